@@ -1,0 +1,12 @@
+import { toHex, utf8 } from "./encoding.ts";
+
+/** SHA-256 of bytes or UTF-8 text. */
+export async function sha256(data: string | Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = typeof data === "string" ? utf8(data) : new Uint8Array(data);
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+}
+
+/** SHA-256 as lower-case hexadecimal digits. */
+export async function sha256Hex(data: string | Uint8Array): Promise<string> {
+  return toHex(await sha256(data));
+}

@@ -1,0 +1,51 @@
+import { errorKinds, type ErrorName } from "./codes.ts";
+
+/** What {@link ApiError} takes beside its name. */
+export interface ApiErrorOptions {
+  /** @default the message of the table in `codes.ts` */
+  readonly message?: string;
+  /** Replaces the status of the table, e.g. for a compatibility option. */
+  readonly status?: number;
+  /** Extra response headers, e.g. `retry-after`. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Extra members of the error object in the body (`errors[0]`). */
+  readonly details?: Readonly<Record<string, unknown>>;
+  /** Extra members at the top level of the body. */
+  readonly body?: Readonly<Record<string, unknown>>;
+  readonly cause?: unknown;
+}
+
+/** The plain form of an {@link ApiError}, for crossing an actor boundary. */
+export interface ApiErrorData extends Omit<ApiErrorOptions, "cause"> {
+  readonly name: ErrorName;
+}
+
+/** A failure that is reported to the caller: every one has a row in the table of `codes.ts`. */
+export class ApiError extends Error {
+  readonly kind: ErrorName;
+  readonly status: number;
+  readonly code: number;
+  readonly options: ApiErrorOptions;
+
+  constructor(kind: ErrorName, options: ApiErrorOptions = {}) {
+    const row = errorKinds[kind];
+    super(options.message ?? row.message, { cause: options.cause });
+    this.name = "ApiError";
+    this.kind = kind;
+    this.status = options.status ?? row.status;
+    this.code = row.code;
+    this.options = options;
+  }
+
+  /** The plain form; `ApiError.from` restores it. */
+  toData(): ApiErrorData {
+    const { cause: _, ...rest } = this.options;
+    return { ...rest, name: this.kind, message: this.message };
+  }
+
+  /** Restores an error from its plain form. */
+  static from(data: ApiErrorData): ApiError {
+    const { name, ...options } = data;
+    return new ApiError(name, options);
+  }
+}

@@ -1,0 +1,64 @@
+import type { ApiError } from "./api-error.ts";
+
+/** The three bodies in which an error travels: the API's envelope, the gateway's, and OpenAI's. */
+export type ErrorShape = "api" | "gateway" | "openai";
+
+/** Members of a success envelope beside `result`. */
+export interface EnvelopeExtras {
+  readonly messages?: readonly unknown[];
+  /** Paging facts of a list (`page`, `per_page`, `count`, `total_count`). */
+  readonly resultInfo?: Readonly<Record<string, unknown>>;
+  /** Facts about a rendering (reference, Success bodies). */
+  readonly meta?: Readonly<Record<string, unknown>>;
+  /** @default 200 */
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A JSON response. */
+export function json(
+  body: unknown,
+  status: number = 200,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { "content-type": "application/json; charset=utf-8", ...headers },
+  });
+}
+
+/** The success envelope `{result, success, errors, messages}` of the API. */
+export function envelope(result: unknown, extras: EnvelopeExtras = {}): Response {
+  const body = {
+    result,
+    success: true,
+    errors: [],
+    messages: extras.messages ?? [],
+    ...(extras.resultInfo === undefined ? {} : { result_info: extras.resultInfo }),
+    ...(extras.meta === undefined ? {} : { meta: extras.meta }),
+  };
+  return json(body, extras.status ?? 200, extras.headers);
+}
+
+/** The body of an error in one of the three shapes. */
+export function errorBody(error: ApiError, shape: ErrorShape): Record<string, unknown> {
+  const { details, body } = error.options;
+  if (shape === "openai") {
+    const type = error.status >= 500 ? "server_error" : "invalid_request_error";
+    return { error: { message: error.message, type, param: null, code: error.kind, ...details }, ...body };
+  }
+  const entry = { code: error.code, message: error.message, ...details };
+  const base = { result: null, success: false, errors: [entry], messages: [] };
+  if (shape === "api") return { ...base, ...body };
+  // Gateway clients read `error` (singular), see the reference, section 1.5.
+  return { ...base, error: [entry], name: "AiGatewayError", internalCode: error.code, ...body };
+}
+
+/** The response for an error in one of the three shapes. */
+export function errorResponse(
+  error: ApiError,
+  shape: ErrorShape,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  return json(errorBody(error, shape), error.status, { ...headers, ...error.options.headers });
+}

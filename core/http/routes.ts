@@ -1,0 +1,57 @@
+import type { Context, Hono } from "hono";
+import { ApiError } from "./api-error.ts";
+import { errorResponse, type ErrorShape } from "./envelope.ts";
+import type { Log, System } from "../ports.ts";
+
+/** What the error handler of a capability needs. */
+export interface RouteDeps {
+  readonly system: System;
+  readonly log: Log;
+}
+
+/**
+ * Ends a capability's app: any throw becomes a response in `shape`, and every path below `prefix` that no
+ * route took answers 404, or 405 with `Allow` when another method has a route there.
+ * Call it after all routes: under `route()` Hono ignores a sub-app's `notFound`.
+ */
+export function closeRoutes(app: Hono, prefixes: readonly string[], shape: ErrorShape, deps: RouteDeps): void {
+  const methodsByPath = new Map<string, Set<string>>();
+  for (const route of app.routes) {
+    const methods = methodsByPath.get(route.path) ?? new Set();
+    methodsByPath.set(route.path, methods.add(route.method));
+  }
+  for (const [path, methods] of methodsByPath) {
+    if (methods.has("ALL")) continue;
+    if (methods.has("GET")) methods.add("HEAD");
+    app.all(path, () => {
+      throw new ApiError("method_not_allowed", { headers: { allow: [...methods].sort().join(", ") } });
+    });
+  }
+  for (const prefix of prefixes) {
+    app.all(prefix, (c) => {
+      throw new ApiError("no_route", { message: `No route for ${c.req.method} ${safePath(c.req.path)}` });
+    });
+  }
+  app.onError((error, c) => onError(error, c, shape, deps));
+}
+
+/** Turns a throw into a response; what is not an `ApiError` is logged and answered 500 with the request id. */
+export function onError(error: unknown, c: Context, shape: ErrorShape, deps: RouteDeps): Response {
+  if (error instanceof ApiError) return errorResponse(error, shape);
+  const id = deps.system.id();
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  deps.log("error", "Unhandled error", {
+    request_id: id,
+    method: c.req.method,
+    path: safePath(c.req.path),
+    error: text,
+    stack: error instanceof Error ? error.stack : undefined,
+  });
+  const failure = new ApiError("internal", { message: `Internal error, request id ${id}` });
+  return errorResponse(failure, shape, { "x-request-id": id });
+}
+
+/** A path for messages and logs: bounded, so that a huge URL cannot fill either. */
+function safePath(path: string): string {
+  return path.length > 200 ? `${path.slice(0, 200)}…` : path;
+}

@@ -1,0 +1,239 @@
+/**
+ * Every contract that a runtime fulfils. Types only: the adapters implement them, `core/` is handed them.
+ * Each port has a contract suite in `tests/cases/` that every implementation passes in every runtime.
+ *
+ * @module
+ */
+
+/** A value that a statement binds. Booleans, dates and objects are the caller's to encode. */
+export type SqlValue = string | number | bigint | null | Uint8Array;
+
+/** One result row, keyed by column name. Integers come back as `number`; keep larger ones in TEXT. */
+export type SqlRow = Record<string, SqlValue>;
+
+/** One statement with `?` parameters, in the SQL subset that SQLite and PostgreSQL share. */
+export interface Statement {
+  readonly sql: string;
+  readonly params?: readonly SqlValue[];
+}
+
+/** What one statement of a batch did: the rows it returned and the count of rows it changed. */
+export interface StatementResult {
+  readonly rows: SqlRow[];
+  readonly changes: number;
+}
+
+/**
+ * A transactional SQL database. A failing statement rejects with `SqlError` (`core/sql-error.ts`).
+ * Drivers may commit concurrent batches together (group commit); that is invisible here.
+ */
+export interface Sql {
+  readonly dialect: "sqlite" | "postgres";
+  /** Runs one query and returns its rows. */
+  all(sql: string, params?: readonly SqlValue[]): Promise<SqlRow[]>;
+  /** Runs the statements in one transaction, all or nothing; resolves after the commit is durable. */
+  batch(statements: readonly Statement[]): Promise<StatementResult[]>;
+  close(): Promise<void>;
+}
+
+/**
+ * Plain data that crosses an actor boundary: JSON values, `undefined` members and bytes.
+ * Receivers treat it as immutable: in one process it is passed by reference, on Workers it is cloned.
+ */
+export type Plain =
+  | string
+  | number
+  | boolean
+  | null
+  | undefined
+  | Uint8Array
+  | readonly Plain[]
+  | { readonly [key: string]: Plain };
+
+/** A stateful thing addressed by `(kind, name)`; obtained from {@link Actors.get}. */
+export interface ActorRef {
+  /**
+   * Calls a method of the actor. Calls run one at a time, in the order in which they were made
+   * (the mailbox), except {@link ActorKind.interleaved} ones. An `ApiError` crosses unchanged.
+   */
+  call(method: string, ...args: readonly Plain[]): Promise<Plain>;
+  /** Hands the actor a request, e.g. a WebSocket upgrade. Does not wait for the mailbox. */
+  fetch(request: Request): Promise<Response>;
+}
+
+/** The directory of actors: one home per `(kind, name)` at a time, started on first use. */
+export interface Actors {
+  /** Registers a kind before its first use. The same object may be registered again; another object of the same name is an error. */
+  define(kind: ActorKind): void;
+  get(kind: string, name: string): ActorRef;
+}
+
+/** The definition of one kind of actor: its schema and how an instance starts. Hold no state in it. */
+export interface ActorKind {
+  readonly name: string;
+  /**
+   * Schema steps, each applied once per database, in order, never edited after a release.
+   * All tables carry an `actor` column with {@link ActorContext.name}: instances may share one database.
+   */
+  readonly schema: readonly string[];
+  /** Methods that may start while another call runs; they await nothing but their own `sql`. */
+  readonly interleaved?: readonly string[];
+  start(context: ActorContext): Actor | Promise<Actor>;
+}
+
+/** A running instance. Evicted when idle: whatever must outlive a call is a row. */
+export interface Actor {
+  readonly methods: { readonly [method: string]: (...args: never[]) => unknown };
+  fetch?(request: Request): Promise<Response>;
+  /** The alarm came due. Throwing has it run again later with backoff. */
+  onAlarm?(): Promise<void>;
+  onMessage?(connection: Connection, message: string | Uint8Array): Promise<void> | void;
+  onClose?(connection: Connection, code: number, reason: string): Promise<void> | void;
+}
+
+/** What a running instance is given. */
+export interface ActorContext {
+  readonly name: string;
+  readonly sql: Sql;
+  readonly sockets: Sockets;
+  /**
+   * Sets the one alarm of this actor to `at` (Unix ms; null clears it) and runs `together` in the
+   * same transaction, so that a row and the alarm that will handle it cannot be parted by a crash.
+   */
+  alarm(at: number | null, together?: readonly Statement[]): Promise<StatementResult[]>;
+  readonly system: System;
+}
+
+/** The WebSocket connections of one actor. They survive the eviction of the instance. */
+export interface Sockets {
+  /** Accepts an upgrade request; return the response to the client. Throws `ApiError` 426 on another request. */
+  accept(request: Request, options?: AcceptOptions): Response;
+  /** Sends one text frame to every connection except those whose ids are given. */
+  broadcast(text: string, except?: readonly string[]): void;
+  connections(tag?: string): readonly Connection[];
+}
+
+/** How a connection is accepted. */
+export interface AcceptOptions {
+  /** @default a fresh id. An id in use gets its older connection closed with 1000. */
+  readonly id?: string;
+  /** Subprotocol to select. @default none */
+  readonly protocol?: string;
+  /** At most 9 tags of at most 256 characters. @default [] */
+  readonly tags?: readonly string[];
+  readonly attachment?: Plain;
+}
+
+/** One accepted WebSocket. */
+export interface Connection {
+  readonly id: string;
+  readonly tags: readonly string[];
+  /** Small state that survives eviction (and hibernation on Workers); assign to change it. At most 2 KiB as JSON. */
+  attachment: Plain;
+  /**
+   * Sends a frame. A client whose unsent bytes exceed the platform's budget (default 1 MiB) is closed
+   * with 1013, so that it may come back and resume; `false` = closed or closing, nothing sent.
+   */
+  send(message: string | Uint8Array): boolean;
+  close(code?: number, reason?: string): void;
+}
+
+/** A source of raw Chrome DevTools Protocol connections; one browser may serve many. */
+export interface Browser {
+  connect(options?: { readonly signal?: AbortSignal }): Promise<Wire>;
+  close(): Promise<void>;
+}
+
+/** One browser-level DevTools connection: whole JSON messages, in order, of any size. */
+export interface Wire {
+  send(message: string): void;
+  onMessage(listener: (message: string) => void): void;
+  /** Called once, when the connection or the browser is gone. */
+  onClose(listener: (reason: string) => void): void;
+  close(): void;
+}
+
+/** One header, as a name in lower case and a value; repeated names stay separate. */
+export type HeaderPair = readonly [name: string, value: string];
+
+/** A request for {@link Transport.send}. */
+export interface OutboundRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: readonly HeaderPair[];
+  readonly body?: Uint8Array | ReadableStream<Uint8Array> | null;
+  readonly signal?: AbortSignal;
+}
+
+/** The answer. `body` and the `content-encoding`/`content-length` headers always agree. */
+export interface InboundResponse {
+  readonly status: number;
+  readonly headers: readonly HeaderPair[];
+  /** Bytes when the whole body was at hand, else a stream that errors when the upstream breaks off. */
+  readonly body: Uint8Array | ReadableStream<Uint8Array> | null;
+}
+
+/**
+ * Sends an HTTP request. Redirects are never followed, no header is added but framing and `host`,
+ * an abort closes the upstream connection at once. Rejects with `TransportError` (`core/transport-error.ts`).
+ */
+export interface Transport {
+  send(request: OutboundRequest): Promise<InboundResponse>;
+}
+
+/** Turns texts into unit vectors. */
+export interface Embedder {
+  /** Name shown to users, e.g. `builtin/lexical` or `text-embedding-3-small`. */
+  readonly model: string;
+  readonly dimensions: number;
+  embed(
+    texts: readonly string[],
+    purpose: "query" | "document",
+    signal?: AbortSignal,
+  ): Promise<Float32Array[]>;
+}
+
+/** A chat model: a request in the OpenAI chat-completions format, answered as JSON or as server-sent events. */
+export type ChatModel = (request: Request) => Promise<Response>;
+
+/** The impure rest of a runtime: time, identity, randomness. */
+export interface System {
+  /** Unix time in ms. */
+  now(): number;
+  /** A fresh UUID (version 4). */
+  id(): string;
+  /** Cryptographically secure random bytes. */
+  random(length: number): Uint8Array;
+  /** Resolves after `ms`; rejects with the signal's reason on abort. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Keeps the process (or the isolate) alive until the work is done; drained at shutdown. */
+  waitUntil(work: Promise<unknown>): void;
+}
+
+/** Structured log sink. Fields never hold secrets or bodies. */
+export type Log = (
+  level: "debug" | "info" | "warn" | "error",
+  message: string,
+  fields?: Readonly<Record<string, string | number | boolean | null | undefined>>,
+) => void;
+
+/** The name of something a runtime may lack. */
+export type Capability = "actors" | "browser" | "egress-pinning" | "sockets" | "transport";
+
+/** Everything a runtime provides. Made by `nodePlatform()`, `denoPlatform()`, `bunPlatform()`, `workersPlatform()`. */
+export interface Platform {
+  readonly runtime: "node" | "deno" | "bun" | "workers";
+  /** `true`, or the reason why this runtime or installation lacks it. */
+  readonly capabilities: Readonly<Record<Capability, true | string>>;
+  readonly actors: Actors;
+  /** Requests to addresses that the operator configured. */
+  readonly transport: Transport;
+  /** Requests to addresses that a caller can steer: public addresses only, checked after DNS resolution. */
+  readonly egress: Transport;
+  /** Opened on first use; rejects with `ApiError` 503 when the capability is missing. */
+  readonly browser: Browser;
+  readonly system: System;
+  readonly log: Log;
+  /** Flushes, closes sockets with 1001 and the database. */
+  close(): Promise<void>;
+}

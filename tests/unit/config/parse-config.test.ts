@@ -1,0 +1,48 @@
+import { describe, expect, it } from "vitest";
+import { parseConfig } from "../../../core/config/parse-config.ts";
+
+const noEnv = () => undefined;
+
+describe("parseConfig()", () => {
+  it("accepts an empty configuration", () => {
+    expect(parseConfig("{}", noEnv)).toEqual({});
+  });
+
+  it("reads env: strings from the environment at any depth", () => {
+    const env = (name: string) => (name === "KEY" ? "sk-1" : undefined);
+    const config = parseConfig({ gateway: { providers: { openai: { apiKey: "env:KEY" } } } }, env);
+    expect(config.gateway?.providers?.["openai"]?.apiKey).toBe("sk-1");
+  });
+
+  it("names the key whose environment variable is not set", () => {
+    expect(() => parseConfig({ webhooks: { sources: { x: { scheme: "github", secret: "env:NOPE" } } } }, noEnv)).toThrow(
+      'Environment variable "NOPE", named by "webhooks.sources.x.secret" in the configuration, is not set',
+    );
+  });
+
+  it("refuses an unknown top-level key and offers the nearest one", () => {
+    expect(() => parseConfig({ gatway: {} }, noEnv)).toThrow(
+      'Unknown configuration key "gatway": did you mean "gateway"?',
+    );
+  });
+
+  it("refuses an unknown nested key and offers the nearest one", () => {
+    const config = { gateway: { providers: { openai: { baseURL: "https://x.example/v1" } } } };
+    expect(() => parseConfig(config, noEnv)).toThrow(
+      'Unknown configuration key "gateway.providers.openai.baseURL": did you mean "baseUrl"?',
+    );
+  });
+
+  it("names the key of a value of the wrong type", () => {
+    expect(() => parseConfig({ port: "8787" }, noEnv)).toThrow('Configuration key "port": ');
+  });
+
+  it("says where the JSON is malformed", () => {
+    expect(() => parseConfig("{", noEnv)).toThrow("The configuration is not valid JSON");
+  });
+
+  it("gives tokens every account unless accounts are named", () => {
+    const config = parseConfig({ tokens: [{ token: "0123456789abcdef", permissions: ["*"] }] }, noEnv);
+    expect(config.tokens?.[0]?.accounts).toEqual(["*"]);
+  });
+});
