@@ -1,0 +1,191 @@
+// Everything that must hold before a change lands: `npm run ok`, which is also `npm test`.
+// Steps run two at a time; a step's output is kept and shown only when it fails. The last line,
+// "N passed, N failed, N skipped", is read by CI.
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Report, SuiteCounts } from "../tests/config/report.ts";
+import { killAll, run } from "./step.ts";
+import { table } from "./table.ts";
+
+interface Step {
+  readonly name: string;
+  readonly command: readonly string[];
+  readonly env?: Record<string, string>;
+  /** The column of the summary for a step that runs tests. */
+  readonly column?: string;
+  /** Steps that must have ended before. */
+  readonly after?: readonly string[];
+}
+
+interface Outcome {
+  readonly step: Step;
+  readonly ok: boolean;
+  readonly report: Report | undefined;
+}
+
+const node = process.execPath;
+const deno = "tools/node_modules/deno/deno";
+const bun = "tools/node_modules/bun/bin/bun.exe";
+const vitest = "node_modules/vitest/vitest.mjs";
+const bin = (name: string): string => `node_modules/.bin/${name}`;
+const withConfig = (name: string): string[] =>
+  [node, vitest, "run", "--config"].concat(`tests/config/vitest.${name}.config.ts`);
+const runtimes = ["node", "deno", "bun", "workers"];
+
+const unit: Record<string, readonly string[]> = {
+  node: [node, vitest, "run"],
+  deno: [deno, "run", "-A", vitest, "run"],
+  bun: [bun, "--bun", vitest, "run"],
+  workers: withConfig("workers"),
+};
+
+const steps: readonly Step[] = [
+  { name: "format", command: [bin("oxfmt"), "--check"] },
+  { name: "build", command: [node, "scripts/build.ts"] },
+  { name: "types", command: [node, "scripts/types.ts"] },
+  { name: "lint", command: [bin("oxlint"), "--type-aware", "--deny-warnings"] },
+  ...runtimes.map((name) => ({
+    name: `unit + contract on ${name}`,
+    command: unit[name] ?? [],
+    column: name,
+  })),
+  ...runtimes.map((name, index) => ({
+    name: `http + clients on ${name}`,
+    command: withConfig("http"),
+    env: { TARGET: name },
+    column: name,
+    // One after the other: two servers and two test runs would fight for the two cores.
+    after: index === 0 ? ["build"] : [`http + clients on ${runtimes[index - 1]}`],
+  })),
+  { name: "package", command: withConfig("package"), column: "repository", after: ["build"] },
+  { name: "publint", command: [bin("publint"), "--strict"], after: ["build"] },
+  {
+    name: "attw",
+    command: [bin("attw"), "--pack", ".", "--profile", "esm-only"],
+    after: ["build", "publint"],
+  },
+  // tsc checks the adapters: Deno has no types for Bun and workerd. JSR's own rules are checked here.
+  { name: "jsr", command: [deno, "publish", "--dry-run", "--allow-dirty", "--no-check"] },
+  { name: "deno check", command: [deno, "check", "core/mod.ts", "adapters/deno/mod.ts"] },
+  { name: "deno lint", command: [deno, "lint"] },
+  { name: "knip", command: [bin("knip")] },
+];
+
+const folder = mkdtempSync(join(tmpdir(), "causey-ok-"));
+
+async function execute(step: Step): Promise<Outcome> {
+  const reportFile = join(folder, `${step.name.replaceAll(/\W+/gu, "-")}.json`);
+  const env = { ...step.env, CAUSEY_TEST_REPORT: reportFile };
+  const { ok, seconds, output } = await run(step.command, env);
+  const report = step.column === undefined ? undefined : readReport(reportFile);
+  console.log(
+    `${ok ? "ok  " : "FAIL"} ${step.name.padEnd(28)} ${seconds.toFixed(1).padStart(6)} s`,
+  );
+  if (!ok) console.log(`\n----- ${step.name}: ${step.command.join(" ")}\n${output}\n-----\n`);
+  return { step, ok, report };
+}
+
+function readReport(file: string): Report | undefined {
+  try {
+    return JSON.parse(readFileSync(file, "utf8")) as Report;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Starts a step as soon as one of the two lanes is free and what it comes after has ended. */
+async function executeAll(chosen: readonly Step[]): Promise<Outcome[]> {
+  const waiting = [...chosen];
+  const ended = new Set<string>();
+  const running = new Set<Promise<void>>();
+  const outcomes: Outcome[] = [];
+  const isReady = (step: Step): boolean =>
+    (step.after ?? []).every((name) => ended.has(name) || !chosen.some((s) => s.name === name));
+  while (waiting.length > 0 || running.size > 0) {
+    const index = running.size < 2 ? waiting.findIndex(isReady) : -1;
+    if (index === -1) {
+      await Promise.race(running);
+      continue;
+    }
+    const [step] = waiting.splice(index, 1);
+    if (step === undefined) break;
+    const work = execute(step).then((outcome) => {
+      ended.add(step.name);
+      outcomes.push(outcome);
+      running.delete(work);
+    });
+    running.add(work);
+  }
+  return outcomes;
+}
+
+function summarize(outcomes: readonly Outcome[]): SuiteCounts {
+  const total: SuiteCounts = { passed: 0, failed: 0, skipped: 0 };
+  const cells = new Map<string, Map<string, string>>();
+  for (const { step, ok, report } of outcomes) {
+    const suites = Object.entries(report?.suites ?? {});
+    for (const [suite, counts] of suites) {
+      total.passed += counts.passed;
+      total.failed += counts.failed;
+      total.skipped += counts.skipped;
+      const row = cells.get(suite) ?? new Map<string, string>();
+      cells.set(suite, row.set(step.column ?? "", show(counts)));
+    }
+    // A check counts as one; so does a test run that failed outside of its tests.
+    const hasFailures = suites.some(([, counts]) => counts.failed > 0);
+    if (step.column === undefined && ok) total.passed += 1;
+    if (!ok && !hasFailures) total.failed += 1;
+  }
+  console.log(`\n${table(cells, [...runtimes, "repository"])}`);
+  return total;
+}
+
+function show({ passed, failed, skipped }: SuiteCounts): string {
+  return `${passed}/${failed}/${skipped}`;
+}
+
+/** Prints every skip once, with the runtimes that it is skipped on; returns the unexplained ones. */
+function printSkips(outcomes: readonly Outcome[]): number {
+  const seen = new Map<string, string[]>();
+  let unexplained = 0;
+  for (const { step, report } of outcomes) {
+    for (const { name, reason } of report?.skips ?? []) {
+      if (reason === undefined) unexplained += 1;
+      const line = `${reason ?? "NO REASON GIVEN"} - ${name}`;
+      seen.set(line, [...(seen.get(line) ?? []), step.column ?? ""]);
+    }
+  }
+  if (seen.size > 0) console.log("\nSkipped:");
+  for (const [line, where] of seen) console.log(`  ${where.join(", ")}: ${line}`);
+  return unexplained;
+}
+
+process.on("SIGINT", () => {
+  killAll();
+  process.exit(130);
+});
+process.on("SIGTERM", () => {
+  killAll();
+  process.exit(143);
+});
+
+const wanted = process.argv.slice(2);
+const chosen = steps.filter(
+  ({ name }) => wanted.length === 0 || wanted.some((w) => name.includes(w)),
+);
+const started = performance.now();
+const outcomes = await executeAll(chosen);
+rmSync(folder, { recursive: true, force: true });
+
+const total = summarize(outcomes);
+// A skip that nobody explains may hide anything.
+const unexplained = printSkips(outcomes);
+total.failed += unexplained;
+const failedSteps = outcomes.filter(({ ok }) => !ok).map(({ step }) => step.name);
+console.log(
+  `\nCells are passed/failed/skipped. ${((performance.now() - started) / 1000).toFixed(0)} s.`,
+);
+if (failedSteps.length > 0) console.log(`Failed: ${failedSteps.join("; ")}`);
+console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
+process.exitCode = total.failed > 0 ? 1 : 0;

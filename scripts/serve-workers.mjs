@@ -1,0 +1,79 @@
+// `npm run serve:workers`: the product as a Worker in a real workerd, with the options of the command line.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { bannerLines } from "../adapters/cli/banner.ts";
+import { seedDemo } from "../adapters/cli/demo.ts";
+import { helpText } from "../adapters/cli/help.ts";
+import { prepare } from "../adapters/cli/prepare.ts";
+import { parseCommandLine } from "../adapters/cli/settings.ts";
+import { chromium } from "../adapters/shared/chromium.ts";
+import { jsonLog } from "../adapters/shared/log.ts";
+import { localSystem } from "../adapters/shared/system.ts";
+import { ApiError } from "../core/http/api-error.ts";
+import { startWorkerd } from "./workerd.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const { version } = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
+const entry = process.env["CAUSEY_WORKERS_ENTRY"] ?? `${root}adapters/workers/main.ts`;
+
+async function serve(prepared) {
+  const { config, host, dataDir, token } = prepared;
+  const browser = chromium({
+    executablePath: config.rendering?.chromiumPath,
+    endpoint: config.rendering?.endpoint,
+    allowHosts: config.rendering?.allowHosts,
+    noSandbox: config.rendering?.noSandbox,
+    stateDir: dataDir,
+    log: jsonLog,
+    system: localSystem(jsonLog),
+  });
+  const workerd = await startWorkerd({
+    entry,
+    host,
+    port: prepared.port,
+    storageDir: join(dataDir, "workers"),
+    vars: { CAUSEY_CONFIG: JSON.stringify(config), CAUSEY_TOKEN: token.value },
+    browser: (await browser.available()) === true ? browser : null,
+  });
+  const url = `http://${host.includes(":") ? `[${host}]` : host}:${workerd.port}`;
+  return { url, workerd, browser: await browser.describe() };
+}
+
+async function main() {
+  const { flags } = parseCommandLine(process.argv.slice(2), ["serve"]);
+  if (flags.has("help")) return console.log(helpText(version));
+  if (flags.has("version")) return console.log(version);
+  const prepared = prepare(flags, (name) => process.env[name]);
+  const server = await serve(prepared);
+  let stopping = false;
+  const stop = async () => {
+    if (stopping) return;
+    stopping = true;
+    await server.workerd.stop(prepared.config.graceMs ?? 10_000);
+    process.exit(0);
+  };
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, () => void stop());
+  server.workerd.child.once("exit", (code, signal) => {
+    if (stopping) return;
+    console.error(`workerd ended (${signal ?? code})`);
+    process.exitCode = 1;
+  });
+  const { accountId, token } = prepared;
+  if (prepared.demoSecret !== null && process.env["CAUSEY_WORKERS_ENTRY"] === undefined) {
+    await seedDemo({ fetch, url: server.url, token: token.value, accountId });
+  }
+  const facts = { version, runtime: "workerd", url: server.url, browser: server.browser };
+  console.log(bannerLines(prepared, facts).join("\n"));
+}
+
+main().catch((error) => {
+  const text = error instanceof Error ? error.message : String(error);
+  const taken = /Address already in use/u.test(text);
+  console.error(
+    taken ? "The port is taken: stop the other server or choose another with --port" : text,
+  );
+  if (!(error instanceof ApiError) && !taken && process.env["CAUSEY_DEBUG"] !== undefined)
+    console.error(error);
+  process.exit(1);
+});

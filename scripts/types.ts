@@ -1,0 +1,29 @@
+// Checks the types of every part with the types of the runtime that it runs on.
+import { spawnSync } from "node:child_process";
+import { globSync } from "node:fs";
+
+const adapters = ["shared", "node", "deno", "bun", "workers", "cli"].map((x) => `adapters/${x}`);
+const projects = [".", ...adapters, "tests", "scripts", "bench", "examples"];
+const only = process.argv.slice(2);
+/** An error in the core is found again by every project that imports it; it is shown once. */
+const shown = new Set<string>();
+let failed = false;
+
+for (const project of only.length > 0 ? only : projects) {
+  const sources = project === "." ? "core/**/*.ts" : `${project}/**/*.ts`;
+  // tsc refuses a project without any file.
+  if (globSync(sources, { exclude: ["**/node_modules"] }).length === 0) continue;
+  const { status, stdout } = spawnSync(
+    "node_modules/.bin/tsc",
+    ["-p", project, "--pretty", "false"],
+    {
+      encoding: "utf8",
+    },
+  );
+  if (status === 0) continue;
+  failed = true;
+  const lines = stdout.split("\n").filter((line) => line !== "" && !shown.has(line));
+  for (const line of lines) shown.add(line);
+  if (lines.length > 0) console.log([`In ${project}:`, ...lines, ""].join("\n"));
+}
+process.exitCode = failed ? 1 : 0;

@@ -1,0 +1,218 @@
+// Runs one Worker in a real workerd: bundles it, writes the configuration, starts the process.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { request } from "node:http";
+import { tmpdir } from "node:os";
+import { join, resolve as absolute } from "node:path";
+import type { Readable } from "node:stream";
+import { build } from "esbuild";
+import binary from "workerd";
+import type { Browser } from "../core/ports.ts";
+import { serveBrowserBinding } from "./browser-binding.ts";
+
+/** The date of the semantics that the Worker gets; also in examples/workers/wrangler.jsonc. */
+const COMPATIBILITY_DATE = "2026-05-15";
+
+/** What {@link startWorkerd} runs, and where. */
+export interface WorkerdOptions {
+  /** Main module of the Worker. */
+  readonly entry: string;
+  readonly host: string;
+  /** 0 = any free port. */
+  readonly port: number;
+  /** Folder of the Durable Objects' databases. */
+  readonly storageDir: string;
+  /** Text bindings. */
+  readonly vars: Readonly<Record<string, string>>;
+  /** What the browser binding runs on; null = no binding. */
+  readonly browser: Browser | null;
+}
+
+/** A running workerd. */
+export interface Workerd {
+  readonly port: number;
+  readonly child: ChildProcess;
+  /** Closes WebSockets with 1001 and lets requests under way finish, for at most `graceMs`. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** Starts workerd and resolves once it listens; rejects with what it complained about. */
+export async function startWorkerd(options: WorkerdOptions): Promise<Workerd> {
+  const folder = mkdtempSync(join(tmpdir(), "causey-workerd-"));
+  const { browser } = options;
+  const binding =
+    browser === null ? null : await serveBrowserBinding(browser, join(folder, "browser.sock"));
+  const release = async (): Promise<void> => {
+    await binding?.close();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    await prepare(options, folder);
+    const child = spawnWorkerd(folder);
+    const port = await listening(child);
+    // workerd has read them, and they hold the operator's secrets.
+    for (const name of readdirSync(folder)) if (!name.endsWith(".sock")) rmSync(join(folder, name));
+    child.once("exit", () => void release());
+    return { port, child, stop: (graceMs) => stop(child, folder, graceMs).then(release) };
+  } catch (error) {
+    await release();
+    throw error;
+  }
+}
+
+/** Writes what workerd reads. Values are embedded files: they need no escaping. */
+async function prepare(options: WorkerdOptions, folder: string): Promise<void> {
+  mkdirSync(options.storageDir, { recursive: true, mode: 0o700 });
+  await bundle(options.entry, join(folder, "worker.js"));
+  for (const [name, value] of Object.entries(options.vars))
+    writeFileSync(join(folder, `${name}.txt`), value);
+  writeFileSync(join(folder, "config.capnp"), configOf(options, folder));
+}
+
+function spawnWorkerd(folder: string): ChildProcess {
+  const child = spawn(binary.default, ["serve", join(folder, "config.capnp"), "--control-fd=3"], {
+    stdio: ["ignore", "pipe", "pipe", "pipe"],
+    // Its own group: a Ctrl-C of the terminal is for this process, which then lets workerd drain.
+    detached: true,
+    env: environment(),
+  });
+  endWithThisProcess(child, folder);
+  child.stdout?.on("data", (chunk: Buffer) => process.stderr.write(chunk));
+  return child;
+}
+
+async function stop(child: ChildProcess, folder: string, graceMs: number): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, "exit");
+  const timer = setTimeout(() => child.kill("SIGKILL"), graceMs);
+  // workerd waits for open WebSockets as for requests, and only the Worker can close them.
+  await tell(join(folder, "control.sock"), "/close-sockets", graceMs);
+  child.kill("SIGTERM");
+  await exited;
+  clearTimeout(timer);
+}
+
+async function bundle(entry: string, outfile: string): Promise<void> {
+  await build({
+    entryPoints: [entry],
+    outfile,
+    bundle: true,
+    format: "esm",
+    platform: "neutral",
+    target: "es2024",
+    conditions: ["workerd", "worker", "import", "module"],
+    mainFields: ["module", "main"],
+    external: ["cloudflare:*"],
+    logLevel: "warning",
+  });
+}
+
+function configOf(
+  { host, port, storageDir, vars, browser }: WorkerdOptions,
+  folder: string,
+): string {
+  const text = (value: string): string => JSON.stringify(value);
+  const address = `${host.includes(":") ? `[${host}]` : host}:${port}`;
+  const bindings = [
+    `(name = "CAUSEY", durableObjectNamespace = "CauseyObject")`,
+    `(name = "CAUSEY_EGRESS", service = "public")`,
+    ...Object.keys(vars).map(
+      (name) => `(name = ${text(name)}, text = embed ${text(`${name}.txt`)})`,
+    ),
+    ...(browser === null ? [] : [`(name = "BROWSER", service = "browser")`]),
+  ];
+  const services = [
+    `(name = "main", worker = .main)`,
+    `(name = "storage", disk = (path = ${text(absolute(storageDir))}, writable = true))`,
+    // What the operator configured may be on this machine; what a caller steers goes through "public",
+    // where workerd checks the address that a name resolved to.
+    `(name = "everywhere", network = (allow = ["public", "private"], tlsOptions = (trustBrowserCas = true)))`,
+    `(name = "public", network = (allow = ["public"], tlsOptions = (trustBrowserCas = true)))`,
+    ...(browser === null
+      ? []
+      : [
+          `(name = "browser", external = (address = ${text(`unix:${join(folder, "browser.sock")}`)}, http = ()))`,
+        ]),
+  ];
+  return `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [${services.join(", ")}],
+  sockets = [
+    (name = "http", address = ${text(address)}, http = (), service = "main"),
+    (name = "control", address = ${text(`unix:${join(folder, "control.sock")}`)}, http = (), service = (name = "main", entrypoint = "control"))
+  ]
+);
+const main :Workerd.Worker = (
+  modules = [(name = "worker.js", esModule = embed "worker.js")],
+  compatibilityDate = ${text(COMPATIBILITY_DATE)},
+  globalOutbound = "everywhere",
+  bindings = [${bindings.join(", ")}],
+  durableObjectNamespaces = [(className = "CauseyObject", uniqueKey = "causey", enableSql = true)],
+  durableObjectStorage = (localDisk = "storage")
+);
+`;
+}
+
+/** The port that workerd reports on its control channel once all sockets listen; rejects with its complaint. */
+function listening(child: ChildProcess): Promise<number> {
+  const control = child.stdio[3] as Readable;
+  let reports = "";
+  let complaint = "";
+  let isUp = false;
+  child.stderr?.on("data", (chunk: Buffer) => {
+    if (isUp) process.stderr.write(chunk);
+    else complaint = (complaint + chunk.toString()).slice(-4000);
+  });
+  return new Promise((resolve, reject) => {
+    control.setEncoding("utf8").on("data", (chunk: string) => {
+      reports += chunk;
+      const port = /"event":"listen","socket":"http","port":(\d+)/u.exec(reports)?.[1];
+      if (isUp || port === undefined || !reports.includes('"socket":"control"')) return;
+      isUp = true;
+      process.stderr.write(complaint);
+      resolve(Number(port));
+    });
+    child.once("error", reject);
+    child.once("close", () => {
+      reject(new Error(complaint.trim()));
+    });
+  });
+}
+
+/** Sends a request over a Unix socket; a failure means that there is nobody left to tell. */
+function tell(socketPath: string, path: string, timeout: number): Promise<void> {
+  return new Promise((resolve) => {
+    const client = request({ socketPath, path, method: "POST", timeout }, (response) => {
+      response.resume().once("close", resolve);
+    });
+    client.once("timeout", () => client.destroy());
+    client.once("error", () => {
+      resolve();
+    });
+    client.end();
+  });
+}
+
+/** workerd must not outlive this process, however that ends: a shell waits for the end of a pipe from here. */
+function endWithThisProcess(child: ChildProcess, folder: string): void {
+  if (child.pid === undefined || process.platform === "win32") return;
+  const script = 'read _; kill -KILL "$1" 2>/dev/null; rm -rf "$2"';
+  const watchdog = spawn("/bin/sh", ["-c", script, "sh", String(child.pid), folder], {
+    stdio: ["pipe", "ignore", "ignore"],
+    detached: true,
+    env: { PATH: "/bin:/usr/bin" },
+  });
+  watchdog.unref();
+  child.once("exit", () => watchdog.kill("SIGKILL"));
+}
+
+/** Not this process's environment: that may hold keys. */
+function environment(): Record<string, string> {
+  const kept: Record<string, string> = {};
+  for (const name of ["PATH", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR"]) {
+    const value = process.env[name];
+    if (value !== undefined) kept[name] = value;
+  }
+  return kept;
+}

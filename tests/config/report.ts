@@ -1,0 +1,56 @@
+import { writeFileSync } from "node:fs";
+import type { Reporter, TestCase, TestModule } from "vitest/node";
+
+/** How the tests of one suite (a folder of tests/) ended. */
+export interface SuiteCounts {
+  passed: number;
+  failed: number;
+  skipped: number;
+}
+
+/** What scripts/ok.ts reads to draw its table. */
+export interface Report {
+  suites: Record<string, SuiteCounts>;
+  skips: { name: string; reason: string | undefined }[];
+}
+
+/**
+ * Writes the counts per suite and the reason of every skip. vitest's own JSON report has no reasons,
+ * and a skip without one must be visible.
+ */
+export class SummaryReporter implements Reporter {
+  readonly #file: string;
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
+    const report: Report = { suites: {}, skips: [] };
+    for (const module of modules) {
+      const counts = countsOf(report, suiteOf(module.moduleId));
+      for (const test of module.children.allTests()) record(test, counts, report);
+      // A file that cannot be loaded has no tests, and must not look like a pass.
+      counts.failed += module.errors().length;
+    }
+    if (errors.length > 0) countsOf(report, "unhandled errors").failed += errors.length;
+    writeFileSync(this.#file, JSON.stringify(report));
+  }
+}
+
+function suiteOf(file: string): string {
+  return /\/tests\/([^/]+)\//u.exec(file.replaceAll("\\", "/"))?.[1] ?? "other";
+}
+
+function countsOf(report: Report, suite: string): SuiteCounts {
+  return (report.suites[suite] ??= { passed: 0, failed: 0, skipped: 0 });
+}
+
+function record(test: TestCase, counts: SuiteCounts, report: Report): void {
+  const result = test.result();
+  if (result.state === "passed") counts.passed += 1;
+  else if (result.state === "skipped") {
+    counts.skipped += 1;
+    report.skips.push({ name: test.fullName, reason: result.note });
+  } else counts.failed += 1;
+}

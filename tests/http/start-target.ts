@@ -1,0 +1,36 @@
+import type { TestProject } from "vitest/node";
+import { prepareTarget } from "./prepare-target.ts";
+import { startTarget, targetName } from "./target.ts";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** The runtime under test. */
+    target: string;
+    /** Address of the server under test, without a slash at the end. */
+    baseUrl: string;
+    /** An API token with every permission. */
+    token: string;
+    accountId: string;
+    /** Address of the local model server that the server's configuration points to. */
+    upstreamUrl: string;
+  }
+}
+
+/** Starts the server under test once for all files; they read its address with `inject("baseUrl")`. */
+export default async function startForAll(project: TestProject): Promise<() => Promise<void>> {
+  const prepared = await prepareTarget();
+  const { token, accountId, upstreamUrl } = prepared;
+  const target = await startTarget({
+    args: ["--account-id", accountId, "--config", prepared.configFile],
+    env: { CAUSEY_TOKEN: token },
+  });
+  project.provide("target", targetName());
+  project.provide("baseUrl", target.url);
+  project.provide("token", token);
+  project.provide("accountId", accountId);
+  project.provide("upstreamUrl", upstreamUrl);
+  return async () => {
+    await target.stop();
+    await prepared.stop();
+  };
+}

@@ -1,0 +1,120 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** The runtimes that a server under test can run on. */
+export type TargetName = "node" | "deno" | "bun" | "workers";
+
+/** What a server under test is started with. */
+export interface TargetOptions {
+  /** @default what the environment variable TARGET names, else "node" */
+  readonly target?: TargetName;
+  /** @default a fresh folder, removed by `stop()`. Give one to restart on the same data. */
+  readonly dataDir?: string;
+  /** Further command-line arguments. @default [] */
+  readonly args?: readonly string[];
+  /** Further environment variables. @default {} */
+  readonly env?: Readonly<Record<string, string>>;
+  /** How long the server may take to print its address. @default 20_000 ms */
+  readonly timeoutMs?: number;
+}
+
+/** A running server under test. */
+export interface Target {
+  /** Its address, without a slash at the end. */
+  readonly url: string;
+  readonly dataDir: string;
+  readonly child: ChildProcess;
+  /** All that it has printed so far. */
+  output(): string;
+  /** Asks it to stop (SIGTERM), waits until it has, and returns its exit code. */
+  stop(): Promise<number | null>;
+  /** Ends it at once (SIGKILL), as a crash would. */
+  kill(): Promise<void>;
+}
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+const commands: Record<TargetName, readonly string[]> = {
+  node: [process.execPath, "adapters/cli/main.ts", "serve"],
+  deno: ["tools/node_modules/deno/deno", "run", "-A", "adapters/cli/main.ts", "serve"],
+  bun: ["tools/node_modules/bun/bin/bun.exe", "adapters/cli/main.ts", "serve"],
+  workers: [process.execPath, "scripts/serve-workers.mjs"],
+};
+
+/** The runtime that this run of the black-box tests is about. */
+export function targetName(): TargetName {
+  const name = process.env["TARGET"] ?? "node";
+  if (!(name in commands)) throw new Error(`Unknown TARGET "${name}"`);
+  return name as TargetName;
+}
+
+/** Starts the product on a free port and resolves once it has printed its address. */
+export async function startTarget(options: TargetOptions = {}): Promise<Target> {
+  const { target = targetName(), args = [], env = {}, timeoutMs = 20_000 } = options;
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "causey-target-"));
+  const [file = "", ...fixed] = commands[target];
+  const child = spawn(file, [...fixed, "--port", "0", "--data-dir", dataDir, ...args], {
+    cwd: root,
+    env: { ...outerEnvironment(), NO_COLOR: "1", ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const exited = once(child, "exit");
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => (output += text));
+  }
+  const end = async (signal: NodeJS.Signals): Promise<number | null> => {
+    child.kill(signal);
+    // A server that never drains fails the test by its exit code; it must not hang the run.
+    const timer = setTimeout(() => child.kill("SIGKILL"), 20_000);
+    await exited;
+    clearTimeout(timer);
+    return child.exitCode;
+  };
+  try {
+    const url = await address(child, () => output, timeoutMs);
+    return {
+      url,
+      dataDir,
+      child,
+      output: () => output,
+      async stop() {
+        const code = await end("SIGTERM");
+        if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
+        return code;
+      },
+      async kill() {
+        await end("SIGKILL");
+      },
+    };
+  } catch (error) {
+    child.kill("SIGKILL");
+    throw error;
+  }
+}
+
+/** This process's environment without the settings of a developer's own server. */
+function outerEnvironment(): Record<string, string | undefined> {
+  const own = /^CAUSEY_(?!CHROMIUM_PATH$)/u;
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !own.test(name)));
+}
+
+/** The first address of this machine that the server prints; it may be inside a line of JSON. */
+async function address(
+  child: ChildProcess,
+  output: () => string,
+  timeoutMs: number,
+): Promise<string> {
+  const deadline = Date.now() + timeoutMs;
+  while (Date.now() < deadline) {
+    const found = /https?:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):\d+(?=[^\d])/u.exec(output());
+    if (found !== null) return found[0];
+    if (child.exitCode !== null || child.signalCode !== null) break;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error(`The server did not say where it listens. It printed:\n${output()}`);
+}

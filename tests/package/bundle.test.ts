@@ -1,0 +1,74 @@
+import { build } from "esbuild";
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { root } from "../config/shared.ts";
+
+// Whoever imports one capability pays for that one: what else a bundle holds is a mistake.
+
+const { exports: entries } = JSON.parse(readFileSync(`${root}deno.json`, "utf8")) as {
+  exports: Record<string, string>;
+};
+const capabilities = Object.entries(entries).filter(([, path]) => /^\.\/core\/.+\//u.test(path));
+
+/** Packages that belong to some capabilities only. */
+const owners: Record<string, readonly string[]> = {
+  htmlparser2: ["rendering", "search"],
+  re2js: ["rendering"],
+};
+
+/** The files in the bundle of one entry, from the repository's root. Fails on any built-in module. */
+async function bundledFiles(entry: string, external: string[] = []): Promise<string[]> {
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: [entry],
+    external,
+    bundle: true,
+    write: false,
+    metafile: true,
+    treeShaking: true,
+    format: "esm",
+    // Neither Node's built-ins nor a browser's: as strict as workerd without Node compatibility.
+    platform: "neutral",
+    conditions: ["workerd", "worker", "import", "module"],
+    mainFields: ["module", "main"],
+    logLevel: "silent",
+  });
+  return Object.values(metafile.outputs).flatMap(({ inputs }) =>
+    Object.entries(inputs)
+      .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
+      .map(([path]) => path),
+  );
+}
+
+describe.each(capabilities)("the entry %s", (name, entry) => {
+  const capability = name.slice(2);
+
+  test("bundles without any runtime's built-in modules", async () => {
+    await expect(bundledFiles(entry)).resolves.not.toEqual([]);
+  });
+
+  test("holds no other capability", async () => {
+    const own = new RegExp(
+      `^core/(?:http|auth|crypto|net|entity|${capability})/|^core/[^/]+$`,
+      "u",
+    );
+    const files = await bundledFiles(entry);
+    expect(files.filter((path) => path.startsWith("core/") && !own.test(path))).toEqual([]);
+  });
+
+  test("holds no package of other capabilities", async () => {
+    const files = await bundledFiles(entry);
+    const found = Object.entries(owners)
+      .filter(([, users]) => !users.includes(capability))
+      .filter(([dependency]) => files.some((path) => path.includes(`node_modules/${dependency}/`)));
+    expect(found).toEqual([]);
+  });
+});
+
+test("the entry . bundles without any runtime's built-in modules", async () => {
+  await expect(bundledFiles("core/mod.ts")).resolves.not.toEqual([]);
+});
+
+test("the entry ./workers needs nothing but workerd's own modules", async () => {
+  await expect(bundledFiles("adapters/workers/mod.ts", ["cloudflare:*"])).resolves.not.toEqual([]);
+});

@@ -1,0 +1,93 @@
+import { expect, test } from "vitest";
+import { readSources, type Source } from "./sources.ts";
+
+// The rules of who may import whom: ARCHITECTURE.md, "Invariants".
+
+const sources = readSources("core", "adapters");
+const core = sources.filter(({ path }) => path.startsWith("core/"));
+const foundations = new Set(["http", "auth", "crypto", "net", "entity"]);
+/** What puts the capabilities together; nothing else in the core imports it. */
+const assembly = /^core\/(?:api\.ts|mod\.ts|config\/.+)$/u;
+
+/** The part of the core that a file belongs to: a folder's name, or "" for files directly in core/. */
+function partOf(path: string): string {
+  return /^core\/([^/]+)\//u.exec(path)?.[1] ?? "";
+}
+
+function mayCoreImport(from: string, to: string): boolean {
+  if (!to.startsWith("core/")) return false;
+  if (assembly.test(from)) return true;
+  if (assembly.test(to)) return false;
+  const part = partOf(to);
+  return part === "" || foundations.has(part) || part === partOf(from);
+}
+
+function mayAdapterImport(from: string, to: string): boolean {
+  if (to.startsWith("core/")) return true;
+  const adapter = from.split("/")[1];
+  if (adapter === "cli") return to.startsWith("adapters/");
+  return to.startsWith("adapters/shared/") || to.startsWith(`adapters/${adapter}/`);
+}
+
+function isOwn(specifier: string): boolean {
+  return specifier.endsWith(".ts") || specifier.startsWith("core/") || specifier.startsWith("..");
+}
+
+function breaches(
+  files: readonly Source[],
+  allowed: (from: string, to: string) => boolean,
+): string[] {
+  return files.flatMap(({ path, imports }) =>
+    imports.filter((to) => isOwn(to) && !allowed(path, to)).map((to) => `${path} imports ${to}`),
+  );
+}
+
+/** The places in the core's code, `path:line: text`, that a pattern matches. */
+function occurrences(pattern: RegExp): string[] {
+  return core.flatMap(({ path, code }) =>
+    code
+      .split("\n")
+      .flatMap((line, index) =>
+        pattern.test(line) ? [`${path}:${index + 1}: ${line.trim()}`] : [],
+      ),
+  );
+}
+
+test("a capability imports itself, the foundations and the ports, and no other capability", () => {
+  expect(breaches(core, mayCoreImport)).toEqual([]);
+});
+
+test("an adapter imports the core, what adapters share and itself, and no other runtime's", () => {
+  const adapters = sources.filter(({ path }) => path.startsWith("adapters/"));
+  expect(breaches(adapters, mayAdapterImport)).toEqual([]);
+});
+
+test("the core imports no runtime's own modules", () => {
+  const found = core.flatMap(({ path, imports }) =>
+    imports
+      .filter((name) => /^(?:node|bun|cloudflare|deno|jsr|npm):/u.test(name))
+      .map((name) => [path, name]),
+  );
+  expect(found).toEqual([]);
+});
+
+test("the core reads no clock: now() of the System port is the only one", () => {
+  expect(occurrences(/\bDate\.now\b|new Date\(\)|\bperformance\.now\b/u)).toEqual([]);
+});
+
+test("the core keeps no state in modules", () => {
+  expect(occurrences(/^(?:export )?(?:let|var) /u)).toEqual([]);
+});
+
+test("the core throws errors that have a code, not bare ones", () => {
+  expect(occurrences(/\bnew Error\(/u)).toEqual([]);
+});
+
+test("relative imports name the file, with its .ts", () => {
+  const found = sources.flatMap(({ path, imports }) =>
+    imports
+      .filter((to) => /^(?:core|adapters)\//u.test(to) && !/\.(?:ts|json)$/u.test(to))
+      .map((to) => `${path} imports ${to}`),
+  );
+  expect(found).toEqual([]);
+});

@@ -1,0 +1,27 @@
+import type { ActorRef, Platform } from "../../core/ports.ts";
+
+/** What a suite may ask of the platform under test; each file beside this one fulfils it. */
+export interface OpenOptions {
+  /** The name of a place: opening it again finds the same data, as after a restart. @default a fresh, empty place */
+  readonly data?: string;
+}
+
+/** Opens the platform of the runtime that the suite runs on: the import `#platform`. Close it afterwards. */
+export function openPlatform(options?: OpenOptions): Promise<Platform>;
+
+/** The other end of a WebSocket of an actor. */
+export interface TestSocket {
+  readonly protocol: string;
+  /** Settles when the connection is over. */
+  readonly closed: Promise<{ readonly code: number; readonly reason: string }>;
+  /** The next message; rejects when none comes any more. */
+  next(): Promise<string | Uint8Array>;
+  send(message: string | Uint8Array): void;
+  close(code?: number, reason?: string): void;
+}
+
+/** Connects a WebSocket to an actor by way of the runtime's own server. */
+export function connect(ref: ActorRef, protocols?: readonly string[]): Promise<TestSocket>;
+
+/** Has the idle instances of actors leave memory; what they keep in rows and sockets stays. */
+export function evict(): Promise<void>;
