@@ -54,10 +54,14 @@ export type Plain =
 export interface ActorRef {
   /**
    * Calls a method of the actor. Calls run one at a time, in the order in which they were made
-   * (the mailbox), except {@link ActorKind.interleaved} ones. An `ApiError` crosses unchanged.
+   * (the mailbox), except {@link ActorKind.interleaved} ones. `ApiError` and `SqlError`
+   * cross unchanged, other errors with their name and message.
    */
   call(method: string, ...args: readonly Plain[]): Promise<Plain>;
-  /** Hands the actor a request, e.g. a WebSocket upgrade. Does not wait for the mailbox. */
+  /**
+   * Hands the actor a request. Does not wait for the mailbox. A WebSocket upgrade has to be the very request
+   * that the server received: Deno and Bun upgrade no copy.
+   */
   fetch(request: Request): Promise<Response>;
 }
 
@@ -104,7 +108,10 @@ export interface ActorContext {
   readonly system: System;
 }
 
-/** The WebSocket connections of one actor. They survive the eviction of the instance. */
+/**
+ * The WebSocket connections of one actor. They survive the eviction of the instance.
+ * A text frame `ping` is answered `pong` without reaching the actor.
+ */
 export interface Sockets {
   /** Accepts an upgrade request; return the response to the client. Throws `ApiError` 426 on another request. */
   accept(request: Request, options?: AcceptOptions): Response;
@@ -141,6 +148,8 @@ export interface Connection {
 /** A source of raw Chrome DevTools Protocol connections; one browser may serve many. */
 export interface Browser {
   connect(options?: { readonly signal?: AbortSignal }): Promise<Wire>;
+  /** One line for people: which browser, and how it is guarded. */
+  describe?(): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -217,8 +226,18 @@ export type Log = (
   fields?: Readonly<Record<string, string | number | boolean | null | undefined>>,
 ) => void;
 
-/** The name of something a runtime may lack. */
-export type Capability = "actors" | "browser" | "egress-pinning" | "sockets" | "transport";
+/**
+ * The name of something a runtime may lack. `client-abort`: a client that leaves is noticed at once, not at the
+ * next write. `raw-framing`: a request with two kinds of framing is seen as it was sent. The others are ports.
+ */
+export type Capability =
+  | "actors"
+  | "browser"
+  | "client-abort"
+  | "egress-pinning"
+  | "raw-framing"
+  | "sockets"
+  | "transport";
 
 /** Everything a runtime provides. Made by `nodePlatform()`, `denoPlatform()`, `bunPlatform()`, `workersPlatform()`. */
 export interface Platform {

@@ -11,8 +11,10 @@ import binary from "workerd";
 import type { Browser } from "../core/ports.ts";
 import { serveBrowserBinding } from "./browser-binding.ts";
 
-/** The date of the semantics that the Worker gets; also in examples/workers/wrangler.jsonc. */
+/** The semantics that the Worker gets; the same in examples/workers/wrangler.jsonc. */
 const COMPATIBILITY_DATE = "2026-05-15";
+/** Makes `request.signal` tell that the client left; no date switches it on. */
+const COMPATIBILITY_FLAG = "enable_request_signal";
 
 /** What {@link startWorkerd} runs, and where. */
 export interface WorkerdOptions {
@@ -64,10 +66,11 @@ export async function startWorkerd(options: WorkerdOptions): Promise<Workerd> {
 /** Writes what workerd reads. Values are embedded files: they need no escaping. */
 async function prepare(options: WorkerdOptions, folder: string): Promise<void> {
   mkdirSync(options.storageDir, { recursive: true, mode: 0o700 });
-  await bundle(options.entry, join(folder, "worker.js"));
+  const exported = await bundle(options.entry, join(folder, "worker.js"));
   for (const [name, value] of Object.entries(options.vars))
     writeFileSync(join(folder, `${name}.txt`), value);
-  writeFileSync(join(folder, "config.capnp"), configOf(options, folder));
+  const hasControl = exported.includes("control");
+  writeFileSync(join(folder, "config.capnp"), configOf(options, folder, hasControl));
 }
 
 function spawnWorkerd(folder: string): ChildProcess {
@@ -93,8 +96,10 @@ async function stop(child: ChildProcess, folder: string, graceMs: number): Promi
   clearTimeout(timer);
 }
 
-async function bundle(entry: string, outfile: string): Promise<void> {
-  await build({
+/** Bundles the Worker and returns the names that its main module exports. */
+async function bundle(entry: string, outfile: string): Promise<readonly string[]> {
+  const { metafile } = await build({
+    metafile: true,
     entryPoints: [entry],
     outfile,
     bundle: true,
@@ -106,13 +111,16 @@ async function bundle(entry: string, outfile: string): Promise<void> {
     external: ["cloudflare:*"],
     logLevel: "warning",
   });
+  return Object.values(metafile.outputs).flatMap((output) => output.exports);
 }
 
 function configOf(
   { host, port, storageDir, vars, browser }: WorkerdOptions,
   folder: string,
+  hasControl: boolean,
 ): string {
   const text = (value: string): string => JSON.stringify(value);
+  const unix = (name: string): string => text(`unix:${join(folder, name)}`);
   const address = `${host.includes(":") ? `[${host}]` : host}:${port}`;
   const bindings = [
     `(name = "CAUSEY", durableObjectNamespace = "CauseyObject")`,
@@ -131,21 +139,26 @@ function configOf(
     `(name = "public", network = (allow = ["public"], tlsOptions = (trustBrowserCas = true)))`,
     ...(browser === null
       ? []
-      : [
-          `(name = "browser", external = (address = ${text(`unix:${join(folder, "browser.sock")}`)}, http = ()))`,
-        ]),
+      : [`(name = "browser", external = (address = ${unix("browser.sock")}, http = ()))`]),
+  ];
+  const sockets = [
+    `(name = "http", address = ${text(address)}, http = (), service = "main")`,
+    // A user's own Worker may lack it; its sockets then end with the process.
+    ...(hasControl
+      ? [
+          `(name = "control", address = ${unix("control.sock")}, http = (), service = (name = "main", entrypoint = "control"))`,
+        ]
+      : []),
   ];
   return `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [${services.join(", ")}],
-  sockets = [
-    (name = "http", address = ${text(address)}, http = (), service = "main"),
-    (name = "control", address = ${text(`unix:${join(folder, "control.sock")}`)}, http = (), service = (name = "main", entrypoint = "control"))
-  ]
+  sockets = [${sockets.join(", ")}]
 );
 const main :Workerd.Worker = (
   modules = [(name = "worker.js", esModule = embed "worker.js")],
   compatibilityDate = ${text(COMPATIBILITY_DATE)},
+  compatibilityFlags = [${text(COMPATIBILITY_FLAG)}],
   globalOutbound = "everywhere",
   bindings = [${bindings.join(", ")}],
   durableObjectNamespaces = [(className = "CauseyObject", uniqueKey = "causey", enableSql = true)],
@@ -154,7 +167,7 @@ const main :Workerd.Worker = (
 `;
 }
 
-/** The port that workerd reports on its control channel once all sockets listen; rejects with its complaint. */
+/** The port that workerd reports on its control channel once it listens; rejects with its complaint. */
 function listening(child: ChildProcess): Promise<number> {
   const control = child.stdio[3] as Readable;
   let reports = "";
@@ -168,7 +181,7 @@ function listening(child: ChildProcess): Promise<number> {
     control.setEncoding("utf8").on("data", (chunk: string) => {
       reports += chunk;
       const port = /"event":"listen","socket":"http","port":(\d+)/u.exec(reports)?.[1];
-      if (isUp || port === undefined || !reports.includes('"socket":"control"')) return;
+      if (isUp || port === undefined) return;
       isUp = true;
       process.stderr.write(complaint);
       resolve(Number(port));

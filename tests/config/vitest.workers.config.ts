@@ -1,13 +1,26 @@
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
+import { browserSocket } from "./browser-setup.ts";
 import { aliases, portableTests, reporters, root } from "./shared.ts";
 
 export default defineConfig({
   root,
-  plugins: [cloudflareTest({ wrangler: { configPath: "./tests/platform/wrangler.jsonc" } })],
+  plugins: [
+    cloudflareTest({
+      wrangler: { configPath: "./tests/platform/wrangler.jsonc" },
+      // What serve:workers binds too; these have no form in a Wrangler configuration.
+      miniflare: {
+        serviceBindings: {
+          BROWSER: { external: { address: `unix:${browserSocket}`, http: {} } },
+          CAUSEY_EGRESS: { network: { allow: ["public"] } },
+        },
+      },
+    }),
+  ],
   resolve: { alias: aliases("workers") },
   test: {
-    include: portableTests,
+    include: [...portableTests, "tests/workers/**/*.test.ts"],
+    globalSetup: ["tests/config/upstream-setup.ts", "tests/config/browser-setup.ts"],
     env: { CAUSEY_RUNTIME: "workers" },
     isolate: false,
     // One isolate with one module graph: workerd is started once, not per file.

@@ -1,0 +1,117 @@
+import { ApiError } from "../../core/http/api-error.ts";
+import type { Browser, System, Wire } from "../../core/ports.ts";
+
+/** Why there is no page rendering without the binding. */
+export const NO_BROWSER: string =
+  'No browser binding: add "browser": { "binding": "BROWSER" } to the Wrangler configuration';
+
+/** The host does not matter to a binding; the paths are the service's. */
+const SERVICE = "https://browser.internal/v1";
+
+/** The platform without a browser. */
+export const missingBrowser: Browser = {
+  connect: () => Promise.reject(new ApiError("missing_capability", { message: NO_BROWSER })),
+  close: () => Promise.resolve(),
+};
+
+/**
+ * `Browser` over the Workers browser binding, speaking plain DevTools frames. Each connection is a browser
+ * session of its own: a Worker cannot use one request's socket in another request.
+ */
+export function boundBrowser(binding: Fetcher, system: System): Browser {
+  return {
+    async connect(options = {}) {
+      const session = await acquire(binding, options.signal);
+      try {
+        const socket = await upgrade(binding, session, options.signal);
+        return wire(socket, () => {
+          system.waitUntil(release(binding, session));
+        });
+      } catch (error) {
+        await release(binding, session);
+        throw error;
+      }
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+async function acquire(binding: Fetcher, signal: AbortSignal | undefined): Promise<string> {
+  const response = await binding.fetch(
+    `${SERVICE}/acquire`,
+    signal === undefined ? {} : { signal },
+  );
+  if (!response.ok) throw await noBrowser(response);
+  const { sessionId } = await response.json<{ readonly sessionId: string }>();
+  return sessionId;
+}
+
+async function upgrade(
+  binding: Fetcher,
+  session: string,
+  signal: AbortSignal | undefined,
+): Promise<WebSocket> {
+  const response = await binding.fetch(
+    `${SERVICE}/devtools/browser/${encodeURIComponent(session)}`,
+    {
+      headers: { upgrade: "websocket" },
+      ...(signal === undefined ? {} : { signal }),
+    },
+  );
+  const { webSocket } = response;
+  if (webSocket === null) throw await noBrowser(response);
+  webSocket.accept();
+  return webSocket;
+}
+
+/** Ends the session at once instead of after its idle time; nothing is owed when it is gone already. */
+async function release(binding: Fetcher, session: string): Promise<void> {
+  const url = `${SERVICE}/devtools/browser/${encodeURIComponent(session)}`;
+  const response = await binding.fetch(url, { method: "DELETE" }).catch(() => null);
+  await response?.body?.cancel();
+}
+
+async function noBrowser(response: Response): Promise<ApiError> {
+  await response.body?.cancel();
+  const retryAfter = response.headers.get("retry-after") ?? "10";
+  return new ApiError("no_browser", { headers: { "retry-after": retryAfter } });
+}
+
+/** One DevTools connection; `end` runs once, when it is closed from this side. */
+function wire(socket: WebSocket, end: () => void): Wire {
+  let gone: string | undefined;
+  let isClosed = false;
+  const closeListeners: ((reason: string) => void)[] = [];
+  const settle = (reason: string): void => {
+    if (gone !== undefined) return;
+    gone = reason;
+    for (const listener of closeListeners) listener(reason);
+  };
+  socket.addEventListener("close", ({ code, reason }) => {
+    settle(reason === "" ? `The browser closed the connection (${code})` : reason);
+  });
+  socket.addEventListener("error", () => {
+    settle("The connection to the browser broke");
+  });
+  return {
+    send(message) {
+      if (gone === undefined) socket.send(message);
+    },
+    onMessage(listener) {
+      socket.addEventListener("message", ({ data }) => {
+        listener(typeof data === "string" ? data : new TextDecoder().decode(data));
+      });
+    },
+    onClose(listener) {
+      if (gone === undefined) closeListeners.push(listener);
+      else listener(gone);
+    },
+    close() {
+      if (isClosed) return;
+      isClosed = true;
+      settle("Closed");
+      socket.close(1000);
+      end();
+    },
+  };
+}

@@ -1,0 +1,133 @@
+import { DurableObject } from "cloudflare:workers";
+import { ApiError } from "../../core/http/api-error.ts";
+import type { Plain } from "../../core/ports.ts";
+import { errorAsResponse, outcomeOf, withoutErrorHeader, type CallOutcome } from "./crossing.ts";
+import { hostActor, type HostedActor } from "./hosted-actor.ts";
+import { parseObjectName } from "./object-name.ts";
+import { findKind, socketHolders, type ObjectSpace } from "./registry.ts";
+import type { WorkerEnv } from "./worker-env.ts";
+import { consoleLog, workerSystem } from "./worker-system.ts";
+
+/** Keys of the object's own settings, beside the actor's tables. */
+const NAME_KEY = "causey:name";
+const ALARM_FAILURES_KEY = "causey:alarm-failures";
+
+/** Longest pause between two runs of an alarm that keeps failing, in ms. */
+const LONGEST_BACKOFF_MS = 60_000;
+
+/**
+ * The one Durable Object class: hosts every kind of actor, found by the object's name. Export it from the
+ * Worker's main module and name it in `new_sqlite_classes`.
+ */
+export class CauseyObject extends DurableObject<WorkerEnv> {
+  #name: string | undefined;
+  #hosted: HostedActor | undefined;
+  #space: Pick<ObjectSpace, "log" | "alarmBackoffMs"> = { log: consoleLog, alarmBackoffMs: 1000 };
+
+  /** Calls a method of the actor; the adapter's own way in, over RPC. */
+  invoke(name: string, method: string, args: readonly Plain[]): Promise<CallOutcome> {
+    const call = async (): Promise<Plain> => this.#host(name).call(method, args);
+    return outcomeOf(
+      call,
+      (...entry) => {
+        this.#space.log(...entry);
+      },
+      `${name}.${method}`,
+    );
+  }
+
+  /** Tells an object a name too long for the platform to hand back. */
+  identify(name: string): void {
+    this.#name = name;
+    if (this.ctx.storage.kv.get(NAME_KEY) === undefined) this.ctx.storage.kv.put(NAME_KEY, name);
+  }
+
+  /** Closes every connection of the object. */
+  closeSockets(code: number, reason: string): void {
+    for (const socket of this.ctx.getWebSockets()) socket.close(code, reason);
+  }
+
+  override async fetch(request: Request): Promise<Response> {
+    try {
+      const response = await this.#host().fetch(request);
+      if (response.webSocket !== null && this.#name !== undefined) socketHolders.add(this.#name);
+      return withoutErrorHeader(response);
+    } catch (error) {
+      return errorAsResponse(error, this.#space.log, `${this.#name}.fetch`);
+    }
+  }
+
+  /** Runs the actor's alarm. A failure sets the next run itself: the platform's own retries end after six. */
+  override async alarm(): Promise<void> {
+    const { kv } = this.ctx.storage;
+    try {
+      await this.#host().onAlarm();
+      if (kv.get(ALARM_FAILURES_KEY) !== undefined) kv.delete(ALARM_FAILURES_KEY);
+    } catch (error) {
+      const failures = (kv.get<number>(ALARM_FAILURES_KEY) ?? 0) + 1;
+      this.#space.log("error", "Alarm failed", {
+        actor: this.#name,
+        failures,
+        error: String(error),
+      });
+      kv.put(ALARM_FAILURES_KEY, failures);
+      if ((await this.ctx.storage.getAlarm()) !== null) return;
+      const delay = Math.min(this.#space.alarmBackoffMs * 2 ** (failures - 1), LONGEST_BACKOFF_MS);
+      await this.ctx.storage.setAlarm(Date.now() + delay);
+    }
+  }
+
+  override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
+    await this.#handle("onMessage", (hosted) => hosted.onMessage(socket, message));
+  }
+
+  override async webSocketClose(socket: WebSocket, code: number, reason: string): Promise<void> {
+    try {
+      // 1005 and 1006 mean "no code" and "no close frame": they cannot be sent back.
+      socket.close(code === 1005 || code === 1006 ? 1000 : code, reason);
+    } catch {
+      // The platform has answered the close already.
+    }
+    await this.#closed(socket, code, reason);
+  }
+
+  override async webSocketError(socket: WebSocket): Promise<void> {
+    await this.#closed(socket, 1006, "");
+  }
+
+  async #closed(socket: WebSocket, code: number, reason: string): Promise<void> {
+    await this.#handle("onClose", (hosted) => hosted.onClose(socket, code, reason));
+    const others = this.ctx.getWebSockets().some((one) => one !== socket);
+    if (!others && this.#name !== undefined) socketHolders.delete(this.#name);
+  }
+
+  async #handle(what: string, work: (hosted: HostedActor) => Promise<void>): Promise<void> {
+    try {
+      await work(this.#host());
+    } catch (error) {
+      this.#space.log("error", "Actor failed", {
+        what: `${this.#name}.${what}`,
+        error: String(error),
+      });
+    }
+  }
+
+  #host(given?: string): HostedActor {
+    this.#name ??= this.ctx.id.name ?? this.ctx.storage.kv.get<string>(NAME_KEY);
+    if (this.#name === undefined && given !== undefined) this.identify(given);
+    if (this.#name === undefined)
+      throw new ApiError("internal", { message: "The Durable Object has no name" });
+    if (this.#hosted === undefined) {
+      const address = parseObjectName(this.#name);
+      const { space, kind } = findKind(address.prefix, address.kind, this.env);
+      this.#space = space;
+      this.#hosted = hostActor({
+        ctx: this.ctx,
+        kind,
+        name: address.name,
+        system: workerSystem(space.log),
+      });
+    }
+    return this.#hosted;
+  }
+}

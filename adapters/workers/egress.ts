@@ -1,0 +1,33 @@
+import { allowNone, parseAllowHosts } from "../../core/net/allow-hosts.ts";
+import { checkUrl } from "../../core/net/check-url.ts";
+import type { Transport } from "../../core/ports.ts";
+import { TransportError } from "../../core/transport-error.ts";
+import { fetchTransport } from "./fetch-transport.ts";
+
+/** Why requests to caller-steered addresses are less guarded here than on other runtimes. */
+export const UNPINNED: string =
+  'A Worker cannot see what a name resolves to: bind a filtered network service as "CAUSEY_EGRESS", or rely on the platform, whose fetch reaches public addresses only';
+
+/**
+ * A transport to addresses that a caller can steer. Local names and literals that are not public are refused
+ * here; what a name resolves to is checked by the service behind `filtered`, if there is one.
+ */
+export function guardedTransport(
+  allowHosts: readonly string[],
+  filtered: Fetcher | undefined,
+): Transport {
+  const allow = parseAllowHosts(allowHosts);
+  const open = fetchTransport();
+  const guarded =
+    filtered === undefined ? open : fetchTransport((request) => filtered.fetch(request));
+  return {
+    async send(request) {
+      const verdict = checkUrl(request.url, allow);
+      if (!verdict.ok) throw new TransportError("refused", verdict.reason);
+      // What only the operator's list lets through is not public: the filter would refuse it.
+      const isPublic =
+        checkUrl(verdict.url, allowNone).ok && !allow.host(verdict.host, verdict.port);
+      return (isPublic ? guarded : open).send(request);
+    },
+  };
+}

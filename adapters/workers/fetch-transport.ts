@@ -1,0 +1,82 @@
+import type { HeaderPair, InboundResponse, OutboundRequest, Transport } from "../../core/ports.ts";
+import { toTransportError } from "../shared/fetch-transport.ts";
+import { endToEnd, REQUEST_FRAMING } from "../shared/header-pairs.ts";
+
+/** How a request leaves the isolate. */
+export type Send = (request: Request) => Promise<Response>;
+
+/** Encodings that workerd undoes before it hands over a body; it passes others on as they are. */
+const DECODED: ReadonlySet<string> = new Set(["gzip", "x-gzip", "br"]);
+
+/** A transport over `fetch` (or a service binding): redirects are never followed. */
+export function fetchTransport(send: Send = (request) => fetch(request)): Transport {
+  return {
+    async send(request) {
+      try {
+        request.signal?.throwIfAborted();
+        return toInbound(await send(toRequest(request)), request);
+      } catch (error) {
+        throw toTransportError(error, request.signal, "unreachable");
+      }
+    },
+  };
+}
+
+function toRequest({ method, url, headers, body, signal }: OutboundRequest): Request {
+  const length = headers.find(([name]) => name === "content-length")?.[1];
+  return new Request(url, {
+    method,
+    headers: endToEnd(headers, REQUEST_FRAMING).map(([name, value]) => [name, value]),
+    redirect: "manual",
+    ...(body === undefined || body === null ? {} : { body: framed(body, length) }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+}
+
+/** Keeps a stream's announced length: workerd chunks every stream whose length it cannot know. */
+function framed(
+  body: Uint8Array | ReadableStream<Uint8Array>,
+  length: string | undefined,
+): BodyInit {
+  // workerd has no shared memory, so the bytes lie in an ordinary buffer.
+  if (body instanceof Uint8Array) return body as Uint8Array<ArrayBuffer>;
+  if (length === undefined || !/^\d{1,15}$/u.test(length)) return body;
+  return body.pipeThrough(new FixedLengthStream(Number(length)));
+}
+
+function toInbound(response: Response, { method, signal }: OutboundRequest): InboundResponse {
+  const encoding = response.headers.get("content-encoding")?.trim().toLowerCase();
+  const body = method === "HEAD" ? null : response.body;
+  // The stream carries decoded bytes, so neither the coding nor the length still holds.
+  const decoded = body !== null && encoding !== undefined && DECODED.has(encoding);
+  const pairs: HeaderPair[] = [...response.headers].map(([name, value]) => [name, value]);
+  return {
+    status: response.status,
+    headers: endToEnd(pairs, decoded ? ["content-encoding", "content-length"] : []),
+    body: body === null ? null : watched(body, signal),
+  };
+}
+
+/** The same bytes; the stream ends in a `TransportError` when the upstream breaks off or the caller aborts. */
+function watched(
+  body: ReadableStream<Uint8Array>,
+  signal: AbortSignal | undefined,
+): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await reader.read();
+          if (done) controller.close();
+          else controller.enqueue(value);
+        } catch (error) {
+          controller.error(toTransportError(error, signal, "broken"));
+        }
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    // Nothing is read ahead of the consumer.
+    { highWaterMark: 0 },
+  );
+}

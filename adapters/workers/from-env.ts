@@ -1,0 +1,37 @@
+import { platformApi } from "../../core/api.ts";
+import { apiOptions } from "../../core/config/api-options.ts";
+import { parseConfig } from "../../core/config/parse-config.ts";
+import type { WorkerBuild } from "./worker.ts";
+import type { WorkerEnv } from "./worker-env.ts";
+
+/** The variables that {@link fromEnv} reads. */
+export interface ConfiguredEnv extends WorkerEnv {
+  /** The JSON configuration of the command line, as a text variable. Strings "env:NAME" name other variables. */
+  readonly CAUSEY_CONFIG?: string;
+  /** An API token with every permission; make it a secret. */
+  readonly CAUSEY_TOKEN?: string;
+  /** @default "local" */
+  readonly CAUSEY_ACCOUNT_ID?: string;
+}
+
+/** The product as its configuration describes it: `export default worker(fromEnv)`. */
+export function fromEnv(env: ConfiguredEnv): WorkerBuild<ConfiguredEnv> {
+  const variables: ReadonlyMap<string, unknown> = new Map(Object.entries(env));
+  const config = parseConfig(env.CAUSEY_CONFIG ?? "{}", (name) => {
+    const value = variables.get(name);
+    return typeof value === "string" ? value : undefined;
+  });
+  const { CAUSEY_TOKEN: token, CAUSEY_ACCOUNT_ID: accountId } = env;
+  const own = token === undefined ? [] : [{ token, permissions: ["*"], accounts: ["*"] }];
+  const effective = {
+    ...config,
+    ...(accountId === undefined ? {} : { accountId }),
+    tokens: [...own, ...(config.tokens ?? [])],
+  };
+  return {
+    workers: {
+      allowHosts: [...(config.rendering?.allowHosts ?? []), ...(config.webhooks?.allowHosts ?? [])],
+    },
+    build: (platform) => platformApi(apiOptions(effective, platform)),
+  };
+}

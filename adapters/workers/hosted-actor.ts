@@ -1,0 +1,138 @@
+import { ApiError } from "../../core/http/api-error.ts";
+import type {
+  Actor,
+  ActorContext,
+  ActorKind,
+  Connection,
+  Plain,
+  System,
+} from "../../core/ports.ts";
+import { mailbox, type Mailbox } from "../shared/mailbox.ts";
+import { migrate } from "./migrate.ts";
+import { objectSockets, type ObjectSockets } from "./object-sockets.ts";
+import { storageSql } from "./storage-sql.ts";
+
+/** Calls that may wait for one actor. */
+const MAILBOX_LIMIT = 10_000;
+
+/** Bytes of one WebSocket message, and of all that wait for one actor. */
+const MAX_MESSAGE = 1024 * 1024;
+const MAX_WAITING = 16 * MAX_MESSAGE;
+
+/** An actor in its Durable Object. */
+export interface HostedActor {
+  call(method: string, args: readonly Plain[]): Promise<Plain>;
+  fetch(request: Request): Promise<Response>;
+  onAlarm(): Promise<void>;
+  onMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void>;
+  onClose(socket: WebSocket, code: number, reason: string): Promise<void>;
+}
+
+/** What hosting an actor takes. */
+export interface HostingOptions {
+  readonly ctx: DurableObjectState;
+  readonly kind: ActorKind;
+  readonly name: string;
+  readonly system: System;
+}
+
+/** Prepares the object's tables and starts the actor on its first use; a failed start is tried again. */
+export function hostActor(options: HostingOptions): HostedActor {
+  const { ctx, kind, system } = options;
+  const sockets = objectSockets(ctx, system);
+  const box = mailbox(MAILBOX_LIMIT);
+  const context = actorContext(options, sockets);
+  let starting: Promise<Actor> | undefined;
+  let waitingBytes = 0;
+
+  async function start(): Promise<Actor> {
+    migrate(ctx.storage, kind);
+    return kind.start(context);
+  }
+  function actor(): Promise<Actor> {
+    starting ??= start().catch((error: unknown) => {
+      starting = undefined;
+      throw error;
+    });
+    return starting;
+  }
+  return {
+    call: (method, args) => callMethod({ kind, box, actor }, method, args),
+    async fetch(request) {
+      const instance = await actor();
+      if (instance.fetch === undefined) throw new ApiError("no_route");
+      return instance.fetch(request);
+    },
+    onAlarm: () => box.run(async () => (await actor()).onAlarm?.()),
+    async onMessage(socket, message) {
+      const size = typeof message === "string" ? message.length : message.byteLength;
+      if (!takeIn(socket, size, waitingBytes)) return;
+      waitingBytes += size;
+      const data = typeof message === "string" ? message : new Uint8Array(message);
+      const done = box.run(async () =>
+        (await actor()).onMessage?.(sockets.connectionOf(socket), data),
+      );
+      await done.finally(() => {
+        waitingBytes -= size;
+      });
+    },
+    onClose: (socket, code, reason) =>
+      box.run(async () => {
+        const connection: Connection = sockets.connectionOf(socket);
+        await (await actor()).onClose?.(connection, code, reason);
+      }),
+  };
+}
+
+/** Whether a message may wait for the actor; closes the connection that sends too much. */
+function takeIn(socket: WebSocket, size: number, waitingBytes: number): boolean {
+  if (size > MAX_MESSAGE) {
+    socket.close(1009, `Messages are limited to ${MAX_MESSAGE} bytes`);
+    return false;
+  }
+  if (waitingBytes + size <= MAX_WAITING) return true;
+  socket.close(1013, "Too many messages wait to be handled");
+  return false;
+}
+
+interface Callee {
+  readonly kind: ActorKind;
+  readonly box: Mailbox;
+  readonly actor: () => Promise<Actor>;
+}
+
+function callMethod(callee: Callee, method: string, args: readonly Plain[]): Promise<Plain> {
+  const run = async (): Promise<Plain> => {
+    const { methods } = await callee.actor();
+    const found = Object.hasOwn(methods, method) ? methods[method] : undefined;
+    if (found === undefined) {
+      throw new ApiError("internal", {
+        message: `Actor kind "${callee.kind.name}" has no method "${method.slice(0, 64)}"`,
+      });
+    }
+    // The caller and the kind agree on the arguments; the boundary between them is untyped by design.
+    return (await (found as (...values: readonly Plain[]) => unknown)(...args)) as Plain;
+  };
+  return callee.kind.interleaved?.includes(method) === true ? run() : callee.box.run(run);
+}
+
+function actorContext({ ctx, name, system }: HostingOptions, sockets: ObjectSockets): ActorContext {
+  const sql = storageSql(ctx.storage);
+  return {
+    name,
+    sql,
+    sockets,
+    async alarm(at, together = []) {
+      const results = sql.batchNow(together);
+      // No await in between: workerd commits all writes of one turn together (write coalescing).
+      await (at === null ? ctx.storage.deleteAlarm() : ctx.storage.setAlarm(Math.max(1, at)));
+      return results;
+    },
+    system: {
+      ...system,
+      waitUntil: (work) => {
+        ctx.waitUntil(work);
+      },
+    },
+  };
+}

@@ -1,0 +1,11 @@
+/**
+ * causey on Cloudflare Workers.
+ *
+ * @module
+ */
+
+export { CauseyObject } from "./causey-object.ts";
+export { fromEnv, type ConfiguredEnv } from "./from-env.ts";
+export { workersPlatform, type WorkersPlatformOptions } from "./platform.ts";
+export { worker, type WorkerBuild, type WorkerHandler, type WorkerOptions } from "./worker.ts";
+export type { WorkerEnv } from "./worker-env.ts";

@@ -1,0 +1,113 @@
+import type { ActorRef, Actors, Plain, System } from "../../core/ports.ts";
+import { ApiError } from "../../core/http/api-error.ts";
+import { responseOf, valueOf, type CallOutcome } from "./crossing.ts";
+import { hasNativeName, objectName, parseObjectName } from "./object-name.ts";
+import { defineKind, mayBeKind, socketHolders } from "./registry.ts";
+import type { ObjectNamespace } from "./worker-env.ts";
+
+/** A stub of `CauseyObject`. */
+interface Stub {
+  invoke(name: string, method: string, args: readonly Plain[]): Promise<CallOutcome>;
+  identify(name: string): Promise<void>;
+  closeSockets(code: number, reason: string): Promise<void>;
+  fetch(request: Request): Promise<Response>;
+}
+
+/** The directory of actors: each is the Durable Object of its name. */
+export function objectActors(namespace: ObjectNamespace, prefix: string): Actors {
+  return {
+    define: (kind) => {
+      defineKind(prefix, kind);
+    },
+    get(kind, name) {
+      const ref = actorRef(namespace, objectName({ prefix, kind, name }));
+      const defined = (): void => {
+        if (mayBeKind(prefix, kind)) return;
+        throw new ApiError("internal", {
+          message: `No actor kind "${kind.slice(0, 64)}" is defined`,
+        });
+      };
+      return {
+        async call(method, ...args) {
+          defined();
+          return ref.call(method, ...args);
+        },
+        async fetch(request) {
+          defined();
+          return ref.fetch(request);
+        },
+      };
+    },
+  };
+}
+
+function actorRef(namespace: ObjectNamespace, name: string): ActorRef {
+  const fresh = (): Stub => namespace.get(namespace.idFromName(name)) as Stub;
+  // One stub per reference: only calls over one stub are sure to arrive in the order in which they were made.
+  let stub: Stub | undefined;
+
+  async function over<T>(use: (stub: Stub) => Promise<T>): Promise<T> {
+    try {
+      stub ??= fresh();
+      return await use(stub);
+    } catch (error) {
+      stub = undefined;
+      if (!isForeignRequest(error)) throw fromPlatform(error);
+      // Nothing was sent: the reference outlived the request in which its stub was made.
+      stub = fresh();
+      return use(stub);
+    }
+  }
+  return {
+    async call(method, ...args) {
+      return valueOf(await over((at) => at.invoke(name, method, args)));
+    },
+    async fetch(request) {
+      const response = await over(async (at) => {
+        if (!hasNativeName(name)) await at.identify(name);
+        return at.fetch(request);
+      });
+      return responseOf(response);
+    },
+  };
+}
+
+function isForeignRequest(error: unknown): boolean {
+  return error instanceof Error && error.message.includes("on behalf of a different request");
+}
+
+/** What the platform itself reports: an object that was reset or is overloaded is worth another try. */
+function fromPlatform(error: unknown): unknown {
+  if (error instanceof ApiError || !(error instanceof Error)) return error;
+  const marks = error as Error & {
+    readonly retryable?: boolean;
+    readonly overloaded?: boolean;
+    readonly durableObjectReset?: boolean;
+  };
+  if (marks.retryable !== true && marks.overloaded !== true && marks.durableObjectReset !== true)
+    return error;
+  return new ApiError("unavailable", { headers: { "retry-after": "1" }, cause: error });
+}
+
+/** How long {@link closeAllSockets} waits for the clients' answers, in ms. */
+const CLOSE_WAIT_MS = 1000;
+
+/**
+ * Closes with 1001 the connections of every object of a platform that this isolate knows to have some, and
+ * waits a little for their actors to hear of it.
+ */
+export async function closeAllSockets(
+  namespace: ObjectNamespace,
+  prefix: string,
+  system: System,
+): Promise<void> {
+  const holders = (): string[] =>
+    [...socketHolders].filter((name) => parseObjectName(name).prefix === prefix);
+  const closing = holders().map((name) => {
+    const stub = namespace.get(namespace.idFromName(name)) as Stub;
+    return stub.closeSockets(1001, "The server is shutting down");
+  });
+  await Promise.allSettled(closing);
+  for (let waited = 0; waited < CLOSE_WAIT_MS && holders().length > 0; waited += 5)
+    await system.sleep(5);
+}

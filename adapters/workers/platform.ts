@@ -1,0 +1,55 @@
+import type { Log, Platform } from "../../core/ports.ts";
+import { boundBrowser, missingBrowser, NO_BROWSER } from "./browser-binding.ts";
+import { guardedTransport, UNPINNED } from "./egress.ts";
+import { fetchTransport } from "./fetch-transport.ts";
+import { closeAllSockets, objectActors } from "./object-actors.ts";
+import { closeSpace, openSpace } from "./registry.ts";
+import type { WorkerEnv } from "./worker-env.ts";
+import { consoleLog, workerSystem } from "./worker-system.ts";
+
+/** Options of {@link workersPlatform}. */
+export interface WorkersPlatformOptions {
+  /** The bindings of the Worker. */
+  readonly env: WorkerEnv;
+  /** Hosts that callers may reach although they are not public, see `parseAllowHosts`. @default [] */
+  readonly allowHosts?: readonly string[];
+  /** Separates the objects of several platforms in one namespace. @default "" */
+  readonly prefix?: string;
+  /** @default JSON lines on the console */
+  readonly log?: Log;
+  /** First delay before a failed alarm runs again, in ms; it doubles up to 60 s. @default 1000 */
+  readonly alarmBackoffMs?: number;
+}
+
+/**
+ * The ports on Cloudflare Workers: an actor is a SQLite Durable Object, the browser is the browser binding.
+ * Make it once per isolate; `worker()` does.
+ */
+export function workersPlatform(options: WorkersPlatformOptions): Platform {
+  const { env, allowHosts = [], prefix = "", log = consoleLog } = options;
+  const system = workerSystem(log);
+  openSpace(prefix, { log, alarmBackoffMs: options.alarmBackoffMs ?? 1000 });
+  return {
+    runtime: "workers",
+    capabilities: {
+      actors: true,
+      browser: env.BROWSER === undefined ? NO_BROWSER : true,
+      "client-abort": "workerd notices a client that left only at its next write",
+      "raw-framing": "workerd settles two kinds of framing before a Worker sees the request",
+      "egress-pinning": env.CAUSEY_EGRESS === undefined ? UNPINNED : true,
+      sockets: true,
+      transport: true,
+    },
+    actors: objectActors(env.CAUSEY, prefix),
+    transport: fetchTransport(),
+    egress: guardedTransport(allowHosts, env.CAUSEY_EGRESS),
+    browser: env.BROWSER === undefined ? missingBrowser : boundBrowser(env.BROWSER, system),
+    system,
+    log,
+    async close() {
+      // Durable Objects flush by themselves; this isolate knows which of them hold sockets.
+      await closeAllSockets(env.CAUSEY, prefix, system);
+      closeSpace(prefix);
+    },
+  };
+}

@@ -1,0 +1,32 @@
+/** Tells whether a connection may be sent more. */
+export interface SendBudget {
+  /** Counts `size` bytes to a connection; false when it has been sent too much too fast. */
+  spend(connection: WebSocket, size: number): boolean;
+}
+
+interface Account {
+  sent: number;
+  at: number;
+}
+
+/**
+ * Bounds what piles up for clients that do not read. workerd tells nobody how much of a socket is unsent
+ * (no `bufferedAmount`, cloudflare/workerd#988), so this counts what was handed over and takes it as read at
+ * `bytes` per second. A client that reads slower than that for long is beyond what can be seen.
+ */
+export function sendBudget(bytes: number, now: () => number): SendBudget {
+  const accounts = new WeakMap<WebSocket, Account>();
+  return {
+    spend(connection, size) {
+      const time = now();
+      const account = accounts.get(connection) ?? { sent: 0, at: time };
+      account.sent = Math.max(0, account.sent - (Math.max(0, time - account.at) / 1000) * bytes);
+      account.at = time;
+      accounts.set(connection, account);
+      // One frame larger than the budget may pass when nothing else waits.
+      if (account.sent > 0 && account.sent + size > bytes) return false;
+      account.sent += size;
+      return true;
+    },
+  };
+}

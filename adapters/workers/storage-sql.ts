@@ -1,0 +1,108 @@
+import { SqlError, type SqlErrorReason } from "../../core/sql-error.ts";
+import type { Sql, SqlRow, SqlValue, Statement, StatementResult } from "../../core/ports.ts";
+
+/** Bound of the memory for statements already checked. */
+const KNOWN_STATEMENTS = 500;
+
+/** The database of one Durable Object, with what the adapter itself needs beside the port. */
+export interface StorageSql extends Sql {
+  /** `batch` without a promise: what follows in the same turn is committed together with it. */
+  batchNow(statements: readonly Statement[]): StatementResult[];
+}
+
+/**
+ * `Sql` over the SQLite database of a Durable Object. Statements run at once; the object's output gate holds
+ * back every reply, frame and request until the commit is durable, so "resolved" means "will be durable
+ * before anybody outside can know".
+ */
+export function storageSql(storage: DurableObjectStorage): StorageSql {
+  /** Statements that passed, and whether they only read: SQL is code here, so the texts are few. */
+  const known = new Map<string, boolean>();
+
+  function run(sql: string, params: readonly SqlValue[] = []): StatementResult {
+    try {
+      const reads = known.get(sql) ?? learn(sql);
+      const before = reads ? 0 : totalChanges();
+      const cursor = storage.sql.exec(sql, ...params.map(toStorage));
+      const returnsRows = cursor.columnNames.length > 0;
+      const rows = cursor.toArray().map(fromStorage);
+      if (reads || totalChanges() === before) return { rows, changes: 0 };
+      return { rows, changes: returnsRows ? rows.length : count("SELECT changes() AS n") };
+    } catch (error) {
+      throw toSqlError(error, sql);
+    }
+  }
+  function learn(sql: string): boolean {
+    if (known.size >= KNOWN_STATEMENTS) known.clear();
+    const reads = isRead(sql);
+    known.set(sql, reads);
+    return reads;
+  }
+  function count(sql: string): number {
+    return Number(storage.sql.exec(sql).one()["n"]);
+  }
+  function totalChanges(): number {
+    return count("SELECT total_changes() AS n");
+  }
+  function batchNow(statements: readonly Statement[]): StatementResult[] {
+    return storage.transactionSync(() => statements.map(({ sql, params }) => run(sql, params)));
+  }
+  return {
+    dialect: "sqlite",
+    all: async (sql, params) => run(sql, params).rows,
+    batch: async (statements) => batchNow(statements),
+    batchNow,
+    // The object owns its database: it closes with the object.
+    close: () => Promise.resolve(),
+  };
+}
+
+/** Refuses several statements (workerd would run them all); says whether the one can change nothing. */
+function isRead(sql: string): boolean {
+  const bare = sql.replaceAll(/'(?:[^']|'')*'|"[^"]*"|--[^\n]*|\/\*[\s\S]*?\*\//gu, " ").trim();
+  if (/;\s*\S/u.test(bare) && !/^create\s+(?:temp\w*\s+)?trigger\b/iu.test(bare)) {
+    throw new SqlError("invalid", `One statement at a time: "${bare.slice(0, 120)}"`);
+  }
+  return /^select\b/iu.test(bare);
+}
+
+/** workerd binds `true` as text and `undefined` as NULL, and no bigint at all; the port has one rule for all. */
+function toStorage(value: SqlValue): SqlStorageValue {
+  if (typeof value === "string" || value === null) return value;
+  if (value instanceof Uint8Array) return value.slice().buffer;
+  if (typeof value === "number" && !Number.isNaN(value)) return value;
+  if (typeof value === "bigint" && Number.isSafeInteger(Number(value))) return Number(value);
+  throw new SqlError(
+    "invalid",
+    `Cannot bind ${describe(value)}: encode it as text, number or bytes first`,
+  );
+}
+
+function describe(value: unknown): string {
+  if (typeof value === "bigint") return "a bigint outside the safe integers";
+  if (typeof value === "number") return "NaN";
+  return value instanceof Date ? "Date" : typeof value;
+}
+
+function fromStorage(row: Record<string, SqlStorageValue>): SqlRow {
+  const out: SqlRow = {};
+  for (const [name, value] of Object.entries(row)) {
+    out[name] = value instanceof ArrayBuffer ? new Uint8Array(value) : value;
+  }
+  return out;
+}
+
+/** workerd ends the message with the name of SQLite's result code. */
+const reasons: readonly [RegExp, SqlErrorReason][] = [
+  [/\bSQLITE_CONSTRAINT/u, "constraint"],
+  [/\bSQLITE_(?:BUSY|LOCKED)/u, "busy"],
+  [/\bSQLITE_(?:FULL|NOMEM|IOERR)/u, "full"],
+];
+
+function toSqlError(error: unknown, sql: string): SqlError {
+  if (error instanceof SqlError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  const text = sql.trim().replaceAll(/\s+/gu, " ").slice(0, 120);
+  const reason = reasons.find(([pattern]) => pattern.test(message))?.[1] ?? "invalid";
+  return new SqlError(reason, `${message} in "${text}"`, { cause: error });
+}

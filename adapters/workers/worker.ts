@@ -1,0 +1,54 @@
+import type { Hono } from "hono";
+import { platformApi, type PlatformApiOptions } from "../../core/api.ts";
+import type { Platform } from "../../core/ports.ts";
+import { workersPlatform, type WorkersPlatformOptions } from "./platform.ts";
+import { setBuilder } from "./registry.ts";
+import type { WorkerEnv } from "./worker-env.ts";
+
+/** Options of {@link worker}: those of `platformApi()`, and what the platform itself takes. */
+export interface WorkerOptions extends Omit<PlatformApiOptions, "platform"> {
+  /** Options of `workersPlatform()`. @default {} */
+  readonly workers?: Omit<WorkersPlatformOptions, "env">;
+}
+
+/** Builds an own Hono app instead of the whole platform API. */
+export interface WorkerBuild<Env> {
+  readonly build: (platform: Platform, env: Env) => Hono;
+  /** Options of `workersPlatform()`. @default {} */
+  readonly workers?: Omit<WorkersPlatformOptions, "env">;
+}
+
+/** What the main module of a Worker exports as default. */
+export interface WorkerHandler {
+  fetch(request: Request, env: WorkerEnv, ctx: ExecutionContext): Promise<Response>;
+}
+
+/**
+ * A Worker that serves the platform API, or with `build` any Hono app that holds capabilities. The options
+ * may be a function of the bindings. The app is built once per isolate, also when a Durable Object wakes
+ * first: call this at the top level of the main module.
+ */
+export function worker<Env extends WorkerEnv = WorkerEnv>(
+  options: WorkerOptions | WorkerBuild<Env> | ((env: Env) => WorkerOptions | WorkerBuild<Env>) = {},
+): WorkerHandler {
+  let app: Hono | undefined;
+  const appOf = (env: WorkerEnv): Hono => (app ??= buildApp(options, env as Env));
+  setBuilder(appOf);
+  return {
+    async fetch(request, env, ctx) {
+      const answer = Promise.resolve(appOf(env).fetch(request, env, ctx));
+      // A client that leaves ends the request's context, and with it every `finally` that frees something.
+      ctx.waitUntil(answer.catch(() => undefined));
+      return answer;
+    },
+  };
+}
+
+function buildApp<Env extends WorkerEnv>(
+  options: WorkerOptions | WorkerBuild<Env> | ((env: Env) => WorkerOptions | WorkerBuild<Env>),
+  env: Env,
+): Hono {
+  const settled = typeof options === "function" ? options(env) : options;
+  const platform = workersPlatform({ ...settled.workers, env });
+  return "build" in settled ? settled.build(platform, env) : platformApi({ ...settled, platform });
+}

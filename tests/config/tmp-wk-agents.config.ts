@@ -1,0 +1,29 @@
+import { cloudflareTest } from "@cloudflare/vitest-plugin";
+import { defineConfig } from "vitest/config";
+
+import { aliases, portableTests, reporters, root } from "./shared.ts";
+
+export default defineConfig({
+  root,
+  plugins: [
+    cloudflareTest({
+      wrangler: { configPath: "./tests/platform/wrangler.jsonc" },
+      // What serve:workers binds too; these have no form in a Wrangler configuration.
+      miniflare: {
+        serviceBindings: {
+          CAUSEY_EGRESS: { network: { allow: ["public"] } },
+        },
+      },
+    }),
+  ],
+  resolve: { alias: aliases("workers") },
+  test: {
+    include: [...portableTests, "tests/workers/**/*.test.ts"],
+    
+    env: { CAUSEY_RUNTIME: "workers" },
+    isolate: false,
+    // One isolate with one module graph: workerd is started once, not per file.
+    maxWorkers: 1,
+    reporters: reporters(),
+  },
+});

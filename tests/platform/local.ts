@@ -1,0 +1,62 @@
+// What the test platforms of Node, Deno and Bun share.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { ActorRef, Log, Platform } from "../../core/ports.ts";
+import type { LocalPlatformOptions } from "../../adapters/shared/local-platform.ts";
+import type { FetchApp, Served, ServeOptions } from "../../adapters/shared/drain.ts";
+import type { OpenOptions, TestSocket } from "./open-platform.d.ts";
+import { testSocket } from "./test-socket.ts";
+
+/** Places by name, so that a suite can open the same data again. They go when the process goes. */
+const places = new Map<string, string>();
+const quiet: Log = () => undefined;
+
+process.once("exit", () => {
+  for (const folder of places.values()) rmSync(folder, { recursive: true, force: true });
+});
+
+function placeOf(data: string): string {
+  const folder = places.get(data) ?? mkdtempSync(join(tmpdir(), "causey-test-"));
+  places.set(data, folder);
+  return folder;
+}
+
+/** See `open-platform.d.ts`. */
+export type OpenPlatform = (options?: OpenOptions) => Promise<Platform>;
+
+/** `openPlatform` over the platform factory of a runtime. */
+export function opener(open: (options: LocalPlatformOptions) => Promise<Platform>): OpenPlatform {
+  return ({ data } = {}) => {
+    const dataDir = data === undefined ? ":memory:" : placeOf(data);
+    return open({ dataDir, log: quiet, actorIdleMs: 200, alarmBackoffMs: 50, closeGraceMs: 2000 });
+  };
+}
+
+/** See `open-platform.d.ts`. */
+export type Connect = (ref: ActorRef, protocols?: readonly string[]) => Promise<TestSocket>;
+
+/** `connect` over the server of a runtime: one server per connection, gone with it. */
+export function connector(
+  serve: (app: FetchApp, options: ServeOptions) => Promise<Served>,
+): Connect {
+  return async (ref, protocols = []) => {
+    const app = { fetch: (request: Request) => ref.fetch(request) };
+    const { url, close } = await serve(app, { port: 0, handleSignals: false, graceMs: 0 });
+    const client = new WebSocket(url.replace("http", "ws"), [...protocols]);
+    const socket = testSocket(client);
+    void socket.closed.then(close);
+    await new Promise((resolve, reject) => {
+      client.addEventListener("open", resolve);
+      void socket.closed.then(({ code }) => {
+        reject(new Error(`No connection: ${code}`));
+      });
+    });
+    return socket;
+  };
+}
+
+/** See `open-platform.d.ts`: twice what `openPlatform` sets for idleness, plus the sweep in between. */
+export async function evict(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 400));
+}

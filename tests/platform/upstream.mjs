@@ -1,0 +1,120 @@
+// An upstream with good and bad manners for the transport suite. It runs in a Node of its own, whatever
+// runtime the tests run on, prints its URL and ends with its standard input.
+import { createServer } from "node:http";
+import { gzipSync } from "node:zlib";
+
+/** What happened to the requests that named themselves with `?id=`. */
+const seen = new Map();
+const noteOf = (id) => {
+  const note = seen.get(id) ?? { bytes: 0, gone: false, sent: 0 };
+  seen.set(id, note);
+  return note;
+};
+
+const text = Array.from({ length: 200 }, (_, i) => `line ${i}: Grüße 🐘`).join("\n");
+
+const routes = {
+  /** What arrived: method, target and raw headers. */
+  headers(request, response) {
+    const pairs = [];
+    for (let i = 0; i < request.rawHeaders.length; i += 2)
+      pairs.push(request.rawHeaders.slice(i, i + 2));
+    response.end(JSON.stringify({ method: request.method, url: request.url, pairs }));
+  },
+  echo(request, response) {
+    response.writeHead(200, { "content-type": "application/octet-stream" });
+    request.pipe(response);
+  },
+  "reply-headers"(_request, response) {
+    response.setHeader("set-cookie", ["a=1; Path=/", "b=2, with comma"]);
+    response.setHeader("connection", "close, x-listed");
+    response.setHeader("x-listed", "for this hop only");
+    response.setHeader("keep-alive", "timeout=5");
+    response.setHeader("proxy-authenticate", "Basic");
+    response.setHeader("x-kept", "yes");
+    response.setHeader("retry-after", "7");
+    response.writeHead(429);
+    response.end("slow down");
+  },
+  gzip(_request, response) {
+    const body = gzipSync(text);
+    response.writeHead(200, {
+      "content-encoding": "gzip",
+      "content-length": body.length,
+      "content-type": "text/plain",
+    });
+    response.end(body);
+  },
+  plain(_request, response) {
+    response.writeHead(200, { "content-length": Buffer.byteLength(text) });
+    response.end(text);
+  },
+  redirect(_request, response) {
+    response.writeHead(302, { location: "/plain" }).end("moved");
+  },
+  empty(_request, response) {
+    response.writeHead(204).end();
+  },
+  /** Promises more than it sends. */
+  truncated(_request, response) {
+    response.writeHead(200, { "content-length": 200_000 });
+    response.write("only this", () => setTimeout(() => response.destroy(), 20));
+  },
+  "truncated-small"(_request, response) {
+    response.writeHead(200, { "content-length": 100 });
+    response.write("only this", () => setTimeout(() => response.destroy(), 20));
+  },
+  "truncated-chunks"(_request, response) {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.write("data: 1\n\n", () => setTimeout(() => response.destroy(), 20));
+  },
+  hangup(request) {
+    request.socket.destroy();
+  },
+  silent() {},
+  /** One event, and then one every 20 ms for ever. */
+  stream(_request, response) {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.write("data: 0\n\n");
+    const timer = setInterval(() => response.write("data: n\n\n"), 20);
+    response.once("close", () => clearInterval(timer));
+  },
+  /** 512 MiB as fast as they are taken. */
+  flood(_request, response, note) {
+    const chunk = Buffer.alloc(64 * 1024, "x");
+    const more = () => {
+      while (note.sent < 512 * 1024 * 1024) {
+        note.sent += chunk.length;
+        if (!response.write(chunk)) return void response.once("drain", more);
+      }
+      response.end();
+    };
+    response.writeHead(200);
+    more();
+  },
+  upload(request, response, note) {
+    request.on("data", (chunk) => {
+      note.bytes += chunk.length;
+    });
+    request.on("end", () => response.end(JSON.stringify({ bytes: note.bytes })));
+  },
+};
+
+const server = createServer((request, response) => {
+  const { pathname, searchParams } = new URL(request.url, "http://upstream");
+  const name = pathname.slice(1);
+  const note = noteOf(searchParams.get("id"));
+  if (name === "note") return void response.end(JSON.stringify(note));
+  request.socket.once("close", () => {
+    note.gone = true;
+  });
+  const route = Object.hasOwn(routes, name) ? routes[name] : undefined;
+  if (route === undefined) response.writeHead(404).end();
+  else route(request, response, note);
+});
+// The suite asks for its own behaviour on Expect: never a 100.
+server.on("checkContinue", (_request, response) => response.writeHead(417).end("Expect arrived"));
+server.listen(0, "127.0.0.1", () =>
+  process.stdout.write(`http://127.0.0.1:${server.address().port}\n`),
+);
+process.stdin.on("end", () => process.exit(0)).resume();

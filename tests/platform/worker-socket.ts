@@ -1,0 +1,25 @@
+import { evictAllDurableObjects } from "cloudflare:test";
+import type { ActorRef } from "../../core/ports.ts";
+import type { TestSocket } from "./open-platform.d.ts";
+import { testSocket } from "./test-socket.ts";
+
+/** See `open-platform.d.ts`: in workerd the client's end comes with the response. */
+export async function connect(
+  ref: ActorRef,
+  protocols: readonly string[] = [],
+): Promise<TestSocket> {
+  const headers = new Headers({ upgrade: "websocket" });
+  if (protocols.length > 0) headers.set("sec-websocket-protocol", protocols.join(", "));
+  const response = await ref.fetch(new Request("http://actor.test/", { headers }));
+  const client = response.webSocket;
+  if (client === null) throw new Error(`No connection: ${response.status}`);
+  const protocol = response.headers.get("sec-websocket-protocol") ?? "";
+  const socket = testSocket(client);
+  client.accept();
+  return { ...socket, protocol };
+}
+
+/** See `open-platform.d.ts`; sockets stay, as in hibernation. */
+export async function evict(): Promise<void> {
+  await evictAllDurableObjects();
+}

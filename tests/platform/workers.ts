@@ -1,0 +1,32 @@
+import { abortAllDurableObjects, evictAllDurableObjects } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import type { Platform } from "../../core/ports.ts";
+import { workersPlatform } from "../../adapters/workers/platform.ts";
+import type { WorkerEnv } from "../../adapters/workers/worker-env.ts";
+import type { OpenOptions } from "./open-platform.d.ts";
+
+export { connect, evict } from "./worker-socket.ts";
+
+declare global {
+  namespace Cloudflare {
+    /** The bindings of wrangler.jsonc beside this file. */
+    interface Env extends WorkerEnv {}
+  }
+}
+
+/** Opens the platform over the test Worker's Durable Objects: a place is a prefix of their names. */
+export function openPlatform(options: OpenOptions = {}): Promise<Platform> {
+  const prefix = options.data ?? crypto.randomUUID();
+  const platform = workersPlatform({ env, prefix, log: () => undefined, alarmBackoffMs: 50 });
+  return Promise.resolve({
+    ...platform,
+    async close() {
+      await platform.close();
+      // As at a restart: nothing that an object holds in memory is there afterwards. Eviction waits for
+      // requests under way, and a stream that a test left open is under way for ever.
+      const evicted = evictAllDurableObjects().then(() => true);
+      const late = platform.system.sleep(1000).then(() => false);
+      if (!(await Promise.race([evicted, late]))) await abortAllDurableObjects();
+    },
+  });
+}
