@@ -1,7 +1,7 @@
 import type { PlatformApiOptions } from "../api.ts";
 import type { Platform } from "../ports.ts";
 import { openAiChatModel, openAiEmbedder } from "../search/mod.ts";
-import type { Config } from "./schema.ts";
+import type { Config } from "./config.ts";
 
 /** The options of `platformApi()` that a checked configuration stands for. */
 export function apiOptions(config: Config, platform: Platform): PlatformApiOptions {
@@ -16,7 +16,9 @@ export function apiOptions(config: Config, platform: Platform): PlatformApiOptio
     rendering: config.rendering ?? {},
     search: {
       ...(embedder === undefined ? {} : { embedder: openAiEmbedder(embedder, platform.transport) }),
-      ...(chatModel === undefined ? {} : { chatModel: openAiChatModel(chatModel, platform.transport) }),
+      ...(chatModel === undefined
+        ? {}
+        : { chatModel: openAiChatModel(chatModel, platform.transport) }),
     },
     webhooks: { sources: {}, ...config.webhooks },
     deprecations: config.deprecations ?? {},

@@ -2,7 +2,8 @@ import * as v from "valibot";
 import { ApiError } from "../http/api-error.ts";
 import { didYouMean } from "./nearest.ts";
 import { resolveEnv, type ReadEnv } from "./resolve-env.ts";
-import { configSchema, type Config } from "./schema.ts";
+import type { Config } from "./config.ts";
+import { configSchema } from "./schema.ts";
 
 /**
  * Checks a configuration: JSON text, or the value itself. Errors are `ApiError` 400 whose message is one line
@@ -20,7 +21,10 @@ function fromJson(text: string): unknown {
     return JSON.parse(text);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : "";
-    throw new ApiError("invalid_request", { message: `The configuration is not valid JSON: ${reason}`, cause });
+    throw new ApiError("invalid_request", {
+      message: `The configuration is not valid JSON: ${reason}`,
+      cause,
+    });
   }
 }
 
@@ -48,7 +52,8 @@ function child(schema: unknown, key: string): unknown {
 /** The schema inside `optional()` and `nullable()`. */
 function unwrap(schema: unknown): unknown {
   let at = schema;
-  for (let inner = member(at, "wrapped"); inner !== undefined; inner = member(at, "wrapped")) at = inner;
+  for (let inner = member(at, "wrapped"); inner !== undefined; inner = member(at, "wrapped"))
+    at = inner;
   return at;
 }
 

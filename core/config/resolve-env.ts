@@ -18,7 +18,10 @@ export function resolveEnv(value: unknown, env: ReadEnv, path: string = ""): unk
   if (Array.isArray(value)) return value.map((item, i) => resolveEnv(item, env, `${path}[${i}]`));
   if (typeof value === "object" && value !== null) {
     return Object.fromEntries(
-      Object.entries(value).map(([key, item]) => [key, resolveEnv(item, env, path === "" ? key : `${path}.${key}`)]),
+      Object.entries(value).map(([key, item]) => [
+        key,
+        resolveEnv(item, env, path === "" ? key : `${path}.${key}`),
+      ]),
     );
   }
   return value;

@@ -1,7 +1,12 @@
 import * as v from "valibot";
+import { parseInstant } from "../http/instant.ts";
+import type { Config } from "./config.ts";
 
 const url = v.pipe(v.string(), v.url("Expected an absolute URL"));
-const id = v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,64}$/, "Expected 1 to 64 of A-Z, a-z, 0-9, _ and -"));
+const id = v.pipe(
+  v.string(),
+  v.regex(/^[A-Za-z0-9_-]{1,64}$/, "Expected 1 to 64 of A-Z, a-z, 0-9, _ and -"),
+);
 const strings = v.array(v.pipe(v.string(), v.minLength(1)));
 const count = v.pipe(v.number(), v.integer(), v.minValue(1));
 const secret = v.pipe(v.string(), v.minLength(1, "Expected a secret, got an empty string"));
@@ -16,37 +21,43 @@ const jwt = v.strictObject({
   issuer: v.string(),
   jwksUrl: url,
   audience: v.union([v.string(), strings]),
-  algorithms: v.optional(strings),
-  claim: v.optional(v.string()),
-  accountsClaim: v.optional(v.string()),
-  map: v.optional(v.record(v.string(), strings)),
+  algorithms: v.exactOptional(strings),
+  claim: v.exactOptional(v.string()),
+  accountsClaim: v.exactOptional(v.string()),
+  map: v.exactOptional(v.record(v.string(), strings)),
 });
 
 const gateway = v.strictObject({
-  providers: v.optional(
-    v.record(id, v.strictObject({ baseUrl: v.optional(url), apiKey: v.optional(secret) })),
-  ),
-  gateways: v.optional(
+  providers: v.exactOptional(
     v.record(
       id,
-      v.strictObject({ authentication: v.optional(v.boolean()), tokens: v.optional(strings) }),
+      v.strictObject({ baseUrl: v.exactOptional(url), apiKey: v.exactOptional(secret) }),
+    ),
+  ),
+  gateways: v.exactOptional(
+    v.record(
+      id,
+      v.strictObject({
+        authentication: v.exactOptional(v.boolean()),
+        tokens: v.exactOptional(strings),
+      }),
     ),
   ),
 });
 
 const rendering = v.strictObject({
-  chromiumPath: v.optional(v.string()),
-  endpoint: v.optional(url),
-  allowHosts: v.optional(strings),
-  maxConcurrency: v.optional(count),
-  noSandbox: v.optional(v.boolean()),
+  chromiumPath: v.exactOptional(v.string()),
+  endpoint: v.exactOptional(url),
+  allowHosts: v.exactOptional(strings),
+  maxConcurrency: v.exactOptional(count),
+  noSandbox: v.exactOptional(v.boolean()),
 });
 
-const model = { baseUrl: url, model: v.string(), apiKey: v.optional(secret) };
+const model = { baseUrl: url, model: v.string(), apiKey: v.exactOptional(secret) };
 
 const search = v.strictObject({
-  embedder: v.optional(v.strictObject({ ...model, dimensions: count })),
-  chatModel: v.optional(v.strictObject(model)),
+  embedder: v.exactOptional(v.strictObject({ ...model, dimensions: count })),
+  chatModel: v.exactOptional(v.strictObject(model)),
 });
 
 const entity = v.variant("from", [
@@ -57,46 +68,54 @@ const entity = v.variant("from", [
 
 const source = v.strictObject({
   scheme: v.string(),
-  secret: v.optional(secret),
-  header: v.optional(v.string()),
-  entity: v.optional(entity),
-  agent: v.optional(v.string()),
+  secret: v.exactOptional(secret),
+  header: v.exactOptional(v.string()),
+  entity: v.exactOptional(entity),
+  agent: v.exactOptional(v.string()),
 });
 
 const webhooks = v.strictObject({
-  sources: v.optional(v.record(id, source)),
-  retention: v.optional(
-    v.strictObject({ maxEvents: v.optional(v.nullable(count)), maxAgeDays: v.optional(v.nullable(count)) }),
+  sources: v.exactOptional(v.record(id, source)),
+  retention: v.exactOptional(
+    v.strictObject({
+      maxEvents: v.exactOptional(v.nullable(count)),
+      maxAgeDays: v.exactOptional(v.nullable(count)),
+    }),
   ),
-  allowHosts: v.optional(strings),
+  allowHosts: v.exactOptional(strings),
 });
 
 const deprecations = v.strictObject({
-  clock: v.optional(v.pipe(v.string(), v.isoTimestamp("Expected an ISO 8601 instant in UTC"))),
-  mode: v.optional(v.picklist(["warn", "translate", "refuse", "strict", "off"])),
+  clock: v.exactOptional(
+    v.pipe(
+      v.string(),
+      v.check(
+        (text) => parseInstant(text) !== null,
+        "Expected a day (YYYY-MM-DD) or an RFC 3339 instant with its zone",
+      ),
+    ),
+  ),
+  mode: v.exactOptional(v.picklist(["warn", "translate", "refuse", "strict", "off"])),
 });
 
 /**
  * The configuration file, the single source of its keys. Strings of the form `"env:NAME"` are read from the
- * environment before this schema sees them ({@link "./resolve-env.ts"}).
+ * environment before this schema sees them (`resolve-env.ts`).
  */
-export const configSchema = v.strictObject({
-  $schema: v.optional(v.string()),
-  accountId: v.optional(id),
-  port: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(65535))),
-  host: v.optional(v.string()),
-  dataDir: v.optional(v.string()),
-  synchronous: v.optional(v.picklist(["FULL", "NORMAL"])),
-  graceMs: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
-  demo: v.optional(v.boolean()),
-  tokens: v.optional(v.array(token)),
-  jwt: v.optional(jwt),
-  gateway: v.optional(gateway),
-  rendering: v.optional(rendering),
-  search: v.optional(search),
-  webhooks: v.optional(webhooks),
-  deprecations: v.optional(deprecations),
+export const configSchema: v.GenericSchema<unknown, Config> = v.strictObject({
+  $schema: v.exactOptional(v.string()),
+  accountId: v.exactOptional(id),
+  port: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(65535))),
+  host: v.exactOptional(v.string()),
+  dataDir: v.exactOptional(v.string()),
+  synchronous: v.exactOptional(v.picklist(["FULL", "NORMAL"])),
+  graceMs: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(0))),
+  demo: v.exactOptional(v.boolean()),
+  tokens: v.exactOptional(v.array(token)),
+  jwt: v.exactOptional(jwt),
+  gateway: v.exactOptional(gateway),
+  rendering: v.exactOptional(rendering),
+  search: v.exactOptional(search),
+  webhooks: v.exactOptional(webhooks),
+  deprecations: v.exactOptional(deprecations),
 });
-
-/** A checked configuration. */
-export type Config = v.InferOutput<typeof configSchema>;

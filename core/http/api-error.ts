@@ -1,4 +1,4 @@
-import { errorKinds, type ErrorName } from "./codes.ts";
+import { errorKind, type ErrorName } from "./codes.ts";
 
 /** What {@link ApiError} takes beside its name. */
 export interface ApiErrorOptions {
@@ -28,7 +28,7 @@ export class ApiError extends Error {
   readonly options: ApiErrorOptions;
 
   constructor(kind: ErrorName, options: ApiErrorOptions = {}) {
-    const row = errorKinds[kind];
+    const row = errorKind(kind);
     super(options.message ?? row.message, { cause: options.cause });
     this.name = "ApiError";
     this.kind = kind;

@@ -10,7 +10,12 @@ export function parseInstant(text: string): number | null {
   if (match === null) return null;
   const part = (index: number): number => Number(match[index] ?? 0);
   const [year, month, day, hour, minute, second] = [1, 2, 3, 4, 5, 6].map(part) as [
-    number, number, number, number, number, number,
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
   ];
   if (hour > 23 || minute > 59 || second > 59 || part(9) > 23 || part(10) > 59) return null;
   const date = new Date(0);

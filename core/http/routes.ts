@@ -2,6 +2,7 @@ import type { Context, Hono } from "hono";
 import { ApiError } from "./api-error.ts";
 import { errorResponse, type ErrorShape } from "./envelope.ts";
 import type { Log, System } from "../ports.ts";
+import { SqlError } from "../sql-error.ts";
 
 /** What the error handler of a capability needs. */
 export interface RouteDeps {
@@ -29,15 +30,24 @@ export function closeRoutes(app: Hono, prefixes: readonly string[], shape: Error
   }
   for (const prefix of prefixes) {
     app.all(prefix, (c) => {
-      throw new ApiError("no_route", { message: `No route for ${c.req.method} ${safePath(c.req.path)}` });
+      throw noRoute(c);
     });
   }
   app.onError((error, c) => onError(error, c, shape, deps));
 }
 
+/** The 404 for a request that no route took. */
+export function noRoute(c: Context): ApiError {
+  return new ApiError("no_route", { message: `No route for ${c.req.method} ${safePath(c.req.path)}` });
+}
+
 /** Turns a throw into a response; what is not an `ApiError` is logged and answered 500 with the request id. */
 export function onError(error: unknown, c: Context, shape: ErrorShape, deps: RouteDeps): Response {
   if (error instanceof ApiError) return errorResponse(error, shape);
+  if (error instanceof SqlError && (error.reason === "busy" || error.reason === "full")) {
+    deps.log("error", "The database took no write", { reason: error.reason, error: error.message });
+    return errorResponse(new ApiError("unavailable"), shape, { "retry-after": "1" });
+  }
   const id = deps.system.id();
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   deps.log("error", "Unhandled error", {

@@ -15,7 +15,12 @@ describe("parseConfig()", () => {
   });
 
   it("names the key whose environment variable is not set", () => {
-    expect(() => parseConfig({ webhooks: { sources: { x: { scheme: "github", secret: "env:NOPE" } } } }, noEnv)).toThrow(
+    expect(() =>
+      parseConfig(
+        { webhooks: { sources: { x: { scheme: "github", secret: "env:NOPE" } } } },
+        noEnv,
+      ),
+    ).toThrow(
       'Environment variable "NOPE", named by "webhooks.sources.x.secret" in the configuration, is not set',
     );
   });
@@ -42,7 +47,10 @@ describe("parseConfig()", () => {
   });
 
   it("gives tokens every account unless accounts are named", () => {
-    const config = parseConfig({ tokens: [{ token: "0123456789abcdef", permissions: ["*"] }] }, noEnv);
+    const config = parseConfig(
+      { tokens: [{ token: "0123456789abcdef", permissions: ["*"] }] },
+      noEnv,
+    );
     expect(config.tokens?.[0]?.accounts).toEqual(["*"]);
   });
 });

@@ -1,0 +1,54 @@
+import type { MiddlewareHandler } from "hono";
+import { ApiError } from "../http/api-error.ts";
+import { allows, type Principal } from "./principal.ts";
+import type { Permission } from "./permissions.ts";
+
+/** Finds out who makes a request; null when it carries no valid credential. */
+export type Authenticate = (request: Request) => Promise<Principal | null>;
+
+/** How a capability authenticates: `"off"` leaves it to the host app. */
+export type Auth = Authenticate | "off";
+
+/**
+ * Guards one route: 401 without a valid token, 403 when the token lacks the permission on the account of
+ * the path parameter `account_id`. A capability that has no account in its path passes one.
+ */
+export function authorize(auth: Auth, permission: Permission, account?: string): MiddlewareHandler {
+  return async (c, next) => {
+    if (auth !== "off") {
+      await requirePermission(
+        auth,
+        c.req.raw,
+        permission,
+        account ?? c.req.param("account_id") ?? "",
+      );
+    }
+    await next();
+  };
+}
+
+/** Like {@link authorize}, outside a router: resolves to the principal or throws 401/403. */
+export async function requirePermission(
+  auth: Authenticate,
+  request: Request,
+  permission: Permission,
+  account: string,
+): Promise<Principal> {
+  const principal = await requirePrincipal(auth, request);
+  if (!allows(principal, permission, account)) {
+    throw new ApiError("forbidden", {
+      message: `The token lacks the permission "${permission}" on account "${account.slice(0, 64)}"`,
+    });
+  }
+  return principal;
+}
+
+/** Resolves to whoever makes the request, whatever it may do, or throws 401. */
+export async function requirePrincipal(auth: Authenticate, request: Request): Promise<Principal> {
+  const principal = await auth(request);
+  if (principal !== null) return principal;
+  throw new ApiError("unauthorized", {
+    message: 'Authentication error: send "Authorization: Bearer <API_TOKEN>" with a valid token',
+    headers: { "www-authenticate": "Bearer" },
+  });
+}

@@ -1,0 +1,124 @@
+import { createLocalJWKSet } from "jose/jwks/local";
+import { jwtVerify } from "jose/jwt/verify";
+import type { JSONWebKeySet, JWTPayload, JWTVerifyGetKey } from "jose";
+import { ApiError } from "../http/api-error.ts";
+import type { Authenticate } from "./authorize.ts";
+import { bearerToken } from "./bearer.ts";
+import { type JwksDeps, remoteJwks } from "./jwks.ts";
+import { permissions, type Permission } from "./permissions.ts";
+import type { Principal } from "./principal.ts";
+import { checkPermissions } from "./static-tokens.ts";
+
+/** JWS algorithms that may be pinned: signatures only, no shared secrets and no `none`. */
+const ALGORITHMS = new Set([
+  "RS256",
+  "RS384",
+  "RS512",
+  "PS256",
+  "PS384",
+  "PS512",
+  "ES256",
+  "ES384",
+  "ES512",
+  "EdDSA",
+  "Ed25519",
+]);
+
+/** How JWTs of one issuer are verified and what they may do. */
+export interface JwtOptions {
+  /** The `iss` that a token must carry. */
+  readonly issuer: string;
+  /** The `aud` that a token must carry, one of them when several are given. */
+  readonly audience: string | readonly string[];
+  /** The accepted `alg` values: asymmetric only, so that a public key can never serve as a shared secret. @default ["RS256", "ES256"] */
+  readonly algorithms?: readonly string[] | undefined;
+  /** Address of the issuer's keys: https, or http on loopback. Either this or `jwks`. */
+  readonly jwksUrl?: string | undefined;
+  /** The issuer's public keys themselves. */
+  readonly jwks?: JSONWebKeySet | undefined;
+  /** Claim with permission names, an array or words separated by spaces. @default "permissions" */
+  readonly claim?: string | undefined;
+  /** Values of the claim and the permissions they stand for, e.g. roles. @default each name stands for itself */
+  readonly map?: Readonly<Record<string, readonly string[]>> | undefined;
+  /** Claim with account ids, an array or words; a token without it reaches no account. @default none */
+  readonly accountsClaim?: string | undefined;
+  /** Accounts of every token when `accountsClaim` is not set. @default ["*"] */
+  readonly accounts?: readonly string[] | undefined;
+  /** Tolerated clock difference in seconds. @default 30 */
+  readonly tolerance?: number | undefined;
+}
+
+/**
+ * Authenticates by a JWT (RFC 7519) in `Authorization: Bearer`: signature, issuer, audience, `exp` (required)
+ * and `nbf` are checked, the algorithm is pinned (RFC 8725 section 3.1).
+ * Throws `ApiError` (`invalid_options`) for options that cannot be right; a request throws 503 when the
+ * issuer's keys were never readable.
+ */
+export function jwtAuth(options: JwtOptions, platform: JwksDeps): Authenticate {
+  const algorithms = checkAlgorithms(options.algorithms ?? ["RS256", "ES256"]);
+  const getKey = keySource(options, platform);
+  const toPrincipal = claimReader(options);
+  return async (request) => {
+    const token = bearerToken(request.headers.get("authorization"));
+    if (token === null || !/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) return null;
+    try {
+      const { payload } = await jwtVerify(token, getKey, {
+        issuer: options.issuer,
+        audience: typeof options.audience === "string" ? options.audience : [...options.audience],
+        algorithms,
+        clockTolerance: options.tolerance ?? 30,
+        currentDate: new Date(platform.system.now()),
+        requiredClaims: ["exp"],
+      });
+      return toPrincipal(payload);
+    } catch (error) {
+      if (error instanceof ApiError) throw error;
+      return null;
+    }
+  };
+}
+
+function checkAlgorithms(algorithms: readonly string[]): string[] {
+  const wrong = algorithms.find((name) => !ALGORITHMS.has(name));
+  if (algorithms.length > 0 && wrong === undefined) return [...algorithms];
+  throw new ApiError("invalid_options", {
+    message: `Unsupported JWT algorithm "${wrong ?? ""}": pin one or more of ${[...ALGORITHMS].join(", ")}`,
+  });
+}
+
+function keySource(options: JwtOptions, platform: JwksDeps): JWTVerifyGetKey {
+  if (options.jwks !== undefined && options.jwksUrl === undefined)
+    return createLocalJWKSet(options.jwks);
+  if (options.jwksUrl !== undefined && options.jwks === undefined)
+    return remoteJwks(options.jwksUrl, platform);
+  throw new ApiError("invalid_options", { message: "JWT options need either jwks or jwksUrl" });
+}
+
+function claimReader(options: JwtOptions): (payload: JWTPayload) => Principal {
+  const { claim = "permissions", accountsClaim, accounts = ["*"] } = options;
+  const map = new Map(
+    Object.entries(options.map ?? {}).map(([word, list]) => [word, checkPermissions(list)]),
+  );
+  const meaning = (word: string): readonly (Permission | "*")[] =>
+    map.get(word) ?? permissions.filter((permission) => permission === word);
+  return (payload) => ({
+    id: (payload.sub ?? "jwt").slice(0, 256),
+    kind: "jwt",
+    grants: [
+      {
+        permissions: claimed(payload[claim]).flatMap(meaning),
+        accounts: accountsClaim === undefined ? accounts : words(payload[accountsClaim]),
+      },
+    ],
+  });
+}
+
+/** Permission names contain spaces, so a plain text is first taken whole. */
+function claimed(value: unknown): string[] {
+  return typeof value === "string" ? [value, ...words(value)] : words(value);
+}
+
+function words(value: unknown): string[] {
+  if (typeof value === "string") return value.split(/[ ,]+/).filter((word) => word !== "");
+  return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
+}

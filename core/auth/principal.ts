@@ -1,0 +1,49 @@
+import type { Permission } from "./permissions.ts";
+
+/** Permissions on accounts; `"*"` stands for all of them. */
+export interface Grant {
+  readonly permissions: readonly (Permission | "*")[];
+  readonly accounts: readonly string[];
+}
+
+/** Who makes a request. */
+export interface Principal {
+  /** The token's id or the subject of the JWT; never the secret. */
+  readonly id: string;
+  readonly kind: "token" | "jwt";
+  readonly grants: readonly Grant[];
+  /** What the grants do not cover after all (policies with the effect `deny`). @default [] */
+  readonly denials?: readonly Grant[];
+}
+
+/** Whether a principal holds a permission on an account; `"*"` asks for all accounts at once. */
+export function allows(principal: Principal, permission: Permission, account: string): boolean {
+  const held = principal.grants.some(
+    (grant) => covers(grant.permissions, implied(permission)) && covers(grant.accounts, [account]),
+  );
+  return held && !(principal.denials ?? []).some((denial) => denies(denial, permission, account));
+}
+
+function denies(denial: Grant, permission: Permission, account: string): boolean {
+  if (!covers(denial.permissions, denied(permission))) return false;
+  // Who is denied one account does not hold the permission on all of them.
+  return account === "*" || covers(denial.accounts, [account]);
+}
+
+function covers(granted: readonly string[], wanted: readonly string[]): boolean {
+  return granted.includes("*") || wanted.some((one) => granted.includes(one));
+}
+
+/** Edit includes Read, as on the hosted platform; Run stands alone. */
+function implied(permission: Permission): readonly string[] {
+  return permission.endsWith(" Read")
+    ? [permission, permission.replace(/ Read$/, " Edit")]
+    : [permission];
+}
+
+/** The other way round: who is denied Read is denied Edit, which would include it. */
+function denied(permission: Permission): readonly string[] {
+  return permission.endsWith(" Edit")
+    ? [permission, permission.replace(/ Edit$/, " Read")]
+    : [permission];
+}

@@ -1,0 +1,101 @@
+/** A token of the configuration file. */
+export interface TokenConfig {
+  readonly token: string;
+  /** Permission names; `"*"` is all of them. */
+  readonly permissions: readonly string[];
+  /** Account ids; `"*"` is all of them. @default ["*"] */
+  readonly accounts: readonly string[];
+}
+
+/** An issuer whose JSON Web Tokens are accepted. */
+export interface JwtConfig {
+  readonly issuer: string;
+  readonly jwksUrl: string;
+  readonly audience: string | readonly string[];
+  readonly algorithms?: readonly string[];
+  readonly claim?: string;
+  readonly accountsClaim?: string;
+  readonly map?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** Providers by their path segment, and gateways by their id. */
+export interface GatewayConfig {
+  /** `baseUrl` is what the provider's own SDK calls its base URL. */
+  readonly providers?: Readonly<
+    Record<string, { readonly baseUrl?: string; readonly apiKey?: string }>
+  >;
+  readonly gateways?: Readonly<
+    Record<string, { readonly authentication?: boolean; readonly tokens?: readonly string[] }>
+  >;
+}
+
+/** The browser, and what pages may reach. */
+export interface RenderingConfig {
+  readonly chromiumPath?: string;
+  /** A remote browser, `ws://…`. */
+  readonly endpoint?: string;
+  readonly allowHosts?: readonly string[];
+  readonly maxConcurrency?: number;
+  readonly noSandbox?: boolean;
+}
+
+/** An OpenAI-compatible model endpoint. */
+export interface ModelConfig {
+  readonly baseUrl: string;
+  readonly model: string;
+  readonly apiKey?: string;
+}
+
+/** The models behind search. */
+export interface SearchConfig {
+  readonly embedder?: ModelConfig & { readonly dimensions: number };
+  readonly chatModel?: ModelConfig;
+}
+
+/** One sender of inbound webhooks. */
+export interface SourceConfig {
+  readonly scheme: string;
+  readonly secret?: string;
+  readonly header?: string;
+  /** Where the entity's id is. @default the scheme's own rule */
+  readonly entity?:
+    | { readonly from: "payload"; readonly path: string }
+    | { readonly from: "header"; readonly name: string }
+    | { readonly from: "path" };
+  /** Name of the agent class. @default "webhook-agent" */
+  readonly agent?: string;
+}
+
+/** Inbound senders, how long events are kept, and what deliveries may reach. */
+export interface WebhooksConfig {
+  readonly sources?: Readonly<Record<string, SourceConfig>>;
+  readonly retention?: { readonly maxEvents?: number | null; readonly maxAgeDays?: number | null };
+  readonly allowHosts?: readonly string[];
+}
+
+/** How retired API is treated. */
+export interface DeprecationsConfig {
+  /** The instant at which the table is read, ISO 8601. @default now */
+  readonly clock?: string;
+  readonly mode?: "warn" | "translate" | "refuse" | "strict" | "off";
+}
+
+/** A checked configuration; `docs/configuration.md` describes every key. */
+export interface Config {
+  readonly $schema?: string;
+  readonly accountId?: string;
+  readonly port?: number;
+  readonly host?: string;
+  readonly dataDir?: string;
+  readonly synchronous?: "FULL" | "NORMAL";
+  /** Milliseconds. */
+  readonly graceMs?: number;
+  readonly demo?: boolean;
+  readonly tokens?: readonly TokenConfig[];
+  readonly jwt?: JwtConfig;
+  readonly gateway?: GatewayConfig;
+  readonly rendering?: RenderingConfig;
+  readonly search?: SearchConfig;
+  readonly webhooks?: WebhooksConfig;
+  readonly deprecations?: DeprecationsConfig;
+}

@@ -1,0 +1,110 @@
+import * as v from "valibot";
+import { describe, expect, it } from "vitest";
+import { utf8 } from "../../../core/crypto/encoding.ts";
+import { ApiError } from "../../../core/http/api-error.ts";
+import { parse, parseJson, readBytes, readJson } from "../../../core/http/body.ts";
+
+const post = (body: BodyInit, headers: Record<string, string> = {}): Request =>
+  new Request("http://x/", { method: "POST", body, headers, duplex: "half" } as RequestInit);
+
+/** A body that counts what was taken from it and notes whether it was cancelled. */
+function endless(chunk: number): {
+  stream: ReadableStream<Uint8Array>;
+  taken: number;
+  cancelled: boolean;
+} {
+  const state = {
+    taken: 0,
+    cancelled: false,
+    stream: new ReadableStream<Uint8Array>(
+      {
+        pull(controller) {
+          state.taken += chunk;
+          controller.enqueue(new Uint8Array(chunk));
+        },
+        cancel() {
+          state.cancelled = true;
+        },
+      },
+      { highWaterMark: 0 },
+    ),
+  };
+  return state;
+}
+
+const failure = async (work: Promise<unknown>): Promise<ApiError> => {
+  const error: unknown = await work.catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(ApiError);
+  return error as ApiError;
+};
+
+describe("readBytes()", () => {
+  it("joins chunks in order and accepts exactly the limit", async () => {
+    expect(await readBytes(post("hello"), 5)).toEqual(utf8("hello"));
+    const chunks = ["he", "", "llo"].map(utf8);
+    const stream = new ReadableStream({
+      pull(controller) {
+        const chunk = chunks.shift();
+        if (chunk === undefined) controller.close();
+        else controller.enqueue(chunk);
+      },
+    });
+    expect(await readBytes(post(stream), 5)).toEqual(utf8("hello"));
+    expect(await readBytes(new Request("http://x/"), 0)).toHaveLength(0);
+  });
+
+  it("stops an endless body soon after the limit, with 413, and cancels it", async () => {
+    const body = endless(1000);
+    const error = await failure(readBytes(post(body.stream), 10_000));
+    expect([error.status, error.code]).toEqual([413, 413]);
+    expect(body.taken).toBeLessThan(20_000);
+    expect(body.cancelled).toBe(true);
+  });
+
+  it("believes a declared length that is over the limit without reading", async () => {
+    const body = endless(1000);
+    const request = post(body.stream, { "content-length": "10001" });
+    // Some runtimes drop the header from a Request that a script makes.
+    if (!request.headers.has("content-length")) return;
+    expect((await failure(readBytes(request, 10_000))).status).toBe(413);
+    expect(body.taken).toBe(0);
+  });
+});
+
+describe("readJson()", () => {
+  const schema = v.object({ user: v.object({ age: v.pipe(v.number(), v.maxValue(150)) }) });
+
+  it("returns the checked value", async () => {
+    expect(await readJson(post('{"user":{"age":7},"more":1}'), schema)).toEqual({
+      user: { age: 7 },
+    });
+  });
+
+  it("names the field that does not fit, with 400", async () => {
+    const error = await failure(readJson(post('{"user":{"age":151}}'), schema));
+    expect(error.status).toBe(400);
+    expect(error.message).toMatch(/^user\.age: /);
+    expect((await failure(readJson(post("[]"), schema))).status).toBe(400);
+    expect(
+      (await failure(readJson(post('{"user":{"age":151}}'), schema, { error: "chat_format" })))
+        .code,
+    ).toBe(2019);
+  });
+
+  it("refuses malformed JSON, malformed UTF-8 and nothing with 400", async () => {
+    for (const bad of ["", "{", "nope", "{'a':1}", Uint8Array.of(0x22, 0xff, 0x22)]) {
+      expect((await failure(readJson(post(bad), schema))).message).toBe(
+        "Request body is not valid JSON",
+      );
+    }
+  });
+});
+
+describe("parseJson() and parse()", () => {
+  it("throw ApiError and nothing else", () => {
+    expect(parseJson(utf8("[1]"))).toEqual([1]);
+    expect(() => parseJson(utf8("[1"))).toThrow(ApiError);
+    expect(() => parse(v.string(), 1)).toThrow(ApiError);
+    expect(parse(v.string(), "x")).toBe("x");
+  });
+});
