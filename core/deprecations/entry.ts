@@ -1,0 +1,99 @@
+/** What an entry is about: a whole endpoint, or something finer that headers alone cannot describe. */
+export type DeprecationKind = "endpoint" | "field" | "query" | "protocol" | "notice" | "behaviour";
+
+/**
+ * What can be done for old callers: A the request can be rewritten, B only the response changes, C the replacement
+ * is named in prose, D gone without replacement, E protocol, F a change notice.
+ */
+export type DeprecationClass = "A" | "B" | "C" | "D" | "E" | "F";
+
+/** Where the field, query form or header of an entry occurs. */
+export type DeprecationWhere =
+  | "query"
+  | "request headers"
+  | "request and response"
+  | "response"
+  | "error response";
+
+/** A route that replaces a deprecated one. */
+export interface Replacement {
+  readonly method: string;
+  readonly path: string;
+}
+
+/** One deprecated thing. */
+export interface DeprecationEntry {
+  /** Stable, `row.NN`; used in links, errors and configuration. */
+  readonly id: string;
+  /** The row of the spec that it belongs to. */
+  readonly row: string;
+  /** Day of the deprecation (or change), `YYYY-MM-DD` in UTC; null when the spec gives an end of life only. */
+  readonly date: string | null;
+  /** End of life, only where the spec states one. */
+  readonly eol: string | null;
+  /** Day from whose start (00:00 UTC) the old form is refused or gone; null = never. */
+  readonly enforceFrom: string | null;
+  readonly kind: DeprecationKind;
+  readonly class: DeprecationClass;
+  /** Whether a rewrite keeps the meaning in both directions. */
+  readonly lossless: "yes" | "conditional" | "no" | null;
+  /** Methods in upper case; `["*"]` = any. Empty when there is no route. */
+  readonly methods: readonly string[];
+  /** Template below the API root with `{name}` parameters; null when there is no route. */
+  readonly path: string | null;
+  /** The fields, query forms or headers concerned. */
+  readonly fields: readonly string[];
+  readonly where: DeprecationWhere | null;
+  /** Empty unless the spec names a path. */
+  readonly replacement: readonly Replacement[];
+  /** The spec's prose. */
+  readonly rule: string | null;
+  /** Last segments that the template's last parameter does not stand for: live routes beside it. */
+  readonly except: readonly string[];
+}
+
+/** What may differ between the routes of one row, beside the route itself. */
+type RowFacts = Omit<
+  DeprecationEntry,
+  "id" | "row" | "methods" | "path" | "replacement" | "except"
+>;
+
+/** A route of a row: `"METHOD /path"`, or null when the spec shows none. */
+export interface RowRoute extends Partial<RowFacts> {
+  readonly on: string | null;
+  /** Replacements as `"METHOD /path"`. @default [] */
+  readonly to?: readonly string[];
+  readonly except?: readonly string[];
+}
+
+/** One row of the spec: facts that its routes share, then the routes. */
+export interface Row extends Omit<RowFacts, "fields" | "where"> {
+  readonly row: string;
+  /** @default [] */
+  readonly fields?: readonly string[];
+  /** @default null */
+  readonly where?: DeprecationWhere | null;
+  readonly routes: readonly RowRoute[];
+}
+
+/** The entries of a row, numbered in order: `row.01`, `row.02`, … */
+export function expandRow(row: Row): DeprecationEntry[] {
+  const { row: name, routes, fields = [], where = null, ...shared } = row;
+  return routes.map(({ on, to = [], except = [], ...own }, index) => ({
+    ...shared,
+    fields,
+    where,
+    ...own,
+    id: `${name}.${String(index + 1).padStart(2, "0")}`,
+    row: name,
+    methods: on === null ? [] : [parseRoute(on).method],
+    path: on === null ? null : parseRoute(on).path,
+    replacement: to.map(parseRoute),
+    except,
+  }));
+}
+
+function parseRoute(route: string): Replacement {
+  const [method = "", path = ""] = route.split(" ");
+  return { method, path };
+}

@@ -1,0 +1,181 @@
+import { requirePrincipal } from "../auth/authorize.ts";
+import { ApiError } from "../http/api-error.ts";
+import { errorResponse } from "../http/envelope.ts";
+import { endsInResponse, modernResponse, responseCarries } from "./fields.ts";
+import { inspectResponse, withJson } from "./json-body.ts";
+import type { Deprecations } from "./options.ts";
+import { pathEnd, pathStart } from "./pathname.ts";
+import { brownoutEnd, isEnforced, type ScheduledEntry } from "./phase.ts";
+import { brownedOut, errorSignals, retired } from "./refuse.ts";
+import { reviseRequest } from "./revise-request.ts";
+import { signals, withSignals } from "./signal.ts";
+
+/** The host, as the middleware sees it. */
+export interface Host {
+  /** Lets the host answer. */
+  next(request: Request): Promise<Response>;
+  /** Whether the host says that it has a route for the request; null = not known before it answers. */
+  isRouted(method: string, path: string): boolean | null;
+  /** Whether it may have one: otherwise its parameters and fields are nobody's. */
+  mayBeRouted(): boolean;
+  /** Whether an answer says that no route took the request. */
+  isUnrouted(response: Response): boolean;
+}
+
+/** What the table says about a request, before anyone answers it. */
+export interface Hits {
+  readonly entries: readonly ScheduledEntry[];
+  /** The raw pathname below the API root. */
+  readonly path: string;
+  /** The request is declined for its framing. */
+  readonly badFraming: boolean;
+}
+
+/** What the table says about a request; null for nothing, which costs no allocation. */
+export function findHits(request: Request, known: Deprecations): Hits | null {
+  const { url, method, headers } = request;
+  const { framing, place, match } = known;
+  if (framing !== null && hasTwoFramings(headers) && isEnforced(framing, known.now())) {
+    return { entries: [framing], path: "", badFraming: true };
+  }
+  const start = pathStart(url);
+  const end = pathEnd(url, start);
+  const below = start + place.basePath.length;
+  if (method === "OPTIONS" || below > end || !url.startsWith(place.basePath, start)) return null;
+  const entries = match(method, url, below, end);
+  return entries.length === 0 ? null : { entries, path: url.slice(below, end), badFraming: false };
+}
+
+/** RFC 9112 section 6.1 calls it an attack to be handled as an error; the platform declines it since 2023-07-01. */
+function hasTwoFramings(headers: Headers): boolean {
+  return headers.has("transfer-encoding") && headers.has("content-length");
+}
+
+/**
+ * Answers a request that hit entries: announced by headers, rewritten or refused past their cut-off. A route that the
+ * host serves always wins over a retired endpoint.
+ */
+export async function answerHits(
+  request: Request,
+  hits: Hits,
+  host: Host,
+  known: Deprecations,
+): Promise<Response> {
+  if (!hits.badFraming) return await answerEntries(request, hits, host, known);
+  return errorResponse(new ApiError("ambiguous_framing"), "api", { connection: "close" });
+}
+
+async function answerEntries(
+  request: Request,
+  { entries: hits, path }: Hits,
+  host: Host,
+  known: Deprecations,
+): Promise<Response> {
+  const now = known.now();
+  const endpoints = hits.filter((entry) => entry.kind === "endpoint");
+  const finer = hits.filter((entry) => entry.kind !== "endpoint");
+  const routed = host.isRouted(request.method, path);
+  const refuse = (error: ApiError, entries: readonly ScheduledEntry[]): Promise<Response> =>
+    refusal(request, error, entries, path, known);
+
+  const dark = request.method === "HEAD" ? null : brownout(endpoints, now, known);
+  if (dark !== null) return await refuse(dark, endpoints);
+  let sent = request;
+  let used: readonly ScheduledEntry[] = [];
+  if (finer.length > 0 && (routed ?? host.mayBeRouted())) {
+    const revision = await reviseRequest(request, finer, now, known.place);
+    if (revision.refusal !== null) return await refuse(revision.refusal, revision.used);
+    ({ request: sent, used } = revision);
+  }
+  const response = await host.next(sent);
+  if (routed === false || (routed === null && host.isUnrouted(response))) {
+    const gone = endpoints.find((entry) => isEnforced(entry, now));
+    if (gone !== undefined && request.method !== "HEAD")
+      return await refuse(retired(gone, known.place), endpoints);
+    return endpoints.length === 0
+      ? response
+      : withSignals(response, signals(endpoints, known.place, path));
+  }
+  const notes =
+    sent.url === request.url
+      ? []
+      : used.filter((entry) => entry.lossless !== "yes" && isEnforced(entry, now));
+  const revised = await reviseResponse(response, finer, notes, now);
+  const all = [...new Set([...endpoints, ...used, ...revised.used])];
+  return all.length === 0
+    ? revised.response
+    : withSignals(revised.response, signals(all, known.place, path));
+}
+
+function brownout(
+  endpoints: readonly ScheduledEntry[],
+  now: number,
+  { place }: Deprecations,
+): ApiError | null {
+  for (const entry of endpoints) {
+    const end = brownoutEnd(entry, now);
+    if (end !== null && !isEnforced(entry, now)) return brownedOut(entry, place, end, now);
+  }
+  return null;
+}
+
+/** After authentication: the table is no oracle for strangers (reference 2.4). */
+async function refusal(
+  request: Request,
+  error: ApiError,
+  entries: readonly ScheduledEntry[],
+  path: string,
+  { auth, place }: Deprecations,
+): Promise<Response> {
+  try {
+    if (auth !== "off") await requirePrincipal(auth, request);
+  } catch (failure) {
+    if (failure instanceof ApiError) return errorResponse(failure, "api");
+    throw failure;
+  }
+  return errorResponse(error, "api", errorSignals(signals(entries, place, path)));
+}
+
+interface RevisedResponse {
+  readonly response: Response;
+  readonly used: readonly ScheduledEntry[];
+}
+
+async function reviseResponse(
+  response: Response,
+  entries: readonly ScheduledEntry[],
+  notes: readonly ScheduledEntry[],
+  now: number,
+): Promise<RevisedResponse> {
+  const candidates = entries.filter(
+    ({ kind, where }) =>
+      kind === "behaviour" || where === "response" || where === "request and response",
+  );
+  const wanted = candidates.length > 0 || notes.length > 0;
+  const inspected = wanted ? await inspectResponse(response) : null;
+  if (inspected === null) return { response, used: [] };
+  const used = candidates.filter((entry) => responseCarries(entry, inspected.json));
+  const ended = used.filter((entry) => endsInResponse(entry) && isEnforced(entry, now));
+  if (ended.length + notes.length === 0) return { response: inspected.message, used };
+  const body = ended.reduce((json, entry) => modernResponse(entry, json), inspected.json);
+  return { response: withJson(inspected.message, noted(body, notes)), used };
+}
+
+/** A rewrite that could mean something else is never silent: SDKs pass over `messages`, people see them. */
+function noted(body: unknown, notes: readonly ScheduledEntry[]): unknown {
+  if (
+    typeof body !== "object" ||
+    body === null ||
+    !("messages" in body) ||
+    !Array.isArray(body.messages)
+  )
+    return body;
+  const added = notes.map(({ id, fields, rule }) => ({
+    code: NOTE_CODE,
+    message: `The deprecated ${fields.join(", ")} was rewritten (${id}). ${rule ?? ""}`.trim(),
+  }));
+  return { ...body, messages: [...body.messages, ...added] };
+}
+
+/** Our own number for notes about a rewritten request; `codes.ts` holds those of errors. */
+const NOTE_CODE = 10414;

@@ -1,0 +1,109 @@
+/** Bytes of JSON that are looked into for a deprecated field. */
+export const INSPECT_LIMIT: number = 1024 * 1024;
+
+/** A message whose JSON was read, with the same bytes to pass on. */
+export interface Inspected<Message> {
+  readonly message: Message;
+  /** Undefined when it is no JSON after all, or over {@link INSPECT_LIMIT}. */
+  readonly json: unknown;
+}
+
+/** Reads a request's JSON once; the returned request carries the same bytes. Null leaves the request unread. */
+export async function inspectRequest(request: Request): Promise<Inspected<Request> | null> {
+  if (request.body === null || !isJson(request.headers)) return null;
+  const { body, json } = await peek(request.body);
+  // `duplex` is not in TypeScript's RequestInit; Node asks for it when the body is a stream.
+  const init = { body, duplex: "half" } as RequestInit;
+  return { message: new Request(request, init), json };
+}
+
+/** Reads a response's JSON once; the returned response carries the same bytes. Null leaves the response unread. */
+export async function inspectResponse(response: Response): Promise<Inspected<Response> | null> {
+  if (response.body === null || !isJson(response.headers)) return null;
+  const { status, statusText, headers } = response;
+  const { body, json } = await peek(response.body);
+  return { message: new Response(body, { status, statusText, headers }), json };
+}
+
+/** A response with another JSON body; what described the old bytes goes. */
+export function withJson(response: Response, body: unknown): Response {
+  const { status, statusText } = response;
+  return new Response(JSON.stringify(body), {
+    status,
+    statusText,
+    headers: reshaped(response.headers),
+  });
+}
+
+/** A request with another JSON body; what described the old bytes goes. */
+export function requestWithJson(request: Request, body: unknown): Request {
+  const bytes = new TextEncoder().encode(JSON.stringify(body));
+  const { method } = request;
+  return new Request(request, { method, headers: reshaped(request.headers), body: bytes });
+}
+
+function reshaped(old: Headers): Headers {
+  const headers = new Headers(old);
+  const described = ["content-length", "content-encoding", "transfer-encoding", "etag", "digest"];
+  for (const name of described) headers.delete(name);
+  return headers;
+}
+
+function isJson(headers: Headers): boolean {
+  const type = headers.get("content-type") ?? "";
+  if (Number(headers.get("content-length") ?? 0) > INSPECT_LIMIT) return false;
+  return /^application\/(?:[\w.+-]+\+)?json\b/i.test(type) && !headers.has("content-encoding");
+}
+
+interface Peeked {
+  readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
+  readonly json: unknown;
+}
+
+/** Reads up to the limit; what is longer is handed on as a stream of what was read and the rest. */
+async function peek(stream: ReadableStream<Uint8Array>): Promise<Peeked> {
+  const reader = stream.getReader();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    chunks.push(value);
+    size += value.byteLength;
+    if (size > INSPECT_LIMIT) return { body: resume(chunks, reader), json: undefined };
+  }
+  const bytes = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  return { body: bytes, json: parseOrUndefined(bytes) };
+}
+
+function resume(
+  chunks: readonly Uint8Array[],
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    start(controller) {
+      for (const chunk of chunks) controller.enqueue(chunk);
+    },
+    async pull(controller) {
+      const { done, value } = await reader.read();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    async cancel(reason) {
+      await reader.cancel(reason);
+    },
+  });
+}
+
+function parseOrUndefined(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,129 @@
+/** What a matcher needs to know of an entry. */
+export interface Matchable {
+  readonly methods: readonly string[];
+  readonly path: string | null;
+  readonly except: readonly string[];
+}
+
+/**
+ * Finds what is deprecated at `url[start, end)`, the pathname below the API root: all entries of the most
+ * specific template that has the method. The result is shared: a call allocates nothing.
+ */
+export type Match<T> = (method: string, url: string, start: number, end: number) => readonly T[];
+
+interface Node<T> {
+  readonly segment: string;
+  /** Radar's dimensions are the one place where case does not matter (reference 2.5). */
+  readonly anyCase: boolean;
+  /** A live route beside a template: the search ends here, also for what lies below. */
+  readonly live: boolean;
+  /** Children with a fixed segment, by the segment's length, so that most are never compared. */
+  readonly fixed: Node<T>[][];
+  parameter: Node<T> | null;
+  readonly hits: Map<string, T[]>;
+}
+
+const NOTHING: readonly never[] = [];
+
+/**
+ * Compiles entries into a trie of path segments. A fixed segment wins over a parameter, names of parameters do not
+ * matter, one trailing slash is tolerated, nothing is decoded. `/**\/name/**` stands for every path with that segment.
+ */
+export function matcher<T extends Matchable>(entries: readonly T[]): Match<T> {
+  const root = node<T>("");
+  const anywhere: { readonly segment: string; readonly entry: T }[] = [];
+  for (const entry of entries) {
+    const segment = /^\/\*\*\/([^/*]+)\/\*\*$/.exec(entry.path ?? "")?.[1];
+    if (segment !== undefined) anywhere.push({ segment: `/${segment}`, entry });
+    else if (entry.path !== null && !entry.path.includes("*")) insert(root, entry, entry.path);
+  }
+  const lists = anywhere.map(({ segment, entry }) => ({ segment, hits: [entry] as const }));
+  return (method, url, start, end) => {
+    const stop = end - 1 > start && url.charCodeAt(end - 1) === SLASH ? end - 1 : end;
+    // A HEAD answers like its GET, so it is announced like it.
+    const wanted = method === "HEAD" ? "GET" : method;
+    const found = walk(root, wanted, url, start, stop);
+    if (found !== null) return found;
+    for (const { segment, hits } of lists) {
+      if (hasSegment(url, start, stop, segment)) return hits;
+    }
+    return NOTHING;
+  };
+}
+
+const SLASH = 47;
+
+function node<T>(segment: string, anyCase: boolean = false, live: boolean = false): Node<T> {
+  return { segment, anyCase, live, fixed: [], parameter: null, hits: new Map() };
+}
+
+function insert<T extends Matchable>(root: Node<T>, entry: T, path: string): void {
+  let at = root;
+  let parent = root;
+  const segments = path.split("/").slice(1);
+  for (const [index, segment] of segments.entries()) {
+    parent = at;
+    at = segment.startsWith("{")
+      ? (at.parameter ??= node(segment))
+      : fixedChild(at, segment, segments[0] === "radar" && index === segments.length - 1);
+  }
+  for (const method of entry.methods) at.hits.set(method, [...(at.hits.get(method) ?? []), entry]);
+  for (const segment of entry.except) fixedChild(parent, segment, false, true);
+}
+
+function fixedChild<T>(
+  parent: Node<T>,
+  segment: string,
+  anyCase: boolean,
+  live: boolean = false,
+): Node<T> {
+  const siblings = (parent.fixed[segment.length] ??= []);
+  const known = siblings.find((child) => child.segment === segment);
+  if (known !== undefined) return known;
+  const child = node<T>(segment, anyCase, live);
+  siblings.push(child);
+  return child;
+}
+
+/** The entries below `at`; empty where a live route lies; null when this branch has nothing, so another may be tried. */
+function walk<T>(
+  at: Node<T>,
+  method: string,
+  url: string,
+  from: number,
+  end: number,
+): readonly T[] | null {
+  if (at.live) return NOTHING;
+  if (from >= end) return at.hits.get(method) ?? at.hits.get("*") ?? null;
+  const slash = url.indexOf("/", from + 1);
+  const to = slash === -1 || slash > end ? end : slash;
+  const length = to - from - 1;
+  const siblings = at.fixed[length];
+  if (siblings !== undefined) {
+    for (const child of siblings) {
+      if (!isAt(url, from + 1, child)) continue;
+      const found = walk(child, method, url, to, end);
+      if (found !== null) return found;
+      break;
+    }
+  }
+  return at.parameter === null || length === 0 ? null : walk(at.parameter, method, url, to, end);
+}
+
+function isAt<T>(url: string, from: number, { segment, anyCase }: Node<T>): boolean {
+  if (!anyCase) return url.startsWith(segment, from);
+  for (let i = 0; i < segment.length; i++) {
+    // The segments with this freedom are lower-case letters only: setting bit 5 folds the case of a letter.
+    if ((url.charCodeAt(from + i) | 32) !== segment.charCodeAt(i)) return false;
+  }
+  return true;
+}
+
+function hasSegment(url: string, start: number, end: number, segment: string): boolean {
+  for (let at = url.indexOf(segment, start); at !== -1; at = url.indexOf(segment, at + 1)) {
+    const after = at + segment.length;
+    if (after > end) return false;
+    if (after === end || url.charCodeAt(after) === SLASH) return true;
+  }
+  return false;
+}

@@ -1,0 +1,74 @@
+import type { Context, MiddlewareHandler, Next } from "hono";
+import { matchedRoutes } from "hono/route";
+import { ApiError } from "../http/api-error.ts";
+import { answerHits, findHits, type Hits, type Host } from "./handle.ts";
+import { compile, type Deprecations, type DeprecationsOptions } from "./options.ts";
+
+/**
+ * The deprecations as Hono middleware: put it before the routes of the API root.
+ * Throws `ApiError` (`invalid_options`) for options or a table that cannot be right.
+ */
+export function deprecationsMiddleware(options: DeprecationsOptions): MiddlewareHandler {
+  const known = compile(options);
+  return (c, next) => {
+    const hits = findHits(c.req.raw, known);
+    return hits === null ? next() : answer(c, next, hits, known);
+  };
+}
+
+async function answer(
+  c: Context,
+  next: Next,
+  hits: Hits,
+  known: Deprecations,
+): Promise<Response | undefined> {
+  const host: Host = {
+    async next(request) {
+      // Handlers read URL and body from the raw request, so this is all that a rewrite takes.
+      if (request !== c.req.raw) c.req.raw = request;
+      await next();
+      return c.res;
+    },
+    isRouted: known.isMounted ?? (() => null),
+    mayBeRouted: () => hasOwnRoute(c),
+    isUnrouted: ({ status }) =>
+      c.error instanceof ApiError ? UNROUTED.has(c.error.kind) : status === 404 && !hasOwnRoute(c),
+  };
+  const response = await answerHits(c.req.raw, hits, host, known);
+  if (!c.finalized) return response;
+  if (response !== c.res) {
+    // Assigning over a response merges the old headers into the new one; a cleared one is replaced.
+    c.res = undefined;
+    c.res = response;
+  }
+  return undefined;
+}
+
+/**
+ * The same for any handler: `next` answers what is not refused. Without `isMounted`, an answer 404 or 405 means that
+ * the host has no such route.
+ */
+export function withDeprecations(
+  options: DeprecationsOptions,
+): (request: Request, next: (request: Request) => Promise<Response>) => Promise<Response> {
+  const known = compile(options);
+  return (request, next) => {
+    const hits = findHits(request, known);
+    if (hits === null) return next(request);
+    const host: Host = {
+      next,
+      isRouted: known.isMounted ?? (() => null),
+      mayBeRouted: () => true,
+      isUnrouted: ({ status }) => status === 404 || status === 405,
+    };
+    return answerHits(request, hits, host, known);
+  };
+}
+
+/** What `closeRoutes` throws where no route, or none with this method, is. */
+const UNROUTED: ReadonlySet<string> = new Set(["no_route", "method_not_allowed"]);
+
+/** Whether anything but middleware and catch-alls matched. */
+function hasOwnRoute(c: Context): boolean {
+  return matchedRoutes(c).some(({ method, path }) => method !== "ALL" || !path.endsWith("*"));
+}

@@ -1,0 +1,102 @@
+import { Hono } from "hono";
+import { envelope } from "../http/envelope.ts";
+import { closeRoutes } from "../http/routes.ts";
+import { compile, type DeprecationsOptions } from "./options.ts";
+import { phase, type ScheduledEntry } from "./phase.ts";
+import { documentationUrl, type SignalPlace } from "./signal.ts";
+
+export { checkTable, shadowedRoutes } from "./check-table.ts";
+export type {
+  DeprecationClass,
+  DeprecationEntry,
+  DeprecationKind,
+  DeprecationWhere,
+  Replacement,
+} from "./entry.ts";
+export { deprecationsMiddleware, withDeprecations } from "./middleware.ts";
+export type { DeprecationsOptions } from "./options.ts";
+export type {
+  Brownout,
+  Brownouts,
+  DeprecationMode,
+  PerEntry,
+  Phase,
+  ScheduleOptions,
+} from "./phase.ts";
+export { deprecationTable, extend } from "./table.ts";
+export {
+  type AccessApp,
+  destinationsToDomains,
+  domainsToDestinations,
+} from "./translate/access-destinations.ts";
+export {
+  type FlatteningVocabulary,
+  fromFlattenAllCnames,
+  toFlattenAllCnames,
+} from "./translate/cname-flattening.ts";
+export {
+  type FanOutView,
+  type FilterEntry,
+  type FilterPlan,
+  planFilters,
+  usedFilters,
+} from "./translate/dns-filters.ts";
+export { type ChainedError, unwrapErrorChain, wrapErrorChain } from "./translate/error-chain.ts";
+export { type ListedRecord, type MergedPage, mergeFanOut } from "./translate/merge-fan-out.ts";
+export {
+  addSrvData,
+  type DnsRecord,
+  dropSrvData,
+  hasSrvData,
+  splitSrvName,
+  type SrvName,
+} from "./translate/srv-data.ts";
+
+/**
+ * `GET /deprecations`: the whole table as JSON, each entry with its phase right now. Public, as documentation is;
+ * it says nothing about the host.
+ */
+export function deprecations(options: DeprecationsOptions): Hono {
+  const { entries, now, place } = compile(options);
+  const app = new Hono();
+  app.get("/deprecations", () => {
+    const at = now();
+    return envelope(
+      entries.map((entry) => show(entry, at, place)),
+      {
+        resultInfo: { count: entries.length, total_count: entries.length },
+      },
+    );
+  });
+  if (options.platform !== undefined) closeRoutes(app, [], "api", options.platform);
+  return app;
+}
+
+function show(
+  entry: ScheduledEntry,
+  now: number,
+  place: SignalPlace,
+): Readonly<Record<string, unknown>> {
+  const { id, row, kind, date, eol, methods, path, fields, where, replacement, rule, mode } = entry;
+  return {
+    id,
+    row,
+    kind,
+    class: entry.class,
+    phase: phase(entry, now),
+    mode,
+    date,
+    eol,
+    enforce_from:
+      entry.enforceAt === null
+        ? null
+        : new Date(entry.enforceAt).toISOString().replace(".000Z", "Z"),
+    methods,
+    path,
+    fields,
+    where,
+    replacement,
+    rule,
+    documentation_url: documentationUrl(entry, place),
+  };
+}

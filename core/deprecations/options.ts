@@ -1,0 +1,87 @@
+import type { Auth } from "../auth/authorize.ts";
+import { ApiError } from "../http/api-error.ts";
+import { parseInstant } from "../http/instant.ts";
+import type { Platform } from "../ports.ts";
+import { checkTable } from "./check-table.ts";
+import type { DeprecationEntry } from "./entry.ts";
+import { type Match, matcher } from "./matcher.ts";
+import { schedule, type ScheduledEntry, type ScheduleOptions } from "./phase.ts";
+import type { SignalPlace } from "./signal.ts";
+import { deprecationTable } from "./table.ts";
+
+/** Options of the deprecation routes and of the middleware; all have defaults. */
+export interface DeprecationsOptions extends ScheduleOptions {
+  /** Gives the time and the log; not needed when `clock` is set. */
+  readonly platform?: Pick<Platform, "system" | "log">;
+  /** What counts as now: an RFC 3339 instant or a day to pin it (tests, CI), or a function that returns Unix ms. @default the platform's clock */
+  readonly clock?: string | (() => number) | undefined;
+  /** Path of the API root. @default "/client/v4" */
+  readonly basePath?: string;
+  /** Page that documents the entries, with their ids as fragments. @default `${basePath}/deprecations` */
+  readonly docs?: string;
+  /** The entries; see `extend()` to add some. @default deprecationTable */
+  readonly entries?: readonly DeprecationEntry[];
+  /** Strangers get 401 instead of a refusal, so that the table tells them nothing about a host. @default "off" */
+  readonly auth?: Auth;
+  /**
+   * Whether the host serves a route; it then always wins over a retired endpoint. `path` is the pathname below the API root.
+   * @default asked from the router (Hono), or read from the answer: 404 and 405 mean no
+   */
+  readonly isMounted?: (method: string, path: string) => boolean;
+}
+
+/** Options, checked and compiled. */
+export interface Deprecations {
+  readonly entries: readonly ScheduledEntry[];
+  readonly match: Match<ScheduledEntry>;
+  /** The rule that declines requests with two kinds of framing; null when it is off. */
+  readonly framing: ScheduledEntry | null;
+  readonly now: () => number;
+  readonly place: SignalPlace;
+  readonly auth: Auth;
+  readonly isMounted: DeprecationsOptions["isMounted"];
+}
+
+/** Checks and compiles options. Throws `ApiError` (`invalid_options`) that names everything wrong with the table. */
+export function compile(options: DeprecationsOptions): Deprecations {
+  const {
+    basePath = "/client/v4",
+    entries: table = deprecationTable,
+    auth = "off",
+    isMounted,
+  } = options;
+  const problems = checkTable(table);
+  if (problems.length > 0) throw invalid(`Deprecation table: ${problems.join("; ")}`);
+  const entries = schedule(table, options);
+  const active = entries.filter((entry) => entry.mode !== "off");
+  const docs = options.docs ?? `${basePath}/deprecations`;
+  return {
+    entries,
+    match: matcher(active),
+    framing:
+      active.find((entry) => entry.path === "/*" && entry.where === "request headers") ?? null,
+    now: clockOf(options),
+    place: {
+      docs,
+      docsType: options.docs === undefined ? "application/json" : "text/html",
+      basePath,
+    },
+    auth,
+    isMounted,
+  };
+}
+
+function clockOf({ clock, platform }: DeprecationsOptions): () => number {
+  if (typeof clock === "function") return clock;
+  if (typeof clock === "string") {
+    const pinned = parseInstant(clock);
+    if (pinned !== null) return () => pinned;
+    throw invalid(`Invalid clock "${clock}": use YYYY-MM-DD or an RFC 3339 instant`);
+  }
+  if (platform !== undefined) return () => platform.system.now();
+  throw invalid("Deprecations need a clock: pass platform, or clock: () => Date.now()");
+}
+
+function invalid(message: string): ApiError {
+  return new ApiError("invalid_options", { message });
+}

@@ -1,0 +1,91 @@
+import { ApiError } from "../http/api-error.ts";
+import type { DeprecationEntry } from "./entry.ts";
+import type { ScheduledEntry } from "./phase.ts";
+import { documentationUrl, type SignalPlace, type Signals } from "./signal.ts";
+
+/** 410 is cacheable by default and SDKs retry what they may, so both are said to be wrong here. */
+const REFUSAL_HEADERS = { "cache-control": "no-store", "x-should-retry": "false" };
+
+/** 410 for a retired endpoint; the replacement is named in the message, where SDK users look. */
+export function retired(entry: ScheduledEntry, place: SignalPlace): ApiError {
+  const day = new Date(entry.enforceAt ?? entry.deprecatedAt).toISOString().slice(0, 10);
+  return new ApiError("retired", {
+    message: `${routeOf(entry)} was retired on ${day}; ${replacementText(entry)}`,
+    ...refusal(entry, place),
+  });
+}
+
+/** 410 during a brownout; `end` is Unix ms. */
+export function brownedOut(
+  entry: ScheduledEntry,
+  place: SignalPlace,
+  end: number,
+  now: number,
+): ApiError {
+  const until = new Date(end).toISOString();
+  const { headers, ...rest } = refusal(entry, place);
+  return new ApiError("brownout", {
+    message: `${routeOf(entry)} is in a brownout until ${until}; ${replacementText(entry)}`,
+    headers: { ...headers, "retry-after": String(Math.ceil((end - now) / 1000)) },
+    ...rest,
+  });
+}
+
+/**
+ * 400 for a retired parameter or field of a route that lives on. The first sentence is the hosted platform's own
+ * (observed for the DNS list filters); the replacement follows it.
+ */
+export function refusedParameter(
+  entry: ScheduledEntry,
+  place: SignalPlace,
+  url: string,
+  instead: string,
+): ApiError {
+  const shown = url.length > 300 ? `${url.slice(0, 300)}…` : url;
+  const day = entry.date ?? entry.eol ?? "";
+  return new ApiError("retired_parameter", {
+    message: `${shown} is no longer supported. See ${place.docs}#${day} for more information. Instead: ${instead}`,
+    ...refusal(entry, place),
+  });
+}
+
+/** The part of an entry that travels with a refusal. */
+export function publicFacts(entry: DeprecationEntry): Readonly<Record<string, unknown>> {
+  const { id, date, eol, replacement, rule } = entry;
+  return { id, date, eol, replacement, rule };
+}
+
+/** The signals as headers of an error; there is nothing to merge them with. */
+export function errorSignals(sent: Signals): Readonly<Record<string, string>> {
+  return {
+    deprecation: sent.deprecation,
+    ...(sent.sunset === null ? {} : { sunset: sent.sunset }),
+    link: sent.links.join(", "),
+    "access-control-expose-headers": "Deprecation, Sunset, Link",
+  };
+}
+
+interface Refusal {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly details: Readonly<Record<string, unknown>>;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+function refusal(entry: ScheduledEntry, place: SignalPlace): Refusal {
+  return {
+    headers: REFUSAL_HEADERS,
+    details: { documentation_url: documentationUrl(entry, place) },
+    body: { deprecation: publicFacts(entry) },
+  };
+}
+
+function routeOf({ methods, path }: DeprecationEntry): string {
+  return methods.includes("*") ? (path ?? "") : `${methods.join("|")} ${path ?? ""}`;
+}
+
+function replacementText({ replacement, rule, class: group }: DeprecationEntry): string {
+  if (replacement.length > 0)
+    return `use ${replacement.map(({ method, path }) => `${method} ${path}`).join(" and ")}`;
+  if (group === "D" || rule === null) return "no replacement";
+  return `use instead: ${rule.replace(/\.$/, "")}`;
+}

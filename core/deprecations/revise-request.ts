@@ -1,0 +1,116 @@
+import type { ApiError } from "../http/api-error.ts";
+import { requestCarries } from "./fields.ts";
+import { inspectRequest, requestWithJson } from "./json-body.ts";
+import { rawQuery, withQuery } from "./pathname.ts";
+import { isEnforced, type ScheduledEntry } from "./phase.ts";
+import { refusedParameter } from "./refuse.ts";
+import type { SignalPlace } from "./signal.ts";
+import { domainsToDestinations } from "./translate/access-destinations.ts";
+import {
+  FILTER_VALUES_LIMIT,
+  type FilterEntry,
+  planFilters,
+  usedFilters,
+} from "./translate/dns-filters.ts";
+import { parseRawQuery } from "./translate/raw-query.ts";
+
+/** What the request side of entries finer than an endpoint comes to. */
+export interface Revision {
+  /** The request to pass on, rewritten where that is exact. */
+  readonly request: Request;
+  /** The entries that the request really uses. */
+  readonly used: readonly ScheduledEntry[];
+  /** Set when the request must not be passed on. */
+  readonly refusal: ApiError | null;
+}
+
+/** Looks for deprecated parameters and body fields; past their cut-off they are rewritten or refused. */
+export async function reviseRequest(
+  request: Request,
+  entries: readonly ScheduledEntry[],
+  now: number,
+  place: SignalPlace,
+): Promise<Revision> {
+  const inQuery = reviseQuery(request, entries, now, place);
+  if (inQuery.refusal !== null) return inQuery;
+  const inBody = await reviseBody(inQuery.request, entries, now, place);
+  return { ...inBody, used: [...inQuery.used, ...inBody.used] };
+}
+
+function reviseQuery(
+  request: Request,
+  entries: readonly ScheduledEntry[],
+  now: number,
+  place: SignalPlace,
+): Revision {
+  const query = rawQuery(request.url);
+  const names = new Set(parseRawQuery(query).map(({ name }) => name));
+  const filters = new Set<string>(usedFilters(query).map((number) => `dns-list-filters.${number}`));
+  const used = entries.filter(
+    (entry) =>
+      entry.kind === "query" &&
+      (filters.has(entry.id) || entry.fields.some((field) => names.has(field))),
+  );
+  const enforced = used.filter((entry) => isEnforced(entry, now));
+  const refuse = (entry: ScheduledEntry, instead: string): Revision => ({
+    request,
+    used,
+    refusal: refusedParameter(entry, place, request.url, instead),
+  });
+  const refused = enforced.find((entry) => entry.mode !== "translate");
+  if (refused !== undefined) return refuse(refused, refused.rule ?? "leave it out");
+
+  const dropped = new Set(
+    enforced.filter((entry) => entry.row === "radar-l7-magnitude").flatMap((e) => e.fields),
+  );
+  const kept = parseRawQuery(query).filter(({ name }) => !dropped.has(name));
+  const rest = kept.map(({ raw }) => raw).join("&");
+  const isFilterEnforced = (number: FilterEntry): boolean =>
+    enforced.some((entry) => entry.id === `dns-list-filters.${number}`);
+  const plan = filters.size === 0 ? null : planFilters(rest, isFilterEnforced);
+  if (plan?.kind === "refuse" || plan?.kind === "fan-out") {
+    const number = plan.kind === "refuse" ? plan.entry : "04";
+    const entry = used.find(({ id }) => id === `dns-list-filters.${number}`) ?? used[0];
+    if (entry !== undefined)
+      return refuse(entry, plan.kind === "refuse" ? plan.instead : ALTERNATIVES);
+  }
+  const revised = plan?.kind === "rewrite" ? plan.query : rest;
+  return {
+    request: revised === query ? request : new Request(withQuery(request.url, revised), request),
+    used,
+    refusal: null,
+  };
+}
+
+/** A list beside other filters has no single modern request; who wants the union asks once per value. */
+const ALTERNATIVES = `one request per value, or ?match=any&name=<a>&name=<b> as the only filter, with at most ${FILTER_VALUES_LIMIT} values`;
+
+async function reviseBody(
+  request: Request,
+  entries: readonly ScheduledEntry[],
+  now: number,
+  place: SignalPlace,
+): Promise<Revision> {
+  const candidates = entries.filter((entry) => entry.where === "request and response");
+  const inspected = candidates.length === 0 ? null : await inspectRequest(request);
+  if (inspected === null) return { request, used: [], refusal: null };
+  const { message, json } = inspected;
+  const used = candidates.filter((entry) => requestCarries(entry, json));
+  const enforced = used.filter((entry) => isEnforced(entry, now));
+  // The spec promises an error for the SRV fields; every other field has a rewrite or stays in sync.
+  const refused = enforced.find(
+    (entry) => entry.mode !== "translate" || entry.row === "dns-srv-data",
+  );
+  if (refused !== undefined) {
+    const instead = refused.rule ?? "leave it out";
+    const refusal = refusedParameter(refused, place, refused.fields.join(", "), instead);
+    return { request: message, used, refusal };
+  }
+  const domains = enforced.some((entry) => entry.fields.includes("self_hosted_domains"));
+  const body = json as Readonly<Record<string, unknown>>;
+  return {
+    request: domains ? requestWithJson(message, domainsToDestinations(body)) : message,
+    used,
+    refusal: null,
+  };
+}

@@ -1,0 +1,98 @@
+import type { ScheduledEntry } from "./phase.ts";
+import { fillPath } from "./pathname.ts";
+
+/** Where the entries are documented and served. */
+export interface SignalPlace {
+  /** Page whose fragments are entry ids; absolute, or a path on the same host. */
+  readonly docs: string;
+  /** Media type of that page. */
+  readonly docsType: string;
+  /** Path of the API root, without a slash at the end. */
+  readonly basePath: string;
+}
+
+/** The headers that announce a deprecation. */
+export interface Signals {
+  /** RFC 9745: a Structured Fields Date. */
+  readonly deprecation: string;
+  /** RFC 8594: an HTTP date; null when no end is known. */
+  readonly sunset: string | null;
+  /** RFC 8288 links, to be merged with those of the response. */
+  readonly links: readonly string[];
+}
+
+/** The headers of several entries that one request hit; `path` is its raw pathname below the API root. Needs at least one entry. */
+export function signals(
+  entries: readonly ScheduledEntry[],
+  place: SignalPlace,
+  path: string,
+): Signals {
+  const deprecatedAt = Math.min(...entries.map((entry) => entry.deprecatedAt));
+  const ends = entries
+    .flatMap((entry) => entry.enforceAt ?? [])
+    .filter((end) => end >= deprecatedAt);
+  return {
+    deprecation: `@${Math.floor(deprecatedAt / 1000)}`,
+    sunset: ends.length === 0 ? null : new Date(Math.min(...ends)).toUTCString(),
+    links: [
+      ...entries.map(
+        (entry) =>
+          `<${documentationUrl(entry, place)}>; rel="deprecation"; type="${place.docsType}"`,
+      ),
+      ...successors(entries, place, path),
+    ],
+  };
+}
+
+/** The documentation of one entry. */
+export function documentationUrl(entry: { readonly id: string }, place: SignalPlace): string {
+  return `${place.docs}#${encodeURIComponent(entry.id)}`;
+}
+
+/** Only an endpoint with exactly one replacement, whose every parameter the old path fills, has a successor. */
+function successors(
+  entries: readonly ScheduledEntry[],
+  place: SignalPlace,
+  path: string,
+): string[] {
+  const links = new Set<string>();
+  for (const { kind, replacement, path: template } of entries) {
+    const [only, second] = replacement;
+    if (kind !== "endpoint" || only === undefined || second !== undefined || template === null)
+      continue;
+    const target = fillPath(only.path, template, path);
+    if (target !== null) links.add(`<${place.basePath}${target}>; rel="successor-version"`);
+  }
+  return [...links];
+}
+
+/** The signals as headers of a new response, merged with a `Link` and an `Access-Control-Expose-Headers` that are there. */
+export function signalHeaders(sent: Signals, existing?: Headers): Headers {
+  const headers = new Headers(existing);
+  headers.set("deprecation", sent.deprecation);
+  if (sent.sunset !== null) headers.set("sunset", sent.sunset);
+  const links = [headers.get("link") ?? "", ...sent.links].filter((link) => link !== "");
+  headers.set("link", links.join(", "));
+  headers.set(
+    "access-control-expose-headers",
+    exposed(headers.get("access-control-expose-headers")),
+  );
+  return headers;
+}
+
+function exposed(existing: string | null): string {
+  const names = (existing ?? "")
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
+  const known = new Set(names.map((name) => name.toLowerCase()));
+  const added = ["Deprecation", "Sunset", "Link"].filter((name) => !known.has(name.toLowerCase()));
+  return [...names, ...added].join(", ");
+}
+
+/** The same response with the signals; its body is passed on untouched. An upgrade (101) is left alone. */
+export function withSignals(response: Response, sent: Signals): Response {
+  if (response.status < 200) return response;
+  const { status, statusText, body } = response;
+  return new Response(body, { status, statusText, headers: signalHeaders(sent, response.headers) });
+}

@@ -1,0 +1,68 @@
+import type { Row } from "../entry.ts";
+
+/** Access applications and bookmarks (spec, Versioning). */
+export const accessApps: readonly Row[] = [
+  {
+    row: "access-apps-self-hosted-domains-account",
+    date: "2025-11-21",
+    eol: null,
+    enforceFrom: "2025-11-21",
+    kind: "field",
+    class: "B",
+    lossless: "yes",
+    fields: ["self_hosted_domains"],
+    where: "response",
+    rule: "Use field destinations: array of objects with type (for example public) and uri. self_hosted_domains entries count as public destinations; if destinations is given, self_hosted_domains is ignored.",
+    routes: [
+      { on: "GET /accounts/{account_id}/access/apps" },
+      { on: "POST /accounts/{account_id}/access/apps", class: "A", where: "request and response" },
+      { on: "GET /accounts/{account_id}/access/apps/{app_id}", except: ["ca"] },
+      {
+        on: "PUT /accounts/{account_id}/access/apps/{app_id}",
+        except: ["ca"],
+        class: "A",
+        where: "request and response",
+      },
+    ],
+  },
+  {
+    row: "access-apps-self-hosted-domains-zone",
+    date: "2025-11-21",
+    eol: null,
+    enforceFrom: "2025-11-21",
+    kind: "field",
+    class: "B",
+    lossless: "yes",
+    fields: ["self_hosted_domains"],
+    where: "response",
+    rule: "Use field destinations: array of objects with type (for example public) and uri. self_hosted_domains entries count as public destinations; if destinations is given, self_hosted_domains is ignored.",
+    routes: [
+      { on: "GET /zones/{zone_id}/access/apps" },
+      { on: "POST /zones/{zone_id}/access/apps", class: "A", where: "request and response" },
+      { on: "GET /zones/{zone_id}/access/apps/{app_id}", except: ["ca"] },
+      {
+        on: "PUT /zones/{zone_id}/access/apps/{app_id}",
+        except: ["ca"],
+        class: "A",
+        where: "request and response",
+      },
+    ],
+  },
+  {
+    row: "access-bookmarks",
+    date: "2023-03-19",
+    eol: null,
+    enforceFrom: "2023-03-19",
+    kind: "endpoint",
+    class: "C",
+    lossless: "no",
+    rule: "Access applications API by app type.",
+    routes: [
+      { on: "GET /accounts/{identifier}/access/bookmarks" },
+      { on: "GET /accounts/{identifier}/access/bookmarks/{uuid}" },
+      { on: "POST /accounts/{identifier}/access/bookmarks/{uuid}" },
+      { on: "PUT /accounts/{identifier}/access/bookmarks/{uuid}" },
+      { on: "DELETE /accounts/{identifier}/access/bookmarks/{uuid}" },
+    ],
+  },
+];

@@ -1,0 +1,81 @@
+import type { Row } from "../entry.ts";
+
+/** Accounts (spec, Versioning). */
+export const accounts: readonly Row[] = [
+  {
+    row: "account-settings-nameservers",
+    date: "2025-03-14",
+    eol: null,
+    enforceFrom: "2025-03-14",
+    kind: "field",
+    class: "B",
+    lossless: "conditional",
+    fields: ["settings.default_nameservers", "settings.use_account_custom_ns_by_default"],
+    where: "response",
+    rule: "DNS settings endpoints; new field .zone_defaults.nameservers.type with values cloudflare.standard, cloudflare.standard.random, custom.account, custom.tenant. Old and new stay in sync.",
+    routes: [
+      { on: "GET /accounts" },
+      { on: "POST /accounts", class: "A", where: "request and response" },
+      { on: "GET /accounts/{account_id}" },
+      { on: "PUT /accounts/{account_id}", class: "A", where: "request and response" },
+    ],
+  },
+  {
+    row: "tunnels",
+    date: "2024-02-04",
+    eol: null,
+    enforceFrom: "2024-02-04",
+    kind: "endpoint",
+    class: "C",
+    lossless: "no",
+    rule: "The tunnel API equivalents.",
+    routes: [
+      { on: "GET /accounts/{account_id}/tunnels" },
+      { on: "POST /accounts/{account_id}/tunnels" },
+      { on: "GET /accounts/{account_id}/tunnels/{tunnel_id}" },
+      { on: "DELETE /accounts/{account_id}/tunnels/{tunnel_id}" },
+    ],
+  },
+  {
+    row: "billing",
+    date: "2023-06-06",
+    eol: null,
+    enforceFrom: "2023-06-06",
+    kind: "endpoint",
+    class: "D",
+    lossless: "no",
+    rule: "No API replacement; use the account dashboard.",
+    routes: [
+      { on: "GET /accounts/{account_id}/billing/profile" },
+      { on: "GET /user/billing/profile" },
+      { on: "GET /user/billing/history" },
+    ],
+  },
+  {
+    row: "images-direct-upload",
+    date: "2022-07-01",
+    eol: null,
+    enforceFrom: "2022-07-01",
+    kind: "endpoint",
+    class: "A",
+    lossless: "conditional",
+    rule: "v2 adds metadata, access policy, image identifier.",
+    routes: [
+      {
+        on: "POST /accounts/{account_id}/images/v1/direct_upload",
+        to: ["POST /accounts/{account_id}/images/v2/direct_upload"],
+      },
+    ],
+  },
+  {
+    row: "script-monitor",
+    date: "2022-10-11",
+    eol: null,
+    enforceFrom: "2022-10-11",
+    kind: "endpoint",
+    class: "A",
+    lossless: "yes",
+    rule: "Use page_shield in those routes.",
+    routes: [{ on: "* /**/script_monitor/**" }],
+  },
+];

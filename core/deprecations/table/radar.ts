@@ -1,0 +1,60 @@
+import type { Row } from "../entry.ts";
+
+/** Radar (spec, Versioning). */
+export const radar: readonly Row[] = [
+  {
+    row: "radar-verified-bots",
+    date: "2025-07-01",
+    eol: "2026-01-01",
+    enforceFrom: "2026-01-01",
+    kind: "endpoint",
+    class: "A",
+    lossless: "conditional",
+    rule: null,
+    routes: [
+      { on: "GET /radar/verified_bots/top/bots", to: ["GET /radar/bots/summary/bot"] },
+      { on: "GET /radar/verified_bots/top/categories", to: ["GET /radar/bots/summary/category"] },
+    ],
+  },
+  {
+    row: "radar-attacks-top",
+    date: "2025-03-20",
+    eol: "2025-09-20",
+    enforceFrom: "2025-09-20",
+    kind: "endpoint",
+    class: "A",
+    lossless: "conditional",
+    rule: null,
+    routes: [
+      {
+        on: "GET /radar/attacks/layer3/top/industry",
+        to: ["GET /radar/attacks/layer3/summary/industry"],
+      },
+      {
+        on: "GET /radar/attacks/layer3/top/vertical",
+        to: ["GET /radar/attacks/layer3/summary/vertical"],
+      },
+      {
+        on: "GET /radar/attacks/layer7/top/industry",
+        to: ["GET /radar/attacks/layer7/summary/industry"],
+      },
+      {
+        on: "GET /radar/attacks/layer7/top/vertical",
+        to: ["GET /radar/attacks/layer7/summary/vertical"],
+      },
+    ],
+  },
+  {
+    row: "radar-l7-magnitude",
+    date: "2025-03-11",
+    eol: "2025-06-11",
+    enforceFrom: "2025-06-11",
+    kind: "query",
+    class: "A",
+    lossless: "conditional",
+    fields: ["magnitude"],
+    where: "query",
+    rule: "Stop sending it; the default is MITIGATED_REQUESTS, the only supported definition. Old values: MITIGATED_REQUESTS, AFFECTED_ZONES.",
+    routes: [{ on: "GET /radar/attacks/layer7/top/attacks" }],
+  },
+];

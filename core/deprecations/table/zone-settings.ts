@@ -1,0 +1,89 @@
+import type { Row } from "../entry.ts";
+
+/** Zone settings and zone analytics (spec, Versioning). */
+export const zoneSettings: readonly Row[] = [
+  {
+    row: "setting-brotli",
+    date: "2024-08-15",
+    eol: null,
+    enforceFrom: "2024-08-15",
+    kind: "endpoint",
+    class: "D",
+    lossless: "no",
+    rule: "None; compression is available for non-enterprise zones; enterprise zones can override with compression rules.",
+    routes: [
+      { on: "GET /zones/{zone_id}/settings/brotli" },
+      { on: "PATCH /zones/{zone_id}/settings/brotli" },
+    ],
+  },
+  {
+    row: "setting-minify",
+    date: "2024-08-05",
+    eol: null,
+    enforceFrom: "2024-08-05",
+    kind: "endpoint",
+    class: "D",
+    lossless: "no",
+    rule: "None (the feature was retired).",
+    routes: [
+      { on: "GET /zones/{zone_id}/settings/minify" },
+      { on: "PATCH /zones/{zone_id}/settings/minify" },
+    ],
+  },
+  {
+    row: "setting-mobile-redirect",
+    date: "2024-06-30",
+    eol: null,
+    enforceFrom: "2024-06-30",
+    kind: "endpoint",
+    class: "C",
+    lossless: "no",
+    rule: "Single redirects (redirect rules).",
+    routes: [
+      { on: "GET /zones/{zone_id}/settings/mobile_redirect" },
+      { on: "PATCH /zones/{zone_id}/settings/mobile_redirect" },
+    ],
+  },
+  {
+    row: "setting-server-side-exclude",
+    date: "2024-06-14",
+    eol: null,
+    enforceFrom: "2024-06-14",
+    kind: "endpoint",
+    class: "D",
+    lossless: "no",
+    rule: "None stated.",
+    routes: [
+      { on: "GET /zones/{zone_id}/settings/server_side_exclude" },
+      { on: "PATCH /zones/{zone_id}/settings/server_side_exclude" },
+    ],
+  },
+  {
+    row: "setting-privacy-pass",
+    date: "2024-03-31",
+    eol: null,
+    enforceFrom: "2024-03-31",
+    kind: "endpoint",
+    class: "D",
+    lossless: "no",
+    rule: "None; legacy tokens are no longer an alternative to challenges.",
+    routes: [
+      { on: "GET /zones/{zone_id}/settings/privacy_pass" },
+      { on: "POST /zones/{zone_id}/settings/privacy_pass" },
+    ],
+  },
+  {
+    row: "zone-analytics",
+    date: "2021-03-01",
+    eol: null,
+    enforceFrom: "2021-03-01",
+    kind: "endpoint",
+    class: "C",
+    lossless: "no",
+    rule: "The GraphQL analytics API.",
+    routes: [
+      { on: "GET /zones/{zone_id}/analytics/dashboard" },
+      { on: "GET /zones/{zone_id}/analytics/colos" },
+    ],
+  },
+];

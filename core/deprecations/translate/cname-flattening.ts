@@ -1,0 +1,26 @@
+/** How the old setting writes its values: as in the spec, or as the official SDK types them. */
+export type FlatteningVocabulary = "spec" | "sdk";
+
+/** Old value to `flatten_all_cnames`; both vocabularies are understood, null when the value is neither's. */
+export function toFlattenAllCnames(value: unknown): boolean | null {
+  switch (value) {
+    case "on":
+    case "flatten_all":
+      return true;
+    case "off":
+    case "apex":
+    case "flatten_at_root":
+      return false;
+    default:
+      return null;
+  }
+}
+
+/** `flatten_all_cnames` to the old value. `apex` reads back as `off`: the spec says that they behave the same. */
+export function fromFlattenAllCnames(
+  flattenAll: boolean,
+  vocabulary: FlatteningVocabulary = "spec",
+): string {
+  if (vocabulary === "sdk") return flattenAll ? "flatten_all" : "flatten_at_root";
+  return flattenAll ? "on" : "off";
+}

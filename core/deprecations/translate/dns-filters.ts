@@ -1,0 +1,166 @@
+import { afterColon, betweenCommas, parseRawQuery, type RawParameter } from "./raw-query.ts";
+
+/** Values that one comma list (or one cross product of lists) may stand for. */
+export const FILTER_VALUES_LIMIT: number = 50;
+
+/** The entries of the table that a DNS list query uses, by their numbers in `dns-list-filters`. */
+export type FilterEntry = "01" | "02" | "03" | "04" | "05" | "06" | "07" | "08" | "09";
+
+/** What becomes of the query of `GET /zones/{zone_id}/dns_records`. */
+export type FilterPlan =
+  /** Nothing to rewrite. */
+  | { readonly kind: "unchanged" }
+  /** One request with this raw query has exactly the old meaning. */
+  | { readonly kind: "rewrite"; readonly query: string }
+  /** The union of the answers to these queries (all pages), merged by `mergeFanOut`, has the old meaning. */
+  | { readonly kind: "fan-out"; readonly queries: readonly string[]; readonly view: FanOutView }
+  /** No request has the old meaning. */
+  | { readonly kind: "refuse"; readonly entry: FilterEntry; readonly instead: string };
+
+/** How the merged answer of a fan-out is to be shown. */
+export interface FanOutView {
+  readonly page: number;
+  readonly perPage: number;
+  readonly order: string | null;
+  readonly direction: "asc" | "desc";
+}
+
+/** Parameters that choose no records. */
+const NO_FILTER = new Set(["page", "per_page", "order", "direction", "match"]);
+const PREFIXES = ["contains", "starts_with", "ends_with"] as const;
+const MODERN = { contains: "contains", starts_with: "startswith", ends_with: "endswith" } as const;
+const NUMBERS = { name: ["01", "02", "03", "04"], content: ["05", "06", "07", "08"] } as const;
+type Field = keyof typeof NUMBERS;
+type Prefix = (typeof PREFIXES)[number];
+
+/** Which old filter forms a query uses, as entry numbers in the table's order. */
+export function usedFilters(query: string): FilterEntry[] {
+  const parameters = parseRawQuery(query);
+  const used = new Set(parameters.flatMap((parameter) => formOf(parameter)?.entry ?? []));
+  return [...used].toSorted();
+}
+
+/**
+ * Plans the rewrite of the old filter forms for which `enforced` says yes; the others, and all parameters that are
+ * none, stay byte for byte. Planning a rewritten query again changes nothing.
+ */
+export function planFilters(
+  query: string,
+  enforced: (entry: FilterEntry) => boolean = () => true,
+): FilterPlan {
+  const steps: Step[] = [];
+  for (const parameter of parseRawQuery(query)) {
+    const form = formOf(parameter);
+    if (form === null || !enforced(form.entry)) {
+      steps.push({ parameter, texts: [unbracketed(parameter)] });
+      continue;
+    }
+    const rewritten = rewriteForm(form, parameter);
+    if ("refuse" in rewritten)
+      return { kind: "refuse", entry: form.entry, instead: rewritten.refuse };
+    steps.push({ parameter, texts: rewritten.texts });
+  }
+  return combine(steps, query);
+}
+
+interface Step {
+  /** Several texts are alternatives: the old comma list. */
+  readonly texts: readonly string[];
+  readonly parameter: RawParameter;
+}
+
+interface Form {
+  readonly entry: FilterEntry;
+  readonly field: Field | "type";
+  readonly prefix: Prefix | null;
+}
+
+function formOf({ name, value }: RawParameter): Form | null {
+  if (name === "type")
+    return value.startsWith("contains:")
+      ? { entry: "09", field: "type", prefix: "contains" }
+      : null;
+  if (name !== "name" && name !== "content") return null;
+  for (const [index, prefix] of PREFIXES.entries()) {
+    if (value.startsWith(`${prefix}:`))
+      return { entry: NUMBERS[name][index] ?? "01", field: name, prefix };
+  }
+  return isList(name, value) ? { entry: NUMBERS[name][3], field: name, prefix: null } : null;
+}
+
+/** Contents hold real commas (TXT, CAA, SPF): one with a space, `=` or `"` is a text, not a list. */
+function isList(field: Field, value: string): boolean {
+  return value.includes(",") && (field === "name" || !/[ ="]/.test(value));
+}
+
+function rewriteForm(
+  form: Form,
+  { rawValue }: RawParameter,
+): { texts: string[] } | { refuse: string } {
+  const { field, prefix } = form;
+  if (field === "type") return { refuse: "an exact type such as type=CNAME, or search=<text>" };
+  if (prefix !== null) {
+    const rest = afterColon(rawValue);
+    if (rest === "") return { refuse: `${field}.${MODERN[prefix]}=<value> with a value` };
+    return { texts: [`${field}.${MODERN[prefix]}=${rest}`] };
+  }
+  const values = betweenCommas(rawValue);
+  return values.length === 0
+    ? { refuse: `${field}=<value> with a value` }
+    : { texts: values.map((v) => `${field}=${v}`) };
+}
+
+/** SDK 3.0.0 sends objects as `name[contains]=v`; modern servers know `name.contains=v`. */
+function unbracketed({ raw, name, rawValue }: RawParameter): string {
+  const match = /^(name|content)\[(contains|startswith|endswith|exact)\]$/.exec(name);
+  return match === null ? raw : `${match[1] ?? ""}.${match[2] ?? ""}=${rawValue}`;
+}
+
+function combine(steps: readonly Step[], query: string): FilterPlan {
+  const lists = steps.filter((step) => step.texts.length > 1);
+  const [first] = lists;
+  const total = lists.reduce((product, step) => product * step.texts.length, 1);
+  const matchesAny = steps.some(
+    ({ parameter: { name, value } }) => name === "match" && value === "any",
+  );
+  const size = matchesAny ? Math.max(0, ...lists.map((step) => step.texts.length)) : total;
+  if (first !== undefined && size > FILTER_VALUES_LIMIT) {
+    const field = first.parameter.name as Field;
+    const instead = `one request per value, or ?match=any&${field}=<a>&${field}=<b>, with at most ${FILTER_VALUES_LIMIT} values`;
+    return { kind: "refuse", entry: NUMBERS[field][3], instead };
+  }
+  const filters = steps.filter(
+    (step) => !NO_FILTER.has(step.parameter.name) && step.parameter.raw !== "",
+  );
+  if (first !== undefined && !matchesAny && filters.length > 1) return fanOut(steps);
+  const texts = steps.flatMap((step) => {
+    if (first === undefined || matchesAny) return step.texts;
+    if (step.parameter.name === "match") return [];
+    return step === first ? ["match=any", ...step.texts] : step.texts;
+  });
+  const rewritten = texts.join("&");
+  return rewritten === query ? { kind: "unchanged" } : { kind: "rewrite", query: rewritten };
+}
+
+/** `match=any` would join every other filter too and find more: each value is asked for on its own. */
+function fanOut(steps: readonly Step[]): FilterPlan {
+  let queries: string[][] = [[]];
+  for (const step of steps) {
+    if (step.parameter.name === "page" || step.parameter.name === "per_page") continue;
+    queries = queries.flatMap((query) => step.texts.map((text) => [...query, text]));
+  }
+  const last = (name: string): string | null =>
+    steps.findLast((step) => step.parameter.name === name)?.parameter.value ?? null;
+  const whole = (text: string | null, fallback: number): number =>
+    text !== null && /^[1-9]\d{0,8}$/.test(text) ? Number(text) : fallback;
+  return {
+    kind: "fan-out",
+    queries: queries.map((query) => query.join("&")),
+    view: {
+      page: whole(last("page"), 1),
+      perPage: whole(last("per_page"), 100),
+      order: last("order"),
+      direction: last("direction") === "desc" ? "desc" : "asc",
+    },
+  };
+}

@@ -1,0 +1,29 @@
+/** One error of the envelope. */
+export interface ChainedError {
+  readonly code: number;
+  readonly message: string;
+  readonly error_chain?: readonly ChainedError[];
+}
+
+/**
+ * Old to modern: every error with a non-empty `error_chain` gives way to the chain's members (which may be wrapped
+ * themselves), the others stay; no `error_chain` is left. For failed DNS record creation only (spec, Errors).
+ */
+export function unwrapErrorChain(errors: readonly ChainedError[]): ChainedError[] {
+  const out: ChainedError[] = [];
+  // A stack instead of recursion: the depth of a body is its sender's choice.
+  const rest = errors.toReversed();
+  for (let error = rest.pop(); error !== undefined; error = rest.pop()) {
+    const { error_chain: chain = [], ...plain } = error;
+    if (chain.length === 0) out.push(plain);
+    else rest.push(...chain.toReversed());
+  }
+  return out;
+}
+
+/** Modern to old: one error 1004 with the root causes inside; no errors stay none, wrapped ones stay as they are. */
+export function wrapErrorChain(errors: readonly ChainedError[]): ChainedError[] {
+  if (errors.length === 0 || errors.some((error) => error.error_chain !== undefined))
+    return [...errors];
+  return [{ code: 1004, message: "DNS Validation Error", error_chain: errors }];
+}

@@ -1,0 +1,51 @@
+/** A DNS record, as far as this rewrite looks at it. */
+export type DnsRecord = Readonly<Record<string, unknown>>;
+
+/** The parts of an SRV record's name. */
+export interface SrvName {
+  /** With its underscore, e.g. `_sip`. */
+  readonly service: string;
+  readonly proto: string;
+  /** The domain below. */
+  readonly name: string;
+}
+
+/** Splits `_service._proto.domain`; null when the name has another form. */
+export function splitSrvName(name: string): SrvName | null {
+  const match = /^(_[^.]+)\.(_[^.]+)\.(.+)$/.exec(name);
+  const [, service = "", proto = "", rest = ""] = match ?? [];
+  return match === null ? null : { service, proto, name: rest };
+}
+
+/** Modern response to old: an SRV record gets `data.service`, `data.proto`, `data.name` from its outer name; others stay. */
+export function addSrvData(record: DnsRecord): DnsRecord {
+  const { type, name, data } = record;
+  if (type !== "SRV" || typeof name !== "string") return record;
+  const parts = splitSrvName(name);
+  return parts === null ? record : { ...record, data: { ...dataOf(data), ...parts } };
+}
+
+/**
+ * Old request to modern: an SRV record loses `data.service`, `data.proto` and `data.name`; when it has no outer name
+ * (as SDK 3.0.0 may send it) they make one. Without a type nobody knows whether it is SRV, so nothing is done.
+ */
+export function dropSrvData(record: DnsRecord): DnsRecord {
+  if (!hasSrvData(record)) return record;
+  const { service, proto, name, ...data } = dataOf(record["data"]);
+  const parts = [service, proto, name].filter((part) => typeof part === "string");
+  const outer = record["name"] === undefined && parts.length === 3 ? { name: parts.join(".") } : {};
+  return { ...record, ...outer, data };
+}
+
+/** Whether an SRV record carries one of the three fields. */
+export function hasSrvData(record: DnsRecord): boolean {
+  const data = dataOf(record["data"]);
+  return (
+    record["type"] === "SRV" &&
+    ["service", "proto", "name"].some((field) => Object.hasOwn(data, field))
+  );
+}
+
+function dataOf(data: unknown): Readonly<Record<string, unknown>> {
+  return typeof data === "object" && data !== null && !Array.isArray(data) ? { ...data } : {};
+}
