@@ -18,6 +18,7 @@ export default defineConfig({
   ssr: { resolve: { conditions, externalConditions: conditions } },
   test: {
     include: [...portableTests, ...localTests],
+    globalSetup: "tests/config/global-setup.ts",
     env: { CAUSEY_RUNTIME: host },
     // No test changes globals, so files share one module graph: several times faster.
     isolate: false,

@@ -15,7 +15,12 @@ export interface RouteDeps {
  * route took answers 404, or 405 with `Allow` when another method has a route there.
  * Call it after all routes: under `route()` Hono ignores a sub-app's `notFound`.
  */
-export function closeRoutes(app: Hono, prefixes: readonly string[], shape: ErrorShape, deps: RouteDeps): void {
+export function closeRoutes(
+  app: Hono,
+  prefixes: readonly string[],
+  shape: ErrorShape,
+  deps: RouteDeps,
+): void {
   const methodsByPath = new Map<string, Set<string>>();
   for (const route of app.routes) {
     const methods = methodsByPath.get(route.path) ?? new Set();
@@ -25,7 +30,9 @@ export function closeRoutes(app: Hono, prefixes: readonly string[], shape: Error
     if (methods.has("ALL")) continue;
     if (methods.has("GET")) methods.add("HEAD");
     app.all(path, () => {
-      throw new ApiError("method_not_allowed", { headers: { allow: [...methods].sort().join(", ") } });
+      throw new ApiError("method_not_allowed", {
+        headers: { allow: [...methods].sort().join(", ") },
+      });
     });
   }
   for (const prefix of prefixes) {
@@ -38,7 +45,9 @@ export function closeRoutes(app: Hono, prefixes: readonly string[], shape: Error
 
 /** The 404 for a request that no route took. */
 export function noRoute(c: Context): ApiError {
-  return new ApiError("no_route", { message: `No route for ${c.req.method} ${safePath(c.req.path)}` });
+  return new ApiError("no_route", {
+    message: `No route for ${c.req.method} ${safePath(c.req.path)}`,
+  });
 }
 
 /** Turns a throw into a response; what is not an `ApiError` is logged and answered 500 with the request id. */

@@ -20,7 +20,7 @@ export default defineConfig({
   resolve: { alias: aliases("workers") },
   test: {
     include: [...portableTests, "tests/workers/**/*.test.ts"],
-    globalSetup: ["tests/config/upstream-setup.ts", "tests/config/browser-setup.ts"],
+    globalSetup: ["tests/config/global-setup.ts", "tests/config/browser-setup.ts"],
     env: { CAUSEY_RUNTIME: "workers" },
     isolate: false,
     // One isolate with one module graph: workerd is started once, not per file.

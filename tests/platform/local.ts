@@ -1,25 +1,19 @@
 // What the test platforms of Node, Deno and Bun share.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { inject } from "vitest";
 import type { ActorRef, Log, Platform } from "../../core/ports.ts";
 import type { LocalPlatformOptions } from "../../adapters/shared/local-platform.ts";
 import type { FetchApp, Served, ServeOptions } from "../../adapters/shared/drain.ts";
 import type { OpenOptions, TestSocket } from "./open-platform.d.ts";
+import type { Provided } from "../config/provided.d.ts";
 import { testSocket } from "./test-socket.ts";
 
-/** Places by name, so that a suite can open the same data again. They go when the process goes. */
-const places = new Map<string, string>();
 const quiet: Log = () => undefined;
 
-process.once("exit", () => {
-  for (const folder of places.values()) rmSync(folder, { recursive: true, force: true });
-});
-
+/** A place by its name; the run's scratch folder goes with the run. */
 function placeOf(data: string): string {
-  const folder = places.get(data) ?? mkdtempSync(join(tmpdir(), "causey-test-"));
-  places.set(data, folder);
-  return folder;
+  const scratch: Provided["scratch"] = inject("scratch");
+  return join(scratch, data.replaceAll(/[^\w-]/gu, "_"));
 }
 
 /** See `open-platform.d.ts`. */

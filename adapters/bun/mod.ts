@@ -1,0 +1,8 @@
+/**
+ * causey on Bun: {@link bunPlatform} and {@link serve}.
+ *
+ * @module
+ */
+export type { FetchApp, Served, ServeOptions } from "../shared/drain.ts";
+export { bunPlatform, type BunPlatformOptions } from "./platform.ts";
+export { serve } from "./serve.ts";

@@ -1,0 +1,77 @@
+import type { Server } from "bun";
+import {
+  listenError,
+  onceDrained,
+  refuseAmbiguous,
+  urlOf,
+  type Ending,
+  type FetchApp,
+  type ServeOptions,
+  type Served,
+} from "../shared/drain.ts";
+import { isUpgraded, receivedBy, websocket, type SocketData } from "./sockets.ts";
+
+/** How long a connection may be silent outside a request, in s. */
+const IDLE_S = 30;
+/** The routes have their own limits; Bun's default of 128 MiB is below what the gateway streams through. */
+const MAX_BODY_BYTES = 1024 ** 4;
+
+/**
+ * Serves an app over HTTP and WebSocket. Rejects when the address cannot be opened, with one line that
+ * says what to do. SIGTERM and SIGINT drain: see {@link ServeOptions}.
+ */
+export async function serve(app: FetchApp, options: ServeOptions = {}): Promise<Served> {
+  const { port = 8787, hostname = "127.0.0.1", graceMs = 10_000 } = options;
+  let server: Server<SocketData>;
+  try {
+    server = Bun.serve<SocketData>({
+      port,
+      hostname,
+      idleTimeout: IDLE_S,
+      maxRequestBodySize: MAX_BODY_BYTES,
+      websocket,
+      fetch: (request, from) => answer(app, request, from),
+      error: () => new Response("Internal Server Error", { status: 500 }),
+    });
+  } catch (error) {
+    throw listenError(error, hostname, port);
+  }
+  const close = onceDrained(ending(server, graceMs), options);
+  const listening = server.port ?? port;
+  const served = { url: urlOf(hostname, listening), port: listening, close };
+  options.onListen?.(served);
+  return served;
+}
+
+async function answer(
+  app: FetchApp,
+  request: Request,
+  server: Server<SocketData>,
+): Promise<Response | undefined> {
+  const refusal = refuseAmbiguous(request);
+  if (refusal !== undefined) return refusal;
+  receivedBy(server, request);
+  // A model may be silent for minutes: from here on the capabilities keep the time.
+  server.timeout(request, 0);
+  const response = await app.fetch(request, server);
+  if (isUpgraded(request)) return undefined;
+  // A stream may be silent too; after any other answer the connection is idle again.
+  if (response.headers.get("content-type")?.startsWith("text/event-stream") !== true) {
+    server.timeout(request, IDLE_S);
+  }
+  return response;
+}
+
+function ending(server: Server<SocketData>, graceMs: number): Ending {
+  let stopped: Promise<void> | undefined;
+  return {
+    async finish() {
+      stopped = server.stop();
+      const until = Date.now() + graceMs;
+      while (server.pendingRequests > 0 && Date.now() < until) await Bun.sleep(10);
+    },
+    async stop() {
+      await Promise.race([server.stop(true), stopped, Bun.sleep(1000)]);
+    },
+  };
+}

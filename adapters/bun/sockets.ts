@@ -1,0 +1,69 @@
+import type { Server, ServerWebSocket, WebSocketHandler } from "bun";
+import type { RawSocket, SocketEvents } from "../shared/connection.ts";
+import { MAX_MESSAGE_BYTES, type Upgrade } from "../shared/sockets.ts";
+
+/** What a Bun socket carries: whom to tell. */
+export interface SocketData {
+  readonly events: SocketEvents;
+  socket: ServerWebSocket<SocketData> | undefined;
+}
+
+const servers = new WeakMap<Request, Server<SocketData>>();
+const upgraded = new WeakSet<Request>();
+
+/** Remembers which server received the request. */
+export function receivedBy(server: Server<SocketData>, request: Request): void {
+  servers.set(request, server);
+}
+
+/** Whether the request is a WebSocket by now, so that Bun expects no response to it. */
+export function isUpgraded(request: Request): boolean {
+  return upgraded.has(request);
+}
+
+/** Upgrades a request of `serve()`. */
+export const bunUpgrade: Upgrade = (request, protocol, events) => {
+  const data: SocketData = { events, socket: undefined };
+  const headers: Record<string, string> =
+    protocol === undefined ? {} : { "sec-websocket-protocol": protocol };
+  if (servers.get(request)?.upgrade(request, { data, headers }) !== true) return null;
+  upgraded.add(request);
+  return { socket: wire(data), response: new Response(null) };
+};
+
+function wire(data: SocketData): RawSocket {
+  return {
+    buffered: () => data.socket?.getBufferedAmount() ?? 0,
+    send(message) {
+      // 0 = dropped: past Bun's own limit, which is far above ours.
+      if (data.socket?.send(message) === 0) data.socket.terminate();
+    },
+    close: (code, reason) => {
+      data.socket?.close(code, reason);
+    },
+    terminate: () => {
+      data.socket?.terminate();
+    },
+  };
+}
+
+/** Hands what happens on Bun's sockets to their connections. */
+export const websocket: WebSocketHandler<SocketData> = {
+  // Above its own limit Bun drops the connection; a message between the two gets the honest 1009.
+  maxPayloadLength: 16 * MAX_MESSAGE_BYTES,
+  backpressureLimit: 256 * 1024 * 1024,
+  // Seconds; Bun pings before they are over.
+  idleTimeout: 50,
+  sendPings: true,
+  perMessageDeflate: false,
+  open(socket) {
+    socket.data.socket = socket;
+    socket.data.events.open();
+  },
+  message(socket, message) {
+    socket.data.events.message(typeof message === "string" ? message : new Uint8Array(message));
+  },
+  close(socket, code, reason) {
+    socket.data.events.close(code, reason);
+  },
+};

@@ -1,0 +1,8 @@
+/**
+ * causey on Deno: {@link denoPlatform} and {@link serve}.
+ *
+ * @module
+ */
+export type { FetchApp, Served, ServeOptions } from "../shared/drain.ts";
+export { denoPlatform, type DenoPlatformOptions } from "./platform.ts";
+export { serve } from "./serve.ts";

@@ -1,0 +1,59 @@
+import {
+  listenError,
+  onceDrained,
+  refuseAmbiguous,
+  urlOf,
+  type Ending,
+  type FetchApp,
+  type ServeOptions,
+  type Served,
+} from "../shared/drain.ts";
+
+/**
+ * Serves an app over HTTP and WebSocket. Rejects when the address cannot be opened, with one line that
+ * says what to do. SIGTERM and SIGINT drain: see {@link ServeOptions}.
+ */
+export async function serve(app: FetchApp, options: ServeOptions = {}): Promise<Served> {
+  const { port = 8787, hostname = "127.0.0.1", graceMs = 10_000 } = options;
+  let active = 0;
+  let server: Deno.HttpServer<Deno.NetAddr>;
+  try {
+    server = Deno.serve({ port, hostname, onListen: () => undefined }, (request, info) => {
+      active += 1;
+      const over = (): void => {
+        active -= 1;
+      };
+      // Settles when the answer's last byte is sent, or the client has gone.
+      info.completed.then(over, over);
+      return refuseAmbiguous(request) ?? app.fetch(request, info);
+    });
+  } catch (error) {
+    throw listenError(error, hostname, port);
+  }
+  const close = onceDrained(
+    ending(server, () => active > 0, graceMs),
+    options,
+  );
+  const served = { url: urlOf(hostname, server.addr.port), port: server.addr.port, close };
+  options.onListen?.(served);
+  return served;
+}
+
+function ending(server: Deno.HttpServer, isBusy: () => boolean, graceMs: number): Ending {
+  let down: Promise<void> | undefined;
+  return {
+    async finish() {
+      // It also waits for idle connections and closes WebSockets with 1001, so its end is not awaited here.
+      down = server.shutdown();
+      const until = Date.now() + graceMs;
+      while (isBusy() && Date.now() < until) await sleep(10);
+    },
+    async stop() {
+      await Promise.race([down, sleep(1000)]);
+    },
+  };
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,47 @@
+import type { RawSocket, SocketEvents } from "../shared/connection.ts";
+import type { Upgrade } from "../shared/sockets.ts";
+
+/** Deno pings by itself and drops a peer that is silent for this long, in seconds. */
+const IDLE_S = 50;
+
+/** Upgrades a request of `Deno.serve` or `deno serve`. */
+export const denoUpgrade: Upgrade = (request, protocol, events) => {
+  try {
+    const options = { idleTimeout: IDLE_S, ...(protocol === undefined ? {} : { protocol }) };
+    const { socket, response } = Deno.upgradeWebSocket(request, options);
+    return { socket: wire(socket, events), response };
+  } catch {
+    // Not a request of Deno's server, or a malformed handshake.
+    return null;
+  }
+};
+
+function wire(socket: WebSocket, events: SocketEvents): RawSocket {
+  socket.binaryType = "arraybuffer";
+  socket.onopen = () => {
+    events.open();
+  };
+  socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => {
+    events.message(typeof data === "string" ? data : new Uint8Array(data));
+  };
+  socket.onclose = ({ code, reason }) => {
+    events.close(code, reason);
+  };
+  // "close" follows.
+  socket.onerror = () => undefined;
+  return {
+    buffered: () => socket.bufferedAmount,
+    send(message) {
+      // Between the peer's close and our "close" event.
+      if (socket.readyState === WebSocket.OPEN)
+        socket.send(message as string | Uint8Array<ArrayBuffer>);
+    },
+    close: (code, reason) => {
+      socket.close(code, reason);
+    },
+    terminate() {
+      // Deno has no way to drop a connection; whoever waits for its end need not.
+      events.close(1006, "");
+    },
+  };
+}

@@ -1,0 +1,8 @@
+/**
+ * causey on Node: {@link nodePlatform} and {@link serve}.
+ *
+ * @module
+ */
+export type { FetchApp, Served, ServeOptions } from "../shared/drain.ts";
+export { nodePlatform, type NodePlatformOptions } from "./platform.ts";
+export { serve } from "./serve.ts";

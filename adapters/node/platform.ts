@@ -1,0 +1,16 @@
+import type { Platform } from "../../core/ports.ts";
+import { localPlatform, type LocalPlatformOptions } from "../shared/local-platform.ts";
+import { nodeUpgrade } from "./sockets.ts";
+import { undiciTransport } from "./transport.ts";
+
+/** Options of {@link nodePlatform}. */
+export type NodePlatformOptions = LocalPlatformOptions;
+
+/** Opens everything that the capabilities need on Node; close it, or let `serve()` do so. */
+export async function nodePlatform(options: NodePlatformOptions = {}): Promise<Platform> {
+  const transport = undiciTransport();
+  return localPlatform(
+    { name: "node", upgrade: nodeUpgrade, transport, close: () => transport.close() },
+    options,
+  );
+}

@@ -1,0 +1,98 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { getRequestListener } from "@hono/node-server";
+import {
+  HEADERS_TIMEOUT_MS,
+  listenError,
+  MAX_HEADER_BYTES,
+  onceDrained,
+  urlOf,
+  type Ending,
+  type FetchApp,
+  type ServeOptions,
+  type Served,
+} from "../shared/drain.ts";
+import { handleUpgrade } from "./upgrade.ts";
+import { cachedBodyKey, isWhole, writeResponse } from "./write-response.ts";
+
+/**
+ * Serves an app over HTTP/1.1 and WebSocket. Rejects when the address cannot be opened, with one line that
+ * says what to do. SIGTERM and SIGINT drain: see {@link ServeOptions}.
+ */
+export async function serve(app: FetchApp, options: ServeOptions = {}): Promise<Served> {
+  const { port = 8787, hostname = "127.0.0.1", graceMs = 10_000 } = options;
+  const active = new Set<ServerResponse>();
+  const listener = requestListener(app);
+  const server = createServer(
+    {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      connectionsCheckingInterval: 5000,
+    },
+    (incoming, outgoing) => {
+      active.add(outgoing);
+      outgoing.once("close", () => active.delete(outgoing));
+      // A keep-alive connection may bring a request while we drain: it is answered and then closed.
+      if (!server.listening) outgoing.setHeader("connection", "close");
+      void listener(incoming, outgoing);
+    },
+  );
+  // Longer than what load balancers keep idle (60 s): who closes first loses no request.
+  server.keepAliveTimeout = 65_000;
+  server.on("upgrade", (incoming, socket, head) => void handleUpgrade(app, incoming, socket, head));
+  await listen(server, port, hostname);
+  const address = server.address() as AddressInfo;
+  const close = onceDrained(ending(server, active, graceMs), options);
+  const served = { url: urlOf(hostname, address.port), port: address.port, close };
+  options.onListen?.(served);
+  return served;
+}
+
+function requestListener(
+  app: FetchApp,
+): (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void> {
+  // Looked up on first use: making the listener puts node-server's Response in the place of the global one.
+  let key: symbol | null | undefined;
+  return getRequestListener((request, env) => {
+    const { outgoing } = env as { outgoing: ServerResponse };
+    const respond = (response: Response): Response | Promise<Response> => {
+      key ??= cachedBodyKey();
+      return isWhole(response, key) ? response : writeResponse(response, outgoing);
+    };
+    const response = app.fetch(request, env);
+    return response instanceof Promise ? response.then(respond) : respond(response);
+  });
+}
+
+function listen(server: Server, port: number, hostname: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (error) => {
+      reject(listenError(error, hostname, port));
+    });
+    server.listen(port, hostname, resolve);
+  });
+}
+
+function ending(server: Server, active: ReadonlySet<ServerResponse>, graceMs: number): Ending {
+  let closed: Promise<void> | undefined;
+  return {
+    async finish() {
+      closed = new Promise((resolve) => {
+        server.close(() => {
+          resolve();
+        });
+      });
+      for (const outgoing of active)
+        if (!outgoing.headersSent) outgoing.setHeader("connection", "close");
+      const until = Date.now() + graceMs;
+      while (active.size > 0 && Date.now() < until) {
+        server.closeIdleConnections();
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+    },
+    async stop() {
+      server.closeAllConnections();
+      await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, 1000))]);
+    },
+  };
+}

@@ -1,0 +1,203 @@
+import { Readable } from "node:stream";
+import { Agent, type Dispatcher } from "undici";
+import { TransportError } from "../../core/transport-error.ts";
+import type { HeaderPair, InboundResponse, OutboundRequest, Transport } from "../../core/ports.ts";
+import { toTransportError } from "../shared/fetch-transport.ts";
+import { endToEnd, REQUEST_FRAMING } from "../shared/header-pairs.ts";
+
+/** Answers up to this many bytes, announced by `content-length`, are handed on whole: cheaper than a stream. */
+const WHOLE_BODY_BYTES = 64 * 1024;
+/** Bytes that wait in an answer's stream before the upstream is paused. */
+const STREAM_BYTES = 64 * 1024;
+/** Models may think for minutes; a silent connection ends after this, in ms. */
+const SILENCE_MS = 600_000;
+
+/** HTTP over undici's dispatcher: raw bytes and true headers, at a fifth of the cost of Node's `fetch`. */
+export function undiciTransport(): Transport & { close(): Promise<void> } {
+  const agent = new Agent({ allowH2: false, headersTimeout: SILENCE_MS, bodyTimeout: SILENCE_MS });
+  return {
+    send: (request) =>
+      new Promise((resolve, reject) => {
+        if (request.signal?.aborted === true) {
+          reject(new TransportError("aborted", "The request was aborted"));
+          return;
+        }
+        try {
+          agent.dispatch(toDispatch(request), exchange(request, resolve, reject));
+        } catch (error) {
+          reject(toTransportError(error, request.signal, "unreachable"));
+        }
+      }),
+    close: () => agent.destroy(),
+  };
+}
+
+function toDispatch(request: OutboundRequest): Dispatcher.DispatchOptions {
+  const url = new URL(request.url);
+  const { body } = request;
+  const streamed = body instanceof ReadableStream;
+  // Of a stream only the caller may know the length; of bytes undici does.
+  const framing = streamed
+    ? REQUEST_FRAMING.filter((name) => name !== "content-length")
+    : REQUEST_FRAMING;
+  return {
+    origin: url.origin,
+    path: `${url.pathname}${url.search}`,
+    method: request.method,
+    headers: endToEnd(request.headers, framing).flat(),
+    body: streamed ? Readable.from(chunksOf(body), { objectMode: false }) : (body ?? null),
+  };
+}
+
+/** The chunks of a stream; who stops early, as undici does on an abort, cancels it. */
+async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  const reader = stream.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+/** One request and its answer, as undici's callbacks. */
+function exchange(
+  request: OutboundRequest,
+  resolve: (response: InboundResponse) => void,
+  reject: (error: TransportError) => void,
+): Dispatcher.DispatchHandler {
+  const { signal } = request;
+  let control: Dispatcher.DispatchController | undefined;
+  let sink: Sink | undefined;
+  const onAbort = (): void => {
+    const error = new TransportError("aborted", "The request was aborted");
+    reject(error);
+    sink?.fail(error);
+    control?.abort(error);
+  };
+  signal?.addEventListener("abort", onAbort, { once: true });
+  const settle = (): void => signal?.removeEventListener("abort", onAbort);
+
+  return {
+    onRequestStart(controller) {
+      control = controller;
+      // Aborted while it waited for a connection.
+      if (signal?.aborted === true) onAbort();
+    },
+    onResponseStart(controller, status, received) {
+      // 103 and its like are for browsers.
+      if (status < 200) return;
+      const headers = endToEnd(toPairs(received));
+      const hasBody = request.method !== "HEAD" && status !== 204 && status !== 304;
+      if (!hasBody) {
+        sink = { data: () => undefined, end: () => undefined, fail: () => undefined };
+        resolve({ status, headers, body: null });
+        return;
+      }
+      const length = Number(received["content-length"] ?? Number.NaN);
+      if (length <= WHOLE_BODY_BYTES) {
+        sink = wholeBody(length, (body) => resolve({ status, headers, body }), reject);
+        return;
+      }
+      const stream = streamedBody(controller);
+      sink = stream.sink;
+      resolve({ status, headers, body: stream.body });
+    },
+    onResponseData(_controller, chunk) {
+      sink?.data(
+        new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength) as Uint8Array<ArrayBuffer>,
+      );
+    },
+    onResponseEnd() {
+      settle();
+      sink?.end();
+    },
+    onResponseError(_controller, error) {
+      settle();
+      const failure = toTransportError(
+        error,
+        signal,
+        sink === undefined ? "unreachable" : "broken",
+      );
+      if (sink === undefined) reject(failure);
+      else sink.fail(failure);
+    },
+  };
+}
+
+/** Where the bytes of an answer go. */
+interface Sink {
+  data(chunk: Uint8Array<ArrayBuffer>): void;
+  end(): void;
+  fail(error: TransportError): void;
+}
+
+function wholeBody(
+  length: number,
+  done: (body: Uint8Array) => void,
+  reject: (error: TransportError) => void,
+): Sink {
+  const body = new Uint8Array(length);
+  let at = 0;
+  return {
+    data(chunk) {
+      body.set(chunk, at);
+      at += chunk.byteLength;
+    },
+    end: () => {
+      done(body);
+    },
+    fail: reject,
+  };
+}
+
+function streamedBody(control: Dispatcher.DispatchController): {
+  body: ReadableStream<Uint8Array>;
+  sink: Sink;
+} {
+  let over = false;
+  let out: ReadableStreamDefaultController<Uint8Array> | undefined;
+  const body = new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        out = controller;
+      },
+      pull: () => {
+        control.resume();
+      },
+      cancel() {
+        over = true;
+        control.abort(new TransportError("aborted", "The reader of the answer went away"));
+      },
+    },
+    new ByteLengthQueuingStrategy({ highWaterMark: STREAM_BYTES }),
+  );
+  const sink: Sink = {
+    data(chunk) {
+      if (over) return;
+      out?.enqueue(chunk);
+      if ((out?.desiredSize ?? 1) <= 0) control.pause();
+    },
+    end() {
+      if (!over) out?.close();
+      over = true;
+    },
+    fail(error) {
+      if (!over) out?.error(error);
+      over = true;
+    },
+  };
+  return { body, sink };
+}
+
+function toPairs(headers: Readonly<Record<string, string | string[] | undefined>>): HeaderPair[] {
+  return Object.entries(headers).flatMap(([name, value]) =>
+    (Array.isArray(value) ? value : [value ?? ""]).map((one): HeaderPair => [
+      name.toLowerCase(),
+      one,
+    ]),
+  );
+}

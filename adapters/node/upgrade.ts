@@ -1,0 +1,76 @@
+import { STATUS_CODES, type IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import type { FetchApp } from "../shared/drain.ts";
+import { offerUpgrade, type NodeUpgrade } from "./sockets.ts";
+import { headersOf } from "./write-response.ts";
+
+/** Bytes of an answer that refuses an upgrade. */
+const REFUSAL_BYTES = 64 * 1024;
+
+/** Sends an upgrade request the way of every request; what the app does not accept is answered and closed. */
+export async function handleUpgrade(
+  app: FetchApp,
+  incoming: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+): Promise<void> {
+  const gone = new AbortController();
+  socket.on("error", () => undefined);
+  socket.once("close", () => {
+    gone.abort();
+  });
+  let request: Request;
+  try {
+    request = toRequest(incoming, gone.signal);
+  } catch {
+    await refuse(socket, new Response("Bad Request", { status: 400 }));
+    return;
+  }
+  const offer: NodeUpgrade = { incoming, socket, head, upgraded: false };
+  offerUpgrade(request, offer);
+  const response = await answer(app, request, incoming);
+  if (!offer.upgraded) await refuse(socket, response);
+  // Accepted and then failed: the frames already sent are all that the client gets.
+  else if (response.status >= 400) socket.destroy();
+}
+
+async function answer(
+  app: FetchApp,
+  request: Request,
+  incoming: IncomingMessage,
+): Promise<Response> {
+  try {
+    return await app.fetch(request, { incoming });
+  } catch {
+    return new Response("Internal Server Error", { status: 500 });
+  }
+}
+
+function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request {
+  const headers = new Headers();
+  for (let at = 0; at < incoming.rawHeaders.length; at += 2) {
+    headers.append(incoming.rawHeaders[at] ?? "", incoming.rawHeaders[at + 1] ?? "");
+  }
+  const host = incoming.headers.host ?? "localhost";
+  const url = new URL(incoming.url ?? "/", `http://${host}`);
+  return new Request(url, { method: incoming.method ?? "GET", headers, signal });
+}
+
+async function refuse(socket: Duplex, response: Response): Promise<void> {
+  const body = new Uint8Array(
+    await response.arrayBuffer().catch(() => new ArrayBuffer(0)),
+  ).subarray(0, REFUSAL_BYTES);
+  const headers = {
+    ...headersOf(response.headers),
+    "content-length": String(body.byteLength),
+    connection: "close",
+  };
+  const lines = Object.entries(headers).flatMap(([name, value]) =>
+    [value].flat().map((one) => `${name}: ${one}\r\n`),
+  );
+  if (socket.destroyed) return;
+  socket.write(
+    `HTTP/1.1 ${response.status} ${STATUS_CODES[response.status] ?? ""}\r\n${lines.join("")}\r\n`,
+  );
+  socket.end(body);
+}

@@ -1,0 +1,97 @@
+import { ApiError } from "../../core/http/api-error.ts";
+import type { Actor, ActorContext, ActorKind } from "../../core/ports.ts";
+import { mailbox, type Mailbox } from "./mailbox.ts";
+
+/** The running actors of a process, by kind and name. */
+export interface ActorDirectory {
+  /** Runs work beside the mailbox; starts the actor when it is not there. */
+  beside<T>(kind: ActorKind, name: string, work: (actor: Actor) => Promise<T> | T): Promise<T>;
+  /** Runs work in the mailbox, after everything that was asked for before. */
+  inTurn<T>(kind: ActorKind, name: string, work: (actor: Actor) => Promise<T> | T): Promise<T>;
+  /** Whether anything runs or waits. */
+  isBusy(): boolean;
+  /** Drops instances that were not used since that time (Unix ms). */
+  evict(before: number): void;
+  /** Refuses work from now on. */
+  close(): void;
+}
+
+/** Options of {@link actorDirectory}. */
+export interface DirectoryOptions {
+  readonly contextOf: (kind: string, name: string) => ActorContext;
+  /** Calls that may wait for one actor before further ones get 503. */
+  readonly mailboxSize: number;
+}
+
+interface Entry {
+  readonly kind: ActorKind;
+  readonly name: string;
+  readonly mailbox: Mailbox;
+  instance: Promise<Actor> | undefined;
+  /** Work under way, in the mailbox or beside it. */
+  active: number;
+  /** Unix ms. */
+  lastUsed: number;
+}
+
+/** A directory with one home per kind and name. */
+export function actorDirectory(options: DirectoryOptions): ActorDirectory {
+  const entries = new Map<string, Entry>();
+  let isClosed = false;
+
+  function entryOf(kind: ActorKind, name: string): Entry {
+    const key = `${kind.name}\0${name}`;
+    let entry = entries.get(key);
+    if (entry === undefined) {
+      const box = mailbox(options.mailboxSize);
+      entry = { kind, name, mailbox: box, instance: undefined, active: 0, lastUsed: Date.now() };
+      entries.set(key, entry);
+    }
+    return entry;
+  }
+
+  function start(entry: Entry): Promise<Actor> {
+    entry.instance ??= startNow(entry).catch((error: unknown) => {
+      // The next call tries again.
+      entry.instance = undefined;
+      throw error;
+    });
+    return entry.instance;
+  }
+
+  async function startNow({ kind, name }: Entry): Promise<Actor> {
+    return kind.start(options.contextOf(kind.name, name));
+  }
+
+  /** Keeps the entry in the directory while the work runs. */
+  async function using<T>(entry: Entry, work: () => Promise<T>): Promise<T> {
+    if (isClosed) throw new ApiError("unavailable", { message: "The server is shutting down" });
+    entry.active += 1;
+    try {
+      return await work();
+    } finally {
+      entry.active -= 1;
+      entry.lastUsed = Date.now();
+    }
+  }
+
+  return {
+    beside(kind, name, work) {
+      const entry = entryOf(kind, name);
+      return using(entry, async () => work(await start(entry)));
+    },
+    inTurn(kind, name, work) {
+      const entry = entryOf(kind, name);
+      return using(entry, () => entry.mailbox.run(async () => work(await start(entry))));
+    },
+    isBusy: () => [...entries.values()].some((entry) => entry.active > 0),
+    evict(before) {
+      for (const [key, entry] of entries) {
+        if (entry.active === 0 && entry.lastUsed < before) entries.delete(key);
+      }
+    },
+    close() {
+      isClosed = true;
+    },
+  };
+}

@@ -1,0 +1,148 @@
+import { request as httpRequest, type ClientRequest, type IncomingMessage, type RequestOptions } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { parseAllowHosts } from "../../core/net/allow-hosts.ts";
+import { checkUrl } from "../../core/net/check-url.ts";
+import type { HeaderPair, InboundResponse, OutboundRequest, Transport } from "../../core/ports.ts";
+import { TransportError } from "../../core/transport-error.ts";
+import { resolveChecked, type Resolve, type ResolvedAddress } from "./egress-resolve.ts";
+
+/** Options of {@link egressTransport}. */
+export interface EgressTransportOptions {
+  /** Hosts that are let through although they are not public, see `parseAllowHosts`. @default [] */
+  readonly allowHosts?: readonly string[];
+  /** @default the system's resolver */
+  readonly resolve?: Resolve;
+}
+
+/**
+ * A transport to addresses that a caller can steer. The name is resolved once, every address is checked, and
+ * the connection goes to a checked address: DNS that changes its answer in between makes no difference.
+ * Redirects are never followed. Works on Node, Deno and Bun, whose `fetch` cannot pin an address.
+ */
+export function egressTransport(options: EgressTransportOptions = {}): Transport {
+  const allow = parseAllowHosts(options.allowHosts);
+  return {
+    async send(request) {
+      const verdict = checkUrl(request.url, allow);
+      if (!verdict.ok) throw new TransportError("refused", verdict.reason);
+      throwIfAborted(request.signal);
+      const addresses = await resolveChecked(verdict.host, verdict.port, allow, options.resolve);
+      throwIfAborted(request.signal);
+      return exchange(request, verdict.url, addresses);
+    },
+  };
+}
+
+function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted === true) throw new TransportError("aborted", "The request was aborted");
+}
+
+function exchange(
+  request: OutboundRequest,
+  url: URL,
+  addresses: readonly ResolvedAddress[],
+): Promise<InboundResponse> {
+  return new Promise((resolve, reject) => {
+    const client = open(request, url, addresses);
+    const abort = (): void => {
+      client.destroy(new TransportError("aborted", "The request was aborted"));
+      reject(new TransportError("aborted", "The request was aborted"));
+    };
+    const settle = (): void => request.signal?.removeEventListener("abort", abort);
+    request.signal?.addEventListener("abort", abort, { once: true });
+    client.on("error", (error) => {
+      settle();
+      reject(asTransportError(error));
+    });
+    client.on("response", (message: IncomingMessage) => {
+      message.once("close", settle);
+      resolve({
+        status: message.statusCode ?? 0,
+        headers: headerPairs(message.rawHeaders),
+        body: bodyStream(message, client, request.signal),
+      });
+    });
+    sendBody(client, request.body ?? null).catch((error: unknown) => {
+      client.destroy();
+      reject(asTransportError(error));
+    });
+  });
+}
+
+function open(request: OutboundRequest, url: URL, addresses: readonly ResolvedAddress[]): ClientRequest {
+  const headers: Record<string, string | string[]> = {};
+  for (const [name, value] of request.headers) {
+    const before = headers[name];
+    headers[name] = before === undefined ? value : [before, value].flat();
+  }
+  const settings: RequestOptions = {
+    method: request.method,
+    headers,
+    // One connection per request: nothing that an earlier check allowed is ever reused.
+    agent: false,
+    lookup: (_host, lookupOptions, callback) => {
+      const [first] = addresses;
+      if (lookupOptions.all === true) callback(null, [...addresses]);
+      else callback(null, first?.address ?? "", first?.family);
+    },
+  };
+  return url.protocol === "https:" ? httpsRequest(url, settings) : httpRequest(url, settings);
+}
+
+async function sendBody(client: ClientRequest, body: Uint8Array | ReadableStream<Uint8Array> | null): Promise<void> {
+  if (body === null) return void client.end();
+  if (body instanceof Uint8Array) return void client.end(body);
+  for await (const chunk of body) {
+    if (client.destroyed) return;
+    if (!client.write(chunk)) {
+      await new Promise<void>((resolve) => {
+        client.once("drain", resolve);
+        client.once("close", resolve);
+      });
+    }
+  }
+  client.end();
+}
+
+function headerPairs(raw: readonly string[]): HeaderPair[] {
+  const pairs: HeaderPair[] = [];
+  for (let i = 0; i + 1 < raw.length; i += 2) pairs.push([(raw[i] ?? "").toLowerCase(), raw[i + 1] ?? ""]);
+  return pairs;
+}
+
+function bodyStream(
+  message: IncomingMessage,
+  client: ClientRequest,
+  signal: AbortSignal | undefined,
+): ReadableStream<Uint8Array> {
+  const iterator: AsyncIterator<Uint8Array> = message[Symbol.asyncIterator]();
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await iterator.next();
+          if (done !== true) return controller.enqueue(new Uint8Array(value));
+          // Bun ends the iteration quietly when the peer goes away in mid-body.
+          if (message.complete) controller.close();
+          else controller.error(new TransportError("broken", "The connection ended in the middle of the answer"));
+        } catch (error) {
+          controller.error(
+            signal?.aborted === true
+              ? new TransportError("aborted", "The request was aborted")
+              : new TransportError("broken", "The connection broke in the middle of the answer", { cause: error }),
+          );
+        }
+      },
+      cancel() {
+        client.destroy();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+function asTransportError(error: unknown): TransportError {
+  if (error instanceof TransportError) return error;
+  const text = error instanceof Error ? error.message : "unknown";
+  return new TransportError("unreachable", `No connection: ${text.slice(0, 200)}`, { cause: error });
+}

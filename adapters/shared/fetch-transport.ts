@@ -1,0 +1,78 @@
+import { TransportError } from "../../core/transport-error.ts";
+import type { HeaderPair, InboundResponse, OutboundRequest, Transport } from "../../core/ports.ts";
+import { endToEnd, REQUEST_FRAMING } from "./header-pairs.ts";
+
+/** HTTP through the runtime's `fetch`, which decodes bodies: the answer no longer carries an encoding. */
+export function fetchTransport(): Transport {
+  return {
+    async send(request) {
+      try {
+        const response = await fetch(request.url, toInit(request));
+        return toInbound(response, request);
+      } catch (error) {
+        throw toTransportError(error, request.signal, "unreachable");
+      }
+    },
+  };
+}
+
+function toInit(request: OutboundRequest): RequestInit {
+  const { method, body, signal } = request;
+  return {
+    method,
+    // `as`: a typed array over a shared buffer, which fetch refuses at run time, never gets here.
+    ...(body == null ? {} : { body: body as BodyInit }),
+    ...(body instanceof ReadableStream ? { duplex: "half" } : {}),
+    headers: endToEnd(request.headers, REQUEST_FRAMING).map(([name, value]) => [name, value]),
+    redirect: "manual",
+    ...(signal === undefined ? {} : { signal }),
+  };
+}
+
+function toInbound(response: Response, request: OutboundRequest): InboundResponse {
+  const encoded = response.headers.has("content-encoding");
+  const pairs: HeaderPair[] = [...response.headers].map(([name, value]) => [name, value]);
+  // A HEAD or 304 answer has the length of a body that is not there; nothing was decoded.
+  const decoded = encoded && response.body !== null ? ["content-encoding", "content-length"] : [];
+  const headers = endToEnd(pairs, decoded);
+  if (response.body === null) return { status: response.status, headers, body: null };
+  return { status: response.status, headers, body: guarded(response.body, request.signal) };
+}
+
+/** The same bytes; a body that breaks off ends in `TransportError`. */
+function guarded(
+  body: ReadableStream<Uint8Array>,
+  signal: AbortSignal | undefined,
+): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      } catch (error) {
+        controller.error(toTransportError(error, signal, "broken"));
+      }
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+}
+
+/** Names what failed without the URL's query, which may hold a key. */
+export function toTransportError(
+  error: unknown,
+  signal: AbortSignal | undefined,
+  otherwise: "unreachable" | "broken",
+): TransportError {
+  if (error instanceof TransportError) return error;
+  if (signal?.aborted === true)
+    return new TransportError("aborted", "The request was aborted", { cause: error });
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const code = cause instanceof Error && "code" in cause ? ` (${String(cause.code)})` : "";
+  const text =
+    otherwise === "broken"
+      ? "The upstream broke off its answer"
+      : "The upstream could not be reached";
+  return new TransportError(otherwise, `${text}${code}`, { cause: error });
+}

@@ -1,0 +1,153 @@
+import { setInterval } from "node:timers";
+import { ApiError } from "../../core/http/api-error.ts";
+import type {
+  Actor,
+  ActorKind,
+  ActorRef,
+  Actors,
+  Connection,
+  Log,
+  Plain,
+  System,
+} from "../../core/ports.ts";
+import { actorDirectory, type ActorDirectory } from "./actor-directory.ts";
+import { alarms, type Alarms } from "./alarms.ts";
+import { createTables, migrate } from "./schema.ts";
+import { socketRegistry, type SocketEvent, type SocketRegistry, type Upgrade } from "./sockets.ts";
+import type { SqliteDatabase } from "./sqlite.ts";
+
+/** Options of {@link localActors}. */
+export interface LocalActorsOptions {
+  readonly db: SqliteDatabase;
+  readonly system: System;
+  readonly log: Log;
+  readonly upgrade: Upgrade;
+  /** An instance without a call for this long is dropped; its sockets stay. In ms. @default 60000 */
+  readonly idleMs?: number | undefined;
+  /** Calls that may wait for one actor before further ones get 503. @default 10000 */
+  readonly mailboxSize?: number | undefined;
+  /** See `AlarmOptions`. @default 60000 */
+  readonly rescanMs?: number | undefined;
+  /** See `AlarmOptions`. @default 1000 */
+  readonly alarmBackoffMs?: number | undefined;
+  /** Unsent bytes per connection. @default 1 MiB */
+  readonly maxBuffered?: number | undefined;
+}
+
+/** The actors of this process. */
+export interface LocalActors extends Actors {
+  /** Closes the sockets with 1001, waits for what runs and what waits, then refuses calls. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** Actors as objects of this process over one shared journal database. */
+export function localActors(options: LocalActorsOptions): LocalActors {
+  const { db, idleMs = 60_000, log, system } = options;
+  createTables(db);
+  const kinds = new Map<string, ActorKind>();
+  const directory: ActorDirectory = actorDirectory({
+    mailboxSize: options.mailboxSize ?? 10_000,
+    contextOf: (kind, name) => ({
+      name,
+      sql: db,
+      sockets: sockets.of(`${kind}\0${name}`),
+      alarm: (at, together = []) => clock.set(kind, name, at, together),
+      system,
+    }),
+  });
+  const sockets: SocketRegistry = socketRegistry({
+    ...options,
+    deliver: (key, connection, event) => {
+      const [kind = "", name = ""] = key.split("\0");
+      return directory.inTurn(kindOf(kinds, kind), name, (actor) => hear(actor, connection, event));
+    },
+  });
+  const clock: Alarms = alarms({
+    db,
+    log,
+    rescanMs: options.rescanMs,
+    backoffMs: options.alarmBackoffMs,
+    kinds: () => [...kinds.keys()],
+    ring: (kind, name, isDue) =>
+      directory.inTurn(kindOf(kinds, kind), name, async (actor) => {
+        if (!(await isDue())) return false;
+        if (actor.onAlarm === undefined) log("warn", "Nobody handles an alarm", { kind });
+        await actor.onAlarm?.();
+        return true;
+      }),
+  });
+  const sweeper = setInterval(() => {
+    directory.evict(Date.now() - idleMs);
+  }, idleMs / 2);
+  sweeper.unref();
+
+  return {
+    define(kind) {
+      if (!isNew(kinds, kind)) return;
+      migrate(db, kind);
+      kinds.set(kind.name, kind);
+      clock.rescan();
+    },
+    get: (kind, name) => actorRef(directory, () => kindOf(kinds, kind), name),
+    async close(graceMs) {
+      clock.stop();
+      clearInterval(sweeper);
+      sockets.closeAll(1001, "The server is shutting down");
+      const until = Date.now() + graceMs;
+      while (Date.now() < until && (sockets.size() > 0 || directory.isBusy())) {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      directory.close();
+    },
+  };
+}
+
+function isNew(kinds: ReadonlyMap<string, ActorKind>, kind: ActorKind): boolean {
+  const known = kinds.get(kind.name);
+  if (known === kind) return false;
+  if (known === undefined && !kind.name.includes("\0")) return true;
+  const message = `Another actor kind is already named "${kind.name}"`;
+  throw new ApiError("internal", { message });
+}
+
+function actorRef(directory: ActorDirectory, kind: () => ActorKind, name: string): ActorRef {
+  return {
+    async call(method, ...args) {
+      const run = (actor: Actor): Promise<Plain> => invoke(actor, kind().name, method, args);
+      const isInterleaved = kind().interleaved?.includes(method) === true;
+      return directory[isInterleaved ? "beside" : "inTurn"](kind(), name, run);
+    },
+    async fetch(request) {
+      return directory.beside(kind(), name, (actor) => {
+        if (actor.fetch === undefined) throw new ApiError("no_route");
+        return actor.fetch(request);
+      });
+    },
+  };
+}
+
+function kindOf(kinds: ReadonlyMap<string, ActorKind>, name: string): ActorKind {
+  const kind = kinds.get(name);
+  if (kind !== undefined) return kind;
+  throw new ApiError("internal", { message: `No actor kind "${name.slice(0, 64)}" is defined` });
+}
+
+async function invoke(
+  actor: Actor,
+  kind: string,
+  method: string,
+  args: readonly Plain[],
+): Promise<Plain> {
+  const found = Object.hasOwn(actor.methods, method) ? actor.methods[method] : undefined;
+  if (found === undefined) {
+    const message = `Actor kind "${kind}" has no method "${method.slice(0, 64)}"`;
+    throw new ApiError("internal", { message });
+  }
+  // `as`: the caller and the actor agree on the signature, as with any remote call.
+  return (await found.apply(actor.methods, args as never[])) as Plain;
+}
+
+async function hear(actor: Actor, connection: Connection, event: SocketEvent): Promise<void> {
+  if (event.type === "message") await actor.onMessage?.(connection, event.data);
+  else await actor.onClose?.(connection, event.code, event.reason);
+}

@@ -1,0 +1,112 @@
+import type { Browser, Capability, Log, Platform, Transport } from "../../core/ports.ts";
+import { chromium } from "./chromium.ts";
+import { openDataDir, type DataDir } from "./data-dir.ts";
+import { closeAtEnd } from "./drain.ts";
+import { egressTransport } from "./egress-transport.ts";
+import { localActors, type LocalActors } from "./local-actors.ts";
+import { jsonLog } from "./log.ts";
+import type { Upgrade } from "./sockets.ts";
+import { openSqlite, type SqliteDatabase } from "./sqlite.ts";
+import { localSystem, type LocalSystem } from "./system.ts";
+
+/** Options of `nodePlatform()`, `denoPlatform()` and `bunPlatform()`. */
+export interface LocalPlatformOptions {
+  /** Folder of the database, made when missing; `":memory:"` keeps nothing. @default ".causey" */
+  readonly dataDir?: string;
+  /** `FULL`: what was acknowledged survives a power cut; `NORMAL`: the death of the process. @default "FULL" */
+  readonly synchronous?: "FULL" | "NORMAL";
+  /** Path of a Chromium or headless shell. @default what is found */
+  readonly chromiumPath?: string;
+  /** A running browser instead, e.g. `ws://127.0.0.1:9222/devtools/browser/…`. @default none */
+  readonly browserEndpoint?: string;
+  /** Hosts that rendering and deliveries may reach although they are not public. @default [] */
+  readonly allowHosts?: readonly string[];
+  /** @default one JSON line per entry on standard error */
+  readonly log?: Log;
+  /** How long `close()` waits for running work, in ms. @default 10000 */
+  readonly closeGraceMs?: number;
+  /** How long an unused actor stays in memory, in ms. @default 60000 */
+  readonly actorIdleMs?: number;
+  /** First delay before a failed alarm runs again, in ms. @default 1000 */
+  readonly alarmBackoffMs?: number;
+}
+
+/** What the three runtimes do in their own way. */
+export interface LocalRuntime {
+  readonly name: "node" | "deno" | "bun";
+  readonly upgrade: Upgrade;
+  readonly transport: Transport;
+  close?(): Promise<void>;
+}
+
+/** Puts a platform together from what the runtimes share and what one of them brings. */
+export async function localPlatform(
+  runtime: LocalRuntime,
+  options: LocalPlatformOptions,
+): Promise<Platform> {
+  const { allowHosts, closeGraceMs = 10_000, dataDir = ".causey", log = jsonLog } = options;
+  const system = localSystem(log);
+  const folder = await openDataDir(dataDir);
+  const db = openSqlite(folder.database, { synchronous: options.synchronous });
+  const actors = localActors({
+    db,
+    system,
+    log,
+    upgrade: runtime.upgrade,
+    idleMs: options.actorIdleMs,
+    alarmBackoffMs: options.alarmBackoffMs,
+  });
+  const browser = chromium({
+    stateDir: folder.state,
+    executablePath: options.chromiumPath,
+    endpoint: options.browserEndpoint,
+    allowHosts,
+    log,
+    system,
+  });
+  const parts = { actors, browser, db, folder, runtime, system };
+  let closing: Promise<void> | undefined;
+  const platform: Platform = {
+    runtime: runtime.name,
+    capabilities: capabilities(await browser.available()),
+    actors,
+    transport: runtime.transport,
+    egress: egressTransport(allowHosts === undefined ? {} : { allowHosts }),
+    browser,
+    system,
+    log,
+    close: () => (closing ??= closeParts(parts, closeGraceMs).finally(forget)),
+  };
+  const forget = closeAtEnd(platform);
+  return platform;
+}
+
+function capabilities(browser: true | string): Record<Capability, true | string> {
+  return {
+    actors: true,
+    browser,
+    "client-abort": true,
+    "egress-pinning": true,
+    "raw-framing": true,
+    sockets: true,
+    transport: true,
+  };
+}
+
+interface Parts {
+  readonly actors: LocalActors;
+  readonly browser: Browser;
+  readonly db: SqliteDatabase;
+  readonly folder: DataDir;
+  readonly runtime: LocalRuntime;
+  readonly system: LocalSystem;
+}
+
+async function closeParts(parts: Parts, graceMs: number): Promise<void> {
+  // Background work may still call actors (a gateway's last log rows), so it settles before they close.
+  await parts.system.settled(graceMs);
+  await parts.actors.close(graceMs);
+  await parts.system.settled(graceMs);
+  await Promise.all([parts.browser.close(), parts.runtime.close?.(), parts.db.close()]);
+  parts.folder.release();
+}

@@ -1,0 +1,132 @@
+import { ApiError } from "../../core/http/api-error.ts";
+import type { AcceptOptions, Connection, Log, Sockets, System } from "../../core/ports.ts";
+import {
+  localConnection,
+  type ConnectionOwner,
+  type LocalConnection,
+  type RawSocket,
+  type SocketEvents,
+} from "./connection.ts";
+import { offeredProtocol } from "./subprotocol.ts";
+
+/** How a runtime upgrades the very request that its server received; null for any other request. */
+export type Upgrade = (
+  request: Request,
+  protocol: string | undefined,
+  events: SocketEvents,
+) => { readonly socket: RawSocket; readonly response: Response } | null;
+
+/** Something that happened to a connection and that its actor has to hear. */
+export type SocketEvent =
+  | { readonly type: "message"; readonly data: string | Uint8Array }
+  | { readonly type: "close"; readonly code: number; readonly reason: string };
+
+/** Hands an event to the actor; settles when the actor is through with it. */
+export type Deliver = (actor: string, connection: Connection, event: SocketEvent) => Promise<void>;
+
+/** Options of {@link socketRegistry}. */
+export interface SocketOptions {
+  readonly upgrade: Upgrade;
+  readonly deliver: Deliver;
+  readonly system: System;
+  readonly log: Log;
+  /** Unsent bytes per connection above which it is closed with 1013. @default 1 MiB */
+  readonly maxBuffered?: number | undefined;
+}
+
+/** All connections of a process; they outlive the instances of their actors. */
+export interface SocketRegistry {
+  of(actor: string): Sockets;
+  /** Connections whose close handshake is not over are counted too. */
+  size(): number;
+  closeAll(code: number, reason: string): void;
+}
+
+/** Bytes of one message above which a connection is closed with 1009. */
+export const MAX_MESSAGE_BYTES: number = 1024 * 1024;
+/** How often a connection is pinged, so that middleboxes keep it and dead peers are noticed, in ms. */
+export const PING_MS: number = 25_000;
+
+/** Keeps the connections of all actors of a process. */
+export function socketRegistry(options: SocketOptions): SocketRegistry {
+  const { deliver, log, system } = options;
+  const limits = { maxBuffered: options.maxBuffered ?? 1024 * 1024, maxMessage: MAX_MESSAGE_BYTES };
+  const byActor = new Map<string, Map<string, LocalConnection>>();
+  let live = 0;
+
+  async function tell(actor: string, from: Connection, event: SocketEvent): Promise<void> {
+    try {
+      await deliver(actor, from, event);
+    } catch (error) {
+      log("error", "A socket handler failed", { event: event.type, error: String(error) });
+    }
+  }
+
+  function ownerOf(actor: string): ConnectionOwner {
+    return {
+      message: (from, data) => tell(actor, from, { type: "message", data }),
+      gone(connection) {
+        const all = byActor.get(actor);
+        // A newer connection may have taken the id over.
+        if (all?.get(connection.id) !== connection) return;
+        all.delete(connection.id);
+        if (all.size === 0) byActor.delete(actor);
+      },
+      closed(connection, code, reason) {
+        live -= 1;
+        void tell(actor, connection, { type: "close", code, reason });
+      },
+    };
+  }
+
+  function accept(actor: string, request: Request, accepting: AcceptOptions): Response {
+    if (request.headers.get("upgrade")?.toLowerCase() !== "websocket") {
+      throw new ApiError("upgrade_required", { headers: { upgrade: "websocket" } });
+    }
+    const id = accepting.id ?? system.id();
+    const connection = localConnection(id, accepting, limits, ownerOf(actor));
+    const upgraded = upgradeOrThrow(options.upgrade, request, accepting, connection.events);
+    live += 1;
+    connection.attach(upgraded.socket);
+    byActor.get(actor)?.get(id)?.close(1000, "Replaced by a newer connection");
+    const all = byActor.get(actor) ?? new Map<string, LocalConnection>();
+    byActor.set(actor, all.set(id, connection));
+    return upgraded.response;
+  }
+
+  return {
+    of: (actor) => ({
+      accept: (request, accepting = {}) => accept(actor, request, accepting),
+      broadcast(text, except = []) {
+        // A copy: a send may close its connection and by that remove it.
+        for (const connection of listed(byActor.get(actor))) {
+          if (!except.includes(connection.id)) connection.send(text);
+        }
+      },
+      connections: (tag) => {
+        const all = listed(byActor.get(actor));
+        return tag === undefined ? all : all.filter((one) => one.tags.includes(tag));
+      },
+    }),
+    size: () => live,
+    closeAll(code, reason) {
+      for (const one of [...byActor.values()].flatMap(listed)) one.close(code, reason);
+    },
+  };
+}
+
+function upgradeOrThrow(
+  upgrade: Upgrade,
+  request: Request,
+  accepting: AcceptOptions,
+  events: SocketEvents,
+): NonNullable<ReturnType<Upgrade>> {
+  const upgraded = upgrade(request, offeredProtocol(request, accepting.protocol), events);
+  if (upgraded !== null) return upgraded;
+  const message = "This server cannot upgrade the request: pass on the one that it received";
+  throw new ApiError("missing_capability", { message });
+}
+
+function listed(connections: ReadonlyMap<string, LocalConnection> | undefined): LocalConnection[] {
+  return [...(connections?.values() ?? [])];
+}

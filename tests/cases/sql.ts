@@ -1,0 +1,188 @@
+import { expect } from "vitest";
+import type { Sql, SqlValue, Statement } from "../../core/ports.ts";
+import { SqlError } from "../../core/sql-error.ts";
+import type { Suite } from "./suite.ts";
+
+/** The tables that the suite works on. */
+export const sqlSchema: readonly string[] = [
+  "CREATE TABLE t_items (actor TEXT NOT NULL, id TEXT NOT NULL, n INTEGER, r REAL, b BLOB, PRIMARY KEY (actor, id))",
+  "CREATE TABLE t_other (actor TEXT NOT NULL, id TEXT NOT NULL); CREATE INDEX t_other_id ON t_other (id)",
+];
+
+const insert = (id: string, n: SqlValue = null): Statement => ({
+  sql: "INSERT INTO t_items (actor, id, n) VALUES ('a', ?, ?)",
+  params: [id, n],
+});
+
+async function reasonOf(work: Promise<unknown>): Promise<string> {
+  try {
+    await work;
+    return "no error";
+  } catch (error) {
+    expect(error).toBeInstanceOf(SqlError);
+    return (error as SqlError).reason;
+  }
+}
+
+const count = async (sql: Sql): Promise<number> =>
+  Number((await sql.all("SELECT count(*) AS n FROM t_items"))[0]?.["n"]);
+
+/** What every `Sql` shows. */
+export const sqlSuite: Suite<Sql> = {
+  port: "Sql",
+  needs: "actors",
+  cases: [
+    {
+      name: "batch() returns the rows and the changes of each statement",
+      async run(sql) {
+        const results = await sql.batch([
+          insert("x", 1),
+          { sql: "INSERT INTO t_items (actor, id) VALUES ('a', 'y'), ('a', 'z') RETURNING id" },
+          { sql: "UPDATE t_items SET n = 7" },
+          { sql: "SELECT id FROM t_items ORDER BY id" },
+          { sql: "DELETE FROM t_items WHERE id = 'nobody'" },
+        ]);
+        expect(results.map(({ changes }) => changes)).toEqual([1, 2, 3, 0, 0]);
+        expect(results[1]?.rows.map((row) => row["id"])).toEqual(["y", "z"]);
+        expect(results[3]?.rows.map((row) => row["id"])).toEqual(["x", "y", "z"]);
+      },
+    },
+    {
+      name: "a failing statement undoes its whole batch",
+      async run(sql) {
+        await sql.batch([insert("x")]);
+        expect(await reasonOf(sql.batch([insert("y"), insert("x")]))).toBe("constraint");
+        expect(await count(sql)).toBe(1);
+      },
+    },
+    {
+      name: "concurrent batches fail and succeed each for itself",
+      async run(sql) {
+        await sql.batch([insert("taken")]);
+        const batches = Array.from({ length: 50 }, (_, i) =>
+          sql.batch([insert(`n${i}`), ...(i % 5 === 0 ? [insert("taken")] : [])]),
+        );
+        const settled = await Promise.allSettled(batches);
+        expect(
+          settled.map(({ status }, i) => (status === "rejected") === (i % 5 === 0)),
+        ).not.toContain(false);
+        expect(await count(sql)).toBe(41);
+      },
+    },
+    {
+      name: "batches take effect in the order in which they were made",
+      async run(sql) {
+        await sql.batch([insert("x", 0)]);
+        const set = (n: number): Statement => ({
+          sql: "UPDATE t_items SET n = ? WHERE id = 'x'",
+          params: [n],
+        });
+        await Promise.all(Array.from({ length: 30 }, (_, i) => sql.batch([set(i)])));
+        expect((await sql.all("SELECT n FROM t_items"))[0]?.["n"]).toBe(29);
+      },
+    },
+    {
+      name: "an insert that meets its key changes 0 rows with ON CONFLICT DO NOTHING",
+      async run(sql) {
+        const once: Statement = {
+          ...insert("x"),
+          sql: `${insert("x").sql} ON CONFLICT DO NOTHING`,
+        };
+        const all = await Promise.all(Array.from({ length: 20 }, () => sql.batch([once])));
+        expect(all.reduce((sum, [result]) => sum + (result?.changes ?? 0), 0)).toBe(1);
+      },
+    },
+    {
+      name: "values come back as they were bound",
+      async run(sql) {
+        const bytes = new Uint8Array([0, 1, 254, 255]);
+        const big = Number.MAX_SAFE_INTEGER;
+        await sql.batch([
+          {
+            sql: "INSERT INTO t_items (actor, id, n, r, b) VALUES ('a', ?, ?, ?, ?)",
+            params: ["Grüße 🐘\u0001", big, -0.1, bytes],
+          },
+          {
+            sql: "INSERT INTO t_items (actor, id, n, r, b) VALUES ('b', '', ?, NULL, NULL)",
+            params: [-5n],
+          },
+        ]);
+        const [one, two] = await sql.all("SELECT * FROM t_items ORDER BY actor");
+        expect({ ...one }).toEqual({ actor: "a", id: "Grüße 🐘\u0001", n: big, r: -0.1, b: bytes });
+        expect(one?.["b"]).toBeInstanceOf(Uint8Array);
+        expect({ ...two }).toEqual({ actor: "b", id: "", n: -5, r: null, b: null });
+      },
+    },
+    {
+      name: "other values are refused as invalid",
+      async run(sql) {
+        const others: unknown[] = [
+          true,
+          undefined,
+          {},
+          [],
+          new Date(0),
+          Number.NaN,
+          2n ** 60n,
+          Symbol("x"),
+        ];
+        for (const value of others) {
+          const wrong = { ...insert("x"), params: ["x", value as SqlValue] };
+          const work = sql.batch([insert("before"), wrong]);
+          expect([value, await reasonOf(work)]).toEqual([value, "invalid"]);
+        }
+        expect(await count(sql)).toBe(0);
+      },
+    },
+    {
+      name: "wrong SQL and a wrong number of values are invalid",
+      async run(sql) {
+        expect(await reasonOf(sql.all("SELEC 1"))).toBe("invalid");
+        expect(await reasonOf(sql.all("SELECT * FROM no_such_table"))).toBe("invalid");
+        expect(await reasonOf(sql.all("SELECT ?", []))).toBe("invalid");
+        expect(await reasonOf(sql.all("SELECT ?", [1, 2]))).toBe("invalid");
+        expect(
+          (await sql.all("SELECT '?' AS a, ? AS b", ["x"])).map((row) => ({ ...row })),
+        ).toEqual([{ a: "?", b: "x" }]);
+      },
+    },
+    {
+      name: "a NOT NULL violation is a constraint failure",
+      async run(sql) {
+        const missing = { sql: "INSERT INTO t_items (actor, id) VALUES ('a', ?)", params: [null] };
+        expect(await reasonOf(sql.batch([missing]))).toBe("constraint");
+      },
+    },
+    {
+      name: "an error names no value",
+      async run(sql) {
+        const error = await sql
+          .batch([insert("s3cret"), insert("s3cret")])
+          .catch((thrown: unknown) => thrown);
+        expect(String(error)).not.toContain("s3cret");
+      },
+    },
+    {
+      name: "full text search (FTS5) ranks what it finds",
+      async run(sql) {
+        await sql.batch([
+          { sql: "CREATE VIRTUAL TABLE IF NOT EXISTS t_words USING fts5(body)" },
+          {
+            sql: "INSERT INTO t_words (body) VALUES ('a cat and a cat'), ('a cat and a dog'), ('a bird')",
+          },
+        ]);
+        const rows = await sql.all(
+          "SELECT body FROM t_words WHERE t_words MATCH ? ORDER BY bm25(t_words)",
+          ["cat"],
+        );
+        expect(rows.map((row) => row["body"])).toEqual(["a cat and a cat", "a cat and a dog"]);
+      },
+    },
+    {
+      name: "an empty batch does nothing",
+      async run(sql) {
+        expect(await sql.batch([])).toEqual([]);
+      },
+    },
+  ],
+};

@@ -1,0 +1,315 @@
+import { expect } from "vitest";
+import type { HeaderPair, InboundResponse, OutboundRequest, Transport } from "../../core/ports.ts";
+import { TransportError } from "../../core/transport-error.ts";
+import { eventually, type Suite } from "./suite.ts";
+
+/** What the suite works on. */
+export interface TransportSubject {
+  readonly transport: Transport;
+  /** Base URL of `tests/platform/upstream.mjs`. */
+  readonly upstream: string;
+}
+
+const get = (url: string, more: Partial<OutboundRequest> = {}): OutboundRequest => ({
+  method: "GET",
+  url,
+  headers: [],
+  ...more,
+});
+
+async function bytesOf({ body }: InboundResponse): Promise<Uint8Array> {
+  if (body === null) return new Uint8Array(0);
+  return new Uint8Array(await new Response(body as BodyInit).arrayBuffer());
+}
+
+const textOf = async (response: InboundResponse): Promise<string> =>
+  new TextDecoder().decode(await bytesOf(response));
+
+const valuesOf = (pairs: readonly HeaderPair[], name: string): string[] =>
+  pairs.filter(([key]) => key === name).map(([, value]) => value);
+
+interface Note {
+  readonly bytes: number;
+  readonly gone: boolean;
+  readonly sent: number;
+}
+
+async function noteOf({ transport, upstream }: TransportSubject, id: string): Promise<Note> {
+  return JSON.parse(await textOf(await transport.send(get(`${upstream}/note?id=${id}`)))) as Note;
+}
+
+async function reasonOf(work: Promise<unknown>): Promise<string> {
+  try {
+    await work;
+    return "no error";
+  } catch (error) {
+    expect(error).toBeInstanceOf(TransportError);
+    return (error as TransportError).reason;
+  }
+}
+
+interface Seen {
+  readonly method: string;
+  readonly url: string;
+  readonly pairs: readonly [string, string][];
+}
+
+async function seenBy(
+  { transport, upstream }: TransportSubject,
+  more: Partial<OutboundRequest>,
+): Promise<Seen> {
+  const seen = JSON.parse(
+    await textOf(await transport.send(get(`${upstream}/headers?q=1%2F2`, more))),
+  ) as Seen;
+  return { ...seen, pairs: seen.pairs.map(([name, value]) => [name.toLowerCase(), value]) };
+}
+
+const id = (): string => crypto.randomUUID();
+
+/** What every `Transport` shows. */
+export const transportSuite: Suite<TransportSubject> = {
+  port: "Transport",
+  needs: "transport",
+  cases: [
+    {
+      name: "method, target and headers arrive as given",
+      async run(subject) {
+        const headers: HeaderPair[] = [
+          ["authorization", "Bearer x"],
+          ["x-empty", ""],
+          ["x-spaced", "a  b"],
+        ];
+        const seen = await seenBy(subject, { method: "DELETE", headers });
+        expect([seen.method, seen.url]).toEqual(["DELETE", "/headers?q=1%2F2"]);
+        for (const pair of headers) expect(seen.pairs).toContainEqual(pair);
+      },
+    },
+    {
+      name: "hop-by-hop headers, those named in Connection, Host and Expect are not sent on",
+      async run(subject) {
+        const seen = await seenBy(subject, {
+          method: "POST",
+          body: new TextEncoder().encode("x"),
+          headers: [
+            ["connection", "close, x-listed"],
+            ["x-listed", "1"],
+            ["te", "trailers"],
+            ["proxy-authorization", "Basic x"],
+            ["keep-alive", "timeout=1"],
+            ["expect", "100-continue"],
+            ["host", "elsewhere.test"],
+            ["content-length", "999"],
+            ["x-kept", "1"],
+          ],
+        });
+        const names = seen.pairs.map(([name]) => name);
+        for (const name of ["x-listed", "te", "proxy-authorization", "keep-alive", "expect"])
+          expect(names).not.toContain(name);
+        expect(valuesOf(seen.pairs, "host")).toEqual([new URL(subject.upstream).host]);
+        expect(valuesOf(seen.pairs, "content-length")).toEqual(["1"]);
+        expect(names).toContain("x-kept");
+      },
+    },
+    {
+      name: "status and headers come back, two Set-Cookie as two, hop-by-hop ones not",
+      async run({ transport, upstream }) {
+        const response = await transport.send(get(`${upstream}/reply-headers`));
+        expect(response.status).toBe(429);
+        expect(valuesOf(response.headers, "set-cookie")).toEqual([
+          "a=1; Path=/",
+          "b=2, with comma",
+        ]);
+        expect(valuesOf(response.headers, "retry-after")).toEqual(["7"]);
+        expect(valuesOf(response.headers, "x-kept")).toEqual(["yes"]);
+        const names = response.headers.map(([name]) => name);
+        for (const name of ["connection", "x-listed", "keep-alive", "proxy-authenticate"])
+          expect(names).not.toContain(name);
+        expect(names).toEqual(names.map((name) => name.toLowerCase()));
+        expect(await textOf(response)).toBe("slow down");
+      },
+    },
+    {
+      name: "a gzip answer tells the truth about its bytes",
+      async run({ transport, upstream }) {
+        const plain = await textOf(await transport.send(get(`${upstream}/plain`)));
+        const response = await transport.send(
+          get(`${upstream}/gzip`, { headers: [["accept-encoding", "gzip"]] }),
+        );
+        const bytes = await bytesOf(response);
+        const [length] = valuesOf(response.headers, "content-length");
+        if (length !== undefined) expect(bytes).toHaveLength(Number(length));
+        const isPacked = valuesOf(response.headers, "content-encoding").includes("gzip");
+        const body = new Response(bytes as BodyInit).body;
+        const readable = isPacked ? body?.pipeThrough(new DecompressionStream("gzip")) : body;
+        expect(await new Response(readable ?? null).text()).toBe(plain);
+      },
+    },
+    {
+      name: "bytes and streams are sent and come back unchanged",
+      async run({ transport, upstream }) {
+        const part = new Uint8Array(70_000).map((_, i) => i % 251);
+        const stream = new ReadableStream<Uint8Array>({
+          start(controller) {
+            for (let i = 0; i < 10; i++) controller.enqueue(part);
+            controller.close();
+          },
+        });
+        const bytes = await bytesOf(
+          await transport.send(get(`${upstream}/echo`, { method: "POST", body: part })),
+        );
+        expect(bytes).toEqual(part);
+        const streamed = await bytesOf(
+          await transport.send(get(`${upstream}/echo`, { method: "POST", body: stream })),
+        );
+        expect(streamed).toHaveLength(700_000);
+        expect(streamed.subarray(630_000)).toEqual(part);
+      },
+    },
+    {
+      name: "a request body is sent while it is made",
+      async run(subject) {
+        const name = id();
+        const stream = new ReadableStream<Uint8Array>({
+          async start(controller) {
+            controller.enqueue(new Uint8Array(20_000));
+            await eventually(
+              async () => (await noteOf(subject, name)).bytes === 20_000,
+              "the first part arrives alone",
+            );
+            controller.enqueue(new Uint8Array(5));
+            controller.close();
+          },
+        });
+        const request = get(`${subject.upstream}/upload?id=${name}`, {
+          method: "POST",
+          body: stream,
+        });
+        expect(await textOf(await subject.transport.send(request))).toBe('{"bytes":20005}');
+      },
+    },
+    {
+      name: "an answer is readable while it is made",
+      async run({ transport, upstream }) {
+        const { body } = await transport.send(get(`${upstream}/stream`));
+        expect(body).toBeInstanceOf(ReadableStream);
+        const reader = (body as ReadableStream<Uint8Array>).getReader();
+        expect(new TextDecoder().decode((await reader.read()).value)).toContain("data: 0\n\n");
+        await reader.cancel();
+      },
+    },
+    {
+      name: "an answer that nobody reads slows the upstream",
+      async run(subject) {
+        const name = id();
+        const { body } = await subject.transport.send(get(`${subject.upstream}/flood?id=${name}`));
+        await new Promise((resolve) => setTimeout(resolve, 500));
+        expect((await noteOf(subject, name)).sent).toBeLessThan(128 * 1024 * 1024);
+        await (body as ReadableStream<Uint8Array>).cancel();
+        await eventually(
+          async () => (await noteOf(subject, name)).gone,
+          "cancelling closes the connection",
+        );
+      },
+    },
+    {
+      name: "redirects are handed on, not followed",
+      async run({ transport, upstream }) {
+        const response = await transport.send(get(`${upstream}/redirect`));
+        expect([response.status, valuesOf(response.headers, "location")]).toEqual([
+          302,
+          ["/plain"],
+        ]);
+        await bytesOf(response);
+      },
+    },
+    {
+      name: "answers without a body have none",
+      async run({ transport, upstream }) {
+        const head = await transport.send(get(`${upstream}/plain`, { method: "HEAD" }));
+        expect([head.status, await bytesOf(head)]).toEqual([200, new Uint8Array(0)]);
+        const empty = await transport.send(get(`${upstream}/empty`));
+        expect([empty.status, await bytesOf(empty)]).toEqual([204, new Uint8Array(0)]);
+      },
+    },
+    {
+      name: "an upstream that breaks off its answer is broken, not ended",
+      async run({ transport, upstream }) {
+        for (const path of ["truncated", "truncated-small", "truncated-chunks"]) {
+          const work = transport.send(get(`${upstream}/${path}`)).then(async ({ body }) => {
+            if (!(body instanceof ReadableStream)) throw new Error("Whole");
+            for await (const chunk of body as unknown as AsyncIterable<Uint8Array>)
+              expect(chunk.byteLength).toBeGreaterThan(0);
+          });
+          expect([path, await reasonOf(work)]).toEqual([path, "broken"]);
+        }
+      },
+    },
+    {
+      name: "nobody there, or a hang-up before the answer, is unreachable",
+      async run({ transport, upstream }) {
+        expect(await reasonOf(transport.send(get("http://127.0.0.1:1/")))).toBe("unreachable");
+        expect(await reasonOf(transport.send(get("http://does-not-exist.invalid/")))).toBe(
+          "unreachable",
+        );
+        expect(await reasonOf(transport.send(get(`${upstream}/hangup`)))).toBe("unreachable");
+      },
+    },
+    {
+      name: "an error tells no key of the URL or the headers",
+      async run({ transport }) {
+        const request = get("http://127.0.0.1:1/?key=s3cret", {
+          headers: [["authorization", "Bearer s3cret"]],
+        });
+        const error = await transport.send(request).catch((thrown: unknown) => thrown);
+        expect(`${String(error)}${JSON.stringify(error)}`).not.toContain("s3cret");
+      },
+    },
+    {
+      name: "an abort before the answer closes the upstream connection",
+      async run(subject) {
+        const name = id();
+        const controller = new AbortController();
+        const { signal } = controller;
+        const work = reasonOf(
+          subject.transport.send(get(`${subject.upstream}/silent?id=${name}`, { signal })),
+        );
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        controller.abort();
+        expect(await work).toBe("aborted");
+        await eventually(
+          async () => (await noteOf(subject, name)).gone,
+          "the upstream sees the client leave",
+        );
+      },
+    },
+    {
+      name: "an abort during the answer ends the stream and closes the upstream connection",
+      async run(subject) {
+        const name = id();
+        const controller = new AbortController();
+        const { signal } = controller;
+        const response = await subject.transport.send(
+          get(`${subject.upstream}/stream?id=${name}`, { signal }),
+        );
+        const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+        await reader.read();
+        controller.abort();
+        const rest = (async () => {
+          while (!(await reader.read()).done);
+        })();
+        expect(await reasonOf(rest)).toBe("aborted");
+        await eventually(
+          async () => (await noteOf(subject, name)).gone,
+          "the upstream sees the client leave",
+        );
+      },
+    },
+    {
+      name: "an abort before the request sends nothing",
+      async run({ transport, upstream }) {
+        const aborted = get(`${upstream}/plain`, { signal: AbortSignal.abort() });
+        expect(await reasonOf(transport.send(aborted))).toBe("aborted");
+      },
+    },
+  ],
+};

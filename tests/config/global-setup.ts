@@ -1,0 +1,33 @@
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Provided } from "./provided.d.ts";
+import { root } from "./shared.ts";
+
+interface Project {
+  provide<Key extends keyof Provided>(key: Key, value: Provided[Key]): void;
+}
+
+/**
+ * Makes the run's scratch folder and starts the upstream, in the pinned Node, for its raw HTTP is what the
+ * transport suite is about.
+ */
+export default async function setup(project: Project): Promise<() => void> {
+  const scratch = mkdtempSync(join(tmpdir(), "causey-test-"));
+  const child = spawn(`${root}node_modules/node/bin/node`, [`${root}tests/platform/upstream.mjs`], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const url = await new Promise<string>((resolve, reject) => {
+    child.once("error", reject);
+    child.stdout.once("data", (line: Uint8Array) => {
+      resolve(new TextDecoder().decode(line).trim());
+    });
+  });
+  project.provide("upstream", url);
+  project.provide("scratch", scratch);
+  return () => {
+    child.kill();
+    rmSync(scratch, { recursive: true, force: true });
+  };
+}

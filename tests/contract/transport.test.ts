@@ -1,0 +1,9 @@
+import { inject } from "vitest";
+import { openPlatform } from "#platform";
+import { transportSuite } from "../cases/transport.ts";
+import { runSuite } from "../cases/suite.ts";
+
+runSuite(transportSuite, async () => {
+  const platform = await openPlatform();
+  return { platform, subject: { transport: platform.transport, upstream: inject("upstream") } };
+});

@@ -1,0 +1,57 @@
+import { spawn, type ChildProcessByStdio } from "node:child_process";
+import { existsSync } from "node:fs";
+import type { Readable } from "node:stream";
+import { root } from "../config/shared.ts";
+
+/** A child process whose output is read. */
+export type Child = ChildProcessByStdio<null, Readable, null>;
+
+/** How each runtime runs a TypeScript file; a runtime whose binary is not installed is left out of a test. */
+const commands = {
+  node: [`${root}node_modules/node/bin/node`, "--no-warnings"],
+  deno: [`${root}tools/node_modules/deno/deno`, "run", "-A"],
+  bun: [`${root}tools/node_modules/bun/bin/bun.exe`],
+} as const;
+
+/** A runtime that can be started. */
+export type LocalRuntimeName = keyof typeof commands;
+
+/** All of them. */
+export const runtimes: LocalRuntimeName[] = ["node", "deno", "bun"];
+
+/** `false`, or why a test with this runtime is skipped. */
+export function missing(runtime: LocalRuntimeName): false | string {
+  return existsSync(commands[runtime][0]) ? false : `${runtime} is not installed in tools/`;
+}
+
+/** Starts a file of `tests/local` in a runtime. */
+export function start(runtime: LocalRuntimeName, file: string, args: readonly string[]): Child {
+  const [command, ...before] = commands[runtime];
+  const parameters = [...before, `${root}tests/local/${file}`, ...args];
+  return spawn(command, parameters, { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
+}
+
+/** Resolves with the first line of output that holds `text`. */
+export function lineWith(child: Child, text: string): Promise<string> {
+  let output = "";
+  return new Promise((resolve, reject) => {
+    child.stdout.on("data", (chunk: Uint8Array) => {
+      output += new TextDecoder().decode(chunk);
+      const line = output.split("\n").find((one) => one.includes(text));
+      if (line !== undefined) resolve(line);
+    });
+    child.once("exit", (code) => {
+      reject(new Error(`Ended with ${code} before it printed "${text}": ${output}`));
+    });
+  });
+}
+
+/** Resolves with the exit code, or the signal that ended the child. */
+export function exitOf(child: Child): Promise<number | string> {
+  if (child.exitCode !== null) return Promise.resolve(child.exitCode);
+  return new Promise((resolve) => {
+    child.once("exit", (code, signal) => {
+      resolve(code ?? signal ?? "");
+    });
+  });
+}

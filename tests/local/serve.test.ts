@@ -1,0 +1,169 @@
+import { connect } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { host } from "../config/shared.ts";
+import { eventually } from "../cases/suite.ts";
+import { exitOf, lineWith, missing, start, type Child } from "./runtimes.ts";
+
+/** Sends bytes and collects the answer until the server closes, or for a while. */
+function raw(url: string, text: string, forMs = 300): Promise<string> {
+  return new Promise((resolve) => {
+    let answer = "";
+    const socket = connect(Number(new URL(url).port), "127.0.0.1", () => socket.write(text));
+    const done = (): void => {
+      socket.destroy();
+      resolve(answer);
+    };
+    const timer = setTimeout(done, forMs);
+    socket.on("data", (chunk) => {
+      answer += chunk.toString("latin1");
+    });
+    socket.on("error", () => undefined);
+    socket.on("close", () => {
+      clearTimeout(timer);
+      answer += "<closed>";
+      done();
+    });
+  });
+}
+
+const statusOf = (answer: string): number => Number(answer.split(" ")[1]);
+
+/** Unlike `child.kill()` on Deno, which sends only one signal and then reports it as how the child ended. */
+function terminate(child: Child): void {
+  if (child.pid !== undefined) process.kill(child.pid, "SIGTERM");
+}
+
+interface Socket {
+  readonly opened: Promise<void>;
+  readonly closed: Promise<number>;
+}
+
+function webSocket(url: string): Socket {
+  const socket = new WebSocket(`${url.replace("http", "ws")}/ws`);
+  const closed = new Promise<number>((resolve) => {
+    socket.addEventListener("close", ({ code }) => {
+      resolve(code);
+    });
+  });
+  socket.addEventListener("error", () => undefined);
+  const opened = new Promise<void>((resolve) => {
+    socket.addEventListener("open", () => {
+      resolve();
+    });
+  });
+  return { opened, closed };
+}
+
+// Needs the binary of the runtime that runs this file, which is there.
+describe.skipIf(missing(host))(`serve() on ${host}`, () => {
+  let server: Child;
+  let url = "";
+  const launch = async (): Promise<[Child, string]> => {
+    const child = start(host, "serve-child.ts", [host]);
+    const line = await lineWith(child, "listening");
+    return [child, line.replace("listening ", "").trim()];
+  };
+  beforeAll(async () => {
+    [server, url] = await launch();
+  }, 30_000);
+  afterAll(() => {
+    server.kill("SIGKILL");
+  });
+
+  it("answers, with two Set-Cookie as two", async () => {
+    expect(await (await fetch(url)).json()).toEqual({ ok: true });
+    const cookies = (await fetch(`${url}/cookies`)).headers.getSetCookie();
+    expect(cookies).toEqual(["a=1", "b=2"]);
+  });
+
+  it("answers with whatever kind of response the app returns", async () => {
+    expect(await (await fetch(`${url}/native`)).text()).toBe("native");
+    expect((await fetch(`${url}/spoofed`)).status).toBe(200);
+    expect((await fetch(url, { method: "HEAD" })).status).toBe(200);
+  });
+
+  it("takes and gives large bodies", async () => {
+    const body = new Uint8Array(3_000_000).fill(7);
+    expect(await (await fetch(`${url}/length`, { method: "POST", body })).json()).toBe(3_000_000);
+    const echo = await fetch(`${url}/echo`, { method: "POST", body });
+    expect((await echo.arrayBuffer()).byteLength).toBe(3_000_000);
+  });
+
+  it("declines a request with both Transfer-Encoding and Content-Length", async () => {
+    const head =
+      "POST /length HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n";
+    expect(statusOf(await raw(url, `${head}5\r\nhello\r\n0\r\n\r\n`))).toBe(400);
+  });
+
+  it("answers an upgrade that nobody accepts like any request", async () => {
+    const head = "GET / HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n";
+    const key = "sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+    const answer = await raw(url, head + key);
+    expect(statusOf(answer)).toBe(200);
+    expect(answer).toContain('{"ok":true}');
+  });
+
+  it("breaks off a stream that fails, without telling why", async () => {
+    const answer = await raw(url, "GET /broken HTTP/1.1\r\nhost: x\r\n\r\n", 2000);
+    expect(answer).toContain("data: 1");
+    expect(answer).toMatch(/<closed>$/u);
+    expect(answer).not.toContain("\r\n0\r\n\r\n");
+    expect(answer).not.toContain("secret");
+  });
+
+  it("tells the app when the client leaves, before and during the answer", async () => {
+    const goneCount = async (): Promise<number> =>
+      (await (await fetch(`${url}/gone`)).json()) as number;
+    await raw(url, "GET /wait HTTP/1.1\r\nhost: x\r\n\r\n", 100);
+    await eventually(async () => (await goneCount()) === 1, "the signal aborts");
+    await raw(url, "GET /endless HTTP/1.1\r\nhost: x\r\n\r\n", 100);
+    await eventually(async () => (await goneCount()) === 2, "the stream is cancelled");
+  });
+
+  it("says in one line what to do about a taken port", async () => {
+    const port = new URL(url).port;
+    const second = start(host, "serve-child.ts", [host, port]);
+    const line = await lineWith(second, "failed");
+    expect(line).toBe(
+      `failed Port ${port} on 127.0.0.1 is in use: stop what listens there, or choose another with --port (0 = any free one)`,
+    );
+    expect(await exitOf(second)).toBe(1);
+  }, 30_000);
+
+  it("drains on SIGTERM: answers and streams end whole, sockets get 1001, the exit code is 0", async () => {
+    const [child, at] = await launch();
+    const socket = webSocket(at);
+    await socket.opened;
+    const slow = fetch(`${at}/slow`).then((response) => response.text());
+    const events = fetch(`${at}/events`).then((response) => response.text());
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    terminate(child);
+    await eventually(
+      () =>
+        fetch(at).then(
+          () => false,
+          () => true,
+        ),
+      "no new connection is accepted",
+    );
+    expect(await slow).toBe("slow but whole");
+    expect((await events).match(/data/gu)).toHaveLength(10);
+    expect(await socket.closed).toBe(1001);
+    expect(await exitOf(child)).toBe(0);
+  }, 30_000);
+
+  it("ends at once on a second signal", async () => {
+    const [child, at] = await launch();
+    const endless = fetch(`${at}/endless`)
+      .then((response) => response.text())
+      .catch(() => "cut");
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const before = Date.now();
+    terminate(child);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    terminate(child);
+    expect(await exitOf(child)).not.toBe(0);
+    expect(Date.now() - before).toBeLessThan(2500);
+    expect(await endless).toBe("cut");
+  }, 30_000);
+});
