@@ -1,0 +1,87 @@
+import { Parser } from "htmlparser2";
+
+/** Turns an HTML document into Markdown or plain text. */
+export type HtmlToMarkdown = (html: string) => string;
+
+const SKIPPED: ReadonlySet<string> = new Set([
+  "script",
+  "style",
+  "noscript",
+  "template",
+  "svg",
+  "iframe",
+  "object",
+]);
+const BLOCKS: ReadonlySet<string> = new Set([
+  "address",
+  "article",
+  "aside",
+  "blockquote",
+  "br",
+  "dd",
+  "div",
+  "dl",
+  "dt",
+  "fieldset",
+  "figcaption",
+  "figure",
+  "footer",
+  "form",
+  "h1",
+  "h2",
+  "h3",
+  "h4",
+  "h5",
+  "h6",
+  "header",
+  "hr",
+  "li",
+  "main",
+  "nav",
+  "ol",
+  "p",
+  "pre",
+  "section",
+  "table",
+  "td",
+  "th",
+  "tr",
+  "ul",
+  "title",
+]);
+
+/**
+ * The text of an HTML document: blocks become paragraphs, headings Markdown headings, list items bullets.
+ * A stand-in for a full converter, which `search({ htmlToMarkdown })` takes.
+ */
+export function htmlText(html: string): string {
+  const out: string[] = [];
+  let skipping = 0;
+  const parser = new Parser({
+    onopentag(name) {
+      if (SKIPPED.has(name)) skipping++;
+      if (skipping > 0) return;
+      const level = /^h([1-6])$/.exec(name)?.[1] ?? (name === "title" ? "1" : undefined);
+      if (level !== undefined) out.push(`\n\n${"#".repeat(Number(level))} `);
+      else if (name === "li") out.push("\n- ");
+      else if (BLOCKS.has(name))
+        out.push(
+          name === "br" || name === "tr" ? "\n" : name === "td" || name === "th" ? " " : "\n\n",
+        );
+    },
+    ontext(text) {
+      if (skipping === 0) out.push(text.replaceAll(/\s+/g, " "));
+    },
+    onclosetag(name) {
+      if (SKIPPED.has(name)) skipping = Math.max(0, skipping - 1);
+      else if (skipping === 0 && /^(?:h[1-6]|p|title)$/.test(name)) out.push("\n\n");
+    },
+  });
+  parser.write(html);
+  parser.end();
+  return out
+    .join("")
+    .replaceAll(/[^\S\n]*\n[^\S\n]*/g, "\n")
+    .replaceAll(/\n{3,}/g, "\n\n")
+    .trim();
+}

@@ -1,0 +1,152 @@
+import { Hono } from "hono";
+import type { Context } from "hono";
+import { storedTokens } from "../auth/mod.ts";
+import { readJson } from "../http/body.ts";
+import { envelope, json } from "../http/envelope.ts";
+import { closeRoutes } from "../http/routes.ts";
+import { sseResponse } from "../http/sse.ts";
+import { chooseModel, type ChatInput, completeChat, streamChat } from "./chat.ts";
+import { findAcross, findChunks } from "./find-chunks.ts";
+import { instanceRoutes } from "./instance-routes.ts";
+import { itemRoutes } from "./item-routes.ts";
+import { jobRoutes } from "./job-routes.ts";
+import { namespaceRoutes } from "./namespace-routes.ts";
+import { rewrittenQuery } from "./rewrite-query.ts";
+import {
+  accountOf,
+  instanceRoots,
+  namespaceOf,
+  type RouteContext,
+  routeContext,
+} from "./route-context.ts";
+import type { SearchOptions } from "./search-deps.ts";
+import {
+  type ChatBody,
+  chatSchema,
+  queryOf,
+  SEARCH_BODY_LIMIT,
+  searchSchema,
+} from "./search-schema.ts";
+
+export type { CountTokens } from "./count-tokens.ts";
+export type { HtmlToMarkdown } from "./html-text.ts";
+export {
+  openAiChatModel,
+  openAiEmbedder,
+  type OpenAiEmbeddings,
+  type OpenAiEndpoint,
+} from "./openai.ts";
+export type { NamedChatModel, SearchOptions } from "./search-deps.ts";
+export { seedInstance, type Seed } from "./seed.ts";
+
+const ROOT = "/accounts/:account_id/ai-search";
+
+/**
+ * Search with and without generation, and the management of its instances, items, jobs and namespaces
+ * (spec, Search endpoints; reference 1.1).
+ */
+export function search(options: SearchOptions): Hono {
+  const { platform } = options;
+  const app = new Hono();
+  const context = routeContext(options, options.auth ?? storedTokens(platform));
+  for (const root of instanceRoots) queryRoutes(app, `${root}/:id`, context);
+  crossRoutes(app, context);
+  instanceRoutes(app, context);
+  itemRoutes(app, context);
+  jobRoutes(app, context);
+  namespaceRoutes(app, context);
+  closeRoutes(app, [`${ROOT}/*`], "api", platform);
+  return app;
+}
+
+const limit = { limit: SEARCH_BODY_LIMIT };
+
+function queryRoutes(app: Hono, root: string, { options, may, instance }: RouteContext): void {
+  app.post(`${root}/search`, may("AI Search Run"), async (c) => {
+    const body = await readJson(c.req.raw, searchSchema, limit);
+    const query = queryOf(body, "missing_query_search");
+    const text = await rewrittenQuery(query.text, body, options, c.req.raw.signal);
+    const chunks = await findChunks(
+      instance(c),
+      text,
+      body.ai_search_options,
+      options,
+      c.req.raw.signal,
+    );
+    return envelope({ search_query: text, query_kind: query.kind, chunks });
+  });
+  app.post(`${root}/chat/completions`, may("AI Search Run"), async (c) => {
+    const body = await readJson(c.req.raw, chatSchema, limit);
+    const query = queryOf(body, "missing_query_chat");
+    const text = await rewrittenQuery(query.text, body, options, c.req.raw.signal);
+    const configured = (await instance(c).read()).ai_search_model;
+    const { model, answerer } = chooseModel(body.model, configured, options);
+    const chunks = await findChunks(
+      instance(c),
+      text,
+      body.ai_search_options,
+      options,
+      c.req.raw.signal,
+    );
+    return reply(
+      c,
+      body,
+      { query: text, messages: body.messages ?? [], chunks, model },
+      answerer,
+      options,
+    );
+  });
+}
+
+function crossRoutes(app: Hono, { options, may }: RouteContext): void {
+  const root = `${ROOT}/namespaces/:name`;
+  app.post(`${root}/search`, may("AI Search Run"), async (c) => {
+    const body = await readJson(c.req.raw, searchSchema, limit);
+    const query = queryOf(body, "missing_query_search");
+    const text = await rewrittenQuery(query.text, body, options, c.req.raw.signal);
+    const found = await findAcross(
+      accountOf(c),
+      namespaceOf(c),
+      text,
+      body.ai_search_options,
+      options,
+      c.req.raw.signal,
+    );
+    return envelope({ search_query: text, query_kind: query.kind, ...found });
+  });
+  app.post(`${root}/chat/completions`, may("AI Search Run"), async (c) => {
+    const body = await readJson(c.req.raw, chatSchema, limit);
+    const query = queryOf(body, "missing_query_chat");
+    const text = await rewrittenQuery(query.text, body, options, c.req.raw.signal);
+    const { model, answerer } = chooseModel(body.model, "", options);
+    const found = await findAcross(
+      accountOf(c),
+      namespaceOf(c),
+      text,
+      body.ai_search_options,
+      options,
+      c.req.raw.signal,
+    );
+    return reply(
+      c,
+      body,
+      { query: text, messages: body.messages ?? [], model, ...found },
+      answerer,
+      options,
+    );
+  });
+}
+
+async function reply(
+  c: Context,
+  body: ChatBody,
+  input: ChatInput,
+  answerer: ReturnType<typeof chooseModel>["answerer"],
+  options: SearchOptions,
+): Promise<Response> {
+  const { signal } = c.req.raw;
+  if (body.stream !== true) return json(await completeChat(input, answerer, options, signal));
+  return sseResponse(
+    streamChat(input, answerer, body.stream_options?.include_chunks !== false, options, signal),
+  );
+}

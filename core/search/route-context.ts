@@ -1,0 +1,109 @@
+import type { Context } from "hono";
+import * as v from "valibot";
+import { authorize, type Auth } from "../auth/authorize.ts";
+import type { Permission } from "../auth/permissions.ts";
+import { ApiError } from "../http/api-error.ts";
+import { parse } from "../http/body.ts";
+import { type Instance, type InstanceAddress, instanceAt } from "./instance-client.ts";
+import { instanceId } from "./instance-schema.ts";
+import { DEFAULT_NAMESPACE } from "./namespace-store.ts";
+import type { SearchOptions } from "./search-deps.ts";
+
+/** What the route files of this folder share. */
+export interface RouteContext {
+  readonly options: SearchOptions;
+  /** The guard of one route. */
+  readonly may: (permission: Permission) => ReturnType<typeof authorize>;
+  /** The instance that a path names; its methods throw 7002 when it does not exist. */
+  readonly instance: (c: Context) => Instance;
+}
+
+/** The paths of an instance's collection: with a namespace, and the older form that means `default`. */
+export const instanceRoots: readonly string[] = [
+  "/accounts/:account_id/ai-search/instances",
+  "/accounts/:account_id/ai-search/namespaces/:name/instances",
+];
+
+/** Makes the route context of a set of options. */
+export function routeContext(options: SearchOptions, auth: Auth): RouteContext {
+  return {
+    options,
+    may: (permission) => authorize(auth, permission),
+    instance: (c) => instanceAt(options.platform, address(c)),
+  };
+}
+
+/** The account of a path: 1 to 64 characters. */
+export function accountOf(c: Context): string {
+  const account = c.req.param("account_id") ?? "";
+  if (account.length <= 64) return account;
+  throw new ApiError("not_found", { message: "An account id has 1 to 64 characters" });
+}
+
+/** The namespace of a path; throws 7063 for a name that none can have. */
+export function namespaceOf(c: Context): string {
+  const name = c.req.param("name") ?? DEFAULT_NAMESPACE;
+  if (v.safeParse(instanceId, name).success) return name;
+  throw new ApiError("namespace_not_found", {
+    message: `namespace_not_found: "${name.slice(0, 64)}"`,
+  });
+}
+
+function address(c: Context): InstanceAddress {
+  const id = c.req.param("id") ?? "";
+  if (!v.safeParse(instanceId, id).success) {
+    throw new ApiError("instance_not_found", {
+      message: `ai_search_not_found: no instance "${id.slice(0, 64)}"`,
+    });
+  }
+  return { account: accountOf(c), namespace: namespaceOf(c), id };
+}
+
+const whole = (fallback: number, min: number, max: number) =>
+  v.pipe(
+    v.optional(v.string(), String(fallback)),
+    v.digits(`Expected a whole number from ${min} to ${max}`),
+    v.transform(Number),
+    v.minValue(min),
+    v.maxValue(max),
+  );
+
+const pageSchema = v.object({ page: whole(1, 1, 1_000_000), per_page: whole(20, 1, 100) });
+
+/** A page of a list. */
+export interface Page {
+  readonly page: number;
+  readonly perPage: number;
+}
+
+/** The page that a query asks for. */
+export function pageOf(c: Context): Page {
+  const { page, per_page: perPage } = parse(pageSchema, c.req.query());
+  return { page, perPage };
+}
+
+/** A whole number of the query, within bounds. */
+export function numberOf(
+  c: Context,
+  name: string,
+  fallback: number,
+  min: number,
+  max: number,
+): number {
+  return parse(v.object({ [name]: whole(fallback, min, max) }), c.req.query())[name] ?? fallback;
+}
+
+/** The `result_info` of a page. */
+export function pageInfo(
+  { page, perPage }: Page,
+  count: number,
+  total: number,
+): Readonly<Record<string, number>> {
+  return {
+    page,
+    per_page: perPage,
+    count,
+    total_count: total,
+    total_pages: Math.ceil(total / perPage),
+  };
+}

@@ -1,0 +1,33 @@
+import type { Auth } from "../auth/authorize.ts";
+import type { ChatModel, Embedder, Platform } from "../ports.ts";
+import type { CountTokens } from "./count-tokens.ts";
+import { EXTRACTIVE_MODEL } from "./extractive.ts";
+import type { HtmlToMarkdown } from "./html-text.ts";
+import type { ModelNames } from "./instance-settings.ts";
+
+/** A chat model with the name that is used when neither request nor instance names one. */
+export type NamedChatModel = ChatModel & { readonly model?: string };
+
+/** Options of `search()`; it works with `platform` alone. */
+export interface SearchOptions {
+  readonly platform: Platform;
+  /** @default the stored tokens of the platform */
+  readonly auth?: Auth;
+  /** Makes the vectors of new instances. @default the builtin lexical vectors, which need no network */
+  readonly embedder?: Embedder;
+  /** Writes the answers. @default the builtin extractive model, which quotes sentences */
+  readonly chatModel?: NamedChatModel;
+  /** Converts uploaded HTML. @default headings, paragraphs and lists as Markdown, the rest as text */
+  readonly htmlToMarkdown?: HtmlToMarkdown;
+  /** Measures chunks. @default an upper-side estimate that needs no vocabulary */
+  readonly countTokens?: CountTokens;
+}
+
+/** The names of the models that these options stand for. */
+export function modelNames(options: SearchOptions): ModelNames {
+  const { chatModel } = options;
+  return {
+    embedder: options.embedder?.model ?? null,
+    chat: chatModel === undefined ? EXTRACTIVE_MODEL : (chatModel.model ?? "default"),
+  };
+}

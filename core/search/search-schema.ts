@@ -1,0 +1,214 @@
+import * as v from "valibot";
+import { ApiError } from "../http/api-error.ts";
+import type { ErrorName } from "../http/codes.ts";
+import type { Boost } from "./boost.ts";
+import { boostBy, instanceId } from "./instance-schema.ts";
+
+/** Bytes of a search or chat body: messages may carry files of up to 10 MiB in base64. */
+export const SEARCH_BODY_LIMIT: number = 16 * 1024 * 1024;
+
+/** Characters of a query that are used; the rest of a pasted document adds nothing. */
+const MAX_QUERY = 8_192;
+
+const unit = v.pipe(v.number(), v.finite(), v.minValue(0), v.maxValue(1));
+const whole = (min: number, max: number) =>
+  v.pipe(v.number(), v.integer(), v.minValue(min), v.maxValue(max));
+const name = v.pipe(v.string(), v.maxLength(128));
+
+/** `v.object` alone takes arrays for objects. */
+const notArray = v.custom<unknown>(
+  (value) => !Array.isArray(value),
+  "Expected an object but received an array",
+);
+
+const part = v.variant("type", [
+  v.looseObject({ type: v.literal("text"), text: v.string() }),
+  v.looseObject({
+    type: v.literal("image_url"),
+    image_url: v.looseObject({
+      url: v.pipe(v.string(), v.regex(/^(?:https:|data:)/, "Expected an https: or data: URL")),
+    }),
+  }),
+  v.looseObject({
+    type: v.literal("file"),
+    file: v.looseObject({
+      filename: v.optional(v.string()),
+      file_data: v.optional(v.string()),
+      file_id: v.optional(v.string()),
+    }),
+  }),
+]);
+
+const message = v.looseObject({
+  role: v.picklist(["system", "developer", "user", "assistant", "tool"]),
+  content: v.nullish(v.union([v.string(), v.array(part)])),
+});
+
+const messages = v.pipe(v.array(message), v.maxLength(1000));
+
+const retrieval = v.pipe(
+  notArray,
+  v.object({
+    retrieval_type: v.optional(v.picklist(["vector", "keyword", "hybrid"])),
+    match_threshold: v.optional(unit),
+    max_num_results: v.optional(whole(1, 50)),
+    filters: v.optional(v.pipe(notArray, v.record(v.string(), v.unknown()))),
+    context_expansion: v.optional(whole(0, 3)),
+    fusion_method: v.optional(v.picklist(["rrf", "max"])),
+    keyword_match_mode: v.optional(v.picklist(["and", "or"])),
+    boost_by: v.optional(boostBy),
+    metadata_only: v.optional(v.boolean()),
+    return_on_failure: v.optional(v.boolean()),
+  }),
+);
+
+const options = v.pipe(
+  notArray,
+  v.object({
+    retrieval: v.optional(retrieval),
+    query_rewrite: v.optional(
+      v.object({
+        enabled: v.optional(v.boolean()),
+        model: v.optional(name),
+        rewrite_prompt: v.optional(v.pipe(v.string(), v.maxLength(8192))),
+      }),
+    ),
+    reranking: v.optional(
+      v.object({
+        enabled: v.optional(v.boolean()),
+        model: v.optional(v.literal("@cf/baai/bge-reranker-base")),
+        match_threshold: v.optional(unit),
+      }),
+    ),
+    cache: v.optional(
+      v.object({
+        enabled: v.optional(v.boolean()),
+        cache_threshold: v.optional(
+          v.picklist(["super_strict_match", "close_enough", "flexible_friend", "anything_goes"]),
+        ),
+      }),
+    ),
+    custom_metadata: v.optional(
+      v.record(v.string(), v.union([v.string(), v.number(), v.boolean()])),
+    ),
+    instance_ids: v.optional(v.array(instanceId)),
+  }),
+);
+
+/** A part of a message; further members pass to the chat model as they are. */
+export type MessagePart =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "image_url"; readonly image_url: { readonly url: string } }
+  | { readonly type: "file"; readonly file: Readonly<Record<string, unknown>> };
+
+/** A message of a conversation. */
+export interface Message {
+  readonly role: "system" | "developer" | "user" | "assistant" | "tool";
+  readonly content?: string | null | undefined | readonly MessagePart[];
+}
+
+type Opt<T> = T | undefined;
+
+/** `ai_search_options` of a request (spec; reference 1.2). */
+export interface RequestOptions {
+  readonly retrieval?: Opt<{
+    readonly retrieval_type?: Opt<"vector" | "keyword" | "hybrid">;
+    readonly match_threshold?: Opt<number>;
+    readonly max_num_results?: Opt<number>;
+    readonly filters?: Opt<Readonly<Record<string, unknown>>>;
+    readonly context_expansion?: Opt<number>;
+    readonly fusion_method?: Opt<"rrf" | "max">;
+    readonly keyword_match_mode?: Opt<"and" | "or">;
+    readonly boost_by?: Opt<readonly Boost[]>;
+    readonly metadata_only?: Opt<boolean>;
+    readonly return_on_failure?: Opt<boolean>;
+  }>;
+  readonly query_rewrite?: Opt<{
+    readonly enabled?: Opt<boolean>;
+    readonly model?: Opt<string>;
+    readonly rewrite_prompt?: Opt<string>;
+  }>;
+  readonly reranking?: Opt<{
+    readonly enabled?: Opt<boolean>;
+    readonly match_threshold?: Opt<number>;
+  }>;
+  readonly cache?: Opt<{ readonly enabled?: Opt<boolean>; readonly cache_threshold?: Opt<string> }>;
+  readonly custom_metadata?: Opt<Readonly<Record<string, string | number | boolean>>>;
+  readonly instance_ids?: Opt<readonly string[]>;
+}
+
+/** The body of a search. */
+export interface SearchBody {
+  readonly query?: string | undefined;
+  readonly messages?: readonly Message[] | undefined;
+  readonly ai_search_options?: RequestOptions | undefined;
+}
+
+/** The body of a chat completion. */
+export interface ChatBody {
+  readonly messages?: readonly Message[] | undefined;
+  readonly model?: string | undefined;
+  readonly stream?: boolean | undefined;
+  /** Our extension: `include_chunks: false` leaves the `chunks` event out, for clients that cannot skip it. */
+  readonly stream_options?: { readonly include_chunks?: boolean | undefined } | null | undefined;
+  readonly ai_search_options?: RequestOptions | undefined;
+}
+
+/** Checks the body of a search. */
+export const searchSchema: v.GenericSchema<unknown, SearchBody> = v.pipe(
+  notArray,
+  v.object({
+    query: v.optional(v.string()),
+    messages: v.optional(messages),
+    ai_search_options: v.optional(options),
+  }),
+  v.check(
+    (body) => body.query === undefined || body.messages === undefined,
+    "Send query or messages, not both",
+  ),
+);
+
+/** Checks the body of a chat completion; unknown members are allowed. */
+export const chatSchema: v.GenericSchema<unknown, ChatBody> = v.pipe(
+  notArray,
+  v.object({
+    messages: v.optional(messages),
+    model: v.optional(name),
+    stream: v.optional(v.boolean()),
+    stream_options: v.nullish(v.object({ include_chunks: v.optional(v.boolean()) })),
+    ai_search_options: v.optional(options),
+  }),
+);
+
+/** What a request asks for. */
+export interface Query {
+  readonly text: string;
+  readonly kind: "text" | "image" | "multimodal";
+}
+
+/** The query of a request: its `query`, else its last user message. Throws the given error when it is blank. */
+export function queryOf(
+  body: { readonly query?: string | undefined; readonly messages?: readonly Message[] | undefined },
+  missing: ErrorName,
+): Query {
+  const last = body.messages?.findLast((one) => one.role === "user");
+  const text = (body.query ?? (last === undefined ? "" : textOf(last))).trim().slice(0, MAX_QUERY);
+  const hasImage =
+    Array.isArray(last?.content) && last.content.some((one) => one.type === "image_url");
+  if (text === "" && hasImage) {
+    throw new ApiError("image_needs_vectors", {
+      message:
+        "image_query_requires_vector_index: the vectors here are of text only; add text to the message",
+    });
+  }
+  if (text === "")
+    throw new ApiError(missing, { message: "missing_user_query: send a user message with text" });
+  return { text, kind: hasImage ? "multimodal" : "text" };
+}
+
+/** The text of a message, its parts joined by line breaks. */
+export function textOf({ content }: Message): string {
+  if (content === null || content === undefined) return "";
+  if (typeof content === "string") return content;
+  return content.flatMap((one) => (one.type === "text" ? [one.text] : [])).join("\n");
+}

@@ -1,0 +1,65 @@
+/** Scripts that write words without spaces, and whose words are short: indexed as pairs of characters. */
+const PAIRED = "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}ー々〆";
+/** Scripts that write words without spaces, and whose words need a dictionary. */
+const DICTIONARY = "\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}";
+
+const UNSPACED = new RegExp(`[${PAIRED}${DICTIONARY}]`, "u");
+const RUNS = new RegExp(
+  `([${PAIRED}]+)|([${DICTIONARY}\\p{M}]*[${DICTIONARY}][${DICTIONARY}\\p{M}]*)`,
+  "gu",
+);
+
+/**
+ * Text as the full-text index gets it: one Unicode form, and spaces between the words of scripts that
+ * have none. SQLite's tokenizers find no two-character word inside a Chinese or Japanese sentence
+ * (reference, section 3). Latin text passes unchanged: SQLite folds and stems it faster than we could.
+ *
+ * @param side `"index"` adds the last character of a run, so that a prefix query for one character
+ * finds it wherever it stands.
+ */
+export function segment(text: string, side: "index" | "query"): string {
+  const normal = text.normalize("NFKC");
+  if (!UNSPACED.test(normal)) return normal;
+  return normal.replace(RUNS, (_, paired: string | undefined, spelled: string | undefined) => {
+    const found = paired === undefined ? dictionaryWords(spelled ?? "") : pairs(paired, side);
+    return ` ${found.join(" ")} `;
+  });
+}
+
+function pairs(run: string, side: "index" | "query"): string[] {
+  const characters = [...run];
+  if (characters.length === 1) return characters;
+  const out: string[] = [];
+  for (let i = 1; i < characters.length; i++) {
+    out.push(`${characters[i - 1] ?? ""}${characters[i] ?? ""}`);
+  }
+  if (side === "index") out.push(characters.at(-1) ?? "");
+  return out;
+}
+
+/** Longest piece handed to the segmenter at once: its time is not linear on every engine. */
+const PIECE = 2_000;
+
+function dictionaryWords(run: string): string[] {
+  const segmenter = new Intl.Segmenter("th", { granularity: "word" });
+  const out: string[] = [];
+  for (let at = 0; at < run.length; at += PIECE) {
+    for (const { segment: word } of segmenter.segment(run.slice(at, at + PIECE))) out.push(word);
+  }
+  return out;
+}
+
+/** One character of a script whose words are indexed as pairs. */
+const SINGLE = new RegExp(`^[${PAIRED}]$`, "u");
+
+/** Whether a query word is a single character that only a prefix query can find. */
+export function isSingleCharacter(word: string): boolean {
+  return SINGLE.test(word);
+}
+
+const WORD = /[\p{L}\p{N}\p{Co}][\p{L}\p{N}\p{M}\p{Co}]*/gu;
+
+/** The words of a text in lower case, in order, repeated ones kept. */
+export function words(text: string, side: "index" | "query"): string[] {
+  return segment(text, side).toLowerCase().match(WORD) ?? [];
+}

@@ -1,0 +1,241 @@
+import { countTokens as defaultCount, type CountTokens } from "./count-tokens.ts";
+
+/** A piece of an item that is retrieved on its own. */
+export interface TextChunk {
+  readonly text: string;
+  /** The headings above it, outermost first, joined by " > "; empty for plain text. */
+  readonly heading: string;
+  /** UTF-8 byte offsets into the item's text. */
+  readonly startByte: number;
+  readonly endByte: number;
+}
+
+/** Options of {@link splitText}. */
+export interface SplitOptions {
+  /** Tokens of a chunk at most, overlap included. */
+  readonly size: number;
+  /** Share of a chunk that repeats the end of the one before, in percent. */
+  readonly overlapPercent: number;
+  /** `"markdown"` also splits at headings. */
+  readonly format: "markdown" | "text";
+  /** @default countTokens */
+  readonly countTokens?: CountTokens;
+}
+
+/** A stretch of the text, in UTF-16 units. */
+interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+interface Measured extends Span {
+  readonly tokens: number;
+}
+
+/** What may stand between two pieces, from the best place to cut to the worst. */
+const BOUNDARIES: readonly RegExp[] = [
+  /\n[^\S\n]*\n\s*/g, // paragraphs
+  /[.!?…]["'”’)\]]*\s+|[。！？]["”’」』）]*\s*|\n/g, // sentences and lines
+  /\s+/g, // words
+];
+
+/**
+ * Splits a text into chunks of at most `size` tokens: at headings (Markdown), then paragraphs, then
+ * sentences, then words, then anywhere between two characters (reference 2.8). Chunks are slices of the
+ * text, trimmed; blank ones are left out.
+ */
+export function splitText(text: string, options: SplitOptions): TextChunk[] {
+  const count = options.countTokens ?? defaultCount;
+  const overlap = Math.floor((options.size * options.overlapPercent) / 100);
+  const budget = Math.max(1, options.size - overlap);
+  const sections =
+    options.format === "markdown"
+      ? markdownSections(text)
+      : [{ start: 0, end: text.length, heading: "" }];
+  const out: TextChunk[] = [];
+  const offsets = byteOffsets(text);
+  for (const section of sections) {
+    const spans = pack(pieces(text, section, budget, 0, count), budget);
+    for (const [index, span] of spans.entries()) {
+      const start =
+        index === 0 ? span.start : overlapStart(text, section.start, span.start, overlap, count);
+      const trimmed = trim(text, { start, end: span.end });
+      if (trimmed.start >= trimmed.end) continue;
+      const startByte = offsets(trimmed.start);
+      out.push({
+        text: text.slice(trimmed.start, trimmed.end),
+        heading: section.heading,
+        startByte,
+        endByte: startByte + utf8Length(text, trimmed.start, trimmed.end),
+      });
+    }
+  }
+  return out;
+}
+
+/** Cuts a span into pieces within the budget, at the best boundaries that are there. */
+function pieces(
+  text: string,
+  span: Span,
+  budget: number,
+  level: number,
+  count: CountTokens,
+): Measured[] {
+  const tokens = count(text.slice(span.start, span.end));
+  if (tokens <= budget) return [{ start: span.start, end: span.end, tokens }];
+  const boundary = BOUNDARIES[level];
+  if (boundary === undefined) return cutAnywhere(text, span, budget, count);
+  const out: Measured[] = [];
+  // Each piece keeps the separator after it, so that the pieces cover the text without gaps.
+  for (const part of partsOf(text, span, boundary)) {
+    for (const piece of pieces(text, part, budget, level + 1, count)) out.push(piece);
+  }
+  // Small pieces are joined at their own level first: a paragraph is not torn to fill a chunk.
+  return pack(out, budget);
+}
+
+function partsOf(text: string, span: Span, boundary: RegExp): Span[] {
+  const out: Span[] = [];
+  const within = text.slice(span.start, span.end);
+  let start = span.start;
+  for (const match of within.matchAll(boundary)) {
+    const end = span.start + match.index + match[0].length;
+    out.push({ start, end });
+    start = end;
+  }
+  if (start < span.end) out.push({ start, end: span.end });
+  return out;
+}
+
+function cutAnywhere(text: string, span: Span, budget: number, count: CountTokens): Measured[] {
+  const out: Measured[] = [];
+  for (let start = span.start; start < span.end;) {
+    let end = Math.min(span.end, start + budget);
+    // Never between the halves of a surrogate pair.
+    if (end < span.end && isLowSurrogate(text.charCodeAt(end))) end++;
+    out.push({ start, end, tokens: count(text.slice(start, end)) });
+    start = end;
+  }
+  return pack(out, budget);
+}
+
+/** Joins neighbours as long as they fit together. */
+function pack(parts: readonly Measured[], budget: number): Measured[] {
+  const out: Measured[] = [];
+  let current: Measured | null = null;
+  for (const part of parts) {
+    if (current !== null && current.tokens + part.tokens <= budget) {
+      current = { start: current.start, end: part.end, tokens: current.tokens + part.tokens };
+      continue;
+    }
+    if (current !== null) out.push(current);
+    current = part;
+  }
+  if (current !== null) out.push(current);
+  return out;
+}
+
+/** Where the overlap before `start` begins: at a word, at most `overlap` tokens back. */
+function overlapStart(
+  text: string,
+  floor: number,
+  start: number,
+  overlap: number,
+  count: CountTokens,
+): number {
+  if (overlap === 0) return start;
+  // Six letters are a token, so eight characters per token reach far enough back.
+  const from = Math.max(floor, start - overlap * 8);
+  let best = start;
+  for (const match of [...text.slice(from, start).matchAll(/[^\s。！？、，]+/g)].toReversed()) {
+    const candidate = from + match.index;
+    if (candidate === from && from > floor) break;
+    if (count(text.slice(candidate, start)) > overlap) break;
+    best = candidate;
+  }
+  return best;
+}
+
+function trim(text: string, span: Span): Span {
+  let { start, end } = span;
+  while (start < end && isBlank(text, start)) start++;
+  while (end > start && isBlank(text, end - 1)) end--;
+  return { start, end };
+}
+
+function isBlank(text: string, at: number): boolean {
+  return /\s/.test(text.charAt(at));
+}
+
+function isLowSurrogate(unit: number): boolean {
+  return unit >= 0xdc00 && unit <= 0xdfff;
+}
+
+interface Section extends Span {
+  readonly heading: string;
+}
+
+/** Sections between ATX headings; lines inside fenced code are not headings. */
+function markdownSections(text: string): Section[] {
+  const out: Section[] = [];
+  const path: string[] = [];
+  let fence: string | null = null;
+  let start = 0;
+  const close = (end: number): void => {
+    if (end > start)
+      out.push({ start, end, heading: path.filter((part) => part !== "").join(" > ") });
+    start = end;
+  };
+  for (const line of text.matchAll(/[^\n]*(?:\n|$)/g)) {
+    const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line[0])?.[1];
+    if (mark !== undefined && (fence === null || mark.startsWith(fence))) {
+      fence = fence === null ? mark : null;
+      continue;
+    }
+    const heading = fence === null ? /^ {0,3}(#{1,6})[ \t]+(\S.*)/.exec(line[0]) : null;
+    if (heading === null) continue;
+    close(line.index);
+    const depth = heading[1]?.length ?? 1;
+    path.length = Math.min(path.length, depth - 1);
+    while (path.length < depth - 1) path.push("");
+    path.push(headingText(heading[2] ?? ""));
+  }
+  close(text.length);
+  return out;
+}
+
+function headingText(source: string): string {
+  return source.slice(0, 200).trimEnd().replace(/#+$/, "").replaceAll(/[*_`]/g, "").trim();
+}
+
+/** Byte offsets of ascending positions, each found from the one before. */
+function byteOffsets(text: string): (position: number) => number {
+  let position = 0;
+  let bytes = 0;
+  return (next) => {
+    bytes +=
+      next >= position ? utf8Length(text, position, next) : -utf8Length(text, next, position);
+    position = next;
+    return bytes;
+  };
+}
+
+/** UTF-8 bytes of a stretch of text; a lone surrogate counts as U+FFFD does. */
+function utf8Length(text: string, start: number, end: number): number {
+  let bytes = 0;
+  for (let i = start; i < end; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit < 0x80) bytes += 1;
+    else if (unit < 0x800) bytes += 2;
+    else if (
+      unit >= 0xd800 &&
+      unit <= 0xdbff &&
+      i + 1 < end &&
+      isLowSurrogate(text.charCodeAt(i + 1))
+    ) {
+      bytes += 4;
+      i++;
+    } else bytes += 3;
+  }
+  return bytes;
+}

@@ -1,0 +1,61 @@
+/** The tables of a search instance, see `instance-actor.ts`. All in the subset of SQLite and PostgreSQL. */
+export const instanceTables: readonly string[] = [
+  `CREATE TABLE search_instances (
+    actor TEXT PRIMARY KEY, settings TEXT NOT NULL, next_chunk INTEGER NOT NULL, chunks INTEGER NOT NULL,
+    trained_version INTEGER NOT NULL, trained_chunks INTEGER NOT NULL, active_ms INTEGER)`,
+  `CREATE TABLE search_items (
+    actor TEXT NOT NULL, id TEXT NOT NULL, key TEXT NOT NULL, status TEXT NOT NULL, error TEXT,
+    revision INTEGER NOT NULL, indexed_revision INTEGER, pending TEXT,
+    metadata TEXT NOT NULL, checksum TEXT NOT NULL, size INTEGER NOT NULL, content_type TEXT NOT NULL,
+    chunks INTEGER, created_ms INTEGER NOT NULL, modified_ms INTEGER NOT NULL, seen_ms INTEGER NOT NULL,
+    PRIMARY KEY (actor, id), UNIQUE (actor, key))`,
+  // Some databases bound a row to 2 MB, so contents lie in parts.
+  `CREATE TABLE search_content (
+    actor TEXT NOT NULL, item_id TEXT NOT NULL, revision INTEGER NOT NULL, part INTEGER NOT NULL,
+    data BLOB NOT NULL, PRIMARY KEY (actor, item_id, revision, part))`,
+  `CREATE TABLE search_chunks (
+    actor TEXT NOT NULL, id INTEGER NOT NULL, item_id TEXT NOT NULL, ord INTEGER NOT NULL,
+    start_byte INTEGER NOT NULL, end_byte INTEGER NOT NULL, heading TEXT NOT NULL, text TEXT NOT NULL,
+    PRIMARY KEY (actor, id))`,
+  "CREATE INDEX search_chunks_item ON search_chunks (actor, item_id, ord)",
+  `CREATE TABLE search_meta (
+    actor TEXT NOT NULL, item_id TEXT NOT NULL, field TEXT NOT NULL, num REAL, txt TEXT,
+    PRIMARY KEY (actor, item_id, field))`,
+  `CREATE TABLE search_vectors (
+    actor TEXT NOT NULL, item_id TEXT NOT NULL, part INTEGER NOT NULL, model TEXT NOT NULL,
+    dimensions INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (actor, item_id, part))`,
+  `CREATE TABLE search_models (
+    actor TEXT NOT NULL, name TEXT NOT NULL, part INTEGER NOT NULL, data BLOB NOT NULL,
+    PRIMARY KEY (actor, name, part))`,
+  `CREATE TABLE search_logs (
+    actor TEXT NOT NULL, item_id TEXT NOT NULL, seq INTEGER NOT NULL, at_ms INTEGER NOT NULL,
+    action TEXT NOT NULL, chunks INTEGER, error TEXT, message TEXT, took_ms INTEGER,
+    PRIMARY KEY (actor, item_id, seq))`,
+  `CREATE TABLE search_jobs (
+    actor TEXT NOT NULL, id TEXT NOT NULL, description TEXT, started_ms INTEGER NOT NULL,
+    ended_ms INTEGER, end_reason TEXT, seen_ms INTEGER NOT NULL, log TEXT NOT NULL,
+    PRIMARY KEY (actor, id))`,
+];
+
+/** Every table that holds rows of an instance, for its deletion. */
+export const instanceTableNames: readonly string[] = [
+  "search_instances",
+  "search_items",
+  "search_content",
+  "search_chunks",
+  "search_meta",
+  "search_vectors",
+  "search_models",
+  "search_logs",
+  "search_jobs",
+];
+
+/** The tables of an account's directory of instances and namespaces, see `directory-actor.ts`. */
+export const directoryTables: readonly string[] = [
+  `CREATE TABLE search_directory (
+    actor TEXT NOT NULL, namespace TEXT NOT NULL, id TEXT NOT NULL, settings TEXT NOT NULL,
+    created_ms INTEGER NOT NULL, PRIMARY KEY (actor, namespace, id))`,
+  `CREATE TABLE search_namespaces (
+    actor TEXT NOT NULL, name TEXT NOT NULL, record TEXT NOT NULL, created_ms INTEGER NOT NULL,
+    PRIMARY KEY (actor, name))`,
+];

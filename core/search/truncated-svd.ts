@@ -1,0 +1,217 @@
+/** A sparse row: which columns, and their values. */
+export interface SparseRow {
+  readonly columns: Uint32Array;
+  readonly values: Float32Array;
+}
+
+/** Lets other work run; awaited now and then during a long computation. */
+export type Pause = () => Promise<void>;
+
+/** Extra dimensions that make a randomised decomposition accurate (Halko, Martinsson, Tropp 2011, section 4). */
+const OVERSAMPLING = 16;
+/** Rows handled between two pauses. */
+const STRIDE = 256;
+
+/**
+ * The first `rank` right singular vectors of a sparse matrix, as a `width` x `rank` matrix in row order:
+ * randomised range finder with one power iteration. Deterministic: its random numbers have a fixed seed.
+ */
+export async function rightSingularVectors(
+  rows: readonly SparseRow[],
+  width: number,
+  rank: number,
+  pause: Pause,
+): Promise<Float32Array> {
+  const size = Math.min(rank + OVERSAMPLING, rows.length, width);
+  const range = await times(rows, randomSigns(width, size), size, pause);
+  await orthonormalize(range, rows.length, size, pause);
+  const powered = await times(
+    rows,
+    await transposedTimes(rows, range, width, size, pause),
+    size,
+    pause,
+  );
+  await orthonormalize(powered, rows.length, size, pause);
+  const projected = await transposedTimes(rows, powered, width, size, pause);
+  const { vectors, values } = symmetricEigen(gram(projected, width, size), size);
+  await pause();
+  const out = new Float32Array(width * rank);
+  for (let k = 0; k < Math.min(rank, size); k++) {
+    const scale = Math.sqrt(Math.max(values[k] ?? 0, 0));
+    if (scale < 1e-6) break;
+    for (let j = 0; j < width; j++) {
+      let sum = 0;
+      for (let i = 0; i < size; i++)
+        sum += (projected[j * size + i] ?? 0) * (vectors[i * size + k] ?? 0);
+      out[j * rank + k] = sum / scale;
+    }
+    if (k % 16 === 15) await pause();
+  }
+  return out;
+}
+
+function randomSigns(width: number, size: number): Float32Array {
+  const out = new Float32Array(width * size);
+  let state = 0x9e3779b9;
+  for (let i = 0; i < out.length; i++) {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    out[i] = state & 1 ? 1 : -1;
+  }
+  return out;
+}
+
+/** rows x dense, where `dense` has `size` columns. */
+async function times(
+  rows: readonly SparseRow[],
+  dense: Float32Array,
+  size: number,
+  pause: Pause,
+): Promise<Float32Array> {
+  const out = new Float32Array(rows.length * size);
+  for (const [r, { columns, values }] of rows.entries()) {
+    for (const [n, column] of columns.entries()) {
+      const value = values[n] ?? 0;
+      for (let i = 0, to = r * size, from = column * size; i < size; i++, to++, from++) {
+        out[to] = (out[to] ?? 0) + value * (dense[from] ?? 0);
+      }
+    }
+    if (r % STRIDE === STRIDE - 1) await pause();
+  }
+  return out;
+}
+
+/** transpose(rows) x dense. */
+async function transposedTimes(
+  rows: readonly SparseRow[],
+  dense: Float32Array,
+  width: number,
+  size: number,
+  pause: Pause,
+): Promise<Float32Array> {
+  const out = new Float32Array(width * size);
+  for (const [r, { columns, values }] of rows.entries()) {
+    for (const [n, column] of columns.entries()) {
+      const value = values[n] ?? 0;
+      for (let i = 0, to = column * size, from = r * size; i < size; i++, to++, from++) {
+        out[to] = (out[to] ?? 0) + value * (dense[from] ?? 0);
+      }
+    }
+    if (r % STRIDE === STRIDE - 1) await pause();
+  }
+  return out;
+}
+
+/** Makes the columns orthonormal by modified Gram-Schmidt, run over rows so that memory is read in order. */
+async function orthonormalize(
+  matrix: Float32Array,
+  height: number,
+  size: number,
+  pause: Pause,
+): Promise<void> {
+  const products = new Float64Array(size);
+  for (let k = 0; k < size; k++) {
+    products.fill(0);
+    for (let r = 0; r < height; r++)
+      addScaled(products, k, matrix, r * size, matrix[r * size + k] ?? 0);
+    const norm = products[k] ?? 0;
+    // A column that depends on those before it becomes zero.
+    const scale = norm > 1e-12 ? 1 / Math.sqrt(norm) : 0;
+    for (let r = 0; r < height; r++) {
+      const at = r * size + k;
+      const pivot = matrix[at] ?? 0;
+      matrix[at] = pivot * scale;
+      subtractScaled(matrix, r * size, k + 1, products, pivot * scale * scale);
+    }
+    if (k % 8 === 7) await pause();
+  }
+}
+
+/** sums[from…] += factor * row[from…] */
+function addScaled(
+  sums: Float64Array,
+  from: number,
+  matrix: Float32Array,
+  row: number,
+  factor: number,
+): void {
+  if (factor === 0) return;
+  for (let i = from; i < sums.length; i++)
+    sums[i] = (sums[i] ?? 0) + factor * (matrix[row + i] ?? 0);
+}
+
+/** row[from…] -= factor * sums[from…] */
+function subtractScaled(
+  matrix: Float32Array,
+  row: number,
+  from: number,
+  sums: Float64Array,
+  factor: number,
+): void {
+  if (factor === 0) return;
+  for (let i = from; i < sums.length; i++)
+    matrix[row + i] = (matrix[row + i] ?? 0) - factor * (sums[i] ?? 0);
+}
+
+function gram(matrix: Float32Array, height: number, size: number): Float64Array {
+  const out = new Float64Array(size * size);
+  for (let r = 0; r < height; r++) {
+    for (let i = 0; i < size; i++) {
+      const value = matrix[r * size + i] ?? 0;
+      if (value === 0) continue;
+      for (let j = i; j < size; j++)
+        out[i * size + j] = (out[i * size + j] ?? 0) + value * (matrix[r * size + j] ?? 0);
+    }
+  }
+  for (let i = 0; i < size; i++)
+    for (let j = 0; j < i; j++) out[i * size + j] = out[j * size + i] ?? 0;
+  return out;
+}
+
+/** Eigenvectors (columns) and eigenvalues of a symmetric matrix, largest first: cyclic Jacobi rotations. */
+function symmetricEigen(
+  input: Float64Array,
+  size: number,
+): { vectors: Float64Array; values: number[] } {
+  const a = input.slice();
+  const v = new Float64Array(size * size);
+  for (let i = 0; i < size; i++) v[i * size + i] = 1;
+  for (let sweep = 0; sweep < 12; sweep++) {
+    let rotated = false;
+    for (let p = 0; p < size; p++) {
+      for (let q = p + 1; q < size; q++) rotated = rotate(a, v, size, p, q) || rotated;
+    }
+    if (!rotated) break;
+  }
+  const order = Array.from({ length: size }, (_, i) => i).toSorted(
+    (i, j) => (a[j * size + j] ?? 0) - (a[i * size + i] ?? 0),
+  );
+  const vectors = new Float64Array(size * size);
+  for (const [to, from] of order.entries()) {
+    for (let i = 0; i < size; i++) vectors[i * size + to] = v[i * size + from] ?? 0;
+  }
+  return { vectors, values: order.map((i) => a[i * size + i] ?? 0) };
+}
+
+function rotate(a: Float64Array, v: Float64Array, size: number, p: number, q: number): boolean {
+  const off = a[p * size + q] ?? 0;
+  const pp = a[p * size + p] ?? 0;
+  const qq = a[q * size + q] ?? 0;
+  if (off * off <= 1e-18 * Math.abs(pp * qq) || off === 0) return false;
+  const theta = (qq - pp) / (2 * off);
+  const t = (theta < 0 ? -1 : 1) / (Math.abs(theta) + Math.sqrt(theta * theta + 1));
+  const c = 1 / Math.sqrt(t * t + 1);
+  const s = t * c;
+  for (let i = 0; i < size; i++) turn(a, i * size + p, i * size + q, c, s);
+  for (let i = 0; i < size; i++) turn(a, p * size + i, q * size + i, c, s);
+  for (let i = 0; i < size; i++) turn(v, i * size + p, i * size + q, c, s);
+  return true;
+}
+
+function turn(m: Float64Array, x: number, y: number, c: number, s: number): void {
+  const a = m[x] ?? 0;
+  const b = m[y] ?? 0;
+  m[x] = c * a - s * b;
+  m[y] = s * a + c * b;
+}

@@ -1,0 +1,178 @@
+import { randomUUID } from "node:crypto";
+import { request } from "node:http";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+
+const base = `${inject("baseUrl")}/client/v4/accounts/${inject("accountId")}/ai-search`;
+const headers = { authorization: `Bearer ${inject("token")}` };
+const id = `http-${randomUUID().slice(0, 8)}`;
+
+interface Body {
+  readonly success: boolean;
+  readonly errors: { code: number; message: string }[];
+  readonly result: {
+    chunks: { text: string; score: number; item: { key: string } }[];
+    status: string;
+    id: string;
+  } | null;
+}
+
+async function call(
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<{ status: number; body: Body }> {
+  const response = await fetch(`${base}${path}`, {
+    method,
+    headers: { ...headers, "content-type": "application/json" },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, body: (await response.json()) as Body };
+}
+
+async function upload(key: string, text: string): Promise<Body> {
+  const form = new FormData();
+  form.set("file", new File([text], key, { type: "text/markdown" }));
+  form.set("wait_for_completion", "true");
+  const response = await fetch(`${base}/namespaces/default/instances/${id}/items`, {
+    method: "POST",
+    headers,
+    body: form,
+  });
+  return (await response.json()) as Body;
+}
+
+const question = { messages: [{ role: "user", content: "When does the ferry leave?" }] };
+
+beforeAll(async () => {
+  expect((await call("POST", "/instances", { id })).status).toBe(200);
+  expect(
+    (await upload("ferry.md", "# Timetable\n\nThe ferry leaves at noon. It takes cars.")).result
+      ?.status,
+  ).toBe("completed");
+  await upload(
+    "bread.md",
+    "# Bread\n\nKnead the dough for ten minutes. 東京都で会議がありました。",
+  );
+});
+afterAll(async () => {
+  await call("DELETE", `/instances/${id}`);
+});
+
+describe("search", () => {
+  it("finds what was uploaded, under both path forms", async () => {
+    for (const path of [`/instances/${id}/search`, `/namespaces/default/instances/${id}/search`]) {
+      const { status, body } = await call("POST", path, question);
+      expect(status).toBe(200);
+      expect(body.result?.chunks[0]).toMatchObject({ score: 1, item: { key: "ferry.md" } });
+    }
+    const { body } = await call("POST", `/instances/${id}/search`, { query: "会議" });
+    expect(body.result?.chunks[0]?.item.key).toBe("bread.md");
+  });
+
+  it("wants a token and answers in the envelope", async () => {
+    const response = await fetch(`${base}/instances/${id}/search`, {
+      method: "POST",
+      body: JSON.stringify(question),
+    });
+    expect(response.status).toBe(401);
+    expect(await response.json()).toMatchObject({
+      success: false,
+      result: null,
+      messages: [],
+      errors: [{ code: 10000 }],
+    });
+    const missing = await call("POST", "/instances/does-not-exist/search", question);
+    expect([missing.status, missing.body.errors[0]?.code]).toEqual([404, 7002]);
+  });
+
+  it("survives anything that is sent to it", async () => {
+    const bodies = [
+      "",
+      "null",
+      "[]",
+      '"x"',
+      "{",
+      '{"query":1}',
+      '{"messages":[{}]}',
+      `{"query":${"[".repeat(5000)}`,
+      '{"__proto__":{}}',
+      "\u00ff",
+    ];
+    for (const body of bodies) {
+      for (const path of [
+        "search",
+        "chat/completions",
+        "items",
+        "jobs/x",
+        "items/x/chunks?limit=-1",
+        "items/%00",
+      ]) {
+        const response = await fetch(`${base}/instances/${id}/${path}`, {
+          method: "POST",
+          headers,
+          body,
+        });
+        const text = await response.text();
+        expect([400, 404, 405, 413], `${path} ${body} ${text}`).toContain(response.status);
+        expect(JSON.parse(text)).toMatchObject({ success: false, result: null });
+      }
+    }
+  });
+});
+
+describe("chat completions", () => {
+  it("answer with the chunks that were used", async () => {
+    const response = await fetch(`${base}/instances/${id}/chat/completions`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify(question),
+    });
+    expect(await response.json()).toMatchObject({
+      object: "chat.completion",
+      model: "builtin/extractive",
+      choices: [
+        {
+          index: 0,
+          message: {
+            role: "assistant",
+            content: expect.stringContaining("The ferry leaves at noon. [1]"),
+          },
+        },
+      ],
+      chunks: [{ item: { key: "ferry.md" } }],
+    });
+  });
+
+  it("stream chunks, deltas and [DONE], in this order", async () => {
+    const response = await fetch(`${base}/instances/${id}/chat/completions`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify({ ...question, stream: true }),
+    });
+    expect(response.headers.get("content-type")).toContain("text/event-stream");
+    const blocks = (await response.text()).split("\n\n").filter((block) => block !== "");
+    expect(blocks[0]).toMatch(/^event: chunks\ndata: \[\{/);
+    expect(blocks.at(-1)).toBe("data: [DONE]");
+    expect(blocks.length).toBeGreaterThan(3);
+    for (const block of blocks.slice(1, -1))
+      expect(JSON.parse(block.slice("data: ".length))).toMatchObject({
+        object: "chat.completion.chunk",
+      });
+  });
+
+  it("stay available when clients leave in the middle", async () => {
+    const leave = (): Promise<void> =>
+      new Promise((resolve) => {
+        const url = new URL(`${base}/instances/${id}/chat/completions`);
+        const sent = request(url, { method: "POST", headers }, (response) => {
+          response.once("data", () => {
+            response.destroy();
+            resolve();
+          });
+        });
+        sent.end(JSON.stringify({ ...question, stream: true }));
+      });
+    await Promise.all(Array.from({ length: 20 }, leave));
+    expect((await call("POST", `/instances/${id}/search`, question)).status).toBe(200);
+  });
+});

@@ -1,0 +1,165 @@
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { matchExpression, queryTerms } from "../../../core/search/keyword-query.ts";
+import { segment } from "../../../core/search/segment.ts";
+import { cjkCases } from "../../fakes/search-cjk.ts";
+import { type FoundChunk, searchUnderTest, type SearchUnderTest } from "../../fakes/search-api.ts";
+
+describe("queryTerms()", () => {
+  it("leaves stop words out, unless there is nothing else, and keeps repeated words", () => {
+    expect(queryTerms("What is the heat of the heat shield?", "porter")).toEqual([
+      "heat",
+      "heat",
+      "shield",
+    ]);
+    expect(queryTerms("To be or not to be", "porter")).toEqual([
+      "to",
+      "be",
+      "or",
+      "not",
+      "to",
+      "be",
+    ]);
+  });
+
+  it("takes at most 64 terms, whatever the length of the query", () => {
+    expect(queryTerms("word ".repeat(100_000), "porter")).toHaveLength(64);
+  });
+
+  it("splits words of scripts without spaces", () => {
+    expect(queryTerms("東京都 2024年 abc", "porter")).toEqual([
+      "東京",
+      "京都",
+      "2024",
+      "年",
+      "abc",
+    ]);
+    expect(queryTerms("ﬁne ｶﾞｽ", "porter")).toEqual(["fine", "ガス"]);
+  });
+});
+
+describe("segment()", () => {
+  it("passes Latin text unchanged", () => {
+    expect(segment("Plain text, with (punctuation).", "index")).toBe(
+      "Plain text, with (punctuation).",
+    );
+  });
+});
+
+describe("the keyword leg", () => {
+  let api: SearchUnderTest;
+  beforeAll(async () => {
+    api = await searchUnderTest();
+    await api.upload(
+      "plain.md",
+      "# Wing\n\nThe running wing in a slipstream. Café résumé don't C++ foo-bar NEAR.",
+    );
+    await api.upload("other.md", "# Other\n\nA wing, a wing, a wing.");
+    for (const [n, { sentence }] of cjkCases.entries())
+      await api.upload(`cjk-${n}.txt`, sentence, { type: "text/plain" });
+  });
+  afterAll(() => api.close());
+
+  const keyword = (
+    query: string,
+    more: Record<string, unknown> = {},
+  ): Promise<readonly FoundChunk[]> => api.search(query, { retrieval_type: "keyword", ...more });
+
+  it("answers any query text", async () => {
+    const nasty = fc.constantFrom(
+      '"',
+      "'",
+      "(",
+      ")",
+      "*",
+      "-",
+      "^",
+      ":",
+      "+",
+      "{",
+      "}",
+      "NEAR",
+      "AND",
+      "OR",
+      "NOT",
+      "\0",
+      "body:",
+      " ",
+      "wing",
+      "東",
+      "\u0301",
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        fc.oneof(
+          fc.array(nasty, { minLength: 1, maxLength: 30 }).map((all) => all.join("")),
+          fc.string({ unit: "binary" }),
+        ),
+        async (query) => {
+          const { status } = await api.call("POST", "/instances/main/search", {
+            query,
+            ai_search_options: { retrieval: { retrieval_type: "keyword" } },
+          });
+          expect(status).toBe(query.trim() === "" ? 400 : 200);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it.each([
+    "run",
+    "RUNNING",
+    "cafe",
+    "CAFÉ",
+    "cafe\u0301",
+    "resume",
+    "don't",
+    "C++",
+    "foo-bar",
+    "foo bar",
+  ])("finds %s", async (query) => {
+    expect((await keyword(query))[0]?.item.key).toBe("plain.md");
+  });
+
+  it("quotes operators instead of obeying them", async () => {
+    for (const query of ["wing NEAR zebra", "body:wing", "zebra OR wing"]) {
+      expect(await keyword(query, { keyword_match_mode: "and" })).toEqual([]);
+    }
+    expect(matchExpression(["a", "b"], "and")).toBe('"a" AND "b"');
+  });
+
+  it("ranks hits of all terms first and fills up with the others", async () => {
+    const keys = (await keyword("wing slipstream")).map((chunk) => chunk.item.key);
+    expect(keys).toEqual(["plain.md", "other.md"]);
+    expect(
+      (await keyword("wing slipstream", { keyword_match_mode: "and" })).map(
+        (chunk) => chunk.item.key,
+      ),
+    ).toEqual(["plain.md"]);
+  });
+
+  it("reports raw BM25 beside a score from 0 to 1", async () => {
+    const [best] = await keyword("slipstream");
+    expect(best!.score).toBe(1);
+    expect(best!.scoring_details.keyword_score).toBeGreaterThan(0);
+    expect(best!.scoring_details).not.toHaveProperty("vector_score");
+  });
+
+  it("ignores match_threshold", async () => {
+    expect(await keyword("slipstream", { match_threshold: 1 })).toHaveLength(1);
+  });
+
+  it.each(cjkCases.map(({ query }, n) => [query, n] as const))(
+    "finds the two-character word %s",
+    async (query, n) => {
+      const keys = (await keyword(query, { max_num_results: 50 })).map((chunk) => chunk.item.key);
+      expect(keys).toContain(`cjk-${n}.txt`);
+    },
+  );
+
+  it("finds a single character wherever it stands", async () => {
+    for (const character of ["東", "都"])
+      expect((await keyword(character)).map((chunk) => chunk.item.key)).toContain("cjk-0.txt");
+  });
+});

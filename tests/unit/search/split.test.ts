@@ -1,0 +1,112 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { countTokens } from "../../../core/search/count-tokens.ts";
+import { splitText } from "../../../core/search/split.ts";
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+const piece = fc.oneof(
+  fc.constantFrom(
+    "word",
+    "# A\n",
+    "## B\n",
+    "\n\n",
+    "\n",
+    ". ",
+    "。",
+    "東京都",
+    "🌍",
+    "```\n",
+    "é",
+    "e\u0301",
+    " ",
+    "\u2028",
+    "\ud83c\udf0d",
+    "ไทย",
+  ),
+  fc.string({ unit: "grapheme", maxLength: 20 }),
+);
+const text = fc.array(piece, { maxLength: 200 }).map((parts) => parts.join("").toWellFormed());
+
+describe("splitText()", () => {
+  it("cuts slices of the text, at the byte offsets that it gives", () => {
+    fc.assert(
+      fc.property(
+        text,
+        fc.constantFrom("markdown", "text"),
+        fc.integer({ min: 0, max: 30 }),
+        (source, format, overlapPercent) => {
+          const bytes = encoder.encode(source);
+          for (const chunk of splitText(source, { size: 64, overlapPercent, format })) {
+            expect(decoder.decode(bytes.subarray(chunk.startByte, chunk.endByte))).toBe(chunk.text);
+          }
+        },
+      ),
+    );
+  });
+
+  it("loses no visible character", () => {
+    fc.assert(
+      fc.property(text, fc.constantFrom("markdown", "text"), (source, format) => {
+        const chunks = splitText(source, { size: 64, overlapPercent: 0, format });
+        expect(
+          chunks
+            .map((chunk) => chunk.text)
+            .join("")
+            .replaceAll(/\s/g, ""),
+        ).toBe(source.replaceAll(/\s/g, ""));
+      }),
+    );
+  });
+
+  it("keeps every chunk within its size, overlap included", () => {
+    fc.assert(
+      fc.property(text, fc.integer({ min: 0, max: 30 }), (source, overlapPercent) => {
+        for (const chunk of splitText(source, { size: 64, overlapPercent, format: "markdown" })) {
+          expect(countTokens(chunk.text)).toBeLessThanOrEqual(64);
+        }
+      }),
+    );
+  });
+
+  it("repeats the end of the chunk before, when asked to", () => {
+    const source = Array.from({ length: 300 }, (_, n) => `word${n}.`).join(" ");
+    const chunks = splitText(source, { size: 100, overlapPercent: 20, format: "text" });
+    expect(chunks.length).toBeGreaterThan(3);
+    for (const [n, chunk] of chunks.entries()) {
+      if (n > 0) expect(chunk.startByte).toBeLessThan(chunks[n - 1]!.endByte);
+    }
+  });
+
+  it("gives each chunk the headings above it and sees none in code", () => {
+    const source = "intro\n\n# A\n\none\n\n## B\n\n```\n# not a heading\n```\n\n# C #\n\nlast";
+    const chunks = splitText(source, { size: 64, overlapPercent: 0, format: "markdown" });
+    expect(chunks.map((chunk) => chunk.heading)).toEqual(["", "A", "A > B", "C"]);
+    expect(splitText(source, { size: 64, overlapPercent: 0, format: "text" })[0]?.heading).toBe("");
+  });
+
+  it("prefers to cut between paragraphs", () => {
+    const paragraph = "one two three four five six seven eight nine ten. ".repeat(4).trim();
+    const chunks = splitText(`${paragraph}\n\n${paragraph}`, {
+      size: 70,
+      overlapPercent: 0,
+      format: "text",
+    });
+    expect(chunks.map((chunk) => chunk.text)).toEqual([paragraph, paragraph]);
+  });
+
+  it("splits a megabyte without a space, and one of blanks, in linear time", () => {
+    expect(
+      splitText("a".repeat(1_000_000), { size: 256, overlapPercent: 10, format: "markdown" })
+        .length,
+    ).toBeGreaterThan(100);
+    expect(
+      splitText(" \n".repeat(500_000), { size: 256, overlapPercent: 10, format: "markdown" }),
+    ).toEqual([]);
+    expect(
+      splitText("🌍".repeat(1000), { size: 64, overlapPercent: 10, format: "text" }).every((c) =>
+        c.text.isWellFormed(),
+      ),
+    ).toBe(true);
+  });
+});

@@ -1,0 +1,69 @@
+import { openPlatform } from "#platform";
+import { afterEach, describe, expect, it } from "vitest";
+import { instanceAt } from "../../../core/search/instance-client.ts";
+import { seedInstance } from "../../../core/search/mod.ts";
+import type { Platform } from "../../../core/ports.ts";
+import { topicTexts } from "../../fakes/search-corpus.ts";
+import type { Chunk } from "../../../core/search/chunk-view.ts";
+import type { RetrievalType } from "../../../core/search/retrieve.ts";
+
+let platform: Platform;
+afterEach(() => platform.close());
+
+/** One document per topic, one section (hence one chunk) per text. */
+const documents = [0, 1, 2, 3, 4, 5].map((topic) => ({
+  key: `topic-${topic}.md`,
+  text: topicTexts
+    .slice(topic * 60, topic * 60 + 60)
+    .map((text, n) => `# ${n}\n\n${text}`)
+    .join("\n\n"),
+}));
+const address = { account: "acme", namespace: "default", id: "topics" };
+const seed = { account: "acme", id: "topics", documents };
+
+async function find(query: string, type: RetrievalType): Promise<readonly Chunk[]> {
+  return instanceAt(platform, address).search({ query, type, limit: 10, threshold: 0 });
+}
+
+/** The documents that chunks are of, each once. */
+const keysOf = (chunks: readonly Chunk[]): string[] => [
+  ...new Set(chunks.map((chunk) => chunk.item.key)),
+];
+
+describe("the builtin vectors of an instance", () => {
+  it("are learned by themselves once there are 200 chunks", async () => {
+    platform = await openPlatform();
+    await seedInstance({ platform }, seed);
+    const instance = instanceAt(platform, address);
+    const engine = async (): Promise<string> => JSON.stringify((await instance.stats())["engine"]);
+    while (!(await engine()).includes('"dimensions":640')) await platform.system.sleep(5);
+    expect(await engine()).toContain('"vectorsCount":360');
+    expect(keysOf(await find("melody and rhythm", "vector"))).toEqual(["topic-0.md"]);
+  });
+
+  it("rank the same whatever the order of the uploads", async () => {
+    const runs: unknown[] = [];
+    for (const order of [documents, documents.toReversed()]) {
+      if (runs.length > 0) await platform.close();
+      platform = await openPlatform();
+      await seedInstance({ platform }, { ...seed, documents: order });
+      await instanceAt(platform, address).train();
+      const chunks = await find("the judge hears a witness", "hybrid");
+      runs.push(chunks.map(({ text, score }) => [text, score]));
+      expect(keysOf(chunks)).toEqual(["topic-5.md"]);
+    }
+    expect(runs[1]).toEqual(runs[0]);
+  });
+
+  it("survive a restart with everything else", async () => {
+    const data = "search-restart";
+    platform = await openPlatform({ data });
+    await seedInstance({ platform }, seed);
+    await instanceAt(platform, address).train();
+    const before = await find("yeast and flour", "hybrid");
+    await platform.close();
+    platform = await openPlatform({ data });
+    expect(await find("yeast and flour", "hybrid")).toEqual(before);
+    expect(await seedInstance({ platform }, { ...seed, documents: [] })).toBe(false);
+  });
+});
