@@ -1,0 +1,83 @@
+import type { Auth } from "../auth/authorize.ts";
+import { requirePermission } from "../auth/authorize.ts";
+import { ApiError } from "../http/api-error.ts";
+import type { ActorKind } from "../ports.ts";
+
+/** What a caller may do with an agent. */
+export interface Access {
+  /** Holds "Agents Edit": operations that ask for it, and the state where the class allows that. */
+  readonly edit: boolean;
+}
+
+/**
+ * Finds out what a caller may do; throws 401 or 403 without "Agents Read". Browsers cannot send headers with a
+ * WebSocket or an EventSource, so the token may also come as `?token=`.
+ */
+export async function accessOf(auth: Auth, request: Request, account: string): Promise<Access> {
+  if (auth === "off") return { edit: true };
+  const shown = withToken(request);
+  await requirePermission(auth, shown, "Agents Read", account);
+  try {
+    await requirePermission(auth, shown, "Agents Edit", account);
+    return { edit: true };
+  } catch (error) {
+    if (error instanceof ApiError && error.kind === "forbidden") return { edit: false };
+    throw error;
+  }
+}
+
+/** Throws 403 for a WebSocket from a page of another origin than those allowed: browsers always send theirs. */
+export function checkOrigin(request: Request, allowed: readonly string[] | undefined): void {
+  const origin = request.headers.get("origin");
+  if (allowed === undefined || origin === null || allowed.includes(origin)) return;
+  throw new ApiError("forbidden", { message: "Pages of this origin may not connect" });
+}
+
+function withToken(request: Request): Request {
+  const token = new URL(request.url).searchParams.get("token");
+  if (token === null || request.headers.has("authorization") || !/^[!-~]{1,4096}$/.test(token))
+    return request;
+  return new Request(request.url, { headers: { authorization: `Bearer ${token}` } });
+}
+
+/** Name of the kind whose instances refuse connections. */
+export const REFUSAL_KIND = "agents-refusal";
+
+/**
+ * Accepts a WebSocket and closes it at once with the code that is the actor's name. The public client retries
+ * a refused upgrade for ever, but 1008 and 4000–4999 make it stop and report (reference, section 1.4).
+ */
+export const refusalKind: ActorKind = {
+  name: REFUSAL_KIND,
+  schema: [],
+  start: (context) => ({
+    methods: {},
+    async fetch(request) {
+      const id = context.system.id();
+      const response = context.sockets.accept(request, { id });
+      const connection = context.sockets.connections().find((one) => one.id === id);
+      connection?.close(Number(context.name), reasons[context.name] ?? "Refused");
+      return response;
+    },
+  }),
+};
+
+/** Close codes of refusals and what the client shows for them. */
+const reasons: Readonly<Record<string, string>> = {
+  1008: "Invalid agent name",
+  4001: "Unauthorized",
+  4003: "Forbidden",
+  4004: "No such agent or transport",
+};
+
+/** The close code of a failed request for a connection. */
+export function refusalCode(error: unknown): string | null {
+  if (!(error instanceof ApiError)) return null;
+  const codes: Readonly<Record<number, string>> = {
+    400: "1008",
+    401: "4001",
+    403: "4003",
+    404: "4004",
+  };
+  return codes[error.status] ?? null;
+}

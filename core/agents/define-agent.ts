@@ -1,0 +1,44 @@
+import { kebab } from "../entity/kebab.ts";
+import type { ActorKind, Plain } from "../ports.ts";
+import { builtInCallables, type AgentDefinition, type AnyAgent } from "./definition.ts";
+import { agentKind } from "./kind.ts";
+
+/** Names that the client's stub never sends (reference, section 1.4); an operation so named is unreachable. */
+const unreachable = new Set<string>([
+  ..."toJSON then catch finally valueOf toString constructor prototype $$typeof".split(" "),
+  ..."@@toStringTag asymmetricMatch nodeType".split(" "),
+]);
+
+/** A class of agents that is ready to be served. */
+export interface AgentClass {
+  /** Path form of its name. */
+  readonly name: string;
+  readonly definition: AnyAgent;
+  readonly kind: ActorKind;
+}
+
+/** Checks a definition and makes it a class. Throws `TypeError` when it cannot work. */
+export function defineAgent<State = Plain>(definition: AgentDefinition<State>): AgentClass {
+  const where = `agent "${definition.name}"`;
+  if (!/^[a-z0-9][a-z0-9-]{0,63}$/.test(kebab(definition.name))) {
+    throw new TypeError(`The name of ${where} must be 1 to 64 letters, digits, "-" and "_"`);
+  }
+  for (const name of Object.keys(definition.callable ?? {})) {
+    if (unreachable.has(name))
+      throw new TypeError(`Clients cannot call "${name}" of ${where}: rename it`);
+    if ((builtInCallables as readonly string[]).includes(name)) {
+      throw new TypeError(`"${name}" of ${where} is built in: rename yours`);
+    }
+  }
+  for (const name of Object.keys(definition.schedules ?? {})) {
+    if (!Object.hasOwn(definition.tasks ?? {}, name)) {
+      throw new TypeError(`The schedule "${name}" of ${where} has no task of that name`);
+    }
+  }
+  // State is stored as JSON, so every state is Plain by the time it is read back.
+  const own = Object.freeze({ ...definition }) as AnyAgent;
+  return Object.freeze({ name: kebab(own.name), definition: own, kind: agentKind(own) });
+}
+
+/** The built-in agent: it needs no code, keeps the events and shows the newest as its state. */
+export const webhookAgent: AgentClass = defineAgent({ name: "webhook-agent", feed: true });

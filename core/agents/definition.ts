@@ -1,0 +1,178 @@
+import type { Plain, SqlRow, SqlValue } from "../ports.ts";
+import type { EventRecord } from "../entity/event.ts";
+
+/** A stored event as a handler gets it: the payload is parsed. */
+export interface AgentEvent extends Omit<EventRecord, "payload"> {
+  /** Parsed JSON; null when the event had no body. */
+  readonly payload: unknown;
+  /** Position among the entity's events: 1, 2, 3 … without gaps. */
+  readonly seq: number;
+  readonly provider: string;
+}
+
+/** One run of a handler from the queue. */
+export interface Run {
+  /** 1 at the first run; it also counts a run that a crash cut off. */
+  readonly attempt: number;
+  readonly job: string;
+  /** Aborted when the handler's time is over. */
+  readonly signal: AbortSignal;
+}
+
+/** Which events to read. */
+export interface EventQuery {
+  /** Clamped to 1…1000. @default 20 */
+  readonly limit?: number;
+  readonly type?: string;
+  /** Only events after this `seq`. */
+  readonly since?: number;
+}
+
+/** When a task runs: after so many seconds, at a date, or at the times of a cron expression (UTC, five fields). */
+export type When = number | Date | string;
+
+/** A task that is due once or again and again. */
+export interface Schedule {
+  readonly id: string;
+  readonly task: string;
+  readonly payload: Plain;
+  /** Unix ms of the next run. */
+  readonly due: number;
+  readonly kind: "once" | "interval" | "cron";
+}
+
+/** How a failing job runs again. */
+export interface RetryOptions {
+  /** Runs before the job becomes a dead letter. @default 5 */
+  readonly maxAttempts?: number;
+  /** First delay in ms; it doubles, with full jitter. @default 1000 */
+  readonly baseMs?: number;
+  /** Longest delay in ms. @default 300000 */
+  readonly maxMs?: number;
+}
+
+/** One WebSocket of a client, as handlers see it. */
+export interface AgentConnection {
+  readonly id: string;
+  readonly tags: readonly string[];
+  /** Kept with the connection through evictions; assign to change it. About 1.9 KiB as JSON. */
+  state: Plain;
+  /** Whether this client may not set the agent's state. */
+  readonly: boolean;
+  /** False when the connection is closing or closed. */
+  send(message: string | Uint8Array): boolean;
+  close(code?: number, reason?: string): void;
+}
+
+/** What handlers are given: the running instance. */
+export interface Agent<State = Plain> {
+  /** Name of the instance (the entity). */
+  readonly name: string;
+  /** Path form of the class. */
+  readonly className: string;
+  readonly state: State;
+  /** Stores the state, then tells every client (except the connection that set it). */
+  setState(state: State): Promise<void>;
+  events(query?: EventQuery): Promise<EventRecord[]>;
+  /**
+   * Runs one SQL statement, `` agent.sql`SELECT …` ``, values as parameters. Instances may share a database:
+   * give your tables (definition's `schema`) an `actor` column and put {@link Agent.key} there.
+   */
+  sql(strings: TemplateStringsArray, ...values: readonly SqlValue[]): Promise<SqlRow[]>;
+  /** What identifies this instance in shared tables: class and name. */
+  readonly key: string;
+  schedule(when: When, task: string, payload?: Plain): Promise<Schedule>;
+  /** Runs a task every so many seconds. The same task, interval and payload is scheduled once. */
+  scheduleEvery(seconds: number, task: string, payload?: Plain): Promise<Schedule>;
+  schedules(): Promise<Schedule[]>;
+  /** Whether there was such a schedule. */
+  cancel(id: string): Promise<boolean>;
+  /** Puts a task into the durable queue; resolves to the job's id after the commit. */
+  queue(task: string, payload?: Plain): Promise<string>;
+  /** Sends a text frame to every client except those connections. */
+  broadcast(text: string, except?: readonly string[]): void;
+  connections(tag?: string): readonly AgentConnection[];
+  /** Deletes the instance's rows and closes its connections. */
+  destroy(): Promise<void>;
+}
+
+/** Sends the parts of a streamed result. */
+export interface StreamReply {
+  /** False when the client is gone. */
+  send(chunk: Plain): boolean;
+  end(result?: Plain): void;
+  error(message: string): void;
+  readonly isClosed: boolean;
+}
+
+// Methods, not function properties: their parameters are compared in both directions, so that a definition
+// with a state type of its own fits into a list of definitions.
+
+/** An operation that clients call by name. */
+export type Operation<State> = { run(agent: Agent<State>, ...args: never[]): unknown }["run"];
+
+/** An operation that streams its result. */
+export type StreamOperation<State> = {
+  run(agent: Agent<State>, stream: StreamReply, ...args: never[]): unknown;
+}["run"];
+
+/** A handler of `queue()` and `schedule()`. */
+export type Task<State> = { run(agent: Agent<State>, payload: never, run: Run): unknown }["run"];
+
+/** An operation with settings. */
+export type Callable<State> =
+  | Operation<State>
+  /** `edit: true` asks for a token with "Agents Edit". */
+  | { readonly run: Operation<State>; readonly edit?: boolean; readonly streaming?: false }
+  | { readonly run: StreamOperation<State>; readonly edit?: boolean; readonly streaming: true };
+
+/** A class of agents. All handlers of one instance run one at a time, except `onRequest` and streams. */
+export interface AgentDefinition<State = Plain> {
+  /** The class name; its kebab form is the path segment. */
+  readonly name: string;
+  /** @default none: no state frame is sent until `setState` */
+  readonly initialState?: State;
+  /** The state is the event feed (`{eventCount, lastEvent}`), kept by the runtime. @default false */
+  readonly feed?: boolean;
+  /** Handles one stored event. At least once: make it idempotent, or look at `run.attempt`. */
+  onEvent?(agent: Agent<State>, event: AgentEvent, run: Run): unknown;
+  /** Answers HTTP requests below `/agents/{class}/{name}`. */
+  onRequest?(agent: Agent<State>, request: Request): Response | Promise<Response>;
+  /** Labels of a new connection for `agent.connections(tag)`: at most 9 of at most 256 characters. */
+  connectionTags?(request: Request): readonly string[];
+  onConnect?(agent: Agent<State>, connection: AgentConnection, request: Request): unknown;
+  /** A message that is not of the protocol. */
+  onMessage?(
+    agent: Agent<State>,
+    connection: AgentConnection,
+    message: string | Uint8Array,
+  ): unknown;
+  onClose?(agent: Agent<State>, connection: AgentConnection, code: number, reason: string): unknown;
+  onStateChanged?(agent: Agent<State>, state: State, source: "server" | "client"): unknown;
+  /** Throws to refuse a state, before it is stored. */
+  validateState?(state: State, source: "server" | "client"): void;
+  /** Clients whose token has "Agents Edit" may set the state. @default false */
+  readonly clientState?: boolean;
+  /** Operations that clients may call; nothing else is reachable. */
+  readonly callable?: Readonly<Record<string, Callable<State>>>;
+  /** Handlers of `queue()` and `schedule()`. */
+  readonly tasks?: Readonly<Record<string, Task<State>>>;
+  /** Tasks that every instance runs from its start on, by task name: a cron expression or seconds. */
+  readonly schedules?: Readonly<Record<string, string | number>>;
+  readonly retry?: RetryOptions;
+  /** Longest run of a queued handler in ms; then it counts as failed. @default 30000 */
+  readonly timeoutMs?: number;
+  /** Schema steps of the agent's own tables; add to the end, never edit one after a release. */
+  readonly schema?: readonly string[];
+}
+
+/** A definition whose state type is its own business. */
+export type AnyAgent = AgentDefinition;
+
+/** Thrown by a handler: the job becomes a dead letter at once. */
+export class NonRetryableError extends Error {
+  override readonly name = "NonRetryableError";
+}
+
+/** Names that the runtime answers on every agent. */
+export const builtInCallables = ["getEvents", "getEventsByType"] as const;

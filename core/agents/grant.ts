@@ -1,0 +1,44 @@
+import type { Connection, Plain } from "../ports.ts";
+import type { AgentConnection } from "./definition.ts";
+
+/** What travels with a connection through evictions: the runtime's own flags, and the handler's state. */
+export type Grant = {
+  /** Holds "Agents Edit". */
+  readonly edit: boolean;
+  /** May not set the state. */
+  readonly readonly: boolean;
+  /** Follows the event feed. */
+  readonly follows: boolean;
+  /** What the handlers keep with the connection. */
+  readonly own: Plain;
+};
+
+/** The grant of a connection; without one it may do nothing but read. */
+export function grantOf(connection: Connection): Grant {
+  const { edit, readonly, follows, own } = (connection.attachment ?? {}) as Partial<Grant>;
+  return { edit: edit === true, readonly: readonly !== false, follows: follows === true, own };
+}
+
+/** A connection as handlers see it: what they set on it never touches what it may do. */
+export function forHandlers(connection: Connection): AgentConnection {
+  return {
+    id: connection.id,
+    tags: connection.tags,
+    get state() {
+      return grantOf(connection).own;
+    },
+    set state(own) {
+      connection.attachment = { ...grantOf(connection), own };
+    },
+    get readonly() {
+      return grantOf(connection).readonly;
+    },
+    set readonly(readonly) {
+      connection.attachment = { ...grantOf(connection), readonly };
+    },
+    send: (message) => connection.send(message),
+    close(code, reason) {
+      connection.close(code, reason);
+    },
+  };
+}

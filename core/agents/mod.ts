@@ -1,0 +1,147 @@
+/**
+ * Stateful agents: {@link defineAgent} describes a class, {@link agents} serves `/:class/:name` over HTTP and
+ * WebSocket to the public agent client.
+ *
+ * @module
+ */
+import { Hono, type Context } from "hono";
+import type { Auth } from "../auth/authorize.ts";
+import { storedTokens } from "../auth/mod.ts";
+import { decodeName } from "../entity/name.ts";
+import { rawSegment } from "../entity/segments.ts";
+import { ApiError } from "../http/api-error.ts";
+import { closeRoutes } from "../http/routes.ts";
+import { sseResponse } from "../http/sse.ts";
+import type { ActorRef, Platform } from "../ports.ts";
+import {
+  accessOf,
+  checkOrigin,
+  REFUSAL_KIND,
+  refusalCode,
+  refusalKind,
+  type Access,
+} from "./access.ts";
+import { webhookAgent, type AgentClass } from "./define-agent.ts";
+import { eventStream } from "./event-stream.ts";
+import { isUpgrade } from "./kind.ts";
+import { positionOf } from "./session.ts";
+
+export { defineAgent, webhookAgent, type AgentClass } from "./define-agent.ts";
+export {
+  NonRetryableError,
+  type Agent,
+  type AgentConnection,
+  type AgentDefinition,
+  type AgentEvent,
+  type Callable,
+  type EventQuery,
+  type RetryOptions,
+  type Run,
+  type Schedule,
+  type StreamReply,
+  type When,
+} from "./definition.ts";
+
+/** Options of {@link agents}. */
+export interface AgentsOptions {
+  readonly platform: Platform;
+  /** The account that tokens must cover. @default "local" */
+  readonly accountId?: string;
+  /** @default the tokens stored through the API */
+  readonly auth?: Auth;
+  /** Classes beside the built-in `webhook-agent`; one of that name replaces it. @default [] */
+  readonly agents?: readonly AgentClass[];
+  /** Origins whose pages may connect, e.g. `["https://app.example"]`; clients without one always may. @default all */
+  readonly origins?: readonly string[];
+  /** Serves `GET …/events` as server-sent events; false leaves the path to `onRequest`. @default true */
+  readonly eventStream?: boolean;
+}
+
+/** Serves agents at `/:class/:name` (HTTP, WebSocket) and `/:class/:name/events` (server-sent events). */
+export function agents(options: AgentsOptions): Hono {
+  const { platform, accountId = "local" } = options;
+  const auth = options.auth ?? storedTokens(platform);
+  const classes = defineClasses(platform, options.agents ?? []);
+  const app = new Hono();
+
+  function find(c: Context): { readonly found: AgentClass; readonly ref: ActorRef } {
+    const found = classes.get(decodeName(rawSegment(c, "class")));
+    if (found === undefined) throw new ApiError("not_found", { message: "No such agent class" });
+    const name = decodeName(rawSegment(c, "name"));
+    return { found, ref: platform.actors.get(found.kind.name, name) };
+  }
+
+  async function connect(c: Context): Promise<Response> {
+    const request = c.req.raw;
+    checkOrigin(request, options.origins);
+    const access = await accessOf(auth, request, accountId);
+    const { found, ref } = find(c);
+    if (c.req.query("__agents_transport") === "capnweb") throw new ApiError("not_found");
+    // Sent apart because runtimes upgrade only the very request that they received: it cannot carry more.
+    const key = request.headers.get("sec-websocket-key");
+    if (key !== null && needsEdit(found, access)) await ref.call("admit", key);
+    return ref.fetch(request);
+  }
+
+  async function handle(c: Context): Promise<Response> {
+    if (isUpgrade(c.req.raw))
+      return connect(c).catch((error: unknown) => refuse(platform, c.req.raw, error));
+    const access = await accessOf(auth, c.req.raw, accountId);
+    const reads = c.req.method === "GET" || c.req.method === "HEAD";
+    if (!reads && !access.edit) {
+      throw new ApiError("forbidden", { message: 'The token lacks the permission "Agents Edit"' });
+    }
+    return find(c).ref.fetch(withoutProps(c.req.raw));
+  }
+
+  if (options.eventStream !== false) {
+    app.get("/:class/:name/events", async (c) => {
+      if (isUpgrade(c.req.raw)) return handle(c);
+      await accessOf(auth, c.req.raw, accountId);
+      const since = positionOf(c.req.header("last-event-id") ?? c.req.query("since") ?? null);
+      return sseResponse(eventStream(find(c).ref, since ?? -1, c.req.raw.signal));
+    });
+  }
+  app.all("/:class/:name", handle);
+  app.all("/:class/:name/*", handle);
+  closeRoutes(app, ["/*"], "api", platform);
+  return app;
+}
+
+/** Registers the classes; two with one kebab form would share their instances, so that is an error. */
+function defineClasses(platform: Platform, own: readonly AgentClass[]): Map<string, AgentClass> {
+  const classes = new Map<string, AgentClass>();
+  for (const one of own) {
+    if (classes.has(one.name))
+      throw new TypeError(`Two agents have the path form "${one.name}": rename one`);
+    classes.set(one.name, one);
+  }
+  if (!classes.has(webhookAgent.name)) classes.set(webhookAgent.name, webhookAgent);
+  for (const { kind } of classes.values()) platform.actors.define(kind);
+  platform.actors.define(refusalKind);
+  return classes;
+}
+
+/** Whether "Agents Edit" makes a difference to the class; most connections are spared the extra call. */
+function needsEdit({ definition }: AgentClass, access: Access): boolean {
+  if (!access.edit) return false;
+  const operations = Object.values(definition.callable ?? {});
+  return (
+    definition.clientState === true ||
+    operations.some((one) => typeof one === "object" && one.edit === true)
+  );
+}
+
+async function refuse(platform: Platform, request: Request, error: unknown): Promise<Response> {
+  const code = refusalCode(error);
+  if (code === null) throw error;
+  return platform.actors.get(REFUSAL_KIND, code).fetch(request);
+}
+
+/** The official router's own header: what comes from outside is not its. */
+function withoutProps(request: Request): Request {
+  if (!request.headers.has("x-agents-lifecycle-props")) return request;
+  const headers = new Headers(request.headers);
+  headers.delete("x-agents-lifecycle-props");
+  return new Request(request, { headers });
+}

@@ -1,0 +1,37 @@
+/**
+ * The tables of every kind of agent. `agent` is the instance's key (class and name): many instances share one
+ * database on Node, Deno and Bun. In the event table the spec's own column `actor` is who caused the event.
+ */
+export const agentSchema: readonly string[] = [
+  `CREATE TABLE IF NOT EXISTS agents_entities (
+    agent TEXT PRIMARY KEY, canonical TEXT, last_seq INTEGER NOT NULL,
+    max_events INTEGER, max_age_ms INTEGER, state TEXT)`,
+  `CREATE TABLE IF NOT EXISTS agents_events (
+    agent TEXT NOT NULL, seq INTEGER NOT NULL, provider TEXT NOT NULL,
+    id TEXT NOT NULL, type TEXT NOT NULL, action TEXT, title TEXT NOT NULL, description TEXT,
+    url TEXT, actor TEXT, payload TEXT, timestamp TEXT NOT NULL,
+    headers TEXT NOT NULL, body_hash TEXT,
+    PRIMARY KEY (agent, seq))`,
+  "CREATE UNIQUE INDEX IF NOT EXISTS agents_events_id ON agents_events (agent, provider, id)",
+  "CREATE INDEX IF NOT EXISTS agents_events_time ON agents_events (agent, timestamp DESC, seq DESC)",
+  `CREATE TABLE IF NOT EXISTS agents_jobs (
+    agent TEXT NOT NULL, id TEXT NOT NULL, position INTEGER NOT NULL, task TEXT NOT NULL,
+    payload TEXT, event_seq INTEGER, attempt INTEGER NOT NULL, due BIGINT NOT NULL, error TEXT,
+    PRIMARY KEY (agent, id))`,
+  "CREATE INDEX IF NOT EXISTS agents_jobs_due ON agents_jobs (agent, due)",
+  `CREATE TABLE IF NOT EXISTS agents_dead (
+    agent TEXT NOT NULL, id TEXT NOT NULL, task TEXT NOT NULL, payload TEXT, event_seq INTEGER,
+    attempts INTEGER NOT NULL, error TEXT NOT NULL, failed_at TEXT NOT NULL, PRIMARY KEY (agent, id))`,
+  `CREATE TABLE IF NOT EXISTS agents_schedules (
+    agent TEXT NOT NULL, id TEXT NOT NULL, task TEXT NOT NULL, payload TEXT, due BIGINT NOT NULL,
+    kind TEXT NOT NULL, rule TEXT NOT NULL, PRIMARY KEY (agent, id))`,
+];
+
+/** The tables that hold rows of an instance. */
+export const agentTables = [
+  "agents_entities",
+  "agents_events",
+  "agents_jobs",
+  "agents_dead",
+  "agents_schedules",
+] as const;

@@ -1,0 +1,77 @@
+import type { ActorContext, Statement, StatementResult } from "../ports.ts";
+
+/**
+ * The one alarm of an instance, kept no later than its earliest due row. Every write that makes something due
+ * goes through {@link Clock.write}: the row and the alarm are one transaction.
+ */
+export interface Clock {
+  /** Runs the statements; makes sure that the alarm goes off by `due` (Unix ms; null = nothing is due). */
+  write(statements: readonly Statement[], due: number | null): Promise<StatementResult[]>;
+  /**
+   * Runs the work of an alarm that went off, then sets the alarm to what is due next. Until then the stored
+   * alarm counts as set, because a crash has the platform fire it again.
+   */
+  onAlarm(work: () => Promise<void>): Promise<void>;
+}
+
+/** Rounds of waiting for concurrent writes before the alarm is set without having seen them. */
+const QUIET_ROUNDS = 100;
+
+/** A clock whose rows are asked by `nextDue` for the earliest due time. */
+export async function startClock(
+  context: ActorContext,
+  nextDue: () => Promise<number | null>,
+): Promise<Clock> {
+  // Upper bound of the stored alarm; undefined = not known, so the next write sets it for sure.
+  let armed: number | null | undefined = await nextDue();
+  const pending = new Set<Promise<StatementResult[]>>();
+
+  async function write(
+    statements: readonly Statement[],
+    due: number | null,
+  ): Promise<StatementResult[]> {
+    const work = commit(statements, due);
+    pending.add(work);
+    try {
+      return await work;
+    } catch (error) {
+      armed = undefined;
+      throw error;
+    } finally {
+      pending.delete(work);
+    }
+  }
+
+  function commit(
+    statements: readonly Statement[],
+    due: number | null,
+  ): Promise<StatementResult[]> {
+    if (due === null || (typeof armed === "number" && armed <= due))
+      return context.sql.batch(statements);
+    // Unknown: an alarm that goes off now finds whatever is due.
+    armed = armed === undefined ? Math.min(context.system.now(), due) : due;
+    return context.alarm(armed, statements);
+  }
+
+  async function rearm(): Promise<void> {
+    let next: number | null = null;
+    for (let round = 0; round < QUIET_ROUNDS; round++) {
+      await Promise.allSettled(pending);
+      next = await nextDue();
+      if (pending.size === 0) break;
+    }
+    if (pending.size > 0) next = context.system.now();
+    // No await from here to the alarm: a later write comes after it in the database's order.
+    armed = null;
+    if (next !== null) await write([], next);
+  }
+
+  return {
+    write,
+    async onAlarm(work) {
+      armed = Number.NEGATIVE_INFINITY;
+      await work();
+      await rearm();
+    },
+  };
+}

@@ -1,0 +1,72 @@
+/** The stored event record of the spec: nine text fields, six of them nullable. */
+export type EventRecord = {
+  readonly id: string;
+  readonly type: string;
+  readonly action: string | null;
+  readonly title: string;
+  readonly description: string | null;
+  readonly url: string | null;
+  /** Who caused the event, e.g. a login name. */
+  readonly actor: string | null;
+  /** Serialised JSON. */
+  readonly payload: string | null;
+  /** Time of receipt: ISO 8601, UTC, always with milliseconds, so that text order is time order. */
+  readonly timestamp: string;
+};
+
+/** The columns of {@link EventRecord}, in the order of the spec. */
+export const EVENT_COLUMNS = [
+  "id",
+  "type",
+  "action",
+  "title",
+  "description",
+  "url",
+  "actor",
+  "payload",
+  "timestamp",
+] as const;
+
+/** How many stored events an entity keeps. Events that still wait for their handler are exempt. */
+export type Retention = {
+  /** Newest events kept per entity; null keeps any number. */
+  readonly maxEvents: number | null;
+  /** Age in ms; null keeps events for ever. */
+  readonly maxAgeMs: number | null;
+};
+
+/** What a webhook source hands to an agent: the argument of its `ingest` method. */
+export type IncomingEvent = {
+  readonly record: EventRecord;
+  /** Name of the source; ids are unique per provider and entity. */
+  readonly provider: string;
+  /** A subset of the request's headers as a JSON object; never signatures or credentials. */
+  readonly headers: string;
+  /** SHA-256 of the body in hexadecimal digits; null where bodies are not compared: it costs a sixth of an ingest. */
+  readonly bodyHash: string | null;
+  /** Refuse a second event with the same body younger than this many ms; 0 = only ids count. */
+  readonly bodyWindowMs: number;
+  /** The identifier in the payload before it became a name; null when the name came from the path. */
+  readonly canonical: string | null;
+  /** `queued` leaves the handler to the queue; `processed` means that the caller will ask for it. */
+  readonly respond: "processed" | "queued";
+  readonly retention: Retention;
+};
+
+/** What `ingest` did, after the commit. */
+export type IngestReceipt = {
+  /** `collision`: the name belongs to another canonical identifier, nothing was stored. */
+  readonly outcome: "stored" | "duplicate" | "collision";
+  /** Position of the event among its entity's events; 0 when nothing was stored. */
+  readonly seq: number;
+  /** The queued job that will run the handler; null when there is none to run. */
+  readonly job: string | null;
+};
+
+/** Name of the queued job of an inbound event (spec, Events, item 3). */
+export const EVENT_JOB = "processWebhook";
+
+/** Fixed-width UTC form of a time: text order equals time order. */
+export function eventTime(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,144 @@
+/**
+ * Webhooks: {@link webhooks} receives, verifies and stores them, one agent per entity;
+ * {@link webhooksManagement} lists them and sends outbound ones.
+ *
+ * @module
+ */
+import { Hono, type Context } from "hono";
+import { authorize, type Auth } from "../auth/authorize.ts";
+import { storedTokens } from "../auth/mod.ts";
+import { decodeName } from "../entity/name.ts";
+import { rawSegment } from "../entity/segments.ts";
+import { ApiError } from "../http/api-error.ts";
+import { readBytes } from "../http/body.ts";
+import { closeRoutes } from "../http/routes.ts";
+import type { Platform } from "../ports.ts";
+import { answerGet } from "./handshake.ts";
+import { receive } from "./inbound.ts";
+import { managementRoutes } from "./management.ts";
+import { outboundKind } from "./outbound-actor.ts";
+import {
+  prepareRetention,
+  prepareSource,
+  type RetentionOptions,
+  type SourceOptions,
+  type WebhookSource,
+} from "./source.ts";
+
+export { defineScheme, type Scheme } from "./scheme.ts";
+export { schemes, type SchemeName } from "./schemes.ts";
+export type { Secret } from "./keys.ts";
+export { signLike, type UnsignedRequest } from "./sign.ts";
+export type { EntitySource, RetentionOptions, SourceOptions } from "./source.ts";
+
+/** Options of {@link webhooks} and {@link webhooksManagement}. */
+export interface WebhooksOptions {
+  readonly platform: Platform;
+  /** The account that inbound events belong to. @default "local" */
+  readonly accountId?: string;
+  /** Guards the management routes; inbound webhooks are verified by signature. @default the stored tokens */
+  readonly auth?: Auth;
+  /** Who may send, by name: the first path segment. One named `default` takes `/webhooks/{entity_id}`. */
+  readonly sources: Readonly<Record<string, SourceOptions>>;
+  /** @default 30 days, any number */
+  readonly retention?: RetentionOptions;
+  /** Bytes of one body; more is 413. @default 1 MiB */
+  readonly maxBodyBytes?: number;
+  /**
+   * Seals the secrets of outbound endpoints in the database. Changing it makes the stored ones unreadable.
+   * @default a key kept in the same database: then sealing guards copies of single rows, not of the whole file
+   */
+  readonly masterSecret?: string;
+}
+
+/** Name of the source that takes paths whose first segment is no source. */
+const FALLBACK = "default";
+
+/**
+ * Receives webhooks at `/:provider`, `/:provider/:entity_id` and `/:entity_id`. The agent classes of its sources
+ * must be served by `agents()` on the same platform. Throws `TypeError` on a source that cannot be verified.
+ */
+export function webhooks(options: WebhooksOptions): Hono {
+  const { platform, maxBodyBytes = 1024 * 1024 } = options;
+  const sources = prepareSources(options);
+  for (const source of sources.values()) {
+    if (source.entity.from !== "header") continue;
+    // No signature covers a header: whoever holds the secret can write to any entity of the source.
+    platform.log("warn", "A webhook source takes its entity from an unsigned header", {
+      source: source.name,
+      header: source.entity.name,
+    });
+  }
+  const app = new Hono();
+
+  async function handle(
+    c: Context,
+    named: WebhookSource | undefined,
+    path: string | null,
+  ): Promise<Response> {
+    const source = named ?? (path === null ? undefined : sources.get(FALLBACK));
+    if (source === undefined)
+      throw new ApiError("no_route", { message: "No webhook source of that name" });
+    const request = c.req.raw;
+    if (request.method === "GET") {
+      const answer = answerGet(source, request.url);
+      if (answer !== null) return answer;
+    }
+    if (request.method !== "POST") {
+      const allow = source.scheme.handshake === "get-challenge" ? "GET, POST" : "POST";
+      throw new ApiError("method_not_allowed", { headers: { allow } });
+    }
+    const body = await readBytes(request, maxBodyBytes).catch(unreadable);
+    const pathName = path === null ? null : decodeName(path);
+    return receive({ source, request, body, pathName }, platform);
+  }
+
+  app.all("/:provider", (c) => {
+    const segment = rawSegment(c, "provider");
+    const named = sources.get(decodeName(segment));
+    return handle(c, named, named === undefined ? segment : null);
+  });
+  app.all("/:provider/:entity_id", (c) => {
+    const named = sources.get(decodeName(rawSegment(c, "provider")));
+    if (named === undefined)
+      throw new ApiError("no_route", { message: "No webhook source of that name" });
+    return handle(c, named, rawSegment(c, "entity_id"));
+  });
+  closeRoutes(app, ["/*"], "api", platform);
+  return app;
+}
+
+/** Serves `/accounts/:account_id/webhooks/…`: events, endpoints, deliveries, sending, replay. Once per platform. */
+export function webhooksManagement(options: WebhooksOptions): Hono {
+  const { platform } = options;
+  const auth = options.auth ?? storedTokens(platform);
+  platform.actors.define(
+    outboundKind({ egress: platform.egress, masterSecret: options.masterSecret }),
+  );
+  const app = new Hono();
+  const base = "/accounts/:account_id/webhooks";
+  managementRoutes(app, base, {
+    platform,
+    inboundAccount: options.accountId ?? "local",
+    sources: prepareSources(options),
+    read: authorize(auth, "Webhooks Read"),
+    edit: authorize(auth, "Webhooks Edit"),
+  });
+  closeRoutes(app, [base, `${base}/*`], "api", platform);
+  return app;
+}
+
+function prepareSources(options: WebhooksOptions): ReadonlyMap<string, WebhookSource> {
+  const retention = prepareRetention(options.retention);
+  const sources = new Map<string, WebhookSource>();
+  for (const [name, source] of Object.entries(options.sources)) {
+    sources.set(name, prepareSource(name, source, retention));
+  }
+  return sources;
+}
+
+/** The sender went away while it sent: nobody reads the answer, but it is no fault of ours. */
+function unreadable(error: unknown): never {
+  if (error instanceof ApiError) throw error;
+  throw new ApiError("invalid_request", { message: "The body ended early", cause: error });
+}

@@ -1,0 +1,75 @@
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/** Delay before each attempt in ms: the schedule that the Standard Webhooks specification advises. */
+export const attemptDelays: readonly number[] = [
+  0,
+  5 * SECOND,
+  5 * MINUTE,
+  30 * MINUTE,
+  2 * HOUR,
+  5 * HOUR,
+  10 * HOUR,
+  14 * HOUR,
+  20 * HOUR,
+  24 * HOUR,
+];
+
+/** Longest wait that a receiver may ask for. */
+const RETRY_AFTER_LIMIT = 24 * HOUR;
+
+/** How one attempt ended. */
+export interface AttemptResult {
+  /** Null when no answer came. */
+  readonly status: number | null;
+  readonly error: string | null;
+  /** The answer's `Retry-After`, as it came. */
+  readonly retryAfter: string | null;
+  /** The address is one that must not be called: no later attempt will differ. */
+  readonly refused: boolean;
+  /** Beginning of the answer's body. */
+  readonly body: string;
+  readonly durationMs: number;
+}
+
+/** What follows from an attempt. */
+export type Verdict =
+  | { readonly kind: "delivered" }
+  /** The receiver is gone (410): nothing more is sent to it. */
+  | { readonly kind: "gone" }
+  | { readonly kind: "dead" }
+  | { readonly kind: "retry"; readonly due: number };
+
+/**
+ * What follows from attempt number `attempt` (1 = first). Only 2xx is a success: a redirect is never followed.
+ * `jitter` in [0, 1) spreads each delay by ±20 %.
+ */
+export function judge(
+  result: AttemptResult,
+  attempt: number,
+  now: number,
+  jitter: number,
+): Verdict {
+  const { status, retryAfter } = result;
+  if (status !== null && status >= 200 && status < 300) return { kind: "delivered" };
+  if (status === 410) return { kind: "gone" };
+  const delay = attemptDelays[attempt];
+  if (delay === undefined || result.refused) return { kind: "dead" };
+  const wanted = retryAfterMs(retryAfter, now) ?? 0;
+  return { kind: "retry", due: now + Math.ceil(Math.max(delay * (0.8 + 0.4 * jitter), wanted)) };
+}
+
+/** Ms to wait by a `Retry-After` in seconds or as an HTTP date (RFC 9110 section 10.2.3); null for anything else. */
+export function retryAfterMs(value: string | null, now: number): number | null {
+  if (value === null) return null;
+  if (/^\d{1,9}$/.test(value)) return Math.min(Number(value) * SECOND, RETRY_AFTER_LIMIT);
+  if (!/^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/.test(value)) return null;
+  const at = Date.parse(value);
+  return Number.isNaN(at) ? null : Math.min(Math.max(0, at - now), RETRY_AFTER_LIMIT);
+}
+
+/** An endpoint that only failed for so long, and so often, is switched off. */
+export function isHopeless(failingSince: number | null, failures: number, now: number): boolean {
+  return failingSince !== null && now - failingSince > 5 * 24 * HOUR && failures >= 10;
+}

@@ -1,0 +1,103 @@
+import * as v from "valibot";
+
+/** Kind of actor that holds the outbound webhooks of one account; its name is the account id. */
+export const OUTBOUND_KIND = "webhooks-outbound";
+
+/** The tables of the outbound side, keyed by account. */
+export const outboundSchema: readonly string[] = [
+  `CREATE TABLE IF NOT EXISTS webhooks_endpoints (
+    actor TEXT NOT NULL, id TEXT NOT NULL, url TEXT NOT NULL, description TEXT, types TEXT NOT NULL,
+    format TEXT NOT NULL, secrets TEXT NOT NULL, enabled INTEGER NOT NULL, disabled_reason TEXT,
+    failing_since BIGINT, failures INTEGER NOT NULL, created_at TEXT NOT NULL, PRIMARY KEY (actor, id))`,
+  `CREATE TABLE IF NOT EXISTS webhooks_messages (
+    actor TEXT NOT NULL, id TEXT NOT NULL, type TEXT NOT NULL, payload TEXT NOT NULL,
+    idempotency_key TEXT, created_at TEXT NOT NULL, PRIMARY KEY (actor, id))`,
+  "CREATE UNIQUE INDEX IF NOT EXISTS webhooks_messages_key ON webhooks_messages (actor, idempotency_key)",
+  "CREATE INDEX IF NOT EXISTS webhooks_messages_time ON webhooks_messages (actor, created_at)",
+  `CREATE TABLE IF NOT EXISTS webhooks_deliveries (
+    actor TEXT NOT NULL, id TEXT NOT NULL, message_id TEXT NOT NULL, endpoint_id TEXT NOT NULL,
+    status TEXT NOT NULL, attempt INTEGER NOT NULL, due BIGINT NOT NULL, last_status INTEGER,
+    last_error TEXT, created_at TEXT NOT NULL, finished_at TEXT, PRIMARY KEY (actor, id))`,
+  "CREATE INDEX IF NOT EXISTS webhooks_deliveries_due ON webhooks_deliveries (actor, status, due)",
+  "CREATE INDEX IF NOT EXISTS webhooks_deliveries_message ON webhooks_deliveries (actor, message_id)",
+  "CREATE INDEX IF NOT EXISTS webhooks_deliveries_time ON webhooks_deliveries (actor, created_at)",
+  `CREATE TABLE IF NOT EXISTS webhooks_attempts (
+    actor TEXT NOT NULL, delivery_id TEXT NOT NULL, attempt INTEGER NOT NULL, at TEXT NOT NULL,
+    duration_ms INTEGER NOT NULL, status INTEGER, error TEXT, body TEXT,
+    PRIMARY KEY (actor, delivery_id, attempt))`,
+  "CREATE TABLE IF NOT EXISTS webhooks_keys (actor TEXT PRIMARY KEY, master TEXT NOT NULL)",
+];
+
+const url = v.pipe(
+  v.string(),
+  v.maxLength(2048),
+  v.check(isTarget, "Expected an http(s) URL without credentials"),
+);
+const types = v.array(v.pipe(v.string(), v.minLength(1), v.maxLength(256)));
+const secret = v.pipe(
+  v.string(),
+  v.regex(
+    /^whsec_(?:[A-Za-z0-9+/]{4}){8,}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/,
+    'Expected "whsec_" and 24 bytes or more in base64',
+  ),
+  v.maxLength(128),
+);
+
+/** A checked body of `POST …/endpoints`. */
+export type EndpointInput = {
+  readonly url: string;
+  readonly description?: string | undefined;
+  readonly types: readonly string[];
+  readonly format: "signed" | "chat";
+  readonly secret?: string | undefined;
+};
+
+/** A checked body of `PATCH …/endpoints/:id`. */
+export type EndpointPatch = {
+  readonly url?: string | undefined;
+  readonly description?: string | undefined;
+  readonly types?: readonly string[] | undefined;
+  readonly enabled?: boolean | undefined;
+};
+
+/** A checked body of `POST …/send`. */
+export type SendBody = {
+  readonly type: string;
+  readonly payload?: unknown;
+  readonly endpoint_id?: string | undefined;
+  readonly idempotency_key?: string | undefined;
+};
+
+/** Body of `POST …/endpoints`. */
+export const endpointInput: v.GenericSchema<unknown, EndpointInput> = v.strictObject({
+  url,
+  description: v.optional(v.pipe(v.string(), v.maxLength(256))),
+  /** Event types to send; an empty list means all. */
+  types: v.optional(types, () => []),
+  /** `signed`: the payload with signatures. `chat`: only `{"text": …}`, for chat services. */
+  format: v.optional(v.picklist(["signed", "chat"]), "signed"),
+  secret: v.optional(secret),
+});
+
+/** Body of `PATCH …/endpoints/:id`. */
+export const endpointPatch: v.GenericSchema<unknown, EndpointPatch> = v.strictObject({
+  url: v.optional(url),
+  description: v.optional(v.pipe(v.string(), v.maxLength(256))),
+  types: v.optional(types),
+  enabled: v.optional(v.boolean()),
+});
+
+/** Body of `POST …/send`. */
+export const sendInput: v.GenericSchema<unknown, SendBody> = v.strictObject({
+  type: v.pipe(v.string(), v.minLength(1), v.maxLength(256)),
+  /** Becomes the body of the request as it is. */
+  payload: v.unknown(),
+  endpoint_id: v.optional(v.string()),
+  idempotency_key: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(256))),
+});
+
+function isTarget(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, username, password } = new URL(text);
+  return (protocol === "https:" || protocol === "http:") && username === "" && password === "";
+}

@@ -1,0 +1,78 @@
+import { toBase64 } from "../crypto/encoding.ts";
+import { seal, sealingKey, unseal, type SealingKey } from "../crypto/seal.ts";
+import type { ActorContext, SqlRow } from "../ports.ts";
+
+/** How long an old secret still signs after a rotation. */
+const ROTATION_GRACE_MS = 24 * 3_600_000;
+/** Most secrets of one endpoint that sign at the same time. */
+const SECRET_LIMIT = 10;
+
+/** The sealed secrets of the endpoints of an account; the column `secrets` holds them as JSON. */
+export interface EndpointSecrets {
+  /** A fresh secret in the form of Standard Webhooks. */
+  fresh(): string;
+  /** The column's text for an endpoint with this one secret. */
+  first(endpoint: string, secret: string): Promise<string>;
+  /** The column's text after a rotation: the old ones go on for a day. */
+  rotated(row: SqlRow, secret: string): Promise<string>;
+  /** The live secrets of an endpoint, newest first. */
+  open(row: SqlRow): Promise<string[]>;
+}
+
+interface StoredSecret {
+  readonly sealed: string;
+  /** Unix ms; null while it is the newest. */
+  readonly expires: number | null;
+}
+
+/** The secrets of an account's endpoints, sealed with `master`, or with a key made at first use. */
+export function endpointSecrets(
+  context: ActorContext,
+  master: string | undefined,
+): EndpointSecrets {
+  const { system, name } = context;
+  let key: Promise<SealingKey> | undefined;
+  const sealing = (): Promise<SealingKey> => (key ??= loadKey(context, master));
+  const boundTo = (endpoint: string): string => `${name}/${endpoint}`;
+
+  async function sealed(endpoint: string, secret: string): Promise<StoredSecret> {
+    const text = await seal(await sealing(), secret, boundTo(endpoint), system.random(12));
+    return { sealed: text, expires: null };
+  }
+  const live = (row: SqlRow): StoredSecret[] => {
+    const stored = JSON.parse(String(row["secrets"])) as StoredSecret[];
+    return stored.filter(({ expires }) => expires === null || expires > system.now());
+  };
+
+  return {
+    fresh: () => `whsec_${toBase64(system.random(32))}`,
+    first: async (endpoint, secret) => JSON.stringify([await sealed(endpoint, secret)]),
+    async rotated(row, secret) {
+      const end = system.now() + ROTATION_GRACE_MS;
+      const old = live(row).map((one) => ({ sealed: one.sealed, expires: one.expires ?? end }));
+      const newest = await sealed(String(row["id"]), secret);
+      return JSON.stringify([newest, ...old].slice(0, SECRET_LIMIT));
+    },
+    async open(row) {
+      const opened: string[] = [];
+      for (const one of live(row)) {
+        const secret = await unseal(await sealing(), one.sealed, boundTo(String(row["id"])));
+        if (secret !== null) opened.push(secret);
+      }
+      return opened;
+    },
+  };
+}
+
+/** Without a master secret of the operator's, one is made at first use and kept beside the data. */
+async function loadKey(context: ActorContext, master: string | undefined): Promise<SealingKey> {
+  if (master !== undefined) return sealingKey(master, "webhooks");
+  const [, selected] = await context.sql.batch([
+    {
+      sql: "INSERT INTO webhooks_keys (actor, master) VALUES (?, ?) ON CONFLICT (actor) DO NOTHING",
+      params: [context.name, toBase64(context.system.random(32))],
+    },
+    { sql: "SELECT master FROM webhooks_keys WHERE actor = ?", params: [context.name] },
+  ]);
+  return sealingKey(String(selected?.rows[0]?.["master"]), "webhooks");
+}

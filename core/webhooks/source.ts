@@ -1,0 +1,132 @@
+import { agentKindName, kebab } from "../entity/kebab.ts";
+import type { Retention } from "../entity/event.ts";
+import { prepareKey, type Key, type Secret } from "./keys.ts";
+import { defineScheme, type Scheme } from "./scheme.ts";
+import { schemeNamed, schemes, type SchemeName } from "./schemes.ts";
+
+/** Where the identifier of the entity comes from on the route without one. */
+export type EntitySource =
+  /** A dotted path into the verified body; `/` becomes `-`, letters become lower case. */
+  | { readonly from: "payload"; readonly path: string }
+  /** A header. No body signature covers it: whoever knows the secret can name any entity. */
+  | { readonly from: "header"; readonly name: string }
+  /** Only the path names entities. */
+  | { readonly from: "path" };
+
+/** One sender of webhooks, as configured. */
+export interface SourceOptions {
+  /** A built-in scheme's name, or one made by `defineScheme()`. */
+  readonly scheme: SchemeName | Scheme | (string & {});
+  /** The shared secret (or the sender's public key, where the scheme has one). */
+  readonly secret?: string;
+  /** Several secrets while they are rotated; any that has not expired may match. */
+  readonly secrets?: readonly (string | Secret)[];
+  /** Reads the signature from this header instead of the scheme's own. */
+  readonly header?: string;
+  /** @default the scheme's field of the body, else the path */
+  readonly entity?: EntitySource;
+  /** The agent class that receives the events. @default "webhook-agent" */
+  readonly agent?: string;
+  /**
+   * `processed`: answer 200 after the handler ran, 202 when it needs longer than five seconds.
+   * `queued`: answer 202 as soon as the event and its job are stored. @default "processed"
+   */
+  readonly respond?: "processed" | "queued";
+  /** Replaces the scheme's tolerance of the signed time, in seconds. */
+  readonly toleranceSeconds?: number;
+  /** The origin that the sender calls, where the address is signed and a proxy hides it. */
+  readonly publicUrl?: string;
+  /** Also treat an equal body within this many seconds as a duplicate. @default 0 (off) */
+  readonly bodyDedupeSeconds?: number;
+}
+
+/** A source that is checked and ready: its keys are imported once. */
+export interface WebhookSource {
+  readonly name: string;
+  readonly scheme: Scheme;
+  readonly keys: readonly Key[];
+  readonly entity: EntitySource;
+  readonly agentKind: string;
+  readonly agentClass: string;
+  readonly respond: "processed" | "queued";
+  readonly publicUrl: string | undefined;
+  readonly bodyWindowMs: number;
+  readonly retention: Retention;
+  /** The first secret, for handshakes that are answered with an HMAC. */
+  readonly handshakeSecret: string;
+}
+
+/** Retention as configured. */
+export interface RetentionOptions {
+  /** Newest events kept per entity, e.g. 100; null keeps any number. @default null */
+  readonly maxEvents?: number | null | undefined;
+  /** @default 30 */
+  readonly maxAgeDays?: number | null | undefined;
+}
+
+const DAY_MS = 86_400_000;
+
+/** Checks retention settings; throws `TypeError`. */
+export function prepareRetention(options: RetentionOptions = {}): Retention {
+  const { maxEvents = null, maxAgeDays = 30 } = options;
+  for (const [name, value] of Object.entries({ maxEvents, maxAgeDays })) {
+    if (value !== null && !(Number.isInteger(value) && value >= 1)) {
+      throw new TypeError(`retention.${name} must be a whole number of at least 1, or null`);
+    }
+  }
+  return { maxEvents, maxAgeMs: maxAgeDays === null ? null : maxAgeDays * DAY_MS };
+}
+
+/** Checks one source at start: an empty, blank or short secret is refused here, not at the first request. */
+export function prepareSource(
+  name: string,
+  options: SourceOptions,
+  retention: Retention,
+): WebhookSource {
+  const where = `webhook source "${name}"`;
+  const scheme = schemeOf(options, where);
+  const secrets = [
+    ...(options.secrets ?? []),
+    ...(options.secret === undefined ? [] : [options.secret]),
+  ];
+  const [first] = secrets;
+  if (first === undefined) throw new TypeError(`The ${where} has no secret`);
+  const agentClass = kebab(options.agent ?? "webhook-agent");
+  return {
+    name,
+    scheme,
+    keys: secrets.map((secret) => prepareKey(scheme, secret, where)),
+    entity: options.entity ?? entityOf(scheme),
+    agentClass,
+    agentKind: agentKindName(agentClass),
+    respond: options.respond ?? "processed",
+    publicUrl: options.publicUrl === undefined ? undefined : new URL(options.publicUrl).origin,
+    bodyWindowMs: (options.bodyDedupeSeconds ?? 0) * 1000,
+    retention,
+    handshakeSecret: typeof first === "string" ? first : first.secret,
+  };
+}
+
+function entityOf(scheme: Scheme): EntitySource {
+  return scheme.entity === undefined ? { from: "path" } : { from: "payload", path: scheme.entity };
+}
+
+function schemeOf(options: SourceOptions, where: string): Scheme {
+  const { header, scheme, toleranceSeconds } = options;
+  const base = typeof scheme === "string" ? named(scheme, where) : scheme;
+  const timestamp =
+    base.timestamp === undefined || toleranceSeconds === undefined
+      ? {}
+      : { timestamp: { ...base.timestamp, toleranceSeconds } };
+  if (header === undefined && toleranceSeconds === undefined) return base;
+  const signature =
+    header === undefined ? base.signature : [`header:${header.toLowerCase()}` as const];
+  return defineScheme({ ...base, ...timestamp, signature });
+}
+
+function named(name: string, where: string): Scheme {
+  const scheme = schemeNamed(name);
+  if (scheme !== undefined) return scheme;
+  const known = Object.keys(schemes).join(", ");
+  throw new TypeError(`The ${where} names the unknown scheme "${name}": use one of ${known}`);
+}

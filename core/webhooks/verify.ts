@@ -1,0 +1,65 @@
+import type { Key } from "./keys.ts";
+import type { Scheme } from "./scheme.ts";
+import { parseSignature, type ParsedSignature } from "./signature.ts";
+import { isBodyBound, signedContent, sourceReader, type SignedRequest } from "./signed-content.ts";
+
+/** Why a request is refused. */
+export type Refusal = "missing" | "malformed" | "stale" | "mismatch";
+
+/** A strict integer; 16 digits are far beyond any time. */
+const TIMESTAMP = /^(0|[1-9]\d{0,15})$/;
+
+/**
+ * Verifies the signature of a request over its raw bytes: any signature of the header may match any secret
+ * that has not expired. Null when it is valid. Bad input is a refusal, never a throw.
+ */
+export async function verify(
+  scheme: Scheme,
+  keys: readonly Key[],
+  request: SignedRequest,
+  now: number,
+): Promise<Refusal | null> {
+  const read = sourceReader(request);
+  const header = scheme.signature.map(read).find((value) => value !== null && value !== "");
+  if (header === undefined || header === null) return "missing";
+  const parsed = parseSignature(scheme, header);
+  if (parsed === null || parsed.candidates.length === 0) return "malformed";
+  let timestamp: string | null = "";
+  if (scheme.timestamp !== undefined) {
+    const { source } = scheme.timestamp;
+    timestamp = source.startsWith("pair:")
+      ? (parsed.pairs.get(source.slice("pair:".length)) ?? null)
+      : read(source);
+    if (timestamp === null || !TIMESTAMP.test(timestamp)) return "malformed";
+    if (!isFresh(scheme, Number(timestamp), now)) return "stale";
+  }
+  if (scheme.content.includes("{form}") && !(await isBodyBound(request))) return "mismatch";
+  const content = signedContent(scheme, request, timestamp, read);
+  if (content === null) return "malformed";
+  return (await anyMatches(keys, parsed, content, now)) ? null : "mismatch";
+}
+
+function isFresh(scheme: Scheme, timestamp: number, now: number): boolean {
+  const rule = scheme.timestamp;
+  if (rule === undefined || rule.toleranceSeconds === null) return true;
+  // Compared in whole units of the scheme, as senders do: the bound itself is inside.
+  const unit = rule.unit === "s" ? 1000 : 1;
+  const difference = Math.abs(Math.trunc(now / unit) - timestamp);
+  return difference <= (rule.toleranceSeconds * 1000) / unit;
+}
+
+async function anyMatches(
+  keys: readonly Key[],
+  parsed: ParsedSignature,
+  content: Uint8Array,
+  now: number,
+): Promise<boolean> {
+  for (const key of keys) {
+    if (key.expires <= now) continue;
+    for (const candidate of parsed.candidates) {
+      if (candidate.version === key.version && (await key.verify(candidate.bytes, content)))
+        return true;
+    }
+  }
+  return false;
+}

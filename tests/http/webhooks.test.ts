@@ -1,0 +1,117 @@
+import { createHmac } from "node:crypto";
+import { request } from "node:http";
+import { describe, expect, inject, it } from "vitest";
+import { webhookSecrets } from "./prepare-target.ts";
+
+const baseUrl = inject("baseUrl");
+const authorization = `Bearer ${inject("token")}`;
+const api = `${baseUrl}/client/v4/accounts/${inject("accountId")}/webhooks`;
+
+const signature = (body: string | Uint8Array): string =>
+  `sha256=${createHmac("sha256", webhookSecrets.generic).update(body).digest("hex")}`;
+
+function post(
+  body: string | Uint8Array<ArrayBuffer>,
+  headers: Record<string, string> = {},
+  path = "/generic",
+): Promise<Response> {
+  return fetch(`${baseUrl}/webhooks${path}`, {
+    method: "POST",
+    body,
+    headers: { "x-signature": signature(body), ...headers },
+  });
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: { readonly result: unknown };
+}
+
+async function manage(method: string, path: string, body?: unknown): Promise<Answer> {
+  const init = body === undefined ? {} : { body: JSON.stringify(body) };
+  const response = await fetch(`${api}${path}`, { method, headers: { authorization }, ...init });
+  return { status: response.status, body: (await response.json()) as Answer["body"] };
+}
+
+async function statusOf(response: Promise<Response>): Promise<number> {
+  const { status, body } = await response;
+  await body?.cancel();
+  return status;
+}
+
+describe("POST /webhooks/…", () => {
+  it("stores one of many concurrent deliveries and answers every sender 200", async () => {
+    const body = JSON.stringify({ entity: "http-dup", event_id: "one", type: "ping" });
+    const statuses = await Promise.all(Array.from({ length: 10 }, () => statusOf(post(body))));
+    expect(statuses).toEqual(Array<number>(10).fill(200));
+    expect((await manage("GET", "/events?entity=http-dup")).body.result).toHaveLength(1);
+  });
+
+  it("verifies bytes that are no UTF-8 before it refuses them", async () => {
+    const bytes = Uint8Array.from([0xff, 0xfe, 0x7b]);
+    expect(await statusOf(post(bytes))).toBe(400);
+    expect(await statusOf(post(bytes, { "x-signature": signature("{}") }))).toBe(401);
+  });
+
+  it("counts a body that says nothing of its length and refuses it at the cap", async () => {
+    // A connection of its own: the server may end it, since the rest of the body is never read.
+    const outgoing = request(`${baseUrl}/webhooks/generic`, { method: "POST", agent: false });
+    const answered = new Promise<number | undefined>((resolve) => {
+      outgoing.on("response", (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      });
+    });
+    outgoing.on("error", () => undefined);
+    for (let i = 0; i < 40; i++) outgoing.write(new Uint8Array(64 * 1024));
+    expect(await answered).toBe(413);
+    outgoing.destroy();
+  });
+
+  it("answers each failure with its status and the error envelope", async () => {
+    const body = JSON.stringify({ entity: "http-errors" });
+    const cases: readonly [number, Promise<Response>][] = [
+      [401, fetch(`${baseUrl}/webhooks/generic`, { method: "POST", body })],
+      [401, post(body, { "x-signature": signature(body).toUpperCase() })],
+      [401, post(body, { "x-signature": "x".repeat(8000) })],
+      [400, post("{}")],
+      [400, post("nonsense")],
+      [400, post(body, {}, "/generic/another-entity")],
+      [404, post(body, {}, "/nobody/x")],
+      [405, fetch(`${baseUrl}/webhooks/generic`, { method: "DELETE" })],
+    ];
+    for (const [status, pending] of cases) {
+      const response = await pending;
+      const { success, errors } = (await response.json()) as {
+        success: boolean;
+        errors: { message: string }[];
+      };
+      expect([response.status, success]).toEqual([status, false]);
+      expect(errors[0]?.message).toMatch(/^[A-Z].*[^.]$/);
+      if (status === 405) expect(response.headers.get("allow")).toBe("POST");
+    }
+  });
+});
+
+describe("outbound webhooks", () => {
+  it("refuse addresses of this machine and its network, and say so in the delivery", async () => {
+    const made = await manage("POST", "/endpoints", { url: `${baseUrl}/healthz`, types: ["ssrf"] });
+    expect(made.status).toBe(201);
+    const { id } = made.body.result as { id: string };
+    await manage("POST", "/send", { type: "ssrf", payload: {} });
+    let dead: unknown[] = [];
+    while (dead.length === 0) {
+      dead = (await manage("GET", `/deliveries?endpoint_id=${id}&status=dead`)).body
+        .result as unknown[];
+    }
+    expect(dead).toMatchObject([{ last_status: null, attempts: 1 }]);
+    expect((await manage("DELETE", `/endpoints/${id}`)).status).toBe(200);
+  });
+
+  it("are managed with a token only", async () => {
+    expect(await statusOf(fetch(`${api}/endpoints`))).toBe(401);
+    expect(await statusOf(fetch(`${api}/events?entity=x`))).toBe(401);
+    expect((await manage("GET", "/events")).status).toBe(400);
+    expect((await manage("GET", "/deliveries/nobody")).status).toBe(404);
+  });
+});
