@@ -21,7 +21,9 @@ export async function findPackedChromium(): Promise<PackedChromium | null> {
     const root = join(dirname(entry), "..");
     const manifest: unknown = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
     const version =
-      manifest !== null && typeof manifest === "object" && "version" in manifest ? String(manifest.version) : "0";
+      manifest !== null && typeof manifest === "object" && "version" in manifest
+        ? String(manifest.version)
+        : "0";
     return { packed: join(root, "bin"), version: version.replaceAll(/[^\w.-]/gu, "_") };
   } catch {
     return null;
@@ -67,7 +69,11 @@ async function isPrivate(path: string): Promise<boolean> {
 }
 
 async function unpackBinary(from: string, to: string): Promise<void> {
-  await pipeline(createReadStream(from), createBrotliDecompress(), createWriteStream(to, { mode: 0o700 }));
+  await pipeline(
+    createReadStream(from),
+    createBrotliDecompress(),
+    createWriteStream(to, { mode: 0o700 }),
+  );
   await chmod(to, 0o700);
 }
 
@@ -78,13 +84,16 @@ async function unpackTar(from: string, to: string): Promise<void> {
     brotliDecompress(packed, (error, bytes) => (error === null ? resolve(bytes) : reject(error)));
   });
   await mkdir(to, { mode: 0o700 });
-  for (let at = 0; at + 512 <= tar.length; ) {
+  for (let at = 0; at + 512 <= tar.length;) {
     const name = tar.toString("latin1", at, at + 100).replace(/\0.*$/su, "");
     const size = Number.parseInt(tar.toString("latin1", at + 124, at + 136), 8) || 0;
     const kind = tar.toString("latin1", at + 156, at + 157);
     if (name === "") break;
     const regular = kind === "0" || kind === "\0";
-    if (regular) await writeFile(join(to, basename(name)), tar.subarray(at + 512, at + 512 + size), { mode: 0o700 });
+    if (regular)
+      await writeFile(join(to, basename(name)), tar.subarray(at + 512, at + 512 + size), {
+        mode: 0o700,
+      });
     at += 512 + Math.ceil(size / 512) * 512;
   }
 }

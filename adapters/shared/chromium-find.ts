@@ -26,13 +26,17 @@ const names = [
 ];
 
 /** Looks for a browser: the given path, else a known name on PATH, else the npm package; null when there is none. */
-export async function findChromium(executablePath: string | undefined): Promise<FoundChromium | null> {
+export async function findChromium(
+  executablePath: string | undefined,
+): Promise<FoundChromium | null> {
   if (executablePath !== undefined && executablePath !== "") {
     return isExecutable(executablePath) ? { kind: "installed", path: executablePath } : null;
   }
   const folders = (process.env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== "");
   for (const name of names) {
-    const path = folders.map((folder) => join(folder, name)).find((candidate) => isExecutable(candidate));
+    const path = folders
+      .map((folder) => join(folder, name))
+      .find((candidate) => isExecutable(candidate));
     if (path !== undefined) return { kind: "installed", path };
   }
   const packed = await findPackedChromium();
@@ -53,8 +57,12 @@ function isExecutable(path: string): boolean {
  *
  * @throws ApiError `no_browser` when there is none
  */
-export async function readyChromium(found: FoundChromium | null, stateDir: string): Promise<ReadyChromium> {
-  if (found === null) throw new ApiError("no_browser", { message: missingBrowser });
+export async function readyChromium(
+  found: FoundChromium | null,
+  stateDir: string,
+  asked: string | undefined,
+): Promise<ReadyChromium> {
+  if (found === null) throw new ApiError("no_browser", { message: missingBrowser(asked) });
   if (found.kind === "installed") return { path: found.path, env: {} };
   const folder = await extractChromium(found.package, stateDir);
   return {
@@ -64,6 +72,9 @@ export async function readyChromium(found: FoundChromium | null, stateDir: strin
   };
 }
 
-/** What to do when there is no browser. */
-export const missingBrowser: string =
-  "No browser available: install chromium, or npm i @sparticuz/chromium, or set rendering.chromiumPath";
+/** What to do when there is no browser, or not the one that was asked for. */
+export function missingBrowser(asked: string | undefined): string {
+  return asked === undefined || asked === ""
+    ? "No browser available: install chromium, or npm i @sparticuz/chromium, or set rendering.chromiumPath"
+    : `No browser available: "${asked.slice(0, 200)}" is not an executable file, correct rendering.chromiumPath`;
+}

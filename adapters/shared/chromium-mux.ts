@@ -40,7 +40,8 @@ export function muxConnections(process: ChromiumProcess): Mux {
   process.onMessage((message) => receive(state, message));
   process.onExit((reason) => {
     state.gone = reason;
-    for (const [, caller] of state.callers) caller.done?.(JSON.stringify({ error: { message: reason } }));
+    for (const [, caller] of state.callers)
+      caller.done?.(JSON.stringify({ error: { message: reason } }));
     state.callers.clear();
     for (const link of links) closeLink(link, reason);
     links.clear();
@@ -66,9 +67,13 @@ async function attach(state: State): Promise<string> {
     state.callers.set(id, { link: null, id, done });
     state.process.send(JSON.stringify({ id, method: "Target.attachToBrowserTarget" }));
   });
-  const message = JSON.parse(answer) as { result?: { sessionId?: string }; error?: { message?: string } };
+  const message = JSON.parse(answer) as {
+    result?: { sessionId?: string };
+    error?: { message?: string };
+  };
   const session = message.result?.sessionId;
-  if (session === undefined) throw new Error(message.error?.message ?? "The browser refused a connection");
+  if (session === undefined)
+    throw new Error(message.error?.message ?? "The browser refused a connection");
   return session;
 }
 
@@ -79,7 +84,9 @@ function wire(state: State, link: Link, forget: () => void): Wire {
       const call = JSON.parse(message) as { id: number; sessionId?: string };
       const id = state.nextId++;
       state.callers.set(id, { link, id: call.id });
-      state.process.send(JSON.stringify({ ...call, id, sessionId: call.sessionId ?? link.session }));
+      state.process.send(
+        JSON.stringify({ ...call, id, sessionId: call.sessionId ?? link.session }),
+      );
     },
     onMessage: (listener) => link.messages.add(listener),
     onClose: (listener) => {
@@ -89,7 +96,8 @@ function wire(state: State, link: Link, forget: () => void): Wire {
     close() {
       if (link.closed !== null) return;
       forget();
-      for (const [session, owner] of state.sessions) if (owner === link) state.sessions.delete(session);
+      for (const [session, owner] of state.sessions)
+        if (owner === link) state.sessions.delete(session);
       for (const [id, caller] of state.callers) if (caller.link === link) state.callers.delete(id);
       const id = state.nextId++;
       const params = { sessionId: link.session };
@@ -118,7 +126,10 @@ function receive(state: State, message: string): void {
   // Answers can be many megabytes (a PDF): they are cut at the ends, not parsed.
   const tail = `,"sessionId":"${caller.link.session}"}`;
   const body = message.slice(id[0].length);
-  deliver(caller.link, `{"id":${caller.id}${body.endsWith(tail) ? `${body.slice(0, -tail.length)}}` : body}`);
+  deliver(
+    caller.link,
+    `{"id":${caller.id}${body.endsWith(tail) ? `${body.slice(0, -tail.length)}}` : body}`,
+  );
 }
 
 interface DevToolsEvent {
@@ -132,8 +143,10 @@ function route(state: State, message: string): void {
   const link = event.sessionId === undefined ? undefined : state.sessions.get(event.sessionId);
   if (link === undefined) return;
   const child = event.params.sessionId;
-  if (child !== undefined && event.method === "Target.attachedToTarget") state.sessions.set(child, link);
-  if (child !== undefined && event.method === "Target.detachedFromTarget") state.sessions.delete(child);
+  if (child !== undefined && event.method === "Target.attachedToTarget")
+    state.sessions.set(child, link);
+  if (child !== undefined && event.method === "Target.detachedFromTarget")
+    state.sessions.delete(child);
   const { sessionId, ...bare } = event;
   deliver(link, sessionId === link.session ? JSON.stringify(bare) : message);
 }

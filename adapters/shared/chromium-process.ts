@@ -41,7 +41,12 @@ export async function startChromium(
 }
 
 function safeEnvironment(profile: string): Record<string, string> {
-  const kept: Record<string, string> = { HOME: profile, TMPDIR: profile, XDG_CONFIG_HOME: profile, XDG_CACHE_HOME: profile };
+  const kept: Record<string, string> = {
+    HOME: profile,
+    TMPDIR: profile,
+    XDG_CONFIG_HOME: profile,
+    XDG_CACHE_HOME: profile,
+  };
   for (const name of ["PATH", "LANG", "LC_ALL", "TZ"]) {
     const value = process.env[name];
     if (value !== undefined) kept[name] = value;

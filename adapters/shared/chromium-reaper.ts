@@ -18,7 +18,11 @@ export async function makeProfile(runDir: string): Promise<string> {
 
 /** Notes which browser process uses a profile, so that {@link reap} can end it after a crash of this server. */
 export async function markProfile(profile: string, browser: number): Promise<void> {
-  const marker: Marker = { browser, server: process.pid, started: (await startOf(process.pid)) ?? "" };
+  const marker: Marker = {
+    browser,
+    server: process.pid,
+    started: (await startOf(process.pid)) ?? "",
+  };
   await writeFile(join(profile, "causey.json"), JSON.stringify(marker), { mode: 0o600 });
 }
 
@@ -39,7 +43,9 @@ async function reapProfile(profile: string): Promise<void> {
 
 /** Removes a profile; a dying browser may still write into it, hence the retries. */
 export async function removeProfile(profile: string): Promise<void> {
-  await rm(profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }).catch(() => undefined);
+  await rm(profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }).catch(
+    () => undefined,
+  );
 }
 
 /** Kills a process group at once; the browser leads its own. */

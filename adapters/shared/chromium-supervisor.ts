@@ -89,7 +89,8 @@ async function launch(state: State): Promise<Instance> {
   const instance: Instance = { process, mux, jobs: 0, users: 0, retired: false, idle: null };
   state.instances.add(instance);
   process.onExit((reason) => {
-    if (!state.closed && state.instances.has(instance)) state.options.log("warn", "Chromium ended", { reason });
+    if (!state.closed && state.instances.has(instance))
+      state.options.log("warn", "Chromium ended", { reason });
     void end(state, instance);
   });
   return instance;

@@ -1,6 +1,11 @@
 import { join, resolve as resolvePath } from "node:path";
 import type { Browser, Log, System } from "../../core/ports.ts";
-import { findChromium, missingBrowser, readyChromium, type FoundChromium } from "./chromium-find.ts";
+import {
+  findChromium,
+  missingBrowser,
+  readyChromium,
+  type FoundChromium,
+} from "./chromium-find.ts";
 import { startChromium } from "./chromium-process.ts";
 import { reap } from "./chromium-reaper.ts";
 import { connectRemote } from "./chromium-remote.ts";
@@ -43,7 +48,9 @@ export interface Chromium extends Browser {
 /** The browser of Node, Deno and Bun: one Chromium, started on first use behind the egress proxy. */
 export function chromium(options: ChromiumOptions): Chromium {
   const { endpoint } = options;
-  return endpoint === undefined || endpoint === "" ? localChromium(options) : remoteChromium(endpoint);
+  return endpoint === undefined || endpoint === ""
+    ? localChromium(options)
+    : remoteChromium(endpoint);
 }
 
 function remoteChromium(endpoint: string): Chromium {
@@ -51,7 +58,8 @@ function remoteChromium(endpoint: string): Chromium {
   return {
     connect: ({ signal } = {}) => connectRemote(endpoint, signal),
     close: async () => undefined,
-    available: async () => (host === "" ? `The endpoint "${endpoint.slice(0, 100)}" is not a URL` : true),
+    available: async () =>
+      host === "" ? `The endpoint "${endpoint.slice(0, 100)}" is not a URL` : true,
     describe: async () => `remote Chromium at ${host}, guarded by request interception only`,
     prepare: async () => undefined,
   };
@@ -64,22 +72,31 @@ function localChromium(options: ChromiumOptions): Chromium {
   const noSandbox = options.noSandbox ?? process.getuid?.() === 0;
   let found: Promise<FoundChromium | null> | undefined;
   let proxy: Promise<EgressProxy> | undefined;
-  const find = (): Promise<FoundChromium | null> => (found ??= findChromium(options.executablePath));
+  const find = (): Promise<FoundChromium | null> =>
+    (found ??= findChromium(options.executablePath));
   const supervisor = superviseChromium({
     recycleAfter: options.recycleAfter ?? 100,
     idleMs: options.idleMs ?? 60_000,
     log,
     launch: async () => {
       const started = system.now();
-      const ready = await readyChromium(await find(), stateDir);
-      if (proxy === undefined) await reap(runDir);
+      const ready = await readyChromium(await find(), stateDir, options.executablePath);
+      if (proxy === undefined) {
+        await reap(runDir);
+        if (noSandbox)
+          log("warn", "Chromium runs without its sandbox: start the server as an ordinary user");
+      }
       proxy ??= startEgressProxy(proxyOptions(options));
-      const browser = await startChromium(ready, runDir, { proxyPort: (await proxy).port, noSandbox });
+      const browser = await startChromium(ready, runDir, {
+        proxyPort: (await proxy).port,
+        noSandbox,
+      });
       log("debug", "Chromium started", { ms: system.now() - started, sandbox: !noSandbox });
       return browser;
     },
   });
   return {
+    guarded: true,
     connect: async ({ signal } = {}) => {
       signal?.throwIfAborted();
       const wire = await supervisor.connect();
@@ -91,20 +108,30 @@ function localChromium(options: ChromiumOptions): Chromium {
       await supervisor.close();
       await (await proxy)?.close();
     },
-    available: async () => ((await find()) === null ? missingBrowser : true),
-    describe: async () => describeLocal(await find(), noSandbox),
-    prepare: async () => void (await readyChromium(await find(), stateDir)),
+    available: async () =>
+      (await find()) === null ? missingBrowser(options.executablePath) : true,
+    describe: async () => {
+      const browser = await find();
+      return browser === null
+        ? missingBrowser(options.executablePath)
+        : describeLocal(browser, noSandbox);
+    },
+    prepare: async () => void (await readyChromium(await find(), stateDir, options.executablePath)),
   };
 }
 
-function proxyOptions(options: ChromiumOptions): { allowHosts: readonly string[]; resolve?: Resolve } {
+function proxyOptions(options: ChromiumOptions): {
+  allowHosts: readonly string[];
+  resolve?: Resolve;
+} {
   const { allowHosts = [], resolve } = options;
   return { allowHosts, ...(resolve === undefined ? {} : { resolve }) };
 }
 
-function describeLocal(found: FoundChromium | null, noSandbox: boolean): string {
-  if (found === null) return missingBrowser;
+function describeLocal(found: FoundChromium, noSandbox: boolean): string {
   const what =
-    found.kind === "installed" ? found.path : `@sparticuz/chromium ${found.package.version} (headless shell)`;
+    found.kind === "installed"
+      ? found.path
+      : `@sparticuz/chromium ${found.package.version} (headless shell)`;
   return `${what}, egress guarded${noSandbox ? ", browser sandbox off (superuser or rendering.noSandbox)" : ""}`;
 }

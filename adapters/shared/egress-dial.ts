@@ -13,7 +13,8 @@ export async function dial(
     try {
       return await dialOne(address, port, timeoutMs);
     } catch (error) {
-      last = error instanceof TransportError ? error : new TransportError("unreachable", String(error));
+      last =
+        error instanceof TransportError ? error : new TransportError("unreachable", String(error));
     }
   }
   throw last;

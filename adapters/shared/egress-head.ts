@@ -50,7 +50,11 @@ function parseHead(bytes: Buffer, end: number): Head {
 }
 
 /** The bytes of a head with some header lines dropped and one connection per message asked for. */
-export function writeHead(first: string, lines: readonly string[], dropped: readonly string[]): Buffer {
+export function writeHead(
+  first: string,
+  lines: readonly string[],
+  dropped: readonly string[],
+): Buffer {
   const kept = lines.filter((line) => {
     const name = line.slice(0, Math.max(0, line.indexOf(":"))).toLowerCase();
     return !dropped.includes(name);

@@ -36,7 +36,13 @@ interface Tunnel {
 /** A connection without a byte for this long is ended, in ms. */
 const IDLE_MS = 5 * 60_000;
 
-const PROXY_HEADERS = ["connection", "keep-alive", "proxy-connection", "proxy-authorization", "upgrade"];
+const PROXY_HEADERS = [
+  "connection",
+  "keep-alive",
+  "proxy-connection",
+  "proxy-authorization",
+  "upgrade",
+];
 
 /**
  * Starts the HTTP proxy on loopback that a browser has to use for everything (CONNECT and absolute-form, so
@@ -86,7 +92,11 @@ function guard(socket: Socket, open: Set<Socket>): void {
   socket.setTimeout(IDLE_MS, () => socket.destroy());
 }
 
-async function serve(client: Socket, tunnel: Tunnel, track: (socket: Socket) => void): Promise<void> {
+async function serve(
+  client: Socket,
+  tunnel: Tunnel,
+  track: (socket: Socket) => void,
+): Promise<void> {
   client.pause();
   const own = await isOwnPeer(client.localPort ?? 0, client.remotePort ?? 0);
   if (!own) return void client.destroy();
@@ -98,7 +108,12 @@ async function serve(client: Socket, tunnel: Tunnel, track: (socket: Socket) => 
   if (!verdict.ok) return refuse(client, 403, "destination_ip_prohibited");
   let upstream: Socket;
   try {
-    const addresses = await resolveChecked(verdict.host, verdict.port, tunnel.allow, tunnel.options.resolve);
+    const addresses = await resolveChecked(
+      verdict.host,
+      verdict.port,
+      tunnel.allow,
+      tunnel.options.resolve,
+    );
     upstream = await dial(addresses, verdict.port, tunnel.timeoutMs);
   } catch (error) {
     return refuse(client, ...failure(error));
@@ -136,7 +151,9 @@ function connectThrough(client: Socket, upstream: Socket, rest: Uint8Array): voi
  */
 async function forward(client: Socket, upstream: Socket, head: Head, url: URL): Promise<void> {
   const [method = ""] = head.first.split(" ");
-  upstream.write(writeHead(`${method} ${url.pathname}${url.search} HTTP/1.1`, head.lines, PROXY_HEADERS));
+  upstream.write(
+    writeHead(`${method} ${url.pathname}${url.search} HTTP/1.1`, head.lines, PROXY_HEADERS),
+  );
   if (head.rest.length > 0) upstream.write(head.rest);
   client.pipe(upstream);
   upstream.on("close", () => client.end());
@@ -156,7 +173,8 @@ async function forward(client: Socket, upstream: Socket, head: Head, url: URL): 
 }
 
 function failure(error: unknown): [status: number, reason: string] {
-  if (error instanceof TransportError && error.reason === "refused") return [403, "destination_ip_prohibited"];
+  if (error instanceof TransportError && error.reason === "refused")
+    return [403, "destination_ip_prohibited"];
   const text = error instanceof Error ? error.message : "";
   if (text.includes("ETIMEDOUT")) return [504, "connection_timeout"];
   if (text.includes("ECONNREFUSED")) return [502, "connection_refused"];

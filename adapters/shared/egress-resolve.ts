@@ -34,8 +34,11 @@ export async function resolveChecked(
   if (!checkHost(host, port, allow)) throw refused(host);
   const literal = isIP(host);
   const addresses: readonly ResolvedAddress[] =
-    literal === 0 ? await resolveName(host, resolve) : [{ address: host, family: literal === 6 ? 6 : 4 }];
-  if (!addresses.every(({ address }) => checkAddress(host, port, address, allow))) throw refused(host);
+    literal === 0
+      ? await resolveName(host, resolve)
+      : [{ address: host, family: literal === 6 ? 6 : 4 }];
+  if (!addresses.every(({ address }) => checkAddress(host, port, address, allow)))
+    throw refused(host);
   return addresses;
 }
 
@@ -44,7 +47,11 @@ async function resolveName(host: string, resolve: Resolve): Promise<readonly Res
   try {
     addresses = await resolve(host);
   } catch (error) {
-    throw new TransportError("unreachable", `The name "${host.slice(0, 100)}" could not be resolved`, { cause: error });
+    throw new TransportError(
+      "unreachable",
+      `The name "${host.slice(0, 100)}" could not be resolved`,
+      { cause: error },
+    );
   }
   if (addresses.length === 0) {
     throw new TransportError("unreachable", `The name "${host.slice(0, 100)}" has no address`);

@@ -1,4 +1,9 @@
-import { request as httpRequest, type ClientRequest, type IncomingMessage, type RequestOptions } from "node:http";
+import {
+  request as httpRequest,
+  type ClientRequest,
+  type IncomingMessage,
+  type RequestOptions,
+} from "node:http";
 import { request as httpsRequest } from "node:https";
 import { parseAllowHosts } from "../../core/net/allow-hosts.ts";
 import { checkUrl } from "../../core/net/check-url.ts";
@@ -69,7 +74,11 @@ function exchange(
   });
 }
 
-function open(request: OutboundRequest, url: URL, addresses: readonly ResolvedAddress[]): ClientRequest {
+function open(
+  request: OutboundRequest,
+  url: URL,
+  addresses: readonly ResolvedAddress[],
+): ClientRequest {
   const headers: Record<string, string | string[]> = {};
   for (const [name, value] of request.headers) {
     const before = headers[name];
@@ -89,7 +98,10 @@ function open(request: OutboundRequest, url: URL, addresses: readonly ResolvedAd
   return url.protocol === "https:" ? httpsRequest(url, settings) : httpRequest(url, settings);
 }
 
-async function sendBody(client: ClientRequest, body: Uint8Array | ReadableStream<Uint8Array> | null): Promise<void> {
+async function sendBody(
+  client: ClientRequest,
+  body: Uint8Array | ReadableStream<Uint8Array> | null,
+): Promise<void> {
   if (body === null) return void client.end();
   if (body instanceof Uint8Array) return void client.end(body);
   for await (const chunk of body) {
@@ -106,7 +118,8 @@ async function sendBody(client: ClientRequest, body: Uint8Array | ReadableStream
 
 function headerPairs(raw: readonly string[]): HeaderPair[] {
   const pairs: HeaderPair[] = [];
-  for (let i = 0; i + 1 < raw.length; i += 2) pairs.push([(raw[i] ?? "").toLowerCase(), raw[i + 1] ?? ""]);
+  for (let i = 0; i + 1 < raw.length; i += 2)
+    pairs.push([(raw[i] ?? "").toLowerCase(), raw[i + 1] ?? ""]);
   return pairs;
 }
 
@@ -124,12 +137,17 @@ function bodyStream(
           if (done !== true) return controller.enqueue(new Uint8Array(value));
           // Bun ends the iteration quietly when the peer goes away in mid-body.
           if (message.complete) controller.close();
-          else controller.error(new TransportError("broken", "The connection ended in the middle of the answer"));
+          else
+            controller.error(
+              new TransportError("broken", "The connection ended in the middle of the answer"),
+            );
         } catch (error) {
           controller.error(
             signal?.aborted === true
               ? new TransportError("aborted", "The request was aborted")
-              : new TransportError("broken", "The connection broke in the middle of the answer", { cause: error }),
+              : new TransportError("broken", "The connection broke in the middle of the answer", {
+                  cause: error,
+                }),
           );
         }
       },
@@ -144,5 +162,7 @@ function bodyStream(
 function asTransportError(error: unknown): TransportError {
   if (error instanceof TransportError) return error;
   const text = error instanceof Error ? error.message : "unknown";
-  return new TransportError("unreachable", `No connection: ${text.slice(0, 200)}`, { cause: error });
+  return new TransportError("unreachable", `No connection: ${text.slice(0, 200)}`, {
+    cause: error,
+  });
 }

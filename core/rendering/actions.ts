@@ -1,0 +1,136 @@
+import { ApiError } from "../http/api-error.ts";
+import type { LinksBody, PdfOptions, ScrapeBody, ScreenshotOptions } from "./body.ts";
+import type { CdpData } from "./cdp.ts";
+import { evaluate } from "./evaluate.ts";
+import {
+  locateElement,
+  readContent,
+  readLinks,
+  scrapeElements,
+  scrollThrough,
+  waitForFonts,
+} from "./page-scripts.ts";
+import type { Page } from "./page.ts";
+import { printParameters } from "./pdf-options.ts";
+import type { Action } from "./render.ts";
+
+/** Prints the page; the bytes of a PDF. */
+export function printAction(
+  options: PdfOptions,
+  scripts: boolean,
+): Action<Uint8Array<ArrayBuffer>> {
+  const parameters = printParameters(options);
+  return async (page, _facts, signal) => {
+    // Puppeteer's users rely on it. With scripts off the promise would never be settled.
+    if (scripts) await evaluate(page, waitForFonts, [], signal);
+    if (options.omitBackground === true) await transparent(page);
+    const answer = await page.call("Page.printToPDF", parameters).catch((error: unknown) => {
+      const text = error instanceof Error ? error.message : "";
+      if (!/page range|content area|paper|margin/iu.test(text)) throw error;
+      throw new ApiError("invalid_request", {
+        message: `pdfOptions: ${text.slice(0, 200)}`,
+        cause: error,
+      });
+    });
+    return bytesOf(answer["data"]);
+  };
+}
+
+/** The document as HTML after scripts have run. */
+export const contentAction: Action<string> = async (page, _facts, signal) =>
+  String(await evaluate(page, readContent, [], signal));
+
+/** A picture and its media type. */
+export interface Picture {
+  readonly base64: string;
+  readonly type: string;
+}
+
+/** Takes a picture of the window, the whole page, a clip, or one element. */
+export function pictureAction(
+  options: ScreenshotOptions,
+  selector?: string,
+  scroll?: boolean,
+): Action<Picture> {
+  const format = options.type ?? "png";
+  if (options.quality !== undefined && format === "png") {
+    throw new ApiError("invalid_request", {
+      message: "screenshotOptions.quality: A png has no quality",
+    });
+  }
+  return async (page, _facts, signal) => {
+    if (scroll === true) await evaluate(page, scrollThrough, [], signal);
+    if (options.omitBackground === true) await transparent(page);
+    const clip = await clipOf(page, options, selector, signal);
+    const answer = await page.call("Page.captureScreenshot", {
+      format,
+      ...(options.quality === undefined ? {} : { quality: options.quality }),
+      ...(clip === undefined ? {} : { clip }),
+      captureBeyondViewport: options.captureBeyondViewport ?? clip !== undefined,
+      fromSurface: options.fromSurface ?? true,
+      optimizeForSpeed: options.optimizeForSpeed === true,
+    });
+    return { base64: String(answer["data"]), type: `image/${format}` };
+  };
+}
+
+/** Sides of a picture in CSS pixels: what Chromium can still capture. */
+const PICTURE_LIMIT = 16_384;
+
+async function clipOf(
+  page: Page,
+  options: ScreenshotOptions,
+  selector: string | undefined,
+  signal: AbortSignal,
+): Promise<CdpData | undefined> {
+  if (options.clip !== undefined) return { scale: 1, ...options.clip };
+  if (selector !== undefined) {
+    const box = (await evaluate(page, locateElement, [selector], signal)) as CdpData | null;
+    if (box === null)
+      throw new ApiError("render_timeout", {
+        message: `selector: Nothing matches "${selector.slice(0, 80)}"`,
+      });
+    return { ...box, scale: 1 };
+  }
+  if (options.fullPage !== true) return undefined;
+  const metrics = await page.call("Page.getLayoutMetrics");
+  const { width, height } = metrics["cssContentSize"] as { width: number; height: number };
+  return {
+    x: 0,
+    y: 0,
+    width: Math.min(width, PICTURE_LIMIT),
+    height: Math.min(height, PICTURE_LIMIT),
+    scale: 1,
+  };
+}
+
+/** The addresses of the page's links. */
+export function linksAction(body: LinksBody): Action<unknown> {
+  return (page, _facts, signal) =>
+    evaluate(
+      page,
+      readLinks,
+      [body.visibleLinksOnly === true, body.excludeExternalLinks === true],
+      signal,
+    );
+}
+
+/** Text, markup, attributes and place of the matches of some selectors. */
+export function scrapeAction(body: ScrapeBody): Action<unknown> {
+  const selectors = body.elements.map(({ selector }) => selector);
+  return (page, _facts, signal) => evaluate(page, scrapeElements, [selectors], signal);
+}
+
+async function transparent(page: Page): Promise<void> {
+  await page.call("Emulation.setDefaultBackgroundColorOverride", {
+    color: { r: 0, g: 0, b: 0, a: 0 },
+  });
+}
+
+/** Decodes what Chromium sends, which is well-formed base64 of up to many megabytes. */
+export function bytesOf(base64: unknown): Uint8Array<ArrayBuffer> {
+  const binary = atob(String(base64));
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+  return bytes;
+}

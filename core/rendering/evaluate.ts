@@ -1,0 +1,58 @@
+import { ApiError } from "../http/api-error.ts";
+import type { CdpData } from "./cdp.ts";
+import { isContextLoss } from "./errors.ts";
+import type { Page } from "./page.ts";
+
+/** How often a page that keeps going elsewhere is asked again, and the pause in between in ms. */
+const ATTEMPTS = 20;
+const PAUSE_MS = 50;
+
+/**
+ * Runs a function (as source text) in a world of its own beside the page's scripts, which therefore cannot
+ * tamper with it, and returns its JSON result. A page that goes to another document meanwhile is asked again.
+ *
+ * @throws ApiError `context_destroyed` when the page does not settle, `invalid_request` when the function throws
+ */
+export async function evaluate(
+  page: Page,
+  source: string,
+  args: readonly unknown[],
+  signal: AbortSignal,
+): Promise<unknown> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await evaluateOnce(page, source, args);
+    } catch (error) {
+      if (!isContextLoss(error) || attempt === ATTEMPTS) throw error;
+      await page.system.sleep(PAUSE_MS, signal);
+    }
+  }
+}
+
+async function evaluateOnce(
+  page: Page,
+  source: string,
+  args: readonly unknown[],
+): Promise<unknown> {
+  const world = await page.call("Page.createIsolatedWorld", {
+    frameId: page.frame,
+    worldName: "causey",
+  });
+  const answer = await page.call("Runtime.callFunctionOn", {
+    functionDeclaration: source,
+    executionContextId: world["executionContextId"],
+    arguments: args.map((value) => ({ value })),
+    returnByValue: true,
+    awaitPromise: true,
+  });
+  const failure = answer["exceptionDetails"] as
+    | { exception?: { description?: string }; text?: string }
+    | undefined;
+  if (failure !== undefined) {
+    const text = failure.exception?.description ?? failure.text ?? "unknown";
+    throw new ApiError("invalid_request", {
+      message: `The page refused: ${text.split("\n")[0]?.slice(0, 200) ?? ""}`,
+    });
+  }
+  return (answer["result"] as CdpData)["value"];
+}

@@ -1,0 +1,102 @@
+import { toBase64, utf8 } from "../crypto/encoding.ts";
+import type { CdpData, CdpEvent } from "./cdp.ts";
+import type { Job } from "./job.ts";
+import { decideRequest } from "./request-gate.ts";
+
+/** What to answer to an intercepted request: a method of the `Fetch` domain and its parameters. */
+export interface Answer {
+  readonly method: string;
+  readonly params: CdpData;
+}
+
+/** Facts about the page that a request belongs to. */
+export interface RequestContext {
+  /** Whether the event came from the page's own target, and for its main frame. */
+  readonly mainFrame: boolean;
+  /** Whether `html` has been delivered under the URL of the job already. */
+  readonly delivered: boolean;
+}
+
+/** Answers one `Fetch.requestPaused` event. */
+export function answerRequest(event: CdpEvent, job: Job, context: RequestContext): Answer {
+  const { params } = event;
+  const { requestId } = params;
+  const request = params["request"] as { url: string; headers: Readonly<Record<string, string>> };
+  const type = String(params["resourceType"]).toLowerCase();
+  const main = context.mainFrame && type === "document";
+  const decision = decideRequest({ url: withoutHash(request.url), type, main }, job.rules);
+  if (decision !== "continue") {
+    return { method: "Fetch.failRequest", params: { requestId, errorReason: "BlockedByClient" } };
+  }
+  if (main && !context.delivered && job.body.html !== undefined)
+    return deliverHtml(requestId, job.body.html);
+  const headers = requestHeaders(request, job);
+  return {
+    method: "Fetch.continueRequest",
+    params: headers === null ? { requestId } : { requestId, headers },
+  };
+}
+
+/** `html` with a base is the answer to its own URL: nothing is loaded, and relative links still work. */
+function deliverHtml(requestId: unknown, html: string): Answer {
+  return {
+    method: "Fetch.fulfillRequest",
+    params: {
+      requestId,
+      responseCode: 200,
+      responseHeaders: [{ name: "content-type", value: "text/html; charset=utf-8" }],
+      body: toBase64(utf8(html)),
+    },
+  };
+}
+
+/**
+ * The headers of a request with the caller's extra ones: only for the origin of `url`, because they are
+ * credentials. A redirect arrives here with the headers of the request before it, so for any other origin
+ * they are taken out again. Null: nothing to change.
+ */
+function requestHeaders(
+  request: { readonly url: string; readonly headers: Readonly<Record<string, string>> },
+  job: Job,
+): { name: string; value: string }[] | null {
+  if (job.headers.size === 0 || job.url === null) return null;
+  const own = Object.entries(request.headers).filter(
+    ([name]) => !job.headers.has(name.toLowerCase()),
+  );
+  const extra = URL.parse(request.url)?.origin === job.url.origin ? [...job.headers] : [];
+  return [...own, ...extra].map(([name, value]) => ({ name, value }));
+}
+
+/** Answers one `Fetch.authRequired` event: the caller's name and password, once, to the origin of `url` only. */
+export function answerAuth(event: CdpEvent, job: Job, asked: Set<string>): Answer {
+  const requestId = String(event.params["requestId"]);
+  const challenge = event.params["authChallenge"] as { source?: string; origin?: string };
+  const { authenticate } = job.body;
+  const own =
+    challenge.source !== "Proxy" &&
+    job.url !== null &&
+    originOf(challenge.origin) === job.url.origin;
+  const first = !asked.has(requestId);
+  asked.add(requestId);
+  const response =
+    own && first && authenticate !== undefined
+      ? {
+          response: "ProvideCredentials",
+          username: authenticate.username,
+          password: authenticate.password,
+        }
+      : { response: "CancelAuth" };
+  return {
+    method: "Fetch.continueWithAuth",
+    params: { requestId, authChallengeResponse: response },
+  };
+}
+
+function originOf(text: string | undefined): string {
+  return URL.parse(text ?? "")?.origin ?? "";
+}
+
+function withoutHash(url: string): string {
+  const at = url.indexOf("#");
+  return at < 0 ? url : url.slice(0, at);
+}

@@ -1,0 +1,102 @@
+import { ApiError } from "../http/api-error.ts";
+import type { AllowHosts } from "../net/allow-hosts.ts";
+import { checkUrl } from "../net/check-url.ts";
+import type { PdfBody, RenderBody, Tag } from "./body.ts";
+import { compilePatterns } from "./patterns.ts";
+import type { RequestRules } from "./request-gate.ts";
+import { readTimers, type TimerCaps, type Timers } from "./timers.ts";
+
+/** One rendering, checked and ready to run. */
+export interface Job {
+  readonly body: RenderBody;
+  /** The page to load, or the base of `html`; null when only `html` is given. */
+  readonly url: URL | null;
+  readonly rules: RequestRules;
+  readonly timers: Timers;
+  /** Extra headers by lower-case name; they go to the origin of `url` only, because they are credentials. */
+  readonly headers: ReadonlyMap<string, string>;
+}
+
+/** What the operator decides about jobs. */
+export interface JobPolicy {
+  readonly allow: AllowHosts;
+  readonly caps: TimerCaps;
+  readonly unsafeRegex: boolean;
+}
+
+/** Headers that frame a request: a caller who sets them breaks it, or smuggles a second one into it. */
+const framingHeaders: readonly string[] = [
+  "connection",
+  "content-length",
+  "host",
+  "keep-alive",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+];
+
+/**
+ * Checks what a schema cannot: the source, its address, patterns, timers and headers.
+ *
+ * @throws ApiError `invalid_request` or `blocked_url`
+ */
+export function prepareJob(body: RenderBody & PdfBody, policy: JobPolicy): Job {
+  if (body.url === undefined && body.html === undefined) {
+    throw new ApiError("invalid_request", { message: "One of url and html is needed" });
+  }
+  const url = body.url === undefined ? null : allowedUrl("url", body.url, policy.allow);
+  for (const tag of tagsOf(body))
+    if (tag.url !== undefined) allowedUrl("addScriptTag/addStyleTag.url", tag.url, policy.allow);
+  const { unsafeRegex } = policy;
+  return {
+    body,
+    url,
+    timers: readTimers(body, policy.caps),
+    headers: readHeaders(body.setExtraHTTPHeaders ?? {}),
+    rules: {
+      allow: policy.allow,
+      allowPatterns: compilePatterns(body.allowRequestPattern ?? [], {
+        field: "allowRequestPattern",
+        unsafeRegex,
+      }),
+      rejectPatterns: compilePatterns(body.rejectRequestPattern ?? [], {
+        field: "rejectRequestPattern",
+        unsafeRegex,
+      }),
+      allowTypes: body.allowResourceTypes ?? [],
+      rejectTypes: body.rejectResourceTypes ?? [],
+    },
+  };
+}
+
+function tagsOf(body: RenderBody): readonly Tag[] {
+  return [...(body.addScriptTag ?? []), ...(body.addStyleTag ?? [])];
+}
+
+function allowedUrl(field: string, text: string, allow: AllowHosts): URL {
+  const verdict = checkUrl(text, allow);
+  if (!verdict.ok) throw new ApiError("blocked_url", { message: `${field}: ${verdict.reason}` });
+  return verdict.url;
+}
+
+function readHeaders(headers: Readonly<Record<string, string>>): ReadonlyMap<string, string> {
+  const read = new Map<string, string>();
+  for (const [name, value] of Object.entries(headers)) {
+    const lower = name.toLowerCase();
+    if (!/^[!#$%&'*+.^_`|~\w-]{1,256}$/u.test(name) || framingHeaders.includes(lower)) {
+      throw new ApiError("invalid_request", {
+        message: `setExtraHTTPHeaders: "${name.slice(0, 60)}" is not allowed`,
+      });
+    }
+    if (!/^[\t\x20-\x7e\x80-\xff]{0,8192}$/u.test(value)) {
+      throw new ApiError("invalid_request", {
+        message: `setExtraHTTPHeaders: The value of "${name}" is not a header value`,
+      });
+    }
+    read.set(lower, value);
+  }
+  return read;
+}

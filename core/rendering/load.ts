@@ -1,0 +1,152 @@
+import { ApiError } from "../http/api-error.ts";
+import type { SelectorWait, Tag, WaitUntil } from "./body.ts";
+import { networkFailure } from "./errors.ts";
+import { evaluate } from "./evaluate.ts";
+import type { Job } from "./job.ts";
+import type { Page } from "./page.ts";
+import { addTag, findSelector } from "./page-scripts.ts";
+import { within } from "./timers.ts";
+
+/** The pause between two looks for a selector, in ms. */
+const POLL_MS = 50;
+
+/**
+ * Loads the page of a job and does its waits: load, tags, selector, fixed wait. With `bestAttempt`, a wait
+ * that fails or times out is passed over; a page that cannot be reached or is not allowed still fails.
+ */
+export async function loadPage(page: Page, job: Job, signal: AbortSignal): Promise<void> {
+  const { body, timers } = job;
+  await attempt(page, job, () =>
+    within(
+      timers.goto,
+      page.system,
+      signal,
+      () => expired("gotoOptions.timeout", timers.goto),
+      async (inner) => {
+        await open(page, job, inner);
+        await waitForLoad(page, job, inner);
+      },
+    ),
+  );
+  await checkArrival(page);
+  await attempt(page, job, () =>
+    within(
+      timers.goto,
+      page.system,
+      signal,
+      () => expired("addScriptTag or addStyleTag", timers.goto),
+      async (inner) => {
+        await addTags(page, "style", body.addStyleTag ?? [], inner);
+        await addTags(page, "script", body.addScriptTag ?? [], inner);
+      },
+    ),
+  );
+  const wanted = body.waitForSelector;
+  if (wanted !== undefined) {
+    await attempt(page, job, () =>
+      within(
+        timers.selector,
+        page.system,
+        signal,
+        () => expired(`waitForSelector "${wanted.selector.slice(0, 80)}"`, timers.selector),
+        (inner) => waitForSelector(page, wanted, inner),
+      ),
+    );
+  }
+  if (timers.wait > 0) await page.system.sleep(timers.wait, signal);
+}
+
+/** Passes a failed wait over when the caller wants the best attempt. */
+async function attempt(page: Page, job: Job, wait: () => Promise<void>): Promise<void> {
+  try {
+    await wait();
+  } catch (error) {
+    const tolerable =
+      error instanceof ApiError && ["render_timeout", "context_destroyed"].includes(error.kind);
+    if (job.body.bestAttempt !== true || !tolerable) throw error;
+    // A navigation that has not arrived would hold up everything that is asked of the page.
+    page.call("Page.stopLoading").catch(() => undefined);
+  }
+}
+
+function expired(what: string, ms: number): ApiError {
+  return new ApiError("render_timeout", { message: `Timeout of ${ms} ms exceeded: ${what}` });
+}
+
+/** Waits for every event that the body names; idle includes that the document has been read to its end. */
+async function waitForLoad(page: Page, job: Job, signal: AbortSignal): Promise<void> {
+  const wanted = (job.body.gotoOptions ?? job.body.goToOptions)?.waitUntil ?? "domcontentloaded";
+  const events: readonly WaitUntil[] = [wanted].flat();
+  await page.lifecycle.reached(
+    events.includes("load") ? ["DOMContentLoaded", "load"] : ["DOMContentLoaded"],
+    signal,
+  );
+  if (events.includes("networkidle0")) await page.network.quiet(0, signal);
+  else if (events.includes("networkidle2")) await page.network.quiet(2, signal);
+}
+
+async function open(page: Page, job: Job, signal: AbortSignal): Promise<void> {
+  const { html } = job.body;
+  if (job.url === null) {
+    // Without an address there is nothing to navigate to: the markup is written into the blank page.
+    await page.lifecycle.reached(["load"], signal);
+    page.lifecycle.restart("rewritten");
+    await page.call("Page.setDocumentContent", { frameId: page.frame, html: html ?? "" });
+    return;
+  }
+  const load = job.body.gotoOptions ?? job.body.goToOptions;
+  page.lifecycle.restart("replaced");
+  const answer = await page.call("Page.navigate", {
+    url: job.url.href,
+    ...(load?.referer === undefined ? {} : { referrer: load.referer }),
+    ...(load?.referrerPolicy === undefined
+      ? {}
+      : { referrerPolicy: referrerPolicy(load.referrerPolicy) }),
+  });
+  const failure = answer["errorText"];
+  if (typeof failure === "string" && failure !== "")
+    throw page.proxyError() ?? explain(page, failure);
+}
+
+/** DevTools writes `no-referrer` as `noReferrer`. */
+function referrerPolicy(policy: string): string {
+  return policy.replaceAll(/-(?<letter>[a-z])/gu, (_, letter: string) => letter.toUpperCase());
+}
+
+function explain(page: Page, failure: string): ApiError {
+  const type = page.response()?.type ?? "";
+  if (failure.includes("ERR_ABORTED") && type !== "" && !/html|xml|text|json|image/u.test(type)) {
+    return new ApiError("load_aborted", {
+      message: `The URL is a download of type ${type}, not a page`,
+    });
+  }
+  return networkFailure(failure);
+}
+
+/** A plain-http page that the egress proxy could not reach arrives as the proxy's own answer. */
+async function checkArrival(page: Page): Promise<void> {
+  const failure = page.proxyError();
+  if (failure !== null) throw failure;
+}
+
+async function addTags(
+  page: Page,
+  kind: "script" | "style",
+  tags: readonly Tag[],
+  signal: AbortSignal,
+): Promise<void> {
+  for (const tag of tags) await evaluate(page, addTag, [kind, tag], signal);
+}
+
+async function waitForSelector(
+  page: Page,
+  wanted: SelectorWait,
+  signal: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    const state = await evaluate(page, findSelector, [wanted.selector], signal);
+    if (wanted.hidden === true ? state !== "visible" : state === "visible") return;
+    if (wanted.hidden !== true && wanted.visible !== true && state === "hidden") return;
+    await page.system.sleep(POLL_MS, signal);
+  }
+}

@@ -1,0 +1,18 @@
+import { longestRun } from "./escape.ts";
+
+/** The lines of a fenced code block; its fence is longer than any run of backticks inside. */
+export function fenced(text: string, language: string): string[] {
+  // trimEnd, not a pattern: \s+$ is quadratic on long runs of white space.
+  const body = text.replace(/^\n/u, "").trimEnd();
+  const fence = "`".repeat(Math.max(3, longestRun(body) + 1));
+  return [fence + language, ...body.split("\n"), fence];
+}
+
+/** The language that classes of `pre` or `code` name (`language-ts`, `lang-ts`, `highlight-source-ts`); empty for none. */
+export function languageOf(classes: string): string {
+  const match =
+    /(?:^|\s)(?:language|lang|highlight-source|brush:)-?\s?(?<name>[\w+#.-]{1,40})(?:\s|$|;)/iu.exec(
+      classes.slice(0, 1000),
+    );
+  return match?.groups?.["name"]?.toLowerCase() ?? "";
+}

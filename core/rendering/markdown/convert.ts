@@ -1,0 +1,97 @@
+import { flushBlock, newContext, type Context } from "./context.ts";
+import { elements, leftOut } from "./elements.ts";
+import { frontmatterOf } from "./frontmatter.ts";
+import { readHtml, type Attributes, type HtmlHandler } from "./html-events.ts";
+import { absolute } from "./urls.ts";
+
+/** Options of {@link htmlToMarkdown}. */
+export interface MarkdownOptions {
+  /** What relative addresses start from, unless the document has a `base`; null leaves them as they are. */
+  readonly base: string | null;
+  /** Whether YAML frontmatter with title, description and image comes first. */
+  readonly frontmatter: boolean;
+}
+
+/** A converted document. */
+export interface Converted {
+  readonly markdown: string;
+  readonly title: string;
+}
+
+/**
+ * Converts HTML to GitHub's Markdown in one pass over the tokens: no tree is built and nothing recurses, so
+ * that time and memory grow with the size of the document only. It never throws on any input.
+ */
+export function htmlToMarkdown(html: string, options: MarkdownOptions): Converted {
+  const context = newContext(options.base);
+  readHtml(html, handlerOf(context));
+  flushBlock(context);
+  const title = (context.title ?? "").replaceAll(/\s+/gu, " ").trim();
+  const facts = {
+    title: title || context.metaTitle,
+    description: context.description,
+    image: context.image,
+  };
+  const head = options.frontmatter ? frontmatterOf(facts) : "";
+  return { markdown: head + context.writer.finish(), title };
+}
+
+/** Elements that have a meaning inside preformatted text or code too. */
+const insideCode = new Set(["code", "kbd", "samp", "tt", "pre"]);
+
+function handlerOf(context: Context): HtmlHandler {
+  return {
+    open(name, attributes) {
+      if (leftOut.has(name)) return void (context.skipped += 1);
+      if (context.skipped > 0) return;
+      if (name === "title") {
+        // The first title counts; what follows are titles of something else.
+        context.readingTitle = context.title === null;
+        context.title ??= "";
+        return;
+      }
+      if (name === "base") return setBase(context, attributes);
+      if (inCode(context) && !insideCode.has(name)) return openInCode(context, name);
+      elements.get(name)?.open?.(context, attributes);
+    },
+    close(name) {
+      if (leftOut.has(name)) return void (context.skipped -= 1);
+      if (context.skipped > 0) return;
+      if (name === "title") return void (context.readingTitle = false);
+      if (inCode(context) && !insideCode.has(name)) {
+        if (name === "a") context.links.pop();
+        return;
+      }
+      elements.get(name)?.close?.(context);
+    },
+    text(text) {
+      if (context.skipped > 0) return;
+      if (context.readingTitle) context.title += text;
+      else if (context.pre !== null) context.pre.parts.push(text.replaceAll(/\r\n?/gu, "\n"));
+      else if (context.code.depth > 0) context.code.text += text;
+      else context.inline.text(text);
+    },
+  };
+}
+
+function inCode(context: Context): boolean {
+  return context.pre !== null || context.code.depth > 0;
+}
+
+/** Inside code only line breaks matter: some sites wrap every line in an element. */
+function openInCode(context: Context, name: string): void {
+  if (name === "a") context.links.push(false);
+  const { pre } = context;
+  if (pre === null) return void (context.code.text += name === "br" ? " " : "");
+  const last = pre.parts.at(-1) ?? "\n";
+  if (name === "br" || (["div", "li", "p", "tr"].includes(name) && !last.endsWith("\n")))
+    pre.parts.push("\n");
+}
+
+function setBase(context: Context, attributes: Attributes): void {
+  const href = attributes["href"];
+  if (href === undefined || context.baseSet) return;
+  context.baseSet = true;
+  const base = absolute(href, context.base);
+  if (/^https?:/iu.test(base)) context.base = base;
+}

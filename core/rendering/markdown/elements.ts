@@ -1,0 +1,299 @@
+import {
+  flushBlock,
+  flushPre,
+  openCell,
+  writeTable,
+  type Context,
+  type OpenTable,
+} from "./context.ts";
+import { languageOf } from "./code-block.ts";
+import type { Attributes } from "./html-events.ts";
+import type { MarkKind } from "./inline.ts";
+import { tableCollector } from "./table.ts";
+import { absolute, imageAddress, linkAddress } from "./urls.ts";
+
+/** What an element does to the text when it opens and when it closes. */
+export interface Element {
+  readonly open?: (context: Context, attributes: Attributes) => void;
+  readonly close?: (context: Context) => void;
+}
+
+const block: Element = { open: flushBlock, close: flushBlock };
+
+const mark = (kind: MarkKind): Element => ({
+  open: ({ inline }) => inline.open(kind),
+  close: ({ inline }) => inline.close(kind),
+});
+
+const heading = (level: number): Element => ({
+  open(context) {
+    flushBlock(context);
+    context.heading = level;
+  },
+  close(context) {
+    flushBlock(context);
+    context.heading = 0;
+  },
+});
+
+const code: Element = {
+  open(context, attributes) {
+    if (context.pre !== null) {
+      if (context.pre.language === "") context.pre.language = languageOf(attributes["class"] ?? "");
+      return;
+    }
+    context.code.depth += 1;
+  },
+  close(context) {
+    if (context.pre !== null || context.code.depth === 0) return;
+    context.code.depth -= 1;
+    if (context.code.depth > 0) return;
+    context.inline.code(context.code.text);
+    context.code.text = "";
+  },
+};
+
+const pre: Element = {
+  open(context, attributes) {
+    flushBlock(context);
+    context.pre ??= { parts: [], language: languageOf(attributes["class"] ?? "") };
+  },
+  close: flushPre,
+};
+
+const link: Element = {
+  open(context, attributes) {
+    const href = attributes["href"];
+    const address = href === undefined ? null : linkAddress(href, context.base);
+    context.links.push(address !== null);
+    if (address !== null) context.inline.open("link", `](${address}${titlePart(attributes)})`);
+  },
+  close(context) {
+    if (context.links.pop() === true) context.inline.close("link");
+  },
+};
+
+function titlePart(attributes: Attributes): string {
+  const title = (attributes["title"] ?? "").replaceAll(/\s+/gu, " ").trim();
+  return title === "" ? "" : ` "${title.replaceAll(/["\\<&[\]]/gu, "\\$&")}"`;
+}
+
+function image(context: Context, attributes: Attributes): void {
+  // One pixel is a counter, not a picture.
+  if (attributes["width"] === "1" && attributes["height"] === "1") return;
+  const alt = (attributes["alt"] ?? "").replaceAll(/\s+/gu, " ").trim();
+  const address = imageAddress(attributes, context.base);
+  if (address === null) return context.inline.text(alt);
+  context.inline.atom(
+    `![${alt.replaceAll(/[\\[\]`*_<&]/gu, "\\$&")}](${address}${titlePart(attributes)})`,
+  );
+}
+
+function lineBreak(context: Context): void {
+  if (context.heading > 0) context.inline.text(" ");
+  else context.inline.lineBreak();
+}
+
+function rule(context: Context): void {
+  flushBlock(context);
+  if (openCell(context) !== null) return;
+  const { writer } = context;
+  writer.gap(2);
+  // Dashes would read as frontmatter at the very start, and as part of the marker at the start of an item.
+  writer.write([writer.written === 0 || writer.atItemStart ? "___" : "---"]);
+}
+
+const quote: Element = {
+  open(context) {
+    flushBlock(context);
+    if (openCell(context) !== null) return;
+    context.writer.gap(2);
+    context.writer.openQuote();
+  },
+  close(context) {
+    flushBlock(context);
+    if (openCell(context) === null) context.writer.close();
+  },
+};
+
+const list = (ordered: boolean): Element => ({
+  open(context, attributes) {
+    flushBlock(context);
+    const { lists, writer, lastList } = context;
+    const start = Number.parseInt(attributes["start"] ?? "1", 10);
+    const next = start >= 0 && start < 1e9 ? start : 1;
+    // Only a list that starts at 1 may follow a line of text at once (CommonMark 5.2).
+    if (openCell(context) === null)
+      writer.gap(lists.length > 0 && (!ordered || next === 1) ? 1 : 2);
+    const markers = ordered ? [".", ")"] : ["-", "*"];
+    // Two lists in a row would be one: the second gets the other marker.
+    const follows = lastList?.written === writer.written && lastList.list.ordered === ordered;
+    const marker = markers[follows && lastList.list.marker === markers[0] ? 1 : 0] ?? "-";
+    lists.push({ ordered, marker, next });
+  },
+  close(context) {
+    flushBlock(context);
+    const ended = context.lists.pop();
+    if (ended !== undefined) context.lastList = { list: ended, written: context.writer.written };
+  },
+});
+
+const item: Element = {
+  open(context, attributes) {
+    flushBlock(context);
+    const top = context.lists.at(-1) ?? { ordered: false, marker: "-", next: 1 };
+    const value = Number.parseInt(attributes["value"] ?? "", 10);
+    if (top.ordered && value >= 0 && value < 1e9) top.next = value;
+    const marker = top.ordered ? `${top.next}${top.marker} ` : `${top.marker} `;
+    top.next += 1;
+    if (openCell(context) !== null) return context.inline.atom(marker.trim() + " ");
+    context.writer.gap(1);
+    context.writer.openItem(marker);
+  },
+  close(context) {
+    flushBlock(context);
+    if (openCell(context) === null) context.writer.close();
+  },
+};
+
+const table: Element = {
+  open(context) {
+    flushBlock(context);
+    const outer = context.tables.at(-1);
+    if (outer !== undefined && !outer.layout) dissolve(context, outer);
+    const cellSpan = { header: false, columns: 1, rows: 1 };
+    context.tables.push({
+      table: tableCollector(),
+      cell: null,
+      cellSpan,
+      inHead: false,
+      layout: false,
+    });
+  },
+  close(context) {
+    flushBlock(context);
+    const ended = context.tables.pop();
+    if (ended !== undefined && !ended.layout) writeTable(context, ended.table);
+  },
+};
+
+/** Turns a table that has another one inside into ordinary blocks: nothing of it is lost. */
+function dissolve(context: Context, outer: OpenTable): void {
+  const { cell } = outer;
+  outer.layout = true;
+  outer.cell = null;
+  writeTable(context, outer.table);
+  for (const text of cell ?? []) {
+    context.writer.gap(2);
+    context.writer.write([text]);
+  }
+}
+
+const section = (inHead: boolean): Element => ({
+  open(context) {
+    flushBlock(context);
+    const top = context.tables.at(-1);
+    if (top !== undefined) top.inHead = inHead;
+  },
+  close: flushBlock,
+});
+
+const row: Element = {
+  open(context) {
+    flushBlock(context);
+    const top = context.tables.at(-1);
+    if (top !== undefined && !top.layout) top.table.row(top.inHead);
+  },
+  close: flushBlock,
+};
+
+const cell = (header: boolean): Element => ({
+  open(context, attributes) {
+    flushBlock(context);
+    const top = context.tables.at(-1);
+    if (top === undefined || top.layout) return;
+    top.cell = [];
+    top.cellSpan = {
+      header: header || top.inHead,
+      columns: span(attributes["colspan"]),
+      rows: span(attributes["rowspan"]),
+    };
+  },
+  close(context) {
+    flushBlock(context);
+    const top = context.tables.at(-1);
+    if (top === undefined || top.layout || top.cell === null) return;
+    const { header: isHeader, columns, rows } = top.cellSpan;
+    top.table.cell(top.cell.join("<br>"), isHeader, columns, rows);
+    top.cell = null;
+  },
+});
+
+function span(text: string | undefined): number {
+  const value = Number.parseInt(text ?? "1", 10);
+  return value >= 1 ? Math.min(value, 1000) : 1;
+}
+
+function input(context: Context, attributes: Attributes): void {
+  if (attributes["type"]?.toLowerCase() !== "checkbox") return;
+  if (!context.writer.atItemStart || !context.inline.empty) return;
+  context.inline.atom(attributes["checked"] === undefined ? "[ ]" : "[x]");
+  context.inline.text(" ");
+}
+
+function meta(context: Context, attributes: Attributes): void {
+  const name = (attributes["name"] ?? attributes["property"] ?? "").toLowerCase();
+  const content = (attributes["content"] ?? "").replaceAll(/\s+/gu, " ").trim();
+  if (content === "") return;
+  if (name === "og:title") context.metaTitle ||= content;
+  if (name === "description") context.description = content;
+  if (name === "og:description") context.description ||= content;
+  if (name === "og:image") context.image ||= absolute(content, context.base);
+}
+
+const quoted: Element = {
+  open: ({ inline }) => inline.text('"'),
+  close: ({ inline }) => inline.text('"'),
+};
+
+const blocks =
+  "address article aside body caption center dd details dialog dir div dl dt fieldset figcaption figure footer form " +
+  "header hgroup legend main nav optgroup p search section select summary";
+
+/** What each element does; those that are not here are nothing but their text. */
+export const elements: ReadonlyMap<string, Element> = new Map<string, Element>([
+  ...blocks.split(" ").map((name): [string, Element] => [name, block]),
+  ...[1, 2, 3, 4, 5, 6].map((level): [string, Element] => [`h${level}`, heading(level)]),
+  ...["b", "strong"].map((name): [string, Element] => [name, mark("strong")]),
+  ...["i", "em"].map((name): [string, Element] => [name, mark("em")]),
+  ...["del", "s", "strike"].map((name): [string, Element] => [name, mark("del")]),
+  ...["code", "kbd", "samp", "tt"].map((name): [string, Element] => [name, code]),
+  ["a", link],
+  ["blockquote", quote],
+  ["br", { open: lineBreak }],
+  ["hr", { open: rule }],
+  ["img", { open: image }],
+  ["input", { open: input }],
+  ["li", item],
+  ["menu", list(false)],
+  ["meta", { open: meta }],
+  ["ol", list(true)],
+  ["option", { close: ({ inline }) => inline.text(" ") }],
+  ["pre", pre],
+  ["q", quoted],
+  ["table", table],
+  ["tbody", section(false)],
+  ["td", cell(false)],
+  ["tfoot", section(false)],
+  ["th", cell(true)],
+  ["thead", section(true)],
+  ["tr", row],
+  ["ul", list(false)],
+]);
+
+/** Elements that are left out with everything in them. */
+export const leftOut: ReadonlySet<string> = new Set(
+  "annotation annotation-xml audio canvas iframe noembed noframes noscript object script style svg template video".split(
+    " ",
+  ),
+);

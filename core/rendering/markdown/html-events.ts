@@ -1,0 +1,175 @@
+import { Tokenizer } from "htmlparser2";
+
+/** Attributes by lower-case name; the first of a repeated name counts. */
+export type Attributes = Readonly<Record<string, string>>;
+
+/** What a document consists of, in order. Opens and closes are balanced; void elements have no close. */
+export interface HtmlHandler {
+  open(name: string, attributes: Attributes): void;
+  close(name: string): void;
+  /** Decoded text; one run of text may come in several pieces. */
+  text(text: string): void;
+}
+
+/** Elements deeper than this are taken for their text only, as browsers do from 512 on. */
+const DEPTH_LIMIT = 500;
+
+const voidElements = new Set(
+  "area base basefont br col embed frame hr img input link meta param source track wbr".split(" "),
+);
+
+const closesParagraph = new Set(
+  (
+    "address article aside blockquote center details dialog dir div dl fieldset figcaption figure footer form h1 h2 h3 " +
+    "h4 h5 h6 header hgroup hr main menu nav ol p pre section summary table ul"
+  ).split(" "),
+);
+
+/** Elements that an opening tag closes, and the elements beyond which it does not look for them. */
+const impliedCloses: ReadonlyMap<
+  string,
+  readonly [closed: ReadonlySet<string>, boundary: ReadonlySet<string>]
+> = new Map([
+  ["li", [new Set(["li"]), new Set(["ul", "ol", "menu", "table"])]],
+  ["dt", [new Set(["dt", "dd"]), new Set(["dl", "table"])]],
+  ["dd", [new Set(["dt", "dd"]), new Set(["dl", "table"])]],
+  ["tr", [new Set(["tr", "caption"]), new Set(["table"])]],
+  ["td", [new Set(["td", "th", "caption"]), new Set(["tr", "table"])]],
+  ["th", [new Set(["td", "th", "caption"]), new Set(["tr", "table"])]],
+  ["thead", [new Set(["thead", "tbody", "tfoot", "caption"]), new Set(["table"])]],
+  ["tbody", [new Set(["thead", "tbody", "tfoot", "caption"]), new Set(["table"])]],
+  ["tfoot", [new Set(["thead", "tbody", "tfoot", "caption"]), new Set(["table"])]],
+  ["a", [new Set(["a"]), new Set(["table", "td", "th", "caption"])]],
+  ["option", [new Set(["option"]), new Set(["select"])]],
+]);
+
+const paragraphBoundary = new Set(["table", "td", "th", "caption", "button"]);
+const paragraph = new Set(["p"]);
+
+/**
+ * Reads HTML in one pass into balanced events, without a tree and without recursion. The tokenizer is
+ * htmlparser2's; its parser is not used because its stack costs time proportional to the depth of nesting
+ * per tag, which a hostile page makes quadratic.
+ */
+export function readHtml(html: string, handler: HtmlHandler): void {
+  const open = openElements(handler);
+  const tokenizer = new Tokenizer({ decodeEntities: true }, tokenCallbacks(html, open, handler));
+  tokenizer.write(html);
+  tokenizer.end();
+}
+
+/** The elements that are open. */
+interface OpenElements {
+  open(name: string, attributes: Attributes): void;
+  close(name: string): void;
+  closeAll(): void;
+  /** Whether the place is inside SVG or MathML, where a slash closes a tag and CDATA is text. */
+  readonly foreign: boolean;
+}
+
+/** Keeps opens and closes balanced, with the closing tags that HTML lets authors leave out. */
+function openElements(handler: HtmlHandler): OpenElements {
+  const stack: string[] = [];
+  /** Open elements per name, so that a stray closing tag is found to be stray at once. */
+  const counts = new Map<string, number>();
+  /** Elements per name that were too deep to be opened. */
+  const tooDeep = new Map<string, number>();
+  const countOf = (name: string): number => counts.get(name) ?? 0;
+  const pop = (): void => {
+    const name = stack.pop() ?? "";
+    counts.set(name, countOf(name) - 1);
+    handler.close(name);
+  };
+  const closeWithin = (closed: ReadonlySet<string>, boundary: ReadonlySet<string>): void => {
+    for (let i = stack.length - 1; i >= 0; i--) {
+      const name = stack[i] ?? "";
+      if (boundary.has(name)) return;
+      if (!closed.has(name)) continue;
+      while (stack.length > i) pop();
+      return;
+    }
+  };
+  return {
+    get foreign() {
+      return countOf("svg") + countOf("math") > 0;
+    },
+    open(name, attributes) {
+      const implied = impliedCloses.get(name);
+      if (implied !== undefined && anyOpen(counts, implied[0])) closeWithin(...implied);
+      if (closesParagraph.has(name) && countOf("p") > 0) closeWithin(paragraph, paragraphBoundary);
+      if (voidElements.has(name)) return handler.open(name, attributes);
+      if (stack.length >= DEPTH_LIMIT) return void tooDeep.set(name, (tooDeep.get(name) ?? 0) + 1);
+      stack.push(name);
+      counts.set(name, countOf(name) + 1);
+      handler.open(name, attributes);
+    },
+    close(name) {
+      const deep = tooDeep.get(name) ?? 0;
+      if (deep > 0) return void tooDeep.set(name, deep - 1);
+      if (name === "br") return handler.open("br", {});
+      if (countOf(name) === 0) return;
+      while (stack.length > 0 && stack.at(-1) !== name) pop();
+      pop();
+    },
+    closeAll() {
+      while (stack.length > 0) pop();
+    },
+  };
+}
+
+type TokenCallbacks = ConstructorParameters<typeof Tokenizer>[1];
+
+function tokenCallbacks(
+  html: string,
+  elements: OpenElements,
+  handler: HtmlHandler,
+): TokenCallbacks {
+  let name = "";
+  let attributes: Record<string, string> = {};
+  let attribute = "";
+  let value = "";
+  return {
+    onopentagname(start, end) {
+      name = html.slice(start, end).toLowerCase();
+      if (name === "image") name = "img";
+      attributes = {};
+    },
+    onattribname(start, end) {
+      attribute = html.slice(start, end).toLowerCase();
+      value = "";
+    },
+    onattribdata(start, end) {
+      value += html.slice(start, end);
+    },
+    onattribentity(codepoint) {
+      value += String.fromCodePoint(codepoint);
+    },
+    onattribend() {
+      if (!Object.hasOwn(attributes, attribute) && attribute !== "__proto__")
+        attributes[attribute] = value;
+    },
+    onopentagend: () => elements.open(name, attributes),
+    onselfclosingtag() {
+      const foreign = elements.foreign || name === "svg" || name === "math";
+      elements.open(name, attributes);
+      // Outside of SVG and MathML the slash means nothing in HTML.
+      if (foreign && !voidElements.has(name)) elements.close(name);
+    },
+    onclosetag: (start, end) => elements.close(html.slice(start, end).toLowerCase()),
+    ontext: (start, end) => handler.text(html.slice(start, end)),
+    ontextentity: (codepoint) => handler.text(String.fromCodePoint(codepoint)),
+    oncdata(start, end, offset) {
+      if (elements.foreign) handler.text(html.slice(start, end - offset));
+    },
+    oncomment() {},
+    ondeclaration() {},
+    onprocessinginstruction() {},
+    onend: () => elements.closeAll(),
+    isInForeignContext: () => elements.foreign,
+  };
+}
+
+function anyOpen(counts: ReadonlyMap<string, number>, names: ReadonlySet<string>): boolean {
+  for (const name of names) if ((counts.get(name) ?? 0) > 0) return true;
+  return false;
+}

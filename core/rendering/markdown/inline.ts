@@ -1,0 +1,247 @@
+import { codeSpan, escapeText } from "./escape.ts";
+
+/** A formatting that is in force until it is closed. */
+export type MarkKind = "strong" | "em" | "del" | "link";
+
+interface Mark {
+  readonly kind: MarkKind;
+  /** What a link ends with, e.g. `](https://example.com)`. */
+  readonly end: string;
+  /** Where its opening delimiter is in the parts; -1 while nothing has been written inside. */
+  opened: number;
+}
+
+/** A delimiter that was closed; whether it works depends on the character that follows. */
+interface Closed {
+  readonly kind: MarkKind;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Collects the inline content of one block after the other. */
+export interface Inline {
+  text(text: string): void;
+  /** Markdown that counts as one piece, e.g. an image. */
+  atom(markdown: string): void;
+  code(text: string): void;
+  lineBreak(): void;
+  open(kind: MarkKind, end?: string): void;
+  close(kind: MarkKind): void;
+  /** The Markdown of the block so far, its lines split at breaks; formatting stays in force for the next block. */
+  flush(): string[];
+  /** Whether anything but white space has been written. */
+  readonly empty: boolean;
+}
+
+/** What each kind begins and ends with, unless its surroundings ask for another. */
+const delimiters: Readonly<Record<Exclude<MarkKind, "link">, string>> = {
+  strong: "**",
+  em: "_",
+  del: "~~",
+};
+
+/** Where a line ends inside a block; no text can contain it, because white space is collapsed. */
+const BREAK = "\n";
+
+/**
+ * Makes an inline collector. Delimiters are written when the first text inside them comes and moved inside of
+ * white space, so that `<b> a </b>` gives ` **a** `; neighbours of one kind are joined; a delimiter that
+ * would not be read as one (CommonMark's flanking rules) is left out, so that text always survives.
+ */
+export function inlineCollector(): Inline {
+  const state: State = {
+    parts: [],
+    marks: [],
+    closed: [],
+    nested: { strong: 0, em: 0, del: 0, link: 0 },
+    space: false,
+    rawText: "",
+    heldCode: "",
+  };
+  return {
+    get empty() {
+      const { parts, heldCode, rawText } = state;
+      return parts.length === 0 && heldCode === "" && (rawText === "" || rawText.trim() === "");
+    },
+    text(text) {
+      if (state.heldCode !== "") drain(state);
+      state.rawText += text;
+    },
+    atom(markdown) {
+      drain(state);
+      write(state, markdown);
+    },
+    code(text) {
+      if (state.rawText !== "") drain(state);
+      state.heldCode += text;
+    },
+    lineBreak() {
+      drain(state);
+      settle(state, " ");
+      state.space = false;
+      state.parts.push(BREAK);
+    },
+    open: (kind, end = "") => openMark(state, kind, end),
+    close: (kind) => closeMark(state, kind),
+    flush: () => flush(state),
+  };
+}
+
+interface State {
+  parts: string[];
+  /** At most one per kind. */
+  marks: Mark[];
+  closed: Closed[];
+  /** Elements of a kind inside another of that kind: they change nothing. */
+  readonly nested: Record<MarkKind, number>;
+  /** White space that is written when something follows. */
+  space: boolean;
+  /** Text that is escaped when it is complete: an entity and what follows it come in pieces. */
+  rawText: string;
+  /** A code span that is written when its neighbour is known: two side by side would read as one with backticks. */
+  heldCode: string;
+}
+
+function drain(state: State): void {
+  if (state.heldCode !== "") {
+    const span = codeSpan(state.heldCode);
+    state.heldCode = "";
+    if (span === " ") state.space = true;
+    else write(state, span);
+  }
+  if (state.rawText === "") return;
+  const flat = state.rawText.replaceAll(/[\t\n\f\r ]+/gu, " ");
+  state.rawText = "";
+  if (flat.startsWith(" ")) state.space = true;
+  const core = flat.replaceAll(/^ | $/gu, "");
+  if (core === "") return;
+  write(state, escapeText(core));
+  state.space = flat.endsWith(" ");
+}
+
+/** Writes a piece, after the white space and the opening delimiters that wait for it. */
+function write(state: State, markdown: string): void {
+  const before = charBefore(state.parts, state.parts.length);
+  const gap = state.space && before !== "" && before !== BREAK;
+  settle(state, gap ? " " : (firstOpening(state.marks) ?? markdown[0] ?? ""));
+  if (gap) state.parts.push(" ");
+  state.space = false;
+  for (const mark of state.marks) {
+    if (mark.opened >= 0) continue;
+    mark.opened = state.parts.length;
+    state.parts.push(mark.kind === "link" ? "[" : delimiters[mark.kind]);
+  }
+  state.parts.push(markdown);
+}
+
+/** Decides on the delimiters that were closed just before `next` comes. */
+function settle(state: State, next: string): void {
+  for (const { kind, start, end } of state.closed) settleMark(state.parts, kind, start, end, next);
+  state.closed = [];
+}
+
+function openMark(state: State, kind: MarkKind, end: string): void {
+  drain(state);
+  if (state.marks.some((mark) => mark.kind === kind)) return void (state.nested[kind] += 1);
+  const previous = state.closed.at(-1);
+  // <b>a</b><b>b</b>: the first goes on.
+  const joins =
+    previous?.kind === kind &&
+    kind !== "link" &&
+    !state.space &&
+    previous.end === state.parts.length - 1;
+  if (joins) {
+    state.closed.pop();
+    state.parts.pop();
+  }
+  state.marks.push({ kind, end, opened: joins ? previous.start : -1 });
+}
+
+function closeMark(state: State, kind: MarkKind): void {
+  drain(state);
+  if (state.nested[kind] > 0) return void (state.nested[kind] -= 1);
+  const mark = state.marks.find((other) => other.kind === kind);
+  if (mark === undefined) return;
+  endMark(state, mark);
+  state.marks = state.marks.filter((other) => other !== mark);
+}
+
+function endMark(state: State, mark: Mark): void {
+  if (mark.opened < 0) return;
+  state.closed.push({ kind: mark.kind, start: mark.opened, end: state.parts.length });
+  state.parts.push(mark.kind === "link" ? mark.end : delimiters[mark.kind]);
+  mark.opened = -1;
+}
+
+function flush(state: State): string[] {
+  drain(state);
+  for (const mark of state.marks.toReversed()) endMark(state, mark);
+  settle(state, " ");
+  const joined = state.parts.join("").trim();
+  state.parts = [];
+  state.space = false;
+  if (!joined.includes(BREAK)) return joined === "" ? [] : [joined];
+  return joined.split(BREAK).map((line) => line.trim());
+}
+
+function firstOpening(marks: readonly Mark[]): string | undefined {
+  const mark = marks.find(({ opened }) => opened < 0);
+  if (mark === undefined) return undefined;
+  return mark.kind === "link" ? "[" : delimiters[mark.kind][0];
+}
+
+/** Chooses the delimiter of an emphasis now that both of its surroundings are known, or takes it away. */
+function settleMark(
+  parts: string[],
+  kind: MarkKind,
+  start: number,
+  end: number,
+  next: string,
+): void {
+  if (kind === "link") return;
+  const before = charBefore(parts, start);
+  const inner = firstChar(parts, start, end);
+  const innerEnd = charBefore(parts, end);
+  const opens = !(isWord(before) && !isWord(inner));
+  const closes = !(isWord(next) && !isWord(innerEnd));
+  let delimiter = "";
+  if (opens && closes) {
+    if (kind === "em") delimiter = emphasis(before, next);
+    else if (kind === "strong") delimiter = before === "*" || next === "*" ? "" : "**";
+    else delimiter = before === "~" || next === "~" ? "" : "~~";
+  }
+  parts[start] = delimiter;
+  parts[end] = delimiter;
+}
+
+function emphasis(before: string, next: string): string {
+  // An underscore inside a word is text; an asterisk beside another one belongs to a longer run.
+  if (!isWord(before) && !isWord(next) && before !== "_" && next !== "_") return "_";
+  return before === "*" || next === "*" ? "" : "*";
+}
+
+function charBefore(parts: readonly string[], index: number): string {
+  for (let i = index - 1; i >= 0; i--) {
+    const part = parts[i] ?? "";
+    if (part !== "") return lastChar(part);
+  }
+  return "";
+}
+
+function firstChar(parts: readonly string[], start: number, end: number): string {
+  for (let i = start + 1; i < end; i++) {
+    const part = parts[i] ?? "";
+    if (part !== "") return String.fromCodePoint(part.codePointAt(0) ?? 32);
+  }
+  return "";
+}
+
+function lastChar(part: string): string {
+  const low = part.charCodeAt(part.length - 1);
+  return low >= 0xdc00 && low <= 0xdfff ? part.slice(-2) : (part.at(-1) ?? "");
+}
+
+/** Neither white space nor punctuation, in CommonMark's sense. */
+function isWord(char: string): boolean {
+  return char !== "" && !/[\s\p{P}\p{S}]/u.test(char);
+}

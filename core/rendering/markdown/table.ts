@@ -1,0 +1,80 @@
+/** A table that is being read. */
+export interface Table {
+  /** Begins a row; `header` when it is in a `thead`. */
+  row(header: boolean): void;
+  /** Adds a cell's text to the row. */
+  cell(text: string, header: boolean, columns: number, rows: number): void;
+  /** The lines of the table as GitHub's Markdown has it; none when it has no cells. */
+  lines(): string[];
+  /** The texts of the cells in order, for a table that turns out to be page layout. */
+  cells(): string[];
+}
+
+interface Row {
+  readonly cells: string[];
+  header: boolean;
+}
+
+/** Columns that spans may fill: a span of a thousand is not a table for people. */
+const SPAN_LIMIT = 50;
+
+/** Makes a table. Cells that span rows or columns are followed by empty ones, so that columns stay in line. */
+export function tableCollector(): Table {
+  const rows: Row[] = [];
+  /** For each column, in how many rows to come it is taken by a cell from above. */
+  const taken: number[] = [];
+  const current = (): Row => {
+    const row = rows.at(-1);
+    if (row !== undefined) return row;
+    const first: Row = { cells: [], header: false };
+    rows.push(first);
+    return first;
+  };
+  const skipTaken = (cells: string[]): void => {
+    for (let column = cells.length; (taken[column] ?? 0) > 0; column++) {
+      taken[column] = (taken[column] ?? 0) - 1;
+      cells.push("");
+    }
+  };
+  return {
+    row(header) {
+      const last = rows.at(-1);
+      if (last !== undefined) skipTaken(last.cells);
+      rows.push({ cells: [], header });
+    },
+    cell(text, header, columns, height) {
+      const row = current();
+      skipTaken(row.cells);
+      if (row.cells.length === 0 && header) row.header = true;
+      if (!header) row.header = false;
+      const width = row.cells.length < SPAN_LIMIT ? Math.min(columns, SPAN_LIMIT) : 1;
+      for (let i = 0; i < width; i++) {
+        if (height > 1 && row.cells.length < SPAN_LIMIT)
+          taken[row.cells.length] = Math.min(height - 1, 1000);
+        row.cells.push(i === 0 ? text : "");
+      }
+    },
+    lines() {
+      const filled = rows.filter(({ cells }) => cells.some((cell) => cell !== ""));
+      const [first] = filled;
+      if (first === undefined) return [];
+      let width = 0;
+      for (const { cells } of filled) width = Math.max(width, cells.length);
+      const pad = (cells: readonly string[]): string[] => [
+        ...cells,
+        ...Array.from({ length: width - cells.length }, () => ""),
+      ];
+      // The format needs a header: the first row is it, marked as one or not.
+      return [
+        line(pad(first.cells)),
+        line(Array.from({ length: width }, () => "---")),
+        ...filled.slice(1).map(({ cells }) => line(cells)),
+      ];
+    },
+    cells: () => rows.flatMap(({ cells }) => cells.filter((cell) => cell !== "")),
+  };
+}
+
+function line(cells: readonly string[]): string {
+  return `| ${cells.join(" | ")} |`;
+}

@@ -1,0 +1,55 @@
+import type { Attributes } from "./html-events.ts";
+
+/** Makes an address absolute and safe inside `(…)`; null for one that is no use in text, such as inline data. */
+export function linkAddress(href: string, base: string | null): string | null {
+  const trimmed = href.trim();
+  if (/^(?:javascript|vbscript|data|blob|about):/iu.test(trimmed.replaceAll(/[\t\n\r]/gu, "")))
+    return null;
+  return bracketSafe(absolute(trimmed, base));
+}
+
+/** The best address of a picture: `src`, unless that is a placeholder and a lazy or responsive one is given. */
+export function imageAddress(attributes: Attributes, base: string | null): string | null {
+  const candidates = [
+    attributes["src"],
+    attributes["data-src"],
+    attributes["data-original"],
+    attributes["data-lazy-src"],
+    largest(attributes["srcset"] ?? attributes["data-srcset"] ?? ""),
+  ];
+  for (const candidate of candidates) {
+    const address = (candidate ?? "").trim();
+    if (address === "") continue;
+    const found = linkAddress(address, base);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+/** An address against a base, as written when it cannot be resolved. */
+export function absolute(address: string, base: string | null): string {
+  const url = base === null ? URL.parse(address) : URL.parse(address, base);
+  return url === null ? address : url.href;
+}
+
+/** The last candidate of a `srcset` with the largest width or density. */
+function largest(srcset: string): string {
+  let best = "";
+  let size = -1;
+  for (const candidate of srcset.slice(0, 8192).split(/,\s+/u)) {
+    const [address = "", descriptor = "1x"] = candidate.trim().split(/\s+/u);
+    const value = Number.parseFloat(descriptor);
+    if (address !== "" && value > size) [best, size] = [address, value];
+  }
+  return best;
+}
+
+/** Encodes what would end a link's destination early. */
+function bracketSafe(address: string): string {
+  return address.replaceAll(/[\s()<>\\]/gu, (char) => {
+    const code = char.charCodeAt(0);
+    return code < 0x80
+      ? `%${code.toString(16).toUpperCase().padStart(2, "0")}`
+      : encodeURIComponent(char);
+  });
+}

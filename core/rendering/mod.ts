@@ -1,0 +1,71 @@
+/**
+ * Page rendering: an address or HTML to PDF, Markdown and more.
+ *
+ * @module
+ */
+import { Hono, type Context, type Handler, type MiddlewareHandler } from "hono";
+import { authorize, type Auth } from "../auth/authorize.ts";
+import { storedTokens } from "../auth/mod.ts";
+import { closeRoutes } from "../http/routes.ts";
+import type { Platform } from "../ports.ts";
+import { renderOperations, type Operation, type RenderingOptions } from "./operations.ts";
+
+export type { RenderingOptions } from "./operations.ts";
+export type { TimerCaps } from "./timers.ts";
+
+/** Options of {@link rendering}. */
+export interface RenderingSettings extends RenderingOptions {
+  readonly platform: Platform;
+  /** @default the platform's stored tokens */
+  readonly auth?: Auth;
+}
+
+/** Both prefixes under which clients look for these routes. */
+const prefixes = ["/accounts/:account_id/browser-rendering", "/accounts/:account_id/browser-run"];
+
+/**
+ * The rendering endpoints below `/accounts/:account_id/browser-rendering/` (and `browser-run`): `/pdf`,
+ * `/markdown`, `/content`, `/screenshot`, `/links`, `/scrape`, `/snapshot`.
+ *
+ * ```ts
+ * app.route("/client/v4", rendering({ platform }));
+ * ```
+ */
+export function rendering(options: RenderingSettings): Hono {
+  const { platform } = options;
+  const app = new Hono();
+  const auth = options.auth ?? storedTokens(platform);
+  const operations = renderOperations(options);
+  for (const prefix of prefixes) {
+    for (const [name, operation] of Object.entries(operations)) {
+      app.post(
+        `${prefix}/${name}`,
+        browserTime,
+        authorize(auth, "Browser Rendering Edit"),
+        handle(operation),
+      );
+    }
+  }
+  closeRoutes(
+    app,
+    prefixes.map((prefix) => `${prefix}/*`),
+    "api",
+    platform,
+  );
+  return app;
+}
+
+interface BrowserTime {
+  readonly Variables: { browserMs?: number };
+}
+
+/** Every answer says how long a browser was busy for it, failures and cache hits too. */
+const browserTime: MiddlewareHandler<BrowserTime> = async (c, next) => {
+  await next();
+  c.header("x-browser-ms-used", String(c.get("browserMs") ?? 0));
+};
+
+function handle(operation: Operation): Handler<BrowserTime> {
+  return (c: Context<BrowserTime>) =>
+    operation(c.req.raw, new URL(c.req.url).searchParams, (ms) => c.set("browserMs", ms));
+}

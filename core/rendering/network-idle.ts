@@ -1,0 +1,77 @@
+import type { System } from "../ports.ts";
+import type { CdpEvent } from "./cdp.ts";
+
+/** How long the network must be quiet, in ms (reference, Common request body). */
+const QUIET_MS = 500;
+
+/** The requests of a page that are under way, in all its frames and workers. */
+export interface NetworkActivity {
+  /** Feeds an event of any of the page's targets. */
+  see(event: CdpEvent): void;
+  /** Resolves when at most `limit` requests have been under way for 500 ms on end. */
+  quiet(limit: number, signal: AbortSignal): Promise<void>;
+}
+
+/**
+ * Counts requests from DevTools events. Chromium's own idle events come 2 s late for markup that loads
+ * nothing, which is what most `html` renderings are.
+ */
+export function followNetwork(system: System): NetworkActivity {
+  /** Request to frame: requests of a frame that goes away get no end of their own. */
+  const open = new Map<string, string>();
+  const watchers = new Set<() => void>();
+  return {
+    see({ method, params, session }) {
+      const key = `${session ?? ""} ${String(params["requestId"])}`;
+      if (method === "Network.requestWillBeSent") open.set(key, String(params["frameId"]));
+      else if (method === "Network.loadingFinished" || method === "Network.loadingFailed")
+        open.delete(key);
+      else if (method === "Page.frameDetached") forgetFrame(open, String(params["frameId"]));
+      else return;
+      for (const changed of watchers) changed();
+    },
+    async quiet(limit, signal) {
+      for (;;) {
+        if (open.size > limit) {
+          await nextChange(watchers, signal);
+          continue;
+        }
+        const change = new AbortController();
+        const changed = (): void => {
+          if (open.size > limit) change.abort();
+        };
+        watchers.add(changed);
+        try {
+          await system.sleep(QUIET_MS, AbortSignal.any([signal, change.signal]));
+          return;
+        } catch (error) {
+          signal.throwIfAborted();
+          if (!change.signal.aborted) throw error;
+        } finally {
+          watchers.delete(changed);
+        }
+      }
+    },
+  };
+}
+
+function forgetFrame(open: Map<string, string>, frame: string): void {
+  for (const [key, owner] of open) if (owner === frame) open.delete(key);
+}
+
+function nextChange(watchers: Set<() => void>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const done = (): void => {
+      watchers.delete(done);
+      signal.removeEventListener("abort", abort);
+      resolve();
+    };
+    const abort = (): void => {
+      watchers.delete(done);
+      reject(signal.reason);
+    };
+    if (signal.aborted) return abort();
+    watchers.add(done);
+    signal.addEventListener("abort", abort, { once: true });
+  });
+}

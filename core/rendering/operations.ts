@@ -1,0 +1,187 @@
+import * as v from "valibot";
+import { ApiError } from "../http/api-error.ts";
+import { readJson } from "../http/body.ts";
+import { envelope } from "../http/envelope.ts";
+import { parseAllowHosts } from "../net/allow-hosts.ts";
+import type { Platform } from "../ports.ts";
+import {
+  bytesOf,
+  contentAction,
+  linksAction,
+  pictureAction,
+  printAction,
+  scrapeAction,
+} from "./actions.ts";
+import type { RenderBody, SnapshotBody } from "./body.ts";
+import { prepareJob, type Job, type JobPolicy } from "./job.ts";
+import { convertDocument, isStatic, staticMarkdown } from "./markdown.ts";
+import { render, type Action, type RenderDeps, type Rendered } from "./render.ts";
+import {
+  linksSchema,
+  pdfSchema,
+  renderSchema,
+  scrapeSchema,
+  screenshotSchema,
+  snapshotSchema,
+} from "./schema.ts";
+import { renderSlots } from "./slots.ts";
+import type { TimerCaps } from "./timers.ts";
+
+/** What the operator decides about renderings. */
+export interface RenderingOptions {
+  readonly platform: Platform;
+  /** Renderings at a time. @default 2 */
+  readonly maxConcurrency?: number;
+  /** Renderings that may wait; more are answered 429. @default 20 */
+  readonly maxQueue?: number;
+  /** Bytes of a request body. @default 52428800 */
+  readonly maxBodyBytes?: number;
+  /** The whole request, queue included, in ms; later is 408. @default 180000 */
+  readonly requestTimeout?: number;
+  /** The largest timers that a caller may ask for. */
+  readonly timeouts?: TimerCaps;
+  /** Hosts that pages may reach although they are not public; give the platform's browser the same list. @default [] */
+  readonly allowHosts?: readonly string[];
+  /** Runs request patterns on the host's own engine, without any bound on time. @default false */
+  readonly unsafeRegex?: boolean;
+  /** Whether Markdown begins with YAML frontmatter when the page has a title. @default true */
+  readonly frontmatter?: boolean;
+}
+
+/** Answers one request; `onBrowserMs` is told how long a browser was busy. */
+export type Operation = (
+  request: Request,
+  query: URLSearchParams,
+  onBrowserMs: (ms: number) => void,
+) => Promise<Response>;
+
+/** Seconds for which a rendering may be reused (reference, Endpoints). */
+const cacheTtl = v.pipe(v.string(), v.regex(/^\d{1,5}$/u), v.transform(Number), v.maxValue(86_400));
+
+const BODY_LIMIT = 50 * 1024 * 1024;
+
+/** The operations by the last segment of their path. */
+export function renderOperations(options: RenderingOptions): Readonly<Record<string, Operation>> {
+  const { platform } = options;
+  const allow = parseAllowHosts(options.allowHosts);
+  const policy: JobPolicy = {
+    allow,
+    caps: options.timeouts ?? {},
+    unsafeRegex: options.unsafeRegex === true,
+  };
+  const deps = renderDeps(options);
+  const frontmatter = options.frontmatter !== false;
+
+  /** Reads and checks a body, then renders it with the action that the body asks for. */
+  const operation =
+    <B extends RenderBody, T>(
+      schema: v.GenericSchema<unknown, B>,
+      actionOf: (body: B) => Action<T>,
+      answer: (rendered: Rendered<T>, body: B) => Response,
+      shortcut: (job: Job) => Response | null = () => null,
+    ): Operation =>
+    async (request, query, onBrowserMs) => {
+      checkQuery(query);
+      const body = await readJson(request, schema, { limit: options.maxBodyBytes ?? BODY_LIMIT });
+      const job = prepareJob(body, policy);
+      const action = actionOf(body);
+      const ready = shortcut(job);
+      if (ready !== null) return ready;
+      const rendered = await render(deps, job, request.signal, onBrowserMs, action).catch(
+        (error: unknown) => {
+          throw reportable(error, platform, request.signal);
+        },
+      );
+      return answer(rendered, body);
+    };
+
+  return {
+    pdf: operation(
+      pdfSchema,
+      (body) => printAction(body.pdfOptions ?? {}, body.setJavaScriptEnabled !== false),
+      ({ result }) => binary(result, "application/pdf"),
+    ),
+    markdown: operation(
+      renderSchema,
+      () => markdownAction(frontmatter),
+      inEnvelope,
+      (job) => (isStatic(job) ? inEnvelope(staticMarkdown(job, { frontmatter })) : null),
+    ),
+    content: operation(renderSchema, () => contentAction, inEnvelope),
+    screenshot: operation(
+      screenshotSchema,
+      (body) => pictureAction(body.screenshotOptions ?? {}, body.selector, body.scrollPage),
+      ({ result }, body) =>
+        body.screenshotOptions?.encoding === "base64"
+          ? new Response(result.base64, {
+              headers: { "content-type": "text/plain; charset=utf-8" },
+            })
+          : binary(bytesOf(result.base64), result.type),
+    ),
+    links: operation(linksSchema, linksAction, inEnvelope),
+    scrape: operation(scrapeSchema, scrapeAction, inEnvelope),
+    snapshot: operation(snapshotSchema, (body) => snapshotAction(body, frontmatter), inEnvelope),
+  };
+}
+
+function renderDeps(options: RenderingOptions): RenderDeps {
+  const { platform } = options;
+  return {
+    browser: platform.browser,
+    system: platform.system,
+    guarded: platform.browser.guarded === true,
+    slots: renderSlots({ running: options.maxConcurrency ?? 2, waiting: options.maxQueue ?? 20 }),
+    requestMs: options.requestTimeout ?? 180_000,
+  };
+}
+
+/** What is reported for a failure that no row of the table describes; the details go to the log only. */
+function reportable(error: unknown, { log, system }: Platform, signal: AbortSignal): ApiError {
+  if (error instanceof ApiError) return error;
+  if (signal.aborted) return new ApiError("request_timeout", { message: "The client went away" });
+  const id = system.id();
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  log("error", "Rendering failed", { request_id: id, error: text.slice(0, 500) });
+  return new ApiError("render_internal", { message: `Internal Error, request id ${id}` });
+}
+
+function checkQuery(query: URLSearchParams): void {
+  const ttl = query.get("cacheTTL") ?? "0";
+  if (!v.safeParse(cacheTtl, ttl).success) {
+    throw new ApiError("invalid_request", {
+      message: `cacheTTL: "${ttl.slice(0, 40)}" is not a number of seconds from 0 to 86400`,
+    });
+  }
+}
+
+function markdownAction(frontmatter: boolean): Action<string> {
+  return async (page, facts, signal) => {
+    const html = await contentAction(page, facts, signal);
+    return convertDocument(html, { base: facts.base, frontmatter });
+  };
+}
+
+function snapshotAction(body: SnapshotBody, frontmatter: boolean): Action<Record<string, string>> {
+  const formats = new Set(body.formats ?? ["content", "screenshot"]);
+  const picture = pictureAction(body.screenshotOptions ?? {});
+  return async (page, facts, signal) => {
+    const parts: Record<string, string> = {};
+    const content = await contentAction(page, facts, signal);
+    if (formats.has("content")) parts["content"] = content;
+    if (formats.has("markdown"))
+      parts["markdown"] = convertDocument(content, { base: facts.base, frontmatter });
+    if (formats.has("screenshot"))
+      parts["screenshot"] = (await picture(page, facts, signal)).base64;
+    return parts;
+  };
+}
+
+function inEnvelope<T>({ result, meta }: Rendered<T>): Response {
+  return envelope(result, { meta: { ...meta } });
+}
+
+function binary(bytes: Uint8Array<ArrayBuffer>, type: string): Response {
+  return new Response(bytes, {
+    headers: { "content-type": type, "content-length": String(bytes.byteLength) },
+  });
+}

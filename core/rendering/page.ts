@@ -1,0 +1,264 @@
+import { ApiError } from "../http/api-error.ts";
+import type { Browser, System, Wire } from "../ports.ts";
+import { openCdp, type Cdp, type CdpData, type CdpEvent } from "./cdp.ts";
+import { proxyFailure } from "./errors.ts";
+import { answerAuth, answerRequest } from "./intercept.ts";
+import type { Job } from "./job.ts";
+import { followLifecycle, type Lifecycle } from "./lifecycle.ts";
+import { followNetwork, type NetworkActivity } from "./network-idle.ts";
+import { crashFailure, followTargets, isCrash, type Target, type TargetHooks } from "./targets.ts";
+
+/** What a page needs from its surroundings. */
+export interface PageDeps {
+  readonly browser: Browser;
+  readonly system: System;
+  /** Whether an egress proxy guards the browser. Without one, WebSockets cannot be checked and are refused. */
+  readonly guarded: boolean;
+}
+
+/** The answer of the site to the load of the page itself. */
+export interface MainResponse {
+  readonly status: number;
+  readonly type: string;
+  readonly url: string;
+}
+
+/** An open page in a browser context of its own. */
+export interface Page {
+  /** Calls a method of the page's target. */
+  call(method: string, params?: CdpData): Promise<CdpData>;
+  readonly frame: string;
+  readonly lifecycle: Lifecycle;
+  readonly network: NetworkActivity;
+  readonly system: System;
+  /** The last answer to a load of the page itself; null for `html` without a URL. */
+  response(): MainResponse | null;
+  /** What went wrong between the browser and the site, as the egress proxy saw it. */
+  proxyError(): ApiError | null;
+}
+
+interface Tab {
+  readonly cdp: Cdp;
+  readonly job: Job;
+  readonly guarded: boolean;
+  readonly lifecycle: Lifecycle;
+  readonly network: NetworkActivity;
+  readonly asked: Set<string>;
+  main: Target | null;
+  delivered: boolean;
+  response: MainResponse | null;
+  proxyError: ApiError | null;
+}
+
+/**
+ * Opens a page in a fresh browser context, hands it to `use`, and disposes of the context on every way out:
+ * nothing (cookies, storage, cache, service workers) survives, and nothing of the page runs on.
+ */
+export async function withPage<T>(
+  deps: PageDeps,
+  job: Job,
+  signal: AbortSignal,
+  use: (page: Page) => Promise<T>,
+): Promise<T> {
+  const wire = await deps.browser.connect({ signal });
+  const cdp = openCdp(wire, { system: deps.system, signal });
+  let context: string | null = null;
+  try {
+    const made = await cdp.call("Target.createBrowserContext", { disposeOnDetach: true });
+    context = String(made["browserContextId"]);
+    return await Promise.race([openPage(cdp, deps, job, context).then(use), cdp.ended]);
+  } finally {
+    if (context !== null) dispose(wire, context);
+    cdp.fail(new ApiError("page_crashed", { message: "The page was closed" }));
+    wire.close();
+  }
+}
+
+/** Told on the wire itself, because after an abort the session takes no more calls. */
+function dispose(wire: Wire, browserContextId: string): void {
+  const id = Number.MAX_SAFE_INTEGER;
+  wire.send(
+    JSON.stringify({ id, method: "Target.disposeBrowserContext", params: { browserContextId } }),
+  );
+}
+
+async function openPage(cdp: Cdp, deps: PageDeps, job: Job, context: string): Promise<Page> {
+  const tab: Tab = {
+    cdp,
+    job,
+    guarded: deps.guarded,
+    lifecycle: followLifecycle(() => tab.main?.id ?? ""),
+    network: followNetwork(deps.system),
+    asked: new Set(),
+    main: null,
+    delivered: job.url === null,
+    response: null,
+    proxyError: null,
+  };
+  cdp.on((event) => handle(tab, event));
+  const opened = new Promise<void>((resolve, reject) => {
+    const hooks: TargetHooks = {
+      setUp: (target) => setUp(tab, target),
+      onMain: (target, ready) => {
+        tab.main = target;
+        ready.then(() => resolve(), reject);
+      },
+    };
+    followTargets(cdp, context, hooks).catch(reject);
+  });
+  await cdp.call("Browser.setDownloadBehavior", { behavior: "deny", browserContextId: context });
+  await setCookies(cdp, job, context);
+  const { width, height } = viewportOf(job);
+  const [target] = await Promise.all([
+    cdp.call("Target.createTarget", {
+      url: "about:blank",
+      browserContextId: context,
+      width,
+      height,
+    }),
+    opened,
+  ]);
+  const session = tab.main?.session ?? "";
+  await configure(tab, session);
+  return {
+    call: (method, params) => cdp.call(method, params, session),
+    // The main frame's id is its target's.
+    frame: String(target["targetId"]),
+    lifecycle: tab.lifecycle,
+    network: tab.network,
+    system: deps.system,
+    response: () => tab.response,
+    proxyError: () => tab.proxyError,
+  };
+}
+
+/** Everything that must be in force before a frame's first request. */
+async function setUp(tab: Tab, target: Target): Promise<void> {
+  const { session } = target;
+  const { userAgent } = tab.job.body;
+  const calls: [string, CdpData][] = [
+    [
+      "Fetch.enable",
+      { handleAuthRequests: true, patterns: [{ urlPattern: "*", requestStage: "Request" }] },
+    ],
+    ["Network.enable", { maxTotalBufferSize: 0, maxResourceBufferSize: 0 }],
+  ];
+  if (refusesSockets(tab)) calls.push(["Network.setBlockedURLs", { urls: ["ws://*", "wss://*"] }]);
+  if (userAgent !== undefined) calls.push(["Network.setUserAgentOverride", { userAgent }]);
+  if (target.type === "page" || target.type === "iframe") {
+    calls.push(
+      ["Page.enable", {}],
+      ["Page.setLifecycleEventsEnabled", { enabled: true }],
+      ["Inspector.enable", {}],
+    );
+  }
+  await Promise.all(calls.map(([method, params]) => tab.cdp.call(method, params, session)));
+}
+
+/** WebSockets pass interception by: they are refused unless a proxy checks them and no rule is against them. */
+function refusesSockets(tab: Tab): boolean {
+  const { allowTypes, rejectTypes } = tab.job.rules;
+  return (
+    !tab.guarded ||
+    rejectTypes.includes("websocket") ||
+    (allowTypes.length > 0 && !allowTypes.includes("websocket"))
+  );
+}
+
+async function configure(tab: Tab, session: string): Promise<void> {
+  const { body } = tab.job;
+  const view = viewportOf(tab.job);
+  const landscape = view.isLandscape === true;
+  const calls: [string, CdpData][] = [
+    [
+      "Emulation.setDeviceMetricsOverride",
+      {
+        width: view.width,
+        height: view.height,
+        deviceScaleFactor: view.deviceScaleFactor ?? 1,
+        mobile: view.isMobile === true,
+        screenOrientation: landscape
+          ? { angle: 90, type: "landscapePrimary" }
+          : { angle: 0, type: "portraitPrimary" },
+      },
+    ],
+  ];
+  if (view.hasTouch === true) calls.push(["Emulation.setTouchEmulationEnabled", { enabled: true }]);
+  if (body.emulateMediaType !== undefined)
+    calls.push(["Emulation.setEmulatedMedia", { media: body.emulateMediaType }]);
+  if (body.setJavaScriptEnabled === false)
+    calls.push(["Emulation.setScriptExecutionDisabled", { value: true }]);
+  await Promise.all(calls.map(([method, params]) => tab.cdp.call(method, params, session)));
+}
+
+function viewportOf(job: Job): NonNullable<Job["body"]["viewport"]> {
+  return job.body.viewport ?? { width: 1920, height: 1080 };
+}
+
+async function setCookies(cdp: Cdp, job: Job, browserContextId: string): Promise<void> {
+  const cookies = (job.body.cookies ?? []).map(({ partitionKey, ...cookie }) => {
+    if (cookie.url === undefined && cookie.domain === undefined && job.url === null) {
+      throw new ApiError("invalid_request", {
+        message: `cookies: "${cookie.name.slice(0, 60)}" needs a domain or url`,
+      });
+    }
+    const place =
+      cookie.url === undefined && cookie.domain === undefined ? { url: job.url?.href } : {};
+    const partition =
+      partitionKey === undefined
+        ? {}
+        : { partitionKey: { topLevelSite: partitionKey, hasCrossSiteAncestor: false } };
+    // Chromium has forgotten sameParty; the field is accepted and means nothing.
+    return { ...cookie, sameParty: undefined, ...place, ...partition };
+  });
+  if (cookies.length === 0) return;
+  await cdp.call("Storage.setCookies", { cookies, browserContextId }).catch((error: unknown) => {
+    throw new ApiError("invalid_request", {
+      message: "cookies: The browser refused a cookie",
+      cause: error,
+    });
+  });
+}
+
+function handle(tab: Tab, event: CdpEvent): void {
+  const isMain = event.session !== undefined && event.session === tab.main?.session;
+  if (isMain) tab.lifecycle.see(event);
+  tab.network.see(event);
+  if (isMain && isCrash(event)) return tab.cdp.fail(crashFailure());
+  if (event.method === "Fetch.requestPaused") return pause(tab, event, isMain);
+  if (event.method === "Fetch.authRequired")
+    return answer(tab, event, answerAuth(event, tab.job, tab.asked));
+  if (event.method === "Page.javascriptDialogOpening") {
+    // beforeunload dialogs are accepted so that the page can be left; all others are dismissed.
+    const accept = event.params["type"] === "beforeunload";
+    return answer(tab, event, { method: "Page.handleJavaScriptDialog", params: { accept } });
+  }
+  if (isMain && event.method === "Network.responseReceived") noteResponse(tab, event);
+}
+
+function pause(tab: Tab, event: CdpEvent, isMain: boolean): void {
+  const mainFrame = isMain && event.params["frameId"] === tab.main?.id;
+  const reply = answerRequest(event, tab.job, { mainFrame, delivered: tab.delivered });
+  if (reply.method === "Fetch.fulfillRequest") tab.delivered = true;
+  answer(tab, event, reply);
+}
+
+/** The target may be gone by now: nobody waits for the answer. */
+function answer(tab: Tab, event: CdpEvent, reply: { method: string; params: CdpData }): void {
+  tab.cdp.call(reply.method, reply.params, event.session).catch(() => undefined);
+}
+
+function noteResponse(tab: Tab, { params }: CdpEvent): void {
+  if (params["type"] !== "Document" || params["frameId"] !== tab.main?.id) return;
+  const response = params["response"] as {
+    status: number;
+    mimeType: string;
+    url: string;
+    headers: Record<string, string>;
+  };
+  tab.response = { status: response.status, type: response.mimeType, url: response.url };
+  const said = Object.entries(response.headers).find(
+    ([name]) => name.toLowerCase() === "proxy-status",
+  );
+  tab.proxyError = proxyFailure(said?.[1] ?? "");
+}

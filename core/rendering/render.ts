@@ -1,0 +1,108 @@
+import { ApiError } from "../http/api-error.ts";
+import { networkFailure, renderFailure } from "./errors.ts";
+import { evaluate } from "./evaluate.ts";
+import type { Job } from "./job.ts";
+import { loadPage } from "./load.ts";
+import { readFacts } from "./page-scripts.ts";
+import { withPage, type Page, type PageDeps } from "./page.ts";
+import type { Slots } from "./slots.ts";
+import { within } from "./timers.ts";
+
+/** What every rendering shares. */
+export interface RenderDeps extends PageDeps {
+  readonly slots: Slots;
+  /** The whole request, queue included, in ms. */
+  readonly requestMs: number;
+}
+
+/** Facts about a page that travel beside the result. */
+export interface PageMeta {
+  readonly status?: number;
+  readonly title?: string;
+}
+
+/** What a rendering gave. */
+export interface Rendered<T> {
+  readonly result: T;
+  readonly meta: PageMeta;
+}
+
+/** Facts about the loaded document. */
+export interface DocumentFacts {
+  readonly title: string;
+  /** What relative links start from; null for `html` without a URL. */
+  readonly base: string | null;
+}
+
+/** What is done with a loaded page. */
+export type Action<T> = (page: Page, facts: DocumentFacts, signal: AbortSignal) => Promise<T>;
+
+/**
+ * Runs one rendering: a slot, a page, the load with its waits, then the action under its timer. `onBrowserMs`
+ * is told how long a browser was busy, whatever the outcome.
+ *
+ * @throws ApiError of the table's rendering rows; `request_timeout` when queue and work take too long
+ */
+export async function render<T>(
+  deps: RenderDeps,
+  job: Job,
+  signal: AbortSignal,
+  onBrowserMs: (ms: number) => void,
+  action: Action<T>,
+): Promise<Rendered<T>> {
+  return within(deps.requestMs, deps.system, signal, tooLate, async (inner) => {
+    const free = await deps.slots.take(inner);
+    const started = deps.system.now();
+    try {
+      return await withPage(deps, job, inner, (page) => use(page, job, inner, action));
+    } catch (error) {
+      throw renderFailure(error);
+    } finally {
+      onBrowserMs(Math.max(0, Math.round(deps.system.now() - started)));
+      free();
+    }
+  });
+}
+
+/** A client that retries by itself would only queue the same work again. */
+function tooLate(): ApiError {
+  return new ApiError("request_timeout", { headers: { "x-should-retry": "false" } });
+}
+
+async function use<T>(
+  page: Page,
+  job: Job,
+  signal: AbortSignal,
+  action: Action<T>,
+): Promise<Rendered<T>> {
+  await loadPage(page, job, signal);
+  const ms = job.timers.action;
+  const expired = (): ApiError =>
+    new ApiError("render_timeout", {
+      message: `Timeout of ${ms} ms exceeded while the page was captured`,
+    });
+  return within(ms, page.system, signal, expired, async (inner) => {
+    const facts = await readDocument(page, inner);
+    const result = await action(page, facts, inner);
+    return { result, meta: metaOf(page, facts) };
+  });
+}
+
+async function readDocument(page: Page, signal: AbortSignal): Promise<DocumentFacts> {
+  const facts = (await evaluate(page, readFacts, [], signal)) as {
+    title: string;
+    base: string;
+    url: string;
+    empty: boolean;
+  };
+  if (facts.empty && (page.response()?.status ?? 0) >= 400) throw new ApiError("empty_http_error");
+  // Chromium shows a page of its own when a site cannot be reached: that is not the caller's page.
+  if (facts.url.startsWith("chrome-error:"))
+    throw page.proxyError() ?? networkFailure("net::ERR_FAILED");
+  return { title: facts.title, base: /^https?:/iu.test(facts.base) ? facts.base : null };
+}
+
+function metaOf(page: Page, facts: DocumentFacts): PageMeta {
+  const status = page.response()?.status;
+  return { ...(status === undefined ? {} : { status }), title: facts.title };
+}

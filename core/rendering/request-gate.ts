@@ -1,0 +1,48 @@
+import type { AllowHosts } from "../net/allow-hosts.ts";
+import { checkUrl } from "../net/check-url.ts";
+import type { Matcher } from "./patterns.ts";
+
+/** What a page may request. */
+export interface RequestRules {
+  readonly allow: AllowHosts;
+  readonly allowPatterns: readonly Matcher[];
+  readonly rejectPatterns: readonly Matcher[];
+  readonly allowTypes: readonly string[];
+  readonly rejectTypes: readonly string[];
+}
+
+/** One request of a page. */
+export interface PageRequest {
+  readonly url: string;
+  /** One of the 18 values of `rejectResourceTypes`. */
+  readonly type: string;
+  /** The load of the page itself, as opposed to frames and everything else. */
+  readonly main: boolean;
+}
+
+/** `"blocked"`: not wanted by the caller; `"forbidden"`: not allowed to anyone. */
+export type GateDecision = "continue" | "blocked" | "forbidden";
+
+/**
+ * Decides on one request. The address policy comes first and cannot be overridden; then reject lists, then
+ * allow lists. The load of the page itself is exempt from the allow lists, because a list without `document`
+ * would otherwise render nothing; a reject list does apply to it.
+ */
+export function decideRequest(request: PageRequest, rules: RequestRules): GateDecision {
+  const scheme = request.url.slice(0, request.url.indexOf(":")).toLowerCase();
+  // Inline data never leaves the browser; as the page itself it is refused before navigation.
+  if (scheme === "data" || scheme === "blob") return request.main ? "forbidden" : "continue";
+  if (scheme !== "ws" && scheme !== "wss" && !checkUrl(request.url, rules.allow).ok)
+    return "forbidden";
+  if (matchesAny(rules.rejectPatterns, request.url) || rules.rejectTypes.includes(request.type))
+    return "blocked";
+  if (request.main) return "continue";
+  if (rules.allowPatterns.length > 0 && !matchesAny(rules.allowPatterns, request.url))
+    return "blocked";
+  if (rules.allowTypes.length > 0 && !rules.allowTypes.includes(request.type)) return "blocked";
+  return "continue";
+}
+
+function matchesAny(matchers: readonly Matcher[], url: string): boolean {
+  return matchers.some((matches) => matches(url));
+}

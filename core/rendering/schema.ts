@@ -1,0 +1,226 @@
+import * as v from "valibot";
+import type {
+  LinksBody,
+  PdfBody,
+  RenderBody,
+  ScrapeBody,
+  ScreenshotBody,
+  SnapshotBody,
+} from "./body.ts";
+
+/** The 18 kinds of requests that `allowResourceTypes` and `rejectResourceTypes` name. */
+const resourceTypes = [
+  "document",
+  "stylesheet",
+  "image",
+  "media",
+  "font",
+  "script",
+  "texttrack",
+  "xhr",
+  "fetch",
+  "prefetch",
+  "eventsource",
+  "websocket",
+  "manifest",
+  "signedexchange",
+  "ping",
+  "cspviolationreport",
+  "preflight",
+  "other",
+] as const;
+
+const lifecycle = v.picklist(["load", "domcontentloaded", "networkidle0", "networkidle2"]);
+const short = v.pipe(v.string(), v.maxLength(4096, "At most 4096 characters are allowed"));
+const filled = v.pipe(short, v.nonEmpty("An empty string is not allowed"));
+const address = v.pipe(
+  v.string(),
+  v.nonEmpty("An empty string is not allowed"),
+  v.maxLength(8192, "At most 8192 characters are allowed"),
+);
+const amount = v.pipe(
+  v.number(),
+  v.finite("A finite number is needed"),
+  v.minValue(0, "A negative number is not allowed"),
+);
+const pixels = v.pipe(
+  v.number(),
+  v.integer("Whole pixels are needed"),
+  v.minValue(1),
+  v.maxValue(10_000),
+);
+const patterns = v.array(v.string());
+const types = v.pipe(
+  v.array(v.picklist(resourceTypes)),
+  v.maxLength(18, "At most 18 entries are allowed"),
+);
+const tags = v.pipe(
+  v.array(
+    v.object({
+      id: v.optional(short),
+      type: v.optional(short),
+      content: v.optional(v.string()),
+      url: v.optional(address),
+    }),
+  ),
+  v.maxLength(50, "At most 50 entries are allowed"),
+);
+
+const gotoOptions = v.object({
+  timeout: v.optional(amount),
+  waitUntil: v.optional(v.union([lifecycle, v.pipe(v.array(lifecycle), v.maxLength(4))])),
+  referer: v.optional(address),
+  referrerPolicy: v.optional(short),
+});
+
+const cookie = v.object({
+  name: filled,
+  value: v.string(),
+  domain: v.optional(short),
+  path: v.optional(short),
+  url: v.optional(address),
+  expires: v.optional(v.number()),
+  httpOnly: v.optional(v.boolean()),
+  secure: v.optional(v.boolean()),
+  sameSite: v.optional(v.picklist(["Strict", "Lax", "None"])),
+  priority: v.optional(v.picklist(["Low", "Medium", "High"])),
+  partitionKey: v.optional(short),
+  sameParty: v.optional(v.boolean()),
+  sourcePort: v.optional(v.number()),
+  sourceScheme: v.optional(v.picklist(["Unset", "NonSecure", "Secure"])),
+});
+
+const length = v.union([amount, v.pipe(v.string(), v.maxLength(40))]);
+
+const pdfOptions = v.object({
+  displayHeaderFooter: v.optional(v.boolean()),
+  headerTemplate: v.optional(v.string()),
+  footerTemplate: v.optional(v.string()),
+  format: v.optional(short),
+  width: v.optional(length),
+  height: v.optional(length),
+  landscape: v.optional(v.boolean()),
+  margin: v.optional(
+    v.object({
+      top: v.optional(length),
+      right: v.optional(length),
+      bottom: v.optional(length),
+      left: v.optional(length),
+    }),
+  ),
+  omitBackground: v.optional(v.boolean()),
+  outline: v.optional(v.boolean()),
+  pageRanges: v.optional(short),
+  preferCSSPageSize: v.optional(v.boolean()),
+  printBackground: v.optional(v.boolean()),
+  scale: v.optional(v.number()),
+  tagged: v.optional(v.boolean()),
+  timeout: v.optional(amount),
+});
+
+const screenshotOptions = v.object({
+  type: v.optional(v.picklist(["png", "jpeg", "webp"])),
+  quality: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(100))),
+  fullPage: v.optional(v.boolean()),
+  clip: v.optional(
+    v.object({
+      x: v.number(),
+      y: v.number(),
+      width: v.pipe(v.number(), v.minValue(1), v.maxValue(20_000)),
+      height: v.pipe(v.number(), v.minValue(1), v.maxValue(20_000)),
+      scale: v.optional(v.pipe(v.number(), v.minValue(0.1), v.maxValue(4))),
+    }),
+  ),
+  omitBackground: v.optional(v.boolean()),
+  captureBeyondViewport: v.optional(v.boolean()),
+  fromSurface: v.optional(v.boolean()),
+  optimizeForSpeed: v.optional(v.boolean()),
+  encoding: v.optional(v.picklist(["binary", "base64"])),
+});
+
+/** The fields that every endpoint accepts (reference, Common request body); unknown ones are ignored. */
+const common = {
+  url: v.optional(address),
+  html: v.optional(v.pipe(v.string(), v.nonEmpty("An empty string is not allowed"))),
+  userAgent: v.optional(short),
+  emulateMediaType: v.optional(short),
+  setJavaScriptEnabled: v.optional(v.boolean()),
+  bestAttempt: v.optional(v.boolean()),
+  setExtraHTTPHeaders: v.optional(v.record(v.string(), v.string())),
+  authenticate: v.optional(v.object({ username: filled, password: filled })),
+  cookies: v.optional(v.pipe(v.array(cookie), v.maxLength(500, "At most 500 cookies are allowed"))),
+  viewport: v.optional(
+    v.object({
+      width: pixels,
+      height: pixels,
+      deviceScaleFactor: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(4))),
+      hasTouch: v.optional(v.boolean()),
+      isLandscape: v.optional(v.boolean()),
+      isMobile: v.optional(v.boolean()),
+    }),
+  ),
+  gotoOptions: v.optional(gotoOptions),
+  goToOptions: v.optional(gotoOptions),
+  waitForSelector: v.optional(
+    v.object({
+      selector: filled,
+      timeout: v.optional(amount),
+      hidden: v.optional(v.boolean()),
+      visible: v.optional(v.boolean()),
+    }),
+  ),
+  waitForTimeout: v.optional(amount),
+  actionTimeout: v.optional(amount),
+  addScriptTag: v.optional(tags),
+  addStyleTag: v.optional(tags),
+  allowRequestPattern: v.optional(patterns),
+  rejectRequestPattern: v.optional(patterns),
+  allowResourceTypes: v.optional(types),
+  rejectResourceTypes: v.optional(types),
+};
+
+/** The body of `/markdown` and `/content`. */
+export const renderSchema: v.GenericSchema<unknown, RenderBody> = v.object(common);
+
+/** The body of `/pdf`. */
+export const pdfSchema: v.GenericSchema<unknown, PdfBody> = v.object({
+  ...common,
+  pdfOptions: v.optional(pdfOptions),
+});
+
+/** The body of `/screenshot`. */
+export const screenshotSchema: v.GenericSchema<unknown, ScreenshotBody> = v.object({
+  ...common,
+  screenshotOptions: v.optional(screenshotOptions),
+  selector: v.optional(filled),
+  scrollPage: v.optional(v.boolean()),
+});
+
+/** The body of `/links`. */
+export const linksSchema: v.GenericSchema<unknown, LinksBody> = v.object({
+  ...common,
+  visibleLinksOnly: v.optional(v.boolean()),
+  excludeExternalLinks: v.optional(v.boolean()),
+});
+
+/** The body of `/scrape`. */
+export const scrapeSchema: v.GenericSchema<unknown, ScrapeBody> = v.object({
+  ...common,
+  elements: v.pipe(
+    v.array(v.object({ selector: filled })),
+    v.minLength(1, "At least one selector is needed"),
+    v.maxLength(100, "At most 100 selectors are allowed"),
+  ),
+});
+
+/** The body of `/snapshot`. */
+export const snapshotSchema: v.GenericSchema<unknown, SnapshotBody> = v.object({
+  ...common,
+  formats: v.optional(
+    v.pipe(
+      v.array(v.picklist(["content", "screenshot", "markdown"])),
+      v.check((formats) => new Set(formats).size >= 2, "At least two formats are needed"),
+    ),
+  ),
+  screenshotOptions: v.optional(screenshotOptions),
+});

@@ -1,0 +1,97 @@
+import Cloudflare from "cloudflare";
+import { describe, expect, inject, it } from "vitest";
+import { targetName } from "../http/target.ts";
+
+const client = new Cloudflare({
+  apiToken: inject("token"),
+  baseURL: `${inject("baseUrl")}/client/v4`,
+  maxRetries: 0,
+});
+const account_id = inject("accountId");
+
+const failureOf = async (
+  work: Promise<unknown>,
+): Promise<InstanceType<typeof Cloudflare.APIError>> => {
+  const error = await work.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof Cloudflare.APIError))
+    throw new TypeError("The call did not fail as an APIError");
+  return error;
+};
+
+const probe = await client.browserRendering.content.create({ account_id, html: "<p>x" }).then(
+  () => undefined,
+  (error: unknown) =>
+    error instanceof Cloudflare.APIError && error.status === 503 ? error.message : undefined,
+);
+if (probe !== undefined) console.info(`The browser of ${targetName()} is missing: ${probe}`);
+
+describe("cloudflare browserRendering", () => {
+  it.skipIf(probe !== undefined)("pdf.create() resolves to the PDF", async () => {
+    const response = await client.browserRendering.pdf.create({
+      account_id,
+      html: "<h1>Hello</h1>",
+    });
+    expect(response.headers.get("content-type")).toBe("application/pdf");
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    expect(new TextDecoder().decode(bytes.slice(0, 5))).toBe("%PDF-");
+  });
+
+  it("markdown.create() resolves to the text", async () => {
+    const html = "<title>T</title><h1>Hello</h1><p>World</p>";
+    const text = await client.browserRendering.markdown.create({ account_id, html });
+    expect(text).toBe('---\ntitle: "T"\n---\n\n# Hello\n\nWorld');
+  });
+
+  it("sends cacheTTL where it belongs", async () => {
+    expect(
+      await client.browserRendering.markdown.create({ account_id, html: "<p>x", cacheTTL: 0 }),
+    ).toBe("x");
+  });
+
+  it.skipIf(probe !== undefined)(
+    "content, links, scrape and snapshot resolve to their results",
+    async () => {
+      const html = '<a href="http://example.com/">a</a>';
+      expect(await client.browserRendering.content.create({ account_id, html })).toContain(
+        "<a href=",
+      );
+      expect(await client.browserRendering.links.create({ account_id, html })).toEqual([
+        "http://example.com/",
+      ]);
+      const scraped = await client.browserRendering.scrape.create({
+        account_id,
+        html,
+        elements: [{ selector: "a" }],
+      });
+      expect(scraped[0]?.selector).toBe("a");
+      const snapshot = await client.browserRendering.snapshot.create({ account_id, html });
+      expect(snapshot.content).toContain("<a href=");
+    },
+  );
+
+  it("decodes errors with their codes", async () => {
+    const blocked = await failureOf(
+      client.browserRendering.pdf.create({ account_id, url: "http://127.0.0.1/" }),
+    );
+    expect([blocked.status, blocked.errors[0]?.code]).toEqual([400, 5010]);
+    const stranger = new Cloudflare({ apiToken: "wrong", baseURL: client.baseURL, maxRetries: 0 });
+    const denied = await failureOf(
+      stranger.browserRendering.markdown.create({ account_id, html: "x" }),
+    );
+    expect([denied.status, denied.errors[0]?.code]).toEqual([401, 10000]);
+  });
+
+  it.skipIf(probe !== undefined)("decodes the site's failures", async () => {
+    const late = await failureOf(
+      client.browserRendering.markdown.create({
+        account_id,
+        html: "<script></script>",
+        waitForSelector: { selector: "#never", timeout: 100 },
+      }),
+    );
+    expect([late.status, late.errors[0]?.code]).toEqual([422, 6002]);
+  });
+});

@@ -1,0 +1,244 @@
+import { createServer, type Server } from "node:http";
+import { connect, type AddressInfo } from "node:net";
+import { gzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startEgressProxy, type EgressProxy } from "../../adapters/shared/egress-proxy.ts";
+import type { Resolve } from "../../adapters/shared/egress-resolve.ts";
+import { egressTransport } from "../../adapters/shared/egress-transport.ts";
+import type { InboundResponse, OutboundRequest } from "../../core/ports.ts";
+
+const loopback = { address: "127.0.0.1", family: 4 } as const;
+const elsewhere = { address: "93.184.215.14", family: 4 } as const;
+
+let site: Server;
+let port = 0;
+const hits: string[] = [];
+
+beforeAll(async () => {
+  site = createServer((request, response) => {
+    hits.push(request.url ?? "");
+    if (request.url === "/hang") return void response.writeHead(200).write("a");
+    if (request.url === "/cut") {
+      response.writeHead(200, { "content-length": "100" }).write("abc");
+      return void setTimeout(() => request.socket.destroy(), 50);
+    }
+    if (request.url === "/redirect")
+      return void response.writeHead(302, { location: "http://127.0.0.1:1/" }).end();
+    if (request.url === "/gzip") {
+      response.writeHead(200, { "content-encoding": "gzip", "set-cookie": ["a=1", "b=2"] });
+      return void response.end(gzipSync("hello"));
+    }
+    let body = "";
+    request.on("data", (chunk: Buffer) => (body += chunk.toString()));
+    request.on("end", () =>
+      response.end(JSON.stringify({ url: request.url, headers: request.headers, body })),
+    );
+  });
+  await new Promise<void>((resolve) => site.listen(0, "127.0.0.1", resolve));
+  port = (site.address() as AddressInfo).port;
+});
+
+afterAll(() => {
+  site.closeAllConnections();
+  site.close();
+});
+
+const textOf = async ({ body }: InboundResponse): Promise<string> =>
+  new Response(body as BodyInit | null).text();
+
+describe("egressTransport()", () => {
+  const open = egressTransport({
+    allowHosts: ["site.test"],
+    resolve: () => Promise.resolve([loopback]),
+  });
+  const send = (path: string, more: Partial<OutboundRequest> = {}): Promise<InboundResponse> =>
+    open.send({ method: "GET", url: `http://site.test:${port}${path}`, headers: [], ...more });
+
+  it("dials the address that was checked, under the name that was asked for", async () => {
+    const body = new TextEncoder().encode("hi");
+    const answer = await send("/a?b", { method: "POST", headers: [["x-a", "1"]], body });
+    const seen = JSON.parse(await textOf(answer)) as {
+      headers: Record<string, string>;
+      body: string;
+      url: string;
+    };
+    expect(seen).toMatchObject({
+      url: "/a?b",
+      body: "hi",
+      headers: { host: `site.test:${port}`, "x-a": "1" },
+    });
+  });
+
+  it("asks the resolver once and uses that answer, whatever it would say next", async () => {
+    const answers = [[elsewhere], [loopback]];
+    let asked = 0;
+    const rebinding: Resolve = () => Promise.resolve(answers[asked++] ?? []);
+    const transport = egressTransport({ resolve: rebinding });
+    const stop = new AbortController();
+    setTimeout(() => stop.abort(), 300);
+    const before = hits.length;
+    await expect(
+      transport.send({
+        method: "GET",
+        url: `http://rebind.test:${port}/`,
+        headers: [],
+        signal: stop.signal,
+      }),
+    ).rejects.toMatchObject({ name: "TransportError" });
+    expect([asked, hits.length]).toEqual([1, before]);
+  });
+
+  it.each([
+    ["a private answer", [loopback]],
+    ["a mixed answer", [elsewhere, loopback]],
+    ["a mapped private answer", [{ address: "::ffff:127.0.0.1", family: 6 as const }]],
+    ["the metadata address", [{ address: "169.254.169.254", family: 4 as const }]],
+  ])("refuses %s", async (_name, addresses) => {
+    const transport = egressTransport({ resolve: () => Promise.resolve(addresses) });
+    const before = hits.length;
+    const pending = transport.send({
+      method: "GET",
+      url: `http://evil.test:${port}/`,
+      headers: [],
+    });
+    await expect(pending).rejects.toMatchObject({ reason: "refused" });
+    expect(hits).toHaveLength(before);
+  });
+
+  it.each([
+    "http://127.0.0.1/",
+    "http://[::1]/",
+    "http://0x7f.1/",
+    "file:///etc/passwd",
+    "http://u:p@site.test/",
+  ])("refuses %s", (url) =>
+    expect(open.send({ method: "GET", url, headers: [] })).rejects.toMatchObject({
+      reason: "refused",
+    }),
+  );
+
+  it("follows no redirect, and hands encoded bytes over as they are", async () => {
+    expect((await send("/redirect")).status).toBe(302);
+    const answer = await send("/gzip");
+    expect(
+      answer.headers.filter(([name]) => name === "set-cookie").map(([, value]) => value),
+    ).toEqual(["a=1", "b=2"]);
+    const bytes = new Uint8Array(await new Response(answer.body as BodyInit).arrayBuffer());
+    expect(Array.from(bytes.slice(0, 2))).toEqual([0x1f, 0x8b]);
+  });
+
+  it("ends on abort, before and in the answer, and tells a broken answer", async () => {
+    const stop = new AbortController();
+    const answer = await send("/hang", { signal: stop.signal });
+    const reader = (answer.body as ReadableStream<Uint8Array>).getReader();
+    await reader.read();
+    stop.abort();
+    await expect(reader.read()).rejects.toMatchObject({ reason: "aborted" });
+    await expect(send("/a", { signal: AbortSignal.abort() })).rejects.toMatchObject({
+      reason: "aborted",
+    });
+    await expect(textOf(await send("/cut"))).rejects.toMatchObject({ reason: "broken" });
+  });
+
+  it("says when there is nobody, and when there is no such name", async () => {
+    const nobody = open.send({ method: "GET", url: "http://site.test:9/", headers: [] });
+    await expect(nobody).rejects.toMatchObject({ reason: "unreachable" });
+    const nameless = egressTransport({ resolve: () => Promise.reject(new Error("ENOTFOUND")) });
+    await expect(
+      nameless.send({ method: "GET", url: "http://nx.test/", headers: [] }),
+    ).rejects.toMatchObject({ reason: "unreachable" });
+  });
+});
+
+describe("startEgressProxy()", () => {
+  let proxy: EgressProxy;
+  const resolve: Resolve = (host) => {
+    if (host === "mixed.test") return Promise.resolve([elsewhere, loopback]);
+    if (host === "nx.test") return Promise.resolve([]);
+    return Promise.resolve([loopback]);
+  };
+
+  beforeAll(async () => {
+    proxy = await startEgressProxy({ allowHosts: ["site.test"], resolve, timeoutMs: 500 });
+  });
+  afterAll(() => proxy.close());
+
+  /** Sends bytes and reads until the proxy closes. */
+  const talk = (bytes: string, to = proxy.port): Promise<string> =>
+    new Promise((done) => {
+      const socket = connect(to, "127.0.0.1");
+      let seen = "";
+      socket.on("data", (chunk) => (seen += chunk.toString("latin1")));
+      socket.on("error", () => undefined);
+      socket.on("close", () => done(seen));
+      socket.write(bytes);
+    });
+
+  it("forwards a request in origin form and without proxy headers", async () => {
+    const answer = await talk(
+      `POST http://site.test:${port}/a?b HTTP/1.1\r\nHost: site.test\r\nProxy-Authorization: x\r\nProxy-Connection: keep-alive\r\nContent-Length: 2\r\n\r\nhi`,
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 200/u);
+    expect(answer).toContain('"url":"/a?b"');
+    expect(answer).toContain('"body":"hi"');
+    expect(answer).not.toContain("proxy-");
+  });
+
+  it("tunnels to a checked address", async () => {
+    const answer = await talk(
+      `CONNECT site.test:${port} HTTP/1.1\r\n\r\nGET /t HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 200 Connection established\r\n\r\nHTTP\/1\.1 200/u);
+  });
+
+  it.each([
+    "evil.test",
+    "mixed.test",
+    "127.0.0.1",
+    "localhost",
+    "[::1]",
+    "[::ffff:127.0.0.1]",
+    "0x7f.1",
+    "169.254.169.254",
+  ])("refuses %s, tunnelled or not", async (host) => {
+    const before = hits.length;
+    for (const head of [
+      `CONNECT ${host}:${port} HTTP/1.1`,
+      `GET http://${host}:${port}/ HTTP/1.1`,
+    ]) {
+      const answer = await talk(`${head}\r\nHost: ${host}\r\n\r\n`);
+      expect(answer).toMatch(
+        /^HTTP\/1\.1 403 .*\r\nProxy-Status: causey; error=destination_ip_prohibited/u,
+      );
+    }
+    expect(hits).toHaveLength(before);
+  });
+
+  it.each([
+    ["GET http://nx.test/ HTTP/1.1", "dns_error"],
+    ["CONNECT site.test:9 HTTP/1.1", "connection_refused"],
+    ["GET /origin-form HTTP/1.1", "http_protocol_error"],
+    ["GET file:///etc/passwd HTTP/1.1", "http_protocol_error"],
+    ["CONNECT site.test:80/x HTTP/1.1", "http_protocol_error"],
+    ["nonsense", "http_protocol_error"],
+  ])("answers %j with %s", async (head, reason) =>
+    expect(await talk(`${head}\r\n\r\n`)).toContain(`error=${reason}`),
+  );
+
+  it("ends clients that send no head, or one without an end", async () => {
+    expect(await talk("GET http://site.test/ HTTP/1.1\r\n")).toBe("");
+    expect(await talk(`GET http://site.test/ HTTP/1.1\r\nX: ${"a".repeat(100_000)}`)).toBe("");
+  });
+
+  it("bounds the number of connections", async () => {
+    const small = await startEgressProxy({ maxConnections: 1, timeoutMs: 5000 });
+    const holder = connect(small.port, "127.0.0.1");
+    await new Promise<void>((done) => holder.once("connect", done));
+    await new Promise<void>((done) => setTimeout(done, 50));
+    expect(await talk("GET http://site.test/ HTTP/1.1\r\n\r\n", small.port)).toMatch(
+      /^HTTP\/1\.1 503/u,
+    );
+    holder.destroy();
+    await small.close();
+  });
+});

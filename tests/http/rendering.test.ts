@@ -1,0 +1,514 @@
+import { createSocket } from "node:dgram";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { hostilePage, hostileServiceWorker } from "../fakes/rendering-hostile-page.ts";
+import { startTarget, targetName, type Target } from "./target.ts";
+
+const base = inject("baseUrl");
+const token = inject("token");
+const account = inject("accountId");
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly bytes: Uint8Array;
+  readonly body: {
+    result: unknown;
+    success: boolean;
+    errors: { code: number; message: string }[];
+    meta?: { status?: number; title?: string };
+  };
+}
+
+async function post(
+  path: string,
+  body: unknown,
+  init: RequestInit = {},
+  server: string = base,
+): Promise<Answer> {
+  const response = await fetch(`${server}/client/v4/accounts/${account}/${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: typeof body === "string" ? body : JSON.stringify(body),
+    ...init,
+  });
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  const isJson = response.headers.get("content-type")?.includes("application/json") === true;
+  return {
+    status: response.status,
+    headers: response.headers,
+    bytes,
+    body: isJson ? JSON.parse(new TextDecoder().decode(bytes)) : {},
+  };
+}
+
+const render = (name: string, body: unknown, init?: RequestInit): Promise<Answer> =>
+  post(`browser-rendering/${name}`, body, init);
+
+// A runtime without a browser says so itself; everything that needs none is tested there too.
+const probe = await render("content", { html: "<p>probe</p>" });
+const missing = probe.status === 503 ? probe.body.errors[0]?.message : undefined;
+if (missing !== undefined)
+  console.info(`Rendering in a browser is skipped on ${targetName()}: ${missing}`);
+const withBrowser = it.skipIf(missing !== undefined);
+
+describe("requests that need no browser", () => {
+  it.each(["browser-rendering", "browser-run"])("/%s/markdown converts html", async (prefix) => {
+    const answer = await post(`${prefix}/markdown`, { html: "<div>Hello World</div>" });
+    expect(answer.body).toMatchObject({
+      success: true,
+      result: "Hello World",
+      errors: [],
+      messages: [],
+    });
+    expect(answer.headers.get("x-browser-ms-used")).toBe("0");
+    expect(answer.headers.get("content-type")).toContain("application/json");
+  });
+
+  it("/markdown converts html with scripts when they are off", async () => {
+    const answer = await render("markdown", {
+      html: "<title>T</title><p>a<script>x</script>",
+      setJavaScriptEnabled: false,
+    });
+    expect(answer.body).toMatchObject({
+      result: '---\ntitle: "T"\n---\n\na',
+      meta: { title: "T" },
+    });
+  });
+
+  it.each([
+    ["no source", {}],
+    ["an empty url", { url: "" }],
+    ["an empty html", { html: "" }],
+    ["a timer above its cap", { html: "x", gotoOptions: { timeout: 60_001 } }],
+    ["an unknown wait", { html: "x", gotoOptions: { waitUntil: "soon" } }],
+    ["an unknown resource type", { html: "x", rejectResourceTypes: ["pictures"] }],
+    ["a pattern with lookaround", { html: "x", rejectRequestPattern: ["(?=a)"] }],
+    [
+      "too many patterns",
+      { html: "x", rejectRequestPattern: Array.from({ length: 101 }, () => "a") },
+    ],
+    ["a broken header", { html: "x", setExtraHTTPHeaders: { "x-a": "b\r\nc: d" } }],
+    ["a scale out of range", { html: "x", pdfOptions: { scale: 3 } }],
+    ["an unknown format", { html: "x", pdfOptions: { format: "a7" } }],
+    ["not an object", [1]],
+    ["not JSON", "{"],
+  ])("answers 400 for %s, in the envelope", async (_name, body) => {
+    const answer = await render("pdf", body, undefined);
+    expect(answer.status).toBe(400);
+    expect(answer.body).toMatchObject({
+      success: false,
+      result: null,
+      messages: [],
+      errors: [{ code: 400 }],
+    });
+    expect(answer.headers.get("x-browser-ms-used")).toBe("0");
+  });
+
+  it.each([
+    "file:///etc/passwd",
+    "chrome://version",
+    "view-source:http://example.com/",
+    "data:text/html,x",
+    "http://localhost/",
+    "http://0x7f.1/",
+    "http://2130706433/",
+    "http://[::ffff:7f00:1]/",
+    "http://169.254.169.254/latest/meta-data/",
+    "http://user@example.com/",
+    "nonsense",
+  ])("answers 400 with 5010 for %s", async (url) => {
+    for (const body of [{ url }, { url, html: "<p>x" }]) {
+      const answer = await render("pdf", body);
+      expect([answer.status, answer.body.errors[0]?.code]).toEqual([400, 5010]);
+    }
+  });
+
+  it("refuses a cacheTTL that is none", async () => {
+    for (const ttl of ["-1", "x", "86401"]) {
+      expect((await render(`markdown?cacheTTL=${ttl}`, { html: "x" })).status).toBe(400);
+    }
+    expect((await render("markdown?cacheTTL=0", { html: "x" })).status).toBe(200);
+  });
+
+  it("needs a token", async () => {
+    const answer = await render(
+      "pdf",
+      { html: "x" },
+      { headers: { "content-type": "application/json" } },
+    );
+    expect([answer.status, answer.body.errors[0]?.code]).toEqual([401, 10000]);
+    expect(answer.headers.get("x-browser-ms-used")).toBe("0");
+  });
+
+  it("knows its routes and methods", async () => {
+    expect((await render("nothing", { html: "x" })).status).toBe(404);
+    const answer = await fetch(`${base}/client/v4/accounts/${account}/browser-rendering/pdf`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    expect([answer.status, answer.headers.get("allow")]).toEqual([405, "POST"]);
+  });
+});
+
+describe("rendering html", () => {
+  withBrowser("/pdf answers a PDF", async () => {
+    const answer = await render("pdf", { html: "<h1>Hello</h1>" });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get("content-type")).toBe("application/pdf");
+    expect(new TextDecoder("latin1").decode(answer.bytes.slice(0, 5))).toBe("%PDF-");
+    expect(Number(answer.headers.get("x-browser-ms-used"))).toBeGreaterThan(0);
+  });
+
+  withBrowser("/pdf prints the asked pages on the asked paper", async () => {
+    const html = "<p style='break-after: page'>1</p><p>2</p>";
+    const answer = await render("pdf", {
+      html,
+      pdfOptions: { format: "a6", landscape: true, pageRanges: "1" },
+    });
+    const text = new TextDecoder("latin1").decode(answer.bytes);
+    expect(text.match(/\/Type\s*\/Page\b/gu)).toHaveLength(1);
+    const [width = 0, height = 0] =
+      /\/MediaBox\s*\[\s*0 0 (\S+) ([^\s\]]+)/u.exec(text)?.slice(1).map(Number) ?? [];
+    expect([Math.round((width / 72) * 10) / 10, Math.round((height / 72) * 10) / 10]).toEqual([
+      5.8, 4.1,
+    ]);
+    expect((await render("pdf", { html, pdfOptions: { pageRanges: "9" } })).status).toBe(400);
+  });
+
+  withBrowser("/markdown and /content run scripts", async () => {
+    const html = "<title>T</title><p>a</p><script>document.body.append('made by script')</script>";
+    const markdown = await render("markdown", { html });
+    expect(markdown.body).toMatchObject({
+      result: '---\ntitle: "T"\n---\n\na\n\nmade by script',
+      meta: { title: "T" },
+    });
+    expect((await render("content", { html })).body.result).toContain("made by script");
+  });
+
+  withBrowser("takes a url as the base of html without loading it", async () => {
+    const answer = await render("markdown", {
+      html: "<a href=x>y</a><script></script>",
+      url: "http://site.example/dir/",
+    });
+    expect(answer.body.result).toBe("[y](http://site.example/dir/x)");
+  });
+
+  withBrowser("adds styles and scripts, waits for what they make", async () => {
+    const answer = await render("content", {
+      html: "<p>a</p>",
+      addStyleTag: [{ content: "p { color: red }" }],
+      addScriptTag: [
+        { content: "setTimeout(() => { document.body.innerHTML += '<i id=late>late</i>' }, 100)" },
+      ],
+      waitForSelector: { selector: "#late", visible: true },
+    });
+    expect(answer.body.result).toMatch(/color: red.*id="late"/u);
+  });
+
+  withBrowser("/screenshot, /links, /scrape and /snapshot answer", async () => {
+    const html = "<a href='http://example.com/a'>b</a><h1 class=c>d</h1>";
+    const picture = await render("screenshot", { html, viewport: { width: 100, height: 50 } });
+    expect([picture.headers.get("content-type"), ...picture.bytes.slice(1, 4)]).toEqual([
+      "image/png",
+      80,
+      78,
+      71,
+    ]);
+    expect((await render("links", { html })).body.result).toEqual(["http://example.com/a"]);
+    const scraped = await render("scrape", { html, elements: [{ selector: "h1" }] });
+    expect(scraped.body.result).toMatchObject([
+      { selector: "h1", results: [{ text: "d", attributes: [{ name: "class", value: "c" }] }] },
+    ]);
+    const snapshot = await render("snapshot", { html, formats: ["content", "markdown"] });
+    expect(snapshot.body.result).toMatchObject({ markdown: "[b](http://example.com/a)\n\n# d" });
+  });
+
+  withBrowser.each([
+    ["endless dialogs", "<script>for (;;) alert(1)</script>"],
+    ["a busy loop", "<p>x</p><script>for (;;);</script>"],
+    ["endless document.write", "<script>for (;;) document.write('x')</script>"],
+  ])("ends %s at the deadline with 6002, and the next request works", async (_name, html) => {
+    const started = Date.now();
+    const answer = await render("pdf", { html, gotoOptions: { timeout: 1500 } });
+    expect([answer.status, answer.body.errors[0]?.code]).toEqual([422, 6002]);
+    expect(Date.now() - started).toBeLessThan(10_000);
+    expect((await render("content", { html: "<p>next</p>" })).status).toBe(200);
+  });
+
+  withBrowser("passes a missing selector over only with bestAttempt", async () => {
+    const body = { html: "<p>there</p>", waitForSelector: { selector: "#never", timeout: 200 } };
+    const strict = await render("content", body);
+    expect([strict.status, strict.body.errors[0]?.code]).toEqual([422, 6002]);
+    expect((await render("content", { ...body, bestAttempt: true })).body.result).toContain(
+      "there",
+    );
+  });
+
+  // Declared by the Workers platform ("client-abort"): workerd notices a client that left at its next write only.
+  const abortable = targetName() !== "workers";
+  if (!abortable) console.info("Leaving clients are skipped on workers: it lacks client-abort");
+  it.skipIf(missing !== undefined || !abortable)(
+    "frees the slot of a client that leaves",
+    async () => {
+      const html = "<script>for (;;);</script>";
+      const leave = new AbortController();
+      const pending = Promise.allSettled(
+        Array.from({ length: 4 }, () =>
+          render(
+            "pdf",
+            { html, gotoOptions: { timeout: 60_000 } },
+            {
+              headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+              signal: leave.signal,
+            },
+          ),
+        ),
+      );
+      setTimeout(() => leave.abort(), 500);
+      await pending;
+      const started = Date.now();
+      expect((await render("content", { html: "<p>next</p>" })).status).toBe(200);
+      expect(Date.now() - started).toBeLessThan(15_000);
+    },
+  );
+
+  withBrowser("keeps renderings apart", async () => {
+    const url = "http://site.example/";
+    const write =
+      "<script>localStorage.x = 'left'; document.cookie = 'a=left'; document.body.append('wrote')</script>";
+    const read =
+      "<script>document.body.append('[' + (localStorage.x ?? '') + document.cookie + ']')</script>";
+    await render("content", { url, html: `<body>${write}` });
+    expect((await render("content", { url, html: `<body>${read}` })).body.result).toContain("[]");
+  });
+});
+
+describe("the browser's process", () => {
+  const local = targetName() !== "workers" && process.platform === "linux";
+  if (!local)
+    console.info(`Processes are skipped on ${targetName()}: the browser is not its child`);
+
+  // One folder for all starts, so that the browser is unpacked once.
+  const dataDir = mkdtempSync(join(tmpdir(), "causey-browser-"));
+  afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
+
+  const commandOf = (pid: string): string => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, "latin1");
+    } catch {
+      return "";
+    }
+  };
+  /** The browsers that use profiles of a data folder, without their helper processes. */
+  const browsersOf = (): number[] =>
+    readdirSync("/proc")
+      .filter((entry) => /^\d+$/u.test(entry))
+      .filter(
+        (pid) =>
+          commandOf(pid).includes(`--user-data-dir=${dataDir}`) &&
+          !commandOf(pid).includes("--type="),
+      )
+      .map(Number);
+
+  const goneWithin = async (ms: number): Promise<void> => {
+    const deadline = Date.now() + ms;
+    while (browsersOf().length > 0 && Date.now() < deadline)
+      await new Promise((done) => setTimeout(done, 50));
+    expect(browsersOf()).toEqual([]);
+  };
+
+  it.skipIf(missing !== undefined || !local)(
+    "ends with its server, asked to or killed, in the middle of work",
+    async () => {
+      for (const how of ["stop", "kill"] as const) {
+        const target = await startTarget({
+          dataDir,
+          args: ["--account-id", account],
+          env: { CAUSEY_TOKEN: token },
+        });
+        expect(
+          (await post("browser-rendering/content", { html: "<p>x" }, {}, target.url)).status,
+        ).toBe(200);
+        expect(browsersOf().length).toBeGreaterThan(0);
+        const busy = post(
+          "browser-rendering/content",
+          { html: "<script>for (;;);</script>", gotoOptions: { timeout: 2000 } },
+          {},
+          target.url,
+        ).catch(() => null);
+        await new Promise((done) => setTimeout(done, 300));
+        await target[how]();
+        await goneWithin(5000);
+        await busy;
+      }
+    },
+    60_000,
+  );
+
+  it.skipIf(missing !== undefined || !local)(
+    "is replaced after a crash",
+    async () => {
+      const started = Date.now();
+      const target = await startTarget({
+        dataDir,
+        args: ["--account-id", account],
+        env: { CAUSEY_TOKEN: token },
+      });
+      const busy = post(
+        "browser-rendering/content",
+        { html: "<p>x", waitForTimeout: 20_000 },
+        {},
+        target.url,
+      );
+      while (browsersOf().length === 0) await new Promise((done) => setTimeout(done, 50));
+      await new Promise((done) => setTimeout(done, 500));
+      for (const pid of browsersOf()) process.kill(pid, "SIGKILL");
+      const crashed = await busy;
+      expect([crashed.status, crashed.body.errors[0]?.code]).toEqual([503, 503]);
+      expect(Date.now() - started).toBeLessThan(18_000);
+      expect(
+        (await post("browser-rendering/content", { html: "<p>x" }, {}, target.url)).status,
+      ).toBe(200);
+      await target.stop();
+    },
+    60_000,
+  );
+});
+
+describe("the network of a page", () => {
+  const hits: string[] = [];
+  let victim: Server;
+  let site: Server;
+  let target: Target;
+  let folder: string;
+  const udp = createSocket("udp4");
+  const originOf = (server: Server): string =>
+    `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+  beforeAll(async () => {
+    victim = createServer((request, response) =>
+      response.end(String(hits.push(request.url ?? ""))),
+    );
+    victim.on("connection", () => hits.push("connection"));
+    await new Promise<void>((resolve) => victim.listen(0, "127.0.0.1", resolve));
+    udp.on("message", () => hits.push("udp"));
+    await new Promise<void>((resolve) =>
+      udp.bind(Number(new URL(originOf(victim)).port), "127.0.0.1", resolve),
+    );
+    site = createServer((request, response) => {
+      const html = { "content-type": "text/html" };
+      const pages: Record<string, () => unknown> = {
+        "/redirect": () => response.writeHead(302, { location: originOf(victim) }).end(),
+        "/echo": () => response.writeHead(200, html).end(`<p>${JSON.stringify(request.headers)}`),
+        "/empty": () => response.writeHead(500).end(),
+        "/missing": () => response.writeHead(404, html).end("<title>Not here</title><p>nope"),
+        "/sw.js": () =>
+          response
+            .writeHead(200, { "content-type": "text/javascript" })
+            .end(hostileServiceWorker(originOf(victim))),
+      };
+      const page = pages[request.url ?? ""];
+      if (page === undefined) response.writeHead(200, html).end(hostilePage(originOf(victim)));
+      else page();
+    });
+    await new Promise<void>((resolve) => site.listen(0, "127.0.0.1", resolve));
+    folder = mkdtempSync(join(tmpdir(), "causey-rendering-"));
+    const config = join(folder, "causey.json");
+    writeFileSync(
+      config,
+      JSON.stringify({ rendering: { allowHosts: [new URL(originOf(site)).host] } }),
+    );
+    target = await startTarget({
+      args: ["--account-id", account, "--config", config],
+      env: { CAUSEY_TOKEN: token },
+    });
+  });
+
+  afterAll(async () => {
+    await target?.stop();
+    for (const server of [victim, site]) {
+      server?.closeAllConnections();
+      server?.close();
+    }
+    udp.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const there = (name: string, body: unknown): Promise<Answer> =>
+    post(`browser-rendering/${name}`, body, {}, target.url);
+
+  withBrowser(
+    "never reaches a private address, in any of the ways that a page has",
+    async () => {
+      const { port } = new URL(originOf(victim));
+      const spellings = ["127.0.0.1", "localhost", "[::ffff:7f00:1]", "0x7f.1"].map(
+        (host) => `http://${host}:${port}`,
+      );
+      for (const origin of spellings) {
+        await there("content", { html: hostilePage(origin), waitForTimeout: 700 });
+      }
+      await there("content", { url: originOf(site), waitForTimeout: 1000 });
+      await there("pdf", {
+        html: "<p>x",
+        pdfOptions: {
+          displayHeaderFooter: true,
+          headerTemplate: `<img src="${originOf(victim)}/header">`,
+        },
+      });
+      const redirected = await there("content", { url: `${originOf(site)}/redirect` });
+      expect([redirected.status, redirected.body.errors[0]?.code]).toEqual([400, 5010]);
+      expect(hits).toEqual([]);
+    },
+    60_000,
+  );
+
+  withBrowser("never reaches the server that renders it", async () => {
+    const own = new URL(target.url).origin;
+    const before = await there("content", { url: own });
+    expect([before.status, before.body.errors[0]?.code]).toEqual([400, 5010]);
+    const html = `<script>fetch("${own}/healthz", { mode: "no-cors" }).then(() => document.body.append("reached"), () => document.body.append("refused"))</script>`;
+    const answer = await there("content", {
+      html: `<body>${html}`,
+      gotoOptions: { waitUntil: "networkidle0" },
+    });
+    expect(answer.body.result).toMatch(/(?:refused|reached)<\/body>/u);
+    expect(answer.body.result).not.toContain("reached</body>");
+  });
+
+  withBrowser("shows no file in a frame", async () => {
+    const html = `<iframe src="file:///etc/passwd"></iframe><object data="file:///etc/passwd"></object><script>
+      fetch("file:///etc/passwd").then((r) => r.text()).then((t) => document.body.append(t), () => document.body.append("refused"))</script>`;
+    const answer = await there("content", {
+      html: `<body>${html}`,
+      gotoOptions: { waitUntil: "networkidle0" },
+    });
+    expect(answer.body.result).not.toContain("root:");
+  });
+
+  withBrowser("loads an allowed site with headers, cookies and user agent", async () => {
+    const answer = await there("content", {
+      url: `${originOf(site)}/echo`,
+      userAgent: "causey-test/1",
+      setExtraHTTPHeaders: { "X-Secret": "s3cret" },
+      cookies: [{ name: "a", value: "b" }],
+    });
+    expect(answer.body.meta).toMatchObject({ status: 200 });
+    expect(answer.body.result).toContain('"x-secret":"s3cret"');
+    expect(answer.body.result).toContain('"cookie":"a=b"');
+    expect(answer.body.result).toContain('"user-agent":"causey-test/1"');
+  });
+
+  withBrowser("tells an error page from an empty error", async () => {
+    const missingPage = await there("content", { url: `${originOf(site)}/missing` });
+    expect([missingPage.status, missingPage.body.meta]).toEqual([
+      200,
+      { status: 404, title: "Not here" },
+    ]);
+    const empty = await there("content", { url: `${originOf(site)}/empty` });
+    expect([empty.status, empty.body.errors[0]?.code]).toEqual([422, 5007]);
+  });
+});

@@ -1,0 +1,105 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { htmlToMarkdown } from "../../../core/rendering/markdown/convert.ts";
+import { markdownCases } from "../../fakes/rendering-markdown-cases.ts";
+
+const convert = (html: string, base: string | null = "https://example.com/dir/page"): string =>
+  htmlToMarkdown(html, { base, frontmatter: false }).markdown;
+
+describe("htmlToMarkdown()", () => {
+  it.each(markdownCases)("$name", ({ html, markdown }) => expect(convert(html)).toBe(markdown));
+
+  it("writes frontmatter when the page has a title", () => {
+    const html = `<title>It's "x": a\n --- b</title><meta name="description" content="d"><meta property="og:image" content="/i.png"><p>t`;
+    expect(htmlToMarkdown(html, { base: "https://example.com/", frontmatter: true })).toEqual({
+      title: `It's "x": a --- b`,
+      markdown: `---\ntitle: "It's \\"x\\": a --- b"\ndescription: "d"\nimage: "https://example.com/i.png"\n---\n\nt`,
+    });
+    expect(htmlToMarkdown("<p>t", { base: null, frontmatter: true }).markdown).toBe("t");
+  });
+
+  it("leaves relative addresses alone without a base", () =>
+    expect(convert('<a href="x">y</a>', null)).toBe("[y](x)"));
+
+  it("keeps the text of any markup, and never throws", () => {
+    const piece = fc.oneof(
+      fc.constantFrom(
+        ...(
+          "<p>,</p>,<b>,</b>,<i>,</i>,<ul>,<li>,</ul>,<table>,<tr>,<td>,</table>,<a href=x>,</a>,<h1>,</h1>,<pre>,</pre>,<code>," +
+          "</code>,<blockquote>,</blockquote>,<br>,<hr>,<ol start=7>,</li>,<div>,</div>,<s>,</s>,<input type=checkbox>,&lt;,&amp;,<!--,-->,<![CDATA["
+        ).split(","),
+      ),
+      fc.string({ maxLength: 6 }),
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
+        const markdown = convert(pieces.join(""));
+        expect(markdown).toBe(markdown.trimEnd());
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("keeps every word of text between any elements", () => {
+    const names = [
+      "p",
+      "b",
+      "i",
+      "ul",
+      "li",
+      "table",
+      "tr",
+      "td",
+      "a",
+      "h1",
+      "pre",
+      "code",
+      "blockquote",
+      "div",
+      "s",
+      "ol",
+    ];
+    const piece = fc.tuple(fc.constantFrom(...names), fc.boolean());
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
+        const html = pieces
+          .map(([name, close], i) => `<${close ? "/" : ""}${name}>w${i}w`)
+          .join("");
+        const markdown = convert(html);
+        for (let i = 0; i < pieces.length; i++) expect(markdown, html).toContain(`w${i}w`);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("takes time in proportion to its input on every kind of nesting", () => {
+    const kinds = [
+      "<div>",
+      "<b>x",
+      "<b><i>",
+      "<ul><li>x",
+      "<li>x",
+      "<blockquote>x",
+      "<table><tr><td>x",
+      "<tr><td>x",
+      "<p>x</p>",
+      "`",
+      " ",
+      "<",
+      "&",
+      "<code>a</code>",
+      "<a href=x>y",
+      "<font>",
+      "</p>",
+      "<q><li>",
+      "*_",
+      "<pre> ",
+    ];
+    for (const kind of kinds) {
+      // What is quadratic here takes minutes: the test's own timeout is the measure.
+      const html = kind.repeat(Math.floor(200_000 / kind.length));
+      expect(convert(html).length).toBeLessThan(html.length * 25);
+      expect(convert(`<pre><h1><code>${html}x`)).toContain("x");
+    }
+  }, 30_000);
+});

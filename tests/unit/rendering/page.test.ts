@@ -1,0 +1,234 @@
+import { describe, expect, it } from "vitest";
+import { allowNone } from "../../../core/net/allow-hosts.ts";
+import type { RenderBody } from "../../../core/rendering/body.ts";
+import { prepareJob, type Job } from "../../../core/rendering/job.ts";
+import { withPage } from "../../../core/rendering/page.ts";
+import { fakeClock, settled } from "../../fakes/rendering-system.ts";
+import { fakeWire, type FakeWire, type SeenCall } from "../../fakes/rendering-wire.ts";
+
+const jobOf = (body: RenderBody): Job =>
+  prepareJob(body, { allow: allowNone, caps: {}, unsafeRegex: false });
+
+/** A browser that opens one page and answers everything else with nothing. */
+const scripted = (call: SeenCall, say: (message: object) => void): object | undefined => {
+  if (call.method === "Target.createBrowserContext") return { result: { browserContextId: "C" } };
+  if (call.method === "Target.createTarget") {
+    const targetInfo = { targetId: "T", type: "page", browserContextId: "C" };
+    say({
+      method: "Target.attachedToTarget",
+      params: { sessionId: "S", targetInfo, waitingForDebugger: true },
+    });
+    return { result: { targetId: "T" } };
+  }
+  return { result: {} };
+};
+
+const run = async (
+  job: Job,
+  use: (fake: FakeWire) => Promise<void>,
+  guarded = true,
+): Promise<FakeWire> => {
+  const fake = fakeWire(scripted);
+  const browser = { connect: () => Promise.resolve(fake.wire), close: () => Promise.resolve() };
+  const deps = { browser, system: fakeClock().system, guarded };
+  await withPage(deps, job, new AbortController().signal, () => use(fake));
+  return fake;
+};
+
+const pause = (fake: FakeWire, requestId: string, url: string, extra: object = {}): void => {
+  const request = { url, headers: { accept: "*/*" } };
+  fake.say({
+    method: "Fetch.requestPaused",
+    params: { requestId, request, frameId: "T", resourceType: "Image", ...extra },
+    sessionId: "S",
+  });
+};
+
+const answerTo = (fake: FakeWire, requestId: string): SeenCall | undefined =>
+  fake.calls.find(
+    ({ method, params }) => method.startsWith("Fetch.") && params["requestId"] === requestId,
+  );
+
+describe("withPage()", () => {
+  it("intercepts requests before the page runs", async () => {
+    const fake = await run(jobOf({ url: "http://example.com/" }), () => Promise.resolve());
+    const methods = fake.calls
+      .filter(({ sessionId }) => sessionId === "S")
+      .map(({ method }) => method);
+    expect(methods.indexOf("Fetch.enable")).toBeGreaterThanOrEqual(0);
+    expect(methods.indexOf("Runtime.runIfWaitingForDebugger")).toBeGreaterThan(
+      methods.indexOf("Fetch.enable"),
+    );
+  });
+
+  it("disposes of its context when the work is done, and when it fails", async () => {
+    const failure = new Error("work failed");
+    for (const work of [() => Promise.resolve(), () => Promise.reject(failure)]) {
+      const fake = fakeWire(scripted);
+      const browser = { connect: () => Promise.resolve(fake.wire), close: () => Promise.resolve() };
+      const deps = { browser, system: fakeClock().system, guarded: true };
+      await withPage(deps, jobOf({ html: "x" }), new AbortController().signal, work).catch(
+        (error: unknown) => expect(error).toBe(failure),
+      );
+      expect(fake.calls.at(-1)).toMatchObject({
+        method: "Target.disposeBrowserContext",
+        params: { browserContextId: "C" },
+      });
+      expect(fake.closed).toBe(true);
+    }
+  });
+
+  it("disposes of its context on abort", async () => {
+    const fake = fakeWire(scripted);
+    const browser = { connect: () => Promise.resolve(fake.wire), close: () => Promise.resolve() };
+    const stop = new AbortController();
+    const pending = withPage(
+      { browser, system: fakeClock().system, guarded: true },
+      jobOf({ html: "x" }),
+      stop.signal,
+      (page) => {
+        stop.abort(new Error("client left"));
+        return page.call("Page.enable");
+      },
+    );
+    await expect(pending).rejects.toThrow("client left");
+    expect(fake.calls.at(-1)?.method).toBe("Target.disposeBrowserContext");
+  });
+
+  it("fails the work when the page crashes", async () => {
+    const fake = fakeWire((call, say) =>
+      call.method === "Page.printToPDF" ? undefined : scripted(call, say),
+    );
+    const browser = { connect: () => Promise.resolve(fake.wire), close: () => Promise.resolve() };
+    const deps = { browser, system: fakeClock().system, guarded: true };
+    const pending = withPage(deps, jobOf({ html: "x" }), new AbortController().signal, (page) => {
+      const printing = page.call("Page.printToPDF");
+      fake.say({ method: "Inspector.targetCrashed", params: {}, sessionId: "S" });
+      return printing;
+    });
+    await expect(pending).rejects.toMatchObject({ kind: "page_crashed", code: 6001 });
+  });
+
+  it("refuses private addresses and local schemes to the page's requests", async () => {
+    await run(jobOf({ url: "http://example.com/" }), async (fake) => {
+      const urls = [
+        "http://127.0.0.1/",
+        "http://169.254.169.254/latest",
+        "file:///etc/passwd",
+        "chrome://version",
+        "ftp://x/",
+      ];
+      for (const url of urls) pause(fake, url, url);
+      pause(fake, "public", "http://example.org/a.png");
+      pause(fake, "inline", "data:image/gif;base64,R0lGOD");
+      await settled();
+      for (const url of urls) expect(answerTo(fake, url)?.method, url).toBe("Fetch.failRequest");
+      expect(answerTo(fake, "public")?.method).toBe("Fetch.continueRequest");
+      expect(answerTo(fake, "inline")?.method).toBe("Fetch.continueRequest");
+    });
+  });
+
+  it("sends extra headers to the origin of the URL only, redirects included", async () => {
+    const job = jobOf({ url: "http://example.com/", setExtraHTTPHeaders: { "X-Secret": "s" } });
+    await run(job, async (fake) => {
+      pause(fake, "own", "http://example.com/a.png");
+      pause(fake, "other", "http://example.org/a.png");
+      // A redirect comes with the headers of the request before it.
+      const request = { url: "http://example.org/b", headers: { "x-secret": "s" } };
+      pause(fake, "redirect", request.url, { request });
+      await settled();
+      const headersOf = (id: string): unknown => answerTo(fake, id)?.params["headers"];
+      expect(headersOf("own")).toContainEqual({ name: "x-secret", value: "s" });
+      expect(JSON.stringify(headersOf("other"))).not.toContain("x-secret");
+      expect(headersOf("redirect")).toEqual([]);
+    });
+  });
+
+  it("gives name and password to the origin of the URL only, and once", async () => {
+    const job = jobOf({
+      url: "http://example.com/",
+      authenticate: { username: "u", password: "p" },
+    });
+    await run(job, async (fake) => {
+      const ask = (requestId: string, origin: string, source = "Server"): void =>
+        fake.say({
+          method: "Fetch.authRequired",
+          params: { requestId, authChallenge: { origin, source } },
+          sessionId: "S",
+        });
+      ask("own", "http://example.com");
+      ask("own", "http://example.com");
+      ask("other", "http://example.org");
+      ask("proxy", "http://example.com", "Proxy");
+      await settled();
+      const responses = fake.calls
+        .filter(({ method }) => method === "Fetch.continueWithAuth")
+        .map(({ params }) => (params["authChallengeResponse"] as { response: string }).response);
+      expect(responses).toEqual(["ProvideCredentials", "CancelAuth", "CancelAuth", "CancelAuth"]);
+    });
+  });
+
+  it("delivers html under its URL instead of loading it", async () => {
+    await run(jobOf({ url: "http://example.com/a/", html: "<p>é" }), async (fake) => {
+      pause(fake, "main", "http://example.com/a/", { resourceType: "Document" });
+      pause(fake, "again", "http://example.com/a/", { resourceType: "Document" });
+      await settled();
+      expect(answerTo(fake, "main")).toMatchObject({
+        method: "Fetch.fulfillRequest",
+        params: { body: "PHA+w6k=" },
+      });
+      expect(answerTo(fake, "again")?.method).toBe("Fetch.continueRequest");
+    });
+  });
+
+  it("dismisses dialogs and closes popups", async () => {
+    await run(jobOf({ html: "x" }), async (fake) => {
+      fake.say({
+        method: "Page.javascriptDialogOpening",
+        params: { type: "alert" },
+        sessionId: "S",
+      });
+      const targetInfo = { targetId: "P", type: "page", browserContextId: "C" };
+      fake.say({ method: "Target.attachedToTarget", params: { sessionId: "S2", targetInfo } });
+      await settled();
+      expect(fake.calls).toContainEqual(
+        expect.objectContaining({
+          method: "Page.handleJavaScriptDialog",
+          params: { accept: false },
+          sessionId: "S",
+        }),
+      );
+      expect(fake.calls).toContainEqual(
+        expect.objectContaining({ method: "Target.closeTarget", params: { targetId: "P" } }),
+      );
+    });
+  });
+
+  it("lets go of the targets of other connections at once", async () => {
+    await run(jobOf({ html: "x" }), async (fake) => {
+      const targetInfo = { targetId: "F", type: "page", browserContextId: "OTHER" };
+      fake.say({ method: "Target.attachedToTarget", params: { sessionId: "S9", targetInfo } });
+      await settled();
+      const methods = fake.calls
+        .filter(({ sessionId, params }) => sessionId === "S9" || params["sessionId"] === "S9")
+        .map(({ method }) => method);
+      expect(methods).toEqual(["Runtime.runIfWaitingForDebugger", "Target.detachFromTarget"]);
+    });
+  });
+
+  it("refuses WebSockets where no proxy guards the browser", async () => {
+    const blocked = (fake: FakeWire): boolean =>
+      fake.calls.some(({ method }) => method === "Network.setBlockedURLs");
+    expect(blocked(await run(jobOf({ html: "x" }), () => Promise.resolve(), false))).toBe(true);
+    expect(blocked(await run(jobOf({ html: "x" }), () => Promise.resolve(), true))).toBe(false);
+    expect(
+      blocked(
+        await run(
+          jobOf({ html: "x", rejectResourceTypes: ["websocket"] }),
+          () => Promise.resolve(),
+          true,
+        ),
+      ),
+    ).toBe(true);
+  });
+});

@@ -1,0 +1,132 @@
+import { describe, expect, it } from "vitest";
+import { allowNone } from "../../../core/net/allow-hosts.ts";
+import { compilePattern, compilePatterns, parseLiteral } from "../../../core/rendering/patterns.ts";
+import { decideRequest, type RequestRules } from "../../../core/rendering/request-gate.ts";
+
+const field = "rejectRequestPattern";
+const matches = (pattern: string, url: string): boolean => compilePattern(pattern, { field })(url);
+
+describe("parseLiteral()", () => {
+  it.each([
+    ["/^.*\\.(css)", "^.*\\.(css)", ""],
+    ["/^.*\\.(css)/", "^.*\\.(css)", ""],
+    ["/^.*\\.(css)/i", "^.*\\.(css)", "i"],
+    ["^.*\\.css$", "^.*\\.css$", ""],
+    ["/api/v1", "api/v1", ""],
+    ["/a\\/", "a\\/", ""],
+    ["/", "", ""],
+  ])("reads %j", (pattern, body, flags) => expect(parseLiteral(pattern)).toEqual({ body, flags }));
+});
+
+describe("compilePattern()", () => {
+  const css = "https://example.com/a/style.css";
+  it.each([
+    ["/^.*\\.(css)", css, true],
+    ["/^.*\\.(css)/", css, true],
+    ["/\\.CSS$/", css, false],
+    ["/\\.CSS$/i", css, true],
+    ["\\.css$", css, true],
+    ["\\.css$", `${css}?v=1`, false],
+    ["^https://example", css, true],
+    ["^example", css, false],
+    ["example\\.com", css, true],
+    ["example.com", "https://exampleXcom/", true],
+    ["\\.(png|jpe?g|css)(\\?|$)", `${css}?x`, true],
+    ["^https?://[^/]+/a/", css, true],
+    ["(?<year>\\d{4})", "https://x/2026/", true],
+    ["\\bads?\\b", "https://x/ad/1", true],
+    ["\\bads?\\b", "https://x/bad/1", false],
+  ])("%j against %j is %j", (pattern, url, expected) =>
+    expect(matches(pattern, url)).toBe(expected),
+  );
+
+  it("is as fast on hostile patterns as on others", () => {
+    const hostile = [
+      "(a+)+$",
+      "(a|a)*b",
+      "^(([a-z])+.)+[A-Z]([a-z])+$",
+      "(.*a){20}",
+      "([a-zA-Z]+)*\\d$",
+    ];
+    const compiled = compilePatterns(hostile, { field });
+    // Backtracking would take years for these; the test's own timeout is the measure.
+    for (const matcher of compiled)
+      expect(matcher(`http://x/${"a".repeat(5000)}!`)).toBeTypeOf("boolean");
+  });
+
+  it("looks at the first 8 KB of a URL", () => {
+    expect(matches("b+c", `${"a".repeat(9000)}bc`)).toBe(false);
+  });
+
+  it.each(["(?=x)", "(?<!x)y", "(a)\\1", "[", "(", "*a"])("refuses %j", (pattern) => {
+    expect(() => compilePattern(pattern, { field })).toThrow(/rejectRequestPattern: The pattern/u);
+  });
+
+  it("allows lookaround when the operator accepts its cost", () => {
+    expect(compilePattern("/x(?=y)/", { field, unsafeRegex: true })("axy")).toBe(true);
+  });
+
+  it("bounds the number and the length of patterns", () => {
+    expect(() =>
+      compilePatterns(
+        Array.from({ length: 101 }, () => "a"),
+        { field },
+      ),
+    ).toThrow(/At most 100/u);
+    expect(() => compilePattern("a".repeat(1001), { field })).toThrow(/at most 1000/u);
+  });
+});
+
+describe("decideRequest()", () => {
+  const rules = (more: Partial<RequestRules>): RequestRules => ({
+    allow: allowNone,
+    allowPatterns: [],
+    rejectPatterns: [],
+    allowTypes: [],
+    rejectTypes: [],
+    ...more,
+  });
+  const image = { url: "https://example.com/a.png", type: "image", main: false };
+  const page = { url: "https://example.com/", type: "document", main: true };
+  const png = compilePatterns(["\\.png$"], { field });
+
+  it("rejects before it allows", () => {
+    expect(decideRequest(image, rules({ allowPatterns: png, rejectPatterns: png }))).toBe(
+      "blocked",
+    );
+    expect(decideRequest(image, rules({ allowTypes: ["image"], rejectTypes: ["image"] }))).toBe(
+      "blocked",
+    );
+  });
+
+  it("fails what an allow list does not name, except the page itself", () => {
+    expect(decideRequest(image, rules({ allowTypes: ["script"] }))).toBe("blocked");
+    expect(
+      decideRequest(image, rules({ allowPatterns: compilePatterns(["\\.js$"], { field }) })),
+    ).toBe("blocked");
+    expect(decideRequest(page, rules({ allowTypes: ["script"] }))).toBe("continue");
+    expect(decideRequest({ ...page, main: false }, rules({ allowTypes: ["script"] }))).toBe(
+      "blocked",
+    );
+  });
+
+  it("applies reject lists to the page itself", () => {
+    expect(
+      decideRequest(page, rules({ rejectPatterns: compilePatterns(["example"], { field }) })),
+    ).toBe("blocked");
+  });
+
+  it("never lets an allow list open a private address", () => {
+    const open = rules({
+      allowPatterns: compilePatterns([".*"], { field }),
+      allowTypes: ["image"],
+    });
+    expect(decideRequest({ ...image, url: "http://127.0.0.1/a.png" }, open)).toBe("forbidden");
+    expect(decideRequest({ ...image, url: "file:///a.png" }, open)).toBe("forbidden");
+  });
+
+  it("passes inline data as a part of the page only", () => {
+    expect(decideRequest({ ...image, url: "data:image/png;base64,x" }, rules({}))).toBe("continue");
+    expect(decideRequest({ ...page, url: "data:text/html,x" }, rules({}))).toBe("forbidden");
+  });
+});

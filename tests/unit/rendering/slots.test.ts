@@ -1,0 +1,152 @@
+import { describe, expect, it } from "vitest";
+import { followNetwork } from "../../../core/rendering/network-idle.ts";
+import { renderSlots } from "../../../core/rendering/slots.ts";
+import { within } from "../../../core/rendering/timers.ts";
+import { ApiError } from "../../../core/http/api-error.ts";
+import { fakeClock, settled } from "../../fakes/rendering-system.ts";
+
+const forever = new AbortController().signal;
+
+describe("renderSlots()", () => {
+  it("runs as many as it may, in the order in which they came", async () => {
+    const slots = renderSlots({ running: 1, waiting: 5 });
+    const order: number[] = [];
+    const first = await slots.take(forever);
+    const work = [1, 2, 3].map(async (n) => {
+      const free = await slots.take(forever);
+      order.push(n);
+      free();
+    });
+    await settled();
+    expect(order).toEqual([]);
+    first();
+    await Promise.all(work);
+    expect(order).toEqual([1, 2, 3]);
+  });
+
+  it("refuses with Retry-After when the queue is full", async () => {
+    const slots = renderSlots({ running: 1, waiting: 1 });
+    await slots.take(forever);
+    const waiting = slots.take(forever);
+    await expect(slots.take(forever)).rejects.toMatchObject({
+      code: 2001,
+      status: 429,
+      options: { headers: { "retry-after": "5" } },
+    });
+    expect(waiting).toBeInstanceOf(Promise);
+  });
+
+  it("gives up its place in the queue on abort", async () => {
+    const slots = renderSlots({ running: 1, waiting: 1 });
+    const free = await slots.take(forever);
+    const stop = new AbortController();
+    const left = slots.take(stop.signal);
+    stop.abort(new Error("left"));
+    await expect(left).rejects.toThrow("left");
+    const next = slots.take(forever);
+    free();
+    expect(await next).toBeTypeOf("function");
+  });
+
+  it("frees a slot once, however often it is told", async () => {
+    const slots = renderSlots({ running: 1, waiting: 0 });
+    const free = await slots.take(forever);
+    free();
+    free();
+    await slots.take(forever);
+    await expect(slots.take(forever)).rejects.toBeInstanceOf(ApiError);
+  });
+});
+
+describe("within()", () => {
+  const expired = (): ApiError => new ApiError("render_timeout");
+
+  it("rejects when time is up and tells the work", async () => {
+    const clock = fakeClock();
+    let told = false;
+    const work = within(100, clock.system, forever, expired, (signal) => {
+      signal.addEventListener("abort", () => (told = true));
+      return new Promise<void>(() => undefined);
+    }).catch((error: unknown) => error);
+    await clock.advance(99);
+    expect(told).toBe(false);
+    await clock.advance(1);
+    expect(await work).toMatchObject({ kind: "render_timeout" });
+    expect(told).toBe(true);
+  });
+
+  it("returns the work's result and rejects with the caller's reason", async () => {
+    const { system } = fakeClock();
+    expect(await within(100, system, forever, expired, () => Promise.resolve(7))).toBe(7);
+    const stop = new AbortController();
+    const work = within(100, system, stop.signal, expired, () => new Promise(() => undefined));
+    stop.abort(new Error("left"));
+    await expect(work).rejects.toThrow("left");
+  });
+});
+
+describe("followNetwork()", () => {
+  const event = (method: string, requestId: string, frameId = "F") => ({
+    method,
+    params: { requestId, frameId },
+    session: "S",
+  });
+
+  const watch = async (limit: number) => {
+    const clock = fakeClock();
+    const network = followNetwork(clock.system);
+    const state = { quiet: false };
+    const start = (): void =>
+      void network.quiet(limit, forever).then(() => {
+        state.quiet = true;
+      });
+    return { clock, network, state, start };
+  };
+
+  it("is quiet after 500 ms without requests", async () => {
+    const { clock, state, start } = await watch(0);
+    start();
+    await clock.advance(499);
+    expect(state.quiet).toBe(false);
+    await clock.advance(1);
+    expect(state.quiet).toBe(true);
+  });
+
+  it("starts to wait anew with every request", async () => {
+    const { clock, network, state, start } = await watch(0);
+    start();
+    await clock.advance(400);
+    network.see(event("Network.requestWillBeSent", "1"));
+    await settled();
+    await clock.advance(5000);
+    expect(state.quiet).toBe(false);
+    network.see(event("Network.loadingFinished", "1"));
+    await settled();
+    await clock.advance(499);
+    expect(state.quiet).toBe(false);
+    await clock.advance(1);
+    expect(state.quiet).toBe(true);
+  });
+
+  it("tolerates as many open requests as asked", async () => {
+    const { clock, network, state, start } = await watch(2);
+    for (const id of ["1", "2", "3"]) network.see(event("Network.requestWillBeSent", id));
+    start();
+    await clock.advance(5000);
+    expect(state.quiet).toBe(false);
+    network.see(event("Network.loadingFailed", "2"));
+    await settled();
+    await clock.advance(500);
+    expect(state.quiet).toBe(true);
+  });
+
+  it("forgets the requests of a frame that goes away", async () => {
+    const { clock, network, state, start } = await watch(0);
+    network.see(event("Network.requestWillBeSent", "1", "G"));
+    start();
+    network.see({ method: "Page.frameDetached", params: { frameId: "G" }, session: "S" });
+    await settled();
+    await clock.advance(500);
+    expect(state.quiet).toBe(true);
+  });
+});
