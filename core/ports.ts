@@ -137,6 +137,8 @@ export interface Connection {
   readonly tags: readonly string[];
   /** Small state that survives eviction (and hibernation on Workers); assign to change it. At most 2 KiB as JSON. */
   attachment: Plain;
+  /** Bytes handed over and not yet sent, as far as the runtime tells (Workers: an estimate). */
+  readonly buffered: number;
   /**
    * Sends a frame. A client whose unsent bytes exceed the platform's budget (default 1 MiB) is closed
    * with 1013, so that it may come back and resume; `false` = closed or closing, nothing sent.
@@ -147,9 +149,13 @@ export interface Connection {
 
 /** A source of raw Chrome DevTools Protocol connections; one browser may serve many. */
 export interface Browser {
+  /** Whether everything that its pages load passes an egress proxy of this platform. @default false */
+  readonly guarded?: boolean;
   connect(options?: { readonly signal?: AbortSignal }): Promise<Wire>;
   /** One line for people: which browser, and how it is guarded. */
   describe?(): Promise<string>;
+  /** Does ahead of time what the first `connect` would take long for, e.g. unpacking. */
+  prepare?(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -215,8 +221,13 @@ export interface System {
   random(length: number): Uint8Array;
   /** Resolves after `ms`; rejects with the signal's reason on abort. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** Keeps the process (or the isolate) alive until the work is done; drained at shutdown. */
+  /**
+   * Keeps the process (or the isolate) alive until the work is done; drained at shutdown. In an actor's
+   * context the instance stays in memory meanwhile.
+   */
   waitUntil(work: Promise<unknown>): void;
+  /** Aborted first of all when the end was asked for: what would go on for ever ends now. @default never */
+  readonly closing?: AbortSignal;
 }
 
 /** Structured log sink. Fields never hold secrets or bodies. */

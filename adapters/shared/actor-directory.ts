@@ -18,7 +18,12 @@ export interface ActorDirectory {
 
 /** Options of {@link actorDirectory}. */
 export interface DirectoryOptions {
-  readonly contextOf: (kind: string, name: string) => ActorContext;
+  /** `hold` keeps the instance in memory until the work has settled. */
+  readonly contextOf: (
+    kind: string,
+    name: string,
+    hold: (work: Promise<unknown>) => void,
+  ) => ActorContext;
   /** Calls that may wait for one actor before further ones get 503. */
   readonly mailboxSize: number;
 }
@@ -30,6 +35,8 @@ interface Entry {
   instance: Promise<Actor> | undefined;
   /** Work under way, in the mailbox or beside it. */
   active: number;
+  /** Background work of the instance. */
+  held: number;
   /** Unix ms. */
   lastUsed: number;
 }
@@ -44,7 +51,15 @@ export function actorDirectory(options: DirectoryOptions): ActorDirectory {
     let entry = entries.get(key);
     if (entry === undefined) {
       const box = mailbox(options.mailboxSize);
-      entry = { kind, name, mailbox: box, instance: undefined, active: 0, lastUsed: Date.now() };
+      entry = {
+        kind,
+        name,
+        mailbox: box,
+        instance: undefined,
+        active: 0,
+        held: 0,
+        lastUsed: Date.now(),
+      };
       entries.set(key, entry);
     }
     return entry;
@@ -59,8 +74,17 @@ export function actorDirectory(options: DirectoryOptions): ActorDirectory {
     return entry.instance;
   }
 
-  async function startNow({ kind, name }: Entry): Promise<Actor> {
-    return kind.start(options.contextOf(kind.name, name));
+  async function startNow(entry: Entry): Promise<Actor> {
+    const { kind, name } = entry;
+    const release = (): void => {
+      entry.held -= 1;
+      entry.lastUsed = Date.now();
+    };
+    const hold = (work: Promise<unknown>): void => {
+      entry.held += 1;
+      work.then(release, release);
+    };
+    return kind.start(options.contextOf(kind.name, name, hold));
   }
 
   /** Keeps the entry in the directory while the work runs. */
@@ -87,7 +111,8 @@ export function actorDirectory(options: DirectoryOptions): ActorDirectory {
     isBusy: () => [...entries.values()].some((entry) => entry.active > 0),
     evict(before) {
       for (const [key, entry] of entries) {
-        if (entry.active === 0 && entry.lastUsed < before) entries.delete(key);
+        const isIdle = entry.active === 0 && entry.held === 0;
+        if (isIdle && entry.lastUsed < before) entries.delete(key);
       }
     },
     close() {

@@ -81,6 +81,9 @@ export function localConnection(
     set attachment(value: Plain) {
       attachment = checkAttachment(value);
     },
+    get buffered() {
+      return bufferedBy(state);
+    },
     send: (message) => send(state, connection, message, limits.maxBuffered),
     close(code = 1000, reason = "") {
       if (state.phase === "closing" || state.phase === "closed") return;

@@ -41,12 +41,18 @@ interface Closable {
   close(): Promise<void>;
 }
 
-/** Platforms of this process: an app does not tell which it stands on, and at the end all have to flush. */
-const open = new Set<Closable>();
+/**
+ * Platforms of this process, each with how to announce its end: an app does not tell which it stands on, and
+ * at the end all have to flush.
+ */
+const open = new Map<Closable, () => void>();
 
-/** Has the platform closed when a process signal ends the process; returns how to take that back. */
-export function closeAtEnd(platform: Closable): () => void {
-  open.add(platform);
+/**
+ * Has the platform closed when a process signal ends the process; returns how to take that back. `announce` is
+ * called first: what streams for ever ends, so that only finite answers are waited for.
+ */
+export function closeAtEnd(platform: Closable, announce: () => void): () => void {
+  open.set(platform, announce);
   return () => open.delete(platform);
 }
 
@@ -65,14 +71,15 @@ export interface Ending {
 export function onceDrained(ending: Ending, options: ServeOptions): () => Promise<void> {
   const names = ["SIGTERM", "SIGINT"] as const;
   let ended: Promise<void> | undefined;
-  const end = async (platforms: Iterable<Closable>): Promise<void> => {
+  const end = async (platforms: readonly Closable[]): Promise<void> => {
+    for (const platform of platforms) open.get(platform)?.();
     await ending.finish();
-    await Promise.all([...platforms].map((platform) => platform.close()));
+    await Promise.all(platforms.map((platform) => platform.close()));
     await ending.stop();
   };
   const onSignal = (name: "SIGTERM" | "SIGINT"): void => {
     if (ended !== undefined) process.exit(name === "SIGINT" ? 130 : 143);
-    ended = end(open);
+    ended = end([...open.keys()]);
     ended.then(
       () => process.exit(0),
       (error: unknown) => {

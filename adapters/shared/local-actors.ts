@@ -47,12 +47,18 @@ export function localActors(options: LocalActorsOptions): LocalActors {
   const kinds = new Map<string, ActorKind>();
   const directory: ActorDirectory = actorDirectory({
     mailboxSize: options.mailboxSize ?? 10_000,
-    contextOf: (kind, name) => ({
+    contextOf: (kind, name, hold) => ({
       name,
       sql: db,
       sockets: sockets.of(`${kind}\0${name}`),
       alarm: (at, together = []) => clock.set(kind, name, at, together),
-      system,
+      system: {
+        ...system,
+        waitUntil: (work) => {
+          hold(work);
+          system.waitUntil(work);
+        },
+      },
     }),
   });
   const sockets: SocketRegistry = socketRegistry({

@@ -19,8 +19,12 @@ export interface LocalPlatformOptions {
   readonly chromiumPath?: string;
   /** A running browser instead, e.g. `ws://127.0.0.1:9222/devtools/browser/…`. @default none */
   readonly browserEndpoint?: string;
-  /** Hosts that rendering and deliveries may reach although they are not public. @default [] */
+  /** Runs the browser without its own sandbox. @default only as the superuser */
+  readonly noSandbox?: boolean;
+  /** Hosts that deliveries (and other callers of `egress`) may reach although they are not public. @default [] */
   readonly allowHosts?: readonly string[];
+  /** The same for the pages of the browser. @default allowHosts */
+  readonly browserAllowHosts?: readonly string[];
   /** @default one JSON line per entry on standard error */
   readonly log?: Log;
   /** How long `close()` waits for running work, in ms. @default 10000 */
@@ -60,7 +64,8 @@ export async function localPlatform(
     stateDir: folder.state,
     executablePath: options.chromiumPath,
     endpoint: options.browserEndpoint,
-    allowHosts,
+    noSandbox: options.noSandbox,
+    allowHosts: options.browserAllowHosts ?? allowHosts,
     log,
     system,
   });
@@ -77,7 +82,9 @@ export async function localPlatform(
     log,
     close: () => (closing ??= closeParts(parts, closeGraceMs).finally(forget)),
   };
-  const forget = closeAtEnd(platform);
+  const forget = closeAtEnd(platform, () => {
+    system.end();
+  });
   return platform;
 }
 
@@ -103,6 +110,7 @@ interface Parts {
 }
 
 async function closeParts(parts: Parts, graceMs: number): Promise<void> {
+  parts.system.end();
   // Background work may still call actors (a gateway's last log rows), so it settles before they close.
   await parts.system.settled(graceMs);
   await parts.actors.close(graceMs);

@@ -4,12 +4,19 @@ import type { Log, System } from "../../core/ports.ts";
 export interface LocalSystem extends System {
   /** Resolves when everything given to `waitUntil` has settled, or after that many ms. */
   settled(withinMs: number): Promise<void>;
+  /** Aborts {@link System.closing}. */
+  end(): void;
 }
 
 /** The clock, ids and randomness of this process. */
 export function localSystem(log: Log): LocalSystem {
   const background = new Set<Promise<unknown>>();
+  const closing = new AbortController();
   return {
+    closing: closing.signal,
+    end: () => {
+      closing.abort();
+    },
     now: () => Date.now(),
     id: () => crypto.randomUUID(),
     random: randomBytes,

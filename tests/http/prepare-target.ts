@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { startUpstream } from "./upstream.ts";
 
 /** What the server under test is started with, and what runs beside it. */
 export interface PreparedTarget {
@@ -11,19 +12,68 @@ export interface PreparedTarget {
   stop(): Promise<void>;
 }
 
-/** Starts what the server under test calls (a local model server) and writes its configuration. */
-export function prepareTarget(): Promise<PreparedTarget> {
+/** Secrets of the webhook sources below, one per scheme; tests sign with them. */
+export const webhookSecrets = {
+  generic: "generic-secret-0123456789",
+  github: "github-secret-0123456789",
+  stripe: "whsec_stripe_secret_0123456789",
+  slack: "slack-signing-secret-0123456789",
+  shopify: "shopify-secret-0123456789",
+  standard: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+} as const;
+
+/** The token that the gateway `guarded` takes. */
+export const gatewayToken = "gateway-token-for-tests-0123456789";
+
+/** Starts what the server under test calls (a model server) and writes its configuration. */
+export async function prepareTarget(): Promise<PreparedTarget> {
+  const upstream = await startUpstream();
   const folder = mkdtempSync(join(tmpdir(), "causey-config-"));
   const configFile = join(folder, "causey.json");
-  writeFileSync(configFile, JSON.stringify({}));
-  return Promise.resolve({
+  const baseUrl = `${upstream.url}/v1`;
+  const config = {
+    gateway: {
+      providers: {
+        openai: { baseUrl },
+        groq: { baseUrl, apiKey: "sk-configured-key" },
+        anthropic: { baseUrl: upstream.url },
+        mistral: { baseUrl },
+        // Nobody listens there.
+        deepseek: { baseUrl: "http://127.0.0.1:9" },
+      },
+      gateways: {
+        open: { authentication: false },
+        guarded: { authentication: true, tokens: [gatewayToken] },
+      },
+    },
+    webhooks: {
+      sources: {
+        generic: {
+          scheme: "generic",
+          secret: webhookSecrets.generic,
+          entity: { from: "payload", path: "entity" },
+        },
+        github: { scheme: "github", secret: webhookSecrets.github },
+        stripe: { scheme: "stripe", secret: webhookSecrets.stripe, entity: { from: "path" } },
+        slack: { scheme: "slack", secret: webhookSecrets.slack },
+        shopify: { scheme: "shopify", secret: webhookSecrets.shopify, entity: { from: "path" } },
+        standard: {
+          scheme: "standard-webhooks",
+          secret: webhookSecrets.standard,
+          entity: { from: "path" },
+        },
+      },
+    },
+  };
+  writeFileSync(configFile, JSON.stringify(config));
+  return {
     configFile,
     token: "test-token-with-every-permission-000000",
     accountId: "local",
-    upstreamUrl: "http://127.0.0.1:9",
+    upstreamUrl: upstream.url,
     async stop() {
+      await upstream.close();
       rmSync(folder, { recursive: true, force: true });
-      await Promise.resolve();
     },
-  });
+  };
 }

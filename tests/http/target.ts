@@ -52,11 +52,16 @@ export function targetName(): TargetName {
   return name as TargetName;
 }
 
+/** The command that starts the product on a runtime, without its arguments. */
+export function commandOf(target: TargetName): readonly string[] {
+  return commands[target];
+}
+
 /** Starts the product on a free port and resolves once it has printed its address. */
 export async function startTarget(options: TargetOptions = {}): Promise<Target> {
   const { target = targetName(), args = [], env = {}, timeoutMs = 20_000 } = options;
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "causey-target-"));
-  const [file = "", ...fixed] = commands[target];
+  const [file = "", ...fixed] = commandOf(target);
   const child = spawn(file, [...fixed, "--port", "0", "--data-dir", dataDir, ...args], {
     cwd: root,
     env: { ...outerEnvironment(), NO_COLOR: "1", ...env },

@@ -1,0 +1,54 @@
+import { createHmac } from "node:crypto";
+import type { Prepared } from "./prepare.ts";
+
+/** What the start lines tell beside what was prepared. */
+export interface BannerFacts {
+  readonly version: string;
+  /** E.g. `Node 24.21.0`. */
+  readonly runtime: string;
+  readonly url: string;
+  /** What page rendering runs on, or why it is off. */
+  readonly browser: string;
+}
+
+/**
+ * The lines that a start prints (at most twelve): what runs, where, on what, and one command to copy for
+ * each part. Without a demo the commands of the demo parts are left out, so that every line works.
+ */
+export function bannerLines(prepared: Prepared, facts: BannerFacts): string[] {
+  const { config, token, dataDir } = prepared;
+  const embedder = config.search?.embedder?.model ?? "builtin/lexical";
+  const chat = config.search?.chatModel?.model ?? "builtin/extractive";
+  return [
+    `causey ${facts.version} on ${facts.runtime}`,
+    `Listening  ${facts.url}  (API ${facts.url}/client/v4)`,
+    `Data       ${dataDir}`,
+    ...(token.created
+      ? [`Token      ${token.value}  (shown once, stored in ${token.path ?? ""})`]
+      : []),
+    `Parts      gateway, rendering (${facts.browser}), search (${embedder}, ${chat}), webhooks, agents, deprecations`,
+    ...commands(prepared, facts.url),
+  ];
+}
+
+function commands(prepared: Prepared, url: string): string[] {
+  const { accountId, token, demoSecret } = prepared;
+  const bearer = token.path === null ? "$CAUSEY_TOKEN" : `$(cat ${token.path})`;
+  const auth = `-H "Authorization: Bearer ${bearer}"`;
+  const account = `${url}/client/v4/accounts/${accountId}`;
+  const message = `-H 'Content-Type: application/json' -d '{"messages":[{"role":"user","content":`;
+  const pdf = `Rendering  curl ${account}/browser-rendering/pdf ${auth} -d '{"html":"<h1>Hello</h1>"}' -o hello.pdf`;
+  const deprecations = `Retired    curl ${url}/client/v4/deprecations`;
+  if (demoSecret === null) return [pdf, deprecations];
+  const gatewayToken = `-H "cf-aig-authorization: Bearer ${bearer}"`;
+  const event = JSON.stringify({ entity: "demo", type: "hello" });
+  const signature = createHmac("sha256", demoSecret).update(event).digest("hex");
+  return [
+    `Gateway    curl ${url}/v1/${accountId}/default/echo/chat/completions ${gatewayToken} -H 'Content-Type: application/json' -d '{"model":"echo","messages":[{"role":"user","content":"Hello"}]}'`,
+    pdf,
+    `Search     curl ${account}/ai-search/instances/demo/chat/completions ${auth} ${message}"What is causey?"}]}'`,
+    `Webhooks   curl ${url}/webhooks/demo -H 'Content-Type: application/json' -H 'X-Signature: sha256=${signature}' -d '${event}'`,
+    `Agents     curl -N "${url}/agents/webhook-agent/demo/events?since=0" ${auth}`,
+    deprecations,
+  ];
+}

@@ -1,0 +1,37 @@
+import { settings } from "./settings.ts";
+
+/** The text of `causey --help`: every command, option, default and environment variable. */
+export function helpText(version: string): string {
+  const rows = [
+    ...settings.map((one) => ({
+      left: one.value === undefined ? `--${one.flag}` : `--${one.flag} ${one.value}`,
+      env: one.env ?? "",
+      right: one.default === undefined ? one.help : `${one.help} [${one.default}]`,
+    })),
+    {
+      left: "--config FILE",
+      env: "CAUSEY_CONFIG",
+      right: "JSON configuration file; its keys are in docs/configuration.md",
+    },
+    {
+      left: "",
+      env: "CAUSEY_TOKEN",
+      right: "API token with every permission [made at the first start]",
+    },
+    { left: "-h, --help", env: "", right: "Show this text" },
+    { left: "-v, --version", env: "", right: "Show the version" },
+  ];
+  const lines = rows.map(({ left, env, right }) => `  ${left.padEnd(22)}${env.padEnd(22)}${right}`);
+  return [
+    `causey ${version}: one platform API on any JavaScript runtime`,
+    "",
+    "Usage: causey [serve] [options]",
+    "",
+    `  ${"Option".padEnd(22)}${"Environment".padEnd(22)}Meaning [default]`,
+    ...lines,
+    "",
+    "A flag wins over the environment, the environment over the file, the file over the default.",
+    'In the file, a string "env:NAME" is read from the environment variable NAME.',
+    "",
+  ].join("\n");
+}

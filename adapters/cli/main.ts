@@ -1,0 +1,34 @@
+#!/usr/bin/env node
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { projectRoot } from "./demo.ts";
+import { helpText } from "./help.ts";
+import { serveCommand } from "./serve.ts";
+import { parseCommandLine } from "./settings.ts";
+
+/** Runs the command line; a failure is one line on standard error and exit code 1. */
+async function main(): Promise<void> {
+  const { command, flags } = parseCommandLine(process.argv.slice(2), ["serve", "help", "version"]);
+  if (command === "help" || flags.has("help")) process.stdout.write(helpText(version()));
+  else if (command === "version" || flags.has("version")) process.stdout.write(`${version()}\n`);
+  else await serveCommand(flags, version());
+}
+
+function version(): string {
+  const root = projectRoot(dirname(fileURLToPath(import.meta.url)));
+  const manifest: unknown = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  return typeof manifest === "object" && manifest !== null && "version" in manifest
+    ? String(manifest.version)
+    : "";
+}
+
+try {
+  await main();
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  if (process.env["CAUSEY_DEBUG"] !== undefined && error instanceof Error)
+    process.stderr.write(`${error.stack}\n`);
+  process.exit(1);
+}

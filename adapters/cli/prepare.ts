@@ -1,0 +1,54 @@
+import { randomBytes } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import type { ReadEnv } from "../../core/config/resolve-env.ts";
+import type { Config } from "../../core/config/config.ts";
+import { secretOf, type StoredSecret } from "./secrets.ts";
+import { defaults, effectiveConfig } from "./settings.ts";
+
+/** Everything that a start needs to know, before any server exists. */
+export interface Prepared {
+  /** The configuration with the demo's webhook source added. */
+  readonly config: Config;
+  readonly host: string;
+  readonly port: number;
+  readonly dataDir: string;
+  readonly accountId: string;
+  /** The API token with every permission. `path` is null when the environment gave it. */
+  readonly token: StoredSecret;
+  /** The secret of the webhook source `demo`; null without a demo. */
+  readonly demoSecret: string | null;
+  /** Whether nothing was stored here before. */
+  readonly firstStart: boolean;
+}
+
+/** Settles the configuration and the token for a start with these flags. */
+export function prepare(flags: ReadonlyMap<string, string>, env: ReadEnv): Prepared {
+  const config = effectiveConfig(flags, env, (path) => readFileSync(path, "utf8"));
+  const dataDir = config.dataDir ?? defaults.dataDir;
+  const firstStart = !existsSync(dataDir);
+  const token = secretOf(env("CAUSEY_TOKEN"), dataDir, "token", () => `causey_${randomText()}`);
+  const demoSecret =
+    config.demo === false
+      ? null
+      : secretOf(undefined, dataDir, "demo-webhook-secret", randomText).value;
+  return {
+    config: demoSecret === null ? config : withDemoSource(config, demoSecret),
+    host: config.host ?? defaults.host,
+    port: config.port ?? defaults.port,
+    dataDir,
+    accountId: config.accountId ?? defaults.accountId,
+    token,
+    demoSecret,
+    firstStart,
+  };
+}
+
+function randomText(): string {
+  return randomBytes(30).toString("base64url");
+}
+
+function withDemoSource(config: Config, secret: string): Config {
+  const demo = { scheme: "generic", secret, entity: { from: "payload", path: "entity" } } as const;
+  const sources = { demo, ...config.webhooks?.sources };
+  return { ...config, webhooks: { ...config.webhooks, sources } };
+}

@@ -1,0 +1,224 @@
+import { ApiError } from "../../core/http/api-error.ts";
+import { didYouMean } from "../../core/config/nearest.ts";
+import { parseConfig } from "../../core/config/parse-config.ts";
+import type { ReadEnv } from "../../core/config/resolve-env.ts";
+import type { Config } from "../../core/config/config.ts";
+
+/** One setting of the command: a flag, its environment twin and its path in the configuration file. */
+export interface Setting {
+  readonly flag: string;
+  readonly env?: string;
+  /** Dotted path in the configuration. */
+  readonly key: string;
+  readonly kind: "text" | "integer" | "flag" | "negative";
+  readonly value?: string;
+  readonly default?: string;
+  readonly help: string;
+}
+
+/** Every flag of `causey serve`, in the order of the help text. Flag > environment > file > default. */
+export const settings: readonly Setting[] = [
+  {
+    flag: "port",
+    env: "CAUSEY_PORT",
+    key: "port",
+    kind: "integer",
+    value: "N",
+    default: "8787",
+    help: "Port to listen on; 0 takes any free port",
+  },
+  {
+    flag: "host",
+    env: "CAUSEY_HOST",
+    key: "host",
+    kind: "text",
+    value: "HOST",
+    default: "127.0.0.1",
+    help: "Address to listen on; 0.0.0.0 is every network",
+  },
+  {
+    flag: "data-dir",
+    env: "CAUSEY_DATA_DIR",
+    key: "dataDir",
+    kind: "text",
+    value: "DIR",
+    default: ".causey",
+    help: "Folder of the database, the token and the browser",
+  },
+  {
+    flag: "account-id",
+    env: "CAUSEY_ACCOUNT_ID",
+    key: "accountId",
+    kind: "text",
+    value: "ID",
+    default: "local",
+    help: "The account in every path",
+  },
+  {
+    flag: "synchronous",
+    env: "CAUSEY_SYNCHRONOUS",
+    key: "synchronous",
+    kind: "text",
+    value: "MODE",
+    default: "FULL",
+    help: "FULL survives power loss, NORMAL a killed process",
+  },
+  {
+    flag: "grace-ms",
+    env: "CAUSEY_GRACE_MS",
+    key: "graceMs",
+    kind: "integer",
+    value: "MS",
+    default: "10000",
+    help: "How long a shutdown waits for requests under way",
+  },
+  {
+    flag: "chromium-path",
+    env: "CAUSEY_CHROMIUM_PATH",
+    key: "rendering.chromiumPath",
+    kind: "text",
+    value: "FILE",
+    default: "found on PATH, else from npm",
+    help: "Browser for page rendering",
+  },
+  {
+    flag: "no-demo",
+    env: "CAUSEY_NO_DEMO",
+    key: "demo",
+    kind: "negative",
+    help: "Leave out the demo instance, provider and webhook source",
+  },
+];
+
+/** Folder, address and account that hold when nothing else is said. */
+export const defaults: {
+  readonly port: number;
+  readonly host: string;
+  readonly dataDir: string;
+  readonly accountId: string;
+} = {
+  port: 8787,
+  host: "127.0.0.1",
+  dataDir: ".causey",
+  accountId: "local",
+};
+
+/** A parsed command line. */
+export interface CommandLine {
+  readonly command: string;
+  /** Values by flag name, as they were written. */
+  readonly flags: ReadonlyMap<string, string>;
+}
+
+const plainFlags: readonly string[] = ["help", "version"];
+
+/** Splits arguments into a command and flags (`--port 1`, `--port=1`, `--no-demo`); unknown ones are an error. */
+export function parseCommandLine(
+  args: readonly string[],
+  commands: readonly string[],
+): CommandLine {
+  const flags = new Map<string, string>();
+  let command: string | undefined;
+  for (let i = 0; i < args.length; i++) {
+    const arg = args[i] ?? "";
+    if (arg === "-h" || arg === "-v") flags.set(arg === "-h" ? "help" : "version", "true");
+    else if (arg.startsWith("--")) i += takeFlag(arg.slice(2), args[i + 1], flags);
+    else if (command === undefined && commands.includes(arg)) command = arg;
+    else throw refuse(`Unknown command "${arg}"${didYouMean(arg, commands)}`);
+  }
+  return { command: command ?? commands[0] ?? "", flags };
+}
+
+/** Records one flag and returns how many further arguments it took. */
+function takeFlag(text: string, next: string | undefined, flags: Map<string, string>): number {
+  const equals = text.indexOf("=");
+  const name = equals < 0 ? text : text.slice(0, equals);
+  const setting = settings.find((one) => one.flag === name);
+  const isSwitch =
+    plainFlags.includes(name) || setting?.kind === "flag" || setting?.kind === "negative";
+  if (setting === undefined && !isSwitch && name !== "config") {
+    const known = [...settings.map((one) => one.flag), "config", ...plainFlags];
+    throw refuse(`Unknown option "--${name}"${didYouMean(name, known)}`);
+  }
+  const value = equals < 0 ? (isSwitch ? "true" : next) : text.slice(equals + 1);
+  if (value === undefined || (equals < 0 && !isSwitch && value.startsWith("--"))) {
+    throw refuse(`Option "--${name}" needs a value`);
+  }
+  flags.set(name, value);
+  return equals < 0 && !isSwitch ? 1 : 0;
+}
+
+/**
+ * The configuration that holds: flags over environment over the file over defaults.
+ * `readText` reads the file named by `--config` or `CAUSEY_CONFIG`.
+ */
+export function effectiveConfig(
+  flags: ReadonlyMap<string, string>,
+  env: ReadEnv,
+  readText: (path: string) => string,
+): Config {
+  const path = flags.get("config") ?? env("CAUSEY_CONFIG");
+  const config: unknown = path === undefined ? {} : fromFile(path, readText);
+  if (typeof config !== "object" || config === null || Array.isArray(config)) {
+    throw refuse(`The configuration file "${path}" does not hold a JSON object`);
+  }
+  let merged: Record<string, unknown> = { ...config };
+  for (const setting of settings) {
+    const fromEnv = setting.env === undefined ? undefined : env(setting.env);
+    const text = flags.get(setting.flag) ?? (fromEnv === "" ? undefined : fromEnv);
+    if (text === undefined) continue;
+    const name = flags.has(setting.flag) ? `--${setting.flag}` : (setting.env ?? "");
+    merged = withKey(merged, setting.key.split("."), convert(setting, text, name));
+  }
+  return parseConfig(merged, env);
+}
+
+function fromFile(path: string, readText: (path: string) => string): unknown {
+  let text: string;
+  try {
+    text = readText(path);
+  } catch (cause) {
+    throw new ApiError("invalid_request", {
+      message: `Cannot read the configuration file "${path}"`,
+      cause,
+    });
+  }
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : "";
+    throw new ApiError("invalid_request", {
+      message: `"${path}" is not valid JSON: ${reason}`,
+      cause,
+    });
+  }
+}
+
+function convert(setting: Setting, text: string, name: string): unknown {
+  if (setting.kind === "text") return text;
+  if (setting.kind === "integer") {
+    if (/^\d{1,9}$/.test(text)) return Number(text);
+    throw refuse(`${name}: expected an integer, got "${text}"`);
+  }
+  if (!["true", "false", "1", "0"].includes(text)) {
+    throw refuse(`${name}: expected true or false, got "${text}"`);
+  }
+  const on = text === "true" || text === "1";
+  return setting.kind === "negative" ? !on : on;
+}
+
+function withKey(
+  target: Record<string, unknown>,
+  path: readonly string[],
+  value: unknown,
+): Record<string, unknown> {
+  const [first = "", ...rest] = path;
+  if (rest.length === 0) return { ...target, [first]: value };
+  const inner = target[first];
+  const nested = typeof inner === "object" && inner !== null ? { ...inner } : {};
+  return { ...target, [first]: withKey(nested, rest, value) };
+}
+
+function refuse(message: string): ApiError {
+  return new ApiError("invalid_request", { message });
+}

@@ -1,0 +1,78 @@
+import { Hono } from "hono";
+import { agents, type AgentsOptions } from "./agents/mod.ts";
+import type { Auth } from "./auth/authorize.ts";
+import { auth, storedTokens, type StoredTokensOptions } from "./auth/mod.ts";
+import {
+  deprecations,
+  deprecationsMiddleware,
+  type DeprecationsOptions,
+} from "./deprecations/mod.ts";
+import { gateway, gatewayManagement, type GatewayOptions } from "./gateway/mod.ts";
+import { health } from "./health.ts";
+import { errorResponse } from "./http/envelope.ts";
+import { closeRoutes, noRoute } from "./http/routes.ts";
+import type { Platform } from "./ports.ts";
+import { htmlToMarkdown } from "./rendering/html-to-markdown.ts";
+import { rendering, type RenderingOptions } from "./rendering/mod.ts";
+import { search, type SearchOptions } from "./search/mod.ts";
+import { webhooks, webhooksManagement, type WebhooksOptions } from "./webhooks/mod.ts";
+
+/** What the platform gives every capability, so a user never repeats it. */
+type Own<Options> = Omit<Options, "platform" | "auth" | "accountId">;
+
+/** Options of {@link platformApi}; every part works with none. */
+export interface PlatformApiOptions extends StoredTokensOptions {
+  /** The runtime: `nodePlatform()`, `denoPlatform()`, `bunPlatform()` or `workersPlatform()`. */
+  readonly platform: Platform;
+  /** The account that webhooks and agents belong to. @default "local" */
+  readonly accountId?: string;
+  /** Replaces API tokens by the host's own authentication. @default the stored and configured tokens */
+  readonly auth?: Auth;
+  /** Serves the deterministic demo provider `echo`. @default false */
+  readonly demo?: boolean;
+  readonly gateway?: Own<GatewayOptions>;
+  readonly rendering?: Own<RenderingOptions>;
+  readonly search?: Own<SearchOptions>;
+  readonly webhooks?: Own<WebhooksOptions>;
+  readonly agents?: Own<AgentsOptions>["agents"];
+  readonly deprecations?: Own<DeprecationsOptions>;
+}
+
+/** The path of the API root: its last segment is the version of the spec. */
+const API_ROOT = "/client/v4";
+
+/**
+ * The whole platform API as one Hono app: the API root at `/client/v4`, the gateway at `/v1`, webhooks at
+ * `/webhooks`, agents at `/agents`, and `/healthz`, `/readyz`.
+ */
+export function platformApi(options: PlatformApiOptions): Hono {
+  const { platform, accountId = "local" } = options;
+  const authenticate = options.auth ?? storedTokens(platform, options);
+  const shared = { platform, accountId, auth: authenticate };
+  const gatewayOptions = { ...options.gateway, ...shared, demo: options.demo ?? false };
+  const webhookOptions = { sources: {}, ...options.webhooks, ...shared };
+
+  const api = new Hono();
+  for (const part of [
+    auth(shared),
+    gatewayManagement(gatewayOptions),
+    rendering({ ...options.rendering, ...shared }),
+    search({ htmlToMarkdown, ...options.search, ...shared }),
+    webhooksManagement(webhookOptions),
+    deprecations({ ...options.deprecations, ...shared }),
+  ]) {
+    api.route("/", part);
+  }
+
+  const app = new Hono();
+  app.use(`${API_ROOT}/*`, deprecationsMiddleware({ ...options.deprecations, ...shared }));
+  app.route(API_ROOT, api);
+  app.route("/", gateway(gatewayOptions));
+  app.route("/webhooks", webhooks(webhookOptions));
+  app.route("/agents", agents({ ...shared, agents: options.agents ?? [] }));
+  app.route("/", health(shared));
+  closeRoutes(app, [`${API_ROOT}/*`], "api", platform);
+  // Takes effect only where this app is the whole host: below `route()` the host's own 404 stays.
+  app.notFound((c) => errorResponse(noRoute(c), "api"));
+  return app;
+}

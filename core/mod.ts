@@ -1,0 +1,13 @@
+/**
+ * causey: one platform API on any JavaScript runtime.
+ *
+ * @module
+ */
+
+export { platformApi, type PlatformApiOptions } from "./api.ts";
+export { apiOptions } from "./config/api-options.ts";
+export { parseConfig } from "./config/parse-config.ts";
+export type { Config } from "./config/config.ts";
+export { defineAgent } from "./agents/mod.ts";
+export { ApiError, type ApiErrorOptions } from "./http/api-error.ts";
+export type * from "./ports.ts";

@@ -1,0 +1,90 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parseConfig } from "../../core/config/parse-config.ts";
+import { startTarget, type Target } from "./target.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const readme = readFileSync(join(root, "README.md"), "utf8");
+const blocks = (text: string, language: string): string[] =>
+  [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gmu)]
+    .filter((one) => one[1] === language)
+    .map((one) => one[2] ?? "");
+
+/** A command of a `console` block and what it prints; `…` in the output stands for anything. */
+interface Shown {
+  readonly command: string;
+  readonly output: string;
+}
+
+function shown(block: string): Shown[] {
+  return block
+    .split(/^\$ /mu)
+    .slice(1)
+    .map((part) => {
+      const [, command = "", output = ""] = /^((?:.*\\\n)*.*)\n?([\s\S]*)$/u.exec(part) ?? [];
+      return { command, output: output.trimEnd() };
+    });
+}
+
+function matches(output: string, pattern: string): boolean {
+  const source = pattern.split("…").map((text) => text.replaceAll(/[.*+?^${}()|[\]\\]/gu, "\\$&"));
+  return new RegExp(`^${source.join("[\\s\\S]*?")}$`, "u").test(output);
+}
+
+describe("README", () => {
+  const folder = mkdtempSync(join(tmpdir(), "causey-readme-"));
+  let target: Target;
+
+  beforeAll(async () => {
+    const dataDir = join(folder, ".causey");
+    mkdirSync(dataDir, { mode: 0o700 });
+    target = await startTarget({ dataDir, env: { CAUSEY_TOKEN: "" } });
+  }, 60_000);
+  afterAll(async () => {
+    await target.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const setUp = blocks(readme, "sh")[1] ?? "";
+  const here = (text: string): string => text.replaceAll("http://127.0.0.1:8787", target.url);
+
+  it.each(blocks(readme, "console").map((block) => [block.split("\n")[0] ?? "", block]))(
+    "%s ... prints what the README says",
+    { timeout: 60_000 },
+    (_, block) => {
+      let before = here(setUp);
+      for (const { command, output } of shown(block)) {
+        const { stdout, stderr } = spawnSync("bash", ["-c", `${before}\n${here(command)}`], {
+          cwd: folder,
+          encoding: "utf8",
+        });
+        const printed = stdout.trimEnd();
+        expect(
+          matches(printed, output),
+          `${command}\nprinted ${printed}${stderr}\ninstead of ${output}`,
+        ).toBe(true);
+        // Variables that a command sets hold for the next ones.
+        if (/^[A-Z]+=/u.test(command)) before += `\n${here(command)}`;
+      }
+    },
+  );
+
+  it.each(["node", "deno", "bun", "workers", "embed"])(
+    "shows examples/%s/main.ts as it is",
+    (name) => {
+      expect(blocks(readme, "ts")).toContain(
+        readFileSync(join(root, "examples", name, "main.ts"), "utf8"),
+      );
+    },
+  );
+
+  it("has a configuration page whose example is a valid configuration", () => {
+    const page = readFileSync(join(root, "docs/configuration.md"), "utf8");
+    for (const block of blocks(page, "json"))
+      expect(() => parseConfig(block, () => "0123456789abcdef")).not.toThrow();
+  });
+});

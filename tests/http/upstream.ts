@@ -1,0 +1,183 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { gzipSync } from "node:zlib";
+
+/** What the model server saw of one request; fetch it from `{upstreamUrl}/__seen/{x-test-id}`. */
+export interface Seen {
+  readonly method: string;
+  readonly url: string;
+  readonly rawHeaders: readonly string[];
+  readonly body: string;
+  /** The client went away before the answer was complete. */
+  aborted: boolean;
+  /** The whole answer has left this process. */
+  finished: boolean;
+}
+
+/** A model server for black-box tests: the header `x-test-mode` of a request says how it behaves. */
+export interface Upstream {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+const completion = {
+  id: "chatcmpl-test",
+  object: "chat.completion",
+  created: 1_700_000_000,
+  model: "test-model",
+  choices: [
+    {
+      index: 0,
+      message: { role: "assistant", content: "Hello from upstream", refusal: null },
+      logprobs: null,
+      finish_reason: "stop",
+    },
+  ],
+  usage: { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 },
+};
+
+/** The events that the mode `sse` sends, as one text: comments, ids and a split multi-byte character included. */
+export const sseText: string = [
+  ": a comment",
+  ...["Grüße", " 🌍", "!"].map(
+    (content) =>
+      `data: ${JSON.stringify({ id: "1", object: "chat.completion.chunk", created: 1, model: "test-model", choices: [{ index: 0, delta: { content }, finish_reason: null }] })}`,
+  ),
+  `data: ${JSON.stringify({ id: "1", object: "chat.completion.chunk", created: 1, model: "test-model", choices: [], usage: { prompt_tokens: 5, completion_tokens: 3, total_tokens: 8 } })}`,
+  "data: [DONE]",
+]
+  .map((event) => `${event}\n\n`)
+  .join("");
+
+type Mode = (req: IncomingMessage, res: ServerResponse, body: string) => void;
+
+const modes: Readonly<Record<string, Mode>> = {
+  json: (_req, res) => sendJson(res, 200, completion),
+  sse: (_req, res) => void res.writeHead(200, { "content-type": "text/event-stream" }).end(sseText),
+  "sse-bytes": (_req, res) => {
+    const bytes = Buffer.from(sseText);
+    res.writeHead(200, { "content-type": "text/event-stream" });
+    let at = 0;
+    const next = (): void => {
+      if (at === bytes.length) res.end();
+      else {
+        res.write(bytes.subarray(at, ++at));
+        setImmediate(next);
+      }
+    };
+    next();
+  },
+  gzip: (_req, res) => {
+    const body = gzipSync(JSON.stringify(completion));
+    res
+      .writeHead(200, {
+        "content-type": "application/json",
+        "content-encoding": "gzip",
+        "content-length": body.length,
+      })
+      .end(body);
+  },
+  cookies: (_req, res) => {
+    res.setHeader("set-cookie", ["a=1; Path=/", "b=2; Path=/"]);
+    res.setHeader("connection", "x-hop");
+    res.setHeader("x-hop", "must not cross");
+    sendJson(res, 200, completion);
+  },
+  // Announces more than it sends, then cuts the connection.
+  truncate: (_req, res) => {
+    res.writeHead(200, { "content-type": "text/event-stream" });
+    res.write('data: {"partial":true}\n\n');
+    setTimeout(() => res.socket?.destroy(), 50);
+  },
+  never: () => undefined,
+  // Sends one event and then nothing more, until the client leaves.
+  hang: (_req, res) => {
+    res.writeHead(200, { "content-type": "text/event-stream" });
+    res.write('data: {"first":true}\n\n');
+  },
+  // Ten events in a second, then the end.
+  slow: (_req, res) => {
+    res.writeHead(200, { "content-type": "text/event-stream" });
+    let n = 0;
+    const timer = setInterval(() => {
+      if (n++ < 10) return void res.write(`data: {"n":${n}}\n\n`);
+      clearInterval(timer);
+      res.end("data: [DONE]\n\n");
+    }, 100);
+  },
+  error429: (_req, res) => {
+    res.setHeader("retry-after", "7");
+    sendJson(res, 429, {
+      error: { message: "slow down", type: "rate_limit", param: null, code: "rate_limited" },
+    });
+  },
+  // As much as the client takes: 64 MiB.
+  flood: (_req, res) => {
+    res.writeHead(200, { "content-type": "application/octet-stream" });
+    const block = Buffer.alloc(64 * 1024, 97);
+    let left = 1024;
+    const next = (): void => {
+      while (left-- > 0) if (!res.write(block)) return void res.once("drain", next);
+      res.end();
+    };
+    next();
+  },
+  mirror: (req, res, body) =>
+    sendJson(res, 200, {
+      method: req.method,
+      url: req.url,
+      headers: req.headers,
+      rawHeaders: req.rawHeaders,
+      body,
+    }),
+};
+
+function sendJson(res: ServerResponse, status: number, body: unknown): void {
+  const text = JSON.stringify(body);
+  res
+    .writeHead(status, {
+      "content-type": "application/json",
+      "content-length": Buffer.byteLength(text),
+    })
+    .end(text);
+}
+
+/** Starts the model server on a free port. */
+export async function startUpstream(): Promise<Upstream> {
+  const seen = new Map<string, Seen[]>();
+  const server = createServer((req, res) => {
+    const url = req.url ?? "/";
+    if (url.startsWith("/__seen/")) return sendJson(res, 200, seen.get(url.slice(8)) ?? []);
+    const chunks: Buffer[] = [];
+    req.on("error", () => undefined);
+    req.on("data", (chunk: Buffer) => chunks.push(chunk));
+    req.on("end", () => {
+      const body = Buffer.concat(chunks).toString("utf8");
+      const record: Seen = {
+        method: req.method ?? "",
+        url,
+        rawHeaders: req.rawHeaders,
+        body,
+        aborted: false,
+        finished: false,
+      };
+      const id = String(req.headers["x-test-id"] ?? "");
+      seen.set(id, [...(seen.get(id) ?? []), record]);
+      res.on("close", () => (record.aborted = !res.writableFinished));
+      res.on("finish", () => (record.finished = true));
+      const asked = req.headers["x-test-mode"] ?? (body.includes('"stream":true') ? "sse" : "json");
+      (modes[String(asked)] ?? modes["json"])?.(req, res, body);
+    });
+  });
+  server.keepAliveTimeout = 60_000;
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
+  };
+}

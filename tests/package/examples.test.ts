@@ -1,0 +1,100 @@
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, describe, expect, it } from "vitest";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "causey-examples-"));
+const token = "example-token-0123456789abcdef";
+
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const deno = join(root, "tools/node_modules/deno/deno");
+const bun = join(root, "tools/node_modules/bun/bin/bun.exe");
+const port = String(20_000 + (process.pid % 20_000));
+
+/** The commands that the first line of each example names. They import the built package by its name. */
+const commands: Readonly<Record<string, readonly [string, ...string[]]>> = {
+  node: [process.execPath, "examples/node/main.ts"],
+  bun: [bun, "run", "examples/bun/main.ts"],
+  deno: [deno, "serve", "-A", "--port", port, "examples/deno/main.ts"],
+  embed: [process.execPath, "examples/embed/main.ts"],
+};
+
+/** Runs an example until `use` is done with its address. */
+async function withExample(name: string, use: (url: string) => Promise<void>): Promise<void> {
+  const [file, ...args] = commands[name] ?? ["false"];
+  const env = {
+    ...process.env,
+    PORT: "0",
+    CAUSEY_TOKEN: token,
+    CAUSEY_DATA_DIR: join(folder, name),
+  };
+  const child = spawn(file, args, { cwd: root, env, stdio: ["ignore", "pipe", "pipe"] });
+  const exited = new Promise((resolve) => child.once("exit", resolve));
+  try {
+    const url = await new Promise<string>((resolve, reject) => {
+      let output = "";
+      const read = (text: Buffer): void => {
+        output += String(text);
+        const found = /http:\/\/[^\s/]+:(\d+)/.exec(output);
+        if (found !== null) resolve(`http://127.0.0.1:${found[1]}`);
+      };
+      child.stdout.on("data", read);
+      child.stderr.on("data", read);
+      child.once("exit", () => reject(new Error(`The example ${name} ended: ${output}`)));
+    });
+    await use(url);
+  } finally {
+    child.kill("SIGTERM");
+    await exited;
+  }
+}
+
+describe("examples", () => {
+  it.each(["node", "deno", "bun", "workers", "embed"])("%s is at most 15 lines", (name) => {
+    const lines = readFileSync(join(root, "examples", name, "main.ts"), "utf8")
+      .trim()
+      .split("\n");
+    expect(lines.length).toBeLessThanOrEqual(15);
+  });
+
+  it.each(["node", "deno", "bun"])(
+    "%s serves the platform API",
+    { timeout: 30_000 },
+    async (name) => {
+      await withExample(name, async (url) => {
+        const ready = await fetch(`${url}/readyz`);
+        expect(await ready.json()).toMatchObject({ status: "ready", runtime: name });
+        const verify = await fetch(`${url}/client/v4/user/tokens/verify`, {
+          headers: { authorization: `Bearer ${token}` },
+        });
+        expect(await verify.json()).toMatchObject({ success: true, result: { status: "active" } });
+      });
+    },
+  );
+
+  it("embed leaves the host's own page, 404 and errors alone", { timeout: 30_000 }, async () => {
+    await withExample("embed", async (url) => {
+      const text = async (path: string): Promise<[number, string]> => {
+        const response = await fetch(url + path);
+        return [response.status, await response.text()];
+      };
+      expect(await text("/")).toEqual([200, "The host's own page"]);
+      expect(await text("/nowhere")).toEqual([404, "The host's own 404"]);
+      expect(await text("/boom")).toEqual([500, "The host's own error: the host's own bug"]);
+      const chat = await fetch(`${url}/llm/v1/me/open/echo/chat/completions`, {
+        method: "POST",
+        body: JSON.stringify({ model: "echo", messages: [{ role: "user", content: "Hello" }] }),
+      });
+      expect(await chat.json()).toMatchObject({ choices: [{ message: { role: "assistant" } }] });
+      const [status, body] = await text("/llm/v1/me/open");
+      expect(status).toBeGreaterThanOrEqual(400);
+      expect(JSON.parse(body)).toMatchObject({ success: false });
+    });
+  });
+});
