@@ -18,8 +18,12 @@ export interface JwtConfig {
   readonly map?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Providers by their path segment, and gateways by their id. */
+/** Providers by their path segment, gateways by their id, and the keys that seal stored secrets. */
 export interface GatewayConfig {
+  /** @default a key beside the data */
+  readonly masterKey?: string;
+  /** What these sealed still opens, and is sealed anew when it is used. */
+  readonly formerMasterKeys?: readonly string[];
   /** `baseUrl` is what the provider's own SDK calls its base URL. */
   readonly providers?: Readonly<
     Record<string, { readonly baseUrl?: string; readonly apiKey?: string }>

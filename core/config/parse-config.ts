@@ -1,5 +1,7 @@
 import * as v from "valibot";
 import { ApiError } from "../http/api-error.ts";
+import { fromJson } from "./from-json.ts";
+import { withMasterKey } from "./master-key.ts";
 import { didYouMean } from "./nearest.ts";
 import { resolveEnv, type ReadEnv } from "./resolve-env.ts";
 import type { Config } from "./config.ts";
@@ -7,31 +9,23 @@ import { configSchema } from "./schema.ts";
 
 /**
  * Checks a configuration: JSON text, or the value itself. Errors are `ApiError` 400 whose message is one line
- * that names the key, and the key that was probably meant.
+ * that names the key, and the key that was probably meant. The environment gives the master key, see `master-key.ts`.
  */
 export function parseConfig(input: unknown, env: ReadEnv): Config {
-  const value = typeof input === "string" ? fromJson(input) : input;
-  const result = v.safeParse(configSchema, resolveEnv(value, env));
+  const value = typeof input === "string" ? fromJson(input, "The configuration") : input;
+  const result = v.safeParse(configSchema, resolveEnv(withMasterKey(value, env), env));
   if (result.success) return result.output;
   throw new ApiError("invalid_request", { message: describeIssue(result.issues[0]) });
-}
-
-function fromJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : "";
-    throw new ApiError("invalid_request", {
-      message: `The configuration is not valid JSON: ${reason}`,
-      cause,
-    });
-  }
 }
 
 function describeIssue(issue: v.BaseIssue<unknown>): string {
   const keys = (issue.path ?? []).map((item) => String(item.key));
   const path = keys.join(".");
-  if (issue.expected !== "never") return `Configuration key "${path}": ${issue.message}`;
+  if (issue.expected !== "never") {
+    // A text in the wrong place may be a secret.
+    const message = issue.message.replace(/ received ".*$/su, " received a string");
+    return `Configuration key "${path}": ${message}`;
+  }
   const last = keys.at(-1) ?? "";
   return `Unknown configuration key "${path}"${didYouMean(last, siblings(keys.slice(0, -1)))}`;
 }

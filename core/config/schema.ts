@@ -9,6 +9,8 @@ const id = v.pipe(
 );
 const strings = v.array(v.pipe(v.string(), v.minLength(1)));
 const count = v.pipe(v.number(), v.integer(), v.minValue(1));
+/** An empty host would be every network, an empty folder the current one. */
+const named = v.pipe(v.string(), v.minLength(1, "Expected a name, got an empty string"));
 const secret = v.pipe(v.string(), v.minLength(1, "Expected a secret, got an empty string"));
 
 const token = v.strictObject({
@@ -27,7 +29,14 @@ const jwt = v.strictObject({
   map: v.exactOptional(v.record(v.string(), strings)),
 });
 
+const masterKey = v.pipe(
+  v.string(),
+  v.minLength(16, "Expected a master key of at least 16 characters"),
+);
+
 const gateway = v.strictObject({
+  masterKey: v.exactOptional(masterKey),
+  formerMasterKeys: v.exactOptional(v.array(masterKey)),
   providers: v.exactOptional(
     v.record(
       id,
@@ -106,8 +115,8 @@ export const configSchema: v.GenericSchema<unknown, Config> = v.strictObject({
   $schema: v.exactOptional(v.string()),
   accountId: v.exactOptional(id),
   port: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(65535))),
-  host: v.exactOptional(v.string()),
-  dataDir: v.exactOptional(v.string()),
+  host: v.exactOptional(named),
+  dataDir: v.exactOptional(named),
   synchronous: v.exactOptional(v.picklist(["FULL", "NORMAL"])),
   graceMs: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(0))),
   demo: v.exactOptional(v.boolean()),

@@ -46,11 +46,55 @@ describe("parseConfig()", () => {
     expect(() => parseConfig("{", noEnv)).toThrow("The configuration is not valid JSON");
   });
 
+  it("quotes no value: it may be a secret in the wrong place", () => {
+    const bad = [
+      { gateway: { providers: { openai: "sk-secret" } } },
+      { gateway: { providers: { openai: { apiKey: "sk-1", baseUrl: "sk-secret" } } } },
+      { tokens: "sk-secret" },
+      '{"apiKey": "sk-secret" "x"}',
+      '{"apiKey": sk-secret}',
+      '{"apiKey": "x",\n sk-secret: 1}',
+    ];
+    for (const one of bad) {
+      expect(() => parseConfig(one, noEnv)).toThrow(/^(?!.*secret)/s);
+    }
+  });
+
+  it("refuses an empty host, which would be every network, and an empty folder", () => {
+    expect(() => parseConfig({ host: "" }, noEnv)).toThrow('Configuration key "host": ');
+    expect(() => parseConfig({ dataDir: "" }, noEnv)).toThrow('Configuration key "dataDir": ');
+  });
+
   it("gives tokens every account unless accounts are named", () => {
     const config = parseConfig(
       { tokens: [{ token: "0123456789abcdef", permissions: ["*"] }] },
       noEnv,
     );
     expect(config.tokens?.[0]?.accounts).toEqual(["*"]);
+  });
+});
+
+describe("the master key", () => {
+  const env = (name: string): string | undefined =>
+    name === "CAUSEY_MASTER_KEY" ? "a key of the environment" : undefined;
+
+  it("is that of the environment before that of the file", () => {
+    const file = { gateway: { masterKey: "a key of the file....", gateways: { g: {} } } };
+    expect(parseConfig(file, env).gateway).toEqual({
+      masterKey: "a key of the environment",
+      gateways: { g: {} },
+    });
+    expect(parseConfig({}, env).gateway?.masterKey).toBe("a key of the environment");
+    expect(parseConfig(file, () => undefined).gateway?.masterKey).toBe("a key of the file....");
+  });
+
+  it("has at least 16 characters, a former one too", () => {
+    const none = (): undefined => undefined;
+    expect(() => parseConfig({ gateway: { masterKey: "short" } }, none)).toThrow(
+      /gateway.masterKey/,
+    );
+    expect(() => parseConfig({ gateway: { formerMasterKeys: ["x"] } }, none)).toThrow(
+      /at least 16/,
+    );
   });
 });

@@ -1,0 +1,153 @@
+import type { Auth, Authenticate } from "../auth/authorize.ts";
+import { allows, type Principal } from "../auth/principal.ts";
+import { secretSearch } from "../auth/secret-search.ts";
+import { hasTokenShape } from "../auth/token-format.ts";
+import { sha256Hex } from "../crypto/digest.ts";
+import { utf8 } from "../crypto/encoding.ts";
+import { constantTimeEqual } from "../crypto/equal.ts";
+import type { HeaderPair, System } from "../ports.ts";
+import { gatewayHeader } from "./controls.ts";
+import { basicCredentials, credentialsIn } from "./own-tokens.ts";
+import type { DeclaredGateway, GatewayName } from "./store.ts";
+
+/** Longest gateway token that is looked at. */
+const TOKEN_LIMIT = 4096;
+
+/**
+ * The token of a gateway authorization header: `Bearer <token>` with the scheme in any case, or the bare
+ * token. Null when it is missing, empty, repeated or overlong.
+ */
+export function presentedToken(headers: readonly HeaderPair[]): string | null {
+  return tokenOf(gatewayHeader(headers, "authorization"));
+}
+
+/** The token in a header value, see {@link presentedToken}. */
+export function tokenOf(value: string | null): string | null {
+  if (value === null || value.length > TOKEN_LIMIT) return null;
+  const token = /^(?:bearer +)?([!-+\--~]+) *$/i.exec(value)?.[1] ?? null;
+  return token === null || /^bearer$/i.test(token) ? null : token;
+}
+
+/** Decides who may use a gateway, and knows our tokens so that none of them travels to a provider. */
+export interface Access {
+  /** Whether a token opens the gateway. */
+  opens(token: string | null, name: GatewayName): Promise<boolean> | boolean;
+  /** Whether a token is one of ours at all: of the configuration, or an API token of any permission. */
+  recognises(token: string): Promise<boolean> | boolean;
+  /**
+   * Whether a header or query value holds one of ours, given the token that this request presented and what
+   * {@link Access.ask} found out.
+   */
+  isOurs(value: string, presented: string | null, asked?: ReadonlySet<string>): boolean;
+  /** Whether only {@link Access.ask} knows the host's tokens. */
+  readonly asksHost: boolean;
+  /** Asks a host's own authentication which words of these values are tokens of its. */
+  ask(values: readonly string[]): Promise<ReadonlySet<string>> | undefined;
+}
+
+/** What {@link gatewayAccess} needs. */
+export interface AccessOptions {
+  readonly auth: Auth;
+  readonly gateways: Readonly<Record<string, DeclaredGateway>>;
+  /** See `StoreOptions.accountId`. */
+  readonly accountId?: string | undefined;
+  readonly system: System;
+}
+
+/** Access by the tokens of the configuration, else by API tokens with the permission "AI Gateway Run". */
+export function gatewayAccess({ auth, gateways, accountId, system }: AccessOptions): Access {
+  const declared = new Map(
+    Object.entries(gateways).map(([id, { tokens = [] }]) => [id, tokens.filter(Boolean).map(utf8)]),
+  );
+  const searchTokens = secretSearch(
+    Object.values(gateways).flatMap(({ tokens = [] }) => tokens.filter(Boolean)),
+    (length) => system.random(length),
+  );
+  const isIn = (text: string): boolean =>
+    hasTokenShape(text) || (auth !== "off" && auth.isIn?.(text) === true) || searchTokens(text);
+  const host = auth === "off" || auth.isIn !== undefined ? null : hostTokens(auth, system);
+  return {
+    opens(token, name) {
+      const own =
+        accountId === undefined || accountId === name.account
+          ? declared.get(name.gateway)
+          : undefined;
+      // Left to the host app, unless the gateway has tokens of its own.
+      if (auth === "off" && (own === undefined || own.length === 0)) return true;
+      if (token === null) return false;
+      if (own !== undefined && matchesAny(utf8(token), own)) return true;
+      if (auth === "off") return false;
+      const found = principalOf(auth, token);
+      return found instanceof Promise
+        ? found.then((principal) => mayRun(principal, name))
+        : mayRun(found, name);
+    },
+    recognises: (token) => isIn(token) || (host?.knows(token) ?? false),
+    isOurs(value, presented, asked) {
+      const shown = presented !== null && value.includes(presented);
+      if (shown || (asked?.size ?? 0) > 0) {
+        const words = credentialsIn(value);
+        if (words.some((word) => word === presented || asked?.has(word) === true)) return true;
+      }
+      const pair = basicCredentials(value);
+      return isIn(value) || (pair !== null && isIn(pair));
+    },
+    asksHost: host !== null,
+    ask: (values) => host?.among(values.flatMap(credentialsIn)),
+  };
+}
+
+function mayRun(principal: Principal | null, { account }: GatewayName): boolean {
+  return principal !== null && allows(principal, "AI Gateway Run", account);
+}
+
+/** Compares with all of them, so that the time does not tell which one nearly matched. */
+function matchesAny(token: Uint8Array, known: readonly Uint8Array[]): boolean {
+  let found = false;
+  for (const one of known) found = constantTimeEqual(token, one) || found;
+  return found;
+}
+
+function principalOf(auth: Authenticate, token: string): Promise<Principal | null> | Principal | null {
+  if (auth.byToken !== undefined) return auth.byToken(token);
+  const headers = { authorization: `Bearer ${token}` };
+  return auth(new Request("http://gateway.invalid/", { headers }));
+}
+
+/** The tokens of a host's own authentication, which can only be asked about one text after the other. */
+interface HostTokens {
+  knows(text: string): Promise<boolean>;
+  /** Those of the texts that are tokens. */
+  among(texts: readonly string[]): Promise<ReadonlySet<string>>;
+}
+
+/** Milliseconds that a verdict about a text is kept; the texts themselves, providers' keys, are not. */
+const VERDICT_MS = 60_000;
+/** Verdicts that are kept. */
+const VERDICTS = 1000;
+
+function hostTokens(auth: Authenticate, system: System): HostTokens {
+  const verdicts = new Map<string, { readonly ours: boolean; readonly until: number }>();
+  const knows = async (text: string): Promise<boolean> => {
+    // What no header may hold is nobody's token, and a request could not be made of it.
+    if (!/^[!-~]+$/.test(text) || text.length > TOKEN_LIMIT) return false;
+    const key = await sha256Hex(text);
+    const known = verdicts.get(key);
+    if (known !== undefined && known.until > system.now()) return known.ours;
+    const ours = (await principalOf(auth, text)) !== null;
+    verdicts.delete(key);
+    verdicts.set(key, { ours, until: system.now() + VERDICT_MS });
+    for (const oldest of verdicts.keys()) {
+      if (verdicts.size <= VERDICTS) break;
+      verdicts.delete(oldest);
+    }
+    return ours;
+  };
+  return {
+    knows,
+    async among(texts) {
+      const found = await Promise.all(texts.map(async (text) => ((await knows(text)) ? text : "")));
+      return new Set(found.filter((text) => text !== ""));
+    },
+  };
+}

@@ -1,0 +1,140 @@
+import { ApiError } from "../http/api-error.ts";
+import type { HeaderPair } from "../ports.ts";
+import { presentedToken, tokenOf } from "./access.ts";
+import type { Call, GatewayDeps } from "./call.ts";
+import { gatewayHeader, parseControls } from "./controls.ts";
+import { hasAmbiguousFraming, headerValue } from "./header-hygiene.ts";
+import { DEFAULT_GATEWAY, type GatewaySettings, isGatewayId } from "./settings.ts";
+import type { GatewayName } from "./store.ts";
+import { traceParent } from "./trace/trace-parent.ts";
+
+/** How the token may be presented. */
+export interface AdmitOptions {
+  /** On `compat` the documented client sends the gateway token in `Authorization` (reference, section 2.1). */
+  readonly tokenInAuthorization?: boolean;
+  /** The operator's own code calls: no token is needed. */
+  readonly trusted?: boolean;
+}
+
+/**
+ * Lets a request in or throws: 401/2009 without a token that opens the gateway, 400/2001 for an unknown
+ * gateway, 429/2003 over its rate limit. A refused request leaves nothing behind.
+ */
+export async function admit(
+  name: GatewayName,
+  headers: readonly HeaderPair[],
+  signal: AbortSignal,
+  deps: GatewayDeps,
+  options: AdmitOptions = {},
+): Promise<Call> {
+  if (hasAmbiguousFraming(headers)) throw new ApiError("ambiguous_framing");
+  const controls = parseControls(headers);
+  const trace = traceParent(headers);
+  const presented = presentedToken(headers);
+  const inAuthorization =
+    options.tokenInAuthorization === true && gatewayHeader(headers, "authorization") === null
+      ? tokenOf(headerValue(headers, "authorization"))
+      : null;
+  const token = presented ?? inAuthorization;
+  const { settings, wait } = await enter(name, await verdictOn(token, name, deps, options), deps);
+  if (wait > 0) {
+    const headers = { "retry-after": String(Math.ceil(wait / 1000)) };
+    throw new ApiError("gateway_rate_limited", { headers });
+  }
+  return {
+    name,
+    settings,
+    controls,
+    token: presented ?? (await ownToken(inAuthorization, deps)),
+    eventId: controls.eventId ?? deps.nextLogId(),
+    userAgent: headerValue(headers, "user-agent"),
+    signal,
+    trace,
+  };
+}
+
+/** Lets a connection in or throws as {@link admit} does; its messages are counted, not the connection. */
+export async function admitConnection(
+  name: GatewayName,
+  token: string | null,
+  deps: GatewayDeps,
+): Promise<void> {
+  checkName(name);
+  const settings = await deps.store.settings(name);
+  if (settings === null && name.gateway !== DEFAULT_GATEWAY) throw unknownGateway(name.gateway);
+  const isOpen = settings?.authentication === false || (await deps.access.opens(token, name));
+  if (!isOpen) throw unauthorized(token);
+  if (settings === null) await deps.store.open(name);
+}
+
+/** `Authorization` may hold either our token or the provider's key: only ours must be held back. */
+async function ownToken(token: string | null, deps: GatewayDeps): Promise<string | null> {
+  return token !== null && (await deps.access.recognises(token)) ? token : null;
+}
+
+/** A token that does not open a gateway. */
+interface Refusal {
+  readonly token: string | null;
+  /** Set when that could not be found out. */
+  readonly error?: unknown;
+}
+
+/** Found out before the gateway's settings are, so that one call to its actor is enough; thrown only if it counts. */
+async function verdictOn(
+  token: string | null,
+  name: GatewayName,
+  { access }: GatewayDeps,
+  { trusted = false }: AdmitOptions,
+): Promise<Refusal | null> {
+  try {
+    const isOpen = trusted || (await access.opens(token, name));
+    return isOpen ? null : { token };
+  } catch (error) {
+    return { token, error };
+  }
+}
+
+function errorOf({ token, error }: Refusal): unknown {
+  return error ?? unauthorized(token);
+}
+
+async function enter(
+  name: GatewayName,
+  refusal: Refusal | null,
+  deps: GatewayDeps,
+): Promise<Entered> {
+  checkName(name);
+  const { settings, wait } = await deps.store.enter(name, refusal === null);
+  if (settings !== null) {
+    if (settings.authentication && refusal !== null) throw errorOf(refusal);
+    return { settings, wait };
+  }
+  if (name.gateway !== DEFAULT_GATEWAY) throw unknownGateway(name.gateway);
+  if (refusal !== null) throw errorOf(refusal);
+  return { settings: await deps.store.open(name), wait: 0 };
+}
+
+interface Entered {
+  readonly settings: GatewaySettings;
+  readonly wait: number;
+}
+
+function checkName({ account, gateway }: GatewayName): void {
+  if (!isGatewayId(gateway) || account.length === 0 || account.length > 64)
+    throw unknownGateway(gateway);
+}
+
+function unknownGateway(gateway: string): ApiError {
+  return new ApiError("gateway_unknown", {
+    message: `Please configure AI Gateway: there is no gateway "${gateway.slice(0, 64)}" in this account`,
+  });
+}
+
+function unauthorized(token: string | null): ApiError {
+  return new ApiError("gateway_unauthorized", {
+    message:
+      token === null
+        ? 'Unauthorized: send the gateway token as "cf-aig-authorization: Bearer <GATEWAY_TOKEN>"'
+        : "Unauthorized: the gateway token in cf-aig-authorization does not open this gateway",
+  });
+}

@@ -1,0 +1,60 @@
+import { quickSha256Hex } from "../crypto/digest.ts";
+import type { System } from "../ports.ts";
+import type { Call } from "./call.ts";
+import type { Outbound } from "./outbound.ts";
+import { actorName } from "./store.ts";
+
+/** Seconds that a caller's own cache key lives when nothing else says so (reference, section 1.3). */
+const CACHE_KEY_TTL = 300;
+
+/** Seconds that an answer to this call may be kept; 0 = not at all. */
+export function cacheTtl({ controls, settings }: Call): number {
+  if (controls.skipCache === true) return 0;
+  if (controls.cacheTtl !== undefined) return controls.cacheTtl;
+  const usual = settings.cache_ttl ?? 0;
+  return usual === 0 && controls.cacheKey !== undefined ? CACHE_KEY_TTL : usual;
+}
+
+/**
+ * The cache key of a request, or null when it cannot have one. Everything that changes an answer is in it:
+ * gateway, provider, address, credentials and body. A caller's own key replaces address and body only, so
+ * that no tenant can read another's answers by guessing keys (reference, section 2.4).
+ */
+export async function cacheKey(
+  { target, request }: Outbound,
+  call: Call,
+  system: System,
+): Promise<string | null> {
+  if (request.body instanceof ReadableStream) return null;
+  const { settings, controls } = call;
+  const identity = request.headers
+    .filter(([name]) => target.provider.credentials.includes(name) || tellsApart(name))
+    .map(([name, value]) => `${name}: ${value}`)
+    .toSorted();
+  const content =
+    controls.cacheKey === undefined
+      ? [request.method, target.url, await quickSha256Hex(request.body ?? "", system)]
+      : ["key", controls.cacheKey, ...queryCredentials(target.url)];
+  // A settings change makes a new generation: the old entries are never found again.
+  const generation = settings.cache_invalidate_on_update ? settings.modified_at : "";
+  const custom = target.custom?.generation ?? "";
+  // What one set of checks let pass, another might not.
+  const checks = [settings.dlp ?? null, settings.guardrails ?? null];
+  const parts = [actorName(call.name), generation, JSON.stringify(checks), target.slug, custom, ...identity, "", ...content];
+  return quickSha256Hex(JSON.stringify(parts), system);
+}
+
+/**
+ * Whether a header can make the same body mean another answer: who asks (also by a credential of a
+ * provider that is not known here), and the form in which the answer comes.
+ */
+function tellsApart(name: string): boolean {
+  if (name === "accept" || name === "accept-encoding" || name === "cookie") return true;
+  return /auth|key|token|secret|organization|project/.test(name) && name !== "idempotency-key";
+}
+
+/** Keys in the query tell tenants apart like keys in headers do. */
+function queryCredentials(url: string): string[] {
+  const question = url.indexOf("?");
+  return question === -1 ? [] : [url.slice(question)];
+}

@@ -1,0 +1,65 @@
+import type { HeaderPair, Platform } from "../ports.ts";
+import type { Access } from "./access.ts";
+import type { ReplyCache } from "./cache.ts";
+import type { Safety } from "./checkers/safety.ts";
+import type { Controls } from "./controls.ts";
+import type { LogQueue } from "./log-queue.ts";
+import type { GatewaySettings } from "./settings.ts";
+import type { GatewayName, GatewayStore } from "./store.ts";
+import type { StoredProviders } from "./manage/stored-providers.ts";
+import type { TargetOptions } from "./target.ts";
+import type { TraceParent } from "./trace/trace-parent.ts";
+import type { Tracing } from "./trace/tracing.ts";
+
+/** What the gateway works with: made once per factory. */
+export interface GatewayDeps {
+  readonly platform: Platform;
+  readonly access: Access;
+  readonly store: GatewayStore;
+  readonly queue: LogQueue;
+  readonly cache: ReplyCache;
+  readonly nextLogId: () => string;
+  readonly targets: TargetOptions;
+  /** Keys, custom providers and dynamic routes of the management API. */
+  readonly stored: StoredProviders;
+  /** The checks of a gateway; null when it has none. */
+  readonly safetyOf: (settings: GatewaySettings) => Safety | null;
+  readonly tracing: Tracing;
+  /** Bytes of each body that a log row keeps. */
+  readonly logBodyLimit: number;
+  /** The status of error 2005. */
+  readonly failureStatus: 502 | 400;
+}
+
+/** An accepted request: authenticated, its gateway found, its headers read. */
+export interface Call {
+  readonly name: GatewayName;
+  readonly settings: GatewaySettings;
+  readonly controls: Controls;
+  /** The gateway token that the request presented, so that it is recognised in any position. */
+  readonly token: string | null;
+  readonly eventId: string;
+  readonly userAgent: string | null;
+  readonly signal: AbortSignal;
+  /** The trace that the request belongs to. */
+  readonly trace: TraceParent | null;
+  /** Told the cost (US dollars) of each answer. */
+  readonly onCost?: (cost: number) => void;
+}
+
+/** One request to one provider: a whole call, or an element of a universal one. */
+export interface Step {
+  readonly slug: string;
+  /** Raw path behind the provider segment. */
+  readonly rest: string;
+  /** Raw query with its question mark, or empty. */
+  readonly query: string;
+  readonly method: string;
+  /** The caller's headers; hygiene comes later. */
+  readonly headers: readonly HeaderPair[];
+  readonly body: Uint8Array | ReadableStream<Uint8Array> | null;
+  /** The dynamic route that answers in place of a provider. */
+  readonly route?: string;
+  /** Settings of this step alone; they outrank the call's. */
+  readonly controls?: Controls;
+}

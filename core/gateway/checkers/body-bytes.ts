@@ -1,0 +1,57 @@
+import type { HeaderPair } from "../../ports.ts";
+import { TransportError } from "../../transport-error.ts";
+import { headerValue } from "../header-hygiene.ts";
+
+/** Bytes of a body that are collected; a longer one cannot be checked. */
+const BODY_LIMIT = 25 * 1024 * 1024;
+
+/** Sound, images and the like have no text to check. */
+export function isText(type: string): boolean {
+  return !/^(?:audio|image|video|font)\/|^application\/(?:octet-stream|pdf|zip)\b/i.test(type);
+}
+
+/** The content encoding that a body's headers name; empty without one. */
+export function encodingOf(headers: readonly HeaderPair[]): string {
+  const encoding = (headerValue(headers, "content-encoding") ?? "").trim().toLowerCase();
+  return encoding === "identity" ? "" : encoding.slice(0, 32);
+}
+
+/** The bytes of a body without its content encoding; null when that is not known here, or a lie. */
+export async function decoded(body: Uint8Array, encoding: string): Promise<Uint8Array | null> {
+  if (encoding === "") return body;
+  const format = encoding === "x-gzip" ? "gzip" : encoding;
+  if (format !== "gzip" && format !== "deflate") return null;
+  const source = new Response(new Uint8Array(body)).body;
+  return collected(source?.pipeThrough(new DecompressionStream(format)) ?? null).catch(() => null);
+}
+
+/** All bytes of a body, or null when they are too many. */
+export async function collected(
+  body: Uint8Array | ReadableStream<Uint8Array> | null,
+): Promise<Uint8Array | null> {
+  if (body === null) return new Uint8Array(0);
+  if (body instanceof Uint8Array) return body;
+  const reader = body.getReader();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for (;;) {
+    const { done, value } = await reader.read().catch((cause: unknown) => {
+      throw cause instanceof TransportError
+        ? cause
+        : new TransportError("broken", "The provider broke off its answer", { cause });
+    });
+    if (done) break;
+    size += value.length;
+    chunks.push(value);
+    if (size <= BODY_LIMIT) continue;
+    await reader.cancel().catch(() => undefined);
+    return null;
+  }
+  const whole = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.length;
+  }
+  return whole;
+}

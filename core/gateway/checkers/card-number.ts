@@ -1,0 +1,56 @@
+import type { Pattern } from "./pattern.ts";
+
+/** Digits in groups, one space or hyphen between them; no part of a longer word or of a fraction. */
+const run = /(?<![\w.])\d{1,19}(?:[ -]\d{1,19})*(?!\w)/g;
+
+/** How card numbers are written: in one piece, by fours, or as American Express and Diners do. */
+const shape = /^(?:\d{13,19}|\d{4}(?: \d{4}){3}(?: \d{1,3})?|\d{4} \d{6} \d{4,5})$/;
+
+/** First digits that are given out to card networks: Visa, Mastercard, Amex, Diners, Discover, JCB, UnionPay, Maestro. */
+const network = /^(?:4|5[0-8]|2(?:22[1-9]|2[3-9]|[3-6]|7[01]|720)|3[0-9]|6)/;
+
+/** Groups of a run that one number can have. */
+const GROUPS = 5;
+
+/** Payment card numbers: right in shape, network and check digit (ISO/IEC 7812-1, Luhn). */
+export const creditCard: Pattern = {
+  type: "credit_card",
+  count(text) {
+    let found = 0;
+    for (const [piece] of text.matchAll(run)) found += countInRun(piece.split(/[ -]/));
+    return found;
+  },
+};
+
+/** Another number may stand right before or behind: every sequence of groups is looked at. */
+function countInRun(groups: readonly string[]): number {
+  let found = 0;
+  for (let start = 0; start < groups.length; start++) {
+    const first = groups[start]?.length ?? 0;
+    if (first !== 4 && first < 13) continue;
+    for (let end = start + 1; end <= Math.min(start + GROUPS, groups.length); end++) {
+      const number = groups.slice(start, end);
+      if (!shape.test(number.join(" ")) || !isCard(number.join(""))) continue;
+      found += 1;
+      start = end - 1;
+      break;
+    }
+  }
+  return found;
+}
+
+function isCard(digits: string): boolean {
+  return network.test(digits) && hasCheckDigit(digits);
+}
+
+/** The Luhn check; a row of one repeated digit is a placeholder. */
+function hasCheckDigit(digits: string): boolean {
+  if (/^(\d)\1+$/.test(digits)) return false;
+  let sum = 0;
+  for (let i = 0; i < digits.length; i++) {
+    const digit = Number(digits[digits.length - 1 - i]);
+    const doubled = i % 2 === 1 ? digit * 2 : digit;
+    sum += doubled > 9 ? doubled - 9 : doubled;
+  }
+  return sum % 10 === 0;
+}

@@ -1,0 +1,96 @@
+import { ApiError } from "../../http/api-error.ts";
+import type { InboundResponse } from "../../ports.ts";
+import type { Call, GatewayDeps, Step } from "../call.ts";
+import { headerValue } from "../header-hygiene.ts";
+import { type Observation, observer } from "../observer.ts";
+import type { Outbound } from "../outbound.ts";
+import { collectsLog, type Recording, startRecord } from "../record.ts";
+import { type DlpReport, isVerdict } from "./inspect.ts";
+import type { Safety } from "./safety.ts";
+
+/** The request without the encodings in which an answer could not be checked. */
+export function readable(prepared: Outbound, safety: Safety | null): Outbound {
+  if (safety === null || !safety.checksReplies) return prepared;
+  const headers = prepared.request.headers.filter(([name]) => name !== "accept-encoding");
+  return { ...prepared, request: { ...prepared.request, headers } };
+}
+
+/** Has a step's body pass the gateway's checks; a verdict leaves a row of its own and is thrown. */
+export async function checkPrompt(
+  safety: Safety | null,
+  step: Step,
+  index: number,
+  call: Call,
+  deps: GatewayDeps,
+): Promise<DlpReport | null> {
+  if (safety === null) return null;
+  try {
+    return await safety.prompt(step, call.signal);
+  } catch (error) {
+    if (!isVerdict(error)) throw error;
+    throw recordVerdict(error, startRecord(step, index, call, deps), null, call).error;
+  }
+}
+
+/** An answer that may pass. */
+export interface PassedReply {
+  readonly answer: InboundResponse;
+  readonly report: DlpReport | null;
+}
+
+/** An answer that is held back, with what it has cost all the same. */
+export interface HeldReply {
+  readonly error: ApiError;
+  readonly cost: number | null;
+}
+
+/** Has an answer pass the gateway's checks. Rejects with `TransportError` when it breaks off meanwhile. */
+export async function checkReply(
+  safety: Safety | null,
+  answer: InboundResponse,
+  record: Recording,
+  call: Call,
+): Promise<PassedReply | HeldReply> {
+  if (safety === null) return { answer, report: null };
+  const checked = await safety.reply(answer, call.signal);
+  if (checked.blocked === null) return checked;
+  const { headers, body } = checked.answer;
+  const watch = observer(
+    headerValue(headers, "content-type") ?? "",
+    headerValue(headers, "content-encoding") ?? "",
+    0,
+  );
+  if (body instanceof Uint8Array) watch.push(body);
+  return recordVerdict(checked.blocked, record, await watch.finish(), call);
+}
+
+function recordVerdict(
+  verdict: ApiError,
+  record: Recording,
+  seen: Observation | null,
+  call: Call,
+): HeldReply {
+  const isDlp = verdict.kind === "request_dlp_blocked" || verdict.kind === "response_dlp_blocked";
+  const cost = record.finish({
+    status: verdict.status,
+    complete: false,
+    headers: [],
+    seen,
+    dlpAction: isDlp ? "BLOCK" : null,
+    blocked: true,
+  });
+  const facts = [["event-id", call.eventId], ...(collectsLog(call) ? [["log-id", record.id]] : [])];
+  const headers = Object.fromEntries(
+    facts.flatMap(([name, value]) => [
+      [`cf-aig-${name}`, value],
+      [`gw-aig-${name}`, value],
+    ]),
+  ) as Record<string, string>;
+  const { options, kind, message } = verdict;
+  const error = new ApiError(kind, {
+    ...options,
+    message,
+    headers: { ...options.headers, ...headers },
+  });
+  return { error, cost };
+}

@@ -1,0 +1,165 @@
+/** Members that say how a message is built, not what it says. */
+const structural: ReadonlySet<string> = new Set([
+  "created",
+  "event",
+  "finish_reason",
+  "finishReason",
+  "id",
+  "item_id",
+  "model",
+  "modelVersion",
+  "object",
+  "obfuscation",
+  "responseId",
+  "role",
+  "service_tier",
+  "signature",
+  "status",
+  "stop_reason",
+  "system_fingerprint",
+  "thoughtSignature",
+  "tool_call_id",
+  "tool_use_id",
+  "type",
+]);
+
+/** Members with what people and models say, in the formats of OpenAI, Anthropic, Gemini and Workers AI. */
+const spoken: readonly string[] = [
+  "candidates",
+  "choices",
+  "content",
+  "content_block",
+  "contents",
+  "delta",
+  "input",
+  "inputs",
+  "instructions",
+  "message",
+  "messages",
+  "output",
+  "prompt",
+  "query",
+  "response",
+  "result",
+  "summary",
+  "system",
+  "systemInstruction",
+  "system_instruction",
+  "text",
+];
+
+/** What tells the pieces of several texts in one stream apart. */
+const discriminators: readonly string[] = ["index", "output_index", "content_index", "item_id"];
+
+/** Levels of nesting that are looked at; deeper JSON is no chat. */
+const DEPTH = 40;
+/** Numbers from which one can identify something: dates and counts are smaller. */
+const LONG_NUMBER = 1e12;
+/** Characters from which a text without blanks can be an image or a sound. */
+const BLOB = 1024;
+
+/** Collects texts by their place; pieces of one place are joined, as the deltas of a stream are. */
+interface Texts {
+  add(place: string, text: string): void;
+  text(): string;
+}
+
+function texts(): Texts {
+  const byPlace = new Map<string, string[]>();
+  return {
+    add(place, text) {
+      if (isBlob(text)) return;
+      const pieces = byPlace.get(place);
+      if (pieces === undefined) byPlace.set(place, [text]);
+      else pieces.push(text);
+    },
+    text: () => [...byPlace.values()].map((pieces) => pieces.join("")).join("\n"),
+  };
+}
+
+/** Base64 data, whole or as a URL: no text. */
+function isBlob(text: string): boolean {
+  if (/^data:[\w.+/-]{1,100};base64,/.test(text)) return true;
+  return text.length >= BLOB && /^[A-Za-z0-9+/_-]+={0,2}$/.test(text);
+}
+
+/** Which part of a message is read. */
+export type Scope = "all" | "spoken";
+
+/**
+ * The text of a body, whatever provider's format it has: a JSON document, a stream of server-sent events
+ * (whose deltas are joined, so that nothing hides on the border of two) or plain text. `spoken` leaves out
+ * what is no part of the conversation, such as tool definitions.
+ */
+export function textOf(body: string, contentType: string, scope: Scope): string {
+  const type = contentType.toLowerCase();
+  const found = texts();
+  if (type.startsWith("text/event-stream")) {
+    for (const event of eventData(body)) collect(parsed(event) ?? event, scope, found);
+    return found.text();
+  }
+  const value = parsed(body);
+  if (value === undefined) return body;
+  // Gemini streams without `alt=sse` are one array of what would be events.
+  for (const message of Array.isArray(value) ? value : [value]) collect(message, scope, found);
+  return found.text();
+}
+
+function collect(message: unknown, scope: Scope, found: Texts): void {
+  const prefix = discriminatorOf(message);
+  if (scope === "all" || !isObject(message)) return walk(message, prefix, 0, found);
+  const known = spoken.filter((key) => Object.hasOwn(message, key));
+  // An unknown format: better too much than nothing.
+  if (known.length === 0) return walk(message, prefix, 0, found);
+  for (const key of known) walk(message[key], `${prefix}.${key}`, 1, found);
+}
+
+function walk(value: unknown, place: string, depth: number, found: Texts): void {
+  if (typeof value === "string") return found.add(place, value);
+  // A card number can be written as a number as well.
+  if (typeof value === "number" && value >= LONG_NUMBER) return found.add(place, `${value}\n`);
+  if (typeof value !== "object" || value === null || depth > DEPTH) return;
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) {
+      walk(item, `${place}[${discriminatorOf(item) || index}]`, depth + 1, found);
+    }
+    return;
+  }
+  for (const [key, item] of Object.entries(value)) {
+    if (!structural.has(key)) walk(item, `${place}.${key}`, depth + 1, found);
+  }
+}
+
+function discriminatorOf(value: unknown): string {
+  if (!isObject(value)) return "";
+  return discriminators
+    .filter((key) => Object.hasOwn(value, key))
+    .map((key) => `${key}=${String(value[key])}`)
+    .join("&");
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The data of every event but the end mark (HTML standard, 9.2.6). */
+function eventData(stream: string): string[] {
+  const events: string[] = [];
+  let data: string[] = [];
+  for (const line of [...stream.split(/\r\n|\r|\n/), ""]) {
+    if (line.startsWith("data:")) data.push(line.slice(line[5] === " " ? 6 : 5));
+    else if (line === "" && data.length > 0) {
+      events.push(data.join("\n"));
+      data = [];
+    }
+  }
+  return events.filter((event) => event !== "[DONE]");
+}

@@ -1,0 +1,68 @@
+import { priceOf } from "./price-of.ts";
+import type { Price } from "./prices.ts";
+
+/** Tokens to be paid for. */
+export interface PricedUsage {
+  /** All input tokens, cached and cache-writing ones included; null = not known. */
+  readonly tokensIn: number | null;
+  /** All output tokens, reasoning ones included; null = not known. */
+  readonly tokensOut: number | null;
+  readonly cachedIn: number;
+  readonly cacheWriteIn: number;
+  /** Output tokens spent on reasoning. @default 0 */
+  readonly reasoningOut?: number;
+}
+
+/** The caller's own prices (header `cf-aig-custom-cost`, reference section 1.3), in USD. */
+export type CustomCost =
+  | { readonly perTokenIn: number; readonly perTokenOut: number }
+  | { readonly total: number };
+
+const MILLION = 1_000_000;
+
+/**
+ * The cost of one request in USD, or null when its tokens or its model's price are not known. A custom cost
+ * outranks the table; cached tokens never cost more than uncached ones, whatever the table says.
+ */
+export function cost(
+  usage: PricedUsage,
+  model: string,
+  provider: string,
+  custom?: CustomCost,
+): number | null {
+  if (custom !== undefined && "total" in custom) return custom.total;
+  const { tokensIn, tokensOut } = usage;
+  if (tokensIn === null && tokensOut === null) return null;
+  if (custom !== undefined) {
+    return rounded(custom.perTokenIn * (tokensIn ?? 0) + custom.perTokenOut * (tokensOut ?? 0));
+  }
+  const price = priceOf(model, provider);
+  return price === null ? null : rounded(priced(usage, price) / MILLION);
+}
+
+/** The least that a request can cost, known before it is sent: null without a price. */
+export function costOfInput(tokensIn: number, model: string, provider: string): number | null {
+  return cost({ tokensIn, tokensOut: 0, cachedIn: 0, cacheWriteIn: 0 }, model, provider);
+}
+
+function priced(usage: PricedUsage, list: Price): number {
+  const input = usage.tokensIn ?? 0;
+  const output = usage.tokensOut ?? 0;
+  const price = list.long !== undefined && input > list.long.tokens ? list.long : list;
+  // Counts that contradict each other must not make negative or double costs.
+  const cached = Math.min(usage.cachedIn, input);
+  const written = Math.min(usage.cacheWriteIn, input - cached);
+  const reasoning = Math.min(usage.reasoningOut ?? 0, output);
+  return (
+    (input - cached - written) * price.input +
+    cached * Math.min(price.cached ?? price.input, price.input) +
+    written * (price.cacheWrite ?? price.input) +
+    (output - reasoning) * price.output +
+    reasoning * (price.reasoning ?? price.output)
+  );
+}
+
+/** Without the noise that binary fractions leave behind the twelfth decimal. */
+function rounded(usd: number): number {
+  return Number(usd.toFixed(12));
+}

@@ -1,0 +1,86 @@
+import type { Auth } from "../auth/authorize.ts";
+import { storedTokens } from "../auth/mod.ts";
+import { ApiError } from "../http/api-error.ts";
+import type { Platform } from "../ports.ts";
+import { gatewayAccess } from "./access.ts";
+import { replyCache } from "./cache.ts";
+import type { GatewayDeps } from "./call.ts";
+import type { SafetyOptions } from "./checkers/policies.ts";
+import { safetyOf } from "./checkers/safety.ts";
+import { logQueue } from "./log-queue.ts";
+import { logIds } from "./log-row.ts";
+import { recordStore } from "./manage/records.ts";
+import { storedProviders } from "./manage/stored-providers.ts";
+import { vault, type Vault } from "./manage/vault.ts";
+import { type DeclaredGateway, gatewayStore } from "./store.ts";
+import type { ProviderOptions } from "./target.ts";
+import { tracing } from "./trace/tracing.ts";
+
+/** Options of `gateway()` and `gatewayManagement()`. */
+export interface GatewayOptions extends SafetyOptions {
+  readonly platform: Platform;
+  /** Finds out who calls. `"off"` leaves it to the host app. @default storedTokens(platform) */
+  readonly auth?: Auth | undefined;
+  /** Addresses and keys of providers by path segment, `custom-…` included. @default {} */
+  readonly providers?: Readonly<Record<string, ProviderOptions>> | undefined;
+  /** Gateways that exist from the start. @default {} */
+  readonly gateways?: Readonly<Record<string, DeclaredGateway>> | undefined;
+  /** The account in which declared gateways exist. @default every account */
+  readonly accountId?: string | undefined;
+  /** Whether the demo provider `echo` exists. @default true */
+  readonly demo?: boolean | undefined;
+  /** Bytes of each body that a log row keeps. @default 960 KiB: a row of Durable Object storage holds 2 MB */
+  readonly logBodyLimit?: number | undefined;
+  /** Bytes of answers that the cache of this process holds. @default 64 MiB */
+  readonly cacheBytes?: number | undefined;
+  /**
+   * Seals the provider keys and headers that the management API stores; at least 16 characters.
+   * @default a key beside the data, which guards copies of single rows only
+   */
+  readonly masterKey?: string | undefined;
+  /** Former master keys: what they sealed still opens, and is sealed anew when it is used. @default [] */
+  readonly formerMasterKeys?: readonly string[] | undefined;
+  /** Status of error 2005; the hosted service answers 400, which clients never retry. @default 502 */
+  readonly compat2005?: 502 | 400 | undefined;
+}
+
+/** The vault of the options' master keys; throws `invalid_options` for a short one. */
+export function gatewayVault({ platform, masterKey, formerMasterKeys = [] }: GatewayOptions): Vault {
+  const keys = [...(masterKey === undefined ? [] : [masterKey]), ...formerMasterKeys];
+  if (keys.some(({ length }) => length < 16)) {
+    throw new ApiError("invalid_options", { message: "A master key has at least 16 characters" });
+  }
+  return vault(keys, platform.system);
+}
+
+/** Puts together what the gateway's operations work with. */
+export function gatewayDeps(options: GatewayOptions): GatewayDeps {
+  const {
+    platform,
+    auth = storedTokens(platform),
+    providers = {},
+    gateways = {},
+    accountId,
+  } = options;
+  const store = gatewayStore({ platform, gateways, accountId });
+  const records = recordStore(platform);
+  const box = gatewayVault(options);
+  return {
+    platform,
+    store,
+    access: gatewayAccess({ auth, gateways, accountId, system: platform.system }),
+    queue: logQueue({
+      system: platform.system,
+      log: platform.log,
+      store: (actor, rows) => store.append(actor, rows),
+    }),
+    cache: replyCache(platform.system, options.cacheBytes ?? 64 * 1024 * 1024),
+    nextLogId: logIds(platform.system),
+    stored: storedProviders(records, box, platform.system),
+    safetyOf: (settings) => safetyOf(settings, options, platform.log),
+    tracing: tracing(platform, records, box),
+    targets: { providers, demo: options.demo ?? true },
+    logBodyLimit: options.logBodyLimit ?? 960 * 1024,
+    failureStatus: options.compat2005 ?? 502,
+  };
+}

@@ -1,0 +1,247 @@
+import { ApiError } from "../http/api-error.ts";
+import type { InboundResponse } from "../ports.ts";
+import { TransportError } from "../transport-error.ts";
+import { type Answer, attempt, deservesRetry, pause } from "./attempt.ts";
+import { cacheKey, cacheTtl } from "./cache-policy.ts";
+import { type CachedReply, type CacheLead, replay } from "./cache.ts";
+import type { Call, GatewayDeps, Step } from "./call.ts";
+import { checkPrompt, checkReply, readable } from "./checkers/guarded.ts";
+import { type DlpReport, joinReports } from "./checkers/inspect.ts";
+import type { Safety } from "./checkers/safety.ts";
+import { limitsSpend } from "./cost/spend.ts";
+import { type Settle, spendOn } from "./cost/step-spend.ts";
+import { headerValue } from "./header-hygiene.ts";
+import { type Observation, observer } from "./observer.ts";
+import { type Outbound, outbound } from "./outbound.ts";
+import { retryPolicy } from "./policy.ts";
+import { type Recording, startRecord } from "./record.ts";
+import { traceParent } from "./trace/trace-parent.ts";
+import { watchedStream } from "./watched-stream.ts";
+
+/** The answer of a provider, or of the cache, on its way to the client. */
+export interface Forwarded {
+  readonly reply: InboundResponse;
+  readonly logId: string;
+  /** Index of the step that answered. */
+  readonly step: number;
+  readonly cached: boolean;
+  /** Whether the answer is a failure that another step could make good. */
+  readonly failed: boolean;
+  /** The model that a dynamic route led to. */
+  readonly answeredBy?: { readonly provider: string; readonly model: string };
+  /** What data loss prevention flagged. */
+  readonly dlp: DlpReport | null;
+  /** The call with the step's own controls. */
+  readonly call: Call;
+}
+
+/** One step on its way through the gateway. */
+interface Passage {
+  readonly step: Step;
+  readonly index: number;
+  /** Whether no other step could take over. */
+  readonly isLast: boolean;
+  readonly call: Call;
+  readonly deps: GatewayDeps;
+  readonly prepared: Outbound;
+  readonly safety: Safety | null;
+}
+
+/** A passage whose request may go out. */
+interface Admitted extends Passage {
+  readonly settle: Settle;
+  /** What was flagged in the request. */
+  readonly report: DlpReport | null;
+}
+
+/**
+ * Answers one step: from the cache, or from its provider, asked as often as the policy says. Resolves to
+ * the last answer, whatever its status; throws `provider_failed` when none came.
+ */
+export async function forward(
+  step: Step,
+  index: number,
+  isLast: boolean,
+  outer: Call,
+  deps: GatewayDeps,
+): Promise<Forwarded> {
+  const call = withStep(outer, step);
+  const safety = deps.safetyOf(call.settings);
+  const prepared = readable(await outbound(step, call, deps), safety);
+  const passage: Passage = { step, index, isLast, call, deps, prepared, safety };
+  const ttl = cacheTtl(call);
+  const key = ttl === 0 ? null : await cacheKey(prepared, call, deps.platform.system);
+  if (key === null) return ask(passage, null);
+  const found = await deps.cache.lookup(key, call.signal).catch(() => null);
+  if (found === null)
+    throw providerFailed(new TransportError("aborted", "The client went away"), deps);
+  if ("hit" in found) return fromCache(found.hit, passage);
+  const { lead } = found;
+  try {
+    return await ask(passage, { ttl, lead });
+  } catch (error) {
+    lead.settle(null, 0);
+    throw error;
+  }
+}
+
+/** A step's controls outrank the call's. */
+function withStep(call: Call, { controls, headers }: Step): Call {
+  if (controls === undefined) return call;
+  return {
+    ...call,
+    trace: traceParent(headers) ?? call.trace,
+    controls: { ...call.controls, ...controls },
+    eventId: controls.eventId ?? call.eventId,
+  };
+}
+
+/** Where the answer is collected for the cache. */
+interface Keeping {
+  readonly ttl: number;
+  readonly lead: CacheLead;
+}
+
+async function ask(passage: Passage, keeping: Keeping | null): Promise<Forwarded> {
+  const { step, index, isLast, call, deps, prepared, safety } = passage;
+  const report = safety === null ? null : await checkPrompt(safety, step, index, call, deps);
+  const settle = limitsSpend(call.settings.spend_limits) ? await spendOn(step, call, deps) : unpaid;
+  const admitted: Admitted = { ...passage, report, settle };
+  const policy = retryPolicy(call.settings, call.controls);
+  // A body that streams through can be sent only once.
+  const attempts = step.body instanceof ReadableStream ? 1 : policy.attempts;
+  for (let number = 1; ; number++) {
+    const final = number >= attempts;
+    const record = startRecord(step, index, call, deps);
+    const answer = await attempt(prepared, final && isLast ? null : policy.timeout, call, deps);
+    if (final || !deservesRetry(answer, call)) return conclude(answer, record, keeping, admitted);
+    discard(answer, record, passage);
+    const wait = pause(answer, number, policy, deps.platform.system);
+    // Cut short by a client that left; the next try then ends at once.
+    await deps.platform.system.sleep(wait, call.signal).catch(() => undefined);
+  }
+}
+
+const unpaid: Settle = () => undefined;
+
+/** Ends a try whose answer nobody will see. */
+function discard(answer: Answer, record: Recording, { deps }: Passage): void {
+  if (answer instanceof TransportError) {
+    record.finish({ status: null, complete: false, headers: [], seen: null });
+    return;
+  }
+  const { status, headers, body } = answer;
+  if (body instanceof ReadableStream)
+    deps.platform.system.waitUntil(body.cancel().catch(() => undefined));
+  record.finish({ status, complete: false, headers, seen: null });
+}
+
+/** Hands the last answer on, watched on its way; no answer is the gateway's own error. */
+async function conclude(
+  answer: Answer,
+  record: Recording,
+  keeping: Keeping | null,
+  passage: Admitted,
+): Promise<Forwarded> {
+  const { call, deps, safety, settle } = passage;
+  if (answer instanceof TransportError || answer.status < 200 || answer.status > 599) {
+    discard(answer, record, passage);
+    settle(0);
+    throw providerFailed(answer, deps);
+  }
+  const checked = await checkReply(safety, answer, record, call).catch((error: unknown) => {
+    if (!(error instanceof TransportError)) throw error;
+    discard(error, record, passage);
+    throw providerFailed(error, deps);
+  });
+  if ("error" in checked) {
+    settle(checked.cost);
+    throw checked.error;
+  }
+  const dlp = joinReports(passage.report, checked.report);
+  const told: Told = { record, settle, dlp, cached: false };
+  return pass(watched(checked.answer, told, keeping, passage), told, passage);
+}
+
+function fromCache(hit: CachedReply, passage: Passage): Promise<Forwarded> {
+  const record = startRecord(passage.step, passage.index, passage.call, passage.deps);
+  const told: Told = { record, settle: unpaid, dlp: null, cached: true };
+  return pass(watched(replay(hit), told, null, passage), told, passage);
+}
+
+/** Who is told how an answer went. */
+interface Told {
+  readonly record: Recording;
+  readonly settle: Settle;
+  readonly dlp: DlpReport | null;
+  readonly cached: boolean;
+}
+
+async function pass(
+  answer: InboundResponse,
+  { record, cached, dlp }: Told,
+  { index, call, deps, prepared }: Passage,
+): Promise<Forwarded> {
+  try {
+    const reply = await prepared.restore(answer);
+    const failed = answer.status >= 400;
+    return { reply, logId: record.id, step: index, cached, failed, dlp, call };
+  } catch (error) {
+    throw error instanceof TransportError ? providerFailed(error, deps) : error;
+  }
+}
+
+function providerFailed(cause: unknown, deps: GatewayDeps): ApiError {
+  return new ApiError("provider_failed", { status: deps.failureStatus, cause });
+}
+
+/** Ends the collection for the cache; null = the answer is not to be kept. */
+function settleLead({ lead, ttl }: Keeping, answer: InboundResponse | null): void {
+  if (answer === null) return lead.settle(null, ttl);
+  const { status, body } = answer;
+  // A cookie is meant for one client.
+  const headers = answer.headers.filter(([name]) => name !== "set-cookie" && name !== "set-cookie2");
+  lead.settle({ status, headers, streamed: body instanceof ReadableStream }, ttl);
+}
+
+/** The same answer, whose bytes are seen by the log and collected for the cache as they pass. */
+function watched(
+  answer: InboundResponse,
+  { record, settle, cached, dlp }: Told,
+  keeping: Keeping | null,
+  { call, deps }: Passage,
+): InboundResponse {
+  const { status, headers, body } = answer;
+  const { system } = deps.platform;
+  const type = headerValue(headers, "content-type") ?? "";
+  const encoding = headerValue(headers, "content-encoding") ?? "";
+  const watch = record.observes ? observer(type, encoding, record.keep) : null;
+  const lead = status < 300 && status !== 206 ? keeping?.lead : undefined;
+  const onChunk = (chunk: Uint8Array): void => {
+    watch?.push(chunk);
+    lead?.add(chunk);
+  };
+  const onEnd = (complete: boolean): void => {
+    if (keeping !== null) settleLead(keeping, complete && lead !== undefined ? answer : null);
+    const finish = (seen: Observation | null): void => {
+      const dlpAction = dlp?.action ?? null;
+      const cost = record.finish({ status, complete, headers, cached, seen, dlpAction });
+      // A refusal costs nothing unless its provider says so.
+      settle(status >= 400 ? (cost ?? 0) : cost);
+    };
+    const seen = watch?.finish() ?? null;
+    if (seen instanceof Promise) system.waitUntil(seen.then(finish));
+    else finish(seen);
+  };
+  if (body instanceof ReadableStream) {
+    const stream = watchedStream(
+      body,
+      { onChunk, onEnd: (end) => onEnd(end === "complete") },
+      call.signal,
+    );
+    return { status, headers, body: stream };
+  }
+  if (body !== null) onChunk(body);
+  onEnd(true);
+  return answer;
+}

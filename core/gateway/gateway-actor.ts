@@ -1,0 +1,95 @@
+import { ApiError } from "../http/api-error.ts";
+import type { ActorContext, ActorKind } from "../ports.ts";
+import { spendLedger, spendSchema } from "./cost/spend-ledger.ts";
+import { gatewayLog } from "./gateway-log.ts";
+import { logSchema } from "./log-sql.ts";
+import { rateWindow } from "./rate-window.ts";
+import type { GatewaySettings } from "./settings.ts";
+
+/** What a request finds at a gateway's door. */
+export type Entrance = {
+  /** Null when there is no such gateway. */
+  readonly settings: GatewaySettings | null;
+  /** 0 = counted against the rate limit, else the ms to wait. */
+  readonly wait: number;
+};
+
+/** One gateway: its settings, its log, its rate limit. Named `{account}/{gateway}`. */
+export const gatewayActor: ActorKind = {
+  name: "gateway",
+  schema: [
+    `CREATE TABLE gateway_settings (actor TEXT PRIMARY KEY, settings TEXT NOT NULL)`,
+    ...logSchema,
+    ...spendSchema,
+    `ALTER TABLE gateway_logs ADD COLUMN dlp_action TEXT`,
+  ],
+  // A request must not wait behind a batch of log rows.
+  interleaved: ["settings", "enter", "nextLogs", "spendAdmit", "spendSettle"],
+  async start(context) {
+    const [row] = await context.sql.all("SELECT settings FROM gateway_settings WHERE actor = ?", [
+      context.name,
+    ]);
+    const state = { settings: row === undefined ? null : readSettings(row["settings"]) };
+    const window = rateWindow();
+    return {
+      methods: {
+        settings: () => state.settings,
+        enter(isOpen: boolean, authentication: boolean | null): Entrance {
+          const { settings } = state;
+          if (settings === null) return { settings, wait: 0 };
+          const isRefused = !isOpen && (authentication ?? settings.authentication);
+          const wait = isRefused ? 0 : window.admit(settings, context.system.now());
+          return { settings, wait };
+        },
+        ...spendLedger(context, () => state.settings?.spend_limits),
+        ...settingsMethods(context, state),
+        ...(await gatewayLog(context, () => state.settings)),
+      },
+    };
+  },
+};
+
+interface State {
+  settings: GatewaySettings | null;
+}
+
+function readSettings(text: unknown): GatewaySettings {
+  return JSON.parse(String(text)) as GatewaySettings;
+}
+
+function settingsMethods(context: ActorContext, state: State) {
+  const save = async (settings: GatewaySettings): Promise<GatewaySettings> => {
+    await context.sql.batch([
+      {
+        sql: `INSERT INTO gateway_settings (actor, settings) VALUES (?, ?)
+          ON CONFLICT (actor) DO UPDATE SET settings = excluded.settings`,
+        params: [context.name, JSON.stringify(settings)],
+      },
+    ]);
+    state.settings = settings;
+    return settings;
+  };
+  return {
+    /** Resolves to the settings, storing the given ones when there are none yet. */
+    open: (initial: GatewaySettings) => state.settings ?? save(initial),
+    create(settings: GatewaySettings) {
+      if (state.settings !== null) {
+        throw new ApiError("conflict", { message: `Gateway "${settings.id}" already exists` });
+      }
+      return save(settings);
+    },
+    update: (settings: GatewaySettings) => save(settings),
+    async remove() {
+      const tables = ["gateway_settings", "gateway_logs", "gateway_log_bodies", "gateway_spend"];
+      await context.sql.batch(
+        tables.map((table) => ({
+          sql: `DELETE FROM ${table} WHERE actor = ?`,
+          params: [context.name],
+        })),
+      );
+      const removed = state.settings;
+      state.settings = null;
+      return removed;
+    },
+  };
+}

@@ -1,0 +1,124 @@
+import type { HeaderPair } from "../ports.ts";
+
+/** Headers that belong to one connection (RFC 9110 section 7.6.1) and never cross a proxy. */
+const hopByHop: ReadonlySet<string> = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+/** Request headers that describe the client's connection to the gateway, not the request. */
+const requestOnly: ReadonlySet<string> = new Set([
+  "content-length",
+  "expect",
+  "forwarded",
+  "host",
+  "via",
+  "x-real-ip",
+  "cf-connecting-ip",
+  "cf-ipcountry",
+  "cf-ray",
+  "cf-visitor",
+  "cf-worker",
+  "cdn-loop",
+  // Aliases of gateway headers from before they had a prefix (reference, section 1.3).
+  "cf-cache-ttl",
+  "cf-skip-cache",
+]);
+
+/** Reply headers that would speak about the gateway's own origin. */
+const replyOnly: ReadonlySet<string> = new Set(["alt-svc"]);
+
+/** The headers of a request as pairs with names in lower case: the one place that reads them. */
+export function headerPairs(request: Request): readonly HeaderPair[] {
+  return [...request.headers];
+}
+
+/** Whether a header belongs to the gateway's own family (reference, section 1.3). */
+export function isGatewayHeader(name: string): boolean {
+  return name.startsWith("cf-aig-") || name.startsWith("gw-aig-");
+}
+
+/** The headers that may travel on to a provider. Credentials are the caller's to judge. */
+export function requestHygiene(headers: readonly HeaderPair[]): HeaderPair[] {
+  const listed = connectionListed(headers);
+  const kept: HeaderPair[] = [];
+  for (const [name, value] of headers) {
+    if (hopByHop.has(name) || requestOnly.has(name) || isGatewayHeader(name)) continue;
+    if (name.startsWith("x-forwarded-") || listed?.has(name) === true) continue;
+    if (name !== "accept-encoding") kept.push([name, value]);
+    else {
+      const encodings = decodableEncodings(value);
+      if (encodings !== "") kept.push([name, encodings]);
+    }
+  }
+  return kept;
+}
+
+/** The headers of a provider's answer that may travel on to the client. */
+export function replyHygiene(headers: readonly HeaderPair[]): HeaderPair[] {
+  const listed = connectionListed(headers);
+  return headers.filter(
+    ([name]) =>
+      !hopByHop.has(name) &&
+      !replyOnly.has(name) &&
+      !isGatewayHeader(name) &&
+      listed?.has(name) !== true,
+  );
+}
+
+function connectionListed(headers: readonly HeaderPair[]): Set<string> | undefined {
+  let names: Set<string> | undefined;
+  for (const [name, value] of headers) {
+    if (name !== "connection") continue;
+    names ??= new Set();
+    for (const token of value.split(",")) names.add(token.trim().toLowerCase());
+  }
+  return names;
+}
+
+/** Only encodings that the log's observer can undo on every runtime are asked for. */
+function decodableEncodings(value: string): string {
+  return value
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => /^(?:gzip|deflate|identity)(?:\s*;|$)/i.test(part))
+    .join(", ");
+}
+
+/** A request that frames its body in two ways is a smuggling attempt (spec, Versioning, 2023-07-01). */
+export function hasAmbiguousFraming(headers: readonly HeaderPair[]): boolean {
+  return (
+    headerValue(headers, "transfer-encoding") !== null &&
+    headerValue(headers, "content-length") !== null
+  );
+}
+
+/** The first value of a header, or null. */
+export function headerValue(headers: readonly HeaderPair[], name: string): string | null {
+  for (const pair of headers) if (pair[0] === name) return pair[1];
+  return null;
+}
+
+/**
+ * Pairs in the form that `Response` takes. A plain record is the fast path of Node's server; repeated
+ * names (`set-cookie`) need `Headers`, which keeps them apart.
+ */
+export function toHeadersInit(pairs: readonly HeaderPair[]): Headers | Record<string, string> {
+  const record: Record<string, string> = {};
+  for (const [name, value] of pairs) {
+    if (Object.hasOwn(record, name)) {
+      const headers = new Headers();
+      for (const [key, text] of pairs) headers.append(key, text);
+      return headers;
+    }
+    record[name] = value;
+  }
+  return record;
+}

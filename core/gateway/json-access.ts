@@ -1,0 +1,22 @@
+/** A JSON object, seen from outside: anything may be in it. */
+export type Json = Readonly<Record<string, unknown>>;
+
+/** The value as an object; an empty one when it is anything else, so that paths can be followed. */
+export function jsonObject(value: unknown): Json {
+  return typeof value === "object" && value !== null ? (value as Json) : {};
+}
+
+/** The elements of an array as objects; none when it is anything else. */
+export function jsonObjects(value: unknown): Json[] {
+  return Array.isArray(value) ? value.map(jsonObject) : [];
+}
+
+/** The value as text; a number is written out, anything else is the fallback. */
+export function jsonText(value: unknown, fallback: string = ""): string {
+  return typeof value === "string" ? value : typeof value === "number" ? String(value) : fallback;
+}
+
+/** The value as a count; 0 when it is anything else. */
+export function jsonCount(value: unknown): number {
+  return typeof value === "number" ? value : 0;
+}

@@ -1,0 +1,101 @@
+import type { System } from "../ports.ts";
+
+/** One stored request: what `GET …/logs/{id}` is made of. Plain, because it crosses to the gateway's actor. */
+export type LogRow = {
+  id: string;
+  /** Unix ms. */
+  createdAt: number;
+  provider: string;
+  model: string;
+  /** Path and query as sent to the provider, secrets redacted. */
+  path: string;
+  statusCode: number | null;
+  success: boolean;
+  cached: boolean;
+  /** Milliseconds until the last byte. */
+  duration: number;
+  tokensIn: number | null;
+  tokensOut: number | null;
+  cost: number | null;
+  customCost: boolean;
+  /** JSON text. */
+  metadata: string | null;
+  modelType: string | null;
+  requestType: string | null;
+  requestContentType: string | null;
+  responseContentType: string | null;
+  step: number;
+  eventId: string | null;
+  userAgent: string | null;
+  authentication: boolean;
+  /** What data loss prevention did: `FLAG` or `BLOCK`. */
+  dlpAction: string | null;
+  request: LoggedBody;
+  response: LoggedBody;
+};
+
+/** A body as far as it is kept: decoded text, its whole size in bytes, and whether nothing was cut off. */
+export type LoggedBody = { text: string | null; size: number; complete: boolean };
+
+const DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+/**
+ * Makes log ids: ULIDs of ten digits of time (ms), three of a counter within that ms and thirteen random
+ * ones (65 bits), so that the ids of one process sort in the order in which they were made.
+ */
+export function logIds(system: System): () => string {
+  let last = 0;
+  let sequence = 0;
+  let pool: Uint8Array = new Uint8Array(0);
+  let used = 0;
+  const randomDigits = (count: number): string => {
+    // Drawn in bulk: a call for a few bytes costs as much as one for a kilobyte.
+    if (used + count > pool.length) [pool, used] = [system.random(8192), 0];
+    let digits = "";
+    for (const end = used + count; used < end; used++)
+      digits += DIGITS.charAt((pool[used] ?? 0) & 31);
+    return digits;
+  };
+  return () => {
+    const now = system.now();
+    // A clock that stands still or steps back (workerd's does between awaits) must not reorder ids.
+    sequence = now > last ? 0 : sequence + 1;
+    last = Math.max(now, last);
+    return base32(last, 10) + base32(sequence % 32_768, 3) + randomDigits(13);
+  };
+}
+
+function base32(value: number, length: number): string {
+  let rest = value;
+  let out = "";
+  for (let i = 0; i < length; i++) {
+    out = DIGITS.charAt(rest % 32) + out;
+    rest = Math.floor(rest / 32);
+  }
+  return out;
+}
+
+/** What kind of work a provider path asks for, as clients filter by `model_type`. */
+export function modelType(path: string): string | null {
+  for (const [pattern, type] of modelTypes) if (pattern.test(path)) return type;
+  return null;
+}
+
+const modelTypes: readonly (readonly [RegExp, string])[] = [
+  [/embed/i, "embeddings"],
+  [/audio\/speech|text-to-speech/i, "text-to-speech"],
+  [/audio\/|speech-to-text|\/listen/i, "speech-to-text"],
+  [/images?\//i, "image-generation"],
+  [/chat|messages|responses|generateContent|completions|converse|\/run\//i, "text-generation"],
+];
+
+/** The model that a request names: in its JSON body, else in its path (Gemini, Bedrock, Azure, Workers AI). */
+export function modelName(body: unknown, path: string): string {
+  if (typeof body === "object" && body !== null) {
+    const { model } = body as { model?: unknown };
+    if (typeof model === "string") return model.slice(0, 256);
+  }
+  const inPath = /(?:^|\/)(?:models|model|deployments)\/([^/:?]+)/.exec(path)?.[1];
+  const name = inPath ?? /(@(?:cf|hf)\/[^?]+)/.exec(path)?.[1] ?? "";
+  return name.slice(0, 256);
+}

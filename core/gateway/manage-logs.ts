@@ -1,0 +1,109 @@
+import * as v from "valibot";
+import { ApiError } from "../http/api-error.ts";
+import type { SqlRow } from "../ports.ts";
+import { parseLogQuery } from "./log-filters.ts";
+import { logDetail, logView } from "./log-view.ts";
+import { getGateway } from "./manage-gateways.ts";
+import type { Page } from "./paging.ts";
+import type { GatewayName, GatewayStore } from "./store.ts";
+
+/** What a client may say about a logged request afterwards. */
+export interface LogFeedback {
+  readonly feedback?: number | null | undefined;
+  readonly score?: number | null | undefined;
+  readonly metadata?: Readonly<Record<string, string | number | boolean>> | null | undefined;
+}
+
+/** The body of a log PATCH. */
+export const logPatch: v.GenericSchema<unknown, LogFeedback> = v.object({
+  feedback: v.nullish(v.number()),
+  score: v.nullish(v.number()),
+  metadata: v.nullish(v.record(v.string(), v.union([v.string(), v.number(), v.boolean()]))),
+});
+
+/** Lists log rows by the filters of a raw query string. */
+export async function listLogs(
+  name: GatewayName,
+  search: string,
+  page: Page,
+  store: GatewayStore,
+): Promise<{ logs: Record<string, unknown>[]; total: number }> {
+  await getGateway(name, store);
+  const { rows, total } = await store.listLogs(
+    name,
+    parseLogQuery(search),
+    page.offset,
+    page.perPage,
+  );
+  return { logs: rows.map(logView), total };
+}
+
+/** Deletes the rows that the filters of a raw query string find, at most 10,000 or `limit` at once. */
+export async function deleteLogs(
+  name: GatewayName,
+  search: string,
+  limit: string | undefined,
+  store: GatewayStore,
+): Promise<number> {
+  await getGateway(name, store);
+  if (limit !== undefined && !/^\d{1,9}$/.test(limit)) {
+    throw new ApiError("invalid_request", {
+      message: `limit: expected an integer, got "${limit.slice(0, 32)}"`,
+    });
+  }
+  return store.deleteLogs(name, parseLogQuery(search), limit === undefined ? null : Number(limit));
+}
+
+/** Shows one row with the beginning of its bodies. */
+export async function getLog(
+  name: GatewayName,
+  id: string,
+  store: GatewayStore,
+): Promise<Record<string, unknown>> {
+  return logDetail(await rowOf(name, id, store));
+}
+
+/** Stores feedback, score and metadata; resolves to the row afterwards. */
+export async function patchLog(
+  name: GatewayName,
+  id: string,
+  { feedback, score, metadata }: LogFeedback,
+  store: GatewayStore,
+): Promise<Record<string, unknown>> {
+  await rowOf(name, id, store);
+  const text = metadata === undefined || metadata === null ? metadata : JSON.stringify(metadata);
+  await store.patchLog(name, id, { feedback, score, metadata: text });
+  return logDetail(await rowOf(name, id, store));
+}
+
+/** The raw body of one side of a logged request, as far as it is kept. */
+export async function logBody(
+  name: GatewayName,
+  id: string,
+  side: "request" | "response",
+  store: GatewayStore,
+): Promise<Response> {
+  const row = await rowOf(name, id, store);
+  const text = row[side];
+  if (typeof text !== "string") {
+    throw new ApiError("not_found", {
+      message: `No ${side} body is kept for log "${id.slice(0, 64)}"`,
+    });
+  }
+  const type = String(row[`${side}_content_type`] ?? "");
+  // Logged text comes from third parties: never let a browser run it on this origin.
+  const safe = /^application\/(?:[\w.-]+\+)?json\b/i.test(type)
+    ? "application/json"
+    : "text/plain; charset=utf-8";
+  return new Response(text, {
+    headers: { "content-type": safe, "x-content-type-options": "nosniff" },
+  });
+}
+
+async function rowOf(name: GatewayName, id: string, store: GatewayStore): Promise<SqlRow> {
+  await getGateway(name, store);
+  const row = await store.getLog(name, id);
+  if (row === null)
+    throw new ApiError("not_found", { message: `There is no log "${id.slice(0, 64)}"` });
+  return row;
+}

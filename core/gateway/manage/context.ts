@@ -1,0 +1,85 @@
+import type { Context, Hono, MiddlewareHandler } from "hono";
+import { authorize } from "../../auth/authorize.ts";
+import type { Auth } from "../../auth/authorize.ts";
+import { ApiError } from "../../http/api-error.ts";
+import type { Platform } from "../../ports.ts";
+import { getGateway } from "../manage-gateways.ts";
+import { type Page, pageOf } from "../paging.ts";
+import { ECHO, providers } from "../providers.ts";
+import type { GatewayName, GatewayStore } from "../store.ts";
+import type { ProviderOptions } from "../target.ts";
+import { CUSTOM_PREFIX } from "./custom-provider.ts";
+import type { Records, RecordStore } from "./records.ts";
+import type { Vault } from "./vault.ts";
+
+/** The path below which the management API lives. */
+export const MANAGEMENT_ROOT = "/accounts/:account_id/ai-gateway";
+
+/** What the routes of the management API work with. */
+export interface ManagementDeps {
+  readonly platform: Platform;
+  readonly auth: Auth;
+  readonly store: GatewayStore;
+  readonly records: RecordStore;
+  readonly vault: Vault;
+  /** Providers of the configuration. */
+  readonly configured: Readonly<Record<string, ProviderOptions>>;
+}
+
+/** Registers some routes of the management API. */
+export type ManagementRoutes = (app: Hono, deps: ManagementDeps) => void;
+
+/** The guards of the two permissions. */
+export function guards(auth: Auth): { read: MiddlewareHandler; edit: MiddlewareHandler } {
+  return { read: authorize(auth, "AI Gateway Read"), edit: authorize(auth, "AI Gateway Edit") };
+}
+
+/** The gateway that a path names. */
+export function gatewayNameOf(c: Context): GatewayName {
+  return { account: c.req.param("account_id") ?? "", gateway: c.req.param("gateway_id") ?? "" };
+}
+
+/** The page that a query asks for. */
+export function pageOfQuery(c: Context): Page {
+  return pageOf((name) => c.req.query(name));
+}
+
+/** The records of the gateway that a path names; throws `not_found` when there is no such gateway. */
+export async function gatewayRecords(c: Context, deps: ManagementDeps): Promise<Records> {
+  const name = gatewayNameOf(c);
+  await getGateway(name, deps.store);
+  return deps.records.ofGateway(name);
+}
+
+/** A query parameter that is `true` or `false`; undefined when it is not given. */
+export function flagOf(c: Context, name: string): boolean | undefined {
+  const text = c.req.query(name);
+  if (text === undefined || text === "") return undefined;
+  if (text === "true" || text === "false") return text === "true";
+  throw new ApiError("invalid_request", {
+    message: `${name}: expected "true" or "false", got "${text.slice(0, 32)}"`,
+  });
+}
+
+/** Whether a path segment names a provider: built in, configured, or defined in the account. */
+export async function isProvider(
+  segment: string,
+  account: string,
+  { configured, records }: Pick<ManagementDeps, "configured" | "records">,
+): Promise<boolean> {
+  if (segment === ECHO || Object.hasOwn(providers, segment)) return true;
+  if (Object.hasOwn(configured, segment)) return true;
+  if (!segment.startsWith(CUSTOM_PREFIX) || segment.length > 80) return false;
+  const slug = segment.slice(CUSTOM_PREFIX.length);
+  return (await records.ofAccount(account).find("custom_provider", slug)) !== null;
+}
+
+/** Throws `provider_unknown` when a path segment names no provider. */
+export async function checkProvider(
+  segment: string,
+  account: string,
+  deps: Pick<ManagementDeps, "configured" | "records">,
+): Promise<void> {
+  if (await isProvider(segment, account, deps)) return;
+  throw new ApiError("provider_unknown", { message: `Invalid provider "${segment.slice(0, 64)}"` });
+}

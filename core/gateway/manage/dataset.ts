@@ -1,0 +1,111 @@
+import * as v from "valibot";
+import type { System } from "../../ports.ts";
+import { type LogQuery, parseLogQuery } from "../log-filters.ts";
+import type { StoredRecord } from "./record.ts";
+import type { Records } from "./records.ts";
+
+/** A condition of a dataset on the rows of the log. */
+export type DatasetFilter = {
+  readonly key: string;
+  readonly operator: string;
+  readonly value: readonly (string | number | boolean)[];
+};
+
+/** The body that creates a dataset or replaces it. */
+export interface DatasetWrite {
+  readonly name: string;
+  readonly enable: boolean;
+  readonly filters: readonly DatasetFilter[];
+}
+
+/** Keys that a dataset can filter by (reference, section 1.6). */
+const keys = [
+  "created_at",
+  "request_content_type",
+  "response_content_type",
+  "success",
+  "cached",
+  "provider",
+  "model",
+  "cost",
+  "tokens",
+  "tokens_in",
+  "tokens_out",
+  "duration",
+  "feedback",
+] as const;
+
+const filter = v.object({
+  key: v.picklist(keys),
+  operator: v.picklist(["eq", "contains", "lt", "gt"]),
+  value: v.pipe(
+    v.array(
+      v.union([v.pipe(v.string(), v.minLength(1), v.maxLength(512)), v.number(), v.boolean()]),
+    ),
+    v.maxLength(20),
+  ),
+});
+
+/** Checks a {@link DatasetWrite}. */
+export const datasetWrite: v.GenericSchema<unknown, DatasetWrite> = v.object({
+  name: v.pipe(v.string(), v.minLength(1, "expected a name"), v.maxLength(128)),
+  enable: v.boolean(),
+  filters: v.pipe(v.array(filter), v.maxLength(16, "at most 16 filters are allowed")),
+});
+
+/** A dataset as clients see it. */
+export function datasetView(gateway: string, record: StoredRecord): Record<string, unknown> {
+  return {
+    id: record.id,
+    gateway_id: gateway,
+    ...record.body,
+    created_at: new Date(record.createdAt).toISOString(),
+    modified_at: new Date(record.modifiedAt).toISOString(),
+  };
+}
+
+/** Creates a dataset; throws `conflict` when its name is taken. */
+export async function createDataset(
+  body: DatasetWrite,
+  records: Records,
+  system: System,
+): Promise<StoredRecord> {
+  logQueryOf(body.filters);
+  const now = system.now();
+  const record: StoredRecord = {
+    collection: "dataset",
+    id: system.id(),
+    parent: "",
+    key: body.name,
+    body: { ...body },
+    createdAt: now,
+    modifiedAt: now,
+  };
+  await records.write({ creates: [record] });
+  return record;
+}
+
+/** Replaces a dataset; throws `not_found`. */
+export async function updateDataset(
+  id: string,
+  body: DatasetWrite,
+  records: Records,
+  system: System,
+): Promise<StoredRecord> {
+  logQueryOf(body.filters);
+  const old = await records.get({ collection: "dataset", id });
+  const record = { ...old, key: body.name, body: { ...body }, modifiedAt: system.now() };
+  await records.write({ replaces: [record] });
+  return record;
+}
+
+/** The log rows that a dataset stands for. Throws `invalid_request` for a value that does not fit its key. */
+export function logQueryOf(filters: readonly DatasetFilter[]): LogQuery {
+  const query = new URLSearchParams();
+  for (const { key, operator, value } of filters) {
+    query.append("filters.key", key);
+    query.append("filters.operator", operator);
+    for (const one of value) query.append("filters.value", String(one));
+  }
+  return parseLogQuery(`?${query}`);
+}

@@ -1,0 +1,71 @@
+import type { Context } from "hono";
+import { readJson } from "../../http/body.ts";
+import { envelope, json } from "../../http/envelope.ts";
+import type { Page } from "../paging.ts";
+import {
+  gatewayNameOf,
+  gatewayRecords,
+  guards,
+  MANAGEMENT_ROOT,
+  type ManagementRoutes,
+  pageOfQuery,
+} from "./context.ts";
+import * as routes from "./dynamic-route.ts";
+
+/** Dynamic routes with their versions and deployments: `…/gateways/{id}/routes`. */
+export const dynamicRouteRoutes: ManagementRoutes = (app, deps) => {
+  const { read, edit } = guards(deps.auth);
+  const path = `${MANAGEMENT_ROOT}/gateways/:gateway_id/routes`;
+  const own = async (c: Context): Promise<routes.RouteDeps> => ({
+    ...gatewayNameOf(c),
+    records: await gatewayRecords(c, deps),
+    system: deps.platform.system,
+  });
+  const id = (c: Context): string => c.req.param("id") ?? "";
+  app.get(path, read, async (c) => {
+    const page = pageOfQuery(c);
+    return listing("routes", await routes.listRoutes(page, await own(c)), page);
+  });
+  app.post(path, edit, async (c) => {
+    const body = await readJson(c.req.raw, routes.routeCreate);
+    return envelope(await routes.createRoute(body, await own(c)));
+  });
+  app.get(`${path}/:id`, read, async (c) => envelope(await routes.getRoute(id(c), await own(c))));
+  app.patch(`${path}/:id`, edit, async (c) => {
+    const { name } = await readJson(c.req.raw, routes.routeRename);
+    const route = await routes.renameRoute(id(c), name, await own(c));
+    return json({ success: true, route, errors: [], messages: [] });
+  });
+  app.delete(`${path}/:id`, edit, async (c) =>
+    envelope(await routes.deleteRoute(id(c), await own(c))),
+  );
+  app.post(`${path}/:id/versions`, edit, async (c) => {
+    const { elements } = await readJson(c.req.raw, routes.versionCreate);
+    return envelope(await routes.createVersion(id(c), elements, await own(c)));
+  });
+  app.get(`${path}/:id/versions/:version_id`, read, async (c) =>
+    envelope(await routes.getVersion(id(c), c.req.param("version_id"), await own(c))),
+  );
+  app.post(`${path}/:id/deployments`, edit, async (c) => {
+    const body = await readJson(c.req.raw, routes.deploymentCreate);
+    return envelope(await routes.createDeployment(id(c), body.version_id, await own(c)));
+  });
+  for (const kind of ["version", "deployment"] as const) {
+    app.get(`${path}/:id/${kind}s`, read, async (c) => {
+      const page = pageOfQuery(c);
+      return listing(`${kind}s`, await routes.listOfRoute(id(c), kind, page, await own(c)), page);
+    });
+  }
+};
+
+/** The listings of this resource carry `data` instead of `result`: the client does not unwrap them. */
+function listing(member: string, items: readonly unknown[], page: Page): Response {
+  const paging = { page: page.page, per_page: page.perPage };
+  const order = { order_by: "created_at", order_by_direction: "desc" };
+  return json({
+    success: true,
+    data: { [member]: items, ...paging, ...order },
+    errors: [],
+    messages: [],
+  });
+}

@@ -1,0 +1,243 @@
+import * as v from "valibot";
+import { ApiError } from "../../http/api-error.ts";
+import type { System } from "../../ports.ts";
+import { readGraph } from "../dynamic/graph.ts";
+import type { Page } from "../paging.ts";
+import { recordLimits, type StoredRecord, type Value } from "./record.ts";
+import type { Records } from "./records.ts";
+
+/** Bytes of a route's elements as JSON: a listing shows the elements of every route. */
+const ELEMENTS_LIMIT = 65_536;
+
+const name = v.pipe(
+  v.string(),
+  v.regex(/^[\w-]{1,64}$/, 'expected 1 to 64 letters, digits, "-" or "_"'),
+);
+const elementList: v.GenericSchema<unknown, Value> = v.pipe(
+  v.custom<Value>((value) => Array.isArray(value), "expected a list of elements"),
+  v.check(
+    (value) => JSON.stringify(value).length <= ELEMENTS_LIMIT,
+    `expected at most ${ELEMENTS_LIMIT} characters as JSON`,
+  ),
+);
+
+/** The body that creates a dynamic route. */
+export const routeCreate: v.GenericSchema<unknown, { name: string; elements: Value }> = v.object({
+  name,
+  elements: elementList,
+});
+/** The body that renames one. */
+export const routeRename: v.GenericSchema<unknown, { name: string }> = v.object({ name });
+/** The body that adds a version. */
+export const versionCreate: v.GenericSchema<unknown, { elements: Value }> = v.object({
+  elements: elementList,
+});
+/** The body that deploys a version. */
+export const deploymentCreate: v.GenericSchema<unknown, { version_id: string }> = v.object({
+  version_id: v.pipe(v.string(), v.maxLength(64)),
+});
+
+/** What operations on dynamic routes work with. */
+export interface RouteDeps {
+  readonly account: string;
+  readonly gateway: string;
+  readonly records: Records;
+  readonly system: System;
+}
+
+type Shown = Record<string, unknown>;
+
+/** Creates a route; its first version is deployed at once. Throws `conflict` when its name is taken. */
+export async function createRoute(
+  body: { readonly name: string; readonly elements: Value },
+  deps: RouteDeps,
+): Promise<Shown> {
+  readGraph(body.elements);
+  const { records, system } = deps;
+  const now = system.now();
+  const id = system.id();
+  const version = versionOf(id, body.elements, system);
+  const deployment = deploymentOf(id, version.id, system);
+  const route: StoredRecord = {
+    collection: "route",
+    id,
+    parent: "",
+    key: body.name,
+    body: { name: body.name, ...deployed(version, deployment) },
+    createdAt: now,
+    modifiedAt: now,
+  };
+  await records.write({ creates: [route, version, deployment] });
+  return routeView(route, deps);
+}
+
+/** Lists a gateway's routes, newest first. */
+export async function listRoutes(page: Page, deps: RouteDeps): Promise<Shown[]> {
+  const query = { collection: "route" } as const;
+  const { records } = await deps.records.list(query, page.offset, page.perPage);
+  return records.map((route) => routeView(route, deps));
+}
+
+/** Shows a route; throws `not_found`. */
+export async function getRoute(id: string, deps: RouteDeps): Promise<Shown> {
+  return routeView(await deps.records.get({ collection: "route", id }), deps);
+}
+
+/** Renames a route; requests name it by its new name from then on. */
+export async function renameRoute(id: string, renamed: string, deps: RouteDeps): Promise<Shown> {
+  const old = await deps.records.get({ collection: "route", id });
+  const body = { ...old.body, name: renamed };
+  const route = { ...old, key: renamed, body, modifiedAt: deps.system.now() };
+  await deps.records.write({ replaces: [route] });
+  return { ...routeView(route, deps), account_tag: deps.account };
+}
+
+/** Deletes a route with its versions and deployments. */
+export async function deleteRoute(id: string, deps: RouteDeps): Promise<Shown> {
+  const route = await deps.records.get({ collection: "route", id });
+  await deps.records.remove(route);
+  return summaryView(route, route.body["elements"], deps);
+}
+
+/** Adds a version, which serves nothing until it is deployed. The oldest idle one goes when there are too many. */
+export async function createVersion(id: string, elements: Value, deps: RouteDeps): Promise<Shown> {
+  readGraph(elements);
+  const { records, system } = deps;
+  const route = await records.get({ collection: "route", id });
+  const version = versionOf(id, elements, system);
+  const versions = await records.group("version", id);
+  const idle = versions.filter((one) => one.id !== activeVersion(route));
+  const removes = versions.length >= recordLimits.version - 1 ? idle.slice(0, 1) : [];
+  await records.write({ creates: [version], removes });
+  return { ...summaryView(route, elements, deps), ...versionView(version, route) };
+}
+
+/** Shows a version of a route; throws `not_found`. */
+export async function getVersion(id: string, versionId: string, deps: RouteDeps): Promise<Shown> {
+  const route = await deps.records.get({ collection: "route", id });
+  const version = await versionFor(route, versionId, deps);
+  const elements = version.body["elements"];
+  return { ...summaryView(route, elements, deps), ...versionView(version, route) };
+}
+
+/** Deploys a version: the route runs it from then on. */
+export async function createDeployment(
+  id: string,
+  versionId: string,
+  deps: RouteDeps,
+): Promise<Shown> {
+  const { records, system } = deps;
+  const route = await records.get({ collection: "route", id });
+  const version = await versionFor(route, versionId, deps);
+  const deployment = deploymentOf(id, version.id, system);
+  const former = await records.group("deployment", id);
+  const removes = former.length >= recordLimits.deployment - 1 ? former.slice(0, 1) : [];
+  const body = { ...route.body, ...deployed(version, deployment) };
+  const changed = { ...route, body, modifiedAt: system.now() };
+  await records.write({ creates: [deployment], replaces: [changed], removes });
+  return routeView(changed, deps);
+}
+
+/** Lists the versions or deployments of a route, newest first. */
+export async function listOfRoute(
+  id: string,
+  collection: "version" | "deployment",
+  page: Page,
+  deps: RouteDeps,
+): Promise<Shown[]> {
+  const route = await deps.records.get({ collection: "route", id });
+  const query = { collection, parent: id };
+  const { records } = await deps.records.list(query, page.offset, page.perPage);
+  return records.map((one) =>
+    collection === "version" ? versionView(one, route) : deploymentView(one),
+  );
+}
+
+async function versionFor(route: StoredRecord, id: string, deps: RouteDeps): Promise<StoredRecord> {
+  const version = await deps.records.get({ collection: "version", id });
+  if (version.parent === route.id) return version;
+  throw new ApiError("not_found", { message: `This route has no version "${id.slice(0, 64)}"` });
+}
+
+function versionOf(route: string, elements: Value, system: System): StoredRecord {
+  const [id, now] = [system.id(), system.now()];
+  const body = { elements };
+  return {
+    collection: "version",
+    id,
+    parent: route,
+    key: id,
+    body,
+    createdAt: now,
+    modifiedAt: now,
+  };
+}
+
+function deploymentOf(route: string, version: string, system: System): StoredRecord {
+  const [id, now] = [system.id(), system.now()];
+  const body = { version_id: version };
+  return {
+    collection: "deployment",
+    id,
+    parent: route,
+    key: id,
+    body,
+    createdAt: now,
+    modifiedAt: now,
+  };
+}
+
+/** The members of a route that say what runs: a copy, so that a request reads one record. */
+function deployed(version: StoredRecord, deployment: StoredRecord): { [member: string]: Value } {
+  return {
+    elements: version.body["elements"],
+    deployment: deploymentView(deployment) as { [member: string]: Value },
+    version_created_at: isoTime(version.createdAt),
+  };
+}
+
+function activeVersion({ body }: StoredRecord): Value {
+  return (body["deployment"] as { readonly version_id: string }).version_id;
+}
+
+function summaryView(route: StoredRecord, elements: Value, { gateway }: RouteDeps): Shown {
+  return {
+    id: route.id,
+    name: route.key,
+    gateway_id: gateway,
+    elements,
+    created_at: isoTime(route.createdAt),
+    modified_at: isoTime(route.modifiedAt),
+  };
+}
+
+function routeView(route: StoredRecord, deps: RouteDeps): Shown {
+  const { elements, deployment, version_created_at: createdAt } = route.body;
+  const version = {
+    version_id: activeVersion(route),
+    active: "true",
+    created_at: createdAt,
+    data: JSON.stringify(elements),
+    is_valid: true,
+  };
+  return { ...summaryView(route, elements, deps), deployment, version };
+}
+
+/** `active` is a text: so the official client declares it. */
+function versionView(version: StoredRecord, route: StoredRecord): Shown {
+  return {
+    version_id: version.id,
+    active: String(activeVersion(route) === version.id),
+    created_at: isoTime(version.createdAt),
+    data: JSON.stringify(version.body["elements"]),
+    is_valid: true,
+  };
+}
+
+function deploymentView({ id, body, createdAt }: StoredRecord): Shown {
+  return { deployment_id: id, version_id: body["version_id"], created_at: isoTime(createdAt) };
+}
+
+function isoTime(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,76 @@
+import { type Context, Hono } from "hono";
+import { routePath } from "hono/route";
+import { closeRoutes } from "../http/routes.ts";
+import { admit, type AdmitOptions } from "./admit.ts";
+import type { Call, Step } from "./call.ts";
+import { compatStep } from "./compat.ts";
+import { gatewayDeps, type GatewayOptions } from "./deps.ts";
+import { forwardAny } from "./dynamic/forward-route.ts";
+import { forward } from "./forward.ts";
+import { headerPairs } from "./header-hygiene.ts";
+import { rawTail } from "./raw-path.ts";
+import { universalSockets } from "./realtime/connect.ts";
+import { requestBody } from "./request-body.ts";
+import { respond } from "./respond.ts";
+import { forwardSteps, readSteps } from "./universal.ts";
+
+export type { GatewayOptions } from "./deps.ts";
+export { type AiBinding, type AiBindingOptions, createAiBinding } from "./ai-binding.ts";
+export { gatewayManagement } from "./management.ts";
+export type { Checker, CheckAction, CheckPhase, CheckResult, Finding } from "./checkers/checker.ts";
+
+/**
+ * The gateway in front of model providers: `/v1/:account_id/:gateway_id/:provider/*` with any method and
+ * path (spec, Gateway provider request), the universal endpoint `/v1/:account_id/:gateway_id` (over HTTP and
+ * WebSocket) and the unified one, `compat/chat/completions` (reference, section 1.1).
+ */
+export function gateway(options: GatewayOptions): Hono {
+  const deps = gatewayDeps(options);
+  const app = new Hono();
+  const sockets = universalSockets(deps);
+  const connect = (c: Context): Promise<Response> => sockets.connect(c.req.raw, gatewayName(c));
+  const universal = async (c: Context): Promise<Response> => {
+    const { raw } = c.req;
+    const call = await admit(gatewayName(c), headerPairs(raw), raw.signal, deps);
+    return respond(await forwardSteps(await readSteps(raw), call, deps), true);
+  };
+  app.post("/v1/:account_id/:gateway_id", universal);
+  app.post("/v1/:account_id/:gateway_id/", universal);
+  app.get("/v1/:account_id/:gateway_id", connect);
+  app.get("/v1/:account_id/:gateway_id/", connect);
+  app.post("/v1/:account_id/:gateway_id/compat/*", async (c) => {
+    const { call, step } = await accept(c, "compat", { tokenInAuthorization: true });
+    return respond(await forwardAny(compatStep(step), 0, true, call, deps));
+  });
+  app.all("/v1/:account_id/:gateway_id/:provider/*", async (c) => {
+    const { call, step } = await accept(c, c.req.param("provider"), {});
+    return respond(await forward(step, 0, true, call, deps));
+  });
+  closeRoutes(app, ["/v1/:account_id/:gateway_id/*"], "gateway", options.platform);
+  return app;
+
+  async function accept(
+    c: Context,
+    slug: string,
+    how: AdmitOptions,
+  ): Promise<{ call: Call; step: Step }> {
+    const { raw } = c.req;
+    const received = deps.platform.received?.(raw) ?? null;
+    const headers = received?.headers ?? headerPairs(raw);
+    const call = await admit(gatewayName(c), headers, raw.signal, deps, how);
+    const { rest, query } = rawTail(raw.url, segmentsBeforeTail(routePath(c)));
+    const body = await requestBody(raw, headers, received);
+    return { call, step: { slug, rest, query, method: raw.method, headers, body } };
+  }
+}
+
+function gatewayName(c: Context): { account: string; gateway: string } {
+  return { account: c.req.param("account_id") ?? "", gateway: c.req.param("gateway_id") ?? "" };
+}
+
+/** The tail's place in the raw URL, also when a host app mounted this one below a prefix. */
+function segmentsBeforeTail(path: string): number {
+  let slashes = 0;
+  for (let at = path.indexOf("/"); at !== -1; at = path.indexOf("/", at + 1)) slashes++;
+  return slashes - 1;
+}

@@ -1,0 +1,147 @@
+import type { LoggedBody } from "./log-row.ts";
+import { usageScanner } from "./sse-usage.ts";
+import { addUsage, noUsage, type Usage } from "./usage.ts";
+
+/** Watches the bytes of an answer pass by. It never holds them up and never changes them. */
+export interface Observer {
+  push(chunk: Uint8Array): void;
+  /** What was seen, once the last chunk has been pushed. */
+  finish(): Promise<Observation> | Observation;
+}
+
+/** What an observer has seen of an answer. */
+export interface Observation {
+  readonly usage: Usage;
+  readonly body: LoggedBody;
+}
+
+/** Content encodings that `DecompressionStream` undoes on every runtime. */
+const decodable: Readonly<Record<string, CompressionFormat>> = {
+  gzip: "gzip",
+  "x-gzip": "gzip",
+  deflate: "deflate",
+};
+
+/** Bytes of a JSON answer that are parsed for its usage. */
+const JSON_LIMIT = 10 * 1024 * 1024;
+
+/** Watches an answer with these headers; at most `keep` bytes of its decoded text are kept for the log. */
+export function observer(contentType: string, contentEncoding: string, keep: number): Observer {
+  const encoding = contentEncoding.trim().toLowerCase();
+  if (encoding === "" || encoding === "identity") return plainObserver(contentType, keep);
+  const format = Object.hasOwn(decodable, encoding) ? decodable[encoding] : undefined;
+  return format === undefined ? sizeObserver() : decodingObserver(format, contentType, keep);
+}
+
+function plainObserver(contentType: string, keep: number): Observer {
+  const type = contentType.toLowerCase();
+  const scanner = type.startsWith("text/event-stream") ? usageScanner() : null;
+  const isJson = /^application\/(?:[\w.-]+\+)?json\b/.test(type);
+  const isText = isJson || type.startsWith("text/");
+  const limit = isJson ? Math.max(keep, JSON_LIMIT) : isText ? keep : 0;
+  const chunks: Uint8Array[] = [];
+  let held = 0;
+  let size = 0;
+  return {
+    push(chunk) {
+      scanner?.push(chunk);
+      size += chunk.length;
+      if (held >= limit) return;
+      const piece = chunk.length > limit - held ? chunk.subarray(0, limit - held) : chunk;
+      chunks.push(piece);
+      held += piece.length;
+    },
+    finish() {
+      const text = decode(chunks);
+      const usage = scanner?.usage() ?? (isJson && held === size ? jsonUsage(text) : noUsage);
+      const complete = size === 0 || (isText && size <= keep);
+      const kept = complete ? text : decode(chunks, keep);
+      const body = { text: isText && keep > 0 ? kept : null, size, complete: complete && keep > 0 };
+      return { usage, body };
+    },
+  };
+}
+
+function jsonUsage(text: string): Usage {
+  if (!text.includes('"usage')) return noUsage;
+  try {
+    return addUsage(noUsage, JSON.parse(text));
+  } catch {
+    return noUsage;
+  }
+}
+
+const utf8Decoder = new TextDecoder();
+
+/** Decodes at most `limit` bytes; a character that the limit cuts in two is left out. */
+function decode(chunks: readonly Uint8Array[], limit: number = Number.POSITIVE_INFINITY): string {
+  if (chunks.length === 1 && limit >= (chunks[0]?.length ?? 0)) return utf8Decoder.decode(chunks[0]);
+  const decoder = new TextDecoder();
+  let text = "";
+  let left = limit;
+  for (const chunk of chunks) {
+    if (left <= 0) break;
+    const piece = chunk.length > left ? chunk.subarray(0, left) : chunk;
+    left -= piece.length;
+    text += decoder.decode(piece, { stream: true });
+  }
+  return limit === Number.POSITIVE_INFINITY ? text + decoder.decode() : text;
+}
+
+/** For encodings that cannot be undone here: counts, keeps nothing. */
+function sizeObserver(): Observer {
+  let size = 0;
+  return {
+    push(chunk) {
+      size += chunk.length;
+    },
+    finish: () => ({ usage: noUsage, body: { text: null, size, complete: size === 0 } }),
+  };
+}
+
+/** Decodes beside the client's stream, so that neither waits for the other. */
+function decodingObserver(format: CompressionFormat, contentType: string, keep: number): Observer {
+  const inner = plainObserver(contentType, keep);
+  const { readable, writable } = new DecompressionStream(format);
+  const writer = writable.getWriter();
+  const reader = readable.getReader();
+  let failed = false;
+  const drained = (async () => {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      inner.push(value);
+    }
+  })().catch(() => {
+    failed = true; // A stream that was cut off, or no such encoding at all: keep what was decoded.
+  });
+  return {
+    push(chunk) {
+      if (!failed) writer.write(new Uint8Array(chunk)).catch(() => undefined);
+    },
+    async finish() {
+      writer.close().catch(() => undefined);
+      await drained;
+      const seen = await inner.finish();
+      return failed ? { usage: seen.usage, body: { ...seen.body, complete: false } } : seen;
+    },
+  };
+}
+
+/** A request's body as the log keeps it. */
+export function loggedRequest(
+  body: Uint8Array | null,
+  contentType: string,
+  keep: number,
+): LoggedBody {
+  const watch = plainObserverText(contentType);
+  const size = body?.length ?? 0;
+  if (body === null || !watch || keep === 0) return { text: null, size, complete: size === 0 };
+  return { text: decode([body], Math.min(keep, size)), size, complete: size <= keep };
+}
+
+function plainObserverText(contentType: string): boolean {
+  return /^(?:text\/|application\/(?:[\w.-]+\+)?json\b|application\/x-www-form-urlencoded)/i.test(
+    contentType,
+  );
+}

@@ -1,0 +1,59 @@
+import type { Backoff, Controls } from "./controls.ts";
+import type { GatewaySettings } from "./settings.ts";
+
+/** How often and how patiently a step is tried. */
+export interface RetryPolicy {
+  /** Total tries. */
+  readonly attempts: number;
+  /** Milliseconds. */
+  readonly delay: number;
+  readonly backoff: Backoff;
+  /** Milliseconds to the first bytes of an answer; null = no limit. */
+  readonly timeout: number | null;
+}
+
+const DEFAULT_DELAY = 1000;
+/** No pause is longer, whatever the backoff or the provider says; in ms. */
+const LONGEST_PAUSE = 60_000;
+
+/** The policy of a step: what its headers ask for, over the gateway's settings. */
+export function retryPolicy(settings: GatewaySettings, given: Controls): RetryPolicy {
+  return {
+    attempts: given.maxAttempts ?? settings.retry_max_attempts ?? 1,
+    delay: given.retryDelay ?? settings.retry_delay ?? DEFAULT_DELAY,
+    backoff: given.backoff ?? settings.retry_backoff ?? "constant",
+    timeout: given.requestTimeout ?? null,
+  };
+}
+
+/** Whether an answer is worth another try (reference, section 2.3); `x-should-retry` outranks the status. */
+export function isRetryable(status: number, shouldRetry: string | null): boolean {
+  if (shouldRetry === "false") return false;
+  if (shouldRetry === "true") return true;
+  return status === 408 || status === 409 || status === 429 || status >= 500;
+}
+
+/** Milliseconds to pause after try number `attempt` (from 1); `retryAfter` (ms) lengthens it, within the cap. */
+export function pauseAfter(
+  attempt: number,
+  policy: RetryPolicy,
+  retryAfter: number | null,
+): number {
+  const { backoff, delay } = policy;
+  const factor = backoff === "constant" ? 1 : backoff === "linear" ? attempt : 2 ** (attempt - 1);
+  const cap = Math.min(LONGEST_PAUSE, policy.timeout ?? LONGEST_PAUSE);
+  return Math.min(Math.max(delay * factor, retryAfter ?? 0), cap);
+}
+
+/** Reads `retry-after-ms`, else `retry-after` (seconds or a date), as milliseconds from `now`. */
+export function retryAfterMs(
+  milliseconds: string | null,
+  retryAfter: string | null,
+  now: number,
+): number | null {
+  if (milliseconds !== null && /^\d+(?:\.\d+)?$/.test(milliseconds)) return Number(milliseconds);
+  if (retryAfter === null) return null;
+  if (/^\d+(?:\.\d+)?$/.test(retryAfter)) return Number(retryAfter) * 1000;
+  const date = Date.parse(retryAfter);
+  return Number.isNaN(date) ? null : Math.max(0, date - now);
+}

@@ -1,0 +1,43 @@
+import { ApiError } from "../http/api-error.ts";
+import { profileNames, type SafetyOptions, unknownProfiles } from "./checkers/policies.ts";
+import type { RecordStore } from "./manage/records.ts";
+import type { Vault } from "./manage/vault.ts";
+import type { GatewayChanges, GatewaySettings, GatewayWrite } from "./settings.ts";
+import type { GatewayName } from "./store.ts";
+import { otelView, sealOtel } from "./trace/otel-settings.ts";
+
+/** What makes a gateway's protections ready to be stored. */
+export interface ProtectionDeps {
+  readonly records: RecordStore;
+  readonly vault: Vault;
+  readonly safety: SafetyOptions;
+}
+
+/**
+ * Turns what a client wrote into what is stored: credentials of trace endpoints are sealed. Throws
+ * `invalid_request` for a DLP profile that nobody provides: a policy that finds nothing is a false promise.
+ */
+export async function storedChanges(
+  name: GatewayName,
+  { otel, ...changes }: GatewayWrite,
+  former: GatewaySettings | null,
+  { records, vault, safety }: ProtectionDeps,
+): Promise<GatewayChanges> {
+  const [unknown] = unknownProfiles(changes.dlp, safety);
+  if (unknown !== undefined) {
+    throw new ApiError("invalid_request", {
+      message: `dlp: there is no profile "${unknown.slice(0, 64)}", only ${profileNames(safety).join(", ")}`,
+    });
+  }
+  if (otel === undefined || otel === null) return { ...changes, otel };
+  return {
+    ...changes,
+    otel: await sealOtel(otel, former?.otel ?? [], records.ofGateway(name), vault),
+  };
+}
+
+/** A gateway's settings as clients see them: no credential, sealed or not. */
+export function settingsView(settings: GatewaySettings): Record<string, unknown> {
+  const { otel } = settings;
+  return otel == null ? settings : { ...settings, otel: otel.map(otelView) };
+}

@@ -1,0 +1,123 @@
+/** A provider that a path segment names: data, so that adding one is adding a row. */
+export interface Provider {
+  /** Base URL without a slash at its end; `{…}` are segments of `path`. Null: it must be configured. */
+  readonly baseUrl: string | null;
+  /** Header names that can carry a credential. The first is the native one: a stored key goes there. */
+  readonly credentials: readonly [string, ...string[]];
+  /** Word before a key in the native header. @default "Bearer" in `authorization`, else none */
+  readonly scheme?: string;
+  /** Query parameters that can carry a credential. @default none */
+  readonly queryCredentials?: readonly string[];
+  /** Leading segments of the path that the base URL takes up, e.g. `{resource}/{deployment}`. */
+  readonly path?: string;
+  /**
+   * When the segment `v1` is put before a path that lacks it: `always`, or only for the spec's own
+   * `chat/completions`. @default never
+   */
+  readonly version?: "always" | "chat";
+  /** Where the provider takes chat requests in OpenAI's format, translated ones included. @default nowhere */
+  readonly openaiChat?: string;
+  /** The provider's own chat format, into which the spec's `chat/completions` is translated. @default OpenAI's */
+  readonly chat?: "anthropic" | "gemini";
+}
+
+const bearer = ["authorization"] as const;
+const CHAT = "chat/completions";
+
+/** The demo provider's path segment. */
+export const ECHO = "echo";
+
+/** Every built-in provider by its path segment (reference, section 1.2). */
+export const providers: Readonly<Record<string, Provider>> = {
+  openai: {
+    baseUrl: "https://api.openai.com",
+    credentials: bearer,
+    version: "always",
+    openaiChat: CHAT,
+  },
+  anthropic: {
+    baseUrl: "https://api.anthropic.com",
+    credentials: ["x-api-key", "authorization"],
+    chat: "anthropic",
+    openaiChat: CHAT,
+  },
+  "google-ai-studio": {
+    baseUrl: "https://generativelanguage.googleapis.com",
+    credentials: ["x-goog-api-key", "authorization"],
+    queryCredentials: ["key"],
+    chat: "gemini",
+    openaiChat: CHAT,
+  },
+  // The region is read from the path (`…/locations/{region}/…`), see target.ts.
+  "google-vertex-ai": { baseUrl: "https://aiplatform.googleapis.com", credentials: bearer },
+  "azure-openai": {
+    baseUrl: "https://{resource}.openai.azure.com/openai/deployments/{deployment}",
+    path: "{resource}/{deployment}",
+    credentials: ["api-key", "authorization"],
+  },
+  "aws-bedrock": {
+    baseUrl: "https://bedrock-runtime.{region}.amazonaws.com",
+    path: "bedrock-runtime/{region}",
+    credentials: bearer,
+  },
+  groq: { baseUrl: "https://api.groq.com/openai/v1", credentials: bearer, openaiChat: CHAT },
+  fireworks: {
+    baseUrl: "https://api.fireworks.ai/inference/v1",
+    credentials: bearer,
+    openaiChat: CHAT,
+  },
+  deepseek: { baseUrl: "https://api.deepseek.com", credentials: bearer, openaiChat: CHAT },
+  "perplexity-ai": { baseUrl: "https://api.perplexity.ai", credentials: bearer, openaiChat: CHAT },
+  grok: { baseUrl: "https://api.x.ai", credentials: bearer, version: "chat", openaiChat: CHAT },
+  mistral: {
+    baseUrl: "https://api.mistral.ai",
+    credentials: bearer,
+    version: "chat",
+    openaiChat: CHAT,
+  },
+  cerebras: {
+    baseUrl: "https://api.cerebras.ai",
+    credentials: bearer,
+    version: "chat",
+    openaiChat: CHAT,
+  },
+  openrouter: {
+    baseUrl: "https://openrouter.ai/api",
+    credentials: bearer,
+    version: "chat",
+    openaiChat: CHAT,
+  },
+  cohere: {
+    baseUrl: "https://api.cohere.com",
+    credentials: bearer,
+    openaiChat: "compatibility/v1/chat/completions",
+  },
+  huggingface: { baseUrl: "https://api-inference.huggingface.co/models", credentials: bearer },
+  replicate: { baseUrl: "https://api.replicate.com", credentials: bearer },
+  fal: { baseUrl: "https://fal.run", credentials: bearer, scheme: "Key" },
+  ideogram: { baseUrl: "https://api.ideogram.ai", credentials: ["authorization", "api-key"] },
+  cartesia: { baseUrl: "https://api.cartesia.ai", credentials: ["authorization", "x-api-key"] },
+  deepgram: {
+    baseUrl: "https://api.deepgram.com",
+    credentials: ["authorization", "token"],
+    scheme: "Token",
+  },
+  elevenlabs: {
+    baseUrl: "https://api.elevenlabs.io",
+    credentials: ["xi-api-key", "authorization"],
+  },
+  baseten: { baseUrl: null, credentials: bearer, openaiChat: CHAT },
+  parallel: { baseUrl: null, credentials: ["authorization", "x-api-key"] },
+  "workers-ai": { baseUrl: null, credentials: bearer, openaiChat: CHAT },
+};
+
+/** Every header name in which some provider takes a credential; none of them may travel to another one. */
+export const credentialHeaders: ReadonlySet<string> = new Set(
+  Object.values(providers).flatMap(({ credentials }) => credentials),
+);
+
+/** The value of a provider's native credential header for a key. */
+export function credentialValue(provider: Provider, key: string): string {
+  const scheme = provider.scheme ?? (provider.credentials[0] === "authorization" ? "Bearer" : "");
+  return scheme === "" ? key : `${scheme} ${key}`;
+}

@@ -1,0 +1,130 @@
+import * as v from "valibot";
+import { toBase64 } from "../../crypto/encoding.ts";
+import { ApiError } from "../../http/api-error.ts";
+import { parse } from "../../http/body.ts";
+import { errorBody } from "../../http/envelope.ts";
+import { TransportError } from "../../transport-error.ts";
+import type { Forwarded } from "../forward.ts";
+import { headerValue } from "../header-hygiene.ts";
+import { collectsLog } from "../record.ts";
+import { sseEvents } from "../sse-events.ts";
+
+/** A request over the universal WebSocket (reference, section 1.8): a step of the universal endpoint. */
+export interface UniversalCreate {
+  readonly eventId: string | null;
+  /** Looked at by the reader of universal steps. */
+  readonly step: Readonly<Record<string, unknown>>;
+}
+
+const create = v.looseObject({
+  type: v.literal("universal.create", 'expected "universal.create"'),
+  request: v.looseObject({
+    eventId: v.nullish(v.pipe(v.string(), v.minLength(1), v.maxLength(256))),
+    headers: v.nullish(v.record(v.string(), v.unknown())),
+  }),
+});
+
+/** Bytes of an answer that goes out as one frame. */
+const FRAME_LIMIT = 10 * 1024 * 1024;
+
+/** Reads a client's message; throws `invalid_request`. */
+export function readCreate(message: string | Uint8Array): UniversalCreate {
+  if (typeof message !== "string") {
+    throw new ApiError("invalid_request", { message: "Send messages as text frames of JSON" });
+  }
+  const { eventId = null, ...step } = parse(create, parsed(message)).request;
+  // Frames carry text: an answer in another encoding could not be read here.
+  const headers = Object.entries(step.headers ?? {}).filter(
+    ([name]) => !/^(?:accept-encoding|(?:cf|gw)-aig-authorization)$/i.test(name),
+  );
+  const own = eventId === null ? [] : [["gw-aig-event-id", eventId] as const];
+  return { eventId, step: { ...step, headers: Object.fromEntries([...headers, ...own]) } };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ApiError("invalid_request", { message: "The message is not valid JSON" });
+  }
+}
+
+/** The frames of an answer: one for a whole answer; for a stream a beginning, its events and an end. */
+export async function* universalFrames(forwarded: Forwarded): AsyncGenerator<string> {
+  const { reply, call } = forwarded;
+  const type = headerValue(reply.headers, "content-type") ?? "";
+  const metadata = {
+    cacheStatus: forwarded.cached ? "HIT" : "MISS",
+    eventId: call.eventId,
+    ...(collectsLog(call) ? { logId: forwarded.logId } : {}),
+    step: String(forwarded.step),
+    contentType: type,
+    status: reply.status,
+  };
+  const frame = (kind: string, more: object): string =>
+    JSON.stringify({ type: `universal.${kind}`, metadata, ...more });
+  if (!/^text\/event-stream/i.test(type) || reply.body === null) {
+    yield frame("created", { response: valueOf(await whole(reply.body), type) });
+    return;
+  }
+  yield frame("created", {});
+  const source = reply.body instanceof Uint8Array ? streamOf(reply.body) : reply.body;
+  for await (const { data } of sseEvents(source)) {
+    // `universal.done` says the same.
+    if (data === "[DONE]") continue;
+    yield JSON.stringify({
+      type: "universal.stream",
+      metadata: { eventId: call.eventId },
+      response: jsonOr(data),
+    });
+  }
+  yield frame("done", {});
+}
+
+/** The frame of a failure. */
+export function errorFrame(error: ApiError, eventId: string | null): string {
+  return JSON.stringify({
+    type: "universal.error",
+    metadata: { eventId, status: error.status },
+    ...errorBody(error, "gateway"),
+  });
+}
+
+function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    start(controller) {
+      controller.enqueue(bytes);
+      controller.close();
+    },
+  });
+}
+
+async function whole(body: Forwarded["reply"]["body"]): Promise<Uint8Array> {
+  if (body === null) return new Uint8Array(0);
+  if (body instanceof Uint8Array) return body;
+  const reader = body.getReader();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for (let next = await reader.read(); !next.done; next = await reader.read()) {
+    size += next.value.length;
+    chunks.push(next.value);
+    if (size <= FRAME_LIMIT) continue;
+    await reader.cancel().catch(() => undefined);
+    throw new TransportError("broken", "The answer is too long for one message");
+  }
+  return new Uint8Array(await new Blob(chunks as Uint8Array<ArrayBuffer>[]).arrayBuffer());
+}
+
+/** JSON as a value, text as text, anything else as base64. */
+function valueOf(bytes: Uint8Array, type: string): unknown {
+  if (/^(?:audio|image|video)\/|^application\/octet-stream/i.test(type)) return toBase64(bytes);
+  return jsonOr(new TextDecoder().decode(bytes));
+}
+
+function jsonOr(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

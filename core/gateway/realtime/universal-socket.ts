@@ -1,0 +1,113 @@
+import { ApiError } from "../../http/api-error.ts";
+import type { Actor, ActorContext, ActorKind, Connection } from "../../ports.ts";
+import { TransportError } from "../../transport-error.ts";
+import { admit } from "../admit.ts";
+import type { GatewayDeps } from "../call.ts";
+import type { GatewayName } from "../store.ts";
+import { forwardSteps, toSteps } from "../universal.ts";
+import { errorFrame, readCreate, universalFrames } from "./universal-frames.ts";
+
+/** Requests that one connection may have under way. */
+const UNDER_WAY = 32;
+
+/** What this process does for its connections, by their ids; each entry ends with its request. */
+type UnderWay = Map<string, Set<AbortController>>;
+
+/** Actors among which the connections of one gateway are spread. */
+const SLOTS = 32;
+
+/** The name of the actor for a new connection; `random` is any byte. */
+export function socketActorName({ account, gateway }: GatewayName, random: number): string {
+  return JSON.stringify([account, gateway, random % SLOTS]);
+}
+
+/**
+ * The actors that hold universal WebSockets. A message is answered outside of the mailbox, so that requests
+ * run side by side and a close is heard at once; what is under way is kept by the process, not by the
+ * instance, which may be evicted while a long answer still comes.
+ */
+export function universalSocketKind(name: string, deps: GatewayDeps): ActorKind {
+  const underWay: UnderWay = new Map();
+  return { name, schema: [], start: (context) => socketActor(context, underWay, deps) };
+}
+
+function socketActor(context: ActorContext, underWay: UnderWay, deps: GatewayDeps): Actor {
+  const [account = "", gateway = ""] = JSON.parse(context.name) as string[];
+  const name = { account, gateway };
+  return {
+    methods: {},
+    fetch(request) {
+      const protocol = chosenProtocol(request.headers.get("sec-websocket-protocol"));
+      return Promise.resolve(
+        context.sockets.accept(request, protocol === null ? {} : { protocol }),
+      );
+    },
+    onMessage(connection, message) {
+      const { id } = connection;
+      const running = underWay.get(id) ?? new Set();
+      if (running.size >= UNDER_WAY) {
+        connection.send(errorFrame(tooMany(), null));
+        return;
+      }
+      const abort = new AbortController();
+      underWay.set(id, running.add(abort));
+      const work = answer(message, connection, name, abort, deps).finally(() => {
+        running.delete(abort);
+        if (running.size === 0) underWay.delete(id);
+      });
+      context.system.waitUntil(work);
+    },
+    onClose({ id }) {
+      for (const abort of underWay.get(id) ?? []) abort.abort();
+    },
+  };
+}
+
+/** Browsers fail a connection whose offered protocols are all passed over; a token is chosen last. */
+function chosenProtocol(offered: string | null): string | null {
+  const names = (offered ?? "").split(",").map((one) => one.trim());
+  const plain = names.find((one) => one !== "" && !one.includes("."));
+  return plain ?? names.find((one) => one !== "") ?? null;
+}
+
+function tooMany(): ApiError {
+  return new ApiError("gateway_rate_limited", {
+    message: `A connection has at most ${UNDER_WAY} requests under way`,
+  });
+}
+
+/** Forwards one request and sends the frames of its answer; never rejects. */
+async function answer(
+  message: string | Uint8Array,
+  connection: Connection,
+  name: GatewayName,
+  abort: AbortController,
+  deps: GatewayDeps,
+): Promise<void> {
+  let eventId: string | null = null;
+  try {
+    const create = readCreate(message);
+    eventId = create.eventId;
+    const steps = toSteps([create.step]);
+    // The connection has shown its token already; the request counts like any other.
+    const call = await admit(name, steps[0]?.headers ?? [], abort.signal, deps, { trusted: true });
+    const forwarded = await forwardSteps(steps, call, deps);
+    for await (const frame of universalFrames(forwarded)) {
+      if (connection.send(frame)) continue;
+      // Closed, or too slow for its answers: nobody listens any more.
+      abort.abort();
+      return;
+    }
+  } catch (error) {
+    if (!abort.signal.aborted) connection.send(errorFrame(reported(error, deps), eventId));
+  }
+}
+
+function reported(error: unknown, { failureStatus, platform }: GatewayDeps): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof TransportError) {
+    return new ApiError("provider_failed", { status: failureStatus, message: error.message });
+  }
+  platform.log("error", "A request over WebSocket failed", { error: String(error) });
+  return new ApiError("internal");
+}

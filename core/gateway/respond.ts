@@ -1,0 +1,40 @@
+import type { HeaderPair } from "../ports.ts";
+import { dlpHeaders } from "./checkers/inspect.ts";
+import type { Forwarded } from "./forward.ts";
+import { replyHygiene, toHeadersInit } from "./header-hygiene.ts";
+import { collectsLog } from "./record.ts";
+
+/** Statuses whose responses have no body (fetch standard, "null body status"). */
+const NULL_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
+
+/** The facts that the gateway adds to an answer, under both prefixes (reference, section 1.4). */
+export function gatewayHeaders(forwarded: Forwarded, universal: boolean): HeaderPair[] {
+  const { call, answeredBy, logId } = forwarded;
+  const pairs: HeaderPair[] = [];
+  const add = (name: string, value: string): void => {
+    pairs.push([`cf-aig-${name}`, value], [`gw-aig-${name}`, value]);
+  };
+  add("cache-status", forwarded.cached ? "HIT" : "MISS");
+  add("event-id", call.eventId);
+  add("request-id", logId);
+  if (collectsLog(call)) add("log-id", logId);
+  if (answeredBy !== undefined) {
+    add("model", answeredBy.model);
+    add("provider", answeredBy.provider);
+  }
+  if (universal) add("step", String(forwarded.step));
+  if (forwarded.dlp !== null) pairs.push(...dlpHeaders(forwarded.dlp));
+  return pairs;
+}
+
+/** The response for the client: the provider's status, bytes and clean headers, and the gateway's facts. */
+export function respond(forwarded: Forwarded, universal: boolean = false): Response {
+  const { status, headers, body } = forwarded.reply;
+  const pairs = [...replyHygiene(headers), ...gatewayHeaders(forwarded, universal)];
+  // A transport may hand over shared memory in type only; a Response takes plain bytes.
+  const bytes = body instanceof Uint8Array ? (body as Uint8Array<ArrayBuffer>) : body;
+  return new Response(NULL_BODY.has(status) ? null : bytes, {
+    status,
+    headers: toHeadersInit(pairs),
+  });
+}

@@ -1,0 +1,159 @@
+import * as v from "valibot";
+import { type Dlp, dlp, type Guardrails, guardrails } from "./checkers/safety-settings.ts";
+import { type SpendLimits, spendLimits } from "./cost/spend-settings.ts";
+import { type OtelEndpoint, type OtelWrite, otelWrite } from "./trace/otel-settings.ts";
+
+const nullableCount = v.nullish(v.pipe(v.number(), v.integer(), v.minValue(0)));
+
+/** Optional settings that belong to hosted services: kept for the client, without effect (reference, section 6). */
+const keptOnly = {
+  logpush: v.nullish(v.boolean()),
+  logpush_public_key: v.nullish(v.string()),
+  log_classification: v.nullish(v.boolean()),
+  store_id: v.nullish(v.string()),
+  byok_only: v.nullish(v.boolean()),
+  workers_ai_billing_mode: v.nullish(v.picklist(["postpaid", "unified"])),
+  zdr: v.nullish(v.boolean()),
+};
+
+/** Settings of a gateway as stored; clients see them by `settingsView`. */
+export type GatewaySettings = KeptSettings &
+  Protections & {
+    id: string;
+    authentication: boolean;
+    cache_invalidate_on_update: boolean;
+    cache_ttl: number | null;
+    collect_logs: boolean;
+    rate_limiting_interval: number | null;
+    rate_limiting_limit: number | null;
+    rate_limiting_technique: "fixed" | "sliding" | null;
+    retry_backoff: "constant" | "linear" | "exponential" | null;
+    retry_delay: number | null;
+    retry_max_attempts: number | null;
+    log_management: number | null;
+    log_management_strategy: "STOP_INSERTING" | "DELETE_OLDEST" | null;
+    is_default: boolean;
+    created_at: string;
+    modified_at: string;
+  };
+
+/** Settings of hosted services; shown as they were written. */
+type KeptSettings = {
+  logpush?: boolean | null | undefined;
+  logpush_public_key?: string | null | undefined;
+  log_classification?: boolean | null | undefined;
+  store_id?: string | null | undefined;
+  byok_only?: boolean | null | undefined;
+  workers_ai_billing_mode?: string | null | undefined;
+  zdr?: boolean | null | undefined;
+};
+
+/** Checks, limits and traces; absent = none. */
+type Protections = {
+  guardrails?: Guardrails | null | undefined;
+  dlp?: Dlp | null | undefined;
+  spend_limits?: SpendLimits | null | undefined;
+  otel?: OtelEndpoint[] | null | undefined;
+};
+
+/** Changes of stored settings; `undefined` leaves one as it is. */
+export type GatewayChanges = {
+  [K in keyof Omit<GatewaySettings, "id" | "is_default" | "created_at" | "modified_at">]?:
+    | GatewaySettings[K]
+    | undefined;
+};
+
+/** Settings as a client writes them: `storedChanges` makes them ready to be stored. */
+export type GatewayWrite = Omit<GatewayChanges, "otel"> & { otel?: OtelWrite[] | null | undefined };
+
+const writeEntries = {
+  cache_invalidate_on_update: v.boolean(),
+  cache_ttl: v.nullable(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(2_678_400))),
+  collect_logs: v.boolean(),
+  rate_limiting_interval: v.nullable(
+    v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(2_678_400)),
+  ),
+  rate_limiting_limit: v.nullable(
+    v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(1_000_000)),
+  ),
+  rate_limiting_technique: v.nullish(v.picklist(["fixed", "sliding"])),
+  authentication: v.optional(v.boolean()),
+  retry_backoff: v.nullish(v.picklist(["constant", "linear", "exponential"])),
+  retry_delay: v.nullish(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(60_000))),
+  retry_max_attempts: v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(5))),
+  log_management: nullableCount,
+  log_management_strategy: v.nullish(v.picklist(["STOP_INSERTING", "DELETE_OLDEST"])),
+  ...keptOnly,
+  guardrails: v.nullish(guardrails),
+  dlp: v.nullish(dlp),
+  otel: v.nullish(otelWrite),
+  spend_limits: v.nullish(spendLimits),
+};
+
+/** A gateway's id: at most 64 characters that need no escaping in a path. */
+const gatewayId = v.pipe(
+  v.string(),
+  v.check(isGatewayId, 'expected 1 to 64 letters, digits, "-", "_" or "."'),
+);
+
+/** Whether a text can be a gateway's id. */
+export function isGatewayId(text: string): boolean {
+  return /^[\w.-]{1,64}$/.test(text);
+}
+
+/** The body that changes a gateway. */
+export const gatewayWrite: v.GenericSchema<unknown, GatewayWrite> = v.object(writeEntries);
+
+/** The body that creates a gateway. */
+export const gatewayCreate: v.GenericSchema<unknown, GatewayWrite & { id: string }> = v.object({
+  id: gatewayId,
+  ...writeEntries,
+});
+
+/** The account's first gateway: made by its first authenticated request (reference, section 1.1). */
+export const DEFAULT_GATEWAY = "default";
+
+/** Rows of a gateway's log that are kept when its settings name no number. */
+export const DEFAULT_LOG_ROWS = 100_000;
+
+/** What a gateway starts with: authentication on, logs on, no cache, no rate limit. */
+export function initialSettings(id: string, now: number, authentication: boolean): GatewaySettings {
+  const at = new Date(now).toISOString();
+  return {
+    id,
+    authentication,
+    cache_invalidate_on_update: false,
+    cache_ttl: 0,
+    collect_logs: true,
+    rate_limiting_interval: null,
+    rate_limiting_limit: null,
+    rate_limiting_technique: null,
+    retry_backoff: null,
+    retry_delay: null,
+    retry_max_attempts: null,
+    log_management: null,
+    log_management_strategy: null,
+    is_default: id === DEFAULT_GATEWAY,
+    created_at: at,
+    modified_at: at,
+  };
+}
+
+/** Settings after a write; what the write leaves out keeps its value. */
+export function withChanges(
+  settings: GatewaySettings,
+  changes: GatewayChanges,
+  now: number,
+): GatewaySettings {
+  const given = Object.fromEntries(
+    Object.entries(changes).filter(([, value]) => value !== undefined),
+  );
+  return {
+    ...settings,
+    ...given,
+    id: settings.id,
+    is_default: settings.is_default,
+    created_at: settings.created_at,
+    modified_at: new Date(now).toISOString(),
+  };
+}

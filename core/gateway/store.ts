@@ -1,0 +1,181 @@
+import type { ActorRef, Platform, SqlRow } from "../ports.ts";
+import { accountActor, type GatewayPage } from "./account-actor.ts";
+import type { SpendDecision, SpendTicket } from "./cost/spend-ledger.ts";
+import type { SpendFacts } from "./cost/spend-rules.ts";
+import { type Entrance, gatewayActor } from "./gateway-actor.ts";
+import type { LogPage, LogPatch } from "./gateway-log.ts";
+import type { LogQuery } from "./log-filters.ts";
+import type { LogRow } from "./log-row.ts";
+import type { LogSummary } from "./log-summary.ts";
+import type { TailPage } from "./log-tail.ts";
+import { recordStore } from "./manage/records.ts";
+import { type GatewaySettings, initialSettings } from "./settings.ts";
+
+/** What an operator may declare for a gateway: such a gateway exists from the start. */
+export interface DeclaredGateway {
+  /** Whether requests need a gateway token. Outranks the stored setting. @default true */
+  readonly authentication?: boolean | undefined;
+  /** Gateway tokens beside the API tokens with the permission "AI Gateway Run". @default [] */
+  readonly tokens?: readonly string[] | undefined;
+}
+
+/** Names one gateway. */
+export interface GatewayName {
+  readonly account: string;
+  readonly gateway: string;
+}
+
+/** The gateways of all accounts, behind typed calls: the one place that speaks to their actors. */
+export interface GatewayStore {
+  /** The settings, or null when there is no such gateway. */
+  settings(name: GatewayName): Promise<GatewaySettings | null>;
+  /** The settings, and one request counted unless its token does not open the gateway (`isOpen`). */
+  enter(name: GatewayName, isOpen: boolean): Promise<Entrance>;
+  /** Makes the gateway with its initial settings unless it is there. */
+  open(name: GatewayName): Promise<GatewaySettings>;
+  create(account: string, settings: GatewaySettings): Promise<GatewaySettings>;
+  update(account: string, settings: GatewaySettings): Promise<GatewaySettings>;
+  remove(name: GatewayName): Promise<GatewaySettings | null>;
+  list(account: string, search: string, offset: number, limit: number): Promise<GatewayPage>;
+  /** Asks for leave to spend, see `SpendLedger`. */
+  spendAdmit(name: GatewayName, facts: SpendFacts, estimate: number): Promise<SpendDecision>;
+  /** Enters what was spent, see `SpendLedger`. */
+  spendSettle(name: GatewayName, ticket: SpendTicket, amount: number): Promise<void>;
+  append(actor: string, rows: readonly LogRow[]): Promise<void>;
+  listLogs(name: GatewayName, query: LogQuery, offset: number, limit: number): Promise<LogPage>;
+  getLog(name: GatewayName, id: string): Promise<SqlRow | null>;
+  patchLog(name: GatewayName, id: string, patch: LogPatch): Promise<boolean>;
+  deleteLogs(name: GatewayName, query: LogQuery, limit: number | null): Promise<number>;
+  /** Figures over the rows that any of the queries finds. */
+  summariseLogs(name: GatewayName, queries: readonly LogQuery[]): Promise<LogSummary>;
+  /** Rows stored after a position of the live tail (-1 = from now on), see `LogTail`. */
+  nextLogs(
+    name: GatewayName,
+    position: number,
+    query: LogQuery,
+    waitMs: number,
+  ): Promise<TailPage>;
+}
+
+/** What the store needs to know about declared gateways. */
+export interface StoreOptions {
+  readonly platform: Platform;
+  readonly gateways: Readonly<Record<string, DeclaredGateway>>;
+  /** The account in which declared gateways exist; undefined = every account. */
+  readonly accountId?: string | undefined;
+}
+
+/** The name of a gateway's actor. */
+export function actorName({ account, gateway }: GatewayName): string {
+  return `${account}/${gateway}`;
+}
+
+/** Registers the actors and returns the typed calls. */
+export function gatewayStore(options: StoreOptions): GatewayStore {
+  const { actors, system } = options.platform;
+  actors.define(gatewayActor);
+  actors.define(accountActor);
+  const of = (name: GatewayName): ActorRef => actors.get(gatewayActor.name, actorName(name));
+  const index = (account: string): ActorRef => actors.get(accountActor.name, account);
+  const declared = ({ account, gateway }: GatewayName): DeclaredGateway | undefined =>
+    (options.accountId === undefined || options.accountId === account) &&
+    Object.hasOwn(options.gateways, gateway)
+      ? options.gateways[gateway]
+      : undefined;
+  /** The gateway is written first and listed second: a crash between leaves no phantom in the list. */
+  const write = async (method: string, account: string, settings: GatewaySettings) => {
+    const written = (await of({ account, gateway: settings.id }).call(
+      method,
+      settings,
+    )) as GatewaySettings;
+    await index(account).call("put", written);
+    return written;
+  };
+  const open = async (name: GatewayName): Promise<GatewaySettings> => {
+    const authentication = declared(name)?.authentication ?? true;
+    return write("open", name.account, initialSettings(name.gateway, system.now(), authentication));
+  };
+  const settings = async (name: GatewayName): Promise<GatewaySettings | null> => {
+    const declaration = declared(name);
+    let found = (await of(name).call("settings")) as GatewaySettings | null;
+    if (found === null && declaration !== undefined) found = await open(name);
+    const authentication = declaration?.authentication;
+    return found === null || authentication === undefined || found.authentication === authentication
+      ? found
+      : { ...found, authentication };
+  };
+  const enter = async (name: GatewayName, isOpen: boolean): Promise<Entrance> => {
+    const declaration = declared(name);
+    const authentication = declaration?.authentication ?? null;
+    const ask = async (): Promise<Entrance> =>
+      (await of(name).call("enter", isOpen, authentication)) as Entrance;
+    let found = await ask();
+    if (found.settings === null && declaration !== undefined) {
+      await open(name);
+      found = await ask();
+    }
+    return found.settings === null || authentication === null
+      ? found
+      : { ...found, settings: { ...found.settings, authentication } };
+  };
+  return {
+    settings,
+    enter,
+    open,
+    create: (account, initial) => write("create", account, initial),
+    update: (account, changed) => write("update", account, changed),
+    async remove(name) {
+      // First the keys: a crash in between must not leave them to the next gateway of this name.
+      await recordStore(options.platform).ofGateway(name).clear();
+      const removed = (await of(name).call("remove")) as GatewaySettings | null;
+      await index(name.account).call("remove", name.gateway);
+      return removed;
+    },
+    async list(account, search, offset, limit) {
+      const ids =
+        options.accountId === undefined || options.accountId === account ? options.gateways : {};
+      for (const gateway of Object.keys(ids)) await settings({ account, gateway });
+      return (await index(account).call("list", search, offset, limit)) as GatewayPage;
+    },
+    ...logCalls(of, actors.get.bind(actors, gatewayActor.name)),
+  };
+}
+
+type LogCalls = Pick<
+  GatewayStore,
+  | "spendAdmit"
+  | "spendSettle"
+  | "append"
+  | "listLogs"
+  | "getLog"
+  | "patchLog"
+  | "deleteLogs"
+  | "summariseLogs"
+  | "nextLogs"
+>;
+
+function logCalls(
+  of: (name: GatewayName) => ActorRef,
+  byActor: (actor: string) => ActorRef,
+): LogCalls {
+  return {
+    spendAdmit: async (name, facts, estimate) =>
+      (await of(name).call("spendAdmit", facts, estimate)) as SpendDecision,
+    async spendSettle(name, ticket, amount) {
+      await of(name).call("spendSettle", ticket, amount);
+    },
+    async append(actor, rows) {
+      await byActor(actor).call("append", rows);
+    },
+    listLogs: async (name, query, offset, limit) =>
+      (await of(name).call("listLogs", query, offset, limit)) as LogPage,
+    getLog: async (name, id) => (await of(name).call("getLog", id)) as SqlRow | null,
+    patchLog: async (name, id, patch) => (await of(name).call("patchLog", id, patch)) as boolean,
+    deleteLogs: async (name, query, limit) =>
+      (await of(name).call("deleteLogs", query, limit)) as number,
+    summariseLogs: async (name, queries) =>
+      (await of(name).call("summariseLogs", queries)) as LogSummary,
+    nextLogs: async (name, position, query, waitMs) =>
+      (await of(name).call("nextLogs", position, query, waitMs)) as TailPage,
+  };
+}

@@ -1,0 +1,100 @@
+/** Tokens that a request used, as far as the provider has said so. */
+export interface Usage {
+  /** All input tokens, cached and cache-writing ones included. */
+  readonly tokensIn: number | null;
+  /** All output tokens, reasoning ones included. */
+  readonly tokensOut: number | null;
+  /** Input tokens that came from the provider's cache. */
+  readonly cachedIn: number;
+  /** Input tokens that were written to the provider's cache. */
+  readonly cacheWriteIn: number;
+  /** Output tokens that were spent on reasoning. @default 0 */
+  readonly reasoningOut?: number;
+}
+
+/** Nothing known. */
+export const noUsage: Usage = { tokensIn: null, tokensOut: null, cachedIn: 0, cacheWriteIn: 0 };
+
+type Json = Readonly<Record<string, unknown>>;
+
+/**
+ * Adds what one JSON answer or one event of a stream says about usage. Providers report cumulative
+ * figures, so later ones replace earlier ones; only the structural places are read, so that an answer
+ * whose text looks like usage is not counted.
+ */
+export function addUsage(usage: Usage, message: unknown): Usage {
+  const root = asObject(message);
+  if (root === null) return usage;
+  const google = asObject(root["usageMetadata"]);
+  if (google !== null) return gemini(usage, google);
+  const found =
+    asObject(root["usage"]) ??
+    // Anthropic message_start; OpenAI response.completed; Workers AI; Groq; Cohere message-end.
+    nested(root, "message") ??
+    nested(root, "response") ??
+    nested(root, "result") ??
+    nested(root, "x_groq") ??
+    nested(root, "delta");
+  return found === null ? usage : tokens(usage, found);
+}
+
+function nested(root: Json, key: string): Json | null {
+  return asObject(asObject(root[key])?.["usage"]);
+}
+
+function asObject(value: unknown): Json | null {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as Json)
+    : null;
+}
+
+function count(value: unknown): number | null {
+  return typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : null;
+}
+
+function gemini(usage: Usage, found: Json): Usage {
+  const candidates = count(found["candidatesTokenCount"]);
+  const thoughts = count(found["thoughtsTokenCount"]);
+  const out = candidates === null && thoughts === null ? null : (candidates ?? 0) + (thoughts ?? 0);
+  return {
+    tokensIn: count(found["promptTokenCount"]) ?? usage.tokensIn,
+    tokensOut: out ?? usage.tokensOut,
+    cachedIn: count(found["cachedContentTokenCount"]) ?? usage.cachedIn,
+    cacheWriteIn: usage.cacheWriteIn,
+    ...reasoned(thoughts, usage),
+  };
+}
+
+function tokens(usage: Usage, found: Json): Usage {
+  const cohere = asObject(found["tokens"]);
+  if (cohere !== null) return tokens(usage, cohere);
+  const read = count(found["cache_read_input_tokens"]);
+  const write = count(found["cache_creation_input_tokens"]);
+  const input = count(found["prompt_tokens"]) ?? count(found["input_tokens"]);
+  const details =
+    asObject(found["prompt_tokens_details"]) ?? asObject(found["input_tokens_details"]);
+  // Anthropic counts cached tokens beside input_tokens, OpenAI within it.
+  const cachedIn = read ?? count(details?.["cached_tokens"]) ?? usage.cachedIn;
+  const cacheWriteIn = write ?? usage.cacheWriteIn;
+  const beside = read !== null || write !== null ? (read ?? 0) + (write ?? 0) : 0;
+  return {
+    tokensIn: input === null ? usage.tokensIn : input + beside,
+    tokensOut:
+      count(found["completion_tokens"]) ?? count(found["output_tokens"]) ?? usage.tokensOut,
+    cachedIn,
+    cacheWriteIn,
+    ...reasoned(reasoningOf(found), usage),
+  };
+}
+
+function reasoningOf(found: Json): number | null {
+  const details =
+    asObject(found["completion_tokens_details"]) ?? asObject(found["output_tokens_details"]);
+  // Perplexity counts them beside the details that others have.
+  return count(details?.["reasoning_tokens"]) ?? count(found["reasoning_tokens"]);
+}
+
+function reasoned(counted: number | null, usage: Usage): Pick<Usage, "reasoningOut"> {
+  const known = counted ?? usage.reasoningOut ?? 0;
+  return known === 0 ? {} : { reasoningOut: known };
+}

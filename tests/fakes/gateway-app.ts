@@ -1,0 +1,117 @@
+import { openPlatform } from "#platform";
+import type { Hono } from "hono";
+import type { Authenticate } from "../../core/auth/authorize.ts";
+import type { GatewayOptions } from "../../core/gateway/deps.ts";
+import { gateway, gatewayManagement } from "../../core/gateway/mod.ts";
+import type { Platform } from "../../core/ports.ts";
+import { type FakeTransport, fakeTransport } from "./gateway-transport.ts";
+
+/** An API token with every permission. */
+export const API_TOKEN = "api-token-for-tests";
+/** A token of the declared gateway `closed`. */
+export const GATEWAY_TOKEN = "gateway-token-for-tests";
+
+const auth: Authenticate = (request) => {
+  const token = request.headers.get("authorization");
+  const known: Record<string, "*" | "AI Gateway Read"> = {
+    [`Bearer ${API_TOKEN}`]: "*",
+    "Bearer read-only": "AI Gateway Read",
+  };
+  const permission = known[token ?? ""];
+  return Promise.resolve(
+    permission === undefined
+      ? null
+      : { id: "t", kind: "token", grants: [{ permissions: [permission], accounts: ["acme"] }] },
+  );
+};
+
+/** A gateway over the platform of the running runtime, with a fake network. */
+export interface GatewayUnderTest {
+  readonly app: Hono;
+  readonly transport: FakeTransport;
+  readonly platform: Platform;
+  /** Sends a request below `/v1/acme/`. */
+  send(path: string, init?: RequestInit & { token?: string | null }): Promise<Response>;
+  /** Calls the management API below `/accounts/acme/ai-gateway`. */
+  manage(path: string, init?: RequestInit): Promise<{ status: number; body: Answer }>;
+  manageRaw(path: string, init?: RequestInit): Promise<Response>;
+  /** Log rows of a gateway once there are `count`, newest first. */
+  logs(gateway: string, count: number): Promise<Record<string, unknown>[]>;
+  close(): Promise<void>;
+}
+
+/** The v4 envelope. */
+export interface Answer {
+  readonly success: boolean;
+  readonly result: never;
+  readonly errors: readonly { readonly code: number; readonly message: string }[];
+  readonly result_info?: Readonly<Record<string, number>>;
+}
+
+/** Gateways `open` (no authentication) and `closed` (token) exist from the start. */
+export async function gatewayUnderTest(
+  more: Partial<GatewayOptions> = {},
+  ports: Partial<Platform> = {},
+): Promise<GatewayUnderTest> {
+  const real = await openPlatform();
+  const transport = fakeTransport();
+  const platform: Platform = { ...real, transport, ...ports };
+  const options: GatewayOptions = {
+    platform,
+    auth,
+    gateways: { open: { authentication: false }, closed: { tokens: [GATEWAY_TOKEN] } },
+    ...more,
+  };
+  const app = gateway(options);
+  const management = gatewayManagement(options);
+  const manageRaw = async (path: string, init: RequestInit = {}): Promise<Response> => {
+    const headers = {
+      authorization: `Bearer ${API_TOKEN}`,
+      ...(init.headers as Record<string, string>),
+    };
+    return management.fetch(
+      new Request(`http://gateway.test/accounts/acme/ai-gateway${path}`, { ...init, headers }),
+    );
+  };
+  const manage = async (
+    path: string,
+    init: RequestInit = {},
+  ): Promise<{ status: number; body: Answer }> => {
+    const response = await manageRaw(path, init);
+    return { status: response.status, body: (await response.json()) as Answer };
+  };
+  return {
+    app,
+    transport,
+    platform,
+    manage,
+    manageRaw,
+    async send(path, { token = null, ...init } = {}) {
+      const headers = new Headers(init.headers);
+      if (token !== null) headers.set("cf-aig-authorization", `Bearer ${token}`);
+      const url = `http://gateway.test/v1/acme/${path}`;
+      return app.fetch(new Request(url, { method: "POST", ...init, headers }));
+    },
+    async logs(gatewayId, count) {
+      for (let i = 0; i < 100; i++) {
+        const { body } = await manage(`/gateways/${gatewayId}/logs`);
+        const rows = body.result as Record<string, unknown>[];
+        if (rows.length >= count) return rows;
+        await platform.system.sleep(20);
+      }
+      throw new Error(`Fewer than ${count} log rows`);
+    },
+    close: () => real.close(),
+  };
+}
+
+/** The body and headers of a JSON request. */
+export function jsonInit(value: unknown, headers: Record<string, string> = {}): RequestInit {
+  return {
+    body: JSON.stringify(value),
+    headers: { "content-type": "application/json", ...headers },
+  };
+}
+
+/** A chat request as the official client sends it. */
+export const chat = { model: "gpt-test", messages: [{ role: "user", content: "hello there" }] };

@@ -1,0 +1,360 @@
+import { request as httpRequest } from "node:http";
+import { connect } from "node:net";
+import { randomUUID } from "node:crypto";
+import { describe, expect, inject, it } from "vitest";
+import { gatewayToken } from "./prepare-target.ts";
+import { type Seen, sseText } from "./upstream.ts";
+
+const base = inject("baseUrl");
+const upstream = inject("upstreamUrl");
+const token = inject("token");
+const account = inject("accountId");
+
+const chat = JSON.stringify({ model: "test-model", messages: [{ role: "user", content: "hi" }] });
+
+interface Sent {
+  readonly mode?: string;
+  readonly path?: string;
+  readonly gateway?: string;
+  readonly headers?: Record<string, string>;
+  readonly signal?: AbortSignal;
+  readonly body?: string;
+}
+
+/** Sends a chat request through the gateway; the id finds what the upstream saw of it. */
+function send(sent: Sent = {}): { id: string; response: Promise<Response> } {
+  const id = randomUUID();
+  const { mode = "json", path = "openai/chat/completions", gateway = "open" } = sent;
+  const response = fetch(`${base}/v1/${account}/${gateway}/${path}`, {
+    method: "POST",
+    body: sent.body ?? chat,
+    headers: {
+      "content-type": "application/json",
+      "x-test-mode": mode,
+      "x-test-id": id,
+      ...sent.headers,
+    },
+    ...(sent.signal === undefined ? {} : { signal: sent.signal }),
+  });
+  return { id, response };
+}
+
+async function seen(id: string): Promise<Seen[]> {
+  return (await (await fetch(`${upstream}/__seen/${id}`)).json()) as Seen[];
+}
+
+/** Waits until the upstream's view of a request satisfies a condition. */
+async function eventually(
+  id: string,
+  holds: (seen: Seen[]) => boolean,
+  within = 5000,
+): Promise<Seen[]> {
+  const deadline = Date.now() + within;
+  for (;;) {
+    const records = await seen(id);
+    if (holds(records)) return records;
+    if (Date.now() > deadline)
+      throw new Error(`Not within ${within} ms: ${JSON.stringify(records)}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+async function logs(
+  gateway: string,
+  query: string,
+  count: number,
+): Promise<Record<string, unknown>[]> {
+  const url = `${base}/client/v4/accounts/${account}/ai-gateway/gateways/${gateway}/logs?${query}`;
+  for (let i = 0; i < 100; i++) {
+    const response = await fetch(url, { headers: { authorization: `Bearer ${token}` } });
+    const { result } = (await response.json()) as { result: Record<string, unknown>[] };
+    if (result.length >= count) return result;
+    await new Promise((resolve) => setTimeout(resolve, 30));
+  }
+  throw new Error(`Fewer than ${count} log rows for ${query}`);
+}
+
+const byEvent = (id: string): string =>
+  `filters.key=event_id&filters.operator=eq&filters.value=${id}`;
+
+describe("authentication", () => {
+  it.each([
+    ["guarded", {}, 401],
+    ["guarded", { "gw-aig-authorization": "Bearer wrong" }, 401],
+    ["guarded", { "gw-aig-authorization": `Bearer ${gatewayToken}` }, 200],
+    ["guarded", { "cf-aig-authorization": `Bearer ${gatewayToken}` }, 200],
+    ["guarded", { "cf-aig-authorization": `Bearer ${token}` }, 200],
+    ["default", {}, 401],
+    ["default", { "cf-aig-authorization": `Bearer ${token}` }, 200],
+    ["open", {}, 200],
+    ["unknown-gateway", { "cf-aig-authorization": `Bearer ${token}` }, 400],
+  ])("%s with %j answers %i", async (gateway, headers, status) => {
+    const { id, response } = send({ gateway, headers });
+    const answer = await response;
+    const body = (await answer.json()) as { error: [{ code: number }] };
+    expect(answer.status, JSON.stringify(body)).toBe(status);
+    expect((await seen(id)).length).toBe(status === 200 ? 1 : 0);
+    if (status !== 200) expect(body.error[0].code).toBe(status === 401 ? 2009 : 2001);
+  });
+});
+
+describe("a request on its way to the provider", () => {
+  it("keeps method, raw path, query and body, and loses what is not the provider's business", async () => {
+    const headers = {
+      "x-test-mode": "mirror",
+      "cf-aig-authorization": `Bearer ${gatewayToken}`,
+      "cf-aig-metadata": '{"a":1}',
+      "x-forwarded-for": "1.2.3.4",
+      authorization: "Bearer sk-provider",
+    };
+    const body = '{ "model" : "m",\n"n": 1.0 }';
+    const { response } = send({
+      gateway: "guarded",
+      path: "openai/files/a%2Fb:do?x=%20+&x=2",
+      headers,
+      body,
+    });
+    const got = (await (await response).json()) as {
+      method: string;
+      url: string;
+      body: string;
+      headers: object;
+    };
+    expect(got).toMatchObject({ method: "POST", url: "/v1/files/a%2Fb:do?x=%20+&x=2", body });
+    expect(got.headers).toMatchObject({
+      authorization: "Bearer sk-provider",
+      host: new URL(upstream).host,
+    });
+    expect(JSON.stringify(got.headers)).not.toMatch(/aig-|1\.2\.3\.4|gateway-token/);
+  });
+
+  it("carries the configured key when it has no credential of its own", async () => {
+    const { response } = send({ path: "groq/chat/completions", mode: "mirror" });
+    const got = (await (await response).json()) as { headers: Record<string, string> };
+    expect(got.headers["authorization"]).toBe("Bearer sk-configured-key");
+  });
+
+  it("may be a large upload of unknown length", async () => {
+    const total = 24 * 1024 * 1024;
+    const id = randomUUID();
+    const status = await new Promise<number>((resolve, reject) => {
+      const headers = {
+        "content-type": "audio/wav",
+        "transfer-encoding": "chunked",
+        "x-test-id": id,
+      };
+      const req = httpRequest(
+        `${base}/v1/${account}/open/openai/audio`,
+        { method: "POST", headers },
+        (res) => {
+          res.resume();
+          res.on("end", () => resolve(res.statusCode ?? 0));
+        },
+      );
+      req.on("error", reject);
+      const block = Buffer.alloc(1024 * 1024, 98);
+      let left = total / block.length;
+      const next = (): void => {
+        while (left-- > 0) if (!req.write(block)) return void req.once("drain", next);
+        req.end();
+      };
+      next();
+    });
+    expect(status).toBe(200);
+    const [record] = await seen(id);
+    expect(record?.body.length).toBe(total);
+  });
+
+  it("with two framings is declined", async () => {
+    const { port, hostname } = new URL(base);
+    const answer = await new Promise<string>((resolve, reject) => {
+      const socket = connect(Number(port), hostname, () => {
+        socket.write(
+          `POST /v1/${account}/open/openai/x HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n` +
+            "Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n0\r\n\r\n",
+        );
+      });
+      let text = "";
+      socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1")));
+      socket.on("close", () => resolve(text));
+      socket.on("error", reject);
+      socket.setTimeout(3000, () => socket.destroy());
+    });
+    // workerd reads the framing itself, as RFC 9112 section 6.3 allows (Transfer-Encoding wins, the
+    // connection ends), and shows the Worker one of the two: there is nothing left to smuggle.
+    if (inject("target") === "workers") expect(answer.match(/HTTP\/1\.1 \d/gu)).toHaveLength(1);
+    else expect(answer).toMatch(/^HTTP\/1\.1 400/);
+  });
+});
+
+describe("an answer on its way to the client", () => {
+  it("is a provider's error, verbatim", async () => {
+    const { response } = send({ mode: "error429" });
+    const answer = await response;
+    expect([answer.status, answer.headers.get("retry-after")]).toEqual([429, "7"]);
+    expect(await answer.text()).toBe(
+      '{"error":{"message":"slow down","type":"rate_limit","param":null,"code":"rate_limited"}}',
+    );
+  });
+
+  it("keeps two Set-Cookie lines apart and drops Connection-listed headers", async () => {
+    const answer = await send({ mode: "cookies" }).response;
+    expect(answer.headers.getSetCookie()).toEqual(["a=1; Path=/", "b=2; Path=/"]);
+    expect(answer.headers.get("x-hop")).toBeNull();
+  });
+
+  it("tells the truth about a gzip body", async () => {
+    const id = randomUUID();
+    const raw = await new Promise<{ headers: Record<string, unknown>; body: Buffer }>(
+      (resolve, reject) => {
+        const headers = {
+          "content-type": "application/json",
+          "x-test-mode": "gzip",
+          "accept-encoding": "gzip",
+          "cf-aig-event-id": id,
+        };
+        const req = httpRequest(
+          `${base}/v1/${account}/open/openai/chat/completions`,
+          { method: "POST", headers },
+          (res) => {
+            const chunks: Buffer[] = [];
+            res.on("data", (chunk: Buffer) => chunks.push(chunk));
+            res.on("end", () => resolve({ headers: res.headers, body: Buffer.concat(chunks) }));
+          },
+        );
+        req.on("error", reject);
+        req.end(chat);
+      },
+    );
+    const { gunzipSync } = await import("node:zlib");
+    const isGzip = raw.headers["content-encoding"] === "gzip";
+    const text = (isGzip ? gunzipSync(raw.body) : raw.body).toString();
+    expect(JSON.parse(text)).toMatchObject({ model: "test-model" });
+    const length = raw.headers["content-length"];
+    if (length !== undefined) expect(Number(length)).toBe(raw.body.length);
+    const [row] = await logs("open", byEvent(id), 1);
+    expect(row).toMatchObject({ tokens_in: 7, tokens_out: 3, success: true });
+  });
+
+  it.each(["sse", "sse-bytes"])("is the provider's stream, byte for byte (%s)", async (mode) => {
+    const id = randomUUID();
+    const answer = await send({ mode, headers: { "cf-aig-event-id": id } }).response;
+    expect(answer.headers.get("content-type")).toBe("text/event-stream");
+    expect(await answer.text()).toBe(sseText);
+    const [row] = await logs("open", byEvent(id), 1);
+    expect(row).toMatchObject({ tokens_in: 5, tokens_out: 3, success: true, status_code: 200 });
+  });
+
+  it("arrives event by event, not at the end", async () => {
+    const control = new AbortController();
+    const answer = await send({ mode: "hang", signal: control.signal }).response;
+    const { value } = await answer.body!.getReader().read();
+    expect(new TextDecoder().decode(value)).toBe('data: {"first":true}\n\n');
+    control.abort();
+  });
+
+  it("breaks when the provider breaks off, and its row says so", async () => {
+    const id = randomUUID();
+    const answer = await send({ mode: "truncate", headers: { "cf-aig-event-id": id } }).response;
+    await expect(answer.text()).rejects.toThrow();
+    const [row] = await logs("open", byEvent(id), 1);
+    expect(row).toMatchObject({ success: false, status_code: 200 });
+  });
+
+  it("is 502/2005 when the provider cannot be reached", async () => {
+    const answer = await send({ path: "deepseek/chat/completions" }).response;
+    expect(answer.status).toBe(502);
+    expect(await answer.json()).toMatchObject({ success: false, error: [{ code: 2005 }] });
+  });
+
+  it("has the gateway's facts under both prefixes", async () => {
+    const answer = await send().response;
+    expect(answer.headers.get("cf-aig-cache-status")).toBe("MISS");
+    expect(answer.headers.get("gw-aig-log-id")).toBe(answer.headers.get("cf-aig-log-id"));
+    expect(answer.headers.get("cf-aig-log-id")).toMatch(/^[0-9A-Z]{26}$/);
+  });
+});
+
+describe("a client that leaves", () => {
+  /** Sends a request whose connection the test can end; resolves to the answer's first bytes. */
+  function connected(mode: string, event: string) {
+    const id = randomUUID();
+    const headers = {
+      "content-type": "application/json",
+      "x-test-mode": mode,
+      "x-test-id": id,
+      "cf-aig-event-id": event,
+    };
+    const url = `${base}/v1/${account}/open/openai/chat/completions`;
+    const req = httpRequest(url, { method: "POST", headers, agent: false });
+    const first = new Promise<string>((resolve) => {
+      req.on("response", (res) => {
+        res.on("error", () => undefined);
+        res.once("data", (chunk: Buffer) => resolve(chunk.toString()));
+      });
+    });
+    req.on("error", () => undefined);
+    req.end(chat);
+    const leave = (): void => {
+      // A bare workerd takes an orderly close (FIN) for a client that still reads, so there it is a reset.
+      if (inject("target") === "workers") req.socket?.resetAndDestroy();
+      else req.destroy();
+    };
+    return { id, first, leave };
+  }
+
+  it("before the answer ends the provider's request", async () => {
+    const { id, leave } = connected("never", randomUUID());
+    await eventually(id, (records) => records.length === 1);
+    leave();
+    await eventually(id, ([record]) => record?.aborted === true, 2000);
+  });
+
+  it("in mid-stream ends the provider's stream and leaves a row without success", async () => {
+    const event = randomUUID();
+    const { id, first, leave } = connected("hang", event);
+    expect(await first).toContain('{"first":true}');
+    leave();
+    await eventually(id, ([record]) => record?.aborted === true, 2000);
+    const [row] = await logs("open", byEvent(event), 1);
+    expect(row).toMatchObject({ success: false });
+  });
+});
+
+it("a slow client slows the provider", async () => {
+  const id = randomUUID();
+  const headers = { "content-type": "application/json", "x-test-mode": "flood", "x-test-id": id };
+  const received = await new Promise<{ early: boolean; size: number }>((resolve, reject) => {
+    const req = httpRequest(
+      `${base}/v1/${account}/open/openai/flood`,
+      { method: "POST", headers },
+      (res) => {
+        res.pause();
+        const readAll = async (): Promise<void> => {
+          // 64 MiB do not fit into socket buffers: the upstream is done only when somebody reads.
+          await new Promise((wait) => setTimeout(wait, 500));
+          const early = (await seen(id))[0]?.finished ?? true;
+          let size = 0;
+          for await (const chunk of res) size += (chunk as Buffer).length;
+          resolve({ early, size });
+        };
+        readAll().catch(reject);
+      },
+    );
+    req.on("error", reject);
+    req.end(chat);
+  });
+  expect(received).toEqual({ early: false, size: 64 * 1024 * 1024 });
+});
+
+it("the demo provider streams to a client without a key", async () => {
+  const body = JSON.stringify({
+    model: "echo-demo",
+    stream: true,
+    messages: [{ role: "user", content: "good morning" }],
+  });
+  const answer = await send({ path: "echo/chat/completions", body }).response;
+  const text = await answer.text();
+  expect(text).toContain('"content":" morning"');
+  expect(text.endsWith("data: [DONE]\n\n")).toBe(true);
+});

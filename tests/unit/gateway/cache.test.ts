@@ -1,0 +1,229 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { replyCache } from "../../../core/gateway/cache.ts";
+import { createAiBinding } from "../../../core/gateway/mod.ts";
+import type { System } from "../../../core/ports.ts";
+import {
+  chat,
+  type GatewayUnderTest,
+  gatewayUnderTest,
+  jsonInit,
+} from "../../fakes/gateway-app.ts";
+import { jsonReply, streamReply } from "../../fakes/gateway-transport.ts";
+
+let gate: GatewayUnderTest;
+let serial = 0;
+
+beforeAll(async () => {
+  gate = await gatewayUnderTest();
+});
+afterAll(() => gate.close());
+beforeEach(() => {
+  gate.transport.requests.length = 0;
+  gate.transport.bodies.length = 0;
+  gate.transport.behave = (_, index) => jsonReply({ answer: index });
+});
+
+/** A body that no other test sends. */
+const fresh = () => ({ ...chat, user: `test-${serial++}` });
+const TTL = { "cf-aig-cache-ttl": "60" };
+const ask = async (
+  body: unknown,
+  headers: Record<string, string> = TTL,
+  path = "open/openai/x",
+) => {
+  const response = await gate.send(path, jsonInit(body, headers));
+  return [response.headers.get("cf-aig-cache-status"), await response.text()];
+};
+
+describe("the cache", () => {
+  it("answers the same request again, at no cost", async () => {
+    const body = fresh();
+    const first = await ask(body);
+    expect(first[0]).toBe("MISS");
+    expect(await ask(body)).toEqual(["HIT", first[1]]);
+    expect(gate.transport.requests.length).toBe(1);
+    await gate.platform.system.sleep(150);
+    const { body: logs } = await gate.manage(
+      "/gateways/open/logs?filters.key=cached&filters.value=true",
+    );
+    expect(logs.result).toMatchObject([{ cached: true, cost: 0, success: true }]);
+  });
+
+  it("is off without a TTL, with skip-cache, and with a TTL of 0", async () => {
+    const body = fresh();
+    await ask(body, {});
+    await ask(body, { ...TTL, "cf-aig-skip-cache": "true" });
+    await ask(body, { "cf-aig-cache-ttl": "0", "cf-aig-cache-key": "k" });
+    expect((await ask(body))[0]).toBe("MISS");
+  });
+
+  it("tells credentials, bodies, paths, providers and gateways apart", async () => {
+    const body = fresh();
+    await ask(body);
+    const others = [
+      await ask(body, { ...TTL, authorization: "Bearer other" }),
+      await ask(body, { ...TTL, "x-api-key": "other" }),
+      await ask({ ...body, temperature: 1 }),
+      await ask(body, TTL, "open/openai/y"),
+      await ask(body, TTL, "open/openai/x?key=other"),
+      await ask(body, TTL, "open/groq/x"),
+    ];
+    expect(others.map(([status]) => status)).toEqual(others.map(() => "MISS"));
+  });
+
+  it("takes the caller's key in place of body and path, never across credentials", async () => {
+    const key = { "cf-aig-cache-key": `mine-${serial++}` };
+    await ask(fresh(), key);
+    expect((await ask(fresh(), key))[0]).toBe("HIT");
+    expect((await ask(fresh(), { ...key, authorization: "Bearer other" }))[0]).toBe("MISS");
+  });
+
+  it("replays a stream as a stream of the same bytes", async () => {
+    const chunks = ["data: 1\n\n", "data: 2\n\n", "data: [DONE]\n\n"];
+    gate.transport.behave = () => streamReply(chunks);
+    const body = fresh();
+    await ask(body);
+    const again = await gate.send("open/openai/x", jsonInit(body, TTL));
+    expect(again.headers.get("content-type")).toBe("text/event-stream");
+    const reader = again.body!.getReader();
+    expect(new TextDecoder().decode((await reader.read()).value)).toBe(chunks[0]);
+    await reader.cancel();
+    expect(await ask(body)).toEqual(["HIT", chunks.join("")]);
+    expect(gate.transport.requests.length).toBe(1);
+  });
+
+  it("asks the provider once for identical requests at the same time", async () => {
+    gate.transport.behave = async (_, index) => {
+      await gate.platform.system.sleep(20);
+      return jsonReply({ answer: index });
+    };
+    const body = fresh();
+    const answers = await Promise.all(Array.from({ length: 10 }, () => ask(body)));
+    expect(new Set(answers.map(([, text]) => text)).size).toBe(1);
+    expect(gate.transport.requests.length).toBe(1);
+  });
+
+  it("keeps no failure, no broken and no abandoned stream, and no cookie", async () => {
+    const body = fresh();
+    gate.transport.behave = () => jsonReply({ no: 1 }, 500);
+    await ask(body);
+    gate.transport.behave = () => streamReply(["data: 1\n\n"], { ending: "break" });
+    await expect(ask(body)).rejects.toThrow();
+    gate.transport.behave = () => streamReply(["data: 1\n\n", "data: 2\n\n"]);
+    const left = await gate.send("open/openai/x", jsonInit(body, TTL));
+    await left.body!.cancel();
+    gate.transport.behave = () => jsonReply({ yes: 1 }, 200, [["set-cookie", "a=1"]]);
+    expect((await ask(body))[0]).toBe("MISS");
+    const hit = await gate.send("open/openai/x", jsonInit(body, TTL));
+    expect([hit.headers.get("cf-aig-cache-status"), hit.headers.getSetCookie()]).toEqual([
+      "HIT",
+      [],
+    ]);
+  });
+
+  it("forgets everything of a gateway whose settings change, when asked to", async () => {
+    const settings = {
+      cache_invalidate_on_update: true,
+      cache_ttl: 300,
+      collect_logs: false,
+      rate_limiting_interval: null,
+      rate_limiting_limit: null,
+    };
+    await gate.manage("/gateways", { method: "POST", ...jsonInit({ id: "cached", ...settings }) });
+    const body = fresh();
+    await ask(body, {}, "cached/openai/x");
+    expect((await ask(body, {}, "cached/openai/x"))[0]).toBe("HIT");
+    await gate.platform.system.sleep(5);
+    await gate.manage("/gateways/cached", {
+      method: "PUT",
+      ...jsonInit({ ...settings, cache_ttl: 400 }),
+    });
+    expect((await ask(body, {}, "cached/openai/x"))[0]).toBe("MISS");
+  });
+});
+
+describe("replyCache()", () => {
+  const clock = { now: 0 };
+  const system = { now: () => clock.now } as System;
+  const { signal } = new AbortController();
+  const put = async (cache: ReturnType<typeof replyCache>, key: string, size: number) => {
+    const found = await cache.lookup(key, signal);
+    if (!("lead" in found)) return;
+    found.lead.add(new Uint8Array(size));
+    found.lead.settle({ status: 200, headers: [], streamed: false }, 10);
+  };
+  const has = async (cache: ReturnType<typeof replyCache>, key: string) => {
+    const found = await cache.lookup(key, signal);
+    if ("lead" in found) found.lead.settle(null, 0);
+    return "hit" in found;
+  };
+
+  it("drops the least recently used answers when its bytes run out", async () => {
+    const cache = replyCache(system, 10_000);
+    await put(cache, "a", 3000);
+    await put(cache, "b", 3000);
+    expect(await has(cache, "a")).toBe(true);
+    await put(cache, "c", 3000);
+    expect([await has(cache, "a"), await has(cache, "b"), await has(cache, "c")]).toEqual([
+      true,
+      false,
+      true,
+    ]);
+    expect(cache.bytes).toBeLessThanOrEqual(10_000);
+    await put(cache, "huge", 20_000);
+    expect(await has(cache, "huge")).toBe(false);
+  });
+
+  it("forgets an answer when its time is over", async () => {
+    const cache = replyCache(system, 10_000);
+    await put(cache, "a", 10);
+    clock.now += 9999;
+    expect(await has(cache, "a")).toBe(true);
+    clock.now += 1;
+    expect(await has(cache, "a")).toBe(false);
+    expect(cache.bytes).toBe(0);
+  });
+
+  it("lets a waiting request lead when the leader brought nothing, and go when it aborts", async () => {
+    const cache = replyCache(system, 10_000);
+    const first = await cache.lookup("k", signal);
+    const second = cache.lookup("k", signal);
+    const control = new AbortController();
+    const third = cache.lookup("k", control.signal);
+    control.abort(new DOMException("gone", "AbortError"));
+    await expect(third).rejects.toThrow("gone");
+    if ("lead" in first) first.lead.settle(null, 0);
+    expect(await second).toHaveProperty("lead");
+  });
+});
+
+describe("createAiBinding()", () => {
+  it("runs the steps of ai-gateway-provider without a network or a token", async () => {
+    const binding = createAiBinding({
+      platform: gate.platform,
+      accountId: "acme",
+      gateway: "default",
+    });
+    const steps = [
+      {
+        provider: "openai",
+        endpoint: "v1/chat/completions",
+        headers: { "cf-aig-metadata": '{"a":1}' },
+        query: chat,
+      },
+    ];
+    const response = await binding.run(steps);
+    expect([response.status, response.headers.get("cf-aig-step")]).toEqual([200, "0"]);
+    expect(gate.transport.requests[0]?.url).toBe("https://api.openai.com/v1/chat/completions");
+    const [row] = await gate.logs("default", 1);
+    expect(row).toMatchObject({ metadata: '{"a":1}' });
+    const bad = await binding.run({});
+    expect([bad.status, await bad.json()]).toMatchObject([400, { success: false }]);
+    const unknown = createAiBinding({
+      platform: gate.platform,
+      accountId: "acme",
+      gateway: "none",
+    });
+    expect((await unknown.run(steps)).status).toBe(400);
+  });
+});

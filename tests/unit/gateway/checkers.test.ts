@@ -1,0 +1,194 @@
+import { describe, expect, it } from "vitest";
+import type { CheckResult } from "../../../core/gateway/checkers/checker.ts";
+import { profiles } from "../../../core/gateway/checkers/profiles.ts";
+import { textOf } from "../../../core/gateway/checkers/text.ts";
+
+const { signal } = new AbortController();
+const JSON_TYPE = "application/json";
+
+async function found(profile: string, text: string): Promise<Record<string, number>> {
+  const result = (await profiles[profile]?.check(text, "prompt", signal)) as CheckResult;
+  return Object.fromEntries(result.findings.map(({ type, count }) => [type, count]));
+}
+
+describe("the profile secrets", () => {
+  it("knows the keys of common services", async () => {
+    // Put together here, so that no scanner takes the test itself for a leak.
+    const tail = "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z";
+    const samples = [
+      ["sk", `-proj-${tail}${tail}`],
+      ["sk", `-ant-api03-${tail}`],
+      ["AK", "IAIOSFODNN7EXAMPLE"],
+      ["gh", `p_${tail}Ab3d`],
+      ["github", `_pat_${tail}`],
+      ["AI", `za${tail}Ab3`],
+      ["xo", "xb-123456789012-abcdef"],
+      ["sk", `_live_${tail}`],
+      ["hf", `_${tail}Ab`],
+      ["ey", `JhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NSJ9.${tail}`],
+      ["-----BEGIN RSA", " PRIVATE KEY-----"],
+    ].map((halves) => halves.join(""));
+    for (const sample of samples) {
+      expect([sample, await found("secrets", `key = "${sample}", keep it`)]).toEqual([
+        sample,
+        { secret: 1 },
+      ]);
+    }
+  });
+
+  it("lets ordinary words and code pass", async () => {
+    const text = "A risk-averse task-oriented desk-lamp; sk-learn; hash a1b2c3; eyJust a word.";
+    expect(await found("secrets", text)).toEqual({});
+  });
+});
+
+describe("the profile financial", () => {
+  it("finds card numbers by shape, network and check digit", async () => {
+    for (const number of [
+      "4111111111111111",
+      "4111 1111 1111 1111",
+      "4111-1111-1111-1111",
+      "378282246310005",
+      "3782 822463 10005",
+      "5555555555554444",
+      "2223003122003222",
+      "6011111111111117",
+    ]) {
+      expect([number, await found("financial", `pay ${number}, please`)]).toEqual([
+        number,
+        { credit_card: 1 },
+      ]);
+    }
+    expect(await found("financial", "12 4111 1111 1111 1111 2030")).toEqual({ credit_card: 1 });
+    expect(await found("financial", "4111111111111111 5555555555554444")).toEqual({
+      credit_card: 2,
+    });
+  });
+
+  it("is not misled by other digits", async () => {
+    for (const text of [
+      "4111111111111112",
+      "0000000000000000",
+      "0.4111111111111111",
+      "order4111111111111111",
+      "41111111111111111111111",
+      "1700000000000000",
+      "9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d",
+    ]) {
+      expect([text, await found("financial", text)]).toEqual([text, {}]);
+    }
+  });
+
+  it("finds IBANs by length and check digits", async () => {
+    expect(await found("financial", "to DE89370400440532013000.")).toEqual({ iban: 1 });
+    expect(await found("financial", "GB29 NWBK 6016 1331 9268 19 IS MINE")).toEqual({ iban: 1 });
+    expect(await found("iban", "NO9386011117947 FR1420041010050500013M02606")).toEqual({ iban: 2 });
+    for (const text of [
+      "DE89370400440532013001",
+      "XX89370400440532013000",
+      "DE8937040044053201300",
+    ])
+      expect([text, await found("iban", text)]).toEqual([text, {}]);
+  });
+});
+
+describe("the profile pii", () => {
+  it("finds addresses and numbers", async () => {
+    const text =
+      "Write to ann.b+c@mail.example.org or call +49 (30) 1234567, (555) 123-4567; 078-05-1120";
+    expect(await found("pii", text)).toEqual({ email: 1, phone: 2, us_ssn: 1 });
+  });
+
+  it("lets similar text pass", async () => {
+    expect(
+      await found("pii", "user@localhost @decorator 1+2345 3.141-592 2026-11-21 v1.2.3"),
+    ).toEqual({});
+  });
+});
+
+describe("the patterns", () => {
+  it("take time in proportion to the text, whatever is in it", async () => {
+    // Time that grew with the square of this would outlast the test by far.
+    const length = 400_000;
+    const pieces = ["eyJ", "a.", "a@a.", "4111 ", "1", "DE89 ", "+1 1", "sk-", "-----BEGIN A"];
+    for (const piece of pieces) {
+      const text = piece.repeat(Math.ceil(length / piece.length));
+      for (const profile of ["secrets", "financial", "pii"]) {
+        expect(Object.keys(await found(profile, text)).length).toBeLessThan(3);
+      }
+    }
+  });
+});
+
+describe("textOf()", () => {
+  const openai = {
+    model: "gpt",
+    messages: [
+      { role: "system", content: "Be kind" },
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "What is this?" },
+          { type: "image_url", image_url: { url: `data:image/png;base64,${"A".repeat(2000)}` } },
+        ],
+      },
+      {
+        role: "assistant",
+        tool_calls: [{ id: "1", function: { name: "f", arguments: '{"q":"x"}' } }],
+      },
+    ],
+    tools: [{ type: "function", function: { name: "lookup", description: "looks up" } }],
+  };
+
+  it("reads the conversation of every provider's format", () => {
+    const anthropic = {
+      system: [{ type: "text", text: "Be kind" }],
+      messages: [{ role: "user", content: [{ type: "tool_result", content: "42" }] }],
+    };
+    const gemini = {
+      contents: [{ parts: [{ text: "Hello" }] }],
+      systemInstruction: { parts: [{ text: "Be kind" }] },
+    };
+    const workers = { prompt: "Say hi" };
+    const read = (value: unknown): string => textOf(JSON.stringify(value), JSON_TYPE, "spoken");
+    expect(read(openai)).toBe('Be kind\nWhat is this?\nf\n{"q":"x"}');
+    expect(read(anthropic)).toBe("42\nBe kind");
+    expect(read(gemini)).toBe("Hello\nBe kind");
+    expect(read(workers)).toBe("Say hi");
+    expect(read({ choices: [{ message: { content: "Hi" } }] })).toBe("Hi");
+    expect(read({ content: [{ type: "text", text: "Hi" }] })).toBe("Hi");
+    expect(read({ candidates: [{ content: { parts: [{ text: "Hi" }] } }] })).toBe("Hi");
+    expect(read({ result: { response: "Hi" }, success: true })).toBe("Hi");
+  });
+
+  it("reads everything that could carry data when asked to", () => {
+    expect(textOf(JSON.stringify(openai), JSON_TYPE, "all")).toContain("looks up");
+    expect(textOf(JSON.stringify({ prompt: 4111111111111111 }), JSON_TYPE, "all")).toContain(
+      "4111111111111111",
+    );
+    expect(textOf("plain", "text/plain", "all")).toBe("plain");
+    expect(textOf("{broken", JSON_TYPE, "all")).toBe("{broken");
+  });
+
+  it("joins the deltas of a stream, each text by itself", () => {
+    const sse = (...events: unknown[]): string =>
+      `: hi\r\n\r\n${events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("")}data: [DONE]`;
+    const delta = (index: number, content: string): object => ({
+      id: "x",
+      choices: [{ index, delta: { content } }],
+    });
+    const read = (...events: unknown[]): string =>
+      textOf(sse(...events), "text/event-stream", "all");
+    expect(read(delta(0, "41"), delta(1, "B"), delta(0, "41"), delta(1, "C"))).toBe("4141\nBC");
+    const block = (index: number, text: string): object => ({
+      type: "content_block_delta",
+      index,
+      delta: { type: "text_delta", text },
+    });
+    expect(read(block(0, "4"), block(1, "x"), block(0, "2"))).toContain("42");
+    const part = (text: string): object => ({ candidates: [{ content: { parts: [{ text }] } }] });
+    expect(read(part("He"), part("llo"))).toBe("Hello");
+    expect(read({ response: "Hel" }, { response: "lo" })).toBe("Hello");
+    expect(textOf(JSON.stringify([part("He"), part("llo")]), JSON_TYPE, "all")).toBe("Hello");
+  });
+});

@@ -1,0 +1,97 @@
+import { describe, expect, it } from "vitest";
+import { cost } from "../../../core/gateway/cost/cost.ts";
+import { priceOf } from "../../../core/gateway/cost/price-of.ts";
+import { prices, PRICES_DATE } from "../../../core/gateway/cost/prices.ts";
+
+const usage = (tokensIn: number, tokensOut: number, more: object = {}) => ({
+  tokensIn,
+  tokensOut,
+  cachedIn: 0,
+  cacheWriteIn: 0,
+  ...more,
+});
+
+describe("cost()", () => {
+  it("multiplies tokens by the price per million", () => {
+    expect(cost(usage(1_000_000, 1_000_000), "gpt-4o-mini", "openai")).toBe(0.75);
+    expect(cost(usage(1000, 500), "claude-sonnet-4-5-20250929", "anthropic")).toBe(0.0105);
+  });
+
+  it("charges cached tokens less, and never more than uncached ones", () => {
+    expect(cost(usage(1_000_000, 0, { cachedIn: 400_000 }), "gpt-4o", "openai")).toBe(2);
+    for (const [family, table] of Object.entries(prices)) {
+      for (const [model, { input, cached = input }] of Object.entries(table)) {
+        expect([family, model, cached <= input]).toEqual([family, model, true]);
+      }
+    }
+  });
+
+  it("charges cache writes and reasoning at their own prices", () => {
+    const written = usage(1_000_000, 0, { cacheWriteIn: 1_000_000 });
+    expect(cost(written, "claude-haiku-4-5", "anthropic")).toBe(1.25);
+    const thought = usage(0, 1_000_000, { reasoningOut: 500_000 });
+    expect(cost(thought, "sonar-deep-research", "perplexity-ai")).toBe(5.5);
+    expect(cost(thought, "gpt-5", "openai")).toBe(10);
+  });
+
+  it("does not count tokens twice when a provider's figures contradict each other", () => {
+    const odd = usage(100, 10, { cachedIn: 500, cacheWriteIn: 500, reasoningOut: 50 });
+    expect(cost(odd, "gpt-4o", "openai")).toBeCloseTo((100 * 1.25 + 10 * 10) / 1e6, 12);
+  });
+
+  it("charges long requests at the long tariff", () => {
+    expect(cost(usage(200_000, 0), "gemini-2.5-pro", "google-ai-studio")).toBe(0.25);
+    expect(cost(usage(400_000, 0), "gemini-2.5-pro", "google-ai-studio")).toBe(1);
+  });
+
+  it("is null for unknown tokens and unknown models", () => {
+    const nothing = { tokensIn: null, tokensOut: null, cachedIn: 0, cacheWriteIn: 0 };
+    expect(cost(nothing, "gpt-4o", "openai")).toBeNull();
+    expect(cost(usage(1, 1), "some-new-model", "openai")).toBeNull();
+    expect(cost(usage(1, 1), "gpt-4o", "custom-acme")).toBeNull();
+    expect(cost(usage(1, 1), "constructor", "openai")).toBeNull();
+    expect(cost(usage(1, 1), "gpt-4o", "__proto__")).toBeNull();
+  });
+
+  it("takes the caller's own prices over the table", () => {
+    expect(cost(usage(10, 10), "gpt-4o", "openai", { total: 0.5 })).toBe(0.5);
+    const own = { perTokenIn: 0.001, perTokenOut: 0.002 };
+    expect(cost(usage(10, 10), "no-such-model", "openai", own)).toBe(0.03);
+  });
+});
+
+describe("priceOf()", () => {
+  it("finds a model behind a date, a revision, an alias or a reseller's spelling", () => {
+    const names: [string, string, number][] = [
+      ["gpt-4o-2024-08-06", "openai", 2.5],
+      ["GPT-4.1", "azure-openai", 2],
+      ["gpt-3.5-turbo-0125", "openai", 0.5],
+      ["gpt-4-1106-preview", "openai", 10],
+      ["gpt-4-0613", "openai", 30],
+      ["claude-3-5-sonnet-latest", "anthropic", 3],
+      ["claude-opus-4-5@20251101", "google-vertex-ai", 5],
+      ["us.anthropic.claude-sonnet-4-20250514-v1:0", "aws-bedrock", 3],
+      ["anthropic/claude-sonnet-4.5", "openrouter", 3],
+      ["google/gemini-2.5-flash:nitro", "openrouter", 0.3],
+      ["models/gemini-2.5-flash-preview-09-2025", "google-ai-studio", 0.3],
+      ["gemini-2.0-flash-001", "google-vertex-ai", 0.1],
+      ["mistral-small-2506", "mistral", 0.1],
+      ["grok-4-0709", "grok", 3],
+    ];
+    for (const [model, provider, input] of names) {
+      expect([model, priceOf(model, provider)?.input]).toEqual([model, input]);
+    }
+  });
+
+  it("does not take one model for another that begins the same", () => {
+    expect(priceOf("gpt-4o-mini", "openai")?.input).toBe(0.15);
+    expect(priceOf("gpt-5-mini-something", "openai")).toBeNull();
+    expect(priceOf("gpt-4o-audio-preview", "openai")).toBeNull();
+    expect(priceOf("google/gemini-2.5-flash:free", "openrouter")).toBeNull();
+    expect(priceOf("", "openai")).toBeNull();
+  });
+
+  it("says how old the table is", () => {
+    expect(PRICES_DATE).toMatch(/^\d{4}-\d{2}-\d{2}$/);
+  });
+});

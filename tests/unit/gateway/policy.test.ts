@@ -1,0 +1,242 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import {
+  isRetryable,
+  pauseAfter,
+  retryAfterMs,
+  type RetryPolicy,
+} from "../../../core/gateway/policy.ts";
+import { rateWindow } from "../../../core/gateway/rate-window.ts";
+import { initialSettings } from "../../../core/gateway/settings.ts";
+import { TransportError } from "../../../core/transport-error.ts";
+import {
+  chat,
+  type GatewayUnderTest,
+  gatewayUnderTest,
+  jsonInit,
+} from "../../fakes/gateway-app.ts";
+import {
+  type Behaviour,
+  jsonReply,
+  sentHeaders,
+  streamReply,
+} from "../../fakes/gateway-transport.ts";
+
+describe("pauseAfter()", () => {
+  const policy = (backoff: RetryPolicy["backoff"]): RetryPolicy => ({
+    attempts: 5,
+    delay: 100,
+    backoff,
+    timeout: null,
+  });
+
+  it.each([
+    ["constant", [100, 100, 100]],
+    ["linear", [100, 200, 300]],
+    ["exponential", [100, 200, 400]],
+  ] as const)("grows as %s says", (backoff, pauses) => {
+    expect([1, 2, 3].map((attempt) => pauseAfter(attempt, policy(backoff), null))).toEqual(pauses);
+  });
+
+  it("respects Retry-After, but not beyond the request timeout", () => {
+    expect(pauseAfter(1, policy("constant"), 700)).toBe(700);
+    expect(pauseAfter(1, { ...policy("constant"), timeout: 500 }, 700)).toBe(500);
+  });
+});
+
+it("retryAfterMs() reads milliseconds, seconds and dates", () => {
+  const now = Date.UTC(2026, 0, 1);
+  expect(retryAfterMs("1500", "9", now)).toBe(1500);
+  expect(retryAfterMs(null, "2", now)).toBe(2000);
+  expect(retryAfterMs(null, "Thu, 01 Jan 2026 00:00:05 GMT", now)).toBe(5000);
+  expect(retryAfterMs(null, "soon", now)).toBeNull();
+});
+
+it("isRetryable() follows the status unless the provider says otherwise", () => {
+  expect(
+    [408, 409, 429, 500, 503, 200, 400, 401, 404].map((status) => isRetryable(status, null)),
+  ).toEqual([true, true, true, true, true, false, false, false, false]);
+  expect(isRetryable(500, "false")).toBe(false);
+  expect(isRetryable(400, "true")).toBe(true);
+});
+
+describe("rateWindow()", () => {
+  const settings = (technique: "fixed" | "sliding") => ({
+    ...initialSettings("g", 0, false),
+    rate_limiting_limit: 2,
+    rate_limiting_interval: 10,
+    rate_limiting_technique: technique,
+  });
+
+  it("aligns fixed windows to the clock", () => {
+    const window = rateWindow();
+    const admit = (now: number): number => window.admit(settings("fixed"), now);
+    expect([admit(9000), admit(9500), admit(9900), admit(10_000)]).toEqual([0, 0, 100, 0]);
+  });
+
+  it("rolls sliding windows", () => {
+    const window = rateWindow();
+    const admit = (now: number): number => window.admit(settings("sliding"), now);
+    expect([admit(9000), admit(9500), admit(10_000), admit(19_000), admit(19_100)]).toEqual([
+      0, 0, 9000, 0, 400,
+    ]);
+  });
+});
+
+describe("forwarding", () => {
+  let gate: GatewayUnderTest;
+  beforeAll(async () => {
+    gate = await gatewayUnderTest();
+  });
+  afterAll(() => gate.close());
+  beforeEach(() => {
+    gate.transport.requests.length = 0;
+    gate.transport.bodies.length = 0;
+  });
+  const retry = { "cf-aig-max-attempts": "3", "cf-aig-retry-delay": "1" };
+  const failing =
+    (times: number, status = 500): Behaviour =>
+    (_, index) =>
+      index < times ? jsonReply({ no: index }, status) : jsonReply({ ok: true });
+  const universal = (steps: unknown, headers = {}) => gate.send("open", jsonInit(steps, headers));
+  const step = (provider: string, more = {}) => ({
+    provider,
+    endpoint: "chat/completions",
+    headers: { authorization: `Bearer sk-${provider}` },
+    query: chat,
+    ...more,
+  });
+
+  it("tries again until an answer comes, one row per try", async () => {
+    gate.transport.behave = failing(2);
+    const headers = { ...retry, "cf-aig-event-id": "retried" };
+    const response = await gate.send("open/openai/x", jsonInit(chat, headers));
+    expect([response.status, gate.transport.requests.length]).toEqual([200, 3]);
+    await gate.platform.system.sleep(150);
+    const { body } = await gate.manage(
+      "/gateways/open/logs?filters.key=event_id&filters.value=retried",
+    );
+    expect((body.result as { success: boolean }[]).map(({ success }) => success)).toEqual([
+      true,
+      false,
+      false,
+    ]);
+  });
+
+  it("gives the last answer when all tries fail, and does not retry what cannot help", async () => {
+    gate.transport.behave = failing(9, 503);
+    expect((await gate.send("open/openai/x", jsonInit(chat, retry))).status).toBe(503);
+    expect(gate.transport.requests.length).toBe(3);
+    gate.transport.requests.length = 0;
+    gate.transport.bodies.length = 0;
+    gate.transport.behave = failing(9, 400);
+    expect((await gate.send("open/openai/x", jsonInit(chat, retry))).status).toBe(400);
+    expect(gate.transport.requests.length).toBe(1);
+  });
+
+  it("times out every try but the last", async () => {
+    gate.transport.behave = (request, index) =>
+      index === 1
+        ? jsonReply({ late: true })
+        : new Promise((_, reject) => {
+            request.signal?.addEventListener("abort", () =>
+              reject(new TransportError("aborted", "")),
+            );
+          });
+    const headers = { ...retry, "cf-aig-max-attempts": "2", "cf-aig-request-timeout": "30" };
+    expect(await (await gate.send("open/openai/x", jsonInit(chat, headers))).json()).toEqual({
+      late: true,
+    });
+  });
+
+  it("falls through the steps of a universal request and names the one that answered", async () => {
+    gate.transport.behave = (_, index) =>
+      index === 0 ? jsonReply({ no: 1 }, 401) : streamReply(["data: x\n\n"]);
+    const response = await universal([
+      step("openai"),
+      step("mistral", { endpoint: "/v1/chat/completions?a=1" }),
+    ]);
+    expect(await response.text()).toBe("data: x\n\n");
+    expect(response.headers.get("cf-aig-step")).toBe("1");
+    expect(gate.transport.requests.map(({ url }) => url)).toEqual([
+      "https://api.openai.com/v1/chat/completions",
+      "https://api.mistral.ai/v1/chat/completions?a=1",
+    ]);
+    expect(gate.transport.requests.map((request) => sentHeaders(request)["authorization"])).toEqual(
+      ["Bearer sk-openai", "Bearer sk-mistral"],
+    );
+  });
+
+  it("answers the last step's failure when every step fails, unreachable ones included", async () => {
+    gate.transport.behave = (_, index) => {
+      if (index === 0) throw new TransportError("unreachable", "down");
+      return jsonReply({ error: "last" }, 429);
+    };
+    const response = await universal([step("openai"), step("groq")]);
+    expect([response.status, response.headers.get("cf-aig-step")]).toEqual([429, "1"]);
+    gate.transport.behave = () => Promise.reject(new TransportError("unreachable", "down"));
+    expect((await universal([step("openai")])).status).toBe(502);
+  });
+
+  it("obeys a step's config over the request's headers", async () => {
+    gate.transport.behave = failing(1);
+    const steps = [step("openai", { config: { maxAttempts: 2, retryDelay: 1 } })];
+    expect((await universal(steps, { "cf-aig-max-attempts": "1" })).status).toBe(200);
+  });
+
+  it.each([
+    [{}],
+    [[]],
+    [[{ provider: "openai" }]],
+    [[{ provider: "openai", endpoint: "x", headers: { "a b": "c" } }]],
+    [[{ provider: "openai", endpoint: "x", headers: { a: "b\r\nc: d" } }]],
+    [[{ provider: "openai", endpoint: "x", config: { maxAttempts: 9 } }]],
+    [Array.from({ length: 21 }, () => step("openai"))],
+  ])("refuses the malformed universal request %j", async (steps) => {
+    expect((await universal(steps)).status).toBe(400);
+    expect(gate.transport.requests).toEqual([]);
+  });
+
+  it("dispatches the unified endpoint by model", async () => {
+    gate.transport.behave = () => jsonReply({ ok: true });
+    const body = { ...chat, model: "mistral/mistral-small" };
+    const response = await gate.send(
+      "open/compat/chat/completions",
+      jsonInit(body, { authorization: "Bearer sk-m" }),
+    );
+    expect(response.status).toBe(200);
+    expect(gate.transport.requests[0]?.url).toBe("https://api.mistral.ai/v1/chat/completions");
+    expect(JSON.parse(gate.transport.bodies[0] ?? "")).toMatchObject({ model: "mistral-small" });
+    expect(sentHeaders(gate.transport.requests[0])["authorization"]).toBe("Bearer sk-m");
+  });
+
+  it.each(["gpt-4o", "/x", "nope/x", "elevenlabs/x", "openai/"])(
+    "answers 400/2019 for the model %s",
+    async (model) => {
+      const response = await gate.send(
+        "open/compat/chat/completions",
+        jsonInit({ ...chat, model }),
+      );
+      expect([response.status, await response.json()]).toMatchObject([
+        400,
+        { error: [{ code: 2019 }] },
+      ]);
+    },
+  );
+
+  it("takes the gateway token from Authorization on the unified endpoint and never forwards it", async () => {
+    const { GATEWAY_TOKEN, API_TOKEN } = await import("../../fakes/gateway-app.ts");
+    const body = jsonInit(
+      { ...chat, model: "openai/gpt" },
+      { authorization: `Bearer ${GATEWAY_TOKEN}` },
+    );
+    expect((await gate.send("closed/compat/chat/completions", body)).status).toBe(200);
+    expect(sentHeaders(gate.transport.requests[0])["authorization"]).toBeUndefined();
+    const open = jsonInit(
+      { ...chat, model: "openai/gpt" },
+      { authorization: `Bearer ${API_TOKEN}` },
+    );
+    await gate.send("open/compat/chat/completions", open);
+    expect(sentHeaders(gate.transport.requests[1])["authorization"]).toBeUndefined();
+    expect((await gate.send("closed/compat/chat/completions", jsonInit(chat))).status).toBe(401);
+  });
+});

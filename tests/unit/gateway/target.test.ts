@@ -1,0 +1,106 @@
+import { describe, expect, it } from "vitest";
+import { filterQuery, rawTail, redactQuery } from "../../../core/gateway/raw-path.ts";
+import { resolveTarget } from "../../../core/gateway/target.ts";
+
+const url = (slug: string, rest: string, providers = {}): string =>
+  resolveTarget(slug, rest, "", { providers, demo: true }).url;
+
+describe("resolveTarget()", () => {
+  it.each([
+    ["openai", "chat/completions", "https://api.openai.com/v1/chat/completions"],
+    ["openai", "v1/chat/completions", "https://api.openai.com/v1/chat/completions"],
+    ["grok", "chat/completions", "https://api.x.ai/v1/chat/completions"],
+    ["grok", "v1/chat/completions", "https://api.x.ai/v1/chat/completions"],
+    ["mistral", "v1/embeddings", "https://api.mistral.ai/v1/embeddings"],
+    ["openrouter", "chat/completions", "https://openrouter.ai/api/v1/chat/completions"],
+    ["groq", "chat/completions", "https://api.groq.com/openai/v1/chat/completions"],
+    ["anthropic", "v1/messages", "https://api.anthropic.com/v1/messages"],
+    [
+      "google-ai-studio",
+      "v1beta/models/gemini-x:generateContent",
+      "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:generateContent",
+    ],
+    [
+      "azure-openai",
+      "res/dep/chat/completions",
+      "https://res.openai.azure.com/openai/deployments/dep/chat/completions",
+    ],
+    [
+      "aws-bedrock",
+      "bedrock-runtime/us-east-1/model/m/invoke",
+      "https://bedrock-runtime.us-east-1.amazonaws.com/model/m/invoke",
+    ],
+    [
+      "google-vertex-ai",
+      "v1/projects/p/locations/europe-west1/publishers/google/models/m:predict",
+      "https://europe-west1-aiplatform.googleapis.com/v1/projects/p/locations/europe-west1/publishers/google/models/m:predict",
+    ],
+  ])("sends %s %s to %s", (slug, rest, expected) => {
+    expect(url(slug, rest)).toBe(expected);
+  });
+
+  it.each(["http://h/v1", "http://h/v1/", "http://h"])(
+    "never doubles v1 with the base URL %s",
+    (baseUrl) => {
+      const providers = { openai: { baseUrl } };
+      expect(url("openai", "chat/completions", providers)).toBe("http://h/v1/chat/completions");
+      expect(url("openai", "v1/chat/completions", providers)).toBe("http://h/v1/chat/completions");
+    },
+  );
+
+  it.each(["../x", "a/../../x", "%2e%2E/x", "a/.%2e", "a\\..\\b", "./x"])(
+    "refuses the path %s",
+    (rest) => {
+      expect(() => url("openai", rest)).toThrow(/dot segments/);
+    },
+  );
+
+  it.each(["evil.com#", "evil.com:80", "a@b", "", "a%2fb"])(
+    "refuses the resource name %s in a host",
+    (name) => {
+      expect(() => url("azure-openai", `${name}/dep/chat`)).toThrow(/starts with/);
+      expect(() => url("aws-bedrock", `bedrock-runtime/${name}/model`)).toThrow(/starts with/);
+    },
+  );
+
+  it.each(["nope", "constructor", "__proto__", "custom-x", "baseten"])(
+    "does not know %s unconfigured",
+    (slug) => {
+      expect(() => url(slug, "x")).toThrow();
+    },
+  );
+
+  it("sends a configured custom provider to its base URL", () => {
+    expect(
+      url("custom-mine", "a/b", { "custom-mine": { baseUrl: "https://mine.test/api/" } }),
+    ).toBe("https://mine.test/api/a/b");
+  });
+});
+
+describe("rawTail()", () => {
+  it("keeps escapes, colons, doubled slashes and the query as they were written", () => {
+    const tail = rawTail("http://h/v1/a/g/openai/x%2Fy//z:do?q=%20+&q=2#no", 4);
+    expect(tail).toEqual({ rest: "x%2Fy//z:do", query: "?q=%20+&q=2" });
+  });
+
+  it("is empty when nothing follows", () => {
+    expect(rawTail("http://h/v1/a/g/openai", 4)).toEqual({ rest: "", query: "" });
+    expect(rawTail("http://h/v1/a/g/openai?x=1", 4)).toEqual({ rest: "", query: "?x=1" });
+  });
+});
+
+describe("redactQuery()", () => {
+  it("takes out values that can be secrets, also behind an escaped name", () => {
+    expect(redactQuery("?key=S&alt=sse&api_key=S&k%65y=S&%zz=S")).toBe(
+      "?key=REDACTED&alt=sse&api_key=REDACTED&k%65y=REDACTED&%zz=REDACTED",
+    );
+  });
+});
+
+describe("filterQuery()", () => {
+  it("drops what it is told to and leaves the rest byte for byte", () => {
+    expect(filterQuery("?a=%41&b=2&c", (value) => value === "2")).toBe("?a=%41&c");
+    expect(filterQuery("?a=%41&key", (value) => value === "key")).toBe("?a=%41");
+    expect(filterQuery("?b=2", () => true)).toBe("");
+  });
+});

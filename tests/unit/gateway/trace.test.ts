@@ -1,0 +1,270 @@
+import { openPlatform } from "#platform";
+import { afterEach, describe, expect, it } from "vitest";
+import * as v from "valibot";
+import type { LogRow } from "../../../core/gateway/log-row.ts";
+import { recordStore } from "../../../core/gateway/manage/records.ts";
+import { vault } from "../../../core/gateway/manage/vault.ts";
+import {
+  type OtelEndpoint,
+  openOtel,
+  otelView,
+  otelWrite,
+  sealOtel,
+} from "../../../core/gateway/trace/otel-settings.ts";
+import { type Span, spanOf } from "../../../core/gateway/trace/span.ts";
+import { spanQueue } from "../../../core/gateway/trace/span-queue.ts";
+import { traceParent } from "../../../core/gateway/trace/trace-parent.ts";
+import type { Platform } from "../../../core/ports.ts";
+import { TransportError } from "../../../core/transport-error.ts";
+import { fakeTransport, jsonReply } from "../../fakes/gateway-transport.ts";
+
+const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
+const SPAN = "00f067aa0ba902b7";
+const name = { account: "acme", gateway: "one" };
+
+let platform: Platform | undefined;
+afterEach(async () => {
+  await platform?.close();
+  platform = undefined;
+});
+
+const row = (more: Partial<LogRow> = {}): LogRow => ({
+  id: "LOG",
+  createdAt: 1_700_000_000_123,
+  provider: "openai",
+  model: "gpt-4o",
+  path: "chat/completions",
+  statusCode: 200,
+  success: true,
+  cached: false,
+  duration: 250,
+  tokensIn: 12,
+  tokensOut: 3,
+  cost: 1,
+  customCost: false,
+  metadata: '{"team":"a","paid":true,"gen_ai.request.model":"forged"}',
+  modelType: null,
+  requestType: null,
+  requestContentType: "application/json",
+  responseContentType: "application/json",
+  step: 0,
+  eventId: "e",
+  userAgent: null,
+  authentication: true,
+  dlpAction: null,
+  request: { text: '{"messages":[]}', size: 15, complete: true },
+  response: { text: null, size: 0, complete: false },
+  ...more,
+});
+
+const attributes = (span: Span): Record<string, unknown> =>
+  Object.fromEntries(span.attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
+
+describe("traceParent()", () => {
+  it("reads our headers under both prefixes, else traceparent", () => {
+    expect(traceParent([["cf-aig-otel-trace-id", TRACE.toUpperCase()]])).toEqual({
+      traceId: TRACE,
+      spanId: null,
+    });
+    expect(
+      traceParent([
+        ["gw-aig-otel-trace-id", TRACE],
+        ["cf-aig-otel-parent-span-id", SPAN],
+        ["traceparent", `00-${"1".repeat(32)}-${"2".repeat(16)}-01`],
+      ]),
+    ).toEqual({ traceId: TRACE, spanId: SPAN });
+    expect(traceParent([["traceparent", `00-${TRACE}-${SPAN}-01`]])).toEqual({
+      traceId: TRACE,
+      spanId: SPAN,
+    });
+    expect(traceParent([])).toBeNull();
+  });
+
+  it("names a malformed header of ours and ignores a malformed traceparent", () => {
+    expect(() => traceParent([["cf-aig-otel-trace-id", "xyz"]])).toThrow("cf-aig-otel-trace-id");
+    expect(() => traceParent([["cf-aig-otel-parent-span-id", "0".repeat(16)]])).toThrow(
+      "cf-aig-otel-parent-span-id",
+    );
+    for (const value of [
+      "",
+      "hello",
+      `ff-${TRACE}-${SPAN}-01`,
+      `00-${"0".repeat(32)}-${SPAN}-01`,
+    ]) {
+      expect(traceParent([["traceparent", value]])).toBeNull();
+    }
+  });
+});
+
+describe("spanOf()", () => {
+  it("carries the gen_ai attributes, the cost and the metadata", async () => {
+    platform = await openPlatform();
+    const span = spanOf(row(), { traceId: TRACE, spanId: SPAN }, platform.system);
+    expect(span).toMatchObject({
+      traceId: TRACE,
+      parentSpanId: SPAN,
+      name: "openai gpt-4o",
+      kind: 3,
+      startTimeUnixNano: "1700000000123000000",
+      endTimeUnixNano: "1700000000373000000",
+      status: { code: 1 },
+    });
+    expect(span.spanId).toMatch(/^[0-9a-f]{16}$/);
+    expect(attributes(span)).toEqual({
+      "gen_ai.request.model": "gpt-4o",
+      "gen_ai.model.provider": "openai",
+      "gen_ai.usage.input_tokens": "12",
+      "gen_ai.usage.output_tokens": "3",
+      "gen_ai.usage.cost": 1,
+      "gen_ai.prompt_json": '{"messages":[]}',
+      "http.response.status_code": "200",
+      "gateway.log_id": "LOG",
+      "gateway.event_id": "e",
+      "gateway.step": "0",
+      "gateway.cached": false,
+      team: "a",
+      paid: true,
+    });
+  });
+
+  it("begins a trace of its own without a parent, and marks failures", async () => {
+    platform = await openPlatform();
+    const span = spanOf(
+      row({ success: false, statusCode: null, tokensIn: null }),
+      null,
+      platform.system,
+    );
+    expect(span.traceId).toMatch(/^[0-9a-f]{32}$/);
+    expect("parentSpanId" in span).toBe(false);
+    expect(span.status).toEqual({ code: 2, message: "No answer" });
+    expect("gen_ai.usage.input_tokens" in attributes(span)).toBe(false);
+  });
+});
+
+describe("the setting otel", () => {
+  it("is stored sealed, shown masked, and keeps what is written back masked", async () => {
+    platform = await openPlatform();
+    const records = recordStore(platform).ofGateway(name);
+    const box = vault(["a master key of some length"], platform.system);
+    const written = v.parse(otelWrite, [
+      {
+        url: "https://collector.example/v1/traces",
+        headers: { "X-Team": "secret-team" },
+        authorization: "Bearer secret-token",
+      },
+    ]);
+    const stored = await sealOtel(written, [], records, box);
+    expect(JSON.stringify(stored)).not.toContain("secret-");
+    const [view] = stored.map(otelView);
+    expect(view).toEqual({
+      url: "https://collector.example/v1/traces",
+      headers: { "x-team": "********" },
+      authorization: "********",
+      content_type: "json",
+    });
+    const again = await sealOtel(v.parse(otelWrite, [view]), stored, records, box);
+    expect(await openOtel(again[0] as OtelEndpoint, records, box)).toEqual({
+      headers: { "x-team": "secret-team" },
+      authorization: "Bearer secret-token",
+    });
+    const moved = v.parse(otelWrite, [{ ...view, url: "https://evil.example/" }]);
+    await expect(sealOtel(moved, stored, records, box)).rejects.toMatchObject({ status: 400 });
+    const forged = { ...(stored[0] as OtelEndpoint), url: "https://evil.example/" };
+    await expect(openOtel(forged, records, box)).rejects.toMatchObject({ status: 503 });
+  });
+
+  it("refuses addresses and headers that make no sense", () => {
+    const url = "https://collector.example/";
+    for (const bad of [
+      { url: "ftp://collector.example/", headers: {} },
+      { url: "https://user:pass@collector.example/", headers: {} },
+      { url, headers: { Host: "x" } },
+      { url, headers: { "x-key": "a\r\nb" } },
+      { url, headers: {}, content_type: "protobuf" },
+    ]) {
+      expect(v.safeParse(otelWrite, [bad]).success).toBe(false);
+    }
+  });
+});
+
+describe("spanQueue()", () => {
+  const endpoint: OtelEndpoint = {
+    url: "https://collector.example/v1/traces?k=1",
+    names: [],
+    authorized: true,
+    sealed: "s",
+  };
+
+  async function queueUnderTest(options: { capacity?: number; interval?: number } = {}) {
+    platform = await openPlatform();
+    const { system } = platform;
+    const egress = fakeTransport();
+    const logged: string[] = [];
+    const queue = spanQueue({
+      system: {
+        ...system,
+        waitUntil: (work) => void work,
+        // A long interval never ends here, and retries wait for nothing.
+        sleep: (ms, signal) =>
+          ms === 60_000 ? new Promise(() => undefined) : system.sleep(ms > 5000 ? ms : 0, signal),
+      },
+      egress,
+      log: (_, message, fields) => logged.push(`${message} ${JSON.stringify(fields)}`),
+      open: () => Promise.resolve([["authorization", "Bearer secret-token"]]),
+      interval: 60_000,
+      ...options,
+    });
+    return { egress, queue, logged, span: spanOf(row(), null, system) };
+  }
+
+  it("sends OTLP/JSON in batches, one per gateway and endpoint", async () => {
+    const { egress, queue, span } = await queueUnderTest();
+    for (let i = 0; i < 150; i++) queue.push(name, [endpoint], span);
+    queue.push({ account: "acme", gateway: "two" }, [endpoint], span);
+    await queue.flush();
+    expect(egress.requests).toHaveLength(3);
+    const [request] = egress.requests;
+    expect([request?.method, request?.url]).toEqual(["POST", endpoint.url]);
+    expect(request?.headers).toContainEqual(["authorization", "Bearer secret-token"]);
+    const body = JSON.parse(egress.bodies[0] ?? "") as {
+      resourceSpans: [{ resource: object; scopeSpans: [{ spans: Span[] }] }];
+    };
+    expect(body.resourceSpans[0].scopeSpans[0].spans).toHaveLength(100);
+    expect(JSON.stringify(body.resourceSpans[0].resource)).toContain("acme/one");
+  });
+
+  it("tries again what is worth it, and tells of a loss without a secret", async () => {
+    const { egress, queue, span, logged } = await queueUnderTest();
+    egress.behave = (_, index) => {
+      if (index === 0) throw new TransportError("unreachable", "down");
+      return jsonReply({}, index === 1 ? 503 : 200);
+    };
+    queue.push(name, [endpoint], span);
+    await queue.flush();
+    expect([egress.requests.length, queue.dropped]).toEqual([3, 0]);
+    egress.behave = () => jsonReply({}, 401);
+    queue.push(name, [endpoint], span);
+    await queue.flush();
+    expect([egress.requests.length, queue.dropped]).toEqual([4, 1]);
+    expect(logged).toHaveLength(1);
+    expect(logged[0]).toContain("collector.example");
+    expect(logged[0]).not.toMatch(/secret-token|k=1/);
+  });
+
+  it("drops and counts what does not fit", async () => {
+    const { queue, span, egress } = await queueUnderTest({ capacity: 2 });
+    for (let i = 0; i < 5; i++) queue.push(name, [endpoint], span);
+    expect(queue.dropped).toBe(3);
+    await queue.flush();
+    queue.push(name, [endpoint], span);
+    await queue.flush();
+    expect([queue.dropped, egress.requests.length]).toEqual([3, 2]);
+  });
+
+  it("flushes by itself", async () => {
+    const { queue, span, egress } = await queueUnderTest({ interval: 1 });
+    queue.push(name, [endpoint], span);
+    for (let i = 0; i < 200 && egress.requests.length === 0; i++) await platform?.system.sleep(5);
+    expect(egress.requests).toHaveLength(1);
+  });
+});

@@ -1,0 +1,141 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { usageScanner } from "../../../core/gateway/sse-usage.ts";
+import { addUsage, noUsage, type Usage } from "../../../core/gateway/usage.ts";
+
+const usage = (
+  tokensIn: number | null,
+  tokensOut: number | null,
+  cachedIn = 0,
+  cacheWriteIn = 0,
+): Usage => ({
+  tokensIn,
+  tokensOut,
+  cachedIn,
+  cacheWriteIn,
+});
+
+/** Scans a stream cut at these places. */
+function scan(stream: Uint8Array, cuts: readonly number[] = []): Usage {
+  const scanner = usageScanner();
+  let at = 0;
+  for (const cut of [...cuts.map((one) => one % (stream.length + 1)), stream.length].toSorted(
+    (a, b) => a - b,
+  )) {
+    scanner.push(stream.slice(at, cut));
+    at = cut;
+  }
+  return scanner.usage();
+}
+
+const text = (value: string): Uint8Array => new TextEncoder().encode(value);
+
+const openai = [
+  ': comment "usage": {"prompt_tokens": 999}',
+  "",
+  'data: {"choices":[{"delta":{"content":"é日本🎉 \\"usage\\":{\\"prompt_tokens\\":7}"}}]}',
+  "",
+  'data:{"choices":[{"delta":{"content":"x"}}],"usage":{"prompt_tokens":11,"completion_tokens":1}}',
+  "",
+  "id: 7",
+  "event: usage",
+  'data: {"choices":[],',
+  'data: "usage":{"prompt_tokens":11,"completion_tokens":22,"prompt_tokens_details":{"cached_tokens":4}}}',
+  "",
+  "data: [DONE]",
+  "",
+  "",
+];
+
+describe("usageScanner()", () => {
+  it.each(["\n", "\r\n", "\r"])(
+    "finds the same usage whatever the chunks, with line ends %j",
+    (end) => {
+      const stream = text(openai.join(end));
+      fc.assert(
+        fc.property(fc.array(fc.nat(), { maxLength: 12 }), (cuts) => {
+          expect(scan(stream, cuts)).toEqual(usage(11, 22, 4));
+        }),
+      );
+      expect(scan(stream, [...stream.keys()])).toEqual(usage(11, 22, 4));
+    },
+  );
+
+  it("adds up Anthropic's message_start and message_delta", () => {
+    const stream = [
+      "event: message_start",
+      'data: {"type":"message_start","message":{"usage":{"input_tokens":10,"cache_read_input_tokens":5,"cache_creation_input_tokens":3,"output_tokens":1}}}',
+      "",
+      "event: message_delta",
+      'data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":42}}',
+      "",
+      "",
+    ].join("\n");
+    expect(scan(text(stream))).toEqual(usage(18, 42, 5, 3));
+  });
+
+  it("takes the last of Gemini's cumulative reports, thoughts included", () => {
+    const stream = [
+      'data: {"usageMetadata":{"promptTokenCount":5,"candidatesTokenCount":1}}',
+      "",
+      'data: {"usageMetadata":{"promptTokenCount":5,"candidatesTokenCount":9,"thoughtsTokenCount":4,"cachedContentTokenCount":2}}',
+      "",
+    ].join("\r\n");
+    expect(scan(text(stream))).toEqual({ ...usage(5, 13, 2), reasoningOut: 4 });
+  });
+
+  it("keeps what was seen of a stream that breaks off", () => {
+    expect(
+      scan(text('data: {"usage":{"prompt_tokens":3,"completion_tokens":1}}\n\ndata: {"usa')),
+    ).toEqual(usage(3, 1));
+  });
+
+  it("gives up on an endless line without keeping it", () => {
+    const scanner = usageScanner();
+    const chunk = new Uint8Array(256 * 1024).fill(97);
+    for (let i = 0; i < 64; i++) scanner.push(chunk);
+    scanner.push(text('\n\ndata: {"usage":{"prompt_tokens":1,"completion_tokens":2}}\n\n'));
+    expect(scanner.usage()).toEqual(usage(1, 2));
+  });
+
+  it("never throws, whatever the bytes", () => {
+    fc.assert(
+      fc.property(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 20 }), (chunks) => {
+        const scanner = usageScanner();
+        for (const chunk of chunks) scanner.push(chunk);
+        scanner.usage();
+      }),
+    );
+  });
+});
+
+describe("addUsage()", () => {
+  it.each([
+    ["OpenAI chat", { usage: { prompt_tokens: 1, completion_tokens: 2 } }, usage(1, 2)],
+    ["OpenAI responses", { usage: { input_tokens: 1, output_tokens: 2 } }, usage(1, 2)],
+    [
+      "response.completed",
+      { type: "response.completed", response: { usage: { input_tokens: 1, output_tokens: 2 } } },
+      usage(1, 2),
+    ],
+    ["Workers AI", { result: { usage: { prompt_tokens: 1, completion_tokens: 2 } } }, usage(1, 2)],
+    ["Groq", { x_groq: { usage: { prompt_tokens: 1, completion_tokens: 2 } } }, usage(1, 2)],
+    [
+      "Cohere",
+      {
+        usage: { billed_units: { input_tokens: 9 }, tokens: { input_tokens: 1, output_tokens: 2 } },
+      },
+      usage(1, 2),
+    ],
+    ["embeddings", { usage: { prompt_tokens: 8, total_tokens: 8 } }, usage(8, null)],
+    ["nonsense", { usage: { prompt_tokens: "8", completion_tokens: -1 } }, usage(null, null)],
+    ["an array", [{ usage: { prompt_tokens: 8 } }], usage(null, null)],
+    [
+      "content",
+      { choices: [{ message: { content: '"usage":{"prompt_tokens":5}' } }] },
+      usage(null, null),
+    ],
+  ])("reads %s", (_, message, expected) => {
+    expect(addUsage(noUsage, message)).toEqual(expected);
+  });
+});
