@@ -1,6 +1,6 @@
-// Matching a request against the 118 deprecated routes: Hono's two general routers beside causey's trie (which also
-// knows the live routes beside its templates), on hits and on misses; then a whole Hono app without and with the
-// middleware on a route that is not deprecated. One operation of the first two groups is one match.
+// Matching a request against the deprecated routes: Hono's two general routers beside causey's trie (which also knows
+// the live routes beside its templates), on hits and on misses; then a whole Hono app with a middleware that does
+// nothing and with causey's, on a route that is not deprecated. One operation of the first two is one match.
 import { Hono } from "hono";
 import { RegExpRouter } from "hono/router/reg-exp-router";
 import { TrieRouter } from "hono/router/trie-router";
@@ -8,12 +8,11 @@ import { matcher } from "../core/deprecations/matcher.ts";
 import { deprecationsMiddleware } from "../core/deprecations/mod.ts";
 import { pathEnd, pathStart } from "../core/deprecations/pathname.ts";
 import { deprecationTable } from "../core/deprecations/table.ts";
-import type { Figure } from "./harness.ts";
+import type { Figure, Goal } from "./harness/figure.ts";
+import { compareFunctions, type FunctionContestant } from "./harness/functions.ts";
+import type { Options } from "./harness/options.ts";
 
-interface Contestant {
-  readonly name: string;
-  readonly run: (n: number) => unknown;
-}
+const ROOT = "/client/v4";
 
 const hits = [
   "/zones/0123456789abcdef/settings/minify",
@@ -33,18 +32,18 @@ const misses = [
 ];
 
 /** Runs `matcher`. */
-export async function bench(): Promise<Figure[]> {
-  const figures: Figure[] = [];
-  for (const [group, paths] of Object.entries({ hit: hits, miss: misses })) {
-    for (const { name, run } of matchers(paths)) {
-      figures.push(await measure(`${group}: ${name}`, run, 20_000));
-    }
-  }
-  for (const { name, run } of apps()) figures.push(await measure(name, run, 500));
-  return figures;
+export async function* bench(options: Options): AsyncGenerator<Figure[]> {
+  const hitGoals = [
+    { of: "Hono RegExpRouter", atMost: 1.2 },
+    { of: "Hono TrieRouter", atMost: 0.6 },
+    { atMost: 1 },
+  ];
+  yield await compareFunctions("matcher: hit", matchers(hits, hitGoals), options);
+  yield await compareFunctions("matcher: miss", matchers(misses, [{ atMost: 0.3 }]), options);
+  yield await compareFunctions("matcher: a whole app", apps(), options);
 }
 
-function matchers(paths: readonly string[]): Contestant[] {
+function matchers(paths: readonly string[], goals: readonly Goal[]): FunctionContestant[] {
   const general = [new RegExpRouter<string>(), new TrieRouter<string>()].map((router) => {
     for (const { methods, path, id } of deprecationTable) {
       if (path === null || path.includes("*")) continue;
@@ -54,62 +53,29 @@ function matchers(paths: readonly string[]): Contestant[] {
       for (const method of methods) router.add(method, route, id);
     }
     const run = (n: number): unknown => router.match("GET", paths[n % paths.length]!);
-    return { name: `Hono ${router.name}`, run };
+    return { name: `Hono ${router.name}`, run, batch: 10_000 };
   });
   const match = matcher(deprecationTable);
-  const urls = paths.map((path) => `http://127.0.0.1:8787/client/v4${path}`);
+  const urls = paths.map((path) => `http://127.0.0.1:8787${ROOT}${path}`);
   const run = (n: number): unknown => {
     const url = urls[n % urls.length]!;
     const start = pathStart(url);
-    return match("GET", url, start + "/client/v4".length, pathEnd(url, start));
+    return match("GET", url, start + ROOT.length, pathEnd(url, start));
   };
-  return [...general, { name: "causey, from the whole URL", run }];
+  return [...general, { name: "causey, from the whole URL", goals, run, batch: 10_000 }];
 }
 
-function apps(): Contestant[] {
-  const bare = new Hono().get("/client/v4/user/tokens/verify", (c) => c.text("ok"));
+function apps(): FunctionContestant[] {
+  const path = `${ROOT}/user/tokens/verify`;
+  const bare = new Hono().get(path, (c) => c.text("ok"));
+  const idle = new Hono().use(`${ROOT}/*`, (_, next) => next()).get(path, (c) => c.text("ok"));
   const signalled = new Hono()
-    .use("/client/v4/*", deprecationsMiddleware({ clock: () => 0 }))
-    .get("/client/v4/user/tokens/verify", (c) => c.text("ok"));
-  // The floor of the pair: a middleware that does nothing.
-  const idle = new Hono()
-    .use("/client/v4/*", (_, next) => next())
-    .get("/client/v4/user/tokens/verify", (c) => c.text("ok"));
-  const get = (app: Hono) => () => app.fetch(new Request("http://x/client/v4/user/tokens/verify"));
+    .use(`${ROOT}/*`, deprecationsMiddleware({ clock: () => 0 }))
+    .get(path, (c) => c.text("ok"));
+  const get = (app: Hono) => () => app.fetch(new Request(`http://x${path}`));
   return [
-    { name: "app: bare Hono", run: get(bare) },
-    { name: "app: with an idle middleware", run: get(idle) },
-    { name: "app: with causey's middleware", run: get(signalled) },
+    { name: "bare Hono", run: get(bare), batch: 500 },
+    { name: "with a middleware that does nothing", run: get(idle), batch: 500 },
+    { name: "with causey's middleware", run: get(signalled), batch: 500 },
   ];
-}
-
-/** Runs batches for about a second after a warm-up; latencies are those of the mean operation of a batch. */
-async function measure(name: string, run: Contestant["run"], batch: number): Promise<Figure> {
-  const once = async (): Promise<void> => {
-    for (let n = 0; n < batch; n++) {
-      const pending = run(n);
-      if (pending instanceof Promise) await pending;
-    }
-  };
-  for (let i = 0; i < 20; i++) await once();
-  const means: number[] = [];
-  const cpu = process.cpuUsage();
-  const started = performance.now();
-  while (performance.now() - started < 1000) {
-    const from = performance.now();
-    await once();
-    means.push((performance.now() - from) / batch);
-  }
-  const { user, system } = process.cpuUsage(cpu);
-  const seconds = (performance.now() - started) / 1000;
-  const operations = means.length * batch;
-  means.sort((a, b) => a - b);
-  return {
-    bench: "matcher: 118 deprecated routes",
-    contestant: name,
-    cpuMicros: (user + system) / operations,
-    perSecond: operations / seconds,
-    p50: means[Math.floor(means.length / 2)] ?? 0,
-    p99: means[Math.floor(means.length * 0.99)] ?? 0,
-  };
 }

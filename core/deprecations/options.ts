@@ -79,7 +79,7 @@ function clockOf({ clock, platform }: DeprecationsOptions): () => number {
     throw invalid(`Invalid clock "${clock}": use YYYY-MM-DD or an RFC 3339 instant`);
   }
   if (platform !== undefined) return () => platform.system.now();
-  throw invalid("Deprecations need a clock: pass platform, or clock: () => Date.now()");
+  throw invalid("Deprecations need a clock: pass platform, or a clock that returns Unix ms");
 }
 
 function invalid(message: string): ApiError {

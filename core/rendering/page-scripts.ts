@@ -44,7 +44,7 @@ export const addTag: string = `function (kind, tag) {
     }
     if (tag.url !== undefined) {
       element.onload = () => resolve(true);
-      element.onerror = () => reject(new Error("Could not load " + tag.url.slice(0, 200)));
+      element.onerror = () => reject(new TypeError("Could not load " + tag.url.slice(0, 200)));
     }
     (document.head ?? document.documentElement).append(element);
     if (tag.url === undefined) resolve(true);

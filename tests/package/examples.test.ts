@@ -23,6 +23,7 @@ const commands: Readonly<Record<string, readonly [string, ...string[]]>> = {
   bun: [bun, "run", "examples/bun/main.ts"],
   deno: [deno, "serve", "-A", "--port", port, "examples/deno/main.ts"],
   embed: [process.execPath, "examples/embed/main.ts"],
+  workers: [process.execPath, "scripts/serve-workers.mjs", "--port", "0", "--no-demo"],
 };
 
 /** Runs an example until `use` is done with its address. */
@@ -33,6 +34,7 @@ async function withExample(name: string, use: (url: string) => Promise<void>): P
     PORT: "0",
     CAUSEY_TOKEN: token,
     CAUSEY_DATA_DIR: join(folder, name),
+    CAUSEY_WORKERS_ENTRY: join(root, "examples/workers/main.ts"),
   };
   const child = spawn(file, args, { cwd: root, env, stdio: ["ignore", "pipe", "pipe"] });
   const exited = new Promise((resolve) => child.once("exit", resolve));
@@ -77,6 +79,14 @@ describe("examples", () => {
       });
     },
   );
+
+  it("workers serves the platform API, and nobody without a token", { timeout: 60_000 }, async () => {
+    await withExample("workers", async (url) => {
+      const ready = await fetch(`${url}/readyz`);
+      expect(await ready.json()).toMatchObject({ status: "ready", runtime: "workers" });
+      expect((await fetch(`${url}/client/v4/user/tokens/verify`)).status).toBe(401);
+    });
+  });
 
   it("embed leaves the host's own page, 404 and errors alone", { timeout: 30_000 }, async () => {
     await withExample("embed", async (url) => {

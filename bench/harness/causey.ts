@@ -1,0 +1,24 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { atExit } from "./at-exit.ts";
+import { runtimes } from "./servers.ts";
+
+/** The token that every benchmarked causey knows; it has every permission. */
+export const TOKEN = "bench-token-0123456789abcdef";
+
+/** The product as a user starts it, on a runtime, with a configuration and a data folder of its own. */
+export function causeyCommand(
+  runtime: keyof typeof runtimes,
+  config: object,
+): { command: readonly [string, ...string[]]; env: Readonly<Record<string, string>> } {
+  const folder = mkdtempSync(join(tmpdir(), "causey-bench-"));
+  atExit(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, "causey.json");
+  writeFileSync(file, JSON.stringify({ demo: false, ...config }));
+  const settings = ["--port", "0", "--data-dir", join(folder, "data"), "--config", file];
+  return {
+    command: [...runtimes[runtime], "adapters/cli/main.ts", "serve", ...settings],
+    env: { CAUSEY_TOKEN: TOKEN },
+  };
+}

@@ -1,0 +1,50 @@
+// A model provider that answers at once: the same JSON, or 51 server-sent events when `stream` is true.
+import { createServer } from "node:http";
+
+const reply = JSON.stringify({
+  id: "chatcmpl-1",
+  object: "chat.completion",
+  created: 1,
+  model: "bench",
+  choices: [
+    {
+      index: 0,
+      message: { role: "assistant", content: "x".repeat(600), refusal: null },
+      finish_reason: "stop",
+    },
+  ],
+  usage: { prompt_tokens: 100, completion_tokens: 50, total_tokens: 150 },
+});
+const chunk = (content: string): string =>
+  `data: ${JSON.stringify({ id: "1", object: "chat.completion.chunk", created: 1, model: "bench", choices: [{ index: 0, delta: { content } }] })}\n\n`;
+
+const server = createServer((req, res) => {
+  let streaming = false;
+  req.on("data", (data: Buffer) => (streaming ||= data.includes('"stream":true')));
+  req.on("end", () => {
+    if (!streaming) {
+      res
+        .writeHead(200, {
+          "content-type": "application/json",
+          "content-length": Buffer.byteLength(reply),
+        })
+        .end(reply);
+      return;
+    }
+    res.writeHead(200, { "content-type": "text/event-stream" });
+    let n = 0;
+    const next = (): void => {
+      if (n++ === 50) res.end("data: [DONE]\n\n");
+      else if (res.write(chunk(`word${n} `))) setImmediate(next);
+      else res.once("drain", next);
+    };
+    next();
+  });
+});
+server.keepAliveTimeout = 60_000;
+server.listen(0, "127.0.0.1", () => {
+  const address = server.address();
+  if (typeof address === "object" && address !== null)
+    process.stdout.write(`http://127.0.0.1:${address.port}/\n`);
+});
+process.on("SIGTERM", () => process.exit(0));
