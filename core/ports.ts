@@ -5,6 +5,8 @@
  * @module
  */
 
+import type { WebSockets } from "./duplex.ts";
+
 /** A value that a statement binds. Booleans, dates and objects are the caller's to encode. */
 export type SqlValue = string | number | bigint | null | Uint8Array;
 
@@ -188,12 +190,27 @@ export interface InboundResponse {
   readonly body: Uint8Array | ReadableStream<Uint8Array> | null;
 }
 
+/** Is told about a stream as it passes. */
+export interface StreamWatch {
+  onChunk(chunk: Uint8Array): void;
+  /** Called once: the stream came to its end, its source broke off, or its reader left. */
+  onEnd(end: StreamEnd): void;
+}
+
+/** How a stream went: to its end, broken off by its source, left by its reader. */
+export type StreamEnd = "complete" | "broken" | "aborted";
+
 /**
  * Sends an HTTP request. Redirects are never followed, no header is added but framing and `host`,
  * an abort closes the upstream connection at once. Rejects with `TransportError` (`core/transport-error.ts`).
  */
 export interface Transport {
   send(request: OutboundRequest): Promise<InboundResponse>;
+  /**
+   * Has the chunks of an answer's body shown to `watch` as its reader takes them, at less cost than by a stream
+   * around it; false when the body is none of this transport's, or already read. @default never
+   */
+  watch?(body: ReadableStream<Uint8Array>, watch: StreamWatch): boolean;
 }
 
 /** Turns texts into unit vectors. */
@@ -226,6 +243,16 @@ export interface System {
    * context the instance stays in memory meanwhile.
    */
   waitUntil(work: Promise<unknown>): void;
+  /**
+   * SHA-256 in lower-case hexadecimal, at once. Where it is missing WebCrypto serves, which costs a short text
+   * twenty times as much on Node: a thread has to be woken. @default none
+   */
+  sha256Hex?(data: string | Uint8Array): string;
+  /** A signer with this HMAC key that works at once; the reason is that of {@link System.sha256Hex}. @default none */
+  hmac?(
+    secret: Uint8Array,
+    hash: "SHA-256" | "SHA-1" | "SHA-512",
+  ): (data: Uint8Array) => Uint8Array;
   /** Aborted first of all when the end was asked for: what would go on for ever ends now. @default never */
   readonly closing?: AbortSignal;
 }
@@ -250,6 +277,14 @@ export type Capability =
   | "sockets"
   | "transport";
 
+/** A request as the runtime's server holds it: cheaper to read than a `Request`. */
+export interface ReceivedRequest {
+  /** What `Request.headers` would list, in the order of arrival. */
+  readonly headers: readonly HeaderPair[];
+  /** Reads the whole body, in place of the request's own methods. */
+  bytes(): Promise<Uint8Array>;
+}
+
 /** Everything a runtime provides. Made by `nodePlatform()`, `denoPlatform()`, `bunPlatform()`, `workersPlatform()`. */
 export interface Platform {
   readonly runtime: "node" | "deno" | "bun" | "workers";
@@ -260,10 +295,14 @@ export interface Platform {
   readonly transport: Transport;
   /** Requests to addresses that a caller can steer: public addresses only, checked after DNS resolution. */
   readonly egress: Transport;
+  /** WebSockets that no actor holds. */
+  readonly webSockets: WebSockets;
   /** Opened on first use; rejects with `ApiError` 503 when the capability is missing. */
   readonly browser: Browser;
   readonly system: System;
   readonly log: Log;
+  /** The same request in a cheaper form, or null when there is none. @default none */
+  received?(request: Request): ReceivedRequest | null;
   /** Flushes, closes sockets with 1001 and the database. */
   close(): Promise<void>;
 }

@@ -41,6 +41,7 @@ const tasks = {
     needs: everything,
     command: [node, vitest, "run", "--config", "tests/config/vitest.package.config.ts"],
   },
+  "test:soak": { needs: [".", "tools"], command: [node, "scripts/soak.ts"] },
   format: { needs: ["."], command: [node, "node_modules/oxfmt/bin/oxfmt"] },
   lint: { needs: ["."], command: [node, "node_modules/oxlint/bin/oxlint", "--type-aware"] },
   types: { needs: everything, command: [node, "scripts/types.ts"] },

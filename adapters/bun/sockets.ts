@@ -1,6 +1,7 @@
 import type { Server, ServerWebSocket, WebSocketHandler } from "bun";
+import { MAX_DUPLEX_MESSAGE } from "../../core/duplex.ts";
 import type { RawSocket, SocketEvents } from "../shared/connection.ts";
-import { MAX_MESSAGE_BYTES, type Upgrade } from "../shared/sockets.ts";
+import type { Upgrade } from "../shared/sockets.ts";
 
 /** What a Bun socket carries: whom to tell. */
 export interface SocketData {
@@ -35,8 +36,8 @@ function wire(data: SocketData): RawSocket {
   return {
     buffered: () => data.socket?.getBufferedAmount() ?? 0,
     send(message) {
-      // 0 = dropped: past Bun's own limit, which is far above ours.
-      if (data.socket?.send(message) === 0) data.socket.terminate();
+      // 0 = dropped: past Bun's own limit, which is far above ours; or an empty message that was sent.
+      if (data.socket?.send(message) === 0 && message.length > 0) data.socket.terminate();
     },
     close: (code, reason) => {
       data.socket?.close(code, reason);
@@ -49,8 +50,8 @@ function wire(data: SocketData): RawSocket {
 
 /** Hands what happens on Bun's sockets to their connections. */
 export const websocket: WebSocketHandler<SocketData> = {
-  // Above its own limit Bun drops the connection; a message between the two gets the honest 1009.
-  maxPayloadLength: 16 * MAX_MESSAGE_BYTES,
+  // Above its own limit Bun drops the connection; a message just below it gets the honest 1009.
+  maxPayloadLength: MAX_DUPLEX_MESSAGE + 1024 * 1024,
   backpressureLimit: 256 * 1024 * 1024,
   // Seconds; Bun pings before they are over.
   idleTimeout: 50,

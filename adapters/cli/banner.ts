@@ -33,7 +33,7 @@ export function bannerLines(prepared: Prepared, facts: BannerFacts): string[] {
 
 function commands(prepared: Prepared, url: string): string[] {
   const { accountId, token, demoSecret } = prepared;
-  const bearer = token.path === null ? "$CAUSEY_TOKEN" : `$(cat ${token.path})`;
+  const bearer = token.path === null ? "$CAUSEY_TOKEN" : `$(cat ${shellWord(token.path)})`;
   const auth = `-H "Authorization: Bearer ${bearer}"`;
   const account = `${url}/client/v4/accounts/${accountId}`;
   const message = `-H 'Content-Type: application/json' -d '{"messages":[{"role":"user","content":`;
@@ -51,4 +51,9 @@ function commands(prepared: Prepared, url: string): string[] {
     `Agents     curl -N "${url}/agents/webhook-agent/demo/events?since=0" ${auth}`,
     deprecations,
   ];
+}
+
+/** A path as one word of a POSIX shell, also between double quotes inside of `$(…)`. */
+function shellWord(path: string): string {
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }

@@ -7,10 +7,14 @@ import { projectRoot } from "./demo.ts";
 import { helpText } from "./help.ts";
 import { serveCommand } from "./serve.ts";
 import { parseCommandLine } from "./settings.ts";
+import { webhookCommand } from "./webhook-send.ts";
 
 /** Runs the command line; a failure is one line on standard error and exit code 1. */
 async function main(): Promise<void> {
-  const { command, flags } = parseCommandLine(process.argv.slice(2), ["serve", "help", "version"]);
+  const args = process.argv.slice(2);
+  // It has options of its own.
+  if (args[0] === "webhook") return webhookCommand(args.slice(1));
+  const { command, flags } = parseCommandLine(args, ["serve", "help", "version"]);
   if (command === "help" || flags.has("help")) process.stdout.write(helpText(version()));
   else if (command === "version" || flags.has("version")) process.stdout.write(`${version()}\n`);
   else await serveCommand(flags, version());

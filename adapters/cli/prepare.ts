@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
+import { ApiError } from "../../core/http/api-error.ts";
 import type { ReadEnv } from "../../core/config/resolve-env.ts";
 import type { Config } from "../../core/config/config.ts";
 import { secretOf, type StoredSecret } from "./secrets.ts";
@@ -17,16 +18,18 @@ export interface Prepared {
   readonly token: StoredSecret;
   /** The secret of the webhook source `demo`; null without a demo. */
   readonly demoSecret: string | null;
-  /** Whether nothing was stored here before. */
-  readonly firstStart: boolean;
 }
 
 /** Settles the configuration and the token for a start with these flags. */
 export function prepare(flags: ReadonlyMap<string, string>, env: ReadEnv): Prepared {
   const config = effectiveConfig(flags, env, (path) => readFileSync(path, "utf8"));
   const dataDir = config.dataDir ?? defaults.dataDir;
-  const firstStart = !existsSync(dataDir);
-  const token = secretOf(env("CAUSEY_TOKEN"), dataDir, "token", () => `causey_${randomText()}`);
+  const token = secretOf(
+    checkToken(env("CAUSEY_TOKEN")),
+    dataDir,
+    "token",
+    () => `causey_${randomText()}`,
+  );
   const demoSecret =
     config.demo === false
       ? null
@@ -39,8 +42,15 @@ export function prepare(flags: ReadonlyMap<string, string>, env: ReadEnv): Prepa
     accountId: config.accountId ?? defaults.accountId,
     token,
     demoSecret,
-    firstStart,
   };
+}
+
+/** It may do everything, so it is not to be guessed: the same bounds as for tokens of the file. */
+function checkToken(token: string | undefined): string | undefined {
+  if (token === undefined || token === "" || /^[!-~]{16,512}$/.test(token)) return token;
+  throw new ApiError("invalid_request", {
+    message: "CAUSEY_TOKEN: expected 16 to 512 printable ASCII characters without spaces",
+  });
 }
 
 function randomText(): string {

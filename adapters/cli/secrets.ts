@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 /** A secret, where it is stored (null: only in the environment), and whether this start made it. */
@@ -17,13 +17,14 @@ export function secretOf(
 ): StoredSecret {
   if (given !== undefined && given !== "") return { value: given, path: null, created: false };
   const path = join(dataDir, name);
-  if (existsSync(path)) {
-    chmodSync(path, 0o600);
-    return { value: readFileSync(path, "utf8").trim(), path, created: false };
-  }
+  const exists = existsSync(path);
+  const stored = exists ? readFileSync(path, "utf8").trim() : "";
+  if (exists && (statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
+  if (stored !== "") return { value: stored, path, created: false };
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const value = make();
   // "wx": of two servers that start at once on one folder, the second fails here instead of overwriting.
-  writeFileSync(path, `${value}\n`, { mode: 0o600, flag: "wx" });
+  // An empty file is what a full disk leaves behind.
+  writeFileSync(path, `${value}\n`, { mode: 0o600, flag: exists ? "w" : "wx" });
   return { value, path, created: true };
 }

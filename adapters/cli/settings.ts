@@ -1,4 +1,5 @@
 import { ApiError } from "../../core/http/api-error.ts";
+import { fromJson } from "../../core/config/from-json.ts";
 import { didYouMean } from "../../core/config/nearest.ts";
 import { parseConfig } from "../../core/config/parse-config.ts";
 import type { ReadEnv } from "../../core/config/resolve-env.ts";
@@ -10,7 +11,7 @@ export interface Setting {
   readonly env?: string;
   /** Dotted path in the configuration. */
   readonly key: string;
-  readonly kind: "text" | "integer" | "flag" | "negative";
+  readonly kind: "text" | "integer" | "negative";
   readonly value?: string;
   readonly default?: string;
   readonly help: string;
@@ -110,7 +111,15 @@ export interface CommandLine {
   readonly flags: ReadonlyMap<string, string>;
 }
 
-const plainFlags: readonly string[] = ["help", "version"];
+const switches: readonly string[] = [
+  ...settings.filter((one) => one.kind === "negative").map((one) => one.flag),
+  "help",
+  "version",
+];
+const valued: readonly string[] = [
+  ...settings.filter((one) => one.kind !== "negative").map((one) => one.flag),
+  "config",
+];
 
 /** Splits arguments into a command and flags (`--port 1`, `--port=1`, `--no-demo`); unknown ones are an error. */
 export function parseCommandLine(
@@ -133,19 +142,19 @@ export function parseCommandLine(
 function takeFlag(text: string, next: string | undefined, flags: Map<string, string>): number {
   const equals = text.indexOf("=");
   const name = equals < 0 ? text : text.slice(0, equals);
-  const setting = settings.find((one) => one.flag === name);
-  const isSwitch =
-    plainFlags.includes(name) || setting?.kind === "flag" || setting?.kind === "negative";
-  if (setting === undefined && !isSwitch && name !== "config") {
-    const known = [...settings.map((one) => one.flag), "config", ...plainFlags];
-    throw refuse(`Unknown option "--${name}"${didYouMean(name, known)}`);
+  const isSwitch = switches.includes(name);
+  if (!isSwitch && !valued.includes(name)) {
+    throw refuse(`Unknown option "--${name}"${didYouMean(name, [...valued, ...switches])}`);
   }
-  const value = equals < 0 ? (isSwitch ? "true" : next) : text.slice(equals + 1);
-  if (value === undefined || (equals < 0 && !isSwitch && value.startsWith("--"))) {
+  if (equals >= 0 || isSwitch) {
+    flags.set(name, equals < 0 ? "true" : text.slice(equals + 1));
+    return 0;
+  }
+  if (next === undefined || next.startsWith("--")) {
     throw refuse(`Option "--${name}" needs a value`);
   }
-  flags.set(name, value);
-  return equals < 0 && !isSwitch ? 1 : 0;
+  flags.set(name, next);
+  return 1;
 }
 
 /**
@@ -183,15 +192,7 @@ function fromFile(path: string, readText: (path: string) => string): unknown {
       cause,
     });
   }
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : "";
-    throw new ApiError("invalid_request", {
-      message: `"${path}" is not valid JSON: ${reason}`,
-      cause,
-    });
-  }
+  return fromJson(text, `"${path}"`);
 }
 
 function convert(setting: Setting, text: string, name: string): unknown {
@@ -203,8 +204,7 @@ function convert(setting: Setting, text: string, name: string): unknown {
   if (!["true", "false", "1", "0"].includes(text)) {
     throw refuse(`${name}: expected true or false, got "${text}"`);
   }
-  const on = text === "true" || text === "1";
-  return setting.kind === "negative" ? !on : on;
+  return text === "false" || text === "0";
 }
 
 function withKey(

@@ -25,7 +25,8 @@ function wire(socket: WebSocket, events: SocketEvents): RawSocket {
     events.message(typeof data === "string" ? data : new Uint8Array(data));
   };
   socket.onclose = ({ code, reason }) => {
-    events.close(code, reason);
+    // 0: the peer broke the protocol, or sent a code that Deno does not know.
+    events.close(code === 0 ? 1006 : code, reason);
   };
   // "close" follows.
   socket.onerror = () => undefined;

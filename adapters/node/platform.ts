@@ -1,5 +1,6 @@
 import type { Platform } from "../../core/ports.ts";
 import { localPlatform, type LocalPlatformOptions } from "../shared/local-platform.ts";
+import { receivedByNode } from "./received.ts";
 import { nodeUpgrade } from "./sockets.ts";
 import { undiciTransport } from "./transport.ts";
 
@@ -10,7 +11,7 @@ export type NodePlatformOptions = LocalPlatformOptions;
 export async function nodePlatform(options: NodePlatformOptions = {}): Promise<Platform> {
   const transport = undiciTransport();
   return localPlatform(
-    { name: "node", upgrade: nodeUpgrade, transport, close: () => transport.close() },
+    { name: "node", upgrade: nodeUpgrade, transport, received: receivedByNode, close: () => transport.close() },
     options,
   );
 }

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import {
   HEADERS_TIMEOUT_MS,
   listenError,
@@ -12,8 +13,15 @@ import {
   type ServeOptions,
   type Served,
 } from "../shared/drain.ts";
+import { rememberIncoming } from "./received.ts";
 import { handleUpgrade } from "./upgrade.ts";
-import { cachedBodyKey, isWhole, writeResponse } from "./write-response.ts";
+import {
+  cachedBodyKey,
+  cachedParts,
+  isWhole,
+  writeResponse,
+  writeUpstream,
+} from "./write-response.ts";
 
 /**
  * Serves an app over HTTP/1.1 and WebSocket. Rejects when the address cannot be opened, with one line that
@@ -28,6 +36,9 @@ export async function serve(app: FetchApp, options: ServeOptions = {}): Promise<
       headersTimeout: HEADERS_TIMEOUT_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
       connectionsCheckingInterval: 5000,
+      // Clients offer other protocols, e.g. h2c, with requests like any other (RFC 9110 section 7.8).
+      shouldUpgradeCallback: ({ method, headers }) =>
+        method === "GET" && headers.upgrade?.toLowerCase() === "websocket",
     },
     (incoming, outgoing) => {
       active.add(outgoing);
@@ -54,10 +65,16 @@ function requestListener(
   // Looked up on first use: making the listener puts node-server's Response in the place of the global one.
   let key: symbol | null | undefined;
   return getRequestListener((request, env) => {
-    const { outgoing } = env as { outgoing: ServerResponse };
+    const { incoming, outgoing } = env as { incoming: IncomingMessage; outgoing: ServerResponse };
+    rememberIncoming(request, incoming);
     const respond = (response: Response): Response | Promise<Response> => {
       key ??= cachedBodyKey();
-      return isWhole(response, key) ? response : writeResponse(response, outgoing);
+      const parts = cachedParts(response, key);
+      if (parts === undefined) return writeResponse(response, outgoing);
+      if (isWhole(parts)) return response;
+      return writeUpstream(parts, outgoing)
+        ? RESPONSE_ALREADY_SENT
+        : writeResponse(response, outgoing);
     };
     const response = app.fetch(request, env);
     return response instanceof Promise ? response.then(respond) : respond(response);

@@ -1,8 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { WebSocketServer, type WebSocket } from "ws";
-import type { RawSocket, SocketEvents } from "../shared/connection.ts";
-import { MAX_MESSAGE_BYTES, PING_MS, type Upgrade } from "../shared/sockets.ts";
+import { WebSocketServer } from "ws";
+import type { DuplexSocket } from "../shared/duplex.ts";
+import { MAX_MESSAGE_BYTES, type Upgrade } from "../shared/sockets.ts";
+import { wireSocket } from "../shared/wire-socket.ts";
 
 /** What Node's server hands over for an upgrade request. */
 export interface NodeUpgrade {
@@ -14,13 +15,22 @@ export interface NodeUpgrade {
 
 const pending = new WeakMap<Request, NodeUpgrade>();
 const protocols = new WeakMap<IncomingMessage, string>();
-const server = new WebSocketServer({
-  noServer: true,
-  clientTracking: false,
-  perMessageDeflate: false,
-  maxPayload: MAX_MESSAGE_BYTES,
-  handleProtocols: (_offered, incoming) => protocols.get(incoming) ?? false,
-});
+/** By the size of the messages that it takes. */
+const servers = new Map<number, WebSocketServer>();
+
+function serverFor(maxPayload: number): WebSocketServer {
+  const known = servers.get(maxPayload);
+  if (known !== undefined) return known;
+  const server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload,
+    handleProtocols: (_offered, incoming) => protocols.get(incoming) ?? false,
+  });
+  servers.set(maxPayload, server);
+  return server;
+}
 
 /** Remembers, while the app decides, how to upgrade the request. */
 export function offerUpgrade(request: Request, upgrade: NodeUpgrade): void {
@@ -28,52 +38,15 @@ export function offerUpgrade(request: Request, upgrade: NodeUpgrade): void {
 }
 
 /** Upgrades a request of `serve()` by means of `ws`. */
-export const nodeUpgrade: Upgrade = (request, protocol, events) => {
+export const nodeUpgrade: Upgrade = (request, protocol, events, maxMessage = MAX_MESSAGE_BYTES) => {
   const offer = pending.get(request);
   if (offer === undefined || offer.upgraded) return null;
   offer.upgraded = true;
   if (protocol !== undefined) protocols.set(offer.incoming, protocol);
-  let raw: RawSocket | undefined;
-  server.handleUpgrade(offer.incoming, offer.socket, offer.head, (socket) => {
-    raw = wire(socket, events);
+  let raw: DuplexSocket | undefined;
+  serverFor(maxMessage).handleUpgrade(offer.incoming, offer.socket, offer.head, (socket) => {
+    raw = wireSocket(socket, events);
   });
   // `ws` has answered a malformed handshake with 400 and called nobody.
   return raw === undefined ? null : { socket: raw, response: new Response(null) };
 };
-
-function wire(socket: WebSocket, events: SocketEvents): RawSocket {
-  let alive = true;
-  const ping = setInterval(() => {
-    if (!alive) socket.terminate();
-    alive = false;
-    socket.ping();
-  }, PING_MS);
-  ping.unref();
-  socket.on("pong", () => {
-    alive = true;
-  });
-  socket.on("message", (data: Buffer, isBinary) => {
-    events.message(isBinary ? new Uint8Array(data) : data.toString("utf8"));
-  });
-  socket.on("close", (code, reason) => {
-    clearInterval(ping);
-    events.close(code, reason.toString("utf8"));
-  });
-  // A protocol violation: `ws` closes with the right code and reports that as "close".
-  socket.on("error", () => undefined);
-  queueMicrotask(() => {
-    events.open();
-  });
-  return {
-    buffered: () => socket.bufferedAmount,
-    send: (message) => {
-      socket.send(message);
-    },
-    close: (code, reason) => {
-      socket.close(code, reason);
-    },
-    terminate: () => {
-      socket.terminate();
-    },
-  };
-}

@@ -4,11 +4,10 @@ import { TransportError } from "../../core/transport-error.ts";
 import type { HeaderPair, InboundResponse, OutboundRequest, Transport } from "../../core/ports.ts";
 import { toTransportError } from "../shared/fetch-transport.ts";
 import { endToEnd, REQUEST_FRAMING } from "../shared/header-pairs.ts";
+import { upstreamBody, upstreamBodyOf } from "./upstream-body.ts";
 
 /** Answers up to this many bytes, announced by `content-length`, are handed on whole: cheaper than a stream. */
 const WHOLE_BODY_BYTES = 64 * 1024;
-/** Bytes that wait in an answer's stream before the upstream is paused. */
-const STREAM_BYTES = 64 * 1024;
 /** Models may think for minutes; a silent connection ends after this, in ms. */
 const SILENCE_MS = 600_000;
 
@@ -28,6 +27,11 @@ export function undiciTransport(): Transport & { close(): Promise<void> } {
           reject(toTransportError(error, request.signal, "unreachable"));
         }
       }),
+    watch(body, watch) {
+      const upstream = upstreamBodyOf(body);
+      upstream?.watch(watch);
+      return upstream !== undefined;
+    },
     close: () => agent.destroy(),
   };
 }
@@ -36,17 +40,23 @@ function toDispatch(request: OutboundRequest): Dispatcher.DispatchOptions {
   const url = new URL(request.url);
   const { body } = request;
   const streamed = body instanceof ReadableStream;
-  // Of a stream only the caller may know the length; of bytes undici does.
-  const framing = streamed
-    ? REQUEST_FRAMING.filter((name) => name !== "content-length")
-    : REQUEST_FRAMING;
   return {
     origin: url.origin,
     path: `${url.pathname}${url.search}`,
     method: request.method,
-    headers: endToEnd(request.headers, framing).flat(),
+    headers: flatHeaders(request.headers, streamed),
     body: streamed ? Readable.from(chunksOf(body), { objectMode: false }) : (body ?? null),
   };
+}
+
+/** Names and values in turn, as undici takes them cheapest. Of a stream only the caller may know the length. */
+function flatHeaders(pairs: readonly HeaderPair[], streamed: boolean): string[] {
+  const flat: string[] = [];
+  for (const [name, value] of endToEnd(pairs)) {
+    if (REQUEST_FRAMING.includes(name) && !(streamed && name === "content-length")) continue;
+    flat.push(name, value);
+  }
+  return flat;
 }
 
 /** The chunks of a stream; who stops early, as undici does on an abort, cancels it. */
@@ -102,9 +112,9 @@ function exchange(
         sink = wholeBody(length, (body) => resolve({ status, headers, body }), reject);
         return;
       }
-      const stream = streamedBody(controller);
-      sink = stream.sink;
-      resolve({ status, headers, body: stream.body });
+      const body = upstreamBody(controller);
+      sink = body;
+      resolve({ status, headers, body: body.stream });
     },
     onResponseData(_controller, chunk) {
       sink?.data(
@@ -154,50 +164,13 @@ function wholeBody(
   };
 }
 
-function streamedBody(control: Dispatcher.DispatchController): {
-  body: ReadableStream<Uint8Array>;
-  sink: Sink;
-} {
-  let over = false;
-  let out: ReadableStreamDefaultController<Uint8Array> | undefined;
-  const body = new ReadableStream<Uint8Array>(
-    {
-      start(controller) {
-        out = controller;
-      },
-      pull: () => {
-        control.resume();
-      },
-      cancel() {
-        over = true;
-        control.abort(new TransportError("aborted", "The reader of the answer went away"));
-      },
-    },
-    new ByteLengthQueuingStrategy({ highWaterMark: STREAM_BYTES }),
-  );
-  const sink: Sink = {
-    data(chunk) {
-      if (over) return;
-      out?.enqueue(chunk);
-      if ((out?.desiredSize ?? 1) <= 0) control.pause();
-    },
-    end() {
-      if (!over) out?.close();
-      over = true;
-    },
-    fail(error) {
-      if (!over) out?.error(error);
-      over = true;
-    },
-  };
-  return { body, sink };
-}
-
 function toPairs(headers: Readonly<Record<string, string | string[] | undefined>>): HeaderPair[] {
-  return Object.entries(headers).flatMap(([name, value]) =>
-    (Array.isArray(value) ? value : [value ?? ""]).map((one): HeaderPair => [
-      name.toLowerCase(),
-      one,
-    ]),
-  );
+  const pairs: HeaderPair[] = [];
+  for (const name in headers) {
+    const value = headers[name] ?? "";
+    const lower = name.toLowerCase();
+    if (typeof value === "string") pairs.push([lower, value]);
+    else for (const one of value) pairs.push([lower, one]);
+  }
+  return pairs;
 }

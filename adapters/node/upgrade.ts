@@ -2,10 +2,7 @@ import { STATUS_CODES, type IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { FetchApp } from "../shared/drain.ts";
 import { offerUpgrade, type NodeUpgrade } from "./sockets.ts";
-import { headersOf } from "./write-response.ts";
-
-/** Bytes of an answer that refuses an upgrade. */
-const REFUSAL_BYTES = 64 * 1024;
+import { headersOf, writeBody } from "./write-response.ts";
 
 /** Sends an upgrade request the way of every request; what the app does not accept is answered and closed. */
 export async function handleUpgrade(
@@ -56,21 +53,18 @@ function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request {
   return new Request(url, { method: incoming.method ?? "GET", headers, signal });
 }
 
+/** Answers as HTTP, at the reader's pace, and closes: the parser let go of this connection. */
 async function refuse(socket: Duplex, response: Response): Promise<void> {
-  const body = new Uint8Array(
-    await response.arrayBuffer().catch(() => new ArrayBuffer(0)),
-  ).subarray(0, REFUSAL_BYTES);
-  const headers = {
-    ...headersOf(response.headers),
-    "content-length": String(body.byteLength),
-    connection: "close",
-  };
+  // Nobody reads from it otherwise, and so nobody would notice that the client leaves.
+  socket.resume().once("end", () => socket.destroy());
+  const headers = { ...headersOf(response.headers), connection: "close" };
   const lines = Object.entries(headers).flatMap(([name, value]) =>
     [value].flat().map((one) => `${name}: ${one}\r\n`),
   );
-  if (socket.destroyed) return;
-  socket.write(
-    `HTTP/1.1 ${response.status} ${STATUS_CODES[response.status] ?? ""}\r\n${lines.join("")}\r\n`,
-  );
-  socket.end(body);
+  if (!socket.destroyed) {
+    socket.write(
+      `HTTP/1.1 ${response.status} ${STATUS_CODES[response.status] ?? ""}\r\n${lines.join("")}\r\n`,
+    );
+  }
+  await writeBody(response.body, socket);
 }

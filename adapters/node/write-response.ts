@@ -1,5 +1,7 @@
 import type { ServerResponse } from "node:http";
+import type { Writable } from "node:stream";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import { upstreamBodyOf } from "./upstream-body.ts";
 
 /**
  * node-server keeps text and bytes of a response uninstantiated under a private symbol and writes them
@@ -14,54 +16,107 @@ export function cachedBodyKey(): symbol | null {
   );
 }
 
-/** Whether node-server holds the body as text or bytes. */
-export function isWhole(response: Response, key: symbol | null): boolean {
-  if (key === null || !(key in response)) return false;
-  const body: unknown = (Reflect.get(response, key) as readonly unknown[])[1];
+/** A response as node-server keeps it: status, body, headers; undefined when it keeps none. */
+export function cachedParts(
+  response: Response,
+  key: symbol | null,
+): readonly unknown[] | undefined {
+  return key !== null && key in response
+    ? (Reflect.get(response, key) as readonly unknown[])
+    : undefined;
+}
+
+/** Whether the body of {@link cachedParts} is text or bytes. */
+export function isWhole([, body]: readonly unknown[]): boolean {
   return body === null || typeof body === "string" || body instanceof Uint8Array;
 }
 
-/** Writes a streamed response with backpressure; a body that fails breaks the connection off. */
+/** Writes an upstream's body straight from its connection; false when {@link cachedParts} hold something else. */
+export function writeUpstream(
+  [status, stream, headers]: readonly unknown[],
+  outgoing: ServerResponse,
+): boolean {
+  const isPlain = typeof headers === "object" && headers?.constructor === Object;
+  if (!(stream instanceof ReadableStream) || !isPlain || typeof status !== "number") return false;
+  const body = upstreamBodyOf(stream);
+  if (body === undefined) return false;
+  const cancel = (): void => {
+    body.cancel();
+  };
+  if (outgoing.destroyed) {
+    cancel();
+    return true;
+  }
+  outgoing.once("close", cancel);
+  outgoing.on("drain", () => {
+    body.resume();
+  });
+  try {
+    outgoing.writeHead(status, headers as Record<string, string>);
+    body.pipe({
+      write: (chunk) => outgoing.write(chunk),
+      end: () => void outgoing.end(),
+      // The client learns that the answer is not whole.
+      fail: () => void outgoing.destroy(),
+    });
+    // The first event may be long in coming.
+    outgoing.flushHeaders();
+  } catch {
+    outgoing.destroy();
+  }
+  return true;
+}
+
+/** Writes a streamed response. */
 export async function writeResponse(
   response: Response,
   outgoing: ServerResponse,
 ): Promise<Response> {
   const { body } = response;
-  const head = headersOf(response.headers);
-  if (body === null) {
-    outgoing.writeHead(response.status, head).end();
-    return RESPONSE_ALREADY_SENT;
-  }
-  const reader = body.getReader();
-  // Also when the client leaves between two chunks.
-  outgoing.once("close", () => void reader.cancel().catch(() => undefined));
   try {
     const isEvents = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
-    outgoing.writeHead(response.status, head);
+    outgoing.writeHead(response.status, headersOf(response.headers));
     if (isEvents) outgoing.flushHeaders();
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      if (outgoing.destroyed) return RESPONSE_ALREADY_SENT;
-      if (!outgoing.write(value)) await drained(outgoing);
-    }
-    outgoing.end();
   } catch {
-    // The cause is known to whoever made the stream; the client learns that the answer is not whole.
     outgoing.destroy();
   }
+  await writeBody(body, outgoing);
   return RESPONSE_ALREADY_SENT;
 }
 
-function drained(outgoing: ServerResponse): Promise<void> {
+/** Writes a body with backpressure and ends; one that fails breaks the connection off, a reader that leaves cancels it. */
+export async function writeBody(
+  body: ReadableStream<Uint8Array> | null,
+  to: Writable,
+): Promise<void> {
+  const reader = body?.getReader();
+  const cancel = (): void => void reader?.cancel().catch(() => undefined);
+  if (to.destroyed) return cancel();
+  // Also when the client leaves between two chunks.
+  to.once("close", cancel);
+  try {
+    for (;;) {
+      const { done, value } = (await reader?.read()) ?? { done: true, value: undefined };
+      if (done) break;
+      if (to.destroyed) return;
+      if (!to.write(value)) await drained(to);
+    }
+    to.end();
+  } catch {
+    // The cause is known to whoever made the stream; the client learns that the answer is not whole.
+    to.destroy();
+  }
+}
+
+function drained(to: Writable): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
-      outgoing.off("drain", done);
-      outgoing.off("close", done);
+      to.off("drain", done);
+      to.off("close", done);
       resolve();
     };
-    outgoing.on("drain", done);
-    outgoing.on("close", done);
+    to.on("drain", done);
+    to.on("close", done);
   });
 }
 

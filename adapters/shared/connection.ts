@@ -42,13 +42,15 @@ export interface ConnectionLimits {
 /** A peer that does not answer a close frame is dropped after this. */
 const CLOSE_WAIT_MS = 5000;
 const MAX_ATTACHMENT = 2048;
+/** What a waiting message counts beside its bytes: a flood of empty ones must not fill the actor's mailbox. */
+const MESSAGE_COST = 1024;
 
 interface State {
   phase: "opening" | "open" | "closing" | "closed";
   socket: RawSocket | undefined;
   /** What was sent before the socket was open. */
   early: (string | Uint8Array)[];
-  /** Bytes received and not yet handled. */
+  /** Bytes received and not yet handled, {@link MESSAGE_COST} included. */
   waiting: number;
   /** How this side closed it. */
   ours: readonly [code: number, reason: string] | undefined;
@@ -159,13 +161,14 @@ function received(
     connection.close(1009, `Messages are limited to ${maxMessage} bytes`);
     return;
   }
-  state.waiting += size;
+  const cost = size + MESSAGE_COST;
+  state.waiting += cost;
   if (state.waiting > 4 * maxMessage) {
     connection.close(1013, "Too many messages wait to be handled");
     return;
   }
   void owner.message(connection, data).finally(() => {
-    state.waiting -= size;
+    state.waiting -= cost;
   });
 }
 

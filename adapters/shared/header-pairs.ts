@@ -15,12 +15,12 @@ const hopByHop: ReadonlySet<string> = new Set([
 
 /** The pairs without hop-by-hop headers, those named in `Connection` and those in `also`. */
 export function endToEnd(pairs: readonly HeaderPair[], also: readonly string[] = []): HeaderPair[] {
-  const dropped = new Set(also);
+  let listed: readonly string[] = also;
   for (const [name, value] of pairs) {
-    if (name === "connection")
-      for (const named of value.split(",")) dropped.add(named.trim().toLowerCase());
+    if (name !== "connection") continue;
+    listed = [...listed, ...value.split(",").map((named) => named.trim().toLowerCase())];
   }
-  return pairs.filter(([name]) => !hopByHop.has(name) && !dropped.has(name));
+  return pairs.filter(([name]) => !hopByHop.has(name) && !listed.includes(name));
 }
 
 /** Request headers that the runtime sets itself, or that would make it wait for an interim answer. */

@@ -52,13 +52,7 @@ export function localActors(options: LocalActorsOptions): LocalActors {
       sql: db,
       sockets: sockets.of(`${kind}\0${name}`),
       alarm: (at, together = []) => clock.set(kind, name, at, together),
-      system: {
-        ...system,
-        waitUntil: (work) => {
-          hold(work);
-          system.waitUntil(work);
-        },
-      },
+      system: holding(system, hold),
     }),
   });
   const sockets: SocketRegistry = socketRegistry({
@@ -108,6 +102,17 @@ export function localActors(options: LocalActorsOptions): LocalActors {
   };
 }
 
+/** The system of one actor: its background work also keeps the instance. */
+function holding(system: System, hold: (work: Promise<unknown>) => void): System {
+  return {
+    ...system,
+    waitUntil(work) {
+      hold(work);
+      system.waitUntil(work);
+    },
+  };
+}
+
 function isNew(kinds: ReadonlyMap<string, ActorKind>, kind: ActorKind): boolean {
   const known = kinds.get(kind.name);
   if (known === kind) return false;
@@ -118,10 +123,16 @@ function isNew(kinds: ReadonlyMap<string, ActorKind>, kind: ActorKind): boolean 
 
 function actorRef(directory: ActorDirectory, kind: () => ActorKind, name: string): ActorRef {
   return {
-    async call(method, ...args) {
-      const run = (actor: Actor): Promise<Plain> => invoke(actor, kind().name, method, args);
-      const isInterleaved = kind().interleaved?.includes(method) === true;
-      return directory[isInterleaved ? "beside" : "inTurn"](kind(), name, run);
+    call(method, ...args) {
+      try {
+        const known = kind();
+        const run = (actor: Actor): Promise<Plain> | Plain =>
+          invoke(actor, known.name, method, args);
+        const isInterleaved = known.interleaved?.includes(method) === true;
+        return directory[isInterleaved ? "beside" : "inTurn"](known, name, run);
+      } catch (error) {
+        return Promise.reject(error);
+      }
     },
     async fetch(request) {
       return directory.beside(kind(), name, (actor) => {
@@ -138,19 +149,19 @@ function kindOf(kinds: ReadonlyMap<string, ActorKind>, name: string): ActorKind 
   throw new ApiError("internal", { message: `No actor kind "${name.slice(0, 64)}" is defined` });
 }
 
-async function invoke(
+function invoke(
   actor: Actor,
   kind: string,
   method: string,
   args: readonly Plain[],
-): Promise<Plain> {
+): Promise<Plain> | Plain {
   const found = Object.hasOwn(actor.methods, method) ? actor.methods[method] : undefined;
   if (found === undefined) {
     const message = `Actor kind "${kind}" has no method "${method.slice(0, 64)}"`;
     throw new ApiError("internal", { message });
   }
   // `as`: the caller and the actor agree on the signature, as with any remote call.
-  return (await found.apply(actor.methods, args as never[])) as Plain;
+  return found.apply(actor.methods, args as never[]) as Promise<Plain> | Plain;
 }
 
 async function hear(actor: Actor, connection: Connection, event: SocketEvent): Promise<void> {

@@ -7,7 +7,9 @@ import { localActors, type LocalActors } from "./local-actors.ts";
 import { jsonLog } from "./log.ts";
 import type { Upgrade } from "./sockets.ts";
 import { openSqlite, type SqliteDatabase } from "./sqlite.ts";
+import { syncCrypto } from "./sync-crypto.ts";
 import { localSystem, type LocalSystem } from "./system.ts";
+import { localWebSockets } from "./web-sockets.ts";
 
 /** Options of `nodePlatform()`, `denoPlatform()` and `bunPlatform()`. */
 export interface LocalPlatformOptions {
@@ -40,6 +42,7 @@ export interface LocalRuntime {
   readonly name: "node" | "deno" | "bun";
   readonly upgrade: Upgrade;
   readonly transport: Transport;
+  readonly received?: NonNullable<Platform["received"]>;
   close?(): Promise<void>;
 }
 
@@ -49,7 +52,7 @@ export async function localPlatform(
   options: LocalPlatformOptions,
 ): Promise<Platform> {
   const { allowHosts, closeGraceMs = 10_000, dataDir = ".causey", log = jsonLog } = options;
-  const system = localSystem(log);
+  const system: LocalSystem = { ...localSystem(log), ...syncCrypto };
   const folder = await openDataDir(dataDir);
   const db = openSqlite(folder.database, { synchronous: options.synchronous });
   const actors = localActors({
@@ -77,9 +80,16 @@ export async function localPlatform(
     actors,
     transport: runtime.transport,
     egress: egressTransport(allowHosts === undefined ? {} : { allowHosts }),
+    webSockets: localWebSockets({
+      upgrade: runtime.upgrade,
+      pins: runtime.name !== "bun",
+      allowHosts,
+      system,
+    }),
     browser,
     system,
     log,
+    ...(runtime.received === undefined ? {} : { received: runtime.received }),
     close: () => (closing ??= closeParts(parts, closeGraceMs).finally(forget)),
   };
   const forget = closeAtEnd(platform, () => {

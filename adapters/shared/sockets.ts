@@ -4,17 +4,21 @@ import {
   localConnection,
   type ConnectionOwner,
   type LocalConnection,
-  type RawSocket,
   type SocketEvents,
 } from "./connection.ts";
+import type { DuplexSocket } from "./duplex.ts";
 import { offeredProtocol } from "./subprotocol.ts";
 
-/** How a runtime upgrades the very request that its server received; null for any other request. */
+/**
+ * How a runtime upgrades the very request that its server received; null for any other request. A message over
+ * `maxMessage` bytes may end the connection before anybody is told. @default MAX_MESSAGE_BYTES
+ */
 export type Upgrade = (
   request: Request,
   protocol: string | undefined,
   events: SocketEvents,
-) => { readonly socket: RawSocket; readonly response: Response } | null;
+  maxMessage?: number,
+) => { readonly socket: DuplexSocket; readonly response: Response } | null;
 
 /** Something that happened to a connection and that its actor has to hear. */
 export type SocketEvent =
@@ -44,8 +48,6 @@ export interface SocketRegistry {
 
 /** Bytes of one message above which a connection is closed with 1009. */
 export const MAX_MESSAGE_BYTES: number = 1024 * 1024;
-/** How often a connection is pinged, so that middleboxes keep it and dead peers are noticed, in ms. */
-export const PING_MS: number = 25_000;
 
 /** Keeps the connections of all actors of a process. */
 export function socketRegistry(options: SocketOptions): SocketRegistry {
@@ -85,7 +87,7 @@ export function socketRegistry(options: SocketOptions): SocketRegistry {
     }
     const id = accepting.id ?? system.id();
     const connection = localConnection(id, accepting, limits, ownerOf(actor));
-    const upgraded = upgradeOrThrow(options.upgrade, request, accepting, connection.events);
+    const upgraded = upgradeOrThrow(options.upgrade, request, accepting.protocol, connection.events);
     live += 1;
     connection.attach(upgraded.socket);
     byActor.get(actor)?.get(id)?.close(1000, "Replaced by a newer connection");
@@ -115,13 +117,15 @@ export function socketRegistry(options: SocketOptions): SocketRegistry {
   };
 }
 
-function upgradeOrThrow(
+/** Upgrades, or throws `missing_capability`. */
+export function upgradeOrThrow(
   upgrade: Upgrade,
   request: Request,
-  accepting: AcceptOptions,
+  protocol: string | undefined,
   events: SocketEvents,
+  maxMessage?: number,
 ): NonNullable<ReturnType<Upgrade>> {
-  const upgraded = upgrade(request, offeredProtocol(request, accepting.protocol), events);
+  const upgraded = upgrade(request, offeredProtocol(request, protocol), events, maxMessage);
   if (upgraded !== null) return upgraded;
   const message = "This server cannot upgrade the request: pass on the one that it received";
   throw new ApiError("missing_capability", { message });

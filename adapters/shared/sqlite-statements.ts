@@ -19,27 +19,22 @@ export interface Statements {
   run(sql: string, params: readonly SqlValue[] | undefined): StatementResult;
 }
 
-/** Statements of one database, the least recently used ones dropped. */
+/** Statements of one database; those that were not used for a while are dropped. */
 export function statements(db: DatabaseSync): Statements {
-  const cache = new Map<string, Prepared>();
+  // Two generations: a hit in the younger one, the usual case, changes nothing.
+  let recent = new Map<string, Prepared>();
+  let older = new Map<string, Prepared>();
 
   function prepared(sql: string): Prepared {
-    const known = cache.get(sql);
-    if (known !== undefined) {
-      // Map order is insertion order: moving a hit to the end makes the first key the oldest.
-      cache.delete(sql);
-      cache.set(sql, known);
-      return known;
+    const known = recent.get(sql);
+    if (known !== undefined) return known;
+    const found = older.get(sql) ?? prepare(db, sql);
+    if (recent.size >= CACHE_SIZE / 2) {
+      older = recent;
+      recent = new Map();
     }
-    const fresh = prepare(db, sql);
-    cache.set(sql, fresh);
-    if (cache.size > CACHE_SIZE) {
-      for (const oldest of cache.keys()) {
-        cache.delete(oldest);
-        break;
-      }
-    }
-    return fresh;
+    recent.set(sql, found);
+    return found;
   }
 
   return {

@@ -8,7 +8,7 @@ export interface LocalSystem extends System {
   end(): void;
 }
 
-/** The clock, ids and randomness of this process. */
+/** The clock, ids and randomness of this process or isolate: web standards only, as Workers uses it too. */
 export function localSystem(log: Log): LocalSystem {
   const background = new Set<Promise<unknown>>();
   const closing = new AbortController();

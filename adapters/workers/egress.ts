@@ -2,7 +2,7 @@ import { allowNone, parseAllowHosts } from "../../core/net/allow-hosts.ts";
 import { checkUrl } from "../../core/net/check-url.ts";
 import type { Transport } from "../../core/ports.ts";
 import { TransportError } from "../../core/transport-error.ts";
-import { fetchTransport } from "./fetch-transport.ts";
+import { fetchTransport, type Send } from "./fetch-transport.ts";
 
 /** Why requests to caller-steered addresses are less guarded here than on other runtimes. */
 export const UNPINNED: string =
@@ -29,5 +29,22 @@ export function guardedTransport(
         checkUrl(verdict.url, allowNone).ok && !allow.host(verdict.host, verdict.port);
       return (isPublic ? guarded : open).send(request);
     },
+  };
+}
+
+/** How a WebSocket request to an address that a caller can steer leaves; throws `refused` as {@link guardedTransport} does. */
+export function guardedSend(
+  allowHosts: readonly string[],
+  filtered: Fetcher | undefined,
+): (url: string) => Send {
+  const allow = parseAllowHosts(allowHosts);
+  return (url) => {
+    const verdict = checkUrl(url, allow);
+    if (!verdict.ok) throw new TransportError("refused", verdict.reason);
+    const isPublic =
+      checkUrl(verdict.url, allowNone).ok && !allow.host(verdict.host, verdict.port);
+    return isPublic && filtered !== undefined
+      ? (request) => filtered.fetch(request)
+      : (request) => fetch(request);
   };
 }

@@ -29,8 +29,21 @@ function toRequest({ method, url, headers, body, signal }: OutboundRequest): Req
     headers: endToEnd(headers, REQUEST_FRAMING).map(([name, value]) => [name, value]),
     redirect: "manual",
     ...(body === undefined || body === null ? {} : { body: framed(body, length) }),
-    ...(signal === undefined ? {} : { signal }),
+    ...(signal === undefined ? {} : { signal: ownSignal(signal) }),
   });
+}
+
+/**
+ * A signal of our own that follows the given one: workerd does not end a subrequest by the signal of the
+ * incoming request itself while `waitUntil` keeps that request's context alive.
+ */
+function ownSignal(signal: AbortSignal): AbortSignal {
+  const control = new AbortController();
+  if (signal.aborted) control.abort(signal.reason);
+  else {
+    signal.addEventListener("abort", () => control.abort(signal.reason), { once: true });
+  }
+  return control.signal;
 }
 
 /** Keeps a stream's announced length: workerd chunks every stream whose length it cannot know. */

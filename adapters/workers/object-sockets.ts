@@ -109,6 +109,9 @@ function connection(ctx: DurableObjectState, socket: WebSocket, budget: SendBudg
     set attachment(value) {
       writeAttachment(socket, readAttachment(socket).tags, value);
     },
+    get buffered() {
+      return budget.pending(socket);
+    },
     send(message) {
       if (!isOpen(socket)) return false;
       const size = typeof message === "string" ? message.length : message.byteLength;

@@ -1,9 +1,10 @@
 import type { Log, Platform } from "../../core/ports.ts";
 import { boundBrowser, missingBrowser, NO_BROWSER } from "./browser-binding.ts";
-import { guardedTransport, UNPINNED } from "./egress.ts";
+import { guardedSend, guardedTransport, UNPINNED } from "./egress.ts";
 import { fetchTransport } from "./fetch-transport.ts";
 import { closeAllSockets, objectActors } from "./object-actors.ts";
 import { closeSpace, openSpace } from "./registry.ts";
+import { workerWebSockets } from "./web-sockets.ts";
 import type { WorkerEnv } from "./worker-env.ts";
 import { consoleLog, workerSystem } from "./worker-system.ts";
 
@@ -43,6 +44,7 @@ export function workersPlatform(options: WorkersPlatformOptions): Platform {
     actors: objectActors(env.CAUSEY, prefix),
     transport: fetchTransport(),
     egress: guardedTransport(allowHosts, env.CAUSEY_EGRESS),
+    webSockets: workerWebSockets(system, guardedSend(allowHosts, env.CAUSEY_EGRESS)),
     browser: env.BROWSER === undefined ? missingBrowser : boundBrowser(env.BROWSER, system),
     system,
     log,

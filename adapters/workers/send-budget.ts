@@ -2,6 +2,8 @@
 export interface SendBudget {
   /** Counts `size` bytes to a connection; false when it has been sent too much too fast. */
   spend(connection: WebSocket, size: number): boolean;
+  /** Bytes that are taken as unread. */
+  pending(connection: WebSocket): number;
 }
 
 interface Account {
@@ -16,13 +18,20 @@ interface Account {
  */
 export function sendBudget(bytes: number, now: () => number): SendBudget {
   const accounts = new WeakMap<WebSocket, Account>();
+
+  function settled(connection: WebSocket): Account {
+    const time = now();
+    const account = accounts.get(connection) ?? { sent: 0, at: time };
+    account.sent = Math.max(0, account.sent - (Math.max(0, time - account.at) / 1000) * bytes);
+    account.at = time;
+    accounts.set(connection, account);
+    return account;
+  }
+
   return {
+    pending: (connection) => settled(connection).sent,
     spend(connection, size) {
-      const time = now();
-      const account = accounts.get(connection) ?? { sent: 0, at: time };
-      account.sent = Math.max(0, account.sent - (Math.max(0, time - account.at) / 1000) * bytes);
-      account.at = time;
-      accounts.set(connection, account);
+      const account = settled(connection);
       // One frame larger than the budget may pass when nothing else waits.
       if (account.sent > 0 && account.sent + size > bytes) return false;
       account.sent += size;

@@ -41,6 +41,48 @@ export interface Schedule {
   readonly kind: "once" | "interval" | "cron";
 }
 
+/** Which schedules to list. */
+export interface ScheduleFilter {
+  readonly kind?: Schedule["kind"];
+  readonly task?: string;
+}
+
+/** How {@link Agent.queue} queues a task. */
+export interface QueueOptions {
+  /** Of two tasks with one id the first counts, until it has run. @default a fresh id */
+  readonly id?: string;
+  /** @default the definition's */
+  readonly retry?: RetryOptions;
+  /** Waits at least so long before the first run, in seconds. @default 0 */
+  readonly delaySeconds?: number;
+}
+
+/** A task that waits in the queue, or runs. */
+export interface QueuedTask {
+  readonly id: string;
+  readonly task: string;
+  readonly payload: Plain;
+  /** Runs so far. */
+  readonly attempt: number;
+  /** Unix ms of the next run. */
+  readonly due: number;
+  /** Why the last run failed. */
+  readonly error: string | null;
+}
+
+/** A task or an event whose handler gave up. */
+export interface DeadLetter {
+  readonly id: string;
+  readonly task: string;
+  readonly payload: Plain;
+  /** Position of the event, when it was one. */
+  readonly seq: number | null;
+  readonly attempts: number;
+  readonly error: string;
+  /** ISO 8601. */
+  readonly failedAt: string;
+}
+
 /** How a failing job runs again. */
 export interface RetryOptions {
   /** Runs before the job becomes a dead letter. @default 5 */
@@ -59,6 +101,8 @@ export interface AgentConnection {
   state: Plain;
   /** Whether this client may not set the agent's state. */
   readonly: boolean;
+  /** Unsent bytes: a client that reads too slowly is closed with 1013 at 1 MiB. */
+  readonly buffered: number;
   /** False when the connection is closing or closed. */
   send(message: string | Uint8Array): boolean;
   close(code?: number, reason?: string): void;
@@ -82,16 +126,38 @@ export interface Agent<State = Plain> {
   /** What identifies this instance in shared tables: class and name. */
   readonly key: string;
   schedule(when: When, task: string, payload?: Plain): Promise<Schedule>;
-  /** Runs a task every so many seconds. The same task, interval and payload is scheduled once. */
+  /**
+   * Runs a task every so many seconds. The same task, interval and payload is scheduled once; a run that is
+   * still queued when the next is due takes its place.
+   */
   scheduleEvery(seconds: number, task: string, payload?: Plain): Promise<Schedule>;
-  schedules(): Promise<Schedule[]>;
+  getSchedule(id: string): Promise<Schedule | null>;
+  /** Earliest first. */
+  listSchedules(filter?: ScheduleFilter): Promise<Schedule[]>;
   /** Whether there was such a schedule. */
-  cancel(id: string): Promise<boolean>;
+  cancelSchedule(id: string): Promise<boolean>;
   /** Puts a task into the durable queue; resolves to the job's id after the commit. */
-  queue(task: string, payload?: Plain): Promise<string>;
-  /** Sends a text frame to every client except those connections. */
-  broadcast(text: string, except?: readonly string[]): void;
-  connections(tag?: string): readonly AgentConnection[];
+  queue(task: string, payload?: Plain, options?: QueueOptions): Promise<string>;
+  /** Takes a task out of the queue; whether it was there. One that runs is not interrupted, but not repeated. */
+  dequeue(id: string): Promise<boolean>;
+  /** Empties the queue, except of events; resolves to the count. */
+  dequeueAll(): Promise<number>;
+  /** Takes all of one task out of the queue; resolves to the count. */
+  dequeueAllByTask(task: string): Promise<number>;
+  getQueue(id: string): Promise<QueuedTask | null>;
+  /** Next first, at most 1000, without events. */
+  getQueues(task?: string): Promise<QueuedTask[]>;
+  /** Newest first. `limit` is clamped to 1…1000. @default 20 */
+  deadLetters(limit?: number): Promise<DeadLetter[]>;
+  /** Queues a dead letter again; resolves to the job's id, null when there is none of that id. */
+  replayDeadLetter(id: string): Promise<string | null>;
+  /** Runs work again when it fails, at once and in place: 3 times, 100 ms to 3 s apart, unless told otherwise. */
+  retry<T>(work: (attempt: number) => T | Promise<T>, options?: RetryOptions): Promise<T>;
+  /** Sends a frame to every client except those connections. */
+  broadcast(message: string | Uint8Array, without?: readonly string[]): void;
+  getConnections(tag?: string): readonly AgentConnection[];
+  /** Keeps the instance in memory until the returned function is called, or the process is asked to end. */
+  keepAlive(): () => void;
   /** Deletes the instance's rows and closes its connections. */
   destroy(): Promise<void>;
 }
@@ -138,8 +204,19 @@ export interface AgentDefinition<State = Plain> {
   onEvent?(agent: Agent<State>, event: AgentEvent, run: Run): unknown;
   /** Answers HTTP requests below `/agents/{class}/{name}`. */
   onRequest?(agent: Agent<State>, request: Request): Response | Promise<Response>;
-  /** Labels of a new connection for `agent.connections(tag)`: at most 9 of at most 256 characters. */
+  /** Runs before anything else whenever an instance is started: at its first use, after idleness, after a restart. */
+  onStart?(agent: Agent<State>): unknown;
+  /**
+   * What a handler threw: of a connection, of a request, or of a task that gave up. Without it errors are logged.
+   * Failed requests are answered 500 all the same.
+   */
+  onError?(agent: Agent<State>, error: unknown, connection: AgentConnection | null): unknown;
+  /** Labels of a new connection for `agent.getConnections(tag)`: at most 9 of at most 256 characters. */
   connectionTags?(request: Request): readonly string[];
+  /** Keeps a client that could set the state from it; the handler may change its mind (`connection.readonly`). */
+  shouldConnectionBeReadonly?(request: Request): boolean;
+  /** `false`: no identity, state or other frame of the protocol is sent to it unasked. @default true */
+  shouldSendProtocolMessages?(request: Request): boolean;
   onConnect?(agent: Agent<State>, connection: AgentConnection, request: Request): unknown;
   /** A message that is not of the protocol. */
   onMessage?(

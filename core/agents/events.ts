@@ -6,6 +6,13 @@ import type { Sql, SqlRow, SqlValue } from "../ports.ts";
 const LIMIT_MAX = 1000;
 const LIMIT_DEFAULT = 20;
 
+/**
+ * SQL for the position of the newest event ever stored of the entity row `e`. The row itself is written only when
+ * retention deletes: between that, the newest stored event tells.
+ */
+export const LAST_SEQ: string = `COALESCE((SELECT n.seq FROM agents_events n
+  WHERE n.agent = e.agent AND n.seq > e.last_seq ORDER BY n.seq DESC LIMIT 1), e.last_seq)`;
+
 /** An event with its position. */
 export type NumberedEvent = { readonly seq: number; readonly event: EventRecord };
 
@@ -18,7 +25,10 @@ export function clampLimit(limit: unknown): number {
   return Math.min(LIMIT_MAX, Math.max(1, Math.trunc(limit)));
 }
 
-/** Events newest first, each with exactly the nine fields of the spec. */
+/**
+ * The events stored last, newest first, each with exactly the nine fields of the spec. The order within the answer
+ * is by time; which ones it holds is decided by position, so a clock that jumped hides nothing.
+ */
 export async function readEvents(
   sql: Sql,
   agent: string,
@@ -39,10 +49,15 @@ export async function readEvents(
     params.push(Math.trunc(since));
   }
   const rows = await sql.all(
-    `SELECT ${EVENT_COLUMNS.join(", ")} FROM agents_events WHERE ${where} ORDER BY timestamp DESC, seq DESC LIMIT ?`,
+    `SELECT ${EVENT_COLUMNS.join(", ")} FROM agents_events WHERE ${where} ORDER BY seq DESC LIMIT ?`,
     [...params, clampLimit(query.limit)],
   );
-  return rows.map(toRecord);
+  return rows.map(toRecord).toSorted((a, b) => compareText(b.timestamp, a.timestamp));
+}
+
+/** Sorting is stable: events of one millisecond stay newest first. */
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
 }
 
 /** At most `limit` events after a position, oldest first. */
@@ -65,7 +80,7 @@ export async function eventRange(
   agent: string,
 ): Promise<{ oldest: number; last: number }> {
   const [row] = await sql.all(
-    `SELECT e.last_seq AS last, (SELECT MIN(v.seq) FROM agents_events v WHERE v.agent = e.agent) AS oldest
+    `SELECT ${LAST_SEQ} AS last, (SELECT MIN(v.seq) FROM agents_events v WHERE v.agent = e.agent) AS oldest
      FROM agents_entities e WHERE e.agent = ?`,
     [agent],
   );

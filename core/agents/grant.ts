@@ -9,14 +9,22 @@ export type Grant = {
   readonly readonly: boolean;
   /** Follows the event feed. */
   readonly follows: boolean;
+  /** Gets no frame of the protocol that it did not ask for. */
+  readonly silent: boolean;
   /** What the handlers keep with the connection. */
   readonly own: Plain;
 };
 
 /** The grant of a connection; without one it may do nothing but read. */
 export function grantOf(connection: Connection): Grant {
-  const { edit, readonly, follows, own } = (connection.attachment ?? {}) as Partial<Grant>;
-  return { edit: edit === true, readonly: readonly !== false, follows: follows === true, own };
+  const { edit, readonly, follows, silent, own } = (connection.attachment ?? {}) as Partial<Grant>;
+  return {
+    edit: edit === true,
+    readonly: readonly !== false,
+    follows: follows === true,
+    silent: silent === true,
+    own,
+  };
 }
 
 /** A connection as handlers see it: what they set on it never touches what it may do. */
@@ -35,6 +43,9 @@ export function forHandlers(connection: Connection): AgentConnection {
     },
     set readonly(readonly) {
       connection.attachment = { ...grantOf(connection), readonly };
+    },
+    get buffered() {
+      return connection.buffered;
     },
     send: (message) => connection.send(message),
     close(code, reason) {

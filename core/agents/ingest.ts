@@ -6,9 +6,11 @@ import {
   type IncomingEvent,
   type IngestReceipt,
 } from "../entity/event.ts";
-import type { SqlRow, SqlValue, Statement, StatementResult } from "../ports.ts";
+import type { SqlValue, Statement, StatementResult } from "../ports.ts";
 import { SqlError } from "../sql-error.ts";
 import type { Clock } from "../entity/clock.ts";
+import { LAST_SEQ } from "./events.ts";
+import { pruneByCount } from "./retention.ts";
 
 /** Rows that one ingest removes at most: retention must not hold up an acknowledgement. */
 const PRUNE_LIMIT = 200;
@@ -20,11 +22,12 @@ export interface IngestDeps {
   readonly agent: string;
   readonly clock: Clock;
   readonly now: number;
-  readonly jobId: string;
-  /** Whether the class has a handler, hence whether a job is queued. */
-  readonly handled: boolean;
+  /** The id of the job to queue; null for a class without a handler: no job. */
+  readonly jobId: string | null;
   /** Whether this instance knows that {@link claimOf} the event is in the entity's row: one write less. */
   readonly isClaimed: boolean;
+  /** Whether retention by count is due, see {@link pruneEvery}. */
+  readonly prunes: boolean;
 }
 
 /** What an event asks of its entity's row: the identifier that owns the name, and the retention. */
@@ -32,64 +35,62 @@ export function claimOf({ canonical, retention }: IncomingEvent): string {
   return JSON.stringify([canonical, retention.maxEvents, retention.maxAgeMs]);
 }
 
+/** After how many events retention by count runs: an entity holds up to a tenth more than it keeps. */
+export function pruneEvery(maxEvents: number): number {
+  return Math.min(PRUNE_LIMIT / 2, Math.max(1, Math.floor(maxEvents / 10)));
+}
+
 /**
- * Stores one inbound event: entity row, event with the next `seq`, queued job and alarm in ONE transaction
- * that is durable when this resolves. Reads nothing beforehand, so concurrent calls need no lock: the unique
- * index decides which of two equal ids is the event, and `seq` has no gaps because only a stored row moves it.
+ * Stores one inbound event: event with the next `seq`, queued job, claim and alarm where there is need of them,
+ * in ONE transaction that is durable when this resolves. Reads nothing beforehand, so concurrent calls need no
+ * lock: the unique index decides which of two equal ids is the event, and `seq` has no gaps because it follows
+ * from the stored rows.
  */
 export async function ingest(event: IncomingEvent, deps: IngestDeps): Promise<IngestReceipt> {
   if (deps.isClaimed) {
-    const seq = await store(event, deps, []);
-    if (seq !== null) return stored(seq, deps);
+    const [seq] = await store(event, deps, []);
+    if (seq !== null) return { outcome: "stored", seq, job: deps.jobId };
     // A duplicate, or the entity was destroyed meanwhile: the whole transaction tells which.
   }
-  let canonical: unknown = null;
-  const seq = await store(event, deps, [claimEntity(event, deps.agent)], (row) => {
-    canonical = row?.["canonical"];
-  });
-  if (event.canonical !== null && canonical !== event.canonical) {
+  const [seq, claimed] = await store(event, deps, [claimEntity(event, deps.agent)]);
+  if (event.canonical !== null && claimed?.rows[0]?.["canonical"] !== event.canonical) {
     return { outcome: "collision", seq: 0, job: null };
   }
-  return seq === null ? { outcome: "duplicate", seq: 0, job: null } : stored(seq, deps);
+  if (seq === null) return { outcome: "duplicate", seq: 0, job: null };
+  return { outcome: "stored", seq, job: deps.jobId };
 }
 
-function stored(seq: number, deps: IngestDeps): IngestReceipt {
-  return { outcome: "stored", seq, job: deps.handled ? deps.jobId : null };
-}
-
-/** Runs the transaction; resolves to the event's `seq`, or null when it was not stored. */
+/** Runs the transaction; resolves to the event's `seq`, null when it was not stored, and to the first result. */
 async function store(
   event: IncomingEvent,
   deps: IngestDeps,
   first: readonly Statement[],
-  onFirst?: (row: SqlRow | undefined) => void,
-): Promise<number | null> {
+): Promise<[seq: number | null, first: StatementResult | undefined]> {
   const due = deps.now + (event.respond === "processed" ? PROCESS_GRACE_MS : 0);
   const statements = [
     ...first,
+    // Before the event: both find the same rows, so the job is queued exactly if the event is new.
+    ...(deps.jobId === null ? [] : [insertJob(event, deps, deps.jobId, due)]),
     insertEvent(event, deps),
-    ...(deps.handled ? [insertJob(deps, due)] : []),
-    advance(deps.agent),
-    ...prune(event, deps.agent),
   ];
-  const results = await durable(() => deps.clock.write(statements, dueOf(event, deps, due)));
-  onFirst?.(results[0]?.rows[0]);
-  if (results[first.length]?.changes !== 1) return null;
-  const advanced = results[first.length + (deps.handled ? 2 : 1)];
-  return Number(advanced?.rows[0]?.["last_seq"]);
+  const at = statements.length - 1;
+  if (deps.prunes) statements.push(pruneByCount(deps.agent, PRUNE_LIMIT));
+  const results = await durable(deps.clock.write(statements, dueOf(event, deps, due)));
+  const seq = results[at]?.rows[0]?.["seq"];
+  return [seq === undefined ? null : Number(seq), results[0]];
 }
 
 /** Without a handler only retention is due: when this event has reached its age. */
 function dueOf(event: IncomingEvent, deps: IngestDeps, due: number): number | null {
-  if (deps.handled) return due;
+  if (deps.jobId !== null) return due;
   const { maxAgeMs } = event.retention;
   return maxAgeMs === null ? null : deps.now + maxAgeMs;
 }
 
 /** A full disk or a busy database is worth the sender's retry; anything else is a fault of ours. */
-async function durable(work: () => Promise<StatementResult[]>): Promise<StatementResult[]> {
+async function durable(work: Promise<StatementResult[]>): Promise<StatementResult[]> {
   try {
-    return await work();
+    return await work;
   } catch (error) {
     if (error instanceof SqlError && (error.reason === "busy" || error.reason === "full")) {
       const message = "The event could not be stored: send it again later";
@@ -100,95 +101,72 @@ async function durable(work: () => Promise<StatementResult[]>): Promise<Statemen
 }
 
 /** The first identifier that claims a name owns it; the update also locks the row where rows are locked. */
+const CLAIM = `INSERT INTO agents_entities (agent, canonical, last_seq, max_events, max_age_ms) VALUES (?, ?, 0, ?, ?)
+  ON CONFLICT (agent) DO UPDATE SET canonical = COALESCE(agents_entities.canonical, excluded.canonical),
+    max_events = excluded.max_events, max_age_ms = excluded.max_age_ms
+  RETURNING canonical`;
+
 function claimEntity(event: IncomingEvent, agent: string): Statement {
   const { maxEvents, maxAgeMs } = event.retention;
-  return {
-    sql: `INSERT INTO agents_entities (agent, canonical, last_seq, max_events, max_age_ms) VALUES (?, ?, 0, ?, ?)
-      ON CONFLICT (agent) DO UPDATE SET canonical = COALESCE(agents_entities.canonical, excluded.canonical),
-        max_events = excluded.max_events, max_age_ms = excluded.max_age_ms
-      RETURNING canonical`,
-    params: [agent, event.canonical, maxEvents, maxAgeMs],
-  };
+  return { sql: CLAIM, params: [agent, event.canonical, maxEvents, maxAgeMs] };
 }
 
+/** Fails for an entity that another identifier owns. */
+const OWNED = " AND e.canonical = ?";
+/** The second key of deduplication: fails when an equal body came within the window. */
+const UNREPEATED = ` AND NOT EXISTS (SELECT 1 FROM agents_events o WHERE o.agent = e.agent
+  AND o.timestamp >= ? AND o.provider = ? AND o.body_hash = ?)`;
+
+function conditionsOf(event: IncomingEvent, now: number): { sql: string; params: SqlValue[] } {
+  const { canonical, bodyWindowMs, bodyHash, provider } = event;
+  const owned = canonical === null ? [] : [canonical];
+  if (bodyWindowMs === 0) return { sql: owned.length === 0 ? "" : OWNED, params: owned };
+  const sql = owned.length === 0 ? UNREPEATED : OWNED + UNREPEATED;
+  return { sql, params: [...owned, eventTime(now - bodyWindowMs), provider, bodyHash] };
+}
+
+const INSERT_EVENT = `INSERT INTO agents_events (agent, seq, provider, headers, body_hash, ${EVENT_COLUMNS.join(", ")})
+  SELECT e.agent, 1 + ${LAST_SEQ}, ?, ?, ?, ${EVENT_COLUMNS.map(() => "?").join(", ")}
+  FROM agents_entities e WHERE e.agent = ?`;
+const RETURN_SEQ = " ON CONFLICT (agent, provider, id) DO NOTHING RETURNING seq";
+/** The usual case, built once: the driver finds prepared statements by their text. */
+const INSERT_OWNED_EVENT: string = INSERT_EVENT + OWNED + RETURN_SEQ;
+
 function insertEvent(event: IncomingEvent, deps: IngestDeps): Statement {
-  const { record, canonical } = event;
-  const repeated = unlessRepeated(event, deps.now);
-  const mine = canonical === null ? "" : "AND e.canonical = ?";
+  const { record } = event;
+  const { sql, params } = conditionsOf(event, deps.now);
   return {
-    sql: `INSERT INTO agents_events (agent, seq, provider, headers, body_hash, ${EVENT_COLUMNS.join(", ")})
-      SELECT e.agent, e.last_seq + 1, ?, ?, ?, ${EVENT_COLUMNS.map(() => "?").join(", ")}
-      FROM agents_entities e WHERE e.agent = ? ${mine} ${repeated.sql}
-      ON CONFLICT (agent, provider, id) DO NOTHING`,
+    sql: sql === OWNED ? INSERT_OWNED_EVENT : INSERT_EVENT + sql + RETURN_SEQ,
     params: [
       event.provider,
       event.headers,
       event.bodyHash,
-      ...EVENT_COLUMNS.map((column) => record[column]),
+      record.id,
+      record.type,
+      record.action,
+      record.title,
+      record.description,
+      record.url,
+      record.actor,
+      record.payload,
+      record.timestamp,
       deps.agent,
-      ...(canonical === null ? [] : [canonical]),
-      ...repeated.params,
+      ...params,
     ],
   };
 }
 
-/** The second key of deduplication: a condition that fails when an equal body came within the window. */
-function unlessRepeated(event: IncomingEvent, now: number): { sql: string; params: SqlValue[] } {
-  if (event.bodyWindowMs === 0) return { sql: "", params: [] };
+const INSERT_JOB = `INSERT INTO agents_jobs (agent, id, position, task, event_seq, attempt, due)
+  SELECT e.agent, ?, 1 + ${LAST_SEQ}, ?, 1 + ${LAST_SEQ}, 0, ? FROM agents_entities e
+  WHERE e.agent = ? AND NOT EXISTS (
+    SELECT 1 FROM agents_events v WHERE v.agent = e.agent AND v.provider = ? AND v.id = ?)`;
+
+/** Queues the event that this transaction is about to insert, unless it is there already. */
+function insertJob(event: IncomingEvent, deps: IngestDeps, id: string, due: number): Statement {
+  const { sql, params } = conditionsOf(event, deps.now);
+  const { agent } = deps;
   return {
-    sql: `AND NOT EXISTS (SELECT 1 FROM agents_events o
-      WHERE o.agent = e.agent AND o.timestamp >= ? AND o.provider = ? AND o.body_hash = ?)`,
-    params: [eventTime(now - event.bodyWindowMs), event.provider, event.bodyHash],
-  };
-}
-
-/** Queues the event that this transaction has just inserted, if it has. */
-function insertJob({ agent, jobId }: IngestDeps, due: number): Statement {
-  return {
-    sql: `INSERT INTO agents_jobs (agent, id, position, task, event_seq, attempt, due)
-      SELECT e.agent, ?, e.last_seq + 1, ?, e.last_seq + 1, 0, ? FROM agents_entities e
-      WHERE e.agent = ? AND ${hasNewEvent("e")}`,
-    params: [jobId, EVENT_JOB, due, agent],
-  };
-}
-
-function advance(agent: string): Statement {
-  return {
-    sql: `UPDATE agents_entities SET last_seq = last_seq + 1
-      WHERE agent = ? AND ${hasNewEvent("agents_entities")} RETURNING last_seq`,
-    params: [agent],
-  };
-}
-
-function hasNewEvent(entity: string): string {
-  return `EXISTS (SELECT 1 FROM agents_events v WHERE v.agent = ${entity}.agent AND v.seq = ${entity}.last_seq + 1)`;
-}
-
-function prune(event: IncomingEvent, agent: string): Statement[] {
-  const { maxEvents } = event.retention;
-  return maxEvents === null ? [] : [pruneByCount(agent, PRUNE_LIMIT)];
-}
-
-/** Rows whose handler still has to run, or whose failure somebody has to look at, are not retention's. */
-const settled = `NOT EXISTS (SELECT 1 FROM agents_jobs j WHERE j.agent = v.agent AND j.event_seq = v.seq)
-  AND NOT EXISTS (SELECT 1 FROM agents_dead d WHERE d.agent = v.agent AND d.event_seq = v.seq)`;
-
-/** Deletes at most `limit` of the events beyond the entity's `max_events`, oldest first. */
-export function pruneByCount(agent: string, limit: number): Statement {
-  return {
-    sql: `DELETE FROM agents_events WHERE agent = ? AND seq IN (
-      SELECT v.seq FROM agents_events v JOIN agents_entities e ON e.agent = v.agent
-      WHERE v.agent = ? AND v.seq <= e.last_seq - e.max_events AND ${settled} ORDER BY v.seq LIMIT ?)`,
-    params: [agent, agent, limit],
-  };
-}
-
-/** Deletes at most `limit` of the events older than `before` (fixed-width ISO text), oldest first. */
-export function pruneByAge(agent: string, before: string, limit: number): Statement {
-  return {
-    sql: `DELETE FROM agents_events WHERE agent = ? AND seq IN (
-      SELECT v.seq FROM agents_events v
-      WHERE v.agent = ? AND v.timestamp < ? AND ${settled} ORDER BY v.timestamp LIMIT ?)`,
-    params: [agent, agent, before, limit],
+    sql: INSERT_JOB + sql,
+    params: [id, EVENT_JOB, due, agent, event.provider, event.record.id, ...params],
   };
 }

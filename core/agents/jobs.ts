@@ -1,61 +1,46 @@
 import { EVENT_COLUMNS, EVENT_JOB, eventTime } from "../entity/event.ts";
 import { ApiError } from "../http/api-error.ts";
-import type { ActorContext, Plain, SqlRow, Statement } from "../ports.ts";
-import type { Clock } from "../entity/clock.ts";
+import type { SqlRow } from "../ports.ts";
+import { backoff } from "./backoff.ts";
 import {
   NonRetryableError,
   type Agent,
   type AgentEvent,
-  type AnyAgent,
+  type RetryOptions,
   type Run,
 } from "./definition.ts";
+import type { QueueDeps } from "./queue.ts";
 
 /** Jobs of one alarm; then other calls of the mailbox get their turn. */
 const BATCH = 32;
 /** Longest stored error text. */
 const ERROR_LIMIT = 1000;
-/** Longest payload of a job as JSON, in characters. */
-const PAYLOAD_LIMIT = 1024 * 1024;
 
-/** The durable queue of an instance. All but `add` runs in the mailbox, so one job runs at a time. */
+/** Runs the queue of an instance. All of it in the mailbox, so one job runs at a time. */
 export interface Jobs {
-  /** Queues a task; resolves to its id after the commit. */
-  add(task: string, payload: Plain, due: number): Promise<string>;
   /** Runs what is due, first due first. */
   runDue(): Promise<void>;
   /** Runs an event's job now, after those of earlier events; whether its handler has succeeded. */
   runEvent(id: string): Promise<boolean>;
-  dead(limit: number): Promise<SqlRow[]>;
-  /** Puts a dead letter back into the queue as a new job; null when there is none of that id. */
-  replay(id: string): Promise<string | null>;
 }
 
-/** What the queue of an instance works with. */
-export interface JobDeps {
-  readonly context: ActorContext;
-  readonly definition: AnyAgent;
-  readonly agent: string;
-  readonly clock: Clock;
+/** What running jobs takes. */
+export interface JobDeps extends QueueDeps {
   readonly api: () => Agent;
 }
 
-/** The queue of an instance. */
+/** The runner of an instance's queue. */
 export function startJobs(deps: JobDeps): Jobs {
-  const { context, agent, clock } = deps;
+  const { context, agent } = deps;
   const { sql, system } = context;
-  const select = "SELECT id, task, payload, event_seq, attempt FROM agents_jobs WHERE agent = ?";
+  const select =
+    "SELECT id, task, payload, event_seq, attempt, retry FROM agents_jobs WHERE agent = ?";
 
   async function runAll(rows: readonly SqlRow[]): Promise<void> {
     for (const row of rows) await runJob(deps, toJob(row));
   }
 
   return {
-    async add(task, payload, due) {
-      checkTask(deps.definition, task);
-      const id = system.id();
-      await clock.write([insertJob(agent, id, task, encodePayload(payload), due)], due);
-      return id;
-    },
     async runDue() {
       const order = "AND due <= ? ORDER BY due, position LIMIT ?";
       await runAll(await sql.all(`${select} ${order}`, [agent, system.now(), BATCH]));
@@ -74,65 +59,7 @@ export function startJobs(deps: JobDeps): Jobs {
         "SELECT id FROM agents_jobs WHERE agent = ? AND id = ? UNION SELECT id FROM agents_dead WHERE agent = ? AND id = ?";
       return (await sql.all(left, [agent, id, agent, id])).length === 0;
     },
-    dead: (limit) =>
-      sql.all(
-        `SELECT id, task, payload, event_seq, attempts, error, failed_at FROM agents_dead
-         WHERE agent = ? ORDER BY failed_at DESC LIMIT ?`,
-        [agent, limit],
-      ),
-    async replay(id) {
-      const fresh = system.id();
-      const now = system.now();
-      const [inserted] = await clock.write(
-        [
-          {
-            sql: `INSERT INTO agents_jobs (agent, id, position, task, payload, event_seq, attempt, due)
-              SELECT agent, ?, COALESCE(event_seq, 0), task, payload, event_seq, 0, ? FROM agents_dead
-              WHERE agent = ? AND id = ?`,
-            params: [fresh, now, agent, id],
-          },
-          { sql: "DELETE FROM agents_dead WHERE agent = ? AND id = ?", params: [agent, id] },
-        ],
-        now,
-      );
-      return inserted?.changes === 1 ? fresh : null;
-    },
   };
-}
-
-/** The statement that queues a task. Its position is its time, so tasks of one moment keep their order of due. */
-export function insertJob(
-  agent: string,
-  id: string,
-  task: string,
-  payload: string | null,
-  due: number,
-): Statement {
-  return {
-    sql: `INSERT INTO agents_jobs (agent, id, position, task, payload, attempt, due)
-      SELECT ?, ?, COALESCE(MAX(position), 0) + 1, ?, ?, 0, ? FROM agents_jobs WHERE agent = ?`,
-    params: [agent, id, task, payload, due, agent],
-  };
-}
-
-/** JSON of a task's payload, or null. Throws 400 and 413. */
-export function encodePayload(payload: Plain): string | null {
-  const text = JSON.stringify(payload);
-  if (text === undefined) return null;
-  if (text.length > PAYLOAD_LIMIT) {
-    throw new ApiError("too_large", {
-      message: `The payload is over ${PAYLOAD_LIMIT} characters of JSON`,
-    });
-  }
-  return text;
-}
-
-/** Throws 400 unless the definition has a task of that name. */
-export function checkTask(definition: AnyAgent, task: string): void {
-  if (Object.hasOwn(definition.tasks ?? {}, task)) return;
-  throw new ApiError("invalid_request", {
-    message: `The agent has no task "${task.slice(0, 64)}"`,
-  });
 }
 
 interface Job {
@@ -141,6 +68,7 @@ interface Job {
   readonly payload: string | null;
   readonly eventSeq: number | null;
   readonly attempt: number;
+  readonly retry: RetryOptions | null;
 }
 
 function toJob(row: SqlRow): Job {
@@ -150,12 +78,14 @@ function toJob(row: SqlRow): Job {
     payload: row["payload"] == null ? null : String(row["payload"]),
     eventSeq: row["event_seq"] == null ? null : Number(row["event_seq"]),
     attempt: Number(row["attempt"]),
+    retry: typeof row["retry"] === "string" ? (JSON.parse(row["retry"]) as RetryOptions) : null,
   };
 }
 
 async function runJob(deps: JobDeps, job: Job): Promise<void> {
   const { agent, clock, definition } = deps;
-  const limit = definition.retry?.maxAttempts ?? 5;
+  const retry = { ...definition.retry, ...job.retry };
+  const limit = retry.maxAttempts ?? 5;
   // Counted before the run: a job that takes the process down with it does not run for ever.
   if (job.attempt >= limit)
     return bury(deps, job, "It never finished: the process ended during every run");
@@ -170,9 +100,11 @@ async function runJob(deps: JobDeps, job: Job): Promise<void> {
   } catch (error) {
     const text = (error instanceof Error ? error.message : String(error)).slice(0, ERROR_LIMIT);
     if (error instanceof NonRetryableError || attempt >= limit) {
-      return bury(deps, { ...job, attempt }, text);
+      await bury(deps, { ...job, attempt }, text);
+      await definition.onError?.(deps.api(), error, null);
+      return;
     }
-    const due = deps.context.system.now() + backoff(deps, attempt);
+    const due = deps.context.system.now() + backoff(deps.context.system, retry, attempt);
     const sql = `UPDATE agents_jobs SET due = ?, error = ? ${where}`;
     await clock.write([{ sql, params: [due, text, agent, job.id] }], due);
     return;
@@ -229,20 +161,14 @@ async function withTimeout(
   }
 }
 
-/** Exponential with full jitter, so that the retries of a burst do not come back as one. */
-function backoff({ context, definition }: JobDeps, attempt: number): number {
-  const { baseMs = 1000, maxMs = 300_000 } = definition.retry ?? {};
-  const longest = Math.min(maxMs, baseMs * 2 ** (attempt - 1));
-  const [byte = 255] = context.system.random(1);
-  return Math.ceil((longest * (byte + 1)) / 256);
-}
-
 async function bury({ context, agent, clock }: JobDeps, job: Job, error: string): Promise<void> {
   await clock.write(
     [
       {
         sql: `INSERT INTO agents_dead (agent, id, task, payload, event_seq, attempts, error, failed_at)
-          VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (agent, id) DO NOTHING`,
+          VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+          ON CONFLICT (agent, id) DO UPDATE SET payload = excluded.payload, attempts = excluded.attempts,
+            error = excluded.error, failed_at = excluded.failed_at`,
         params: [
           agent,
           job.id,

@@ -7,20 +7,13 @@
 import { Hono, type Context } from "hono";
 import type { Auth } from "../auth/authorize.ts";
 import { storedTokens } from "../auth/mod.ts";
-import { decodeName } from "../entity/name.ts";
-import { rawSegment } from "../entity/segments.ts";
 import { ApiError } from "../http/api-error.ts";
+import { envelope } from "../http/envelope.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { sseResponse } from "../http/sse.ts";
-import type { ActorRef, Platform } from "../ports.ts";
-import {
-  accessOf,
-  checkOrigin,
-  REFUSAL_KIND,
-  refusalCode,
-  refusalKind,
-  type Access,
-} from "./access.ts";
+import type { Platform } from "../ports.ts";
+import { REFUSAL_KIND, refusalCode, refusalKind, type Access } from "./access.ts";
+import { needsEdit, startAdmission } from "./admission.ts";
 import { webhookAgent, type AgentClass } from "./define-agent.ts";
 import { eventStream } from "./event-stream.ts";
 import { isUpgrade } from "./kind.ts";
@@ -34,10 +27,14 @@ export {
   type AgentDefinition,
   type AgentEvent,
   type Callable,
+  type DeadLetter,
   type EventQuery,
+  type QueuedTask,
+  type QueueOptions,
   type RetryOptions,
   type Run,
   type Schedule,
+  type ScheduleFilter,
   type StreamReply,
   type When,
 } from "./definition.ts";
@@ -57,51 +54,48 @@ export interface AgentsOptions {
   readonly eventStream?: boolean;
 }
 
-/** Serves agents at `/:class/:name` (HTTP, WebSocket) and `/:class/:name/events` (server-sent events). */
+/**
+ * Serves agents at `/:class/:name` (HTTP, WebSocket), `/:class/:name/events` (server-sent events) and
+ * `POST /:class/:name/ticket` (what a browser connects with).
+ */
 export function agents(options: AgentsOptions): Hono {
-  const { platform, accountId = "local" } = options;
+  const { platform, accountId = "local", origins } = options;
   const auth = options.auth ?? storedTokens(platform);
   const classes = defineClasses(platform, options.agents ?? []);
+  const admission = startAdmission({ platform, accountId, auth, classes, origins });
   const app = new Hono();
-
-  function find(c: Context): { readonly found: AgentClass; readonly ref: ActorRef } {
-    const found = classes.get(decodeName(rawSegment(c, "class")));
-    if (found === undefined) throw new ApiError("not_found", { message: "No such agent class" });
-    const name = decodeName(rawSegment(c, "name"));
-    return { found, ref: platform.actors.get(found.kind.name, name) };
-  }
 
   async function connect(c: Context): Promise<Response> {
     const request = c.req.raw;
-    checkOrigin(request, options.origins);
-    const access = await accessOf(auth, request, accountId);
-    const { found, ref } = find(c);
+    const { access, found, ref } = await admission.visitor(c);
     if (c.req.query("__agents_transport") === "capnweb") throw new ApiError("not_found");
     // Sent apart because runtimes upgrade only the very request that they received: it cannot carry more.
     const key = request.headers.get("sec-websocket-key");
-    if (key !== null && needsEdit(found, access)) await ref.call("admit", key);
+    if (key !== null && makesDifference(found, access)) await ref.call("admit", key);
     return ref.fetch(request);
   }
 
   async function handle(c: Context): Promise<Response> {
     if (isUpgrade(c.req.raw))
       return connect(c).catch((error: unknown) => refuse(platform, c.req.raw, error));
-    const access = await accessOf(auth, c.req.raw, accountId);
+    const access = await admission.caller(c);
     const reads = c.req.method === "GET" || c.req.method === "HEAD";
-    if (!reads && !access.edit) {
-      throw new ApiError("forbidden", { message: 'The token lacks the permission "Agents Edit"' });
-    }
-    return find(c).ref.fetch(withoutProps(c.req.raw));
+    if (!reads && !access.edit) throw needsEdit();
+    return admission.find(c).ref.fetch(withoutProps(c.req.raw));
   }
 
   if (options.eventStream !== false) {
     app.get("/:class/:name/events", async (c) => {
       if (isUpgrade(c.req.raw)) return handle(c);
-      await accessOf(auth, c.req.raw, accountId);
+      const { ref } = await admission.visitor(c);
+      const signals = [c.req.raw.signal, platform.system.closing];
       const since = positionOf(c.req.header("last-event-id") ?? c.req.query("since") ?? null);
-      return sseResponse(eventStream(find(c).ref, since ?? -1, c.req.raw.signal));
+      return sseResponse(eventStream(ref, since ?? -1, signals));
     });
   }
+  app.post("/:class/:name/ticket", async (c) =>
+    envelope(await admission.ticket(c), { status: 201 }),
+  );
   app.all("/:class/:name", handle);
   app.all("/:class/:name/*", handle);
   closeRoutes(app, ["/*"], "api", platform);
@@ -123,7 +117,7 @@ function defineClasses(platform: Platform, own: readonly AgentClass[]): Map<stri
 }
 
 /** Whether "Agents Edit" makes a difference to the class; most connections are spared the extra call. */
-function needsEdit({ definition }: AgentClass, access: Access): boolean {
+function makesDifference({ definition }: AgentClass, access: Access): boolean {
   if (!access.edit) return false;
   const operations = Object.values(definition.callable ?? {});
   return (

@@ -3,8 +3,8 @@ import { ApiError } from "../http/api-error.ts";
 import { sha256Hex } from "../crypto/digest.ts";
 import type { Clock } from "../entity/clock.ts";
 import { nextCron } from "./cron.ts";
-import type { AnyAgent, Schedule, When } from "./definition.ts";
-import { checkTask, encodePayload, insertJob } from "./jobs.ts";
+import type { AnyAgent, Schedule, ScheduleFilter, When } from "./definition.ts";
+import { checkTask, encodePayload, insertJob } from "./queue.ts";
 
 /** Schedules that one alarm turns into jobs. */
 const BATCH = 100;
@@ -13,13 +13,16 @@ const BATCH = 100;
 export interface Schedules {
   add(when: When, task: string, payload: Plain): Promise<Schedule>;
   addInterval(seconds: number, task: string, payload: Plain): Promise<Schedule>;
-  list(): Promise<Schedule[]>;
+  get(id: string): Promise<Schedule | null>;
+  list(filter?: ScheduleFilter): Promise<Schedule[]>;
   cancel(id: string): Promise<boolean>;
   /** Queues what is due; the job and the schedule's next time are one transaction. */
   fireDue(): Promise<void>;
   /** Writes the definition's own schedules unless they are there. */
   ensureDefined(): Promise<void>;
 }
+
+const SELECT = "SELECT id, task, payload, due, kind FROM agents_schedules WHERE agent = ?";
 
 interface Plan {
   readonly id: string;
@@ -49,12 +52,15 @@ export function startSchedules(deps: ScheduleDeps): Schedules {
       const plan: Plan = { id, kind: "interval", rule: String(ms), due: system.now() + ms };
       return put(deps, plan, task, payload);
     },
-    async list() {
-      const rows = await sql.all(
-        "SELECT id, task, payload, due, kind FROM agents_schedules WHERE agent = ? ORDER BY due",
-        [agent],
-      );
-      return rows.map(toSchedule);
+    async get(id) {
+      const [row] = await sql.all(`${SELECT} AND id = ?`, [agent, id]);
+      return row === undefined ? null : toSchedule(row);
+    },
+    async list({ kind, task } = {}) {
+      const rows = await sql.all(`${SELECT} ORDER BY due, id`, [agent]);
+      return rows
+        .map(toSchedule)
+        .filter((one) => (kind ?? one.kind) === one.kind && (task ?? one.task) === one.task);
     },
     async cancel(id) {
       const remove = {
@@ -72,7 +78,14 @@ export function startSchedules(deps: ScheduleDeps): Schedules {
       );
       if (rows.length === 0) return;
       const statements = rows.flatMap((row) => [
-        insertJob(agent, system.id(), String(row["task"]), textOrNull(row["payload"]), now),
+        // The schedule's id: while its last run is still queued, the next does not pile up behind it.
+        insertJob(agent, {
+          id: `schedule:${String(row["id"])}`,
+          task: String(row["task"]),
+          payload: textOrNull(row["payload"]),
+          due: now,
+          retry: null,
+        }),
         moveOn(agent, row, now),
       ]);
       await clock.write(statements, now);

@@ -13,11 +13,15 @@ export const agentSchema: readonly string[] = [
     headers TEXT NOT NULL, body_hash TEXT,
     PRIMARY KEY (agent, seq))`,
   "CREATE UNIQUE INDEX IF NOT EXISTS agents_events_id ON agents_events (agent, provider, id)",
-  "CREATE INDEX IF NOT EXISTS agents_events_time ON agents_events (agent, timestamp DESC, seq DESC)",
+  // Of all entities together: it grows at one end, so it costs an event a fortieth of a page. By entity, each would
+  // write a page of its own, and positions tell an entity's order already.
+  "CREATE INDEX IF NOT EXISTS agents_events_time ON agents_events (timestamp DESC)",
+  `CREATE INDEX IF NOT EXISTS agents_events_body ON agents_events (agent, provider, body_hash)
+    WHERE body_hash IS NOT NULL`,
   `CREATE TABLE IF NOT EXISTS agents_jobs (
     agent TEXT NOT NULL, id TEXT NOT NULL, position INTEGER NOT NULL, task TEXT NOT NULL,
     payload TEXT, event_seq INTEGER, attempt INTEGER NOT NULL, due BIGINT NOT NULL, error TEXT,
-    PRIMARY KEY (agent, id))`,
+    retry TEXT, PRIMARY KEY (agent, id))`,
   "CREATE INDEX IF NOT EXISTS agents_jobs_due ON agents_jobs (agent, due)",
   `CREATE TABLE IF NOT EXISTS agents_dead (
     agent TEXT NOT NULL, id TEXT NOT NULL, task TEXT NOT NULL, payload TEXT, event_seq INTEGER,

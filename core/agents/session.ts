@@ -42,10 +42,12 @@ export function startSession(deps: SessionDeps): Session {
     const query = new URL(request.url).searchParams;
     const since = positionOf(query.get("since"));
     const id = connectionId(query.get("_pk")) ?? context.system.id();
+    const isBarred = definition.shouldConnectionBeReadonly?.(request) === true;
     const grant: Grant = {
       edit,
-      readonly: !(edit && definition.clientState === true),
+      readonly: !(edit && definition.clientState === true) || isBarred,
       follows: since !== null,
+      silent: definition.shouldSendProtocolMessages?.(request) === false,
       own: undefined,
     };
     // A frame that still waits is for the others: this connection gets the state in its greeting.
@@ -54,10 +56,7 @@ export function startSession(deps: SessionDeps): Session {
     const response = context.sockets.accept(request, { id, tags, attachment: grant });
     const connection = context.sockets.connections().find((one) => one.id === id);
     if (connection === undefined) return response;
-    const current = state.current();
-    connection.send(identityFrame(context.name, deps.className, current !== undefined));
-    if (current !== undefined) connection.send(stateFrame(current));
-    connection.send(mcpFrame);
+    if (!grant.silent) greet(deps, connection);
     const opened = open(deps, connection, request, since);
     connecting.set(id, opened);
     context.system.waitUntil(opened.finally(() => connecting.delete(id)));
@@ -69,14 +68,39 @@ export function startSession(deps: SessionDeps): Session {
     async onMessage(connection, message) {
       await connecting.get(connection.id);
       const frame = typeof message === "string" ? parseFrame(message) : null;
-      if (frame !== null) await onFrame(deps, connection, frame);
-      else await definition.onMessage?.(deps.api(), forHandlers(connection), message);
+      await reported(deps, connection, async () => {
+        if (frame !== null) await onFrame(deps, connection, frame);
+        else await definition.onMessage?.(deps.api(), forHandlers(connection), message);
+      });
     },
     async onClose(connection, code, reason) {
       live.unsubscribe(connection);
-      await definition.onClose?.(deps.api(), forHandlers(connection), code, reason);
+      await reported(deps, connection, () =>
+        definition.onClose?.(deps.api(), forHandlers(connection), code, reason),
+      );
     },
   };
+}
+
+function greet({ className, context, state }: SessionDeps, connection: Connection): void {
+  const current = state.current();
+  connection.send(identityFrame(context.name, className, current !== undefined));
+  if (current !== undefined) connection.send(stateFrame(current));
+  connection.send(mcpFrame);
+}
+
+/** Runs a handler; what it throws goes to `onError`, or without one to the runtime's log. */
+async function reported(
+  { api, definition }: SessionDeps,
+  connection: Connection,
+  work: () => unknown,
+): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (definition.onError === undefined) throw error;
+    await definition.onError(api(), error, forHandlers(connection));
+  }
 }
 
 /** The client's own id of the connection. It can claim any: an equal one replaces the older connection. */
@@ -90,17 +114,21 @@ export function positionOf(text: string | null): number | null {
 }
 
 async function open(
-  { api, definition, live }: SessionDeps,
+  deps: SessionDeps,
   connection: Connection,
   request: Request,
   since: number | null,
 ): Promise<void> {
+  const { api, definition, live } = deps;
   try {
     await definition.onConnect?.(api(), forHandlers(connection), request);
-    if (since !== null) await live.subscribe(connection, since);
-  } catch {
+    if (since !== null) live.subscribe(connection, since);
+  } catch (error) {
     // 1011 = the server met a condition that it did not expect (RFC 6455 section 7.4.1).
     connection.close(1011, "The connection could not be set up");
+    await reported(deps, connection, () => {
+      throw error;
+    });
   }
 }
 
@@ -116,7 +144,8 @@ async function onFrame(
   }
   if (frame.type === "subscribe") {
     connection.attachment = { ...grantOf(connection), follows: true };
-    return live.subscribe(connection, frame.since);
+    live.subscribe(connection, frame.since);
+    return;
   }
   if (grantOf(connection).readonly) {
     connection.send(stateErrorFrame("Connection is readonly"));

@@ -2,10 +2,9 @@ import type { ActorContext, Plain } from "../ports.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { EventRecord } from "../entity/event.ts";
 import type { AnyAgent } from "./definition.ts";
-import { stateFrame } from "./protocol.ts";
+import { LAST_SEQ } from "./events.ts";
+import { startStateFrames } from "./state-frames.ts";
 
-/** State frames of this many ms become one: the newest state wins. */
-const COALESCE_MS = 16;
 /** Longest state as JSON, in characters: it is sent to every client on every change. */
 const STATE_LIMIT = 1024 * 1024;
 
@@ -33,21 +32,7 @@ export async function startState(
   const load = (): Promise<Loaded> =>
     feed ? loadFeed(context, agent) : loadState(context, definition, agent);
   let { value: current, eventCount } = await load();
-  let waiting = false;
-  let origin: string | undefined;
-
-  function flush(): void {
-    if (!waiting) return;
-    waiting = false;
-    context.sockets.broadcast(stateFrame(current), origin === undefined ? [] : [origin]);
-  }
-  function announce(from: string | undefined): void {
-    // Only the connection that set the newest state knows it already.
-    origin = from;
-    if (waiting) return;
-    waiting = true;
-    context.system.waitUntil(context.system.sleep(COALESCE_MS).then(flush, () => undefined));
-  }
+  const { announce, flush } = startStateFrames(context, () => current);
 
   return {
     current: () => current,
@@ -112,8 +97,8 @@ async function loadState(
 /** A feed's state is derived from the events; without the payload, because it goes to every client. */
 async function loadFeed(context: ActorContext, agent: string): Promise<Loaded> {
   const [row] = await context.sql.all(
-    `SELECT e.last_seq, v.id, v.type, v.action, v.title, v.description, v.url, v.actor, v.timestamp
-     FROM agents_entities e LEFT JOIN agents_events v ON v.agent = e.agent AND v.seq = e.last_seq
+    `SELECT ${LAST_SEQ} AS last_seq, v.id, v.type, v.action, v.title, v.description, v.url, v.actor, v.timestamp
+     FROM agents_entities e LEFT JOIN agents_events v ON v.agent = e.agent AND v.seq = ${LAST_SEQ}
      WHERE e.agent = ?`,
     [agent],
   );

@@ -1,28 +1,34 @@
 import type { MiddlewareHandler } from "hono";
 import { ApiError } from "../http/api-error.ts";
+import { checkAccountId } from "./account-id.ts";
 import { allows, type Principal } from "./principal.ts";
 import type { Permission } from "./permissions.ts";
 
 /** Finds out who makes a request; null when it carries no valid credential. */
-export type Authenticate = (request: Request) => Promise<Principal | null>;
+export interface Authenticate {
+  (request: Request): Promise<Principal | null>;
+  /** The same for a token that came elsewhere than in `Authorization`. @default asked with a made-up request */
+  readonly byToken?: (token: string) => Promise<Principal | null> | Principal | null;
+  /**
+   * Whether a text contains one of these tokens, or what says of itself that it is one: the gateway sends such
+   * a text to no provider. @default asked word for word like `byToken`, which costs more
+   */
+  readonly isIn?: (text: string) => boolean;
+}
 
 /** How a capability authenticates: `"off"` leaves it to the host app. */
 export type Auth = Authenticate | "off";
 
 /**
  * Guards one route: 401 without a valid token, 403 when the token lacks the permission on the account of
- * the path parameter `account_id`. A capability that has no account in its path passes one.
+ * the path parameter `account_id`, 400 when that cannot be one. A capability that has no account in its
+ * path passes one.
  */
 export function authorize(auth: Auth, permission: Permission, account?: string): MiddlewareHandler {
   return async (c, next) => {
-    if (auth !== "off") {
-      await requirePermission(
-        auth,
-        c.req.raw,
-        permission,
-        account ?? c.req.param("account_id") ?? "",
-      );
-    }
+    const named = account ?? c.req.param("account_id") ?? "";
+    if (auth !== "off") await requirePermission(auth, c.req.raw, permission, named);
+    if (account === undefined) checkAccountId(named);
     await next();
   };
 }

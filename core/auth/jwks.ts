@@ -4,6 +4,7 @@ import type { JWTVerifyGetKey } from "jose";
 import * as v from "valibot";
 import { ApiError } from "../http/api-error.ts";
 import { parseJson } from "../http/body.ts";
+import { collect } from "../http/collect.ts";
 import type { InboundResponse, Platform } from "../ports.ts";
 
 /** Bytes of a key set; real ones have a few KiB. */
@@ -110,21 +111,10 @@ async function fetchKeySet(
   }
 }
 
-async function readBody(response: InboundResponse): Promise<Uint8Array> {
-  const { body } = response;
+async function readBody({ body }: InboundResponse): Promise<Uint8Array> {
   if (body === null) return new Uint8Array(0);
-  const stream = body instanceof Uint8Array ? new Response(new Uint8Array(body)).body : body;
-  return stream === null ? new Uint8Array(0) : await readStream(stream);
-}
-
-async function readStream(stream: ReadableStream<Uint8Array>): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of stream) {
-    size += chunk.byteLength;
-    if (size > BODY_LIMIT)
-      throw new ApiError("unavailable", { message: "The issuer's key set is too large" });
-    chunks.push(chunk);
-  }
-  return new Uint8Array(await new Blob(chunks.map((chunk) => new Uint8Array(chunk))).arrayBuffer());
+  if (body instanceof Uint8Array) return body;
+  const bytes = await collect(body, BODY_LIMIT);
+  if (bytes !== null) return bytes;
+  throw new ApiError("unavailable", { message: "The issuer's key set is too large" });
 }

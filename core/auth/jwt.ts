@@ -1,4 +1,5 @@
 import { createLocalJWKSet } from "jose/jwks/local";
+import { decodeJwt } from "jose/jwt/decode";
 import { jwtVerify } from "jose/jwt/verify";
 import type { JSONWebKeySet, JWTPayload, JWTVerifyGetKey } from "jose";
 import { ApiError } from "../http/api-error.ts";
@@ -23,6 +24,9 @@ const ALGORITHMS = new Set([
   "EdDSA",
   "Ed25519",
 ]);
+
+/** The three parts of a JWS in compact form (RFC 7515 section 7.1). */
+const FORM = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
 /** How JWTs of one issuer are verified and what they may do. */
 export interface JwtOptions {
@@ -58,9 +62,8 @@ export function jwtAuth(options: JwtOptions, platform: JwksDeps): Authenticate {
   const algorithms = checkAlgorithms(options.algorithms ?? ["RS256", "ES256"]);
   const getKey = keySource(options, platform);
   const toPrincipal = claimReader(options);
-  return async (request) => {
-    const token = bearerToken(request.headers.get("authorization"));
-    if (token === null || !/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) return null;
+  const byToken = async (token: string): Promise<Principal | null> => {
+    if (!FORM.test(token)) return null;
     try {
       const { payload } = await jwtVerify(token, getKey, {
         issuer: options.issuer,
@@ -76,6 +79,25 @@ export function jwtAuth(options: JwtOptions, platform: JwksDeps): Authenticate {
       return null;
     }
   };
+  const authenticate = async (request: Request): Promise<Principal | null> => {
+    const token = bearerToken(request.headers.get("authorization"));
+    return token === null ? null : await byToken(token);
+  };
+  const isIn = (text: string): boolean =>
+    [...text.matchAll(/\bey[\w-]+\.[\w-]+\.[\w-]+/g)].some(([jwt]) => isMeantFor(jwt, options));
+  return Object.assign(authenticate, { byToken, isIn });
+}
+
+/** Whether a JWT says that it is of this issuer for this audience, expired and forged ones included. */
+function isMeantFor(jwt: string, { issuer, audience }: JwtOptions): boolean {
+  try {
+    const { iss, aud } = decodeJwt(jwt);
+    // The audience counts too: a provider may take tokens of the very same issuer, made for itself.
+    const meant = typeof audience === "string" ? [audience] : audience;
+    return iss === issuer && [aud ?? []].flat().some((one) => meant.includes(one));
+  } catch {
+    return false;
+  }
 }
 
 function checkAlgorithms(algorithms: readonly string[]): string[] {

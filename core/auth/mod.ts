@@ -4,6 +4,7 @@ import { parse, readJson } from "../http/body.ts";
 import { envelope } from "../http/envelope.ts";
 import { closeRoutes } from "../http/routes.ts";
 import type { Platform } from "../ports.ts";
+import { checkAccountId } from "./account-id.ts";
 import { listAccounts, showAccount } from "./accounts.ts";
 import { type Auth, requirePermission, requirePrincipal } from "./authorize.ts";
 import { permissionGroups } from "./permission-groups.ts";
@@ -50,10 +51,19 @@ export function auth(options: AuthOptions): Hono {
   const { platform, accountId = "local" } = options;
   const authenticate = options.auth ?? storedTokens(platform);
   const app = new Hono();
-  const caller = async (c: Context, permission: Permission, account: string): Promise<Principal> =>
-    authenticate === "off"
-      ? HOST
-      : await requirePermission(authenticate, c.req.raw, permission, account);
+  const caller = async (
+    c: Context,
+    permission: Permission,
+    account: string,
+  ): Promise<Principal> => {
+    const principal =
+      authenticate === "off"
+        ? HOST
+        : await requirePermission(authenticate, c.req.raw, permission, account);
+    // `"*"` is the owner of what belongs to no account, never one of a path.
+    if (c.req.param("account_id") !== undefined) checkAccountId(account);
+    return principal;
+  };
   const anyone = async (c: Context): Promise<Principal> =>
     authenticate === "off" ? HOST : await requirePrincipal(authenticate, c.req.raw);
 

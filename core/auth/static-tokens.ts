@@ -1,9 +1,10 @@
 import { constantTimeEqual } from "../crypto/equal.ts";
-import { sha256, sha256Hex } from "../crypto/digest.ts";
-import { toHex } from "../crypto/encoding.ts";
+import { sha256Hex } from "../crypto/digest.ts";
+import { utf8 } from "../crypto/encoding.ts";
 import { ApiError } from "../http/api-error.ts";
 import { permissions, type Permission } from "./permissions.ts";
 import type { Principal } from "./principal.ts";
+import { secretSearch, type SecretSearch } from "./secret-search.ts";
 
 /** A token from the operator's configuration. */
 export interface StaticToken {
@@ -15,39 +16,64 @@ export interface StaticToken {
 }
 
 interface HashedToken {
+  /** Its hexadecimal digits as bytes. */
   readonly hash: Uint8Array;
   readonly principal: Principal;
 }
 
-/** Finds the static token with this SHA-256; null when there is none. */
-export type StaticLookup = (hash: Uint8Array) => Promise<Principal | null>;
+/** The configured tokens. */
+export interface StaticTokens {
+  /** The principal of the token with this SHA-256 (hexadecimal); null when there is none. */
+  find(hash: string): Promise<Principal | null> | Principal | null;
+  /** Whether a text contains one of them. */
+  readonly isIn: SecretSearch;
+}
 
 /**
  * Prepares the configured tokens: each is hashed once, a lookup compares with all of them in constant time.
  * Throws `ApiError` for an unknown permission or an empty token.
  */
-export function staticTokens(tokens: readonly StaticToken[]): StaticLookup {
+export function staticTokens(
+  tokens: readonly StaticToken[],
+  random: (length: number) => Uint8Array,
+): StaticTokens {
   const checked = tokens.map((one) => ({
     token: checkToken(one.token),
     grants: [checkGrant(one)],
   }));
   let hashed: readonly HashedToken[] | undefined;
-  return async (hash) => {
-    // Hashed on first use: Workers allow no such work while a module loads.
+  const hashAll = async (): Promise<readonly HashedToken[]> => {
     hashed ??= await Promise.all(checked.map(({ token, grants }) => hashToken(token, grants)));
-    let found: Principal | null = null;
-    for (const one of hashed) {
-      if (constantTimeEqual(one.hash, hash)) found = one.principal;
-    }
-    return found;
+    return hashed;
+  };
+  return {
+    // Hashed on first use: Workers allow no such work while a module loads.
+    find: (hash) =>
+      hashed === undefined
+        ? hashAll().then((all) => principalWith(hash, all))
+        : principalWith(hash, hashed),
+    isIn: secretSearch(
+      checked.map(({ token }) => token),
+      random,
+    ),
   };
 }
 
+/** Compares with all of them, so that the time does not tell which one nearly matched. */
+function principalWith(hash: string, all: readonly HashedToken[]): Principal | null {
+  let found: Principal | null = null;
+  const wanted = utf8(hash);
+  for (const one of all) {
+    if (constantTimeEqual(one.hash, wanted)) found = one.principal;
+  }
+  return found;
+}
+
 async function hashToken(token: string, grants: Principal["grants"]): Promise<HashedToken> {
-  const hash = await sha256(token);
+  const hash = await sha256Hex(token);
   // The id must not be a prefix of the hash: ids are shown, hashes are secrets' shadows.
-  const id = (await sha256Hex(`causey.static-token:${toHex(hash)}`)).slice(0, 32);
-  return { hash, principal: { id, kind: "token", grants } };
+  const id = (await sha256Hex(`causey.static-token:${hash}`)).slice(0, 32);
+  return { hash: utf8(hash), principal: { id, kind: "token", grants } };
 }
 
 function checkToken(token: string): string {

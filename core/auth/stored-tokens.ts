@@ -1,11 +1,11 @@
-import { sha256 } from "../crypto/digest.ts";
-import { toHex } from "../crypto/encoding.ts";
+import { quickSha256Hex } from "../crypto/digest.ts";
 import type { Platform } from "../ports.ts";
 import type { Authenticate } from "./authorize.ts";
 import { bearerToken } from "./bearer.ts";
 import { jwtAuth, type JwtOptions } from "./jwt.ts";
+import type { Principal } from "./principal.ts";
 import { staticTokens, type StaticToken } from "./static-tokens.ts";
-import { isTokenShaped } from "./token-format.ts";
+import { hasTokenShape, isTokenShaped } from "./token-format.ts";
 import { tokenStore } from "./token-store.ts";
 
 /** Options of {@link storedTokens}. */
@@ -22,15 +22,27 @@ export interface StoredTokensOptions {
  */
 export function storedTokens(platform: Platform, options: StoredTokensOptions = {}): Authenticate {
   const store = tokenStore(platform);
-  const findStatic = staticTokens(options.tokens ?? []);
-  const verifyJwt = options.jwt === undefined ? null : jwtAuth(options.jwt, platform);
-  return async (request) => {
-    const token = bearerToken(request.headers.get("authorization"));
-    if (token === null) return null;
-    const hash = await sha256(token);
-    const configured = await findStatic(hash);
-    if (configured !== null) return configured;
-    if (isTokenShaped(token)) return await store.find(toHex(hash));
-    return verifyJwt === null ? null : await verifyJwt(request);
+  const configured = staticTokens(options.tokens ?? [], (length) => platform.system.random(length));
+  const jwt = options.jwt === undefined ? null : jwtAuth(options.jwt, platform);
+
+  const stored = (token: string, hash: string): Found =>
+    isTokenShaped(token) ? store.find(hash) : (jwt?.byToken?.(token) ?? null);
+  const byHash = (token: string, hash: string): Found => {
+    const found = configured.find(hash);
+    if (found instanceof Promise) return found.then((one) => one ?? stored(token, hash));
+    return found ?? stored(token, hash);
   };
+  const byToken = (token: string): Found => {
+    const hash = quickSha256Hex(token, platform.system);
+    return typeof hash === "string" ? byHash(token, hash) : hash.then((one) => byHash(token, one));
+  };
+  const authenticate = async (request: Request): Promise<Principal | null> => {
+    const token = bearerToken(request.headers.get("authorization"));
+    return token === null ? null : await byToken(token);
+  };
+  const isIn = (text: string): boolean =>
+    configured.isIn(text) || hasTokenShape(text) || (jwt?.isIn?.(text) ?? false);
+  return Object.assign(authenticate, { byToken, isIn });
 }
+
+type Found = Promise<Principal | null> | Principal | null;

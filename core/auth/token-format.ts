@@ -28,6 +28,14 @@ export function isTokenShaped(text: string): boolean {
   return /^[0-9A-Za-z]+$/.test(secret) && text.endsWith(checksum(secret));
 }
 
+/** Whether a text contains something in the form of an API token. */
+export function hasTokenShape(text: string): boolean {
+  for (let at = text.indexOf(PREFIX); at !== -1; at = text.indexOf(PREFIX, at + 1)) {
+    if (isTokenShaped(text.slice(at, at + PREFIX.length + SECRET_LENGTH + CHECKSUM_LENGTH))) return true;
+  }
+  return false;
+}
+
 /** CRC-32 (the polynomial of IEEE 802.3) as six base-62 digits. */
 function checksum(text: string): string {
   let crc = 0xffffffff;

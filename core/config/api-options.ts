@@ -12,7 +12,7 @@ export function apiOptions(config: Config, platform: Platform): PlatformApiOptio
     demo: config.demo ?? true,
     tokens: config.tokens ?? [],
     ...(config.jwt === undefined ? {} : { jwt: config.jwt }),
-    gateway: config.gateway ?? {},
+    gateway: gatewayOptions(config, platform),
     rendering: config.rendering ?? {},
     search: {
       ...(embedder === undefined ? {} : { embedder: openAiEmbedder(embedder, platform.transport) }),
@@ -20,7 +20,18 @@ export function apiOptions(config: Config, platform: Platform): PlatformApiOptio
         ? {}
         : { chatModel: openAiChatModel(chatModel, platform.transport) }),
     },
-    webhooks: { sources: {}, ...config.webhooks },
+    webhooks: {
+      sources: {},
+      // One secret to keep is enough; each use derives a key of its own from it.
+      ...(config.gateway?.masterKey === undefined ? {} : { masterSecret: config.gateway.masterKey }),
+      ...config.webhooks,
+    },
     deprecations: config.deprecations ?? {},
   };
+}
+
+function gatewayOptions({ gateway = {} }: Config, platform: Platform): NonNullable<PlatformApiOptions["gateway"]> {
+  const { judge, ...rest } = gateway;
+  if (judge === undefined) return rest;
+  return { ...rest, judge: openAiChatModel(judge, platform.transport), judgeModel: judge.model };
 }

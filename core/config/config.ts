@@ -31,6 +31,8 @@ export interface GatewayConfig {
   readonly gateways?: Readonly<
     Record<string, { readonly authentication?: boolean; readonly tokens?: readonly string[] }>
   >;
+  /** The model that judges texts for gateways with guardrails. */
+  readonly judge?: ModelConfig;
 }
 
 /** The browser, and what pages may reach. */
@@ -56,10 +58,20 @@ export interface SearchConfig {
   readonly chatModel?: ModelConfig;
 }
 
-/** One sender of inbound webhooks. */
+/** A secret, with the instant from which on it no longer counts. */
+type SecretConfig = string | { readonly secret: string; readonly expiresAt?: string };
+
+/** One sender of inbound webhooks; see `docs/webhooks.md`. */
 export interface SourceConfig {
   readonly scheme: string;
   readonly secret?: string;
+  readonly secrets?: readonly SecretConfig[];
+  /** By name of the entity. */
+  readonly entitySecrets?: Readonly<Record<string, SecretConfig | readonly SecretConfig[]>>;
+  readonly respond?: "processed" | "queued";
+  readonly toleranceSeconds?: number;
+  readonly publicUrl?: string;
+  readonly bodyDedupeSeconds?: number;
   readonly header?: string;
   /** Where the entity's id is. @default the scheme's own rule */
   readonly entity?:
@@ -75,6 +87,8 @@ export interface WebhooksConfig {
   readonly sources?: Readonly<Record<string, SourceConfig>>;
   readonly retention?: { readonly maxEvents?: number | null; readonly maxAgeDays?: number | null };
   readonly allowHosts?: readonly string[];
+  /** Seals the secrets of outbound endpoints in the database. */
+  readonly masterSecret?: string;
 }
 
 /** How retired API is treated. */

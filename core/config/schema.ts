@@ -2,7 +2,16 @@ import * as v from "valibot";
 import { parseInstant } from "../http/instant.ts";
 import type { Config } from "./config.ts";
 
-const url = v.pipe(v.string(), v.url("Expected an absolute URL"));
+const url = v.pipe(
+  v.string(),
+  v.url("Expected an absolute URL"),
+  v.regex(/^https?:/i, "Expected an http or https URL"),
+);
+const endpoint = v.pipe(
+  v.string(),
+  v.url("Expected an absolute URL"),
+  v.regex(/^(?:https?|wss?):/i, "Expected a ws, wss, http or https URL"),
+);
 const id = v.pipe(
   v.string(),
   v.regex(/^[A-Za-z0-9_-]{1,64}$/, "Expected 1 to 64 of A-Z, a-z, 0-9, _ and -"),
@@ -34,7 +43,10 @@ const masterKey = v.pipe(
   v.minLength(16, "Expected a master key of at least 16 characters"),
 );
 
+const model = { baseUrl: url, model: v.string(), apiKey: v.exactOptional(secret) };
+
 const gateway = v.strictObject({
+  judge: v.exactOptional(v.strictObject(model)),
   masterKey: v.exactOptional(masterKey),
   formerMasterKeys: v.exactOptional(v.array(masterKey)),
   providers: v.exactOptional(
@@ -56,13 +68,11 @@ const gateway = v.strictObject({
 
 const rendering = v.strictObject({
   chromiumPath: v.exactOptional(v.string()),
-  endpoint: v.exactOptional(url),
+  endpoint: v.exactOptional(endpoint),
   allowHosts: v.exactOptional(strings),
   maxConcurrency: v.exactOptional(count),
   noSandbox: v.exactOptional(v.boolean()),
 });
-
-const model = { baseUrl: url, model: v.string(), apiKey: v.exactOptional(secret) };
 
 const search = v.strictObject({
   embedder: v.exactOptional(v.strictObject({ ...model, dimensions: count })),
@@ -75,9 +85,22 @@ const entity = v.variant("from", [
   v.strictObject({ from: v.literal("path") }),
 ]);
 
+const instant = v.pipe(
+  v.string(),
+  v.check((text) => parseInstant(text) !== null, "Expected an RFC 3339 instant with its zone"),
+);
+const expiring = v.union([secret, v.strictObject({ secret, expiresAt: v.exactOptional(instant) })]);
+const seconds = v.pipe(v.number(), v.integer(), v.minValue(0));
+
 const source = v.strictObject({
   scheme: v.string(),
   secret: v.exactOptional(secret),
+  secrets: v.exactOptional(v.array(expiring)),
+  entitySecrets: v.exactOptional(v.record(v.string(), v.union([expiring, v.array(expiring)]))),
+  respond: v.exactOptional(v.picklist(["processed", "queued"])),
+  toleranceSeconds: v.exactOptional(seconds),
+  publicUrl: v.exactOptional(url),
+  bodyDedupeSeconds: v.exactOptional(seconds),
   header: v.exactOptional(v.string()),
   entity: v.exactOptional(entity),
   agent: v.exactOptional(v.string()),
@@ -92,6 +115,9 @@ const webhooks = v.strictObject({
     }),
   ),
   allowHosts: v.exactOptional(strings),
+  masterSecret: v.exactOptional(
+    v.pipe(v.string(), v.minLength(16, "Expected a secret of at least 16 characters")),
+  ),
 });
 
 const deprecations = v.strictObject({

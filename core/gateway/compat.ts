@@ -43,7 +43,8 @@ function chatPath(slug: string): string | null {
   return Object.hasOwn(providers, slug) ? (providers[slug]?.openaiChat ?? null) : null;
 }
 
-function chatBody(body: Step["body"]): Record<string, unknown> {
+/** The JSON object in a body; throws `chat_format` for anything else. */
+export function chatBody(body: Step["body"]): Record<string, unknown> {
   try {
     if (body instanceof Uint8Array) {
       const value: unknown = JSON.parse(new TextDecoder().decode(body));

@@ -1,5 +1,5 @@
 import { ApiError } from "../http/api-error.ts";
-import type { InboundResponse } from "../ports.ts";
+import type { InboundResponse, StreamWatch } from "../ports.ts";
 import { TransportError } from "../transport-error.ts";
 import { type Answer, attempt, deservesRetry, pause } from "./attempt.ts";
 import { cacheKey, cacheTtl } from "./cache-policy.ts";
@@ -12,7 +12,7 @@ import { limitsSpend } from "./cost/spend.ts";
 import { type Settle, spendOn } from "./cost/step-spend.ts";
 import { headerValue } from "./header-hygiene.ts";
 import { type Observation, observer } from "./observer.ts";
-import { type Outbound, outbound } from "./outbound.ts";
+import { type Outbound, outbound, withoutOwnTokens } from "./outbound.ts";
 import { retryPolicy } from "./policy.ts";
 import { type Recording, startRecord } from "./record.ts";
 import { traceParent } from "./trace/trace-parent.ts";
@@ -59,13 +59,14 @@ interface Admitted extends Passage {
  * the last answer, whatever its status; throws `provider_failed` when none came.
  */
 export async function forward(
-  step: Step,
+  given: Step,
   index: number,
   isLast: boolean,
   outer: Call,
   deps: GatewayDeps,
 ): Promise<Forwarded> {
-  const call = withStep(outer, step);
+  const call = withStep(outer, given);
+  const step = await withoutOwnTokens(given, call, deps);
   const safety = deps.safetyOf(call.settings);
   const prepared = readable(await outbound(step, call, deps), safety);
   const passage: Passage = { step, index, isLast, call, deps, prepared, safety };
@@ -234,12 +235,9 @@ function watched(
     else finish(seen);
   };
   if (body instanceof ReadableStream) {
-    const stream = watchedStream(
-      body,
-      { onChunk, onEnd: (end) => onEnd(end === "complete") },
-      call.signal,
-    );
-    return { status, headers, body: stream };
+    const passing: StreamWatch = { onChunk, onEnd: (end) => onEnd(end === "complete") };
+    if (deps.platform.transport.watch?.(body, passing) === true) return answer;
+    return { status, headers, body: watchedStream(body, passing, call.signal) };
   }
   if (body !== null) onChunk(body);
   onEnd(true);

@@ -4,7 +4,8 @@ import { storedTokens } from "../auth/mod.ts";
 import { readJson } from "../http/body.ts";
 import { envelope, json } from "../http/envelope.ts";
 import { closeRoutes } from "../http/routes.ts";
-import { type GatewayOptions, gatewayVault } from "./deps.ts";
+import { gatewayDeps, type GatewayOptions, gatewayVault } from "./deps.ts";
+import { INFERENCE_ROOT, inferenceRoutes } from "./inference.ts";
 import * as gateways from "./manage-gateways.ts";
 import * as logs from "./manage-logs.ts";
 import { MANAGEMENT_ROOT, type ManagementRoutes } from "./manage/context.ts";
@@ -46,7 +47,8 @@ export function gatewayManagement(options: GatewayOptions): Hono {
   gatewayRoutes(app, { options, auth, store, protections });
   for (const register of resources) register(app, deps);
   logRoutes(app, auth, store);
-  closeRoutes(app, [`${ROOT}/*`], "api", platform);
+  inferenceRoutes(app, auth, gatewayDeps(options));
+  closeRoutes(app, [`${ROOT}/*`, `${INFERENCE_ROOT}/*`], "api", platform);
   return app;
 }
 

@@ -1,5 +1,6 @@
 import { type Context, Hono } from "hono";
 import { routePath } from "hono/route";
+import { json } from "../http/envelope.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { admit, type AdmitOptions } from "./admit.ts";
 import type { Call, Step } from "./call.ts";
@@ -8,8 +9,10 @@ import { gatewayDeps, type GatewayOptions } from "./deps.ts";
 import { forwardAny } from "./dynamic/forward-route.ts";
 import { forward } from "./forward.ts";
 import { headerPairs } from "./header-hygiene.ts";
+import { modelList } from "./model-list.ts";
 import { rawTail } from "./raw-path.ts";
-import { universalSockets } from "./realtime/connect.ts";
+import { isUpgrade, universalSockets } from "./realtime/connect.ts";
+import { providerSocket } from "./realtime/provider-socket.ts";
 import { requestBody } from "./request-body.ts";
 import { respond } from "./respond.ts";
 import { forwardSteps, readSteps } from "./universal.ts";
@@ -21,7 +24,7 @@ export type { Checker, CheckAction, CheckPhase, CheckResult, Finding } from "./c
 
 /**
  * The gateway in front of model providers: `/v1/:account_id/:gateway_id/:provider/*` with any method and
- * path (spec, Gateway provider request), the universal endpoint `/v1/:account_id/:gateway_id` (over HTTP and
+ * path (spec, Gateway provider request) and its realtime WebSockets, the universal endpoint `/v1/:account_id/:gateway_id` (over HTTP and
  * WebSocket) and the unified one, `compat/chat/completions` (reference, section 1.1).
  */
 export function gateway(options: GatewayOptions): Hono {
@@ -38,9 +41,24 @@ export function gateway(options: GatewayOptions): Hono {
   app.post("/v1/:account_id/:gateway_id/", universal);
   app.get("/v1/:account_id/:gateway_id", connect);
   app.get("/v1/:account_id/:gateway_id/", connect);
+  for (const path of ["compat/models", "compat/v1/models"]) {
+    app.get(`/v1/:account_id/:gateway_id/${path}`, async (c) => {
+      const { raw } = c.req;
+      const how = { tokenInAuthorization: true };
+      await admit(gatewayName(c), headerPairs(raw), raw.signal, deps, how);
+      return json(modelList(deps.targets.demo));
+    });
+  }
   app.post("/v1/:account_id/:gateway_id/compat/*", async (c) => {
     const { call, step } = await accept(c, "compat", { tokenInAuthorization: true });
     return respond(await forwardAny(compatStep(step), 0, true, call, deps));
+  });
+  app.get("/v1/:account_id/:gateway_id/:provider/*", async (c, next) => {
+    const { raw } = c.req;
+    if (!isUpgrade(raw)) return next();
+    const tail = rawTail(raw.url, segmentsBeforeTail(routePath(c)));
+    const segment = c.req.param("provider");
+    return providerSocket({ request: raw, name: gatewayName(c), segment, ...tail }, deps);
   });
   app.all("/v1/:account_id/:gateway_id/:provider/*", async (c) => {
     const { call, step } = await accept(c, c.req.param("provider"), {});

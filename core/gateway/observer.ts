@@ -75,17 +75,19 @@ const utf8Decoder = new TextDecoder();
 
 /** Decodes at most `limit` bytes; a character that the limit cuts in two is left out. */
 function decode(chunks: readonly Uint8Array[], limit: number = Number.POSITIVE_INFINITY): string {
-  if (chunks.length === 1 && limit >= (chunks[0]?.length ?? 0)) return utf8Decoder.decode(chunks[0]);
-  const decoder = new TextDecoder();
-  let text = "";
-  let left = limit;
-  for (const chunk of chunks) {
-    if (left <= 0) break;
-    const piece = chunk.length > left ? chunk.subarray(0, left) : chunk;
-    left -= piece.length;
-    text += decoder.decode(piece, { stream: true });
+  const size = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+  const only = chunks.length === 1 ? chunks[0] : undefined;
+  // Once over all bytes: a call for each chunk of a stream costs more than the copy.
+  const bytes = only ?? new Uint8Array(size);
+  if (only === undefined) {
+    let at = 0;
+    for (const chunk of chunks) {
+      bytes.set(chunk, at);
+      at += chunk.length;
+    }
   }
-  return limit === Number.POSITIVE_INFINITY ? text + decoder.decode() : text;
+  if (size <= limit) return utf8Decoder.decode(bytes);
+  return new TextDecoder().decode(bytes.subarray(0, limit), { stream: true });
 }
 
 /** For encodings that cannot be undone here: counts, keeps nothing. */

@@ -3,7 +3,7 @@ import { utf8 } from "../crypto/encoding.ts";
 import { tokenOf } from "./access.ts";
 import type { Call, GatewayDeps, Step } from "./call.ts";
 import { parseChat } from "./chat-format.ts";
-import { headerValue, requestHygiene } from "./header-hygiene.ts";
+import { headerValue, isGatewayHeader, requestHygiene } from "./header-hygiene.ts";
 import { withCredential, withProviderHeaders } from "./manage/credential.ts";
 import type { CustomTarget } from "./manage/stored-providers.ts";
 import { decodedValue } from "./own-tokens.ts";
@@ -37,13 +37,11 @@ function chatFormat({ slug, rest, method }: Step): Provider["chat"] {
 }
 
 async function untranslated(step: Step, call: Call, deps: GatewayDeps): Promise<Outbound> {
-  const asked = deps.access.asksHost ? await deps.access.ask(credentialValues(step)) : undefined;
-  const isOurs = (value: string): boolean => deps.access.isOurs(value, call.token, asked);
-  const query = filterQuery(step.query, (value) => value !== "" && isOurs(decodedValue(value)));
+  const { query } = step;
   const custom = step.slug.startsWith("custom-") ? await customProvider(step.slug, call, deps) : null;
   const target = resolveTarget(step.slug, step.rest, query, deps.targets, custom);
   const { provider } = target;
-  const given = requestHygiene(step.headers).filter(([, value]) => !isOurs(value));
+  const given = requestHygiene(step.headers);
   const hasCredential =
     given.some(([name]) => provider.credentials.includes(name)) ||
     (provider.queryCredentials?.some((name) => new URLSearchParams(query).has(name)) ?? false);
@@ -64,6 +62,15 @@ async function untranslated(step: Step, call: Call, deps: GatewayDeps): Promise<
     },
     restore: (answer) => answer,
   };
+}
+
+/** The same step without headers and query parameters that hold a token of ours: neither a provider nor a log row gets them. */
+export async function withoutOwnTokens(step: Step, call: Call, { access }: GatewayDeps): Promise<Step> {
+  const asked = access.asksHost ? await access.ask(credentialValues(step)) : undefined;
+  const isOurs = (value: string): boolean => access.isOurs(value, call.token, asked);
+  const query = filterQuery(step.query, (value) => value !== "" && isOurs(decodedValue(value)));
+  const headers = step.headers.filter(([name, value]) => isGatewayHeader(name) || !isOurs(value));
+  return { ...step, query, headers };
 }
 
 /** The values of a step that can hold a credential. */

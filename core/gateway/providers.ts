@@ -94,9 +94,18 @@ export const providers: Readonly<Record<string, Provider>> = {
   },
   huggingface: { baseUrl: "https://api-inference.huggingface.co/models", credentials: bearer },
   replicate: { baseUrl: "https://api.replicate.com", credentials: bearer },
-  fal: { baseUrl: "https://fal.run", credentials: bearer, scheme: "Key" },
+  fal: {
+    baseUrl: "https://fal.run",
+    credentials: bearer,
+    scheme: "Key",
+    queryCredentials: ["fal_jwt_token"],
+  },
   ideogram: { baseUrl: "https://api.ideogram.ai", credentials: ["authorization", "api-key"] },
-  cartesia: { baseUrl: "https://api.cartesia.ai", credentials: ["authorization", "x-api-key"] },
+  cartesia: {
+    baseUrl: "https://api.cartesia.ai",
+    credentials: ["authorization", "x-api-key"],
+    queryCredentials: ["api_key", "access_token"],
+  },
   deepgram: {
     baseUrl: "https://api.deepgram.com",
     credentials: ["authorization", "token"],
@@ -108,7 +117,7 @@ export const providers: Readonly<Record<string, Provider>> = {
   },
   baseten: { baseUrl: null, credentials: bearer, openaiChat: CHAT },
   parallel: { baseUrl: null, credentials: ["authorization", "x-api-key"] },
-  "workers-ai": { baseUrl: null, credentials: bearer, openaiChat: CHAT },
+  "workers-ai": { baseUrl: null, credentials: bearer, version: "chat", openaiChat: CHAT },
 };
 
 /** Every header name in which some provider takes a credential; none of them may travel to another one. */

@@ -23,7 +23,7 @@ export function rawTail(url: string, segments: number): RawTail {
 
 /** Query parameters that carry credentials with some provider. */
 const SECRET_PARAMETERS =
-  /^(?:key|api[-_]?key|access[-_]?token|token|auth|authorization|signature|sig)$/i;
+  /^(?:(?:[\w-]+[-_])?(?:key|token|secret|signature)|apikey|auth|authorization|sig)$/i;
 
 /** A query for a log row: the values of parameters that can be secrets are taken out. */
 export function redactQuery(query: string): string {

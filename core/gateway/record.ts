@@ -34,6 +34,8 @@ export interface RecordedResult {
   readonly dlpAction?: "FLAG" | "BLOCK" | null;
   /** Held back by a check: then the row keeps no body, or it would keep what was found. @default false */
   readonly blocked?: boolean;
+  /** What is known better than from the request alone. @default nothing */
+  readonly about?: Partial<Pick<LogRow, "model" | "modelType" | "requestType" | "request">>;
 }
 
 /** Whether a call leaves rows: its header, else the gateway's setting. */
@@ -56,7 +58,10 @@ export function startRecord(step: Step, index: number, call: Call, deps: Gateway
     observes: isTold || isCharged(call),
     finish(result) {
       if (!isTold && !isCharged(call)) return null;
-      const about = describe(step, call, result.blocked === true ? 0 : keep);
+      const about = {
+        ...describe(step, call, result.blocked === true ? 0 : keep),
+        ...result.about,
+      };
       const price = costOf(call, result, about);
       if (price.cost !== null) call.onCost?.(price.cost);
       if (!isTold) return price.cost;

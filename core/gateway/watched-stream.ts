@@ -1,12 +1,4 @@
-/** How a stream ended: to its end, broken by its source, or left by its reader. */
-export type StreamEnd = "complete" | "broken" | "aborted";
-
-/** What is told about a stream as it passes. */
-export interface StreamWatch {
-  onChunk(chunk: Uint8Array): void;
-  /** Called exactly once. */
-  onEnd(end: StreamEnd): void;
-}
+import type { StreamEnd, StreamWatch } from "../ports.ts";
 
 /**
  * Passes a stream on, one chunk per pull, so that a slow reader slows the source; watched in the

@@ -45,7 +45,10 @@ export function errorBody(error: ApiError, shape: ErrorShape): Record<string, un
   const { details, body } = error.options;
   if (shape === "openai") {
     const type = error.status >= 500 ? "server_error" : "invalid_request_error";
-    return { error: { message: error.message, type, param: null, code: error.kind, ...details }, ...body };
+    return {
+      error: { message: error.message, type, param: null, code: error.kind, ...details },
+      ...body,
+    };
   }
   const entry = { code: error.code, message: error.message, ...details };
   const base = { result: null, success: false, errors: [entry], messages: [] };

@@ -31,7 +31,7 @@ export function closeRoutes(
     if (methods.has("GET")) methods.add("HEAD");
     app.all(path, () => {
       throw new ApiError("method_not_allowed", {
-        headers: { allow: [...methods].sort().join(", ") },
+        headers: { allow: [...methods].toSorted().join(", ") },
       });
     });
   }

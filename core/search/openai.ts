@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { ApiError } from "../http/api-error.ts";
-import { readBytes } from "../http/body.ts";
-import type { Embedder, HeaderPair, Transport } from "../ports.ts";
+import { collect } from "../http/collect.ts";
+import type { Embedder, HeaderPair, InboundResponse, Transport } from "../ports.ts";
 import { utf8 } from "../crypto/encoding.ts";
 import type { NamedChatModel } from "./search-deps.ts";
 
@@ -71,7 +71,7 @@ export function openAiEmbedder(endpoint: OpenAiEmbeddings, transport: Transport)
         body: utf8(JSON.stringify(body)),
         ...(signal === undefined ? {} : { signal }),
       });
-      const text = await bodyText(answer.body);
+      const text = await bodyText(answer.body, model);
       if (answer.status !== 200) throw failed(model, `status ${answer.status}`);
       const parsed = v.safeParse(embeddings, parseJson(text));
       if (!parsed.success) throw failed(model, "no list of embeddings");
@@ -92,15 +92,16 @@ function requestHeaders({ apiKey }: OpenAiEndpoint): HeaderPair[] {
   return apiKey === undefined ? headers : [...headers, ["authorization", `Bearer ${apiKey}`]];
 }
 
-async function bodyText(body: Uint8Array | ReadableStream<Uint8Array> | null): Promise<string> {
+async function bodyText(body: InboundResponse["body"], model: string): Promise<string> {
   if (body === null) return "";
-  if (body instanceof Uint8Array) return new TextDecoder().decode(body);
-  const request = new Request("http://embedder.invalid/", {
-    method: "POST",
-    body,
-    duplex: "half",
-  } as RequestInit);
-  return new TextDecoder().decode(await readBytes(request, MAX_ANSWER));
+  const bytes =
+    body instanceof Uint8Array
+      ? body
+      : await collect(body, MAX_ANSWER).catch((cause: unknown) => {
+          throw failed(model, "a body that broke off", cause);
+        });
+  if (bytes === null) throw failed(model, `more than ${MAX_ANSWER} bytes`);
+  return new TextDecoder().decode(bytes);
 }
 
 function parseJson(text: string): unknown {
@@ -111,6 +112,9 @@ function parseJson(text: string): unknown {
   }
 }
 
-function failed(model: string, what: string): ApiError {
-  return new ApiError("unavailable", { message: `The embedder "${model}" answered ${what}` });
+function failed(model: string, what: string, cause?: unknown): ApiError {
+  return new ApiError("unavailable", {
+    message: `The embedder "${model}" answered ${what}`,
+    cause,
+  });
 }

@@ -11,6 +11,7 @@ const CHALLENGE_LIMIT = 1024;
 export async function answerHandshake(
   source: WebhookSource,
   payload: unknown,
+  secret: string,
 ): Promise<Response | null> {
   switch (source.scheme.handshake) {
     case "slack-challenge": {
@@ -22,7 +23,7 @@ export async function answerHandshake(
       const plainToken = textAt(payload, "payload.plainToken");
       if (textAt(payload, "event") !== "endpoint.url_validation" || plainToken === null)
         return null;
-      const key = await hmacKey(source.handshakeSecret);
+      const key = await hmacKey(secret);
       return json({ plainToken, encryptedToken: toHex(await hmacSign(key, plainToken)) });
     }
     case "discord-ping":

@@ -7,7 +7,7 @@ import type { Plain, Platform } from "../ports.ts";
 import { answerHandshake } from "./handshake.ts";
 import { textAt } from "./pick.ts";
 import { keptHeaders, parsePayload, toRecord } from "./record.ts";
-import type { WebhookSource } from "./source.ts";
+import type { Secrets, WebhookSource } from "./source.ts";
 import { verify, type Refusal } from "./verify.ts";
 
 /** Senders expect an answer within seconds; a handler that needs longer goes on behind a 202. */
@@ -43,22 +43,29 @@ export async function receive(delivery: Delivery, platform: Platform): Promise<R
     headers: request.headers,
     body,
   };
-  const refusal = await verify(source.scheme, source.keys, signed, now);
+  const owner = ownerOf(delivery);
+  const secrets = owner?.secrets ?? source.shared;
+  const refusal = await verify(source.scheme, secrets.keys, signed, now);
   if (refusal !== null) throw new ApiError("signature_invalid", { message: refusals[refusal] });
 
   const payload = parsePayload(body, request.headers);
-  const handshake = await answerHandshake(source, payload.value);
-  if (handshake !== null) return handshake;
+  if (source.scheme.handshake !== undefined) {
+    const handshake = await answerHandshake(source, payload.value, secrets.first);
+    if (handshake !== null) return handshake;
+  }
 
-  const entity = await entityOf(delivery, payload.value);
-  const record = await toRecord(source.scheme, request.headers, payload, {
-    id: platform.system.id(),
-    now,
-  });
+  const entity = owner ?? (await entityOf(delivery, payload.value));
+  if (owner === null && source.ofEntity.has(entity.name)) {
+    const message =
+      "The entity has a secret of its own: sign with it and send to the entity's path";
+    throw new ApiError("signature_invalid", { message });
+  }
+  const fresh = { id: () => platform.system.id(), now };
+  const record = await toRecord(source.reader, request.headers, payload, fresh);
   const event: IncomingEvent = {
     record,
     provider: source.name,
-    headers: keptHeaders(request.headers),
+    headers: keptHeaders(source.reader, request.headers),
     bodyHash: source.bodyWindowMs > 0 ? await sha256Hex(body) : null,
     bodyWindowMs: source.bodyWindowMs,
     canonical: entity.canonical,
@@ -77,6 +84,15 @@ function publicUrl(source: WebhookSource, url: string): string {
 interface Entity {
   readonly name: string;
   readonly canonical: string | null;
+}
+
+/** The entity that path or header names, if it has secrets of its own: then its signature is what binds it. */
+function ownerOf({ source, request, pathName }: Delivery): (Entity & { secrets: Secrets }) | null {
+  if (source.ofEntity.size === 0) return null;
+  const header = source.entity.from === "header" ? request.headers.get(source.entity.name) : null;
+  const name = pathName ?? header;
+  const secrets = name === null ? undefined : source.ofEntity.get(name);
+  return name === null || secrets === undefined ? null : { name, canonical: null, secrets };
 }
 
 async function entityOf(

@@ -3,6 +3,7 @@ import { fromBase64, fromHex, utf8 } from "../crypto/encoding.ts";
 import { constantTimeEqual } from "../crypto/equal.ts";
 import { hmacKey, hmacVerify, type HmacHash } from "../crypto/hmac.ts";
 import { parseInstant } from "../http/instant.ts";
+import type { System } from "../ports.ts";
 import { derToRaw } from "./der.ts";
 import type { Scheme } from "./scheme.ts";
 
@@ -25,8 +26,19 @@ export interface Key {
 /** Shortest key behind `whsec_`, in bytes; the Standard Webhooks specification asks for 24 to 64. */
 const MIN_KEY_BYTES = 16;
 
+/** Longest content that is signed on the spot: about 0.1 ms during which nothing else runs. */
+const SIGN_NOW_BYTES = 65_536;
+
+/** What of a runtime keys make use of. */
+export type KeySystem = Pick<System, "hmac">;
+
 /** Checks a secret and makes it ready. Throws `TypeError` on an empty, blank, short or malformed one. */
-export function prepareKey(scheme: Scheme, secret: string | Secret, where: string): Key {
+export function prepareKey(
+  scheme: Scheme,
+  secret: string | Secret,
+  where: string,
+  system: KeySystem = {},
+): Key {
   const { secret: text, expiresAt } =
     typeof secret === "string" ? { secret, expiresAt: undefined } : secret;
   const shortest = scheme.minSecretLength ?? 8;
@@ -34,7 +46,7 @@ export function prepareKey(scheme: Scheme, secret: string | Secret, where: strin
     throw new TypeError(`The secret of ${where} is shorter than ${shortest} characters`);
   }
   const expires = expiry(expiresAt, where);
-  return { expires, ...verifier(scheme, text, where) };
+  return { expires, ...verifier(scheme, text, where, system) };
 }
 
 function expiry(value: string | number | undefined, where: string): number {
@@ -48,7 +60,7 @@ function expiry(value: string | number | undefined, where: string): number {
 
 type Verifier = Pick<Key, "version" | "verify">;
 
-function verifier(scheme: Scheme, text: string, where: string): Verifier {
+function verifier(scheme: Scheme, text: string, where: string, system: KeySystem): Verifier {
   switch (scheme.algorithm) {
     case "token":
       return tokenVerifier(text);
@@ -59,18 +71,18 @@ function verifier(scheme: Scheme, text: string, where: string): Verifier {
         decoded(fromBase64(text.replaceAll(/\s|-----[A-Z ]+-----/g, "")), undefined, where),
       );
     default:
-      return hmacVerifier(scheme, text, where);
+      return hmacVerifier(scheme, text, where, system);
   }
 }
 
-function hmacVerifier(scheme: Scheme, text: string, where: string): Verifier {
+function hmacVerifier(scheme: Scheme, text: string, where: string, system: KeySystem): Verifier {
   const hash = scheme.algorithm.slice("hmac-".length).toUpperCase() as HmacHash;
   if (scheme.secretForm === "whsec") {
     if (text.startsWith("whpk_"))
       return ed25519(decoded(fromBase64(text.slice(5)), 32, where), "v1a");
-    return hmac(decoded(fromBase64(text.replace(/^whsec_/, "")), undefined, where), hash);
+    return hmac(decoded(fromBase64(text.replace(/^whsec_/, "")), undefined, where), hash, system);
   }
-  return hmac(utf8(text), hash);
+  return hmac(utf8(text), hash, system);
 }
 
 function decoded(
@@ -85,11 +97,16 @@ function decoded(
   return bytes;
 }
 
-function hmac(secret: Uint8Array, hash: HmacHash): Verifier {
+function hmac(secret: Uint8Array, hash: HmacHash, system: KeySystem): Verifier {
   const key = once(() => hmacKey(secret, hash));
+  const signNow = system.hmac?.(secret, hash);
   return {
     version: "v1",
-    verify: async (signature, content) => hmacVerify(await key(), signature, content),
+    async verify(signature, content) {
+      if (signNow === undefined || content.length > SIGN_NOW_BYTES)
+        return hmacVerify(await key(), signature, content);
+      return constantTimeEqual(signNow(content), signature);
+    },
   };
 }
 

@@ -28,7 +28,7 @@ import {
 export { defineScheme, type Scheme } from "./scheme.ts";
 export { schemes, type SchemeName } from "./schemes.ts";
 export type { Secret } from "./keys.ts";
-export { signLike, type UnsignedRequest } from "./sign.ts";
+export { signLike, simulate, type UnsignedRequest } from "./sign.ts";
 export type { EntitySource, RetentionOptions, SourceOptions } from "./source.ts";
 
 /** Options of {@link webhooks} and {@link webhooksManagement}. */
@@ -113,7 +113,11 @@ export function webhooksManagement(options: WebhooksOptions): Hono {
   const { platform } = options;
   const auth = options.auth ?? storedTokens(platform);
   platform.actors.define(
-    outboundKind({ egress: platform.egress, masterSecret: options.masterSecret }),
+    outboundKind({
+      egress: platform.egress,
+      masterSecret: options.masterSecret,
+      log: platform.log,
+    }),
   );
   const app = new Hono();
   const base = "/accounts/:account_id/webhooks";
@@ -132,7 +136,7 @@ function prepareSources(options: WebhooksOptions): ReadonlyMap<string, WebhookSo
   const retention = prepareRetention(options.retention);
   const sources = new Map<string, WebhookSource>();
   for (const [name, source] of Object.entries(options.sources)) {
-    sources.set(name, prepareSource(name, source, retention));
+    sources.set(name, prepareSource(name, source, retention, options.platform.system));
   }
   return sources;
 }

@@ -2,22 +2,16 @@ import { eventTime } from "../entity/event.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { ActorContext, Plain, SqlRow, SqlValue, Statement } from "../ports.ts";
 import type { Clock } from "../entity/clock.ts";
+import { count } from "./outbound-counters.ts";
+import {
+  NEXT_SEQ,
+  prepareMessage,
+  pruneOld,
+  shortId,
+  type SendInput,
+} from "./outbound-messages.ts";
 
-/** Longest body that is sent, in characters. */
-const PAYLOAD_LIMIT = 256 * 1024;
-/** How long finished deliveries are kept. */
-const KEEP_MS = 30 * 86_400_000;
-/** Old rows of each kind that one `send` removes. */
-const PRUNE_LIMIT = 20;
 const LIST_LIMIT = 1000;
-
-/** What `send` takes. */
-export type SendInput = {
-  readonly type: string;
-  readonly payload: Plain;
-  readonly endpoint_id?: string | undefined;
-  readonly idempotency_key?: string | undefined;
-};
 
 /** What `send` stored. */
 export type SendResult = {
@@ -31,7 +25,23 @@ export type SendResult = {
 export type DeliveryQuery = {
   readonly status?: string | undefined;
   readonly endpoint_id?: string | undefined;
+  readonly message_id?: string | undefined;
+  readonly entity?: string | undefined;
   readonly limit?: number | undefined;
+};
+
+/** Which deliveries to send again: those named, or all that fit. */
+export type ReplayFilter = {
+  readonly ids?: readonly string[] | undefined;
+  /** @default "dead", with `ids` any */
+  readonly status?: string | undefined;
+  readonly endpoint_id?: string | undefined;
+  readonly entity?: string | undefined;
+  readonly type?: string | undefined;
+  /** Time of creation, ISO 8601, inclusive. */
+  readonly since?: string | undefined;
+  /** Time of creation, ISO 8601, exclusive. */
+  readonly until?: string | undefined;
 };
 
 /** Messages and deliveries of an account. */
@@ -43,44 +53,38 @@ export interface Deliveries {
   get(id: string): Promise<{ readonly [key: string]: Plain }>;
   /** A new delivery of the same message to the same endpoint; throws 404. */
   replay(id: string): Promise<{ readonly id: string }>;
-  /** New deliveries of all dead ones, oldest first, at most 1000; of one endpoint when given. */
-  replayDead(endpointId: string | undefined): Promise<{ readonly replayed: number }>;
+  /** New deliveries of those that fit, in their order, at most 1000; `more` when some are left. */
+  replayAll(filter: ReplayFilter): Promise<{ readonly replayed: number; readonly more: boolean }>;
 }
 
 const VIEW =
-  "id, message_id, endpoint_id, status, attempt AS attempts, due, last_status, last_error, created_at, finished_at";
+  "id, message_id, endpoint_id, entity, status, attempt AS attempts, due, last_status, last_error, created_at, finished_at";
 
 /** The messages and deliveries of an account. `wake` tells the running alarm of new ones. */
 export function deliveries(context: ActorContext, clock: Clock, wake: () => void): Deliveries {
   const { sql, system, name: actor } = context;
-  const shortId = (prefix: string): string => `${prefix}_${system.id().replaceAll("-", "")}`;
 
   async function again(rows: readonly SqlRow[]): Promise<string[]> {
     const now = system.now();
-    const ids = rows.map(() => shortId("dl"));
+    const ids = rows.map(() => shortId(context, "dl"));
     const statements = rows.flatMap((row, index) => repeat(actor, row, ids[index] ?? "", now));
-    if (statements.length > 0) await clock.write(statements, now);
+    if (statements.length > 0) {
+      const added = count(actor, { replayed: rows.length, deliveries: rows.length });
+      await clock.write([...statements, ...added], now);
+    }
     wake();
     return ids;
   }
 
   return {
     async send(input) {
-      const payload = JSON.stringify(input.payload);
-      if (payload === undefined || payload.length > PAYLOAD_LIMIT) {
-        throw new ApiError("too_large", {
-          message: `The payload must be JSON of at most ${PAYLOAD_LIMIT} characters`,
-        });
-      }
-      const id = shortId("msg");
-      const targets = await matching(context, input);
+      const message = await prepareMessage(context, input);
       const now = system.now();
-      const message = { ...input, id, payload, now, deliveryIds: targets.map(() => shortId("dl")) };
-      const statements = [...insertMessage(actor, message, targets), ...pruneOld(actor, now)];
+      const statements = [...message.statements, ...pruneOld(actor, now)];
       const [inserted] = await clock.write(statements, now);
       if (inserted?.changes !== 1) return sentBefore(context, input.idempotency_key ?? "");
       wake();
-      return { id, duplicate: false, deliveries: targets.length };
+      return { id: message.id, duplicate: false, deliveries: message.deliveries };
     },
     list: (query) => list(context, query),
     get: (id) => get(context, id),
@@ -91,27 +95,57 @@ export function deliveries(context: ActorContext, clock: Clock, wake: () => void
         message: "No such webhook delivery, or its endpoint is gone",
       });
     },
-    async replayDead(endpointId) {
-      const only = endpointId === undefined ? "" : "AND d.endpoint_id = ?";
-      const rows = await sql.all(
-        `${REPLAYABLE} AND d.status = 'dead' ${only} ORDER BY d.created_at, d.id LIMIT ?`,
-        [actor, ...(endpointId === undefined ? [] : [endpointId]), LIST_LIMIT],
-      );
-      return { replayed: (await again(rows)).length };
+    async replayAll(filter) {
+      const { params, where } = conditions(filter);
+      const rows = await sql.all(`${REPLAYABLE} ${where} ORDER BY d.seq LIMIT ?`, [
+        actor,
+        ...params,
+        LIST_LIMIT + 1,
+      ]);
+      const taken = rows.slice(0, LIST_LIMIT);
+      return { replayed: (await again(taken)).length, more: rows.length > taken.length };
     },
   };
 }
 
-const REPLAYABLE = `SELECT d.id, d.message_id, d.endpoint_id FROM webhooks_deliveries d
+const REPLAYABLE = `SELECT d.id, d.message_id, d.endpoint_id, d.entity FROM webhooks_deliveries d
   JOIN webhooks_endpoints e ON e.actor = d.actor AND e.id = d.endpoint_id
   JOIN webhooks_messages m ON m.actor = d.actor AND m.id = d.message_id WHERE d.actor = ?`;
+
+function conditions(filter: ReplayFilter): { where: string; params: SqlValue[] } {
+  const status = filter.status ?? (filter.ids === undefined ? "dead" : undefined);
+  const tests: readonly (readonly [string, string | undefined])[] = [
+    ["d.status = ?", status],
+    ["d.endpoint_id = ?", filter.endpoint_id],
+    ["d.entity = ?", filter.entity],
+    ["m.type = ?", filter.type],
+    ["d.created_at >= ?", filter.since],
+    ["d.created_at < ?", filter.until],
+  ];
+  const wanted = tests.flatMap(([test, value]) => (value === undefined ? [] : [{ test, value }]));
+  const params = wanted.map(({ value }) => value);
+  const where = wanted.map(({ test }) => `AND ${test}`).join(" ");
+  if (filter.ids === undefined) return { where, params };
+  const marks = filter.ids.map(() => "?").join(", ");
+  return { where: `${where} AND d.id IN (${marks})`, params: [...params, ...filter.ids] };
+}
 
 function repeat(actor: string, row: SqlRow, id: string, now: number): Statement[] {
   return [
     {
-      sql: `INSERT INTO webhooks_deliveries (actor, id, message_id, endpoint_id, status, attempt, due, created_at)
-        VALUES (?, ?, ?, ?, 'pending', 0, ?, ?)`,
-      params: [actor, id, row["message_id"] ?? "", row["endpoint_id"] ?? "", now, eventTime(now)],
+      sql: `INSERT INTO webhooks_deliveries
+          (actor, id, message_id, endpoint_id, entity, seq, status, attempt, due, created_at)
+        SELECT ?, ?, ?, ?, ?, ${NEXT_SEQ}, 'pending', 0, ?, ?`,
+      params: [
+        actor,
+        id,
+        row["message_id"] ?? "",
+        row["endpoint_id"] ?? "",
+        row["entity"] ?? null,
+        actor,
+        now,
+        eventTime(now),
+      ],
     },
     {
       sql: "UPDATE webhooks_deliveries SET status = 'replayed' WHERE actor = ? AND id = ? AND status = 'dead'",
@@ -123,14 +157,14 @@ function repeat(actor: string, row: SqlRow, id: string, now: number): Statement[
 function list({ sql, name }: ActorContext, query: DeliveryQuery): Promise<SqlRow[]> {
   const params: SqlValue[] = [name];
   let where = "actor = ?";
-  for (const column of ["status", "endpoint_id"] as const) {
+  for (const column of ["status", "endpoint_id", "message_id", "entity"] as const) {
     const value = query[column];
     if (value === undefined) continue;
     where += ` AND ${column} = ?`;
     params.push(value);
   }
   params.push(Math.min(LIST_LIMIT, Math.max(1, query.limit ?? 20)));
-  const order = "ORDER BY created_at DESC, id LIMIT ?";
+  const order = "ORDER BY created_at DESC, seq DESC LIMIT ?";
   return sql.all(`SELECT ${VIEW} FROM webhooks_deliveries WHERE ${where} ${order}`, params);
 }
 
@@ -143,70 +177,16 @@ async function get(
     [name, id],
   );
   if (row === undefined) throw new ApiError("not_found", { message: "No such webhook delivery" });
-  const log = await sql.all(
-    `SELECT attempt, at, duration_ms, status, error, body FROM webhooks_attempts
+  const rows = await sql.all(
+    `SELECT attempt, at, duration_ms, status, error, headers, body FROM webhooks_attempts
      WHERE actor = ? AND delivery_id = ? ORDER BY attempt`,
     [name, id],
   );
-  return { ...row, log } as { readonly [key: string]: Plain };
-}
-
-/** Endpoints that a message goes to. One that is named must exist; disabled ones get nothing. */
-async function matching({ sql, name }: ActorContext, input: SendInput): Promise<string[]> {
-  const rows = await sql.all("SELECT id, types, enabled FROM webhooks_endpoints WHERE actor = ?", [
-    name,
-  ]);
-  if (input.endpoint_id !== undefined && !rows.some((row) => row["id"] === input.endpoint_id)) {
-    throw new ApiError("not_found", { message: "No such webhook endpoint" });
-  }
-  return rows
-    .filter((row) => Number(row["enabled"]) === 1)
-    .filter((row) =>
-      input.endpoint_id === undefined
-        ? takes(String(row["types"]), input.type)
-        : row["id"] === input.endpoint_id,
-    )
-    .map((row) => String(row["id"]));
-}
-
-function takes(types: string, type: string): boolean {
-  const wanted = JSON.parse(types) as string[];
-  return wanted.length === 0 || wanted.includes(type);
-}
-
-interface NewMessage extends SendInput {
-  readonly id: string;
-  readonly payload: string;
-  readonly now: number;
-  readonly deliveryIds: readonly string[];
-}
-
-/** The message, and its deliveries unless the idempotency key had been used. */
-function insertMessage(
-  actor: string,
-  message: NewMessage,
-  targets: readonly string[],
-): Statement[] {
-  const created = eventTime(message.now);
-  return [
-    {
-      sql: `INSERT INTO webhooks_messages (actor, id, type, payload, idempotency_key, created_at)
-        VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (actor, idempotency_key) DO NOTHING`,
-      params: [
-        actor,
-        message.id,
-        message.type,
-        message.payload,
-        message.idempotency_key ?? null,
-        created,
-      ],
-    },
-    ...targets.map((endpoint, index) => ({
-      sql: `INSERT INTO webhooks_deliveries (actor, id, message_id, endpoint_id, status, attempt, due, created_at)
-        SELECT m.actor, ?, m.id, ?, 'pending', 0, ?, ? FROM webhooks_messages m WHERE m.actor = ? AND m.id = ?`,
-      params: [message.deliveryIds[index] ?? "", endpoint, message.now, created, actor, message.id],
-    })),
-  ];
+  const log = rows.map((one) => ({
+    ...one,
+    headers: typeof one["headers"] === "string" ? (JSON.parse(one["headers"]) as Plain) : null,
+  }));
+  return { ...row, log };
 }
 
 async function sentBefore({ sql, name }: ActorContext, key: string): Promise<SendResult> {
@@ -216,23 +196,4 @@ async function sentBefore({ sql, name }: ActorContext, key: string): Promise<Sen
     [name, key],
   );
   return { id: String(row?.["id"]), duplicate: true, deliveries: Number(row?.["n"]) };
-}
-
-/** Forgets what is old and settled, a little at each `send`; dead deliveries stay until they are replayed. */
-function pruneOld(actor: string, now: number): Statement[] {
-  const before = eventTime(now - KEEP_MS);
-  const old = `SELECT d.id FROM webhooks_deliveries d WHERE d.actor = ? AND d.created_at < ?
-    AND d.status NOT IN ('pending', 'dead') ORDER BY d.created_at, d.id LIMIT ?`;
-  const params = [actor, actor, before, PRUNE_LIMIT];
-  return [
-    { sql: `DELETE FROM webhooks_attempts WHERE actor = ? AND delivery_id IN (${old})`, params },
-    { sql: `DELETE FROM webhooks_deliveries WHERE actor = ? AND id IN (${old})`, params },
-    {
-      sql: `DELETE FROM webhooks_messages WHERE actor = ? AND id IN (
-        SELECT m.id FROM webhooks_messages m WHERE m.actor = ? AND m.created_at < ? AND NOT EXISTS (
-          SELECT 1 FROM webhooks_deliveries d WHERE d.actor = m.actor AND d.message_id = m.id)
-        ORDER BY m.created_at LIMIT ?)`,
-      params,
-    },
-  ];
 }

@@ -2,7 +2,9 @@ import type { Clock } from "../entity/clock.ts";
 import { eventTime } from "../entity/event.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { ActorContext, SqlRow, Statement } from "../ports.ts";
-import type { EndpointInput, EndpointPatch } from "./outbound-schema.ts";
+import type { InTurn } from "./in-turn.ts";
+import { isEd25519, publicKeyOf } from "./outbound-keys.ts";
+import type { EndpointInput, EndpointPatch, RotateInput } from "./outbound-schema.ts";
 import type { EndpointSecrets } from "./outbound-secrets.ts";
 
 /** Most endpoints of an account. */
@@ -15,13 +17,18 @@ export type EndpointView = {
   readonly description: string | null;
   readonly types: readonly string[];
   readonly format: string;
+  readonly ordered: boolean;
+  /** What checks the Ed25519 signatures (`whpk_…`); null where HMAC signs. */
+  readonly public_key: string | null;
   readonly enabled: boolean;
   readonly disabled_reason: string | null;
+  /** ISO 8601: failing; nothing is sent until then. */
+  readonly tripped_until: string | null;
   readonly created_at: string;
 };
 
-/** An endpoint with a secret that is shown this once. */
-export type EndpointWithSecret = EndpointView & { readonly secret: string };
+/** An endpoint with a secret that is shown this once; a private key is not shown at all. */
+export type EndpointWithSecret = EndpointView & { readonly secret?: string };
 
 /** The endpoints of an account. What names one throws 404 when there is none. */
 export interface Endpoints {
@@ -31,8 +38,8 @@ export interface Endpoints {
   update(id: string, patch: EndpointPatch): Promise<EndpointView>;
   /** Also cancels what is pending. */
   remove(id: string): Promise<{ readonly id: string }>;
-  /** A fresh secret; the old ones sign along for a day. */
-  rotate(id: string): Promise<EndpointWithSecret>;
+  /** Another secret; the old ones sign along for a while. */
+  rotate(id: string, input: RotateInput): Promise<EndpointWithSecret>;
 }
 
 /** The endpoints of an account. */
@@ -40,9 +47,9 @@ export function endpoints(
   context: ActorContext,
   secrets: EndpointSecrets,
   clock: Clock,
+  inTurn: InTurn,
 ): Endpoints {
   const { sql, system, name: actor } = context;
-  const inTurn = turns();
 
   const find = (id: string): Promise<SqlRow> => findEndpoint(context, id);
   const view = async (id: string): Promise<EndpointView> => toView(await find(id));
@@ -76,19 +83,40 @@ export function endpoints(
       ]);
       return { id };
     },
-    rotate: (id) =>
+    rotate: (id, input) =>
       inTurn(async () => {
-        const secret = secrets.fresh();
-        const stored = await secrets.rotated(await find(id), secret);
+        const row = await find(id);
+        const { publicKey, secret } = await newKey(secrets, input, row["public_key"] != null);
+        const stored = await secrets.rotated(row, secret, input.grace_seconds * 1000);
         await sql.batch([
           {
-            sql: "UPDATE webhooks_endpoints SET secrets = ? WHERE actor = ? AND id = ?",
-            params: [stored, actor, id],
+            sql: "UPDATE webhooks_endpoints SET secrets = ?, public_key = ? WHERE actor = ? AND id = ?",
+            params: [stored, publicKey, actor, id],
           },
         ]);
-        return { ...(await view(id)), secret };
+        return withSecret(await view(id), secret);
       }),
   };
+}
+
+/** The secret that was given, or a fresh one of the type asked for. Throws 400 where the two disagree. */
+async function newKey(
+  secrets: EndpointSecrets,
+  input: Pick<RotateInput, "key_type" | "secret">,
+  wasEd25519: boolean,
+): Promise<{ readonly secret: string; readonly publicKey: string | null }> {
+  const secret = input.secret ?? secrets.fresh(input.key_type ?? (wasEd25519 ? "ed25519" : "hmac"));
+  const type = isEd25519(secret) ? "ed25519" : "hmac";
+  if (type !== (input.key_type ?? type)) {
+    throw new ApiError("invalid_request", {
+      message: `The secret is not one of key_type "${type === "hmac" ? "ed25519" : "hmac"}"`,
+    });
+  }
+  return { secret, publicKey: type === "hmac" ? null : await publicKeyOf(secret) };
+}
+
+function withSecret(view: EndpointView, secret: string): EndpointWithSecret {
+  return isEd25519(secret) ? view : { ...view, secret };
 }
 
 async function findEndpoint({ sql, name }: ActorContext, id: string): Promise<SqlRow> {
@@ -107,8 +135,8 @@ async function create(
 ): Promise<EndpointWithSecret> {
   const { sql, system, name: actor } = context;
   const id = `ep_${system.id().replaceAll("-", "")}`;
-  const secret = input.secret ?? secrets.fresh();
-  const stored = await secrets.first(id, secret);
+  const { publicKey, secret } = await newKey(secrets, input, false);
+  const stored = { secrets: await secrets.first(id, secret), publicKey };
   const [inserted] = await sql.batch([
     insertEndpoint(actor, id, input, stored, eventTime(system.now())),
   ]);
@@ -117,31 +145,21 @@ async function create(
       message: `An account has at most ${ENDPOINT_LIMIT} webhook endpoints`,
     });
   }
-  return { ...toView(await findEndpoint(context, id)), secret };
-}
-
-/** Calls of the actor are interleaved, so what reads a row and writes it back takes turns. */
-function turns(): <T>(work: () => Promise<T>) => Promise<T> {
-  let tail: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const result = tail.then(work);
-    tail = result.catch(() => undefined);
-    return result;
-  };
+  return withSecret(toView(await findEndpoint(context, id)), secret);
 }
 
 function insertEndpoint(
   actor: string,
   id: string,
   input: EndpointInput,
-  secrets: string,
+  key: { readonly secrets: string; readonly publicKey: string | null },
   created: string,
 ): Statement {
-  const { url, description = null, types, format } = input;
+  const { url, description = null, types, format, ordered } = input;
   return {
     sql: `INSERT INTO webhooks_endpoints
-        (actor, id, url, description, types, format, secrets, enabled, failures, created_at)
-      SELECT ?, ?, ?, ?, ?, ?, ?, 1, 0, ?
+        (actor, id, url, description, types, format, ordered, secrets, public_key, enabled, failures, created_at)
+      SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0, ?
       WHERE (SELECT COUNT(*) FROM webhooks_endpoints WHERE actor = ?) < ?`,
     params: [
       actor,
@@ -150,7 +168,9 @@ function insertEndpoint(
       description,
       JSON.stringify(types),
       format,
-      secrets,
+      ordered ? 1 : 0,
+      key.secrets,
+      key.publicKey,
       created,
       actor,
       ENDPOINT_LIMIT,
@@ -165,12 +185,13 @@ function updateEndpoint(actor: string, row: SqlRow, patch: EndpointPatch): State
   const reason =
     patch.enabled === false ? "Disabled through the API" : (row["disabled_reason"] ?? null);
   return {
-    sql: `UPDATE webhooks_endpoints SET url = ?, description = ?, types = ?, enabled = ?, disabled_reason = ?,
-      failing_since = NULL, failures = 0 WHERE actor = ? AND id = ?`,
+    sql: `UPDATE webhooks_endpoints SET url = ?, description = ?, types = ?, ordered = ?, enabled = ?,
+      disabled_reason = ?, failing_since = NULL, failures = 0, tripped_until = NULL WHERE actor = ? AND id = ?`,
     params: [
       patch.url ?? String(row["url"]),
       patch.description ?? row["description"] ?? null,
       types,
+      (patch.ordered ?? Number(row["ordered"]) === 1) ? 1 : 0,
       enabled ? 1 : 0,
       enabled ? null : reason,
       actor,
@@ -186,8 +207,11 @@ function toView(row: SqlRow): EndpointView {
     description: textOrNull(row["description"]),
     types: JSON.parse(String(row["types"])) as string[],
     format: String(row["format"]),
+    ordered: Number(row["ordered"]) === 1,
+    public_key: textOrNull(row["public_key"]),
     enabled: Number(row["enabled"]) === 1,
     disabled_reason: textOrNull(row["disabled_reason"]),
+    tripped_until: row["tripped_until"] == null ? null : eventTime(Number(row["tripped_until"])),
     created_at: String(row["created_at"]),
   };
 }

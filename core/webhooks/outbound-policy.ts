@@ -30,6 +30,8 @@ export interface AttemptResult {
   readonly refused: boolean;
   /** Beginning of the answer's body. */
   readonly body: string;
+  /** The answer's headers as a JSON object, without what is secret; null when no answer came. */
+  readonly headers: string | null;
   readonly durationMs: number;
 }
 
@@ -67,6 +69,27 @@ export function retryAfterMs(value: string | null, now: number): number | null {
   if (!/^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/.test(value)) return null;
   const at = Date.parse(value);
   return Number.isNaN(at) ? null : Math.min(Math.max(0, at - now), RETRY_AFTER_LIMIT);
+}
+
+/** Longest time that one failing delivery of an `ordered` endpoint holds up those behind it. */
+const LONGEST_BLOCK = 24 * HOUR;
+
+/** The same, for a delivery that others wait for since `since`: after a day it makes way for them. */
+export function judgeInOrder(verdict: Verdict, since: number, now: number): Verdict {
+  return verdict.kind === "retry" && now - since >= LONGEST_BLOCK ? { kind: "dead" } : verdict;
+}
+
+/** Failures in a row after which an endpoint is left alone for a while. */
+export const TRIP_FAILURES = 5;
+
+/**
+ * Until when an endpoint is left alone after so many failures in a row (Unix ms), null = not at all. What is due
+ * waits without an attempt; then one delivery goes out as a probe, and the rest follow if it arrives.
+ */
+export function trippedUntil(failures: number, now: number): number | null {
+  if (failures < TRIP_FAILURES) return null;
+  const doublings = Math.min(failures - TRIP_FAILURES, 16);
+  return now + Math.min(30 * SECOND * 2 ** doublings, 30 * MINUTE);
 }
 
 /** An endpoint that only failed for so long, and so often, is switched off. */

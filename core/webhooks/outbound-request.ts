@@ -3,6 +3,7 @@ import { hmacKey, hmacSign } from "../crypto/hmac.ts";
 import type { HeaderPair, InboundResponse, System, Transport } from "../ports.ts";
 import { TransportError } from "../transport-error.ts";
 import type { AttemptResult } from "./outbound-policy.ts";
+import { isEd25519, signEd25519 } from "./outbound-keys.ts";
 import { textAt } from "./pick.ts";
 
 /** Time for connect, headers and body together, in ms. */
@@ -21,7 +22,7 @@ export interface OutboundMessage {
 
 /**
  * The headers of a signed request: Standard Webhooks with every live secret, and the spec's `X-Signature` with
- * the newest one. `X-Signature` takes the secret's text as key, as the inbound scheme `generic` does.
+ * the newest HMAC one. `X-Signature` takes the secret's text as key, as the inbound scheme `generic` does.
  */
 export async function signedHeaders(
   message: OutboundMessage,
@@ -32,17 +33,25 @@ export async function signedHeaders(
   const content = `${message.id}.${timestamp}.${message.payload}`;
   const signatures: string[] = [];
   for (const secret of secrets) {
+    if (isEd25519(secret)) {
+      signatures.push(`v1a,${toBase64(await signEd25519(secret, utf8(content)))}`);
+      continue;
+    }
     const key = await hmacKey(fromBase64(secret.replace(/^whsec_/, "")) ?? utf8(secret));
     signatures.push(`v1,${toBase64(await hmacSign(key, content))}`);
   }
-  const newest = await hmacKey(secrets[0] ?? "");
-  return [
+  const headers: HeaderPair[] = [
     ["webhook-id", message.id],
     ["webhook-timestamp", timestamp],
     ["webhook-signature", signatures.join(" ")],
-    ["x-signature", `sha256=${toHex(await hmacSign(newest, message.payload))}`],
     ["x-webhook-event", headerText(message.type)],
   ];
+  const newest = secrets.find((secret) => !isEd25519(secret));
+  if (newest !== undefined) {
+    const signature = await hmacSign(await hmacKey(newest), message.payload);
+    headers.push(["x-signature", `sha256=${toHex(signature)}`]);
+  }
+  return headers;
 }
 
 /** The body for a chat service: one field, `text`. */
@@ -58,7 +67,7 @@ export async function attempt(
   transport: Transport,
   system: System,
   url: string,
-  headers: readonly HeaderPair[],
+  extra: readonly HeaderPair[],
   body: string,
 ): Promise<AttemptResult> {
   const started = system.now();
@@ -70,16 +79,12 @@ export async function attempt(
     },
     () => undefined,
   );
-  const base = { retryAfter: null, refused: false, body: "" };
+  const base = { retryAfter: null, refused: false, body: "", headers: null };
   try {
     const response = await transport.send({
       method: "POST",
       url,
-      headers: [
-        ["content-type", "application/json"],
-        ["user-agent", "causey-webhooks"],
-        ...headers,
-      ],
+      headers: [["content-type", "application/json"], ["user-agent", "causey-webhooks"], ...extra],
       body: utf8(body),
       signal: over.signal,
     });
@@ -87,7 +92,9 @@ export async function attempt(
     const retryAfter = response.headers.find(([name]) => name === "retry-after")?.[1] ?? null;
     const { status } = response;
     const error = status >= 200 && status < 300 ? null : `The endpoint answered ${status}`;
-    return { ...base, status, error, retryAfter, body: text, durationMs: system.now() - started };
+    const headers = keptHeaders(response.headers);
+    const durationMs = system.now() - started;
+    return { ...base, status, error, retryAfter, body: text, headers, durationMs };
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
     const refused = error instanceof TransportError && error.reason === "refused";
@@ -121,6 +128,19 @@ async function beginning(response: InboundResponse): Promise<string> {
   }
   await reader.cancel().catch(() => undefined);
   return text;
+}
+
+const SECRET_HEADER = /cookie|auth|token|secret|signature|api-?key|session/i;
+
+/** The first headers of an answer as JSON; values of sensitive ones are left out. */
+function keptHeaders(headers: readonly HeaderPair[]): string {
+  const kept = headers
+    .slice(0, 32)
+    .map(([name, value]) => [
+      name.slice(0, 64),
+      SECRET_HEADER.test(name) ? "[redacted]" : value.slice(0, 256),
+    ]);
+  return JSON.stringify(Object.fromEntries(kept));
 }
 
 /** Header values are printable ASCII here; anything else would be refused by the transport. */

@@ -26,6 +26,18 @@ export const outboundSchema: readonly string[] = [
     duration_ms INTEGER NOT NULL, status INTEGER, error TEXT, body TEXT,
     PRIMARY KEY (actor, delivery_id, attempt))`,
   "CREATE TABLE IF NOT EXISTS webhooks_keys (actor TEXT PRIMARY KEY, master TEXT NOT NULL)",
+  "ALTER TABLE webhooks_endpoints ADD COLUMN ordered INTEGER NOT NULL DEFAULT 0",
+  "ALTER TABLE webhooks_endpoints ADD COLUMN tripped_until BIGINT",
+  "ALTER TABLE webhooks_endpoints ADD COLUMN public_key TEXT",
+  "ALTER TABLE webhooks_messages ADD COLUMN entity TEXT",
+  "ALTER TABLE webhooks_deliveries ADD COLUMN entity TEXT",
+  "ALTER TABLE webhooks_deliveries ADD COLUMN seq INTEGER NOT NULL DEFAULT 0",
+  "ALTER TABLE webhooks_attempts ADD COLUMN headers TEXT",
+  "CREATE INDEX IF NOT EXISTS webhooks_deliveries_seq ON webhooks_deliveries (actor, seq)",
+  `CREATE INDEX IF NOT EXISTS webhooks_deliveries_turn
+    ON webhooks_deliveries (actor, endpoint_id, entity, status, seq)`,
+  `CREATE TABLE IF NOT EXISTS webhooks_counters (
+    actor TEXT NOT NULL, name TEXT NOT NULL, value BIGINT NOT NULL, PRIMARY KEY (actor, name))`,
 ];
 
 const url = v.pipe(
@@ -33,15 +45,26 @@ const url = v.pipe(
   v.maxLength(2048),
   v.check(isTarget, "Expected an http(s) URL without credentials"),
 );
-const types = v.array(v.pipe(v.string(), v.minLength(1), v.maxLength(256)));
+const types = v.pipe(
+  v.array(
+    v.pipe(
+      v.string(),
+      v.maxLength(256),
+      v.regex(/^[^*]+$|^[^*]+\.\*$/, 'Expected an event type, or the beginning of one and ".*"'),
+    ),
+  ),
+  v.maxLength(100),
+);
+const keyType = v.picklist(["hmac", "ed25519"]);
 const secret = v.pipe(
   v.string(),
   v.regex(
-    /^whsec_(?:[A-Za-z0-9+/]{4}){8,}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/,
-    'Expected "whsec_" and 24 bytes or more in base64',
+    /^wh(?:sec|sk)_(?:[A-Za-z0-9+/]{4}){8,}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/,
+    'Expected "whsec_" and 24 bytes or more in base64, or "whsk_" and an Ed25519 private key',
   ),
   v.maxLength(128),
 );
+const entity = v.pipe(v.string(), v.minLength(1), v.maxLength(1024));
 
 /** A checked body of `POST …/endpoints`. */
 export type EndpointInput = {
@@ -49,7 +72,19 @@ export type EndpointInput = {
   readonly description?: string | undefined;
   readonly types: readonly string[];
   readonly format: "signed" | "chat";
+  readonly ordered: boolean;
+  readonly key_type?: KeyType | undefined;
   readonly secret?: string | undefined;
+};
+
+/** What a secret signs with: `whsec_…` is HMAC-SHA256, `whsk_…` Ed25519. */
+export type KeyType = "hmac" | "ed25519";
+
+/** A checked body of `POST …/endpoints/:id/rotate`. */
+export type RotateInput = {
+  readonly key_type?: KeyType | undefined;
+  readonly secret?: string | undefined;
+  readonly grace_seconds: number;
 };
 
 /** A checked body of `PATCH …/endpoints/:id`. */
@@ -58,12 +93,14 @@ export type EndpointPatch = {
   readonly description?: string | undefined;
   readonly types?: readonly string[] | undefined;
   readonly enabled?: boolean | undefined;
+  readonly ordered?: boolean | undefined;
 };
 
 /** A checked body of `POST …/send`. */
 export type SendBody = {
   readonly type: string;
   readonly payload?: unknown;
+  readonly entity?: string | undefined;
   readonly endpoint_id?: string | undefined;
   readonly idempotency_key?: string | undefined;
 };
@@ -76,7 +113,21 @@ export const endpointInput: v.GenericSchema<unknown, EndpointInput> = v.strictOb
   types: v.optional(types, () => []),
   /** `signed`: the payload with signatures. `chat`: only `{"text": …}`, for chat services. */
   format: v.optional(v.picklist(["signed", "chat"]), "signed"),
+  /** Deliveries of one entity go out one after another, in the order of `send`. */
+  ordered: v.optional(v.boolean(), false),
+  key_type: v.optional(keyType),
   secret: v.optional(secret),
+});
+
+/** Body of `POST …/endpoints/:id/rotate`; may be left out. */
+export const rotateInput: v.GenericSchema<unknown, RotateInput> = v.strictObject({
+  key_type: v.optional(keyType),
+  secret: v.optional(secret),
+  /** How long the old ones sign along; 0 ends them at once. */
+  grace_seconds: v.optional(
+    v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(7 * 86_400)),
+    86_400,
+  ),
 });
 
 /** Body of `PATCH …/endpoints/:id`. */
@@ -85,6 +136,7 @@ export const endpointPatch: v.GenericSchema<unknown, EndpointPatch> = v.strictOb
   description: v.optional(v.pipe(v.string(), v.maxLength(256))),
   types: v.optional(types),
   enabled: v.optional(v.boolean()),
+  ordered: v.optional(v.boolean()),
 });
 
 /** Body of `POST …/send`. */
@@ -92,6 +144,8 @@ export const sendInput: v.GenericSchema<unknown, SendBody> = v.strictObject({
   type: v.pipe(v.string(), v.minLength(1), v.maxLength(256)),
   /** Becomes the body of the request as it is. */
   payload: v.unknown(),
+  /** Whose event it is, for endpoints that are `ordered`. */
+  entity: v.optional(entity),
   endpoint_id: v.optional(v.string()),
   idempotency_key: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(256))),
 });

@@ -1,20 +1,19 @@
 import { toBase64 } from "../crypto/encoding.ts";
 import { seal, sealingKey, unseal, type SealingKey } from "../crypto/seal.ts";
 import type { ActorContext, SqlRow } from "../ports.ts";
+import type { KeyType } from "./outbound-schema.ts";
 
-/** How long an old secret still signs after a rotation. */
-const ROTATION_GRACE_MS = 24 * 3_600_000;
 /** Most secrets of one endpoint that sign at the same time. */
 const SECRET_LIMIT = 10;
 
 /** The sealed secrets of the endpoints of an account; the column `secrets` holds them as JSON. */
 export interface EndpointSecrets {
-  /** A fresh secret in the form of Standard Webhooks. */
-  fresh(): string;
+  /** A fresh secret in the form of Standard Webhooks: `whsec_…` or `whsk_…`. */
+  fresh(type: KeyType): string;
   /** The column's text for an endpoint with this one secret. */
   first(endpoint: string, secret: string): Promise<string>;
-  /** The column's text after a rotation: the old ones go on for a day. */
-  rotated(row: SqlRow, secret: string): Promise<string>;
+  /** The column's text after a rotation: the old ones go on for `graceMs`. */
+  rotated(row: SqlRow, secret: string, graceMs: number): Promise<string>;
   /** The live secrets of an endpoint, newest first. */
   open(row: SqlRow): Promise<string[]>;
 }
@@ -45,11 +44,14 @@ export function endpointSecrets(
   };
 
   return {
-    fresh: () => `whsec_${toBase64(system.random(32))}`,
+    fresh: (type) => `${type === "hmac" ? "whsec" : "whsk"}_${toBase64(system.random(32))}`,
     first: async (endpoint, secret) => JSON.stringify([await sealed(endpoint, secret)]),
-    async rotated(row, secret) {
-      const end = system.now() + ROTATION_GRACE_MS;
-      const old = live(row).map((one) => ({ sealed: one.sealed, expires: one.expires ?? end }));
+    async rotated(row, secret, graceMs) {
+      const end = system.now() + graceMs;
+      const old = live(row).map((one) => ({
+        sealed: one.sealed,
+        expires: Math.min(one.expires ?? end, end),
+      }));
       const newest = await sealed(String(row["id"]), secret);
       return JSON.stringify([newest, ...old].slice(0, SECRET_LIMIT));
     },

@@ -1,28 +1,44 @@
 import type { Source } from "./scheme.ts";
 
+/** Reads one value of a request: made once per configured source, used for every request. */
+export type Reader = (headers: Headers, payload: unknown) => string | null;
+
 /** The text at a dotted path of parsed JSON; numbers count as text, anything else (or nothing) is null. */
 export function textAt(value: unknown, path: string): string | null {
+  return textUnder(value, path.split("."));
+}
+
+/** A reader of the first non-empty text among sources of a request's headers and parsed body. */
+export function firstReader(sources: readonly Source[] = []): Reader {
+  const readers = sources.map(readerOf);
+  return (headers, payload) => {
+    for (const read of readers) {
+      const text = read(headers, payload);
+      if (text !== null && text !== "") return text;
+    }
+    return null;
+  };
+}
+
+/** What follows the colon of a source. */
+export function nameOf(source: string): string {
+  return source.slice(source.indexOf(":") + 1);
+}
+
+function readerOf(source: Source): Reader {
+  const name = nameOf(source);
+  if (source.startsWith("header:")) return (headers) => headers.get(name);
+  const keys = name.split(".");
+  return (_, payload) => textUnder(payload, keys);
+}
+
+function textUnder(value: unknown, keys: readonly string[]): string | null {
   let at: unknown = value;
-  for (const key of path.split(".")) {
+  for (const key of keys) {
     // Own members only: a path never walks a prototype.
     if (typeof at !== "object" || at === null || !Object.hasOwn(at, key)) return null;
     at = (at as Record<string, unknown>)[key];
   }
   if (typeof at === "string") return at;
-  if (typeof at === "number" && Number.isFinite(at)) return String(at);
-  return null;
-}
-
-/** The first non-empty text among sources of a request's headers and parsed body. */
-export function firstText(
-  sources: readonly Source[] | undefined,
-  headers: Headers,
-  payload: unknown,
-): string | null {
-  for (const source of sources ?? []) {
-    const name = source.slice(source.indexOf(":") + 1);
-    const text = source.startsWith("header:") ? headers.get(name) : textAt(payload, name);
-    if (text !== null && text !== "") return text;
-  }
-  return null;
+  return typeof at === "number" && Number.isFinite(at) ? String(at) : null;
 }

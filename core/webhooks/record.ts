@@ -1,10 +1,11 @@
 import { sha256Hex } from "../crypto/digest.ts";
 import { ApiError } from "../http/api-error.ts";
 import { eventTime, type EventRecord } from "../entity/event.ts";
-import { firstText } from "./pick.ts";
-import type { Scheme } from "./scheme.ts";
+import { firstReader, nameOf, type Reader } from "./pick.ts";
+import type { EventFields, Scheme } from "./scheme.ts";
 import { isForm } from "./signed-content.ts";
 
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 const ID_LIMIT = 256;
 const TYPE_LIMIT = 256;
 const TITLE_LIMIT = 512;
@@ -19,7 +20,7 @@ export interface Payload {
 /** Parses a verified body as JSON, or as an HTML form (Slack commands, Twilio); anything else is 400. */
 export function parsePayload(body: Uint8Array, headers: Headers): Payload {
   try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(body);
+    const text = strictUtf8.decode(body);
     return isForm(headers) ? fromForm(text) : { value: JSON.parse(text), text };
   } catch {
     throw new ApiError("payload_invalid", { message: "The payload is not valid JSON" });
@@ -35,22 +36,52 @@ function fromForm(text: string): Payload {
   return { value, text: JSON.stringify(value) };
 }
 
+/** How the event record of a source's requests is read, see {@link prepareFields}. */
+export interface RecordReader {
+  readonly fields: Readonly<Record<keyof EventFields, Reader>>;
+  /** Names of the headers that are stored. */
+  readonly keptHeaders: readonly string[];
+}
+
+/** Headers that are stored whoever sends them: what says who sent it. Signatures and credentials never are. */
+const KEPT_HEADERS = ["content-type", "user-agent", "x-request-id"] as const;
+
+/** Makes the readers of a scheme's event record. */
+export function prepareFields(scheme: Scheme): RecordReader {
+  const { id, type, action, title, description, url, actor } = scheme.fields ?? {};
+  const sources = [id, type, action].flatMap((list) => list ?? []);
+  if (scheme.timestamp !== undefined) sources.push(scheme.timestamp.source);
+  if (scheme.signedId !== undefined) sources.push(scheme.signedId);
+  const named = sources.filter((source) => source.startsWith("header:")).map(nameOf);
+  return {
+    fields: {
+      id: firstReader(id),
+      type: firstReader(type),
+      action: firstReader(action),
+      title: firstReader(title),
+      description: firstReader(description),
+      url: firstReader(url),
+      actor: firstReader(actor),
+    },
+    keptHeaders: [...new Set([...KEPT_HEADERS, ...named, ...(scheme.keptHeaders ?? [])])],
+  };
+}
+
 /** The event record of a verified request. */
 export async function toRecord(
-  scheme: Scheme,
+  { fields }: RecordReader,
   headers: Headers,
   payload: Payload,
-  fresh: { readonly id: string; readonly now: number },
+  fresh: { readonly id: () => string; readonly now: number },
 ): Promise<EventRecord> {
-  const fields = scheme.fields ?? {};
-  const field = (sources: Parameters<typeof firstText>[0], limit: number): string | null => {
-    const text = firstText(sources, headers, payload.value);
+  const field = (read: Reader, limit: number): string | null => {
+    const text = read(headers, payload.value);
     return text === null ? null : text.slice(0, limit).toWellFormed();
   };
-  const id = firstText(fields.id, headers, payload.value);
+  const id = fields.id(headers, payload.value) ?? fresh.id();
   const type = field(fields.type, TYPE_LIMIT) ?? "event";
   return {
-    id: await boundedId(id ?? fresh.id),
+    id: isBounded(id) ? id : await digestId(id),
     type,
     action: field(fields.action, TYPE_LIMIT),
     title: field(fields.title, TITLE_LIMIT)?.split("\n", 1)[0] || type,
@@ -62,20 +93,21 @@ export async function toRecord(
   };
 }
 
-/** Ids are keys: a long one is replaced by its digest instead of being cut, so that two never become one. */
-async function boundedId(id: string): Promise<string> {
-  return id.length <= ID_LIMIT && id.isWellFormed() ? id : `sha256:${await sha256Hex(id)}`;
+function isBounded(id: string): boolean {
+  return id.length <= ID_LIMIT && id.isWellFormed();
 }
 
-/** Headers that are stored: what says who sent it. Signatures and credentials are not. */
-const KEPT_HEADERS =
-  /^(content-type|user-agent|x-request-id|webhook-id|webhook-timestamp|svix-id|x-[a-z]+-(event|event-id|delivery|topic|hook-id|hook-installation-target-id|request-timestamp|shop-domain)|linear-(delivery|event))$/;
+/** Ids are keys: a long one is replaced by its digest instead of being cut, so that two never become one. */
+async function digestId(id: string): Promise<string> {
+  return `sha256:${await sha256Hex(id)}`;
+}
 
-/** The stored subset of a request's headers, as a JSON object. */
-export function keptHeaders(headers: Headers): string {
-  const kept: [string, string][] = [];
-  for (const [name, value] of headers) {
-    if (KEPT_HEADERS.test(name)) kept.push([name, value.slice(0, ID_LIMIT)]);
+/** The stored subset of a request's headers, as a JSON object. Asked for by name: listing them all costs far more. */
+export function keptHeaders({ keptHeaders: names }: RecordReader, headers: Headers): string {
+  const kept: Record<string, string> = {};
+  for (const name of names) {
+    const value = headers.get(name);
+    if (value !== null) kept[name] = value.slice(0, ID_LIMIT).toWellFormed();
   }
-  return JSON.stringify(Object.fromEntries(kept));
+  return JSON.stringify(kept);
 }

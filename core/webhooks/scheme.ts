@@ -70,6 +70,8 @@ export interface Scheme {
   readonly minSecretLength?: number;
   readonly handshake?: Handshake;
   readonly fields?: EventFields;
+  /** Names of further headers that are stored with an event, in lower case; never credentials. */
+  readonly keptHeaders?: readonly string[];
   /** Where the entity's identifier is in the body; its absence means that only the path names entities. */
   readonly entity?: string;
   /** The identifier of bodies without one, e.g. Stripe events of the operator's own account. */

@@ -54,6 +54,7 @@ export const schemes: Readonly<Record<SchemeName, Scheme>> = {
     signature: ["header:x-hub-signature-256"],
     format: { kind: "single", prefix: "sha256=" },
     fields: githubFields,
+    keptHeaders: ["x-github-hook-id", "x-github-hook-installation-target-id"],
     entity: "repository.full_name",
   }),
   stripe: defineScheme({
@@ -95,6 +96,7 @@ export const schemes: Readonly<Record<SchemeName, Scheme>> = {
       title: ["body:title", "body:name"],
       actor: ["body:email"],
     },
+    keptHeaders: ["x-shopify-shop-domain"],
   }),
   "standard-webhooks": standard,
   svix: defineScheme({

@@ -1,6 +1,7 @@
 import { fromBase64, toBase64, toHex, utf8 } from "../crypto/encoding.ts";
 import { hmacKey, hmacSign, type HmacHash } from "../crypto/hmac.ts";
-import type { Scheme } from "./scheme.ts";
+import { nameOf } from "./pick.ts";
+import type { Scheme, Source } from "./scheme.ts";
 import { signedContent, sourceReader } from "./signed-content.ts";
 
 /** What is to be signed. */
@@ -49,8 +50,44 @@ export async function signLike(
   return headers;
 }
 
-function nameOf(source: string): string {
-  return source.slice(source.indexOf(":") + 1);
+/**
+ * What a provider would send for an event: the headers of {@link signLike}, the id and the type where the scheme
+ * looks for them in headers, and the time in the body where the scheme wants it there (Linear).
+ */
+export async function simulate(
+  scheme: Scheme,
+  secret: string,
+  request: UnsignedRequest & { readonly type: string },
+): Promise<{ readonly headers: Headers; readonly body: Uint8Array }> {
+  const body = withTime(scheme, request.body, request.now);
+  const headers = await signLike(scheme, secret, { ...request, body });
+  for (const [sources, value] of [
+    [scheme.fields?.id, request.id],
+    [scheme.fields?.type, request.type],
+  ] as const) {
+    const name = headerIn(sources);
+    if (name !== undefined && !headers.has(name)) headers.set(name, value);
+  }
+  return { headers, body };
+}
+
+function headerIn(sources: readonly Source[] = []): string | undefined {
+  const source = sources.find((one) => one.startsWith("header:"));
+  return source === undefined ? undefined : nameOf(source);
+}
+
+/** Bodies that are no JSON object stay as they are; nothing but top-level members can be set. */
+function withTime(scheme: Scheme, body: Uint8Array, now: number): Uint8Array {
+  const source = scheme.timestamp?.source ?? "";
+  const name = nameOf(source);
+  if (!source.startsWith("body:") || name.includes(".")) return body;
+  try {
+    const value: unknown = JSON.parse(new TextDecoder().decode(body));
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return body;
+    return utf8(JSON.stringify({ ...value, [name]: Number(timestampOf(scheme, now)) }));
+  } catch {
+    return body;
+  }
 }
 
 function timestampOf(scheme: Scheme, now: number): string {

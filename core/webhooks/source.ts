@@ -1,6 +1,8 @@
 import { agentKindName, kebab } from "../entity/kebab.ts";
 import type { Retention } from "../entity/event.ts";
-import { prepareKey, type Key, type Secret } from "./keys.ts";
+import { checkName } from "../entity/name.ts";
+import { prepareKey, type Key, type KeySystem, type Secret } from "./keys.ts";
+import { prepareFields, type RecordReader } from "./record.ts";
 import { defineScheme, type Scheme } from "./scheme.ts";
 import { schemeNamed, schemes, type SchemeName } from "./schemes.ts";
 
@@ -21,6 +23,11 @@ export interface SourceOptions {
   readonly secret?: string;
   /** Several secrets while they are rotated; any that has not expired may match. */
   readonly secrets?: readonly (string | Secret)[];
+  /**
+   * Entities with secrets of their own, by name as in the path. Their own secret proves which entity a request is
+   * for: the path (or the header) is believed whatever the body says, and the source's secret does not open them.
+   */
+  readonly entitySecrets?: Readonly<Record<string, string | Secret | readonly (string | Secret)[]>>;
   /** Reads the signature from this header instead of the scheme's own. */
   readonly header?: string;
   /** @default the scheme's field of the body, else the path */
@@ -44,7 +51,10 @@ export interface SourceOptions {
 export interface WebhookSource {
   readonly name: string;
   readonly scheme: Scheme;
-  readonly keys: readonly Key[];
+  /** The secrets of all entities without secrets of their own. */
+  readonly shared: Secrets;
+  readonly ofEntity: ReadonlyMap<string, Secrets>;
+  readonly reader: RecordReader;
   readonly entity: EntitySource;
   readonly agentKind: string;
   readonly agentClass: string;
@@ -52,8 +62,13 @@ export interface WebhookSource {
   readonly publicUrl: string | undefined;
   readonly bodyWindowMs: number;
   readonly retention: Retention;
-  /** The first secret, for handshakes that are answered with an HMAC. */
-  readonly handshakeSecret: string;
+}
+
+/** Secrets made ready. */
+export interface Secrets {
+  readonly keys: readonly Key[];
+  /** The first of them, for handshakes that are answered with an HMAC; empty when there is none. */
+  readonly first: string;
 }
 
 /** Retention as configured. */
@@ -82,20 +97,28 @@ export function prepareSource(
   name: string,
   options: SourceOptions,
   retention: Retention,
+  system: KeySystem = {},
 ): WebhookSource {
   const where = `webhook source "${name}"`;
   const scheme = schemeOf(options, where);
-  const secrets = [
-    ...(options.secrets ?? []),
-    ...(options.secret === undefined ? [] : [options.secret]),
-  ];
-  const [first] = secrets;
-  if (first === undefined) throw new TypeError(`The ${where} has no secret`);
+  const { secret, secrets = [], entitySecrets = {} } = options;
+  const prepare = (list: readonly (string | Secret)[]): Secrets => ({
+    keys: list.map((one) => prepareKey(scheme, one, where, system)),
+    first: secretText(list[0]),
+  });
+  const shared = prepare(secret === undefined ? secrets : [...secrets, secret]);
+  const own = Object.entries(entitySecrets).map(
+    ([entity, given]) => [checkName(entity), prepare(isList(given) ? given : [given])] as const,
+  );
+  if ([shared, ...own.map(([, one]) => one)].every(({ keys }) => keys.length === 0))
+    throw new TypeError(`The ${where} has no secret`);
   const agentClass = kebab(options.agent ?? "webhook-agent");
   return {
     name,
     scheme,
-    keys: secrets.map((secret) => prepareKey(scheme, secret, where)),
+    shared,
+    ofEntity: new Map(own),
+    reader: prepareFields(scheme),
     entity: options.entity ?? entityOf(scheme),
     agentClass,
     agentKind: agentKindName(agentClass),
@@ -103,8 +126,17 @@ export function prepareSource(
     publicUrl: options.publicUrl === undefined ? undefined : new URL(options.publicUrl).origin,
     bodyWindowMs: (options.bodyDedupeSeconds ?? 0) * 1000,
     retention,
-    handshakeSecret: typeof first === "string" ? first : first.secret,
   };
+}
+
+function secretText(secret: string | Secret | undefined): string {
+  return typeof secret === "object" ? secret.secret : (secret ?? "");
+}
+
+function isList(
+  given: string | Secret | readonly (string | Secret)[],
+): given is readonly (string | Secret)[] {
+  return Array.isArray(given);
 }
 
 function entityOf(scheme: Scheme): EntitySource {

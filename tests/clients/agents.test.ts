@@ -115,6 +115,24 @@ describe("AgentClient of agents/client", () => {
     expect(client.name).toBe("münchen");
   });
 
+  it("connects with a ticket instead of a token, to its own agent only", async () => {
+    const response = await fetch(new URL("/agents/webhook-agent/octo-ticket/ticket", url), {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}` },
+    });
+    const { result } = (await response.json()) as { result: { ticket: string } };
+    const client = connect("octo-ticket", result);
+    await client.ready;
+    expect(client.state).toEqual({ eventCount: 0, lastEvent: null });
+    const other = connect("octo-other", result);
+    const code = await new Promise<number>((resolve) => {
+      other.addEventListener("close", (event) => {
+        resolve(event.code);
+      });
+    });
+    expect(code).toBe(4003);
+  });
+
   const refusals: readonly [string, number, Record<string, string>, string][] = [
     ["no token", 4001, {}, "webhook-agent"],
     ["a wrong token", 4001, { token: "causey_wrong" }, "webhook-agent"],

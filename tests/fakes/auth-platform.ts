@@ -41,6 +41,12 @@ export function fakePlatform(clock: ManualClock, transport?: Platform["transport
     actors: fakeActors(system),
     transport: transport ?? refuse,
     egress: refuse,
+    webSockets: {
+      accept: () => {
+        throw new Error("This fake has no WebSockets");
+      },
+      dial: () => Promise.reject(new Error("This fake has no network")),
+    },
     browser: {
       connect: () => Promise.reject(new Error("This fake has no browser")),
       close: async () => undefined,

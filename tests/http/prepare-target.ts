@@ -20,7 +20,15 @@ export const webhookSecrets = {
   slack: "slack-signing-secret-0123456789",
   shopify: "shopify-secret-0123456789",
   standard: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+  zoom: "zoom-secret-token-0123456789",
+  dropbox: "dropbox-app-secret-0123456789",
+  /** The public half of {@link discordPrivateKey}. */
+  discord: "5de88d9b5fce57e101f5f9c2e2ad9cc5caa2b891672ee0ace801baa193e69bd2",
+  ownEntity: "the-secret-of-one-entity-0123456789",
 } as const;
+
+/** An Ed25519 key made for these tests: PKCS #8, base64. */
+export const discordPrivateKey = "MC4CAQAwBQYDK2VwBCIEII4nGIh6APJValsOK+l8ztae4aJBUm54CWlT2Li4HtjA";
 
 /** The token that the gateway `guarded` takes. */
 export const gatewayToken = "gateway-token-for-tests-0123456789";
@@ -52,7 +60,11 @@ export async function prepareTarget(): Promise<PreparedTarget> {
           scheme: "generic",
           secret: webhookSecrets.generic,
           entity: { from: "payload", path: "entity" },
+          entitySecrets: { "http-own-secret": webhookSecrets.ownEntity },
         },
+        zoom: { scheme: "zoom", secret: webhookSecrets.zoom },
+        dropbox: { scheme: "dropbox", secret: webhookSecrets.dropbox },
+        discord: { scheme: "discord", secret: webhookSecrets.discord },
         github: { scheme: "github", secret: webhookSecrets.github },
         stripe: { scheme: "stripe", secret: webhookSecrets.stripe, entity: { from: "path" } },
         slack: { scheme: "slack", secret: webhookSecrets.slack },

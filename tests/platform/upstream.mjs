@@ -2,6 +2,7 @@
 // runtime the tests run on, prints its URL and ends with its standard input.
 import { createServer } from "node:http";
 import { gzipSync } from "node:zlib";
+import { WebSocketServer } from "ws";
 
 /** What happened to the requests that named themselves with `?id=`. */
 const seen = new Map();
@@ -114,6 +115,78 @@ const server = createServer((request, response) => {
 });
 // The suite asks for its own behaviour on Expect: never a 100.
 server.on("checkContinue", (_request, response) => response.writeHead(417).end("Expect arrived"));
+
+const sockets = new WebSocketServer({
+  noServer: true,
+  maxPayload: 32 * 1024 * 1024,
+  handleProtocols: (offered) => (offered.has("second") ? "second" : false),
+});
+
+/** What a WebSocket server does, by the path behind `/ws/`. */
+const socketRoutes = {
+  /** First what arrived with the handshake, then every message as it came. */
+  echo(socket, request) {
+    socket.send(JSON.stringify({ url: request.url, headers: request.headers }));
+    socket.on("message", (data, isBinary) => socket.send(data, { binary: isBinary }));
+  },
+  /** Closes as the first message says: `{code, reason}`. */
+  close(socket) {
+    socket.on("message", (data) => {
+      const { code, reason } = JSON.parse(String(data));
+      for (let i = 0; i < 5; i++) socket.send(`last ${i}`);
+      socket.close(code, reason);
+    });
+  },
+  die(socket, request) {
+    socket.on("message", () => request.socket.destroy());
+  },
+  /** 256 MiB as fast as they are taken. */
+  flood(socket, _request, note) {
+    const chunk = Buffer.alloc(64 * 1024, "x");
+    const more = () => {
+      while (note.sent < 256 * 1024 * 1024 && socket.readyState === 1) {
+        note.sent += chunk.length;
+        socket.send(chunk, () => undefined);
+        if (socket.bufferedAmount > 1024 * 1024) return void setTimeout(more, 2);
+      }
+    };
+    more();
+  },
+  /** Reads nothing. */
+  deaf(_socket, request) {
+    request.socket.pause();
+  },
+};
+
+server.on("upgrade", (request, socket, head) => {
+  const { pathname, searchParams } = new URL(request.url, "http://upstream");
+  const name = pathname.slice("/ws/".length);
+  const note = noteOf(searchParams.get("id"));
+  socket.on("error", () => undefined);
+  socket.once("close", () => {
+    note.gone = true;
+  });
+  if (name === "refuse") {
+    const body = '{"error":"no such key"}';
+    socket.end(
+      `HTTP/1.1 401 Unauthorized\r\ncontent-type: application/json\r\nx-kept: yes\r\n` +
+        `content-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
+    );
+    return;
+  }
+  // Noticed only by who reads.
+  if (name === "silent") return void socket.resume().once("end", () => socket.destroy());
+  const route = Object.hasOwn(socketRoutes, name) ? socketRoutes[name] : undefined;
+  if (route === undefined) return void socket.destroy();
+  sockets.handleUpgrade(request, socket, head, (open) => {
+    open.on("close", (code, reason) => {
+      note.code = code;
+      note.reason = String(reason);
+    });
+    route(open, request, note);
+  });
+});
+
 server.listen(0, "127.0.0.1", () =>
   process.stdout.write(`http://127.0.0.1:${server.address().port}\n`),
 );

@@ -22,13 +22,18 @@ export function universalSockets(deps: GatewayDeps): UniversalSockets {
   const kind = defineKind(deps);
   return {
     async connect(request, name) {
-      if (request.headers.get("upgrade")?.toLowerCase() !== "websocket") {
+      if (!isUpgrade(request)) {
         throw new ApiError("upgrade_required", { headers: { upgrade: "websocket" } });
       }
       await admitConnection(name, socketToken(headerPairs(request)), deps);
       return actors.get(kind, socketActorName(name, system.random(1)[0] ?? 0)).fetch(request);
     },
   };
+}
+
+/** Whether a request asks for a WebSocket. */
+export function isUpgrade(request: Request): boolean {
+  return request.headers.get("upgrade")?.toLowerCase() === "websocket";
 }
 
 function defineKind(deps: GatewayDeps): string {

@@ -22,7 +22,7 @@ const counter: AgentClass = defineAgent<{ count: number }>({
   },
   onMessage(agent, connection, message) {
     if (message === "who") {
-      const tagged = agent.connections("tagged").map(({ id }) => id === connection.id);
+      const tagged = agent.getConnections("tagged").map(({ id }) => id === connection.id);
       connection.send(
         JSON.stringify({ tagged, state: connection.state, readonly: connection.readonly }),
       );
@@ -57,7 +57,7 @@ const counter: AgentClass = defineAgent<{ count: number }>({
       await agent.schedule(0.01, "note", "scheduled");
       await agent.scheduleEvery(3600, "note", "every");
       await agent.scheduleEvery(3600, "note", "every");
-      return (await agent.schedules()).map(({ kind }) => kind);
+      return (await agent.listSchedules()).map(({ kind }) => kind);
     },
     async own(agent) {
       await agent.sql`INSERT INTO test_notes (actor, text) VALUES (${agent.key}, ${"it's"})`;

@@ -32,8 +32,8 @@ describe("ingest()", () => {
       agent: "a/b",
       now: 0,
       jobId: "j",
-      handled: true,
       isClaimed: false,
+      prunes: false,
       clock: {
         write: () => Promise.reject(new SqlError(reason, reason)),
         onAlarm: () => Promise.resolve(),

@@ -281,6 +281,16 @@ describe("token bodies", () => {
   });
 });
 
+describe("account ids of a path", () => {
+  const impossible = ["*", "a%2Fb", "..%2f", "a".repeat(65), "%00", "%ZZ", "%C3%A9", "a%20b"];
+  it.each(impossible)("%s is refused with 400, however much the token may do", async (id) => {
+    const { call } = setup();
+    expect((await call("GET", `/accounts/${id}/tokens`)).status).toBe(400);
+    expect((await call("GET", `/accounts/${id}`)).status).toBe(400);
+    expect((await call("GET", `/accounts/${id}/tokens`, null)).status).toBe(401);
+  });
+});
+
 describe("hostile requests", () => {
   const methods = ["GET", "POST", "PUT", "DELETE"] as const;
   const segment = fc.constantFrom(

@@ -25,6 +25,26 @@ describe("parseConfig()", () => {
     );
   });
 
+  it("takes every option of a webhook source, and instants with their zone only", () => {
+    const source = {
+      scheme: "square",
+      secrets: ["now", { secret: "before", expiresAt: "2027-01-01T00:00:00Z" }],
+      entitySecrets: { mine: "one", theirs: [{ secret: "two" }] },
+      respond: "queued",
+      toleranceSeconds: 60,
+      publicUrl: "https://hooks.example",
+      bodyDedupeSeconds: 0,
+    };
+    const webhooks = { sources: { x: source }, masterSecret: "sixteen characters" };
+    expect(parseConfig({ webhooks }, noEnv)).toEqual({ webhooks });
+    const secrets = [{ secret: "s", expiresAt: "2027-01-01T00:00:00" }];
+    const bad = { webhooks: { sources: { x: { ...source, secrets } } } };
+    expect(() => parseConfig(bad, noEnv)).toThrow("webhooks.sources.x.secrets.0");
+    expect(() => parseConfig({ webhooks: { masterSecret: "short" } }, noEnv)).toThrow(
+      "at least 16 characters",
+    );
+  });
+
   it("refuses an unknown top-level key and offers the nearest one", () => {
     expect(() => parseConfig({ gatway: {} }, noEnv)).toThrow(
       'Unknown configuration key "gatway": did you mean "gateway"?',
@@ -58,6 +78,19 @@ describe("parseConfig()", () => {
     for (const one of bad) {
       expect(() => parseConfig(one, noEnv)).toThrow(/^(?!.*secret)/s);
     }
+  });
+
+  it("takes a byte order mark at the beginning", () => {
+    expect(parseConfig('\uFEFF{"port": 0}', noEnv)).toEqual({ port: 0 });
+  });
+
+  it("refuses addresses that nothing can be asked at", () => {
+    const provider = (baseUrl: string): unknown => ({
+      gateway: { providers: { openai: { baseUrl } } },
+    });
+    expect(() => parseConfig(provider("ftp://x.example/v1"), noEnv)).toThrow("http or https URL");
+    expect(() => parseConfig(provider("not a url"), noEnv)).toThrow("absolute URL");
+    expect(parseConfig({ rendering: { endpoint: "ws://127.0.0.1:9222/x" } }, noEnv)).toBeTruthy();
   });
 
   it("refuses an empty host, which would be every network, and an empty folder", () => {

@@ -95,6 +95,15 @@ function escaped(char: string): string {
   return `%${char.charCodeAt(0).toString(16).padStart(2, "0")}`;
 }
 
+it("leaves no token of ours in a log row", async () => {
+  const fresh = await gatewayUnderTest();
+  await fresh.send(`open/openai/x?anything=${API_TOKEN}&a=1`, jsonInit(chat));
+  await fresh.send(`open/openai/x?a=1&anything=${GATEWAY_TOKEN}`, jsonInit(chat));
+  const rows = await fresh.logs("open", 2);
+  expect(rows.map(({ path }) => path)).toEqual(["x?a=1", "x?a=1"]);
+  await fresh.close();
+});
+
 describe("what is not ours", () => {
   it.each([
     ["a JWT of the same issuer for another audience", jwt("https://idp.test", "provider")],

@@ -71,6 +71,18 @@ describe("readBytes()", () => {
   });
 });
 
+describe("a body that breaks off", () => {
+  it("is 400, not an error of ours", async () => {
+    const stream = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        controller.error(new Error("aborted"));
+      },
+    });
+    const error = await failure(readBytes(post(stream), 10));
+    expect([error.status, error.message]).toEqual([400, "Request body broke off"]);
+  });
+});
+
 describe("readJson()", () => {
   const schema = v.object({ user: v.object({ age: v.pipe(v.number(), v.maxValue(150)) }) });
 
@@ -91,6 +103,14 @@ describe("readJson()", () => {
     ).toBe(2019);
   });
 
+  it("quotes no more than a line of what does not fit", async () => {
+    const huge = "x".repeat(100_000);
+    const value = await failure(readJson(post(JSON.stringify({ user: huge })), schema));
+    const record = v.record(v.string(), v.number());
+    const key = await failure(readJson(post(JSON.stringify({ [huge]: "" })), record));
+    for (const { message } of [value, key]) expect(message.length).toBeLessThan(400);
+  });
+
   it("refuses malformed JSON, malformed UTF-8 and nothing with 400", async () => {
     for (const bad of ["", "{", "nope", "{'a':1}", Uint8Array.of(0x22, 0xff, 0x22)]) {
       expect((await failure(readJson(post(bad), schema))).message).toBe(
@@ -101,6 +121,21 @@ describe("readJson()", () => {
 });
 
 describe("parseJson() and parse()", () => {
+  const nested = (levels: number): Uint8Array => utf8("[".repeat(levels) + "]".repeat(levels));
+
+  it("take 256 levels of JSON and refuse more with 400, before anyone recurses into them", () => {
+    expect(JSON.stringify(parseJson(nested(256)))).toHaveLength(512);
+    for (const levels of [258, 10_000, 400_000]) {
+      expect(() => parseJson(nested(levels))).toThrow(ApiError);
+    }
+    expect(() => parseJson(utf8('{"a":'.repeat(300) + "1" + "}".repeat(300)))).toThrow(
+      "deeper than 256",
+    );
+    expect(parseJson(utf8(JSON.stringify(Array.from({ length: 1000 }, () => [{}]))))).toHaveLength(
+      1000,
+    );
+  });
+
   it("throw ApiError and nothing else", () => {
     expect(parseJson(utf8("[1]"))).toEqual([1]);
     expect(() => parseJson(utf8("[1"))).toThrow(ApiError);

@@ -67,6 +67,24 @@ describe("openAiEmbedder()", () => {
   });
 });
 
+describe("an embedder that breaks off", () => {
+  it("is reported as the embedder's failure, not as the caller's", async () => {
+    const stream = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        controller.error(new Error("reset"));
+      },
+    });
+    const work = openAiEmbedder(
+      { ...endpoint, dimensions: 2 },
+      fake({ status: 200, headers: json, body: stream }),
+    ).embed(["a"], "query");
+    await expect(work).rejects.toMatchObject({
+      status: 503,
+      message: 'The embedder "m" answered a body that broke off',
+    });
+  });
+});
+
 describe("openAiChatModel()", () => {
   it("passes request, signal and answer through", async () => {
     const transport = fake({ status: 429, headers: json, body: encode('{"error":{}}') });

@@ -262,6 +262,7 @@ describe("judge()", () => {
     retryAfter: null,
     refused: false,
     body: "",
+    headers: null,
     durationMs: 1,
   };
 

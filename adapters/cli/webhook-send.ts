@@ -1,0 +1,135 @@
+import { readFileSync } from "node:fs";
+import process from "node:process";
+import { parseArgs } from "node:util";
+import { schemes, simulate, type SchemeName } from "../../core/webhooks/mod.ts";
+import { didYouMean } from "../../core/config/nearest.ts";
+
+/** How long an answer is waited for, in ms. */
+const ANSWER_MS = 15_000;
+/** Characters of an answer that are shown. */
+const SHOWN = 4000;
+
+/** The text of `causey webhook --help`. */
+export const webhookHelp: string = `Usage: causey webhook send --scheme NAME --url URL --secret SECRET [options]
+
+Sends one webhook, signed as the provider signs.
+
+  --scheme NAME     ${wrapped(Object.keys(schemes))}
+  --url URL         Where to, e.g. http://127.0.0.1:8787/webhooks/github
+  --secret SECRET   The shared secret; "env:NAME" reads the environment variable NAME
+  --data FILE       The body; "-" reads standard input [a small JSON object]
+  --id ID           Id of the event, e.g. to send it twice [a fresh one]
+  --type TYPE       Type of the event, where the provider says it in a header [test]
+
+Exit code 0 when the answer is 2xx, else 1. Discord and SendGrid sign with a private key and Mailgun in the body:
+those cannot be imitated.
+`;
+
+/** A simulated webhook, read from the command line. */
+export interface WebhookToSend {
+  readonly scheme: SchemeName;
+  readonly url: string;
+  readonly secret: string;
+  readonly body: Uint8Array;
+  readonly id: string;
+  readonly type: string;
+}
+
+/** Where the command reads from. */
+export interface SendInput {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Reads a file; `"-"` is standard input. */
+  read(file: string): Uint8Array;
+  readonly freshId: string;
+}
+
+/** Reads `send --scheme … --url … --secret …`; throws one line that says what is wrong. */
+export function parseSend(args: readonly string[], input: SendInput): WebhookToSend {
+  const text = { type: "string" } as const;
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: { scheme: text, url: text, secret: text, data: text, id: text, type: text },
+  });
+  if (positionals.length !== 1 || positionals[0] !== "send")
+    throw new TypeError(
+      `Unknown command "webhook ${positionals.join(" ")}": there is "webhook send"`,
+    );
+  const { scheme, url, secret, data, id = input.freshId, type = "test" } = values;
+  if (scheme === undefined || url === undefined || secret === undefined)
+    throw new TypeError("webhook send needs --scheme, --url and --secret");
+  if (!isScheme(scheme))
+    throw new TypeError(`Unknown scheme "${scheme}"${didYouMean(scheme, Object.keys(schemes))}`);
+  if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ""))
+    throw new TypeError(`--url must be an http or https address, got "${url}"`);
+  const body = data === undefined ? sample(scheme, id) : input.read(data);
+  return { scheme, url, secret: resolved(secret, input.env), body, id, type };
+}
+
+/** Sends it; resolves to the status and what the answer says. */
+export async function sendWebhook(
+  webhook: WebhookToSend,
+): Promise<{ readonly status: number; readonly text: string }> {
+  const { scheme, url, secret, body, id, type } = webhook;
+  const isForm = schemes[scheme].content.includes("{form}") && body[0] !== 0x7b;
+  const contentType = isForm ? "application/x-www-form-urlencoded" : "application/json";
+  const signed = await simulate(schemes[scheme], secret, {
+    method: "POST",
+    url,
+    body,
+    contentType,
+    id,
+    type,
+    now: Date.now(),
+  });
+  const response = await fetch(url, {
+    method: "POST",
+    headers: signed.headers,
+    body: new Uint8Array(signed.body),
+    redirect: "manual",
+    signal: AbortSignal.timeout(ANSWER_MS),
+  });
+  return { status: response.status, text: (await response.text()).slice(0, SHOWN) };
+}
+
+/** Runs `causey webhook …`; the exit code says whether the receiver took it. */
+export async function webhookCommand(args: readonly string[]): Promise<void> {
+  if (args.length === 0 || args.includes("--help") || args.includes("-h")) {
+    process.stdout.write(webhookHelp);
+    return;
+  }
+  const webhook = parseSend(args, {
+    env: process.env,
+    read: (file) => readFileSync(file === "-" ? 0 : file),
+    freshId: crypto.randomUUID(),
+  });
+  const { status, text } = await sendWebhook(webhook);
+  process.stdout.write(`${status} ${text}\n`);
+  if (status < 200 || status > 299) process.exitCode = 1;
+}
+
+function isScheme(name: string): name is SchemeName {
+  return Object.hasOwn(schemes, name);
+}
+
+function resolved(secret: string, env: SendInput["env"]): string {
+  if (!secret.startsWith("env:")) return secret;
+  const value = env[secret.slice(4)];
+  if (value === undefined || value === "")
+    throw new TypeError(`The environment variable "${secret.slice(4)}" is not set`);
+  return value;
+}
+
+function sample(scheme: SchemeName, id: string): Uint8Array {
+  const text = schemes[scheme].content.includes("{form}")
+    ? new URLSearchParams({ MessageSid: id, Body: "test" }).toString()
+    : JSON.stringify({ id, type: "test", message: "Sent by causey webhook send" });
+  return new TextEncoder().encode(text);
+}
+
+function wrapped(names: readonly string[]): string {
+  const half = Math.ceil(names.length / 2);
+  return [names.slice(0, half), names.slice(half)]
+    .map((part) => part.join(" "))
+    .join("\n                    ");
+}

@@ -1,0 +1,62 @@
+import { IncomingMessage } from "node:http";
+import type { HeaderPair, ReceivedRequest } from "../../core/ports.ts";
+
+/** A property, because a `WeakMap` of all requests under way costs the collector more than all else here. */
+const incomingKey = Symbol("causey.incoming");
+
+/** Where node-server keeps the `Headers` of a request once somebody has asked for them. */
+let headersKey: symbol | undefined;
+
+/** Remembers what a request of `serve()` was made of. */
+export function rememberIncoming(request: Request, incoming: IncomingMessage): void {
+  Reflect.set(request, incomingKey, incoming);
+}
+
+/**
+ * The request as Node received it: making `Headers` of it and copying its body costs as much as the whole
+ * gateway. Null for a request that another one replaced, or whose headers somebody may have changed since.
+ */
+export function receivedByNode(request: Request): ReceivedRequest | null {
+  const incoming: unknown = Reflect.get(request, incomingKey);
+  if (!(incoming instanceof IncomingMessage)) return null;
+  headersKey ??= findHeadersKey(request);
+  if (headersKey === undefined || headersKey in request) return null;
+  return { headers: pairsOf(incoming.rawHeaders), bytes: () => bytesOf(incoming) };
+}
+
+function findHeadersKey(request: Request): symbol | undefined {
+  void request.headers;
+  return Object.getOwnPropertySymbols(request).find(
+    (key) => key.description === "headersKey" && Reflect.get(request, key) === request.headers,
+  );
+}
+
+/** Names in lower case; repeated ones joined as `Headers` joins them (fetch standard, "get, decode, and split"). */
+function pairsOf(raw: readonly string[]): HeaderPair[] {
+  const pairs: (readonly [string, string])[] = [];
+  for (let i = 0; i + 1 < raw.length; i += 2) {
+    const name = (raw[i] ?? "").toLowerCase();
+    const value = raw[i + 1] ?? "";
+    const known = pairs.findIndex(([other]) => other === name);
+    if (known === -1) pairs.push([name, value]);
+    else pairs[known] = [name, `${pairs[known]?.[1] ?? ""}${name === "cookie" ? "; " : ", "}${value}`];
+  }
+  return pairs;
+}
+
+function bytesOf(incoming: IncomingMessage): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    const fail = (error?: Error): void => {
+      // "close" follows "end" too.
+      if (!incoming.readableEnded) reject(error ?? new Error("The client went away"));
+    };
+    incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+    incoming.once("end", () => {
+      resolve(chunks.length === 1 ? (chunks[0] ?? new Uint8Array(0)) : Buffer.concat(chunks));
+    });
+    incoming.once("error", fail);
+    incoming.once("close", fail);
+    if (incoming.destroyed) fail();
+  });
+}

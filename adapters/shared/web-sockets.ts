@@ -1,0 +1,54 @@
+import { type Duplex, MAX_DUPLEX_MESSAGE, type WebSockets } from "../../core/duplex.ts";
+import { ApiError } from "../../core/http/api-error.ts";
+import { parseAllowHosts } from "../../core/net/allow-hosts.ts";
+import type { System } from "../../core/ports.ts";
+import { dialWebSocket } from "./dial.ts";
+import { localDuplex } from "./duplex.ts";
+import { upgradeOrThrow, type Upgrade } from "./sockets.ts";
+
+/** Options of {@link localWebSockets}. */
+export interface LocalWebSocketsOptions {
+  readonly upgrade: Upgrade;
+  /** See `DialOptions`. */
+  readonly pins: boolean;
+  /** Hosts that are let through although they are not public. @default [] */
+  readonly allowHosts?: readonly string[] | undefined;
+  readonly system: System;
+}
+
+/** `WebSockets` of a process: what is open when the platform closes ends with 1001. */
+export function localWebSockets(options: LocalWebSocketsOptions): WebSockets {
+  const dialling = { allow: parseAllowHosts(options.allowHosts), pins: options.pins };
+  const live = new Set<Duplex>();
+  options.system.closing?.addEventListener("abort", () => {
+    for (const one of live) one.close(1001, "The server is shutting down");
+  });
+  const track = (duplex: Duplex): void => {
+    live.add(duplex);
+    void duplex.closed.then(() => live.delete(duplex));
+    if (options.system.closing?.aborted === true) duplex.close(1001, "The server is shutting down");
+  };
+  return {
+    accept(request, { protocol } = {}) {
+      if (request.headers.get("upgrade")?.toLowerCase() !== "websocket") {
+        throw new ApiError("upgrade_required", { headers: { upgrade: "websocket" } });
+      }
+      const local = localDuplex(() => protocol ?? "");
+      const upgraded = upgradeOrThrow(
+        options.upgrade,
+        request,
+        protocol,
+        local.events,
+        MAX_DUPLEX_MESSAGE,
+      );
+      local.attach(upgraded.socket);
+      track(local.duplex);
+      return { response: upgraded.response, duplex: local.duplex };
+    },
+    async dial(request) {
+      const dialled = await dialWebSocket(request, dialling);
+      if ("duplex" in dialled) track(dialled.duplex);
+      return dialled;
+    },
+  };
+}

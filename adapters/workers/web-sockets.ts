@@ -1,0 +1,165 @@
+import { type Dialled, type DialRequest, MAX_DUPLEX_MESSAGE, type WebSockets } from "../../core/duplex.ts";
+import { ApiError } from "../../core/http/api-error.ts";
+import type { HeaderPair, InboundResponse, System } from "../../core/ports.ts";
+import { TransportError } from "../../core/transport-error.ts";
+import type { SocketEvents } from "../shared/connection.ts";
+import { type DuplexSocket, localDuplex } from "../shared/duplex.ts";
+import { toTransportError } from "../shared/fetch-transport.ts";
+import { endToEnd, REQUEST_FRAMING } from "../shared/header-pairs.ts";
+import { offeredProtocol } from "../shared/subprotocol.ts";
+import type { Send } from "./fetch-transport.ts";
+
+/** Bytes a second that a peer is taken to read. */
+const READ_RATE: number = MAX_DUPLEX_MESSAGE;
+/** Bytes of a refusal's body that are handed on. */
+const REFUSAL_BYTES = 64 * 1024;
+
+/** What belongs to the handshake, which is this connection's own. */
+const HANDSHAKE: readonly string[] = [
+  "sec-websocket-accept",
+  "sec-websocket-extensions",
+  "sec-websocket-key",
+  "sec-websocket-protocol",
+  "sec-websocket-version",
+];
+
+/** `WebSockets` of an isolate; `guarded` finds out how a request that a caller steers may leave. */
+export function workerWebSockets(system: System, guarded: (url: string) => Send): WebSockets {
+  return {
+    accept(request, { protocol } = {}) {
+      if (request.headers.get("upgrade")?.toLowerCase() !== "websocket") {
+        throw new ApiError("upgrade_required", { headers: { upgrade: "websocket" } });
+      }
+      const { 0: client, 1: server } = new WebSocketPair();
+      const selected = offeredProtocol(request, protocol);
+      const local = localDuplex(() => selected ?? "");
+      local.attach(wire(server, local.events, system));
+      const headers: Record<string, string> =
+        selected === undefined ? {} : { "sec-websocket-protocol": selected };
+      const response = new Response(null, { status: 101, webSocket: client, headers });
+      return { response, duplex: local.duplex };
+    },
+    dial: (request) => dial(request, system, guarded),
+  };
+}
+
+async function dial(
+  request: DialRequest,
+  system: System,
+  guarded: (url: string) => Send,
+): Promise<Dialled> {
+  const { signal, timeoutMs } = request;
+  const url = request.url.replace(/^ws/, "http");
+  const control = new AbortController();
+  const over = new AbortController();
+  const late = new TransportError("unreachable", `No answer within ${timeoutMs} ms`);
+  const onAbort = (): void => {
+    control.abort(new TransportError("aborted", "The request was aborted"));
+  };
+  if (signal.aborted) onAbort();
+  signal.addEventListener("abort", onAbort, { once: true });
+  const timer = system.sleep(timeoutMs, over.signal).then(
+    () => {
+      control.abort(late);
+    },
+    () => undefined,
+  );
+  try {
+    control.signal.throwIfAborted();
+    const send: Send = request.reach === "public" ? guarded(url) : (one) => fetch(one);
+    const response = await send(new Request(url, { headers: headersOf(request), signal: control.signal }));
+    const socket = response.webSocket;
+    if (socket === null) return { refusal: await refusalOf(response) };
+    const protocol = response.headers.get("sec-websocket-protocol") ?? "";
+    const local = localDuplex(() => protocol);
+    local.attach(wire(socket, local.events, system));
+    return { duplex: local.duplex };
+  } catch (error) {
+    throw toTransportError(control.signal.reason ?? error, signal, "unreachable");
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+    over.abort();
+    await timer;
+  }
+}
+
+function headersOf({ headers, protocols = [] }: DialRequest): [string, string][] {
+  const own = endToEnd(headers, [...REQUEST_FRAMING, ...HANDSHAKE]);
+  const offered: HeaderPair[] =
+    protocols.length === 0 ? [] : [["sec-websocket-protocol", protocols.join(", ")]];
+  return [...own, ...offered, ["upgrade", "websocket"] as const].map(([name, value]) => [name, value]);
+}
+
+async function refusalOf(response: Response): Promise<InboundResponse> {
+  const pairs: HeaderPair[] = [...response.headers].map(([name, value]) => [name, value]);
+  const headers = endToEnd(pairs, ["content-length", "content-encoding"]);
+  const reader = response.body?.getReader();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for (let next = await reader?.read(); next?.done === false; next = await reader?.read()) {
+    chunks.push(next.value as Uint8Array);
+    size += chunks.at(-1)?.byteLength ?? 0;
+    if (size > REFUSAL_BYTES) await reader?.cancel();
+  }
+  const body = new Uint8Array(await new Blob(chunks as Uint8Array<ArrayBuffer>[]).arrayBuffer());
+  return { status: response.status, headers, body: body.subarray(0, REFUSAL_BYTES) };
+}
+
+/**
+ * workerd tells nobody how much of a socket is unsent (cloudflare/workerd#988): what was handed over is taken as
+ * read at a steady rate.
+ */
+function wire(socket: WebSocket, events: SocketEvents, system: System): DuplexSocket {
+  let unread = 0;
+  let at = system.now();
+  const settle = (): void => {
+    const now = system.now();
+    unread = Math.max(0, unread - (Math.max(0, now - at) / 1000) * READ_RATE);
+    at = now;
+  };
+  const attempt = (work: () => void): void => {
+    try {
+      work();
+    } catch {
+      // Closed between the peer's close and its event.
+    }
+  };
+  socket.binaryType = "arraybuffer";
+  socket.addEventListener("message", ({ data }) => {
+    events.message(typeof data === "string" ? data : new Uint8Array(data as ArrayBuffer));
+  });
+  socket.addEventListener("close", ({ code, reason }) => {
+    // workerd leaves the answer to a close frame to us; 1005 and 1006 cannot be sent.
+    attempt(() => {
+      socket.close(code === 1005 || code === 1006 ? 1000 : code, reason);
+    });
+    events.close(code, reason);
+  });
+  socket.addEventListener("error", () => {
+    events.close(1006, "");
+  });
+  socket.accept();
+  events.open();
+  return {
+    buffered() {
+      settle();
+      return unread;
+    },
+    send(message) {
+      settle();
+      unread += typeof message === "string" ? message.length : message.byteLength;
+      attempt(() => {
+        socket.send(message);
+      });
+    },
+    close(code, reason) {
+      attempt(() => {
+        socket.close(code, reason);
+      });
+    },
+    terminate() {
+      // workerd has no way to drop a connection; whoever waits for its end need not.
+      events.close(1006, "");
+    },
+  };
+}

@@ -1,0 +1,50 @@
+import type { IncomingEvent, IngestReceipt } from "../entity/event.ts";
+import type { Clock } from "../entity/clock.ts";
+import type { ActorContext } from "../ports.ts";
+import type { AnyAgent } from "./definition.ts";
+import { claimOf, ingest, pruneEvery } from "./ingest.ts";
+import type { Live } from "./live.ts";
+import type { StateHolder } from "./state.ts";
+
+/** What an intake works with. */
+export interface IntakeDeps {
+  readonly context: ActorContext;
+  readonly definition: AnyAgent;
+  readonly agent: string;
+  readonly clock: Clock;
+  readonly state: StateHolder;
+  readonly live: Live;
+}
+
+/**
+ * Stores events for an instance; those who follow it hear of them after the commit. Remembers what the entity's row
+ * says and when retention ran, so that the usual event is one statement.
+ */
+export function startIntake(deps: IntakeDeps): (event: IncomingEvent) => Promise<IngestReceipt> {
+  const { agent, clock, context, definition, live, state } = deps;
+  /** The newest claim that is stored, see `claimOf`. */
+  let known = "";
+  /** Events since retention by count ran; at the start it is due. */
+  let unpruned = Number.POSITIVE_INFINITY;
+
+  return async (event) => {
+    const claim = claimOf(event);
+    const { maxEvents } = event.retention;
+    const prunes = maxEvents !== null && ++unpruned >= pruneEvery(maxEvents);
+    if (prunes) unpruned = 0;
+    const receipt = await ingest(event, {
+      agent,
+      clock,
+      now: context.system.now(),
+      jobId: definition.onEvent === undefined ? null : context.system.id(),
+      isClaimed: known === claim,
+      prunes,
+    });
+    if (receipt.outcome === "stored") {
+      known = claim;
+      state.addEvent(receipt.seq, event.record);
+      live.publish(receipt.seq, event.record);
+    }
+    return receipt;
+  };
+}

@@ -1,0 +1,185 @@
+import { ApiError } from "../http/api-error.ts";
+import type { ActorContext, Plain, SqlRow, Statement } from "../ports.ts";
+import type { Clock } from "../entity/clock.ts";
+import { checkRetry } from "./backoff.ts";
+import type { AnyAgent, DeadLetter, QueuedTask, QueueOptions } from "./definition.ts";
+import { clampLimit } from "./events.ts";
+
+/** Longest payload of a job as JSON, in characters. */
+const PAYLOAD_LIMIT = 1024 * 1024;
+const LIST_LIMIT = 1000;
+const ID_LIMIT = 256;
+
+/** The tasks that an instance has queued, and the dead letters. Events are in the same table and left alone here. */
+export interface Queue {
+  /** Queues a task; resolves to its id after the commit. */
+  add(task: string, payload: Plain, options?: QueueOptions): Promise<string>;
+  remove(id: string): Promise<boolean>;
+  /** Of one task, or all; resolves to the count. */
+  removeAll(task?: string): Promise<number>;
+  get(id: string): Promise<QueuedTask | null>;
+  list(task?: string): Promise<QueuedTask[]>;
+  /** Rows of the table, newest first. */
+  deadRows(limit: number): Promise<SqlRow[]>;
+  dead(limit?: number): Promise<DeadLetter[]>;
+  /** Puts a dead letter back into the queue as a new job; null when there is none of that id. */
+  replay(id: string): Promise<string | null>;
+}
+
+/** What a queue works with. */
+export interface QueueDeps {
+  readonly context: ActorContext;
+  readonly definition: AnyAgent;
+  readonly agent: string;
+  readonly clock: Clock;
+}
+
+/** The queue of an instance. */
+export function startQueue(deps: QueueDeps): Queue {
+  const { agent, clock } = deps;
+  const { sql, system } = deps.context;
+  const select =
+    "SELECT id, task, payload, attempt, due, error FROM agents_jobs WHERE agent = ? AND event_seq IS NULL";
+
+  const deadRows = (limit: number): Promise<SqlRow[]> =>
+    sql.all(
+      `SELECT id, task, payload, event_seq, attempts, error, failed_at FROM agents_dead
+       WHERE agent = ? ORDER BY failed_at DESC, id LIMIT ?`,
+      [agent, limit],
+    );
+  async function remove(condition: string, ...params: string[]): Promise<number> {
+    const from = "DELETE FROM agents_jobs WHERE agent = ? AND event_seq IS NULL";
+    const statement = { sql: `${from} ${condition}`, params: [agent, ...params] };
+    const [removed] = await clock.write([statement], null);
+    return removed?.changes ?? 0;
+  }
+
+  return {
+    add: (task, payload, options = {}) => add(deps, task, payload, options),
+    remove: async (id) => (await remove("AND id = ?", id)) === 1,
+    removeAll: (task) => (task === undefined ? remove("") : remove("AND task = ?", task)),
+    async get(id) {
+      const [row] = await sql.all(`${select} AND id = ?`, [agent, id]);
+      return row === undefined ? null : toTask(row);
+    },
+    async list(task) {
+      const only = task === undefined ? "" : "AND task = ?";
+      const rows = await sql.all(`${select} ${only} ORDER BY due, position LIMIT ?`, [
+        agent,
+        ...(task === undefined ? [] : [task]),
+        LIST_LIMIT,
+      ]);
+      return rows.map(toTask);
+    },
+    deadRows,
+    dead: async (limit) => (await deadRows(clampLimit(limit))).map(toDeadLetter),
+    async replay(id) {
+      const fresh = system.id();
+      const now = system.now();
+      const [inserted] = await clock.write(
+        [
+          {
+            sql: `INSERT INTO agents_jobs (agent, id, position, task, payload, event_seq, attempt, due)
+              SELECT agent, ?, COALESCE(event_seq, 0), task, payload, event_seq, 0, ? FROM agents_dead
+              WHERE agent = ? AND id = ?`,
+            params: [fresh, now, agent, id],
+          },
+          { sql: "DELETE FROM agents_dead WHERE agent = ? AND id = ?", params: [agent, id] },
+        ],
+        now,
+      );
+      return inserted?.changes === 1 ? fresh : null;
+    },
+  };
+}
+
+async function add(
+  { agent, clock, context, definition }: QueueDeps,
+  task: string,
+  payload: Plain,
+  options: QueueOptions,
+): Promise<string> {
+  checkTask(definition, task);
+  const { id = context.system.id(), delaySeconds = 0, retry } = options;
+  if (id === "" || id.length > ID_LIMIT || !(delaySeconds >= 0 && delaySeconds < Infinity)) {
+    throw new ApiError("invalid_request", {
+      message: `A queued task has an id of 1 to ${ID_LIMIT} characters and a delay of 0 s or more`,
+    });
+  }
+  const due = context.system.now() + delaySeconds * 1000;
+  const job = {
+    id,
+    task,
+    payload: encodePayload(payload),
+    due,
+    retry: retry === undefined ? null : JSON.stringify(checkRetry(retry)),
+  };
+  await clock.write([insertJob(agent, job)], due);
+  return id;
+}
+
+/** A task to be queued; payload and retry options are JSON. */
+export interface NewJob {
+  readonly id: string;
+  readonly task: string;
+  readonly payload: string | null;
+  readonly due: number;
+  readonly retry: string | null;
+}
+
+/** The statement that queues a task. Positions count up, so tasks of one moment keep their order. */
+export function insertJob(agent: string, job: NewJob): Statement {
+  return {
+    sql: `INSERT INTO agents_jobs (agent, id, position, task, payload, attempt, due, retry)
+      SELECT ?, ?, COALESCE(MAX(position), 0) + 1, ?, ?, 0, ?, ? FROM agents_jobs WHERE agent = ?
+      ON CONFLICT (agent, id) DO NOTHING`,
+    params: [agent, job.id, job.task, job.payload, job.due, job.retry, agent],
+  };
+}
+
+/** JSON of a task's payload, or null. Throws 413. */
+export function encodePayload(payload: Plain): string | null {
+  const text = JSON.stringify(payload);
+  if (text === undefined) return null;
+  if (text.length > PAYLOAD_LIMIT) {
+    throw new ApiError("too_large", {
+      message: `The payload is over ${PAYLOAD_LIMIT} characters of JSON`,
+    });
+  }
+  return text;
+}
+
+/** Throws 400 unless the definition has a task of that name. */
+export function checkTask(definition: AnyAgent, task: string): void {
+  if (Object.hasOwn(definition.tasks ?? {}, task)) return;
+  throw new ApiError("invalid_request", {
+    message: `The agent has no task "${task.slice(0, 64)}"`,
+  });
+}
+
+function toTask(row: SqlRow): QueuedTask {
+  return {
+    id: String(row["id"]),
+    task: String(row["task"]),
+    payload: decoded(row["payload"]),
+    attempt: Number(row["attempt"]),
+    due: Number(row["due"]),
+    error: row["error"] == null ? null : String(row["error"]),
+  };
+}
+
+function toDeadLetter(row: SqlRow): DeadLetter {
+  return {
+    id: String(row["id"]),
+    task: String(row["task"]),
+    payload: decoded(row["payload"]),
+    seq: row["event_seq"] == null ? null : Number(row["event_seq"]),
+    attempts: Number(row["attempts"]),
+    error: String(row["error"]),
+    failedAt: String(row["failed_at"]),
+  };
+}
+
+function decoded(payload: unknown): Plain {
+  return typeof payload === "string" ? (JSON.parse(payload) as Plain) : undefined;
+}

@@ -1,0 +1,86 @@
+import { utf8 } from "../crypto/encoding.ts";
+import { ApiError } from "../http/api-error.ts";
+import type { HeaderPair } from "../ports.ts";
+import type { Step } from "./call.ts";
+import { chatBody, compatStep } from "./compat.ts";
+import { credentialHeaders, ECHO, providers } from "./providers.ts";
+
+/** The paths of the REST inference API (reference, section 1.1). */
+export type InferencePath = "chat/completions" | "responses" | "messages" | "run";
+
+/** Authors whose models are served under another path segment; the others' name is the segment. */
+const segments: Readonly<Record<string, string>> = {
+  google: "google-ai-studio",
+  "x-ai": "grok",
+  xai: "grok",
+  mistralai: "mistral",
+  perplexity: "perplexity-ai",
+};
+
+/** Providers that take OpenAI's Responses format, and Anthropic's Messages format, themselves. */
+const natives: Readonly<Record<"responses" | "messages", readonly string[]>> = {
+  responses: ["openai", "groq", "openrouter"],
+  messages: ["anthropic"],
+};
+
+/**
+ * The step that a REST inference request stands for: `model` is `author/model`, `dynamic/{route}`, or a
+ * Workers AI model (`@cf/…`). Throws `chat_format` when the model's provider has no such format.
+ */
+export function inferenceStep(
+  path: InferencePath,
+  body: Step["body"],
+  headers: readonly HeaderPair[],
+  modelInPath?: string,
+): Step {
+  const given = chatBody(body);
+  // `Authorization` holds an API token here, never a provider's key.
+  const kept = headers.filter(([name]) => !credentialHeaders.has(name));
+  const step: Step = { slug: "", rest: "", query: "", method: "POST", headers: kept, body: null };
+  if (path === "run") return runStep(given, modelInPath, step);
+  const { slug, model } = split(given["model"]);
+  if (path === "chat/completions") return chatStep({ ...given, model: `${slug}/${model}` }, step);
+  if (slug.startsWith("custom-") || natives[path].includes(slug)) {
+    return { ...step, slug, rest: `v1/${path}`, body: utf8(JSON.stringify({ ...given, model })) };
+  }
+  throw new ApiError("chat_format", {
+    message: `Models of "${slug}" are not served as ${path}: send chat/completions, or a model of ${natives[path].join(", ")}`,
+  });
+}
+
+function chatStep(body: Readonly<Record<string, unknown>>, step: Step): Step {
+  return compatStep({ ...step, rest: "chat/completions", body: utf8(JSON.stringify(body)) });
+}
+
+/** `{model, input}`, or the input alone with the model in the path. Other models than Workers AI's are chats. */
+function runStep(
+  given: Readonly<Record<string, unknown>>,
+  modelInPath: string | undefined,
+  step: Step,
+): Step {
+  const named = modelInPath ?? given["model"];
+  const input = modelInPath === undefined && "input" in given ? given["input"] : given;
+  const { slug, model } = split(named);
+  if (slug === "workers-ai") {
+    return { ...step, slug, rest: `run/${model}`, body: utf8(JSON.stringify(input ?? {})) };
+  }
+  if (typeof input !== "object" || input === null || Array.isArray(input)) {
+    throw new ApiError("chat_format", { message: "input: an object with messages is needed" });
+  }
+  return chatStep({ ...input, model: `${slug}/${model}` }, step);
+}
+
+function split(named: unknown): { readonly slug: string; readonly model: string } {
+  const text = typeof named === "string" ? named : "";
+  if (/^@(?:cf|hf)\//.test(text)) return { slug: "workers-ai", model: text };
+  const slash = text.indexOf("/");
+  const author = text.slice(0, Math.max(0, slash));
+  const slug = Object.hasOwn(segments, author) ? (segments[author] ?? author) : author;
+  const known = slug === "dynamic" || slug === ECHO || slug.startsWith("custom-");
+  if (slash > 0 && slash < text.length - 1 && (known || Object.hasOwn(providers, slug))) {
+    return { slug, model: text.slice(slash + 1) };
+  }
+  throw new ApiError("chat_format", {
+    message: `model must be "{author}/{model}" of a known provider, got "${text.slice(0, 128)}"`,
+  });
+}

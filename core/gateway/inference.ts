@@ -1,0 +1,41 @@
+import type { Context, Hono } from "hono";
+import { type Auth, authorize } from "../auth/authorize.ts";
+import { admit } from "./admit.ts";
+import type { GatewayDeps } from "./call.ts";
+import { gatewayHeader } from "./controls.ts";
+import { forwardAny } from "./dynamic/forward-route.ts";
+import { headerPairs } from "./header-hygiene.ts";
+import { type InferencePath, inferenceStep } from "./inference-step.ts";
+import { requestBody } from "./request-body.ts";
+import { respond } from "./respond.ts";
+import { DEFAULT_GATEWAY } from "./settings.ts";
+
+/** Below which the REST inference API lives. */
+export const INFERENCE_ROOT = "/accounts/:account_id/ai";
+
+/**
+ * Registers the REST inference API (reference, section 1.1): models by an API token with the permission "AI
+ * Gateway Run", through the gateway that the header `cf-aig-gateway-id` names.
+ */
+export function inferenceRoutes(app: Hono, auth: Auth, deps: GatewayDeps): void {
+  const run = authorize(auth, "AI Gateway Run");
+  const answer = async (c: Context, path: InferencePath, model?: string): Promise<Response> => {
+    const { raw } = c.req;
+    const headers = headerPairs(raw);
+    const name = {
+      account: c.req.param("account_id") ?? "",
+      gateway: gatewayHeader(headers, "gateway-id") ?? DEFAULT_GATEWAY,
+    };
+    const step = inferenceStep(path, await requestBody(raw, headers, null), headers, model);
+    // The API token was checked by the route: the gateway asks for no second one.
+    const call = await admit(name, headers, raw.signal, deps, { trusted: true });
+    return respond(await forwardAny(step, 0, true, call, deps));
+  };
+  for (const path of ["chat/completions", "responses", "messages"] as const) {
+    app.post(`${INFERENCE_ROOT}/v1/${path}`, run, (c) => answer(c, path));
+  }
+  app.post(`${INFERENCE_ROOT}/run`, run, (c) => answer(c, "run"));
+  app.post(`${INFERENCE_ROOT}/run/:model{.+}`, run, (c) =>
+    answer(c, "run", c.req.param("model") ?? ""),
+  );
+}

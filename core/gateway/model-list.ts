@@ -1,0 +1,22 @@
+import { prices } from "./cost/prices.ts";
+import { ECHO } from "./providers.ts";
+
+/** Families of the price table and the path segments under which their models are called. */
+const segments: Readonly<Record<string, string>> = {
+  google: "google-ai-studio",
+  xai: "grok",
+  perplexity: "perplexity-ai",
+};
+
+/** The models whose names are known, in OpenAI's list format with names as `compat` takes them; others work too. */
+export function modelList(demo: boolean): object {
+  const known = Object.entries(prices).flatMap(([family, table]) => {
+    const slug = segments[family] ?? family;
+    return Object.keys(table).map((name) => model(slug, name));
+  });
+  return { object: "list", data: demo ? [...known, model(ECHO, "echo-demo")] : known };
+}
+
+function model(slug: string, name: string): object {
+  return { id: `${slug}/${name}`, object: "model", created: 0, owned_by: slug };
+}

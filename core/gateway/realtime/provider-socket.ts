@@ -1,0 +1,173 @@
+import type { Dialled, Duplex } from "../../duplex.ts";
+import { ApiError } from "../../http/api-error.ts";
+import type { InboundResponse } from "../../ports.ts";
+import { TransportError } from "../../transport-error.ts";
+import { admit } from "../admit.ts";
+import type { Call, GatewayDeps, Step } from "../call.ts";
+import { type Settle, spendOn } from "../cost/step-spend.ts";
+import { headerPairs } from "../header-hygiene.ts";
+import { modelName } from "../log-row.ts";
+import { outbound } from "../outbound.ts";
+import { decodedValue } from "../own-tokens.ts";
+import { type Recording, startRecord } from "../record.ts";
+import { respond } from "../respond.ts";
+import type { GatewayName } from "../store.ts";
+import { type Offer, readOffer } from "./offer.ts";
+import { realtimePath, realtimeTargets } from "./realtime-providers.ts";
+import { relay } from "./relay.ts";
+import { tally } from "./tally.ts";
+
+/** A client's request for a WebSocket to a provider. */
+export interface RealtimeRequest {
+  readonly request: Request;
+  readonly name: GatewayName;
+  /** The path segment of the provider. */
+  readonly segment: string;
+  /** Raw path behind it. */
+  readonly rest: string;
+  /** Raw query with its question mark, or empty. */
+  readonly query: string;
+}
+
+/** Milliseconds that a provider may take to accept, unless the request says otherwise. */
+const HANDSHAKE_MS = 30_000;
+
+/** A connection that may be made. */
+interface Admitted {
+  readonly request: Request;
+  readonly offer: Offer;
+  readonly step: Step;
+  readonly call: Call;
+  readonly record: Recording;
+  readonly settle: Settle;
+  readonly deps: GatewayDeps;
+}
+
+/**
+ * Connects a client with a provider's WebSocket. The provider is asked first, so that its refusal is the answer
+ * to the client's upgrade request; throws what `admit` throws, and `provider_failed` when no answer came.
+ */
+export async function providerSocket(asked: RealtimeRequest, deps: GatewayDeps): Promise<Response> {
+  const { request, name } = asked;
+  const offer = readOffer(headerPairs(request), asked.segment);
+  const call = await admit(name, offer.headers, request.signal, deps);
+  if (deps.safetyOf(call.settings) !== null) {
+    throw new ApiError("scanner_unavailable", {
+      message: "The checks of this gateway cannot read a WebSocket: use HTTP, or a gateway without checks",
+    });
+  }
+  const path = realtimePath(asked.segment, asked.rest, asked.query);
+  const step: Step = { ...path, method: "GET", headers: offer.headers, body: null };
+  const targets = realtimeTargets(deps.targets, path.slug, path.rest);
+  const { target, request: prepared } = await outbound(step, call, { ...deps, targets });
+  if (!/^(?:http|ws)s?:/.test(target.url)) {
+    throw new ApiError("invalid_request", {
+      message: `The provider "${path.slug.slice(0, 64)}" has no WebSocket`,
+    });
+  }
+  const protocols = await withoutOwnTokens(offer.protocols, call, deps);
+  const settle = await spendOn(step, call, deps);
+  const record = startRecord(step, 0, call, deps);
+  const admitted: Admitted = { request, offer, step, call, record, settle, deps };
+  try {
+    const dialled = await deps.platform.webSockets.dial({
+      url: target.url,
+      headers: prepared.headers,
+      protocols,
+      reach: target.custom === undefined ? "configured" : "public",
+      timeoutMs: call.controls.requestTimeout ?? HANDSHAKE_MS,
+      signal: call.signal,
+    });
+    return connect(dialled, admitted);
+  } catch (error) {
+    if (!(error instanceof TransportError)) throw error;
+    failed(null, admitted);
+    throw new ApiError("provider_failed", { status: deps.failureStatus, cause: error });
+  }
+}
+
+async function withoutOwnTokens(
+  protocols: readonly string[],
+  call: Call,
+  { access }: GatewayDeps,
+): Promise<string[]> {
+  const asked = access.asksHost ? await access.ask(protocols) : undefined;
+  return protocols.filter((one) => !access.isOurs(one, call.token, asked));
+}
+
+function failed(answer: InboundResponse | null, { record, settle }: Admitted): void {
+  record.finish({
+    status: answer?.status ?? null,
+    complete: answer !== null,
+    headers: answer?.headers ?? [],
+    seen: null,
+    about: { modelType: "realtime", requestType: "websocket" },
+  });
+  settle(0);
+}
+
+function connect(dialled: Dialled, admitted: Admitted): Response {
+  const { request, offer, call, record, deps } = admitted;
+  if ("refusal" in dialled) {
+    failed(dialled.refusal, admitted);
+    return refuse(dialled.refusal, call, record, deps);
+  }
+  const { duplex: provider } = dialled;
+  try {
+    const protocol = offer.select(provider.protocol);
+    const accepted = deps.platform.webSockets.accept(request, protocol === null ? {} : { protocol });
+    run(accepted.duplex, provider, admitted);
+    return accepted.response;
+  } catch (error) {
+    provider.close(1001, "The client went away");
+    failed(null, admitted);
+    throw error;
+  }
+}
+
+/** A provider's error passes as it is; an answer that should have been a switch of protocols is none. */
+function refuse(
+  reply: InboundResponse,
+  call: Call,
+  record: Recording,
+  deps: GatewayDeps,
+): Response {
+  if (reply.status >= 400 && reply.status <= 599) {
+    return respond({ reply, logId: record.id, step: 0, cached: false, failed: true, dlp: null, call });
+  }
+  throw new ApiError("provider_failed", {
+    status: deps.failureStatus,
+    message: `The provider answered ${reply.status} in place of a WebSocket`,
+  });
+}
+
+/** Passes messages until the connection ends, and then writes its row. */
+function run(client: Duplex, provider: Duplex, { step, call, record, settle, deps }: Admitted): void {
+  const { system } = deps.platform;
+  // Of a conversation only what was asked for is kept: it may be hours of speech.
+  const keep = call.controls.collectLogPayload === true ? record.keep : 0;
+  const counted = tally({ model: modelOf(step), summary: record.keep > 0, keep });
+  const passing = relay({ client, provider, onMessage: counted.add, system }).then((end) => {
+    const result = counted.finish(end);
+    const complete = end.code === 1000 || end.code === 1001 || end.code === 1005;
+    settle(record.finish({ status: 101, complete, headers: [], ...result }));
+  });
+  const over = Promise.all([passing, client.closed, provider.closed]).then(() => undefined);
+  // Not from the beginning: on Workers background work is bounded in time, connections are not.
+  const onClosing = (): void => {
+    system.waitUntil(over);
+  };
+  system.closing?.addEventListener("abort", onClosing, { once: true });
+  void over
+    .catch((error: unknown) => {
+      deps.platform.log("error", "A realtime connection failed", { error: String(error) });
+      client.close(1011, "Internal error");
+      provider.close(1001, "The gateway failed");
+    })
+    .finally(() => system.closing?.removeEventListener("abort", onClosing));
+}
+
+function modelOf({ query, rest }: Step): string {
+  const parameter = /[?&](?:model|model_id)=([^&]*)/.exec(query)?.[1];
+  return parameter === undefined ? modelName(null, rest) : decodedValue(parameter).slice(0, 256);
+}

@@ -1,0 +1,135 @@
+import type { LoggedBody, LogRow } from "../log-row.ts";
+import { modelName } from "../log-row.ts";
+import type { Observation } from "../observer.ts";
+import { addUsage, noUsage, type Usage } from "../usage.ts";
+import type { RelayEnd, Side } from "./relay.ts";
+
+/** Counts what passes on a connection, for its one log row. */
+export interface Tally {
+  add(from: Side, message: string | Uint8Array): void;
+  /** What the row says of both directions. */
+  finish(end: RelayEnd): {
+    readonly seen: Observation;
+    readonly about: Pick<LogRow, "model" | "modelType" | "requestType" | "request">;
+  };
+}
+
+/** What a {@link tally} keeps. */
+export interface TallyOptions {
+  /** The model that the address names, or empty. */
+  readonly model: string;
+  /** Whether the row says anything of the messages. */
+  readonly summary: boolean;
+  /** Characters of the messages of each direction. @default 0 = none */
+  readonly keep: number;
+}
+
+/** Characters of a message that is parsed: usage reports and session settings are short. */
+const PARSE_LIMIT = 256 * 1024;
+
+interface Direction {
+  frames: number;
+  bytes: number;
+  kept: number;
+  complete: boolean;
+  readonly messages: string[];
+}
+
+/** Starts to count. */
+export function tally({ model, summary, keep }: TallyOptions): Tally {
+  const sides: Record<Side, Direction> = { client: direction(), provider: direction() };
+  let named = model;
+  let usage = noUsage;
+  return {
+    add(from, message) {
+      const side = sides[from];
+      side.frames += 1;
+      side.bytes += typeof message === "string" ? utf8Length(message) : message.byteLength;
+      if (keep > 0) remember(side, message, keep);
+      if (typeof message !== "string" || message.length > PARSE_LIMIT) return;
+      if (from === "provider") {
+        if (message.includes('"usage')) usage = withReport(usage, parsed(message));
+      } else if (named === "" && message.includes('"model"')) named = modelIn(parsed(message));
+    },
+    finish(end) {
+      const body = (from: Side): LoggedBody => {
+        const { frames, bytes, complete, messages } = sides[from];
+        const close = end.by === from ? { close: { code: end.code, reason: end.reason } } : {};
+        const text = { frames, bytes, ...close, ...(keep > 0 ? { messages } : {}) };
+        return { text: summary ? JSON.stringify(text) : null, size: bytes, complete };
+      };
+      return {
+        seen: { usage, body: body("provider") },
+        about: {
+          model: named,
+          modelType: "realtime",
+          requestType: "websocket",
+          request: body("client"),
+        },
+      };
+    },
+  };
+}
+
+function direction(): Direction {
+  return { frames: 0, bytes: 0, kept: 0, complete: true, messages: [] };
+}
+
+function remember(side: Direction, message: string | Uint8Array, keep: number): void {
+  const text = typeof message === "string" ? message : `(${message.byteLength} bytes)`;
+  // Quotes and commas of the list count, so that a flood of short messages cannot outgrow the bound.
+  side.kept += text.length + 3;
+  if (side.kept <= keep) side.messages.push(text);
+  else side.complete = false;
+}
+
+function utf8Length(text: string): number {
+  let length = text.length;
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    // A surrogate pair is two units and four bytes.
+    if (unit > 0x7f) length += unit > 0x7ff && (unit < 0xd800 || unit > 0xdfff) ? 2 : 1;
+  }
+  return length;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+function isObject(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** OpenAI reports each response for itself; others report totals, the last of which counts. */
+function withReport(total: Usage, message: unknown): Usage {
+  if (!isObject(message)) return total;
+  if (message["type"] !== "response.done") return addUsage(total, message);
+  const one = addUsage(noUsage, message);
+  return {
+    tokensIn: sum(total.tokensIn, one.tokensIn),
+    tokensOut: sum(total.tokensOut, one.tokensOut),
+    cachedIn: total.cachedIn + one.cachedIn,
+    cacheWriteIn: total.cacheWriteIn + one.cacheWriteIn,
+  };
+}
+
+function sum(a: number | null, b: number | null): number | null {
+  return a === null && b === null ? null : (a ?? 0) + (b ?? 0);
+}
+
+/** The model that a client's first settings name: Gemini's `setup`, a session, or the message itself. */
+function modelIn(message: unknown): string {
+  if (!isObject(message)) return "";
+  for (const place of [message["setup"], message["session"], message, { model: message["model_id"] }]) {
+    const name = modelName(place, "");
+    if (name !== "") return name.replace(/^models\//, "");
+  }
+  return "";
+}

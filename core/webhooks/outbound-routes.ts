@@ -1,0 +1,149 @@
+import type { Context, Hono, MiddlewareHandler } from "hono";
+import * as v from "valibot";
+import { ApiError } from "../http/api-error.ts";
+import { JSON_BODY_LIMIT, parse, parseJson, readBytes, readJson } from "../http/body.ts";
+import { envelope } from "../http/envelope.ts";
+import { parseInstant } from "../http/instant.ts";
+import type { ActorRef, Plain, Platform } from "../ports.ts";
+import {
+  endpointInput,
+  endpointPatch,
+  OUTBOUND_KIND,
+  rotateInput,
+  sendInput,
+} from "./outbound-schema.ts";
+
+/** What the outbound routes work with. */
+export interface OutboundRouteDeps {
+  readonly platform: Platform;
+  readonly read: MiddlewareHandler;
+  readonly edit: MiddlewareHandler;
+}
+
+/** Longest idempotency key. */
+const KEY_LIMIT = 256;
+/** Deliveries that one replay may name: SQLite on Workers binds at most 100 values to a statement. */
+const IDS_LIMIT = 50;
+
+const status = v.picklist(["pending", "delivered", "dead", "replayed", "canceled"]);
+const text = v.optional(v.pipe(v.string(), v.maxLength(1024)));
+/** Stored times have a fixed width, so that they compare as text. */
+const instant = v.optional(
+  v.pipe(
+    v.string(),
+    v.check((value) => parseInstant(value) !== null, "Expected an RFC 3339 instant"),
+    v.transform((value) => new Date(parseInstant(value) ?? 0).toISOString()),
+  ),
+);
+const deliveryQuery = v.object({
+  status: v.optional(status),
+  endpoint_id: text,
+  message_id: text,
+  entity: text,
+  limit: v.optional(
+    v.pipe(v.string(), v.regex(/^\d{1,4}$/, "Expected a whole number"), v.transform(Number)),
+  ),
+});
+const replayInput = v.strictObject({
+  ids: v.optional(v.pipe(v.array(v.string()), v.minLength(1), v.maxLength(IDS_LIMIT))),
+  status: v.optional(status),
+  endpoint_id: text,
+  entity: text,
+  type: text,
+  since: instant,
+  until: instant,
+});
+
+/** Adds the routes of endpoints, deliveries, sending and counters below `base`. */
+export function outboundRoutes(app: Hono, base: string, deps: OutboundRouteDeps): void {
+  endpointRoutes(app, base, deps);
+  deliveryRoutes(app, base, deps);
+  app.get(`${base}/stats`, deps.read, async (c) =>
+    envelope(await outboundOf(deps.platform, c).call("stats")),
+  );
+}
+
+function endpointRoutes(
+  app: Hono,
+  base: string,
+  { platform, read, edit }: OutboundRouteDeps,
+): void {
+  const outbound = (c: Context): ActorRef => outboundOf(platform, c);
+  app.get(`${base}/endpoints`, read, async (c) =>
+    envelope(await outbound(c).call("listEndpoints")),
+  );
+  app.post(`${base}/endpoints`, edit, async (c) => {
+    const input = await readJson(c.req.raw, endpointInput);
+    return envelope(await outbound(c).call("createEndpoint", input), { status: 201 });
+  });
+  app.get(`${base}/endpoints/:id`, read, async (c) =>
+    envelope(await outbound(c).call("getEndpoint", c.req.param("id"))),
+  );
+  app.patch(`${base}/endpoints/:id`, edit, async (c) => {
+    const patch = await readJson(c.req.raw, endpointPatch);
+    return envelope(await outbound(c).call("updateEndpoint", c.req.param("id"), patch));
+  });
+  app.delete(`${base}/endpoints/:id`, edit, async (c) =>
+    envelope(await outbound(c).call("deleteEndpoint", c.req.param("id"))),
+  );
+  app.post(`${base}/endpoints/:id/rotate`, edit, async (c) => {
+    const input = await optionalJson(c, rotateInput);
+    return envelope(await outbound(c).call("rotateSecret", c.req.param("id"), input));
+  });
+}
+
+function deliveryRoutes(
+  app: Hono,
+  base: string,
+  { platform, read, edit }: OutboundRouteDeps,
+): void {
+  const outbound = (c: Context): ActorRef => outboundOf(platform, c);
+  app.post(`${base}/send`, edit, async (c) => {
+    const input = await readJson(c.req.raw, sendInput);
+    const key = input.idempotency_key ?? c.req.header("idempotency-key");
+    if (key !== undefined && (key === "" || key.length > KEY_LIMIT)) {
+      throw new ApiError("invalid_request", {
+        message: `An idempotency key has 1 to ${KEY_LIMIT} characters`,
+      });
+    }
+    // What came as JSON is plain data.
+    const message = {
+      ...input,
+      payload: input.payload as Plain,
+      idempotency_key: key,
+    };
+    return envelope(await outbound(c).call("send", message), { status: 202 });
+  });
+  app.get(`${base}/deliveries`, read, async (c) =>
+    envelope(await outbound(c).call("listDeliveries", parse(deliveryQuery, c.req.query()))),
+  );
+  app.post(`${base}/deliveries/replay`, edit, async (c) => {
+    const filter = await optionalJson(c, replayInput);
+    return envelope(await outbound(c).call("replayAll", filter), { status: 202 });
+  });
+  app.get(`${base}/deliveries/:id`, read, async (c) =>
+    envelope(await outbound(c).call("getDelivery", c.req.param("id"))),
+  );
+  app.post(`${base}/deliveries/:id/replay`, edit, async (c) =>
+    envelope(await outbound(c).call("replay", c.req.param("id")), { status: 202 }),
+  );
+}
+
+/** A body that may be left out: all its members have a default. */
+async function optionalJson<S extends v.GenericSchema>(
+  c: Context,
+  schema: S,
+): Promise<v.InferOutput<S>> {
+  const bytes = await readBytes(c.req.raw, JSON_BODY_LIMIT);
+  return parse(schema, bytes.length === 0 ? {} : parseJson(bytes));
+}
+
+function outboundOf(platform: Platform, c: Context): ActorRef {
+  const account = c.req.param("account_id") ?? "";
+  if (!/^[\w-]{1,64}$/.test(account)) {
+    throw new ApiError("invalid_request", {
+      message: "account_id must be 1 to 64 of A-Z, a-z, 0-9, _ and -",
+    });
+  }
+  return platform.actors.get(OUTBOUND_KIND, account);
+}

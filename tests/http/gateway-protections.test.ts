@@ -1,0 +1,153 @@
+import { randomUUID } from "node:crypto";
+import { describe, expect, inject, it } from "vitest";
+import { gatewayToken } from "./prepare-target.ts";
+import type { Seen } from "./upstream.ts";
+
+const base = inject("baseUrl");
+const upstream = inject("upstreamUrl");
+const token = inject("token");
+const account = inject("accountId");
+const management = `${base}/client/v4/accounts/${account}/ai-gateway/gateways`;
+
+/** Makes a gateway without authentication and with these settings; returns its id. */
+async function makeGateway(more: object): Promise<string> {
+  const id = `p-${randomUUID().slice(0, 8)}`;
+  const settings = {
+    cache_invalidate_on_update: false,
+    cache_ttl: null,
+    collect_logs: true,
+    rate_limiting_interval: null,
+    rate_limiting_limit: null,
+  };
+  const made = await fetch(management, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: JSON.stringify({ id, ...settings, ...more }),
+  });
+  expect(made.status).toBe(200);
+  return id;
+}
+
+function send(
+  gateway: string,
+  content: string,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  return fetch(`${base}/v1/${account}/${gateway}/openai/chat/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "x-test-mode": "json", ...headers },
+    body: JSON.stringify({ model: "m", messages: [{ role: "user", content }] }),
+  });
+}
+
+describe("a gateway with protections", () => {
+  it("spends exactly its limit, however many requests come at once", async () => {
+    const rules = [
+      { id: "tenth", limit: 0.5, limitType: "cost", window: 86_400, technique: "sliding" },
+    ];
+    const gateway = await makeGateway({ spend_limits: { rules } });
+    const paying = { "cf-aig-custom-cost": '{"total_cost":0.1}' };
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => send(gateway, "hi", paying)),
+    );
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(5);
+    const refused = answers.find(({ status }) => status === 429);
+    expect(await refused?.text()).toMatch(/2003.*\\"tenth\\" allows 0\.5 USD/);
+  });
+
+  it("keeps a card number from the provider", async () => {
+    const gateway = await makeGateway({
+      dlp: { enabled: true, action: "BLOCK", profiles: ["financial"] },
+    });
+    const id = randomUUID();
+    const answer = await send(gateway, "pay with 4111 1111 1111 1111", { "x-test-id": id });
+    expect(answer.status).toBe(400);
+    expect(answer.headers.get("cf-aig-dlp")).toContain("credit_card");
+    expect(await answer.text()).toMatch(/2029/);
+    const seen = (await (await fetch(`${upstream}/__seen/${id}`)).json()) as Seen[];
+    expect(seen).toEqual([]);
+  });
+
+  it("checks an answer's whole stream before it sends any of it", async () => {
+    const gateway = await makeGateway({
+      dlp: { enabled: true, action: "FLAG", profiles: ["secrets"] },
+    });
+    const answer = await send(gateway, "hi", { "x-test-mode": "sse" });
+    expect([answer.status, answer.headers.get("cf-aig-dlp")]).toEqual([200, null]);
+    expect(await answer.text()).toContain("[DONE]");
+  });
+});
+
+describe("wss …/v1/{account}/{gateway}", () => {
+  const address = (gateway: string): string =>
+    `${base.replace(/^http/, "ws")}/v1/${account}/${gateway}`;
+
+  async function frames(socket: WebSocket, request: object): Promise<Record<string, unknown>[]> {
+    const received: Record<string, unknown>[] = [];
+    await new Promise<void>((resolve, reject) => {
+      socket.addEventListener("error", () => {
+        reject(new Error("No connection"));
+      });
+      socket.addEventListener("open", () => {
+        socket.send(JSON.stringify({ type: "universal.create", request }));
+      });
+      socket.addEventListener("message", ({ data }) => {
+        const frame = JSON.parse(String(data)) as Record<string, unknown>;
+        received.push(frame);
+        const isStream = String(
+          (frame["metadata"] as { contentType?: string }).contentType,
+        ).includes("event-stream");
+        if (frame["type"] === "universal.created" && isStream) return;
+        if (frame["type"] !== "universal.stream") resolve();
+      });
+    });
+    socket.close();
+    return received;
+  }
+
+  it("takes the token as a subprotocol and streams an answer", async () => {
+    const socket = new WebSocket(address("guarded"), [`cf-aig-authorization.${gatewayToken}`]);
+    const received = await frames(socket, {
+      eventId: "event-1",
+      provider: "openai",
+      endpoint: "chat/completions",
+      headers: { "x-test-mode": "sse" },
+      query: { model: "m", stream: true, messages: [{ role: "user", content: "one two" }] },
+    });
+    expect(received[0]).toMatchObject({
+      type: "universal.created",
+      metadata: { eventId: "event-1", step: "0" },
+    });
+    expect(received.at(-1)).toMatchObject({
+      type: "universal.done",
+      metadata: { eventId: "event-1" },
+    });
+    expect(received.length).toBeGreaterThan(2);
+  });
+
+  it("answers what is no stream with one frame", async () => {
+    const received = await frames(new WebSocket(address("open")), {
+      provider: "openai",
+      endpoint: "chat/completions",
+      headers: { "x-test-mode": "json" },
+      query: { model: "m", messages: [] },
+    });
+    expect(received).toHaveLength(1);
+    expect(received[0]).toMatchObject({
+      type: "universal.created",
+      response: { object: "chat.completion" },
+    });
+  });
+
+  it("refuses a connection without the token", async () => {
+    const socket = new WebSocket(address("guarded"));
+    const closed = new Promise<number>((resolve) => {
+      socket.addEventListener("close", ({ code }) => {
+        resolve(code);
+      });
+    });
+    expect(await closed).toBe(1006);
+    const plain = await fetch(`${base}/v1/${account}/guarded`);
+    expect(plain.status).toBe(426);
+  });
+});

@@ -1,0 +1,141 @@
+import { execFile } from "node:child_process";
+import { createHmac, createPrivateKey, sign } from "node:crypto";
+import { Agent, request } from "node:http";
+import { promisify } from "node:util";
+import { describe, expect, inject, it } from "vitest";
+import { root } from "../config/shared.ts";
+import { discordPrivateKey, webhookSecrets } from "./prepare-target.ts";
+
+const baseUrl = inject("baseUrl");
+const seconds = (): string => String(Math.floor(Date.now() / 1000));
+const hmac = (secret: string, text: string): string =>
+  createHmac("sha256", secret).update(text).digest("hex");
+
+async function post(
+  source: string,
+  body: string,
+  headers: Record<string, string>,
+): Promise<{ status: number; body: unknown }> {
+  const response = await fetch(`${baseUrl}/webhooks/${source}`, { method: "POST", body, headers });
+  return { status: response.status, body: await response.json() };
+}
+
+describe("a provider that tests the receiver gets the answer that it expects", () => {
+  it("Slack: the challenge, with a valid signature only", async () => {
+    const body = '{"type":"url_verification","challenge":"c-1"}';
+    const time = seconds();
+    const signature = `v0=${hmac(webhookSecrets.slack, `v0:${time}:${body}`)}`;
+    const headers = { "x-slack-request-timestamp": time, "x-slack-signature": signature };
+    expect(await post("slack", body, headers)).toEqual({ status: 200, body: { challenge: "c-1" } });
+    expect((await post("slack", body.replace("c-1", "c-2"), headers)).status).toBe(401);
+  });
+
+  it("Zoom: the plain token and its HMAC", async () => {
+    const body = '{"event":"endpoint.url_validation","payload":{"plainToken":"p-1"}}';
+    const time = seconds();
+    const signature = `v0=${hmac(webhookSecrets.zoom, `v0:${time}:${body}`)}`;
+    const headers = { "x-zm-request-timestamp": time, "x-zm-signature": signature };
+    const encryptedToken = hmac(webhookSecrets.zoom, "p-1");
+    expect(await post("zoom", body, headers)).toEqual({
+      status: 200,
+      body: { plainToken: "p-1", encryptedToken },
+    });
+  });
+
+  it("Discord: a ping's own type, and 401 for the wrong signature that it tries", async () => {
+    const body = '{"type":1}';
+    const time = seconds();
+    const key = createPrivateKey({
+      key: Buffer.from(discordPrivateKey, "base64"),
+      format: "der",
+      type: "pkcs8",
+    });
+    const signature = sign(null, Buffer.from(time + body), key).toString("hex");
+    const headers = { "x-signature-timestamp": time, "x-signature-ed25519": signature };
+    expect(await post("discord", body, headers)).toEqual({ status: 200, body: { type: 1 } });
+    const wrong = { ...headers, "x-signature-ed25519": "00".repeat(64) };
+    expect((await post("discord", body, wrong)).status).toBe(401);
+  });
+
+  it("Dropbox: the challenge as plain text that no browser takes for a document", async () => {
+    const challenge = "<script>1</script>";
+    const url = `${baseUrl}/webhooks/dropbox?challenge=${encodeURIComponent(challenge)}`;
+    const response = await fetch(url);
+    expect([response.status, await response.text()]).toEqual([200, challenge]);
+    expect(response.headers.get("content-type")).toMatch(/^text\/plain/);
+    expect(response.headers.get("x-content-type-options")).toBe("nosniff");
+    expect((await fetch(`${baseUrl}/webhooks/dropbox`)).status).toBe(405);
+  });
+});
+
+describe("an entity with a secret of its own", () => {
+  const signed = (secret: string, body: string): Record<string, string> => ({
+    "x-signature": `sha256=${hmac(secret, body)}`,
+  });
+
+  it("takes what that secret signs, whatever the body names", async () => {
+    const body = '{"event_id":"own-1"}';
+    const own = await post("generic/http-own-secret", body, signed(webhookSecrets.ownEntity, body));
+    expect(own).toMatchObject({ status: 200, body: { result: { entity: "http-own-secret" } } });
+  });
+
+  it("is closed to the secret of the source, on both routes", async () => {
+    const body = '{"event_id":"own-2","entity":"http-own-secret"}';
+    const headers = signed(webhookSecrets.generic, body);
+    expect((await post("generic/http-own-secret", body, headers)).status).toBe(401);
+    expect((await post("generic", body, headers)).status).toBe(401);
+  });
+});
+
+describe("causey webhook send", () => {
+  const run = async (input: string, ...args: string[]): Promise<string> => {
+    const command = ["adapters/cli/main.ts", "webhook", "send", "--data", "-", ...args];
+    const running = promisify(execFile)(process.execPath, command, { cwd: root });
+    running.child.stdin?.end(input);
+    return (await running).stdout;
+  };
+
+  for (const [source, scheme, path] of [
+    ["github", "github", ""],
+    ["stripe", "stripe", "/cli"],
+    ["shopify", "shopify", "/cli"],
+    ["standard", "standard-webhooks", "/cli"],
+  ] as const) {
+    it(`sends what the source ${source} accepts, and the same id only once`, async () => {
+      const body = '{"id":"evt-cli","repository":{"full_name":"cli/cli"}}';
+      const args = ["--scheme", scheme, "--url", `${baseUrl}/webhooks/${source}${path}`];
+      args.push("--secret", webhookSecrets[source], "--id", `evt-${source}`);
+      expect(await run(body, ...args)).toMatch(/^200 .*"processed"/);
+      expect(await run(body, ...args)).toMatch(/^200 .*"duplicate"/);
+    }, 30_000);
+  }
+
+  it("fails when the receiver refuses, and shows what it says", async () => {
+    const url = `${baseUrl}/webhooks/github`;
+    const failure = run("{}", "--scheme", "github", "--url", url, "--secret", "not the secret");
+    await expect(failure).rejects.toMatchObject({ code: 1, stdout: /^401 / });
+  });
+});
+
+describe("a body over the cap", () => {
+  it("is 413 before it is sent, and the connection does not wait for it", async () => {
+    const headers = { "content-length": String(2 ** 31), "x-signature": "sha256=00" };
+    // A client that wants to keep the connection: only the server's own wish closes it.
+    const agent = new Agent({ keepAlive: true });
+    const outgoing = request(`${baseUrl}/webhooks/generic`, { method: "POST", agent, headers });
+    const answered = new Promise<[number | undefined, string | undefined]>((resolve) => {
+      outgoing.on("response", (response) => {
+        response.resume();
+        resolve([response.statusCode, response.headers.connection]);
+      });
+    });
+    outgoing.on("error", () => undefined);
+    outgoing.write("{");
+    const [status, connection = ""] = await answered;
+    expect(status).toBe(413);
+    // Workers leaves connections to whoever is in front of it.
+    if (inject("target") !== "workers") expect(connection).toMatch(/^close\b/);
+    outgoing.destroy();
+    agent.destroy();
+  });
+});

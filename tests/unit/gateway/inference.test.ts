@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import {
+  API_TOKEN,
+  chat,
+  type GatewayUnderTest,
+  gatewayUnderTest,
+  jsonInit,
+} from "../../fakes/gateway-app.ts";
+import { gatewayManagement } from "../../../core/gateway/mod.ts";
+import { jsonReply, sentHeaders } from "../../fakes/gateway-transport.ts";
+
+let gate: GatewayUnderTest;
+let send: (path: string, body: unknown, headers?: Record<string, string>) => Promise<Response>;
+
+beforeAll(async () => {
+  gate = await gatewayUnderTest({
+    providers: {
+      openai: { apiKey: "stored-key" },
+      anthropic: { apiKey: "stored-anthropic" },
+      "workers-ai": { baseUrl: "https://workers.test/ai", apiKey: "stored-workers" },
+    },
+  });
+  const known: Record<string, "*" | "AI Gateway Read"> = {
+    [`Bearer ${API_TOKEN}`]: "*",
+    "Bearer read-only": "AI Gateway Read",
+  };
+  const app = gatewayManagement({
+    platform: gate.platform,
+    auth: (request) => {
+      const permission = known[request.headers.get("authorization") ?? ""];
+      const grants = [{ permissions: [permission ?? "*"], accounts: ["acme"] }];
+      return Promise.resolve(permission === undefined ? null : { id: "t", kind: "token", grants });
+    },
+    gateways: { open: { authentication: false } },
+    providers: {
+      openai: { apiKey: "stored-key" },
+      anthropic: { apiKey: "stored-anthropic" },
+      "workers-ai": { baseUrl: "https://workers.test/ai", apiKey: "stored-workers" },
+    },
+  });
+  send = async (path, body, headers = {}) =>
+    app.fetch(
+      new Request(`http://gateway.test/accounts/acme/ai/${path}`, {
+        method: "POST",
+        ...jsonInit(body, { authorization: `Bearer ${API_TOKEN}`, ...headers }),
+      }),
+    );
+});
+afterAll(() => gate.close());
+beforeEach(() => {
+  gate.transport.requests.length = 0;
+  gate.transport.bodies.length = 0;
+  gate.transport.behave = () => jsonReply({ ok: true });
+});
+
+describe("REST inference", () => {
+  it.each([
+    ["v1/chat/completions", "openai/gpt-test", "https://api.openai.com/v1/chat/completions"],
+    ["v1/responses", "openai/gpt-test", "https://api.openai.com/v1/responses"],
+    ["v1/messages", "anthropic/claude-test", "https://api.anthropic.com/v1/messages"],
+    ["v1/chat/completions", "@cf/meta/llama", "https://workers.test/ai/v1/chat/completions"],
+  ])("%s sends %s to %s", async (path, model, url) => {
+    expect((await send(path, { ...chat, model })).status).toBe(200);
+    expect(gate.transport.requests[0]?.url).toBe(url);
+    const sent = JSON.parse(gate.transport.bodies[0] ?? "") as { model: string };
+    expect(sent.model).toBe(model.startsWith("@cf/") ? model : model.split("/")[1]);
+  });
+
+  it("gives the provider its stored key in place of the API token", async () => {
+    await send("v1/messages", { ...chat, model: "anthropic/claude-test" });
+    expect(sentHeaders(gate.transport.requests[0])["x-api-key"]).toBe("stored-anthropic");
+    expect(JSON.stringify(gate.transport.requests[0])).not.toContain(API_TOKEN);
+  });
+
+  it("translates a chat for a provider with a format of its own", async () => {
+    await send("v1/chat/completions", { ...chat, model: "anthropic/claude-test" });
+    expect(gate.transport.requests[0]?.url).toBe("https://api.anthropic.com/v1/messages");
+  });
+
+  it("run takes model and input, or the model in the path", async () => {
+    const input = { prompt: "hello" };
+    await send("run", { model: "@cf/meta/llama", input });
+    await send("run/@cf/meta/llama", input);
+    const urls = gate.transport.requests.map(({ url }) => url);
+    expect(urls).toEqual(Array(2).fill("https://workers.test/ai/run/@cf/meta/llama"));
+    expect(gate.transport.bodies).toEqual(Array(2).fill(JSON.stringify(input)));
+    await send("run", { model: "openai/gpt-test", input: { messages: chat.messages } });
+    expect(gate.transport.requests[2]?.url).toBe("https://api.openai.com/v1/chat/completions");
+  });
+
+  it("goes through the gateway that the header names, else through default", async () => {
+    const body = { ...chat, model: "openai/gpt-test" };
+    expect((await send("v1/chat/completions", body, { "cf-aig-gateway-id": "open" })).status).toBe(200);
+    expect(await gate.logs("open", 1)).toMatchObject([{ provider: "openai" }]);
+    await send("v1/chat/completions", { ...body, model: "openai/only-here" });
+    let models: unknown[] = [];
+    for (let i = 0; i < 100 && !models.includes("only-here"); i++) {
+      await gate.platform.system.sleep(10);
+      models = (await gate.logs("default", 1)).map(({ model }) => model);
+    }
+    expect(models).toContain("only-here");
+    const unknown = await send("v1/chat/completions", body, { "gw-aig-gateway-id": "nope" });
+    expect(await unknown.json()).toMatchObject({ success: false, errors: [{ code: 2001 }] });
+  });
+
+  it("answers a bad token 401/10000 in the plain envelope, one without Run 403", async () => {
+    const bad = await send("v1/chat/completions", chat, { authorization: "Bearer nobody" });
+    expect(bad.status).toBe(401);
+    const body = (await bad.json()) as object;
+    expect(body).toMatchObject({ success: false, result: null, errors: [{ code: 10000 }] });
+    expect(body).not.toHaveProperty("error");
+    const weak = await send("v1/chat/completions", chat, { authorization: "Bearer read-only" });
+    expect(weak.status).toBe(403);
+    expect(gate.transport.requests).toEqual([]);
+  });
+
+  it.each([
+    ["v1/chat/completions", "gpt-test"],
+    ["v1/chat/completions", "nobody/model"],
+    ["v1/responses", "anthropic/claude-test"],
+    ["v1/messages", "openai/gpt-test"],
+  ])("%s answers 400/2019 for the model %s", async (path, model) => {
+    const response = await send(path, { ...chat, model });
+    expect(await response.json()).toMatchObject({ errors: [{ code: 2019 }] });
+    expect(response.status).toBe(400);
+  });
+});
+
+describe("compat/models", () => {
+  it("lists models as compat takes them, to those whom the gateway lets in", async () => {
+    const list = await gate.send("closed/compat/models", { method: "GET", token: API_TOKEN });
+    const { data } = (await list.json()) as { data: { id: string }[] };
+    expect(data.map(({ id }) => id)).toEqual(expect.arrayContaining(["echo/echo-demo"]));
+    expect(data.every(({ id }) => id.includes("/"))).toBe(true);
+    expect((await gate.send("closed/compat/models", { method: "GET" })).status).toBe(401);
+  });
+});
