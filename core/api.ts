@@ -34,7 +34,10 @@ export interface PlatformApiOptions extends StoredTokensOptions {
   readonly rendering?: Own<RenderingOptions>;
   readonly search?: Own<SearchOptions>;
   readonly webhooks?: Own<WebhooksOptions>;
+  /** The agent classes; `webhook-agent` is always there. @default [] */
   readonly agents?: Own<AgentsOptions>["agents"];
+  /** Who may connect to agents, and how. */
+  readonly agentAccess?: Omit<Own<AgentsOptions>, "agents">;
   readonly deprecations?: Own<DeprecationsOptions>;
 }
 
@@ -69,7 +72,7 @@ export function platformApi(options: PlatformApiOptions): Hono {
   app.route(API_ROOT, api);
   app.route("/", gateway(gatewayOptions));
   app.route("/webhooks", webhooks(webhookOptions));
-  app.route("/agents", agents({ ...shared, agents: options.agents ?? [] }));
+  app.route("/agents", agents({ ...options.agentAccess, ...shared, agents: options.agents ?? [] }));
   app.route("/", health(shared));
   closeRoutes(app, [`${API_ROOT}/*`], "api", platform);
   // Takes effect only where this app is the whole host: below `route()` the host's own 404 stays.

@@ -42,8 +42,9 @@ export async function serveCommand(
       browser,
     });
     process.stdout.write(`${lines.join("\n")}\n`);
-    // Unpacking the npm browser takes seconds, once: not at the expense of the first page.
-    platform.system.waitUntil(prepareBrowser(platform));
+    // Unpacking the npm browser takes seconds, once: not at the expense of the first page. Nobody waits for
+    // it, so that a server stopped at once ends at once.
+    void prepareBrowser(platform);
   } catch (error) {
     await platform.close();
     throw error;

@@ -19,6 +19,7 @@ export function causeyCommand(
   const settings = ["--port", "0", "--data-dir", join(folder, "data"), "--config", file];
   return {
     command: [...runtimes[runtime], "adapters/cli/main.ts", "serve", ...settings],
-    env: { CAUSEY_TOKEN: TOKEN },
+    // Nothing is rendered: unpacking the npm browser would be measured instead.
+    env: { CAUSEY_TOKEN: TOKEN, CAUSEY_CHROMIUM_PATH: process.execPath },
   };
 }

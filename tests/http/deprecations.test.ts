@@ -2,7 +2,7 @@ import { connect } from "node:net";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { startTarget, type Target } from "./target.ts";
+import { noBrowser, startTarget, type Target } from "./target.ts";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -114,7 +114,7 @@ describe("deprecations.clock", () => {
     writeFileSync(file, JSON.stringify({ deprecations: { clock: "2024-08-04T23:59:59Z" } }));
     target = await startTarget({
       args: ["--config", file, "--account-id", account],
-      env: { CAUSEY_TOKEN: token },
+      env: { ...noBrowser, CAUSEY_TOKEN: token },
     });
   });
 

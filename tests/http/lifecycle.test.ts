@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { commandOf, startTarget, targetName } from "./target.ts";
+import { commandOf, noBrowser, startTarget, targetName } from "./target.ts";
 import { startUpstream, type Upstream } from "./upstream.ts";
 
 const target = targetName();
@@ -45,11 +45,11 @@ describe("starting", () => {
       const first = await startTarget({
         dataDir,
         args: ["--host", "127.0.0.1"],
-        env: { CAUSEY_TOKEN: "" },
+        env: { ...noBrowser, CAUSEY_TOKEN: "" },
       });
       const firstLines = first.output().trim().split("\n");
       await first.stop();
-      const second = await startTarget({ dataDir, env: { CAUSEY_TOKEN: "" } });
+      const second = await startTarget({ dataDir, env: { ...noBrowser, CAUSEY_TOKEN: "" } });
       const secondOutput = second.output();
       await second.stop();
       expect(firstLines.length).toBeLessThanOrEqual(12);
@@ -120,6 +120,7 @@ describe("stopping", () => {
     };
     const server = await startTarget({
       args: ["--config", configFile("stream", { demo: false, gateway })],
+      env: noBrowser,
     });
     const response = await fetch(`${server.url}/v1/local/open/openai/chat/completions`, {
       method: "POST",
@@ -149,7 +150,7 @@ describe("a crash", () => {
       const options = {
         dataDir: join(folder, "crash"),
         args: ["--config", path],
-        env: { CAUSEY_TOKEN: token },
+        env: { ...noBrowser, CAUSEY_TOKEN: token },
       };
       const acknowledged = new Set<string>();
       for (let round = 0; round < 3; round++) {

@@ -46,6 +46,12 @@ export async function prepareTarget(): Promise<PreparedTarget> {
         groq: { baseUrl, apiKey: "sk-configured-key" },
         anthropic: { baseUrl: upstream.url },
         mistral: { baseUrl },
+        elevenlabs: { baseUrl: upstream.url, apiKey: "xi-configured-key" },
+        cartesia: { baseUrl: upstream.url },
+        deepgram: { baseUrl: upstream.url, apiKey: "deepgram-configured-key" },
+        fal: { baseUrl: upstream.url },
+        "google-ai-studio": { baseUrl: upstream.url },
+        "workers-ai": { baseUrl: `${upstream.url}/ai` },
         // Nobody listens there.
         deepseek: { baseUrl: "http://127.0.0.1:9" },
       },

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { prepareTarget, webhookSecrets, type PreparedTarget } from "./prepare-target.ts";
 import { rawSocket } from "./raw-socket.ts";
-import { startTarget, targetName, type Target } from "./target.ts";
+import { noBrowser, startTarget, targetName, type Target } from "./target.ts";
 
 let prepared: PreparedTarget;
 let server: Target;
@@ -11,7 +11,7 @@ let server: Target;
 async function start(): Promise<Target> {
   return startTarget({
     args: ["--account-id", prepared.accountId, "--config", prepared.configFile],
-    env: { CAUSEY_TOKEN: prepared.token },
+    env: { ...noBrowser, CAUSEY_TOKEN: prepared.token },
   });
 }
 
@@ -137,8 +137,8 @@ describe.skipIf(targetName() === "workers")("an endless stream of events", () =>
     const asked = Date.now();
     const stopped = own.stop();
     for (;;) if ((await reader.read()).done) break;
+    // The grace is 10 s. The process itself may take longer: a start that unpacks the browser is finished first.
+    expect(Date.now() - asked).toBeLessThan(2000);
     expect(await stopped).toBe(0);
-    // The grace is 10 s.
-    expect(Date.now() - asked).toBeLessThan(4000);
   });
 });

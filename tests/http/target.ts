@@ -57,6 +57,14 @@ export function commandOf(target: TargetName): readonly string[] {
   return commands[target];
 }
 
+/**
+ * For servers that render nothing: any executable stands in for the browser, which spares each of them the
+ * seconds that unpacking the one from npm takes.
+ */
+export const noBrowser: Readonly<Record<string, string>> = {
+  CAUSEY_CHROMIUM_PATH: process.execPath,
+};
+
 /** Starts the product on a free port and resolves once it has printed its address. */
 export async function startTarget(options: TargetOptions = {}): Promise<Target> {
   const { target = targetName(), args = [], env = {}, timeoutMs = 20_000 } = options;

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
+import { realtimeUpstream } from "./realtime-upstream.ts";
 
 /** What the model server saw of one request; fetch it from `{upstreamUrl}/__seen/{x-test-id}`. */
 export interface Seen {
@@ -147,6 +148,8 @@ export async function startUpstream(): Promise<Upstream> {
   const seen = new Map<string, Seen[]>();
   const server = createServer((req, res) => {
     const url = req.url ?? "/";
+    if (url.startsWith("/__sockets/")) return sendJson(res, 200, realtime.seenBy(url.slice(11)));
+    if (url === "/__open") return sendJson(res, 200, realtime.open());
     if (url.startsWith("/__seen/")) return sendJson(res, 200, seen.get(url.slice(8)) ?? []);
     const chunks: Buffer[] = [];
     req.on("error", () => undefined);
@@ -169,6 +172,7 @@ export async function startUpstream(): Promise<Upstream> {
       (modes[String(asked)] ?? modes["json"])?.(req, res, body);
     });
   });
+  const realtime = realtimeUpstream(server);
   server.keepAliveTimeout = 60_000;
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
