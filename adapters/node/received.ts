@@ -39,7 +39,8 @@ function pairsOf(raw: readonly string[]): HeaderPair[] {
     const value = raw[i + 1] ?? "";
     const known = pairs.findIndex(([other]) => other === name);
     if (known === -1) pairs.push([name, value]);
-    else pairs[known] = [name, `${pairs[known]?.[1] ?? ""}${name === "cookie" ? "; " : ", "}${value}`];
+    else
+      pairs[known] = [name, `${pairs[known]?.[1] ?? ""}${name === "cookie" ? "; " : ", "}${value}`];
   }
   return pairs;
 }

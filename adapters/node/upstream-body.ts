@@ -44,96 +44,71 @@ export function upstreamBodyOf(stream: ReadableStream<Uint8Array>): UpstreamBody
   return found === undefined || stream.locked ? undefined : (found as UpstreamBody);
 }
 
+interface State {
+  readonly control: UpstreamControl;
+  readonly waiting: Uint8Array[];
+  /** Of all that waits. */
+  bytes: number;
+  /** Whether the stream's reader waits for a chunk. */
+  hungry: boolean;
+  /** Whether the upstream has sent all. */
+  ended: boolean;
+  outcome: StreamEnd | undefined;
+  watcher: StreamWatch | undefined;
+  sink: DirectSink | undefined;
+  out: ReadableStreamDefaultController<Uint8Array> | undefined;
+}
+
 /**
  * A body with one consumer: a web stream that asks chunk by chunk, or a sink that is written to from the
  * network's callback, at a third of the cost. Watching costs no stream of its own either.
  */
 export function upstreamBody(control: UpstreamControl): UpstreamBody {
-  const waiting: Uint8Array[] = [];
-  let bytes = 0;
-  let hungry = false;
-  let ended = false;
-  let outcome: StreamEnd | undefined;
-  let watcher: StreamWatch | undefined;
-  let sink: DirectSink | undefined;
-  let out: ReadableStreamDefaultController<Uint8Array> | undefined;
-
-  const finish = (how: StreamEnd): void => {
-    outcome = how;
-    watcher?.onEnd(how);
-  };
-  const next = (): Uint8Array | undefined => {
-    const chunk = waiting.shift();
-    if (chunk === undefined) return undefined;
-    bytes -= chunk.byteLength;
-    if (bytes < WAITING_BYTES) control.resume();
-    watcher?.onChunk(chunk);
-    return chunk;
-  };
-  const close = (): void => {
-    finish("complete");
-    if (sink === undefined) out?.close();
-    else sink.end();
+  const state: State = {
+    control,
+    waiting: [],
+    bytes: 0,
+    hungry: false,
+    ended: false,
+    outcome: undefined,
+    watcher: undefined,
+    sink: undefined,
+    out: undefined,
   };
   const cancel = (): void => {
-    if (outcome !== undefined) return;
-    finish("aborted");
+    if (!finish(state, "aborted")) return;
     control.abort(new TransportError("aborted", "The reader of the answer went away"));
   };
-  const stream = new ReadableStream<Uint8Array>(
-    {
-      start(controller) {
-        out = controller;
-      },
-      pull(controller) {
-        const chunk = next();
-        if (chunk !== undefined) controller.enqueue(chunk);
-        else hungry = true;
-        if (ended && outcome === undefined && waiting.length === 0) close();
-      },
-      cancel,
-    },
-    { highWaterMark: 0 },
-  );
+  const stream = streamOf(state, cancel);
   const body: UpstreamBody = {
     stream,
-    data(chunk) {
-      if (outcome !== undefined) return;
-      if (sink !== undefined) {
-        watcher?.onChunk(chunk);
-        if (!sink.write(chunk)) control.pause();
-      } else if (hungry) {
-        hungry = false;
-        watcher?.onChunk(chunk);
-        out?.enqueue(chunk);
-      } else {
-        waiting.push(chunk);
-        bytes += chunk.byteLength;
-        if (bytes >= WAITING_BYTES) control.pause();
-      }
+    data: (chunk) => {
+      if (state.outcome === undefined) take(state, chunk);
     },
     end() {
-      ended = true;
-      if (outcome === undefined && waiting.length === 0) close();
+      state.ended = true;
+      closeIfDone(state);
     },
     fail(error) {
-      if (outcome !== undefined) return;
-      finish(error.reason === "aborted" ? "aborted" : "broken");
-      if (sink === undefined) out?.error(error);
-      else sink.fail();
+      if (!finish(state, error.reason === "aborted" ? "aborted" : "broken")) return;
+      if (state.sink === undefined) state.out?.error(error);
+      else state.sink.fail();
     },
-    watch(watch) {
-      watcher = watch;
+    watch(watcher) {
+      state.watcher = watcher;
       // It broke off before anybody looked.
-      if (outcome !== undefined) watch.onEnd(outcome);
+      if (state.outcome !== undefined) watcher.onEnd(state.outcome);
     },
     pipe(to) {
-      sink = to;
-      for (let chunk = next(); chunk !== undefined; chunk = next()) {
+      state.sink = to;
+      if (state.outcome !== undefined) {
+        to.fail();
+        return;
+      }
+      for (let chunk = next(state); chunk !== undefined; chunk = next(state)) {
         if (!to.write(chunk)) control.pause();
       }
-      if (outcome === "broken" || outcome === "aborted") to.fail();
-      else if (ended && outcome === undefined) close();
+      closeIfDone(state);
     },
     resume: () => {
       control.resume();
@@ -142,4 +117,62 @@ export function upstreamBody(control: UpstreamControl): UpstreamBody {
   };
   Reflect.set(stream, bodyKey, body);
   return body;
+}
+
+function streamOf(state: State, cancel: () => void): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        state.out = controller;
+      },
+      pull(controller) {
+        const chunk = next(state);
+        if (chunk !== undefined) controller.enqueue(chunk);
+        else state.hungry = true;
+        closeIfDone(state);
+      },
+      cancel,
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/** Whether this was the end; a second one changes nothing. */
+function finish(state: State, how: StreamEnd): boolean {
+  if (state.outcome !== undefined) return false;
+  state.outcome = how;
+  state.watcher?.onEnd(how);
+  return true;
+}
+
+function closeIfDone(state: State): void {
+  if (!state.ended || state.waiting.length > 0 || !finish(state, "complete")) return;
+  if (state.sink === undefined) state.out?.close();
+  else state.sink.end();
+}
+
+/** The next chunk that waits, on its way to the consumer. */
+function next(state: State): Uint8Array | undefined {
+  const chunk = state.waiting.shift();
+  if (chunk === undefined) return undefined;
+  state.bytes -= chunk.byteLength;
+  if (state.bytes < WAITING_BYTES) state.control.resume();
+  state.watcher?.onChunk(chunk);
+  return chunk;
+}
+
+/** A chunk from the network: to the consumer at once when it can take it. */
+function take(state: State, chunk: Uint8Array<ArrayBuffer>): void {
+  if (state.sink !== undefined) {
+    state.watcher?.onChunk(chunk);
+    if (!state.sink.write(chunk)) state.control.pause();
+  } else if (state.hungry) {
+    state.hungry = false;
+    state.watcher?.onChunk(chunk);
+    state.out?.enqueue(chunk);
+  } else {
+    state.waiting.push(chunk);
+    state.bytes += chunk.byteLength;
+    if (state.bytes >= WAITING_BYTES) state.control.pause();
+  }
 }

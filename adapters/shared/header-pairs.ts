@@ -15,10 +15,10 @@ const hopByHop: ReadonlySet<string> = new Set([
 
 /** The pairs without hop-by-hop headers, those named in `Connection` and those in `also`. */
 export function endToEnd(pairs: readonly HeaderPair[], also: readonly string[] = []): HeaderPair[] {
-  let listed: readonly string[] = also;
+  const listed = [...also];
   for (const [name, value] of pairs) {
     if (name !== "connection") continue;
-    listed = [...listed, ...value.split(",").map((named) => named.trim().toLowerCase())];
+    for (const named of value.split(",")) listed.push(named.trim().toLowerCase());
   }
   return pairs.filter(([name]) => !hopByHop.has(name) && !listed.includes(name));
 }

@@ -21,7 +21,9 @@ export function toSqlError(error: unknown, sql: string): SqlError {
 }
 
 function reasonOf(error: unknown): SqlErrorReason {
-  if (!(error instanceof Error) || !("errcode" in error)) return "invalid";
+  if (!(error instanceof Error)) return "invalid";
+  // Deno's `exec` gives no code (2.9.6).
+  if (!("errcode" in error)) return error.message === "database is locked" ? "busy" : "invalid";
   // The low byte is the primary code: the driver reports extended ones.
   return reasons.get(Number(error.errcode) & 0xff) ?? "invalid";
 }

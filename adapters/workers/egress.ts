@@ -41,8 +41,7 @@ export function guardedSend(
   return (url) => {
     const verdict = checkUrl(url, allow);
     if (!verdict.ok) throw new TransportError("refused", verdict.reason);
-    const isPublic =
-      checkUrl(verdict.url, allowNone).ok && !allow.host(verdict.host, verdict.port);
+    const isPublic = checkUrl(verdict.url, allowNone).ok && !allow.host(verdict.host, verdict.port);
     return isPublic && filtered !== undefined
       ? (request) => filtered.fetch(request)
       : (request) => fetch(request);

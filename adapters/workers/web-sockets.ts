@@ -1,4 +1,9 @@
-import { type Dialled, type DialRequest, MAX_DUPLEX_MESSAGE, type WebSockets } from "../../core/duplex.ts";
+import {
+  type Dialled,
+  type DialRequest,
+  MAX_DUPLEX_MESSAGE,
+  type WebSockets,
+} from "../../core/duplex.ts";
 import { ApiError } from "../../core/http/api-error.ts";
 import type { HeaderPair, InboundResponse, System } from "../../core/ports.ts";
 import { TransportError } from "../../core/transport-error.ts";
@@ -67,10 +72,17 @@ async function dial(
   try {
     control.signal.throwIfAborted();
     const send: Send = request.reach === "public" ? guarded(url) : (one) => fetch(one);
-    const response = await send(new Request(url, { headers: headersOf(request), signal: control.signal }));
+    const response = await send(
+      new Request(url, { headers: headersOf(request), signal: control.signal }),
+    );
     const socket = response.webSocket;
     if (socket === null) return { refusal: await refusalOf(response) };
     const protocol = response.headers.get("sec-websocket-protocol") ?? "";
+    if (protocol === "" && (request.protocols?.length ?? 0) > 0) {
+      socket.accept();
+      socket.close(1002, "No subprotocol was selected");
+      throw new TransportError("unreachable", "The server selected none of the subprotocols");
+    }
     const local = localDuplex(() => protocol);
     local.attach(wire(socket, local.events, system));
     return { duplex: local.duplex };
@@ -87,7 +99,10 @@ function headersOf({ headers, protocols = [] }: DialRequest): [string, string][]
   const own = endToEnd(headers, [...REQUEST_FRAMING, ...HANDSHAKE]);
   const offered: HeaderPair[] =
     protocols.length === 0 ? [] : [["sec-websocket-protocol", protocols.join(", ")]];
-  return [...own, ...offered, ["upgrade", "websocket"] as const].map(([name, value]) => [name, value]);
+  return [...own, ...offered, ["upgrade", "websocket"] as const].map(([name, value]) => [
+    name,
+    value,
+  ]);
 }
 
 async function refusalOf(response: Response): Promise<InboundResponse> {

@@ -38,7 +38,12 @@ export function secretSearch(
 function patternOf(secret: string, base: number): Pattern {
   let weight = 1;
   for (let i = 1; i < secret.length; i++) weight = Math.imul(weight, base);
-  return { bytes: utf8(secret), length: secret.length, hash: hashOf(secret, secret.length, base), weight };
+  return {
+    bytes: utf8(secret),
+    length: secret.length,
+    hash: hashOf(secret, secret.length, base),
+    weight,
+  };
 }
 
 function hashOf(text: string, length: number, base: number): number {

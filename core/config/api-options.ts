@@ -23,14 +23,19 @@ export function apiOptions(config: Config, platform: Platform): PlatformApiOptio
     webhooks: {
       sources: {},
       // One secret to keep is enough; each use derives a key of its own from it.
-      ...(config.gateway?.masterKey === undefined ? {} : { masterSecret: config.gateway.masterKey }),
+      ...(config.gateway?.masterKey === undefined
+        ? {}
+        : { masterSecret: config.gateway.masterKey }),
       ...config.webhooks,
     },
     deprecations: config.deprecations ?? {},
   };
 }
 
-function gatewayOptions({ gateway = {} }: Config, platform: Platform): NonNullable<PlatformApiOptions["gateway"]> {
+function gatewayOptions(
+  { gateway = {} }: Config,
+  platform: Platform,
+): NonNullable<PlatformApiOptions["gateway"]> {
   const { judge, ...rest } = gateway;
   if (judge === undefined) return rest;
   return { ...rest, judge: openAiChatModel(judge, platform.transport), judgeModel: judge.model };

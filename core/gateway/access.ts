@@ -108,7 +108,10 @@ function matchesAny(token: Uint8Array, known: readonly Uint8Array[]): boolean {
   return found;
 }
 
-function principalOf(auth: Authenticate, token: string): Promise<Principal | null> | Principal | null {
+function principalOf(
+  auth: Authenticate,
+  token: string,
+): Promise<Principal | null> | Principal | null {
   if (auth.byToken !== undefined) return auth.byToken(token);
   const headers = { authorization: `Bearer ${token}` };
   return auth(new Request("http://gateway.invalid/", { headers }));

@@ -38,8 +38,9 @@ export async function admit(
   const token = presented ?? inAuthorization;
   const { settings, wait } = await enter(name, await verdictOn(token, name, deps, options), deps);
   if (wait > 0) {
-    const headers = { "retry-after": String(Math.ceil(wait / 1000)) };
-    throw new ApiError("gateway_rate_limited", { headers });
+    throw new ApiError("gateway_rate_limited", {
+      headers: { "retry-after": String(Math.ceil(wait / 1000)) },
+    });
   }
   return {
     name,

@@ -40,7 +40,16 @@ export async function cacheKey(
   const custom = target.custom?.generation ?? "";
   // What one set of checks let pass, another might not.
   const checks = [settings.dlp ?? null, settings.guardrails ?? null];
-  const parts = [actorName(call.name), generation, JSON.stringify(checks), target.slug, custom, ...identity, "", ...content];
+  const parts = [
+    actorName(call.name),
+    generation,
+    JSON.stringify(checks),
+    target.slug,
+    custom,
+    ...identity,
+    "",
+    ...content,
+  ];
   return quickSha256Hex(JSON.stringify(parts), system);
 }
 

@@ -201,7 +201,9 @@ function settleLead({ lead, ttl }: Keeping, answer: InboundResponse | null): voi
   if (answer === null) return lead.settle(null, ttl);
   const { status, body } = answer;
   // A cookie is meant for one client.
-  const headers = answer.headers.filter(([name]) => name !== "set-cookie" && name !== "set-cookie2");
+  const headers = answer.headers.filter(
+    ([name]) => name !== "set-cookie" && name !== "set-cookie2",
+  );
   lead.settle({ status, headers, streamed: body instanceof ReadableStream }, ttl);
 }
 

@@ -38,7 +38,9 @@ function chatFormat({ slug, rest, method }: Step): Provider["chat"] {
 
 async function untranslated(step: Step, call: Call, deps: GatewayDeps): Promise<Outbound> {
   const { query } = step;
-  const custom = step.slug.startsWith("custom-") ? await customProvider(step.slug, call, deps) : null;
+  const custom = step.slug.startsWith("custom-")
+    ? await customProvider(step.slug, call, deps)
+    : null;
   const target = resolveTarget(step.slug, step.rest, query, deps.targets, custom);
   const { provider } = target;
   const given = requestHygiene(step.headers);
@@ -65,7 +67,11 @@ async function untranslated(step: Step, call: Call, deps: GatewayDeps): Promise<
 }
 
 /** The same step without headers and query parameters that hold a token of ours: neither a provider nor a log row gets them. */
-export async function withoutOwnTokens(step: Step, call: Call, { access }: GatewayDeps): Promise<Step> {
+export async function withoutOwnTokens(
+  step: Step,
+  call: Call,
+  { access }: GatewayDeps,
+): Promise<Step> {
   const asked = access.asksHost ? await access.ask(credentialValues(step)) : undefined;
   const isOurs = (value: string): boolean => access.isOurs(value, call.token, asked);
   const query = filterQuery(step.query, (value) => value !== "" && isOurs(decodedValue(value)));

@@ -4,9 +4,14 @@ import { fromBase64 } from "../crypto/encoding.ts";
 export function credentialsIn(value: string): string[] {
   const words = value
     .split(/[,;]/)
-    .flatMap((part) => [part, part.slice(part.indexOf("=") + 1), part.slice(part.trimEnd().lastIndexOf(" ") + 1)]);
+    .flatMap((part) => [
+      part,
+      part.slice(part.indexOf("=") + 1),
+      part.slice(part.trimEnd().lastIndexOf(" ") + 1),
+    ]);
   const pair = basicCredentials(value);
-  if (pair !== null) words.push(pair.slice(0, pair.indexOf(":")), pair.slice(pair.indexOf(":") + 1));
+  if (pair !== null)
+    words.push(pair.slice(0, pair.indexOf(":")), pair.slice(pair.indexOf(":") + 1));
   const plain = [value, ...words].map((word) => word.trim().replaceAll(/^"|"$/g, ""));
   return [...new Set(plain)].filter((word) => word !== "");
 }

@@ -49,12 +49,7 @@ export interface GatewayStore {
   /** Figures over the rows that any of the queries finds. */
   summariseLogs(name: GatewayName, queries: readonly LogQuery[]): Promise<LogSummary>;
   /** Rows stored after a position of the live tail (-1 = from now on), see `LogTail`. */
-  nextLogs(
-    name: GatewayName,
-    position: number,
-    query: LogQuery,
-    waitMs: number,
-  ): Promise<TailPage>;
+  nextLogs(name: GatewayName, position: number, query: LogQuery, waitMs: number): Promise<TailPage>;
 }
 
 /** What the store needs to know about declared gateways. */
@@ -104,20 +99,8 @@ export function gatewayStore(options: StoreOptions): GatewayStore {
       ? found
       : { ...found, authentication };
   };
-  const enter = async (name: GatewayName, isOpen: boolean): Promise<Entrance> => {
-    const declaration = declared(name);
-    const authentication = declaration?.authentication ?? null;
-    const ask = async (): Promise<Entrance> =>
-      (await of(name).call("enter", isOpen, authentication)) as Entrance;
-    let found = await ask();
-    if (found.settings === null && declaration !== undefined) {
-      await open(name);
-      found = await ask();
-    }
-    return found.settings === null || authentication === null
-      ? found
-      : { ...found, settings: { ...found.settings, authentication } };
-  };
+  const enter = (name: GatewayName, isOpen: boolean): Promise<Entrance> =>
+    enterGateway(of(name), isOpen, declared(name), () => open(name));
   return {
     settings,
     enter,
@@ -139,6 +122,25 @@ export function gatewayStore(options: StoreOptions): GatewayStore {
     },
     ...logCalls(of, actors.get.bind(actors, gatewayActor.name)),
   };
+}
+
+/** A declared gateway is made on its first request; what the declaration says outranks what is stored. */
+async function enterGateway(
+  gateway: ActorRef,
+  isOpen: boolean,
+  declaration: DeclaredGateway | undefined,
+  open: () => Promise<GatewaySettings>,
+): Promise<Entrance> {
+  const authentication = declaration?.authentication ?? null;
+  const ask = async (): Promise<Entrance> =>
+    (await gateway.call("enter", isOpen, authentication)) as Entrance;
+  let found = await ask();
+  if (found.settings === null && declaration !== undefined) {
+    await open();
+    found = await ask();
+  }
+  if (found.settings === null || authentication === null) return found;
+  return { ...found, settings: { ...found.settings, authentication } };
 }
 
 type LogCalls = Pick<

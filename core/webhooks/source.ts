@@ -18,7 +18,7 @@ export type EntitySource =
 /** One sender of webhooks, as configured. */
 export interface SourceOptions {
   /** A built-in scheme's name, or one made by `defineScheme()`. */
-  readonly scheme: SchemeName | Scheme | (string & {});
+  readonly scheme: SchemeName | Scheme | (string & Record<never, never>);
   /** The shared secret (or the sender's public key, where the scheme has one). */
   readonly secret?: string;
   /** Several secrets while they are rotated; any that has not expired may match. */

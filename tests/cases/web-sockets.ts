@@ -9,8 +9,10 @@ import { eventually, type Suite } from "./suite.ts";
 export interface WebSocketsSubject {
   readonly webSockets: WebSockets;
   readonly transport: Transport;
-  /** Whether a reader that falls behind stops an accepted client, not only a dialled server. */
-  readonly stops: { readonly dialled: boolean; readonly accepted: boolean };
+  /** Whether a reader that falls behind stops a dialled server. */
+  readonly stops: boolean;
+  /** Whether the platform can tell when the process ends. */
+  readonly closes: boolean;
   /** Base URL of `tests/platform/upstream.mjs`. */
   readonly upstream: string;
   /** Connects a client by way of the runtime's own server. */
@@ -245,6 +247,13 @@ export const webSocketsSuite: Suite<WebSocketsSubject> = {
       },
     },
     {
+      name: "a server that passes over all subprotocols has not accepted",
+      async run(subject) {
+        const work = dial(subject, "echo", { protocols: ["first"] });
+        expect(await reasonOf(work)).toBe("unreachable");
+      },
+    },
+    {
       name: "nobody there, and nobody who answers in time, is unreachable",
       async run(subject) {
         const nobody = { url: "http://127.0.0.1:9/?key=s3cret" };
@@ -288,7 +297,7 @@ export const webSocketsSuite: Suite<WebSocketsSubject> = {
       async run(subject) {
         const name = id();
         const duplex = await dial(subject, `flood?id=${name}`);
-        if (subject.stops.dialled) {
+        if (subject.stops) {
           await new Promise((resolve) => setTimeout(resolve, 500));
           expect((await noteOf(subject, name)).sent).toBeLessThan(64 * 1024 * 1024);
           for (let i = 0; i < 500; i++) expect(await duplex.receive()).toHaveLength(65_536);
@@ -320,6 +329,21 @@ export const webSocketsSuite: Suite<WebSocketsSubject> = {
         const { client, duplex } = await accept(subject);
         client.send(new Uint8Array(16 * 1024 * 1024 + 1));
         expect((await duplex.closed).code).toBe(1009);
+      },
+    },
+    {
+      name: "what is open when the platform closes ends with 1001",
+      async run(subject) {
+        const name = id();
+        const duplex = await dial(subject, `echo?id=${name}`);
+        const { client } = await accept(subject);
+        if (!subject.closes) {
+          duplex.close();
+          client.close();
+          return;
+        }
+        const [end] = await Promise.all([client.closed, duplex.closed, subject.close()]);
+        expect([end.code, (await duplex.closed).code]).toEqual([1001, 1001]);
       },
     },
     {

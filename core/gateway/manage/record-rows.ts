@@ -1,5 +1,5 @@
 import type { ActorContext, SqlRow, Statement } from "../../ports.ts";
-import { type Collection, type RecordName, type StoredRecord } from "./record.ts";
+import type { Collection, RecordName, StoredRecord } from "./record.ts";
 
 /** Reads records of a collection by a condition. */
 export type Select = (

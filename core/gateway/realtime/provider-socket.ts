@@ -7,7 +7,7 @@ import type { Call, GatewayDeps, Step } from "../call.ts";
 import { type Settle, spendOn } from "../cost/step-spend.ts";
 import { headerPairs } from "../header-hygiene.ts";
 import { modelName } from "../log-row.ts";
-import { outbound } from "../outbound.ts";
+import { outbound, withoutOwnTokens } from "../outbound.ts";
 import { decodedValue } from "../own-tokens.ts";
 import { type Recording, startRecord } from "../record.ts";
 import { respond } from "../respond.ts";
@@ -15,7 +15,7 @@ import type { GatewayName } from "../store.ts";
 import { type Offer, readOffer } from "./offer.ts";
 import { realtimePath, realtimeTargets } from "./realtime-providers.ts";
 import { relay } from "./relay.ts";
-import { tally } from "./tally.ts";
+import { type Tally, tally } from "./tally.ts";
 
 /** A client's request for a WebSocket to a provider. */
 export interface RealtimeRequest {
@@ -53,11 +53,13 @@ export async function providerSocket(asked: RealtimeRequest, deps: GatewayDeps):
   const call = await admit(name, offer.headers, request.signal, deps);
   if (deps.safetyOf(call.settings) !== null) {
     throw new ApiError("scanner_unavailable", {
-      message: "The checks of this gateway cannot read a WebSocket: use HTTP, or a gateway without checks",
+      message:
+        "The checks of this gateway cannot read a WebSocket: use HTTP, or a gateway without checks",
     });
   }
   const path = realtimePath(asked.segment, asked.rest, asked.query);
-  const step: Step = { ...path, method: "GET", headers: offer.headers, body: null };
+  const given: Step = { ...path, method: "GET", headers: offer.headers, body: null };
+  const step = await withoutOwnTokens(given, call, deps);
   const targets = realtimeTargets(deps.targets, path.slug, path.rest);
   const { target, request: prepared } = await outbound(step, call, { ...deps, targets });
   if (!/^(?:http|ws)s?:/.test(target.url)) {
@@ -65,7 +67,7 @@ export async function providerSocket(asked: RealtimeRequest, deps: GatewayDeps):
       message: `The provider "${path.slug.slice(0, 64)}" has no WebSocket`,
     });
   }
-  const protocols = await withoutOwnTokens(offer.protocols, call, deps);
+  const protocols = await foreignProtocols(offer.protocols, call, deps);
   const settle = await spendOn(step, call, deps);
   const record = startRecord(step, 0, call, deps);
   const admitted: Admitted = { request, offer, step, call, record, settle, deps };
@@ -86,7 +88,8 @@ export async function providerSocket(asked: RealtimeRequest, deps: GatewayDeps):
   }
 }
 
-async function withoutOwnTokens(
+/** The subprotocols that hold no token of ours. */
+async function foreignProtocols(
   protocols: readonly string[],
   call: Call,
   { access }: GatewayDeps,
@@ -115,7 +118,10 @@ function connect(dialled: Dialled, admitted: Admitted): Response {
   const { duplex: provider } = dialled;
   try {
     const protocol = offer.select(provider.protocol);
-    const accepted = deps.platform.webSockets.accept(request, protocol === null ? {} : { protocol });
+    const accepted = deps.platform.webSockets.accept(
+      request,
+      protocol === null ? {} : { protocol },
+    );
     run(accepted.duplex, provider, admitted);
     return accepted.response;
   } catch (error) {
@@ -133,7 +139,15 @@ function refuse(
   deps: GatewayDeps,
 ): Response {
   if (reply.status >= 400 && reply.status <= 599) {
-    return respond({ reply, logId: record.id, step: 0, cached: false, failed: true, dlp: null, call });
+    return respond({
+      reply,
+      logId: record.id,
+      step: 0,
+      cached: false,
+      failed: true,
+      dlp: null,
+      call,
+    });
   }
   throw new ApiError("provider_failed", {
     status: deps.failureStatus,
@@ -142,12 +156,19 @@ function refuse(
 }
 
 /** Passes messages until the connection ends, and then writes its row. */
-function run(client: Duplex, provider: Duplex, { step, call, record, settle, deps }: Admitted): void {
+function run(
+  client: Duplex,
+  provider: Duplex,
+  { step, call, record, settle, deps }: Admitted,
+): void {
   const { system } = deps.platform;
   // Of a conversation only what was asked for is kept: it may be hours of speech.
   const keep = call.controls.collectLogPayload === true ? record.keep : 0;
   const counted = tally({ model: modelOf(step), summary: record.keep > 0, keep });
-  const passing = relay({ client, provider, onMessage: counted.add, system }).then((end) => {
+  const onMessage: Tally["add"] = (from, message) => {
+    counted.add(from, message);
+  };
+  const passing = relay({ client, provider, onMessage, system }).then((end) => {
     const result = counted.finish(end);
     const complete = end.code === 1000 || end.code === 1001 || end.code === 1005;
     settle(record.finish({ status: 101, complete, headers: [], ...result }));

@@ -68,7 +68,10 @@ function filled(path: string, name: string, query: string): { rest: string; quer
   if (!/^@?[\w-][\w./-]{0,255}$/.test(value)) {
     throw new ApiError("invalid_request", { message: `Name the model: …?${name}=@cf/…` });
   }
-  return { rest: path.replace(`{${name}}`, value), query: joined(parts.filter((part) => part !== given)) };
+  return {
+    rest: path.replace(`{${name}}`, value),
+    query: joined(parts.filter((part) => part !== given)),
+  };
 }
 
 function renameParameters(query: string, names: Readonly<Record<string, string>>): string {

@@ -127,7 +127,12 @@ function sum(a: number | null, b: number | null): number | null {
 /** The model that a client's first settings name: Gemini's `setup`, a session, or the message itself. */
 function modelIn(message: unknown): string {
   if (!isObject(message)) return "";
-  for (const place of [message["setup"], message["session"], message, { model: message["model_id"] }]) {
+  for (const place of [
+    message["setup"],
+    message["session"],
+    message,
+    { model: message["model_id"] },
+  ]) {
     const name = modelName(place, "");
     if (name !== "") return name.replace(/^models\//, "");
   }

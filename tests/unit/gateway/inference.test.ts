@@ -90,7 +90,9 @@ describe("REST inference", () => {
 
   it("goes through the gateway that the header names, else through default", async () => {
     const body = { ...chat, model: "openai/gpt-test" };
-    expect((await send("v1/chat/completions", body, { "cf-aig-gateway-id": "open" })).status).toBe(200);
+    expect((await send("v1/chat/completions", body, { "cf-aig-gateway-id": "open" })).status).toBe(
+      200,
+    );
     expect(await gate.logs("open", 1)).toMatchObject([{ provider: "openai" }]);
     await send("v1/chat/completions", { ...body, model: "openai/only-here" });
     let models: unknown[] = [];

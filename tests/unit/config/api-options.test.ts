@@ -1,0 +1,41 @@
+import { describe, expect, it } from "vitest";
+import { apiOptions } from "../../../core/config/api-options.ts";
+import { parseConfig } from "../../../core/config/parse-config.ts";
+import { fakePlatform } from "../../fakes/auth-platform.ts";
+
+const optionsOf = (config: object, sent: string[] = []) =>
+  apiOptions(
+    parseConfig(config, () => undefined),
+    fakePlatform(
+      { now: 0 },
+      {
+        send: ({ url }) => {
+          sent.push(url);
+          return Promise.resolve({ status: 200, headers: [], body: new Uint8Array(0) });
+        },
+      },
+    ),
+  );
+
+describe("apiOptions()", () => {
+  it("makes a judge of an OpenAI-compatible endpoint", async () => {
+    const sent: string[] = [];
+    const judge = { baseUrl: "https://guard.test/v1", model: "guard-1", apiKey: "k" };
+    const { gateway } = optionsOf({ gateway: { judge } }, sent);
+    expect(gateway?.judgeModel).toBe("guard-1");
+    const asked = new Request("http://judge.invalid/", { method: "POST", body: "{}" });
+    await gateway?.judge?.(asked);
+    expect(sent).toEqual(["https://guard.test/v1/chat/completions"]);
+    expect(optionsOf({ gateway: {} }).gateway).not.toHaveProperty("judge");
+  });
+
+  it("seals webhook secrets under the gateway's master key, unless they have one of their own", () => {
+    const masterKey = "gateway-master-key-0";
+    expect(optionsOf({ gateway: { masterKey } }).webhooks).toMatchObject({
+      masterSecret: masterKey,
+    });
+    const own = { gateway: { masterKey }, webhooks: { masterSecret: "webhook-secret-000" } };
+    expect(optionsOf(own).webhooks).toMatchObject({ masterSecret: "webhook-secret-000" });
+    expect(optionsOf({}).webhooks).not.toHaveProperty("masterSecret");
+  });
+});
