@@ -11,7 +11,13 @@ export type NodePlatformOptions = LocalPlatformOptions;
 export async function nodePlatform(options: NodePlatformOptions = {}): Promise<Platform> {
   const transport = undiciTransport();
   return localPlatform(
-    { name: "node", upgrade: nodeUpgrade, transport, received: receivedByNode, close: () => transport.close() },
+    {
+      name: "node",
+      upgrade: nodeUpgrade,
+      transport,
+      received: receivedByNode,
+      close: () => transport.close(),
+    },
     options,
   );
 }

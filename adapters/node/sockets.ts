@@ -10,6 +10,8 @@ export interface NodeUpgrade {
   readonly incoming: IncomingMessage;
   readonly socket: Duplex;
   readonly head: Buffer;
+  /** Has whoever reads ahead stop. */
+  release(): void;
   upgraded: boolean;
 }
 
@@ -42,6 +44,7 @@ export const nodeUpgrade: Upgrade = (request, protocol, events, maxMessage = MAX
   const offer = pending.get(request);
   if (offer === undefined || offer.upgraded) return null;
   offer.upgraded = true;
+  offer.release();
   if (protocol !== undefined) protocols.set(offer.incoming, protocol);
   let raw: DuplexSocket | undefined;
   serverFor(maxMessage).handleUpgrade(offer.incoming, offer.socket, offer.head, (socket) => {

@@ -16,6 +16,16 @@ export async function handleUpgrade(
   socket.once("close", () => {
     gone.abort();
   });
+  // Until somebody takes the connection over nobody reads from it, and nobody would notice that the client leaves.
+  const notice = (): void => {
+    socket.read(0);
+  };
+  const release = (): void => {
+    socket.off("readable", notice);
+  };
+  socket.on("readable", notice).once("end", () => {
+    gone.abort();
+  });
   let request: Request;
   try {
     request = toRequest(incoming, gone.signal);
@@ -23,9 +33,10 @@ export async function handleUpgrade(
     await refuse(socket, new Response("Bad Request", { status: 400 }));
     return;
   }
-  const offer: NodeUpgrade = { incoming, socket, head, upgraded: false };
+  const offer: NodeUpgrade = { incoming, socket, head, release, upgraded: false };
   offerUpgrade(request, offer);
   const response = await answer(app, request, incoming);
+  release();
   if (!offer.upgraded) await refuse(socket, response);
   // Accepted and then failed: the frames already sent are all that the client gets.
   else if (response.status >= 400) socket.destroy();

@@ -87,7 +87,12 @@ export function socketRegistry(options: SocketOptions): SocketRegistry {
     }
     const id = accepting.id ?? system.id();
     const connection = localConnection(id, accepting, limits, ownerOf(actor));
-    const upgraded = upgradeOrThrow(options.upgrade, request, accepting.protocol, connection.events);
+    const upgraded = upgradeOrThrow(
+      options.upgrade,
+      request,
+      accepting.protocol,
+      connection.events,
+    );
     live += 1;
     connection.attach(upgraded.socket);
     byActor.get(actor)?.get(id)?.close(1000, "Replaced by a newer connection");

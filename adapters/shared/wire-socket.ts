@@ -3,7 +3,7 @@ import type { SocketEvents } from "./connection.ts";
 import type { DuplexSocket } from "./duplex.ts";
 
 /** How often a connection is pinged, so that middleboxes keep it and dead peers are noticed, in ms. */
-export const PING_MS: number = 25_000;
+const PING_MS = 25_000;
 
 /** Tells what happens on a socket of `ws`, open or about to open, and hands over its controls. */
 export function wireSocket(socket: WebSocket, events: SocketEvents): DuplexSocket {

@@ -4,18 +4,28 @@ import { utf8 } from "./encoding.ts";
 export type HmacHash = "SHA-256" | "SHA-1" | "SHA-512";
 
 /** Imports an HMAC key once; keep it, importing costs as much as signing a kilobyte. */
-export function hmacKey(secret: string | Uint8Array, hash: HmacHash = "SHA-256"): Promise<CryptoKey> {
+export function hmacKey(
+  secret: string | Uint8Array,
+  hash: HmacHash = "SHA-256",
+): Promise<CryptoKey> {
   const raw = typeof secret === "string" ? utf8(secret) : new Uint8Array(secret);
   return crypto.subtle.importKey("raw", raw, { name: "HMAC", hash }, false, ["sign", "verify"]);
 }
 
 /** Signs bytes or UTF-8 text. */
-export async function hmacSign(key: CryptoKey, data: string | Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
+export async function hmacSign(
+  key: CryptoKey,
+  data: string | Uint8Array,
+): Promise<Uint8Array<ArrayBuffer>> {
   const bytes = typeof data === "string" ? utf8(data) : new Uint8Array(data);
   return new Uint8Array(await crypto.subtle.sign("HMAC", key, bytes));
 }
 
 /** Verifies a signature in constant time. */
-export function hmacVerify(key: CryptoKey, signature: Uint8Array, data: Uint8Array): Promise<boolean> {
+export function hmacVerify(
+  key: CryptoKey,
+  signature: Uint8Array,
+  data: Uint8Array,
+): Promise<boolean> {
   return crypto.subtle.verify("HMAC", key, new Uint8Array(signature), new Uint8Array(data));
 }

@@ -5,7 +5,9 @@ export type SealingKey = CryptoKey;
 
 /** Derives a sealing key from a master secret (HKDF-SHA-256, then AES-256-GCM). `purpose` separates uses of one secret. */
 export async function sealingKey(masterSecret: string, purpose: string): Promise<SealingKey> {
-  const material = await crypto.subtle.importKey("raw", utf8(masterSecret), "HKDF", false, ["deriveKey"]);
+  const material = await crypto.subtle.importKey("raw", utf8(masterSecret), "HKDF", false, [
+    "deriveKey",
+  ]);
   return crypto.subtle.deriveKey(
     { name: "HKDF", hash: "SHA-256", salt: utf8("causey.seal.v1"), info: utf8(purpose) },
     material,
@@ -38,7 +40,11 @@ export async function seal(
 }
 
 /** Opens what {@link seal} made; null when the key, the context or the text is wrong. */
-export async function unseal(key: SealingKey, sealed: string, context: string): Promise<string | null> {
+export async function unseal(
+  key: SealingKey,
+  sealed: string,
+  context: string,
+): Promise<string | null> {
   const bytes = fromBase64(sealed);
   if (bytes === null || bytes.length < 28) return null;
   try {

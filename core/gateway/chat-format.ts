@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { ApiError } from "../http/api-error.ts";
+import { parse, parseJson } from "../http/body.ts";
 
 const part = v.variant("type", [
   v.looseObject({ type: v.literal("text"), text: v.string() }),
@@ -150,18 +151,7 @@ export function parseChat(body: Uint8Array | ReadableStream<Uint8Array> | null):
 }
 
 function checked(body: Uint8Array): Chat {
-  let value: unknown;
-  try {
-    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
-  } catch {
-    throw new ApiError("chat_format", { message: "Request body is not valid JSON" });
-  }
-  const result = v.safeParse(chatSchema, value, { abortPipeEarly: true });
-  if (result.success) return result.output;
-  const issue = result.issues[0];
-  throw new ApiError("chat_format", {
-    message: `${v.getDotPath(issue) ?? "body"}: ${issue.message}`,
-  });
+  return parse(chatSchema, parseJson(body, "chat_format"), "chat_format");
 }
 
 /** The error for something that the provider's format has no place for. */

@@ -1,5 +1,6 @@
 import { utf8 } from "../crypto/encoding.ts";
 import { ApiError } from "../http/api-error.ts";
+import { parseJson } from "../http/body.ts";
 import type { Step } from "./call.ts";
 import { ECHO, providers } from "./providers.ts";
 
@@ -19,7 +20,12 @@ export function compatStep(step: Step): Step {
   const body = chatBody(step.body);
   const model = typeof body["model"] === "string" ? body["model"] : "";
   if (model.startsWith(DYNAMIC)) {
-    return { ...step, slug: "dynamic", rest: "chat/completions", route: model.slice(DYNAMIC.length) };
+    return {
+      ...step,
+      slug: "dynamic",
+      rest: "chat/completions",
+      route: model.slice(DYNAMIC.length),
+    };
   }
   const slash = model.indexOf("/");
   const slug = model.slice(0, Math.max(0, slash));
@@ -45,14 +51,10 @@ function chatPath(slug: string): string | null {
 
 /** The JSON object in a body; throws `chat_format` for anything else. */
 export function chatBody(body: Step["body"]): Record<string, unknown> {
-  try {
-    if (body instanceof Uint8Array) {
-      const value: unknown = JSON.parse(new TextDecoder().decode(body));
-      if (typeof value === "object" && value !== null && !Array.isArray(value))
-        return value as Record<string, unknown>;
-    }
-  } catch {
-    // Reported below, like JSON that is no object.
+  if (body instanceof Uint8Array) {
+    const value = parseJson(body, "chat_format");
+    if (typeof value === "object" && value !== null && !Array.isArray(value))
+      return value as Record<string, unknown>;
   }
   throw new ApiError("chat_format", {
     message: "Chat completion bad format: a JSON object of at most 10 MB is needed",

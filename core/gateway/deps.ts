@@ -45,7 +45,11 @@ export interface GatewayOptions extends SafetyOptions {
 }
 
 /** The vault of the options' master keys; throws `invalid_options` for a short one. */
-export function gatewayVault({ platform, masterKey, formerMasterKeys = [] }: GatewayOptions): Vault {
+export function gatewayVault({
+  platform,
+  masterKey,
+  formerMasterKeys = [],
+}: GatewayOptions): Vault {
   const keys = [...(masterKey === undefined ? [] : [masterKey]), ...formerMasterKeys];
   if (keys.some(({ length }) => length < 16)) {
     throw new ApiError("invalid_options", { message: "A master key has at least 16 characters" });

@@ -1,6 +1,7 @@
 import { type Context, Hono } from "hono";
 import { routePath } from "hono/route";
 import { json } from "../http/envelope.ts";
+import { checkAccountId } from "../auth/account-id.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { admit, type AdmitOptions } from "./admit.ts";
 import type { Call, Step } from "./call.ts";
@@ -83,7 +84,9 @@ export function gateway(options: GatewayOptions): Hono {
 }
 
 function gatewayName(c: Context): { account: string; gateway: string } {
-  return { account: c.req.param("account_id") ?? "", gateway: c.req.param("gateway_id") ?? "" };
+  const account = c.req.param("account_id") ?? "";
+  checkAccountId(account);
+  return { account, gateway: c.req.param("gateway_id") ?? "" };
 }
 
 /** The tail's place in the raw URL, also when a host app mounted this one below a prefix. */

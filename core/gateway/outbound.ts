@@ -127,8 +127,3 @@ async function translated(step: Step, call: Call, deps: GatewayDeps): Promise<Ou
 function nativeCredential(name: string, value: string, native: string): HeaderPair {
   return name === "authorization" ? [native, tokenOf(value) ?? value] : [name, value];
 }
-
-/** The names and values of a record as pairs, names in lower case. */
-export function pairsOf(record: Readonly<Record<string, string>>): HeaderPair[] {
-  return Object.entries(record).map(([name, value]) => [name.toLowerCase(), value]);
-}

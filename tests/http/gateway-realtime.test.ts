@@ -290,6 +290,18 @@ describe("what passes over a realtime connection", () => {
     expect([1001, 1006]).toContain((await seenBy(test))[0]?.code);
   });
 
+  it("is not pursued further when the client vanishes before the provider has answered", async () => {
+    const test = randomUUID();
+    const url = `${base}/v1/${account}/open/openai?model=m&mode=silent&test=${test}`;
+    const socket = new WebSocket(url);
+    socket.on("error", () => undefined);
+    await eventually(async () => (await seenBy(test)).length === 1, "the provider is asked");
+    socket.terminate();
+    // workerd tells of a client that left only when something is written to it.
+    if (inject("target") === "workers") return;
+    await eventually(async () => (await seenBy(test))[0]?.gone === true, "the provider hears it");
+  });
+
   it("slows the provider down for a client that does not read, or ends the connection", async () => {
     const test = randomUUID();
     const client = await connect(`openai?model=m&mode=flood&test=${test}`);

@@ -81,6 +81,8 @@ export function realtimeUpstream(server: Server): RealtimeUpstream {
     socket.on("error", () => undefined);
     socket.once("close", () => (record.gone = true));
     const mode = query.get("mode") ?? "echo";
+    // Never answers; sees only by reading that the other side leaves.
+    if (mode === "silent") return void socket.resume().once("end", () => socket.destroy());
     if (mode === "refuse") {
       const body = '{"error":{"message":"no such key"}}';
       socket.end(

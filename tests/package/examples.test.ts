@@ -80,13 +80,17 @@ describe("examples", () => {
     },
   );
 
-  it("workers serves the platform API, and nobody without a token", { timeout: 60_000 }, async () => {
-    await withExample("workers", async (url) => {
-      const ready = await fetch(`${url}/readyz`);
-      expect(await ready.json()).toMatchObject({ status: "ready", runtime: "workers" });
-      expect((await fetch(`${url}/client/v4/user/tokens/verify`)).status).toBe(401);
-    });
-  });
+  it(
+    "workers serves the platform API, and nobody without a token",
+    { timeout: 60_000 },
+    async () => {
+      await withExample("workers", async (url) => {
+        const ready = await fetch(`${url}/readyz`);
+        expect(await ready.json()).toMatchObject({ status: "ready", runtime: "workers" });
+        expect((await fetch(`${url}/client/v4/user/tokens/verify`)).status).toBe(401);
+      });
+    },
+  );
 
   it("embed leaves the host's own page, 404 and errors alone", { timeout: 30_000 }, async () => {
     await withExample("embed", async (url) => {

@@ -209,6 +209,16 @@ describe("forwarding", () => {
     expect(sentHeaders(gate.transport.requests[0])["authorization"]).toBe("Bearer sk-m");
   });
 
+  it("answers 400/2019 for a body nested beyond any meaning", async () => {
+    const nested = `${'{"a":'.repeat(50_000)}1${"}".repeat(50_000)}`;
+    const body = `{"model":"openai/gpt-4o","messages":[],"x":${nested}}`;
+    const response = await gate.send("open/compat/chat/completions", { body });
+    expect([response.status, await response.json()]).toMatchObject([
+      400,
+      { error: [{ code: 2019 }] },
+    ]);
+  });
+
   it.each(["gpt-4o", "/x", "nope/x", "elevenlabs/x", "openai/"])(
     "answers 400/2019 for the model %s",
     async (model) => {
