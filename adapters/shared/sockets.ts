@@ -104,21 +104,25 @@ export function socketRegistry(options: SocketOptions): SocketRegistry {
   return {
     of: (actor) => ({
       accept: (request, accepting = {}) => accept(actor, request, accepting),
-      broadcast(text, except = []) {
-        // A copy: a send may close its connection and by that remove it.
-        for (const connection of listed(byActor.get(actor))) {
-          if (!except.includes(connection.id)) connection.send(text);
-        }
-      },
-      connections: (tag) => {
-        const all = listed(byActor.get(actor));
-        return tag === undefined ? all : all.filter((one) => one.tags.includes(tag));
-      },
+      ...groupOf(() => listed(byActor.get(actor))),
     }),
     size: () => live,
     closeAll(code, reason) {
       for (const one of [...byActor.values()].flatMap(listed)) one.close(code, reason);
     },
+  };
+}
+
+/** What goes to several connections. `all` lists a copy: a send may close its connection and by that remove it. */
+function groupOf(all: () => readonly Connection[]): Pick<Sockets, "broadcast" | "connections"> {
+  return {
+    broadcast(text, except = []) {
+      for (const connection of all()) {
+        if (!except.includes(connection.id)) connection.send(text);
+      }
+    },
+    connections: (tag) =>
+      tag === undefined ? all() : all().filter((one) => one.tags.includes(tag)),
   };
 }
 

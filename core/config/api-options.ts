@@ -25,7 +25,10 @@ export function apiOptions(config: Config, platform: Platform): PlatformApiOptio
       // One secret to keep is enough; each use derives a key of its own from it.
       ...(config.gateway?.masterKey === undefined
         ? {}
-        : { masterSecret: config.gateway.masterKey }),
+        : {
+            masterSecret: config.gateway.masterKey,
+            formerMasterSecrets: config.gateway.formerMasterKeys ?? [],
+          }),
       ...config.webhooks,
     },
     deprecations: config.deprecations ?? {},

@@ -45,10 +45,12 @@ export interface WebhooksOptions {
   /** Bytes of one body; more is 413. @default 1 MiB */
   readonly maxBodyBytes?: number;
   /**
-   * Seals the secrets of outbound endpoints in the database. Changing it makes the stored ones unreadable.
+   * Seals the secrets of outbound endpoints in the database. What the database's own key sealed before stays readable.
    * @default a key kept in the same database: then sealing guards copies of single rows, not of the whole file
    */
   readonly masterSecret?: string;
+  /** Master secrets of before, which still open what they sealed. @default [] */
+  readonly formerMasterSecrets?: readonly string[];
 }
 
 /** Name of the source that takes paths whose first segment is no source. */
@@ -116,6 +118,7 @@ export function webhooksManagement(options: WebhooksOptions): Hono {
     outboundKind({
       egress: platform.egress,
       masterSecret: options.masterSecret,
+      formerMasterSecrets: options.formerMasterSecrets ?? [],
       log: platform.log,
     }),
   );

@@ -20,6 +20,7 @@ export interface OutboundDeps {
   /** Requests go to addresses that a caller chose: never anything but the guarded transport. */
   readonly egress: Transport;
   readonly masterSecret: string | undefined;
+  readonly formerMasterSecrets: readonly string[];
   readonly log: Log;
 }
 
@@ -43,7 +44,7 @@ export function outboundKind(deps: OutboundDeps): ActorKind {
 
 async function startOutbound(context: ActorContext, deps: OutboundDeps): Promise<Actor> {
   const clock = await startClock(context, () => nextDue(context));
-  const secrets = endpointSecrets(context, deps.masterSecret);
+  const secrets = endpointSecrets(context, deps.masterSecret, deps.formerMasterSecrets);
   let wake = (): void => undefined;
   const tell = (): void => {
     wake();

@@ -28,15 +28,26 @@ interface StoredSecret {
 export function endpointSecrets(
   context: ActorContext,
   master: string | undefined,
+  former: readonly string[] = [],
 ): EndpointSecrets {
   const { system, name } = context;
   let key: Promise<SealingKey> | undefined;
+  let oldKeys: Promise<SealingKey[]> | undefined;
   const sealing = (): Promise<SealingKey> => (key ??= loadKey(context, master));
   const boundTo = (endpoint: string): string => `${name}/${endpoint}`;
 
   async function sealed(endpoint: string, secret: string): Promise<StoredSecret> {
     const text = await seal(await sealing(), secret, boundTo(endpoint), system.random(12));
     return { sealed: text, expires: null };
+  }
+  async function opened(endpoint: string, text: string): Promise<string | null> {
+    const secret = await unseal(await sealing(), text, boundTo(endpoint));
+    if (secret !== null || master === undefined) return secret;
+    for (const old of await (oldKeys ??= loadOldKeys(context, former))) {
+      const found = await unseal(old, text, boundTo(endpoint));
+      if (found !== null) return found;
+    }
+    return null;
   }
   const live = (row: SqlRow): StoredSecret[] => {
     const stored = JSON.parse(String(row["secrets"])) as StoredSecret[];
@@ -56,12 +67,8 @@ export function endpointSecrets(
       return JSON.stringify([newest, ...old].slice(0, SECRET_LIMIT));
     },
     async open(row) {
-      const opened: string[] = [];
-      for (const one of live(row)) {
-        const secret = await unseal(await sealing(), one.sealed, boundTo(String(row["id"])));
-        if (secret !== null) opened.push(secret);
-      }
-      return opened;
+      const secrets = live(row).map((one) => opened(String(row["id"]), one.sealed));
+      return (await Promise.all(secrets)).filter((secret) => secret !== null);
     },
   };
 }
@@ -77,4 +84,16 @@ async function loadKey(context: ActorContext, master: string | undefined): Promi
     { sql: "SELECT master FROM webhooks_keys WHERE actor = ?", params: [context.name] },
   ]);
   return sealingKey(String(selected?.rows[0]?.["master"]), "webhooks");
+}
+
+/** Keys that sealed before the master secret of now: those that the operator names, and the database's own. */
+async function loadOldKeys(
+  context: ActorContext,
+  former: readonly string[],
+): Promise<SealingKey[]> {
+  const rows = await context.sql.all("SELECT master FROM webhooks_keys WHERE actor = ?", [
+    context.name,
+  ]);
+  const own = rows.map((row) => String(row["master"]));
+  return Promise.all([...former, ...own].map((secret) => sealingKey(secret, "webhooks")));
 }

@@ -1,5 +1,6 @@
 import Cloudflare from "cloudflare";
 import { describe, expect, inject, it } from "vitest";
+import { itUnless } from "../config/it-unless.ts";
 import { targetName } from "../http/target.ts";
 
 const client = new Cloudflare({
@@ -29,7 +30,7 @@ const probe = await client.browserRendering.content.create({ account_id, html: "
 if (probe !== undefined) console.info(`The browser of ${targetName()} is missing: ${probe}`);
 
 describe("cloudflare browserRendering", () => {
-  it.skipIf(probe !== undefined)("pdf.create() resolves to the PDF", async () => {
+  itUnless(probe)("pdf.create() resolves to the PDF", async () => {
     const response = await client.browserRendering.pdf.create({
       account_id,
       html: "<h1>Hello</h1>",
@@ -51,26 +52,23 @@ describe("cloudflare browserRendering", () => {
     ).toBe("x");
   });
 
-  it.skipIf(probe !== undefined)(
-    "content, links, scrape and snapshot resolve to their results",
-    async () => {
-      const html = '<a href="http://example.com/">a</a>';
-      expect(await client.browserRendering.content.create({ account_id, html })).toContain(
-        "<a href=",
-      );
-      expect(await client.browserRendering.links.create({ account_id, html })).toEqual([
-        "http://example.com/",
-      ]);
-      const scraped = await client.browserRendering.scrape.create({
-        account_id,
-        html,
-        elements: [{ selector: "a" }],
-      });
-      expect(scraped[0]?.selector).toBe("a");
-      const snapshot = await client.browserRendering.snapshot.create({ account_id, html });
-      expect(snapshot.content).toContain("<a href=");
-    },
-  );
+  itUnless(probe)("content, links, scrape and snapshot resolve to their results", async () => {
+    const html = '<a href="http://example.com/">a</a>';
+    expect(await client.browserRendering.content.create({ account_id, html })).toContain(
+      "<a href=",
+    );
+    expect(await client.browserRendering.links.create({ account_id, html })).toEqual([
+      "http://example.com/",
+    ]);
+    const scraped = await client.browserRendering.scrape.create({
+      account_id,
+      html,
+      elements: [{ selector: "a" }],
+    });
+    expect(scraped[0]?.selector).toBe("a");
+    const snapshot = await client.browserRendering.snapshot.create({ account_id, html });
+    expect(snapshot.content).toContain("<a href=");
+  });
 
   it("decodes errors with their codes", async () => {
     const blocked = await failureOf(
@@ -84,7 +82,7 @@ describe("cloudflare browserRendering", () => {
     expect([denied.status, denied.errors[0]?.code]).toEqual([401, 10000]);
   });
 
-  it.skipIf(probe !== undefined)("decodes the site's failures", async () => {
+  itUnless(probe)("decodes the site's failures", async () => {
     const late = await failureOf(
       client.browserRendering.markdown.create({
         account_id,

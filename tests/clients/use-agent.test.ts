@@ -8,7 +8,8 @@ import { build } from "esbuild";
 import { defineAgent } from "../../core/agents/mod.ts";
 import { platformApi } from "../../core/api.ts";
 import { nodePlatform, serve } from "../../adapters/node/mod.ts";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject } from "vitest";
+import { itUnless } from "../config/it-unless.ts";
 import { chromium, type Chromium } from "../../adapters/shared/chromium.ts";
 import type { Served } from "../../adapters/shared/drain.ts";
 import { localSystem } from "../../adapters/shared/system.ts";
@@ -164,8 +165,11 @@ async function until(page: Page, condition: string): Promise<void> {
 
 const text = "document.querySelector('output')?.textContent";
 
-describe.skipIf(!isNode)("useAgent of agents/react in a browser", () => {
-  it(
+// What is tested is the client; AgentClient meets the servers of all four runtimes in agents.test.ts.
+const once = itUnless(isNode ? undefined : "the page is driven once, against Node");
+
+describe("useAgent of agents/react in a browser", () => {
+  once(
     "identifies, renders the state, calls, streams, and gets errors",
     { timeout: 20_000 },
     async () => {
@@ -189,7 +193,7 @@ describe.skipIf(!isNode)("useAgent of agents/react in a browser", () => {
     },
   );
 
-  it("shows a state that another page has changed", { timeout: 20_000 }, async () => {
+  once("shows a state that another page has changed", { timeout: 20_000 }, async () => {
     const [one, two] = [await open("shared"), await open("shared")];
     for (const page of [one, two]) await until(page, "globalThis.agent?.identified");
     await one.evaluate("agent.call('add', [5])");
@@ -197,7 +201,7 @@ describe.skipIf(!isNode)("useAgent of agents/react in a browser", () => {
     expect(await two.evaluate("seen.states")).toContain("server 5");
   });
 
-  it(
+  once(
     "comes back after a restart of the server, with the state that was stored",
     { timeout: 20_000 },
     async () => {
@@ -214,7 +218,7 @@ describe.skipIf(!isNode)("useAgent of agents/react in a browser", () => {
     },
   );
 
-  it("stops at the close code 4001 and does not try again", { timeout: 20_000 }, async () => {
+  once("stops at the close code 4001 and does not try again", { timeout: 20_000 }, async () => {
     const page = await open("refused", "not-the-token-0123456789-0123456789");
     await until(page, "globalThis.seen?.closed.length > 0");
     expect(await page.evaluate("seen.closed")).toEqual([4001]);

@@ -5,6 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { itUnless } from "../config/it-unless.ts";
 import { hostilePage, hostileServiceWorker } from "../fakes/rendering-hostile-page.ts";
 import { startTarget, targetName, type Target } from "./target.ts";
 
@@ -52,9 +53,7 @@ const render = (name: string, body: unknown, init?: RequestInit): Promise<Answer
 // A runtime without a browser says so itself; everything that needs none is tested there too.
 const probe = await render("content", { html: "<p>probe</p>" });
 const missing = probe.status === 503 ? probe.body.errors[0]?.message : undefined;
-if (missing !== undefined)
-  console.info(`Rendering in a browser is skipped on ${targetName()}: ${missing}`);
-const withBrowser = it.skipIf(missing !== undefined);
+const withBrowser = itUnless(missing);
 
 describe("requests that need no browser", () => {
   it.each(["browser-rendering", "browser-run"])("/%s/markdown converts html", async (prefix) => {
@@ -227,17 +226,18 @@ describe("rendering html", () => {
     expect(snapshot.body.result).toMatchObject({ markdown: "[b](http://example.com/a)\n\n# d" });
   });
 
-  withBrowser.each([
+  for (const [name, html] of [
     ["endless dialogs", "<script>for (;;) alert(1)</script>"],
     ["a busy loop", "<p>x</p><script>for (;;);</script>"],
     ["endless document.write", "<script>for (;;) document.write('x')</script>"],
-  ])("ends %s at the deadline with 6002, and the next request works", async (_name, html) => {
-    const started = Date.now();
-    const answer = await render("pdf", { html, gotoOptions: { timeout: 1500 } });
-    expect([answer.status, answer.body.errors[0]?.code]).toEqual([422, 6002]);
-    expect(Date.now() - started).toBeLessThan(10_000);
-    expect((await render("content", { html: "<p>next</p>" })).status).toBe(200);
-  });
+  ])
+    withBrowser(`ends ${name} at the deadline with 6002, and the next request works`, async () => {
+      const started = Date.now();
+      const answer = await render("pdf", { html, gotoOptions: { timeout: 1500 } });
+      expect([answer.status, answer.body.errors[0]?.code]).toEqual([422, 6002]);
+      expect(Date.now() - started).toBeLessThan(10_000);
+      expect((await render("content", { html: "<p>next</p>" })).status).toBe(200);
+    });
 
   withBrowser("passes a missing selector over only with bestAttempt", async () => {
     const body = { html: "<p>there</p>", waitForSelector: { selector: "#never", timeout: 200 } };
@@ -250,8 +250,7 @@ describe("rendering html", () => {
 
   // Declared by the Workers platform ("client-abort"): workerd notices a client that left at its next write only.
   const abortable = targetName() !== "workers";
-  if (!abortable) console.info("Leaving clients are skipped on workers: it lacks client-abort");
-  it.skipIf(missing !== undefined || !abortable)(
+  itUnless(missing ?? (abortable ? undefined : "lacks client-abort"))(
     "frees the slot of a client that leaves",
     async () => {
       const html = "<script>for (;;);</script>";
@@ -321,7 +320,7 @@ describe("the browser's process", () => {
     expect(browsersOf()).toEqual([]);
   };
 
-  it.skipIf(missing !== undefined || !local)(
+  itUnless(missing ?? (local ? undefined : "the browser is not the server's child there"))(
     "ends with its server, asked to or killed, in the middle of work",
     async () => {
       for (const how of ["stop", "kill"] as const) {
@@ -349,7 +348,7 @@ describe("the browser's process", () => {
     60_000,
   );
 
-  it.skipIf(missing !== undefined || !local)(
+  itUnless(missing ?? (local ? undefined : "the browser is not the server's child there"))(
     "is replaced after a crash",
     async () => {
       const started = Date.now();
