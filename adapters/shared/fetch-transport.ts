@@ -46,16 +46,20 @@ async function toInbound(response: Response, request: OutboundRequest): Promise<
     });
     return { status: response.status, headers, body: new Uint8Array(bytes) };
   }
-  return { status: response.status, headers, body: guarded(response.body, request.signal) };
+  return { status: response.status, headers, body: guarded(response.body, request.signal, 1) };
 }
 
-/** The same bytes; a body that breaks off ends in `TransportError`. */
-function guarded(
+/**
+ * The same bytes; a body that breaks off, or that the caller's signal ends, ends in `TransportError`.
+ * `readAhead` chunks are taken before the consumer asks for them.
+ */
+export function guarded(
   body: ReadableStream<Uint8Array>,
   signal: AbortSignal | undefined,
+  readAhead: 0 | 1,
 ): ReadableStream<Uint8Array> {
   const reader = body.getReader();
-  return new ReadableStream<Uint8Array>({
+  const source: UnderlyingDefaultSource<Uint8Array> = {
     async pull(controller) {
       try {
         const { done, value } = await reader.read();
@@ -66,7 +70,8 @@ function guarded(
       }
     },
     cancel: (reason) => reader.cancel(reason),
-  });
+  };
+  return new ReadableStream<Uint8Array>(source, { highWaterMark: readAhead });
 }
 
 /** Names what failed without the URL's query, which may hold a key. */

@@ -1,17 +1,5 @@
+import { hopByHop } from "../../core/http/hop-by-hop.ts";
 import type { HeaderPair } from "../../core/ports.ts";
-
-/** Headers of one hop: RFC 9110 section 7.6.1, and the older names that peers still send. */
-const hopByHop: ReadonlySet<string> = new Set([
-  "connection",
-  "keep-alive",
-  "proxy-authenticate",
-  "proxy-authorization",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
 
 /** The pairs without hop-by-hop headers, those named in `Connection` and those in `also`. */
 export function endToEnd(pairs: readonly HeaderPair[], also: readonly string[] = []): HeaderPair[] {

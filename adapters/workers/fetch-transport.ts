@@ -1,5 +1,5 @@
 import type { HeaderPair, InboundResponse, OutboundRequest, Transport } from "../../core/ports.ts";
-import { toTransportError } from "../shared/fetch-transport.ts";
+import { guarded, toTransportError } from "../shared/fetch-transport.ts";
 import { endToEnd, REQUEST_FRAMING } from "../shared/header-pairs.ts";
 
 /** How a request leaves the isolate. */
@@ -66,30 +66,6 @@ function toInbound(response: Response, { method, signal }: OutboundRequest): Inb
   return {
     status: response.status,
     headers: endToEnd(pairs, decoded ? ["content-encoding", "content-length"] : []),
-    body: body === null ? null : watched(body, signal),
+    body: body === null ? null : guarded(body, signal, 0),
   };
-}
-
-/** The same bytes; the stream ends in a `TransportError` when the upstream breaks off or the caller aborts. */
-function watched(
-  body: ReadableStream<Uint8Array>,
-  signal: AbortSignal | undefined,
-): ReadableStream<Uint8Array> {
-  const reader = body.getReader();
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        try {
-          const { done, value } = await reader.read();
-          if (done) controller.close();
-          else controller.enqueue(value);
-        } catch (error) {
-          controller.error(toTransportError(error, signal, "broken"));
-        }
-      },
-      cancel: (reason) => reader.cancel(reason),
-    },
-    // Nothing is read ahead of the consumer.
-    { highWaterMark: 0 },
-  );
 }

@@ -1,17 +1,5 @@
+import { hopByHop } from "../http/hop-by-hop.ts";
 import type { HeaderPair } from "../ports.ts";
-
-/** Headers that belong to one connection (RFC 9110 section 7.6.1) and never cross a proxy. */
-const hopByHop: ReadonlySet<string> = new Set([
-  "connection",
-  "keep-alive",
-  "proxy-authenticate",
-  "proxy-authorization",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
 
 /** Request headers that describe the client's connection to the gateway, not the request. */
 const requestOnly: ReadonlySet<string> = new Set([
