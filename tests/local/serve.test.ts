@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { itUnless } from "../config/it-unless.ts";
 import { host } from "../config/shared.ts";
 import { eventually } from "../cases/suite.ts";
-import { exitOf, lineWith, missing, start, type Child } from "./runtimes.ts";
+import { exitOf, lineWith, start, type Child } from "./runtimes.ts";
 
 /** Sends bytes and collects the answer until the server closes, or for a while. */
 function raw(url: string, text: string, forMs = 300): Promise<string> {
@@ -55,8 +55,7 @@ function webSocket(url: string): Socket {
   return { opened, closed };
 }
 
-// Needs the binary of the runtime that runs this file, which is there.
-describe.skipIf(missing(host))(`serve() on ${host}`, () => {
+describe(`serve() on ${host}`, () => {
   let server: Child;
   let url = "";
   const launch = async (): Promise<[Child, string]> => {
