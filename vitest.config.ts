@@ -19,6 +19,7 @@ export default defineConfig({
   test: {
     include: [...portableTests, ...localTests],
     globalSetup: "tests/config/global-setup.ts",
+    setupFiles: "tests/config/fast-check.ts",
     env: { CAUSEY_RUNTIME: host },
     // No test changes globals, so files share one module graph: several times faster.
     isolate: false,

@@ -145,6 +145,15 @@ function show({ passed, failed, skipped }: SuiteCounts): string {
   return `${passed}/${failed}/${skipped}`;
 }
 
+/** Names every failed test once more at the end, where a shortened log still shows it. */
+function printFailures(outcomes: readonly Outcome[]): void {
+  for (const { step, report } of outcomes) {
+    for (const { name, message } of report?.failures ?? []) {
+      console.log(`Failed in ${step.name}: ${name}: ${message}`);
+    }
+  }
+}
+
 /** Prints every skip once, with the runtimes that it is skipped on; returns the unexplained ones. */
 function printSkips(outcomes: readonly Outcome[]): number {
   const seen = new Map<string, string[]>();
@@ -186,6 +195,7 @@ const failedSteps = outcomes.filter(({ ok }) => !ok).map(({ step }) => step.name
 console.log(
   `\nCells are passed/failed/skipped. ${((performance.now() - started) / 1000).toFixed(0)} s.`,
 );
+printFailures(outcomes);
 if (failedSteps.length > 0) console.log(`Failed: ${failedSteps.join("; ")}`);
 console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
 process.exitCode = total.failed > 0 ? 1 : 0;

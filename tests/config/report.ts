@@ -12,6 +12,8 @@ export interface SuiteCounts {
 export interface Report {
   suites: Record<string, SuiteCounts>;
   skips: { name: string; reason: string | undefined }[];
+  /** One entry per failed test, or file that could not be loaded, with the first line of its error. */
+  failures: { name: string; message: string }[];
 }
 
 /**
@@ -26,14 +28,16 @@ export class SummaryReporter implements Reporter {
   }
 
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
-    const report: Report = { suites: {}, skips: [] };
+    const report: Report = { suites: {}, skips: [], failures: [] };
     for (const module of modules) {
       const counts = countsOf(report, suiteOf(module.moduleId));
       for (const test of module.children.allTests()) record(test, counts, report);
       // A file that cannot be loaded has no tests, and must not look like a pass.
       counts.failed += module.errors().length;
+      for (const error of module.errors()) fail(report, module.moduleId, error);
     }
     if (errors.length > 0) countsOf(report, "unhandled errors").failed += errors.length;
+    for (const error of errors) fail(report, "unhandled error", error);
     writeFileSync(this.#file, JSON.stringify(report));
   }
 }
@@ -52,5 +56,13 @@ function record(test: TestCase, counts: SuiteCounts, report: Report): void {
   else if (result.state === "skipped") {
     counts.skipped += 1;
     report.skips.push({ name: test.fullName, reason: result.note });
-  } else counts.failed += 1;
+  } else {
+    counts.failed += 1;
+    fail(report, test.fullName, result.errors?.[0]);
+  }
+}
+
+function fail(report: Report, name: string, error: unknown): void {
+  const message = error instanceof Object && "message" in error ? String(error.message) : "";
+  report.failures.push({ name, message: message.split("\n", 1)[0]?.slice(0, 300) ?? "" });
 }

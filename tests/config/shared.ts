@@ -28,8 +28,8 @@ export function aliases(runtime: RuntimeName): { find: RegExp; replacement: stri
   ];
 }
 
-/** The usual report for people, and on request one for the summary table of scripts/ok.ts. */
+/** The usual report for people; for scripts/ok.ts its summary and, in full, only what failed. */
 export function reporters(): (string | Reporter)[] {
   const file = process.env["CAUSEY_TEST_REPORT"];
-  return file === undefined ? ["default"] : ["default", new SummaryReporter(file)];
+  return file === undefined ? ["default"] : ["minimal", new SummaryReporter(file)];
 }

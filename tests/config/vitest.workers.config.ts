@@ -21,6 +21,7 @@ export default defineConfig({
   test: {
     include: [...portableTests, "tests/workers/**/*.test.ts"],
     globalSetup: ["tests/config/global-setup.ts", "tests/config/browser-setup.ts"],
+    setupFiles: "tests/config/fast-check.ts",
     env: { CAUSEY_RUNTIME: "workers" },
     isolate: false,
     // One isolate with one module graph: workerd is started once, not per file.

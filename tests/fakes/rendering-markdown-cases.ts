@@ -166,6 +166,11 @@ export const markdownCases: readonly MarkdownCase[] = [
     markdown: "| A | B |\n| --- | --- |\n| 1\\|2 | x<br>y |",
   },
   {
+    name: "a cell outside of any row, ended by a row",
+    html: "<table><td>a<tr><td>b<caption>c<td>d</table>",
+    markdown: "c\n\n| a |  |\n| --- | --- |\n| b | d |",
+  },
+  {
     name: "tables without a head",
     html: "<table><tr><td>a<td>b<tr><td>c<td>d</table>",
     markdown: "| a | b |\n| --- | --- |\n| c | d |",

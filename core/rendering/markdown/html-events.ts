@@ -25,26 +25,37 @@ const closesParagraph = new Set(
   ).split(" "),
 );
 
-/** Elements that an opening tag closes, and the elements beyond which it does not look for them. */
-const impliedCloses: ReadonlyMap<
-  string,
-  readonly [closed: ReadonlySet<string>, boundary: ReadonlySet<string>]
-> = new Map([
-  ["li", [new Set(["li"]), new Set(["ul", "ol", "menu", "table"])]],
-  ["dt", [new Set(["dt", "dd"]), new Set(["dl", "table"])]],
-  ["dd", [new Set(["dt", "dd"]), new Set(["dl", "table"])]],
-  ["tr", [new Set(["tr", "caption"]), new Set(["table"])]],
-  ["td", [new Set(["td", "th", "caption"]), new Set(["tr", "table"])]],
-  ["th", [new Set(["td", "th", "caption"]), new Set(["tr", "table"])]],
-  ["thead", [new Set(["thead", "tbody", "tfoot", "caption"]), new Set(["table"])]],
-  ["tbody", [new Set(["thead", "tbody", "tfoot", "caption"]), new Set(["table"])]],
-  ["tfoot", [new Set(["thead", "tbody", "tfoot", "caption"]), new Set(["table"])]],
-  ["a", [new Set(["a"]), new Set(["table", "td", "th", "caption"])]],
-  ["option", [new Set(["option"]), new Set(["select"])]],
+/** Elements, the innermost of which is closed, and the elements beyond which it is not looked for. */
+type Closing = readonly [closed: ReadonlySet<string>, boundary: ReadonlySet<string>];
+
+const closing = (closed: string, boundary: string): Closing => [
+  new Set(closed.split(" ")),
+  new Set(boundary.split(" ")),
+];
+
+const cells = closing("td th caption", "tr table");
+// An author may leave out the row's own tag: a row also ends cells that stand in none.
+const rows = [cells, closing("tr", "table")];
+const sections = [...rows, closing("thead tbody tfoot", "table")];
+const terms = closing("dt dd", "dl table");
+
+/** What an opening tag closes, in this order. */
+const impliedCloses: ReadonlyMap<string, readonly Closing[]> = new Map([
+  ["li", [closing("li", "ul ol menu table")]],
+  ["dt", [terms]],
+  ["dd", [terms]],
+  ["td", [cells]],
+  ["th", [cells]],
+  ["tr", rows],
+  ["thead", sections],
+  ["tbody", sections],
+  ["tfoot", sections],
+  ["caption", sections],
+  ["a", [closing("a", "table td th caption")]],
+  ["option", [closing("option", "select")]],
 ]);
 
-const paragraphBoundary = new Set(["table", "td", "th", "caption", "button"]);
-const paragraph = new Set(["p"]);
+const paragraph = closing("p", "table td th caption button");
 
 /**
  * Reads HTML in one pass into balanced events, without a tree and without recursion. The tokenizer is
@@ -80,7 +91,7 @@ function openElements(handler: HtmlHandler): OpenElements {
     counts.set(name, countOf(name) - 1);
     handler.close(name);
   };
-  const closeWithin = (closed: ReadonlySet<string>, boundary: ReadonlySet<string>): void => {
+  const closeWithin = ([closed, boundary]: Closing): void => {
     for (let i = stack.length - 1; i >= 0; i--) {
       const name = stack[i] ?? "";
       if (boundary.has(name)) return;
@@ -94,9 +105,10 @@ function openElements(handler: HtmlHandler): OpenElements {
       return countOf("svg") + countOf("math") > 0;
     },
     open(name, attributes) {
-      const implied = impliedCloses.get(name);
-      if (implied !== undefined && anyOpen(counts, implied[0])) closeWithin(...implied);
-      if (closesParagraph.has(name) && countOf("p") > 0) closeWithin(paragraph, paragraphBoundary);
+      for (const implied of impliedCloses.get(name) ?? []) {
+        if (anyOpen(counts, implied[0])) closeWithin(implied);
+      }
+      if (closesParagraph.has(name) && countOf("p") > 0) closeWithin(paragraph);
       if (voidElements.has(name)) return handler.open(name, attributes);
       if (stack.length >= DEPTH_LIMIT) return void tooDeep.set(name, (tooDeep.get(name) ?? 0) + 1);
       stack.push(name);
