@@ -13,6 +13,7 @@ import {
   type ServeOptions,
   type Served,
 } from "../shared/drain.ts";
+import { inFlight, type InFlight } from "../shared/in-flight.ts";
 import { rememberIncoming } from "./received.ts";
 import { handleUpgrade } from "./upgrade.ts";
 import {
@@ -29,7 +30,7 @@ import {
  */
 export async function serve(app: FetchApp, options: ServeOptions = {}): Promise<Served> {
   const { port = 8787, hostname = "127.0.0.1", graceMs = 10_000 } = options;
-  const active = new Set<ServerResponse>();
+  const active = inFlight<ServerResponse>();
   const listener = requestListener(app);
   const server = createServer(
     {
@@ -41,8 +42,7 @@ export async function serve(app: FetchApp, options: ServeOptions = {}): Promise<
         method === "GET" && headers.upgrade?.toLowerCase() === "websocket",
     },
     (incoming, outgoing) => {
-      active.add(outgoing);
-      outgoing.once("close", () => active.delete(outgoing));
+      outgoing.once("close", active.add(outgoing));
       // A keep-alive connection may bring a request while we drain: it is answered and then closed.
       if (!server.listening) outgoing.setHeader("connection", "close");
       void listener(incoming, outgoing);
@@ -90,7 +90,7 @@ function listen(server: Server, port: number, hostname: string): Promise<void> {
   });
 }
 
-function ending(server: Server, active: ReadonlySet<ServerResponse>, graceMs: number): Ending {
+function ending(server: Server, active: InFlight<ServerResponse>, graceMs: number): Ending {
   let closed: Promise<void> | undefined;
   return {
     async finish() {

@@ -1,4 +1,5 @@
 import type { Log, System } from "../../core/ports.ts";
+import { inFlight } from "./in-flight.ts";
 
 /** `System` of a process, with the work that a shutdown has to wait for. */
 export interface LocalSystem extends System {
@@ -10,7 +11,7 @@ export interface LocalSystem extends System {
 
 /** The clock, ids and randomness of this process or isolate: web standards only, as Workers uses it too. */
 export function localSystem(log: Log): LocalSystem {
-  const background = new Set<Promise<unknown>>();
+  const background = inFlight<Promise<unknown>>();
   const closing = new AbortController();
   return {
     closing: closing.signal,
@@ -22,12 +23,10 @@ export function localSystem(log: Log): LocalSystem {
     random: randomBytes,
     sleep,
     waitUntil(work) {
-      const tracked: Promise<unknown> = work
-        .catch((error: unknown) => {
-          log("error", "Background work failed", { error: String(error) });
-        })
-        .finally(() => background.delete(tracked));
-      background.add(tracked);
+      const settled = work.catch((error: unknown) => {
+        log("error", "Background work failed", { error: String(error) });
+      });
+      void settled.then(background.add(settled));
     },
     async settled(withinMs) {
       const over = new AbortController();

@@ -37,9 +37,9 @@ export async function windowCounters(context: ActorContext): Promise<WindowCount
   const counters = await storedCounters(context);
   const changed = new Map<string, number>();
   const put = (key: string, counter: Counter, window: number): void => {
-    counters.delete(key);
+    // A Map keeps the order of insertion: the first key is the one whose window began first.
+    if (counters.get(key)?.start !== counter.start) counters.delete(key);
     counters.set(key, counter);
-    // A Map keeps the order of insertion: the first key is the one untouched for longest.
     for (const oldest of counters.keys()) {
       if (counters.size <= COUNTERS) break;
       counters.delete(oldest);
