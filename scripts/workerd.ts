@@ -106,7 +106,7 @@ async function bundle(entry: string, outfile: string): Promise<readonly string[]
     format: "esm",
     platform: "neutral",
     target: "es2024",
-    conditions: ["workerd", "worker", "import", "module"],
+    conditions: ["workerd", "worker", "browser", "import", "module"],
     mainFields: ["module", "main"],
     external: ["cloudflare:*"],
     logLevel: "warning",

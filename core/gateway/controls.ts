@@ -129,7 +129,9 @@ function object(value: string, name: string): Record<string, unknown> {
 }
 
 function metadata(value: string, name: string): string {
-  const entries = Object.entries(object(value, name)).slice(0, METADATA_ENTRIES);
+  // The official client's metadata may be null, for what is not known.
+  const known = Object.entries(object(value, name)).filter(([, entry]) => entry !== null);
+  const entries = known.slice(0, METADATA_ENTRIES);
   for (const [key, entry] of entries) {
     if (!["string", "number", "boolean"].includes(typeof entry)) {
       throw misfit(name, value, `a string, number or boolean in "${key.slice(0, 64)}"`);

@@ -379,9 +379,9 @@ describe("cloudflare: aiGateway", () => {
     expect(response.headers.get("content-type")).toContain("text/event-stream");
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
     let text = (await reader.read()).value ?? "";
-    expect(text).toBe(": following\n\n");
+    expect(text).toMatch(/^event: following\nid: \d+\n/);
     const { id } = await makeLog();
-    while (!text.includes(`id: ${id}\n`)) text += (await reader.read()).value ?? "";
+    while (!text.includes(`"id":"${id}"`)) text += (await reader.read()).value ?? "";
     leaving.abort();
   });
 

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
+import { nativeMode } from "./native-upstream.ts";
 import { realtimeUpstream } from "./realtime-upstream.ts";
 
 /** What the model server saw of one request; fetch it from `{upstreamUrl}/__seen/{x-test-id}`. */
@@ -50,7 +51,12 @@ export const sseText: string = [
   .map((event) => `${event}\n\n`)
   .join("");
 
-type Mode = (req: IncomingMessage, res: ServerResponse, body: string) => void;
+type Mode = (
+  req: IncomingMessage,
+  res: ServerResponse,
+  body: string,
+  bytes: Buffer<ArrayBuffer>,
+) => void;
 
 const modes: Readonly<Record<string, Mode>> = {
   json: (_req, res) => sendJson(res, 200, completion),
@@ -90,6 +96,12 @@ const modes: Readonly<Record<string, Mode>> = {
     res.write('data: {"partial":true}\n\n');
     setTimeout(() => res.socket?.destroy(), 50);
   },
+  // The same, after a second: time for others to follow.
+  "truncate-late": (_req, res) => {
+    res.writeHead(200, { "content-type": "text/event-stream" });
+    res.write('data: {"partial":true}\n\n');
+    setTimeout(() => res.socket?.destroy(), 1000);
+  },
   never: () => undefined,
   // Sends one event and then nothing more, until the client leaves.
   hang: (_req, res) => {
@@ -123,6 +135,7 @@ const modes: Readonly<Record<string, Mode>> = {
     };
     next();
   },
+  native: (req, res, _body, bytes) => void nativeMode(req, res, bytes),
   mirror: (req, res, body) =>
     sendJson(res, 200, {
       method: req.method,
@@ -155,7 +168,8 @@ export async function startUpstream(): Promise<Upstream> {
     req.on("error", () => undefined);
     req.on("data", (chunk: Buffer) => chunks.push(chunk));
     req.on("end", () => {
-      const body = Buffer.concat(chunks).toString("utf8");
+      const bytes = Buffer.concat(chunks);
+      const body = bytes.toString("utf8");
       const record: Seen = {
         method: req.method ?? "",
         url,
@@ -169,7 +183,7 @@ export async function startUpstream(): Promise<Upstream> {
       res.on("close", () => (record.aborted = !res.writableFinished));
       res.on("finish", () => (record.finished = true));
       const asked = req.headers["x-test-mode"] ?? (body.includes('"stream":true') ? "sse" : "json");
-      (modes[String(asked)] ?? modes["json"])?.(req, res, body);
+      (modes[String(asked)] ?? modes["json"])?.(req, res, body, bytes);
     });
   });
   const realtime = realtimeUpstream(server);

@@ -125,6 +125,12 @@ describe("presentedToken()", () => {
 describe("parseControls()", () => {
   const of = (name: string, value: string) => parseControls([[`cf-aig-${name}`, value]]);
 
+  it("leaves out metadata that is null, as the official client may send it", () => {
+    const sent = '{"user":null,"a":1,"b":2,"c":3,"d":4,"e":5}';
+    expect(of("metadata", sent).metadata).toBe('{"a":1,"b":2,"c":3,"d":4,"e":5}');
+    expect(() => of("metadata", '{"user":{"id":1}}')).toThrow('in "user"');
+  });
+
   it("reads every control header", () => {
     expect(
       parseControls([
