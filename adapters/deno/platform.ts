@@ -1,5 +1,5 @@
 import type { Platform } from "../../core/ports.ts";
-import { fetchTransport } from "../shared/fetch-transport.ts";
+import { undiciTransport } from "../shared/undici-transport.ts";
 import { localPlatform, type LocalPlatformOptions } from "../shared/local-platform.ts";
 import { denoUpgrade } from "./sockets.ts";
 
@@ -8,8 +8,12 @@ export type DenoPlatformOptions = LocalPlatformOptions;
 
 /** Opens everything that the capabilities need on Deno; close it, or let `serve()` do so. */
 export async function denoPlatform(options: DenoPlatformOptions = {}): Promise<Platform> {
-  return localPlatform(
-    { name: "deno", upgrade: denoUpgrade, transport: fetchTransport() },
-    options,
-  );
+  const transport = undiciTransport();
+  const runtime = {
+    name: "deno",
+    upgrade: denoUpgrade,
+    transport,
+    close: () => transport.close(),
+  } as const;
+  return localPlatform(runtime, options);
 }

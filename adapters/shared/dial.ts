@@ -7,7 +7,7 @@ import type { HeaderPair, InboundResponse } from "../../core/ports.ts";
 import { TransportError } from "../../core/transport-error.ts";
 import { localDuplex } from "./duplex.ts";
 import { resolveChecked, type ResolvedAddress } from "./egress-resolve.ts";
-import { toTransportError } from "./fetch-transport.ts";
+import { toTransportError } from "./to-transport-error.ts";
 import { endToEnd, REQUEST_FRAMING } from "./header-pairs.ts";
 import { wireSocket } from "./wire-socket.ts";
 

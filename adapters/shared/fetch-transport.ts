@@ -1,6 +1,7 @@
-import { TransportError } from "../../core/transport-error.ts";
 import type { HeaderPair, InboundResponse, OutboundRequest, Transport } from "../../core/ports.ts";
+import { guarded, watchGuarded } from "./guarded-body.ts";
 import { endToEnd, REQUEST_FRAMING } from "./header-pairs.ts";
+import { toTransportError } from "./to-transport-error.ts";
 
 /** HTTP through the runtime's `fetch`, which decodes bodies: the answer no longer carries an encoding. */
 export function fetchTransport(): Transport {
@@ -13,6 +14,7 @@ export function fetchTransport(): Transport {
         throw toTransportError(error, request.signal, "unreachable");
       }
     },
+    watch: watchGuarded,
   };
 }
 
@@ -46,48 +48,5 @@ async function toInbound(response: Response, request: OutboundRequest): Promise<
     });
     return { status: response.status, headers, body: new Uint8Array(bytes) };
   }
-  return { status: response.status, headers, body: guarded(response.body, request.signal, 1) };
-}
-
-/**
- * The same bytes; a body that breaks off, or that the caller's signal ends, ends in `TransportError`.
- * `readAhead` chunks are taken before the consumer asks for them.
- */
-export function guarded(
-  body: ReadableStream<Uint8Array>,
-  signal: AbortSignal | undefined,
-  readAhead: 0 | 1,
-): ReadableStream<Uint8Array> {
-  const reader = body.getReader();
-  const source: UnderlyingDefaultSource<Uint8Array> = {
-    async pull(controller) {
-      try {
-        const { done, value } = await reader.read();
-        if (done) controller.close();
-        else controller.enqueue(value);
-      } catch (error) {
-        controller.error(toTransportError(error, signal, "broken"));
-      }
-    },
-    cancel: (reason) => reader.cancel(reason),
-  };
-  return new ReadableStream<Uint8Array>(source, { highWaterMark: readAhead });
-}
-
-/** Names what failed without the URL's query, which may hold a key. */
-export function toTransportError(
-  error: unknown,
-  signal: AbortSignal | undefined,
-  otherwise: "unreachable" | "broken",
-): TransportError {
-  if (error instanceof TransportError) return error;
-  if (signal?.aborted === true)
-    return new TransportError("aborted", "The request was aborted", { cause: error });
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  const code = cause instanceof Error && "code" in cause ? ` (${String(cause.code)})` : "";
-  const text =
-    otherwise === "broken"
-      ? "The upstream broke off its answer"
-      : "The upstream could not be reached";
-  return new TransportError(otherwise, `${text}${code}`, { cause: error });
+  return { status: response.status, headers, body: guarded(response.body, request.signal) };
 }

@@ -1,6 +1,7 @@
 import type { HeaderPair, InboundResponse, OutboundRequest, Transport } from "../../core/ports.ts";
-import { guarded, toTransportError } from "../shared/fetch-transport.ts";
+import { guarded, watchGuarded } from "../shared/guarded-body.ts";
 import { endToEnd, REQUEST_FRAMING } from "../shared/header-pairs.ts";
+import { toTransportError } from "../shared/to-transport-error.ts";
 
 /** How a request leaves the isolate. */
 export type Send = (request: Request) => Promise<Response>;
@@ -19,6 +20,7 @@ export function fetchTransport(send: Send = (request) => fetch(request)): Transp
         throw toTransportError(error, request.signal, "unreachable");
       }
     },
+    watch: watchGuarded,
   };
 }
 
@@ -66,6 +68,6 @@ function toInbound(response: Response, { method, signal }: OutboundRequest): Inb
   return {
     status: response.status,
     headers: endToEnd(pairs, decoded ? ["content-encoding", "content-length"] : []),
-    body: body === null ? null : guarded(body, signal, 0),
+    body: body === null ? null : guarded(body, signal),
   };
 }

@@ -9,7 +9,7 @@ import type { HeaderPair, InboundResponse, System } from "../../core/ports.ts";
 import { TransportError } from "../../core/transport-error.ts";
 import type { SocketEvents } from "../shared/connection.ts";
 import { type DuplexSocket, localDuplex } from "../shared/duplex.ts";
-import { toTransportError } from "../shared/fetch-transport.ts";
+import { toTransportError } from "../shared/to-transport-error.ts";
 import { endToEnd, REQUEST_FRAMING } from "../shared/header-pairs.ts";
 import { offeredProtocol } from "../shared/subprotocol.ts";
 import type { Send } from "./fetch-transport.ts";

@@ -14,6 +14,12 @@ const noteOf = (id) => {
 
 const text = Array.from({ length: 200 }, (_, i) => `line ${i}: Grüße 🐘`).join("\n");
 
+/** The bytes of a body from `from` on, a multiple of 4: each four are their place divided by four, the least byte first. */
+function counted(from, length) {
+  const words = Uint32Array.from({ length: Math.ceil(length / 4) }, (_, i) => from / 4 + i);
+  return Buffer.from(words.buffer, 0, length);
+}
+
 const routes = {
   /** What arrived: method, target and raw headers. */
   headers(request, response) {
@@ -80,11 +86,11 @@ const routes = {
     const timer = setInterval(() => response.write("data: n\n\n"), 20);
     response.once("close", () => clearInterval(timer));
   },
-  /** 512 MiB as fast as they are taken. */
+  /** 256 MiB of {@link counted} bytes as fast as they are taken. */
   flood(_request, response, note) {
-    const chunk = Buffer.alloc(64 * 1024, "x");
     const more = () => {
-      while (note.sent < 512 * 1024 * 1024) {
+      while (note.sent < 256 * 1024 * 1024) {
+        const chunk = counted(note.sent, 64 * 1024);
         note.sent += chunk.length;
         if (!response.write(chunk)) return void response.once("drain", more);
       }
@@ -92,6 +98,16 @@ const routes = {
     };
     response.writeHead(200);
     more();
+  },
+  /** As many counted bytes as `?bytes=` asks for; the connection ends with them. */
+  last(request, response) {
+    const { searchParams } = new URL(request.url, "http://upstream");
+    const bytes = Number(searchParams.get("bytes"));
+    const framing = searchParams.get("framing");
+    response.setHeader("connection", "close");
+    if (framing === "length") response.setHeader("content-length", bytes);
+    if (framing === "close") response.useChunkedEncodingByDefault = false;
+    response.end(counted(0, bytes));
   },
   upload(request, response, note) {
     request.on("data", (chunk) => {

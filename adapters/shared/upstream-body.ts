@@ -100,15 +100,7 @@ export function upstreamBody(control: UpstreamControl): UpstreamBody {
       if (state.outcome !== undefined) watcher.onEnd(state.outcome);
     },
     pipe(to) {
-      state.sink = to;
-      if (state.outcome !== undefined) {
-        to.fail();
-        return;
-      }
-      for (let chunk = next(state); chunk !== undefined; chunk = next(state)) {
-        if (!to.write(chunk)) control.pause();
-      }
-      closeIfDone(state);
+      pipeInto(to, state);
     },
     resume: () => {
       control.resume();
@@ -129,12 +121,33 @@ function streamOf(state: State, cancel: () => void): ReadableStream<Uint8Array> 
         const chunk = next(state);
         if (chunk !== undefined) controller.enqueue(chunk);
         else state.hungry = true;
+        resumeIfRoom(state);
         closeIfDone(state);
       },
       cancel,
     },
     { highWaterMark: 0 },
   );
+}
+
+/** From here on the sink takes what comes; first what waits, because resuming brings the next bytes at once. */
+function pipeInto(to: DirectSink, state: State): void {
+  if (state.outcome !== undefined) {
+    if (state.outcome === "complete") to.end();
+    else to.fail();
+    return;
+  }
+  let hasRoom = true;
+  for (let chunk = next(state); chunk !== undefined; chunk = next(state)) hasRoom = to.write(chunk);
+  state.sink = to;
+  if (hasRoom) resumeIfRoom(state);
+  else state.control.pause();
+  closeIfDone(state);
+}
+
+/** Call it only when the consumer has what it asked for: more bytes, or the end, may come before this returns. */
+function resumeIfRoom({ bytes, control }: State): void {
+  if (bytes < WAITING_BYTES) control.resume();
 }
 
 /** Whether this was the end; a second one changes nothing. */
@@ -156,7 +169,6 @@ function next(state: State): Uint8Array | undefined {
   const chunk = state.waiting.shift();
   if (chunk === undefined) return undefined;
   state.bytes -= chunk.byteLength;
-  if (state.bytes < WAITING_BYTES) state.control.resume();
   state.watcher?.onChunk(chunk);
   return chunk;
 }

@@ -1,0 +1,88 @@
+import { describe, expect, it } from "vitest";
+import { upstreamBody, type UpstreamBody } from "../../adapters/shared/upstream-body.ts";
+
+const KIBI = 1024;
+
+/**
+ * An upstream as the parser of a connection shows it: while paused its bytes wait, and `resume` brings
+ * them, and the end, before it returns.
+ */
+function source(sizes: readonly number[]): { body: UpstreamBody; run(): void } {
+  const state = { paused: false, running: false, ended: false, at: 0 };
+  const run = (): void => {
+    if (state.running) return;
+    state.running = true;
+    while (!state.paused && state.at < sizes.length) {
+      body.data(new Uint8Array(sizes[state.at] ?? 0).fill(state.at));
+      state.at += 1;
+    }
+    state.running = false;
+    if (state.paused || state.ended) return;
+    state.ended = true;
+    body.end();
+  };
+  const body = upstreamBody({
+    pause: () => void (state.paused = true),
+    resume() {
+      if (!state.paused) return;
+      state.paused = false;
+      run();
+    },
+    abort: () => undefined,
+  });
+  return { body, run };
+}
+
+/** What a watcher was told: a number for each chunk, then how it ended. */
+function watching(body: UpstreamBody): (number | string)[] {
+  const told: (number | string)[] = [];
+  body.watch({
+    onChunk: (chunk) => void told.push(chunk[0] ?? -1),
+    onEnd: (end) => void told.push(end),
+  });
+  return told;
+}
+
+const shapes: readonly (readonly [string, readonly number[]])[] = [
+  ["nothing", []],
+  ["one small chunk", [10]],
+  ["what fills the room exactly", [64 * KIBI]],
+  ["two chunks that each fill it", [64 * KIBI, 64 * KIBI]],
+  ["many chunks", Array.from({ length: 100 }, (_, i) => (i % 7) * 9 * KIBI + 1)],
+];
+
+describe("upstreamBody()", () => {
+  it.each(shapes)("hands a late reader %s, in order, then the end", async (_, sizes) => {
+    const { body, run } = source(sizes);
+    const told = watching(body);
+    run();
+    const read: number[] = [];
+    for await (const chunk of body.stream as unknown as AsyncIterable<Uint8Array>)
+      read.push(chunk[0] ?? -1);
+    expect(read).toEqual([...sizes.keys()]);
+    expect(told).toEqual([...sizes.keys(), "complete"]);
+  });
+
+  it.each(shapes)("hands a late sink %s, in order, then the end", (_, sizes) => {
+    const { body, run } = source(sizes);
+    const told = watching(body);
+    run();
+    const taken: (number | string)[] = [];
+    body.pipe({
+      write: (chunk) => taken.push(chunk[0] ?? -1) % 3 !== 0,
+      end: () => void taken.push("end"),
+      fail: () => void taken.push("fail"),
+    });
+    for (let drains = 0; drains < 100; drains++) body.resume();
+    expect(taken).toEqual([...sizes.keys(), "end"]);
+    expect(told).toEqual([...sizes.keys(), "complete"]);
+  });
+
+  it("keeps nobody's bytes beyond the chunk that filled the room", () => {
+    const { body, run } = source(Array.from({ length: 1000 }, () => 40 * KIBI));
+    run();
+    let taken = 0;
+    body.pipe({ write: () => ++taken < 0, end: () => undefined, fail: () => undefined });
+    expect(taken).toBe(2);
+  });
+});
