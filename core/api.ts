@@ -7,7 +7,7 @@ import {
   deprecationsMiddleware,
   type DeprecationsOptions,
 } from "./deprecations/mod.ts";
-import { gateway, gatewayManagement, type GatewayOptions } from "./gateway/mod.ts";
+import { type GatewayOptions, gatewayParts } from "./gateway/mod.ts";
 import { health } from "./health.ts";
 import { errorResponse } from "./http/envelope.ts";
 import { closeRoutes, noRoute } from "./http/routes.ts";
@@ -52,13 +52,13 @@ export function platformApi(options: PlatformApiOptions): Hono {
   const { platform, accountId = "local" } = options;
   const authenticate = options.auth ?? storedTokens(platform, options);
   const shared = { platform, accountId, auth: authenticate };
-  const gatewayOptions = { ...options.gateway, ...shared, demo: options.demo ?? false };
+  const parts = gatewayParts({ ...options.gateway, ...shared, demo: options.demo ?? false });
   const webhookOptions = { sources: {}, ...options.webhooks, ...shared };
 
   const api = new Hono();
   for (const part of [
     auth(shared),
-    gatewayManagement(gatewayOptions),
+    parts.management,
     rendering({ ...options.rendering, ...shared }),
     search({ htmlToMarkdown, ...options.search, ...shared }),
     webhooksManagement(webhookOptions),
@@ -70,7 +70,7 @@ export function platformApi(options: PlatformApiOptions): Hono {
   const app = new Hono();
   app.use(`${API_ROOT}/*`, deprecationsMiddleware({ ...options.deprecations, ...shared }));
   app.route(API_ROOT, api);
-  app.route("/", gateway(gatewayOptions));
+  app.route("/", parts.gateway);
   app.route("/webhooks", webhooks(webhookOptions));
   app.route("/agents", agents({ ...options.agentAccess, ...shared, agents: options.agents ?? [] }));
   app.route("/", health(shared));

@@ -8,7 +8,8 @@ import { constantTimeEqual } from "../crypto/equal.ts";
 import type { HeaderPair, System } from "../ports.ts";
 import { gatewayHeader } from "./controls.ts";
 import { basicCredentials, credentialsIn } from "./own-tokens.ts";
-import type { DeclaredGateway, GatewayName } from "./store.ts";
+import type { GatewayName } from "./gateway-name.ts";
+import type { DeclaredGateway } from "./store.ts";
 
 /** Longest gateway token that is looked at. */
 const TOKEN_LIMIT = 4096;

@@ -5,7 +5,7 @@ import type { Call, GatewayDeps } from "./call.ts";
 import { gatewayHeader, parseControls } from "./controls.ts";
 import { hasAmbiguousFraming, headerValue } from "./header-hygiene.ts";
 import { DEFAULT_GATEWAY, type GatewaySettings, isGatewayId } from "./settings.ts";
-import type { GatewayName } from "./store.ts";
+import type { GatewayName } from "./gateway-name.ts";
 import { traceParent } from "./trace/trace-parent.ts";
 
 /** How the token may be presented. */

@@ -2,7 +2,7 @@ import { quickSha256Hex } from "../crypto/digest.ts";
 import type { System } from "../ports.ts";
 import type { Call } from "./call.ts";
 import type { Outbound } from "./outbound.ts";
-import { actorName } from "./store.ts";
+import { actorName } from "./gateway-name.ts";
 
 /** Seconds that a caller's own cache key lives when nothing else says so (reference, section 1.3). */
 const CACHE_KEY_TTL = 300;

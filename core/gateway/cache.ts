@@ -1,30 +1,16 @@
-import type { HeaderPair, InboundResponse, System } from "../ports.ts";
+import type { InboundResponse, System } from "../ports.ts";
+import { type CachedReply, type CacheLead, type Flight, flight, type Landing } from "./flight.ts";
 
-/** A whole successful answer. Streamed ones keep their chunks, to be replayed as a stream. */
-export interface CachedReply {
-  readonly status: number;
-  readonly headers: readonly HeaderPair[];
-  readonly chunks: readonly Uint8Array[];
-  readonly streamed: boolean;
-  /** Bytes of all chunks. */
-  readonly size: number;
-}
-
-/** What a lookup found: an answer, or the duty to bring one. */
-export type CacheLookup = { readonly hit: CachedReply } | { readonly lead: CacheLead };
-
-/** The one request that asks the provider while identical ones wait for it. */
-export interface CacheLead {
-  /** Collects a chunk of the answer. */
-  add(chunk: Uint8Array): void;
-  /** Ends the collection: the answer is whole and is kept for `ttl` seconds, or null = nothing to keep. */
-  settle(answer: Omit<CachedReply, "chunks" | "size"> | null, ttl: number): void;
-}
+/** What a lookup found: an answer, the duty to bring one, or neither: then the request goes its own way. */
+export type CacheLookup = Landing | { readonly lead: CacheLead } | { readonly alone: true };
 
 /** Answers by key, for one process: least recently used ones go first when the bytes run out. */
 export interface ReplyCache {
-  /** Waits for an identical request under way; rejects when `signal` aborts. */
-  lookup(key: string, signal: AbortSignal): Promise<CacheLookup>;
+  /**
+   * Looks for an answer that is kept for `ttl` seconds, or under way: then waits, once, for it to begin.
+   * Rejects when `signal` aborts.
+   */
+  lookup(key: string, ttl: number, signal: AbortSignal): Promise<CacheLookup>;
   /** Bytes held. */
   readonly bytes: number;
 }
@@ -34,41 +20,39 @@ const REPLY_LIMIT = 25 * 1024 * 1024;
 /** What an entry costs beside its bytes. */
 const ENTRY_OVERHEAD = 1024;
 
-type Entry = CachedReply & { readonly expiresAt: number };
+type Entry = CachedReply & { readonly size: number; readonly expiresAt: number };
 
-/** A cache of at most `capacity` bytes. */
+/** A cache of at most `capacity` bytes; as much again may be held of answers under way. */
 export function replyCache(system: System, capacity: number): ReplyCache {
   const entries = lruEntries(system, capacity);
-  const underway = new Map<string, Promise<CachedReply | null>>();
-  const lead = (key: string): CacheLead => {
-    const { promise, resolve } = Promise.withResolvers<CachedReply | null>();
-    underway.set(key, promise);
-    let chunks: Uint8Array[] | null = [];
-    let size = 0;
-    return {
-      add(chunk) {
-        size += chunk.length;
-        if (size > Math.min(REPLY_LIMIT, capacity - ENTRY_OVERHEAD)) chunks = null;
-        chunks?.push(chunk);
-      },
-      settle(answer, ttl) {
-        if (underway.get(key) === promise) underway.delete(key);
-        const whole = answer === null || chunks === null ? null : { ...answer, chunks, size };
-        if (whole !== null) entries.put(key, { ...whole, expiresAt: system.now() + ttl * 1000 });
-        resolve(whole);
-      },
+  const underway = new Map<string, Flight>();
+  const limit = Math.min(REPLY_LIMIT, capacity - ENTRY_OVERHEAD);
+  const budget = { left: capacity };
+  const lead = (key: string, ttl: number, client: AbortSignal): CacheLead => {
+    const onClose = (reply: CachedReply | null): void => {
+      if (underway.get(key) === started) underway.delete(key);
+      if (reply === null) return;
+      const size = reply.chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+      entries.put(key, { ...reply, size, expiresAt: system.now() + ttl * 1000 });
     };
+    const started = flight({ system, client, limit, budget, onClose });
+    // A client that had left before: nobody may wait for its answer.
+    if (!client.aborted) underway.set(key, started);
+    return started.lead;
   };
   return {
-    async lookup(key, signal) {
-      for (;;) {
-        const hit = entries.get(key);
-        if (hit !== null) return { hit };
-        const other = underway.get(key);
-        if (other === undefined) return { lead: lead(key) };
-        const shared = await unlessAborted(other, signal);
-        if (shared !== null) return { hit: shared };
+    async lookup(key, ttl, signal) {
+      const hit = entries.get(key);
+      if (hit !== null) return { hit };
+      const other = underway.get(key);
+      if (other !== undefined) {
+        const landing = await other.join(signal);
+        if (landing !== null) return landing;
+        const brought = entries.get(key);
+        if (brought !== null) return { hit: brought };
+        if (underway.has(key)) return { alone: true };
       }
+      return { lead: lead(key, ttl, signal) };
     },
     get bytes() {
       return entries.bytes;
@@ -117,15 +101,6 @@ function lruEntries(system: System, capacity: number): LruEntries {
       return bytes;
     },
   };
-}
-
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason);
-    if (signal.aborted) return onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
 }
 
 /** A cached answer as if it had just come, chunk by chunk when it was a stream. */

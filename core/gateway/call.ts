@@ -5,7 +5,8 @@ import type { Safety } from "./checkers/safety.ts";
 import type { Controls } from "./controls.ts";
 import type { LogQueue } from "./log-queue.ts";
 import type { GatewaySettings } from "./settings.ts";
-import type { GatewayName, GatewayStore } from "./store.ts";
+import type { GatewayName } from "./gateway-name.ts";
+import type { GatewayStore } from "./store.ts";
 import type { StoredProviders } from "./manage/stored-providers.ts";
 import type { TargetOptions } from "./target.ts";
 import type { TraceParent } from "./trace/trace-parent.ts";
@@ -25,6 +26,8 @@ export interface GatewayDeps {
   /** The checks of a gateway; null when it has none. */
   readonly safetyOf: (settings: GatewaySettings) => Safety | null;
   readonly tracing: Tracing;
+  /** Told the encoding of an answer that cannot be undone here, so that its usage is not known. */
+  readonly unreadable: (encoding: string) => void;
   /** Bytes of each body that a log row keeps. */
   readonly logBodyLimit: number;
   /** The status of error 2005. */

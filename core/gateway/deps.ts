@@ -1,7 +1,7 @@
 import type { Auth } from "../auth/authorize.ts";
 import { storedTokens } from "../auth/mod.ts";
 import { ApiError } from "../http/api-error.ts";
-import type { Platform } from "../ports.ts";
+import type { Log, Platform } from "../ports.ts";
 import { gatewayAccess } from "./access.ts";
 import { replyCache } from "./cache.ts";
 import type { GatewayDeps } from "./call.ts";
@@ -57,6 +57,22 @@ export function gatewayVault({
   return vault(keys, platform.system);
 }
 
+/** Warns once of each encoding; a provider names it, so there are only so many. */
+function unreadable(log: Log): (encoding: string) => void {
+  const known = new Set<string>();
+  return (encoding) => {
+    if (known.has(encoding) || known.size >= 16) return;
+    known.add(encoding);
+    log(
+      "warn",
+      "Answers in an encoding that this runtime cannot read: their usage is not counted",
+      {
+        encoding: encoding.slice(0, 32),
+      },
+    );
+  };
+}
+
 /** Puts together what the gateway's operations work with. */
 export function gatewayDeps(options: GatewayOptions): GatewayDeps {
   const {
@@ -83,6 +99,7 @@ export function gatewayDeps(options: GatewayOptions): GatewayDeps {
     stored: storedProviders(records, box, platform.system),
     safetyOf: (settings) => safetyOf(settings, options, platform.log),
     tracing: tracing(platform, records, box),
+    unreadable: unreadable(platform.log),
     targets: { providers, demo: options.demo ?? true },
     logBodyLimit: options.logBodyLimit ?? 960 * 1024,
     failureStatus: options.compat2005 ?? 502,

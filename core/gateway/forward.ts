@@ -3,14 +3,16 @@ import type { InboundResponse, StreamWatch } from "../ports.ts";
 import { TransportError } from "../transport-error.ts";
 import { type Answer, attempt, deservesRetry, pause } from "./attempt.ts";
 import { cacheKey, cacheTtl } from "./cache-policy.ts";
-import { type CachedReply, type CacheLead, replay } from "./cache.ts";
+import { replay } from "./cache.ts";
 import type { Call, GatewayDeps, Step } from "./call.ts";
 import { checkPrompt, checkReply, readable } from "./checkers/guarded.ts";
 import { type DlpReport, joinReports } from "./checkers/inspect.ts";
 import type { Safety } from "./checkers/safety.ts";
 import { limitsSpend } from "./cost/spend.ts";
 import { type Settle, spendOn } from "./cost/step-spend.ts";
+import type { CacheLead } from "./flight.ts";
 import { headerValue } from "./header-hygiene.ts";
+import { type Keeping, ledAnswer } from "./led-answer.ts";
 import { type Observation, observer } from "./observer.ts";
 import { type Outbound, outbound, withoutOwnTokens } from "./outbound.ts";
 import { retryPolicy } from "./policy.ts";
@@ -73,15 +75,27 @@ export async function forward(
   const ttl = cacheTtl(call);
   const key = ttl === 0 ? null : await cacheKey(prepared, call, deps.platform.system);
   if (key === null) return ask(passage, null);
-  const found = await deps.cache.lookup(key, call.signal).catch(() => null);
+  const found = await deps.cache.lookup(key, ttl, call.signal).catch(() => null);
   if (found === null)
     throw providerFailed(new TransportError("aborted", "The client went away"), deps);
-  if ("hit" in found) return fromCache(found.hit, passage);
-  const { lead } = found;
+  if ("hit" in found) return fromCache(replay(found.hit), passage);
+  if ("follow" in found) return fromCache(found.follow, passage);
+  return "lead" in found ? askForAll(passage, found.lead) : ask(passage, null);
+}
+
+/** Asks for the identical requests too that wait: the call goes on without its client while any of them does. */
+async function askForAll(passage: Passage, lead: CacheLead): Promise<Forwarded> {
+  const { call, prepared } = passage;
+  const { signal } = lead;
+  const led: Passage = {
+    ...passage,
+    call: { ...call, signal },
+    prepared: { ...prepared, request: { ...prepared.request, signal } },
+  };
   try {
-    return await ask(passage, { ttl, lead });
+    return await ask(led, { lead, client: call.signal });
   } catch (error) {
-    lead.settle(null, 0);
+    lead.nothing();
     throw error;
   }
 }
@@ -95,12 +109,6 @@ function withStep(call: Call, { controls, headers }: Step): Call {
     controls: { ...call.controls, ...controls },
     eventId: controls.eventId ?? call.eventId,
   };
-}
-
-/** Where the answer is collected for the cache. */
-interface Keeping {
-  readonly ttl: number;
-  readonly lead: CacheLead;
 }
 
 async function ask(passage: Passage, keeping: Keeping | null): Promise<Forwarded> {
@@ -164,10 +172,10 @@ async function conclude(
   return pass(watched(checked.answer, told, keeping, passage), told, passage);
 }
 
-function fromCache(hit: CachedReply, passage: Passage): Promise<Forwarded> {
+function fromCache(reply: InboundResponse, passage: Passage): Promise<Forwarded> {
   const record = startRecord(passage.step, passage.index, passage.call, passage.deps);
   const told: Told = { record, settle: unpaid, dlp: null, cached: true };
-  return pass(watched(replay(hit), told, null, passage), told, passage);
+  return pass(watched(reply, told, null, passage), told, passage);
 }
 
 /** Who is told how an answer went. */
@@ -196,17 +204,6 @@ function providerFailed(cause: unknown, deps: GatewayDeps): ApiError {
   return new ApiError("provider_failed", { status: deps.failureStatus, cause });
 }
 
-/** Ends the collection for the cache; null = the answer is not to be kept. */
-function settleLead({ lead, ttl }: Keeping, answer: InboundResponse | null): void {
-  if (answer === null) return lead.settle(null, ttl);
-  const { status, body } = answer;
-  // A cookie is meant for one client.
-  const headers = answer.headers.filter(
-    ([name]) => name !== "set-cookie" && name !== "set-cookie2",
-  );
-  lead.settle({ status, headers, streamed: body instanceof ReadableStream }, ttl);
-}
-
 /** The same answer, whose bytes are seen by the log and collected for the cache as they pass. */
 function watched(
   answer: InboundResponse,
@@ -218,14 +215,9 @@ function watched(
   const { system } = deps.platform;
   const type = headerValue(headers, "content-type") ?? "";
   const encoding = headerValue(headers, "content-encoding") ?? "";
-  const watch = record.observes ? observer(type, encoding, record.keep) : null;
-  const lead = status < 300 && status !== 206 ? keeping?.lead : undefined;
-  const onChunk = (chunk: Uint8Array): void => {
-    watch?.push(chunk);
-    lead?.add(chunk);
-  };
+  const watch = record.observes ? observer(type, encoding, record.keep, deps.unreadable) : null;
+  const onChunk = (chunk: Uint8Array): void => watch?.push(chunk);
   const onEnd = (complete: boolean): void => {
-    if (keeping !== null) settleLead(keeping, complete && lead !== undefined ? answer : null);
     const finish = (seen: Observation | null): void => {
       const dlpAction = dlp?.action ?? null;
       const cost = record.finish({ status, complete, headers, cached, seen, dlpAction });
@@ -236,6 +228,7 @@ function watched(
     if (seen instanceof Promise) system.waitUntil(seen.then(finish));
     else finish(seen);
   };
+  if (keeping !== null) return ledAnswer(answer, keeping, onChunk, onEnd);
   if (body instanceof ReadableStream) {
     const passing: StreamWatch = { onChunk, onEnd: (end) => onEnd(end === "complete") };
     if (deps.platform.transport.watch?.(body, passing) === true) return answer;

@@ -2,7 +2,7 @@ import { ApiError } from "../http/api-error.ts";
 import type { ActorContext, ActorKind } from "../ports.ts";
 import { spendLedger, spendSchema } from "./cost/spend-ledger.ts";
 import { gatewayLog } from "./gateway-log.ts";
-import { logSchema } from "./log-sql.ts";
+import { logSchema, logSequenceSchema } from "./log-sql.ts";
 import { rateWindow } from "./rate-window.ts";
 import type { GatewaySettings } from "./settings.ts";
 
@@ -22,6 +22,7 @@ export const gatewayActor: ActorKind = {
     ...logSchema,
     ...spendSchema,
     `ALTER TABLE gateway_logs ADD COLUMN dlp_action TEXT`,
+    ...logSequenceSchema,
   ],
   // A request must not wait behind a batch of log rows.
   interleaved: ["settings", "enter", "nextLogs", "spendAdmit", "spendSettle"],

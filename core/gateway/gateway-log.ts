@@ -43,19 +43,21 @@ export async function gatewayLog(
   settings: () => GatewaySettings | null,
 ): Promise<GatewayLog> {
   let count = await countRows(sql, actor);
-  const tail = logTail(actor, sql, system);
+  let last = await lastNumber(sql, actor, system.now());
+  const tail = logTail({ actor, sql, system, last: () => last });
   return {
     async append(rows) {
       const { log_management: maximum, log_management_strategy: strategy } = settings() ?? {};
       if (maximum === undefined) return;
       const limit = maximum ?? DEFAULT_LOG_ROWS;
       const kept = strategy === "STOP_INSERTING" ? rows.slice(0, Math.max(0, limit - count)) : rows;
-      const statements = kept.flatMap((row) => insertLog(actor, row));
+      const statements = kept.flatMap((row, index) => insertLog(actor, row, last + 1 + index));
       const excess = count + kept.length - limit;
       if (excess > 0) statements.push(...deleteOldest(actor, excess));
       if (statements.length === 0) return;
       await sql.batch(statements);
-      tail.stored(kept.map(({ id }) => id));
+      last += kept.length;
+      tail.stored();
       count = excess > 0 ? await countRows(sql, actor) : count + kept.length;
     },
     async deleteLogs(query, limit) {
@@ -121,6 +123,15 @@ function readMethods(
 async function countRows(sql: Sql, actor: string): Promise<number> {
   const [row] = await sql.all("SELECT COUNT(*) AS n FROM gateway_logs WHERE actor = ?", [actor]);
   return Number(row?.["n"] ?? 0);
+}
+
+/**
+ * The number of the row stored last. Never less than the time at the actor's start, so that no number comes
+ * twice, also when the newest rows were deleted: a follower would take it for what it has seen.
+ */
+async function lastNumber(sql: Sql, actor: string, now: number): Promise<number> {
+  const [row] = await sql.all("SELECT MAX(seq) AS n FROM gateway_logs WHERE actor = ?", [actor]);
+  return Math.max(Number(row?.["n"] ?? 0), now);
 }
 
 function deleteIds(actor: string, ids: readonly string[]): Statement[] {

@@ -21,6 +21,12 @@ export const logSchema: readonly string[] = [
     PRIMARY KEY (actor, id))`,
 ];
 
+/** The order in which rows were stored, which is not that of their ids: a long answer is stored late. */
+export const logSequenceSchema: readonly string[] = [
+  `ALTER TABLE gateway_logs ADD COLUMN seq BIGINT`,
+  `CREATE INDEX gateway_logs_by_seq ON gateway_logs (actor, seq)`,
+];
+
 const columns = [
   "actor",
   "id",
@@ -46,6 +52,7 @@ const columns = [
   "user_agent",
   "authentication",
   "dlp_action",
+  "seq",
 ];
 
 const insertRow = `INSERT INTO gateway_logs (${columns.join(", ")})
@@ -54,8 +61,11 @@ const insertBodies = `INSERT INTO gateway_log_bodies
   (actor, id, request, request_size, request_complete, response, response_size, response_complete)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (actor, id) DO NOTHING`;
 
-/** The statements that store a row. Storing it twice, as after a retried flush, changes nothing. */
-export function insertLog(actor: string, row: LogRow): Statement[] {
+/**
+ * The statements that store a row; `seq` grows in the order of storing. Storing a row twice, as after a retried
+ * flush, changes nothing.
+ */
+export function insertLog(actor: string, row: LogRow, seq: number): Statement[] {
   const { request, response } = row;
   return [
     {
@@ -85,6 +95,7 @@ export function insertLog(actor: string, row: LogRow): Statement[] {
         row.userAgent,
         Number(row.authentication),
         row.dlpAction,
+        seq,
       ],
     },
     {

@@ -9,7 +9,8 @@ import {
   isGatewayId,
   withChanges,
 } from "./settings.ts";
-import type { GatewayName, GatewayStore } from "./store.ts";
+import type { GatewayName } from "./gateway-name.ts";
+import type { GatewayStore } from "./store.ts";
 
 /** Lists an account's gateways whose id contains `search`, ordered by id. */
 export function listGateways(

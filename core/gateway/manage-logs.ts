@@ -5,7 +5,8 @@ import { parseLogQuery } from "./log-filters.ts";
 import { logDetail, logView } from "./log-view.ts";
 import { getGateway } from "./manage-gateways.ts";
 import type { Page } from "./paging.ts";
-import type { GatewayName, GatewayStore } from "./store.ts";
+import type { GatewayName } from "./gateway-name.ts";
+import type { GatewayStore } from "./store.ts";
 
 /** What a client may say about a logged request afterwards. */
 export interface LogFeedback {

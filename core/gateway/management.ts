@@ -4,7 +4,8 @@ import { storedTokens } from "../auth/mod.ts";
 import { readJson } from "../http/body.ts";
 import { envelope, json } from "../http/envelope.ts";
 import { closeRoutes } from "../http/routes.ts";
-import { gatewayDeps, type GatewayOptions, gatewayVault } from "./deps.ts";
+import type { GatewayDeps } from "./call.ts";
+import { type GatewayOptions, gatewayVault } from "./deps.ts";
 import { INFERENCE_ROOT, inferenceRoutes } from "./inference.ts";
 import * as gateways from "./manage-gateways.ts";
 import * as logs from "./manage-logs.ts";
@@ -17,7 +18,8 @@ import { recordStore } from "./manage/records.ts";
 import { pageOf, resultInfo } from "./paging.ts";
 import { type ProtectionDeps, settingsView, storedChanges } from "./protections.ts";
 import { gatewayCreate, gatewayWrite } from "./settings.ts";
-import { type GatewayName, type GatewayStore, gatewayStore } from "./store.ts";
+import type { GatewayName } from "./gateway-name.ts";
+import type { GatewayStore } from "./store.ts";
 
 const ROOT = MANAGEMENT_ROOT;
 
@@ -34,11 +36,11 @@ const resources: readonly ManagementRoutes[] = [
 
 /**
  * The gateway's management API (reference, section 1.6), to be mounted at the API root: every call of the
- * official SDK's `aiGateway` resource, and a live tail of the log.
+ * official SDK's `aiGateway` resource, a live tail of the log, and REST inference through the engine.
  */
-export function gatewayManagement(options: GatewayOptions): Hono {
-  const { platform, auth = storedTokens(platform), gateways: declared = {}, accountId } = options;
-  const store = gatewayStore({ platform, gateways: declared, accountId });
+export function managementApp(options: GatewayOptions, engine: GatewayDeps): Hono {
+  const { platform, auth = storedTokens(platform) } = options;
+  const { store } = engine;
   const app = new Hono();
   const records = recordStore(platform);
   const configured = options.providers ?? {};
@@ -47,7 +49,7 @@ export function gatewayManagement(options: GatewayOptions): Hono {
   gatewayRoutes(app, { options, auth, store, protections });
   for (const register of resources) register(app, deps);
   logRoutes(app, auth, store);
-  inferenceRoutes(app, auth, gatewayDeps(options));
+  inferenceRoutes(app, auth, engine);
   closeRoutes(app, [`${ROOT}/*`, `${INFERENCE_ROOT}/*`], "api", platform);
   return app;
 }

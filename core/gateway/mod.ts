@@ -4,12 +4,13 @@ import { json } from "../http/envelope.ts";
 import { checkAccountId } from "../auth/account-id.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { admit, type AdmitOptions } from "./admit.ts";
-import type { Call, Step } from "./call.ts";
+import type { Call, GatewayDeps, Step } from "./call.ts";
 import { compatStep } from "./compat.ts";
 import { gatewayDeps, type GatewayOptions } from "./deps.ts";
 import { forwardAny } from "./dynamic/forward-route.ts";
 import { forward } from "./forward.ts";
 import { headerPairs } from "./header-hygiene.ts";
+import { managementApp } from "./management.ts";
 import { modelList } from "./model-list.ts";
 import { rawTail } from "./raw-path.ts";
 import { isUpgrade, universalSockets } from "./realtime/connect.ts";
@@ -20,8 +21,29 @@ import { forwardSteps, readSteps } from "./universal.ts";
 
 export type { GatewayOptions } from "./deps.ts";
 export { type AiBinding, type AiBindingOptions, createAiBinding } from "./ai-binding.ts";
-export { gatewayManagement } from "./management.ts";
 export type { Checker, CheckAction, CheckPhase, CheckResult, Finding } from "./checkers/checker.ts";
+
+/** The two apps of {@link gatewayParts}. */
+export interface GatewayParts {
+  /** What {@link gateway} returns. */
+  readonly gateway: Hono;
+  /** What {@link gatewayManagement} returns. */
+  readonly management: Hono;
+}
+
+/** Both apps over one engine: one cache, one log queue. Mounted one by one, each has its own. */
+export function gatewayParts(options: GatewayOptions): GatewayParts {
+  const engine = gatewayDeps(options);
+  return { gateway: gatewayApp(options, engine), management: managementApp(options, engine) };
+}
+
+/**
+ * The gateway's management API (reference, section 1.6), to be mounted at the API root: every call of the
+ * official SDK's `aiGateway` resource, a live tail of the log, and REST inference.
+ */
+export function gatewayManagement(options: GatewayOptions): Hono {
+  return managementApp(options, gatewayDeps(options));
+}
 
 /**
  * The gateway in front of model providers: `/v1/:account_id/:gateway_id/:provider/*` with any method and
@@ -29,7 +51,10 @@ export type { Checker, CheckAction, CheckPhase, CheckResult, Finding } from "./c
  * WebSocket) and the unified one, `compat/chat/completions` (reference, section 1.1).
  */
 export function gateway(options: GatewayOptions): Hono {
-  const deps = gatewayDeps(options);
+  return gatewayApp(options, gatewayDeps(options));
+}
+
+function gatewayApp({ platform }: GatewayOptions, deps: GatewayDeps): Hono {
   const app = new Hono();
   const sockets = universalSockets(deps);
   const connect = (c: Context): Promise<Response> => sockets.connect(c.req.raw, gatewayName(c));
@@ -65,7 +90,7 @@ export function gateway(options: GatewayOptions): Hono {
     const { call, step } = await accept(c, c.req.param("provider"), {});
     return respond(await forward(step, 0, true, call, deps));
   });
-  closeRoutes(app, ["/v1/:account_id/:gateway_id/*"], "gateway", options.platform);
+  closeRoutes(app, ["/v1/:account_id/:gateway_id/*"], "gateway", platform);
   return app;
 
   async function accept(

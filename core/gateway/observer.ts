@@ -1,6 +1,8 @@
+import { contentDecoder } from "./content-decoder.ts";
+import { jsonUsage } from "./json-usage.ts";
 import type { LoggedBody } from "./log-row.ts";
 import { usageScanner } from "./sse-usage.ts";
-import { addUsage, noUsage, type Usage } from "./usage.ts";
+import { noUsage, type Usage } from "./usage.ts";
 
 /** Watches the bytes of an answer pass by. It never holds them up and never changes them. */
 export interface Observer {
@@ -15,22 +17,25 @@ export interface Observation {
   readonly body: LoggedBody;
 }
 
-/** Content encodings that `DecompressionStream` undoes on every runtime. */
-const decodable: Readonly<Record<string, CompressionFormat>> = {
-  gzip: "gzip",
-  "x-gzip": "gzip",
-  deflate: "deflate",
-};
-
 /** Bytes of a JSON answer that are parsed for its usage. */
 const JSON_LIMIT = 10 * 1024 * 1024;
 
-/** Watches an answer with these headers; at most `keep` bytes of its decoded text are kept for the log. */
-export function observer(contentType: string, contentEncoding: string, keep: number): Observer {
+/**
+ * Watches an answer with these headers; at most `keep` bytes of its decoded text are kept for the log.
+ * `onUnreadable` is told an encoding that this runtime cannot undo: then only the size is known.
+ */
+export function observer(
+  contentType: string,
+  contentEncoding: string,
+  keep: number,
+  onUnreadable?: (encoding: string) => void,
+): Observer {
   const encoding = contentEncoding.trim().toLowerCase();
   if (encoding === "" || encoding === "identity") return plainObserver(contentType, keep);
-  const format = Object.hasOwn(decodable, encoding) ? decodable[encoding] : undefined;
-  return format === undefined ? sizeObserver() : decodingObserver(format, contentType, keep);
+  const decoder = contentDecoder(encoding);
+  if (decoder !== null) return decodingObserver(decoder, contentType, keep);
+  onUnreadable?.(encoding);
+  return sizeObserver();
 }
 
 function plainObserver(contentType: string, keep: number): Observer {
@@ -60,15 +65,6 @@ function plainObserver(contentType: string, keep: number): Observer {
       return { usage, body };
     },
   };
-}
-
-function jsonUsage(text: string): Usage {
-  if (!text.includes('"usage')) return noUsage;
-  try {
-    return addUsage(noUsage, JSON.parse(text));
-  } catch {
-    return noUsage;
-  }
 }
 
 const utf8Decoder = new TextDecoder();
@@ -102,9 +98,12 @@ function sizeObserver(): Observer {
 }
 
 /** Decodes beside the client's stream, so that neither waits for the other. */
-function decodingObserver(format: CompressionFormat, contentType: string, keep: number): Observer {
+function decodingObserver(
+  { readable, writable }: NonNullable<ReturnType<typeof contentDecoder>>,
+  contentType: string,
+  keep: number,
+): Observer {
   const inner = plainObserver(contentType, keep);
-  const { readable, writable } = new DecompressionStream(format);
   const writer = writable.getWriter();
   const reader = readable.getReader();
   let failed = false;

@@ -12,7 +12,8 @@ import { filterQuery } from "./raw-path.ts";
 import { resolveTarget, type Target } from "./target.ts";
 import { anthropicTranslator } from "./translate-anthropic.ts";
 import { geminiTranslator } from "./translate-gemini.ts";
-import { translateReply } from "./translate.ts";
+import { workersAiTranslator } from "./translate-workers-ai.ts";
+import { type ChatTranslator, translateReply } from "./translate.ts";
 
 /** A step ready to be sent. */
 export interface Outbound {
@@ -24,16 +25,29 @@ export interface Outbound {
 
 /** Turns a step into the request that its provider gets: address, clean headers, credential, format. */
 export async function outbound(step: Step, call: Call, deps: GatewayDeps): Promise<Outbound> {
-  return chatFormat(step) === undefined
+  const format = chatFormat(step, deps);
+  return format === undefined
     ? untranslated(step, call, deps)
-    : translated(step, call, deps);
+    : translated(step, translators[format], call, deps);
 }
 
+const translators: Readonly<Record<NonNullable<Provider["chat"]>, ChatTranslator>> = {
+  anthropic: anthropicTranslator,
+  gemini: geminiTranslator,
+  "workers-ai": workersAiTranslator,
+};
+
 /** The spec's `{provider}/chat/completions` for a provider with a format of its own. */
-function chatFormat({ slug, rest, method }: Step): Provider["chat"] {
+function chatFormat(
+  { slug, rest, method }: Step,
+  { targets }: GatewayDeps,
+): Provider["chat"] | undefined {
   if (rest !== "chat/completions" || method !== "POST" || !Object.hasOwn(providers, slug))
     return undefined;
-  return providers[slug]?.chat;
+  const format = providers[slug]?.chat;
+  // Below `v1` Workers AI speaks OpenAI's format.
+  const base = Object.hasOwn(targets.providers, slug) ? targets.providers[slug]?.baseUrl : "";
+  return format === "workers-ai" && /\/v1\/?$/.test(base ?? "") ? undefined : format;
 }
 
 async function untranslated(step: Step, call: Call, deps: GatewayDeps): Promise<Outbound> {
@@ -96,8 +110,12 @@ async function customProvider(
   return Object.hasOwn(targets.providers, slug) ? null : stored.custom(name.account, slug);
 }
 
-async function translated(step: Step, call: Call, deps: GatewayDeps): Promise<Outbound> {
-  const translator = chatFormat(step) === "anthropic" ? anthropicTranslator : geminiTranslator;
+async function translated(
+  step: Step,
+  translator: ChatTranslator,
+  call: Call,
+  deps: GatewayDeps,
+): Promise<Outbound> {
   const chat = parseChat(step.body);
   const { rest, query, body, headers } = translator.request(chat);
   const credential = providers[step.slug]?.credentials[0] ?? "authorization";

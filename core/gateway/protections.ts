@@ -3,7 +3,7 @@ import { profileNames, type SafetyOptions, unknownProfiles } from "./checkers/po
 import type { RecordStore } from "./manage/records.ts";
 import type { Vault } from "./manage/vault.ts";
 import type { GatewayChanges, GatewaySettings, GatewayWrite } from "./settings.ts";
-import type { GatewayName } from "./store.ts";
+import type { GatewayName } from "./gateway-name.ts";
 import { otelView, sealOtel } from "./trace/otel-settings.ts";
 
 /** What makes a gateway's protections ready to be stored. */

@@ -18,7 +18,7 @@ export interface Provider {
   /** Where the provider takes chat requests in OpenAI's format, translated ones included. @default nowhere */
   readonly openaiChat?: string;
   /** The provider's own chat format, into which the spec's `chat/completions` is translated. @default OpenAI's */
-  readonly chat?: "anthropic" | "gemini";
+  readonly chat?: "anthropic" | "gemini" | "workers-ai";
 }
 
 const bearer = ["authorization"] as const;
@@ -117,7 +117,7 @@ export const providers: Readonly<Record<string, Provider>> = {
   },
   baseten: { baseUrl: null, credentials: bearer, openaiChat: CHAT },
   parallel: { baseUrl: null, credentials: ["authorization", "x-api-key"] },
-  "workers-ai": { baseUrl: null, credentials: bearer, version: "chat", openaiChat: CHAT },
+  "workers-ai": { baseUrl: null, credentials: bearer, chat: "workers-ai", openaiChat: CHAT },
 };
 
 /** Every header name in which some provider takes a credential; none of them may travel to another one. */

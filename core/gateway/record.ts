@@ -6,7 +6,7 @@ import { headerValue } from "./header-hygiene.ts";
 import { type LogRow, modelName, modelType } from "./log-row.ts";
 import { loggedRequest, type Observation } from "./observer.ts";
 import { redactQuery } from "./raw-path.ts";
-import { actorName } from "./store.ts";
+import { actorName } from "./gateway-name.ts";
 import { noUsage } from "./usage.ts";
 
 /** The log row of one try, while its end is not known. */

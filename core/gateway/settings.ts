@@ -154,6 +154,7 @@ export function withChanges(
     id: settings.id,
     is_default: settings.is_default,
     created_at: settings.created_at,
-    modified_at: new Date(now).toISOString(),
+    // Names a generation of the cache, so two changes within one millisecond must differ.
+    modified_at: new Date(Math.max(now, Date.parse(settings.modified_at) + 1)).toISOString(),
   };
 }

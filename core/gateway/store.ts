@@ -4,6 +4,7 @@ import type { SpendDecision, SpendTicket } from "./cost/spend-ledger.ts";
 import type { SpendFacts } from "./cost/spend-rules.ts";
 import { type Entrance, gatewayActor } from "./gateway-actor.ts";
 import type { LogPage, LogPatch } from "./gateway-log.ts";
+import { actorName, type GatewayName } from "./gateway-name.ts";
 import type { LogQuery } from "./log-filters.ts";
 import type { LogRow } from "./log-row.ts";
 import type { LogSummary } from "./log-summary.ts";
@@ -17,12 +18,6 @@ export interface DeclaredGateway {
   readonly authentication?: boolean | undefined;
   /** Gateway tokens beside the API tokens with the permission "AI Gateway Run". @default [] */
   readonly tokens?: readonly string[] | undefined;
-}
-
-/** Names one gateway. */
-export interface GatewayName {
-  readonly account: string;
-  readonly gateway: string;
 }
 
 /** The gateways of all accounts, behind typed calls: the one place that speaks to their actors. */
@@ -58,11 +53,6 @@ export interface StoreOptions {
   readonly gateways: Readonly<Record<string, DeclaredGateway>>;
   /** The account in which declared gateways exist; undefined = every account. */
   readonly accountId?: string | undefined;
-}
-
-/** The name of a gateway's actor. */
-export function actorName({ account, gateway }: GatewayName): string {
-  return `${account}/${gateway}`;
 }
 
 /** Registers the actors and returns the typed calls. */

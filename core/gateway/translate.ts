@@ -43,6 +43,8 @@ export interface StreamReader {
   read(event: Json): ChatDelta;
   /** Whether a clean end after a finish reason ends the answer; else only a `done` does. */
   readonly endsByItself: boolean;
+  /** What a literal `[DONE]` says. @default nothing */
+  finish?(): ChatDelta;
 }
 
 /** Translates OpenAI chat completions into a provider's own format and its answers back. */
@@ -180,7 +182,7 @@ async function* chunks(
   let ended = false;
   // Read on to the very end, also behind a `done`: stopping there would look like a client that left.
   for await (const { data } of sseEvents(source)) {
-    const event = reader.read(asObject(data));
+    const event = deltaOf(reader, data);
     if (event.error !== undefined) {
       yield formatEvent({
         data: JSON.stringify({ error: { message: event.error, type: "server_error" } }),
@@ -199,6 +201,10 @@ async function* chunks(
     yield formatEvent({ data: JSON.stringify({ ...base, choices: [], usage }) });
   }
   yield formatEvent({ data: "[DONE]" });
+}
+
+function deltaOf(reader: StreamReader, data: string): ChatDelta {
+  return data === "[DONE]" ? (reader.finish?.() ?? {}) : reader.read(asObject(data));
 }
 
 interface ChunkBase {

@@ -37,6 +37,8 @@ export interface GatewayUnderTest {
   manageRaw(path: string, init?: RequestInit): Promise<Response>;
   /** Log rows of a gateway once there are `count`, newest first. */
   logs(gateway: string, count: number): Promise<Record<string, unknown>[]>;
+  /** The rows of a gateway with this event id once there are `count`. */
+  rowsOf(gateway: string, event: string, count: number): Promise<Record<string, unknown>[]>;
   close(): Promise<void>;
 }
 
@@ -80,6 +82,19 @@ export async function gatewayUnderTest(
     const response = await manageRaw(path, init);
     return { status: response.status, body: (await response.json()) as Answer };
   };
+  const rows = async (
+    gatewayId: string,
+    query: string,
+    count: number,
+  ): Promise<Record<string, unknown>[]> => {
+    for (let i = 0; i < 250; i++) {
+      const { body } = await manage(`/gateways/${gatewayId}/logs${query}`);
+      const found = body.result as Record<string, unknown>[];
+      if (found.length >= count) return found;
+      await platform.system.sleep(20);
+    }
+    throw new Error(`Fewer than ${count} log rows`);
+  };
   return {
     app,
     transport,
@@ -92,15 +107,9 @@ export async function gatewayUnderTest(
       const url = `http://gateway.test/v1/acme/${path}`;
       return app.fetch(new Request(url, { method: "POST", ...init, headers }));
     },
-    async logs(gatewayId, count) {
-      for (let i = 0; i < 100; i++) {
-        const { body } = await manage(`/gateways/${gatewayId}/logs`);
-        const rows = body.result as Record<string, unknown>[];
-        if (rows.length >= count) return rows;
-        await platform.system.sleep(20);
-      }
-      throw new Error(`Fewer than ${count} log rows`);
-    },
+    logs: (gatewayId, count) => rows(gatewayId, "", count),
+    rowsOf: (gatewayId, event, count) =>
+      rows(gatewayId, `?filters.key=event_id&filters.operator=eq&filters.value=${event}`, count),
     close: () => real.close(),
   };
 }

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { gzipSync } from "node:zlib";
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { nativeMode } from "./native-upstream.ts";
 import { realtimeUpstream } from "./realtime-upstream.ts";
 
@@ -74,16 +74,10 @@ const modes: Readonly<Record<string, Mode>> = {
     };
     next();
   },
-  gzip: (_req, res) => {
-    const body = gzipSync(JSON.stringify(completion));
-    res
-      .writeHead(200, {
-        "content-type": "application/json",
-        "content-encoding": "gzip",
-        "content-length": body.length,
-      })
-      .end(body);
-  },
+  gzip: (_req, res) => sendPacked(res, "gzip", gzipSync),
+  deflate: (_req, res) => sendPacked(res, "deflate", deflateSync),
+  br: (_req, res) => sendPacked(res, "br", brotliCompressSync),
+  zstd: (_req, res) => sendPacked(res, "zstd", zstdCompressSync),
   cookies: (_req, res) => {
     res.setHeader("set-cookie", ["a=1; Path=/", "b=2; Path=/"]);
     res.setHeader("connection", "x-hop");
@@ -96,11 +90,10 @@ const modes: Readonly<Record<string, Mode>> = {
     res.write('data: {"partial":true}\n\n');
     setTimeout(() => res.socket?.destroy(), 50);
   },
-  // The same, after a second: time for others to follow.
-  "truncate-late": (_req, res) => {
+  // Sends one event, and the others as `/__step/{x-test-id}` is asked for.
+  held: (_req, res) => {
     res.writeHead(200, { "content-type": "text/event-stream" });
-    res.write('data: {"partial":true}\n\n');
-    setTimeout(() => res.socket?.destroy(), 1000);
+    res.write('data: {"n":1}\n\n');
   },
   never: () => undefined,
   // Sends one event and then nothing more, until the client leaves.
@@ -146,6 +139,17 @@ const modes: Readonly<Record<string, Mode>> = {
     }),
 };
 
+function sendPacked(res: ServerResponse, encoding: string, pack: (text: string) => Buffer): void {
+  const body = pack(JSON.stringify(completion));
+  res
+    .writeHead(200, {
+      "content-type": "application/json",
+      "content-encoding": encoding,
+      "content-length": body.length,
+    })
+    .end(body);
+}
+
 function sendJson(res: ServerResponse, status: number, body: unknown): void {
   const text = JSON.stringify(body);
   res
@@ -159,11 +163,27 @@ function sendJson(res: ServerResponse, status: number, body: unknown): void {
 /** Starts the model server on a free port. */
 export async function startUpstream(): Promise<Upstream> {
   const seen = new Map<string, Seen[]>();
+  const held = new Map<string, ServerResponse>();
+  /** Sends the next event of a held stream: two in all, then the end. */
+  const steps = new WeakMap<ServerResponse, number>();
+  const sendStep = (res: ServerResponse | undefined): void => {
+    if (res === undefined) return;
+    const step = (steps.get(res) ?? 1) + 1;
+    steps.set(res, step);
+    if (res.req.headers["x-test-cut"] === "yes") res.socket?.destroy();
+    else if (step > 2) res.end("data: [DONE]\n\n");
+    else res.write(`data: {"n":${step}}\n\n`);
+  };
   const server = createServer((req, res) => {
     const url = req.url ?? "/";
     if (url.startsWith("/__sockets/")) return sendJson(res, 200, realtime.seenBy(url.slice(11)));
     if (url === "/__open") return sendJson(res, 200, realtime.open());
     if (url.startsWith("/__seen/")) return sendJson(res, 200, seen.get(url.slice(8)) ?? []);
+    if (url.startsWith("/__step/")) {
+      sendStep(held.get(url.slice(8)));
+      return sendJson(res, 200, {});
+    }
+    if (req.headers["x-test-mode"] === "held") held.set(String(req.headers["x-test-id"]), res);
     const chunks: Buffer[] = [];
     req.on("error", () => undefined);
     req.on("data", (chunk: Buffer) => chunks.push(chunk));

@@ -1,5 +1,6 @@
 import type { HeaderPair } from "../../ports.ts";
 import { TransportError } from "../../transport-error.ts";
+import { contentDecoder } from "../content-decoder.ts";
 import { headerValue } from "../header-hygiene.ts";
 
 /** Bytes of a body that are collected; a longer one cannot be checked. */
@@ -19,10 +20,10 @@ export function encodingOf(headers: readonly HeaderPair[]): string {
 /** The bytes of a body without its content encoding; null when that is not known here, or a lie. */
 export async function decoded(body: Uint8Array, encoding: string): Promise<Uint8Array | null> {
   if (encoding === "") return body;
-  const format = encoding === "x-gzip" ? "gzip" : encoding;
-  if (format !== "gzip" && format !== "deflate") return null;
+  const decoder = contentDecoder(encoding);
+  if (decoder === null) return null;
   const source = new Response(new Uint8Array(body)).body;
-  return collected(source?.pipeThrough(new DecompressionStream(format)) ?? null).catch(() => null);
+  return collected(source?.pipeThrough(decoder) ?? null).catch(() => null);
 }
 
 /** All bytes of a body, or null when they are too many. */

@@ -2,7 +2,7 @@ import { ApiError } from "../../http/api-error.ts";
 import { envelope } from "../../http/envelope.ts";
 import { sseResponse } from "../../http/sse.ts";
 import { parseLogQuery } from "../log-filters.ts";
-import { tailEvents } from "../log-tail.ts";
+import { tailEvents, tailPosition } from "../log-tail.ts";
 import { getGateway } from "../manage-gateways.ts";
 import {
   checkProvider,
@@ -32,13 +32,14 @@ export const logTailRoutes: ManagementRoutes = (app, deps) => {
   app.get(`${MANAGEMENT_ROOT}/gateways/:gateway_id/logs/tail`, read, async (c) => {
     const name = gatewayNameOf(c);
     const query = parseLogQuery(new URL(c.req.url).search);
+    const from = tailPosition(c.req.header("last-event-id"));
     await getGateway(name, deps.store);
     const next = (position: number, waitMs: number) =>
       deps.store.nextLogs(name, position, query, waitMs);
     const { closing } = deps.platform.system;
     const left = c.req.raw.signal;
     const signal = closing === undefined ? left : AbortSignal.any([left, closing]);
-    return sseResponse(tailEvents(next, signal));
+    return sseResponse(tailEvents(next, from, signal));
   });
 };
 

@@ -1,5 +1,5 @@
 import type { Plain, Platform } from "../../ports.ts";
-import type { GatewayName } from "../store.ts";
+import type { GatewayName } from "../gateway-name.ts";
 import {
   type Collection,
   noRecord,

@@ -4,7 +4,7 @@ import { presentedToken, tokenOf } from "../access.ts";
 import { admitConnection } from "../admit.ts";
 import type { GatewayDeps } from "../call.ts";
 import { headerPairs, headerValue } from "../header-hygiene.ts";
-import type { GatewayName } from "../store.ts";
+import type { GatewayName } from "../gateway-name.ts";
 import { socketActorName, universalSocketKind } from "./universal-socket.ts";
 
 /** Gateways of different options that one platform can serve WebSockets for. */

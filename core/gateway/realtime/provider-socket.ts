@@ -11,7 +11,7 @@ import { outbound, withoutOwnTokens } from "../outbound.ts";
 import { decodedValue } from "../own-tokens.ts";
 import { type Recording, startRecord } from "../record.ts";
 import { respond } from "../respond.ts";
-import type { GatewayName } from "../store.ts";
+import type { GatewayName } from "../gateway-name.ts";
 import { type Offer, readOffer } from "./offer.ts";
 import { realtimePath, realtimeTargets } from "./realtime-providers.ts";
 import { relay } from "./relay.ts";

@@ -3,7 +3,7 @@ import type { Actor, ActorContext, ActorKind, Connection } from "../../ports.ts"
 import { TransportError } from "../../transport-error.ts";
 import { admit } from "../admit.ts";
 import type { GatewayDeps } from "../call.ts";
-import type { GatewayName } from "../store.ts";
+import type { GatewayName } from "../gateway-name.ts";
 import { forwardSteps, toSteps } from "../universal.ts";
 import { errorFrame, readCreate, universalFrames } from "./universal-frames.ts";
 

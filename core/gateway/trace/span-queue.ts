@@ -1,6 +1,6 @@
 import { utf8 } from "../../crypto/encoding.ts";
 import type { HeaderPair, Log, System, Transport } from "../../ports.ts";
-import { actorName, type GatewayName } from "../store.ts";
+import { type GatewayName, actorName } from "../gateway-name.ts";
 import type { OtelEndpoint } from "./otel-settings.ts";
 import { exportRequest, type Span } from "./span.ts";
 

@@ -2,7 +2,7 @@ import type { HeaderPair, Platform } from "../../ports.ts";
 import type { LogRow } from "../log-row.ts";
 import type { RecordStore } from "../manage/records.ts";
 import type { Vault } from "../manage/vault.ts";
-import type { GatewayName } from "../store.ts";
+import type { GatewayName } from "../gateway-name.ts";
 import { openOtel, type OtelEndpoint } from "./otel-settings.ts";
 import { spanOf } from "./span.ts";
 import { spanQueue } from "./span-queue.ts";

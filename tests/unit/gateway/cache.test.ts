@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { replyCache } from "../../../core/gateway/cache.ts";
+import { type ReplyCache, replyCache } from "../../../core/gateway/cache.ts";
 import { createAiBinding } from "../../../core/gateway/mod.ts";
 import type { System } from "../../../core/ports.ts";
 import {
@@ -144,17 +144,19 @@ describe("the cache", () => {
 
 describe("replyCache()", () => {
   const clock = { now: 0 };
-  const system = { now: () => clock.now } as System;
+  const system = {
+    now: () => clock.now,
+    sleep: () => new Promise<void>(() => undefined),
+  } as Partial<System> as System;
   const { signal } = new AbortController();
-  const put = async (cache: ReturnType<typeof replyCache>, key: string, size: number) => {
-    const found = await cache.lookup(key, signal);
-    if (!("lead" in found)) return;
-    found.lead.add(new Uint8Array(size));
-    found.lead.settle({ status: 200, headers: [], streamed: false }, 10);
+  const head = { status: 200, headers: [] };
+  const put = async (cache: ReplyCache, key: string, size: number) => {
+    const found = await cache.lookup(key, 10, signal);
+    if ("lead" in found) found.lead.keep(head, new Uint8Array(size));
   };
-  const has = async (cache: ReturnType<typeof replyCache>, key: string) => {
-    const found = await cache.lookup(key, signal);
-    if ("lead" in found) found.lead.settle(null, 0);
+  const has = async (cache: ReplyCache, key: string) => {
+    const found = await cache.lookup(key, 10, signal);
+    if ("lead" in found) found.lead.nothing();
     return "hit" in found;
   };
 
@@ -184,16 +186,22 @@ describe("replyCache()", () => {
     expect(cache.bytes).toBe(0);
   });
 
-  it("lets a waiting request lead when the leader brought nothing, and go when it aborts", async () => {
+  it("lets a waiting request lead when the leader brought nothing, and the others go their own way", async () => {
     const cache = replyCache(system, 10_000);
-    const first = await cache.lookup("k", signal);
-    const second = cache.lookup("k", signal);
+    const first = await cache.lookup("k", 10, signal);
+    const others = [1, 2, 3].map(() => cache.lookup("k", 10, signal));
+    if ("lead" in first) first.lead.nothing();
+    const found = await Promise.all(others);
+    expect(found.map((one) => Object.keys(one))).toEqual([["lead"], ["alone"], ["alone"]]);
+  });
+
+  it("lets a waiting request go when it aborts", async () => {
+    const cache = replyCache(system, 10_000);
+    await cache.lookup("k", 10, signal);
     const control = new AbortController();
-    const third = cache.lookup("k", control.signal);
+    const waiting = cache.lookup("k", 10, control.signal);
     control.abort(new DOMException("gone", "AbortError"));
-    await expect(third).rejects.toThrow("gone");
-    if ("lead" in first) first.lead.settle(null, 0);
-    expect(await second).toHaveProperty("lead");
+    await expect(waiting).rejects.toThrow("gone");
   });
 });
 

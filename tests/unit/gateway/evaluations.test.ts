@@ -150,12 +150,12 @@ describe("the live tail of a log", () => {
     const reader = (tail.body as ReadableStream<Uint8Array>).getReader();
     const decoder = new TextDecoder();
     let text = decoder.decode((await reader.read()).value);
-    expect(text).toBe(": following\n\n");
+    expect(text).toMatch(/^event: following\nid: \d+\ndata: \{\}\n\n$/);
     for (const model of ["other", "wanted"]) {
       await (await gate.send("open/openai/chat/completions", jsonInit({ ...chat, model }))).text();
     }
-    while (!text.includes("data:")) text += decoder.decode((await reader.read()).value);
-    const data = /^data: (.*)$/m.exec(text)?.[1] ?? "";
+    while (!text.includes('data: {"')) text += decoder.decode((await reader.read()).value);
+    const data = /^data: (\{".*)$/m.exec(text)?.[1] ?? "";
     expect(JSON.parse(data)).toMatchObject({ model: "wanted", provider: "openai" });
     leaving.abort();
     // A runtime that does not pass the signal on notices at the end of the wait.

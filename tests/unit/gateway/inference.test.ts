@@ -6,7 +6,7 @@ import {
   gatewayUnderTest,
   jsonInit,
 } from "../../fakes/gateway-app.ts";
-import { gatewayManagement } from "../../../core/gateway/mod.ts";
+import { gatewayManagement, gatewayParts } from "../../../core/gateway/mod.ts";
 import { jsonReply, sentHeaders } from "../../fakes/gateway-transport.ts";
 
 let gate: GatewayUnderTest;
@@ -58,12 +58,12 @@ describe("REST inference", () => {
     ["v1/chat/completions", "openai/gpt-test", "https://api.openai.com/v1/chat/completions"],
     ["v1/responses", "openai/gpt-test", "https://api.openai.com/v1/responses"],
     ["v1/messages", "anthropic/claude-test", "https://api.anthropic.com/v1/messages"],
-    ["v1/chat/completions", "@cf/meta/llama", "https://workers.test/ai/v1/chat/completions"],
+    ["v1/chat/completions", "@cf/meta/llama", "https://workers.test/ai/run/@cf/meta/llama"],
   ])("%s sends %s to %s", async (path, model, url) => {
     expect((await send(path, { ...chat, model })).status).toBe(200);
     expect(gate.transport.requests[0]?.url).toBe(url);
-    const sent = JSON.parse(gate.transport.bodies[0] ?? "") as { model: string };
-    expect(sent.model).toBe(model.startsWith("@cf/") ? model : model.split("/")[1]);
+    const sent = JSON.parse(gate.transport.bodies[0] ?? "") as { model?: string };
+    expect(sent.model).toBe(model.startsWith("@cf/") ? undefined : model.split("/")[1]);
   });
 
   it("gives the provider its stored key in place of the API token", async () => {
@@ -125,6 +125,33 @@ describe("REST inference", () => {
     const response = await send(path, { ...chat, model });
     expect(await response.json()).toMatchObject({ errors: [{ code: 2019 }] });
     expect(response.status).toBe(400);
+  });
+});
+
+describe("gatewayParts()", () => {
+  it("lets REST inference and the gateway share answers", async () => {
+    const { gateway, management } = gatewayParts({
+      platform: gate.platform,
+      auth: "off",
+      gateways: { open: { authentication: false } },
+    });
+    const init = (model: string) => ({
+      method: "POST",
+      ...jsonInit(
+        { ...chat, model, user: "shared" },
+        {
+          "cf-aig-cache-ttl": "60",
+          "cf-aig-gateway-id": "open",
+        },
+      ),
+    });
+    const status = (response: Response) => response.headers.get("cf-aig-cache-status");
+    const url = "http://gateway.test/v1/acme/open/compat/chat/completions";
+    expect(status(await gateway.fetch(new Request(url, init("openai/m"))))).toBe("MISS");
+    const inference = "http://gateway.test/accounts/acme/ai/v1/chat/completions";
+    expect(status(await management.fetch(new Request(inference, init("openai/m"))))).toBe("HIT");
+    const alone = gatewayManagement({ platform: gate.platform, auth: "off" });
+    expect(status(await alone.fetch(new Request(inference, init("openai/m"))))).toBe("MISS");
   });
 });
 

@@ -1,0 +1,48 @@
+import { addUsage, noUsage, type Usage } from "./usage.ts";
+
+/** Members with plain values, and the end of the whole answer: what may follow its usage. */
+const END = /^(?:\s*,\s*"[^"\\]*"\s*:\s*(?:"[^"\\]*"|[\w.+-]+))*\s*\}\s*$/;
+/** Characters behind the usage that are looked at: service tier, fingerprint, response id. */
+const END_LIMIT = 1024;
+
+/** What a JSON answer says about usage; nothing when it is not JSON. */
+export function jsonUsage(text: string): Usage {
+  const at = text.lastIndexOf('"usage');
+  if (at === -1) return noUsage;
+  try {
+    return addUsage(noUsage, JSON.parse(lastMember(text, at) ?? text));
+  } catch {
+    return noUsage;
+  }
+}
+
+/**
+ * The member at `at` as an object of its own, when it is one of the whole answer's last. Providers put usage there, and
+ * parsing a million numbers of an embedding for it would hold up every other request. A quote inside a JSON string has
+ * a backslash before it, so `at` begins a string; no bracket but the last one closes behind the value, so it is a member
+ * of the outermost object.
+ */
+function lastMember(text: string, at: number): string | null {
+  const value = /^"usage(?:Metadata)?"\s*:\s*(?=\{)/.exec(text.slice(at, at + 64));
+  // Where two are named, only the whole answer tells which one counts.
+  if (value === null || text.lastIndexOf('"usage', at - 1) !== -1) return null;
+  const end = endOfObject(text, at + value[0].length);
+  if (end === -1 || text.length - end > END_LIMIT || !END.test(text.slice(end))) return null;
+  return `{${text.slice(at, end)}}`;
+}
+
+/** The place behind the object that begins at `start`; -1 when it does not end. */
+function endOfObject(text: string, start: number): number {
+  let depth = 0;
+  let inString = false;
+  for (let i = start; i < text.length; i++) {
+    const char = text[i];
+    if (inString) {
+      if (char === "\\") i++;
+      else if (char === '"') inString = false;
+    } else if (char === '"') inString = true;
+    else if (char === "{") depth++;
+    else if (char === "}" && --depth === 0) return i + 1;
+  }
+  return -1;
+}

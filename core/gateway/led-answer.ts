@@ -1,0 +1,44 @@
+import type { InboundResponse, StreamEnd } from "../ports.ts";
+import type { CacheLead } from "./flight.ts";
+import { watchedStream } from "./watched-stream.ts";
+
+/** Whom an answer is brought to beside the client that leads. */
+export interface Keeping {
+  readonly lead: CacheLead;
+  /** The leader's client; the call itself has the lead's signal. */
+  readonly client: AbortSignal;
+}
+
+/**
+ * The leader's part in an answer that is kept, and followed by others, if it can be. `onChunk` sees what the
+ * provider sends, also when only others still read; `onEnd` is told, once, whether both the provider's stream
+ * and the leader's client came to the end.
+ */
+export function ledAnswer(
+  answer: InboundResponse,
+  { lead, client }: Keeping,
+  onChunk: (chunk: Uint8Array) => void,
+  onEnd: (complete: boolean) => void,
+): InboundResponse {
+  const { status, body } = answer;
+  // A cookie is meant for one client.
+  const headers = answer.headers.filter(
+    ([name]) => name !== "set-cookie" && name !== "set-cookie2",
+  );
+  const isShared = status < 300 && status !== 206;
+  if (!isShared) lead.nothing();
+  if (!(body instanceof ReadableStream)) {
+    if (isShared) lead.keep({ status, headers }, body);
+    if (body !== null) onChunk(body);
+    onEnd(true);
+    return answer;
+  }
+  const ends: StreamEnd[] = [];
+  const ended = (end: StreamEnd): void => {
+    if (ends.push(end) === 2) onEnd(ends.every((one) => one === "complete"));
+  };
+  const own = isShared ? lead.share({ status, headers }, body, { onChunk, onEnd: ended }) : body;
+  if (!isShared) ends.push("complete");
+  const passing = { onChunk: isShared ? () => undefined : onChunk, onEnd: ended };
+  return { ...answer, body: watchedStream(own, passing, client) };
+}

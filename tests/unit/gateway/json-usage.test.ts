@@ -1,0 +1,60 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { jsonUsage } from "../../../core/gateway/json-usage.ts";
+import { addUsage, noUsage } from "../../../core/gateway/usage.ts";
+
+const usage = {
+  prompt_tokens: 7,
+  completion_tokens: 5,
+  prompt_tokens_details: { cached_tokens: 3 },
+};
+const known = { tokensIn: 7, tokensOut: 5, cachedIn: 3, cacheWriteIn: 0 };
+
+describe("jsonUsage()", () => {
+  it.each([
+    ["as the last member", { id: "x", usage }],
+    ["before members with plain values", { usage, service_tier: "default", n: 1, x: null }],
+    ["before other objects", { usage, choices: [{ usage: { prompt_tokens: 1 } }] }],
+    ["inside a response", { response: { usage }, type: "response.completed" }],
+  ])("finds usage %s", (_, body) => {
+    expect(jsonUsage(JSON.stringify(body))).toEqual(known);
+    expect(jsonUsage(JSON.stringify(body, null, 2))).toEqual(known);
+  });
+
+  it("does not take text or inner objects for usage", () => {
+    for (const body of [
+      { text: `"usage": ${JSON.stringify(usage)}` },
+      { choices: [{ usage }] },
+      { choices: { usage }, id: "x" },
+      ["usage", usage],
+      { usage: "none" },
+      { a: "usage", b: usage },
+    ]) {
+      expect(jsonUsage(JSON.stringify(body)), JSON.stringify(body)).toEqual(noUsage);
+    }
+  });
+
+  it("knows nothing of text that is cut off or no JSON", () => {
+    const whole = JSON.stringify({ id: "x", usage, tier: "a" });
+    for (let length = 0; length < whole.length; length++)
+      expect(jsonUsage(whole.slice(0, length))).toEqual(noUsage);
+  });
+
+  it("finds what parsing the whole answer finds", () => {
+    const key = fc.constantFrom("usage", "usageMetadata", "message", "id", 'a"b', "tokens");
+    const leaf = fc.oneof(
+      fc.constantFrom<unknown>(usage, { promptTokenCount: 4 }, '"usage":{}', "}", '\\"usage":'),
+      fc.jsonValue(),
+    );
+    const body = fc.dictionary(key, fc.oneof(leaf, fc.dictionary(key, leaf)), {
+      noNullPrototype: true,
+    });
+    fc.assert(
+      fc.property(body, fc.constantFrom(undefined, 1), (value, indent) => {
+        const text = JSON.stringify(value, null, indent);
+        expect(jsonUsage(text), text).toEqual(addUsage(noUsage, JSON.parse(text)));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
