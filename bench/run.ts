@@ -1,5 +1,6 @@
 // `npm run bench -- NAME [--rounds 5] [--seconds 2] [--connections 16] [--only TEXT] [--json]`: runs one benchmark,
 // or all of them without a name, and prints tables; --json prints one line per figure instead.
+import { execFileSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { cpus, loadavg, totalmem } from "node:os";
 import type { Figure } from "./harness/figure.ts";
@@ -17,6 +18,8 @@ if (name !== undefined && !names.includes(name)) {
   process.exit(1);
 }
 
+// The servers on Node run what npm ships.
+execFileSync(process.execPath, ["scripts/build.ts"], { stdio: ["ignore", "ignore", "inherit"] });
 if (!options.json) {
   const memory = `${(totalmem() / 2 ** 30).toFixed(0)} GB`;
   const load = `load ${loadavg()[0]?.toFixed(1)}`;

@@ -1,6 +1,7 @@
 // Taking a webhook: a GitHub event of 1 KB, signed, with a delivery id that never repeats, over 50 entities; answered
 // after signature, deduplication and a FULL commit of event and state. The floors: a bare Hono route on the same
-// runtime that reads the body and believes it. Then the same with 100 WebSocket clients, two per entity.
+// runtime that reads the body and believes it. The peer: the public agents SDK on local workerd (its own commit, state
+// persisted). Then the same with 100 WebSocket clients, two per entity.
 // `--only watched` or `--only Node` narrows it down.
 import { createHmac } from "node:crypto";
 import { WebSocket } from "ws";
@@ -8,6 +9,7 @@ import { causeyCommand, TOKEN } from "./harness/causey.ts";
 import { type Figure, type Goal, percentile } from "./harness/figure.ts";
 import type { Load } from "./harness/load.ts";
 import type { Options } from "./harness/options.ts";
+import { peerFolder } from "./harness/peers.ts";
 import { compareServers, type Contestant, narrowed, runtimes } from "./harness/servers.ts";
 
 const ENTITIES = 50;
@@ -52,7 +54,8 @@ export async function* bench(options: Options): AsyncGenerator<Figure[]> {
   const { only, connections = 50 } = options;
   for (const workload of workloads) {
     const title = `webhooks: ${workload.name}, ${connections} connections`;
-    const all = names.flatMap((runtime) => pair(runtime, workload));
+    const peers = peerFolder("agents") === undefined ? [] : [sdk(workload)];
+    const all = [...names.flatMap((runtime) => pair(runtime, workload)), ...peers];
     const field = narrowed(title, all, only);
     yield await compareServers(title, field, { ...options, connections });
   }
@@ -80,6 +83,20 @@ function pair(runtime: Runtime, { watched, perSecond }: Workload): Contestant[] 
   ];
 }
 
+/** The public agents SDK on local workerd, not on its home platform: a peer where both can be measured. */
+const SDK = "agents SDK on workerd";
+
+function sdk({ watched, perSecond }: Workload): Contestant {
+  return {
+    name: SDK,
+    command: [process.execPath, "bench/servers/agents-sdk.ts"],
+    env: { BENCH_SECRET: secret },
+    call: delivery,
+    ...(perSecond === undefined ? {} : { perSecond }),
+    ...(watched ? { attend: watch } : {}),
+  };
+}
+
 function goalsOf(
   runtime: Runtime,
   { watched, paced }: { watched: boolean; paced: boolean },
@@ -90,8 +107,11 @@ function goalsOf(
       { what: FRAME, atMost: 50 },
     ];
   }
-  const ratio = { of: `bare route on ${runtime}`, atMost: 3 };
-  return watched ? [ratio, { atMost: watchedGoals[runtime] }] : [ratio];
+  const ratios = [
+    { of: `bare route on ${runtime}`, atMost: 3 },
+    { of: SDK, atMost: 1 / 8 },
+  ];
+  return watched ? [...ratios, { atMost: watchedGoals[runtime] }] : ratios;
 }
 
 /** Milliseconds from the sending of an event to the first state frame that names it. */

@@ -7,7 +7,16 @@ import { runtimes } from "./servers.ts";
 /** The token that every benchmarked causey knows; it has every permission. */
 export const TOKEN = "bench-token-0123456789abcdef";
 
-/** The product as a user starts it, on a runtime, with a configuration and a data folder of its own. */
+const main = {
+  Node: "dist/adapters/cli/main.js",
+  Deno: "adapters/cli/main.ts",
+  Bun: "adapters/cli/main.ts",
+} as const;
+
+/**
+ * The product as a user starts it, on a runtime, with a configuration and a data folder of its own: on Node what npm
+ * ships, on Deno and Bun the sources.
+ */
 export function causeyCommand(
   runtime: keyof typeof runtimes,
   config: object,
@@ -18,7 +27,7 @@ export function causeyCommand(
   writeFileSync(file, JSON.stringify({ demo: false, ...config }));
   const settings = ["--port", "0", "--data-dir", join(folder, "data"), "--config", file];
   return {
-    command: [...runtimes[runtime], "adapters/cli/main.ts", "serve", ...settings],
+    command: [...runtimes[runtime], main[runtime], "serve", ...settings],
     // Nothing is rendered: unpacking the npm browser would be measured instead.
     env: { CAUSEY_TOKEN: TOKEN, CAUSEY_CHROMIUM_PATH: process.execPath },
   };

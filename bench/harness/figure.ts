@@ -24,7 +24,7 @@ export interface Figure {
   readonly bench: string;
   readonly contestant: string;
   readonly rounds: number;
-  readonly figures: Round;
+  readonly figures: Readonly<Record<string, number>>;
   readonly verdicts: readonly Verdict[];
 }
 
@@ -53,9 +53,23 @@ export function summarise(bench: string, all: readonly Results[]): Figure[] {
       );
       return [{ ...goal, value, hit: value <= goal.atMost }];
     });
-    const figures = Object.fromEntries(middle) as Round;
+    const figures: Figure["figures"] = Object.fromEntries(middle);
     return { bench, contestant: name, rounds: rounds.length, figures, verdicts };
   });
+}
+
+/** Figures that were measured once, beside their goals: what is no rate of operations. */
+export function once(
+  bench: string,
+  contestant: string,
+  figures: Readonly<Record<string, number>>,
+  goals: readonly { readonly what: string; readonly atMost: number }[],
+): Figure {
+  const verdicts = goals.map((goal): Verdict => {
+    const value = figures[goal.what] ?? Number.NaN;
+    return { ...goal, value, hit: value <= goal.atMost };
+  });
+  return { bench, contestant, rounds: 1, figures, verdicts };
 }
 
 /** Geometric means of one contestant's figures and ratios over several workloads. */
@@ -66,7 +80,7 @@ export function geometricMean(bench: string, own: readonly [Figure, ...Figure[]]
   const keys = Object.keys(first.figures);
   const figures = Object.fromEntries(
     keys.map((key) => [key, mean((figure) => figure.figures[key] ?? 0)]),
-  ) as Round;
+  );
   const verdicts = first.verdicts.map((verdict, n): Verdict => {
     const value = mean((figure) => figure.verdicts[n]?.value ?? Number.NaN);
     return { ...verdict, value, hit: value <= verdict.atMost };

@@ -55,6 +55,22 @@ export async function sendLoad(
   return latencies;
 }
 
+/** Sends so many requests, as fast as the connections are answered: to prepare what is measured. */
+export async function sendAll(
+  url: URL,
+  count: number,
+  call: Load["call"],
+  connections: number = 32,
+): Promise<void> {
+  const pool = new Pool(url.origin, { connections, pipelining: 1 });
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    while (next < count) await dispatch(pool, call(next++), false);
+  };
+  await Promise.all(Array.from({ length: connections }, worker));
+  await pool.close();
+}
+
 /** Sends one request and reads its answer; one that is no success is an error with the answer in it. */
 export async function sendOne(url: URL, call: Call): Promise<Reply> {
   const pool = new Pool(url.origin, { connections: 1 });

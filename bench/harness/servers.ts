@@ -38,6 +38,12 @@ export const runtimes = {
   Bun: ["tools/node_modules/bun/bin/bun.exe"],
 } as const satisfies Record<string, readonly [string, ...string[]]>;
 
+/**
+ * The least length of the round that is thrown away, in ms: a JIT compiler works beside a loaded server for seconds, and
+ * more for a large program than for a small one.
+ */
+const WARM_UP_MS = 6000;
+
 /** How long a server may take to end after SIGTERM, ms. */
 const STOP_MS = 5000;
 
@@ -59,20 +65,22 @@ export async function start(
     const found = /http:\/\/127\.0\.0\.1:\d+(?=\D)/.exec(output);
     if (found === null) continue;
     child.stdout.resume();
-    return running(child, new URL(found[0]), ended);
+    // Whoever starts another process for the work says which.
+    const pid = Number(/\bpid (\d+) /.exec(output)?.[1] ?? child.pid);
+    return running(child, pid, new URL(found[0]), ended);
   }
   throw new Error(`${file} ended without an address: ${output}`);
 }
 
-function running(child: ChildProcess, url: URL, ended: Promise<unknown>): Running {
+function running(child: ChildProcess, pid: number, url: URL, ended: Promise<unknown>): Running {
   return {
     url,
     cpuMicros() {
       // Linux counts in ticks of 10 ms, so rounds last seconds. Fields: proc_pid_stat(5).
-      const fields = procFile(child, "stat").split(") ").at(-1)?.split(" ") ?? [];
+      const fields = procFile(pid, "stat").split(") ").at(-1)?.split(" ") ?? [];
       return (Number(fields[11]) + Number(fields[12])) * 10_000;
     },
-    rssMb: () => (Number(procFile(child, "statm").split(" ")[1]) * 4096) / 1e6,
+    rssMb: () => (Number(procFile(pid, "statm").split(" ")[1]) * 4096) / 1e6,
     async stop() {
       child.kill("SIGTERM");
       const timer = setTimeout(() => child.kill("SIGKILL"), STOP_MS);
@@ -82,8 +90,8 @@ function running(child: ChildProcess, url: URL, ended: Promise<unknown>): Runnin
   };
 }
 
-function procFile(child: ChildProcess, name: string): string {
-  return readFileSync(`/proc/${child.pid}/${name}`, "utf8");
+function procFile(pid: number, name: string): string {
+  return readFileSync(`/proc/${pid}/${name}`, "utf8");
 }
 
 /**
@@ -116,9 +124,12 @@ export async function compareServers(
     }
     for (let round = -1; round < options.rounds; round++) {
       for (const [n, contestant] of field.entries()) {
-        const figures = await measure(servers[n]!, contestant, options).catch((cause: unknown) => {
-          throw new Error(`${contestant.name} failed in round ${round}`, { cause });
-        });
+        const ms = round < 0 ? Math.max(options.ms, WARM_UP_MS) : options.ms;
+        const figures = await measure(servers[n]!, contestant, { ...options, ms }).catch(
+          (cause: unknown) => {
+            throw new Error(`${contestant.name} failed in round ${round}`, { cause });
+          },
+        );
         if (round >= 0) contestant.rounds.push(figures);
         else contestant.check?.(await sendOne(servers[n]!.url, contestant.call(0)));
       }

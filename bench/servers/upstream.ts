@@ -1,4 +1,5 @@
-// A model provider that answers at once: the same JSON, or 51 server-sent events when `stream` is true.
+// A model provider that answers at once: the same JSON, or 51 server-sent events when `stream` is true, of which it
+// keeps all but the first when `hold` is true.
 import { createServer } from "node:http";
 
 const reply = JSON.stringify({
@@ -20,7 +21,11 @@ const chunk = (content: string): string =>
 
 const server = createServer((req, res) => {
   let streaming = false;
-  req.on("data", (data: Buffer) => (streaming ||= data.includes('"stream":true')));
+  let holding = false;
+  req.on("data", (data: Buffer) => {
+    streaming ||= data.includes('"stream":true');
+    holding ||= data.includes('"hold":true');
+  });
   req.on("end", () => {
     if (!streaming) {
       res
@@ -32,6 +37,7 @@ const server = createServer((req, res) => {
       return;
     }
     res.writeHead(200, { "content-type": "text/event-stream" });
+    if (holding) return void res.write(chunk("word "));
     let n = 0;
     const next = (): void => {
       if (n++ === 50) res.end("data: [DONE]\n\n");
