@@ -82,9 +82,21 @@ export interface ActorKind {
    * All tables carry an `actor` column with {@link ActorContext.name}: instances may share one database.
    */
   readonly schema: readonly string[];
+  /** Tables that other kinds use as well, made before those of `schema`. @default none */
+  readonly shared?: SharedSchema;
   /** Methods that may start while another call runs; they await nothing but their own `sql`. */
   readonly interleaved?: readonly string[];
   start(context: ActorContext): Actor | Promise<Actor>;
+}
+
+/**
+ * Tables of several kinds. Their steps are counted once per database, under their own name: no kind runs a step that
+ * another has run, and neither list moves when the other grows.
+ */
+export interface SharedSchema {
+  readonly name: string;
+  /** As {@link ActorKind.schema}. */
+  readonly steps: readonly string[];
 }
 
 /** A running instance. Evicted when idle: whatever must outlive a call is a row. */
@@ -102,6 +114,8 @@ export interface ActorContext {
   readonly name: string;
   readonly sql: Sql;
   readonly sockets: Sockets;
+  /** The others of the same platform. Who awaits one that may in turn wait for this one's mailbox waits for ever. */
+  readonly actors: Pick<Actors, "get">;
   /**
    * Sets the one alarm of this actor to `at` (Unix ms; null clears it) and runs `together` in the
    * same transaction, so that a row and the alarm that will handle it cannot be parted by a crash.
@@ -141,9 +155,12 @@ export interface Connection {
   attachment: Plain;
   /** Bytes handed over and not yet sent, as far as the runtime tells (Workers: an estimate). */
   readonly buffered: number;
+  /** Frames handed over and not yet sent; 0 where the runtime does not tell (Workers). */
+  readonly queued: number;
   /**
-   * Sends a frame. A client whose unsent bytes exceed the platform's budget (default 1 MiB) is closed
-   * with 1013, so that it may come back and resume; `false` = closed or closing, nothing sent.
+   * Sends a frame. A client whose unsent bytes exceed the platform's budget (default 1 MiB), or who has 256 frames
+   * unsent of which the oldest waits for a second, is closed with 1013, so that it may come back and resume;
+   * `false` = closed or closing, nothing sent.
    */
   send(message: string | Uint8Array): boolean;
   close(code?: number, reason?: string): void;

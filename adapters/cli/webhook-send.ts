@@ -3,6 +3,7 @@ import process from "node:process";
 import { parseArgs } from "node:util";
 import { schemes, simulate, type SchemeName } from "../../core/webhooks/mod.ts";
 import { didYouMean } from "../../core/config/nearest.ts";
+import { webhookKeys } from "./webhook-keys.ts";
 
 /** How long an answer is waited for, in ms. */
 const ANSWER_MS = 15_000;
@@ -11,18 +12,22 @@ const SHOWN = 4000;
 
 /** The text of `causey webhook --help`. */
 export const webhookHelp: string = `Usage: causey webhook send --scheme NAME --url URL --secret SECRET [options]
+       causey webhook keys --scheme NAME
 
-Sends one webhook, signed as the provider signs.
+send: sends one webhook, signed as the provider signs.
 
   --scheme NAME     ${wrapped(Object.keys(schemes))}
   --url URL         Where to, e.g. http://127.0.0.1:8787/webhooks/github
-  --secret SECRET   The shared secret; "env:NAME" reads the environment variable NAME
+  --secret SECRET   The shared secret, or a private key of your own (PKCS #8, or what "keys" prints) where the
+                    receiver has a public key; "env:NAME" reads the environment variable NAME
   --data FILE       The body; "-" reads standard input [a small JSON object]
   --id ID           Id of the event, e.g. to send it twice [a fresh one]
   --type TYPE       Type of the event, where the provider says it in a header [test]
 
-Exit code 0 when the answer is 2xx, else 1. Discord and SendGrid sign with a private key and Mailgun in the body:
-those cannot be imitated.
+Exit code 0 when the answer is 2xx, else 1.
+
+keys: makes a key pair for a scheme of public keys: discord, sendgrid, standard-webhooks, svix, gitlab-signed.
+The public key is the receiver's secret.
 `;
 
 /** A simulated webhook, read from the command line. */
@@ -53,17 +58,30 @@ export function parseSend(args: readonly string[], input: SendInput): WebhookToS
   });
   if (positionals.length !== 1 || positionals[0] !== "send")
     throw new TypeError(
-      `Unknown command "webhook ${positionals.join(" ")}": there is "webhook send"`,
+      `Unknown command "webhook ${positionals.join(" ")}": there are "webhook send" and "webhook keys"`,
     );
   const { scheme, url, secret, data, id = input.freshId, type = "test" } = values;
   if (scheme === undefined || url === undefined || secret === undefined)
     throw new TypeError("webhook send needs --scheme, --url and --secret");
-  if (!isScheme(scheme))
-    throw new TypeError(`Unknown scheme "${scheme}"${didYouMean(scheme, Object.keys(schemes))}`);
+  checkScheme(scheme);
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ""))
     throw new TypeError(`--url must be an http or https address, got "${url}"`);
   const body = data === undefined ? sample(scheme, id) : input.read(data);
   return { scheme, url, secret: resolved(secret, input.env), body, id, type };
+}
+
+/** Reads `keys --scheme …`; throws one line that says what is wrong. */
+export function parseKeys(args: readonly string[]): SchemeName {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: { scheme: { type: "string" } },
+  });
+  const { scheme } = values;
+  if (positionals.length !== 1 || scheme === undefined)
+    throw new TypeError("webhook keys needs --scheme, and nothing else");
+  checkScheme(scheme);
+  return scheme;
 }
 
 /** Sends it; resolves to the status and what the answer says. */
@@ -98,6 +116,11 @@ export async function webhookCommand(args: readonly string[]): Promise<void> {
     process.stdout.write(webhookHelp);
     return;
   }
+  if (args[0] === "keys") {
+    const { publicKey, privateKey } = webhookKeys(parseKeys(args));
+    process.stdout.write(`public key: ${publicKey}\nprivate key: ${privateKey}\n`);
+    return;
+  }
   const webhook = parseSend(args, {
     env: process.env,
     read: (file) => readFileSync(file === "-" ? 0 : file),
@@ -108,8 +131,9 @@ export async function webhookCommand(args: readonly string[]): Promise<void> {
   if (status < 200 || status > 299) process.exitCode = 1;
 }
 
-function isScheme(name: string): name is SchemeName {
-  return Object.hasOwn(schemes, name);
+function checkScheme(name: string): asserts name is SchemeName {
+  if (!Object.hasOwn(schemes, name))
+    throw new TypeError(`Unknown scheme "${name}"${didYouMean(name, Object.keys(schemes))}`);
 }
 
 function resolved(secret: string, env: SendInput["env"]): string {

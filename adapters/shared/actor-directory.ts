@@ -89,7 +89,7 @@ export function actorDirectory(options: DirectoryOptions): ActorDirectory {
       // Most of it is answered from memory, on the path of every request: at once, without a chain of promises.
       entry.lastUsed = Date.now();
       const result = work(actor);
-      return result instanceof Promise ? using(entry, () => result) : Promise.resolve(result);
+      return result instanceof Promise ? kept(entry, result) : Promise.resolve(result);
     },
     inTurn(kind, name, work) {
       const entry = entryOf(kind, name);
@@ -106,6 +106,17 @@ export function actorDirectory(options: DirectoryOptions): ActorDirectory {
       isClosed = true;
     },
   };
+}
+
+/** Keeps the entry in the directory until the work has settled, before anybody who awaits it goes on. */
+function kept<T>(entry: Entry, work: Promise<T>): Promise<T> {
+  entry.active += 1;
+  const over = (): void => {
+    entry.active -= 1;
+    entry.lastUsed = Date.now();
+  };
+  work.then(over, over);
+  return work;
 }
 
 function newEntry(kind: ActorKind, name: string, mailboxSize: number): Entry {

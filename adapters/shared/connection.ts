@@ -1,5 +1,6 @@
 import { ApiError } from "../../core/http/api-error.ts";
 import type { AcceptOptions, Connection, Plain } from "../../core/ports.ts";
+import { unsentFrames, type UnsentFrames } from "./unsent-frames.ts";
 
 /** One WebSocket of a runtime, opened or about to open. */
 export interface RawSocket {
@@ -33,9 +34,14 @@ export interface LocalConnection extends Connection {
   attach(socket: RawSocket): void;
 }
 
-/** Bounds of a connection, in bytes. */
+/** Bounds of a connection. */
 export interface ConnectionLimits {
+  /** Unsent bytes. */
   readonly maxBuffered: number;
+  /** Unsent frames, once the oldest of them has waited for {@link ConnectionLimits.framesWaitMs}. */
+  readonly maxFrames: number;
+  readonly framesWaitMs: number;
+  /** Bytes of one received message. */
   readonly maxMessage: number;
 }
 
@@ -45,9 +51,13 @@ const MAX_ATTACHMENT = 2048;
 /** What a waiting message counts beside its bytes: a flood of empty ones must not fill the actor's mailbox. */
 const MESSAGE_COST = 1024;
 
+/** What an unsent frame counts beside its bytes, for the same reason. */
+const FRAME_COST = 256;
+
 interface State {
   phase: "opening" | "open" | "closing" | "closed";
   socket: RawSocket | undefined;
+  readonly unsent: UnsentFrames;
   /** What was sent before the socket was open. */
   early: (string | Uint8Array)[];
   /** Bytes received and not yet handled, {@link MESSAGE_COST} included. */
@@ -66,14 +76,7 @@ export function localConnection(
 ): LocalConnection {
   const tags = checkTags(accepting.tags ?? []);
   let attachment = checkAttachment(accepting.attachment);
-  const state: State = {
-    phase: "opening",
-    socket: undefined,
-    early: [],
-    waiting: 0,
-    ours: undefined,
-    timer: undefined,
-  };
+  const state = newState();
   const connection: LocalConnection = {
     id,
     tags,
@@ -86,7 +89,10 @@ export function localConnection(
     get buffered() {
       return bufferedBy(state);
     },
-    send: (message) => send(state, connection, message, limits.maxBuffered),
+    get queued() {
+      return queuedBy(state, bufferedBy(state));
+    },
+    send: (message) => send(state, connection, message, limits),
     close(code = 1000, reason = "") {
       if (state.phase === "closing" || state.phase === "closed") return;
       state.ours = [code, reason];
@@ -118,22 +124,49 @@ export function localConnection(
   return connection;
 }
 
+function newState(): State {
+  return {
+    phase: "opening",
+    socket: undefined,
+    unsent: unsentFrames(),
+    early: [],
+    waiting: 0,
+    ours: undefined,
+    timer: undefined,
+  };
+}
+
 function send(
   state: State,
   connection: LocalConnection,
   message: string | Uint8Array,
-  maxBuffered: number,
+  limits: ConnectionLimits,
 ): boolean {
-  if (state.phase === "closing" || state.phase === "closed") return false;
+  const { phase, socket, unsent } = state;
+  if (phase === "closing" || phase === "closed") return false;
   const buffered = bufferedBy(state);
-  // One message larger than the budget may pass when nothing else waits.
-  if (buffered > 0 && buffered + sizeOf(message) > maxBuffered) {
+  if (buffered > 0 && isTooSlow(state, buffered, sizeOf(message), limits)) {
     connection.close(1013, "Too slow: come back and resume");
     return false;
   }
-  if (state.phase === "open") state.socket?.send(message);
-  else state.early.push(message);
+  if (phase === "opening") state.early.push(message);
+  else if (socket !== undefined) {
+    socket.send(message);
+    unsent.handed(buffered, socket.buffered());
+  }
   return true;
+}
+
+/** Asked when something waits already: one message larger than the budget may pass when nothing does. */
+function isTooSlow(
+  state: State,
+  buffered: number,
+  size: number,
+  limits: ConnectionLimits,
+): boolean {
+  const queued = queuedBy(state, buffered);
+  if (buffered + size + queued * FRAME_COST > limits.maxBuffered) return true;
+  return queued >= limits.maxFrames && state.unsent.waitedMs() >= limits.framesWaitMs;
 }
 
 function opened(state: State): void {
@@ -170,6 +203,10 @@ function received(
   void owner.message(connection, data).finally(() => {
     state.waiting -= cost;
   });
+}
+
+function queuedBy({ early, unsent }: State, buffered: number): number {
+  return early.length + unsent.count(buffered);
 }
 
 function bufferedBy({ early, socket }: State): number {

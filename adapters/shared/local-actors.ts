@@ -51,6 +51,7 @@ export function localActors(options: LocalActorsOptions): LocalActors {
       name,
       sql: db,
       sockets: sockets.of(`${kind}\0${name}`),
+      actors: { get },
       alarm: (at, together = []) => clock.set(kind, name, at, together),
       system: holding(system, hold),
     }),
@@ -76,19 +77,20 @@ export function localActors(options: LocalActorsOptions): LocalActors {
         return true;
       }),
   });
-  const sweeper = setInterval(() => {
-    directory.evict(Date.now() - idleMs);
-  }, idleMs / 2);
-  sweeper.unref();
+  const sweeper = sweep(directory, idleMs);
+
+  function get(kind: string, name: string): ActorRef {
+    return actorRef(directory, () => kindOf(kinds, kind), name);
+  }
 
   return {
+    get,
     define(kind) {
       if (!isNew(kinds, kind)) return;
       migrate(db, kind);
       kinds.set(kind.name, kind);
       clock.rescan();
     },
-    get: (kind, name) => actorRef(directory, () => kindOf(kinds, kind), name),
     async close(graceMs) {
       clock.stop();
       clearInterval(sweeper);
@@ -100,6 +102,15 @@ export function localActors(options: LocalActorsOptions): LocalActors {
       directory.close();
     },
   };
+}
+
+/** Drops instances that were not used for `idleMs`, now and then. */
+function sweep(directory: ActorDirectory, idleMs: number): ReturnType<typeof setInterval> {
+  const timer = setInterval(() => {
+    directory.evict(Date.now() - idleMs);
+  }, idleMs / 2);
+  timer.unref();
+  return timer;
 }
 
 /** The system of one actor: its background work also keeps the instance. */

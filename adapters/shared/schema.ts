@@ -1,5 +1,6 @@
 import { ApiError } from "../../core/http/api-error.ts";
-import type { ActorKind } from "../../core/ports.ts";
+import type { ActorKind, SharedSchema } from "../../core/ports.ts";
+import { schemasOf } from "./schema-lists.ts";
 import type { SqliteDatabase } from "./sqlite.ts";
 
 /** Creates the tables in which local actors keep their own affairs. */
@@ -18,17 +19,20 @@ export function createTables(db: SqliteDatabase): void {
 /** Applies those schema steps of a kind that this database has not seen, in one transaction. */
 export function migrate(db: SqliteDatabase, kind: ActorKind): void {
   db.transaction(() => {
-    const [row] = db.rows("SELECT steps FROM causey_schema WHERE kind = ?", [kind.name]);
-    const applied = Number(row?.["steps"] ?? 0);
-    const known = kind.schema.length;
-    if (applied > known) {
-      const message = `The database holds "${kind.name}" at schema step ${applied} and this version knows ${known}: start the version that wrote it`;
-      throw new ApiError("internal", { message });
-    }
-    for (const step of kind.schema.slice(applied)) db.exec(step);
-    db.rows(
-      "INSERT INTO causey_schema (kind, steps) VALUES (?, ?) ON CONFLICT (kind) DO UPDATE SET steps = excluded.steps",
-      [kind.name, known],
-    );
+    for (const list of schemasOf(kind)) apply(db, list);
   });
+}
+
+function apply(db: SqliteDatabase, { name, steps }: SharedSchema): void {
+  const [row] = db.rows("SELECT steps FROM causey_schema WHERE kind = ?", [name]);
+  const applied = Number(row?.["steps"] ?? 0);
+  if (applied > steps.length) {
+    const message = `The database holds "${name}" at schema step ${applied} and this version knows ${steps.length}: start the version that wrote it`;
+    throw new ApiError("internal", { message });
+  }
+  for (const step of steps.slice(applied)) db.exec(step);
+  db.rows(
+    "INSERT INTO causey_schema (kind, steps) VALUES (?, ?) ON CONFLICT (kind) DO UPDATE SET steps = excluded.steps",
+    [name, steps.length],
+  );
 }

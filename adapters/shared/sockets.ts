@@ -2,6 +2,7 @@ import { ApiError } from "../../core/http/api-error.ts";
 import type { AcceptOptions, Connection, Log, Sockets, System } from "../../core/ports.ts";
 import {
   localConnection,
+  type ConnectionLimits,
   type ConnectionOwner,
   type LocalConnection,
   type SocketEvents,
@@ -49,10 +50,19 @@ export interface SocketRegistry {
 /** Bytes of one message above which a connection is closed with 1009. */
 export const MAX_MESSAGE_BYTES: number = 1024 * 1024;
 
+/** Bounds of a connection, see `Connection.send`. */
+const LIMITS: ConnectionLimits = {
+  maxBuffered: 1024 * 1024,
+  maxFrames: 256,
+  // Deno sends nothing before the end of the turn: a burst of one turn says nothing about the client.
+  framesWaitMs: 1000,
+  maxMessage: MAX_MESSAGE_BYTES,
+};
+
 /** Keeps the connections of all actors of a process. */
 export function socketRegistry(options: SocketOptions): SocketRegistry {
   const { deliver, log, system } = options;
-  const limits = { maxBuffered: options.maxBuffered ?? 1024 * 1024, maxMessage: MAX_MESSAGE_BYTES };
+  const limits = { ...LIMITS, maxBuffered: options.maxBuffered ?? LIMITS.maxBuffered };
   const byActor = new Map<string, Map<string, LocalConnection>>();
   let live = 0;
 

@@ -4,6 +4,7 @@ import type { Plain } from "../../core/ports.ts";
 import { errorAsResponse, outcomeOf, withoutErrorHeader, type CallOutcome } from "./crossing.ts";
 import { hostActor, type HostedActor } from "./hosted-actor.ts";
 import { parseObjectName } from "./object-name.ts";
+import { objectActors } from "./object-actors.ts";
 import { findKind, socketHolders, type ObjectSpace } from "./registry.ts";
 import type { WorkerEnv } from "./worker-env.ts";
 import { consoleLog, workerSystem } from "./worker-system.ts";
@@ -126,6 +127,7 @@ export class CauseyObject extends DurableObject<WorkerEnv> {
         kind,
         name: address.name,
         system: workerSystem(space.log),
+        actors: objectActors(this.env.CAUSEY, address.prefix),
       });
     }
     return this.#hosted;

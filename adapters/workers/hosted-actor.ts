@@ -3,6 +3,7 @@ import type {
   Actor,
   ActorContext,
   ActorKind,
+  Actors,
   Connection,
   Plain,
   System,
@@ -34,6 +35,7 @@ export interface HostingOptions {
   readonly kind: ActorKind;
   readonly name: string;
   readonly system: System;
+  readonly actors: Actors;
 }
 
 /** Prepares the object's tables and starts the actor on its first use; a failed start is tried again. */
@@ -116,12 +118,16 @@ function callMethod(callee: Callee, method: string, args: readonly Plain[]): Pro
   return callee.kind.interleaved?.includes(method) === true ? run() : callee.box.run(run);
 }
 
-function actorContext({ ctx, name, system }: HostingOptions, sockets: ObjectSockets): ActorContext {
+function actorContext(
+  { actors, ctx, name, system }: HostingOptions,
+  sockets: ObjectSockets,
+): ActorContext {
   const sql = storageSql(ctx.storage);
   return {
     name,
     sql,
     sockets,
+    actors,
     async alarm(at, together = []) {
       const results = sql.batchNow(together);
       // No await in between: workerd commits all writes of one turn together (write coalescing).

@@ -112,6 +112,8 @@ function connection(ctx: DurableObjectState, socket: WebSocket, budget: SendBudg
     get buffered() {
       return budget.pending(socket);
     },
+    // workerd tells nobody, and a guess would close clients that read.
+    queued: 0,
     send(message) {
       if (!isOpen(socket)) return false;
       const size = typeof message === "string" ? message.length : message.byteLength;

@@ -5,6 +5,7 @@ import type { Agent, AnyAgent } from "./definition.ts";
 import { readEvents } from "./events.ts";
 import { forHandlers } from "./grant.ts";
 import type { Holds } from "./holds.ts";
+import { ownTables } from "./own-tables.ts";
 import type { Queue } from "./queue.ts";
 import { agentTables } from "./schema.ts";
 import type { Schedules } from "./schedules.ts";
@@ -69,10 +70,16 @@ export function agentApi(parts: AgentParts): Agent {
   return api;
 }
 
-async function destroy({ agent, context, state }: AgentParts): Promise<void> {
-  await context.sql.batch(
-    agentTables.map((table) => ({ sql: `DELETE FROM ${table} WHERE agent = ?`, params: [agent] })),
-  );
+/** The tables stay, also the class's own: other instances may share them, and this one may be used again. */
+async function destroy({ agent, context, definition, state }: AgentParts): Promise<void> {
+  const params = [agent];
+  await context.sql.batch([
+    ...agentTables.map((table) => ({ sql: `DELETE FROM ${table} WHERE agent = ?`, params })),
+    ...ownTables(definition.schema ?? []).map((table) => ({
+      sql: `DELETE FROM ${table} WHERE actor = ?`,
+      params,
+    })),
+  ]);
   await state.reload();
   for (const connection of context.sockets.connections())
     connection.close(1000, "The agent was destroyed");

@@ -103,6 +103,8 @@ export interface AgentConnection {
   readonly: boolean;
   /** Unsent bytes: a client that reads too slowly is closed with 1013 at 1 MiB. */
   readonly buffered: number;
+  /** Unsent frames: a client that reads too slowly is closed with 1013 at 256. 0 on Workers, where nobody can know. */
+  readonly queued: number;
   /** False when the connection is closing or closed. */
   send(message: string | Uint8Array): boolean;
   close(code?: number, reason?: string): void;
@@ -158,7 +160,10 @@ export interface Agent<State = Plain> {
   getConnections(tag?: string): readonly AgentConnection[];
   /** Keeps the instance in memory until the returned function is called, or the process is asked to end. */
   keepAlive(): () => void;
-  /** Deletes the instance's rows and closes its connections. */
+  /**
+   * Deletes the instance's rows, also those with {@link Agent.key} in the `actor` column of tables from the
+   * definition's `schema`, in one transaction; then closes its connections.
+   */
   destroy(): Promise<void>;
 }
 
@@ -239,7 +244,10 @@ export interface AgentDefinition<State = Plain> {
   readonly retry?: RetryOptions;
   /** Longest run of a queued handler in ms; then it counts as failed. @default 30000 */
   readonly timeoutMs?: number;
-  /** Schema steps of the agent's own tables; add to the end, never edit one after a release. */
+  /**
+   * Schema steps of the agent's own tables; add to the end, never edit one after a release. They are counted apart
+   * from the runtime's own, each once per database.
+   */
   readonly schema?: readonly string[];
 }
 

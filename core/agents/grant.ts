@@ -47,6 +47,9 @@ export function forHandlers(connection: Connection): AgentConnection {
     get buffered() {
       return connection.buffered;
     },
+    get queued() {
+      return connection.queued;
+    },
     send: (message) => connection.send(message),
     close(code, reason) {
       connection.close(code, reason);

@@ -24,15 +24,22 @@ export interface IngestDeps {
   readonly now: number;
   /** The id of the job to queue; null for a class without a handler: no job. */
   readonly jobId: string | null;
-  /** Whether this instance knows that {@link claimOf} the event is in the entity's row: one write less. */
+  /** Whether this instance knows that the {@link Claim} of the event is in the entity's row: one write less. */
   readonly isClaimed: boolean;
   /** Whether retention by count is due, see {@link pruneEvery}. */
   readonly prunes: boolean;
 }
 
 /** What an event asks of its entity's row: the identifier that owns the name, and the retention. */
-export function claimOf({ canonical, retention }: IncomingEvent): string {
-  return JSON.stringify([canonical, retention.maxEvents, retention.maxAgeMs]);
+export type Claim = Pick<IncomingEvent, "canonical" | "retention">;
+
+/** Whether two events ask the same of their entity's row. */
+export function isSameClaim(a: Claim, b: Claim): boolean {
+  return (
+    a.canonical === b.canonical &&
+    a.retention.maxEvents === b.retention.maxEvents &&
+    a.retention.maxAgeMs === b.retention.maxAgeMs
+  );
 }
 
 /** After how many events retention by count runs: an entity holds up to a tenth more than it keeps. */
@@ -75,9 +82,13 @@ async function store(
   ];
   const at = statements.length - 1;
   if (deps.prunes) statements.push(pruneByCount(deps.agent, PRUNE_LIMIT));
-  const results = await durable(deps.clock.write(statements, dueOf(event, deps, due)));
-  const seq = results[at]?.rows[0]?.["seq"];
-  return [seq === undefined ? null : Number(seq), results[0]];
+  try {
+    const results = await deps.clock.write(statements, dueOf(event, deps, due));
+    const seq = results[at]?.rows[0]?.["seq"];
+    return [seq === undefined ? null : Number(seq), results[0]];
+  } catch (error) {
+    throw unavailable(error);
+  }
 }
 
 /** Without a handler only retention is due: when this event has reached its age. */
@@ -88,16 +99,11 @@ function dueOf(event: IncomingEvent, deps: IngestDeps, due: number): number | nu
 }
 
 /** A full disk or a busy database is worth the sender's retry; anything else is a fault of ours. */
-async function durable(work: Promise<StatementResult[]>): Promise<StatementResult[]> {
-  try {
-    return await work;
-  } catch (error) {
-    if (error instanceof SqlError && (error.reason === "busy" || error.reason === "full")) {
-      const message = "The event could not be stored: send it again later";
-      throw new ApiError("unavailable", { message, headers: { "retry-after": "5" }, cause: error });
-    }
-    throw error;
-  }
+function unavailable(error: unknown): unknown {
+  if (!(error instanceof SqlError) || (error.reason !== "busy" && error.reason !== "full"))
+    return error;
+  const message = "The event could not be stored: send it again later";
+  return new ApiError("unavailable", { message, headers: { "retry-after": "5" }, cause: error });
 }
 
 /** The first identifier that claims a name owns it; the update also locks the row where rows are locked. */

@@ -2,7 +2,7 @@ import type { IncomingEvent, IngestReceipt } from "../entity/event.ts";
 import type { Clock } from "../entity/clock.ts";
 import type { ActorContext } from "../ports.ts";
 import type { AnyAgent } from "./definition.ts";
-import { claimOf, ingest, pruneEvery } from "./ingest.ts";
+import { ingest, isSameClaim, pruneEvery, type Claim } from "./ingest.ts";
 import type { Live } from "./live.ts";
 import type { StateHolder } from "./state.ts";
 
@@ -22,13 +22,12 @@ export interface IntakeDeps {
  */
 export function startIntake(deps: IntakeDeps): (event: IncomingEvent) => Promise<IngestReceipt> {
   const { agent, clock, context, definition, live, state } = deps;
-  /** The newest claim that is stored, see `claimOf`. */
-  let known = "";
+  /** The newest claim that is stored. */
+  let known: Claim | undefined;
   /** Events since retention by count ran; at the start it is due. */
   let unpruned = Number.POSITIVE_INFINITY;
 
   return async (event) => {
-    const claim = claimOf(event);
     const { maxEvents } = event.retention;
     const prunes = maxEvents !== null && ++unpruned >= pruneEvery(maxEvents);
     if (prunes) unpruned = 0;
@@ -37,11 +36,11 @@ export function startIntake(deps: IntakeDeps): (event: IncomingEvent) => Promise
       clock,
       now: context.system.now(),
       jobId: definition.onEvent === undefined ? null : context.system.id(),
-      isClaimed: known === claim,
+      isClaimed: known !== undefined && isSameClaim(known, event),
       prunes,
     });
     if (receipt.outcome === "stored") {
-      known = claim;
+      known = { canonical: event.canonical, retention: event.retention };
       state.addEvent(receipt.seq, event.record);
       live.publish(receipt.seq, event.record);
     }

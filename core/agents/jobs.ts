@@ -1,3 +1,4 @@
+import type { EventCount, EventTally } from "../entity/event-counts.ts";
 import { EVENT_COLUMNS, EVENT_JOB, eventTime } from "../entity/event.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { SqlRow } from "../ports.ts";
@@ -27,6 +28,7 @@ export interface Jobs {
 /** What running jobs takes. */
 export interface JobDeps extends QueueDeps {
   readonly api: () => Agent;
+  readonly tally: EventTally;
 }
 
 /** The runner of an instance's queue. */
@@ -95,9 +97,13 @@ async function runJob(deps: JobDeps, job: Job): Promise<void> {
     [{ sql: `UPDATE agents_jobs SET attempt = ? ${where}`, params: [attempt, agent, job.id] }],
     null,
   );
+  let provider: string | null;
   try {
-    await withTimeout(deps, (signal) => handle(deps, job, { attempt, job: job.id, signal }));
+    provider = await withTimeout(deps, (signal) =>
+      handle(deps, job, { attempt, job: job.id, signal }),
+    );
   } catch (error) {
+    await note(deps, job, "failed");
     const text = (error instanceof Error ? error.message : String(error)).slice(0, ERROR_LIMIT);
     if (error instanceof NonRetryableError || attempt >= limit) {
       await bury(deps, { ...job, attempt }, text);
@@ -110,14 +116,26 @@ async function runJob(deps: JobDeps, job: Job): Promise<void> {
     return;
   }
   await clock.write([{ sql: `DELETE FROM agents_jobs ${where}`, params: [agent, job.id] }], null);
+  if (provider !== null) deps.tally.add(provider, "handled");
 }
 
-async function handle(deps: JobDeps, job: Job, run: Run): Promise<void> {
+/** Counts what became of an event's job; other tasks are not counted. */
+async function note({ agent, context, tally }: JobDeps, job: Job, name: EventCount): Promise<void> {
+  if (job.eventSeq === null) return;
+  const [row] = await context.sql.all(
+    "SELECT provider FROM agents_events WHERE agent = ? AND seq = ?",
+    [agent, job.eventSeq],
+  );
+  if (row !== undefined) tally.add(String(row["provider"]), name);
+}
+
+/** Resolves to the event's provider, when the job was an event. */
+async function handle(deps: JobDeps, job: Job, run: Run): Promise<string | null> {
   const { definition } = deps;
   if (job.task === EVENT_JOB && job.eventSeq !== null) {
     const event = await loadEvent(deps, job.eventSeq);
     if (event !== null) await definition.onEvent?.(deps.api(), event, run);
-    return;
+    return event?.provider ?? null;
   }
   const tasks = definition.tasks ?? {};
   const task = Object.hasOwn(tasks, job.task) ? tasks[job.task] : undefined;
@@ -125,6 +143,7 @@ async function handle(deps: JobDeps, job: Job, run: Run): Promise<void> {
   if (task === undefined) throw new NonRetryableError(`The agent has no task "${job.task}"`);
   const payload = job.payload === null ? undefined : (JSON.parse(job.payload) as unknown);
   await task(deps.api(), payload as never, run);
+  return null;
 }
 
 async function loadEvent({ context, agent }: JobDeps, seq: number): Promise<AgentEvent | null> {
@@ -138,14 +157,14 @@ async function loadEvent({ context, agent }: JobDeps, seq: number): Promise<Agen
   return { ...(row as Omit<AgentEvent, "payload" | "seq">), payload, seq };
 }
 
-async function withTimeout(
+async function withTimeout<T>(
   { context, definition }: JobDeps,
-  work: (signal: AbortSignal) => Promise<void>,
-): Promise<void> {
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
   const ms = definition.timeoutMs ?? 30_000;
   const over = new AbortController();
   const done = new AbortController();
-  const expiry = context.system.sleep(ms, done.signal).then(() => {
+  const expiry = context.system.sleep(ms, done.signal).then((): never => {
     const error = new ApiError("request_timeout", {
       message: `The handler took more than ${ms} ms`,
     });
@@ -153,7 +172,7 @@ async function withTimeout(
     throw error;
   });
   try {
-    await Promise.race([work(over.signal), expiry]);
+    return await Promise.race([work(over.signal), expiry]);
   } finally {
     done.abort();
     // The race is over: whichever lost may still reject.
@@ -161,7 +180,8 @@ async function withTimeout(
   }
 }
 
-async function bury({ context, agent, clock }: JobDeps, job: Job, error: string): Promise<void> {
+async function bury(deps: JobDeps, job: Job, error: string): Promise<void> {
+  const { context, agent, clock } = deps;
   await clock.write(
     [
       {
@@ -184,4 +204,5 @@ async function bury({ context, agent, clock }: JobDeps, job: Job, error: string)
     ],
     null,
   );
+  await note(deps, job, "dead");
 }

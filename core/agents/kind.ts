@@ -1,5 +1,6 @@
 import { ApiError } from "../http/api-error.ts";
 import { agentKindName, kebab } from "../entity/kebab.ts";
+import { eventTally } from "../entity/event-counts.ts";
 import type { Actor, ActorContext, ActorKind } from "../ports.ts";
 import { startClock } from "../entity/clock.ts";
 import { agentApi, type AgentParts } from "./agent-api.ts";
@@ -24,7 +25,8 @@ const ADMISSION_MS = 10_000;
 export function agentKind(definition: AnyAgent): ActorKind {
   return {
     name: agentKindName(definition.name),
-    schema: [...agentSchema, ...(definition.schema ?? [])],
+    shared: { name: "agents", steps: agentSchema },
+    schema: definition.schema ?? [],
     // They take no decision that another call could overtake: SQL alone, or waiting for news.
     interleaved: ["ingest", "nextEvents", "getEvents", "getEventsByType", "deadLetters", "admit"],
     start: (context) => startAgent(context, definition),
@@ -52,7 +54,8 @@ async function startAgent(context: ActorContext, definition: AnyAgent): Promise<
   const schedules = startSchedules(base);
   const queue = startQueue(base);
   const api = agentApi({ ...base, queue, schedules });
-  const deps = { ...base, queue, schedules, live, api: (): Agent => api };
+  const tally = eventTally(context.actors, context.system);
+  const deps = { ...base, queue, schedules, live, tally, api: (): Agent => api };
   const jobs = startJobs(deps);
   const session = startSession(deps);
   await schedules.ensureDefined();

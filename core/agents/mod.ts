@@ -7,6 +7,7 @@
 import { Hono, type Context } from "hono";
 import type { Auth } from "../auth/authorize.ts";
 import { storedTokens } from "../auth/mod.ts";
+import { eventCountsKind } from "../entity/event-counts.ts";
 import { ApiError } from "../http/api-error.ts";
 import { envelope } from "../http/envelope.ts";
 import { closeRoutes } from "../http/routes.ts";
@@ -14,6 +15,7 @@ import { sseResponse } from "../http/sse.ts";
 import type { Platform } from "../ports.ts";
 import { REFUSAL_KIND, refusalCode, refusalKind, type Access } from "./access.ts";
 import { needsEdit, startAdmission } from "./admission.ts";
+import { allowOrigins, checkOrigins } from "./cors.ts";
 import { webhookAgent, type AgentClass } from "./define-agent.ts";
 import { eventStream } from "./event-stream.ts";
 import { isUpgrade } from "./kind.ts";
@@ -48,7 +50,10 @@ export interface AgentsOptions {
   readonly auth?: Auth;
   /** Classes beside the built-in `webhook-agent`; one of that name replaces it. @default [] */
   readonly agents?: readonly AgentClass[];
-  /** Origins whose pages may connect, e.g. `["https://app.example"]`; clients without one always may. @default all */
+  /**
+   * Origins whose pages may connect and use the routes over HTTP (CORS), e.g. `["https://app.example"]`; clients without
+   * an origin always may. @default all may connect, none may read answers over HTTP
+   */
   readonly origins?: readonly string[];
   /** Serves `GET …/events` as server-sent events; false leaves the path to `onRequest`. @default true */
   readonly eventStream?: boolean;
@@ -64,6 +69,10 @@ export function agents(options: AgentsOptions): Hono {
   const classes = defineClasses(platform, options.agents ?? []);
   const admission = startAdmission({ platform, accountId, auth, classes, origins });
   const app = new Hono();
+  if (origins !== undefined) {
+    checkOrigins(origins);
+    app.use("/:class/:name/*", allowOrigins(origins));
+  }
 
   async function connect(c: Context): Promise<Response> {
     const request = c.req.raw;
@@ -113,6 +122,7 @@ function defineClasses(platform: Platform, own: readonly AgentClass[]): Map<stri
   if (!classes.has(webhookAgent.name)) classes.set(webhookAgent.name, webhookAgent);
   for (const { kind } of classes.values()) platform.actors.define(kind);
   platform.actors.define(refusalKind);
+  platform.actors.define(eventCountsKind);
   return classes;
 }
 

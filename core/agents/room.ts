@@ -2,6 +2,8 @@ import type { Connection, System } from "../ports.ts";
 
 /** Unsent bytes that a replay leaves in front of the next frame. */
 const AHEAD_BYTES = 256 * 1024;
+/** The same in frames: half of a connection's budget. */
+export const AHEAD_FRAMES = 128;
 /** A client that has made no room for this long is given up, in ms. */
 const STALLED_MS = 30_000;
 const STEP_MS = 10;
@@ -19,7 +21,7 @@ export async function hasRoom(
   // A frame beyond the budget passes only when nothing waits before it.
   const ahead = frame.length > AHEAD_BYTES ? 0 : AHEAD_BYTES;
   const started = system.now();
-  while (connection.buffered > ahead) {
+  while (connection.buffered > ahead || connection.queued > AHEAD_FRAMES) {
     if (!isWanted() || system.closing?.aborted === true) return false;
     if (system.now() - started > STALLED_MS) return false;
     await system.sleep(STEP_MS, system.closing).catch(() => undefined);

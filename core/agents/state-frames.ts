@@ -1,10 +1,11 @@
 import type { ActorContext, Connection, Plain } from "../ports.ts";
 import { grantOf } from "./grant.ts";
 import { stateFrame } from "./protocol.ts";
+import { AHEAD_FRAMES } from "./room.ts";
 
 /** State frames of this many ms become one: the newest state wins. */
 const COALESCE_MS = 16;
-/** Unsent bytes above which a client gets no further state until it has read. */
+/** Unsent bytes above which (or as many frames as a replay leaves unsent) a client gets no further state until it has read. */
 const BEHIND_BYTES = 256 * 1024;
 /** How often it is looked whether such a client has read, in ms. */
 const CATCH_UP_MS = 100;
@@ -32,7 +33,7 @@ export function startStateFrames(context: ActorContext, current: () => Plain): S
   let chasing = false;
 
   function offer(connection: Connection, frame: string): void {
-    if (connection.buffered <= BEHIND_BYTES) {
+    if (!isBehind(connection)) {
       behind.delete(connection.id);
       connection.send(frame);
     } else if (!behind.has(connection.id)) behind.set(connection.id, system.now());
@@ -45,7 +46,7 @@ export function startStateFrames(context: ActorContext, current: () => Plain): S
       for (const [id, since] of behind) {
         const connection = open.get(id);
         if (connection === undefined) behind.delete(id);
-        else if (system.now() - since > STALLED_MS && connection.buffered > BEHIND_BYTES) {
+        else if (system.now() - since > STALLED_MS && isBehind(connection)) {
           behind.delete(id);
           connection.close(1013, "Too slow: come back and resume");
         } else offer(connection, frame);
@@ -76,4 +77,8 @@ export function startStateFrames(context: ActorContext, current: () => Plain): S
       system.waitUntil(system.sleep(COALESCE_MS).then(flush, () => undefined));
     },
   };
+}
+
+function isBehind({ buffered, queued }: Connection): boolean {
+  return buffered > BEHIND_BYTES || queued > AHEAD_FRAMES;
 }

@@ -31,6 +31,7 @@ export function apiOptions(config: Config, platform: Platform): PlatformApiOptio
           }),
       ...config.webhooks,
     },
+    agentAccess: config.agents ?? {},
     deprecations: config.deprecations ?? {},
   };
 }

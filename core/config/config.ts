@@ -91,6 +91,12 @@ export interface WebhooksConfig {
   readonly masterSecret?: string;
 }
 
+/** Who may use agents from a page. */
+export interface AgentsConfig {
+  /** As browsers send them, e.g. `https://app.example`. */
+  readonly origins?: readonly string[];
+}
+
 /** How retired API is treated. */
 export interface DeprecationsConfig {
   /** The instant at which the table is read, ISO 8601. @default now */
@@ -115,5 +121,6 @@ export interface Config {
   readonly rendering?: RenderingConfig;
   readonly search?: SearchConfig;
   readonly webhooks?: WebhooksConfig;
+  readonly agents?: AgentsConfig;
   readonly deprecations?: DeprecationsConfig;
 }

@@ -120,6 +120,20 @@ const webhooks = v.strictObject({
   ),
 });
 
+const agents = v.strictObject({
+  origins: v.exactOptional(
+    v.array(
+      v.pipe(
+        v.string(),
+        v.check(
+          (text) => URL.parse(text)?.origin === text,
+          "Expected an origin: https://app.example",
+        ),
+      ),
+    ),
+  ),
+});
+
 const deprecations = v.strictObject({
   clock: v.exactOptional(
     v.pipe(
@@ -152,5 +166,6 @@ export const configSchema: v.GenericSchema<unknown, Config> = v.strictObject({
   rendering: v.exactOptional(rendering),
   search: v.exactOptional(search),
   webhooks: v.exactOptional(webhooks),
+  agents: v.exactOptional(agents),
   deprecations: v.exactOptional(deprecations),
 });

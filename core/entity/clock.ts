@@ -26,20 +26,18 @@ export async function startClock(
   let armed: number | null | undefined = await nextDue();
   const pending = new Set<Promise<StatementResult[]>>();
 
-  async function write(
-    statements: readonly Statement[],
-    due: number | null,
-  ): Promise<StatementResult[]> {
+  // No async function, which would make two more promises for every event.
+  function write(statements: readonly Statement[], due: number | null): Promise<StatementResult[]> {
     const work = commit(statements, due);
     pending.add(work);
-    try {
-      return await work;
-    } catch (error) {
-      armed = undefined;
-      throw error;
-    } finally {
-      pending.delete(work);
-    }
+    work.then(
+      () => pending.delete(work),
+      () => {
+        armed = undefined;
+        pending.delete(work);
+      },
+    );
+    return work;
   }
 
   function commit(

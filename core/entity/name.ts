@@ -12,7 +12,7 @@ export const NAME_LIMIT: number = 1024;
  */
 export function decodeName(segment: string): string {
   try {
-    return checkName(decodeURIComponent(segment));
+    return checkName(segment.includes("%") ? decodeURIComponent(segment) : segment);
   } catch (error) {
     if (error instanceof ApiError) throw error;
     throw new ApiError("entity_missing", {
@@ -23,9 +23,9 @@ export function decodeName(segment: string): string {
 
 /** Returns the name unchanged when it can be one, else throws 400. */
 export function checkName(name: string): string {
-  const size = utf8(name).length;
-  if (size === 0) throw new ApiError("entity_missing");
-  if (size > NAME_LIMIT) {
+  if (name === "") throw new ApiError("entity_missing");
+  // Three bytes at most for each UTF-16 unit: a short name need not be encoded.
+  if (name.length * 3 > NAME_LIMIT && utf8(name).length > NAME_LIMIT) {
     throw new ApiError("entity_missing", {
       message: `The entity identifier is over ${NAME_LIMIT} bytes`,
     });

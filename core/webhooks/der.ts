@@ -16,6 +16,20 @@ export function derToRaw(der: Uint8Array): Uint8Array<ArrayBuffer> | null {
   return raw;
 }
 
+/** The DER form of a P-256 signature that WebCrypto made as r‖s; see {@link derToRaw}. */
+export function rawToDer(raw: Uint8Array): Uint8Array<ArrayBuffer> {
+  const body = [...derInteger(raw.subarray(0, SIZE)), ...derInteger(raw.subarray(SIZE))];
+  return Uint8Array.from([0x30, body.length, ...body]);
+}
+
+function derInteger(bytes: Uint8Array): number[] {
+  const first = bytes.findIndex((byte) => byte !== 0);
+  const digits = first === -1 ? [0] : [...bytes.subarray(first)];
+  // The highest bit would say that the number is negative.
+  const signed = (digits[0] ?? 0) > 0x7f ? [0, ...digits] : digits;
+  return [0x02, signed.length, ...signed];
+}
+
 function integer(der: Uint8Array, at: number): { bytes: Uint8Array; end: number } | null {
   const length = der[at + 1];
   if (der[at] !== 0x02 || length === undefined || length === 0 || length > SIZE + 1) return null;

@@ -1,5 +1,6 @@
 import { sha256Hex } from "../crypto/digest.ts";
 import { EVENT_JOB, type IncomingEvent, type IngestReceipt } from "../entity/event.ts";
+import type { Note } from "../entity/event-counts.ts";
 import { checkName, guardedName, nameFromId } from "../entity/name.ts";
 import { ApiError } from "../http/api-error.ts";
 import { envelope } from "../http/envelope.ts";
@@ -21,6 +22,8 @@ export interface Delivery {
   readonly body: Uint8Array;
   /** The entity's name in the path; null on the route without one. */
   readonly pathName: string | null;
+  /** Is told what has become of it, for the counters. */
+  readonly note: Note;
 }
 
 const refusals: Record<Refusal, string> = {
@@ -45,23 +48,32 @@ export async function receive(delivery: Delivery, platform: Platform): Promise<R
   };
   const owner = ownerOf(delivery);
   const secrets = owner?.secrets ?? source.shared;
-  const refusal = await verify(source.scheme, secrets.keys, signed, now);
-  if (refusal !== null) throw new ApiError("signature_invalid", { message: refusals[refusal] });
+  const verdict = verify(source.scheme, secrets.keys, signed, now);
+  // Awaited only where it is a promise, here and below: this is the way of every event.
+  const refusal = verdict instanceof Promise ? await verdict : verdict;
+  if (refusal !== null)
+    throw new ApiError("signature_invalid", { message: refusals[refusal], cause: refusal });
+  delivery.note("verified");
 
   const payload = parsePayload(body, request.headers);
   if (source.scheme.handshake !== undefined) {
     const handshake = await answerHandshake(source, payload.value, secrets.first);
-    if (handshake !== null) return handshake;
+    if (handshake !== null) {
+      delivery.note("handshakes");
+      return handshake;
+    }
   }
 
-  const entity = owner ?? (await entityOf(delivery, payload.value));
+  const found = owner ?? entityOf(delivery, payload.value);
+  const entity = found instanceof Promise ? await found : found;
   if (owner === null && source.ofEntity.has(entity.name)) {
     const message =
       "The entity has a secret of its own: sign with it and send to the entity's path";
-    throw new ApiError("signature_invalid", { message });
+    throw new ApiError("signature_invalid", { message, cause: "entity_secret" });
   }
   const fresh = { id: () => platform.system.id(), now };
-  const record = await toRecord(source.reader, request.headers, payload, fresh);
+  const read = toRecord(source.reader, request.headers, payload, fresh);
+  const record = read instanceof Promise ? await read : read;
   const event: IncomingEvent = {
     record,
     provider: source.name,
@@ -72,7 +84,7 @@ export async function receive(delivery: Delivery, platform: Platform): Promise<R
     respond: source.respond,
     retention: source.retention,
   };
-  return store(entity.name, event, source, platform);
+  return store(entity.name, event, delivery, platform);
 }
 
 /** The address that the sender signed: behind a proxy only its origin differs. */
@@ -95,10 +107,10 @@ function ownerOf({ source, request, pathName }: Delivery): (Entity & { secrets: 
   return name === null || secrets === undefined ? null : { name, canonical: null, secrets };
 }
 
-async function entityOf(
+function entityOf(
   { source, request, pathName }: Delivery,
   payload: unknown,
-): Promise<Entity> {
+): Promise<Entity> | Entity {
   const from = source.entity;
   if (from.from === "path") {
     if (pathName !== null) return { name: pathName, canonical: null };
@@ -117,14 +129,14 @@ async function entityOf(
       message: `The payload has no ${from.path} that names the entity`,
     });
   }
-  return { name: await boundName(pathName, canonical), canonical };
+  const name = nameFromId(canonical);
+  if (pathName === null || pathName === name || pathName === canonical) return { name, canonical };
+  return boundEntity(pathName, canonical);
 }
 
 /** A body signature does not cover the path: without this check, a valid body could be sent to any entity. */
-async function boundName(pathName: string | null, canonical: string): Promise<string> {
-  const name = nameFromId(canonical);
-  if (pathName === null || pathName === name || pathName === canonical) return name;
-  if (pathName === (await guardedName(canonical))) return pathName;
+async function boundEntity(pathName: string, canonical: string): Promise<Entity> {
+  if (pathName === (await guardedName(canonical))) return { name: pathName, canonical };
   throw new ApiError("entity_missing", {
     message: "The entity identifier in the path is not the one in the payload",
   });
@@ -133,21 +145,18 @@ async function boundName(pathName: string | null, canonical: string): Promise<st
 async function store(
   name: string,
   event: IncomingEvent,
-  source: WebhookSource,
+  { note, source }: Delivery,
   platform: Platform,
 ): Promise<Response> {
-  const taken = await ingest(platform, source, name, event);
-  if (taken.outcome !== "collision" || event.canonical === null) {
-    return answer(platform, source, name, taken, event.record.id);
+  let entity = name;
+  let receipt = await ingest(platform, source, entity, event);
+  if (receipt.outcome === "collision" && event.canonical !== null) {
+    entity = await guardedName(event.canonical);
+    receipt = await ingest(platform, source, entity, event);
   }
-  const other = await guardedName(event.canonical);
-  return answer(
-    platform,
-    source,
-    other,
-    await ingest(platform, source, other, event),
-    event.record.id,
-  );
+  if (receipt.outcome !== "collision")
+    note(receipt.outcome === "duplicate" ? "duplicates" : "stored");
+  return answer(platform, source, entity, receipt, event.record.id);
 }
 
 async function ingest(

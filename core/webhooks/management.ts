@@ -1,12 +1,13 @@
 import type { Context, Hono, MiddlewareHandler } from "hono";
 import * as v from "valibot";
+import { readEventCounts } from "../entity/event-counts.ts";
 import { agentKindName } from "../entity/kebab.ts";
 import { checkName } from "../entity/name.ts";
 import { ApiError } from "../http/api-error.ts";
 import { parse } from "../http/body.ts";
 import { envelope } from "../http/envelope.ts";
 import type { ActorRef, Platform } from "../ports.ts";
-import { outboundRoutes } from "./outbound-routes.ts";
+import { outboundOf, outboundRoutes } from "./outbound-routes.ts";
 import type { WebhookSource } from "./source.ts";
 
 /** What the management routes work with. */
@@ -34,6 +35,12 @@ const eventQuery = v.object({
 export function managementRoutes(app: Hono, base: string, deps: ManagementDeps): void {
   inboundRoutes(app, base, deps);
   outboundRoutes(app, base, deps);
+  app.get(`${base}/stats`, deps.read, async (c) => {
+    const stats = await outboundOf(deps.platform, c).call("stats");
+    if (c.req.param("account_id") !== deps.inboundAccount) return envelope(stats);
+    const inbound = await readEventCounts(deps.platform.actors, deps.sources.keys());
+    return envelope({ ...(stats as Record<string, unknown>), inbound });
+  });
 }
 
 function inboundRoutes(app: Hono, base: string, deps: ManagementDeps): void {

@@ -7,12 +7,13 @@
 import { Hono, type Context } from "hono";
 import { authorize, type Auth } from "../auth/authorize.ts";
 import { storedTokens } from "../auth/mod.ts";
+import { eventCountsKind, eventTally, type Note } from "../entity/event-counts.ts";
 import { decodeName } from "../entity/name.ts";
 import { rawSegment } from "../entity/segments.ts";
 import { ApiError } from "../http/api-error.ts";
 import { readBytes } from "../http/body.ts";
 import { closeRoutes } from "../http/routes.ts";
-import type { Platform } from "../ports.ts";
+import type { Log, Platform } from "../ports.ts";
 import { answerGet } from "./handshake.ts";
 import { receive } from "./inbound.ts";
 import { managementRoutes } from "./management.ts";
@@ -28,7 +29,8 @@ import {
 export { defineScheme, type Scheme } from "./scheme.ts";
 export { schemes, type SchemeName } from "./schemes.ts";
 export type { Secret } from "./keys.ts";
-export { signLike, simulate, type UnsignedRequest } from "./sign.ts";
+export { signLike, type UnsignedRequest } from "./sign.ts";
+export { simulate } from "./simulate.ts";
 export type { EntitySource, RetentionOptions, SourceOptions } from "./source.ts";
 
 /** Options of {@link webhooks} and {@link webhooksManagement}. */
@@ -63,14 +65,9 @@ const FALLBACK = "default";
 export function webhooks(options: WebhooksOptions): Hono {
   const { platform, maxBodyBytes = 1024 * 1024 } = options;
   const sources = prepareSources(options);
-  for (const source of sources.values()) {
-    if (source.entity.from !== "header") continue;
-    // No signature covers a header: whoever holds the secret can write to any entity of the source.
-    platform.log("warn", "A webhook source takes its entity from an unsigned header", {
-      source: source.name,
-      header: source.entity.name,
-    });
-  }
+  warnOfHeaders(sources.values(), platform.log);
+  platform.actors.define(eventCountsKind);
+  const tally = eventTally(platform.actors, platform.system);
   const app = new Hono();
 
   async function handle(
@@ -81,10 +78,28 @@ export function webhooks(options: WebhooksOptions): Hono {
     const source = named ?? (path === null ? undefined : sources.get(FALLBACK));
     if (source === undefined)
       throw new ApiError("no_route", { message: "No webhook source of that name" });
-    const request = c.req.raw;
+    const note = tally.of(source.name);
+    note("received");
+    try {
+      return await take(c.req.raw, source, path, note);
+    } catch (error) {
+      note(`refused.${reasonOf(error)}`);
+      throw error;
+    }
+  }
+
+  async function take(
+    request: Request,
+    source: WebhookSource,
+    path: string | null,
+    note: Note,
+  ): Promise<Response> {
     if (request.method === "GET") {
       const answer = answerGet(source, request.url);
-      if (answer !== null) return answer;
+      if (answer !== null) {
+        note("handshakes");
+        return answer;
+      }
     }
     if (request.method !== "POST") {
       const allow = source.scheme.handshake === "get-challenge" ? "GET, POST" : "POST";
@@ -92,7 +107,7 @@ export function webhooks(options: WebhooksOptions): Hono {
     }
     const body = await readBytes(request, maxBodyBytes).catch(unreadable);
     const pathName = path === null ? null : decodeName(path);
-    return receive({ source, request, body, pathName }, platform);
+    return receive({ source, request, body, pathName, note }, platform);
   }
 
   app.all("/:provider", (c) => {
@@ -114,6 +129,7 @@ export function webhooks(options: WebhooksOptions): Hono {
 export function webhooksManagement(options: WebhooksOptions): Hono {
   const { platform } = options;
   const auth = options.auth ?? storedTokens(platform);
+  platform.actors.define(eventCountsKind);
   platform.actors.define(
     outboundKind({
       egress: platform.egress,
@@ -142,6 +158,23 @@ function prepareSources(options: WebhooksOptions): ReadonlyMap<string, WebhookSo
     sources.set(name, prepareSource(name, source, retention, options.platform.system));
   }
   return sources;
+}
+
+/** No signature covers a header: whoever holds the secret can write to any entity of the source. */
+function warnOfHeaders(sources: Iterable<WebhookSource>, log: Log): void {
+  for (const { entity, name } of sources) {
+    if (entity.from !== "header") continue;
+    const message = "A webhook source takes its entity from an unsigned header";
+    log("warn", message, { source: name, header: entity.name });
+  }
+}
+
+/** Why a request was refused, for the counters: few words, none of them the sender's. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof ApiError)) return "internal";
+  return error.kind === "signature_invalid" && typeof error.cause === "string"
+    ? error.cause
+    : error.kind;
 }
 
 /** The sender went away while it sent: nobody reads the answer, but it is no fault of ours. */

@@ -34,6 +34,11 @@ async function privateKey(secret: string, extractable: boolean): Promise<CryptoK
       message: 'Expected "whsk_" and an Ed25519 private key of 32 or 64 bytes in base64',
     });
   }
+  return ed25519Key(bytes, extractable);
+}
+
+/** The private key whose seed the bytes begin with. */
+export function ed25519Key(bytes: Uint8Array, extractable: boolean): Promise<CryptoKey> {
   const pkcs8 = new Uint8Array([...PKCS8_HEAD, ...bytes.subarray(0, SEED_BYTES)]);
   return crypto.subtle.importKey("pkcs8", pkcs8, "Ed25519", extractable, ["sign"]);
 }

@@ -54,13 +54,10 @@ const replayInput = v.strictObject({
   until: instant,
 });
 
-/** Adds the routes of endpoints, deliveries, sending and counters below `base`. */
+/** Adds the routes of endpoints, deliveries and sending below `base`. */
 export function outboundRoutes(app: Hono, base: string, deps: OutboundRouteDeps): void {
   endpointRoutes(app, base, deps);
   deliveryRoutes(app, base, deps);
-  app.get(`${base}/stats`, deps.read, async (c) =>
-    envelope(await outboundOf(deps.platform, c).call("stats")),
-  );
 }
 
 function endpointRoutes(
@@ -138,7 +135,8 @@ async function optionalJson<S extends v.GenericSchema>(
   return parse(schema, bytes.length === 0 ? {} : parseJson(bytes));
 }
 
-function outboundOf(platform: Platform, c: Context): ActorRef {
+/** The actor that sends for the account in the path. Throws 400 for an id that cannot be one. */
+export function outboundOf(platform: Platform, c: Context): ActorRef {
   const account = c.req.param("account_id") ?? "";
   if (!/^[\w-]{1,64}$/.test(account)) {
     throw new ApiError("invalid_request", {

@@ -41,6 +41,8 @@ export interface RecordReader {
   readonly fields: Readonly<Record<keyof EventFields, Reader>>;
   /** Names of the headers that are stored. */
   readonly keptHeaders: readonly string[];
+  /** {@link eventTime}, which writes a time once: the events of a burst share their milliseconds. */
+  readonly timeOf: (ms: number) => string;
 }
 
 /** Headers that are stored whoever sends them: what says who sent it. Signatures and credentials never are. */
@@ -64,24 +66,36 @@ export function prepareFields(scheme: Scheme): RecordReader {
       actor: firstReader(actor),
     },
     keptHeaders: [...new Set([...KEPT_HEADERS, ...named, ...(scheme.keptHeaders ?? [])])],
+    timeOf: rememberedTimes(),
   };
 }
 
-/** The event record of a verified request. */
-export async function toRecord(
-  { fields }: RecordReader,
+function rememberedTimes(): (ms: number) => string {
+  let last = Number.NaN;
+  let text = "";
+  return (ms) => {
+    if (ms === last) return text;
+    text = eventTime(ms);
+    last = ms;
+    return text;
+  };
+}
+
+/** The event record of a verified request; a promise only where the id has to be shortened. */
+export function toRecord(
+  { fields, timeOf }: RecordReader,
   headers: Headers,
   payload: Payload,
   fresh: { readonly id: () => string; readonly now: number },
-): Promise<EventRecord> {
+): Promise<EventRecord> | EventRecord {
   const field = (read: Reader, limit: number): string | null => {
     const text = read(headers, payload.value);
     return text === null ? null : text.slice(0, limit).toWellFormed();
   };
   const id = fields.id(headers, payload.value) ?? fresh.id();
   const type = field(fields.type, TYPE_LIMIT) ?? "event";
-  return {
-    id: isBounded(id) ? id : await digestId(id),
+  const record: EventRecord = {
+    id,
     type,
     action: field(fields.action, TYPE_LIMIT),
     title: field(fields.title, TITLE_LIMIT)?.split("\n", 1)[0] || type,
@@ -89,8 +103,9 @@ export async function toRecord(
     url: field(fields.url, TEXT_LIMIT),
     actor: field(fields.actor, TYPE_LIMIT),
     payload: payload.text,
-    timestamp: eventTime(fresh.now),
+    timestamp: timeOf(fresh.now),
   };
+  return isBounded(id) ? record : digestId(id).then((digest) => ({ ...record, id: digest }));
 }
 
 function isBounded(id: string): boolean {

@@ -1,7 +1,9 @@
 import { fromBase64, toBase64, toHex, utf8 } from "../crypto/encoding.ts";
 import { hmacKey, hmacSign, type HmacHash } from "../crypto/hmac.ts";
+import { isEd25519, signEd25519 } from "./outbound-keys.ts";
 import { nameOf } from "./pick.ts";
-import type { Scheme, Source } from "./scheme.ts";
+import { signPrivately } from "./private-signature.ts";
+import type { Scheme } from "./scheme.ts";
 import { signedContent, sourceReader } from "./signed-content.ts";
 
 /** What is to be signed. */
@@ -17,8 +19,8 @@ export interface UnsignedRequest {
 }
 
 /**
- * The headers that a provider would send with a request: what a simulator needs. Only schemes with a shared
- * secret can be imitated, and only those whose signature and time travel in headers. Throws `TypeError` else.
+ * The headers that a provider would send with a request. For schemes of public keys the secret is a private key, see
+ * `signPrivately`. Throws `TypeError` for a scheme that signs in the body: that is `simulate`'s business.
  */
 export async function signLike(
   scheme: Scheme,
@@ -32,66 +34,52 @@ export async function signLike(
     headers.set(nameOf(source), secret);
     return headers;
   }
-  if (!scheme.algorithm.startsWith("hmac-"))
-    throw new TypeError("The scheme signs with a private key");
   const time = timestampOf(scheme, request.now);
   if (scheme.timestamp?.source.startsWith("header:") === true) {
     headers.set(nameOf(scheme.timestamp.source), time);
   }
   if (scheme.signedId !== undefined) headers.set(nameOf(scheme.signedId), request.id);
-  const whole = { ...request, headers };
-  const content = signedContent(scheme, whole, time, sourceReader(whole));
-  if (content === null)
-    throw new TypeError("The scheme signs a part that the request does not have");
-  const hash = scheme.algorithm.slice("hmac-".length).toUpperCase() as HmacHash;
-  const bytes = await hmacSign(await hmacKey(secretBytes(scheme, secret), hash), content);
-  const text = scheme.encoding === "hex" ? toHex(bytes) : toBase64(bytes);
-  headers.set(nameOf(source), written(scheme, text, time));
+  headers.set(nameOf(source), await signatureOf(scheme, secret, { ...request, headers }));
   return headers;
 }
 
-/**
- * What a provider would send for an event: the headers of {@link signLike}, the id and the type where the scheme
- * looks for them in headers, and the time in the body where the scheme wants it there (Linear).
- */
-export async function simulate(
+/** The signature of a request as it is written in its header or in its body. Throws `TypeError`. */
+export async function signatureOf(
   scheme: Scheme,
   secret: string,
-  request: UnsignedRequest & { readonly type: string },
-): Promise<{ readonly headers: Headers; readonly body: Uint8Array }> {
-  const body = withTime(scheme, request.body, request.now);
-  const headers = await signLike(scheme, secret, { ...request, body });
-  for (const [sources, value] of [
-    [scheme.fields?.id, request.id],
-    [scheme.fields?.type, request.type],
-  ] as const) {
-    const name = headerIn(sources);
-    if (name !== undefined && !headers.has(name)) headers.set(name, value);
-  }
-  return { headers, body };
-}
-
-function headerIn(sources: readonly Source[] = []): string | undefined {
-  const source = sources.find((one) => one.startsWith("header:"));
-  return source === undefined ? undefined : nameOf(source);
-}
-
-/** Bodies that are no JSON object stay as they are; nothing but top-level members can be set. */
-function withTime(scheme: Scheme, body: Uint8Array, now: number): Uint8Array {
+  request: UnsignedRequest & { readonly headers: Headers },
+): Promise<string> {
+  const time = timestampOf(scheme, request.now);
+  const content = signedContent(scheme, request, time, sourceReader(request));
+  if (content === null)
+    throw new TypeError("The scheme signs a part that the request does not have");
+  const bytes = await signBytes(scheme, secret, new Uint8Array(content));
+  const text = scheme.encoding === "hex" ? toHex(bytes) : toBase64(bytes);
+  const { format } = scheme;
+  if (format.kind === "versions") return `${isEd25519(secret) ? "v1a" : "v1"},${text}`;
+  if (format.kind === "single") return `${format.prefix ?? ""}${text}`;
   const source = scheme.timestamp?.source ?? "";
-  const name = nameOf(source);
-  if (!source.startsWith("body:") || name.includes(".")) return body;
-  try {
-    const value: unknown = JSON.parse(new TextDecoder().decode(body));
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return body;
-    return utf8(JSON.stringify({ ...value, [name]: Number(timestampOf(scheme, now)) }));
-  } catch {
-    return body;
-  }
+  const stamp = source.startsWith("pair:") ? `${nameOf(source)}=${time}${format.separator}` : "";
+  return `${stamp}${format.key}=${text}`;
 }
 
-function timestampOf(scheme: Scheme, now: number): string {
+/** A time as the scheme writes it. */
+export function timestampOf(scheme: Scheme, now: number): string {
   return String(scheme.timestamp?.unit === "ms" ? now : Math.floor(now / 1000));
+}
+
+async function signBytes(
+  scheme: Scheme,
+  secret: string,
+  content: Uint8Array<ArrayBuffer>,
+): Promise<Uint8Array> {
+  const { algorithm } = scheme;
+  if (algorithm === "token") return utf8(secret);
+  if (algorithm === "ed25519" || algorithm === "ecdsa-p256")
+    return signPrivately(algorithm, secret, content);
+  if (scheme.secretForm === "whsec" && isEd25519(secret)) return signEd25519(secret, content);
+  const hash = algorithm.slice("hmac-".length).toUpperCase() as HmacHash;
+  return hmacSign(await hmacKey(secretBytes(scheme, secret), hash), content);
 }
 
 function secretBytes(scheme: Scheme, secret: string): Uint8Array {
@@ -99,13 +87,4 @@ function secretBytes(scheme: Scheme, secret: string): Uint8Array {
   const bytes = fromBase64(secret.replace(/^whsec_/, ""));
   if (bytes === null) throw new TypeError("The secret is not base64");
   return bytes;
-}
-
-function written(scheme: Scheme, signature: string, time: string): string {
-  const { format } = scheme;
-  if (format.kind === "versions") return `v1,${signature}`;
-  if (format.kind === "single") return `${format.prefix ?? ""}${signature}`;
-  const source = scheme.timestamp?.source ?? "";
-  const stamp = source.startsWith("pair:") ? `${nameOf(source)}=${time}${format.separator}` : "";
-  return `${stamp}${format.key}=${signature}`;
 }

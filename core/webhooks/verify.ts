@@ -11,14 +11,14 @@ const TIMESTAMP = /^(0|[1-9]\d{0,15})$/;
 
 /**
  * Verifies the signature of a request over its raw bytes: any signature of the header may match any secret
- * that has not expired. Null when it is valid. Bad input is a refusal, never a throw.
+ * that has not expired. Null when it is valid, at once where the keys can. Bad input is a refusal, never a throw.
  */
-export async function verify(
+export function verify(
   scheme: Scheme,
   keys: readonly Key[],
   request: SignedRequest,
   now: number,
-): Promise<Refusal | null> {
+): Promise<Refusal | null> | Refusal | null {
   const read = sourceReader(request);
   const header = scheme.signature.map(read).find((value) => value !== null && value !== "");
   if (header === undefined || header === null) return "missing";
@@ -33,10 +33,24 @@ export async function verify(
     if (timestamp === null || !TIMESTAMP.test(timestamp)) return "malformed";
     if (!isFresh(scheme, Number(timestamp), now)) return "stale";
   }
-  if (scheme.content.includes("{form}") && !(await isBodyBound(request))) return "mismatch";
   const content = signedContent(scheme, request, timestamp, read);
   if (content === null) return "malformed";
-  return (await anyMatches(keys, parsed, content, now)) ? null : "mismatch";
+  const attempts = attemptsOf(keys, parsed, now);
+  if (scheme.content.includes("{form}")) return boundAndMatching(request, attempts, content);
+  const matches = anyMatches(attempts, content);
+  return matches instanceof Promise ? matches.then(refusalOf) : refusalOf(matches);
+}
+
+function refusalOf(matches: boolean): Refusal | null {
+  return matches ? null : "mismatch";
+}
+
+async function boundAndMatching(
+  request: SignedRequest,
+  attempts: readonly Attempt[],
+  content: Uint8Array,
+): Promise<Refusal | null> {
+  return refusalOf((await isBodyBound(request)) && (await anyMatches(attempts, content)));
 }
 
 function isFresh(scheme: Scheme, timestamp: number, now: number): boolean {
@@ -48,18 +62,28 @@ function isFresh(scheme: Scheme, timestamp: number, now: number): boolean {
   return difference <= (rule.toleranceSeconds * 1000) / unit;
 }
 
-async function anyMatches(
-  keys: readonly Key[],
-  parsed: ParsedSignature,
-  content: Uint8Array,
-  now: number,
-): Promise<boolean> {
+/** A signature and a key that it may have been made with. */
+interface Attempt {
+  readonly key: Key;
+  readonly signature: Uint8Array;
+}
+
+function attemptsOf(keys: readonly Key[], parsed: ParsedSignature, now: number): Attempt[] {
+  const attempts: Attempt[] = [];
   for (const key of keys) {
     if (key.expires <= now) continue;
-    for (const candidate of parsed.candidates) {
-      if (candidate.version === key.version && (await key.verify(candidate.bytes, content)))
-        return true;
-    }
+    for (const { bytes, version } of parsed.candidates)
+      if (version === key.version) attempts.push({ key, signature: bytes });
+  }
+  return attempts;
+}
+
+function anyMatches(attempts: readonly Attempt[], content: Uint8Array): Promise<boolean> | boolean {
+  for (const [index, { key, signature }] of attempts.entries()) {
+    const matches = key.verify(signature, content);
+    if (matches instanceof Promise)
+      return matches.then((does) => does || anyMatches(attempts.slice(index + 1), content));
+    if (matches) return true;
   }
   return false;
 }

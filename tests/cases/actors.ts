@@ -69,6 +69,7 @@ function start(context: ActorContext): ReturnType<ActorKind["start"]> {
         return results.length;
       },
       mode: (mode: string) => add("mode", mode),
+      askOther: (name: string) => context.actors.get(kind.name, name).call("facts"),
     },
     async fetch(request) {
       return new Response(`${context.name} ${request.method} ${await request.text()}`, {
@@ -81,6 +82,18 @@ function start(context: ActorContext): ReturnType<ActorKind["start"]> {
       if (mode.startsWith("fail") && fired.length < 2) throw new Error("Not yet");
       if (mode.startsWith("again") && fired.length < 2) await context.alarm(context.system.now());
     },
+  };
+}
+
+/** A kind over a table that it shares, and one of its own. */
+function sharing(name: string, shared: readonly string[], schema: readonly string[]): ActorKind {
+  return {
+    name,
+    shared: { name: "actors-suite-shared", steps: shared },
+    schema,
+    start: ({ sql }) => ({
+      methods: { ask: async (query: string) => (await sql.all(query)).length },
+    }),
   };
 }
 
@@ -207,6 +220,40 @@ export const actorsSuite: Suite<ActorsSubject> = {
         platform.actors.define(kind);
         platform.actors.define(kind);
         expect(() => platform.actors.define({ ...kind })).toThrow(kind.name);
+      },
+    },
+    {
+      name: "an actor reaches the others of its platform",
+      async run({ platform }) {
+        await actor(platform, "a").call("set", "k", "v");
+        expect(await actor(platform, "b").call("askOther", "a")).toEqual({ k: "v" });
+      },
+    },
+    {
+      name: "shared tables and a kind's own are counted apart: both grow, and no step runs twice",
+      async run({ platform, reopen }) {
+        const shared = ["CREATE TABLE t_shared (actor TEXT)"];
+        const more = [...shared, "ALTER TABLE t_shared ADD COLUMN n INTEGER"];
+        const own = ["CREATE TABLE t_own (actor TEXT)"];
+        platform.actors.define(sharing("sharing-a", shared, own));
+        platform.actors.define(sharing("sharing-b", shared, []));
+        expect(await platform.actors.get("sharing-a", "x").call("ask", "SELECT * FROM t_own")).toBe(
+          0,
+        );
+        expect(
+          await platform.actors.get("sharing-b", "x").call("ask", "SELECT * FROM t_shared"),
+        ).toBe(0);
+        await platform.close();
+        const again = await reopen();
+        const grown = [...own, "ALTER TABLE t_own ADD COLUMN m INTEGER"];
+        again.actors.define(sharing("sharing-a", more, grown));
+        again.actors.define(sharing("sharing-b", more, []));
+        const query = "SELECT n, m FROM t_shared, t_own";
+        expect(await again.actors.get("sharing-a", "x").call("ask", query)).toBe(0);
+        expect(await again.actors.get("sharing-b", "x").call("ask", "SELECT n FROM t_shared")).toBe(
+          0,
+        );
+        await again.close();
       },
     },
     {

@@ -11,6 +11,8 @@ export interface SocketsSubject {
   connect(ref: ActorRef, protocols?: readonly string[]): Promise<TestSocket>;
   /** Drops the instances of all actors from memory, as idleness does. */
   evict(): Promise<void>;
+  /** Whether the runtime tells what is unsent. */
+  readonly countsFrames: boolean;
 }
 
 const text = (value: Plain): string => JSON.stringify(value);
@@ -46,6 +48,18 @@ function start(context: ActorContext): ReturnType<ActorKind["start"]> {
         for (let sent = 0; sent < 2000; sent++) if (connection?.send(message) !== true) return sent;
         return 2000;
       },
+      /** How many of a hundred small frames are unsent, behind one that the system does not take at once. */
+      pile(id: string) {
+        const connection = sockets.connections().find((one) => one.id === id);
+        if (connection === undefined) return null;
+        const large = "x".repeat(256 * 1024);
+        for (let tries = 0; tries < 1000 && connection.buffered === 0; tries++)
+          connection.send(large);
+        const before = connection.queued;
+        for (let sent = 0; sent < 100; sent++) connection.send("small");
+        return connection.queued - before;
+      },
+      queued: (id: string) => sockets.connections().find((one) => one.id === id)?.queued ?? null,
     },
     async fetch(request) {
       const response = sockets.accept(request, { protocol: "causey", ...next });
@@ -209,6 +223,21 @@ export const socketsSuite: Suite<SocketsSubject> = {
         expect(Number(await actor("a").call("flood", "slow"))).toBeLessThan(2000);
         expect((await socket.closed).code).toBe(1013);
         expect(await actor("a").call("list")).toEqual([]);
+      },
+    },
+    {
+      name: "unsent frames are counted, read ones no more (0 where nobody can know)",
+      async run({ actor, connect, countsFrames }) {
+        await actor("a").call("next", { id: "one" });
+        const socket = await connect(actor("a"));
+        expect(await actor("a").call("pile", "one")).toBe(countsFrames ? 100 : 0);
+        const read = async (): Promise<string | Uint8Array> => socket.next();
+        for (let small = 0; small < 100;) if ((await read()) === "small") small += 1;
+        await eventually(
+          async () => (await actor("a").call("queued", "one")) === 0,
+          "all is read and none is queued",
+        );
+        socket.close();
       },
     },
     {

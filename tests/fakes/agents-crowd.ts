@@ -3,6 +3,7 @@ import { fakeClock, settled, type FakeClock } from "./rendering-system.ts";
 
 /** A client whose reading the test decides on. */
 export interface FakeClient extends Connection {
+  /** Set to 0 when the test has the client read: then no frame waits either. */
   buffered: number;
   /** A client that reads: nothing stays unsent. */
   reads: boolean;
@@ -14,11 +15,22 @@ export interface FakeClient extends Connection {
 
 /** A client that reads, unless told otherwise. */
 export function fakeClient(id: string, attachment: Plain = {}): FakeClient {
+  let unsent = 0;
+  let frames = 0;
   const client: FakeClient = {
     id,
     tags: [],
     attachment,
-    buffered: 0,
+    get buffered() {
+      return unsent;
+    },
+    set buffered(bytes) {
+      unsent = bytes;
+      if (bytes === 0) frames = 0;
+    },
+    get queued() {
+      return frames;
+    },
     reads: true,
     frames: [],
     closedWith: undefined,
@@ -26,6 +38,7 @@ export function fakeClient(id: string, attachment: Plain = {}): FakeClient {
     send(message) {
       if (client.closedWith !== undefined) return false;
       if (!client.reads) client.buffered += message.length;
+      if (!client.reads) frames += 1;
       client.peak = Math.max(client.peak, client.buffered);
       client.frames.push(JSON.parse(String(message)) as (typeof client.frames)[number]);
       return true;
@@ -37,6 +50,14 @@ export function fakeClient(id: string, attachment: Plain = {}): FakeClient {
   return client;
 }
 
+/** Other actors, where there are none. */
+export const noActors: ActorContext["actors"] = {
+  get: () => ({
+    call: () => Promise.reject(new Error("No other actors")),
+    fetch: () => Promise.reject(new Error("No other actors")),
+  }),
+};
+
 /** A context without a database, whose clock stands still until it is moved. */
 export function fakeContext(
   clients: readonly FakeClient[],
@@ -46,6 +67,7 @@ export function fakeContext(
   const open = (): FakeClient[] => clients.filter((one) => one.closedWith === undefined);
   const context: ActorContext = {
     name: "crowd",
+    actors: noActors,
     system,
     alarm: () => Promise.resolve([]),
     sql: {

@@ -1,5 +1,6 @@
 import type { ApiErrorData } from "../../core/http/api-error.ts";
 import { ApiError } from "../../core/http/api-error.ts";
+import { noActors } from "./agents-crowd.ts";
 import type { Actor, ActorContext, ActorKind, Plain, Platform, System } from "../../core/ports.ts";
 
 /** A clock that only moves when told to. */
@@ -63,6 +64,7 @@ function fakeActors(system: System): Platform["actors"] {
   const context = (name: string): ActorContext => ({
     name,
     system,
+    actors: noActors,
     sockets: { accept: () => new Response(), broadcast: () => undefined, connections: () => [] },
     alarm: () => Promise.resolve([]),
     sql: {

@@ -24,6 +24,7 @@ export const webhookSecrets = {
   dropbox: "dropbox-app-secret-0123456789",
   /** The public half of {@link discordPrivateKey}. */
   discord: "5de88d9b5fce57e101f5f9c2e2ad9cc5caa2b891672ee0ace801baa193e69bd2",
+  mailgun: "mailgun-secret-0123456789",
   ownEntity: "the-secret-of-one-entity-0123456789",
 } as const;
 
@@ -71,6 +72,7 @@ export async function prepareTarget(): Promise<PreparedTarget> {
         zoom: { scheme: "zoom", secret: webhookSecrets.zoom },
         dropbox: { scheme: "dropbox", secret: webhookSecrets.dropbox },
         discord: { scheme: "discord", secret: webhookSecrets.discord },
+        mailgun: { scheme: "mailgun", secret: webhookSecrets.mailgun },
         github: { scheme: "github", secret: webhookSecrets.github },
         stripe: { scheme: "stripe", secret: webhookSecrets.stripe, entity: { from: "path" } },
         slack: { scheme: "slack", secret: webhookSecrets.slack },

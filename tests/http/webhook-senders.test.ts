@@ -100,11 +100,14 @@ describe("causey webhook send", () => {
     ["stripe", "stripe", "/cli"],
     ["shopify", "shopify", "/cli"],
     ["standard", "standard-webhooks", "/cli"],
+    ["mailgun", "mailgun", "/cli"],
+    ["discord", "discord", ""],
   ] as const) {
     it(`sends what the source ${source} accepts, and the same id only once`, async () => {
-      const body = '{"id":"evt-cli","repository":{"full_name":"cli/cli"}}';
+      const body = '{"id":"evt-cli","repository":{"full_name":"cli/cli"},"application_id":"cli"}';
+      const secret = source === "discord" ? discordPrivateKey : webhookSecrets[source];
       const args = ["--scheme", scheme, "--url", `${baseUrl}/webhooks/${source}${path}`];
-      args.push("--secret", webhookSecrets[source], "--id", `evt-${source}`);
+      args.push("--secret", secret, "--id", `evt-${source}`);
       expect(await run(body, ...args)).toMatch(/^200 .*"processed"/);
       expect(await run(body, ...args)).toMatch(/^200 .*"duplicate"/);
     }, 30_000);

@@ -1,6 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { parseSend, webhookHelp, type SendInput } from "../../adapters/cli/webhook-send.ts";
-import { schemes } from "../../core/webhooks/mod.ts";
+import { webhookKeys } from "../../adapters/cli/webhook-keys.ts";
+import {
+  parseKeys,
+  parseSend,
+  webhookHelp,
+  type SendInput,
+} from "../../adapters/cli/webhook-send.ts";
+import { prepareKey } from "../../core/webhooks/keys.ts";
+import { schemes, simulate } from "../../core/webhooks/mod.ts";
+import { verify } from "../../core/webhooks/verify.ts";
 
 const input: SendInput = {
   env: { HOOK_SECRET: "from the environment" },
@@ -30,7 +38,7 @@ describe("causey webhook send", () => {
       [["--scheme", "toString", ...needed.slice(2)], 'Unknown scheme "toString"'],
       [[...needed, "--url", "file:///etc"], '--url must be an http or https address, got "file:'],
       [[...needed, "--secret", "env:NOPE"], 'The environment variable "NOPE" is not set'],
-      [[...needed, "again"], 'Unknown command "webhook send again": there is "webhook send"'],
+      [[...needed, "again"], 'Unknown command "webhook send again": there are "webhook send" and'],
     ] as const) {
       expect(() => parse(...args)).toThrow(message);
     }
@@ -38,5 +46,23 @@ describe("causey webhook send", () => {
 
   it("names every scheme in its help", () => {
     for (const name of Object.keys(schemes)) expect(webhookHelp).toContain(name);
+  });
+
+  it("makes keys for schemes of public keys, and says which have none", async () => {
+    for (const name of ["discord", "sendgrid", "standard-webhooks"] as const) {
+      const scheme = schemes[parseKeys(["keys", "--scheme", name])];
+      const { publicKey, privateKey } = webhookKeys(name);
+      const body = new TextEncoder().encode('{"id":"1"}');
+      const request = { method: "POST", url: "http://a.test/", body, contentType: "text/plain" };
+      const now = Date.now();
+      const signed = await simulate(scheme, privateKey, { ...request, id: "1", type: "t", now });
+      const key = prepareKey(scheme, publicKey, name);
+      expect(await verify(scheme, [key], { ...request, ...signed }, now)).toBeNull();
+      const other = prepareKey(scheme, webhookKeys(name).publicKey, name);
+      expect(await verify(scheme, [other], { ...request, ...signed }, now)).toBe("mismatch");
+    }
+    expect(() => webhookKeys("github")).toThrow('"github" has a shared secret');
+    expect(() => parseKeys(["keys"])).toThrow("webhook keys needs --scheme");
+    expect(() => parseKeys(["keys", "--scheme", "discor"])).toThrow('did you mean "discord"?');
   });
 });

@@ -11,6 +11,7 @@ import {
   type Schedule,
 } from "../../../core/agents/mod.ts";
 import type { ActorRef, Plain, Platform } from "../../../core/ports.ts";
+import { noActors } from "../../fakes/agents-crowd.ts";
 import type { TestSocket } from "../../platform/open-platform.d.ts";
 
 /** What handlers did, as `name what`. */
@@ -352,6 +353,7 @@ describe("a connection that could set the state", () => {
       const kind = surface.kind;
       const actor = await kind.start({
         name: "granted",
+        actors: noActors,
         sql: {
           dialect: "sqlite",
           all: () => Promise.resolve([]),

@@ -45,6 +45,14 @@ describe("parseConfig()", () => {
     );
   });
 
+  it("takes origins of agents as browsers send them", () => {
+    const agents = { origins: ["https://app.example", "http://localhost:5173"] };
+    expect(parseConfig({ agents }, noEnv)).toEqual({ agents });
+    expect(() => parseConfig({ agents: { origins: ["https://app.example/"] } }, noEnv)).toThrow(
+      "agents.origins.0",
+    );
+  });
+
   it("refuses an unknown top-level key and offers the nearest one", () => {
     expect(() => parseConfig({ gatway: {} }, noEnv)).toThrow(
       'Unknown configuration key "gatway": did you mean "gateway"?',

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import * as fc from "fast-check";
 import { startClock, type Clock } from "../../../core/entity/clock.ts";
+import { noActors } from "../../fakes/agents-crowd.ts";
 import type { ActorContext, Statement, StatementResult } from "../../../core/ports.ts";
 import { SqlError } from "../../../core/sql-error.ts";
 
@@ -28,6 +29,7 @@ function store(delays: readonly number[]) {
   }
   const context: ActorContext = {
     name: "test",
+    actors: noActors,
     sockets: { accept: () => new Response(), broadcast: () => undefined, connections: () => [] },
     sql: {
       dialect: "sqlite",

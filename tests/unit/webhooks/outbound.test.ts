@@ -83,7 +83,7 @@ async function settled(id: string, status: string): Promise<Delivery> {
   }
 }
 
-function check(
+async function check(
   name: SchemeName,
   secret: string,
   { headers, body, url }: Received,

@@ -5,7 +5,7 @@ import { schemes } from "../../../core/webhooks/schemes.ts";
 import { verify } from "../../../core/webhooks/verify.ts";
 import { VECTOR_TIME, vectors, type Vector } from "../../fakes/webhooks-vectors.ts";
 
-function check(given: Vector, now = VECTOR_TIME): Promise<string | null> {
+async function check(given: Vector, now = VECTOR_TIME): Promise<string | null> {
   const scheme = schemes[given.scheme];
   const request = {
     method: "POST",

@@ -19,7 +19,7 @@ interface Case {
   readonly method?: string;
 }
 
-function check(given: Case, now: number = (given.at ?? 0) * 1000): Promise<string | null> {
+async function check(given: Case, now: number = (given.at ?? 0) * 1000): Promise<string | null> {
   const {
     scheme,
     secret,

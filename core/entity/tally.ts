@@ -1,0 +1,64 @@
+import type { System } from "../ports.ts";
+
+/** Counts by source and name. */
+export type Counts = { readonly [source: string]: { readonly [name: string]: number } };
+
+/** Counts in memory, written behind the events that are counted. */
+export interface Tally {
+  add(source: string, name: string, by?: number): void;
+  /** Writes what is counted; resolves when nothing is being written any more. */
+  flush(): Promise<void>;
+}
+
+/** How long counts wait for others before they are written, in ms. */
+const WAIT_MS = 1000;
+/** A write that has not come by then is made again: a runtime may end background work. In ms. */
+const LOST_MS = 30_000;
+
+/**
+ * Counts at the cost of an addition: all of a second are one `write`. What could not be written waits for the next; a
+ * process that is killed loses the second.
+ */
+export function startTally(system: System, write: (counts: Counts) => Promise<unknown>): Tally {
+  let pending = new Map<string, Map<string, number>>();
+  let dueBefore = 0;
+  const underWay = new Set<Promise<void>>();
+
+  function put(source: string, name: string, by: number): void {
+    let names = pending.get(source);
+    if (names === undefined) pending.set(source, (names = new Map()));
+    names.set(name, (names.get(name) ?? 0) + by);
+  }
+  async function writeNow(): Promise<void> {
+    dueBefore = 0;
+    if (pending.size === 0) return;
+    const taken = pending;
+    pending = new Map();
+    const lists = [...taken].map(([source, names]) => [source, Object.fromEntries(names)] as const);
+    try {
+      await write(Object.fromEntries(lists));
+    } catch {
+      // The next count has them written again.
+      for (const [source, names] of taken) for (const [name, by] of names) put(source, name, by);
+    }
+  }
+  function start(): Promise<void> {
+    const work = writeNow().finally(() => underWay.delete(work));
+    underWay.add(work);
+    return work;
+  }
+
+  return {
+    async flush() {
+      void start();
+      await Promise.all(underWay);
+    },
+    add(source, name, by = 1) {
+      put(source, name, by);
+      const now = system.now();
+      if (now < dueBefore) return;
+      dueBefore = now + LOST_MS;
+      system.waitUntil(system.sleep(WAIT_MS, system.closing).then(start, start));
+    },
+  };
+}
