@@ -25,6 +25,15 @@ export interface StatementResult {
   readonly changes: number;
 }
 
+/** How a batch is committed. */
+export interface BatchOptions {
+  /**
+   * A power cut may undo the batch, the death of the process may not: for what nobody was promised, so that no commit
+   * waits for the disk. A hint. @default false
+   */
+  readonly lazy?: boolean;
+}
+
 /**
  * A transactional SQL database. A failing statement rejects with `SqlError` (`core/sql-error.ts`).
  * Drivers may commit concurrent batches together (group commit); that is invisible here.
@@ -34,7 +43,7 @@ export interface Sql {
   /** Runs one query and returns its rows. */
   all(sql: string, params?: readonly SqlValue[]): Promise<SqlRow[]>;
   /** Runs the statements in one transaction, all or nothing; resolves after the commit is durable. */
-  batch(statements: readonly Statement[]): Promise<StatementResult[]>;
+  batch(statements: readonly Statement[], options?: BatchOptions): Promise<StatementResult[]>;
   close(): Promise<void>;
 }
 

@@ -1,12 +1,12 @@
 import type { DatabaseSync } from "node:sqlite";
 import { SqlError } from "../../core/sql-error.ts";
-import type { Statement, StatementResult } from "../../core/ports.ts";
+import type { BatchOptions, Statement, StatementResult } from "../../core/ports.ts";
 import { toSqlError } from "./sqlite-error.ts";
 import type { Statements } from "./sqlite-statements.ts";
 
 /** Commits batches together. */
 export interface Group {
-  add(batch: readonly Statement[]): Promise<StatementResult[]>;
+  add(batch: readonly Statement[], options?: BatchOptions): Promise<StatementResult[]>;
   drain(): Promise<void>;
 }
 
@@ -18,13 +18,26 @@ const GROUP_SIZE = 1000;
 
 interface Waiting {
   readonly batch: readonly Statement[];
+  readonly lazy: boolean;
   readonly since: number;
   resolve(results: StatementResult[]): void;
   reject(error: SqlError): void;
 }
 
+/** Options of {@link groupCommit}. */
+export interface GroupOptions {
+  /** How long a lock held by another process is waited for, in ms. */
+  readonly busyMs: number;
+  /** Whether a commit waits for the disk, unless all of its batches are lazy. */
+  readonly syncs: boolean;
+}
+
 /** Has the batches of one turn of the event loop share one transaction, hence one fsync. */
-export function groupCommit(db: DatabaseSync, run: Statements, busyMs: number): Group {
+export function groupCommit(
+  db: DatabaseSync,
+  run: Statements,
+  { busyMs, syncs }: GroupOptions,
+): Group {
   let queue: Waiting[] = [];
   let scheduled = false;
 
@@ -32,7 +45,10 @@ export function groupCommit(db: DatabaseSync, run: Statements, busyMs: number): 
     scheduled = false;
     const group = queue.slice(0, GROUP_SIZE);
     queue = queue.slice(GROUP_SIZE);
+    const lazy = syncs && group.every((waiting) => waiting.lazy);
+    if (lazy) db.exec("PRAGMA synchronous = NORMAL");
     const busy = commit(db, run, group);
+    if (lazy) db.exec("PRAGMA synchronous = FULL");
     if (busy !== undefined) {
       const now = performance.now();
       for (const waiting of group) {
@@ -52,13 +68,13 @@ export function groupCommit(db: DatabaseSync, run: Statements, busyMs: number): 
     else setTimeout(flush, waitMs);
   }
   return {
-    add: (batch) =>
+    add: (batch, { lazy = false } = {}) =>
       new Promise((resolve, reject) => {
         if (!db.isOpen) {
           reject(new SqlError("invalid", "The database is closed"));
           return;
         }
-        queue.push({ batch, since: performance.now(), resolve, reject });
+        queue.push({ batch, lazy, since: performance.now(), resolve, reject });
         schedule(0);
       }),
     async drain() {

@@ -51,7 +51,7 @@ export function openSqlite(path: string, options: SqliteOptions = {}): SqliteDat
   db.exec(`PRAGMA cache_size = -${CACHE_KIB}; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
   db.exec(`PRAGMA busy_timeout = ${LOCK_WAIT_MS}`);
   const run = statements(db);
-  const group = groupCommit(db, run, busyMs);
+  const group = groupCommit(db, run, { busyMs, syncs: options.synchronous !== "NORMAL" });
 
   return {
     dialect: "sqlite",
@@ -66,7 +66,7 @@ export function openSqlite(path: string, options: SqliteOptions = {}): SqliteDat
         }
       }
     },
-    batch: (batch) => group.add(batch),
+    batch: (batch, how) => group.add(batch, how),
     transaction(work) {
       db.exec(`PRAGMA busy_timeout = ${busyMs}`);
       try {

@@ -33,7 +33,9 @@ export const eventCountsKind: ActorKind = {
   ],
   interleaved: ["add", "read"],
   start({ name: actor, sql, system }) {
-    const tally = startTally(system, (counts) => sql.batch(additions(actor, counts)));
+    const tally = startTally(system, (counts) =>
+      sql.batch(additions(actor, counts), { lazy: true }),
+    );
     return {
       methods: {
         add(counts: Counts) {

@@ -18,7 +18,7 @@ export interface LogQueueOptions {
   readonly store: (actor: string, rows: readonly LogRow[]) => Promise<void>;
   /** Milliseconds that a row may wait. @default 50 */
   readonly interval?: number;
-  /** Rows that are stored at once. @default 500 */
+  /** Rows that are stored at once. @default 100: at full load 50 ms of rows would grow old in memory */
   readonly batch?: number;
   /** Rows in the queue. @default 20_000 */
   readonly capacity?: number;
@@ -39,7 +39,7 @@ const BATCH_WEIGHT = 8 * 1024 * 1024;
 
 /** Makes a queue. `system.waitUntil` carries its flushes, so a clean shutdown loses no row. */
 export function logQueue(options: LogQueueOptions): LogQueue {
-  const { system, log, interval = 50, batch = 500 } = options;
+  const { system, log, interval = 50, batch = 100 } = options;
   const { capacity = 20_000, weight = 64 * 1024 * 1024 } = options;
   let entries: Entry[] = [];
   let size = 0;

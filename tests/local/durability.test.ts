@@ -2,6 +2,7 @@ import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, inject, it } from "vitest";
 import { openSqlite } from "../../adapters/shared/sqlite.ts";
+import type { Statement } from "../../core/ports.ts";
 import { SqlError } from "../../core/sql-error.ts";
 import { exitOf, missing, runtimes, start } from "./runtimes.ts";
 
@@ -40,6 +41,25 @@ describe("durability", () => {
       await db.close();
     }, 30_000);
   }
+
+  it("only a transaction of lazy batches alone does without waiting for the disk", async () => {
+    const db = openSqlite(join(folder, "lazy.db"));
+    db.exec("CREATE TABLE seen (who TEXT, level INTEGER)");
+    const note = (who: string): Statement[] => [
+      { sql: "INSERT INTO seen SELECT ?, synchronous FROM pragma_synchronous", params: [who] },
+    ];
+    await db.batch(note("lazy"), { lazy: true });
+    await Promise.all([db.batch(note("mixed"), { lazy: true }), db.batch(note("beside"))]);
+    await db.batch(note("alone"));
+    const [FULL, NORMAL] = [2, 1];
+    expect(await db.all("SELECT who, level FROM seen")).toEqual([
+      { who: "lazy", level: NORMAL },
+      { who: "mixed", level: FULL },
+      { who: "beside", level: FULL },
+      { who: "alone", level: FULL },
+    ]);
+    await db.close();
+  });
 
   it("a lock held by another connection is waited for, and is busy in the end", async () => {
     const path = join(folder, "busy.db");

@@ -56,7 +56,7 @@ export async function windowCounters(context: ActorContext): Promise<WindowCount
     const sql = "DELETE FROM gateway_counters WHERE actor = ? AND expires_at < ?";
     statements.push({ sql, params: [context.name, system.now()] });
     for (let at = 0; at < statements.length; at += BATCH) {
-      await context.sql.batch(statements.slice(at, at + BATCH));
+      await context.sql.batch(statements.slice(at, at + BATCH), { lazy: true });
     }
   };
   return {
