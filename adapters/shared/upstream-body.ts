@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers";
 import type { StreamEnd, StreamWatch } from "../../core/ports.ts";
 import { TransportError } from "../../core/transport-error.ts";
 
@@ -34,6 +35,12 @@ export interface UpstreamBody {
   /** The sink is gone. */
   cancel(): void;
 }
+
+/**
+ * How long an aborted stream waits for its reader to cancel it before it fails, in ms. Deno cancels the body of an
+ * answer a moment after it has told that the client left, and prints the error of one that failed before.
+ */
+const GONE_MS = 50;
 
 const bodyKey = Symbol("causey.upstream-body");
 
@@ -91,8 +98,9 @@ export function upstreamBody(control: UpstreamControl): UpstreamBody {
     },
     fail(error) {
       if (!finish(state, error.reason === "aborted" ? "aborted" : "broken")) return;
-      if (state.sink === undefined) state.out?.error(error);
-      else state.sink.fail();
+      if (state.sink !== undefined) state.sink.fail();
+      else if (error.reason === "aborted") setTimeout(() => state.out?.error(error), GONE_MS);
+      else state.out?.error(error);
     },
     watch(watcher) {
       state.watcher = watcher;

@@ -228,11 +228,11 @@ function watched(
     if (seen instanceof Promise) system.waitUntil(seen.then(finish));
     else finish(seen);
   };
-  if (keeping !== null) return ledAnswer(answer, keeping, onChunk, onEnd);
+  if (keeping !== null) return ledAnswer(answer, keeping, { onChunk, onEnd, system });
   if (body instanceof ReadableStream) {
     const passing: StreamWatch = { onChunk, onEnd: (end) => onEnd(end === "complete") };
     if (deps.platform.transport.watch?.(body, passing) === true) return answer;
-    return { status, headers, body: watchedStream(body, passing, call.signal) };
+    return { status, headers, body: watchedStream(body, passing, call.signal, system) };
   }
   if (body !== null) onChunk(body);
   onEnd(true);

@@ -1,4 +1,4 @@
-import type { InboundResponse, StreamEnd } from "../ports.ts";
+import type { InboundResponse, StreamEnd, System } from "../ports.ts";
 import type { CacheLead } from "./flight.ts";
 import { watchedStream } from "./watched-stream.ts";
 
@@ -9,16 +9,20 @@ export interface Keeping {
   readonly client: AbortSignal;
 }
 
-/**
- * The leader's part in an answer that is kept, and followed by others, if it can be. `onChunk` sees what the
- * provider sends, also when only others still read; `onEnd` is told, once, whether both the provider's stream
- * and the leader's client came to the end.
- */
+/** Who watches a led answer. */
+export interface LedWatch {
+  /** Sees what the provider sends, also when only others still read. */
+  readonly onChunk: (chunk: Uint8Array) => void;
+  /** Told, once, whether both the provider's stream and the leader's client came to the end. */
+  readonly onEnd: (complete: boolean) => void;
+  readonly system: System;
+}
+
+/** The leader's part in an answer that is kept, and followed by others, if it can be. */
 export function ledAnswer(
   answer: InboundResponse,
   { lead, client }: Keeping,
-  onChunk: (chunk: Uint8Array) => void,
-  onEnd: (complete: boolean) => void,
+  { onChunk, onEnd, system }: LedWatch,
 ): InboundResponse {
   const { status, body } = answer;
   // A cookie is meant for one client.
@@ -40,5 +44,5 @@ export function ledAnswer(
   const own = isShared ? lead.share({ status, headers }, body, { onChunk, onEnd: ended }) : body;
   if (!isShared) ends.push("complete");
   const passing = { onChunk: isShared ? () => undefined : onChunk, onEnd: ended };
-  return { ...answer, body: watchedStream(own, passing, client) };
+  return { ...answer, body: watchedStream(own, passing, client, system) };
 }

@@ -1,4 +1,10 @@
-import type { StreamEnd, StreamWatch } from "../ports.ts";
+import type { StreamEnd, StreamWatch, System } from "../ports.ts";
+
+/**
+ * Milliseconds that a stream whose client left waits for its server to cancel it before it fails. Deno cancels a
+ * moment after it has told that the client left, and prints the error of a body that failed before.
+ */
+const GONE = 50;
 
 /**
  * Passes a stream on, one chunk per pull, so that a slow reader slows the source; watched in the
@@ -9,6 +15,7 @@ export function watchedStream(
   source: ReadableStream<Uint8Array>,
   watch: StreamWatch,
   signal: AbortSignal,
+  { sleep }: System,
 ): ReadableStream<Uint8Array> {
   const reader = source.getReader();
   let ended = false;
@@ -40,6 +47,7 @@ export function watchedStream(
           controller.enqueue(value);
         } catch (error) {
           end(signal.aborted ? "aborted" : "broken");
+          if (signal.aborted) await sleep(GONE);
           controller.error(error);
         }
       },

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { TransportError } from "../../core/transport-error.ts";
 import { upstreamBody, type UpstreamBody } from "../../adapters/shared/upstream-body.ts";
 
 const KIBI = 1024;
@@ -84,5 +85,19 @@ describe("upstreamBody()", () => {
     let taken = 0;
     body.pipe({ write: () => ++taken < 0, end: () => undefined, fail: () => undefined });
     expect(taken).toBe(2);
+  });
+
+  it("leaves an aborted stream to its reader, who may cancel it, before it fails", async () => {
+    const [cancelled, read] = [source([]).body, source([]).body];
+    for (const body of [cancelled, read]) {
+      const reader = body.stream.getReader();
+      const first = reader.read();
+      body.fail(new TransportError("aborted", "The client left"));
+      if (body === read) await expect(first).rejects.toMatchObject({ reason: "aborted" });
+      else {
+        await reader.cancel();
+        expect(await first).toMatchObject({ done: true });
+      }
+    }
   });
 });

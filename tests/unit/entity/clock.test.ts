@@ -34,7 +34,7 @@ function store(delays: readonly number[]) {
     sql: {
       dialect: "sqlite",
       all: () => Promise.resolve([]),
-      batch: commit,
+      batch: (statements) => commit(statements),
       close: () => Promise.resolve(),
     },
     alarm: (at: number | null, together: readonly Statement[] = []) => commit(together, at),
