@@ -13,7 +13,7 @@ type Runtime = keyof typeof runtimes;
 
 const TITLE = "gateway: endurance";
 const STREAMS = 1000;
-const WARM_UP = 20_000;
+const WARM_UP = 60_000;
 const headers = { authorization: "Bearer sk-x", "cf-aig-authorization": `Bearer ${TOKEN}` };
 const path = "/v1/local/bench/openai/chat/completions";
 const chat = { model: "bench", messages: [{ role: "user", content: "x".repeat(600) }] };

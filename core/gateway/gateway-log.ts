@@ -18,6 +18,8 @@ export type LogPatch = {
 
 /** Rows that one statement deletes, so that a deletion never holds the actor for long. */
 const DELETE_LIMIT = 10_000;
+/** Rows beyond a lowered limit that go with each batch, so that it never holds the actor for long. */
+const CATCH_UP = 1000;
 /** Durable Object storage binds at most 100 values per statement. */
 const PARAMETERS = 90;
 
@@ -52,14 +54,15 @@ export async function gatewayLog(
       const limit = maximum ?? DEFAULT_LOG_ROWS;
       const kept = strategy === "STOP_INSERTING" ? rows.slice(0, Math.max(0, limit - count)) : rows;
       const statements = kept.flatMap((row, index) => insertLog(actor, row, last + 1 + index));
-      const excess = count + kept.length - limit;
+      const excess = Math.min(count + kept.length - limit, kept.length + CATCH_UP);
       if (excess > 0) statements.push(...deleteOldest(actor, excess));
       if (statements.length === 0) return;
       // A power cut may cost rows as a killed process does: nobody was promised them.
-      await sql.batch(statements, { lazy: true });
+      const results = await sql.batch(statements, { lazy: true });
       last += kept.length;
       tail.stored();
-      count = excess > 0 ? await countRows(sql, actor) : count + kept.length;
+      const stored = results.slice(0, kept.length * 2).filter(({ changes }) => changes > 0);
+      count += stored.length / 2 - (excess > 0 ? (results.at(-1)?.changes ?? 0) : 0);
     },
     async deleteLogs(query, limit) {
       const where = whereLogs(actor, query);
@@ -143,11 +146,11 @@ function deleteIds(actor: string, ids: readonly string[]): Statement[] {
   }));
 }
 
-/** Ids sort by time, so the oldest rows are the smallest ids. */
+/** Ids sort by time, so the oldest rows are the smallest ids. The rows go last: they tell which bodies go. */
 function deleteOldest(actor: string, excess: number): Statement[] {
-  return ["gateway_logs", "gateway_log_bodies"].map((table) => ({
-    sql: `DELETE FROM ${table} WHERE actor = ? AND id IN
-      (SELECT id FROM ${table} WHERE actor = ? ORDER BY id LIMIT ?)`,
-    params: [actor, actor, excess],
+  return ["gateway_log_bodies", "gateway_logs"].map((table) => ({
+    sql: `DELETE FROM ${table} WHERE actor = ? AND id <=
+      (SELECT id FROM gateway_logs WHERE actor = ? ORDER BY id LIMIT 1 OFFSET ?)`,
+    params: [actor, actor, excess - 1],
   }));
 }
