@@ -15,7 +15,7 @@ export function watchedStream(
   source: ReadableStream<Uint8Array>,
   watch: StreamWatch,
   signal: AbortSignal,
-  { sleep }: System,
+  system: System,
 ): ReadableStream<Uint8Array> {
   const reader = source.getReader();
   let ended = false;
@@ -47,7 +47,7 @@ export function watchedStream(
           controller.enqueue(value);
         } catch (error) {
           end(signal.aborted ? "aborted" : "broken");
-          if (signal.aborted) await sleep(GONE);
+          if (signal.aborted) await system.sleep(GONE);
           controller.error(error);
         }
       },
