@@ -3,7 +3,7 @@
 // `--only Node` narrows it down; `-- 20000` sends fewer requests.
 import { once as event } from "node:events";
 import { Agent, type IncomingMessage, request } from "node:http";
-import { causeyCommand, TOKEN } from "./harness/causey.ts";
+import { causeyCommand, makeGateway, TOKEN } from "./harness/causey.ts";
 import { type Figure, once } from "./harness/figure.ts";
 import { type Call, sendAll, sendOne } from "./harness/load.ts";
 import type { Options } from "./harness/options.ts";
@@ -50,7 +50,7 @@ async function endure(
   const config = { gateway: { providers: { openai: { baseUrl: `${upstream.origin}/v1` } } } };
   const { command, env } = causeyCommand(runtime, config);
   let server = await start(command, env);
-  await sendOne(server.url, makeGateway());
+  await sendOne(server.url, makeGateway({ log_management: 1_000_000 }));
   const call = (): Call => ({ path, headers, body: JSON.stringify(chat) });
   await sendAll(server.url, WARM_UP, call, connections);
   const before = server.rssMb();
@@ -99,22 +99,4 @@ async function countRows(url: URL): Promise<number> {
   });
   const answer = JSON.parse(text) as { result_info: { total_count: number } };
   return answer.result_info.total_count;
-}
-
-function makeGateway(): Call {
-  return {
-    path: "/client/v4/accounts/local/ai-gateway/gateways",
-    headers: { authorization: `Bearer ${TOKEN}` },
-    body: JSON.stringify({
-      id: "bench",
-      authentication: true,
-      collect_logs: true,
-      cache_invalidate_on_update: false,
-      cache_ttl: 0,
-      rate_limiting_interval: 3600,
-      rate_limiting_limit: 1_000_000,
-      rate_limiting_technique: "fixed",
-      log_management: 1_000_000,
-    }),
-  };
 }

@@ -3,8 +3,8 @@
 // authentication, a rate limit, metadata, usage and a stored log row per request, unless its row says otherwise.
 // `--only stream` or `--only Node` narrows it down, `--connections 64` widens it.
 import type { Figure, Goal } from "./harness/figure.ts";
-import { causeyCommand, TOKEN } from "./harness/causey.ts";
-import { type Call, sendOne } from "./harness/load.ts";
+import { causeyCommand, makeGateway, TOKEN } from "./harness/causey.ts";
+import { sendOne } from "./harness/load.ts";
 import type { Options } from "./harness/options.ts";
 import { peerFolder } from "./harness/peers.ts";
 import {
@@ -137,23 +137,4 @@ function ours(upstream: URL, { body, goals }: Workload): Contestant[] {
     contestant("Deno"),
     contestant("Bun"),
   ];
-}
-
-/** Makes a gateway whose rate limit is counted and never reached. */
-function makeGateway(settings: object = {}): Call {
-  return {
-    path: "/client/v4/accounts/local/ai-gateway/gateways",
-    headers: { authorization: `Bearer ${TOKEN}` },
-    body: JSON.stringify({
-      id: "bench",
-      authentication: true,
-      collect_logs: true,
-      cache_invalidate_on_update: false,
-      cache_ttl: 0,
-      rate_limiting_interval: 10,
-      rate_limiting_limit: 1_000_000,
-      rate_limiting_technique: "fixed",
-      ...settings,
-    }),
-  };
 }

@@ -6,46 +6,9 @@
  */
 
 import type { WebSockets } from "./duplex.ts";
+import type { Sql, Statement, StatementResult } from "./sql.ts";
 
-/** A value that a statement binds. Booleans, dates and objects are the caller's to encode. */
-export type SqlValue = string | number | bigint | null | Uint8Array;
-
-/** One result row, keyed by column name. Integers come back as `number`; keep larger ones in TEXT. */
-export type SqlRow = Record<string, SqlValue>;
-
-/** One statement with `?` parameters, in the SQL subset that SQLite and PostgreSQL share. */
-export interface Statement {
-  readonly sql: string;
-  readonly params?: readonly SqlValue[];
-}
-
-/** What one statement of a batch did: the rows it returned and the count of rows it changed. */
-export interface StatementResult {
-  readonly rows: SqlRow[];
-  readonly changes: number;
-}
-
-/** How a batch is committed. */
-export interface BatchOptions {
-  /**
-   * A power cut may undo the batch, the death of the process may not: for what nobody was promised, so that no commit
-   * waits for the disk. A hint. @default false
-   */
-  readonly lazy?: boolean;
-}
-
-/**
- * A transactional SQL database. A failing statement rejects with `SqlError` (`core/sql-error.ts`).
- * Drivers may commit concurrent batches together (group commit); that is invisible here.
- */
-export interface Sql {
-  readonly dialect: "sqlite" | "postgres";
-  /** Runs one query and returns its rows. */
-  all(sql: string, params?: readonly SqlValue[]): Promise<SqlRow[]>;
-  /** Runs the statements in one transaction, all or nothing; resolves after the commit is durable. */
-  batch(statements: readonly Statement[], options?: BatchOptions): Promise<StatementResult[]>;
-  close(): Promise<void>;
-}
+export type { BatchOptions, Sql, SqlRow, SqlValue, Statement, StatementResult } from "./sql.ts";
 
 /**
  * Plain data that crosses an actor boundary: JSON values, `undefined` members and bytes.

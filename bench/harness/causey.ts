@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { atExit } from "./at-exit.ts";
+import type { Call } from "./load.ts";
 import { runtimes } from "./servers.ts";
 
 /** The token that every benchmarked causey knows; it has every permission. */
@@ -30,5 +31,24 @@ export function causeyCommand(
     command: [...runtimes[runtime], main[runtime], "serve", ...settings],
     // Nothing is rendered: unpacking the npm browser would be measured instead.
     env: { CAUSEY_TOKEN: TOKEN, CAUSEY_CHROMIUM_PATH: process.execPath },
+  };
+}
+
+/** Makes a gateway whose rate limit is counted and never reached. */
+export function makeGateway(settings: object = {}): Call {
+  return {
+    path: "/client/v4/accounts/local/ai-gateway/gateways",
+    headers: { authorization: `Bearer ${TOKEN}` },
+    body: JSON.stringify({
+      id: "bench",
+      authentication: true,
+      collect_logs: true,
+      cache_invalidate_on_update: false,
+      cache_ttl: 0,
+      rate_limiting_interval: 10,
+      rate_limiting_limit: 1_000_000,
+      rate_limiting_technique: "fixed",
+      ...settings,
+    }),
   };
 }
