@@ -6,47 +6,68 @@ import { ECHO, providers } from "./providers.ts";
 
 /** What a model begins with that names a dynamic route. */
 const DYNAMIC = "dynamic/";
+/** Which version of the Messages API a request is for that does not say it. */
+const ANTHROPIC_VERSION = "2023-06-01";
+
+/** The formats in which models of every provider are asked. */
+export const chatFormats: readonly ["chat/completions", "responses", "messages"] = [
+  "chat/completions",
+  "responses",
+  "messages",
+];
+
+/** One of {@link chatFormats}. */
+export type ChatFormat = (typeof chatFormats)[number];
 
 /**
- * The step that a unified request stands for: `model` is `{provider}/{model}`, the rest is an OpenAI chat
- * request. Throws `chat_format` (2019) when the model names no provider that takes one.
+ * The step that a unified request stands for: `model` is `{provider}/{model}`, the rest is an OpenAI chat or
+ * responses request, or an Anthropic message. Throws `chat_format` (2019) when the model names no provider that takes one.
  */
 export function compatStep(step: Step): Step {
-  if (step.rest.replace(/^v1\//, "") !== "chat/completions") {
+  const path = step.rest.replace(/^v1\//, "");
+  const format = chatFormats.find((one) => one === path);
+  if (format === undefined) {
     throw new ApiError("invalid_request", {
-      message: 'The unified endpoint has "compat/chat/completions" only',
+      message:
+        'The unified endpoint has "compat/chat/completions", "responses" and "messages" only',
     });
   }
   const body = chatBody(step.body);
   const model = typeof body["model"] === "string" ? body["model"] : "";
   if (model.startsWith(DYNAMIC)) {
-    return {
-      ...step,
-      slug: "dynamic",
-      rest: "chat/completions",
-      route: model.slice(DYNAMIC.length),
-    };
+    return { ...step, slug: "dynamic", rest: format, route: model.slice(DYNAMIC.length) };
   }
   const slash = model.indexOf("/");
   const slug = model.slice(0, Math.max(0, slash));
-  const rest = chatPath(slug);
-  if (slash < 1 || slash === model.length - 1 || rest === null) {
+  const place = placeOf(slug, format);
+  if (slash < 1 || slash === model.length - 1 || place === null) {
     throw new ApiError("chat_format", {
       message: `Chat completion bad format: model must be "{provider}/{model}", got "${model.slice(0, 128)}"`,
     });
   }
-  return {
-    ...step,
-    slug,
-    rest,
-    body: utf8(JSON.stringify({ ...body, model: model.slice(slash + 1) })),
-  };
+  const named = utf8(JSON.stringify({ ...body, model: model.slice(slash + 1) }));
+  return { ...step, headers: versioned(step, slug, place), slug, ...place, body: named };
 }
 
-/** Where a provider takes OpenAI chat requests; null when it does not. */
-function chatPath(slug: string): string | null {
-  if (slug === ECHO || slug.startsWith("custom-")) return "chat/completions";
-  return Object.hasOwn(providers, slug) ? (providers[slug]?.openaiChat ?? null) : null;
+type Place = Pick<Step, "rest" | "format">;
+
+/** Where a provider takes a format, itself or after a translation; null when it takes no chats. */
+function placeOf(slug: string, format: ChatFormat): Place | null {
+  const provider = Object.hasOwn(providers, slug) ? providers[slug] : undefined;
+  const isCustom = slug.startsWith("custom-");
+  if (format !== "chat/completions" && (isCustom || provider?.serves?.includes(format) === true))
+    return { rest: `v1/${format}` };
+  const chats = slug === ECHO || isCustom ? "chat/completions" : provider?.openaiChat;
+  if (chats === undefined) return null;
+  return format === "chat/completions" ? { rest: chats } : { rest: format, format };
+}
+
+/** Anthropic refuses a message that names no version; only its own client does. */
+function versioned({ headers }: Step, slug: string, { rest }: Place): Step["headers"] {
+  const isMessage = slug === "anthropic" && rest === "v1/messages";
+  return !isMessage || headers.some(([name]) => name === "anthropic-version")
+    ? headers
+    : [...headers, ["anthropic-version", ANTHROPIC_VERSION]];
 }
 
 /** The JSON object in a body; throws `chat_format` for anything else. */

@@ -2,11 +2,11 @@ import { utf8 } from "../crypto/encoding.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { HeaderPair } from "../ports.ts";
 import type { Step } from "./call.ts";
-import { chatBody, compatStep } from "./compat.ts";
+import { chatBody, type ChatFormat, compatStep } from "./compat.ts";
 import { credentialHeaders, ECHO, providers } from "./providers.ts";
 
 /** The paths of the REST inference API (reference, section 1.1). */
-export type InferencePath = "chat/completions" | "responses" | "messages" | "run";
+export type InferencePath = ChatFormat | "run";
 
 /** Authors whose models are served under another path segment; the others' name is the segment. */
 const segments: Readonly<Record<string, string>> = {
@@ -17,15 +17,9 @@ const segments: Readonly<Record<string, string>> = {
   perplexity: "perplexity-ai",
 };
 
-/** Providers that take OpenAI's Responses format, and Anthropic's Messages format, themselves. */
-const natives: Readonly<Record<"responses" | "messages", readonly string[]>> = {
-  responses: ["openai", "groq", "openrouter"],
-  messages: ["anthropic"],
-};
-
 /**
  * The step that a REST inference request stands for: `model` is `author/model`, `dynamic/{route}`, or a
- * Workers AI model (`@cf/…`). Throws `chat_format` when the model's provider has no such format.
+ * Workers AI model (`@cf/…`). Throws `chat_format` for a model of no provider that takes chats.
  */
 export function inferenceStep(
   path: InferencePath,
@@ -39,17 +33,11 @@ export function inferenceStep(
   const step: Step = { slug: "", rest: "", query: "", method: "POST", headers: kept, body: null };
   if (path === "run") return runStep(given, modelInPath, step);
   const { slug, model } = split(given["model"]);
-  if (path === "chat/completions") return chatStep({ ...given, model: `${slug}/${model}` }, step);
-  if (slug.startsWith("custom-") || natives[path].includes(slug)) {
-    return { ...step, slug, rest: `v1/${path}`, body: utf8(JSON.stringify({ ...given, model })) };
-  }
-  throw new ApiError("chat_format", {
-    message: `Models of "${slug}" are not served as ${path}: send chat/completions, or a model of ${natives[path].join(", ")}`,
-  });
+  return chatStep(path, { ...given, model: `${slug}/${model}` }, step);
 }
 
-function chatStep(body: Readonly<Record<string, unknown>>, step: Step): Step {
-  return compatStep({ ...step, rest: "chat/completions", body: utf8(JSON.stringify(body)) });
+function chatStep(format: ChatFormat, body: Readonly<Record<string, unknown>>, step: Step): Step {
+  return compatStep({ ...step, rest: format, body: utf8(JSON.stringify(body)) });
 }
 
 /** `{model, input}`, or the input alone with the model in the path. Other models than Workers AI's are chats. */
@@ -67,7 +55,7 @@ function runStep(
   if (typeof input !== "object" || input === null || Array.isArray(input)) {
     throw new ApiError("chat_format", { message: "input: an object with messages is needed" });
   }
-  return chatStep({ ...input, model: `${slug}/${model}` }, step);
+  return chatStep("chat/completions", { ...input, model: `${slug}/${model}` }, step);
 }
 
 function split(named: unknown): { readonly slug: string; readonly model: string } {

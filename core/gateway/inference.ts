@@ -1,13 +1,15 @@
 import type { Context, Hono } from "hono";
 import { type Auth, authorize } from "../auth/authorize.ts";
+import { tokenOf } from "./access.ts";
 import { admit } from "./admit.ts";
 import type { GatewayDeps } from "./call.ts";
+import { chatFormats } from "./compat.ts";
 import { gatewayHeader } from "./controls.ts";
+import { deliver } from "./deliver.ts";
 import { forwardAny } from "./dynamic/forward-route.ts";
-import { headerPairs } from "./header-hygiene.ts";
+import { headerPairs, headerValue } from "./header-hygiene.ts";
 import { type InferencePath, inferenceStep } from "./inference-step.ts";
 import { requestBody } from "./request-body.ts";
-import { respond } from "./respond.ts";
 import { DEFAULT_GATEWAY } from "./settings.ts";
 
 /** Below which the REST inference API lives. */
@@ -29,9 +31,10 @@ export function inferenceRoutes(app: Hono, auth: Auth, deps: GatewayDeps): void 
     const step = inferenceStep(path, await requestBody(raw, headers, null), headers, model);
     // The API token was checked by the route: the gateway asks for no second one.
     const call = await admit(name, headers, raw.signal, deps, { trusted: true });
-    return respond(await forwardAny(step, 0, true, call, deps));
+    const token = tokenOf(headerValue(headers, "authorization"));
+    return deliver(await forwardAny(step, 0, true, { ...call, token }, deps), deps);
   };
-  for (const path of ["chat/completions", "responses", "messages"] as const) {
+  for (const path of chatFormats) {
     app.post(`${INFERENCE_ROOT}/v1/${path}`, run, (c) => answer(c, path));
   }
   app.post(`${INFERENCE_ROOT}/run`, run, (c) => answer(c, "run"));

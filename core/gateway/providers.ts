@@ -17,6 +17,14 @@ export interface Provider {
   readonly version?: "always" | "chat";
   /** Where the provider takes chat requests in OpenAI's format, translated ones included. @default nowhere */
   readonly openaiChat?: string;
+  /** Formats beside OpenAI's chat that the provider takes itself, below `v1`. @default none */
+  readonly serves?: readonly ("responses" | "messages")[];
+  /** How its chats differ from OpenAI's. @default `max_tokens`, the usage of streams is asked for */
+  readonly dialect?: Readonly<{
+    limit?: "max_completion_tokens";
+    asksUsage?: false;
+    wantsThoughts?: true;
+  }>;
   /** The provider's own chat format, into which the spec's `chat/completions` is translated. @default OpenAI's */
   readonly chat?: "anthropic" | "gemini" | "workers-ai";
 }
@@ -34,12 +42,15 @@ export const providers: Readonly<Record<string, Provider>> = {
     credentials: bearer,
     version: "always",
     openaiChat: CHAT,
+    serves: ["responses"],
+    dialect: { limit: "max_completion_tokens" },
   },
   anthropic: {
     baseUrl: "https://api.anthropic.com",
     credentials: ["x-api-key", "authorization"],
     chat: "anthropic",
     openaiChat: CHAT,
+    serves: ["messages"],
   },
   "google-ai-studio": {
     baseUrl: "https://generativelanguage.googleapis.com",
@@ -60,20 +71,38 @@ export const providers: Readonly<Record<string, Provider>> = {
     path: "bedrock-runtime/{region}",
     credentials: bearer,
   },
-  groq: { baseUrl: "https://api.groq.com/openai/v1", credentials: bearer, openaiChat: CHAT },
+  groq: {
+    baseUrl: "https://api.groq.com/openai/v1",
+    credentials: bearer,
+    openaiChat: CHAT,
+    serves: ["responses"],
+  },
   fireworks: {
     baseUrl: "https://api.fireworks.ai/inference/v1",
     credentials: bearer,
     openaiChat: CHAT,
+    serves: ["responses", "messages"],
   },
-  deepseek: { baseUrl: "https://api.deepseek.com", credentials: bearer, openaiChat: CHAT },
+  deepseek: {
+    baseUrl: "https://api.deepseek.com",
+    credentials: bearer,
+    openaiChat: CHAT,
+    dialect: { wantsThoughts: true },
+  },
   "perplexity-ai": { baseUrl: "https://api.perplexity.ai", credentials: bearer, openaiChat: CHAT },
-  grok: { baseUrl: "https://api.x.ai", credentials: bearer, version: "chat", openaiChat: CHAT },
+  grok: {
+    baseUrl: "https://api.x.ai",
+    credentials: bearer,
+    version: "chat",
+    openaiChat: CHAT,
+    serves: ["responses"],
+  },
   mistral: {
     baseUrl: "https://api.mistral.ai",
     credentials: bearer,
     version: "chat",
     openaiChat: CHAT,
+    dialect: { asksUsage: false },
   },
   cerebras: {
     baseUrl: "https://api.cerebras.ai",
@@ -86,6 +115,7 @@ export const providers: Readonly<Record<string, Provider>> = {
     credentials: bearer,
     version: "chat",
     openaiChat: CHAT,
+    serves: ["responses", "messages"],
   },
   cohere: {
     baseUrl: "https://api.cohere.com",

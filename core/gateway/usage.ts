@@ -8,6 +8,8 @@ export interface Usage {
   readonly cachedIn: number;
   /** Input tokens that were written to the provider's cache. */
   readonly cacheWriteIn: number;
+  /** Those of `cacheWriteIn` that the provider keeps for an hour, at a higher price. @default 0 */
+  readonly cacheWriteHourIn?: number;
   /** Output tokens that were spent on reasoning. @default 0 */
   readonly reasoningOut?: number;
 }
@@ -48,8 +50,13 @@ function asObject(value: unknown): Json | null {
     : null;
 }
 
+/** Tokens that one figure can report: far more than any model takes, and sums of them stay exact everywhere. */
+const MOST = 500_000_000;
+
+/** A count of tokens; null when it is none, so that no provider can make a row or a cost that nothing can hold. */
 function count(value: unknown): number | null {
-  return typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : null;
+  const isCount = typeof value === "number" && Number.isInteger(value);
+  return isCount && value >= 0 && value <= MOST ? value : null;
 }
 
 function gemini(usage: Usage, found: Json): Usage {
@@ -68,30 +75,42 @@ function gemini(usage: Usage, found: Json): Usage {
 function tokens(usage: Usage, found: Json): Usage {
   const cohere = asObject(found["tokens"]);
   if (cohere !== null) return tokens(usage, cohere);
-  const read = count(found["cache_read_input_tokens"]);
-  const write = count(found["cache_creation_input_tokens"]);
   const input = count(found["prompt_tokens"]) ?? count(found["input_tokens"]);
-  const details =
-    asObject(found["prompt_tokens_details"]) ?? asObject(found["input_tokens_details"]);
-  // Anthropic counts cached tokens beside input_tokens, OpenAI within it.
-  const cachedIn = read ?? count(details?.["cached_tokens"]) ?? usage.cachedIn;
-  const cacheWriteIn = write ?? usage.cacheWriteIn;
-  const beside = read !== null || write !== null ? (read ?? 0) + (write ?? 0) : 0;
+  const { beside, ...cache } = cacheTokens(usage, found);
   return {
     tokensIn: input === null ? usage.tokensIn : input + beside,
     tokensOut:
       count(found["completion_tokens"]) ?? count(found["output_tokens"]) ?? usage.tokensOut,
-    cachedIn,
-    cacheWriteIn,
+    ...cache,
     ...reasoned(reasoningOf(found), usage),
+  };
+}
+
+/** Anthropic counts cached tokens beside `input_tokens`, OpenAI within it. */
+function cacheTokens(
+  usage: Usage,
+  found: Json,
+): Pick<Usage, "cachedIn" | "cacheWriteIn" | "cacheWriteHourIn"> & { readonly beside: number } {
+  const read = count(found["cache_read_input_tokens"]);
+  const write = count(found["cache_creation_input_tokens"]);
+  const within =
+    asObject(found["prompt_tokens_details"]) ?? asObject(found["input_tokens_details"]);
+  const kept = asObject(found["cache_creation"])?.["ephemeral_1h_input_tokens"];
+  const hour = count(kept) ?? usage.cacheWriteHourIn ?? 0;
+  return {
+    beside: (read ?? 0) + (write ?? 0),
+    cachedIn: read ?? count(within?.["cached_tokens"]) ?? usage.cachedIn,
+    cacheWriteIn: write ?? count(within?.["cache_write_tokens"]) ?? usage.cacheWriteIn,
+    ...(hour === 0 ? {} : { cacheWriteHourIn: hour }),
   };
 }
 
 function reasoningOf(found: Json): number | null {
   const details =
     asObject(found["completion_tokens_details"]) ?? asObject(found["output_tokens_details"]);
-  // Perplexity counts them beside the details that others have.
-  return count(details?.["reasoning_tokens"]) ?? count(found["reasoning_tokens"]);
+  // Anthropic has another word for them; Perplexity counts them beside the details that others have.
+  const within = details?.["reasoning_tokens"] ?? details?.["thinking_tokens"];
+  return count(within) ?? count(found["reasoning_tokens"]);
 }
 
 function reasoned(counted: number | null, usage: Usage): Pick<Usage, "reasoningOut"> {

@@ -148,27 +148,127 @@ describe.each(ways)("openai through $name", ({ url, google }) => {
   });
 });
 
-describe("openai through REST inference", () => {
-  it("creates a response, streamed or not", async () => {
-    const { responses } = openai(`${inference}/v1`);
-    const asked = { model: "openai/gpt-5", input: "Hello" };
+describe.each(ways)("openai's responses through $name", ({ url, google }) => {
+  const models = [
+    { model: "openai/gpt-5", translated: false },
+    { model: "anthropic/claude-x", translated: true },
+    { model: `${google}/gemini-2.5-flash`, translated: true },
+  ];
+  const tool: OpenAI.Responses.FunctionTool = {
+    type: "function",
+    name: "weather",
+    parameters: { type: "object", properties: { city: { type: "string" } } },
+    strict: false,
+  };
+
+  it.each(models)("come from $model, streamed or not", async ({ model }) => {
+    const { responses } = openai(url);
+    const asked = { model, input: "Hello" };
     expect((await responses.create(asked)).output_text).toBe(spoken);
-    expect((await responses.stream(asked).finalResponse()).output_text).toBe(spoken);
+    const stream = responses.stream(asked);
+    const parts: string[] = [];
+    stream.on("response.output_text.delta", ({ delta }) => parts.push(delta));
+    expect((await stream.finalResponse()).output_text).toBe(spoken);
+    expect(parts.join("")).toBe(spoken);
+  });
+
+  it.each(models.filter(({ translated }) => translated))(
+    "call a tool of $model, streamed or not, and take its result",
+    async ({ model }) => {
+      const { responses } = openai(url);
+      const input: OpenAI.Responses.ResponseInput = [{ role: "user", content: "Which weather?" }];
+      const asked = { model, input, tools: [tool] };
+      const answers: OpenAI.Responses.Response[] = [
+        await responses.create(asked),
+        await responses.stream(asked).finalResponse(),
+      ];
+      for (const { output, usage } of answers) {
+        const call = output.find((item) => item.type === "function_call");
+        if (call === undefined) throw new Error("No tool was called");
+        expect([call.name, JSON.parse(call.arguments)]).toEqual(["weather", toolArguments]);
+        expect(usage?.output_tokens).toBeGreaterThan(0);
+        const result = {
+          type: "function_call_output" as const,
+          call_id: call.call_id,
+          output: "Sunny in Köln",
+        };
+        const told = await responses.create({ model, input: [...input, call, result] });
+        expect(told.output_text).not.toBe("");
+      }
+    },
+  );
+
+  it("tell a provider's error", async () => {
+    const pending = openai(url).responses.create({ model: "anthropic/missing-model", input: "x" });
+    await expect(pending).rejects.toBeInstanceOf(OpenAI.NotFoundError);
   });
 });
 
-describe("@anthropic-ai/sdk through REST inference", () => {
-  it("creates a message, streamed or not, with the API token as its key", async () => {
-    const client = new Anthropic({
-      apiKey: null,
-      authToken: token,
-      baseURL: inference,
-      defaultHeaders: native({ "cf-aig-gateway-id": gateway }),
-      maxRetries: 0,
-    });
-    const asked = { model: "anthropic/claude-x", max_tokens: 64, messages };
+describe.each([
+  { name: "REST inference", url: inference, google: "google" },
+  { name: "compat", url: providerUrl("compat", gateway), google: "google-ai-studio" },
+])("@anthropic-ai/sdk through $name", ({ url, google }) => {
+  const client = new Anthropic({
+    apiKey: null,
+    authToken: token,
+    baseURL: url,
+    defaultHeaders: native({ "cf-aig-gateway-id": gateway }),
+    maxRetries: 0,
+  });
+  const models = [
+    { model: "anthropic/claude-x", tokens: [13, 6] },
+    { model: "openai/gpt-4o", tokens: [11, 4] },
+    { model: `${google}/gemini-2.5-flash`, tokens: [9, 7] },
+  ];
+
+  it.each(models)("has messages of $model, streamed or not", async ({ model, tokens }) => {
+    const asked = { model, max_tokens: 64, messages };
     const answer = await client.messages.create(asked);
-    expect(answer).toMatchObject({ model: "claude-x", content: [{ text: spoken }] });
-    expect(await client.messages.stream(asked).finalText()).toBe(spoken);
+    expect(answer).toMatchObject({
+      model: model.split("/")[1],
+      content: [{ type: "text", text: spoken }],
+      stop_reason: "end_turn",
+    });
+    expect([answer.usage.input_tokens, answer.usage.output_tokens]).toEqual(tokens);
+    const stream = client.messages.stream(asked);
+    const parts: string[] = [];
+    stream.on("text", (delta) => parts.push(delta));
+    const { usage } = await stream.finalMessage();
+    expect(parts.join("")).toBe(spoken);
+    expect(parts.length).toBeGreaterThan(1);
+    expect(usage.output_tokens).toBe(tokens[1]);
+  });
+
+  it.each(models)("has a tool called by $model and gives its result", async ({ model }) => {
+    const tools: Anthropic.Tool[] = [
+      {
+        name: "weather",
+        input_schema: { type: "object", properties: { city: { type: "string" } } },
+      },
+    ];
+    const asked = { model, max_tokens: 64, messages, tools };
+    const answers = [
+      await client.messages.create(asked),
+      await client.messages.stream(asked).finalMessage(),
+    ];
+    for (const { content, stop_reason: reason } of answers) {
+      const use = content.find((block) => block.type === "tool_use");
+      if (use === undefined) throw new Error("No tool was called");
+      expect([use.name, use.input, reason]).toEqual(["weather", toolArguments, "tool_use"]);
+      const result = {
+        role: "user" as const,
+        content: [{ type: "tool_result" as const, tool_use_id: use.id, content: "Sunny in Köln" }],
+      };
+      const conversation = [...messages, { role: "assistant" as const, content }, result];
+      const told = await client.messages.create({ model, max_tokens: 64, messages: conversation });
+      expect(told.stop_reason).toBe("end_turn");
+    }
+  });
+
+  it("gets a provider's error as Anthropic tells it", async () => {
+    const asked = { model: "openai/missing-model", max_tokens: 9, messages };
+    const error: unknown = await client.messages.create(asked).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(Anthropic.NotFoundError);
+    expect(error).toMatchObject({ type: "not_found_error" });
   });
 });

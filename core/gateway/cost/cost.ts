@@ -1,5 +1,5 @@
 import { priceOf } from "./price-of.ts";
-import type { Price } from "./prices.ts";
+import type { Price } from "./price.ts";
 
 /** Tokens to be paid for. */
 export interface PricedUsage {
@@ -9,6 +9,8 @@ export interface PricedUsage {
   readonly tokensOut: number | null;
   readonly cachedIn: number;
   readonly cacheWriteIn: number;
+  /** Those of `cacheWriteIn` that the provider keeps for an hour. @default 0 */
+  readonly cacheWriteHourIn?: number;
   /** Output tokens spent on reasoning. @default 0 */
   readonly reasoningOut?: number;
 }
@@ -52,11 +54,14 @@ function priced(usage: PricedUsage, list: Price): number {
   // Counts that contradict each other must not make negative or double costs.
   const cached = Math.min(usage.cachedIn, input);
   const written = Math.min(usage.cacheWriteIn, input - cached);
+  const hour = Math.min(usage.cacheWriteHourIn ?? 0, written);
+  const write = price.cacheWrite ?? price.input;
   const reasoning = Math.min(usage.reasoningOut ?? 0, output);
   return (
     (input - cached - written) * price.input +
     cached * Math.min(price.cached ?? price.input, price.input) +
-    written * (price.cacheWrite ?? price.input) +
+    (written - hour) * write +
+    hour * (price.cacheWriteHour ?? write) +
     (output - reasoning) * price.output +
     reasoning * (price.reasoning ?? price.output)
   );

@@ -1,4 +1,5 @@
-import { type Price, prices } from "./prices.ts";
+import type { Price } from "./price.ts";
+import { prices } from "./prices.ts";
 
 /** The family of models that a provider sells under its own names; the others resell. */
 const families: Readonly<Record<string, string>> = {
@@ -9,7 +10,6 @@ const families: Readonly<Record<string, string>> = {
   grok: "xai",
   groq: "groq",
   mistral: "mistral",
-  deepseek: "deepseek",
   "perplexity-ai": "perplexity",
   cohere: "cohere",
   cerebras: "cerebras",
@@ -25,15 +25,17 @@ const authors: Readonly<Record<string, string>> = {
   google: "google",
   mistral: "mistral",
   mistralai: "mistral",
-  deepseek: "deepseek",
   "x-ai": "xai",
   perplexity: "perplexity",
   cohere: "cohere",
 };
 
+/** Families in which another date is another model at another price, and where only `-latest` may be left out. */
+const dated: ReadonlySet<string> = new Set(["mistral", "cohere"]);
+
 /**
  * The price of a model at a provider (a path segment), or null when it is not known: nothing is guessed.
- * A date, `-latest`, `-preview` or a revision behind the name names the same price.
+ * A date, `-latest`, `-preview` or a revision behind the name names the same price, unless the family says otherwise.
  */
 export function priceOf(model: string, provider: string): Price | null {
   if (model === "" || model.length > 256) return null;
@@ -49,7 +51,8 @@ export function priceOf(model: string, provider: string): Price | null {
 
 function inFamily(family: string, name: string): Price | null {
   const table = prices[family] ?? {};
-  for (const candidate of namesOf(name)) {
+  const names = dated.has(family) ? [name, name.replace(/-latest$/, "")] : namesOf(name);
+  for (const candidate of names) {
     if (Object.hasOwn(table, candidate)) return table[candidate] ?? null;
     // Resellers write "claude-sonnet-4.5" for "claude-sonnet-4-5".
     const dashed = candidate.replaceAll(".", "-");
@@ -75,16 +78,12 @@ const suffixes: readonly RegExp[] = [
 ];
 
 /** The name as it is, then with one suffix less each time. */
-function namesOf(name: string): string[] {
-  const names = [name];
-  for (let rounds = 0, rest = name; rounds < 4; rounds++) {
-    const shorter = suffixes.reduce(
-      (found, suffix) => (found === rest ? rest.replace(suffix, "") : found),
-      rest,
-    );
-    if (shorter === rest || shorter === "") break;
-    names.push(shorter);
-    rest = shorter;
+function* namesOf(name: string): Generator<string, void> {
+  yield name;
+  for (let rounds = 0, rest = name; rounds < 4 && /[-@:]/.test(rest); rounds++) {
+    const suffix = suffixes.find((pattern) => pattern.test(rest));
+    rest = suffix === undefined ? "" : rest.replace(suffix, "");
+    if (rest === "") return;
+    yield rest;
   }
-  return names;
 }

@@ -1,9 +1,15 @@
 /** Parts of a USD in which amounts are added up: integers, so that a sum does not depend on its order. */
 const PARTS = 1e10;
 
-/** An amount in USD as an integer number of 10⁻¹⁰ USD; exact up to 900 000 USD. */
+/** The largest amount, in parts: twice the highest limit, and a small part of the largest sum that is read. */
+const MOST = 2e15;
+
+/**
+ * An amount in USD as an integer number of 10⁻¹⁰ USD; exact up to 200 000 USD, and no more than that: callers name
+ * costs, and one entry must not hide in a sum what others have spent.
+ */
 export function toParts(usd: number): number {
-  return Math.min(Math.round(usd * PARTS), Number.MAX_SAFE_INTEGER);
+  return Math.min(Math.round(usd * PARTS), MOST);
 }
 
 /** An amount in USD for people, without an exponent. */

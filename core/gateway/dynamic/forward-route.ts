@@ -43,8 +43,9 @@ export async function forwardAny(
     });
   }
   const body = bodyOf(step);
+  const graph = readGraph(found.elements);
   return follow({
-    step,
+    step: { ...step, headers: headersFor(graph, step) },
     route: found.id,
     index,
     isLast,
@@ -52,9 +53,16 @@ export async function forwardAny(
     deps,
     body,
     facts: factsOf(step, call, body),
-    graph: readGraph(found.elements),
+    graph,
     budgets: [],
   });
+}
+
+/** A caller's key is for one provider: it does not travel along a route that may lead to another one. */
+function headersFor({ elements }: Graph, { headers }: Step): Step["headers"] {
+  const models = [...elements.values()].filter((element) => element.kind === "model");
+  const isOne = new Set(models.map(({ provider }) => provider)).size < 2;
+  return isOne ? headers : headers.filter(([name]) => !credentialHeaders.has(name));
 }
 
 /** Follows the route until a model answers well, or the route is over. */
@@ -107,7 +115,6 @@ async function ask(model: ModelElement, run: Run): Promise<Failure> {
   try {
     const target = compatStep({
       ...rest,
-      rest: "chat/completions",
       controls,
       body: utf8(JSON.stringify({ ...body, model: `${model.provider}/${model.model}` })),
     });

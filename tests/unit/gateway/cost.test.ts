@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { cost } from "../../../core/gateway/cost/cost.ts";
 import { priceOf } from "../../../core/gateway/cost/price-of.ts";
 import { prices, PRICES_DATE } from "../../../core/gateway/cost/prices.ts";
+import { addUsage, noUsage } from "../../../core/gateway/usage.ts";
 
 const usage = (tokensIn: number, tokensOut: number, more: object = {}) => ({
   tokensIn,
@@ -29,9 +30,32 @@ describe("cost()", () => {
   it("charges cache writes and reasoning at their own prices", () => {
     const written = usage(1_000_000, 0, { cacheWriteIn: 1_000_000 });
     expect(cost(written, "claude-haiku-4-5", "anthropic")).toBe(1.25);
+    const hour = usage(1_000_000, 0, { cacheWriteIn: 600_000, cacheWriteHourIn: 400_000 });
+    expect(cost(hour, "claude-haiku-4-5", "anthropic")).toBe(1.45);
+    expect(cost(written, "gpt-6-sol", "openai")).toBe(5);
     const thought = usage(0, 1_000_000, { reasoningOut: 500_000 });
     expect(cost(thought, "sonar-deep-research", "perplexity-ai")).toBe(5.5);
     expect(cost(thought, "gpt-5", "openai")).toBe(10);
+  });
+
+  it("learns of cache writes, those for an hour among them, and of thoughts from the provider", () => {
+    const claude = {
+      usage: {
+        input_tokens: 400_000,
+        output_tokens: 0,
+        cache_creation_input_tokens: 600_000,
+        cache_creation: { ephemeral_5m_input_tokens: 200_000, ephemeral_1h_input_tokens: 400_000 },
+        output_tokens_details: { thinking_tokens: 7 },
+      },
+    };
+    const seen = addUsage(noUsage, claude);
+    expect(cost(seen, "claude-haiku-4-5", "anthropic")).toBe(1.45);
+    expect(seen.reasoningOut).toBe(7);
+    const prompt_tokens_details = { cached_tokens: 0, cache_write_tokens: 1_000_000 };
+    const gpt = {
+      usage: { prompt_tokens: 1_000_000, completion_tokens: 0, prompt_tokens_details },
+    };
+    expect(cost(addUsage(noUsage, gpt), "gpt-6-luna", "openai")).toBe(0.25);
   });
 
   it("does not count tokens twice when a provider's figures contradict each other", () => {
@@ -42,6 +66,10 @@ describe("cost()", () => {
   it("charges long requests at the long tariff", () => {
     expect(cost(usage(200_000, 0), "gemini-2.5-pro", "google-ai-studio")).toBe(0.25);
     expect(cost(usage(400_000, 0), "gemini-2.5-pro", "google-ai-studio")).toBe(1);
+    expect(cost(usage(100_000, 0), "claude-haiku-5-5", "anthropic")).toBe(0.01);
+    expect(cost(usage(200_000, 0), "claude-haiku-5-5", "anthropic")).toBe(0.1);
+    const hour = usage(400_000, 0, { cacheWriteIn: 400_000, cacheWriteHourIn: 400_000 });
+    expect(cost(hour, "claude-sonnet-4-5", "anthropic")).toBe(4.8);
   });
 
   it("is null for unknown tokens and unknown models", () => {
@@ -76,6 +104,9 @@ describe("priceOf()", () => {
       ["models/gemini-2.5-flash-preview-09-2025", "google-ai-studio", 0.3],
       ["gemini-2.0-flash-001", "google-vertex-ai", 0.1],
       ["mistral-small-2506", "mistral", 0.1],
+      ["codestral-latest", "mistral", 0.3],
+      ["anthropic/claude-opus-5.5", "openrouter", 4],
+      ["gemini-embedding-001", "google-ai-studio", 0.15],
       ["grok-4-0709", "grok", 3],
     ];
     for (const [model, provider, input] of names) {
@@ -89,6 +120,31 @@ describe("priceOf()", () => {
     expect(priceOf("gpt-4o-audio-preview", "openai")).toBeNull();
     expect(priceOf("google/gemini-2.5-flash:free", "openrouter")).toBeNull();
     expect(priceOf("", "openai")).toBeNull();
+    expect(priceOf("claude-opus-5-9", "anthropic")).toBeNull();
+  });
+
+  it("keeps the date where another date is another price", () => {
+    const inputs = ["mistral-large-2411", "mistral-large-2512", "mistral-large-2407"].map(
+      (model) => priceOf(model, "mistral")?.input,
+    );
+    expect(inputs).toEqual([2, 0.5, undefined]);
+    expect(priceOf("command-r-plus-04-2024", "cohere")?.input).toBe(3);
+    expect(priceOf("command-r-plus", "cohere")).toBeNull();
+  });
+
+  it("has prices that make sense: output not below input but for embeddings, long requests dearer", () => {
+    for (const [family, table] of Object.entries(prices)) {
+      for (const [model, price] of Object.entries(table)) {
+        const { input, output, cacheWrite = input, cacheWriteHour = cacheWrite, long } = price;
+        const sane =
+          input > 0 &&
+          (output >= input || (output === 0 && /embed/.test(model))) &&
+          cacheWrite >= input &&
+          cacheWriteHour >= cacheWrite &&
+          (long === undefined || (long.input > input && long.output > output));
+        expect([family, model, sane]).toEqual([family, model, true]);
+      }
+    }
   });
 
   it("says how old the table is", () => {

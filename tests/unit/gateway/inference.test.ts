@@ -59,8 +59,15 @@ describe("REST inference", () => {
     ["v1/responses", "openai/gpt-test", "https://api.openai.com/v1/responses"],
     ["v1/messages", "anthropic/claude-test", "https://api.anthropic.com/v1/messages"],
     ["v1/chat/completions", "@cf/meta/llama", "https://workers.test/ai/run/@cf/meta/llama"],
+    ["v1/responses", "@cf/meta/llama", "https://workers.test/ai/run/@cf/meta/llama"],
+    ["v1/messages", "@cf/meta/llama", "https://workers.test/ai/run/@cf/meta/llama"],
+    ["v1/responses", "anthropic/claude-test", "https://api.anthropic.com/v1/messages"],
+    ["v1/messages", "openai/gpt-test", "https://api.openai.com/v1/chat/completions"],
+    ["v1/messages", "deepseek/d-test", "https://api.deepseek.com/chat/completions"],
+    ["v1/responses", "x-ai/grok-test", "https://api.x.ai/v1/responses"],
   ])("%s sends %s to %s", async (path, model, url) => {
-    expect((await send(path, { ...chat, model })).status).toBe(200);
+    const more = path === "v1/responses" ? { input: "hi" } : { max_tokens: 9 };
+    expect((await send(path, { ...chat, ...more, model })).status).toBe(200);
     expect(gate.transport.requests[0]?.url).toBe(url);
     const sent = JSON.parse(gate.transport.bodies[0] ?? "") as { model?: string };
     expect(sent.model).toBe(model.startsWith("@cf/") ? undefined : model.split("/")[1]);
@@ -75,6 +82,39 @@ describe("REST inference", () => {
   it("translates a chat for a provider with a format of its own", async () => {
     await send("v1/chat/completions", { ...chat, model: "anthropic/claude-test" });
     expect(gate.transport.requests[0]?.url).toBe("https://api.anthropic.com/v1/messages");
+  });
+
+  it("answers a response and a message for Workers AI in their own format", async () => {
+    gate.transport.behave = () => jsonReply({ result: { response: "Hello" } });
+    const model = "@cf/meta/llama";
+    const response = await send("v1/responses", { model, input: "hi" });
+    expect(await response.json()).toMatchObject({
+      object: "response",
+      output: [{ content: [{ type: "output_text", text: "Hello" }] }],
+    });
+    const message = await send("v1/messages", { ...chat, model, max_tokens: 9 });
+    expect(await message.json()).toMatchObject({
+      type: "message",
+      model,
+      content: [{ type: "text", text: "Hello" }],
+      stop_reason: "end_turn",
+    });
+  });
+
+  it("logs a translated request as the client sent it", async () => {
+    const asked = { ...chat, model: "openai/gpt-logged", max_tokens: 9 };
+    const usage = { prompt_tokens: 3, completion_tokens: 2 };
+    gate.transport.behave = () => jsonReply({ choices: [{ message: { content: "Hi" } }], usage });
+    await send("v1/messages", asked, { "cf-aig-event-id": "logged", "cf-aig-gateway-id": "open" });
+    const [row] = await gate.rowsOf("open", "logged", 1);
+    expect(row).toMatchObject({
+      provider: "openai",
+      model: "gpt-logged",
+      path: "messages",
+      model_type: "text-generation",
+      tokens_in: 3,
+      tokens_out: 2,
+    });
   });
 
   it("run takes model and input, or the model in the path", async () => {
@@ -119,8 +159,8 @@ describe("REST inference", () => {
   it.each([
     ["v1/chat/completions", "gpt-test"],
     ["v1/chat/completions", "nobody/model"],
-    ["v1/responses", "anthropic/claude-test"],
-    ["v1/messages", "openai/gpt-test"],
+    ["v1/responses", "replicate/some/model"],
+    ["v1/messages", "deepgram/nova"],
   ])("%s answers 400/2019 for the model %s", async (path, model) => {
     const response = await send(path, { ...chat, model });
     expect(await response.json()).toMatchObject({ errors: [{ code: 2019 }] });

@@ -98,6 +98,47 @@ describe("usageScanner()", () => {
     expect(scanner.usage()).toEqual(usage(1, 2));
   });
 
+  it("counts what an event says and nothing that it quotes, wherever the chunks end", () => {
+    const report = { prompt_tokens: 7, completion_tokens: 5 };
+    const word = fc.constantFrom("usage", "usageMetadata", "message", "response", "a", '"usage');
+    const leaf = fc.oneof(
+      fc.constantFrom<unknown>(
+        report,
+        { promptTokenCount: 4 },
+        JSON.stringify({ usage: report }),
+        `"usage":${JSON.stringify(report)}`,
+        "\\",
+        '\\"',
+        "ü🌍",
+      ),
+      fc.jsonValue({ maxDepth: 2 }),
+    );
+    const member = fc.tuple(word, fc.oneof(leaf, fc.dictionary(word, leaf), fc.array(leaf)));
+    // As text, so that a key can come twice.
+    const message = fc
+      .array(member, { maxLength: 4 })
+      .map((all) => `{${all.map((one) => one.map((x) => JSON.stringify(x)).join(":")).join()}}`);
+    const end = fc.constantFrom("\n", "\r\n", "\r");
+    fc.assert(
+      fc.property(fc.array(message, { maxLength: 4 }), end, (messages, eol) => {
+        const stream = text(messages.map((one) => `data: ${one}${eol}${eol}`).join(""));
+        const wanted = messages.reduce((sum, one) => addUsage(sum, JSON.parse(one)), noUsage);
+        for (const size of [1, 2, 3, stream.length]) {
+          const cuts = Array.from({ length: Math.ceil(stream.length / size) }, (_, i) => i * size);
+          expect(scan(stream, cuts)).toEqual(wanted);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("keeps an event that comes byte by byte in little more than its bytes", () => {
+    const scanner = usageScanner();
+    const long = `data: {"pad":"${"a".repeat(900_000)}","usage":{"prompt_tokens":1,"completion_tokens":2}}`;
+    for (const byte of text(long)) scanner.push(Uint8Array.of(byte));
+    expect(scanner.usage()).toEqual(usage(1, 2));
+  });
+
   it("never throws, whatever the bytes", () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 20 }), (chunks) => {
@@ -110,6 +151,13 @@ describe("usageScanner()", () => {
 });
 
 describe("addUsage()", () => {
+  it.each([-1, 0.5, 1e12, 1e308, "7", null, [7], { n: 7 }])("takes %j for no count", (count) => {
+    expect(addUsage(noUsage, { usage: { prompt_tokens: count, completion_tokens: 2 } })).toEqual({
+      ...noUsage,
+      tokensOut: 2,
+    });
+  });
+
   it.each([
     ["OpenAI chat", { usage: { prompt_tokens: 1, completion_tokens: 2 } }, usage(1, 2)],
     ["OpenAI responses", { usage: { input_tokens: 1, output_tokens: 2 } }, usage(1, 2)],

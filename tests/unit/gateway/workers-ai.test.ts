@@ -1,6 +1,16 @@
+import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type GatewayUnderTest, gatewayUnderTest, jsonInit } from "../../fakes/gateway-app.ts";
-import { jsonReply, streamReply } from "../../fakes/gateway-transport.ts";
+import { stopText } from "../../../core/gateway/translate/stop.ts";
+import { TransportError } from "../../../core/transport-error.ts";
+import {
+  type Behaviour,
+  bytes,
+  type FakeTransport,
+  fakeTransport,
+  jsonReply,
+  streamReply,
+} from "../../fakes/gateway-transport.ts";
 
 let gate: GatewayUnderTest;
 let serial = 0;
@@ -28,6 +38,7 @@ const weather = {
   function: { name: "weather", parameters: { type: "object" } },
 } as const;
 const clock = { type: "function", function: { name: "clock" } } as const;
+const saying = (part: object) => [{ role: "user", content: [part] }];
 const send = (body: object, path = "workers-ai/chat/completions"): Promise<Response> =>
   gate.send(
     `open/${path}`,
@@ -59,10 +70,11 @@ describe("an OpenAI chat for Workers AI", () => {
     async (path) => {
       gate.transport.behave = () => jsonReply({ response: "Hello" });
       const named = path.startsWith("compat") ? `workers-ai/${model}` : model;
-      const settings = { temperature: 0.5, max_completion_tokens: 9, seed: 1, model: named };
+      const same = { temperature: 0.5, seed: 1, presence_penalty: 0.1, reasoning_effort: "low" };
+      const settings = { ...same, max_completion_tokens: 9, model: named };
       expect((await send(settings, path)).status).toBe(200);
       expect(gate.transport.requests[0]?.url).toBe(`https://workers.test/ai/run/${model}`);
-      expect(sentBody()).toEqual({ messages, max_tokens: 9, temperature: 0.5, seed: 1 });
+      expect(sentBody()).toEqual({ messages, max_tokens: 9, ...same });
     },
   );
 
@@ -103,14 +115,17 @@ describe("an OpenAI chat for Workers AI", () => {
   });
 
   it.each([
-    ["stop", { stop: "END" }],
     ["n above 1", { n: 2 }],
+    ["parallel_tool_calls false", { tools: [clock], parallel_tool_calls: false }],
+    ["modalities audio", { modalities: ["text", "audio"] }],
     [
-      "image_url other than a data: URL",
+      "input_audio",
+      { messages: saying({ type: "input_audio", input_audio: { data: "QQ==", format: "wav" } }) },
+    ],
+    [
+      "file",
       {
-        messages: [
-          { role: "user", content: [{ type: "image_url", image_url: { url: "https://x.test/" } }] },
-        ],
+        messages: saying({ type: "file", file: { file_data: "data:application/pdf;base64,QQ==" } }),
       },
     ],
   ])("is a 400 that names %s", async (what, body) => {
@@ -177,6 +192,19 @@ describe("an answer of Workers AI", () => {
     ]);
     expect(new Set(calls.map(({ id }) => id)).size).toBe(3);
     expect(calls[2]?.id).toBe("own");
+  });
+
+  it("with thoughts keeps them apart from the text", async () => {
+    const message = { content: "Yes", reasoning_content: "Hm" };
+    expect(await answered({ result: { choices: [{ message }] } })).toMatchObject({
+      choices: [{ message: { content: "Yes", reasoning_content: "Hm" } }],
+    });
+    const delta = (one: object) => ({ choices: [{ index: 0, delta: one }] });
+    expect(await streamed([delta({ reasoning: "Hm" }), delta({ content: "Yes" })])).toMatchObject([
+      { delta: { reasoning_content: "Hm" } },
+      { delta: { content: "Yes" } },
+      { finish_reason: "stop" },
+    ]);
   });
 
   it("in JSON mode becomes text", async () => {
@@ -257,5 +285,171 @@ describe("a stream of Workers AI", () => {
     await expect((await send({ stream: true })).text()).rejects.toThrow();
     gate.transport.behave = () => streamReply(['data: {"errors":[{"message":"Overloaded"}]}\n\n']);
     await expect((await send({ stream: true })).text()).rejects.toThrow();
+  });
+});
+
+describe("a stop sequence, which Workers AI has none of", () => {
+  const usage = { prompt_tokens: 5, completion_tokens: 9 };
+  const stop = ["END", "\nQ:"];
+
+  it("ends a whole answer, whose usage stays", async () => {
+    gate.transport.behave = () =>
+      jsonReply({ response: "One\nQ: two END", tool_calls: [{ name: "clock" }], usage });
+    expect(await (await send({ stop })).json()).toMatchObject({
+      choices: [{ message: { content: "One" }, finish_reason: "stop" }],
+      usage,
+    });
+    expect(sentBody()).toEqual({ messages });
+    const [row] = await rows();
+    expect(row).toMatchObject({ success: true, tokens_out: 9 });
+  });
+
+  it("ends a stream wherever the chunks end, and the rest is still counted", async () => {
+    const pieces = ["One E", "N", "ough\n", "Q", ": two", " three"];
+    const events = [...pieces.map((response) => ({ response })), { response: "", usage }];
+    const chunks = await streamed(events, { stop, stream_options: { include_usage: true } });
+    const said = chunks.map((chunk) => (chunk as { delta?: { content?: string } }).delta?.content);
+    expect(said.join("")).toBe("One ENough");
+    expect(chunks.at(-2)).toMatchObject({ finish_reason: "stop" });
+    expect(chunks.at(-1)).toMatchObject({ usage });
+    const [row] = await rows();
+    expect(row).toMatchObject({ success: true, tokens_out: 9 });
+  });
+
+  it("that only seemed to begin is told at the end", async () => {
+    const chunks = await streamed([{ response: "One EN" }], { stop });
+    const said = chunks.map((chunk) => (chunk as { delta?: { content?: string } }).delta?.content);
+    expect(said.join("")).toBe("One EN");
+  });
+
+  it("cuts as text does, whatever the chunks (property)", () => {
+    const letters = fc.array(fc.constantFrom("a", "b"), { maxLength: 12 });
+    fc.assert(
+      fc.property(letters, fc.array(letters, { maxLength: 3 }), fc.nat(4), (all, given, size) => {
+        const text = all.join("");
+        const stops = given.map((one) => one.join("")).filter((one) => one !== "");
+        const watch = stopText(stops);
+        let told = "";
+        for (let at = 0; at < text.length; at += size + 1) {
+          told += watch.push(text.slice(at, at + size + 1));
+        }
+        told += watch.stopped ? "" : watch.rest();
+        const ends = stops.map((one) => text.indexOf(one)).filter((at) => at !== -1);
+        // Between two that begin in different chunks, the one that is complete first ends the text.
+        if (ends.length === 0) expect(told).toBe(text);
+        else {
+          expect(text.startsWith(told)).toBe(true);
+          expect(stops.some((one) => text.startsWith(one, told.length))).toBe(true);
+          expect(stops.some((one) => told.includes(one))).toBe(false);
+        }
+      }),
+    );
+  });
+});
+
+describe("an image on the web, which Workers AI does not fetch", () => {
+  const png = bytes("PNG!");
+  const image = (headers: [string, string][] = [["content-type", "image/png; x=y"]]) => ({
+    status: 200,
+    headers,
+    body: png,
+  });
+  const asking = (url: string) => ({
+    messages: saying({ type: "image_url", image_url: { url } }),
+  });
+  const withWeb =
+    (behave: Behaviour, run: (one: GatewayUnderTest, web: FakeTransport) => Promise<void>) =>
+    async (): Promise<void> => {
+      const web = fakeTransport(behave);
+      const one = await gatewayUnderTest(
+        { providers: { "workers-ai": { baseUrl: "https://workers.test/ai" } } },
+        { egress: web },
+      );
+      one.transport.behave = () => jsonReply({ response: "" });
+      try {
+        await run(one, web);
+      } finally {
+        await one.close();
+      }
+    };
+  const ask = (one: GatewayUnderTest, url: string) =>
+    one.send("open/workers-ai/chat/completions", jsonInit({ model, ...asking(url) }));
+
+  it(
+    "is fetched from the outside, without the caller's headers, and goes along inline",
+    withWeb(
+      ({ url }) =>
+        url.endsWith("/old")
+          ? { status: 302, headers: [["location", "/new"]], body: null }
+          : image(),
+      async (one, web) => {
+        expect((await ask(one, "https://pictures.test/old")).status).toBe(200);
+        expect(web.requests.map(({ url }) => url)).toEqual([
+          "https://pictures.test/old",
+          "https://pictures.test/new",
+        ]);
+        expect(JSON.stringify(web.requests)).not.toMatch(/authorization|cf-aig/);
+        expect(JSON.parse(one.transport.bodies[0] ?? "")).toEqual(
+          asking("data:image/png;base64,UE5HIQ=="),
+        );
+      },
+    ),
+  );
+
+  it.each<[string, Behaviour, RegExp]>([
+    ["status 404", () => ({ status: 404, headers: [], body: null }), /status 404/],
+    ["no image", () => image([["content-type", "text/html"]]), /not an image/],
+    ["a loop", () => ({ status: 301, headers: [["location", "/"]], body: null }), /redirects/],
+    [
+      "another scheme",
+      () => ({ status: 301, headers: [["location", "file:///etc/passwd"]], body: null }),
+      /no web address/,
+    ],
+    [
+      "a private address",
+      () => Promise.reject(new TransportError("refused", "10.0.0.1 is private")),
+      /not at a public address/,
+    ],
+    [
+      "too many bytes",
+      () =>
+        streamReply(
+          Array.from({ length: 21 }, () => new Uint8Array(1024 * 1024)),
+          { type: "image/png" },
+        ),
+      /larger than/,
+    ],
+  ])("that is not to be had (%s) is a 400 that names it", async (_, behave, why) => {
+    await withWeb(behave, async (one) => {
+      const response = await ask(one, "https://pictures.test/a.png?signature=secret");
+      const text = await response.text();
+      expect([response.status, JSON.parse(text)]).toMatchObject([
+        400,
+        { errors: [{ code: 2019 }] },
+      ]);
+      expect(text).toMatch(why);
+      expect(text).toContain("https://pictures.test/a.png");
+      expect(text).not.toMatch(/secret|10\.0\.0\.1/);
+      expect(one.transport.requests).toEqual([]);
+    })();
+  });
+
+  it("is fetched for Gemini too, but not what lies at Google", async () => {
+    const web = fakeTransport(() => image());
+    const one = await gatewayUnderTest({}, { egress: web });
+    const file = "https://generativelanguage.googleapis.com/v1beta/files/1";
+    for (const url of ["https://pictures.test/a.png", file]) {
+      const body = { model: "gemini-2.5-flash", ...asking(url) };
+      await one.send("open/google-ai-studio/chat/completions", jsonInit(body));
+    }
+    const parts = one.transport.bodies.map(
+      (body) => (JSON.parse(body) as { contents: [{ parts: object[] }] }).contents[0].parts,
+    );
+    expect(parts).toEqual([
+      [{ inlineData: { mimeType: "image/png", data: "UE5HIQ==" } }],
+      [{ fileData: { fileUri: file } }],
+    ]);
+    expect(web.requests.length).toBe(1);
+    await one.close();
   });
 });

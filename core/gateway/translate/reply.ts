@@ -1,18 +1,17 @@
-import { utf8 } from "../crypto/encoding.ts";
-import { formatEvent } from "../http/sse.ts";
-import type { HeaderPair, InboundResponse, System } from "../ports.ts";
-import { TransportError } from "../transport-error.ts";
-import type { Chat, ChatUsage } from "./chat-format.ts";
-import { headerValue } from "./header-hygiene.ts";
-import { type Json, jsonObject } from "./json-access.ts";
-import { sseEvents } from "./sse-events.ts";
+import { utf8 } from "../../crypto/encoding.ts";
+import type { HeaderPair, InboundResponse, System } from "../../ports.ts";
+import { TransportError } from "../../transport-error.ts";
+import type { Chat, ChatReasoning, ChatUsage, ExtraContent } from "./chat-format.ts";
+import { headerValue } from "../header-hygiene.ts";
+import { type Json, jsonObject } from "../json-access.ts";
+import { sseEvents } from "../sse-events.ts";
 
 /** A tool call in OpenAI's form. */
 export interface ChatToolCall {
   readonly id: string;
   readonly type: "function";
   readonly function: { readonly name: string; readonly arguments: string };
-  readonly extra_content?: unknown;
+  readonly extra_content?: ExtraContent;
 }
 
 /** A whole answer, provider-neutral. */
@@ -20,17 +19,41 @@ export interface ChatReply {
   readonly id: string;
   readonly model: string;
   readonly text: string;
+  /** Why the model does not answer. @default it does */
+  readonly refusal?: string;
+  readonly reasoning?: readonly ChatReasoning[];
   readonly toolCalls: readonly ChatToolCall[];
   /** Null while a streamed answer goes on. */
   readonly finishReason: string | null;
   readonly usage: ChatUsage;
 }
 
+/** A tool call, or a piece of one. */
+export interface ToolCallDelta {
+  readonly index: number;
+  readonly id?: string;
+  readonly type?: "function";
+  readonly function: { readonly name?: string; readonly arguments?: string };
+  readonly extra_content?: ExtraContent;
+}
+
+/** What one event adds to the message. */
+export interface MessageDelta {
+  readonly role?: "assistant";
+  readonly content?: string;
+  readonly refusal?: string;
+  /** A piece of a thought. */
+  readonly thought?: string;
+  /** A thought that is complete, with what its provider wants back; its text was told before. */
+  readonly reasoning?: ChatReasoning;
+  readonly tool_calls?: readonly ToolCallDelta[];
+}
+
 /** What one event of a stream adds. */
 export interface ChatDelta {
   readonly id?: string;
   readonly model?: string;
-  readonly delta?: Readonly<Record<string, unknown>>;
+  readonly delta?: MessageDelta;
   readonly finishReason?: string;
   /** Cumulative; the last one counts. */
   readonly usage?: ChatUsage;
@@ -47,18 +70,56 @@ export interface StreamReader {
   finish?(): ChatDelta;
 }
 
-/** Translates OpenAI chat completions into a provider's own format and its answers back. */
+/** Translates chats into a provider's own format and its answers back. */
 export interface ChatTranslator {
+  /** Whether images must be in the request, because the provider fetches none. */
+  readonly wantsInlineImages?: boolean;
   request(chat: Chat): {
     rest: string;
     query: string;
     body: object;
     headers: readonly HeaderPair[];
   };
-  reply(body: Json): ChatReply;
-  stream(): StreamReader;
+  reply(body: Json, chat: Chat): ChatReply;
+  stream(chat: Chat): StreamReader;
   /** The message of a provider's error body. */
   errorMessage(body: Json): unknown;
+}
+
+/** What an answer is written for. */
+export interface Asked {
+  readonly chat: Chat;
+  /** The client's request, for formats whose answers repeat some of it. */
+  readonly given: Json;
+  /** Unique, for providers that name none. */
+  readonly id: string;
+  /** Seconds since 1970. */
+  readonly created: number;
+}
+
+/** Writes the events of one stream. */
+export interface StreamWriter {
+  /** The events that tell what a delta adds; empty when there is nothing to tell. */
+  add(delta: ChatDelta): string;
+  end(): string;
+  error(message: string): string;
+}
+
+/** A format in which clients ask, and are answered. */
+export interface ChatFront {
+  /** Reads a request; what cannot be translated is a 400 (`chat_format`) that names it. */
+  read(given: Json): Chat;
+  reply(reply: ChatReply, asked: Asked): object;
+  stream(asked: Asked): StreamWriter;
+  failure(message: string, status: number): object;
+}
+
+/** A chat on its way from one format to another. */
+export interface Translation {
+  readonly front: ChatFront;
+  readonly translator: ChatTranslator;
+  readonly chat: Chat;
+  readonly given: Json;
 }
 
 /** Headers of a native answer that describe bytes which the translation replaces. */
@@ -72,31 +133,28 @@ const replaced: ReadonlySet<string> = new Set([
 /** Bytes of a whole answer that is translated. */
 const REPLY_LIMIT = 32 * 1024 * 1024;
 
-/** Translates a provider's answer to `chat`: success, stream or error. */
+/** Translates a provider's answer to a chat: success, stream or error. */
 export async function translateReply(
-  translator: ChatTranslator,
-  chat: Chat,
+  translation: Translation,
   answer: InboundResponse,
   system: System,
 ): Promise<InboundResponse> {
+  const { front, translator, chat, given } = translation;
   const kept = answer.headers.filter(([name]) => !replaced.has(name));
   if (answer.body === null) return answer;
   const isStream = /^text\/event-stream/i.test(headerValue(answer.headers, "content-type") ?? "");
   const created = Math.floor(system.now() / 1000);
+  const asked: Asked = { chat, given, id: system.id(), created };
   if (answer.status < 400 && isStream) {
     const headers: HeaderPair[] = [...kept, ["content-type", "text/event-stream; charset=utf-8"]];
     const source = answer.body instanceof Uint8Array ? streamOf(answer.body) : answer.body;
-    return {
-      status: answer.status,
-      headers,
-      body: encoded(chunks(translator, chat, source, created)),
-    };
+    return { status: answer.status, headers, body: encoded(events(translation, asked, source)) };
   }
   const native = await parsed(answer.body);
   const body =
     answer.status < 400
-      ? completion(translator.reply(native), chat, created)
-      : failure(translator, native, answer.status);
+      ? front.reply(translator.reply(native, chat), asked)
+      : failure(translation, native, answer.status);
   const headers: HeaderPair[] = [...kept, ["content-type", "application/json; charset=utf-8"]];
   return { status: answer.status, headers, body: utf8(JSON.stringify(body)) };
 }
@@ -139,84 +197,40 @@ async function* iterate(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint
   }
 }
 
-function failure(translator: ChatTranslator, native: Json, status: number): object {
+function failure({ front, translator }: Translation, native: Json, status: number): object {
   const message = translator.errorMessage(native);
-  return {
-    error: {
-      message: typeof message === "string" ? message : `The provider answered ${status}`,
-      type: status >= 500 ? "server_error" : "invalid_request_error",
-      param: null,
-      code: null,
-    },
-  };
+  return front.failure(
+    typeof message === "string" ? message : `The provider answered ${status}`,
+    status,
+  );
 }
 
-function completion(reply: ChatReply, chat: Chat, created: number): object {
-  const { id, model, text, toolCalls, finishReason, usage } = reply;
-  const message = {
-    role: "assistant",
-    content: text === "" && toolCalls.length > 0 ? null : text,
-    refusal: null,
-    ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }),
-  };
-  const choices = [{ index: 0, message, logprobs: null, finish_reason: finishReason ?? "stop" }];
-  return {
-    id,
-    object: "chat.completion",
-    created,
-    model: model === "" ? chat.model : model,
-    choices,
-    usage,
-  };
-}
-
-async function* chunks(
-  translator: ChatTranslator,
-  chat: Chat,
+async function* events(
+  { front, translator, chat }: Translation,
+  asked: Asked,
   source: ReadableStream<Uint8Array>,
-  created: number,
 ): AsyncGenerator<string> {
-  const reader = translator.stream();
-  const base: ChunkBase = { id: "", object: "chat.completion.chunk", created, model: chat.model };
-  let usage: ChatUsage | undefined;
+  const reader = translator.stream(chat);
+  const writer = front.stream(asked);
   let ended = false;
   // Read on to the very end, also behind a `done`: stopping there would look like a client that left.
   for await (const { data } of sseEvents(source)) {
     const event = deltaOf(reader, data);
     if (event.error !== undefined) {
-      yield formatEvent({
-        data: JSON.stringify({ error: { message: event.error, type: "server_error" } }),
-      });
+      yield writer.error(event.error);
       throw new TransportError("broken", "The provider ended its stream with an error");
     }
-    base.id = event.id || base.id;
-    base.model = event.model || base.model;
-    usage = event.usage ?? usage;
     ended ||= reader.endsByItself ? event.finishReason !== undefined : event.done === true;
-    if (event.delta !== undefined) yield chunkText(base, event);
+    const text = writer.add(event);
+    if (text !== "") yield text;
   }
   // A stream that stops before its end was cut off: no end is made up for it.
   if (!ended) throw new TransportError("broken", "The provider broke off its stream");
-  if (chat.stream_options?.include_usage === true && usage !== undefined) {
-    yield formatEvent({ data: JSON.stringify({ ...base, choices: [], usage }) });
-  }
-  yield formatEvent({ data: "[DONE]" });
+  yield writer.end();
 }
 
 function deltaOf(reader: StreamReader, data: string): ChatDelta {
   return data === "[DONE]" ? (reader.finish?.() ?? {}) : reader.read(asObject(data));
-}
-
-interface ChunkBase {
-  id: string;
-  readonly object: "chat.completion.chunk";
-  readonly created: number;
-  model: string;
-}
-
-function chunkText(base: ChunkBase, { delta, finishReason }: ChatDelta): string {
-  const choices = [{ index: 0, delta, logprobs: null, finish_reason: finishReason ?? null }];
-  return formatEvent({ data: JSON.stringify({ ...base, choices }) });
 }
 
 function asObject(data: string): Json {

@@ -2,39 +2,53 @@ import {
   cannot,
   type Chat,
   type ChatMessage,
-  chatUsage,
-  type ChatUsage,
   dataUrl,
+  effortOf,
   textContent,
 } from "./chat-format.ts";
-import { type Json, jsonCount, jsonObject, jsonObjects, jsonText } from "./json-access.ts";
+import { type Json, jsonObject, jsonObjects, jsonText } from "../json-access.ts";
+import { openaiCallDelta, openaiUsage } from "./openai.ts";
+import { stoppedReply, stoppedStream } from "./stop.ts";
 import type {
   ChatDelta,
   ChatReply,
   ChatToolCall,
   ChatTranslator,
   StreamReader,
-} from "./translate.ts";
+  ToolCallDelta,
+} from "./reply.ts";
 
 /**
  * OpenAI chat completions over Workers AI's own `run/{model}`: `{response, tool_calls, usage}`, in the API's
- * envelope or bare. Some of its models answer in OpenAI's shape there; that is read as well.
+ * envelope or bare. Some of its models answer in OpenAI's shape there; that is read as well. Stop sequences are
+ * no parameter of most models, so the answer is cut here.
  */
 export const workersAiTranslator: ChatTranslator = {
+  wantsInlineImages: true,
   request(chat) {
     const path = chat.model.split("/").map(encodeURIComponent).join("/").replaceAll("%40", "@");
     return { rest: `run/${path}`, query: "", body: input(chat), headers: [] };
   },
-  reply,
-  stream,
+  reply: (body, chat) => stoppedReply(reply(body), chat),
+  stream: (chat) => stoppedStream(stream(), chat),
   errorMessage(body) {
     const [first] = jsonObjects(body["errors"] ?? body["error"]);
     return first?.["message"] ?? jsonObject(body["error"])["message"];
   },
 };
 
+/** Members that stand in the request as they came. */
+const same = [
+  "temperature",
+  "top_p",
+  "top_k",
+  "seed",
+  "presence_penalty",
+  "frequency_penalty",
+] as const;
+
 function input(chat: Chat): Json {
-  if (chat.stop != null) throw cannot("stop");
+  const effort = effortOf(chat);
   const limit = chat.max_completion_tokens ?? chat.max_tokens;
   const format = chat.response_format;
   const isJson = format != null && format.type !== "text";
@@ -42,9 +56,8 @@ function input(chat: Chat): Json {
     messages: messages(chat.messages),
     ...(chat.stream === true ? { stream: true } : {}),
     ...(limit == null ? {} : { max_tokens: limit }),
-    ...(chat.temperature == null ? {} : { temperature: chat.temperature }),
-    ...(chat.top_p == null ? {} : { top_p: chat.top_p }),
-    ...(chat.seed == null ? {} : { seed: chat.seed }),
+    ...Object.fromEntries(same.flatMap((key) => (chat[key] == null ? [] : [[key, chat[key]]]))),
+    ...(effort === null ? {} : { reasoning_effort: effort }),
     // Its JSON mode takes the schema itself, without a name around it.
     ...(isJson
       ? { response_format: { type: format.type, json_schema: format.json_schema?.schema } }
@@ -54,8 +67,10 @@ function input(chat: Chat): Json {
 }
 
 /** There is no choice of tools but `any`: a named one is the only one that is offered. */
-function tools({ tools: given, tool_choice: choice = "auto" }: Chat): Json {
+function tools(chat: Chat): Json {
+  const { tools: given, tool_choice: choice = "auto" } = chat;
   if (given == null || given.length === 0 || choice === "none") return {};
+  if (chat.parallel_tool_calls === false) throw cannot("parallel_tool_calls false");
   if (choice === null || choice === "auto") return { tools: given };
   if (choice === "required") return { tools: given, tool_choice: "any" };
   const { name } = choice.function;
@@ -101,13 +116,15 @@ function reply(body: Json): ChatReply {
   const [choice] = jsonObjects(answer["choices"]);
   const message = choice === undefined ? answer : jsonObject(choice["message"]);
   const toolCalls = jsonObjects(message["tool_calls"]).map(toolCall);
+  const thought = thoughtOf(message);
   return {
     id: jsonText(answer["id"]),
     model: jsonText(answer["model"]),
     text: text(choice === undefined ? answer["response"] : message["content"]),
+    reasoning: thought === "" ? [] : [{ text: thought }],
     toolCalls,
     finishReason: reasonOf(choice ?? answer, toolCalls.length > 0),
-    usage: usageOf(jsonObject(answer["usage"])),
+    usage: openaiUsage(jsonObject(answer["usage"])),
   };
 }
 
@@ -115,6 +132,10 @@ function reply(body: Json): ChatReply {
 function text(response: unknown): string {
   if (response === undefined || response === null) return "";
   return typeof response === "string" ? response : JSON.stringify(response);
+}
+
+function thoughtOf(message: Json): string {
+  return text(message["reasoning_content"] ?? message["reasoning"]);
 }
 
 /** Models name `stop` also for an answer that calls tools. */
@@ -143,15 +164,6 @@ function fingerprint(value: string): string {
   return (hash >>> 0).toString(36);
 }
 
-function usageOf(usage: Json): ChatUsage {
-  const cached = jsonCount(jsonObject(usage["prompt_tokens_details"])["cached_tokens"]);
-  return chatUsage(
-    jsonCount(usage["prompt_tokens"]),
-    jsonCount(usage["completion_tokens"]),
-    cached,
-  );
-}
-
 /** Its streams name no reason for their end, and end with `[DONE]` only. */
 function stream(): StreamReader {
   let started = false;
@@ -171,9 +183,11 @@ function stream(): StreamReader {
       return piece;
     });
     reason = jsonText((choice ?? event)["finish_reason"]) || reason;
+    const thought = thoughtOf(from);
     const delta = {
       ...(started ? {} : { role: "assistant" as const, content: spoken }),
       ...(spoken === "" ? {} : { content: spoken }),
+      ...(thought === "" ? {} : { thought }),
       ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }),
     };
     started = true;
@@ -181,7 +195,7 @@ function stream(): StreamReader {
       id: jsonText(event["id"]),
       model: jsonText(event["model"]),
       ...(Object.keys(delta).length === 0 ? {} : { delta }),
-      ...(event["usage"] == null ? {} : { usage: usageOf(jsonObject(event["usage"])) }),
+      ...(event["usage"] == null ? {} : { usage: openaiUsage(jsonObject(event["usage"])) }),
     };
   };
   return {
@@ -195,18 +209,9 @@ function stream(): StreamReader {
   };
 }
 
-/** A whole call, or a piece of one in OpenAI's form, whose absent members some models send as null. */
-function callDelta(call: Json, next: number): { index: number } & Json {
-  if (!("function" in call)) return { index: next, ...toolCall(call, next) };
-  const { name, arguments: args } = jsonObject(call["function"]);
-  const index = typeof call["index"] === "number" ? call["index"] : next;
-  const id = jsonText(call["id"]);
-  return {
-    index,
-    ...(id === "" ? {} : { id, type: "function" }),
-    function: {
-      ...(typeof name === "string" && name !== "" ? { name } : {}),
-      arguments: typeof args === "string" ? args : args == null ? "" : JSON.stringify(args),
-    },
-  };
+/** A whole call, or a piece of one in OpenAI's form. */
+function callDelta(call: Json, next: number): ToolCallDelta {
+  return "function" in call
+    ? openaiCallDelta(call, next)
+    : { index: next, ...toolCall(call, next) };
 }

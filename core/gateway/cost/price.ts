@@ -1,0 +1,54 @@
+/** What a model costs, in USD per million tokens. */
+export interface Price {
+  readonly input: number;
+  readonly output: number;
+  /** Input from the provider's cache. @default input */
+  readonly cached?: number;
+  /** Input written to the provider's cache. @default input */
+  readonly cacheWrite?: number;
+  /** Input written to the provider's cache for an hour. @default cacheWrite */
+  readonly cacheWriteHour?: number;
+  /** Output spent on reasoning. @default output */
+  readonly reasoning?: number;
+  /** Prices of a request whose input is longer than `tokens`. @default the same */
+  readonly long?: Omit<Price, "long"> & { readonly tokens: number };
+}
+
+/** The prices of one family, by the model's name without its date. */
+export type PriceTable = Readonly<Record<string, Price>>;
+
+/** `input`, `output`, then `cached` and `cacheWrite` where the provider has them. */
+export type PriceRow = readonly [
+  input: number,
+  output: number,
+  cached?: number,
+  cacheWrite?: number,
+];
+
+/** One row as a price. */
+export function price([input, output, cached, cacheWrite]: PriceRow): Price {
+  return {
+    input,
+    output,
+    ...(cached === undefined ? {} : { cached }),
+    ...(cacheWrite === undefined ? {} : { cacheWrite }),
+  };
+}
+
+/** Many models of one price each. */
+export function rows(table: Readonly<Record<string, PriceRow>>): PriceTable {
+  return Object.fromEntries(Object.entries(table).map(([model, row]) => [model, price(row)]));
+}
+
+/** Many models with a higher price for the whole of a request whose input is longer than `tokens`. */
+export function tiered(
+  tokens: number,
+  table: Readonly<Record<string, readonly [short: PriceRow, long: PriceRow]>>,
+): PriceTable {
+  return Object.fromEntries(
+    Object.entries(table).map(([model, [short, long]]) => [
+      model,
+      { ...price(short), long: { ...price(long), tokens } },
+    ]),
+  );
+}

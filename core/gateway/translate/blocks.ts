@@ -1,0 +1,112 @@
+import { TransportError } from "../../transport-error.ts";
+import type { ChatReasoning, ExtraContent } from "./chat-format.ts";
+import type { ChatReply, MessageDelta, ToolCallDelta } from "./reply.ts";
+
+/** A piece of an answer in the formats that put thoughts, words and calls one after another. */
+export interface Block {
+  readonly kind: "thought" | "text" | "refusal" | "call";
+  readonly index: number;
+  /** What was thought or said, or the arguments of a call. */
+  text: string;
+  /** What the provider wants back of a thought. */
+  reasoning?: ChatReasoning;
+  /** The call's id and name. */
+  readonly id: string;
+  readonly name: string;
+  readonly extra?: ExtraContent;
+}
+
+/** The blocks of a whole answer. */
+export function blocksOf(reply: ChatReply): Block[] {
+  const { text, refusal = "", reasoning = [], toolCalls } = reply;
+  const plain = { id: "", name: "" };
+  const blocks: Omit<Block, "index">[] = [
+    ...reasoning.map(
+      (one) => ({ ...plain, kind: "thought", text: one.text, reasoning: one }) as const,
+    ),
+    ...(text === "" ? [] : [{ ...plain, kind: "text", text } as const]),
+    ...(refusal === "" ? [] : [{ ...plain, kind: "refusal", text: refusal } as const]),
+    ...toolCalls.map(({ id, function: made, extra_content: extra }) => ({
+      kind: "call" as const,
+      id,
+      name: made.name,
+      text: made.arguments,
+      ...(extra === undefined ? {} : { extra }),
+    })),
+  ];
+  return blocks.map((block, index) => ({ ...block, index }));
+}
+
+/** Writes the events of blocks in one format. */
+export interface BlockEvents {
+  open(block: Block): string;
+  piece(block: Block, text: string): string;
+  close(block: Block): string;
+}
+
+/** Follows a stream as blocks of which one at a time is open. */
+export interface BlockStream {
+  add(delta: MessageDelta): string;
+  /** Closes what is open. */
+  end(): string;
+  /** All blocks so far. */
+  readonly blocks: readonly Block[];
+}
+
+/** Turns the deltas of a message into the events of its blocks. */
+export function blockStream(events: BlockEvents): BlockStream {
+  const blocks: Block[] = [];
+  const calls = new Map<number, Block>();
+  let current: Block | undefined;
+
+  const end = (): string => {
+    const closed = current === undefined ? "" : events.close(current);
+    current = undefined;
+    return closed;
+  };
+  const begin = (block: Omit<Block, "index">): string => {
+    const closed = end();
+    current = { ...block, index: blocks.length };
+    blocks.push(current);
+    return closed + events.open(current);
+  };
+  const say = (text: string): string => {
+    if (current === undefined || text === "") return "";
+    current.text += text;
+    return events.piece(current, text);
+  };
+  const spoken = (kind: "thought" | "text" | "refusal", text: string | undefined): string => {
+    if (text === undefined || text === "") return "";
+    const begun = current?.kind === kind ? "" : begin({ kind, text: "", id: "", name: "" });
+    return begun + say(text);
+  };
+  const called = ({ index, id, function: made, extra_content: extra }: ToolCallDelta): string => {
+    const known = calls.get(index);
+    let begun = "";
+    if (known === undefined) {
+      const call = { id: id ?? `call_${index}`, name: made.name ?? "" };
+      begun = begin({ kind: "call", text: "", ...call, ...(extra === undefined ? {} : { extra }) });
+      if (current !== undefined) calls.set(index, current);
+    } else if (known !== current && (made.arguments ?? "") !== "") {
+      throw new TransportError("broken", "The provider mixed the pieces of its tool calls");
+    }
+    return begun + say(made.arguments ?? "");
+  };
+  const thought = (reasoning: ChatReasoning | undefined): string => {
+    if (reasoning === undefined) return "";
+    const begun =
+      current?.kind === "thought" ? "" : begin({ kind: "thought", text: "", id: "", name: "" });
+    if (current !== undefined) current.reasoning = reasoning;
+    return begun + end();
+  };
+  return {
+    blocks,
+    end,
+    add: (delta) =>
+      spoken("thought", delta.thought) +
+      thought(delta.reasoning) +
+      spoken("text", delta.content) +
+      spoken("refusal", delta.refusal) +
+      (delta.tool_calls ?? []).map(called).join(""),
+  };
+}

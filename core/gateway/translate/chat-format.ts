@@ -1,0 +1,223 @@
+import { ApiError } from "../../http/api-error.ts";
+
+type Maybe<T> = T | null | undefined;
+
+/** One part of a message's content. */
+export type ChatPart =
+  | { type: "text"; text: string }
+  | { type: "image_url"; image_url: { url: string } }
+  | { type: "input_audio"; input_audio: { data: string; format: string } }
+  | {
+      type: "file";
+      file: { file_data?: Maybe<string>; file_id?: Maybe<string>; filename?: Maybe<string> };
+    }
+  | { type: "refusal"; refusal: string };
+
+/** What a message says. */
+export type ChatContent = Maybe<string | ChatPart[]>;
+
+/** What only Gemini knows of a tool call. */
+export type ExtraContent = { google?: Maybe<{ thought_signature?: Maybe<string> }> };
+
+/** A tool call of an assistant's message. */
+export interface ChatCall {
+  id: string;
+  function: { name: string; arguments: string };
+  extra_content?: Maybe<ExtraContent>;
+}
+
+/** A thought of the model; only one with a signature, or one that is hidden, can go back to its provider. */
+export interface ChatReasoning {
+  text: string;
+  signature?: string;
+  /** The encrypted thought, in place of its text. */
+  hidden?: string;
+}
+
+/** An assistant's message. */
+export interface AssistantMessage {
+  role: "assistant";
+  content?: ChatContent;
+  tool_calls?: Maybe<ChatCall[]>;
+  reasoning?: ChatReasoning[];
+}
+
+/** The result of a tool call. */
+export interface ToolMessage {
+  role: "tool";
+  content?: ChatContent;
+  tool_call_id: string;
+  failed?: boolean;
+}
+
+/** One message of a {@link Chat}. */
+export type ChatMessage =
+  | { role: "system" | "developer"; content?: ChatContent }
+  | { role: "user"; content?: ChatContent }
+  | AssistantMessage
+  | ToolMessage;
+
+/** A function that a model may call. */
+export interface ChatTool {
+  type: "function";
+  function: {
+    name: string;
+    description?: Maybe<string>;
+    parameters?: Maybe<Record<string, unknown>>;
+    strict?: Maybe<boolean>;
+  };
+}
+
+/** Which tools a model may or must call. */
+export type ChatToolChoice =
+  | "none"
+  | "auto"
+  | "required"
+  | { type: "function"; function: { name: string } };
+
+/** The form that an answer must have. */
+export interface ChatResponseFormat {
+  type: "text" | "json_object" | "json_schema";
+  json_schema?: Maybe<{
+    name?: Maybe<string>;
+    strict?: Maybe<boolean>;
+    schema?: Maybe<Record<string, unknown>>;
+  }>;
+}
+
+/** A request to a chat model as far as it can be translated: OpenAI's chat format, and what others add to it. */
+export interface Chat {
+  model: string;
+  messages: ChatMessage[];
+  stream?: Maybe<boolean>;
+  stream_options?: Maybe<{ include_usage?: Maybe<boolean> }>;
+  max_tokens?: Maybe<number>;
+  max_completion_tokens?: Maybe<number>;
+  temperature?: Maybe<number>;
+  top_p?: Maybe<number>;
+  top_k?: Maybe<number>;
+  presence_penalty?: Maybe<number>;
+  frequency_penalty?: Maybe<number>;
+  stop?: Maybe<string | string[]>;
+  tools?: Maybe<ChatTool[]>;
+  tool_choice?: Maybe<ChatToolChoice>;
+  parallel_tool_calls?: Maybe<boolean>;
+  response_format?: Maybe<ChatResponseFormat>;
+  seed?: Maybe<number>;
+  /** `none`, `minimal`, `low`, `medium`, `high` and whatever else a provider has. */
+  reasoning_effort?: Maybe<string>;
+  /** Tokens that the model may think. */
+  thinking_budget?: Maybe<number>;
+  /** Whether the client wants to see the model's thoughts. */
+  shows_thoughts?: boolean;
+}
+
+/** The error for something that the provider's format has no place for. */
+export function cannot(what: string): ApiError {
+  return new ApiError("chat_format", {
+    message: `"${what.slice(0, 128)}" cannot be translated for this provider`,
+  });
+}
+
+/** Refuses members of a request whose effect the other format cannot express. */
+export function refuse(given: Readonly<Record<string, unknown>>, keys: readonly string[]): void {
+  for (const key of keys) {
+    const value = given[key];
+    if (value === undefined || value === null || value === false || value === 0) continue;
+    throw cannot(key);
+  }
+}
+
+/** The text of a message's content; images and the like are refused. */
+export function textContent(value: ChatContent): string {
+  if (value === null || value === undefined) return "";
+  if (typeof value === "string") return value;
+  return value
+    .map((one) => {
+      if (one.type === "text") return one.text;
+      if (one.type === "refusal") return one.refusal;
+      throw cannot(`${one.type} outside of a user message`);
+    })
+    .join("");
+}
+
+/** The texts of all system and developer messages; every provider but OpenAI has one place for them. */
+export function systemText(messages: readonly ChatMessage[]): string {
+  return messages
+    .filter(({ role }) => role === "system" || role === "developer")
+    .map(({ content }) => textContent(content))
+    .join("\n\n");
+}
+
+/** The content of a message as parts without empty texts. */
+export function contentParts(content: ChatContent): ChatPart[] {
+  const parts: ChatPart[] =
+    typeof content === "string" ? [{ type: "text", text: content }] : (content ?? []);
+  return parts.filter((part) => part.type !== "text" || part.text !== "");
+}
+
+/** Media type and base64 data of a `data:` URL; null for any other URL. */
+export function dataUrl(url: string): { mediaType: string; data: string } | null {
+  const match = /^data:([\w.+/-]+);base64,/.exec(url);
+  return match === null ? null : { mediaType: match[1] ?? "", data: url.slice(match[0].length) };
+}
+
+/** How hard to think, for providers that take no number of tokens: the nearest of OpenAI's efforts. */
+export function effortOf({
+  reasoning_effort: effort,
+  thinking_budget: budget,
+}: Chat): string | null {
+  if (effort != null || budget == null) return effort ?? null;
+  return budget < 2048 ? "low" : budget < 8192 ? "medium" : "high";
+}
+
+/** The parsed arguments of a tool call. */
+export function toolArguments(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = text.trim() === "" ? {} : JSON.parse(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value))
+      return value as Record<string, unknown>;
+  } catch {
+    // Reported below.
+  }
+  throw new ApiError("chat_format", { message: "tool_calls: the arguments are not a JSON object" });
+}
+
+/** Token counts in OpenAI's form. */
+export interface ChatUsage {
+  readonly prompt_tokens: number;
+  readonly completion_tokens: number;
+  readonly total_tokens: number;
+  readonly prompt_tokens_details: {
+    readonly cached_tokens: number;
+    /** Tokens that were written to the provider's cache. */
+    readonly cache_write_tokens?: number;
+  };
+  readonly completion_tokens_details?: { readonly reasoning_tokens: number };
+}
+
+/** Token counts that a provider gives, cached and reasoning ones within the first two. */
+export interface TokenCounts {
+  readonly prompt: number;
+  readonly completion: number;
+  readonly cached?: number;
+  readonly cacheWrite?: number;
+  readonly reasoning?: number | undefined;
+}
+
+/** Token counts in OpenAI's form. */
+export function chatUsage(counts: TokenCounts): ChatUsage {
+  const { prompt, completion, cached = 0, cacheWrite = 0, reasoning } = counts;
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+    prompt_tokens_details: {
+      cached_tokens: cached,
+      ...(cacheWrite === 0 ? {} : { cache_write_tokens: cacheWrite }),
+    },
+    ...(reasoning === undefined
+      ? {}
+      : { completion_tokens_details: { reasoning_tokens: reasoning } }),
+  };
+}

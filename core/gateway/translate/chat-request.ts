@@ -1,0 +1,131 @@
+import * as v from "valibot";
+import { parse } from "../../http/body.ts";
+import { cannot, type Chat, type ChatMessage, type ChatReasoning, refuse } from "./chat-format.ts";
+import { type Json, jsonObjects, jsonText } from "../json-access.ts";
+
+const part = v.variant("type", [
+  v.looseObject({ type: v.literal("text"), text: v.string() }),
+  v.looseObject({ type: v.literal("image_url"), image_url: v.looseObject({ url: v.string() }) }),
+  v.looseObject({
+    type: v.literal("input_audio"),
+    input_audio: v.looseObject({ data: v.string(), format: v.string() }),
+  }),
+  v.looseObject({
+    type: v.literal("file"),
+    file: v.looseObject({
+      file_data: v.nullish(v.string()),
+      file_id: v.nullish(v.string()),
+      filename: v.nullish(v.string()),
+    }),
+  }),
+  v.looseObject({ type: v.literal("refusal"), refusal: v.string() }),
+]);
+// Not a union: of that, an error would name the content, but not what is wrong within.
+const content = v.nullish(
+  v.lazy((given) => (Array.isArray(given) ? v.array(part) : v.string("expected text or parts"))),
+);
+const toolCall = v.looseObject({
+  id: v.string(),
+  type: v.optional(v.literal("function")),
+  function: v.looseObject({ name: v.string(), arguments: v.string() }),
+  extra_content: v.nullish(
+    v.looseObject({
+      google: v.nullish(v.looseObject({ thought_signature: v.nullish(v.string()) })),
+    }),
+  ),
+});
+const message = v.variant("role", [
+  v.looseObject({ role: v.picklist(["system", "developer"]), content }),
+  v.looseObject({ role: v.literal("user"), content }),
+  v.looseObject({
+    role: v.literal("assistant"),
+    content,
+    tool_calls: v.nullish(v.array(toolCall)),
+    reasoning_details: v.nullish(v.array(v.looseObject({ type: v.string() }))),
+  }),
+  v.looseObject({ role: v.literal("tool"), content, tool_call_id: v.string() }),
+]);
+const tool = v.looseObject({
+  type: v.literal("function"),
+  function: v.looseObject({
+    name: v.string(),
+    description: v.nullish(v.string()),
+    parameters: v.nullish(v.record(v.string(), v.unknown())),
+    strict: v.nullish(v.boolean()),
+  }),
+});
+const toolChoice = v.lazy((given) =>
+  typeof given === "string"
+    ? v.picklist(["none", "auto", "required"])
+    : v.looseObject({ type: v.literal("function"), function: v.looseObject({ name: v.string() }) }),
+);
+
+const chatSchema = v.looseObject({
+  model: v.pipe(v.string(), v.minLength(1)),
+  messages: v.pipe(v.array(message), v.minLength(1)),
+  stream: v.nullish(v.boolean()),
+  stream_options: v.nullish(v.looseObject({ include_usage: v.nullish(v.boolean()) })),
+  max_tokens: v.nullish(v.number()),
+  max_completion_tokens: v.nullish(v.number()),
+  temperature: v.nullish(v.number()),
+  top_p: v.nullish(v.number()),
+  top_k: v.nullish(v.number()),
+  presence_penalty: v.nullish(v.number()),
+  frequency_penalty: v.nullish(v.number()),
+  stop: v.nullish(v.union([v.string(), v.array(v.string())])),
+  tools: v.nullish(v.array(tool)),
+  tool_choice: v.nullish(toolChoice),
+  parallel_tool_calls: v.nullish(v.boolean()),
+  response_format: v.nullish(
+    v.looseObject({
+      type: v.picklist(["text", "json_object", "json_schema"]),
+      json_schema: v.nullish(
+        v.looseObject({
+          name: v.nullish(v.string()),
+          strict: v.nullish(v.boolean()),
+          schema: v.nullish(v.record(v.string(), v.unknown())),
+        }),
+      ),
+    }),
+  ),
+  seed: v.nullish(v.number()),
+  n: v.nullish(v.number()),
+  reasoning_effort: v.nullish(v.string()),
+  modalities: v.nullish(v.array(v.string())),
+});
+
+/** Members whose effect no other provider's format can express. */
+const untranslatable = [
+  "audio",
+  "functions",
+  "function_call",
+  "logprobs",
+  "top_logprobs",
+  "logit_bias",
+  "prediction",
+  "web_search_options",
+] as const;
+
+/** Reads an OpenAI chat request that is to be translated; what cannot be is a 400 that names it. */
+export function readChat(given: Json): Chat {
+  const { n, modalities, ...chat } = parse(chatSchema, given, "chat_format");
+  refuse(given, untranslatable);
+  if ((n ?? 1) !== 1) throw cannot("n above 1");
+  const modality = modalities?.find((one) => one !== "text");
+  if (modality !== undefined) throw cannot(`modalities ${modality}`);
+  const messages = chat.messages.map((one): ChatMessage => {
+    if (one.role !== "assistant") return one;
+    const reasoning = reasoningOf(one.reasoning_details);
+    return reasoning.length === 0 ? one : { ...one, reasoning };
+  });
+  return { ...chat, messages };
+}
+
+/** Thoughts as `translate-chat-reply.ts` gave them. */
+function reasoningOf(details: unknown): ChatReasoning[] {
+  return jsonObjects(details).flatMap((detail): ChatReasoning[] => {
+    if (typeof detail["data"] === "string") return [{ text: "", hidden: detail["data"] }];
+    const signature = jsonText(detail["signature"]);
+    return signature === "" ? [] : [{ text: jsonText(detail["text"]), signature }];
+  });
+}

@@ -1,0 +1,110 @@
+import { chatUsage, type ChatUsage } from "./chat-format.ts";
+import { type Json, jsonCount, jsonObject, jsonObjects, jsonText } from "../json-access.ts";
+import type { ChatDelta, ChatReply, ChatToolCall, StreamReader } from "./reply.ts";
+
+/** Reasons that are no refusal; all others but those below are (Gemini API, `FinishReason`). */
+const finishReasons: Readonly<Record<string, string>> = {
+  STOP: "stop",
+  MAX_TOKENS: "length",
+  CONTINUATION: "length",
+  FINISH_REASON_UNSPECIFIED: "stop",
+  OTHER: "stop",
+  MALFORMED_FUNCTION_CALL: "stop",
+  UNEXPECTED_TOOL_CALL: "stop",
+  TOO_MANY_TOOL_CALLS: "stop",
+};
+
+/** One answer of `generateContent`, or one event of a stream; both have the same shape. */
+export function geminiReply(body: Json): ChatReply {
+  const candidate = jsonObjects(body["candidates"])[0] ?? {};
+  const parts = jsonObjects(jsonObject(candidate["content"])["parts"]);
+  const id = jsonText(body["responseId"]);
+  const toolCalls = parts
+    .filter((part) => part["functionCall"] !== undefined)
+    .map((part, index) => toolCall(part, `call_${id}_${index}`));
+  const said = (isThought: boolean): string =>
+    parts
+      .filter((part) => (part["thought"] === true) === isThought)
+      .map((part) => jsonText(part["text"]))
+      .join("");
+  const thought = said(true);
+  return {
+    id,
+    model: jsonText(body["modelVersion"]),
+    text: said(false),
+    reasoning: thought === "" ? [] : [{ text: thought }],
+    toolCalls,
+    finishReason: reasonOf(body, candidate["finishReason"], toolCalls.length > 0),
+    usage: usageOf(jsonObject(body["usageMetadata"])),
+  };
+}
+
+/** A prompt that was blocked has no candidate, and so no reason of its own. */
+function reasonOf(body: Json, reason: unknown, hasCalls: boolean): string | null {
+  if (reason === undefined) {
+    return jsonObject(body["promptFeedback"])["blockReason"] === undefined
+      ? null
+      : "content_filter";
+  }
+  if (reason === "STOP" && hasCalls) return "tool_calls";
+  return finishReasons[jsonText(reason)] ?? "content_filter";
+}
+
+function toolCall(part: Json, fallbackId: string): ChatToolCall {
+  const call = jsonObject(part["functionCall"]);
+  const signature = part["thoughtSignature"];
+  return {
+    id: typeof call["id"] === "string" ? call["id"] : fallbackId,
+    type: "function",
+    function: { name: jsonText(call["name"]), arguments: JSON.stringify(call["args"] ?? {}) },
+    // Must come back with the call, or newer models refuse the conversation.
+    ...(typeof signature === "string"
+      ? { extra_content: { google: { thought_signature: signature } } }
+      : {}),
+  };
+}
+
+function usageOf(usage: Json): ChatUsage {
+  const reasoning = jsonCount(usage["thoughtsTokenCount"]);
+  return chatUsage({
+    prompt: jsonCount(usage["promptTokenCount"]),
+    completion: jsonCount(usage["candidatesTokenCount"]) + reasoning,
+    cached: jsonCount(usage["cachedContentTokenCount"]),
+    reasoning,
+  });
+}
+
+/** Gemini's streams end with the event that has a finish reason. */
+export function geminiStream(): StreamReader {
+  let started = false;
+  let calls = 0;
+  const read = (event: Json): ChatDelta => {
+    if (event["error"] !== undefined) {
+      return { error: jsonText(jsonObject(event["error"])["message"], "The provider failed") };
+    }
+    const { id, model, text, reasoning, toolCalls, finishReason, usage } = geminiReply(event);
+    const thought = reasoning?.[0]?.text ?? "";
+    const first = started ? {} : { role: "assistant" as const, content: text };
+    started = true;
+    const numbered = toolCalls.map((call) => ({
+      ...call,
+      id: `${call.id}_${calls}`,
+      index: calls++,
+    }));
+    // The finish may come in an event after the calls.
+    const reason = finishReason === "stop" && calls > 0 ? "tool_calls" : finishReason;
+    return {
+      id,
+      model,
+      delta: {
+        ...first,
+        ...(text === "" ? {} : { content: text }),
+        ...(thought === "" ? {} : { thought }),
+        ...(numbered.length === 0 ? {} : { tool_calls: numbered }),
+      },
+      ...(reason === null ? {} : { finishReason: reason }),
+      usage,
+    };
+  };
+  return { read, endsByItself: true };
+}
