@@ -4,7 +4,7 @@
  * @module
  */
 
-export { platformApi, type PlatformApiOptions } from "./api.ts";
+export { platformApi, type PlatformApi, type PlatformApiOptions } from "./api.ts";
 export { apiOptions } from "./config/api-options.ts";
 export { parseConfig } from "./config/parse-config.ts";
 export type { Config } from "./config/config.ts";

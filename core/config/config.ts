@@ -33,6 +33,10 @@ export interface GatewayConfig {
   >;
   /** The model that judges texts for gateways with guardrails. */
   readonly judge?: ModelConfig;
+  /** Lets clients take streams up again that broke off. @default off */
+  readonly resume?: { readonly seconds?: number; readonly bytes?: number };
+  /** Seconds of silence after which a stream of server-sent events gets a comment. @default never */
+  readonly sseKeepAliveSeconds?: number;
 }
 
 /** The browser, and what pages may reach. */

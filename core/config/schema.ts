@@ -45,7 +45,13 @@ const masterKey = v.pipe(
 
 const model = { baseUrl: url, model: v.string(), apiKey: v.exactOptional(secret) };
 
+const positive = v.pipe(v.number(), v.gtValue(0, "Expected a number above 0"));
+
 const gateway = v.strictObject({
+  resume: v.exactOptional(
+    v.strictObject({ seconds: v.exactOptional(positive), bytes: v.exactOptional(positive) }),
+  ),
+  sseKeepAliveSeconds: v.exactOptional(positive),
   judge: v.exactOptional(v.strictObject(model)),
   masterKey: v.exactOptional(masterKey),
   formerMasterKeys: v.exactOptional(v.array(masterKey)),

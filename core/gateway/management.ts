@@ -3,9 +3,10 @@ import { type Auth, authorize } from "../auth/authorize.ts";
 import { storedTokens } from "../auth/mod.ts";
 import { readJson } from "../http/body.ts";
 import { envelope, json } from "../http/envelope.ts";
-import { closeRoutes } from "../http/routes.ts";
+import { closeRoutes, onError } from "../http/routes.ts";
 import type { GatewayDeps } from "./call.ts";
 import { type GatewayOptions, gatewayVault } from "./deps.ts";
+import { withoutTokens } from "./error-hygiene.ts";
 import { INFERENCE_ROOT, inferenceRoutes } from "./inference.ts";
 import * as gateways from "./manage-gateways.ts";
 import * as logs from "./manage-logs.ts";
@@ -16,6 +17,7 @@ import { billingRoutes, gatewayUrlRoutes, logTailRoutes } from "./manage/other-r
 import { customProviderRoutes, providerConfigRoutes } from "./manage/provider-routes.ts";
 import { recordStore } from "./manage/records.ts";
 import { pageOf, resultInfo } from "./paging.ts";
+import { resumeRoutes } from "./resume/resume-run.ts";
 import { type ProtectionDeps, settingsView, storedChanges } from "./protections.ts";
 import { gatewayCreate, gatewayWrite } from "./settings.ts";
 import type { GatewayName } from "./gateway-name.ts";
@@ -49,8 +51,10 @@ export function managementApp(options: GatewayOptions, engine: GatewayDeps): Hon
   gatewayRoutes(app, { options, auth, store, protections });
   for (const register of resources) register(app, deps);
   logRoutes(app, auth, store);
+  resumeRoutes(app, auth, engine);
   inferenceRoutes(app, auth, engine);
   closeRoutes(app, [`${ROOT}/*`, `${INFERENCE_ROOT}/*`], "api", platform);
+  app.onError((error, c) => onError(withoutTokens(error, c.req.raw), c, "api", platform));
   return app;
 }
 

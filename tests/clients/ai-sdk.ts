@@ -36,7 +36,13 @@ export interface Outcome {
   readonly tokens?: readonly [number | undefined, number | undefined];
   readonly model?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly error?: { readonly name: string; readonly message: string; readonly status?: number };
+  readonly error?: {
+    readonly name: string;
+    readonly message: string;
+    readonly status?: number;
+    /** The message of the error at the root. */
+    readonly root: string;
+  };
 }
 
 const models: Readonly<Record<string, (model: string) => Model>> = {
@@ -134,8 +140,12 @@ async function streamed(question: Question, abort = false): Promise<Outcome> {
 
 /** Errors of the provider package keep the name "Error": their class tells them apart. */
 function described(thrown: unknown): NonNullable<Outcome["error"]> {
-  if (!(thrown instanceof Error)) return { name: typeof thrown, message: String(thrown) };
+  if (!(thrown instanceof Error)) {
+    return { name: typeof thrown, message: String(thrown), root: String(thrown) };
+  }
+  let root = thrown;
+  while (root.cause instanceof Error) root = root.cause;
   const status = "statusCode" in thrown ? { status: Number(thrown.statusCode) } : {};
   const name = thrown.name === "Error" ? thrown.constructor.name : thrown.name;
-  return { name, message: thrown.message, ...status };
+  return { name, message: thrown.message, root: root.message, ...status };
 }

@@ -70,7 +70,7 @@ afterAll(async () => {
 
 describe.each([
   { name: "over HTTP", way: overHttp, unseen: clientsUnseen },
-  { name: "through createAiBinding()", way: throughBinding, unseen: undefined },
+  { name: "through a binding", way: throughBinding, unseen: undefined },
 ])("ai with ai-gateway-provider, $name", ({ way, unseen }) => {
   it("generates text, and the log knows its tokens", async () => {
     const eventId = randomUUID();
@@ -117,6 +117,18 @@ describe.each([
   it("falls back to the next model when a provider refuses", async () => {
     const outcome = await way.ask(["chat:missing-model", "groq:llama"]);
     expect(outcome).toMatchObject({ text: spoken, model: "llama" });
+  });
+
+  it("gives its options to every model that it tries", async () => {
+    const options = { eventId: randomUUID(), metadata: { team: "b" }, collectLog: true };
+    const outcome = await way.ask(["chat:missing-model", "groq:llama"], { options });
+    expect(outcome).toMatchObject({ text: spoken });
+    expect(outcome.headers).toMatchObject({ "cf-aig-event-id": options.eventId });
+    const rows = await way.rows(options.eventId, 2);
+    expect(rows.map(({ step, metadata }) => [step, metadata])).toEqual([
+      [0, '{"team":"b"}'],
+      [1, '{"team":"b"}'],
+    ]);
   });
 
   it("has the gateway try again", async () => {

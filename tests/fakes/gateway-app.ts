@@ -2,7 +2,7 @@ import { openPlatform } from "#platform";
 import type { Hono } from "hono";
 import type { Authenticate } from "../../core/auth/authorize.ts";
 import type { GatewayOptions } from "../../core/gateway/deps.ts";
-import { gateway, gatewayManagement } from "../../core/gateway/mod.ts";
+import { type GatewayParts, gatewayParts } from "../../core/gateway/mod.ts";
 import type { Platform } from "../../core/ports.ts";
 import { type FakeTransport, fakeTransport } from "./gateway-transport.ts";
 
@@ -30,6 +30,7 @@ export interface GatewayUnderTest {
   readonly app: Hono;
   readonly transport: FakeTransport;
   readonly platform: Platform;
+  readonly aiBinding: GatewayParts["aiBinding"];
   /** Sends a request below `/v1/acme/`. */
   send(path: string, init?: RequestInit & { token?: string | null }): Promise<Response>;
   /** Calls the management API below `/accounts/acme/ai-gateway`. */
@@ -64,8 +65,7 @@ export async function gatewayUnderTest(
     gateways: { open: { authentication: false }, closed: { tokens: [GATEWAY_TOKEN] } },
     ...more,
   };
-  const app = gateway(options);
-  const management = gatewayManagement(options);
+  const { gateway: app, management, aiBinding } = gatewayParts(options);
   const manageRaw = async (path: string, init: RequestInit = {}): Promise<Response> => {
     const headers = {
       authorization: `Bearer ${API_TOKEN}`,
@@ -99,6 +99,7 @@ export async function gatewayUnderTest(
     app,
     transport,
     platform,
+    aiBinding,
     manage,
     manageRaw,
     async send(path, { token = null, ...init } = {}) {

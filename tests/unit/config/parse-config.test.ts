@@ -45,6 +45,19 @@ describe("parseConfig()", () => {
     );
   });
 
+  it("takes what a gateway adds to streams, in numbers above 0", () => {
+    const gateway = { resume: { seconds: 60, bytes: 1_000_000 }, sseKeepAliveSeconds: 15 };
+    expect(parseConfig({ gateway }, noEnv)).toEqual({ gateway });
+    expect(parseConfig({ gateway: { resume: {} } }, noEnv)).toEqual({ gateway: { resume: {} } });
+    for (const [bad, key] of [
+      [{ resume: { seconds: 0 } }, "gateway.resume.seconds"],
+      [{ resume: { bytes: "1" } }, "gateway.resume.bytes"],
+      [{ sseKeepAliveSeconds: -1 }, "gateway.sseKeepAliveSeconds"],
+    ] as const) {
+      expect(() => parseConfig({ gateway: bad }, noEnv)).toThrow(key);
+    }
+  });
+
   it("takes origins of agents as browsers send them", () => {
     const agents = { origins: ["https://app.example", "http://localhost:5173"] };
     expect(parseConfig({ agents }, noEnv)).toEqual({ agents });
