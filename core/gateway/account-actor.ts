@@ -1,4 +1,5 @@
 import type { ActorKind, SqlValue } from "../ports.ts";
+import { contains } from "./sql-text.ts";
 import type { GatewaySettings } from "./settings.ts";
 
 /** A page of an account's gateways with the count of all that fit. */
@@ -32,9 +33,8 @@ export const accountActor: ActorKind = {
           ]);
         },
         async list(search: string, offset: number, limit: number): Promise<GatewayPage> {
-          const like = `%${search.replaceAll(/[\\%_]/g, "\\$&")}%`;
-          const where = "actor = ? AND id LIKE ? ESCAPE '\\'";
-          const params: SqlValue[] = [actor, like];
+          const where = search === "" ? "actor = ?" : `actor = ? AND ${contains("id")}`;
+          const params: SqlValue[] = search === "" ? [actor] : [actor, search];
           const [total] = await sql.all(
             `SELECT COUNT(*) AS n FROM gateway_index WHERE ${where}`,
             params,

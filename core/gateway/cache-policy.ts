@@ -7,6 +7,8 @@ import { actorName } from "./gateway-name.ts";
 /** Seconds that a caller's own cache key lives when nothing else says so (reference, section 1.3). */
 const CACHE_KEY_TTL = 300;
 
+const CACHEABLE: ReadonlySet<string> = new Set(["GET", "HEAD", "POST"]);
+
 /** Seconds that an answer to this call may be kept; 0 = not at all. */
 export function cacheTtl({ controls, settings }: Call): number {
   if (controls.skipCache === true) return 0;
@@ -25,7 +27,8 @@ export async function cacheKey(
   call: Call,
   system: System,
 ): Promise<string | null> {
-  if (request.body instanceof ReadableStream) return null;
+  // Repeating a deletion or a change is no question that an earlier answer could settle.
+  if (request.body instanceof ReadableStream || !CACHEABLE.has(request.method)) return null;
   const { settings, controls } = call;
   const identity = request.headers
     .filter(([name]) => target.provider.credentials.includes(name) || tellsApart(name))
@@ -34,7 +37,7 @@ export async function cacheKey(
   const content =
     controls.cacheKey === undefined
       ? [request.method, target.url, await quickSha256Hex(request.body ?? "", system)]
-      : ["key", controls.cacheKey, ...queryCredentials(target.url)];
+      : ["key", request.method, controls.cacheKey, ...queryCredentials(target.url)];
   // A settings change makes a new generation: the old entries are never found again.
   const generation = settings.cache_invalidate_on_update ? settings.modified_at : "";
   const custom = target.custom?.generation ?? "";
@@ -54,12 +57,17 @@ export async function cacheKey(
 }
 
 /**
- * Whether a header can make the same body mean another answer: who asks (also by a credential of a
- * provider that is not known here), and the form in which the answer comes.
+ * Whether a header can make the same body mean another answer: who asks (also by a credential of a provider that is
+ * not known here), what the body is, and which part and form of an answer is wanted.
  */
 function tellsApart(name: string): boolean {
-  if (name === "accept" || name === "accept-encoding" || name === "cookie") return true;
-  return /auth|key|token|secret|organization|project/.test(name) && name !== "idempotency-key";
+  if (name.startsWith("accept") || name.startsWith("content-") || name === "cookie") return true;
+  if (name === "range" || name.startsWith("if-")) return true;
+  return (
+    /auth|key|token|secret|organization|project|version|beta/.test(name) &&
+    name !== "idempotency-key" &&
+    !name.startsWith("x-stainless-")
+  );
 }
 
 /** Keys in the query tell tenants apart like keys in headers do. */

@@ -32,7 +32,8 @@ export function replyCache(system: System, capacity: number): ReplyCache {
     const onClose = (reply: CachedReply | null): void => {
       if (underway.get(key) === started) underway.delete(key);
       if (reply === null) return;
-      const size = reply.chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+      const head = reply.headers.reduce((sum, pair) => sum + pair[0].length + pair[1].length, 0);
+      const size = reply.chunks.reduce((sum, chunk) => sum + chunk.length, head);
       entries.put(key, { ...reply, size, expiresAt: system.now() + ttl * 1000 });
     };
     const started = flight({ system, client, limit, budget, onClose });

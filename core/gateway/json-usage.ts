@@ -4,6 +4,8 @@ import { addUsage, noUsage, type Usage } from "./usage.ts";
 const END = /^(?:\s*,\s*"[^"\\]*"\s*:\s*(?:"[^"\\]*"|[\w.+-]+))*\s*\}\s*$/;
 /** Characters behind the usage that are looked at: service tier, fingerprint, response id. */
 const END_LIMIT = 1024;
+/** Characters of a usage report that are looked for its end; a longer one is read with the whole answer. */
+const USAGE_LIMIT = 16 * 1024;
 
 /** What a JSON answer says about usage; nothing when it is not JSON. */
 export function jsonUsage(text: string): Usage {
@@ -23,6 +25,8 @@ export function jsonUsage(text: string): Usage {
  * of the outermost object.
  */
 function lastMember(text: string, at: number): string | null {
+  // Whoever is this far from the end is not among the last members: nothing is scanned that is then parsed as well.
+  if (text.length - at > USAGE_LIMIT + END_LIMIT) return null;
   const value = /^"usage(?:Metadata)?"\s*:\s*(?=\{)/.exec(text.slice(at, at + 64));
   // Where two are named, only the whole answer tells which one counts.
   if (value === null || text.lastIndexOf('"usage', at - 1) !== -1) return null;

@@ -2,6 +2,7 @@ import { ApiError } from "../http/api-error.ts";
 import type { SqlValue, Statement } from "../ports.ts";
 import type { LogFilter, LogQuery } from "./log-filters.ts";
 import type { LogRow } from "./log-row.ts";
+import { contains, joined } from "./sql-text.ts";
 
 /** The tables of a gateway's log: rows to filter by, and bodies apart from them so that a scan stays small. */
 export const logSchema: readonly string[] = [
@@ -134,13 +135,13 @@ export function whereLogs(actor: string, query: LogQuery): Where {
   }
   if (query.search !== "") {
     const fields = ["id", "model", "provider", "path", "metadata", "event_id"];
-    parts.push(`(${fields.map((name) => `${name} LIKE ? ESCAPE '\\'`).join(" OR ")})`);
-    for (const _ of fields) params.push(like(query.search));
+    parts.push(`(${fields.map(contains).join(" OR ")})`);
+    for (const _ of fields) params.push(query.search);
   }
   if (params.length > PARAMETERS) {
     throw new ApiError("invalid_request", { message: "The filters have too many values" });
   }
-  return { sql: parts.join(" AND "), params };
+  return { sql: joined(parts, "AND"), params };
 }
 
 /** ORDER BY of a log query; the id breaks ties, so that pages neither repeat nor miss rows. */
@@ -156,12 +157,12 @@ function condition(filter: LogFilter): Where {
   if (filter.value.length === 0) return { sql: "1 = 1", params: [] };
   const parts: string[] = [];
   const params: SqlValue[] = [];
-  for (const value of filter.value) {
+  for (const value of new Set(filter.value)) {
     const one = comparison(filter, value);
     parts.push(one.sql);
     params.push(...one.params);
   }
-  return { sql: `(${parts.join(filter.operator === "neq" ? " AND " : " OR ")})`, params };
+  return { sql: `(${joined(parts, filter.operator === "neq" ? "AND" : "OR")})`, params };
 }
 
 function comparison(filter: LogFilter, value: LogFilter["value"][number]): Where {
@@ -173,7 +174,7 @@ function comparison(filter: LogFilter, value: LogFilter["value"][number]): Where
   const bound = typeof value === "boolean" ? Number(value) : value;
   switch (operator) {
     case "contains":
-      return { sql: `CAST(${column} AS TEXT) LIKE ? ESCAPE '\\'`, params: [like(String(bound))] };
+      return { sql: contains(`CAST(${column} AS TEXT)`), params: [String(bound)] };
     case "neq":
       return { sql: `(${column} <> ? OR ${column} IS NULL)`, params: [bound] };
     case "eq":
@@ -194,13 +195,9 @@ function inMetadata(filter: LogFilter, value: LogFilter["value"][number]): Where
   const isKey = filter.key === "metadata.key";
   const quoted = isKey ? [`"${written}":`] : [`:"${written}"`, `:${written},`, `:${written}}`];
   const wanted = filter.operator === "contains" ? [written] : quoted;
-  const sql = wanted.map(() => "metadata LIKE ? ESCAPE '\\'").join(" OR ");
-  const params = wanted.map(like);
+  const sql = wanted.map(() => contains("metadata")).join(" OR ");
+  const params = wanted;
   return filter.operator === "neq"
     ? { sql: `(metadata IS NULL OR NOT (${sql}))`, params }
     : { sql: `(${sql})`, params };
-}
-
-function like(text: string): string {
-  return `%${text.replaceAll(/[\\%_]/g, "\\$&")}%`;
 }

@@ -121,8 +121,16 @@ export async function* tailEvents(
   let silent = 0;
   for (;;) {
     // The look goes on without its follower, for at most WAIT_MS.
-    const page = await unlessAborted(next(position, WAIT_MS), signal);
+    const page = await unlessAborted(next(position, WAIT_MS), signal).catch((error: unknown) => {
+      if (!(error instanceof ApiError)) throw error;
+      return error;
+    });
     if (page === null) return;
+    if (page instanceof ApiError) {
+      // Said, not only broken off: the client may come back with its position.
+      yield { event: "error", data: JSON.stringify({ code: page.code, message: page.message }) };
+      return;
+    }
     if (page.missed) yield { event: "missed", data: "{}" };
     for (const row of page.rows)
       yield { id: String(row["seq"]), data: JSON.stringify(logView(row)) };

@@ -15,11 +15,22 @@ export interface LogFeedback {
   readonly metadata?: Readonly<Record<string, string | number | boolean>> | null | undefined;
 }
 
+/** Characters of a row's metadata, which every listing shows: as much as a header can bring. */
+const METADATA_LIMIT = 16 * 1024;
+
 /** The body of a log PATCH. */
 export const logPatch: v.GenericSchema<unknown, LogFeedback> = v.object({
   feedback: v.nullish(v.number()),
   score: v.nullish(v.number()),
-  metadata: v.nullish(v.record(v.string(), v.union([v.string(), v.number(), v.boolean()]))),
+  metadata: v.nullish(
+    v.pipe(
+      v.record(v.string(), v.union([v.string(), v.number(), v.boolean()])),
+      v.check(
+        (metadata) => JSON.stringify(metadata).length <= METADATA_LIMIT,
+        `expected at most ${METADATA_LIMIT} characters as JSON`,
+      ),
+    ),
+  ),
 });
 
 /** Lists log rows by the filters of a raw query string. */

@@ -28,7 +28,8 @@ export function retryPolicy(settings: GatewaySettings, given: Controls): RetryPo
 
 /** Whether an answer is worth another try (reference, section 2.3); `x-should-retry` outranks the status. */
 export function isRetryable(status: number, shouldRetry: string | null): boolean {
-  if (shouldRetry === "false") return false;
+  // No header makes a success worth another, paid, try.
+  if (status < 400 || shouldRetry === "false") return false;
   if (shouldRetry === "true") return true;
   return status === 408 || status === 409 || status === 429 || status >= 500;
 }

@@ -1,3 +1,5 @@
+import { decodedValue } from "./own-tokens.ts";
+
 /** The part of a URL behind a number of leading path segments, exactly as the client wrote it. */
 export interface RawTail {
   /** Without a leading slash, neither decoded nor re-encoded. */
@@ -21,15 +23,29 @@ export function rawTail(url: string, segments: number): RawTail {
   return { rest: at === -1 ? "" : path.slice(at + 1), query };
 }
 
-/** Query parameters that carry credentials with some provider. */
+/** Ends of the names of query parameters that carry credentials with some provider; better one too many. */
 const SECRET_PARAMETERS =
-  /^(?:(?:[\w-]+[-_])?(?:key|token|secret|signature)|apikey|auth|authorization|sig)$/i;
+  /(?:key|token|secret|signature|password|passwd|pwd|credentials?|auth|authorization|jwt|session|cookie|(?:^|[-_.])(?:sig|sid|code|pass))(?:\[\w*\])?$/i;
 
 /** A query for a log row: the values of parameters that can be secrets are taken out. */
 export function redactQuery(query: string): string {
   if (query.length < 2) return query;
   const parts = query.slice(1).split("&");
   return `?${parts.map((part) => (isSecret(part) ? `${part.slice(0, part.indexOf("="))}=REDACTED` : part)).join("&")}`;
+}
+
+/** The values of a URL's parameters that can be secrets, as written and as read. */
+export function secretValues(url: string): string[] {
+  const question = url.indexOf("?");
+  if (question === -1) return [];
+  return url
+    .slice(question + 1)
+    .split("&")
+    .filter(isSecret)
+    .flatMap((part) => {
+      const value = part.slice(part.indexOf("=") + 1);
+      return [value, decodedValue(value)];
+    });
 }
 
 function isSecret(part: string): boolean {

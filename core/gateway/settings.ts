@@ -5,12 +5,15 @@ import { type OtelEndpoint, type OtelWrite, otelWrite } from "./trace/otel-setti
 
 const nullableCount = v.nullish(v.pipe(v.number(), v.integer(), v.minValue(0)));
 
+/** Every request reads the settings: what has no effect must not weigh. */
+const shortText = v.pipe(v.string(), v.maxLength(4096));
+
 /** Optional settings that belong to hosted services: kept for the client, without effect (reference, section 6). */
 const keptOnly = {
   logpush: v.nullish(v.boolean()),
-  logpush_public_key: v.nullish(v.string()),
+  logpush_public_key: v.nullish(shortText),
   log_classification: v.nullish(v.boolean()),
-  store_id: v.nullish(v.string()),
+  store_id: v.nullish(shortText),
   byok_only: v.nullish(v.boolean()),
   workers_ai_billing_mode: v.nullish(v.picklist(["postpaid", "unified"])),
   zdr: v.nullish(v.boolean()),
@@ -96,9 +99,9 @@ const gatewayId = v.pipe(
   v.check(isGatewayId, 'expected 1 to 64 letters, digits, "-", "_" or "."'),
 );
 
-/** Whether a text can be a gateway's id. */
+/** Whether a text can be a gateway's id; dots alone are steps in a path, so nobody could reach it. */
 export function isGatewayId(text: string): boolean {
-  return /^[\w.-]{1,64}$/.test(text);
+  return /^(?!\.+$)[\w.-]{1,64}$/.test(text);
 }
 
 /** The body that changes a gateway. */

@@ -22,8 +22,8 @@ const USAGE = [QUOTE, 117, 115, 97, 103, 101];
  */
 export function usageScanner(): UsageScanner {
   let usage = noUsage;
-  /** The unfinished event, in pieces. */
-  let carry: Uint8Array[] = [];
+  /** The unfinished event, as far as it is looked at: all `carried` bytes up to the limit. */
+  const carry = growingBytes();
   let carried = 0;
   let lineIsEmpty = true;
   let afterCr = false;
@@ -32,10 +32,12 @@ export function usageScanner(): UsageScanner {
 
   const event = (rest: Uint8Array): Usage => {
     if (!mentionsUsage || carried + rest.length > EVENT_LIMIT) return usage;
-    return usageIn(join([...carry, rest], carried + rest.length), usage);
+    if (carried === 0) return usageIn(rest, usage);
+    carry.add(rest);
+    return usageIn(carry.bytes(), usage);
   };
   const reset = (): void => {
-    if (carried > 0) carry = [];
+    carry.clear();
     carried = 0;
     mentionsUsage = false;
   };
@@ -67,8 +69,8 @@ export function usageScanner(): UsageScanner {
       }
       if (start === chunk.length) return;
       // What exceeds the limit is no longer looked at, but its end is still to be found.
-      if (carried <= EVENT_LIMIT) carry.push(chunk.subarray(start));
       carried += chunk.length - start;
+      if (carried <= EVENT_LIMIT) carry.add(chunk.subarray(start));
     },
     usage: () => event(new Uint8Array(0)),
   };
@@ -88,12 +90,23 @@ function usageIn(event: Uint8Array, usage: Usage): Usage {
   }
 }
 
-function join(pieces: readonly Uint8Array[], size: number): Uint8Array {
-  const out = new Uint8Array(size);
-  let at = 0;
-  for (const piece of pieces) {
-    out.set(piece, at);
-    at += piece.length;
-  }
-  return out;
+/** Bytes in one piece; twice as much room each time, so that whoever sends byte by byte costs no object for each. */
+function growingBytes(): { add(more: Uint8Array): void; bytes(): Uint8Array; clear(): void } {
+  let room: Uint8Array = new Uint8Array(0);
+  let used = 0;
+  return {
+    add(more) {
+      if (used + more.length > room.length) {
+        const larger = new Uint8Array(Math.max(2 * room.length, used + more.length));
+        larger.set(room.subarray(0, used));
+        room = larger;
+      }
+      room.set(more, used);
+      used += more.length;
+    },
+    bytes: () => room.subarray(0, used),
+    clear() {
+      used = 0;
+    },
+  };
 }

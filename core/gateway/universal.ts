@@ -44,9 +44,7 @@ export async function readSteps(request: Request): Promise<Step[]> {
 /** Checks the steps of a universal request; a misfit is a 400 that names it. */
 export function toSteps(value: unknown): Step[] {
   return parse(stepsSchema, value).map((step): Step => {
-    const given = Object.entries(step.headers ?? {}).map(([name, text]) =>
-      header(name, String(text)),
-    );
+    const given = headersOf(step.headers ?? {});
     const hasType = given.some(([name]) => name === "content-type");
     const headers: HeaderPair[] = hasType
       ? given
@@ -65,14 +63,33 @@ export function toSteps(value: unknown): Step[] {
   });
 }
 
-/** A header of a step is data: what could break out of a header line is refused here. */
-function header(name: string, value: string): HeaderPair {
-  if (!/^[\w!#$%&'*+.^`|~-]{1,256}$/.test(name) || /[\0\r\n]/.test(value)) {
-    throw new ApiError("invalid_request", {
-      message: `"${name.slice(0, 64)}" is not a valid header`,
-    });
+/** Characters of one header of a step: as much as servers take of all headers together. */
+const HEADER_LIMIT = 16 * 1024;
+
+/**
+ * The headers of a step. They are data, so what no header line can hold is refused here (RFC 9110, section 5.5), and
+ * what would be ambiguous: one name in two letter cases.
+ */
+function headersOf(given: Readonly<Record<string, string | number | boolean>>): HeaderPair[] {
+  const pairs = Object.entries(given).map(([name, raw]): HeaderPair => {
+    const value = String(raw);
+    const isName = /^[\w!#$%&'*+.^`|~-]{1,256}$/.test(name);
+    if (!isName || value.length > HEADER_LIMIT || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
+      throw new ApiError("invalid_request", {
+        message: `"${name.slice(0, 64)}" is not a valid header`,
+      });
+    }
+    return [name.toLowerCase(), value];
+  });
+  const names = new Set<string>();
+  for (const [name] of pairs) {
+    if (!names.has(name)) names.add(name);
+    else
+      throw new ApiError("invalid_request", {
+        message: `The header "${name.slice(0, 64)}" is given twice`,
+      });
   }
-  return [name.toLowerCase(), value];
+  return pairs;
 }
 
 /** The keys of a step's `config` are the headers of the same names in camel case. */

@@ -1,6 +1,6 @@
 import type { HeaderPair } from "../../ports.ts";
 import { TransportError } from "../../transport-error.ts";
-import { contentDecoder } from "../content-decoder.ts";
+import type { ContentDecoding } from "../content-decoder.ts";
 import { headerValue } from "../header-hygiene.ts";
 
 /** Bytes of a body that are collected; a longer one cannot be checked. */
@@ -18,9 +18,13 @@ export function encodingOf(headers: readonly HeaderPair[]): string {
 }
 
 /** The bytes of a body without its content encoding; null when that is not known here, or a lie. */
-export async function decoded(body: Uint8Array, encoding: string): Promise<Uint8Array | null> {
+export async function decoded(
+  body: Uint8Array,
+  encoding: string,
+  decoding: ContentDecoding,
+): Promise<Uint8Array | null> {
   if (encoding === "") return body;
-  const decoder = contentDecoder(encoding);
+  const decoder = decoding.decoder(encoding);
   if (decoder === null) return null;
   const source = new Response(new Uint8Array(body)).body;
   return collected(source?.pipeThrough(decoder) ?? null).catch(() => null);

@@ -50,6 +50,7 @@ export async function checkReply(
   answer: InboundResponse,
   record: Recording,
   call: Call,
+  deps: GatewayDeps,
 ): Promise<PassedReply | HeldReply> {
   if (safety === null) return { answer, report: null };
   const checked = await safety.reply(answer, call.signal);
@@ -59,6 +60,7 @@ export async function checkReply(
     headerValue(headers, "content-type") ?? "",
     headerValue(headers, "content-encoding") ?? "",
     0,
+    deps,
   );
   if (body instanceof Uint8Array) watch.push(body);
   return recordVerdict(checked.blocked, record, await watch.finish(), call);

@@ -1,12 +1,14 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { HeaderPair, InboundResponse, Log } from "../../ports.ts";
+import { type ContentDecoding, contentDecoding } from "../content-decoder.ts";
 import { headerValue } from "../header-hygiene.ts";
 import { collected, decoded, encodingOf, isText } from "./body-bytes.ts";
+import { bodyText } from "./body-text.ts";
 import type { CheckPhase } from "./checker.ts";
 import { type DlpReport, inspect, isVerdict } from "./inspect.ts";
 import { unavailable } from "./judge.ts";
 import { policiesOf, type Policy, type SafetyOptions, type SafetySettings } from "./policies.ts";
-import { type Scope, textOf } from "./text.ts";
+import type { Scope } from "./text.ts";
 
 /** The body of a request as it goes out. */
 export interface Prompt {
@@ -41,6 +43,7 @@ export function safetyOf(
   settings: SafetySettings,
   options: SafetyOptions,
   log: Log,
+  decoding: ContentDecoding = contentDecoding({}),
 ): Safety | null {
   if (settings.guardrails == null && settings.dlp == null) return null;
   const prompts = policiesOf(settings, "prompt", options);
@@ -50,9 +53,11 @@ export function safetyOf(
     checksReplies: replies.length > 0,
     async prompt({ headers, body }, signal) {
       const type = headerValue(headers, "content-type") ?? "";
-      if (prompts.length === 0 || body === null || !isText(type)) return null;
+      if (prompts.length === 0 || body === null) return null;
+      // What the bytes are says more than their declared type.
       if (body instanceof Uint8Array)
-        return check({ body, headers, phase: "prompt", policies: prompts, signal, log });
+        return check({ body, headers, phase: "prompt", policies: prompts, signal, log, decoding });
+      if (!isText(type)) return null;
       if (canBlock(prompts)) throw tooLargeToCheck();
       log("warn", "A request body streams through unchecked", {});
       return null;
@@ -73,6 +78,7 @@ export function safetyOf(
           policies: replies,
           signal,
           log,
+          decoding,
         } as const;
         return { answer: whole, report: await check(checks), blocked: null };
       } catch (error) {
@@ -94,6 +100,7 @@ interface Check {
   readonly policies: readonly Policy[];
   readonly signal: AbortSignal;
   readonly log: Log;
+  readonly decoding: ContentDecoding;
 }
 
 async function check({
@@ -103,21 +110,21 @@ async function check({
   policies,
   signal,
   log,
+  decoding,
 }: Check): Promise<DlpReport | null> {
   const encoding = encodingOf(headers);
-  const bytes = await decoded(body, encoding);
+  const bytes = await decoded(body, encoding, decoding);
   if (bytes === null) {
     if (canBlock(policies))
       throw unavailable(`A body in the encoding "${encoding}" cannot be checked`);
     log("warn", "A body in an unknown encoding passes unchecked", { encoding });
     return null;
   }
-  const text = new TextDecoder().decode(bytes);
   const type = headerValue(headers, "content-type") ?? "";
   const ask = async (kind: Policy["kind"], scope: Scope): Promise<DlpReport | null> => {
     const some = policies.filter((policy) => policy.kind === kind);
-    if (some.length === 0) return null;
-    return inspect(textOf(text, type, scope), phase, some, signal, log);
+    const text = some.length === 0 ? null : bodyText(bytes, type, scope);
+    return text === null ? null : inspect(text, phase, some, signal, log);
   };
   // DLP looks at everything that leaves, the judge at the conversation. Patterns first: they are quick,
   // and what they hold back the judge need not see.

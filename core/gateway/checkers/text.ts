@@ -51,8 +51,13 @@ const spoken: readonly string[] = [
 /** What tells the pieces of several texts in one stream apart. */
 const discriminators: readonly string[] = ["index", "output_index", "content_index", "item_id"];
 
-/** Levels of nesting that are looked at; deeper JSON is no chat. */
-const DEPTH = 40;
+/** Members without a word in them: seals of thoughts, and padding. */
+const opaque: ReadonlySet<string> = new Set(["obfuscation", "signature", "thoughtSignature"]);
+
+/** Levels of nesting that are taken apart; deeper JSON is no chat, and is looked at as it stands. */
+const DEPTH = 200;
+/** Names of members as programs use them; any other can be data. */
+const plainName = /^[A-Za-z_]*$/;
 /** Numbers from which one can identify something: dates and counts are smaller. */
 const LONG_NUMBER = 1e12;
 /** Characters from which a text without blanks can be an image or a sound. */
@@ -62,11 +67,20 @@ const BLOB = 1024;
 interface Texts {
   add(place: string, text: string): void;
   text(): string;
+  /** Members that are passed over. */
+  readonly skipped: ReadonlySet<string>;
+  /** Whether names of members are looked at. */
+  readonly names: boolean;
+  /** Something was nested too deeply to be taken apart. */
+  deep: boolean;
 }
 
-function texts(): Texts {
+function texts(skipped: ReadonlySet<string>, names: boolean): Texts {
   const byPlace = new Map<string, string[]>();
   return {
+    skipped,
+    names,
+    deep: false,
     add(place, text) {
       if (isBlob(text)) return;
       const pieces = byPlace.get(place);
@@ -77,10 +91,9 @@ function texts(): Texts {
   };
 }
 
-/** Base64 data, whole or as a URL: no text. */
+/** Base64 data, whole or as a URL: no text. What only begins like it is text. */
 function isBlob(text: string): boolean {
-  if (/^data:[\w.+/-]{1,100};base64,/.test(text)) return true;
-  return text.length >= BLOB && /^[A-Za-z0-9+/_-]+={0,2}$/.test(text);
+  return text.length >= BLOB && /^(?:data:[\w.+/;=-]{1,100},)?[A-Za-z0-9+/_-]+={0,2}$/.test(text);
 }
 
 /** Which part of a message is read. */
@@ -92,17 +105,34 @@ export type Scope = "all" | "spoken";
  * what is no part of the conversation, such as tool definitions.
  */
 export function textOf(body: string, contentType: string, scope: Scope): string {
-  const type = contentType.toLowerCase();
-  const found = texts();
-  if (type.startsWith("text/event-stream")) {
+  if (contentType.toLowerCase().startsWith("text/event-stream")) {
+    // Ids of a stream come with every event.
+    const found = texts(structural, false);
     for (const event of eventData(body)) collect(parsed(event) ?? event, scope, found);
-    return found.text();
+    return textIn(found, body);
   }
+  const found = scope === "all" ? texts(opaque, true) : texts(structural, false);
   const value = parsed(body);
-  if (value === undefined) return body;
+  if (value === undefined) return linesOf(body, scope, found);
   // Gemini streams without `alt=sse` are one array of what would be events.
   for (const message of Array.isArray(value) ? value : [value]) collect(message, scope, found);
-  return found.text();
+  return textIn(found, body);
+}
+
+function textIn(found: Texts, body: string): string {
+  return found.deep ? `${found.text()}\n${body}` : found.text();
+}
+
+/** Text, or a JSON document in each line, as batches and training data are written. */
+function linesOf(body: string, scope: Scope, found: Texts): string {
+  if (!/^\s*\{/.test(body)) return body;
+  const lines = body.split("\n").map((line) => ({ line, value: parsed(line) }));
+  if (lines.every(({ value }) => value === undefined)) return body;
+  for (const { line, value } of lines) {
+    if (value === undefined) found.add("", `${line}\n`);
+    else collect(value, scope, found);
+  }
+  return textIn(found, body);
 }
 
 function collect(message: unknown, scope: Scope, found: Texts): void {
@@ -118,7 +148,11 @@ function walk(value: unknown, place: string, depth: number, found: Texts): void 
   if (typeof value === "string") return found.add(place, value);
   // A card number can be written as a number as well.
   if (typeof value === "number" && value >= LONG_NUMBER) return found.add(place, `${value}\n`);
-  if (typeof value !== "object" || value === null || depth > DEPTH) return;
+  if (typeof value !== "object" || value === null) return;
+  if (depth > DEPTH) {
+    found.deep = true;
+    return;
+  }
   if (Array.isArray(value)) {
     for (const [index, item] of value.entries()) {
       walk(item, `${place}[${discriminatorOf(item) || index}]`, depth + 1, found);
@@ -126,7 +160,8 @@ function walk(value: unknown, place: string, depth: number, found: Texts): void 
     return;
   }
   for (const [key, item] of Object.entries(value)) {
-    if (!structural.has(key)) walk(item, `${place}.${key}`, depth + 1, found);
+    if (found.names && !plainName.test(key)) found.add(`${place}.`, `${key}\n`);
+    if (!found.skipped.has(key)) walk(item, `${place}.${key}`, depth + 1, found);
   }
 }
 

@@ -216,14 +216,15 @@ async function headerMembers(
 ): Promise<{ sealed: string | null; headers_preview: string | null }> {
   const pairs = headers == null ? null : readHeaders(headers);
   if (headers == null || pairs === null) return { sealed: null, headers_preview: null };
-  const shown = pairs.map(([key, value]) => [key, isSecret(key) ? preview(value) : value]);
+  const shown = pairs.map(([key, value]) => [key, isSecretHeader(key) ? preview(value) : value]);
   return {
     sealed: await vault.seal(records, id, headers),
     headers_preview: JSON.stringify(Object.fromEntries(shown)),
   };
 }
 
-function isSecret(header: string): boolean {
+/** Whether a header's value can be a credential, by its name in lower case. */
+export function isSecretHeader(header: string): boolean {
   return /auth|key|token|secret|cookie|password|credential|session|signature/.test(header);
 }
 

@@ -36,6 +36,8 @@ export const logTailRoutes: ManagementRoutes = (app, deps) => {
     await getGateway(name, deps.store);
     const next = (position: number, waitMs: number) =>
       deps.store.nextLogs(name, position, query, waitMs);
+    // Before the answer begins, so that too many followers are a 429.
+    await next(-1, 0);
     const { closing } = deps.platform.system;
     const left = c.req.raw.signal;
     const signal = closing === undefined ? left : AbortSignal.any([left, closing]);

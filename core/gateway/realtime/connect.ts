@@ -1,10 +1,9 @@
 import { ApiError } from "../../http/api-error.ts";
-import type { HeaderPair } from "../../ports.ts";
-import { presentedToken, tokenOf } from "../access.ts";
 import { admitConnection } from "../admit.ts";
 import type { GatewayDeps } from "../call.ts";
-import { headerPairs, headerValue } from "../header-hygiene.ts";
+import { headerPairs } from "../header-hygiene.ts";
 import type { GatewayName } from "../gateway-name.ts";
+import { socketToken } from "./socket-token.ts";
 import { socketActorName, universalSocketKind } from "./universal-socket.ts";
 
 /** Gateways of different options that one platform can serve WebSockets for. */
@@ -47,18 +46,4 @@ function defineKind(deps: GatewayDeps): string {
       if (number === KINDS) throw error;
     }
   }
-}
-
-/**
- * The gateway token of an upgrade request: in its header, or in a subprotocol, because browsers send no
- * headers with a WebSocket (reference, section 1.3).
- */
-export function socketToken(headers: readonly HeaderPair[]): string | null {
-  const inHeader = presentedToken(headers);
-  if (inHeader !== null) return inHeader;
-  for (const offered of (headerValue(headers, "sec-websocket-protocol") ?? "").split(",")) {
-    const token = /^(?:cf|gw)-aig-authorization\.(.+)$/.exec(offered.trim())?.[1];
-    if (token !== undefined) return tokenOf(token);
-  }
-  return null;
 }

@@ -12,6 +12,7 @@ import { decodedValue } from "../own-tokens.ts";
 import { type Recording, startRecord } from "../record.ts";
 import { respond } from "../respond.ts";
 import type { GatewayName } from "../gateway-name.ts";
+import { guardedClient } from "../token-guard.ts";
 import { type Offer, readOffer } from "./offer.ts";
 import { realtimePath, realtimeTargets } from "./realtime-providers.ts";
 import { relay } from "./relay.ts";
@@ -122,7 +123,7 @@ function connect(dialled: Dialled, admitted: Admitted): Response {
       request,
       protocol === null ? {} : { protocol },
     );
-    run(accepted.duplex, provider, admitted);
+    run(guardedClient(accepted.duplex, call.token), provider, admitted);
     return accepted.response;
   } catch (error) {
     provider.close(1001, "The client went away");

@@ -4,14 +4,21 @@ import { TransportError } from "../../transport-error.ts";
 import { admit } from "../admit.ts";
 import type { GatewayDeps } from "../call.ts";
 import type { GatewayName } from "../gateway-name.ts";
+import { headerPairs } from "../header-hygiene.ts";
 import { forwardSteps, toSteps } from "../universal.ts";
+import { socketToken } from "./socket-token.ts";
 import { errorFrame, readCreate, universalFrames } from "./universal-frames.ts";
 
 /** Requests that one connection may have under way. */
 const UNDER_WAY = 32;
 
-/** What this process does for its connections, by their ids; each entry ends with its request. */
-type UnderWay = Map<string, Set<AbortController>>;
+/** What this process knows of its connections, by their ids. */
+interface Known {
+  /** What is done for them; each entry ends with its request. */
+  readonly underWay: Map<string, Set<AbortController>>;
+  /** The gateway tokens that they showed, so that none of them travels to a provider. Never stored. */
+  readonly tokens: Map<string, string>;
+}
 
 /** Actors among which the connections of one gateway are spread. */
 const SLOTS = 32;
@@ -27,20 +34,25 @@ export function socketActorName({ account, gateway }: GatewayName, random: numbe
  * instance, which may be evicted while a long answer still comes.
  */
 export function universalSocketKind(name: string, deps: GatewayDeps): ActorKind {
-  const underWay: UnderWay = new Map();
-  return { name, schema: [], start: (context) => socketActor(context, underWay, deps) };
+  const known: Known = { underWay: new Map(), tokens: new Map() };
+  return { name, schema: [], start: (context) => socketActor(context, known, deps) };
 }
 
-function socketActor(context: ActorContext, underWay: UnderWay, deps: GatewayDeps): Actor {
+function socketActor(context: ActorContext, { underWay, tokens }: Known, deps: GatewayDeps): Actor {
   const [account = "", gateway = ""] = JSON.parse(context.name) as string[];
   const name = { account, gateway };
   return {
     methods: {},
     fetch(request) {
       const protocol = chosenProtocol(request.headers.get("sec-websocket-protocol"));
-      return Promise.resolve(
-        context.sockets.accept(request, protocol === null ? {} : { protocol }),
-      );
+      const id = context.system.id();
+      const accepted = context.sockets.accept(request, {
+        id,
+        ...(protocol === null ? {} : { protocol }),
+      });
+      const token = socketToken(headerPairs(request));
+      if (token !== null) tokens.set(id, token);
+      return Promise.resolve(accepted);
     },
     onMessage(connection, message) {
       const { id } = connection;
@@ -51,13 +63,15 @@ function socketActor(context: ActorContext, underWay: UnderWay, deps: GatewayDep
       }
       const abort = new AbortController();
       underWay.set(id, running.add(abort));
-      const work = answer(message, connection, name, abort, deps).finally(() => {
+      const token = tokens.get(id) ?? null;
+      const work = answer(message, connection, { name, token }, abort, deps).finally(() => {
         running.delete(abort);
         if (running.size === 0) underWay.delete(id);
       });
       context.system.waitUntil(work);
     },
     onClose({ id }) {
+      tokens.delete(id);
       for (const abort of underWay.get(id) ?? []) abort.abort();
     },
   };
@@ -80,7 +94,7 @@ function tooMany(): ApiError {
 async function answer(
   message: string | Uint8Array,
   connection: Connection,
-  name: GatewayName,
+  { name, token }: { readonly name: GatewayName; readonly token: string | null },
   abort: AbortController,
   deps: GatewayDeps,
 ): Promise<void> {
@@ -91,7 +105,7 @@ async function answer(
     const steps = toSteps([create.step]);
     // The connection has shown its token already; the request counts like any other.
     const call = await admit(name, steps[0]?.headers ?? [], abort.signal, deps, { trusted: true });
-    const forwarded = await forwardSteps(steps, call, deps);
+    const forwarded = await forwardSteps(steps, { ...call, token }, deps);
     for await (const frame of universalFrames(forwarded)) {
       if (connection.send(frame)) continue;
       // Closed, or too slow for its answers: nobody listens any more.

@@ -71,6 +71,44 @@ describe("the cache", () => {
     expect(others.map(([status]) => status)).toEqual(others.map(() => "MISS"));
   });
 
+  it("tells apart what the body is, and which part, form and version of an answer is wanted", async () => {
+    const body = fresh();
+    await ask(body);
+    const forms: readonly (readonly [string, string])[] = [
+      ["content-type", "application/json; charset=utf-8"],
+      ["range", "bytes=0-1"],
+      ["if-none-match", '"x"'],
+      ["accept-language", "de"],
+      ["anthropic-version", "2023-06-01"],
+      ["openai-beta", "assistants=v2"],
+    ];
+    const others = await Promise.all(
+      forms.map(([key, value]) => ask(body, { ...TTL, [key]: value })),
+    );
+    expect(others.map(([status]) => status)).toEqual(forms.map(() => "MISS"));
+    const same = await ask(body, {
+      ...TTL,
+      "x-stainless-runtime-version": "v1",
+      "x-request-id": "1",
+    });
+    expect(same[0]).toBe("HIT");
+  });
+
+  it("answers no deletion or change, and no other method by the caller's key", async () => {
+    const key = { ...TTL, "cf-aig-cache-key": `mine-${serial++}` };
+    const status = async (method: string): Promise<string | null> => {
+      const answer = await gate.send("open/openai/files/1", { method, headers: key });
+      return answer.headers.get("cf-aig-cache-status");
+    };
+    for (const method of ["DELETE", "PUT", "PATCH"])
+      expect([await status(method), await status(method)]).toEqual(["MISS", "MISS"]);
+    expect([await status("HEAD"), await status("GET"), await status("GET")]).toEqual([
+      "MISS",
+      "MISS",
+      "HIT",
+    ]);
+  });
+
   it("takes the caller's key in place of body and path, never across credentials", async () => {
     const key = { "cf-aig-cache-key": `mine-${serial++}` };
     await ask(fresh(), key);

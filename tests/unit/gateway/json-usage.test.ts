@@ -40,6 +40,13 @@ describe("jsonUsage()", () => {
       expect(jsonUsage(whole.slice(0, length))).toEqual(noUsage);
   });
 
+  it("reads a usage report without end once, with the whole answer", () => {
+    const padding = Array.from({ length: 5000 }, (_, i) => [`k${i}`, { i }]);
+    const endless = { ...Object.fromEntries(padding), ...usage };
+    expect(jsonUsage(JSON.stringify({ id: "x", usage: endless }))).toEqual(known);
+    expect(jsonUsage(`{"usage":{"a":"${"{".repeat(10_000_000)}`)).toEqual(noUsage);
+  });
+
   it("finds what parsing the whole answer finds", () => {
     const key = fc.constantFrom("usage", "usageMetadata", "message", "id", 'a"b', "tokens");
     const leaf = fc.oneof(

@@ -179,6 +179,17 @@ describe("the spend ledger", () => {
     expect("ticket" in (await calls.admit(0, { metadata: '{"user":"bob"}' }))).toBe(true);
   });
 
+  it("refuses an absurd estimate once the budget is spent, and counts what others spent beside it", async () => {
+    const calls = await ledger({ rules: [rule] });
+    await spend(1, calls);
+    for (const estimate of [1e6, 1e15, 1e300]) {
+      expect("refused" in (await calls.admit(estimate))).toBe(true);
+    }
+    const others = await ledger({ rules: [rule] });
+    const many = await Promise.all(Array.from({ length: 50 }, () => others.admit(1e300)));
+    expect(many.filter((one) => "ticket" in one)).toHaveLength(1);
+  });
+
   it("survives absurd amounts", async () => {
     const calls = await ledger({ rules: [rule] });
     const many = await Promise.all([0, 0, 0].map(() => calls.admit(0)));

@@ -1,7 +1,8 @@
 import { connect, openPlatform } from "#platform";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { gatewayDeps } from "../../../core/gateway/deps.ts";
-import { socketToken, universalSockets } from "../../../core/gateway/realtime/connect.ts";
+import { universalSockets } from "../../../core/gateway/realtime/connect.ts";
+import { socketToken } from "../../../core/gateway/realtime/socket-token.ts";
 import type { ActorRef, Platform } from "../../../core/ports.ts";
 import {
   type FakeTransport,

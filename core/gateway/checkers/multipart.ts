@@ -1,0 +1,102 @@
+/** One part of a multipart body (RFC 2046, section 5.1; RFC 7578 for forms). */
+export interface Part {
+  readonly name: string;
+  /** Null: a field, not a file. */
+  readonly fileName: string | null;
+  /** Content type in lower case; empty when it has none. */
+  readonly type: string;
+  readonly body: Uint8Array;
+}
+
+/** Parts of one body, and bytes of the head of each: a form of a model provider has a dozen. */
+const PARTS = 256;
+const HEAD = 8 * 1024;
+
+const CRLF = 13;
+const LF = 10;
+const DASH = 45;
+
+/**
+ * The parts of a multipart body; null when it is none, is cut off, or has more or larger heads than any client sends.
+ * Nothing is copied: the bodies are views of the bytes.
+ */
+export function partsOf(bytes: Uint8Array, contentType: string): Part[] | null {
+  const boundary = boundaryOf(contentType);
+  if (boundary === null) return null;
+  const parts: Part[] = [];
+  let at = delimiterAfter(bytes, boundary, 0);
+  while (at !== null && !at.isLast) {
+    const next = delimiterAfter(bytes, boundary, at.behind);
+    const part = next === null ? null : partIn(bytes.subarray(at.behind, next.start));
+    if (part === null || parts.length === PARTS) return null;
+    parts.push(part);
+    at = next;
+  }
+  return at === null ? null : parts;
+}
+
+function boundaryOf(contentType: string): Uint8Array | null {
+  const found = /;\s*boundary=(?:"([^"\r\n]{1,200})"|([^\s;"]{1,200}))/i.exec(contentType);
+  const boundary = found?.[1] ?? found?.[2];
+  return boundary === undefined ? null : new TextEncoder().encode(`--${boundary}`);
+}
+
+interface Delimiter {
+  /** Where the line break before it begins. */
+  readonly start: number;
+  readonly behind: number;
+  readonly isLast: boolean;
+}
+
+/** The next line that begins with the boundary. */
+function delimiterAfter(bytes: Uint8Array, boundary: Uint8Array, from: number): Delimiter | null {
+  const first = boundary[0] ?? DASH;
+  for (let at = bytes.indexOf(first, from); at !== -1; at = bytes.indexOf(first, at + 1)) {
+    if ((at > 0 && bytes[at - 1] !== LF) || !startsWith(bytes, boundary, at)) continue;
+    const end = at + boundary.length;
+    const isLast = bytes[end] === DASH && bytes[end + 1] === DASH;
+    const line = bytes.indexOf(LF, end);
+    if (!isLast && line === -1) return null;
+    const start = at < 2 ? at : bytes[at - 2] === CRLF ? at - 2 : at - 1;
+    return { start: Math.max(from, start), behind: isLast ? end : line + 1, isLast };
+  }
+  return null;
+}
+
+function startsWith(bytes: Uint8Array, word: Uint8Array, at: number): boolean {
+  for (let i = 0; i < word.length; i++) if (bytes[at + i] !== word[i]) return false;
+  return true;
+}
+
+function partIn(bytes: Uint8Array): Part | null {
+  const head = headOf(bytes);
+  if (head === null) return null;
+  const lines = head.text.split(/\r?\n/);
+  const valueOf = (name: string): string => {
+    const line = lines.find((one) => one.toLowerCase().startsWith(`${name}:`));
+    return line === undefined ? "" : line.slice(name.length + 1).trim();
+  };
+  const disposition = valueOf("content-disposition");
+  return {
+    name: parameter(disposition, "name") ?? "",
+    fileName: parameter(disposition, "filename") ?? parameter(disposition, "filename\\*"),
+    type: valueOf("content-type").toLowerCase(),
+    body: bytes.subarray(head.length),
+  };
+}
+
+function headOf(bytes: Uint8Array): { text: string; length: number } | null {
+  for (let at = bytes.indexOf(LF); at !== -1 && at < HEAD; at = bytes.indexOf(LF, at + 1)) {
+    const isEnd = at === 0 || (at === 1 && bytes[0] === CRLF);
+    const behind = bytes[at + 1] === CRLF ? at + 2 : at + 1;
+    if (!isEnd && bytes[behind] !== LF) continue;
+    const text = new TextDecoder().decode(bytes.subarray(0, at));
+    return { text: isEnd ? "" : text, length: isEnd ? at + 1 : behind + 1 };
+  }
+  return null;
+}
+
+function parameter(value: string, name: string): string | null {
+  const found = new RegExp(`;\\s*${name}=(?:"([^"]*)"|([^\\s;]*))`, "i").exec(value);
+  return found?.[1] ?? found?.[2] ?? null;
+}

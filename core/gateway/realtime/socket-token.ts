@@ -1,0 +1,17 @@
+import type { HeaderPair } from "../../ports.ts";
+import { presentedToken, tokenOf } from "../access.ts";
+import { headerValue } from "../header-hygiene.ts";
+
+/**
+ * The gateway token of an upgrade request: in its header, or in a subprotocol, because browsers send no
+ * headers with a WebSocket (reference, section 1.3).
+ */
+export function socketToken(headers: readonly HeaderPair[]): string | null {
+  const inHeader = presentedToken(headers);
+  if (inHeader !== null) return inHeader;
+  for (const offered of (headerValue(headers, "sec-websocket-protocol") ?? "").split(",")) {
+    const token = /^(?:cf|gw)-aig-authorization\.(.+)$/.exec(offered.trim())?.[1];
+    if (token !== undefined) return tokenOf(token);
+  }
+  return null;
+}

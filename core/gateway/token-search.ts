@@ -1,0 +1,68 @@
+/** Finds one token in what a caller sends along. */
+export interface TokenSearch {
+  /** Whether bytes hold the token, as it is or in the ways that JSON and forms write it. */
+  isIn(bytes: Uint8Array): boolean;
+  isInText(text: string): boolean;
+  /** Where at the end of the bytes the token may begin that the next bytes complete; their length when nowhere. */
+  openEnd(bytes: Uint8Array): number;
+}
+
+/** Characters from which a token is searched for: a shorter one can be an ordinary word of a text. */
+const SHORTEST = 16;
+/** Bytes that are compared, the token's last ones: the work per byte of a text is bounded, whatever both hold. */
+const COMPARED = 24;
+
+/**
+ * Prepares a search for the token that a request presented; null when it is too short for one. Horspool's
+ * algorithm (1980): most bytes of a text are never looked at.
+ */
+export function tokenSearch(token: string): TokenSearch | null {
+  if (token.length < SHORTEST) return null;
+  // What API tokens and JWTs are made of is written in one way only.
+  if (/^[\w.~-]*$/.test(token)) return formSearch(token);
+  const forms = writtenForms(token).map(formSearch);
+  return {
+    isIn: (bytes) => forms.some((form) => form.isIn(bytes)),
+    isInText: (text) => forms.some((form) => form.isInText(text)),
+    openEnd: (bytes) => Math.min(...forms.map((form) => form.openEnd(bytes))),
+  };
+}
+
+/** As it is, as JSON writes it (some writers escape slashes too), and as forms do. */
+function writtenForms(token: string): string[] {
+  const json = JSON.stringify(token).slice(1, -1);
+  return [...new Set([token, json, json.replaceAll("/", "\\/"), encodeURIComponent(token)])];
+}
+
+/** Tokens are ASCII, so a character is a byte. */
+function formSearch(form: string): TokenSearch {
+  return {
+    isIn: (bytes) => contains(bytes, form),
+    isInText: (text) => text.includes(form),
+    openEnd: (bytes) => openEnd(bytes, form),
+  };
+}
+
+function contains(text: Uint8Array, form: string): boolean {
+  const length = Math.min(COMPARED, form.length);
+  const first = form.length - length;
+  /** How far to go on behind each byte. */
+  const skips = new Uint8Array(128).fill(length);
+  for (let i = 0; i < length - 1; i++) skips[form.charCodeAt(first + i) & 127] = length - 1 - i;
+  for (let end = length - 1; end < text.length;) {
+    let left = length;
+    while (left > 0 && text[end - length + left] === form.charCodeAt(first + left - 1)) left--;
+    if (left === 0) return true;
+    end += skips[text[end] ?? 128] ?? length;
+  }
+  return false;
+}
+
+function openEnd(text: Uint8Array, form: string): number {
+  for (let start = Math.max(0, text.length - form.length + 1); start < text.length; start++) {
+    let i = 0;
+    while (start + i < text.length && text[start + i] === form.charCodeAt(i)) i++;
+    if (start + i === text.length) return start;
+  }
+  return text.length;
+}
