@@ -9,6 +9,12 @@ export interface DuplexEnd {
   readonly reason: string;
 }
 
+/** Whether a code may stand in a close frame (RFC 6455 section 7.4.1; 1012 to 1014 by its registry). */
+export function isSendableCode(code: number): boolean {
+  const isNamed = code >= 1000 && code <= 1014 && code !== 1004 && code !== 1005 && code !== 1006;
+  return isNamed || (code >= 3000 && code <= 4999);
+}
+
 /**
  * One end of a WebSocket that no actor holds: it lives as long as the request that opened it. Messages keep
  * their kind, bytes and order. The runtime answers pings, and notices dead peers by pings of its own.

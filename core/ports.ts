@@ -242,6 +242,11 @@ export interface System {
     secret: Uint8Array,
     hash: "SHA-256" | "SHA-1" | "SHA-512",
   ): (data: Uint8Array) => Uint8Array;
+  /**
+   * Undoes a content encoding that `DecompressionStream` does not know everywhere (`br`, `zstd`); null when it cannot
+   * either. @default none
+   */
+  decoder?(encoding: string): ReadableWritablePair<Uint8Array<ArrayBuffer>, BufferSource> | null;
   /** Aborted first of all when the end was asked for: what would go on for ever ends now. @default never */
   readonly closing?: AbortSignal;
 }

@@ -1,5 +1,5 @@
 import type { Platform } from "../../core/ports.ts";
-import { fetchTransport } from "../shared/fetch-transport.ts";
+import { fetchTransport } from "./fetch-transport.ts";
 import { localPlatform, type LocalPlatformOptions } from "../shared/local-platform.ts";
 import { bunUpgrade } from "./sockets.ts";
 

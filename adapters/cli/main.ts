@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { liftBunRequestLimit } from "./bun-requests.ts";
 import { projectRoot } from "./demo.ts";
 import { helpText } from "./help.ts";
 import { serveCommand } from "./serve.ts";
@@ -17,7 +18,10 @@ async function main(): Promise<void> {
   const { command, flags } = parseCommandLine(args, ["serve", "help", "version"]);
   if (command === "help" || flags.has("help")) process.stdout.write(helpText(version()));
   else if (command === "version" || flags.has("version")) process.stdout.write(`${version()}\n`);
-  else await serveCommand(flags, version());
+  else {
+    liftBunRequestLimit();
+    await serveCommand(flags, version());
+  }
 }
 
 function version(): string {

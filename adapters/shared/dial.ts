@@ -6,9 +6,10 @@ import { checkUrl } from "../../core/net/check-url.ts";
 import type { HeaderPair, InboundResponse } from "../../core/ports.ts";
 import { TransportError } from "../../core/transport-error.ts";
 import { localDuplex } from "./duplex.ts";
-import { resolveChecked, type ResolvedAddress } from "./egress-resolve.ts";
+import { type Resolve, resolveChecked, type ResolvedAddress } from "./egress-resolve.ts";
+import { endToEnd, handshakeHeaders } from "./header-pairs.ts";
+import { type Lookup, pinnedLookup } from "./pinned-lookup.ts";
 import { toTransportError } from "./to-transport-error.ts";
-import { endToEnd, REQUEST_FRAMING } from "./header-pairs.ts";
 import { wireSocket } from "./wire-socket.ts";
 
 /** Bytes of a refusal's body that are handed on. */
@@ -18,76 +19,87 @@ const REFUSAL_BYTES = 64 * 1024;
 export interface DialOptions {
   readonly allow: AllowHosts;
   /** Whether the runtime's `ws` connects to the address that it is told. */
-  readonly pins: boolean;
+  readonly pins: () => Promise<boolean>;
+  /** @default the system's resolver */
+  readonly resolve?: Resolve | undefined;
 }
 
 /** Opens a WebSocket by means of `ws`, which can stop reading and shows the answer of a refusal. */
-export async function dialWebSocket(request: DialRequest, options: DialOptions): Promise<Dialled> {
-  if (request.signal.aborted) throw aborted();
-  const addresses = request.reach === "public" ? await checked(request.url, options) : null;
-  if (request.signal.aborted) throw aborted();
+export function dialWebSocket(request: DialRequest, options: DialOptions): Promise<Dialled> {
+  const { signal, timeoutMs } = request;
   return new Promise((resolve, reject) => {
-    const socket = open(request, addresses);
-    const settle = (): void => {
+    let socket: WebSocket | undefined;
+    let isSettled = false;
+    const settle = (done: () => void): void => {
+      if (isSettled) return;
+      isSettled = true;
       clearTimeout(timer);
-      request.signal.removeEventListener("abort", onAbort);
+      signal.removeEventListener("abort", onAbort);
+      done();
     };
-    const fail = (error: TransportError): void => {
-      settle();
-      reject(error);
-      socket.terminate();
+    const fail = (error: unknown): void => {
+      settle(() => {
+        reject(toTransportError(error, signal, "unreachable"));
+        socket?.terminate();
+      });
     };
     const onAbort = (): void => {
-      fail(aborted());
+      fail(new TransportError("aborted", "The request was aborted"));
     };
     const timer = setTimeout(() => {
-      fail(new TransportError("unreachable", `No answer within ${request.timeoutMs} ms`));
-    }, request.timeoutMs);
-    request.signal.addEventListener("abort", onAbort, { once: true });
-    // `ws` reports what ends a handshake as an error; later ones are followed by "close".
-    socket.on("error", (error) => {
-      settle();
-      reject(toTransportError(error, request.signal, "unreachable"));
-    });
-    socket.once("unexpected-response", (_request, answer: IncomingMessage) => {
-      refusalOf(answer).then(
-        (refusal) => {
-          settle();
-          resolve({ refusal });
-          socket.terminate();
-        },
-        (error: unknown) => {
-          fail(toTransportError(error, request.signal, "broken"));
-        },
-      );
-    });
-    // Wired before it is open: the first message may come with the answer to the handshake.
-    const local = localDuplex(() => socket.protocol);
-    local.attach(wireSocket(socket, local.events));
-    socket.once("open", () => {
-      settle();
-      resolve({ duplex: local.duplex });
-    });
+      fail(new TransportError("unreachable", `No answer within ${timeoutMs} ms`));
+    }, timeoutMs);
+    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    const connect = (addresses: readonly ResolvedAddress[] | null): void => {
+      if (isSettled) return;
+      socket = open(request, addresses);
+      shake(socket, fail, (dialled) => {
+        settle(() => {
+          resolve(dialled);
+        });
+      });
+    };
+    if (request.reach === "configured") connect(null);
+    else checked(request.url, options).then(connect).catch(fail);
   });
 }
 
-function aborted(): TransportError {
-  return new TransportError("aborted", "The request was aborted");
+/** Follows a handshake to its end. */
+function shake(
+  socket: WebSocket,
+  fail: (error: unknown) => void,
+  tell: (dialled: Dialled) => void,
+): void {
+  // `ws` reports what ends a handshake as an error; later ones are followed by "close".
+  socket.on("error", fail);
+  socket.once("unexpected-response", (_request, answer: IncomingMessage) => {
+    refusalOf(answer).then((refusal) => {
+      tell({ refusal });
+      socket.terminate();
+    }, fail);
+  });
+  // Wired before it is open: the first message may come with the answer to the handshake.
+  const local = localDuplex(() => socket.protocol);
+  local.attach(wireSocket(socket, local.events));
+  socket.once("open", () => {
+    tell({ duplex: local.duplex });
+  });
 }
 
 /** The addresses of a host that a caller may steer to; the connection goes to one of exactly these. */
 async function checked(
   url: string,
-  { allow, pins }: DialOptions,
+  { allow, pins, resolve }: DialOptions,
 ): Promise<readonly ResolvedAddress[]> {
   const verdict = checkUrl(url.replace(/^ws/, "http"), allow);
   if (!verdict.ok) throw new TransportError("refused", verdict.reason);
-  if (!pins) {
+  if (!(await pins())) {
     const message =
-      "This runtime cannot pin a WebSocket to a checked address: declare the provider in the configuration";
+      "This runtime's WebSocket client cannot be pinned to a checked address: update the runtime, or declare the provider in the configuration";
     throw new TransportError("refused", message);
   }
-  return resolveChecked(verdict.host, verdict.port, allow);
+  return resolveChecked(verdict.host, verdict.port, allow, resolve);
 }
 
 function open(request: DialRequest, addresses: readonly ResolvedAddress[] | null): WebSocket {
@@ -97,40 +109,13 @@ function open(request: DialRequest, addresses: readonly ResolvedAddress[] | null
     followRedirects: false,
     perMessageDeflate: false,
     maxPayload: MAX_DUPLEX_MESSAGE,
-    ...(addresses === null ? {} : { lookup: pinned(addresses) }),
+    ...(addresses === null ? {} : { lookup: pinnedLookup(addresses) }),
   });
 }
 
-type Lookup = (
-  host: string,
-  options: { readonly all?: boolean | undefined },
-  callback: (
-    error: null,
-    address: string | { address: string; family: number }[],
-    family?: number,
-  ) => void,
-) => void;
-
-function pinned(addresses: readonly ResolvedAddress[]): Lookup {
-  return (_host, options, callback) => {
-    const [first] = addresses;
-    if (options.all === true) callback(null, [...addresses]);
-    else callback(null, first?.address ?? "", first?.family);
-  };
-}
-
-/** What belongs to the handshake, which is this connection's own. */
-const HANDSHAKE: readonly string[] = [
-  "sec-websocket-accept",
-  "sec-websocket-extensions",
-  "sec-websocket-key",
-  "sec-websocket-protocol",
-  "sec-websocket-version",
-];
-
 function recordOf(pairs: readonly HeaderPair[]): Record<string, string> {
   const record: Record<string, string> = {};
-  for (const [name, value] of endToEnd(pairs, [...REQUEST_FRAMING, ...HANDSHAKE])) {
+  for (const [name, value] of handshakeHeaders(pairs)) {
     record[name] = Object.hasOwn(record, name) ? `${record[name]}, ${value}` : value;
   }
   return record;
@@ -150,7 +135,26 @@ async function refusalOf(answer: IncomingMessage): Promise<InboundResponse> {
   const body = new Uint8Array(await new Blob(chunks as Uint8Array<ArrayBuffer>[]).arrayBuffer());
   return {
     status: answer.statusCode ?? 0,
-    headers: endToEnd(headers, ["content-length", "content-encoding"]),
+    headers: endToEnd(headers, ["content-length"]),
     body: body.subarray(0, REFUSAL_BYTES),
   };
+}
+
+/**
+ * Whether this runtime's `ws` asks the `lookup` that it is given. Bun brings a client of its own in place of the
+ * package, and its older ones resolve names by themselves: those must not reach what a caller steers.
+ */
+export function wsAsksLookup(): Promise<boolean> {
+  return new Promise((resolve) => {
+    const lookup: Lookup = (_host, _options, callback) => {
+      resolve(true);
+      callback(new Error("Nothing to connect to"), "");
+    };
+    // The name is in no DNS (RFC 6761 section 6.4).
+    const probe = new WebSocket("ws://lookup.invalid/", { lookup, handshakeTimeout: 5000 });
+    probe.on("error", () => undefined);
+    probe.on("close", () => {
+      resolve(false);
+    });
+  });
 }

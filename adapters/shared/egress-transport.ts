@@ -9,7 +9,9 @@ import { parseAllowHosts } from "../../core/net/allow-hosts.ts";
 import { checkUrl } from "../../core/net/check-url.ts";
 import type { HeaderPair, InboundResponse, OutboundRequest, Transport } from "../../core/ports.ts";
 import { TransportError } from "../../core/transport-error.ts";
-import { resolveChecked, type Resolve, type ResolvedAddress } from "./egress-resolve.ts";
+import { resolveChecked, type Resolve } from "./egress-resolve.ts";
+import { endToEnd, REQUEST_FRAMING } from "./header-pairs.ts";
+import { type Lookup, pinnedLookup } from "./pinned-lookup.ts";
 
 /** Options of {@link egressTransport}. */
 export interface EgressTransportOptions {
@@ -33,7 +35,21 @@ export function egressTransport(options: EgressTransportOptions = {}): Transport
       throwIfAborted(request.signal);
       const addresses = await resolveChecked(verdict.host, verdict.port, allow, options.resolve);
       throwIfAborted(request.signal);
-      return exchange(request, verdict.url, addresses);
+      return exchange(request, verdict.url, pinnedLookup(addresses));
+    },
+  };
+}
+
+/** A transport to what the URL names and to nothing in between, whatever the environment says of proxies. */
+export function directTransport(): Transport {
+  return {
+    async send(request) {
+      throwIfAborted(request.signal);
+      const headers = endToEnd(request.headers, REQUEST_FRAMING);
+      const { body } = request;
+      if (body instanceof Uint8Array) headers.push(["content-length", `${body.byteLength}`]);
+      const answer = await exchange({ ...request, headers }, new URL(request.url));
+      return { ...answer, headers: endToEnd(answer.headers) };
     },
   };
 }
@@ -42,13 +58,9 @@ function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted === true) throw new TransportError("aborted", "The request was aborted");
 }
 
-function exchange(
-  request: OutboundRequest,
-  url: URL,
-  addresses: readonly ResolvedAddress[],
-): Promise<InboundResponse> {
+function exchange(request: OutboundRequest, url: URL, lookup?: Lookup): Promise<InboundResponse> {
   return new Promise((resolve, reject) => {
-    const client = open(request, url, addresses);
+    const client = open(request, url, lookup);
     const abort = (): void => {
       client.destroy(new TransportError("aborted", "The request was aborted"));
       reject(new TransportError("aborted", "The request was aborted"));
@@ -61,10 +73,13 @@ function exchange(
     });
     client.on("response", (message: IncomingMessage) => {
       message.once("close", settle);
+      const { statusCode: status = 0 } = message;
+      const hasBody = request.method !== "HEAD" && status !== 204 && status !== 304;
+      if (!hasBody) message.resume();
       resolve({
-        status: message.statusCode ?? 0,
+        status,
         headers: headerPairs(message.rawHeaders),
-        body: bodyStream(message, client, request.signal),
+        body: hasBody ? bodyStream(message, client, request.signal) : null,
       });
     });
     sendBody(client, request.body ?? null).catch((error: unknown) => {
@@ -74,11 +89,7 @@ function exchange(
   });
 }
 
-function open(
-  request: OutboundRequest,
-  url: URL,
-  addresses: readonly ResolvedAddress[],
-): ClientRequest {
+function open(request: OutboundRequest, url: URL, lookup: Lookup | undefined): ClientRequest {
   const headers: Record<string, string | string[]> = {};
   for (const [name, value] of request.headers) {
     const before = headers[name];
@@ -89,11 +100,7 @@ function open(
     headers,
     // One connection per request: nothing that an earlier check allowed is ever reused.
     agent: false,
-    lookup: (_host, lookupOptions, callback) => {
-      const [first] = addresses;
-      if (lookupOptions.all === true) callback(null, [...addresses]);
-      else callback(null, first?.address ?? "", first?.family);
-    },
+    ...(lookup === undefined ? {} : { lookup }),
   };
   return url.protocol === "https:" ? httpsRequest(url, settings) : httpRequest(url, settings);
 }

@@ -10,6 +10,7 @@ import { openSqlite, type SqliteDatabase } from "./sqlite.ts";
 import { syncCrypto } from "./sync-crypto.ts";
 import { localSystem, type LocalSystem } from "./system.ts";
 import { localWebSockets } from "./web-sockets.ts";
+import { zlibDecoder } from "./zlib-decoder.ts";
 
 /** Options of `nodePlatform()`, `denoPlatform()` and `bunPlatform()`. */
 export interface LocalPlatformOptions {
@@ -52,7 +53,7 @@ export async function localPlatform(
   options: LocalPlatformOptions,
 ): Promise<Platform> {
   const { allowHosts, closeGraceMs = 10_000, dataDir = ".causey", log = jsonLog } = options;
-  const system: LocalSystem = { ...localSystem(log), ...syncCrypto };
+  const system: LocalSystem = { ...localSystem(log), ...syncCrypto, decoder: zlibDecoder };
   const folder = await openDataDir(dataDir);
   const db = openSqlite(folder.database, { synchronous: options.synchronous });
   const actors = localActors({
@@ -80,12 +81,7 @@ export async function localPlatform(
     actors,
     transport: runtime.transport,
     egress: egressTransport(allowHosts === undefined ? {} : { allowHosts }),
-    webSockets: localWebSockets({
-      upgrade: runtime.upgrade,
-      pins: runtime.name !== "bun",
-      allowHosts,
-      system,
-    }),
+    webSockets: localWebSockets({ upgrade: runtime.upgrade, allowHosts, system }),
     browser,
     system,
     log,

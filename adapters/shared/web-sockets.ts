@@ -2,23 +2,29 @@ import { type Duplex, MAX_DUPLEX_MESSAGE, type WebSockets } from "../../core/dup
 import { ApiError } from "../../core/http/api-error.ts";
 import { parseAllowHosts } from "../../core/net/allow-hosts.ts";
 import type { System } from "../../core/ports.ts";
-import { dialWebSocket } from "./dial.ts";
+import { type DialOptions, dialWebSocket, wsAsksLookup } from "./dial.ts";
 import { localDuplex } from "./duplex.ts";
+import type { Resolve } from "./egress-resolve.ts";
 import { upgradeOrThrow, type Upgrade } from "./sockets.ts";
 
 /** Options of {@link localWebSockets}. */
 export interface LocalWebSocketsOptions {
   readonly upgrade: Upgrade;
-  /** See `DialOptions`. */
-  readonly pins: boolean;
   /** Hosts that are let through although they are not public. @default [] */
   readonly allowHosts?: readonly string[] | undefined;
+  /** @default the system's resolver */
+  readonly resolve?: Resolve;
   readonly system: System;
 }
 
 /** `WebSockets` of a process: what is open when the platform closes ends with 1001. */
 export function localWebSockets(options: LocalWebSocketsOptions): WebSockets {
-  const dialling = { allow: parseAllowHosts(options.allowHosts), pins: options.pins };
+  let asks: Promise<boolean> | undefined;
+  const dialling: DialOptions = {
+    allow: parseAllowHosts(options.allowHosts),
+    pins: () => (asks ??= wsAsksLookup()),
+    resolve: options.resolve,
+  };
   const live = new Set<Duplex>();
   options.system.closing?.addEventListener("abort", () => {
     for (const one of live) one.close(1001, "The server is shutting down");

@@ -6,8 +6,8 @@ import { toTransportError } from "../shared/to-transport-error.ts";
 /** How a request leaves the isolate. */
 export type Send = (request: Request) => Promise<Response>;
 
-/** Encodings that workerd undoes before it hands over a body; it passes others on as they are. */
-const DECODED: ReadonlySet<string> = new Set(["gzip", "x-gzip", "br"]);
+/** Encodings that workerd undoes before it hands over a body, as it spells them; it passes others on as they are. */
+const DECODED: ReadonlySet<string> = new Set(["gzip", "br"]);
 
 /** A transport over `fetch` (or a service binding): redirects are never followed. */
 export function fetchTransport(send: Send = (request) => fetch(request)): Transport {
@@ -59,15 +59,18 @@ function framed(
   return body.pipeThrough(new FixedLengthStream(Number(length)));
 }
 
+/** The headers that no longer hold for a body that workerd has decoded. */
+export function decodedHeaders({ headers }: Response): readonly string[] {
+  const encoding = headers.get("content-encoding") ?? "";
+  return DECODED.has(encoding) ? ["content-encoding", "content-length"] : [];
+}
+
 function toInbound(response: Response, { method, signal }: OutboundRequest): InboundResponse {
-  const encoding = response.headers.get("content-encoding")?.trim().toLowerCase();
   const body = method === "HEAD" ? null : response.body;
-  // The stream carries decoded bytes, so neither the coding nor the length still holds.
-  const decoded = body !== null && encoding !== undefined && DECODED.has(encoding);
   const pairs: HeaderPair[] = [...response.headers].map(([name, value]) => [name, value]);
   return {
     status: response.status,
-    headers: endToEnd(pairs, decoded ? ["content-encoding", "content-length"] : []),
+    headers: endToEnd(pairs, body === null ? [] : decodedHeaders(response)),
     body: body === null ? null : guarded(body, signal),
   };
 }

@@ -1,6 +1,7 @@
 import {
   type Dialled,
   type DialRequest,
+  isSendableCode,
   MAX_DUPLEX_MESSAGE,
   type WebSockets,
 } from "../../core/duplex.ts";
@@ -10,23 +11,14 @@ import { TransportError } from "../../core/transport-error.ts";
 import type { SocketEvents } from "../shared/connection.ts";
 import { type DuplexSocket, localDuplex } from "../shared/duplex.ts";
 import { toTransportError } from "../shared/to-transport-error.ts";
-import { endToEnd, REQUEST_FRAMING } from "../shared/header-pairs.ts";
+import { endToEnd, handshakeHeaders } from "../shared/header-pairs.ts";
 import { offeredProtocol } from "../shared/subprotocol.ts";
-import type { Send } from "./fetch-transport.ts";
+import { decodedHeaders, type Send } from "./fetch-transport.ts";
 
 /** Bytes a second that a peer is taken to read. */
 const READ_RATE: number = MAX_DUPLEX_MESSAGE;
 /** Bytes of a refusal's body that are handed on. */
 const REFUSAL_BYTES = 64 * 1024;
-
-/** What belongs to the handshake, which is this connection's own. */
-const HANDSHAKE: readonly string[] = [
-  "sec-websocket-accept",
-  "sec-websocket-extensions",
-  "sec-websocket-key",
-  "sec-websocket-protocol",
-  "sec-websocket-version",
-];
 
 /** `WebSockets` of an isolate; `guarded` finds out how a request that a caller steers may leave. */
 export function workerWebSockets(system: System, guarded: (url: string) => Send): WebSockets {
@@ -96,18 +88,16 @@ async function dial(
 }
 
 function headersOf({ headers, protocols = [] }: DialRequest): [string, string][] {
-  const own = endToEnd(headers, [...REQUEST_FRAMING, ...HANDSHAKE]);
   const offered: HeaderPair[] =
     protocols.length === 0 ? [] : [["sec-websocket-protocol", protocols.join(", ")]];
-  return [...own, ...offered, ["upgrade", "websocket"] as const].map(([name, value]) => [
-    name,
-    value,
-  ]);
+  return [...handshakeHeaders(headers), ...offered, ["upgrade", "websocket"] as const].map(
+    ([name, value]) => [name, value],
+  );
 }
 
 async function refusalOf(response: Response): Promise<InboundResponse> {
   const pairs: HeaderPair[] = [...response.headers].map(([name, value]) => [name, value]);
-  const headers = endToEnd(pairs, ["content-length", "content-encoding"]);
+  const headers = endToEnd(pairs, ["content-length", ...decodedHeaders(response)]);
   const reader = response.body?.getReader();
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -144,11 +134,14 @@ function wire(socket: WebSocket, events: SocketEvents, system: System): DuplexSo
     events.message(typeof data === "string" ? data : new Uint8Array(data as ArrayBuffer));
   });
   socket.addEventListener("close", ({ code, reason }) => {
-    // workerd leaves the answer to a close frame to us; 1005 and 1006 cannot be sent.
+    const isNone = code === 1005 || code === 1006;
+    // workerd takes any number; elsewhere a frame with a code that cannot be in one breaks the protocol.
+    const told = isNone || isSendableCode(code) ? code : 1002;
+    // It leaves the answer to a close frame to us.
     attempt(() => {
-      socket.close(code === 1005 || code === 1006 ? 1000 : code, reason);
+      socket.close(isNone ? 1000 : told, told === code ? reason : "");
     });
-    events.close(code, reason);
+    events.close(told, told === code ? reason : "");
   });
   socket.addEventListener("error", () => {
     events.close(1006, "");

@@ -1,4 +1,4 @@
-import { contentDecoder } from "./content-decoder.ts";
+import type { ContentDecoder, ContentDecoding } from "./content-decoder.ts";
 import { jsonUsage } from "./json-usage.ts";
 import type { LoggedBody } from "./log-row.ts";
 import { usageScanner } from "./sse-usage.ts";
@@ -17,24 +17,30 @@ export interface Observation {
   readonly body: LoggedBody;
 }
 
+/** How encoded answers are read. */
+export interface Reading {
+  readonly decoding: ContentDecoding;
+  readonly unreadable: (encoding: string) => void;
+}
+
 /** Bytes of a JSON answer that are parsed for its usage. */
 const JSON_LIMIT = 10 * 1024 * 1024;
 
 /**
  * Watches an answer with these headers; at most `keep` bytes of its decoded text are kept for the log.
- * `onUnreadable` is told an encoding that this runtime cannot undo: then only the size is known.
+ * `unreadable` is told an encoding that this runtime cannot undo: then only the size is known.
  */
 export function observer(
   contentType: string,
   contentEncoding: string,
   keep: number,
-  onUnreadable?: (encoding: string) => void,
+  reading: Reading,
 ): Observer {
   const encoding = contentEncoding.trim().toLowerCase();
   if (encoding === "" || encoding === "identity") return plainObserver(contentType, keep);
-  const decoder = contentDecoder(encoding);
+  const decoder = reading.decoding.decoder(encoding);
   if (decoder !== null) return decodingObserver(decoder, contentType, keep);
-  onUnreadable?.(encoding);
+  reading.unreadable(encoding);
   return sizeObserver();
 }
 
@@ -97,9 +103,13 @@ function sizeObserver(): Observer {
   };
 }
 
+/** Bytes that wait to be decoded, and decoded bytes, above which an answer is not read on: it may unpack to anything. */
+const UNDECODED_LIMIT = 16 * 1024 * 1024;
+const DECODED_LIMIT = 256 * 1024 * 1024;
+
 /** Decodes beside the client's stream, so that neither waits for the other. */
 function decodingObserver(
-  { readable, writable }: NonNullable<ReturnType<typeof contentDecoder>>,
+  { readable, writable }: ContentDecoder,
   contentType: string,
   keep: number,
 ): Observer {
@@ -107,18 +117,28 @@ function decodingObserver(
   const writer = writable.getWriter();
   const reader = readable.getReader();
   let failed = false;
+  let waiting = 0;
+  // A stream that was cut off, no such encoding at all, or too much of it: keep what was decoded.
+  const fail = (): void => {
+    failed = true;
+    reader.cancel().catch(() => undefined);
+  };
   const drained = (async () => {
+    let size = 0;
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
       inner.push(value);
+      size += value.byteLength;
+      if (size > DECODED_LIMIT) throw new RangeError("Unpacks to too much");
     }
-  })().catch(() => {
-    failed = true; // A stream that was cut off, or no such encoding at all: keep what was decoded.
-  });
+  })().catch(fail);
   return {
     push(chunk) {
-      if (!failed) writer.write(new Uint8Array(chunk)).catch(() => undefined);
+      if (failed) return;
+      waiting += chunk.byteLength;
+      if (waiting > UNDECODED_LIMIT) fail();
+      else writer.write(new Uint8Array(chunk)).then(() => (waiting -= chunk.byteLength), fail);
     },
     async finish() {
       writer.close().catch(() => undefined);

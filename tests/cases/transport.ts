@@ -189,6 +189,32 @@ export const transportSuite: Suite<TransportSubject> = {
       },
     },
     {
+      name: "an answer in any encoding, or in several, tells the truth about its bytes",
+      async run({ transport, upstream }) {
+        const plain = await bytesOf(await transport.send(get(`${upstream}/plain`)));
+        for (const as of [
+          "gzip",
+          "GZIP",
+          "x-gzip",
+          "deflate",
+          "br",
+          "zstd",
+          "gzip, br",
+          "br, gzip",
+          "identity",
+        ]) {
+          const url = `${upstream}/packed?as=${encodeURIComponent(as)}`;
+          const raw = await bytesOf(await transport.send(get(`${url}&silent`)));
+          const response = await transport.send(get(url));
+          const bytes = await bytesOf(response);
+          const named = valuesOf(response.headers, "content-encoding");
+          expect([as, bytes]).toEqual([as, named.includes(as) ? raw : plain]);
+          const [length] = valuesOf(response.headers, "content-length");
+          if (length !== undefined) expect([as, bytes.length]).toEqual([as, Number(length)]);
+        }
+      },
+    },
+    {
       name: "bytes and streams are sent and come back unchanged",
       async run({ transport, upstream }) {
         const part = new Uint8Array(70_000).map((_, i) => i % 251);

@@ -1,5 +1,11 @@
 import { expect } from "vitest";
-import type { DialRequest, Duplex, DuplexEnd, WebSockets } from "../../core/duplex.ts";
+import {
+  type DialRequest,
+  type Duplex,
+  type DuplexEnd,
+  isSendableCode,
+  type WebSockets,
+} from "../../core/duplex.ts";
 import type { InboundResponse, Transport } from "../../core/ports.ts";
 import { TransportError } from "../../core/transport-error.ts";
 import type { TestSocket } from "../platform/open-platform.d.ts";
@@ -11,9 +17,11 @@ export interface WebSocketsSubject {
   readonly transport: Transport;
   /** Whether a reader that falls behind stops a dialled server. */
   readonly stops: boolean;
+  /** Whether every violation of the protocol is noticed. */
+  readonly strict: boolean;
   /** Whether the platform can tell when the process ends. */
   readonly closes: boolean;
-  /** Base URL of `tests/platform/upstream.mjs`. */
+  /** Base URL of `tests/platform/upstream.mjs`; the guard lets its port on `localhost` pass. */
   readonly upstream: string;
   /** Connects a client by way of the runtime's own server. */
   connect(
@@ -102,6 +110,25 @@ const messages: readonly (string | Uint8Array)[] = [
   "ping",
   "x".repeat(200_000),
   new Uint8Array(3_000_000).fill(7),
+];
+
+/** Frames that RFC 6455 forbids a server to send, in hexadecimal. */
+const violations: readonly (readonly [what: string, hex: string])[] = [
+  ["text that is no UTF-8", "8102c328"],
+  ["an unknown opcode", "8300"],
+  ["a reserved bit", "c10161"],
+  ["a masked frame", "81810000000061"],
+  ["a continuation of nothing", "800161"],
+  ["a ping in fragments", "0900"],
+  ["a ping of 126 bytes", `897e007e${"00".repeat(126)}`],
+  ["a frame of 2^63 - 1 bytes", "827f7fffffffffffffff"],
+  ["a close frame of one byte", "880103"],
+  ["a close code that stands for none", "880203ed"],
+  ["a close code that stands for a broken connection", "880203ee"],
+  ["a close code that stands for a failed handshake of TLS", "880203f7"],
+  ["a close code below all", "880203e7"],
+  ["a close code above all", "88021388"],
+  ["a reason that is no UTF-8", "880403e8c328"],
 ];
 
 /** What every `WebSockets` shows. */
@@ -293,6 +320,22 @@ export const webSocketsSuite: Suite<WebSocketsSubject> = {
       },
     },
     {
+      name: "an address that a caller steers is reached when it passes the guard",
+      async run(subject) {
+        const { port } = new URL(subject.upstream);
+        const url = `http://localhost:${port}/ws/echo`;
+        const duplex = await dial(subject, "", { reach: "public", url });
+        const seen = JSON.parse(String(await duplex.receive())) as {
+          headers: Record<string, string>;
+        };
+        expect(seen.headers["host"]).toBe(`localhost:${port}`);
+        await duplex.send("there");
+        expect(await duplex.receive()).toBe("there");
+        duplex.close();
+        await duplex.closed;
+      },
+    },
+    {
       name: "a reader that falls behind stops the server, or ends the connection within a bound",
       async run(subject) {
         const name = id();
@@ -329,6 +372,39 @@ export const webSocketsSuite: Suite<WebSocketsSubject> = {
         const { client, duplex } = await accept(subject);
         client.send(new Uint8Array(16 * 1024 * 1024 + 1));
         expect((await duplex.closed).code).toBe(1009);
+      },
+    },
+    {
+      name: "a dialled server's message over 16 MiB ends the connection with 1009, in one piece or in many",
+      async run(subject) {
+        for (const fragments of [1, 20]) {
+          const name = id();
+          const duplex = await dial(subject, `big?fragments=${fragments}&id=${name}`);
+          expect(await duplex.receive()).toBeNull();
+          expect((await duplex.closed).code).toBe(1009);
+          await eventually(async () => (await noteOf(subject, name)).gone, "it is over");
+        }
+      },
+    },
+    {
+      name: "a server that breaks the protocol loses the connection, and is not read on",
+      async run(subject) {
+        for (const [what, hex] of violations) {
+          const name = id();
+          const duplex = await dial(subject, `raw?id=${name}&hex=${hex}`);
+          if (subject.strict) {
+            expect([what, await duplex.receive()]).toEqual([what, null]);
+            const code = what.includes("UTF-8") ? 1007 : 1002;
+            expect([what, (await duplex.closed).code]).toEqual([what, code]);
+          }
+          duplex.close();
+          const { code } = await duplex.closed;
+          expect([what, code === 1005 || code === 1006 || isSendableCode(code)]).toEqual([
+            what,
+            true,
+          ]);
+          await eventually(async () => (await noteOf(subject, name)).gone, "it is over");
+        }
       },
     },
     {

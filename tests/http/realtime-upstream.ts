@@ -6,6 +6,8 @@ import { WebSocket, WebSocketServer } from "ws";
 export interface SocketSeen {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Bytes of the messages that arrived in the mode `echo`. */
+  bytes: number;
   /** Bytes that were handed over to a connection of the mode `flood`. */
   sent: number;
   gone: boolean;
@@ -17,9 +19,10 @@ type Mode = (socket: WebSocket, seen: SocketSeen, request: IncomingMessage) => v
 
 /** How a connection behaves: its query parameter `mode`. */
 const modes: Readonly<Record<string, Mode>> = {
-  echo: (socket) => {
-    socket.on("message", (data, binary) => {
-      socket.send(data as Buffer, { binary });
+  echo: (socket, seen) => {
+    socket.on("message", (data: Buffer, binary) => {
+      seen.bytes += data.byteLength;
+      socket.send(data, { binary });
     });
   },
   /** Closes as the first message says. */
@@ -29,6 +32,15 @@ const modes: Readonly<Record<string, Mode>> = {
       for (let i = 0; i < 5; i++) socket.send(`last ${i}`);
       socket.close(code, reason);
     });
+  },
+  /** Sends the bytes of the query parameter `hex` as they are, whatever they mean. */
+  raw: (_socket, _seen, request) => {
+    const { searchParams } = new URL(request.url ?? "/", "http://upstream");
+    request.socket.write(Buffer.from(searchParams.get("hex") ?? "", "hex"));
+  },
+  /** Reads nothing. */
+  deaf: (_socket, _seen, request) => {
+    request.socket.pause();
   },
   die: (socket, _seen, request) => {
     socket.on("message", () => request.socket.destroy());
@@ -74,6 +86,7 @@ export function realtimeUpstream(server: Server): RealtimeUpstream {
     const record: SocketSeen = {
       url,
       headers: request.headers as Record<string, string>,
+      bytes: 0,
       sent: 0,
       gone: false,
     };

@@ -25,10 +25,15 @@ export function missing(runtime: LocalRuntimeName): false | string {
 }
 
 /** Starts a file of `tests/local` in a runtime. */
-export function start(runtime: LocalRuntimeName, file: string, args: readonly string[]): Child {
+export function start(
+  runtime: LocalRuntimeName,
+  file: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = process.env,
+): Child {
   const [command, ...before] = commands[runtime];
   const parameters = [...before, `${root}tests/local/${file}`, ...args];
-  return spawn(command, parameters, { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
+  return spawn(command, parameters, { cwd: root, env, stdio: ["ignore", "pipe", "inherit"] });
 }
 
 /** Resolves with the first line of output that holds `text`. */

@@ -21,9 +21,10 @@ export type OpenPlatform = (options?: OpenOptions) => Promise<Platform>;
 
 /** `openPlatform` over the platform factory of a runtime. */
 export function opener(open: (options: LocalPlatformOptions) => Promise<Platform>): OpenPlatform {
-  return ({ data } = {}) => {
+  return ({ data, ...more } = {}) => {
     const dataDir = data === undefined ? ":memory:" : placeOf(data);
-    return open({ dataDir, log: quiet, actorIdleMs: 200, alarmBackoffMs: 50, closeGraceMs: 2000 });
+    const quick = { actorIdleMs: 200, alarmBackoffMs: 50, closeGraceMs: 2000 };
+    return open({ dataDir, log: quiet, ...quick, ...more });
   };
 }
 

@@ -4,6 +4,8 @@ import type { ActorRef, Platform } from "../../core/ports.ts";
 export interface OpenOptions {
   /** The name of a place: opening it again finds the same data, as after a restart. @default a fresh, empty place */
   readonly data?: string;
+  /** Hosts that what a caller steers may reach although they are not public. @default [] */
+  readonly allowHosts?: readonly string[];
 }
 
 /** Opens the platform of the runtime that the suite runs on: the import `#platform`. Close it afterwards. */

@@ -1,7 +1,7 @@
 // An upstream with good and bad manners for the transport suite. It runs in a Node of its own, whatever
 // runtime the tests run on, prints its URL and ends with its standard input.
 import { createServer } from "node:http";
-import { gzipSync } from "node:zlib";
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { WebSocketServer } from "ws";
 
 /** What happened to the requests that named themselves with `?id=`. */
@@ -19,6 +19,15 @@ function counted(from, length) {
   const words = Uint32Array.from({ length: Math.ceil(length / 4) }, (_, i) => from / 4 + i);
   return Buffer.from(words.buffer, 0, length);
 }
+
+const packers = {
+  gzip: gzipSync,
+  "x-gzip": gzipSync,
+  deflate: deflateSync,
+  br: brotliCompressSync,
+  zstd: zstdCompressSync,
+  identity: (bytes) => bytes,
+};
 
 const routes = {
   /** What arrived: method, target and raw headers. */
@@ -50,6 +59,18 @@ const routes = {
       "content-length": body.length,
       "content-type": "text/plain",
     });
+    response.end(body);
+  },
+  /** The text in the encodings of `?as=`, one on top of the other; without saying so with `&silent`. */
+  packed(request, response) {
+    const { searchParams } = new URL(request.url, "http://upstream");
+    const named = searchParams.get("as");
+    const body = named
+      .toLowerCase()
+      .split(", ")
+      .reduce((bytes, name) => packers[name](bytes), Buffer.from(text));
+    response.setHeader("content-length", body.length);
+    if (!searchParams.has("silent")) response.setHeader("content-encoding", named);
     response.end(body);
   },
   plain(_request, response) {
@@ -122,7 +143,7 @@ const server = createServer((request, response) => {
   const name = pathname.slice(1);
   const note = noteOf(searchParams.get("id"));
   if (name === "note") return void response.end(JSON.stringify(note));
-  request.socket.once("close", () => {
+  request.socket.setMaxListeners(0).once("close", () => {
     note.gone = true;
   });
   const route = Object.hasOwn(routes, name) ? routes[name] : undefined;
@@ -155,6 +176,19 @@ const socketRoutes = {
   },
   die(socket, request) {
     socket.on("message", () => request.socket.destroy());
+  },
+  /** Sends the bytes of `?hex=` as they are, whatever they mean. */
+  raw(_socket, request) {
+    const { searchParams } = new URL(request.url, "http://upstream");
+    request.socket.write(Buffer.from(searchParams.get("hex"), "hex"));
+  },
+  /** A message of 17 MiB, in as many fragments as `?fragments=` says. */
+  big(socket, request) {
+    const { searchParams } = new URL(request.url, "http://upstream");
+    const fragments = Number(searchParams.get("fragments"));
+    const part = Buffer.alloc(Math.ceil((17 * 1024 * 1024) / fragments));
+    for (let left = fragments; left > 0; left -= 1)
+      socket.send(part, { fin: left === 1, binary: true }, () => undefined);
   },
   /** 256 MiB as fast as they are taken. */
   flood(socket, _request, note) {
@@ -195,6 +229,7 @@ server.on("upgrade", (request, socket, head) => {
   const route = Object.hasOwn(socketRoutes, name) ? socketRoutes[name] : undefined;
   if (route === undefined) return void socket.destroy();
   sockets.handleUpgrade(request, socket, head, (open) => {
+    open.on("error", () => undefined);
     open.on("close", (code, reason) => {
       note.code = code;
       note.reason = String(reason);

@@ -17,7 +17,9 @@ declare global {
 /** Opens the platform over the test Worker's Durable Objects: a place is a prefix of their names. */
 export function openPlatform(options: OpenOptions = {}): Promise<Platform> {
   const prefix = options.data ?? crypto.randomUUID();
-  const platform = workersPlatform({ env, prefix, log: () => undefined, alarmBackoffMs: 50 });
+  const { allowHosts = [] } = options;
+  const log = (): void => undefined;
+  const platform = workersPlatform({ env, prefix, log, allowHosts, alarmBackoffMs: 50 });
   return Promise.resolve({
     ...platform,
     async close() {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { contentDecoding } from "../../../core/gateway/content-decoder.ts";
 import { gatewayHeader, parseControls } from "../../../core/gateway/controls.ts";
 import {
   hasAmbiguousFraming,
@@ -8,6 +9,8 @@ import {
 } from "../../../core/gateway/header-hygiene.ts";
 import { presentedToken } from "../../../core/gateway/access.ts";
 import type { HeaderPair } from "../../../core/ports.ts";
+
+const decoding = contentDecoding({});
 
 describe("requestHygiene()", () => {
   it("keeps the caller's headers and drops those of the connection and of the gateway", () => {
@@ -35,14 +38,18 @@ describe("requestHygiene()", () => {
       ["host", "gateway.test"],
       ["content-length", "12"],
     ];
-    expect(requestHygiene([...dropped, ...kept])).toEqual(kept);
+    expect(requestHygiene([...dropped, ...kept], decoding)).toEqual(kept);
   });
 
   it("asks only for encodings that the observer can undo", () => {
-    expect(requestHygiene([["accept-encoding", "gzip, deflate, br;q=0.9, zstd"]])).toEqual([
-      ["accept-encoding", "gzip, deflate"],
-    ]);
-    expect(requestHygiene([["accept-encoding", "br"]])).toEqual([]);
+    const asked = (accepted: string, by = decoding): unknown =>
+      requestHygiene([["accept-encoding", accepted]], by)[0]?.[1];
+    expect(asked("gzip;q=0.8, Deflate , x-odd;q=0.9, compress, *")).toBe("gzip;q=0.8, Deflate");
+    expect(asked("compress")).toBeUndefined();
+    const known = contentDecoding({ decoder: () => new DecompressionStream("gzip") });
+    expect(asked("zstd;q=1, br, identity;q=0, odd", known)).toBe("zstd;q=1, br, identity;q=0");
+    // One entry of the cache for both.
+    expect(asked("zstd, gzip, br", known)).toBe(asked("br, zstd,gzip", known));
   });
 });
 

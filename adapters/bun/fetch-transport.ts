@@ -1,10 +1,23 @@
 import type { HeaderPair, InboundResponse, OutboundRequest, Transport } from "../../core/ports.ts";
-import { guarded, watchGuarded } from "./guarded-body.ts";
-import { endToEnd, REQUEST_FRAMING } from "./header-pairs.ts";
-import { toTransportError } from "./to-transport-error.ts";
+import { directTransport } from "../shared/egress-transport.ts";
+import { environmentProxy, isLoopback } from "../shared/environment-proxy.ts";
+import { guarded, watchGuarded } from "../shared/guarded-body.ts";
+import { endToEnd, REQUEST_FRAMING } from "../shared/header-pairs.ts";
+import { toTransportError } from "../shared/to-transport-error.ts";
 
-/** HTTP through the runtime's `fetch`, which decodes bodies: the answer no longer carries an encoding. */
+/** HTTP through Bun's `fetch`: raw bytes and true headers, as on Node and Deno. */
 export function fetchTransport(): Transport {
+  const fetching = byFetch();
+  if (environmentProxy() === undefined) return fetching;
+  // Bun asks the proxy for loopback too, and takes no word per request against it.
+  const direct = directTransport();
+  return {
+    ...fetching,
+    send: (request) => (isLoopback(request.url) ? direct : fetching).send(request),
+  };
+}
+
+function byFetch(): Transport {
   return {
     async send(request) {
       try {
@@ -18,7 +31,10 @@ export function fetchTransport(): Transport {
   };
 }
 
-function toInit(request: OutboundRequest): RequestInit {
+/** Bun's types do not know it: `false` lets a model be silent for longer than five minutes. */
+type PatientInit = BunFetchRequestInit & { timeout: false };
+
+function toInit(request: OutboundRequest): PatientInit {
   const { method, body, signal } = request;
   return {
     method,
@@ -27,6 +43,9 @@ function toInit(request: OutboundRequest): RequestInit {
     ...(body instanceof ReadableStream ? { duplex: "half" } : {}),
     headers: endToEnd(request.headers, REQUEST_FRAMING).map(([name, value]) => [name, value]),
     redirect: "manual",
+    // Bun decodes some encodings and not others ("gzip, br"), and names none of them in what it asks for either.
+    decompress: false,
+    timeout: false,
     ...(signal === undefined ? {} : { signal }),
   };
 }
@@ -35,14 +54,11 @@ function toInit(request: OutboundRequest): RequestInit {
 const WHOLE_BODY_BYTES = 64 * 1024;
 
 async function toInbound(response: Response, request: OutboundRequest): Promise<InboundResponse> {
-  const encoded = response.headers.has("content-encoding");
   const pairs: HeaderPair[] = [...response.headers].map(([name, value]) => [name, value]);
-  // A HEAD or 304 answer has the length of a body that is not there; nothing was decoded.
-  const decoded = encoded && response.body !== null ? ["content-encoding", "content-length"] : [];
-  const headers = endToEnd(pairs, decoded);
+  const headers = endToEnd(pairs);
   if (response.body === null) return { status: response.status, headers, body: null };
   const length = Number(response.headers.get("content-length") ?? Number.NaN);
-  if (!encoded && length <= WHOLE_BODY_BYTES) {
+  if (length <= WHOLE_BODY_BYTES) {
     const bytes = await response.arrayBuffer().catch((error: unknown) => {
       throw toTransportError(error, request.signal, "broken");
     });

@@ -1,0 +1,41 @@
+// Sends requests by the platform of its runtime and prints what became of each, one line of JSON per request.
+import type { LocalPlatformOptions } from "../../adapters/shared/local-platform.ts";
+import type { Platform, Transport } from "../../core/ports.ts";
+
+const [runtime = "", plain = ""] = process.argv.slice(2);
+
+async function outcome(transport: Transport, url: string): Promise<string> {
+  try {
+    const request = { method: "POST", url, headers: [], body: new TextEncoder().encode("hello") };
+    const { status, body } = await transport.send(request);
+    if (!url.endsWith("/stream")) return `${status} ${await new Response(body as BodyInit).text()}`;
+    const reader = (body as ReadableStream<Uint8Array>).getReader();
+    const { value } = await reader.read();
+    await reader.cancel();
+    return new TextDecoder().decode(value);
+  } catch (error) {
+    return String(error);
+  }
+}
+
+const adapter = (await import(`../../adapters/${runtime}/mod.ts`)) as Record<string, unknown>;
+const open = adapter[`${runtime}Platform`] as (options: LocalPlatformOptions) => Promise<Platform>;
+const platform = await open({
+  dataDir: ":memory:",
+  log: () => undefined,
+  allowHosts: ["localhost"],
+});
+const { egress, transport } = platform;
+const print = async (name: string, from: Transport, url: string): Promise<void> => {
+  process.stdout.write(`${JSON.stringify([name, await outcome(from, url)])}\n`);
+};
+await print("http", transport, "http://site.test/a");
+await print("https", transport, "https://site.test/b?key=s3cret");
+await print("stream", transport, "https://site.test/stream");
+await print("refused", transport, "https://forbidden.test/?key=s3cret");
+await print("no proxy", transport, "https://name.internal.invalid/");
+await print("loopback", transport, `http://127.0.0.1:${plain}/c`);
+await print("localhost", transport, `http://localhost:${plain}/d`);
+await print("guarded loopback", egress, `http://localhost:${plain}/e`);
+await print("guarded", egress, "http://name.invalid/");
+await platform.close();
