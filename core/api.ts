@@ -7,9 +7,10 @@ import {
   deprecationsMiddleware,
   type DeprecationsOptions,
 } from "./deprecations/mod.ts";
-import { type GatewayOptions, gatewayParts } from "./gateway/mod.ts";
+import { type GatewayOptions, type GatewayParts, gatewayParts } from "./gateway/mod.ts";
 import { health } from "./health.ts";
 import { errorResponse } from "./http/envelope.ts";
+import { prefixRouter } from "./http/prefix-router.ts";
 import { closeRoutes, noRoute } from "./http/routes.ts";
 import type { Platform } from "./ports.ts";
 import { htmlToMarkdown } from "./rendering/html-to-markdown.ts";
@@ -41,6 +42,9 @@ export interface PlatformApiOptions extends StoredTokensOptions {
   readonly deprecations?: Own<DeprecationsOptions>;
 }
 
+/** The app of {@link platformApi}, and what a program in the same process can use of it without HTTP. */
+export type PlatformApi = Hono & Pick<GatewayParts, "aiBinding">;
+
 /** The path of the API root: its last segment is the version of the spec. */
 const API_ROOT = "/client/v4";
 
@@ -48,7 +52,7 @@ const API_ROOT = "/client/v4";
  * The whole platform API as one Hono app: the API root at `/client/v4`, the gateway at `/v1`, webhooks at
  * `/webhooks`, agents at `/agents`, and `/healthz`, `/readyz`.
  */
-export function platformApi(options: PlatformApiOptions): Hono {
+export function platformApi(options: PlatformApiOptions): PlatformApi {
   const { platform, accountId = "local" } = options;
   const authenticate = options.auth ?? storedTokens(platform, options);
   const shared = { platform, accountId, auth: authenticate };
@@ -67,7 +71,7 @@ export function platformApi(options: PlatformApiOptions): Hono {
     api.route("/", part);
   }
 
-  const app = new Hono();
+  const app = new Hono({ router: prefixRouter() });
   app.use(`${API_ROOT}/*`, deprecationsMiddleware({ ...options.deprecations, ...shared }));
   app.route(API_ROOT, api);
   app.route("/", parts.gateway);
@@ -77,5 +81,5 @@ export function platformApi(options: PlatformApiOptions): Hono {
   closeRoutes(app, [`${API_ROOT}/*`], "api", platform);
   // Takes effect only where this app is the whole host: below `route()` the host's own 404 stays.
   app.notFound((c) => errorResponse(noRoute(c), "api"));
-  return app;
+  return Object.assign(app, { aiBinding: parts.aiBinding });
 }

@@ -21,7 +21,7 @@ export function receivedByNode(request: Request): ReceivedRequest | null {
   if (!(incoming instanceof IncomingMessage)) return null;
   headersKey ??= findHeadersKey(request);
   if (headersKey === undefined || headersKey in request) return null;
-  return { headers: pairsOf(incoming.rawHeaders), bytes: () => bytesOf(incoming) };
+  return { headers: pairsOf(incoming), bytes: () => bytesOf(incoming) };
 }
 
 function findHeadersKey(request: Request): symbol | undefined {
@@ -32,8 +32,19 @@ function findHeadersKey(request: Request): symbol | undefined {
 }
 
 /** Names in lower case; repeated ones joined as `Headers` joins them (fetch standard, "get, decode, and split"). */
-function pairsOf(raw: readonly string[]): HeaderPair[] {
-  const pairs: (readonly [string, string])[] = [];
+function pairsOf({ headers, rawHeaders }: IncomingMessage): HeaderPair[] {
+  const pairs: HeaderPair[] = [];
+  // Node has them by name already; of repeated ones it keeps some and drops others.
+  for (const name in headers) {
+    const value = headers[name];
+    if (typeof value !== "string") return joinedPairsOf(rawHeaders);
+    pairs.push([name, value]);
+  }
+  return pairs.length * 2 === rawHeaders.length ? pairs : joinedPairsOf(rawHeaders);
+}
+
+function joinedPairsOf(raw: readonly string[]): HeaderPair[] {
+  const pairs: HeaderPair[] = [];
   for (let i = 0; i + 1 < raw.length; i += 2) {
     const name = (raw[i] ?? "").toLowerCase();
     const value = raw[i + 1] ?? "";

@@ -20,6 +20,7 @@ import {
   cachedBodyKey,
   cachedParts,
   isWhole,
+  writeBytes,
   writeResponse,
   writeUpstream,
 } from "./write-response.ts";
@@ -71,6 +72,7 @@ function requestListener(
       key ??= cachedBodyKey();
       const parts = cachedParts(response, key);
       if (parts === undefined) return writeResponse(response, outgoing);
+      if (writeBytes(parts, outgoing)) return RESPONSE_ALREADY_SENT;
       if (isWhole(parts)) return response;
       return writeUpstream(parts, outgoing)
         ? RESPONSE_ALREADY_SENT

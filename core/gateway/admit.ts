@@ -4,6 +4,7 @@ import { presentedToken, tokenOf } from "./access.ts";
 import type { Call, GatewayDeps } from "./call.ts";
 import { gatewayHeader, parseControls } from "./controls.ts";
 import { hasAmbiguousFraming, headerValue } from "./header-hygiene.ts";
+import { leash } from "./resume/leash.ts";
 import { DEFAULT_GATEWAY, type GatewaySettings, isGatewayId } from "./settings.ts";
 import type { GatewayName } from "./gateway-name.ts";
 import { traceParent } from "./trace/trace-parent.ts";
@@ -14,6 +15,8 @@ export interface AdmitOptions {
   readonly tokenInAuthorization?: boolean;
   /** The operator's own code calls: no token is needed. */
   readonly trusted?: boolean;
+  /** Its signal is the program's own word, not a connection's. */
+  readonly inProcess?: boolean;
 }
 
 /**
@@ -36,20 +39,24 @@ export async function admit(
       ? tokenOf(headerValue(headers, "authorization"))
       : null;
   const token = presented ?? inAuthorization;
-  const { settings, wait } = await enter(name, await verdictOn(token, name, deps, options), deps);
+  const verdict = verdictOn(token, name, deps, options);
+  const refusal = verdict instanceof Promise ? await verdict : verdict;
+  const { settings, wait } = await enter(name, refusal, deps);
   if (wait > 0) {
     throw new ApiError("gateway_rate_limited", {
       headers: { "retry-after": String(Math.ceil(wait / 1000)) },
     });
   }
+  const tie = deps.resume === undefined ? undefined : leash(signal, options.inProcess === true);
   return {
     name,
     settings,
     controls,
-    token: presented ?? (await ownToken(inAuthorization, deps)),
+    token: inAuthorization === null ? presented : await ownToken(inAuthorization, deps),
     eventId: controls.eventId ?? deps.nextLogId(),
     userAgent: headerValue(headers, "user-agent"),
-    signal,
+    signal: tie?.signal ?? signal,
+    leash: tie,
     trace,
   };
 }
@@ -81,17 +88,20 @@ interface Refusal {
 }
 
 /** Found out before the gateway's settings are, so that one call to its actor is enough; thrown only if it counts. */
-async function verdictOn(
+function verdictOn(
   token: string | null,
   name: GatewayName,
   { access }: GatewayDeps,
   { trusted = false }: AdmitOptions,
-): Promise<Refusal | null> {
+): Promise<Refusal | null> | Refusal | null {
+  if (trusted) return null;
+  const verdict = (isOpen: boolean): Refusal | null => (isOpen ? null : { token });
+  const failed = (error: unknown): Refusal => ({ token, error });
   try {
-    const isOpen = trusted || (await access.opens(token, name));
-    return isOpen ? null : { token };
+    const isOpen = access.opens(token, name);
+    return typeof isOpen === "boolean" ? verdict(isOpen) : isOpen.then(verdict, failed);
   } catch (error) {
-    return { token, error };
+    return failed(error);
   }
 }
 

@@ -1,9 +1,13 @@
+import type { ApiError } from "../http/api-error.ts";
 import type { HeaderPair, Platform } from "../ports.ts";
 import type { Access } from "./access.ts";
 import type { ReplyCache } from "./cache.ts";
 import type { Safety } from "./checkers/safety.ts";
+import type { ContentDecoding } from "./content-decoder.ts";
 import type { Controls } from "./controls.ts";
 import type { LogQueue } from "./log-queue.ts";
+import type { Leash } from "./resume/leash.ts";
+import type { Runs } from "./resume/runs.ts";
 import type { GatewaySettings } from "./settings.ts";
 import type { GatewayName } from "./gateway-name.ts";
 import type { GatewayStore } from "./store.ts";
@@ -26,12 +30,17 @@ export interface GatewayDeps {
   /** The checks of a gateway; null when it has none. */
   readonly safetyOf: (settings: GatewaySettings) => Safety | null;
   readonly tracing: Tracing;
+  readonly decoding: ContentDecoding;
   /** Told the encoding of an answer that cannot be undone here, so that its usage is not known. */
   readonly unreadable: (encoding: string) => void;
   /** Bytes of each body that a log row keeps. */
   readonly logBodyLimit: number;
   /** The status of error 2005. */
   readonly failureStatus: 502 | 400;
+  /** Keeps streams for clients that lose them. @default none */
+  readonly resume?: Runs | undefined;
+  /** Milliseconds of silence after which a stream of events gets a comment. @default never */
+  readonly keepAliveMs?: number | undefined;
 }
 
 /** An accepted request: authenticated, its gateway found, its headers read. */
@@ -44,6 +53,8 @@ export interface Call {
   readonly eventId: string;
   readonly userAgent: string | null;
   readonly signal: AbortSignal;
+  /** What ties the signal to the client, where streams can be resumed. */
+  readonly leash?: Leash | undefined;
   /** The trace that the request belongs to. */
   readonly trace: TraceParent | null;
   /** Told the cost (US dollars) of each answer. */
@@ -61,6 +72,10 @@ export interface Step {
   /** The caller's headers; hygiene comes later. */
   readonly headers: readonly HeaderPair[];
   readonly body: Uint8Array | ReadableStream<Uint8Array> | null;
+  /** Of a body that streams through: why it was broken off, once it was. */
+  readonly refusal?: () => ApiError | null;
+  /** The format of the body, where it is not the provider's and has to be translated. @default as `rest` says */
+  readonly format?: "responses" | "messages";
   /** The dynamic route that answers in place of a provider. */
   readonly route?: string;
   /** Settings of this step alone; they outrank the call's. */

@@ -32,10 +32,11 @@ const METADATA_ENTRIES = 5;
 
 /** The value of a gateway header under either prefix; `gw-aig-` wins. */
 export function gatewayHeader(headers: readonly HeaderPair[], name: string): string | null {
+  const [first, second] = [`gw-aig-${name}`, `cf-aig-${name}`];
   let found: string | null = null;
   for (const [key, value] of headers) {
-    if (key === `gw-aig-${name}`) return value;
-    if (key === `cf-aig-${name}`) found ??= value;
+    if (key === first) return value;
+    if (key === second) found ??= value;
   }
   return found;
 }
@@ -43,23 +44,27 @@ export function gatewayHeader(headers: readonly HeaderPair[], name: string): str
 /** Reads the control headers; a malformed one is a 400 that names it. */
 export function parseControls(headers: readonly HeaderPair[]): Controls {
   const controls: Controls = {};
-  const seen = new Map<string, string>();
-  for (const [name, value] of headers) {
-    if (name.startsWith("gw-aig-")) seen.set(name.slice(7), value);
-    else if (name.startsWith("cf-aig-") && !seen.has(name.slice(7))) seen.set(name.slice(7), value);
-    // Old aliases; the newer names win wherever they stand.
-    else if (name === "cf-skip-cache" || name === "cf-cache-ttl") {
-      if (!hasNewer(headers, name.slice(3))) seen.set(name.slice(3), value);
-    }
-  }
-  for (const [name, value] of seen) {
-    if (Object.hasOwn(parsers, name)) parsers[name]?.(controls, value, name);
+  for (const [header, value] of headers) {
+    const name = controlOf(header);
+    if (name === null || !Object.hasOwn(parsers, name)) continue;
+    // Of a header that stands there under several names only one is read.
+    if (header.startsWith("gw-aig-") || isHighest(headers, header, name))
+      parsers[name]?.(controls, value, name);
   }
   return controls;
 }
 
-function hasNewer(headers: readonly HeaderPair[], name: string): boolean {
-  return gatewayHeader(headers, name) !== null;
+/** What a header is called without its prefix, old aliases included; null when it is none of ours. */
+function controlOf(header: string): string | null {
+  if (header.startsWith("gw-aig-") || header.startsWith("cf-aig-")) return header.slice(7);
+  return header === "cf-skip-cache" || header === "cf-cache-ttl" ? header.slice(3) : null;
+}
+
+/** Whether no name of the same control outranks this one: `gw-aig-` comes before `cf-aig-` before the old aliases. */
+function isHighest(headers: readonly HeaderPair[], header: string, name: string): boolean {
+  const isOld = !header.startsWith("cf-aig-");
+  const higher = isOld ? [`gw-aig-${name}`, `cf-aig-${name}`] : [`gw-aig-${name}`];
+  return !headers.some(([other]) => higher.includes(other));
 }
 
 type Parse = (controls: Controls, value: string, name: string) => void;
@@ -129,15 +134,18 @@ function object(value: string, name: string): Record<string, unknown> {
 }
 
 function metadata(value: string, name: string): string {
-  // The official client's metadata may be null, for what is not known.
-  const known = Object.entries(object(value, name)).filter(([, entry]) => entry !== null);
-  const entries = known.slice(0, METADATA_ENTRIES);
-  for (const [key, entry] of entries) {
-    if (!["string", "number", "boolean"].includes(typeof entry)) {
+  const entries: string[] = [];
+  for (const [key, entry] of Object.entries(object(value, name))) {
+    // The official client's metadata may be null, for what is not known.
+    if (entry === null) continue;
+    if (entries.length === METADATA_ENTRIES) break;
+    const type = typeof entry;
+    if (type !== "string" && type !== "number" && type !== "boolean") {
       throw misfit(name, value, `a string, number or boolean in "${key.slice(0, 64)}"`);
     }
+    entries.push(`${JSON.stringify(key)}:${JSON.stringify(entry)}`);
   }
-  return JSON.stringify(Object.fromEntries(entries));
+  return `{${entries.join(",")}}`;
 }
 
 function customCost(value: string, name: string): NonNullable<Controls["customCost"]> {

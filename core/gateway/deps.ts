@@ -5,6 +5,7 @@ import type { Log, Platform } from "../ports.ts";
 import { gatewayAccess } from "./access.ts";
 import { replyCache } from "./cache.ts";
 import type { GatewayDeps } from "./call.ts";
+import { contentDecoding } from "./content-decoder.ts";
 import type { SafetyOptions } from "./checkers/policies.ts";
 import { safetyOf } from "./checkers/safety.ts";
 import { logQueue } from "./log-queue.ts";
@@ -13,6 +14,7 @@ import { recordStore } from "./manage/records.ts";
 import { storedProviders } from "./manage/stored-providers.ts";
 import { vault, type Vault } from "./manage/vault.ts";
 import { type DeclaredGateway, gatewayStore } from "./store.ts";
+import { resumableRuns, type ResumeOptions } from "./resume/runs.ts";
 import type { ProviderOptions } from "./target.ts";
 import { tracing } from "./trace/tracing.ts";
 
@@ -42,6 +44,13 @@ export interface GatewayOptions extends SafetyOptions {
   readonly formerMasterKeys?: readonly string[] | undefined;
   /** Status of error 2005; the hosted service answers 400, which clients never retry. @default 502 */
   readonly compat2005?: 502 | 400 | undefined;
+  /**
+   * Lets clients take streams up again that broke off on the way to them. The stream is then kept in memory, and the
+   * provider's request goes on when its client leaves. @default off
+   */
+  readonly resume?: ResumeOptions | undefined;
+  /** Seconds of silence after which a stream of server-sent events gets a comment. @default never */
+  readonly sseKeepAliveSeconds?: number | undefined;
 }
 
 /** The vault of the options' master keys; throws `invalid_options` for a short one. */
@@ -73,6 +82,13 @@ function unreadable(log: Log): (encoding: string) => void {
   };
 }
 
+function keepAliveMs({ sseKeepAliveSeconds: seconds }: GatewayOptions): number | undefined {
+  if (seconds === undefined || seconds > 0) return seconds && seconds * 1000;
+  throw new ApiError("invalid_options", {
+    message: `sseKeepAliveSeconds: expected a number above 0, got ${seconds}`,
+  });
+}
+
 /** Puts together what the gateway's operations work with. */
 export function gatewayDeps(options: GatewayOptions): GatewayDeps {
   const {
@@ -85,6 +101,7 @@ export function gatewayDeps(options: GatewayOptions): GatewayDeps {
   const store = gatewayStore({ platform, gateways, accountId });
   const records = recordStore(platform);
   const box = gatewayVault(options);
+  const decoding = contentDecoding(platform.system);
   return {
     platform,
     store,
@@ -97,11 +114,14 @@ export function gatewayDeps(options: GatewayOptions): GatewayDeps {
     cache: replyCache(platform.system, options.cacheBytes ?? 64 * 1024 * 1024),
     nextLogId: logIds(platform.system),
     stored: storedProviders(records, box, platform.system),
-    safetyOf: (settings) => safetyOf(settings, options, platform.log),
+    safetyOf: (settings) => safetyOf(settings, options, platform.log, decoding),
     tracing: tracing(platform, records, box),
+    decoding,
     unreadable: unreadable(platform.log),
     targets: { providers, demo: options.demo ?? true },
     logBodyLimit: options.logBodyLimit ?? 960 * 1024,
     failureStatus: options.compat2005 ?? 502,
+    resume: options.resume && resumableRuns(options.resume, platform.system),
+    keepAliveMs: keepAliveMs(options),
   };
 }

@@ -13,10 +13,12 @@ import { type Settle, spendOn } from "./cost/step-spend.ts";
 import type { CacheLead } from "./flight.ts";
 import { headerValue } from "./header-hygiene.ts";
 import { type Keeping, ledAnswer } from "./led-answer.ts";
+import { lawful } from "./null-body.ts";
 import { type Observation, observer } from "./observer.ts";
 import { type Outbound, outbound, withoutOwnTokens } from "./outbound.ts";
 import { retryPolicy } from "./policy.ts";
 import { type Recording, startRecord } from "./record.ts";
+import { withoutCredentials } from "./row-hygiene.ts";
 import { traceParent } from "./trace/trace-parent.ts";
 import { watchedStream } from "./watched-stream.ts";
 
@@ -35,6 +37,8 @@ export interface Forwarded {
   readonly dlp: DlpReport | null;
   /** The call with the step's own controls. */
   readonly call: Call;
+  /** The id by which the stream can be taken up again. */
+  readonly runId?: string;
 }
 
 /** One step on its way through the gateway. */
@@ -158,7 +162,13 @@ async function conclude(
     settle(0);
     throw providerFailed(answer, deps);
   }
-  const checked = await checkReply(safety, answer, record, call).catch((error: unknown) => {
+  const checked = await checkReply(
+    safety,
+    lawful(answer, deps.platform.system),
+    record,
+    call,
+    deps,
+  ).catch((error: unknown) => {
     if (!(error instanceof TransportError)) throw error;
     discard(error, record, passage);
     throw providerFailed(error, deps);
@@ -201,6 +211,8 @@ async function pass(
 }
 
 function providerFailed(cause: unknown, deps: GatewayDeps): ApiError {
+  // A body that was refused on its way looks to the transport like one that broke.
+  if (cause instanceof TransportError && cause.cause instanceof ApiError) return cause.cause;
   return new ApiError("provider_failed", { status: deps.failureStatus, cause });
 }
 
@@ -209,16 +221,17 @@ function watched(
   answer: InboundResponse,
   { record, settle, cached, dlp }: Told,
   keeping: Keeping | null,
-  { call, deps }: Passage,
+  { call, deps, prepared }: Passage,
 ): InboundResponse {
   const { status, headers, body } = answer;
   const { system } = deps.platform;
   const type = headerValue(headers, "content-type") ?? "";
   const encoding = headerValue(headers, "content-encoding") ?? "";
-  const watch = record.observes ? observer(type, encoding, record.keep, deps.unreadable) : null;
+  const watch = record.observes ? observer(type, encoding, record.keep, deps) : null;
   const onChunk = (chunk: Uint8Array): void => watch?.push(chunk);
   const onEnd = (complete: boolean): void => {
-    const finish = (seen: Observation | null): void => {
+    const finish = (all: Observation | null): void => {
+      const seen = withoutCredentials(all, prepared);
       const dlpAction = dlp?.action ?? null;
       const cost = record.finish({ status, complete, headers, cached, seen, dlpAction });
       // A refusal costs nothing unless its provider says so.

@@ -1,5 +1,6 @@
 import { hopByHop } from "../http/hop-by-hop.ts";
 import type { HeaderPair } from "../ports.ts";
+import type { ContentDecoding } from "./content-decoder.ts";
 
 /** Request headers that describe the client's connection to the gateway, not the request. */
 const requestOnly: ReadonlySet<string> = new Set([
@@ -34,15 +35,20 @@ export function isGatewayHeader(name: string): boolean {
 }
 
 /** The headers that may travel on to a provider. Credentials are the caller's to judge. */
-export function requestHygiene(headers: readonly HeaderPair[]): HeaderPair[] {
+export function requestHygiene(
+  headers: readonly HeaderPair[],
+  decoding: ContentDecoding,
+): HeaderPair[] {
   const listed = connectionListed(headers);
   const kept: HeaderPair[] = [];
-  for (const [name, value] of headers) {
+  for (const pair of headers) {
+    const [name, value] = pair;
     if (hopByHop.has(name) || requestOnly.has(name) || isGatewayHeader(name)) continue;
     if (name.startsWith("x-forwarded-") || listed?.has(name) === true) continue;
-    if (name !== "accept-encoding") kept.push([name, value]);
+    if (name !== "accept-encoding") kept.push(pair);
     else {
-      const encodings = decodableEncodings(value);
+      // Only encodings that the log's observer can undo are asked for.
+      const encodings = decoding.readable(value);
       if (encodings !== "") kept.push([name, encodings]);
     }
   }
@@ -64,20 +70,12 @@ export function replyHygiene(headers: readonly HeaderPair[]): HeaderPair[] {
 function connectionListed(headers: readonly HeaderPair[]): Set<string> | undefined {
   let names: Set<string> | undefined;
   for (const [name, value] of headers) {
-    if (name !== "connection") continue;
+    // The usual values name no header that could pass.
+    if (name !== "connection" || value === "keep-alive" || value === "close") continue;
     names ??= new Set();
     for (const token of value.split(",")) names.add(token.trim().toLowerCase());
   }
   return names;
-}
-
-/** Only encodings that the log's observer can undo on every runtime are asked for. */
-function decodableEncodings(value: string): string {
-  return value
-    .split(",")
-    .map((part) => part.trim())
-    .filter((part) => /^(?:gzip|deflate|identity)(?:\s*;|$)/i.test(part))
-    .join(", ");
 }
 
 /** A request that frames its body in two ways is a smuggling attempt (spec, Versioning, 2023-07-01). */
@@ -94,19 +92,8 @@ export function headerValue(headers: readonly HeaderPair[], name: string): strin
   return null;
 }
 
-/**
- * Pairs in the form that `Response` takes. A plain record is the fast path of Node's server; repeated
- * names (`set-cookie`) need `Headers`, which keeps them apart.
- */
-export function toHeadersInit(pairs: readonly HeaderPair[]): Headers | Record<string, string> {
-  const record: Record<string, string> = {};
-  for (const [name, value] of pairs) {
-    if (Object.hasOwn(record, name)) {
-      const headers = new Headers();
-      for (const [key, text] of pairs) headers.append(key, text);
-      return headers;
-    }
-    record[name] = value;
-  }
-  return record;
+/** Pairs in the form that `Response` takes, which keeps repeated names (`set-cookie`) apart. */
+export function toHeadersInit(pairs: readonly HeaderPair[]): [string, string][] {
+  // A Response reads them only; the standard's type is wider than that.
+  return pairs as [string, string][];
 }

@@ -1,19 +1,20 @@
 import type { HeaderPair, InboundResponse, OutboundRequest } from "../ports.ts";
+import { ApiError } from "../http/api-error.ts";
 import { utf8 } from "../crypto/encoding.ts";
 import { tokenOf } from "./access.ts";
 import type { Call, GatewayDeps, Step } from "./call.ts";
-import { parseChat } from "./chat-format.ts";
+import { chatBody } from "./compat.ts";
 import { headerValue, isGatewayHeader, requestHygiene } from "./header-hygiene.ts";
 import { withCredential, withProviderHeaders } from "./manage/credential.ts";
 import type { CustomTarget } from "./manage/stored-providers.ts";
 import { decodedValue } from "./own-tokens.ts";
-import { credentialHeaders, type Provider, providers } from "./providers.ts";
+import { credentialHeaders, credentialValue, type Provider } from "./providers.ts";
 import { filterQuery } from "./raw-path.ts";
 import { resolveTarget, type Target } from "./target.ts";
-import { anthropicTranslator } from "./translate-anthropic.ts";
-import { geminiTranslator } from "./translate-gemini.ts";
-import { workersAiTranslator } from "./translate-workers-ai.ts";
-import { type ChatTranslator, translateReply } from "./translate.ts";
+import { guarded } from "./token-guard.ts";
+import { withInlineImages } from "./translate/images.ts";
+import { type TranslationRoute, translationRoute } from "./translate/route.ts";
+import { translateReply } from "./translate/reply.ts";
 
 /** A step ready to be sent. */
 export interface Outbound {
@@ -25,39 +26,20 @@ export interface Outbound {
 
 /** Turns a step into the request that its provider gets: address, clean headers, credential, format. */
 export async function outbound(step: Step, call: Call, deps: GatewayDeps): Promise<Outbound> {
-  const format = chatFormat(step, deps);
-  return format === undefined
-    ? untranslated(step, call, deps)
-    : translated(step, translators[format], call, deps);
-}
-
-const translators: Readonly<Record<NonNullable<Provider["chat"]>, ChatTranslator>> = {
-  anthropic: anthropicTranslator,
-  gemini: geminiTranslator,
-  "workers-ai": workersAiTranslator,
-};
-
-/** The spec's `{provider}/chat/completions` for a provider with a format of its own. */
-function chatFormat(
-  { slug, rest, method }: Step,
-  { targets }: GatewayDeps,
-): Provider["chat"] | undefined {
-  if (rest !== "chat/completions" || method !== "POST" || !Object.hasOwn(providers, slug))
-    return undefined;
-  const format = providers[slug]?.chat;
-  // Below `v1` Workers AI speaks OpenAI's format.
-  const base = Object.hasOwn(targets.providers, slug) ? targets.providers[slug]?.baseUrl : "";
-  return format === "workers-ai" && /\/v1\/?$/.test(base ?? "") ? undefined : format;
+  const route = translationRoute(step, deps.targets);
+  return route === undefined ? untranslated(step, call, deps) : translated(step, route, call, deps);
 }
 
 async function untranslated(step: Step, call: Call, deps: GatewayDeps): Promise<Outbound> {
   const { query } = step;
+  // It would come back with the stored key in it (RFC 9110, section 9.3.8).
+  if (step.method === "TRACE") throw new ApiError("method_not_allowed");
   const custom = step.slug.startsWith("custom-")
     ? await customProvider(step.slug, call, deps)
     : null;
   const target = resolveTarget(step.slug, step.rest, query, deps.targets, custom);
   const { provider } = target;
-  const given = requestHygiene(step.headers);
+  const given = requestHygiene(step.headers, deps.decoding);
   const hasCredential =
     given.some(([name]) => provider.credentials.includes(name)) ||
     (provider.queryCredentials?.some((name) => new URLSearchParams(query).has(name)) ?? false);
@@ -76,11 +58,22 @@ async function untranslated(step: Step, call: Call, deps: GatewayDeps): Promise<
       body: step.body,
       signal: call.signal,
     },
-    restore: (answer) => answer,
+    restore: (answer) => unlessRefused(answer, step),
   };
 }
 
-/** The same step without headers and query parameters that hold a token of ours: neither a provider nor a log row gets them. */
+/** The answer, unless it answers a body that was broken off here: workerd ends such a body as if it were whole. */
+function unlessRefused(answer: InboundResponse, { refusal }: Step): InboundResponse {
+  const error = refusal?.() ?? null;
+  if (error === null) return answer;
+  if (answer.body instanceof ReadableStream) answer.body.cancel().catch(() => undefined);
+  throw error;
+}
+
+/**
+ * The same step without headers and query parameters that hold a token of ours: neither a provider nor a log row gets
+ * them. Throws `invalid_request` when the caller's own stands where it cannot be taken out.
+ */
 export async function withoutOwnTokens(
   step: Step,
   call: Call,
@@ -90,7 +83,7 @@ export async function withoutOwnTokens(
   const isOurs = (value: string): boolean => access.isOurs(value, call.token, asked);
   const query = filterQuery(step.query, (value) => value !== "" && isOurs(decodedValue(value)));
   const headers = step.headers.filter(([name, value]) => isGatewayHeader(name) || !isOurs(value));
-  return { ...step, query, headers };
+  return guarded({ ...step, query, headers }, call);
 }
 
 /** The values of a step that can hold a credential. */
@@ -112,17 +105,22 @@ async function customProvider(
 
 async function translated(
   step: Step,
-  translator: ChatTranslator,
+  { front, translator }: TranslationRoute,
   call: Call,
   deps: GatewayDeps,
 ): Promise<Outbound> {
-  const chat = parseChat(step.body);
+  const given = chatBody(step.body);
+  const read = front.read(given);
+  const chat =
+    translator.wantsInlineImages === true
+      ? await withInlineImages(read, deps.platform, call.signal)
+      : read;
   const { rest, query, body, headers } = translator.request(chat);
-  const credential = providers[step.slug]?.credentials[0] ?? "authorization";
+  const { provider } = resolveTarget(step.slug, rest, query, deps.targets);
   const kept = step.headers
     // Its bytes are read here, so they must come as they are.
     .filter(([name]) => name !== "accept-encoding" && name !== "content-type")
-    .map(([name, value]) => nativeCredential(name, value, credential));
+    .map((pair) => nativeCredential(pair, provider, step.format));
   const defaults = headers.filter(([name]) => headerValue(kept, name) === null);
   const prepared = await untranslated(
     {
@@ -135,13 +133,20 @@ async function translated(
     call,
     deps,
   );
+  const translation = { front, translator, chat, given };
   return {
     ...prepared,
-    restore: (answer) => translateReply(translator, chat, answer, deps.platform.system),
+    restore: (answer) => translateReply(translation, answer, deps.platform.system),
   };
 }
 
-/** Clients of the OpenAI format send every provider's key as `Authorization: Bearer`. */
-function nativeCredential(name: string, value: string, native: string): HeaderPair {
-  return name === "authorization" ? [native, tokenOf(value) ?? value] : [name, value];
+/** Clients send every provider's key as their own format has it: `Authorization: Bearer`, or Anthropic's `x-api-key`. */
+function nativeCredential(
+  [name, value]: HeaderPair,
+  provider: Provider,
+  format: Step["format"],
+): HeaderPair {
+  const isKey = name === "authorization" || (name === "x-api-key" && format === "messages");
+  if (!isKey) return [name, value];
+  return [provider.credentials[0], credentialValue(provider, tokenOf(value) ?? value)];
 }

@@ -58,51 +58,42 @@ export function startRecord(step: Step, index: number, call: Call, deps: Gateway
     observes: isTold || isCharged(call),
     finish(result) {
       if (!isTold && !isCharged(call)) return null;
-      const about = {
-        ...describe(step, call, result.blocked === true ? 0 : keep),
-        ...result.about,
-      };
-      const price = costOf(call, result, about);
-      if (price.cost !== null) call.onCost?.(price.cost);
-      if (!isTold) return price.cost;
+      const request = describe(step, call, result.blocked === true ? 0 : keep);
+      const about = result.about === undefined ? request : { ...request, ...result.about };
+      const { cost: amount, customCost } = costOf(call, result, about);
+      if (amount !== null) call.onCost?.(amount);
+      if (!isTold) return amount;
       const duration = Math.max(0, system.now() - createdAt);
-      const row: LogRow = {
-        ...about,
-        ...price,
-        ...outcome(result),
-        id,
-        createdAt,
-        step: index,
-        duration,
-      };
+      const known = { id, createdAt, duration, step: index, cost: amount, customCost };
+      const row = rowOf(about, known, result);
       if (collects) deps.queue.push(actorName(call.name), row);
       if (endpoints.length > 0) deps.tracing.trace(call.name, endpoints, row, call.trace);
-      return price.cost;
+      return amount;
     },
   };
 }
 
-type Outcome = Pick<
-  LogRow,
-  | "statusCode"
-  | "success"
-  | "cached"
-  | "tokensIn"
-  | "tokensOut"
-  | "responseContentType"
-  | "dlpAction"
-  | "response"
->;
+/** What is known of a row beside its request and its answer. */
+type Known = Pick<LogRow, "id" | "createdAt" | "duration" | "step" | "cost" | "customCost">;
 
-function outcome({ status, complete, headers, seen, ...result }: RecordedResult): Outcome {
-  const { tokensIn, tokensOut } = seen?.usage ?? noUsage;
+/** Named one by one: every spread but the first costs more than all the rest of it. */
+function rowOf(about: Description, known: Known, result: RecordedResult): LogRow {
+  const { status, complete, seen } = result;
+  const usage = seen?.usage ?? noUsage;
   return {
+    ...about,
+    id: known.id,
+    createdAt: known.createdAt,
+    duration: known.duration,
+    step: known.step,
+    cost: known.cost,
+    customCost: known.customCost,
     statusCode: status,
     success: complete && status !== null && status < 400,
     cached: result.cached === true,
-    tokensIn,
-    tokensOut,
-    responseContentType: headerValue(headers, "content-type"),
+    tokensIn: usage.tokensIn,
+    tokensOut: usage.tokensOut,
+    responseContentType: headerValue(result.headers, "content-type"),
     dlpAction: result.dlpAction ?? null,
     response: seen?.body ?? { text: null, size: 0, complete: false },
   };

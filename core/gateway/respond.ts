@@ -2,10 +2,8 @@ import type { HeaderPair } from "../ports.ts";
 import { dlpHeaders } from "./checkers/inspect.ts";
 import type { Forwarded } from "./forward.ts";
 import { replyHygiene, toHeadersInit } from "./header-hygiene.ts";
+import { NULL_BODY } from "./null-body.ts";
 import { collectsLog } from "./record.ts";
-
-/** Statuses whose responses have no body (fetch standard, "null body status"). */
-const NULL_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /** The facts that the gateway adds to an answer, under both prefixes (reference, section 1.4). */
 export function gatewayHeaders(forwarded: Forwarded, universal: boolean): HeaderPair[] {
@@ -23,6 +21,7 @@ export function gatewayHeaders(forwarded: Forwarded, universal: boolean): Header
     add("provider", answeredBy.provider);
   }
   if (universal) add("step", String(forwarded.step));
+  if (forwarded.runId !== undefined) add("run-id", forwarded.runId);
   if (forwarded.dlp !== null) pairs.push(...dlpHeaders(forwarded.dlp));
   return pairs;
 }

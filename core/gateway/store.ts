@@ -114,18 +114,26 @@ export function gatewayStore(options: StoreOptions): GatewayStore {
   };
 }
 
-/** A declared gateway is made on its first request; what the declaration says outranks what is stored. */
-async function enterGateway(
+function enterGateway(
   gateway: ActorRef,
   isOpen: boolean,
   declaration: DeclaredGateway | undefined,
   open: () => Promise<GatewaySettings>,
 ): Promise<Entrance> {
   const authentication = declaration?.authentication ?? null;
-  const ask = async (): Promise<Entrance> =>
-    (await gateway.call("enter", isOpen, authentication)) as Entrance;
+  const ask = (): Promise<Entrance> =>
+    gateway.call("enter", isOpen, authentication) as Promise<Entrance>;
+  return declaration === undefined ? ask() : enterDeclared(ask, authentication, open);
+}
+
+/** A declared gateway is made on its first request; what the declaration says outranks what is stored. */
+async function enterDeclared(
+  ask: () => Promise<Entrance>,
+  authentication: boolean | null,
+  open: () => Promise<GatewaySettings>,
+): Promise<Entrance> {
   let found = await ask();
-  if (found.settings === null && declaration !== undefined) {
+  if (found.settings === null) {
     await open();
     found = await ask();
   }

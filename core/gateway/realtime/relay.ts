@@ -1,4 +1,4 @@
-import type { Duplex, DuplexEnd } from "../../duplex.ts";
+import { type Duplex, type DuplexEnd, isSendableCode } from "../../duplex.ts";
 import type { System } from "../../ports.ts";
 
 /** The two ends of a connection through the gateway. */
@@ -72,10 +72,7 @@ function isHandshake({ code }: DuplexEnd): boolean {
  */
 function passedOn({ by, code, reason }: RelayEnd): DuplexEnd {
   if (code === 1005) return { code: 1000, reason: "" };
-  const isSendable =
-    (code >= 1000 && code <= 1014 && code !== 1004 && code !== 1006) ||
-    (code >= 3000 && code <= 4999);
-  if (isSendable) return { code, reason };
+  if (isSendableCode(code)) return { code, reason };
   return by === "client"
     ? { code: 1001, reason: "The client went away" }
     : { code: 1011, reason: "The provider broke off the connection" };

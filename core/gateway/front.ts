@@ -1,0 +1,111 @@
+import type { Context } from "hono";
+import { routePath } from "hono/route";
+import { checkAccountId } from "../auth/account-id.ts";
+import { ApiError } from "../http/api-error.ts";
+import { json } from "../http/envelope.ts";
+import { noRoute } from "../http/routes.ts";
+import { admit, type AdmitOptions } from "./admit.ts";
+import type { Call, GatewayDeps, Step } from "./call.ts";
+import { compatStep } from "./compat.ts";
+import { deliver } from "./deliver.ts";
+import { forwardAny } from "./dynamic/forward-route.ts";
+import { forward } from "./forward.ts";
+import type { GatewayName } from "./gateway-name.ts";
+import { headerPairs } from "./header-hygiene.ts";
+import { modelList } from "./model-list.ts";
+import { type RawTail, rawTail } from "./raw-path.ts";
+import { isUpgrade, type UniversalSockets, universalSockets } from "./realtime/connect.ts";
+import { providerSocket } from "./realtime/provider-socket.ts";
+import { requestBody } from "./request-body.ts";
+import { forwardSteps, readSteps } from "./universal.ts";
+
+/** A request below `/v1/:account_id/:gateway_id`. */
+interface Arrival {
+  readonly raw: Request;
+  readonly name: GatewayName;
+  /** The first segment behind the gateway: a provider, or `compat`. */
+  readonly segment: string;
+  readonly tail: RawTail;
+}
+
+/**
+ * Answers everything below `/v1/:account_id/:gateway_id`, as its first segment says: none is the universal
+ * endpoint, over HTTP and WebSocket; `compat` the unified one; any other a provider, with any method and path.
+ */
+export function gatewayFront(deps: GatewayDeps): (c: Context) => Promise<Response> {
+  const sockets = universalSockets(deps);
+  return async (c) => {
+    const arrival = arrivalOf(c);
+    const { segment, tail } = arrival;
+    if (segment === "") {
+      if (tail.rest !== "") throw noRoute(c);
+      return universal(arrival, sockets, deps);
+    }
+    if (segment === "compat") {
+      const answer = unified(arrival, deps);
+      if (answer !== null) return answer;
+    }
+    const { raw, name } = arrival;
+    // Looking at `Headers` makes them, which a request with a body need not.
+    if (raw.method === "GET" && isUpgrade(raw))
+      return providerSocket({ request: raw, name, segment, ...tail }, deps);
+    const { call, step } = await accept(arrival, {}, deps);
+    return deliver(await forward(step, 0, true, call, deps), deps);
+  };
+}
+
+function arrivalOf(c: Context): Arrival {
+  const { raw } = c.req;
+  const account = c.req.param("account_id") ?? "";
+  checkAccountId(account);
+  const name = { account, gateway: c.req.param("gateway_id") ?? "" };
+  const { rest, query } = rawTail(raw.url, segmentsBeforeTail(routePath(c)));
+  const slash = rest.indexOf("/");
+  const segment = slash === -1 ? rest : rest.slice(0, slash);
+  return { raw, name, segment, tail: { rest: slash === -1 ? "" : rest.slice(slash + 1), query } };
+}
+
+async function universal(
+  { raw, name }: Arrival,
+  sockets: UniversalSockets,
+  deps: GatewayDeps,
+): Promise<Response> {
+  if (raw.method === "GET") return sockets.connect(raw, name);
+  if (raw.method !== "POST")
+    throw new ApiError("method_not_allowed", { headers: { allow: "GET, HEAD, POST" } });
+  const call = await admit(name, headerPairs(raw), raw.signal, deps);
+  return deliver(await forwardSteps(await readSteps(raw), call, deps), deps, true);
+}
+
+/** Null for what the unified endpoint has no answer for. */
+function unified(arrival: Arrival, deps: GatewayDeps): Promise<Response> | null {
+  const { raw, name, tail } = arrival;
+  const how = { tokenInAuthorization: true };
+  if (raw.method === "POST")
+    return accept(arrival, how, deps).then(async ({ call, step }) =>
+      deliver(await forwardAny(compatStep(step), 0, true, call, deps), deps),
+    );
+  if (raw.method !== "GET" || !/^(?:v1\/)?models$/.test(tail.rest)) return null;
+  return admit(name, headerPairs(raw), raw.signal, deps, how).then(() =>
+    json(modelList(deps.targets.demo)),
+  );
+}
+
+async function accept(
+  { raw, name, segment, tail }: Arrival,
+  how: AdmitOptions,
+  deps: GatewayDeps,
+): Promise<{ call: Call; step: Step }> {
+  const received = deps.platform.received?.(raw) ?? null;
+  const headers = received?.headers ?? headerPairs(raw);
+  const call = await admit(name, headers, raw.signal, deps, how);
+  const body = await requestBody(raw, headers, received);
+  return { call, step: { slug: segment, ...tail, method: raw.method, headers, body } };
+}
+
+/** The tail's place in the raw URL, also when a host app mounted this one below a prefix. */
+function segmentsBeforeTail(path: string): number {
+  let slashes = 0;
+  for (let at = path.indexOf("/"); at !== -1; at = path.indexOf("/", at + 1)) slashes++;
+  return slashes - 1;
+}
