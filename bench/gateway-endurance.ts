@@ -1,22 +1,28 @@
 // What the gateway holds on to: memory at 64 connections, its growth over 200,000 logged requests, what 1,000 open
 // streams cost, and the log rows that are there after a clean shutdown and a new start.
-// `--only Node` narrows it down; `-- 20000` sends fewer requests.
+// `--only Node` narrows it down; `gateway-endurance 20000` sends fewer requests.
 import { once as event } from "node:events";
 import { Agent, type IncomingMessage, request } from "node:http";
-import { causeyCommand, makeGateway, TOKEN } from "./harness/causey.ts";
+import { causeyCommand, makeGateway } from "./harness/causey.ts";
 import { type Figure, once } from "./harness/figure.ts";
+import {
+  CHAT_PATH,
+  chat,
+  countRows,
+  gatewayConfig,
+  ownHeaders,
+  type Runtime,
+} from "./harness/gateway-field.ts";
 import { type Call, sendAll, sendOne } from "./harness/load.ts";
 import type { Options } from "./harness/options.ts";
 import { type Running, runtimes, start } from "./harness/servers.ts";
 
-type Runtime = keyof typeof runtimes;
-
 const TITLE = "gateway: endurance";
 const STREAMS = 1000;
 const WARM_UP = 60_000;
-const headers = { authorization: "Bearer sk-x", "cf-aig-authorization": `Bearer ${TOKEN}` };
-const path = "/v1/local/bench/openai/chat/completions";
-const chat = { model: "bench", messages: [{ role: "user", content: "x".repeat(600) }] };
+/** How long a stream may take to begin, ms: none waits for another to end. */
+const BEGIN_MS = 30_000;
+const headers = { authorization: "Bearer sk-x", ...ownHeaders };
 
 const goals = [
   { what: "RSS MB", atMost: 190 },
@@ -26,7 +32,8 @@ const goals = [
 ];
 
 /** Runs `gateway-endurance`. */
-export async function* bench({ only, connections = 64, rest }: Options): AsyncGenerator<Figure[]> {
+export async function* bench(options: Options): AsyncGenerator<Figure[]> {
+  const { only, connections: [connections = 64] = [], rest } = options;
   const requests = Number(rest[0] ?? 200_000);
   const upstream = await start([process.execPath, "bench/servers/upstream.ts"]);
   try {
@@ -47,12 +54,12 @@ async function endure(
   requests: number,
   connections: number,
 ): Promise<Record<string, number>> {
-  const config = { gateway: { providers: { openai: { baseUrl: `${upstream.origin}/v1` } } } };
-  const { command, env } = causeyCommand(runtime, config);
+  const { command, env } = causeyCommand(runtime, gatewayConfig(upstream));
   let server = await start(command, env);
   await sendOne(server.url, makeGateway({ log_management: 1_000_000 }));
-  const call = (): Call => ({ path, headers, body: JSON.stringify(chat) });
-  await sendAll(server.url, WARM_UP, call, connections);
+  const call = (): Call => ({ path: CHAT_PATH, headers, body: chat.json });
+  const warmUp = Math.min(WARM_UP, requests);
+  await sendAll(server.url, warmUp, call, connections);
   const before = server.rssMb();
   await sendAll(server.url, requests, call, connections);
   const after = server.rssMb();
@@ -66,7 +73,7 @@ async function endure(
     "growth MB": after - before,
     "streams MB": streams,
     rows: stored,
-    "lost rows": WARM_UP + requests + STREAMS - stored,
+    "lost rows": warmUp + requests + STREAMS - stored,
   };
 }
 
@@ -74,12 +81,15 @@ async function endure(
 async function openStreams(server: Running): Promise<number> {
   const before = server.rssMb();
   const agent = new Agent({ maxSockets: Number.POSITIVE_INFINITY });
-  const body = JSON.stringify({ ...chat, stream: true, hold: true });
+  const body = JSON.stringify({ ...(JSON.parse(chat.stream) as object), hold: true });
   const open = async (): Promise<IncomingMessage> => {
-    const outgoing = request(new URL(path, server.url), { method: "POST", headers, agent });
+    const signal = AbortSignal.timeout(BEGIN_MS);
+    const outgoing = request(new URL(CHAT_PATH, server.url), { method: "POST", headers, agent });
     outgoing.end(body);
-    const [incoming] = (await event(outgoing, "response")) as [IncomingMessage];
-    await event(incoming, "data");
+    const [incoming] = (await event(outgoing, "response", { signal })) as [IncomingMessage];
+    // What fails after that is the end of a stream that was held long enough.
+    outgoing.on("error", () => undefined);
+    await event(incoming, "data", { signal });
     return incoming;
   };
   const streams: IncomingMessage[] = [];
@@ -88,15 +98,4 @@ async function openStreams(server: Running): Promise<number> {
   const cost = server.rssMb() - before;
   for (const stream of streams) stream.on("error", () => undefined).destroy();
   return cost;
-}
-
-async function countRows(url: URL): Promise<number> {
-  const { text } = await sendOne(url, {
-    method: "GET",
-    path: "/client/v4/accounts/local/ai-gateway/gateways/bench/logs?per_page=1",
-    headers: { authorization: `Bearer ${TOKEN}` },
-    body: "",
-  });
-  const answer = JSON.parse(text) as { result_info: { total_count: number } };
-  return answer.result_info.total_count;
 }

@@ -22,7 +22,7 @@ const names: readonly Runtime[] = ["Node", "Deno", "Bun"];
 
 /** Runs `retention`. */
 export async function* bench(options: Options): AsyncGenerator<Figure[]> {
-  const { connections = 16, ms, only } = options;
+  const { connections: [connections = 16] = [], ms, only } = options;
   const title = `retention over ${ROWS} rows during a burst of ${ms / 1000} s, ${connections} connections`;
   const field = names.filter((name) => only === undefined || name === only);
   const figures: Figure[] = [];
@@ -97,10 +97,10 @@ async function probed(
     socket.send(JSON.stringify({ type: "rpc", id, method: "getEvents", args: [1] }));
   }, PROBE_MS);
   const call = (n: number): Call => event(entity, ROWS + n);
-  const acks = await sendLoad(url, { call, connections, ms });
+  const { whole: acks } = await sendLoad(url, { call, connections, ms });
   clearInterval(timer);
   socket.terminate();
-  const ascending = (list: number[]): number[] => list.toSorted((a, b) => a - b);
+  const ascending = (list: readonly number[]): number[] => list.toSorted((a, b) => a - b);
   return { waits: ascending(waits), acks: ascending(acks) };
 }
 

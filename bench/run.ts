@@ -1,5 +1,5 @@
-// `npm run bench -- NAME [--rounds 5] [--seconds 2] [--connections 16] [--only TEXT] [--json]`: runs one benchmark,
-// or all of them without a name, and prints tables; --json prints one line per figure instead.
+// `npm run bench -- NAME [--rounds 5] [--seconds 2] [--connections 1,16,64] [--only TEXT] [--json]`: runs one
+// benchmark, or all of them without a name, and prints tables; --json prints one line per figure instead.
 import { execFileSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { cpus, loadavg, totalmem } from "node:os";

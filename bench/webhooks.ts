@@ -51,7 +51,7 @@ const workloads: readonly Workload[] = [
 
 /** Runs `webhooks`. */
 export async function* bench(options: Options): AsyncGenerator<Figure[]> {
-  const { only, connections = 50 } = options;
+  const { only, connections: [connections = 50] = [] } = options;
   for (const workload of workloads) {
     const title = `webhooks: ${workload.name}, ${connections} connections`;
     const peers = peerFolder("agents") === undefined ? [] : [sdk(workload)];

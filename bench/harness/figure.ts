@@ -1,8 +1,5 @@
-/** What a round measures beside a benchmark's own extras. */
-export type Metric = "CPU µs/op" | "op/s" | "p50 ms" | "p99 ms";
-
-/** What each round of a contestant gave, by metric or by the name of an extra (`RSS MB`). */
-export type Round = Readonly<Record<Metric, number>> & Readonly<Record<string, number>>;
+/** What one round of a contestant gave, by the name of the figure (`CPU µs/op`, `p50 ms`, `RSS MB`). */
+export type Round = Readonly<Record<string, number>>;
 
 /** The most that a figure may be. */
 export interface Goal {
@@ -35,7 +32,8 @@ export interface Results {
   readonly rounds: readonly Round[];
 }
 
-const CPU = "CPU µs/op";
+/** CPU time per operation, user and system. */
+export const CPU = "CPU µs/op";
 
 /** Medians over the rounds. A ratio is the median of the rounds' ratios: neighbours in time are compared. */
 export function summarise(bench: string, all: readonly Results[]): Figure[] {
@@ -55,6 +53,24 @@ export function summarise(bench: string, all: readonly Results[]): Figure[] {
     });
     const figures: Figure["figures"] = Object.fromEntries(middle);
     return { bench, contestant: name, rounds: rounds.length, figures, verdicts };
+  });
+}
+
+/**
+ * Adds to every round, as `name`, how much more of `what` the contestant had than the one that `of` names had in the same
+ * round: neighbours in time are compared. Nothing is added where there is no other.
+ */
+export function withMore<One extends Results>(
+  all: readonly One[],
+  { name, what, of }: { name: string; what: string; of: (own: string) => string | undefined },
+): One[] {
+  const byName = new Map(all.map((one) => [one.name, one]));
+  return all.map((one) => {
+    const other = byName.get(of(one.name) ?? "");
+    if (other === undefined) return one;
+    const more = (round: Round, n: number): number =>
+      (round[what] ?? Number.NaN) - (other.rounds[n]?.[what] ?? Number.NaN);
+    return { ...one, rounds: one.rounds.map((round, n) => ({ ...round, [name]: more(round, n) })) };
   });
 }
 

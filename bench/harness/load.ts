@@ -14,6 +14,16 @@ export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;
+  /** When the first byte of the body came, or the end of an empty one; as `performance.now()` counts. */
+  readonly firstByteAt: number;
+}
+
+/** How long the requests of a load took, ms, in the order in which they ended. */
+export interface Timings {
+  /** Until the last byte of the answer. */
+  readonly whole: readonly number[];
+  /** Until the first byte of its body. */
+  readonly firstByte: readonly number[];
 }
 
 /** A load on a server. */
@@ -28,14 +38,15 @@ export interface Load {
 
 let sent = 0;
 
-/** Sends requests over keep-alive connections; resolves to the latencies in ms. A failure ends the benchmark. */
+/** Sends requests over keep-alive connections. A failure ends the benchmark. */
 export async function sendLoad(
   url: URL,
   { call, connections, ms, perSecond }: Load,
-): Promise<number[]> {
+): Promise<Timings> {
   // undici's dispatcher costs a third of `http.request`: the generator shares the machine with what it measures.
   const pool = new Pool(url.origin, { connections, pipelining: 1 });
-  const latencies: number[] = [];
+  const whole: number[] = [];
+  const firstByte: number[] = [];
   const begin = performance.now();
   const end = begin + ms;
   let due = 0;
@@ -46,13 +57,14 @@ export async function sendLoad(
         if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
       }
       const started = performance.now();
-      await dispatch(pool, call(sent++), false);
-      latencies.push(performance.now() - started);
+      const { firstByteAt } = await dispatch(pool, call(sent++), false);
+      whole.push(performance.now() - started);
+      firstByte.push(firstByteAt - started);
     }
   };
   await Promise.all(Array.from({ length: connections }, worker));
   await pool.close();
-  return latencies;
+  return { whole, firstByte };
 }
 
 /** Sends so many requests, as fast as the connections are answered: to prepare what is measured. */
@@ -83,6 +95,7 @@ function dispatch(pool: Pool, call: Call, keep: boolean): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const text: string[] = [];
     let status = 0;
+    let firstByteAt: number | undefined;
     let headers: Reply["headers"] = {};
     const handler: Dispatcher.DispatchHandler = {
       onRequestStart: () => undefined,
@@ -91,10 +104,12 @@ function dispatch(pool: Pool, call: Call, keep: boolean): Promise<Reply> {
         headers = received;
       },
       onResponseData(_controller, chunk) {
+        firstByteAt ??= performance.now();
         if (keep || status >= 300) text.push(chunk.toString());
       },
       onResponseEnd() {
-        if (status < 300) resolve({ status, headers, text: text.join("") });
+        firstByteAt ??= performance.now();
+        if (status < 300) resolve({ status, headers, text: text.join(""), firstByteAt });
         else reject(new Error(`${call.path} answered ${status}: ${text.join("").slice(0, 500)}`));
       },
       onResponseError(_controller, error) {

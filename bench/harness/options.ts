@@ -2,12 +2,15 @@ import { parseArgs } from "node:util";
 
 /** How long and how wide to measure; from the command line. */
 export interface Options {
-  /** Measured rounds; one more, first, is thrown away. */
+  /** Measured rounds. */
   readonly rounds: number;
   /** Milliseconds per contestant and round. */
   readonly ms: number;
-  /** Concurrent keep-alive connections, where a benchmark has any. @default the benchmark's own */
-  readonly connections: number | undefined;
+  /**
+   * Concurrent keep-alive connections, where a benchmark has any; one that does not compare several takes the first.
+   * @default the benchmark's own
+   */
+  readonly connections: readonly number[] | undefined;
   /** Only workloads and contestants whose name contains this. */
   readonly only: string | undefined;
   readonly json: boolean;
@@ -35,10 +38,17 @@ export function readOptions(args: readonly string[]): {
   const options = {
     rounds: Number(values.rounds),
     ms: Number(values.seconds) * 1000,
-    connections: values.connections === undefined ? undefined : Number(values.connections),
+    connections: values.connections?.split(",").map(toCount),
     only: values.only,
     json: values.json,
     rest,
   };
   return { name, options };
+}
+
+function toCount(text: string): number {
+  const count = Number(text);
+  if (!Number.isInteger(count) || count < 1)
+    throw new Error(`--connections: expected counts such as 1,16,64, got "${text}"`);
+  return count;
 }

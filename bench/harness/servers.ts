@@ -2,8 +2,16 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { atExit } from "./at-exit.ts";
-import { type Figure, type Goal, type Round, roundOf, summarise } from "./figure.ts";
-import { type Call, type Load, type Reply, sendLoad, sendOne } from "./load.ts";
+import {
+  type Figure,
+  type Goal,
+  percentile,
+  type Results,
+  type Round,
+  roundOf,
+  summarise,
+} from "./figure.ts";
+import { type Call, type Load, type Reply, sendLoad, sendOne, type Timings } from "./load.ts";
 import type { Options } from "./options.ts";
 
 /** A contestant that runs as a server of its own. */
@@ -17,7 +25,7 @@ export interface Contestant {
   /** What the server needs before the first round. */
   readonly prepare?: (url: URL) => Promise<unknown>;
   /** Refuses, by throwing, an answer that shows that another thing is measured than is meant. */
-  readonly check?: (reply: Reply) => void;
+  readonly check?: (reply: Reply, url: URL) => unknown;
   /** What stays open while the server is measured; its result closes it and returns its own figures. */
   readonly attend?: (url: URL) => Promise<() => Readonly<Record<string, number>>>;
 }
@@ -39,10 +47,24 @@ export const runtimes = {
 } as const satisfies Record<string, readonly [string, ...string[]]>;
 
 /**
- * The least length of the round that is thrown away, in ms: a JIT compiler works beside a loaded server for seconds, and
- * more for a large program than for a small one.
+ * What is sent before the first round: a JIT compiler works beside a loaded server for seconds, and more for a large
+ * program than for a small one. Several times less, because V8 gives memory and compiled code back after a minute
+ * without work, which is as long as it takes to warm up all the others; the second after that costs four times as much.
  */
-const WARM_UP_MS = 6000;
+const WARM_UPS = 3;
+const WARM_UP_MS = 2000;
+
+/** What is sent before each round, for what the pause since the last one has undone. */
+const LEAD_IN_MS = 500;
+
+/** The least connections of a warm-up: at one connection a slow server sees too few requests to be compiled. */
+const WARM_UP_CONNECTIONS = 16;
+
+/** Milliseconds to the first byte of a body: half of the requests, and all but one of a hundred, had it by then. */
+export const FIRST_BYTE: readonly [p50: string, p99: string] = [
+  "first byte p50 ms",
+  "first byte p99 ms",
+];
 
 /** How long a server may take to end after SIGTERM, ms. */
 const STOP_MS = 5000;
@@ -108,12 +130,27 @@ export function narrowed(
   return all.filter((one) => wanted.includes(one) || others.has(one.name));
 }
 
-/** Runs every contestant in turn, round by round, so that drift of the machine hits all alike. */
+/** How {@link measureServers} measures. */
+export interface ServerOptions extends Pick<Options, "rounds" | "ms"> {
+  readonly connections: number;
+  /** Whether {@link FIRST_BYTE} is told: where answers are streams. @default false */
+  readonly firstByte?: boolean;
+}
+
+/** The medians of {@link measureServers}. */
 export async function compareServers(
   bench: string,
   contestants: readonly Contestant[],
-  options: Options & { readonly connections: number },
+  options: ServerOptions,
 ): Promise<Figure[]> {
+  return summarise(bench, await measureServers(contestants, options));
+}
+
+/** Runs every contestant in turn, round by round, so that drift of the machine hits all alike. */
+export async function measureServers(
+  contestants: readonly Contestant[],
+  { rounds, ms, connections, firstByte = false }: ServerOptions,
+): Promise<Results[]> {
   const field = contestants.map((one) => ({ ...one, rounds: [] as Round[] }));
   const servers: Running[] = [];
   try {
@@ -122,42 +159,74 @@ export async function compareServers(
       servers.push(server);
       await prepare?.(server.url);
     }
-    for (let round = -1; round < options.rounds; round++) {
-      for (const [n, contestant] of field.entries()) {
-        const ms = round < 0 ? Math.max(options.ms, WARM_UP_MS) : options.ms;
-        const figures = await measure(servers[n]!, contestant, { ...options, ms }).catch(
-          (cause: unknown) => {
-            throw new Error(`${contestant.name} failed in round ${round}`, { cause });
-          },
-        );
-        if (round >= 0) contestant.rounds.push(figures);
-        else contestant.check?.(await sendOne(servers[n]!.url, contestant.call(0)));
+    for (let pass = 0; pass < WARM_UPS; pass++) {
+      for (const [n, one] of field.entries()) {
+        const most = Math.max(connections, WARM_UP_CONNECTIONS);
+        await send(servers[n]!, one, most, WARM_UP_MS).catch(fail(one, "the warm-up"));
+      }
+    }
+    for (const [n, one] of field.entries()) {
+      const { url } = servers[n]!;
+      await one.check?.(await sendOne(url, one.call(0)), url);
+    }
+    for (let round = 1; round <= rounds; round++) {
+      for (const [n, one] of field.entries()) {
+        const failed = fail(one, `round ${round}`);
+        await send(servers[n]!, one, connections, LEAD_IN_MS).catch(failed);
+        const figures = measure(servers[n]!, one, { ms, connections, firstByte });
+        one.rounds.push(await figures.catch(failed));
       }
     }
   } finally {
     await Promise.all(servers.map((server) => server.stop()));
   }
-  return summarise(bench, field);
+  return field;
+}
+
+function fail({ name }: Contestant, when: string): (cause: unknown) => never {
+  return (cause) => {
+    throw new Error(`${name} failed in ${when}`, { cause });
+  };
+}
+
+function send(
+  { url }: Running,
+  { call, perSecond }: Contestant,
+  connections: number,
+  ms: number,
+): Promise<Timings> {
+  return sendLoad(url, {
+    call,
+    connections,
+    ms,
+    ...(perSecond === undefined ? {} : { perSecond }),
+  });
 }
 
 async function measure(
   server: Running,
   contestant: Contestant,
-  options: { readonly connections: number; readonly ms: number },
+  options: Omit<Required<ServerOptions>, "rounds">,
 ): Promise<Round> {
-  const { call, perSecond, attend } = contestant;
-  const leave = await attend?.(server.url);
+  const leave = await contestant.attend?.(server.url);
   const cpu = server.cpuMicros();
   const began = performance.now();
-  const load = { call, connections: options.connections, ms: options.ms };
-  const latencies = await sendLoad(
-    server.url,
-    perSecond === undefined ? load : { ...load, perSecond },
-  );
+  const { whole, firstByte } = await send(server, contestant, options.connections, options.ms);
   const wallMs = performance.now() - began;
   const cpuMicros = server.cpuMicros() - cpu;
   const extras = leave?.() ?? {};
-  return { ...roundOf(latencies, { wallMs, cpuMicros }), "RSS MB": server.rssMb(), ...extras };
+  return {
+    ...roundOf(whole, { wallMs, cpuMicros }),
+    ...(options.firstByte ? firstBytes(firstByte) : {}),
+    "RSS MB": server.rssMb(),
+    ...extras,
+  };
+}
+
+function firstBytes(waits: readonly number[]): Round {
+  const sorted = waits.toSorted((a, b) => a - b);
+  const [p50, p99] = FIRST_BYTE;
+  return { [p50]: percentile(sorted, 0.5), [p99]: percentile(sorted, 0.99) };
 }
 
 /** A load that sends the same request again and again. */
