@@ -43,20 +43,21 @@ const unit: Record<string, readonly string[]> = {
 const steps: readonly Step[] = [
   { name: "format", command: [bin("oxfmt"), "--check"] },
   { name: "build", command: [node, "scripts/build.ts"] },
+  ...runtimes.map((name, index) => ({
+    name: `http + clients on ${name}`,
+    command: withConfig("http"),
+    env: { TARGET: name },
+    column: name,
+    // One after the other: two servers and two test runs would fight for the two cores. First in the list, because
+    // this chain is the longest: one lane is for it, the other for the rest.
+    after: index === 0 ? ["build"] : [`http + clients on ${runtimes[index - 1]}`],
+  })),
   { name: "types", command: [node, "scripts/types.ts"] },
   { name: "lint", command: [bin("oxlint"), "--type-aware", "--deny-warnings"] },
   ...runtimes.map((name) => ({
     name: `unit + contract on ${name}`,
     command: unit[name] ?? [],
     column: name,
-  })),
-  ...runtimes.map((name, index) => ({
-    name: `http + clients on ${name}`,
-    command: withConfig("http"),
-    env: { TARGET: name },
-    column: name,
-    // One after the other: two servers and two test runs would fight for the two cores.
-    after: index === 0 ? ["build"] : [`http + clients on ${runtimes[index - 1]}`],
   })),
   { name: "package", command: withConfig("package"), column: "repository", after: ["build"] },
   { name: "publint", command: [bin("publint"), "--strict"], after: ["build"] },

@@ -13,6 +13,7 @@ import { itUnless } from "../config/it-unless.ts";
 import { chromium, type Chromium } from "../../adapters/shared/chromium.ts";
 import type { Served } from "../../adapters/shared/drain.ts";
 import { localSystem } from "../../adapters/shared/system.ts";
+import { lendBrowser } from "../platform/shared-browser.ts";
 import type { Platform, Wire } from "../../core/ports.ts";
 
 const TOKEN = "a token for the page 0123456789".replaceAll(" ", "-");
@@ -91,6 +92,7 @@ beforeAll(async () => {
   if (!isNode) return;
   const log = (): void => undefined;
   const stateDir = join(folder, "browser");
+  await lendBrowser(stateDir);
   browser = chromium({ stateDir, log, system: localSystem(log), allowHosts: ["127.0.0.1"] });
   await Promise.all([startServer(0), startPages()]);
   wire = await browser.connect();

@@ -1,10 +1,11 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseConfig } from "../../core/config/parse-config.ts";
+import { lendBrowser } from "../platform/shared-browser.ts";
 import { startTarget, type Target } from "./target.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -41,7 +42,7 @@ describe("README", () => {
 
   beforeAll(async () => {
     const dataDir = join(folder, ".causey");
-    mkdirSync(dataDir, { mode: 0o700 });
+    await lendBrowser(dataDir);
     target = await startTarget({ dataDir, env: { CAUSEY_TOKEN: "" } });
   }, 60_000);
   afterAll(async () => {

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { lendBrowser } from "../platform/shared-browser.ts";
 
 /** The runtimes that a server under test can run on. */
 export type TargetName = "node" | "deno" | "bun" | "workers";
@@ -68,7 +69,7 @@ export const noBrowser: Readonly<Record<string, string>> = {
 /** Starts the product on a free port and resolves once it has printed its address. */
 export async function startTarget(options: TargetOptions = {}): Promise<Target> {
   const { target = targetName(), args = [], env = {}, timeoutMs = 20_000 } = options;
-  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "causey-target-"));
+  const dataDir = options.dataDir ?? (await freshDataDir());
   const [file = "", ...fixed] = commandOf(target);
   const child = spawn(file, [...fixed, "--port", "0", "--data-dir", dataDir, ...args], {
     cwd: root,
@@ -108,6 +109,13 @@ export async function startTarget(options: TargetOptions = {}): Promise<Target> 
     child.kill("SIGKILL");
     throw error;
   }
+}
+
+/** A data folder that has the browser unpacked; a server on a folder of the test's own unpacks it itself. */
+async function freshDataDir(): Promise<string> {
+  const dataDir = mkdtempSync(join(tmpdir(), "causey-target-"));
+  await lendBrowser(dataDir);
+  return dataDir;
 }
 
 /** This process's environment without the settings of a developer's own server. */
