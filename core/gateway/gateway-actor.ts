@@ -2,8 +2,8 @@ import { ApiError } from "../http/api-error.ts";
 import type { ActorContext, ActorKind } from "../ports.ts";
 import { spendLedger, spendSchema } from "./cost/spend-ledger.ts";
 import { gatewayLog } from "./gateway-log.ts";
+import { keptRateWindow, rateSchema } from "./kept-rate-window.ts";
 import { logSchema, logSequenceSchema } from "./log-sql.ts";
-import { rateWindow } from "./rate-window.ts";
 import type { GatewaySettings } from "./settings.ts";
 
 /** What a request finds at a gateway's door. */
@@ -23,6 +23,7 @@ export const gatewayActor: ActorKind = {
     ...spendSchema,
     `ALTER TABLE gateway_logs ADD COLUMN dlp_action TEXT`,
     ...logSequenceSchema,
+    rateSchema,
   ],
   // A request must not wait behind a batch of log rows.
   interleaved: ["settings", "enter", "nextLogs", "spendAdmit", "spendSettle"],
@@ -31,7 +32,7 @@ export const gatewayActor: ActorKind = {
       context.name,
     ]);
     const state = { settings: row === undefined ? null : readSettings(row["settings"]) };
-    const window = rateWindow();
+    const window = await keptRateWindow(context);
     return {
       methods: {
         settings: () => state.settings,
@@ -81,7 +82,13 @@ function settingsMethods(context: ActorContext, state: State) {
     },
     update: (settings: GatewaySettings) => save(settings),
     async remove() {
-      const tables = ["gateway_settings", "gateway_logs", "gateway_log_bodies", "gateway_spend"];
+      const tables = [
+        "gateway_settings",
+        "gateway_logs",
+        "gateway_log_bodies",
+        "gateway_spend",
+        "gateway_rate",
+      ];
       await context.sql.batch(
         tables.map((table) => ({
           sql: `DELETE FROM ${table} WHERE actor = ?`,

@@ -5,7 +5,7 @@ import {
   retryAfterMs,
   type RetryPolicy,
 } from "../../../core/gateway/policy.ts";
-import { rateWindow } from "../../../core/gateway/rate-window.ts";
+import { type RateState, rateWindow } from "../../../core/gateway/rate-window.ts";
 import { initialSettings } from "../../../core/gateway/settings.ts";
 import { TransportError } from "../../../core/transport-error.ts";
 import {
@@ -79,6 +79,29 @@ describe("rateWindow()", () => {
     expect([admit(9000), admit(9500), admit(10_000), admit(19_000), admit(19_100)]).toEqual([
       0, 0, 9000, 0, 400,
     ]);
+  });
+
+  it.each(["fixed", "sliding"] as const)("goes on from the stored state, %s", (technique) => {
+    const window = rateWindow();
+    const given = settings(technique);
+    expect([window.admit(given, 11_000), window.admit(given, 12_000)]).toEqual([0, 0]);
+    const state = JSON.parse(JSON.stringify(window.state(given))) as RateState;
+    const next = rateWindow(state);
+    expect(next.admit(given, 19_000)).toBe(technique === "fixed" ? 1000 : 2000);
+    expect(next.admit(given, 21_001)).toBe(0);
+  });
+
+  it("stores many times together, none of them too soon", () => {
+    const given = { ...settings("sliding"), rate_limiting_limit: 100_000 };
+    const window = rateWindow();
+    for (let i = 0; i < 50_000; i++) expect(window.admit(given, 100_000 + i / 10)).toBe(0);
+    const { times } = window.state(given);
+    expect(times.length).toBeLessThanOrEqual(1001);
+    expect(times.reduce((sum, [, count]) => sum + count, 0)).toBe(50_000);
+    expect(rateWindow({ start: 0, admitted: 0, times }).size).toBe(50_000);
+    let index = 0;
+    for (const [at, count] of times)
+      for (let i = 0; i < count; i++) expect(at).toBeGreaterThanOrEqual(100_000 + index++ / 10);
   });
 });
 
