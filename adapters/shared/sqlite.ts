@@ -26,7 +26,7 @@ export interface SqliteDatabase extends Sql {
  * Pages that stay in memory, in KiB (negative: https://sqlite.org/pragma.html#pragma_cache_size). Events go to one
  * place of each index per entity, which the default of 2 MB does not hold.
  */
-const CACHE_KIB = 32_768;
+const CACHE_KIB = 16_384;
 /**
  * Pages of the write-ahead log between checkpoints. The pages of busy entities are written to the log again and
  * again, and to the database once per checkpoint: four times the default costs a fifth less CPU per event.

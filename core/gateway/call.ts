@@ -13,6 +13,7 @@ import type { GatewayName } from "./gateway-name.ts";
 import type { GatewayStore } from "./store.ts";
 import type { StoredProviders } from "./manage/stored-providers.ts";
 import type { TargetOptions } from "./target.ts";
+import type { TokenSearch } from "./token-search.ts";
 import type { TraceParent } from "./trace/trace-parent.ts";
 import type { Tracing } from "./trace/tracing.ts";
 
@@ -33,6 +34,8 @@ export interface GatewayDeps {
   readonly decoding: ContentDecoding;
   /** Told the encoding of an answer that cannot be undone here, so that its usage is not known. */
   readonly unreadable: (encoding: string) => void;
+  /** Finds a request's own token where it must not stand; null for one too short to search for. */
+  readonly searchFor: (token: string) => TokenSearch | null;
   /** Bytes of each body that a log row keeps. */
   readonly logBodyLimit: number;
   /** The status of error 2005. */

@@ -16,6 +16,7 @@ import { vault, type Vault } from "./manage/vault.ts";
 import { type DeclaredGateway, gatewayStore } from "./store.ts";
 import { resumableRuns, type ResumeOptions } from "./resume/runs.ts";
 import type { ProviderOptions } from "./target.ts";
+import { tokenSearches } from "./token-search.ts";
 import { tracing } from "./trace/tracing.ts";
 
 /** Options of `gateway()` and `gatewayManagement()`. */
@@ -118,6 +119,7 @@ export function gatewayDeps(options: GatewayOptions): GatewayDeps {
     tracing: tracing(platform, records, box),
     decoding,
     unreadable: unreadable(platform.log),
+    searchFor: tokenSearches(),
     targets: { providers, demo: options.demo ?? true },
     logBodyLimit: options.logBodyLimit ?? 960 * 1024,
     failureStatus: options.compat2005 ?? 502,

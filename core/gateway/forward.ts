@@ -72,7 +72,8 @@ export async function forward(
   deps: GatewayDeps,
 ): Promise<Forwarded> {
   const call = withStep(outer, given);
-  const step = await withoutOwnTokens(given, call, deps);
+  const stripped = withoutOwnTokens(given, call, deps);
+  const step = stripped instanceof Promise ? await stripped : stripped;
   const safety = deps.safetyOf(call.settings);
   const prepared = readable(await outbound(step, call, deps), safety);
   const passage: Passage = { step, index, isLast, call, deps, prepared, safety };

@@ -25,7 +25,7 @@ export interface Outbound {
 }
 
 /** Turns a step into the request that its provider gets: address, clean headers, credential, format. */
-export async function outbound(step: Step, call: Call, deps: GatewayDeps): Promise<Outbound> {
+export function outbound(step: Step, call: Call, deps: GatewayDeps): Promise<Outbound> {
   const route = translationRoute(step, deps.targets);
   return route === undefined ? untranslated(step, call, deps) : translated(step, route, call, deps);
 }
@@ -74,16 +74,20 @@ function unlessRefused(answer: InboundResponse, { refusal }: Step): InboundRespo
  * The same step without headers and query parameters that hold a token of ours: neither a provider nor a log row gets
  * them. Throws `invalid_request` when the caller's own stands where it cannot be taken out.
  */
-export async function withoutOwnTokens(
-  step: Step,
-  call: Call,
-  { access }: GatewayDeps,
-): Promise<Step> {
-  const asked = access.asksHost ? await access.ask(credentialValues(step)) : undefined;
-  const isOurs = (value: string): boolean => access.isOurs(value, call.token, asked);
+export function withoutOwnTokens(step: Step, call: Call, deps: GatewayDeps): Promise<Step> | Step {
+  const { access } = deps;
+  if (!access.asksHost) return without(step, call, deps);
+  const asked = access.ask(credentialValues(step));
+  return asked === undefined
+    ? without(step, call, deps)
+    : asked.then((found) => without(step, call, deps, found));
+}
+
+function without(step: Step, call: Call, deps: GatewayDeps, asked?: ReadonlySet<string>): Step {
+  const isOurs = (value: string): boolean => deps.access.isOurs(value, call.token, asked);
   const query = filterQuery(step.query, (value) => value !== "" && isOurs(decodedValue(value)));
   const headers = step.headers.filter(([name, value]) => isGatewayHeader(name) || !isOurs(value));
-  return guarded({ ...step, query, headers }, call);
+  return guarded({ ...step, query, headers }, call, deps);
 }
 
 /** The values of a step that can hold a credential. */

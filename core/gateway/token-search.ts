@@ -28,6 +28,15 @@ export function tokenSearch(token: string): TokenSearch | null {
   };
 }
 
+/** {@link tokenSearch}, which remembers the search for the last token: most requests of a while present the same one. */
+export function tokenSearches(): (token: string) => TokenSearch | null {
+  let last: { readonly token: string; readonly search: TokenSearch | null } | undefined;
+  return (token) => {
+    if (last?.token !== token) last = { token, search: tokenSearch(token) };
+    return last.search;
+  };
+}
+
 /** As it is, as JSON writes it (some writers escape slashes too), and as forms do. */
 function writtenForms(token: string): string[] {
   const json = JSON.stringify(token).slice(1, -1);
