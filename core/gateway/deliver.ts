@@ -5,6 +5,7 @@ import { headerValue } from "./header-hygiene.ts";
 import { keptAlive } from "./keep-alive.ts";
 import { respond } from "./respond.ts";
 import { type Peeked, peekFirstLine } from "./resume/event-ends.ts";
+import { streamOf } from "./stream-of.ts";
 
 /** {@link respond}, with what the options add to server-sent events on their way. */
 export function deliver(
@@ -69,13 +70,4 @@ async function peek(
   const peeked = await peekFirstLine(events, late);
   over.abort();
   return peeked;
-}
-
-function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
-  return new ReadableStream({
-    start(controller) {
-      controller.enqueue(bytes);
-      controller.close();
-    },
-  });
 }

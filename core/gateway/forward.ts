@@ -204,7 +204,7 @@ async function pass(
 ): Promise<Forwarded> {
   try {
     const reply = await prepared.restore(answer);
-    const failed = answer.status >= 400;
+    const failed = reply.status >= 400;
     return { reply, logId: record.id, step: index, cached, failed, dlp, call };
   } catch (error) {
     throw error instanceof TransportError ? providerFailed(error, deps) : error;

@@ -4,6 +4,7 @@ import type { HeaderPair } from "../ports.ts";
 import type { Step } from "./call.ts";
 import { chatBody, type ChatFormat, compatStep } from "./compat.ts";
 import { credentialHeaders, ECHO, providers } from "./providers.ts";
+import { modelPath } from "./translate/chat-format.ts";
 
 /** The paths of the REST inference API (reference, section 1.1). */
 export type InferencePath = ChatFormat | "run";
@@ -50,7 +51,12 @@ function runStep(
   const input = modelInPath === undefined && "input" in given ? given["input"] : given;
   const { slug, model } = split(named);
   if (slug === "workers-ai") {
-    return { ...step, slug, rest: `run/${model}`, body: utf8(JSON.stringify(input ?? {})) };
+    return {
+      ...step,
+      slug,
+      rest: `run/${modelPath(model)}`,
+      body: utf8(JSON.stringify(input ?? {})),
+    };
   }
   if (typeof input !== "object" || input === null || Array.isArray(input)) {
     throw new ApiError("chat_format", { message: "input: an object with messages is needed" });

@@ -10,31 +10,70 @@ export interface SseEvent {
 /** Characters of one event; a provider that sends more is not speaking this protocol. */
 const EVENT_LIMIT = 8 * 1024 * 1024;
 
-/** Parses a byte stream as server-sent events (HTML standard, 9.2.6). Leaving the loop cancels the stream. */
-export async function* sseEvents(stream: ReadableStream<Uint8Array>): AsyncGenerator<SseEvent> {
-  const decoder = new TextDecoder();
+/**
+ * Parses a byte stream as server-sent events (HTML standard, 9.2.6). Leaving the loop cancels the stream, and so does
+ * `signal`, also while a chunk is waited for. Throws `TransportError` for an event of more than 8 Mi characters.
+ */
+export async function* sseEvents(
+  stream: ReadableStream<Uint8Array>,
+  signal?: AbortSignal,
+): AsyncGenerator<SseEvent> {
   const reader = stream.getReader();
-  let buffer = "";
+  const cancel = (): Promise<void> => reader.cancel(signal?.reason).catch(() => undefined);
+  const onAbort = (): void => void cancel();
+  signal?.addEventListener("abort", onAbort, { once: true });
+  const lines = lineReader();
   let name = "message";
   let data: string[] = [];
+  let size = 0;
   try {
     for (;;) {
       const { done, value } = await reader.read();
-      buffer += done ? decoder.decode() : decoder.decode(value, { stream: true });
-      if (buffer.length > EVENT_LIMIT)
-        throw new TransportError("broken", "A server-sent event is too long");
-      // A CR at the end may be half of a CRLF: it waits for the next chunk.
-      const lines = buffer.split(done ? /\r\n|\r|\n/ : /\r\n|\r(?!$)|\n/);
-      buffer = lines.pop() ?? "";
-      for (const line of lines) {
-        if (line === "" && data.length > 0) yield { event: name, data: data.join("\n") };
-        if (line === "") [name, data] = ["message", []];
-        else if (line.startsWith("data:")) data.push(line.slice(line[5] === " " ? 6 : 5));
-        else if (line.startsWith("event:")) name = line.slice(6).trim();
+      for (const line of lines.push(value)) {
+        if (line === "") {
+          if (data.length > 0) yield { event: name, data: data.join("\n") };
+          [name, data, size] = ["message", [], 0];
+        } else if (line.startsWith("data:")) {
+          data.push(line.slice(line[5] === " " ? 6 : 5));
+          size += line.length;
+        } else if (line.startsWith("event:")) name = line.slice(6).trim();
       }
+      if (size + lines.waiting() > EVENT_LIMIT)
+        throw new TransportError("broken", "A server-sent event is too long");
       if (done) return;
     }
   } finally {
-    await reader.cancel().catch(() => undefined);
+    signal?.removeEventListener("abort", onAbort);
+    await cancel();
   }
+}
+
+/** Splits bytes into lines, whatever their ends and the boundaries of chunks. */
+interface LineReader {
+  /** The lines that end in this chunk; undefined = there is no further one. */
+  push(chunk: Uint8Array | undefined): string[];
+  /** Characters of the line that has not ended. */
+  waiting(): number;
+}
+
+function lineReader(): LineReader {
+  const decoder = new TextDecoder();
+  let pieces: string[] = [];
+  let length = 0;
+  return {
+    push(chunk) {
+      const text = chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true });
+      pieces.push(text);
+      length += text.length;
+      // Joined only where a line can end: a long one in small chunks would be copied with each of them.
+      if (chunk !== undefined && !/[\r\n]/.test(text)) return [];
+      // A CR at the end may be half of a CRLF: it waits for the next chunk.
+      const lines = pieces.join("").split(chunk === undefined ? /\r\n|\r|\n/ : /\r\n|\r(?!$)|\n/);
+      const rest = lines.pop() ?? "";
+      pieces = [rest];
+      length = rest.length;
+      return lines;
+    },
+    waiting: () => length,
+  };
 }

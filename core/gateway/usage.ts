@@ -63,8 +63,11 @@ function gemini(usage: Usage, found: Json): Usage {
   const candidates = count(found["candidatesTokenCount"]);
   const thoughts = count(found["thoughtsTokenCount"]);
   const out = candidates === null && thoughts === null ? null : (candidates ?? 0) + (thoughts ?? 0);
+  const prompt = count(found["promptTokenCount"]);
   return {
-    tokensIn: count(found["promptTokenCount"]) ?? usage.tokensIn,
+    // What Google's own tools brought in is input as well, and counted beside it.
+    tokensIn:
+      prompt === null ? usage.tokensIn : prompt + (count(found["toolUsePromptTokenCount"]) ?? 0),
     tokensOut: out ?? usage.tokensOut,
     cachedIn: count(found["cachedContentTokenCount"]) ?? usage.cachedIn,
     cacheWriteIn: usage.cacheWriteIn,
@@ -77,10 +80,10 @@ function tokens(usage: Usage, found: Json): Usage {
   if (cohere !== null) return tokens(usage, cohere);
   const input = count(found["prompt_tokens"]) ?? count(found["input_tokens"]);
   const { beside, ...cache } = cacheTokens(usage, found);
+  const output = count(found["completion_tokens"]) ?? count(found["output_tokens"]);
   return {
     tokensIn: input === null ? usage.tokensIn : input + beside,
-    tokensOut:
-      count(found["completion_tokens"]) ?? count(found["output_tokens"]) ?? usage.tokensOut,
+    tokensOut: output === null ? usage.tokensOut : output + thoughtsBeside(found),
     ...cache,
     ...reasoned(reasoningOf(found), usage),
   };
@@ -111,6 +114,19 @@ function reasoningOf(found: Json): number | null {
   // Anthropic has another word for them; Perplexity counts them beside the details that others have.
   const within = details?.["reasoning_tokens"] ?? details?.["thinking_tokens"];
   return count(within) ?? count(found["reasoning_tokens"]);
+}
+
+/**
+ * Reasoning tokens that a provider's output does not include: xAI has them beside it, as the total tells, and
+ * Perplexity's deep research in no sum at all.
+ */
+export function thoughtsBeside(found: Json): number {
+  const thoughts = reasoningOf(found) ?? 0;
+  if (thoughts === 0) return 0;
+  if (count(found["citation_tokens"]) !== null) return thoughts;
+  const input = count(found["prompt_tokens"]) ?? count(found["input_tokens"]) ?? 0;
+  const output = count(found["completion_tokens"]) ?? count(found["output_tokens"]) ?? 0;
+  return count(found["total_tokens"]) === input + output + thoughts ? thoughts : 0;
 }
 
 function reasoned(counted: number | null, usage: Usage): Pick<Usage, "reasoningOut"> {

@@ -8,6 +8,7 @@ import type { Forwarded } from "../forward.ts";
 import { headerValue } from "../header-hygiene.ts";
 import { collectsLog } from "../record.ts";
 import { sseEvents } from "../sse-events.ts";
+import { streamOf } from "../stream-of.ts";
 
 /** A request over the universal WebSocket (reference, section 1.8): a step of the universal endpoint. */
 export interface UniversalCreate {
@@ -87,15 +88,6 @@ export function errorFrame(error: ApiError, eventId: string | null): string {
     type: "universal.error",
     metadata: { eventId, status: error.status },
     ...errorBody(error, "gateway"),
-  });
-}
-
-function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
-  return new ReadableStream({
-    start(controller) {
-      controller.enqueue(bytes);
-      controller.close();
-    },
   });
 }
 

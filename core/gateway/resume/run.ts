@@ -3,6 +3,8 @@ import { eventEnds, type EventEnds } from "./event-ends.ts";
 
 /** What an entry of the buffer costs beside its bytes. */
 const PIECE_OVERHEAD = 64;
+/** What the place of an event's end costs. */
+const END_BYTES = 8;
 
 /** A stream that goes on without its reader, and can be taken up again. */
 export interface Run {
@@ -129,7 +131,7 @@ function take(state: State, chunk: Uint8Array): void {
   state.pieces.push(piece);
   for (const end of ends ?? []) state.ends.push(end);
   wake(state.reader);
-  state.options.onWeight(piece.length + PIECE_OVERHEAD);
+  state.options.onWeight(piece.length + PIECE_OVERHEAD + END_BYTES * (ends?.length ?? 0));
   if (ends === null) forget(state);
 }
 
@@ -151,6 +153,7 @@ function stop(state: State): void {
 function forget(state: State): void {
   if (!state.kept) return;
   state.kept = false;
+  state.options.onWeight(-END_BYTES * state.ends.splice(0).length);
   trim(state);
   state.options.onForget();
   if (state.reader === null) stop(state);

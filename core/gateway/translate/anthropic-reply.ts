@@ -42,7 +42,8 @@ export function anthropicReply(body: Json): ChatReply {
 function thoughtOf(one: Json): ChatReasoning[] {
   if (one["type"] === "redacted_thinking") return [{ text: "", hidden: jsonText(one["data"]) }];
   if (one["type"] !== "thinking") return [];
-  return [{ text: jsonText(one["thinking"]), signature: jsonText(one["signature"]) }];
+  const [text, signature] = [jsonText(one["thinking"]), jsonText(one["signature"])];
+  return [signature === "" ? { text } : { text, signature }];
 }
 
 /** Anthropic counts cached tokens beside the input, OpenAI within. */
@@ -132,7 +133,8 @@ function blockDelta(event: Json, open: Open | undefined, calls: Map<unknown, num
       if (open !== undefined) open.signature += jsonText(delta["signature"]);
       return {};
     case "input_json_delta": {
-      const index = calls.get(event["index"]) ?? 0;
+      const index = calls.get(event["index"]);
+      if (index === undefined) return {};
       const piece = { arguments: jsonText(delta["partial_json"]) };
       return { delta: { tool_calls: [{ index, function: piece }] } };
     }

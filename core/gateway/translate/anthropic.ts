@@ -128,7 +128,11 @@ function turns(messages: readonly ChatMessage[]): Turn[] {
 function blocks(message: ChatMessage): Json[] {
   if (message.role === "tool") {
     const { content, tool_call_id: id, failed } = message;
-    const result = { type: "tool_result", tool_use_id: id, content: resultContent(content) };
+    const result = {
+      type: "tool_result",
+      tool_use_id: ownId(id),
+      content: resultContent(content),
+    };
     return [failed === true ? { ...result, is_error: true } : result];
   }
   if (message.role === "assistant") {
@@ -136,7 +140,7 @@ function blocks(message: ChatMessage): Json[] {
     const calls = (message.tool_calls ?? []).map(
       ({ id, function: { name, arguments: input } }) => ({
         type: "tool_use",
-        id,
+        id: ownId(id),
         name,
         input: toolArguments(input),
       }),
@@ -145,6 +149,11 @@ function blocks(message: ChatMessage): Json[] {
     return [...thoughts, ...(text === "" ? [] : [{ type: "text", text }]), ...calls];
   }
   return contentParts(message.content).map(block);
+}
+
+/** Anthropic refuses other characters in the id of a call, which another provider may have given. */
+function ownId(id: string): string {
+  return id.replace(/[^\w-]/g, "_");
 }
 
 /** A thought without a signature would be refused. */
@@ -172,7 +181,7 @@ function block(one: ChatPart): Json {
 
 function sourceOf(url: string): Json {
   const inline = dataUrl(url);
-  return inline === null
-    ? { type: "url", url }
-    : { type: "base64", media_type: inline.mediaType, data: inline.data };
+  if (inline !== null) return { type: "base64", media_type: inline.mediaType, data: inline.data };
+  if (!/^https?:/i.test(url)) throw cannot("a file that is neither a data: nor an http(s) URL");
+  return { type: "url", url };
 }

@@ -94,10 +94,11 @@ export function blockStream(events: BlockEvents): BlockStream {
   };
   const thought = (reasoning: ChatReasoning | undefined): string => {
     if (reasoning === undefined) return "";
-    const begun =
-      current?.kind === "thought" ? "" : begin({ kind: "thought", text: "", id: "", name: "" });
-    if (current !== undefined) current.reasoning = reasoning;
-    return begun + end();
+    if (current?.kind === "thought" && reasoning.hidden === undefined) {
+      current.reasoning = reasoning;
+      return end();
+    }
+    return begin({ kind: "thought", text: "", id: "", name: "", reasoning }) + end();
   };
   return {
     blocks,

@@ -162,6 +162,12 @@ export function dataUrl(url: string): { mediaType: string; data: string } | null
   return match === null ? null : { mediaType: match[1] ?? "", data: url.slice(match[0].length) };
 }
 
+/** A model's name as a part of a URL's path, slashes kept. A lone surrogate, which no URL can hold, is replaced. */
+export function modelPath(model: string): string {
+  const segments = model.toWellFormed().split("/");
+  return segments.map(encodeURIComponent).join("/").replaceAll("%40", "@");
+}
+
 /** How hard to think, for providers that take no number of tokens: the nearest of OpenAI's efforts. */
 export function effortOf({
   reasoning_effort: effort,

@@ -121,7 +121,7 @@ export function readChat(given: Json): Chat {
   return { ...chat, messages };
 }
 
-/** Thoughts as `translate-chat-reply.ts` gave them. */
+/** Thoughts as `chat-reply.ts` gave them. */
 function reasoningOf(details: unknown): ChatReasoning[] {
   return jsonObjects(details).flatMap((detail): ChatReasoning[] => {
     if (typeof detail["data"] === "string") return [{ text: "", hidden: detail["data"] }];

@@ -14,14 +14,19 @@ const finishReasons: Readonly<Record<string, string>> = {
   TOO_MANY_TOOL_CALLS: "stop",
 };
 
-/** One answer of `generateContent`, or one event of a stream; both have the same shape. */
+/** An answer of `generateContent`. */
 export function geminiReply(body: Json): ChatReply {
+  return replyAfter(body, 0);
+}
+
+/** An answer, or one event of a stream, which has the same shape, behind so many calls. */
+function replyAfter(body: Json, calls: number): ChatReply {
   const candidate = jsonObjects(body["candidates"])[0] ?? {};
   const parts = jsonObjects(jsonObject(candidate["content"])["parts"]);
   const id = jsonText(body["responseId"]);
   const toolCalls = parts
     .filter((part) => part["functionCall"] !== undefined)
-    .map((part, index) => toolCall(part, `call_${id}_${index}`));
+    .map((part, index) => toolCall(part, `call_${id}_${calls + index}`));
   const said = (isThought: boolean): string =>
     parts
       .filter((part) => (part["thought"] === true) === isThought)
@@ -82,15 +87,11 @@ export function geminiStream(): StreamReader {
     if (event["error"] !== undefined) {
       return { error: jsonText(jsonObject(event["error"])["message"], "The provider failed") };
     }
-    const { id, model, text, reasoning, toolCalls, finishReason, usage } = geminiReply(event);
+    const { id, model, text, reasoning, toolCalls, finishReason, usage } = replyAfter(event, calls);
     const thought = reasoning?.[0]?.text ?? "";
     const first = started ? {} : { role: "assistant" as const, content: text };
     started = true;
-    const numbered = toolCalls.map((call) => ({
-      ...call,
-      id: `${call.id}_${calls}`,
-      index: calls++,
-    }));
+    const numbered = toolCalls.map((call) => ({ ...call, index: calls++ }));
     // The finish may come in an event after the calls.
     const reason = finishReason === "stop" && calls > 0 ? "tool_calls" : finishReason;
     return {
@@ -103,7 +104,7 @@ export function geminiStream(): StreamReader {
         ...(numbered.length === 0 ? {} : { tool_calls: numbered }),
       },
       ...(reason === null ? {} : { finishReason: reason }),
-      usage,
+      ...(event["usageMetadata"] == null ? {} : { usage }),
     };
   };
   return { read, endsByItself: true };

@@ -5,6 +5,7 @@ import {
   type ChatPart,
   contentParts,
   dataUrl,
+  modelPath,
   systemText,
   textContent,
   toolArguments,
@@ -19,7 +20,7 @@ export const geminiTranslator: ChatTranslator = {
   request(chat) {
     const system = systemText(chat.messages);
     const method = chat.stream === true ? "streamGenerateContent" : "generateContent";
-    const model = encodeURIComponent(chat.model.replace(/^models\//, ""));
+    const model = modelPath(chat.model.replace(/^models\//, ""));
     const body = {
       contents: contents(chat),
       ...(system === "" ? {} : { systemInstruction: { parts: [{ text: system }] } }),
@@ -103,7 +104,7 @@ function tools(chat: Chat): Json {
 
 function contents({ messages, model }: Chat): { role: string; parts: Json[] }[] {
   const out: { role: string; parts: Json[] }[] = [];
-  // Gemini matches results to calls by the function's name.
+  // Results name the function that was called.
   const names = new Map<string, string>();
   const checksSignatures = /gemini-(?:[3-9]|\d\d)/.test(model);
   for (const message of messages) {
@@ -127,19 +128,21 @@ function partsOf(
   checksSignatures: boolean,
 ): Json[] {
   if (message.role === "tool") {
-    const name = names.get(message.tool_call_id) ?? message.tool_call_id;
-    const key = message.failed === true ? "error" : "result";
-    return [{ functionResponse: { name, response: { [key]: textContent(message.content) } } }];
+    const { tool_call_id: id, content, failed } = message;
+    const response = { [failed === true ? "error" : "result"]: textContent(content) };
+    // The id tells parallel calls of one function apart.
+    return [{ functionResponse: { id, name: names.get(id) ?? id, response } }];
   }
   if (message.role === "assistant") {
     const text = textContent(message.content);
     const calls = (message.tool_calls ?? []).map((call, index) => {
-      names.set(call.id, call.function.name);
+      const { id, function: made } = call;
+      names.set(id, made.name);
       // Only the first of parallel calls is checked.
       const needed = checksSignatures && index === 0 ? NO_SIGNATURE : null;
       const signature = call.extra_content?.google?.thought_signature ?? needed;
       return {
-        functionCall: { name: call.function.name, args: toolArguments(call.function.arguments) },
+        functionCall: { id, name: made.name, args: toolArguments(made.arguments) },
         ...(signature === null ? {} : { thoughtSignature: signature }),
       };
     });

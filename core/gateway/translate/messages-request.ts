@@ -125,7 +125,8 @@ export function readMessages(given: Json): Chat {
         : { type: "json_schema", json_schema: { schema: config.format.schema, strict: true } },
     reasoning_effort: config?.effort,
     thinking_budget: thinking?.type === "enabled" ? thinking.budget_tokens : null,
-    shows_thoughts: thinking != null && thinking.type !== "disabled",
+    shows_thoughts:
+      thinking != null && thinking.type !== "disabled" && thinking["display"] !== "omitted",
   };
 }
 

@@ -11,6 +11,7 @@ import {
   textContent,
 } from "./chat-format.ts";
 import { type Json, jsonCount, jsonObject, jsonObjects, jsonText } from "../json-access.ts";
+import { thoughtsBeside } from "../usage.ts";
 import type { ChatDelta, ChatReply, ChatTranslator, StreamReader, ToolCallDelta } from "./reply.ts";
 
 /** What sets one provider of OpenAI's chat format apart from OpenAI. */
@@ -152,7 +153,7 @@ function reply(body: Json): ChatReply {
       type: "function",
       function: {
         name: jsonText(jsonObject(call["function"])["name"]),
-        arguments: jsonText(jsonObject(call["function"])["arguments"], "{}"),
+        arguments: argumentsOf(jsonObject(call["function"])["arguments"], "{}"),
       },
     })),
     finishReason: finishOf(choice["finish_reason"]),
@@ -178,10 +179,11 @@ function textOf(content: unknown): string {
 /** Token counts as OpenAI gives them. */
 export function openaiUsage(usage: Json): ChatUsage {
   const details = jsonObject(usage["prompt_tokens_details"]);
-  const reasoning = jsonObject(usage["completion_tokens_details"])["reasoning_tokens"];
+  const reasoning =
+    jsonObject(usage["completion_tokens_details"])["reasoning_tokens"] ?? usage["reasoning_tokens"];
   return chatUsage({
     prompt: jsonCount(usage["prompt_tokens"]),
-    completion: jsonCount(usage["completion_tokens"]),
+    completion: jsonCount(usage["completion_tokens"]) + thoughtsBeside(usage),
     // DeepSeek counts them beside the details.
     cached: jsonCount(details["cached_tokens"] ?? usage["prompt_cache_hit_tokens"]),
     cacheWrite: jsonCount(details["cache_write_tokens"]),
@@ -210,7 +212,8 @@ function stream(): StreamReader {
       ...(usage == null ? {} : { usage: openaiUsage(jsonObject(usage)) }),
     };
   };
-  return { read, endsByItself: false, finish: () => ({ done: true }) };
+  // Perplexity and others send no `[DONE]`.
+  return { read, endsByItself: true, finish: () => ({ done: true }) };
 }
 
 function deltaOf(given: Json, started: boolean): NonNullable<ChatDelta["delta"]> {
@@ -237,7 +240,13 @@ export function openaiCallDelta(call: Json, next: number): ToolCallDelta {
     ...(id === "" ? {} : { id, type: "function" }),
     function: {
       ...(typeof name === "string" && name !== "" ? { name } : {}),
-      arguments: typeof args === "string" ? args : args == null ? "" : JSON.stringify(args),
+      arguments: argumentsOf(args, ""),
     },
   };
+}
+
+/** Some providers give the arguments themselves, not their text. */
+function argumentsOf(given: unknown, absent: string): string {
+  if (given == null) return absent;
+  return typeof given === "string" ? given : JSON.stringify(given);
 }

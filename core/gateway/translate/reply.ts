@@ -5,6 +5,9 @@ import type { Chat, ChatReasoning, ChatUsage, ExtraContent } from "./chat-format
 import { headerValue } from "../header-hygiene.ts";
 import { type Json, jsonObject } from "../json-access.ts";
 import { sseEvents } from "../sse-events.ts";
+import { streamOf } from "../stream-of.ts";
+import { textStream } from "./text-stream.ts";
+import { wholeText } from "./whole-text.ts";
 
 /** A tool call in OpenAI's form. */
 export interface ChatToolCall {
@@ -64,7 +67,7 @@ export interface ChatDelta {
 /** Reads the events of one stream, in order. */
 export interface StreamReader {
   read(event: Json): ChatDelta;
-  /** Whether a clean end after a finish reason ends the answer; else only a `done` does. */
+  /** Whether a clean end after a finish reason ends the answer as well; a `done` always does. */
   readonly endsByItself: boolean;
   /** What a literal `[DONE]` says. @default nothing */
   finish?(): ChatDelta;
@@ -130,97 +133,109 @@ const replaced: ReadonlySet<string> = new Set([
   "etag",
 ]);
 
-/** Bytes of a whole answer that is translated. */
-const REPLY_LIMIT = 32 * 1024 * 1024;
-
-/** Translates a provider's answer to a chat: success, stream or error. */
+/** Translates a provider's answer to a chat: success, stream or error. Throws `TransportError` for what is no answer. */
 export async function translateReply(
   translation: Translation,
   answer: InboundResponse,
   system: System,
 ): Promise<InboundResponse> {
   const { front, translator, chat, given } = translation;
-  const kept = answer.headers.filter(([name]) => !replaced.has(name));
-  if (answer.body === null) return answer;
-  const isStream = /^text\/event-stream/i.test(headerValue(answer.headers, "content-type") ?? "");
+  const { status, headers, body } = answer;
+  if (body === null) return answer;
   const created = Math.floor(system.now() / 1000);
   const asked: Asked = { chat, given, id: system.id(), created };
-  if (answer.status < 400 && isStream) {
-    const headers: HeaderPair[] = [...kept, ["content-type", "text/event-stream; charset=utf-8"]];
-    const source = answer.body instanceof Uint8Array ? streamOf(answer.body) : answer.body;
-    return { status: answer.status, headers, body: encoded(events(translation, asked, source)) };
+  const replied = (type: string, more: Pick<InboundResponse, "status" | "body">) => {
+    const kept = headers.filter(([name]) => !replaced.has(name));
+    return { ...more, headers: [...kept, ["content-type", `${type}; charset=utf-8`] as const] };
+  };
+  const isStream = /^text\/event-stream/i.test(headerValue(headers, "content-type") ?? "");
+  if (status < 400 && isStream) {
+    const source = body instanceof Uint8Array ? streamOf(body) : body;
+    const told = textStream(source, (bytes, left) => events(translation, asked, bytes, left));
+    return replied("text/event-stream", { status, body: told });
   }
-  const native = await parsed(answer.body);
-  const body =
-    answer.status < 400
-      ? front.reply(translator.reply(native, chat), asked)
-      : failure(translation, native, answer.status);
-  const headers: HeaderPair[] = [...kept, ["content-type", "application/json; charset=utf-8"]];
-  return { status: answer.status, headers, body: utf8(JSON.stringify(body)) };
+  const text = await wholeText(body);
+  const native = parsed(text);
+  const failure = failureOf(translation, native, status, text);
+  if (failure !== null) {
+    const told = front.failure(failure.message, failure.status);
+    return replied("application/json", {
+      status: failure.status,
+      body: utf8(JSON.stringify(told)),
+    });
+  }
+  const reply = translator.reply(native ?? {}, chat);
+  // Some models do not stream, and answer as if nobody had asked for it.
+  return chat.stream === true
+    ? replied("text/event-stream", { status, body: utf8(toldAtOnce(reply, front.stream(asked))) })
+    : replied("application/json", {
+        status,
+        body: utf8(JSON.stringify(front.reply(reply, asked))),
+      });
 }
 
-function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
-  return new ReadableStream({
-    start(controller) {
-      controller.enqueue(bytes);
-      controller.close();
-    },
-  });
-}
-
-async function parsed(body: Uint8Array | ReadableStream<Uint8Array>): Promise<Json> {
-  let text = "";
-  const decoder = new TextDecoder();
-  if (body instanceof Uint8Array) text = decoder.decode(body);
-  else {
-    let size = 0;
-    for await (const chunk of iterate(body)) {
-      size += chunk.length;
-      if (size > REPLY_LIMIT)
-        throw new TransportError("broken", "The provider's answer is too long to translate");
-      text += decoder.decode(chunk, { stream: true });
-    }
-  }
+function parsed(text: string): Json | null {
   try {
-    return jsonObject(JSON.parse(text));
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? jsonObject(value) : null;
   } catch {
-    return { error: { message: text.slice(0, 500) } };
+    return null;
   }
 }
 
-async function* iterate(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const reader = stream.getReader();
-  try {
-    for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
-  } finally {
-    await reader.cancel().catch(() => undefined);
+/** What went wrong; null for an answer. Some providers report an error with a status of success. */
+function failureOf(
+  { translator }: Translation,
+  native: Json | null,
+  status: number,
+  text: string,
+): { readonly message: string; readonly status: number } | null {
+  const failed = native !== null && (native["error"] != null || native["success"] === false);
+  if (status < 400 && !failed) {
+    // An answer must not be made up of an error page.
+    if (native === null || Array.isArray(native))
+      throw new TransportError("broken", "The provider's answer is not a JSON object");
+    return null;
   }
+  const said = native === null ? text.slice(0, 500) : translator.errorMessage(native);
+  return {
+    message: typeof said === "string" && said !== "" ? said : `The provider answered ${status}`,
+    status: status < 400 ? 502 : status,
+  };
 }
 
-function failure({ front, translator }: Translation, native: Json, status: number): object {
-  const message = translator.errorMessage(native);
-  return front.failure(
-    typeof message === "string" ? message : `The provider answered ${status}`,
-    status,
-  );
+/** A whole answer as the events of a stream. */
+function toldAtOnce(reply: ChatReply, writer: StreamWriter): string {
+  const { id, model, text, refusal, reasoning = [], toolCalls, usage } = reply;
+  const deltas: MessageDelta[] = [
+    { role: "assistant", content: "" },
+    ...reasoning.map((one) => ({ thought: one.text, reasoning: one })),
+    { content: text },
+    ...(refusal === undefined ? [] : [{ refusal }]),
+    ...toolCalls.map((call, index) => ({ tool_calls: [{ ...call, index }] })),
+  ];
+  const told = deltas.map((delta) => writer.add({ id, model, delta })).join("");
+  const finishReason = reply.finishReason ?? "stop";
+  return told + writer.add({ delta: {}, finishReason, usage }) + writer.end();
 }
 
 async function* events(
   { front, translator, chat }: Translation,
   asked: Asked,
   source: ReadableStream<Uint8Array>,
+  left: AbortSignal,
 ): AsyncGenerator<string> {
   const reader = translator.stream(chat);
   const writer = front.stream(asked);
   let ended = false;
   // Read on to the very end, also behind a `done`: stopping there would look like a client that left.
-  for await (const { data } of sseEvents(source)) {
+  for await (const { data } of sseEvents(source, left)) {
     const event = deltaOf(reader, data);
     if (event.error !== undefined) {
       yield writer.error(event.error);
       throw new TransportError("broken", "The provider ended its stream with an error");
     }
-    ended ||= reader.endsByItself ? event.finishReason !== undefined : event.done === true;
+    ended ||= event.done === true || (reader.endsByItself && event.finishReason !== undefined);
     const text = writer.add(event);
     if (text !== "") yield text;
   }
@@ -230,30 +245,5 @@ async function* events(
 }
 
 function deltaOf(reader: StreamReader, data: string): ChatDelta {
-  return data === "[DONE]" ? (reader.finish?.() ?? {}) : reader.read(asObject(data));
-}
-
-function asObject(data: string): Json {
-  try {
-    return jsonObject(JSON.parse(data));
-  } catch {
-    return {};
-  }
-}
-
-/** Texts as a byte stream, one per pull; leaving it ends the source. */
-function encoded(source: AsyncGenerator<string>): ReadableStream<Uint8Array> {
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const { done, value } = await source.next();
-        if (done === true) controller.close();
-        else controller.enqueue(utf8(value));
-      },
-      async cancel() {
-        await source.return(undefined);
-      },
-    },
-    { highWaterMark: 0 },
-  );
+  return data === "[DONE]" ? (reader.finish?.() ?? {}) : reader.read(parsed(data) ?? {});
 }

@@ -44,7 +44,8 @@ function response({ chat, given, id, created }: Asked, progress: Progress): obje
     error: null,
     incomplete_details: status === "incomplete" ? { reason: cut } : null,
     model: model === "" ? chat.model : model,
-    output: blocks.map((block) => item(block, id, status)),
+    // Only what was told last can have been cut.
+    output: blocks.map((block) => item(block, id, block === blocks.at(-1) ? status : "completed")),
     previous_response_id: null,
     store: false,
     truncation: "disabled",
@@ -181,8 +182,10 @@ function blockEvents(id: string, emit: Emit): BlockEvents {
       if (block.kind === "text" || block.kind === "refusal") begun["content"] = [];
       return emit("response.output_item.added", { output_index: block.index, item: begun });
     },
-    piece: (block, delta) =>
-      partOpened(block) + emit(`response.${names[block.kind]}.delta`, { ...place(block), delta }),
+    piece(block, delta) {
+      const told = { ...place(block), delta, ...(block.kind === "text" ? { logprobs: [] } : {}) };
+      return partOpened(block) + emit(`response.${names[block.kind]}.delta`, told);
+    },
     close(block) {
       const done = { output_index: block.index, item: item(block, id, "completed") };
       return (

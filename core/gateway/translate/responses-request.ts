@@ -218,7 +218,7 @@ function messageOf(one: Item): ChatMessage {
   }
 }
 
-/** A thought as `translate-responses-reply.ts` gave it. */
+/** A thought as `responses-reply.ts` gave it. */
 function thoughtOf(one: Extract<Item, { type: "reasoning" }>): ChatReasoning {
   const said = [...(one.summary ?? []), ...(one.content ?? [])].map((piece) => piece.text).join("");
   const { encrypted_content: secret } = one;

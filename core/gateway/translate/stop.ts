@@ -73,7 +73,9 @@ export function stoppedStream(reader: StreamReader, chat: Chat): StreamReader {
     if (delta === undefined) return event;
     const was = watch.stopped;
     const text = watch.push(delta.content ?? "");
-    const content = finishReason === undefined || watch.stopped ? text : text + watch.rest();
+    // Neither the end nor a call is part of a stop sequence: what waits stands before it.
+    const goesOn = finishReason === undefined && delta.tool_calls === undefined;
+    const content = goesOn || watch.stopped ? text : text + watch.rest();
     const said = content === "" && delta.content === undefined ? {} : { content };
     if (!watch.stopped) return { ...event, delta: { ...delta, ...said } };
     const { delta: _, finishReason: reason, ...rest } = event;

@@ -4,6 +4,7 @@ import {
   type ChatMessage,
   dataUrl,
   effortOf,
+  modelPath,
   textContent,
 } from "./chat-format.ts";
 import { type Json, jsonObject, jsonObjects, jsonText } from "../json-access.ts";
@@ -25,10 +26,12 @@ import type {
  */
 export const workersAiTranslator: ChatTranslator = {
   wantsInlineImages: true,
-  request(chat) {
-    const path = chat.model.split("/").map(encodeURIComponent).join("/").replaceAll("%40", "@");
-    return { rest: `run/${path}`, query: "", body: input(chat), headers: [] };
-  },
+  request: (chat) => ({
+    rest: `run/${modelPath(chat.model)}`,
+    query: "",
+    body: input(chat),
+    headers: [],
+  }),
   reply: (body, chat) => stoppedReply(reply(body), chat),
   stream: (chat) => stoppedStream(stream(), chat),
   errorMessage(body) {

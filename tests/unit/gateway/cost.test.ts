@@ -58,6 +58,36 @@ describe("cost()", () => {
     expect(cost(addUsage(noUsage, gpt), "gpt-6-luna", "openai")).toBe(0.25);
   });
 
+  it("counts thoughts that a provider has beside its output, and none twice", () => {
+    const of = (told: object) => addUsage(noUsage, { usage: told });
+    const completion_tokens_details = { reasoning_tokens: 94 };
+    const [prompt_tokens, completion_tokens] = [32, 9];
+    const xai = { prompt_tokens, completion_tokens, completion_tokens_details };
+    expect(of({ ...xai, total_tokens: 135 })).toMatchObject({ tokensOut: 103, reasoningOut: 94 });
+    expect(of({ ...xai, completion_tokens: 103, total_tokens: 135 }).tokensOut).toBe(103);
+    const responses = { input_tokens: 32, output_tokens: 103, total_tokens: 135 };
+    expect(of({ ...responses, output_tokens_details: completion_tokens_details }).tokensOut).toBe(
+      103,
+    );
+    const research = {
+      prompt_tokens: 33,
+      completion_tokens: 7163,
+      total_tokens: 7196,
+      citation_tokens: 20_016,
+      reasoning_tokens: 193_789,
+    };
+    expect(cost(of(research), "sonar-deep-research", "perplexity-ai")).toBeCloseTo(
+      (33 * 2 + 7163 * 8 + 193_789 * 3) / 1e6,
+      12,
+    );
+    const usageMetadata = {
+      promptTokenCount: 10,
+      toolUsePromptTokenCount: 5,
+      candidatesTokenCount: 1,
+    };
+    expect(addUsage(noUsage, { usageMetadata }).tokensIn).toBe(15);
+  });
+
   it("does not count tokens twice when a provider's figures contradict each other", () => {
     const odd = usage(100, 10, { cachedIn: 500, cacheWriteIn: 500, reasoningOut: 50 });
     expect(cost(odd, "gpt-4o", "openai")).toBeCloseTo((100 * 1.25 + 10 * 10) / 1e6, 12);

@@ -117,6 +117,13 @@ describe("REST inference", () => {
     });
   });
 
+  it("run takes a model's name to no other place", async () => {
+    await send("run", { model: "@cf/meta/llama?x#\ud800", input: {} });
+    expect(gate.transport.requests[0]?.url).toBe(
+      "https://workers.test/ai/run/@cf/meta/llama%3Fx%23%EF%BF%BD",
+    );
+  });
+
   it("run takes model and input, or the model in the path", async () => {
     const input = { prompt: "hello" };
     await send("run", { model: "@cf/meta/llama", input });

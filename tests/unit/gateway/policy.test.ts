@@ -189,6 +189,17 @@ describe("forwarding", () => {
     );
   });
 
+  it("falls through an error with status 200 that had to be translated", async () => {
+    gate.transport.behave = (_, index) =>
+      index === 0 ? jsonReply({ error: { message: "no" } }, 200) : jsonReply({ ok: true });
+    const response = await universal([
+      step("anthropic", { endpoint: "chat/completions" }),
+      step("openai"),
+    ]);
+    expect([response.status, response.headers.get("cf-aig-step")]).toEqual([200, "1"]);
+    expect(await response.json()).toEqual({ ok: true });
+  });
+
   it("answers the last step's failure when every step fails, unreachable ones included", async () => {
     gate.transport.behave = (_, index) => {
       if (index === 0) throw new TransportError("unreachable", "down");

@@ -184,6 +184,20 @@ describe("a run", () => {
     expect(() => resume(second.runId, 0)).toThrow("no such run");
   });
 
+  it("weighs what it has to know of each event, however short", async () => {
+    const { hold, resume } = shelf({ bytes: 6_000 });
+    const source = fedStream();
+    const { runId, reader } = hold(source);
+    source.send("a\n\n".repeat(300));
+    await reader.read();
+    expect(() => resume(runId, 300)).not.toThrow();
+    const other = fedStream();
+    const long = hold(other);
+    other.send("a\n\n".repeat(500));
+    await long.reader.read();
+    expect(() => resume(long.runId, 500)).toThrow("no such run");
+  });
+
   it("ends at once with its client when it was let go before", async () => {
     const { hold } = shelf({ bytes: 2_000 });
     const source = fedStream();

@@ -284,11 +284,14 @@ describe("google-ai-studio/chat/completions", () => {
           role: "user",
           parts: [{ text: "Look" }, { inlineData: { mimeType: "image/png", data: "QUJD" } }],
         },
-        { role: "model", parts: [{ functionCall: { name: "weather", args: { city: "Bern" } } }] },
+        {
+          role: "model",
+          parts: [{ functionCall: { id: "c1", name: "weather", args: { city: "Bern" } } }],
+        },
         {
           role: "user",
           parts: [
-            { functionResponse: { name: "weather", response: { result: "sunny" } } },
+            { functionResponse: { id: "c1", name: "weather", response: { result: "sunny" } } },
             { text: "And now?" },
           ],
         },

@@ -1,0 +1,24 @@
+import { TransportError } from "../../transport-error.ts";
+
+/** Bytes of a whole answer that is translated. */
+const LIMIT = 32 * 1024 * 1024;
+
+/** A body as text; throws `TransportError` beyond 32 MiB. */
+export async function wholeText(body: Uint8Array | ReadableStream<Uint8Array>): Promise<string> {
+  const decoder = new TextDecoder();
+  if (body instanceof Uint8Array) return decoder.decode(body);
+  const reader = body.getReader();
+  const pieces: string[] = [];
+  let size = 0;
+  try {
+    for (let next = await reader.read(); !next.done; next = await reader.read()) {
+      size += next.value.length;
+      if (size > LIMIT)
+        throw new TransportError("broken", "The provider's answer is too long to translate");
+      pieces.push(decoder.decode(next.value, { stream: true }));
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+  return pieces.join("") + decoder.decode();
+}
