@@ -1,7 +1,7 @@
 import type { Auth } from "../auth/authorize.ts";
 import { requirePermission } from "../auth/authorize.ts";
+import type { WebSockets } from "../duplex.ts";
 import { ApiError } from "../http/api-error.ts";
-import type { ActorKind } from "../ports.ts";
 
 /** What a caller may do with an agent. */
 export interface Access {
@@ -40,44 +40,23 @@ function withToken(request: Request): Request {
   return new Request(request.url, { headers: { authorization: `Bearer ${token}` } });
 }
 
-/** Name of the kind whose instances refuse connections. */
-export const REFUSAL_KIND = "agents-refusal";
+/** Close codes of refusals by the status of the failed request, and what the client shows for them. */
+const refusals: Readonly<Record<number, readonly [code: number, reason: string]>> = {
+  400: [1008, "Invalid agent name"],
+  401: [4001, "Unauthorized"],
+  403: [4003, "Forbidden"],
+  404: [4004, "No such agent or transport"],
+};
 
 /**
- * Accepts a WebSocket and closes it at once with the code that is the actor's name. The public client retries
- * a refused upgrade for ever, but 1008 and 4000–4999 make it stop and report (reference, section 1.4).
+ * Accepts a WebSocket and closes it at once with the code for the error; null when there is none. The public
+ * client retries a refused upgrade for ever, but 1008 and 4000–4999 make it stop and report (reference,
+ * section 1.4).
  */
-export const refusalKind: ActorKind = {
-  name: REFUSAL_KIND,
-  schema: [],
-  start: (context) => ({
-    methods: {},
-    async fetch(request) {
-      const id = context.system.id();
-      const response = context.sockets.accept(request, { id });
-      const connection = context.sockets.connections().find((one) => one.id === id);
-      connection?.close(Number(context.name), reasons[context.name] ?? "Refused");
-      return response;
-    },
-  }),
-};
-
-/** Close codes of refusals and what the client shows for them. */
-const reasons: Readonly<Record<string, string>> = {
-  1008: "Invalid agent name",
-  4001: "Unauthorized",
-  4003: "Forbidden",
-  4004: "No such agent or transport",
-};
-
-/** The close code of a failed request for a connection. */
-export function refusalCode(error: unknown): string | null {
-  if (!(error instanceof ApiError)) return null;
-  const codes: Readonly<Record<number, string>> = {
-    400: "1008",
-    401: "4001",
-    403: "4003",
-    404: "4004",
-  };
-  return codes[error.status] ?? null;
+export function refuse(webSockets: WebSockets, request: Request, error: unknown): Response | null {
+  const refusal = error instanceof ApiError ? refusals[error.status] : undefined;
+  if (refusal === undefined) return null;
+  const { response, duplex } = webSockets.accept(request);
+  duplex.close(...refusal);
+  return response;
 }

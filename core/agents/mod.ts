@@ -13,7 +13,7 @@ import { envelope } from "../http/envelope.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { sseResponse } from "../http/sse.ts";
 import type { Platform } from "../ports.ts";
-import { REFUSAL_KIND, refusalCode, refusalKind, type Access } from "./access.ts";
+import { refuse, type Access } from "./access.ts";
 import { needsEdit, startAdmission } from "./admission.ts";
 import { allowOrigins, checkOrigins } from "./cors.ts";
 import { webhookAgent, type AgentClass } from "./define-agent.ts";
@@ -86,7 +86,11 @@ export function agents(options: AgentsOptions): Hono {
 
   async function handle(c: Context): Promise<Response> {
     if (isUpgrade(c.req.raw))
-      return connect(c).catch((error: unknown) => refuse(platform, c.req.raw, error));
+      return connect(c).catch((error: unknown) => {
+        const refused = refuse(platform.webSockets, c.req.raw, error);
+        if (refused === null) throw error;
+        return refused;
+      });
     const access = await admission.caller(c);
     const reads = c.req.method === "GET" || c.req.method === "HEAD";
     if (!reads && !access.edit) throw needsEdit();
@@ -121,7 +125,6 @@ function defineClasses(platform: Platform, own: readonly AgentClass[]): Map<stri
   }
   if (!classes.has(webhookAgent.name)) classes.set(webhookAgent.name, webhookAgent);
   for (const { kind } of classes.values()) platform.actors.define(kind);
-  platform.actors.define(refusalKind);
   platform.actors.define(eventCountsKind);
   return classes;
 }
@@ -134,12 +137,6 @@ function makesDifference({ definition }: AgentClass, access: Access): boolean {
     definition.clientState === true ||
     operations.some((one) => typeof one === "object" && one.edit === true)
   );
-}
-
-async function refuse(platform: Platform, request: Request, error: unknown): Promise<Response> {
-  const code = refusalCode(error);
-  if (code === null) throw error;
-  return platform.actors.get(REFUSAL_KIND, code).fetch(request);
 }
 
 /** The official router's own header: what comes from outside is not its. */

@@ -89,6 +89,8 @@ describe("GET /agents/{class}/{name}/events", () => {
     while (!/id: 3\ndata: .*\n\n/.test(text)) text += (await reader.read()).value ?? "";
     expect(text.match(/^id: .*$/gm)).toEqual(["id: 2", "id: 3"]);
     stop.abort();
+    // workerd notices at its next write, and would wait for the stream when it is asked to stop.
+    expect(await event("stream", "d")).toBe(200);
   });
 
   it("asks for a token", async () => {

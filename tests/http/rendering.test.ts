@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { itUnless } from "../config/it-unless.ts";
 import { hostilePage, hostileServiceWorker } from "../fakes/rendering-hostile-page.ts";
+import { lendBrowser } from "../platform/shared-browser.ts";
 import { startTarget, targetName, type Target } from "./target.ts";
 
 const base = inject("baseUrl");
@@ -291,8 +292,8 @@ describe("the browser's process", () => {
   if (!local)
     console.info(`Processes are skipped on ${targetName()}: the browser is not its child`);
 
-  // One folder for all starts, so that the browser is unpacked once.
   const dataDir = mkdtempSync(join(tmpdir(), "causey-browser-"));
+  beforeAll(() => lendBrowser(dataDir));
   afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
   const commandOf = (pid: string): string => {

@@ -111,7 +111,7 @@ export async function startTarget(options: TargetOptions = {}): Promise<Target> 
   }
 }
 
-/** A data folder that has the browser unpacked; a server on a folder of the test's own unpacks it itself. */
+/** A data folder that has the browser unpacked; on a folder of the test's own a server unpacks it itself. */
 async function freshDataDir(): Promise<string> {
   const dataDir = mkdtempSync(join(tmpdir(), "causey-target-"));
   await lendBrowser(dataDir);

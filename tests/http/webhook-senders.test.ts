@@ -3,6 +3,7 @@ import { createHmac, createPrivateKey, sign } from "node:crypto";
 import { Agent, request } from "node:http";
 import { promisify } from "node:util";
 import { describe, expect, inject, it } from "vitest";
+import { parseSend, sendWebhook } from "../../adapters/cli/webhook-send.ts";
 import { root } from "../config/shared.ts";
 import { discordPrivateKey, webhookSecrets } from "./prepare-target.ts";
 
@@ -95,6 +96,14 @@ describe("causey webhook send", () => {
     return (await running).stdout;
   };
 
+  /** The same in this process: a start of the command takes longer than all that it does. */
+  const sent = async (input: string, ...args: string[]): Promise<string> => {
+    const read = (): Uint8Array => new TextEncoder().encode(input);
+    const wanted = ["send", "--data", "-", ...args];
+    const { status, text } = await sendWebhook(parseSend(wanted, { env: {}, read, freshId: "" }));
+    return `${status} ${text}`;
+  };
+
   for (const [source, scheme, path] of [
     ["github", "github", ""],
     ["stripe", "stripe", "/cli"],
@@ -108,10 +117,17 @@ describe("causey webhook send", () => {
       const secret = source === "discord" ? discordPrivateKey : webhookSecrets[source];
       const args = ["--scheme", scheme, "--url", `${baseUrl}/webhooks/${source}${path}`];
       args.push("--secret", secret, "--id", `evt-${source}`);
-      expect(await run(body, ...args)).toMatch(/^200 .*"processed"/);
-      expect(await run(body, ...args)).toMatch(/^200 .*"duplicate"/);
-    }, 30_000);
+      expect(await sent(body, ...args)).toMatch(/^200 .*"processed"/);
+      expect(await sent(body, ...args)).toMatch(/^200 .*"duplicate"/);
+    });
   }
+
+  it("prints what the receiver says", async () => {
+    const args = ["--scheme", "github", "--url", `${baseUrl}/webhooks/github`];
+    args.push("--secret", webhookSecrets.github, "--id", "evt-process");
+    const body = '{"id":"evt-cli","repository":{"full_name":"cli/cli"}}';
+    expect(await run(body, ...args)).toMatch(/^200 .*"processed"/);
+  }, 30_000);
 
   it("fails when the receiver refuses, and shows what it says", async () => {
     const url = `${baseUrl}/webhooks/github`;

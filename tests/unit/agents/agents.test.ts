@@ -4,6 +4,7 @@ import { connect, evict, openPlatform } from "#platform";
 import { agents, defineAgent, type AgentClass } from "../../../core/agents/mod.ts";
 import type { IncomingEvent, IngestReceipt } from "../../../core/entity/event.ts";
 import type { ActorRef, Plain, Platform } from "../../../core/ports.ts";
+import { watchedSockets } from "../../fakes/agents-refusals.ts";
 import type { TestSocket } from "../../platform/open-platform.d.ts";
 
 const log: string[] = [];
@@ -418,7 +419,8 @@ describe("the routes", () => {
           },
         }),
       };
-      const watched = { ...platform, actors };
+      const webSockets = watchedSockets((code) => seen.push(`refused ${code}`));
+      const watched = { ...platform, actors, webSockets };
       const options = {
         platform: watched,
         auth: "off",
@@ -428,7 +430,7 @@ describe("the routes", () => {
       await agents(options).fetch(new Request("http://causey.test/counter-agent/x", { headers }));
       return seen.join();
     };
-    expect(await from({ origin: "https://evil.test" })).toBe("agents-refusal 4003");
+    expect(await from({ origin: "https://evil.test" })).toBe("refused 4003");
     expect(await from({ origin: "https://app.test" })).toBe("agent:counter-agent x");
     expect(await from({})).toBe("agent:counter-agent x");
   });

@@ -4,6 +4,7 @@ import { openPlatform } from "#platform";
 import { agents, defineAgent } from "../../../core/agents/mod.ts";
 import type { Authenticate } from "../../../core/auth/authorize.ts";
 import type { Platform } from "../../../core/ports.ts";
+import { watchedSockets } from "../../fakes/agents-refusals.ts";
 
 const data = `tickets-${Math.trunc(performance.now() * 1000)}`;
 const agent = defineAgent({
@@ -59,7 +60,8 @@ function build(own: Platform, origins?: readonly string[]): Subject {
   };
   const system = { ...own.system, now: () => own.system.now() + offset };
   const app = new Hono();
-  const watched = { ...own, actors, system };
+  const webSockets = watchedSockets((code) => calls.push(`refused ${code}`));
+  const watched = { ...own, actors, system, webSockets };
   const more = origins === undefined ? {} : { origins };
   app.route("/agents", agents({ platform: watched, auth, agents: [agent], ...more }));
   return {
@@ -154,8 +156,8 @@ describe("a ticket", () => {
 
   it("of another agent is refused with 4003", async () => {
     const shown = await ticket();
-    expect(await connected("/ticketed/b", shown)).toBe("agents-refusal 4003");
-    expect(await connected("/webhook-agent/a", shown)).toBe("agents-refusal 4003");
+    expect(await connected("/ticketed/b", shown)).toBe("refused 4003");
+    expect(await connected("/webhook-agent/a", shown)).toBe("refused 4003");
   });
 
   it("that was changed anywhere, or is none, is refused with 4001", async () => {
@@ -165,7 +167,7 @@ describe("a ticket", () => {
     const dot = shown.indexOf(".");
     const bad = [at(0), at(dot - 1), at(dot + 1), at(dot + 20), `${shown}.x`, shown.slice(0, dot)];
     for (const one of [...bad, ".", "", "x".repeat(20_000)])
-      expect(await connected("/ticketed/a", one)).toBe("agents-refusal 4001");
+      expect(await connected("/ticketed/a", one)).toBe("refused 4001");
   });
 
   it("is bound to an origin when asked for", async () => {
@@ -174,9 +176,9 @@ describe("a ticket", () => {
       "agent:ticketed a",
     );
     expect(await connected("/ticketed/a", shown, { origin: "https://evil.test" })).toBe(
-      "agents-refusal 4003",
+      "refused 4003",
     );
-    expect(await connected("/ticketed/a", shown)).toBe("agents-refusal 4003");
+    expect(await connected("/ticketed/a", shown)).toBe("refused 4003");
   });
 
   it("works after a restart, but not when its time is over", async () => {
@@ -186,7 +188,7 @@ describe("a ticket", () => {
     subject = build(platform);
     expect(await connected("/ticketed/a", shown)).toBe("agent:ticketed a");
     subject.later(61_000);
-    expect(await connected("/ticketed/a", shown)).toBe("agents-refusal 4001");
+    expect(await connected("/ticketed/a", shown)).toBe("refused 4001");
   });
 });
 
@@ -195,8 +197,8 @@ describe("origins", () => {
     subject = build(platform, ["https://app.test"]);
     const shown = await ticket();
     const from = (origin: string): Promise<string> => connected("/ticketed/a", shown, { origin });
-    expect(await from("https://evil.test")).toBe("agents-refusal 4003");
-    expect(await from("null")).toBe("agents-refusal 4003");
+    expect(await from("https://evil.test")).toBe("refused 4003");
+    expect(await from("null")).toBe("refused 4003");
     expect(await from("https://app.test")).toBe("agent:ticketed a");
     const headers = { origin: "https://evil.test" };
     const path = `/ticketed/a/events?ticket=${shown}`;
