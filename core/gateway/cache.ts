@@ -20,7 +20,15 @@ const REPLY_LIMIT = 25 * 1024 * 1024;
 /** What an entry costs beside its bytes. */
 const ENTRY_OVERHEAD = 1024;
 
-type Entry = CachedReply & { readonly size: number; readonly expiresAt: number };
+/** Milliseconds for which an entry that was just used keeps its place: each move leaves a hole in the `Map`. */
+const SETTLED = 1000;
+
+type Entry = CachedReply & {
+  readonly size: number;
+  readonly expiresAt: number;
+  /** When it took its place among the entries, Unix ms. */
+  movedAt: number;
+};
 
 /** A cache of at most `capacity` bytes; as much again may be held of answers under way. */
 export function replyCache(system: System, capacity: number): ReplyCache {
@@ -34,7 +42,8 @@ export function replyCache(system: System, capacity: number): ReplyCache {
       if (reply === null) return;
       const head = reply.headers.reduce((sum, pair) => sum + pair[0].length + pair[1].length, 0);
       const size = reply.chunks.reduce((sum, chunk) => sum + chunk.length, head);
-      entries.put(key, { ...reply, size, expiresAt: system.now() + ttl * 1000 });
+      const now = system.now();
+      entries.put(key, { ...reply, size, expiresAt: now + ttl * 1000, movedAt: now });
     };
     const started = flight({ system, client, limit, budget, onClose });
     // A client that had left before: nobody may wait for its answer.
@@ -81,10 +90,13 @@ function lruEntries(system: System, capacity: number): LruEntries {
     get(key) {
       const entry = entries.get(key);
       if (entry === undefined) return null;
-      if (entry.expiresAt <= system.now()) {
+      const now = system.now();
+      if (entry.expiresAt <= now) {
         drop(key);
         return null;
       }
+      if (now - entry.movedAt < SETTLED) return entry;
+      entry.movedAt = now;
       entries.delete(key);
       entries.set(key, entry);
       return entry;

@@ -61,8 +61,18 @@ function arrivalOf(c: Context): Arrival {
   const name = { account, gateway: c.req.param("gateway_id") ?? "" };
   const { rest, query } = rawTail(raw.url, segmentsBeforeTail(routePath(c)));
   const slash = rest.indexOf("/");
-  const segment = slash === -1 ? rest : rest.slice(0, slash);
+  const segment = decoded(slash === -1 ? rest : rest.slice(0, slash));
   return { raw, name, segment, tail: { rest: slash === -1 ? "" : rest.slice(slash + 1), query } };
+}
+
+/** A path segment as a router reads it. */
+function decoded(segment: string): string {
+  if (!segment.includes("%")) return segment;
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
 }
 
 async function universal(

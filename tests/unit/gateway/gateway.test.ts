@@ -116,6 +116,12 @@ describe("what the provider gets", () => {
     expect(gate.transport.bodies).toEqual([body]);
   });
 
+  it("is chosen by the decoded segment, of which nothing else is decoded", async () => {
+    await gate.send("open/%6fpenai/files/%6f", jsonInit(chat));
+    expect(gate.transport.requests[0]?.url).toBe("http://upstream.test/v1/files/%6f");
+    expect((await gate.send("open/%ff/x", jsonInit(chat))).status).toBe(400);
+  });
+
   it("never holds a gateway token, wherever the caller put it", async () => {
     const headers = {
       authorization: `Bearer ${GATEWAY_TOKEN}`,
