@@ -58,7 +58,7 @@ const table: PriceTable = {
   }),
 };
 
-/** Anthropic's models, from its own price page (checked in November 2026). */
+/** Anthropic's models, from its price page; the newest ones (after 4.6) could not be compared with a second list. */
 export const anthropicPrices: PriceTable = Object.fromEntries(
   Object.entries(table).map(([model, given]) => [model, withHour(given)]),
 );

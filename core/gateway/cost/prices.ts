@@ -15,10 +15,11 @@ import {
 export const PRICES_DATE: string = "2026-11-21";
 
 /**
- * Published list prices (standard tier) by the family of models, then by the model's name: providers' own price
- * pages and changelogs, and open price tables where two of them agree. What could not be confirmed is not here,
- * nor is what a table cannot say: DeepSeek charges by the hour of the day. Families, not path segments: several
- * providers sell the same model (see `price-of.ts`).
+ * Published list prices (standard tier) by the family of models, then by the model's name: from providers' price
+ * pages and changelogs as far as they could be read, else from open price tables. Some rows rest on one source, and a
+ * few of older models were not looked up again. Where sources contradict each other there is no row, nor is there for
+ * what a table cannot say: DeepSeek charges by the hour of the day. Families, not path segments: several providers
+ * sell the same model (see `price-of.ts`).
  */
 export const prices: Readonly<Record<string, PriceTable>> = {
   openai: openaiPrices,
