@@ -9,6 +9,7 @@ import {
   type ServeOptions,
   type Served,
 } from "../shared/drain.ts";
+import { answerAtTurnsEnd } from "../shared/turn.ts";
 import { isUpgraded, receivedBy, websocket, type SocketData } from "./sockets.ts";
 
 /** How long a connection may be silent outside a request, in s. */
@@ -22,6 +23,7 @@ const MAX_BODY_BYTES = 1024 ** 4;
  */
 export async function serve(app: FetchApp, options: ServeOptions = {}): Promise<Served> {
   const { port = 8787, hostname = "127.0.0.1", graceMs = 10_000 } = options;
+  const atEnd = answerAtTurnsEnd();
   let server: Server<SocketData>;
   try {
     server = Bun.serve<SocketData>({
@@ -30,7 +32,7 @@ export async function serve(app: FetchApp, options: ServeOptions = {}): Promise<
       idleTimeout: IDLE_S,
       maxRequestBodySize: MAX_BODY_BYTES,
       websocket,
-      fetch: (request, from) => answer(app, request, from),
+      fetch: (request, from) => answer(app, atEnd, request, from),
       error: () => new Response("Internal Server Error", { status: 500 }),
     });
   } catch (error) {
@@ -45,6 +47,7 @@ export async function serve(app: FetchApp, options: ServeOptions = {}): Promise<
 
 async function answer(
   app: FetchApp,
+  atEnd: ReturnType<typeof answerAtTurnsEnd>,
   request: Request,
   server: Server<SocketData>,
 ): Promise<Response | undefined> {
@@ -53,7 +56,7 @@ async function answer(
   receivedBy(server, request);
   // A model may be silent for minutes: from here on the capabilities keep the time.
   server.timeout(request, 0);
-  const response = await app.fetch(request, server);
+  const response = await atEnd(() => app.fetch(request, server));
   if (isUpgraded(request)) return undefined;
   // A stream may be silent too; after any other answer the connection is idle again.
   if (response.headers.get("content-type")?.startsWith("text/event-stream") !== true) {

@@ -7,13 +7,14 @@ import { bannerLines } from "./banner.ts";
 import { seedDemo } from "./demo.ts";
 import { prepare, type Prepared } from "./prepare.ts";
 import { loadRuntime } from "./runtime.ts";
-import { holdYoungGeneration } from "./young-generation.ts";
+import { holdYoungGeneration, startYoung } from "./young-generation.ts";
 
 /** `causey serve`: opens the platform, seeds the demo, listens, and prints the start lines. */
 export async function serveCommand(
   flags: ReadonlyMap<string, string>,
   version: string,
 ): Promise<void> {
+  startYoung();
   const prepared = prepare(flags, (name) => process.env[name]);
   const runtime = await loadRuntime();
   const platform = await runtime.open(platformOptions(prepared));

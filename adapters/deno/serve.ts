@@ -8,6 +8,7 @@ import {
   type ServeOptions,
   type Served,
 } from "../shared/drain.ts";
+import { answerAtTurnsEnd } from "../shared/turn.ts";
 
 /**
  * Serves an app over HTTP and WebSocket. Rejects when the address cannot be opened, with one line that
@@ -15,6 +16,7 @@ import {
  */
 export async function serve(app: FetchApp, options: ServeOptions = {}): Promise<Served> {
   const { port = 8787, hostname = "127.0.0.1", graceMs = 10_000 } = options;
+  const atEnd = answerAtTurnsEnd();
   let active = 0;
   let server: Deno.HttpServer<Deno.NetAddr>;
   try {
@@ -25,7 +27,7 @@ export async function serve(app: FetchApp, options: ServeOptions = {}): Promise<
       };
       // Settles when the answer's last byte is sent, or the client has gone.
       info.completed.then(over, over);
-      return refuseAmbiguous(request) ?? app.fetch(request, info);
+      return refuseAmbiguous(request) ?? atEnd(() => app.fetch(request, info));
     });
   } catch (error) {
     throw listenError(error, hostname, port);

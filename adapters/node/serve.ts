@@ -14,6 +14,7 @@ import {
   type Served,
 } from "../shared/drain.ts";
 import { inFlight, type InFlight } from "../shared/in-flight.ts";
+import { answerAtTurnsEnd } from "../shared/turn.ts";
 import { rememberIncoming } from "./received.ts";
 import { handleUpgrade } from "./upgrade.ts";
 import {
@@ -65,6 +66,7 @@ function requestListener(
 ): (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void> {
   // Looked up on first use: making the listener puts node-server's Response in the place of the global one.
   let key: symbol | null | undefined;
+  const atEnd = answerAtTurnsEnd();
   return getRequestListener((request, env) => {
     const { incoming, outgoing } = env as { incoming: IncomingMessage; outgoing: ServerResponse };
     rememberIncoming(request, incoming);
@@ -78,8 +80,7 @@ function requestListener(
         ? RESPONSE_ALREADY_SENT
         : writeResponse(response, outgoing);
     };
-    const response = app.fetch(request, env);
-    return response instanceof Promise ? response.then(respond) : respond(response);
+    return atEnd(() => app.fetch(request, env)).then(respond);
   });
 }
 

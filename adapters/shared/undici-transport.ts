@@ -6,6 +6,7 @@ import { environmentProxy, isLoopback } from "./environment-proxy.ts";
 import { endingSilence } from "./silence.ts";
 import { toTransportError } from "./to-transport-error.ts";
 import { endToEnd, REQUEST_FRAMING } from "./header-pairs.ts";
+import { type AtTurnsEnd, atTurnsEnd } from "./turn.ts";
 import { upstreamBody, upstreamBodyOf } from "./upstream-body.ts";
 
 /** Answers up to this many bytes, announced by `content-length`, are handed on whole: cheaper than a stream. */
@@ -25,6 +26,7 @@ export function undiciTransport(
     proxy === undefined
       ? undefined
       : new EnvHttpProxyAgent({ allowH2: false, ...timeouts, ...proxy });
+  const atEnd = atTurnsEnd();
   return {
     send: (request) =>
       new Promise((resolve, reject) => {
@@ -34,7 +36,7 @@ export function undiciTransport(
         }
         try {
           const by = proxied === undefined || isLoopback(request.url) ? agent : proxied;
-          by.dispatch(toDispatch(request), exchange(request, resolve, reject));
+          by.dispatch(toDispatch(request), exchange(request, { resolve, reject, atEnd }));
         } catch (error) {
           reject(toTransportError(error, request.signal, "unreachable"));
         }
@@ -95,13 +97,17 @@ async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uin
   }
 }
 
+/** How an answer reaches whoever asked. */
+interface Way {
+  readonly resolve: (response: InboundResponse) => void;
+  readonly reject: (error: TransportError) => void;
+  readonly atEnd: AtTurnsEnd;
+}
+
 /** One request and its answer, as undici's callbacks. */
-function exchange(
-  request: OutboundRequest,
-  resolve: (response: InboundResponse) => void,
-  reject: (error: TransportError) => void,
-): Dispatcher.DispatchHandler {
+function exchange(request: OutboundRequest, way: Way): Dispatcher.DispatchHandler {
   const { signal } = request;
+  const { reject } = way;
   let control: Dispatcher.DispatchController | undefined;
   let sink: Sink | undefined;
   const onAbort = (): void => {
@@ -122,21 +128,7 @@ function exchange(
     onResponseStart(controller, status, received) {
       // 103 and its like are for browsers.
       if (status < 200) return;
-      const headers = endToEnd(toPairs(received));
-      const hasBody = request.method !== "HEAD" && status !== 204 && status !== 304;
-      if (!hasBody) {
-        sink = { data: () => undefined, end: () => undefined, fail: () => undefined };
-        resolve({ status, headers, body: null });
-        return;
-      }
-      const length = Number(received["content-length"] ?? Number.NaN);
-      if (length <= WHOLE_BODY_BYTES) {
-        sink = wholeBody(length, (body) => resolve({ status, headers, body }), reject);
-        return;
-      }
-      const body = upstreamBody(controller);
-      sink = body;
-      resolve({ status, headers, body: body.stream });
+      sink = sinkOf({ status, received, controller, isHead: request.method === "HEAD" }, way);
     },
     onResponseData(_controller, chunk) {
       sink?.data(
@@ -167,20 +159,50 @@ interface Sink {
   fail(error: TransportError): void;
 }
 
+/** The head of an answer. */
+interface Head {
+  readonly status: number;
+  readonly received: Readonly<Record<string, string | string[] | undefined>>;
+  readonly controller: Dispatcher.DispatchController;
+  /** Whether the request was a HEAD. */
+  readonly isHead: boolean;
+}
+
+/** Hands an answer on: at once, with a stream, or when a small one is there whole. */
+function sinkOf({ status, received, controller, isHead }: Head, way: Way): Sink {
+  const headers = endToEnd(toPairs(received));
+  if (isHead || status === 204 || status === 304) {
+    way.resolve({ status, headers, body: null });
+    return { data: () => undefined, end: () => undefined, fail: () => undefined };
+  }
+  const length = Number(received["content-length"] ?? Number.NaN);
+  if (length <= WHOLE_BODY_BYTES) {
+    const done = (body: Uint8Array): void => {
+      way.atEnd(() => way.resolve({ status, headers, body }));
+    };
+    return wholeBody(length, done, way.reject);
+  }
+  const body = upstreamBody(controller);
+  way.resolve({ status, headers, body: body.stream });
+  return body;
+}
+
 function wholeBody(
   length: number,
   done: (body: Uint8Array) => void,
   reject: (error: TransportError) => void,
 ): Sink {
-  const body = new Uint8Array(length);
+  let body: Uint8Array | undefined;
   let at = 0;
   return {
     data(chunk) {
-      body.set(chunk, at);
+      // Most come in one piece, which nobody else holds.
+      if (body === undefined && chunk.byteLength === length) body = chunk;
+      else (body ??= new Uint8Array(length)).set(chunk, at);
       at += chunk.byteLength;
     },
     end: () => {
-      done(body);
+      done(body ?? new Uint8Array(0));
     },
     fail: reject,
   };
