@@ -1,14 +1,15 @@
 import type { IncomingMessage } from "node:http";
-import { WebSocket } from "ws";
+import { type ClientOptions, WebSocket } from "ws";
 import { type Dialled, type DialRequest, MAX_DUPLEX_MESSAGE } from "../../core/duplex.ts";
 import type { AllowHosts } from "../../core/net/allow-hosts.ts";
 import { checkUrl } from "../../core/net/check-url.ts";
 import type { HeaderPair, InboundResponse } from "../../core/ports.ts";
 import { TransportError } from "../../core/transport-error.ts";
 import { localDuplex } from "./duplex.ts";
-import { type Resolve, resolveChecked, type ResolvedAddress } from "./egress-resolve.ts";
+import { type Resolve, resolveChecked } from "./egress-resolve.ts";
 import { endToEnd, handshakeHeaders } from "./header-pairs.ts";
 import { type Lookup, pinnedLookup } from "./pinned-lookup.ts";
+import { proxyTunnel } from "./proxy-tunnel.ts";
 import { toTransportError } from "./to-transport-error.ts";
 import { wireSocket } from "./wire-socket.ts";
 
@@ -22,7 +23,18 @@ export interface DialOptions {
   readonly pins: () => Promise<boolean>;
   /** @default the system's resolver */
   readonly resolve?: Resolve | undefined;
+  /** The proxy for a configured address; null = none. */
+  readonly proxyFor: (url: string) => URL | null;
+  /** Whether the runtime's `ws` is told the proxy, because it takes no connection from others. */
+  readonly passesProxy: boolean;
 }
+
+/** How `ws` is to connect. */
+type Way = Pick<ClientOptions, "createConnection"> & {
+  readonly lookup?: Lookup;
+  /** Bun's only; its types do not know it. */
+  readonly proxy?: string;
+};
 
 /** Opens a WebSocket by means of `ws`, which can stop reading and shows the answer of a refusal. */
 export function dialWebSocket(request: DialRequest, options: DialOptions): Promise<Dialled> {
@@ -30,6 +42,7 @@ export function dialWebSocket(request: DialRequest, options: DialOptions): Promi
   return new Promise((resolve, reject) => {
     let socket: WebSocket | undefined;
     let isSettled = false;
+    const given = new AbortController();
     const settle = (done: () => void): void => {
       if (isSettled) return;
       isSettled = true;
@@ -41,6 +54,7 @@ export function dialWebSocket(request: DialRequest, options: DialOptions): Promi
       settle(() => {
         reject(toTransportError(error, signal, "unreachable"));
         socket?.terminate();
+        given.abort();
       });
     };
     const onAbort = (): void => {
@@ -51,17 +65,16 @@ export function dialWebSocket(request: DialRequest, options: DialOptions): Promi
     }, timeoutMs);
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) onAbort();
-    const connect = (addresses: readonly ResolvedAddress[] | null): void => {
+    const connect = (way: Way): void => {
       if (isSettled) return;
-      socket = open(request, addresses);
+      socket = open(request, way);
       shake(socket, fail, (dialled) => {
         settle(() => {
           resolve(dialled);
         });
       });
     };
-    if (request.reach === "configured") connect(null);
-    else checked(request.url, options).then(connect).catch(fail);
+    wayTo(request, options, given.signal).then(connect).catch(fail);
   });
 }
 
@@ -87,11 +100,21 @@ function shake(
   });
 }
 
-/** The addresses of a host that a caller may steer to; the connection goes to one of exactly these. */
-async function checked(
-  url: string,
-  { allow, pins, resolve }: DialOptions,
-): Promise<readonly ResolvedAddress[]> {
+async function wayTo(request: DialRequest, options: DialOptions, given: AbortSignal): Promise<Way> {
+  const url = request.url.replace(/^http/, "ws");
+  if (request.reach !== "configured") return pinned(url, options);
+  const proxy = options.proxyFor(url);
+  if (proxy === null) return {};
+  if (options.passesProxy) return { proxy: proxy.href };
+  const tunnel = await proxyTunnel(proxy, url, request.timeoutMs, given);
+  // Whoever gave up meanwhile takes no connection.
+  given.addEventListener("abort", () => tunnel.destroy(), { once: true });
+  if (given.aborted) tunnel.destroy();
+  return { createConnection: () => tunnel };
+}
+
+/** Connects to a host that a caller may steer to: to one of exactly those addresses that were checked. */
+async function pinned(url: string, { allow, pins, resolve }: DialOptions): Promise<Way> {
   const verdict = checkUrl(url.replace(/^ws/, "http"), allow);
   if (!verdict.ok) throw new TransportError("refused", verdict.reason);
   if (!(await pins())) {
@@ -99,17 +122,17 @@ async function checked(
       "This runtime's WebSocket client cannot be pinned to a checked address: update the runtime, or declare the provider in the configuration";
     throw new TransportError("refused", message);
   }
-  return resolveChecked(verdict.host, verdict.port, allow, resolve);
+  const addresses = await resolveChecked(verdict.host, verdict.port, allow, resolve);
+  return { lookup: pinnedLookup(addresses) };
 }
 
-function open(request: DialRequest, addresses: readonly ResolvedAddress[] | null): WebSocket {
-  const { url, headers, protocols = [] } = request;
+function open({ url, headers, protocols = [] }: DialRequest, way: Way): WebSocket {
   return new WebSocket(url.replace(/^http/, "ws"), [...protocols], {
     headers: recordOf(headers),
     followRedirects: false,
     perMessageDeflate: false,
     maxPayload: MAX_DUPLEX_MESSAGE,
-    ...(addresses === null ? {} : { lookup: pinnedLookup(addresses) }),
+    ...way,
   });
 }
 

@@ -25,6 +25,45 @@ export function environmentProxy(
   };
 }
 
+/**
+ * The proxy for the URL of a WebSocket, as undici chooses one for HTTP: null for this machine and for what `NO_PROXY`
+ * names. The variables are read once.
+ */
+export function webSocketProxy(
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): (url: string) => URL | null {
+  const proxy = environmentProxy(env);
+  if (proxy === undefined) return () => null;
+  const excepted = (env["no_proxy"] ?? env["NO_PROXY"] ?? "").split(/[,\s]+/).filter(Boolean);
+  return (address) => {
+    const url = new URL(address);
+    const isSecure = url.protocol === "wss:";
+    const by = isSecure ? (proxy.httpsProxy ?? proxy.httpProxy) : proxy.httpProxy;
+    const port = url.port === "" ? (isSecure ? "443" : "80") : url.port;
+    const host = plainHost(url.hostname);
+    const isDirect = isLoopback(address) || excepted.some((entry) => names(entry, host, port));
+    return by === undefined || isDirect ? null : new URL(by);
+  };
+}
+
+/** Whether an entry of `NO_PROXY` names a host: itself and all below it, with a port only there. */
+function names(entry: string, host: string, port: string): boolean {
+  // What has more colons than one for the port is an IPv6 address without brackets.
+  const [, name = entry, only] = /^(\[[^\]]+\]|[^:]*)(?::(\d+))?$/.exec(entry) ?? [];
+  if (only !== undefined && only !== port) return false;
+  if (name === "*") return true;
+  const parent = plainHost(name.replace(/^\*?\./, ""));
+  return (host === parent && !name.startsWith("*")) || host.endsWith(`.${parent}`);
+}
+
+/** In small letters, without brackets and the dot of the root. */
+function plainHost(name: string): string {
+  return name
+    .toLowerCase()
+    .replace(/^\[(.+)\]$/, "$1")
+    .replace(/(.)\.$/, "$1");
+}
+
 function proxyIn(
   env: Readonly<Record<string, string | undefined>>,
   name: string,

@@ -81,7 +81,13 @@ export async function localPlatform(
     actors,
     transport: runtime.transport,
     egress: egressTransport(allowHosts === undefined ? {} : { allowHosts }),
-    webSockets: localWebSockets({ upgrade: runtime.upgrade, allowHosts, system }),
+    webSockets: localWebSockets({
+      upgrade: runtime.upgrade,
+      allowHosts,
+      // Bun brings a `ws` of its own.
+      passesProxy: runtime.name === "bun",
+      system,
+    }),
     browser,
     system,
     log,

@@ -5,6 +5,7 @@ import type { System } from "../../core/ports.ts";
 import { type DialOptions, dialWebSocket, wsAsksLookup } from "./dial.ts";
 import { localDuplex } from "./duplex.ts";
 import type { Resolve } from "./egress-resolve.ts";
+import { webSocketProxy } from "./environment-proxy.ts";
 import { upgradeOrThrow, type Upgrade } from "./sockets.ts";
 
 /** Options of {@link localWebSockets}. */
@@ -14,6 +15,8 @@ export interface LocalWebSocketsOptions {
   readonly allowHosts?: readonly string[] | undefined;
   /** @default the system's resolver */
   readonly resolve?: Resolve;
+  /** Whether the runtime's `ws` has to be told a proxy, see `DialOptions`. @default false */
+  readonly passesProxy?: boolean;
   readonly system: System;
 }
 
@@ -24,6 +27,8 @@ export function localWebSockets(options: LocalWebSocketsOptions): WebSockets {
     allow: parseAllowHosts(options.allowHosts),
     pins: () => (asks ??= wsAsksLookup()),
     resolve: options.resolve,
+    proxyFor: webSocketProxy(),
+    passesProxy: options.passesProxy ?? false,
   };
   const live = new Set<Duplex>();
   options.system.closing?.addEventListener("abort", () => {

@@ -3,6 +3,7 @@
 import { createServer } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { connect } from "node:net";
+import { WebSocketServer } from "ws";
 
 // Made for these tests; the certificate is for site.test.
 const authority = `-----BEGIN CERTIFICATE-----
@@ -49,6 +50,24 @@ const site = (name) => (request, response) => {
 const plain = createServer(site("plain"));
 const secure = createTlsServer({ cert: certificate, key }, site("secure"));
 
+const sockets = new WebSocketServer({ noServer: true });
+for (const [name, server] of Object.entries({ plain, secure })) {
+  server.on("upgrade", (request, socket, head) => {
+    if (request.url === "/no") {
+      return void socket.end("HTTP/1.1 403 Forbidden\r\ncontent-length: 2\r\n\r\nno");
+    }
+    sockets.handleUpgrade(request, socket, head, (opened) => {
+      opened.send(`${name} ${request.url}`);
+      opened.on("message", (data, isBinary) => {
+        opened.send(data, { binary: isBinary });
+      });
+      opened.on("close", (code) => {
+        print({ closed: request.url, code });
+      });
+    });
+  });
+}
+
 const proxy = createServer((request, response) => {
   const { host, "proxy-authorization": authorization } = request.headers;
   print({ asked: request.url, method: request.method, host, authorization });
@@ -61,6 +80,8 @@ proxy.on("connect", (request, socket) => {
     authorization: request.headers["proxy-authorization"],
   });
   socket.on("error", () => undefined);
+  // Never says anything.
+  if (request.url.startsWith("silent.test:")) return;
   if (!request.url.startsWith("site.test:")) {
     return void socket.end("HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n");
   }

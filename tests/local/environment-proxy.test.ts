@@ -1,7 +1,11 @@
 import { writeFileSync, mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, inject, it } from "vitest";
-import { environmentProxy, isLoopback } from "../../adapters/shared/environment-proxy.ts";
+import {
+  environmentProxy,
+  isLoopback,
+  webSocketProxy,
+} from "../../adapters/shared/environment-proxy.ts";
 import { host } from "../config/shared.ts";
 import { type Child, exitOf, lineWith, start } from "./runtimes.ts";
 
@@ -16,6 +20,9 @@ function wholeOutput({ stdout }: Child): Promise<string> {
   });
 }
 
+/** What the site prints when a client closes a WebSocket with 4001. */
+const closing = (path: string): string => `"closed":"${path}","code":4001`;
+
 describe("a proxy of the environment", () => {
   it("is asked for configured addresses, and for nothing else", async ({ onTestFinished }) => {
     const proxy = start("node", "company-proxy.mjs", []);
@@ -26,9 +33,11 @@ describe("a proxy of the environment", () => {
     const authority = join(folder, "authority.pem");
     writeFileSync(authority, first["authority"] ?? "");
     const address = `http://user:passw0rd@127.0.0.1:${first["proxy"]}`;
-    const gone = lineWith(proxy, "gone");
+    const ends = ["gone", ...["/e", "/f?key=s3cret", "/g", "/h"].map(closing)].map((line) =>
+      lineWith(proxy, line),
+    );
     // Only when something else has failed before.
-    gone.catch(() => undefined);
+    for (const end of ends) end.catch(() => undefined);
     const child = start(host, "environment-proxy-child.ts", [host, String(first["plain"])], {
       ...process.env,
       http_proxy: undefined,
@@ -39,6 +48,8 @@ describe("a proxy of the environment", () => {
       NO_PROXY: "other.invalid,.internal.invalid",
       NODE_EXTRA_CA_CERTS: authority,
       DENO_CERT: authority,
+      // It would ask the proxy for its own news.
+      DENO_NO_UPDATE_CHECK: "1",
     });
     const [output, code] = await Promise.all([wholeOutput(child), exitOf(child)]);
     expect([code, output]).toEqual([0, expect.stringContaining("guarded")]);
@@ -54,12 +65,28 @@ describe("a proxy of the environment", () => {
       localhost: "200 plain /d",
       "guarded loopback": "200 plain /e",
     });
-    for (const name of ["refused", "no proxy", "guarded"]) {
+    expect(outcomes).toMatchObject({
+      socket: "plain /e true",
+      "secure socket": "secure /f?key=s3cret true",
+      "http socket": "plain /g true",
+      "refused socket": "refused 403",
+      "loopback socket": "plain /h true",
+    });
+    for (const name of [
+      "refused",
+      "no proxy",
+      "guarded",
+      "socket without a way",
+      "unproxied socket",
+      "silent proxy",
+      "left socket",
+      "steered socket",
+    ]) {
       expect(outcomes[name]).toContain("TransportError");
       expect(outcomes[name]).not.toMatch(/s3cret|passw0rd/);
     }
     // What was read and cancelled through the tunnel ends at its other end.
-    await gone;
+    await Promise.all(ends);
     proxy.kill();
     const asked = await log;
     const authorization = `Basic ${btoa("user:passw0rd")}`;
@@ -69,7 +96,13 @@ describe("a proxy of the environment", () => {
       .map((line) => JSON.parse(line) as Record<string, unknown>)
       .filter((line) => "asked" in line);
     expect(new Set(requests.map((line) => line["asked"]))).toEqual(
-      new Set(["http://site.test/a", "site.test:443", "forbidden.test:443"]),
+      new Set([
+        "http://site.test/a",
+        "site.test:443",
+        "site.test:80",
+        "forbidden.test:443",
+        "silent.test:443",
+      ]),
     );
     for (const line of requests) expect(line).toMatchObject({ authorization });
   }, 30_000);
@@ -91,6 +124,43 @@ describe("a proxy of the environment", () => {
       expect(read).toThrow(/HTTPS_PROXY/);
       expect(read).not.toThrow(/s3cret/);
     }
+  });
+
+  it("is chosen for a WebSocket by its scheme, as for a request", () => {
+    const both = { HTTP_PROXY: "http://p.test:1", HTTPS_PROXY: "http://s.test:2" };
+    expect(webSocketProxy({})("wss://a.test/")).toBeNull();
+    expect(webSocketProxy(both)("ws://a.test/")?.host).toBe("p.test:1");
+    expect(webSocketProxy(both)("wss://a.test/")?.host).toBe("s.test:2");
+    const one = { HTTP_PROXY: "p.test" };
+    expect(webSocketProxy(one)("wss://a.test/")?.host).toBe("p.test");
+    expect(webSocketProxy({ HTTPS_PROXY: "p.test" })("ws://a.test/")).toBeNull();
+    for (const name of ["localhost", "127.0.0.1", "[::1]"])
+      expect(webSocketProxy(both)(`ws://${name}:9/`)).toBeNull();
+  });
+
+  it("is passed by what NO_PROXY names, with all below it, and by nothing else", () => {
+    const cases: [list: string, direct: string[], proxied: string[]][] = [
+      ["a.test", ["a.test", "b.a.test", "A.TEST.", "a.test:99"], ["ba.test", "test", "a.test.b"]],
+      [".a.test", ["a.test", "b.a.test"], ["ba.test"]],
+      ["*.a.test", ["b.a.test"], ["a.test"]],
+      ["a.test:444, b.test  c.test.", ["a.test:444", "b.test", "c.test"], ["a.test", "d.test"]],
+      ["a.test:443", ["a.test"], ["a.test:80"]],
+      ["[2001:db8::1]:444,2001:db8::2", ["[2001:db8::1]:444", "[2001:db8::2]"], ["[2001:db8::1]"]],
+      ["10.0.0.1", ["10.0.0.1"], ["110.0.0.1", "10.0.0.11"]],
+      ["*", ["a.test", "10.0.0.1"], []],
+      ["*:444", ["a.test:444"], ["a.test"]],
+      [" , ,", [], ["a.test"]],
+    ];
+    for (const [list, direct, proxied] of cases) {
+      const by = webSocketProxy({ HTTPS_PROXY: "p.test", NO_PROXY: list });
+      for (const name of direct)
+        expect([list, name, by(`wss://${name}/`)]).toEqual([list, name, null]);
+      for (const name of proxied)
+        expect([list, name, by(`wss://${name}/`)?.host]).toEqual([list, name, "p.test"]);
+    }
+    expect(
+      webSocketProxy({ HTTPS_PROXY: "p.test", no_proxy: "a.test", NO_PROXY: "*" })("wss://b.test"),
+    ).not.toBeNull();
   });
 
   it("does not stand in for this machine", () => {
