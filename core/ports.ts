@@ -233,6 +233,11 @@ export interface System {
    */
   waitUntil(work: Promise<unknown>): void;
   /**
+   * Says that something began which will leave work behind, so that a shutdown waits for it; to be called again, by
+   * what is returned, when it is over. @default none: the server waits for all that it answers
+   */
+  begin?(): () => void;
+  /**
    * SHA-256 in lower-case hexadecimal, at once. Where it is missing WebCrypto serves, which costs a short text
    * twenty times as much on Node: a thread has to be woken. @default none
    */

@@ -89,8 +89,11 @@ async function stop(child: ChildProcess, folder: string, graceMs: number): Promi
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exited = once(child, "exit");
   const timer = setTimeout(() => child.kill("SIGKILL"), graceMs);
+  const control = join(folder, "control.sock");
   // workerd waits for open WebSockets as for requests, and only the Worker can close them.
-  await tell(join(folder, "control.sock"), "/close-sockets", graceMs);
+  await tell(control, "/close-sockets", graceMs, "end");
+  // It does not wait for what requests leave behind: one is held open until that is done.
+  await tell(control, "/settle", graceMs, "data");
   child.kill("SIGTERM");
   await exited;
   clearTimeout(timer);
@@ -193,10 +196,20 @@ function listening(child: ChildProcess): Promise<number> {
   });
 }
 
-/** Sends a request over a Unix socket; a failure means that there is nobody left to tell. */
-function tell(socketPath: string, path: string, timeout: number): Promise<void> {
+/**
+ * Sends a request over a Unix socket, and waits for the end of the answer or for its first data; a failure means that
+ * there is nobody left to tell.
+ */
+function tell(
+  socketPath: string,
+  path: string,
+  timeout: number,
+  until: "data" | "end",
+): Promise<void> {
   return new Promise((resolve) => {
     const client = request({ socketPath, path, method: "POST", timeout }, (response) => {
+      response.once(until, () => resolve());
+      // Also when nothing came.
       response.resume().once("close", resolve);
     });
     client.once("timeout", () => client.destroy());

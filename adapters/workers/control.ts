@@ -1,17 +1,37 @@
+import type { System } from "../../core/ports.ts";
 import { closeAllSockets } from "./object-actors.ts";
 import type { WorkerEnv } from "./worker-env.ts";
-import { consoleLog, workerSystem } from "./worker-system.ts";
+import { calm, consoleLog, workerSystem } from "./worker-system.ts";
+
+/** Milliseconds that `POST /settle` takes at most. */
+const SETTLE_MS = 5000;
 
 /**
- * A second entry of the Worker for whoever runs the process: `POST /close-sockets` before a shutdown. It is
- * never reachable from the Worker's own address; `serve:workers` binds it to a private Unix socket.
+ * A second entry of the Worker for whoever runs the process: `POST /close-sockets` before a shutdown, then
+ * `POST /settle`, whose answer ends when nothing is under way any more: held open, it keeps workerd, which waits for
+ * requests only, until what they left behind is stored. It is never reachable from the Worker's own address;
+ * `serve:workers` binds it to a private Unix socket.
  */
 export const control: { fetch(request: Request, env: WorkerEnv): Promise<Response> } = {
   async fetch(request, env) {
     const { pathname } = new URL(request.url);
+    const system = workerSystem(consoleLog);
+    if (request.method === "POST" && pathname === "/settle") return settling(system);
     if (request.method !== "POST" || pathname !== "/close-sockets")
       return new Response(null, { status: 404 });
-    await closeAllSockets(env.CAUSEY, "", workerSystem(consoleLog));
+    await closeAllSockets(env.CAUSEY, "", system);
     return new Response(null, { status: 204 });
   },
 };
+
+/** An answer that begins at once. */
+function settling(system: System): Response {
+  const body = new ReadableStream<Uint8Array>({
+    async start(controller) {
+      controller.enqueue(new Uint8Array(1));
+      await calm(system, SETTLE_MS);
+      controller.close();
+    },
+  });
+  return new Response(body);
+}

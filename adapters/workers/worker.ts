@@ -4,6 +4,7 @@ import type { Platform } from "../../core/ports.ts";
 import { workersPlatform, type WorkersPlatformOptions } from "./platform.ts";
 import { setBuilder } from "./registry.ts";
 import type { WorkerEnv } from "./worker-env.ts";
+import { underWay } from "./worker-system.ts";
 
 /** Options of {@link worker}: those of `platformApi()`, and what the platform itself takes. */
 export interface WorkerOptions extends Omit<PlatformApiOptions, "platform"> {
@@ -39,6 +40,7 @@ export function worker<Env extends WorkerEnv = WorkerEnv>(
       const answer = Promise.resolve(appOf(env).fetch(request, env, ctx));
       // A client that leaves ends the request's context, and with it every `finally` that frees something.
       ctx.waitUntil(answer.catch(() => undefined));
+      underWay(answer);
       return answer;
     },
   };

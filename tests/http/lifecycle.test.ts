@@ -113,28 +113,104 @@ describe("starting", () => {
 });
 
 describe("stopping", () => {
-  it("SIGTERM lets a stream under way finish and exits with 0", { timeout: 60_000 }, async () => {
-    const gateway = {
-      providers: { openai: { baseUrl: `${upstream.url}/v1` } },
-      gateways: { open: { authentication: false } },
-    };
-    const server = await startTarget({
-      args: ["--config", configFile("stream", { demo: false, gateway })],
-      env: noBrowser,
-    });
-    const response = await fetch(`${server.url}/v1/local/open/openai/chat/completions`, {
-      method: "POST",
-      headers: { "x-test-mode": "slow", "content-type": "application/json" },
-      body: '{"model":"m","messages":[],"stream":true}',
-    });
-    const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
-    let text = (await reader.read()).value ?? "";
-    const stopped = server.stop();
-    for (let part = await reader.read(); !part.done; part = await reader.read()) text += part.value;
-    expect(text).toContain("data: [DONE]");
-    expect(await stopped).toBe(0);
-  });
+  it(
+    "SIGTERM lets a stream under way finish, keeps its row and exits with 0",
+    { timeout: 60_000 },
+    async () => {
+      const gateway = {
+        providers: { openai: { baseUrl: `${upstream.url}/v1` } },
+        gateways: { open: { authentication: false } },
+      };
+      const token = "lifecycle-token-with-every-permission";
+      const options = {
+        dataDir: join(folder, "stream"),
+        args: ["--config", configFile("stream", { demo: false, gateway })],
+        env: { ...noBrowser, CAUSEY_TOKEN: token },
+      };
+      const server = await startTarget(options);
+      const response = await fetch(`${server.url}/v1/local/open/openai/chat/completions`, {
+        method: "POST",
+        headers: { "x-test-mode": "slow", "content-type": "application/json" },
+        body: '{"model":"m","messages":[],"stream":true}',
+      });
+      const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+      let text = (await reader.read()).value ?? "";
+      const stopped = server.stop();
+      for (let part = await reader.read(); !part.done; part = await reader.read())
+        text += part.value;
+      expect(text).toContain("data: [DONE]");
+      expect(await stopped).toBe(0);
+      const again = await startTarget(options);
+      const id = response.headers.get("cf-aig-log-id");
+      const row = await fetch(
+        `${again.url}/client/v4/accounts/local/ai-gateway/gateways/open/logs/${id}`,
+        { headers: { authorization: `Bearer ${token}` } },
+      );
+      expect(row.status).toBe(200);
+      await again.stop();
+    },
+  );
 });
+
+describe("stopping under load", () => {
+  it(
+    "keeps the row and the figures of every request that was answered",
+    { timeout: 60_000 },
+    async () => {
+      const token = "lifecycle-token-with-every-permission";
+      const path = configFile("load", {
+        gateway: {
+          metrics: true,
+          providers: { openai: { baseUrl: `${upstream.url}/v1` } },
+          gateways: { open: { authentication: false } },
+        },
+      });
+      const options = {
+        dataDir: join(folder, "load"),
+        args: ["--config", path, "--no-demo"],
+        env: { ...noBrowser, CAUSEY_TOKEN: token },
+      };
+      const server = await startTarget(options);
+      const answered = new Set<string>();
+      const asking = Array.from({ length: 8 }, () => askOnAndOn(server.url, answered));
+      while (answered.size < 20) await new Promise((resolve) => setTimeout(resolve, 10));
+      expect(await server.stop()).toBe(0);
+      await Promise.all(asking);
+      const again = await startTarget(options);
+      const authorized = { headers: { authorization: `Bearer ${token}` } };
+      const management = `${again.url}/client/v4/accounts/local/ai-gateway`;
+      const lost: string[] = [];
+      for (const id of answered) {
+        const { status } = await fetch(`${management}/gateways/open/logs/${id}`, authorized);
+        if (status !== 200) lost.push(id);
+      }
+      expect(lost).toEqual([]);
+      const text = await (await fetch(`${management}/metrics`, authorized)).text();
+      const tries = text.match(/^causey_gateway_requests_total\{.*\} (\d+)$/gmu) ?? [];
+      const counted = tries.reduce((sum, line) => sum + Number(/\d+$/u.exec(line)?.[0]), 0);
+      expect(counted).toBeGreaterThanOrEqual(answered.size);
+      await again.stop();
+    },
+  );
+});
+
+/** Sends requests until there is nobody to send them to; notes the log id of each that was answered. */
+async function askOnAndOn(url: string, answered: Set<string>): Promise<void> {
+  for (;;) {
+    const answer = await fetch(`${url}/v1/local/open/openai/chat/completions`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ model: "test-model", messages: [{ role: "user", content: "hello" }] }),
+    })
+      .then(async (response) => {
+        await response.text();
+        return response;
+      })
+      .catch(() => null);
+    if (answer?.status !== 200) return;
+    answered.add(answer.headers.get("cf-aig-log-id") ?? "");
+  }
+}
 
 describe("a crash", () => {
   it(
