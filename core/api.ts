@@ -7,7 +7,12 @@ import {
   deprecationsMiddleware,
   type DeprecationsOptions,
 } from "./deprecations/mod.ts";
-import { type GatewayOptions, type GatewayParts, gatewayParts } from "./gateway/mod.ts";
+import {
+  type GatewayOptions,
+  type GatewayParts,
+  gatewayParts,
+  type SemanticCacheOptions,
+} from "./gateway/mod.ts";
 import { health } from "./health.ts";
 import { errorResponse } from "./http/envelope.ts";
 import { prefixRouter } from "./http/prefix-router.ts";
@@ -15,11 +20,17 @@ import { closeRoutes, noRoute } from "./http/routes.ts";
 import type { Platform } from "./ports.ts";
 import { htmlToMarkdown } from "./rendering/html-to-markdown.ts";
 import { rendering, type RenderingOptions } from "./rendering/mod.ts";
+import { lexicalModel } from "./search/lexical-model.ts";
 import { search, type SearchOptions } from "./search/mod.ts";
 import { webhooks, webhooksManagement, type WebhooksOptions } from "./webhooks/mod.ts";
 
 /** What the platform gives every capability, so a user never repeats it. */
 type Own<Options> = Omit<Options, "platform" | "auth" | "accountId">;
+
+/** The gateway's options; its semantic cache asks the search part's embedder, if it has none of its own. */
+type GatewayPart = Omit<Own<GatewayOptions>, "semanticCache"> & {
+  readonly semanticCache?: Partial<SemanticCacheOptions>;
+};
 
 /** Options of {@link platformApi}; every part works with none. */
 export interface PlatformApiOptions extends StoredTokensOptions {
@@ -31,7 +42,7 @@ export interface PlatformApiOptions extends StoredTokensOptions {
   readonly auth?: Auth;
   /** Serves the deterministic demo provider `echo`. @default false */
   readonly demo?: boolean;
-  readonly gateway?: Own<GatewayOptions>;
+  readonly gateway?: GatewayPart;
   readonly rendering?: Own<RenderingOptions>;
   readonly search?: Own<SearchOptions>;
   readonly webhooks?: Own<WebhooksOptions>;
@@ -56,7 +67,12 @@ export function platformApi(options: PlatformApiOptions): PlatformApi {
   const { platform, accountId = "local" } = options;
   const authenticate = options.auth ?? storedTokens(platform, options);
   const shared = { platform, accountId, auth: authenticate };
-  const parts = gatewayParts({ ...options.gateway, ...shared, demo: options.demo ?? false });
+  const parts = gatewayParts({
+    ...options.gateway,
+    ...shared,
+    demo: options.demo ?? false,
+    semanticCache: semanticCache(options),
+  });
   const webhookOptions = { sources: {}, ...options.webhooks, ...shared };
 
   const api = new Hono();
@@ -82,4 +98,18 @@ export function platformApi(options: PlatformApiOptions): PlatformApi {
   // Takes effect only where this app is the whole host: below `route()` the host's own 404 stays.
   app.notFound((c) => errorResponse(noRoute(c), "api"));
   return Object.assign(app, { aiBinding: parts.aiBinding });
+}
+
+function semanticCache({
+  gateway,
+  search: { embedder } = {},
+}: PlatformApiOptions): SemanticCacheOptions | undefined {
+  if (gateway?.semanticCache === undefined) return undefined;
+  const lexical = lexicalModel(null);
+  const embed: SemanticCacheOptions["embed"] =
+    embedder === undefined
+      ? (texts) => Promise.resolve(texts.map((text) => lexical.embed(text)))
+      : // Questions are compared with questions: none of them is the document.
+        (texts, signal) => embedder.embed(texts, "query", signal);
+  return { embed, ...gateway.semanticCache };
 }

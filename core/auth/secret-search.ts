@@ -22,9 +22,11 @@ export function secretSearch(
   random: (length: number) => Uint8Array,
 ): SecretSearch {
   if (secrets.length === 0) return () => false;
+  const shortest = Math.min(...secrets.map(({ length }) => length));
   let base = 0;
   let patterns: readonly Pattern[] = [];
   return (text) => {
+    if (text.length < shortest) return false;
     if (base === 0) {
       base = new DataView(new Uint8Array(random(4)).buffer).getUint32(0) | 1;
       patterns = secrets.map((secret) => patternOf(secret, base));

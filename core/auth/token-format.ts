@@ -30,6 +30,7 @@ export function isTokenShaped(text: string): boolean {
 
 /** Whether a text contains something in the form of an API token. */
 export function hasTokenShape(text: string): boolean {
+  if (text.length < PREFIX.length + SECRET_LENGTH + CHECKSUM_LENGTH) return false;
   for (let at = text.indexOf(PREFIX); at !== -1; at = text.indexOf(PREFIX, at + 1)) {
     if (isTokenShaped(text.slice(at, at + PREFIX.length + SECRET_LENGTH + CHECKSUM_LENGTH)))
       return true;

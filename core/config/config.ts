@@ -33,10 +33,41 @@ export interface GatewayConfig {
   >;
   /** The model that judges texts for gateways with guardrails. */
   readonly judge?: ModelConfig;
+  /** Chooses the model of requests for `cloudflare/auto`: the cheapest that is able. @default none */
+  readonly router?: RouterConfig;
   /** Lets clients take streams up again that broke off. @default off */
   readonly resume?: { readonly seconds?: number; readonly bytes?: number };
+  /** Answers questions from the cache that were asked before in other words. @default off */
+  readonly semanticCache?: SemanticCacheConfig;
   /** Seconds of silence after which a stream of server-sent events gets a comment. @default never */
   readonly sseKeepAliveSeconds?: number;
+  /** Counts what gateways do, for Prometheus. @default false */
+  readonly metrics?: boolean;
+}
+
+/** Bounds of the semantic cache; its vectors are those of the search part's embedder. */
+export interface SemanticCacheConfig {
+  /** Cosine. */
+  readonly threshold?: number;
+  readonly maxEntries?: number;
+  /** Characters. */
+  readonly maxTextLength?: number;
+  readonly maxMessages?: number;
+  readonly timeoutMs?: number;
+}
+
+/** The models among which the automatic router chooses. */
+export interface RouterConfig {
+  readonly candidates: readonly {
+    /** `{provider}/{model}`, or a Workers AI model (`@cf/…`). */
+    readonly model: string;
+    /** US dollars per million tokens. @default the table of published list prices */
+    readonly price?: { readonly input: number; readonly output: number; readonly cached?: number };
+    readonly contextTokens?: number;
+    readonly lacks?: readonly ("tools" | "images" | "audio" | "files" | "json")[];
+  }[];
+  readonly sessions?: number;
+  readonly sessionSeconds?: number;
 }
 
 /** The browser, and what pages may reach. */

@@ -47,11 +47,42 @@ const model = { baseUrl: url, model: v.string(), apiKey: v.exactOptional(secret)
 
 const positive = v.pipe(v.number(), v.gtValue(0, "Expected a number above 0"));
 
+const usd = v.pipe(v.number(), v.minValue(0));
+
+const router = v.strictObject({
+  candidates: v.pipe(
+    v.array(
+      v.strictObject({
+        model: named,
+        price: v.exactOptional(
+          v.strictObject({ input: usd, output: usd, cached: v.exactOptional(usd) }),
+        ),
+        contextTokens: v.exactOptional(count),
+        lacks: v.exactOptional(v.array(v.picklist(["tools", "images", "audio", "files", "json"]))),
+      }),
+    ),
+    v.minLength(1, "Expected at least one model"),
+  ),
+  sessions: v.exactOptional(count),
+  sessionSeconds: v.exactOptional(positive),
+});
+
+const semanticCache = v.strictObject({
+  threshold: v.exactOptional(v.pipe(v.number(), v.minValue(0), v.maxValue(1))),
+  maxEntries: v.exactOptional(v.pipe(count, v.maxValue(10_000))),
+  maxTextLength: v.exactOptional(v.pipe(count, v.maxValue(10_000))),
+  maxMessages: v.exactOptional(v.pipe(count, v.maxValue(1000))),
+  timeoutMs: v.exactOptional(v.pipe(count, v.maxValue(60_000))),
+});
+
 const gateway = v.strictObject({
+  semanticCache: v.exactOptional(semanticCache),
+  router: v.exactOptional(router),
   resume: v.exactOptional(
     v.strictObject({ seconds: v.exactOptional(positive), bytes: v.exactOptional(positive) }),
   ),
   sseKeepAliveSeconds: v.exactOptional(positive),
+  metrics: v.exactOptional(v.boolean()),
   judge: v.exactOptional(v.strictObject(model)),
   masterKey: v.exactOptional(masterKey),
   formerMasterKeys: v.exactOptional(v.array(masterKey)),

@@ -6,7 +6,7 @@ import { sha256Hex } from "../crypto/digest.ts";
 import { utf8 } from "../crypto/encoding.ts";
 import { constantTimeEqual } from "../crypto/equal.ts";
 import type { HeaderPair, System } from "../ports.ts";
-import { gatewayHeader } from "./controls.ts";
+import { AUTHORIZATION, gatewayHeader } from "./controls.ts";
 import { basicCredentials, credentialsIn } from "./own-tokens.ts";
 import type { GatewayName } from "./gateway-name.ts";
 import type { DeclaredGateway } from "./store.ts";
@@ -19,7 +19,7 @@ const TOKEN_LIMIT = 4096;
  * token. Null when it is missing, empty, repeated or overlong.
  */
 export function presentedToken(headers: readonly HeaderPair[]): string | null {
-  return tokenOf(gatewayHeader(headers, "authorization"));
+  return tokenOf(gatewayHeader(headers, AUTHORIZATION));
 }
 
 /** The token in a header value, see {@link presentedToken}. */

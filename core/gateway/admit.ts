@@ -2,15 +2,18 @@ import { ApiError } from "../http/api-error.ts";
 import type { HeaderPair } from "../ports.ts";
 import { presentedToken, tokenOf } from "./access.ts";
 import type { Call, GatewayDeps } from "./call.ts";
-import { gatewayHeader, parseControls } from "./controls.ts";
+import { AUTHORIZATION, gatewayHeader, parseControls } from "./controls.ts";
 import { hasAmbiguousFraming, headerValue } from "./header-hygiene.ts";
 import { leash } from "./resume/leash.ts";
 import { DEFAULT_GATEWAY, type GatewaySettings, isGatewayId } from "./settings.ts";
 import type { GatewayName } from "./gateway-name.ts";
+import type { Door } from "./trace/request-spans.ts";
+import type { RequestTrace } from "./trace/request-trace.ts";
 import { traceParent } from "./trace/trace-parent.ts";
 
-/** How the token may be presented. */
+/** Where a request comes in, and how the token may be presented there. */
 export interface AdmitOptions {
+  readonly door: Door;
   /** On `compat` the documented client sends the gateway token in `Authorization` (reference, section 2.1). */
   readonly tokenInAuthorization?: boolean;
   /** The operator's own code calls: no token is needed. */
@@ -21,32 +24,36 @@ export interface AdmitOptions {
 
 /**
  * Lets a request in or throws: 401/2009 without a token that opens the gateway, 400/2001 for an unknown
- * gateway, 429/2003 over its rate limit. A refused request leaves nothing behind.
+ * gateway, 429/2003 over its rate limit. A refused request leaves no row behind.
  */
 export async function admit(
   name: GatewayName,
   headers: readonly HeaderPair[],
   signal: AbortSignal,
   deps: GatewayDeps,
-  options: AdmitOptions = {},
+  options: AdmitOptions,
 ): Promise<Call> {
   if (hasAmbiguousFraming(headers)) throw new ApiError("ambiguous_framing");
   const controls = parseControls(headers);
   const trace = traceParent(headers);
   const presented = presentedToken(headers);
   const inAuthorization =
-    options.tokenInAuthorization === true && gatewayHeader(headers, "authorization") === null
+    options.tokenInAuthorization === true && gatewayHeader(headers, AUTHORIZATION) === null
       ? tokenOf(headerValue(headers, "authorization"))
       : null;
   const token = presented ?? inAuthorization;
   const verdict = verdictOn(token, name, deps, options);
   const refusal = verdict instanceof Promise ? await verdict : verdict;
-  const { settings, wait } = await enter(name, refusal, deps);
-  if (wait > 0) {
-    throw new ApiError("gateway_rate_limited", {
-      headers: { "retry-after": String(Math.ceil(wait / 1000)) },
-    });
-  }
+  checkName(name);
+  const { settings: found, wait } = await deps.store.enter(name, refusal === null);
+  const settings = entered(found, name, refusal, deps) ?? (await deps.store.open(name));
+  const { otel } = settings;
+  const userAgent = headerValue(headers, "user-agent");
+  const traced =
+    otel == null || otel.length === 0
+      ? undefined
+      : deps.tracing.begin(name, otel, { ...options, parent: trace, controls, userAgent, signal });
+  if (wait > 0) throw rateLimited(wait, name, traced, deps);
   const tie = deps.resume === undefined ? undefined : leash(signal, options.inProcess === true);
   return {
     name,
@@ -54,11 +61,26 @@ export async function admit(
     controls,
     token: inAuthorization === null ? presented : await ownToken(inAuthorization, deps),
     eventId: controls.eventId ?? deps.nextLogId(),
-    userAgent: headerValue(headers, "user-agent"),
+    userAgent,
     signal: tie?.signal ?? signal,
     leash: tie,
     trace,
+    traced,
   };
+}
+
+function rateLimited(
+  wait: number,
+  name: GatewayName,
+  traced: RequestTrace | undefined,
+  { metrics }: GatewayDeps,
+): ApiError {
+  metrics?.refuse(name, "rate_limited");
+  const error = new ApiError("gateway_rate_limited", {
+    headers: { "retry-after": String(Math.ceil(wait / 1000)) },
+  });
+  traced?.fail(error);
+  return error;
 }
 
 /** Lets a connection in or throws as {@link admit} does; its messages are counted, not the connection. */
@@ -71,7 +93,10 @@ export async function admitConnection(
   const settings = await deps.store.settings(name);
   if (settings === null && name.gateway !== DEFAULT_GATEWAY) throw unknownGateway(name.gateway);
   const isOpen = settings?.authentication === false || (await deps.access.opens(token, name));
-  if (!isOpen) throw unauthorized(token);
+  if (!isOpen) {
+    if (settings !== null) deps.metrics?.refuse(name, "unauthorized");
+    throw unauthorized(token);
+  }
   if (settings === null) await deps.store.open(name);
 }
 
@@ -109,25 +134,17 @@ function errorOf({ token, error }: Refusal): unknown {
   return error ?? unauthorized(token);
 }
 
-async function enter(
+/** The settings of the gateway that a request may enter; null for the default one, which its first request makes. */
+function entered(
+  settings: GatewaySettings | null,
   name: GatewayName,
   refusal: Refusal | null,
   deps: GatewayDeps,
-): Promise<Entered> {
-  checkName(name);
-  const { settings, wait } = await deps.store.enter(name, refusal === null);
-  if (settings !== null) {
-    if (settings.authentication && refusal !== null) throw errorOf(refusal);
-    return { settings, wait };
-  }
-  if (name.gateway !== DEFAULT_GATEWAY) throw unknownGateway(name.gateway);
-  if (refusal !== null) throw errorOf(refusal);
-  return { settings: await deps.store.open(name), wait: 0 };
-}
-
-interface Entered {
-  readonly settings: GatewaySettings;
-  readonly wait: number;
+): GatewaySettings | null {
+  if (settings === null && name.gateway !== DEFAULT_GATEWAY) throw unknownGateway(name.gateway);
+  if (refusal === null || settings?.authentication === false) return settings;
+  if (settings !== null && refusal.error === undefined) deps.metrics?.refuse(name, "unauthorized");
+  throw errorOf(refusal);
 }
 
 function checkName({ account, gateway }: GatewayName): void {

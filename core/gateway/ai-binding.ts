@@ -1,12 +1,13 @@
 import { ApiError } from "../http/api-error.ts";
 import { errorResponse, type ErrorShape } from "../http/envelope.ts";
 import type { HeaderPair } from "../ports.ts";
-import { admit } from "./admit.ts";
+import { admit, type AdmitOptions } from "./admit.ts";
 import type { GatewayDeps } from "./call.ts";
 import { deliver } from "./deliver.ts";
 import { gatewayDeps, type GatewayOptions } from "./deps.ts";
 import type { GatewayName } from "./gateway-name.ts";
 import { resumeRun } from "./resume/resume-run.ts";
+import { tracedError } from "./trace/request-trace.ts";
 import { forwardSteps, toSteps } from "./universal.ts";
 
 /** Options of {@link createAiBinding}. */
@@ -52,6 +53,12 @@ export function createAiBinding(options: AiBindingOptions): AiBinding {
   return aiBinding({ account, gateway }, gatewayDeps(options));
 }
 
+const IN_PROCESS: AdmitOptions = {
+  trusted: true,
+  inProcess: true,
+  door: { method: null, route: "AiBinding.run" },
+};
+
 /** The binding of one gateway over an engine. */
 export function aiBinding(name: GatewayName, deps: GatewayDeps): AiBinding {
   return {
@@ -62,10 +69,13 @@ export function aiBinding(name: GatewayName, deps: GatewayDeps): AiBinding {
           key.toLowerCase(),
           value,
         ]);
-        const how = { trusted: true, inProcess: true };
-        const call = await admit(name, headers, signal, deps, how);
+        const call = await admit(name, headers, signal, deps, IN_PROCESS);
         const list = Array.isArray(steps) ? steps : [steps];
-        return deliver(await forwardSteps(toSteps(list), call, deps), deps, true);
+        try {
+          return await deliver(await forwardSteps(toSteps(list), call, deps), deps, true);
+        } catch (error) {
+          throw tracedError(call, error);
+        }
       }),
     fetch: (input, init = {}) =>
       answered("api", () => {

@@ -20,6 +20,7 @@ export async function attempt(
   const outside = target.custom === undefined ? transport : egress;
   const via = target.url.startsWith("echo:") ? echoTransport(system) : outside;
   try {
+    if (timeout === null) return await via.send(request);
     return await sendWithin(via, request, timeout, system);
   } catch (error) {
     if (error instanceof TransportError) return error;
@@ -32,10 +33,9 @@ export async function attempt(
 async function sendWithin(
   transport: Transport,
   request: OutboundRequest,
-  timeout: number | null,
+  timeout: number,
   system: System,
 ): Promise<InboundResponse> {
-  if (timeout === null) return transport.send(request);
   const late = new AbortController();
   const begun = new AbortController();
   const timer = system.sleep(timeout, begun.signal).then(

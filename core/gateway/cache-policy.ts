@@ -22,24 +22,39 @@ export function cacheTtl({ controls, settings }: Call): number {
  * gateway, provider, address, credentials and body. A caller's own key replaces address and body only, so
  * that no tenant can read another's answers by guessing keys (reference, section 2.4).
  */
-export async function cacheKey(
+export function cacheKey(
   { target, request }: Outbound,
   call: Call,
   system: System,
-): Promise<string | null> {
+): Promise<string | null> | string | null {
   // Repeating a deletion or a change is no question that an earlier answer could settle.
   if (request.body instanceof ReadableStream || !CACHEABLE.has(request.method)) return null;
-  const { settings, controls } = call;
+  const { controls } = call;
+  if (controls.cacheKey !== undefined) {
+    const content = ["key", request.method, controls.cacheKey, ...queryCredentials(target.url)];
+    return keyOf(content, { target, request }, call, system);
+  }
+  const asked = (digest: string): Promise<string> | string =>
+    keyOf([request.method, target.url, digest], { target, request }, call, system);
+  const digest = quickSha256Hex(request.body ?? "", system);
+  return digest instanceof Promise ? digest.then(asked) : asked(digest);
+}
+
+function keyOf(
+  content: readonly string[],
+  { target, request }: Pick<Outbound, "target" | "request">,
+  call: Call,
+  system: System,
+): Promise<string> | string {
+  const { settings } = call;
   const identity = request.headers
     .filter(([name]) => target.provider.credentials.includes(name) || tellsApart(name))
     .map(([name, value]) => `${name}: ${value}`)
     .toSorted();
-  const content =
-    controls.cacheKey === undefined
-      ? [request.method, target.url, await quickSha256Hex(request.body ?? "", system)]
-      : ["key", request.method, controls.cacheKey, ...queryCredentials(target.url)];
-  // A settings change makes a new generation: the old entries are never found again.
-  const generation = settings.cache_invalidate_on_update ? settings.modified_at : "";
+  // A settings change makes a new generation, and so does a new gateway in the place of a deleted one.
+  const generation = settings.cache_invalidate_on_update
+    ? settings.modified_at
+    : settings.created_at;
   const custom = target.custom?.generation ?? "";
   // What one set of checks let pass, another might not.
   const checks = [settings.dlp ?? null, settings.guardrails ?? null];

@@ -11,6 +11,10 @@ export interface ReplyCache {
    * Rejects when `signal` aborts.
    */
   lookup(key: string, ttl: number, signal: AbortSignal): Promise<CacheLookup>;
+  /** An answer that is kept whole. */
+  kept(key: string): CachedReply | null;
+  /** Whether an answer is kept, or under way. */
+  has(key: string): boolean;
   /** Bytes held. */
   readonly bytes: number;
 }
@@ -64,6 +68,8 @@ export function replyCache(system: System, capacity: number): ReplyCache {
       }
       return { lead: lead(key, ttl, signal) };
     },
+    kept: (key) => entries.get(key),
+    has: (key) => underway.has(key) || entries.get(key) !== null,
     get bytes() {
       return entries.bytes;
     },

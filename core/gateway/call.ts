@@ -3,17 +3,22 @@ import type { HeaderPair, Platform } from "../ports.ts";
 import type { Access } from "./access.ts";
 import type { ReplyCache } from "./cache.ts";
 import type { Safety } from "./checkers/safety.ts";
+import type { ChatFormat } from "./compat.ts";
 import type { ContentDecoding } from "./content-decoder.ts";
 import type { Controls } from "./controls.ts";
 import type { LogQueue } from "./log-queue.ts";
+import type { GatewayMetrics } from "./metrics/metrics.ts";
 import type { Leash } from "./resume/leash.ts";
 import type { Runs } from "./resume/runs.ts";
+import type { AutoRouter } from "./router/auto-router.ts";
+import type { SemanticCache } from "./semantic/semantic-cache.ts";
 import type { GatewaySettings } from "./settings.ts";
 import type { GatewayName } from "./gateway-name.ts";
 import type { GatewayStore } from "./store.ts";
 import type { StoredProviders } from "./manage/stored-providers.ts";
 import type { TargetOptions } from "./target.ts";
 import type { TokenSearch } from "./token-search.ts";
+import type { RequestTrace } from "./trace/request-trace.ts";
 import type { TraceParent } from "./trace/trace-parent.ts";
 import type { Tracing } from "./trace/tracing.ts";
 
@@ -24,6 +29,8 @@ export interface GatewayDeps {
   readonly store: GatewayStore;
   readonly queue: LogQueue;
   readonly cache: ReplyCache;
+  /** Finds answers to questions in other words. @default none */
+  readonly semantic?: SemanticCache | undefined;
   readonly nextLogId: () => string;
   readonly targets: TargetOptions;
   /** Keys, custom providers and dynamic routes of the management API. */
@@ -31,6 +38,8 @@ export interface GatewayDeps {
   /** The checks of a gateway; null when it has none. */
   readonly safetyOf: (settings: GatewaySettings) => Safety | null;
   readonly tracing: Tracing;
+  /** @default nothing is counted */
+  readonly metrics?: GatewayMetrics | undefined;
   readonly decoding: ContentDecoding;
   /** Told the encoding of an answer that cannot be undone here, so that its usage is not known. */
   readonly unreadable: (encoding: string) => void;
@@ -40,6 +49,8 @@ export interface GatewayDeps {
   readonly logBodyLimit: number;
   /** The status of error 2005. */
   readonly failureStatus: 502 | 400;
+  /** Chooses the model where a request leaves that to the gateway. @default none */
+  readonly router?: AutoRouter | undefined;
   /** Keeps streams for clients that lose them. @default none */
   readonly resume?: Runs | undefined;
   /** Milliseconds of silence after which a stream of events gets a comment. @default never */
@@ -60,6 +71,8 @@ export interface Call {
   readonly leash?: Leash | undefined;
   /** The trace that the request belongs to. */
   readonly trace: TraceParent | null;
+  /** Told how the request goes, where the gateway exports traces. */
+  readonly traced?: RequestTrace | undefined;
   /** Told the cost (US dollars) of each answer. */
   readonly onCost?: (cost: number) => void;
 }
@@ -81,6 +94,8 @@ export interface Step {
   readonly format?: "responses" | "messages";
   /** The dynamic route that answers in place of a provider. */
   readonly route?: string;
+  /** The format of a request whose model the automatic router chooses. */
+  readonly auto?: ChatFormat;
   /** Settings of this step alone; they outrank the call's. */
   readonly controls?: Controls;
 }

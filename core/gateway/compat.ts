@@ -6,6 +6,8 @@ import { ECHO, providers } from "./providers.ts";
 
 /** What a model begins with that names a dynamic route. */
 const DYNAMIC = "dynamic/";
+/** The model that leaves the choice to the automatic router, as the hosted service calls it. */
+export const AUTO_MODEL: string = "cloudflare/auto";
 /** Which version of the Messages API a request is for that does not say it. */
 const ANTHROPIC_VERSION = "2023-06-01";
 
@@ -37,6 +39,7 @@ export function compatStep(step: Step): Step {
   if (model.startsWith(DYNAMIC)) {
     return { ...step, slug: "dynamic", rest: format, route: model.slice(DYNAMIC.length) };
   }
+  if (model === AUTO_MODEL) return { ...step, slug: "auto", rest: format, auto: format };
   const slash = model.indexOf("/");
   const slug = model.slice(0, Math.max(0, slash));
   const place = placeOf(slug, format);
@@ -60,6 +63,11 @@ function placeOf(slug: string, format: ChatFormat): Place | null {
   const chats = slug === ECHO || isCustom ? "chat/completions" : provider?.openaiChat;
   if (chats === undefined) return null;
   return format === "chat/completions" ? { rest: chats } : { rest: format, format };
+}
+
+/** Whether a provider takes a format, itself or after a translation. */
+export function takesChats(slug: string, format: ChatFormat): boolean {
+  return placeOf(slug, format) !== null;
 }
 
 /** Anthropic refuses a message that names no version; only its own client does. */

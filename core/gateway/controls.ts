@@ -1,5 +1,6 @@
 import { ApiError } from "../http/api-error.ts";
 import type { HeaderPair } from "../ports.ts";
+import { headerValue } from "./header-hygiene.ts";
 
 /** Growth of the pause between attempts. */
 export type Backoff = "constant" | "linear" | "exponential";
@@ -10,6 +11,8 @@ export type Controls = {
   /** Seconds; 0 = do not cache. */
   cacheTtl?: number;
   cacheKey?: string;
+  /** False = no answer to a question in other words. */
+  semanticCache?: boolean;
   collectLog?: boolean;
   collectLogPayload?: boolean;
   /** At most five entries, as JSON text. */
@@ -24,47 +27,50 @@ export type Controls = {
   backoff?: Backoff;
   /** Alias of the stored key to use. */
   byokAlias?: string;
+  /** The conversation, and the turn in it, whose model the automatic router keeps. */
+  sessionId?: string;
+  turnId?: string;
+  noSessionAffinity?: boolean;
+  /** What the automatic router may choose; `*` in a model stands for anything but `/`. */
+  allowedModels?: readonly string[];
+  allowedProviders?: readonly string[];
 };
 
 const MONTH_SECONDS = 31 * 24 * 3600;
 const CACHE_TTL_MINIMUM = 60;
 const METADATA_ENTRIES = 5;
+const LIST_ENTRIES = 64;
+
+/** The two names of a gateway header, the one that outranks the other first. */
+export type GatewayHeader = readonly [string, string];
+
+/** The names of a gateway header, by what it is called without a prefix. */
+export function named(name: string): GatewayHeader {
+  return [`gw-aig-${name}`, `cf-aig-${name}`];
+}
 
 /** The value of a gateway header under either prefix; `gw-aig-` wins. */
-export function gatewayHeader(headers: readonly HeaderPair[], name: string): string | null {
-  const [first, second] = [`gw-aig-${name}`, `cf-aig-${name}`];
-  let found: string | null = null;
-  for (const [key, value] of headers) {
-    if (key === first) return value;
-    if (key === second) found ??= value;
-  }
-  return found;
+export function gatewayHeader(
+  headers: readonly HeaderPair[],
+  [first, second]: GatewayHeader,
+): string | null {
+  return headerValue(headers, first) ?? headerValue(headers, second);
 }
+
+/** The header with the gateway token. */
+export const AUTHORIZATION: GatewayHeader = named("authorization");
 
 /** Reads the control headers; a malformed one is a 400 that names it. */
 export function parseControls(headers: readonly HeaderPair[]): Controls {
   const controls: Controls = {};
   for (const [header, value] of headers) {
-    const name = controlOf(header);
-    if (name === null || !Object.hasOwn(parsers, name)) continue;
-    // Of a header that stands there under several names only one is read.
-    if (header.startsWith("gw-aig-") || isHighest(headers, header, name))
-      parsers[name]?.(controls, value, name);
+    const control = controlHeaders.get(header);
+    if (control === undefined) continue;
+    // Of a control that stands there under several names only one is read.
+    const isOutranked = control.higher.some((other) => headerValue(headers, other) !== null);
+    if (!isOutranked) control.parse(controls, value, control.name);
   }
   return controls;
-}
-
-/** What a header is called without its prefix, old aliases included; null when it is none of ours. */
-function controlOf(header: string): string | null {
-  if (header.startsWith("gw-aig-") || header.startsWith("cf-aig-")) return header.slice(7);
-  return header === "cf-skip-cache" || header === "cf-cache-ttl" ? header.slice(3) : null;
-}
-
-/** Whether no name of the same control outranks this one: `gw-aig-` comes before `cf-aig-` before the old aliases. */
-function isHighest(headers: readonly HeaderPair[], header: string, name: string): boolean {
-  const isOld = !header.startsWith("cf-aig-");
-  const higher = isOld ? [`gw-aig-${name}`, `cf-aig-${name}`] : [`gw-aig-${name}`];
-  return !headers.some(([other]) => higher.includes(other));
 }
 
 type Parse = (controls: Controls, value: string, name: string) => void;
@@ -76,12 +82,19 @@ const parsers: Readonly<Record<string, Parse>> = {
     controls.cacheTtl = ttl === 0 ? 0 : Math.max(ttl, CACHE_TTL_MINIMUM);
   },
   "cache-key": (controls, value, name) => (controls.cacheKey = text(value, name, 1024)),
+  "semantic-cache": (controls, value, name) => (controls.semanticCache = flag(value, name)),
   "collect-log": (controls, value, name) => (controls.collectLog = flag(value, name)),
   "collect-log-payload": (controls, value, name) =>
     (controls.collectLogPayload = flag(value, name)),
   metadata: (controls, value, name) => (controls.metadata = metadata(value, name)),
   "custom-cost": (controls, value, name) => (controls.customCost = customCost(value, name)),
   "byok-alias": (controls, value, name) => (controls.byokAlias = text(value, name, 64)),
+  "session-id": (controls, value, name) => (controls.sessionId = text(value, name, 256)),
+  "turn-id": (controls, value, name) => (controls.turnId = text(value, name, 256)),
+  "no-session-affinity": (controls, value, name) =>
+    (controls.noSessionAffinity = flag(value, name)),
+  "allowed-models": (controls, value, name) => (controls.allowedModels = list(value, name)),
+  "allowed-providers": (controls, value, name) => (controls.allowedProviders = list(value, name)),
   "event-id": (controls, value, name) => (controls.eventId = text(value, name, 256)),
   "request-timeout": (controls, value, name) =>
     (controls.requestTimeout = integer(value, name, 1, 86_400_000)),
@@ -94,6 +107,23 @@ const parsers: Readonly<Record<string, Parse>> = {
     controls.backoff = value;
   },
 };
+
+/** Old names of controls, from before they had a prefix. */
+const aliases: ReadonlySet<string> = new Set(["skip-cache", "cache-ttl"]);
+
+/** A header that holds a control, and the names of the same control that outrank it. */
+interface ControlHeader {
+  readonly name: string;
+  readonly parse: Parse;
+  readonly higher: readonly string[];
+}
+
+const controlHeaders: ReadonlyMap<string, ControlHeader> = new Map(
+  Object.entries(parsers).flatMap(([name, parse]) => {
+    const names = [...named(name), ...(aliases.has(name) ? [`cf-${name}`] : [])];
+    return names.map((header, rank) => [header, { name, parse, higher: names.slice(0, rank) }]);
+  }),
+);
 
 function misfit(name: string, value: string, wanted: string): ApiError {
   return new ApiError("invalid_request", {
@@ -119,6 +149,14 @@ function text(value: string, name: string, maximum: number): string {
   if (value === "" || value.length > maximum)
     throw misfit(name, value, `1 to ${maximum} characters`);
   return value;
+}
+
+/** Names, separated by commas. */
+function list(value: string, name: string): readonly string[] {
+  const names = value.split(",", LIST_ENTRIES + 1).map((entry) => entry.trim());
+  if (names.length <= LIST_ENTRIES && names.every((entry) => /^[!-+\--~]{1,256}$/.test(entry)))
+    return names;
+  throw misfit(name, value, `1 to ${LIST_ENTRIES} names, separated by commas`);
 }
 
 function object(value: string, name: string): Record<string, unknown> {

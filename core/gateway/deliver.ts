@@ -13,6 +13,7 @@ export function deliver(
   deps: GatewayDeps,
   universal: boolean = false,
 ): Response | Promise<Response> {
+  forwarded.call.traced?.answer(forwarded);
   if (deps.resume === undefined && deps.keepAliveMs === undefined) {
     return respond(forwarded, universal);
   }

@@ -10,9 +10,13 @@ import type { SafetyOptions } from "./checkers/policies.ts";
 import { safetyOf } from "./checkers/safety.ts";
 import { logQueue } from "./log-queue.ts";
 import { logIds } from "./log-row.ts";
+import { gatewayMetrics } from "./metrics/metrics.ts";
 import { recordStore } from "./manage/records.ts";
 import { storedProviders } from "./manage/stored-providers.ts";
 import { vault, type Vault } from "./manage/vault.ts";
+import { autoRouter } from "./router/auto-router.ts";
+import type { ModelRouter } from "./router/model-router.ts";
+import { semanticCache, type SemanticCacheOptions } from "./semantic/semantic-cache.ts";
 import { type DeclaredGateway, gatewayStore } from "./store.ts";
 import { resumableRuns, type ResumeOptions } from "./resume/runs.ts";
 import type { ProviderOptions } from "./target.ts";
@@ -36,6 +40,8 @@ export interface GatewayOptions extends SafetyOptions {
   readonly logBodyLimit?: number | undefined;
   /** Bytes of answers that the cache of this process holds. @default 64 MiB */
   readonly cacheBytes?: number | undefined;
+  /** Answers questions from the cache that were asked before in other words, where the cache is on. @default off */
+  readonly semanticCache?: SemanticCacheOptions | undefined;
   /**
    * Seals the provider keys and headers that the management API stores; at least 16 characters.
    * @default a key beside the data, which guards copies of single rows only
@@ -45,6 +51,8 @@ export interface GatewayOptions extends SafetyOptions {
   readonly formerMasterKeys?: readonly string[] | undefined;
   /** Status of error 2005; the hosted service answers 400, which clients never retry. @default 502 */
   readonly compat2005?: 502 | 400 | undefined;
+  /** Chooses the model of requests for `cloudflare/auto`. @default none: such requests are a 400 */
+  readonly router?: ModelRouter | undefined;
   /**
    * Lets clients take streams up again that broke off on the way to them. The stream is then kept in memory, and the
    * provider's request goes on when its client leaves. @default off
@@ -52,6 +60,8 @@ export interface GatewayOptions extends SafetyOptions {
   readonly resume?: ResumeOptions | undefined;
   /** Seconds of silence after which a stream of server-sent events gets a comment. @default never */
   readonly sseKeepAliveSeconds?: number | undefined;
+  /** Counts what gateways do, for Prometheus, at `/accounts/:account_id/ai-gateway/metrics`. @default false */
+  readonly metrics?: boolean | undefined;
 }
 
 /** The vault of the options' master keys; throws `invalid_options` for a short one. */
@@ -103,6 +113,8 @@ export function gatewayDeps(options: GatewayOptions): GatewayDeps {
   const records = recordStore(platform);
   const box = gatewayVault(options);
   const decoding = contentDecoding(platform.system);
+  const cache = replyCache(platform.system, options.cacheBytes ?? 64 * 1024 * 1024);
+  const metrics = options.metrics === true ? gatewayMetrics(platform) : undefined;
   return {
     platform,
     store,
@@ -111,18 +123,22 @@ export function gatewayDeps(options: GatewayOptions): GatewayDeps {
       system: platform.system,
       log: platform.log,
       store: (actor, rows) => store.append(actor, rows),
+      onDrop: (actor, rows) => metrics?.drop(actor, rows),
     }),
-    cache: replyCache(platform.system, options.cacheBytes ?? 64 * 1024 * 1024),
+    cache,
+    semantic: options.semanticCache && semanticCache(options.semanticCache, cache, platform),
     nextLogId: logIds(platform.system),
     stored: storedProviders(records, box, platform.system),
     safetyOf: (settings) => safetyOf(settings, options, platform.log, decoding),
     tracing: tracing(platform, records, box),
+    metrics,
     decoding,
     unreadable: unreadable(platform.log),
     searchFor: tokenSearches(),
     targets: { providers, demo: options.demo ?? true },
     logBodyLimit: options.logBodyLimit ?? 960 * 1024,
     failureStatus: options.compat2005 ?? 502,
+    router: options.router && autoRouter(options.router, platform),
     resume: options.resume && resumableRuns(options.resume, platform.system),
     keepAliveMs: keepAliveMs(options),
   };

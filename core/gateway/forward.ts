@@ -29,10 +29,14 @@ export interface Forwarded {
   /** Index of the step that answered. */
   readonly step: number;
   readonly cached: boolean;
+  /** Of a kept answer to a question in other words: how alike the two are, at most 1. */
+  readonly similarity?: number;
   /** Whether the answer is a failure that another step could make good. */
   readonly failed: boolean;
-  /** The model that a dynamic route led to. */
+  /** The model that a dynamic route or the automatic router led to. */
   readonly answeredBy?: { readonly provider: string; readonly model: string };
+  /** What the automatic router decided. */
+  readonly routing?: { readonly id: string; readonly model: string; readonly reason: string };
   /** What data loss prevention flagged. */
   readonly dlp: DlpReport | null;
   /** The call with the step's own controls. */
@@ -75,11 +79,30 @@ export async function forward(
   const stripped = withoutOwnTokens(given, call, deps);
   const step = stripped instanceof Promise ? await stripped : stripped;
   const safety = deps.safetyOf(call.settings);
-  const prepared = readable(await outbound(step, call, deps), safety);
+  const ready = outbound(step, call, deps);
+  const prepared = readable(ready instanceof Promise ? await ready : ready, safety);
   const passage: Passage = { step, index, isLast, call, deps, prepared, safety };
   const ttl = cacheTtl(call);
-  const key = ttl === 0 ? null : await cacheKey(prepared, call, deps.platform.system);
-  if (key === null) return ask(passage, null);
+  const found = ttl === 0 ? null : cacheKey(prepared, call, deps.platform.system);
+  const key = found instanceof Promise ? await found : found;
+  // Awaited here: a promise that an async function returns costs two more.
+  if (key === null) return await ask(passage, null);
+  const kept = deps.cache.kept(key);
+  if (kept !== null) return fromCache(replay(kept), passage);
+  return await shared(passage, key, ttl);
+}
+
+/** Answers a step whose answer may be kept, and is not yet. */
+async function shared(passage: Passage, key: string, ttl: number): Promise<Forwarded> {
+  const { call, deps, prepared, safety } = passage;
+  // A check that let one text pass may not let the other pass, nor may the embedder see it before.
+  if (deps.semantic !== undefined && safety === null && !deps.cache.has(key)) {
+    const near = await deps.semantic.find(prepared, key, ttl, call);
+    if (near !== null) {
+      const { similarity } = near;
+      return { ...(await fromCache(replay(near.reply), passage)), similarity };
+    }
+  }
   const found = await deps.cache.lookup(key, ttl, call.signal).catch(() => null);
   if (found === null)
     throw providerFailed(new TransportError("aborted", "The client went away"), deps);
@@ -128,7 +151,8 @@ async function ask(passage: Passage, keeping: Keeping | null): Promise<Forwarded
     const final = number >= attempts;
     const record = startRecord(step, index, call, deps);
     const answer = await attempt(prepared, final && isLast ? null : policy.timeout, call, deps);
-    if (final || !deservesRetry(answer, call)) return conclude(answer, record, keeping, admitted);
+    if (final || !deservesRetry(answer, call))
+      return await conclude(answer, record, keeping, admitted);
     discard(answer, record, passage);
     const wait = pause(answer, number, policy, deps.platform.system);
     // Cut short by a client that left; the next try then ends at once.
@@ -151,39 +175,48 @@ function discard(answer: Answer, record: Recording, { deps }: Passage): void {
 }
 
 /** Hands the last answer on, watched on its way; no answer is the gateway's own error. */
-async function conclude(
+function conclude(
   answer: Answer,
   record: Recording,
   keeping: Keeping | null,
   passage: Admitted,
-): Promise<Forwarded> {
-  const { call, deps, safety, settle } = passage;
+): Promise<Forwarded> | Forwarded {
+  const { deps, safety, settle } = passage;
   if (answer instanceof TransportError || answer.status < 200 || answer.status > 599) {
     discard(answer, record, passage);
     settle(0);
     throw providerFailed(answer, deps);
   }
-  const checked = await checkReply(
-    safety,
-    lawful(answer, deps.platform.system),
-    record,
-    call,
-    deps,
-  ).catch((error: unknown) => {
+  const reply = lawful(answer, deps.platform.system);
+  if (safety !== null) return checked(reply, safety, record, keeping, passage);
+  const told: Told = { record, settle, dlp: passage.report, cached: false };
+  return pass(watched(reply, told, keeping, passage), told, passage);
+}
+
+/** {@link conclude} of a gateway with checks. */
+async function checked(
+  reply: InboundResponse,
+  safety: Safety,
+  record: Recording,
+  keeping: Keeping | null,
+  passage: Admitted,
+): Promise<Forwarded> {
+  const { call, deps, settle } = passage;
+  const found = await checkReply(safety, reply, record, call, deps).catch((error: unknown) => {
     if (!(error instanceof TransportError)) throw error;
     discard(error, record, passage);
     throw providerFailed(error, deps);
   });
-  if ("error" in checked) {
-    settle(checked.cost);
-    throw checked.error;
+  if ("error" in found) {
+    settle(found.cost);
+    throw found.error;
   }
-  const dlp = joinReports(passage.report, checked.report);
+  const dlp = joinReports(passage.report, found.report);
   const told: Told = { record, settle, dlp, cached: false };
-  return pass(watched(checked.answer, told, keeping, passage), told, passage);
+  return await pass(watched(found.answer, told, keeping, passage), told, passage);
 }
 
-function fromCache(reply: InboundResponse, passage: Passage): Promise<Forwarded> {
+function fromCache(reply: InboundResponse, passage: Passage): Promise<Forwarded> | Forwarded {
   const record = startRecord(passage.step, passage.index, passage.call, passage.deps);
   const told: Told = { record, settle: unpaid, dlp: null, cached: true };
   return pass(watched(reply, told, null, passage), told, passage);
@@ -197,18 +230,20 @@ interface Told {
   readonly cached: boolean;
 }
 
-async function pass(
+function pass(
   answer: InboundResponse,
   { record, cached, dlp }: Told,
   { index, call, deps, prepared }: Passage,
-): Promise<Forwarded> {
-  try {
-    const reply = await prepared.restore(answer);
+): Promise<Forwarded> | Forwarded {
+  const passed = (reply: InboundResponse): Forwarded => {
     const failed = reply.status >= 400;
     return { reply, logId: record.id, step: index, cached, failed, dlp, call };
-  } catch (error) {
+  };
+  const restored = prepared.restore(answer);
+  if (!(restored instanceof Promise)) return passed(restored);
+  return restored.then(passed, (error: unknown) => {
     throw error instanceof TransportError ? providerFailed(error, deps) : error;
-  }
+  });
 }
 
 function providerFailed(cause: unknown, deps: GatewayDeps): ApiError {

@@ -17,6 +17,7 @@ import { type RawTail, rawTail } from "./raw-path.ts";
 import { isUpgrade, type UniversalSockets, universalSockets } from "./realtime/connect.ts";
 import { providerSocket } from "./realtime/provider-socket.ts";
 import { requestBody } from "./request-body.ts";
+import { tracedError } from "./trace/request-trace.ts";
 import { forwardSteps, readSteps } from "./universal.ts";
 
 /** A request below `/v1/:account_id/:gateway_id`. */
@@ -28,30 +29,61 @@ interface Arrival {
   readonly tail: RawTail;
 }
 
+const ROOT = "/v1/:account_id/:gateway_id";
+const PROVIDER = `${ROOT}/:provider/*`;
+const POSTED: AdmitOptions = { door: { method: "POST", route: PROVIDER } };
+const UNIVERSAL: AdmitOptions = { door: { method: "POST", route: ROOT } };
+const COMPAT: AdmitOptions = {
+  door: { method: "POST", route: `${ROOT}/compat/*` },
+  tokenInAuthorization: true,
+};
+
 /**
  * Answers everything below `/v1/:account_id/:gateway_id`, as its first segment says: none is the universal
  * endpoint, over HTTP and WebSocket; `compat` the unified one; any other a provider, with any method and path.
+ * What is thrown becomes the answer that `refuse` makes of it.
  */
-export function gatewayFront(deps: GatewayDeps): (c: Context) => Promise<Response> {
+export function gatewayFront(
+  deps: GatewayDeps,
+  refuse: (error: unknown, c: Context) => Response,
+): (c: Context) => Promise<Response> {
   const sockets = universalSockets(deps);
   return async (c) => {
-    const arrival = arrivalOf(c);
-    const { segment, tail } = arrival;
-    if (segment === "") {
-      if (tail.rest !== "") throw noRoute(c);
-      return universal(arrival, sockets, deps);
+    let call: Call | undefined;
+    try {
+      const arrival = arrivalOf(c);
+      const other = elsewhere(arrival, c, sockets, deps);
+      if (other !== null) return await other;
+      const { method } = arrival.raw;
+      const how = method === "POST" ? POSTED : { door: { method, route: PROVIDER } };
+      const accepted = await accept(arrival, how, deps);
+      call = accepted.call;
+      const answer = deliver(await forward(accepted.step, 0, true, call, deps), deps);
+      return answer instanceof Promise ? await answer : answer;
+    } catch (error) {
+      return refuse(tracedError(call, error), c);
     }
-    if (segment === "compat") {
-      const answer = unified(arrival, deps);
-      if (answer !== null) return answer;
-    }
-    const { raw, name } = arrival;
-    // Looking at `Headers` makes them, which a request with a body need not.
-    if (raw.method === "GET" && isUpgrade(raw))
-      return providerSocket({ request: raw, name, segment, ...tail }, deps);
-    const { call, step } = await accept(arrival, {}, deps);
-    return deliver(await forward(step, 0, true, call, deps), deps);
   };
+}
+
+/** The answer to what is no HTTP request to a provider; null for one that is. */
+function elsewhere(
+  arrival: Arrival,
+  c: Context,
+  sockets: UniversalSockets,
+  deps: GatewayDeps,
+): Promise<Response> | null {
+  const { raw, name, segment, tail } = arrival;
+  if (segment === "") {
+    if (tail.rest !== "") throw noRoute(c);
+    return universal(arrival, sockets, deps);
+  }
+  const answer = segment === "compat" ? unified(arrival, deps) : null;
+  if (answer !== null) return answer;
+  // Looking at `Headers` makes them, which a request with a body need not.
+  return raw.method === "GET" && isUpgrade(raw)
+    ? providerSocket({ request: raw, name, segment, ...tail }, deps)
+    : null;
 }
 
 function arrivalOf(c: Context): Arrival {
@@ -83,21 +115,29 @@ async function universal(
   if (raw.method === "GET") return sockets.connect(raw, name);
   if (raw.method !== "POST")
     throw new ApiError("method_not_allowed", { headers: { allow: "GET, HEAD, POST" } });
-  const call = await admit(name, headerPairs(raw), raw.signal, deps);
-  return deliver(await forwardSteps(await readSteps(raw), call, deps), deps, true);
+  const call = await admit(name, headerPairs(raw), raw.signal, deps, UNIVERSAL);
+  try {
+    return await deliver(await forwardSteps(await readSteps(raw), call, deps), deps, true);
+  } catch (error) {
+    throw tracedError(call, error);
+  }
 }
 
 /** Null for what the unified endpoint has no answer for. */
 function unified(arrival: Arrival, deps: GatewayDeps): Promise<Response> | null {
   const { raw, name, tail } = arrival;
-  const how = { tokenInAuthorization: true };
   if (raw.method === "POST")
-    return accept(arrival, how, deps).then(async ({ call, step }) =>
-      deliver(await forwardAny(compatStep(step), 0, true, call, deps), deps),
-    );
+    return accept(arrival, COMPAT, deps).then(async ({ call, step }) => {
+      try {
+        return await deliver(await forwardAny(compatStep(step), 0, true, call, deps), deps);
+      } catch (error) {
+        throw tracedError(call, error);
+      }
+    });
   if (raw.method !== "GET" || !/^(?:v1\/)?models$/.test(tail.rest)) return null;
+  const how = { ...COMPAT, door: { ...COMPAT.door, method: "GET" } };
   return admit(name, headerPairs(raw), raw.signal, deps, how).then(() =>
-    json(modelList(deps.targets.demo)),
+    json(modelList(deps.targets.demo, deps.router !== undefined)),
   );
 }
 
@@ -109,8 +149,12 @@ async function accept(
   const received = deps.platform.received?.(raw) ?? null;
   const headers = received?.headers ?? headerPairs(raw);
   const call = await admit(name, headers, raw.signal, deps, how);
-  const body = await requestBody(raw, headers, received);
-  return { call, step: { slug: segment, ...tail, method: raw.method, headers, body } };
+  try {
+    const body = await requestBody(raw, headers, received);
+    return { call, step: { slug: segment, ...tail, method: raw.method, headers, body } };
+  } catch (error) {
+    throw tracedError(call, error);
+  }
 }
 
 /** The tail's place in the raw URL, also when a host app mounted this one below a prefix. */

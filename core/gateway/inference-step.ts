@@ -2,7 +2,7 @@ import { utf8 } from "../crypto/encoding.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { HeaderPair } from "../ports.ts";
 import type { Step } from "./call.ts";
-import { chatBody, type ChatFormat, compatStep } from "./compat.ts";
+import { AUTO_MODEL, chatBody, type ChatFormat, compatStep } from "./compat.ts";
 import { credentialHeaders, ECHO, providers } from "./providers.ts";
 import { modelPath } from "./translate/chat-format.ts";
 
@@ -33,7 +33,7 @@ export function inferenceStep(
   const kept = headers.filter(([name]) => !credentialHeaders.has(name));
   const step: Step = { slug: "", rest: "", query: "", method: "POST", headers: kept, body: null };
   if (path === "run") return runStep(given, modelInPath, step);
-  const { slug, model } = split(given["model"]);
+  const { slug, model } = modelOf(given["model"], AUTO_MODEL);
   return chatStep(path, { ...given, model: `${slug}/${model}` }, step);
 }
 
@@ -49,7 +49,7 @@ function runStep(
 ): Step {
   const named = modelInPath ?? given["model"];
   const input = modelInPath === undefined && "input" in given ? given["input"] : given;
-  const { slug, model } = split(named);
+  const { slug, model } = modelOf(named, AUTO_MODEL);
   if (slug === "workers-ai") {
     return {
       ...step,
@@ -64,13 +64,20 @@ function runStep(
   return chatStep("chat/completions", { ...input, model: `${slug}/${model}` }, step);
 }
 
-function split(named: unknown): { readonly slug: string; readonly model: string } {
+/**
+ * The path segment and the model that a name stands for: `author/model`, `@cf/…`, `dynamic/{route}`, or the one that
+ * is taken as it is. Throws `chat_format` for anything else.
+ */
+export function modelOf(
+  named: unknown,
+  asIs?: string,
+): { readonly slug: string; readonly model: string } {
   const text = typeof named === "string" ? named : "";
   if (/^@(?:cf|hf)\//.test(text)) return { slug: "workers-ai", model: text };
   const slash = text.indexOf("/");
   const author = text.slice(0, Math.max(0, slash));
   const slug = Object.hasOwn(segments, author) ? (segments[author] ?? author) : author;
-  const known = slug === "dynamic" || slug === ECHO || slug.startsWith("custom-");
+  const known = slug === "dynamic" || slug === ECHO || slug.startsWith("custom-") || text === asIs;
   if (slash > 0 && slash < text.length - 1 && (known || Object.hasOwn(providers, slug))) {
     return { slug, model: text.slice(slash + 1) };
   }

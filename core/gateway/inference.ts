@@ -4,16 +4,20 @@ import { tokenOf } from "./access.ts";
 import { admit } from "./admit.ts";
 import type { GatewayDeps } from "./call.ts";
 import { chatFormats } from "./compat.ts";
-import { gatewayHeader } from "./controls.ts";
+import { gatewayHeader, named } from "./controls.ts";
 import { deliver } from "./deliver.ts";
 import { forwardAny } from "./dynamic/forward-route.ts";
 import { headerPairs, headerValue } from "./header-hygiene.ts";
 import { type InferencePath, inferenceStep } from "./inference-step.ts";
 import { requestBody } from "./request-body.ts";
 import { DEFAULT_GATEWAY } from "./settings.ts";
+import { tracedError } from "./trace/request-trace.ts";
 
 /** Below which the REST inference API lives. */
 export const INFERENCE_ROOT = "/accounts/:account_id/ai";
+
+const GATEWAY_ID = named("gateway-id");
+const door = { method: "POST", route: `${INFERENCE_ROOT}/*` };
 
 /**
  * Registers the REST inference API (reference, section 1.1): models by an API token with the permission "AI
@@ -26,13 +30,17 @@ export function inferenceRoutes(app: Hono, auth: Auth, deps: GatewayDeps): void 
     const headers = headerPairs(raw);
     const name = {
       account: c.req.param("account_id") ?? "",
-      gateway: gatewayHeader(headers, "gateway-id") ?? DEFAULT_GATEWAY,
+      gateway: gatewayHeader(headers, GATEWAY_ID) ?? DEFAULT_GATEWAY,
     };
     const step = inferenceStep(path, await requestBody(raw, headers, null), headers, model);
     // The API token was checked by the route: the gateway asks for no second one.
-    const call = await admit(name, headers, raw.signal, deps, { trusted: true });
+    const call = await admit(name, headers, raw.signal, deps, { trusted: true, door });
     const token = tokenOf(headerValue(headers, "authorization"));
-    return deliver(await forwardAny(step, 0, true, { ...call, token }, deps), deps);
+    try {
+      return await deliver(await forwardAny(step, 0, true, { ...call, token }, deps), deps);
+    } catch (error) {
+      throw tracedError(call, error);
+    }
   };
   for (const path of chatFormats) {
     app.post(`${INFERENCE_ROOT}/v1/${path}`, run, (c) => answer(c, path));

@@ -16,6 +16,8 @@ export interface LogQueueOptions {
   readonly system: System;
   readonly log: Log;
   readonly store: (actor: string, rows: readonly LogRow[]) => Promise<void>;
+  /** Told how many rows of an actor were dropped. @default nobody is */
+  readonly onDrop?: (actor: string, rows: number) => void;
   /** Milliseconds that a row may wait. @default 50 */
   readonly interval?: number;
   /** Rows that are stored at once. @default 100: at full load 50 ms of rows would grow old in memory */
@@ -48,6 +50,10 @@ export function logQueue(options: LogQueueOptions): LogQueue {
   let storing = 0;
   let scheduledAt = Number.NEGATIVE_INFINITY;
 
+  const drop = (actor: string, rows: number): void => {
+    dropped += rows;
+    options.onDrop?.(actor, rows);
+  };
   const flush = async (): Promise<void> => {
     const taken = entries;
     entries = [];
@@ -56,7 +62,7 @@ export function logQueue(options: LogQueueOptions): LogQueue {
     // Counted against the capacity: a slow database must not be given ever more rows.
     storing += taken.length;
     for (const { actor, rows } of batchesOf(taken, batch)) {
-      if (!(await storeRows(actor, rows, options))) dropped += rows.length;
+      if (!(await storeRows(actor, rows, options))) drop(actor, rows.length);
     }
     storing -= taken.length;
     if (dropped === reported) return;
@@ -66,7 +72,7 @@ export function logQueue(options: LogQueueOptions): LogQueue {
   return {
     push(actor, row) {
       const rowSize = weightOf(row);
-      if (entries.length + storing >= capacity || size + rowSize > weight) dropped += 1;
+      if (entries.length + storing >= capacity || size + rowSize > weight) drop(actor, 1);
       else {
         entries.push({ actor, row });
         size += rowSize;

@@ -16,6 +16,7 @@ import { evaluationRoutes } from "./manage/evaluation-routes.ts";
 import { billingRoutes, gatewayUrlRoutes, logTailRoutes } from "./manage/other-routes.ts";
 import { customProviderRoutes, providerConfigRoutes } from "./manage/provider-routes.ts";
 import { recordStore } from "./manage/records.ts";
+import { metricsRoutes } from "./metrics/metrics-routes.ts";
 import { pageOf, resultInfo } from "./paging.ts";
 import { resumeRoutes } from "./resume/resume-run.ts";
 import { type ProtectionDeps, settingsView, storedChanges } from "./protections.ts";
@@ -48,9 +49,10 @@ export function managementApp(options: GatewayOptions, engine: GatewayDeps): Hon
   const configured = options.providers ?? {};
   const deps = { platform, auth, store, records, vault: gatewayVault(options), configured };
   const protections = { records, vault: deps.vault, safety: options };
-  gatewayRoutes(app, { options, auth, store, protections });
+  gatewayRoutes(app, { options, auth, store, protections, metrics: engine.metrics });
   for (const register of resources) register(app, deps);
   logRoutes(app, auth, store);
+  metricsRoutes(app, auth, engine);
   resumeRoutes(app, auth, engine);
   inferenceRoutes(app, auth, engine);
   closeRoutes(app, [`${ROOT}/*`, `${INFERENCE_ROOT}/*`], "api", platform);
@@ -67,6 +69,7 @@ interface GatewayRouteDeps {
   readonly auth: Auth;
   readonly store: GatewayStore;
   readonly protections: ProtectionDeps;
+  readonly metrics: GatewayDeps["metrics"];
 }
 
 function gatewayRoutes(app: Hono, deps: GatewayRouteDeps): void {
@@ -99,7 +102,9 @@ function gatewayRoutes(app: Hono, deps: GatewayRouteDeps): void {
   });
   app.delete(`${ROOT}/gateways/:gateway_id`, edit, async (c) => {
     const isDeclared = declaredIn(options, nameOf(c));
-    return envelope(settingsView(await gateways.deleteGateway(nameOf(c), isDeclared, store)));
+    const deleted = await gateways.deleteGateway(nameOf(c), isDeclared, store);
+    await deps.metrics?.forget(nameOf(c));
+    return envelope(settingsView(deleted));
   });
 }
 

@@ -9,6 +9,15 @@ import { managementApp } from "./management.ts";
 
 export type { GatewayOptions } from "./deps.ts";
 export type { ResumeOptions } from "./resume/runs.ts";
+export type { SemanticCacheOptions } from "./semantic/semantic-cache.ts";
+export type {
+  Ability,
+  EligibleModel,
+  ModelRouter,
+  RouteChoice,
+  RouterCandidate,
+  RouteRequest,
+} from "./router/model-router.ts";
 export {
   type AiBinding,
   type AiBindingOptions,
@@ -60,12 +69,10 @@ export function gateway(options: GatewayOptions): Hono {
 
 function gatewayApp({ platform }: GatewayOptions, deps: GatewayDeps): Hono {
   const app = new Hono();
-  const answer = gatewayFront(deps);
-  // One route, which catches its own errors: routers and middleware are a tenth of what a small request costs.
-  app.all("/v1/:account_id/:gateway_id/*", (c) =>
-    answer(c).catch((error: unknown) =>
-      onError(withoutTokens(error, c.req.raw), c, "gateway", platform),
-    ),
+  const front = gatewayFront(deps, (error, c) =>
+    onError(withoutTokens(error, c.req.raw), c, "gateway", platform),
   );
+  // One route, which catches its own errors: routers and middleware are a tenth of what a small request costs.
+  app.all("/v1/:account_id/:gateway_id/*", front);
   return app;
 }

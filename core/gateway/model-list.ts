@@ -1,3 +1,4 @@
+import { AUTO_MODEL } from "./compat.ts";
 import { prices } from "./cost/prices.ts";
 import { ECHO } from "./providers.ts";
 
@@ -9,12 +10,14 @@ const segments: Readonly<Record<string, string>> = {
 };
 
 /** The models whose names are known, in OpenAI's list format with names as `compat` takes them; others work too. */
-export function modelList(demo: boolean): object {
+export function modelList(demo: boolean, auto: boolean): object {
   const known = Object.entries(prices).flatMap(([family, table]) => {
     const slug = segments[family] ?? family;
     return Object.keys(table).map((name) => model(slug, name));
   });
-  return { object: "list", data: demo ? [...known, model(ECHO, "echo-demo")] : known };
+  if (auto) known.push({ id: AUTO_MODEL, object: "model", created: 0, owned_by: "causey" });
+  if (demo) known.push(model(ECHO, "echo-demo"));
+  return { object: "list", data: known };
 }
 
 function model(slug: string, name: string): object {

@@ -1,7 +1,8 @@
 import type { ContentDecoder, ContentDecoding } from "./content-decoder.ts";
 import { jsonUsage } from "./json-usage.ts";
-import type { LoggedBody } from "./log-row.ts";
+import { loggedBody, type LoggedBody } from "./log-row.ts";
 import { usageScanner } from "./sse-usage.ts";
+import { textBlocks } from "./text-blocks.ts";
 import { noUsage, type Usage } from "./usage.ts";
 
 /** Watches the bytes of an answer pass by. It never holds them up and never changes them. */
@@ -46,7 +47,7 @@ export function observer(
 
 function plainObserver(contentType: string, keep: number): Observer {
   const type = contentType.toLowerCase();
-  const scanner = type.startsWith("text/event-stream") ? usageScanner() : null;
+  if (type.startsWith("text/event-stream")) return eventObserver(keep);
   const isJson = /^application\/(?:[\w.-]+\+)?json\b/.test(type);
   const isText = isJson || type.startsWith("text/");
   const limit = isJson ? Math.max(keep, JSON_LIMIT) : isText ? keep : 0;
@@ -55,7 +56,6 @@ function plainObserver(contentType: string, keep: number): Observer {
   let size = 0;
   return {
     push(chunk) {
-      scanner?.push(chunk);
       size += chunk.length;
       if (held >= limit) return;
       const piece = chunk.length > limit - held ? chunk.subarray(0, limit - held) : chunk;
@@ -63,33 +63,54 @@ function plainObserver(contentType: string, keep: number): Observer {
       held += piece.length;
     },
     finish() {
-      const text = decode(chunks);
-      const usage = scanner?.usage() ?? (isJson && held === size ? jsonUsage(text) : noUsage);
-      const complete = size === 0 || (isText && size <= keep);
-      const kept = complete ? text : decode(chunks, keep);
-      const body = { text: isText && keep > 0 ? kept : null, size, complete: complete && keep > 0 };
-      return { usage, body };
+      const isWhole = held === size;
+      const text = decode(chunks, isWhole);
+      const usage = isJson && isWhole ? jsonUsage(text) : noUsage;
+      return { usage, body: loggedBody(isText && keep > 0 ? text : null, size, keep) };
+    },
+  };
+}
+
+/** For server-sent events: their text is searched for usage block by block, and kept up to a limit. */
+function eventObserver(keep: number): Observer {
+  const scanner = usageScanner();
+  let kept = "";
+  let size = 0;
+  const blocks = textBlocks((text) => {
+    scanner.push(text);
+    // A character is a byte or more.
+    if (kept.length < keep) kept += text;
+  });
+  return {
+    push(chunk) {
+      size += chunk.length;
+      blocks.push(chunk);
+    },
+    finish() {
+      blocks.end();
+      return { usage: scanner.usage(), body: loggedBody(keep > 0 ? kept : null, size, keep) };
     },
   };
 }
 
 const utf8Decoder = new TextDecoder();
 
-/** Decodes at most `limit` bytes; a character that the limit cuts in two is left out. */
-function decode(chunks: readonly Uint8Array[], limit: number = Number.POSITIVE_INFINITY): string {
-  const size = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
-  const only = chunks.length === 1 ? chunks[0] : undefined;
-  // Once over all bytes: a call for each chunk of a stream costs more than the copy.
-  const bytes = only ?? new Uint8Array(size);
-  if (only === undefined) {
-    let at = 0;
-    for (const chunk of chunks) {
-      bytes.set(chunk, at);
-      at += chunk.length;
-    }
+/** Decodes chunks; of what was cut off, a character that the cut divides is left out. */
+function decode(chunks: readonly Uint8Array[], isWhole: boolean): string {
+  const [first = new Uint8Array(0)] = chunks;
+  // Once over all bytes: a call for each chunk costs more than the copy.
+  const bytes = chunks.length > 1 ? joined(chunks) : first;
+  return isWhole ? utf8Decoder.decode(bytes) : new TextDecoder().decode(bytes, { stream: true });
+}
+
+function joined(chunks: readonly Uint8Array[]): Uint8Array {
+  const bytes = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
   }
-  if (size <= limit) return utf8Decoder.decode(bytes);
-  return new TextDecoder().decode(bytes.subarray(0, limit), { stream: true });
+  return bytes;
 }
 
 /** For encodings that cannot be undone here: counts, keeps nothing. */
@@ -147,22 +168,4 @@ function decodingObserver(
       return failed ? { usage: seen.usage, body: { ...seen.body, complete: false } } : seen;
     },
   };
-}
-
-/** A request's body as the log keeps it. */
-export function loggedRequest(
-  body: Uint8Array | null,
-  contentType: string,
-  keep: number,
-): LoggedBody {
-  const watch = plainObserverText(contentType);
-  const size = body?.length ?? 0;
-  if (body === null || !watch || keep === 0) return { text: null, size, complete: size === 0 };
-  return { text: decode([body], Math.min(keep, size)), size, complete: size <= keep };
-}
-
-function plainObserverText(contentType: string): boolean {
-  return /^(?:text\/|application\/(?:[\w.-]+\+)?json\b|application\/x-www-form-urlencoded)/i.test(
-    contentType,
-  );
 }

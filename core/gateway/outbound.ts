@@ -25,25 +25,38 @@ export interface Outbound {
 }
 
 /** Turns a step into the request that its provider gets: address, clean headers, credential, format. */
-export function outbound(step: Step, call: Call, deps: GatewayDeps): Promise<Outbound> {
+export function outbound(step: Step, call: Call, deps: GatewayDeps): Promise<Outbound> | Outbound {
   const route = translationRoute(step, deps.targets);
   return route === undefined ? untranslated(step, call, deps) : translated(step, route, call, deps);
 }
 
-async function untranslated(step: Step, call: Call, deps: GatewayDeps): Promise<Outbound> {
-  const { query } = step;
+function untranslated(step: Step, call: Call, deps: GatewayDeps): Promise<Outbound> | Outbound {
   // It would come back with the stored key in it (RFC 9110, section 9.3.8).
   if (step.method === "TRACE") throw new ApiError("method_not_allowed");
-  const custom = step.slug.startsWith("custom-")
-    ? await customProvider(step.slug, call, deps)
-    : null;
+  if (!step.slug.startsWith("custom-")) return addressed(step, null, call, deps);
+  return customProvider(step.slug, call, deps).then((custom) =>
+    addressed(step, custom, call, deps),
+  );
+}
+
+function addressed(
+  step: Step,
+  custom: CustomTarget | null,
+  call: Call,
+  deps: GatewayDeps,
+): Promise<Outbound> | Outbound {
+  const { query } = step;
   const target = resolveTarget(step.slug, step.rest, query, deps.targets, custom);
   const { provider } = target;
   const given = requestHygiene(step.headers, deps.decoding);
   const hasCredential =
     given.some(([name]) => provider.credentials.includes(name)) ||
     (provider.queryCredentials?.some((name) => new URLSearchParams(query).has(name)) ?? false);
-  const own = hasCredential ? given : await withCredential(given, target, call, deps);
+  if (hasCredential) return sendable(step, target, given, call);
+  return withCredential(given, target, call, deps).then((own) => sendable(step, target, own, call));
+}
+
+function sendable(step: Step, target: Target, own: readonly HeaderPair[], call: Call): Outbound {
   const headers = withProviderHeaders(own, target);
   // Of a stream only the client knows the length; of bytes the transport does.
   const length =

@@ -1,11 +1,12 @@
 import type { HeaderPair } from "../ports.ts";
 import type { Call, GatewayDeps, Step } from "./call.ts";
-import { cost } from "./cost/cost.ts";
+import { cost, leastCost } from "./cost/cost.ts";
 import { limitsSpend } from "./cost/spend.ts";
 import { headerValue } from "./header-hygiene.ts";
-import { type LogRow, modelName, modelType } from "./log-row.ts";
-import { loggedRequest, type Observation } from "./observer.ts";
+import { isLoggedType, loggedBody, type LogRow, modelType } from "./log-row.ts";
+import type { Observation } from "./observer.ts";
 import { redactQuery } from "./raw-path.ts";
+import { isJsonType, requestModel } from "./request-model.ts";
 import { actorName } from "./gateway-name.ts";
 import { noUsage } from "./usage.ts";
 
@@ -16,7 +17,7 @@ export interface Recording {
   readonly keep: number;
   /** Whether anybody wants to know what the answer holds. */
   readonly observes: boolean;
-  /** Completes the row and queues it; returns the cost in USD, null = not known. Called once. */
+  /** Completes the row and queues it; returns what is to be charged in USD, null = not known. Called once. */
   finish(result: RecordedResult): number | null;
 }
 
@@ -49,28 +50,38 @@ export function startRecord(step: Step, index: number, call: Call, deps: Gateway
   const createdAt = system.now();
   const id = deps.nextLogId();
   const collects = collectsLog(call);
-  const endpoints = call.settings.otel ?? [];
-  const isTold = collects || endpoints.length > 0;
+  const isTold = collects || call.traced !== undefined;
   const keep = isTold && (call.controls.collectLogPayload ?? true) ? deps.logBodyLimit : 0;
+  const isCounted = isTold || deps.metrics !== undefined;
+  const traced = call.traced?.begin(step, call.trace);
+  const over = system.begin?.();
   return {
     id,
     keep,
-    observes: isTold || isCharged(call),
+    observes: isCounted || isCharged(call),
     finish(result) {
-      if (!isTold && !isCharged(call)) return null;
+      over?.();
+      if (!isCounted && !isCharged(call)) return null;
       const request = describe(step, call, result.blocked === true ? 0 : keep);
       const about = result.about === undefined ? request : { ...request, ...result.about };
       const { cost: amount, customCost } = costOf(call, result, about);
-      if (amount !== null) call.onCost?.(amount);
-      if (!isTold) return amount;
+      const charge = amount ?? leastOf(call, result, about);
+      if (charge !== null) call.onCost?.(charge);
+      if (!isCounted) return charge;
       const duration = Math.max(0, system.now() - createdAt);
       const known = { id, createdAt, duration, step: index, cost: amount, customCost };
       const row = rowOf(about, known, result);
+      deps.metrics?.count(call.name, row);
       if (collects) deps.queue.push(actorName(call.name), row);
-      if (endpoints.length > 0) deps.tracing.trace(call.name, endpoints, row, call.trace);
-      return amount;
+      traced?.(row, isSent(result));
+      return charge;
     },
   };
+}
+
+/** Whether a provider was asked. */
+function isSent({ cached, blocked, seen }: RecordedResult): boolean {
+  return cached !== true && (blocked !== true || seen !== null);
 }
 
 /** What is known of a row beside its request and its answer. */
@@ -117,6 +128,15 @@ function costOf(
   return { cost: amount, customCost: custom !== undefined && amount !== null };
 }
 
+/** What limits count although the row names no cost; null for nothing. */
+function leastOf(
+  call: Call,
+  { seen }: RecordedResult,
+  { model, provider }: Description,
+): number | null {
+  return seen === null || !isCharged(call) ? null : leastCost(seen.usage, model, provider);
+}
+
 type Description = Pick<
   LogRow,
   | "provider"
@@ -134,11 +154,16 @@ type Description = Pick<
 
 function describe(step: Step, call: Call, keep: number): Description {
   const contentType = headerValue(step.headers, "content-type");
+  const type = contentType ?? "";
   const body = step.body instanceof ReadableStream ? null : step.body;
+  const isJson = isJsonType(type);
+  const isKept = keep > 0 && isLoggedType(type);
+  // Decoded once, for the model and for the row.
+  const text = body !== null && (isJson || isKept) ? decoder.decode(body) : null;
   const path = step.rest + redactQuery(step.query);
   return {
     provider: step.slug,
-    model: modelName(parsed(body, contentType), step.rest),
+    model: requestModel(isJson ? text : null, step.rest),
     path: path.slice(0, 2048),
     metadata: call.controls.metadata ?? null,
     modelType: modelType(step.rest),
@@ -147,15 +172,8 @@ function describe(step: Step, call: Call, keep: number): Description {
     eventId: call.eventId,
     userAgent: call.userAgent?.slice(0, 512) ?? null,
     authentication: call.settings.authentication,
-    request: loggedRequest(body, contentType ?? "", keep),
+    request: loggedBody(isKept ? text : null, body?.length ?? 0, keep),
   };
 }
 
-function parsed(body: Uint8Array | null, contentType: string | null): unknown {
-  if (body === null || !/json/i.test(contentType ?? "")) return null;
-  try {
-    return JSON.parse(new TextDecoder().decode(body));
-  } catch {
-    return null;
-  }
-}
+const decoder = new TextDecoder();

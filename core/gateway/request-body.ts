@@ -1,5 +1,6 @@
 import { ApiError } from "../http/api-error.ts";
 import type { HeaderPair, ReceivedRequest } from "../ports.ts";
+import type { Step } from "./call.ts";
 import { headerValue } from "./header-hygiene.ts";
 
 /** Bytes of a JSON body that are read into memory, once; larger ones stream through. */
@@ -8,11 +9,11 @@ const JSON_LIMIT = 10 * 1024 * 1024;
 const OTHER_LIMIT = 1024 * 1024;
 
 /** A request's body: bytes when it is small, else a stream that the provider pulls at its own pace. */
-export async function requestBody(
+export function requestBody(
   request: Request,
   headers: readonly HeaderPair[],
   received: ReceivedRequest | null,
-): Promise<Uint8Array | ReadableStream<Uint8Array> | null> {
+): Promise<Step["body"]> | Step["body"] {
   if (request.method === "GET" || request.method === "HEAD") return null;
   const isJson = /^application\/(?:[\w.-]+\+)?json\b/i.test(
     headerValue(headers, "content-type") ?? "",
@@ -23,10 +24,10 @@ export async function requestBody(
   // Read at once: a stream costs more than all the rest of a small request.
   if (length <= limit) {
     if (received !== null) return received.bytes().catch(brokenOff);
-    return new Uint8Array(await request.arrayBuffer().catch(brokenOff));
+    return request.arrayBuffer().then((bytes) => new Uint8Array(bytes), brokenOff);
   }
   if (request.body === null) return null;
-  return isJson && Number.isNaN(length) ? await readOrPass(request.body, limit) : request.body;
+  return isJson && Number.isNaN(length) ? readOrPass(request.body, limit) : request.body;
 }
 
 function brokenOff(cause: unknown): never {

@@ -7,18 +7,25 @@ import { collectsLog } from "./record.ts";
 
 /** The facts that the gateway adds to an answer, under both prefixes (reference, section 1.4). */
 export function gatewayHeaders(forwarded: Forwarded, universal: boolean): HeaderPair[] {
-  const { call, answeredBy, logId } = forwarded;
+  const { call, answeredBy, routing, logId } = forwarded;
   const pairs: HeaderPair[] = [];
   const add = (name: string, value: string): void => {
     pairs.push([`cf-aig-${name}`, value], [`gw-aig-${name}`, value]);
   };
   add("cache-status", forwarded.cached ? "HIT" : "MISS");
+  if (forwarded.similarity !== undefined)
+    add("cache-similarity", (Math.floor(forwarded.similarity * 1e4) / 1e4).toFixed(4));
   add("event-id", call.eventId);
   add("request-id", logId);
   if (collectsLog(call)) add("log-id", logId);
   if (answeredBy !== undefined) {
     add("model", answeredBy.model);
     add("provider", answeredBy.provider);
+  }
+  if (routing !== undefined) {
+    add("routed-model", routing.model);
+    add("routing-reason", routing.reason);
+    add("routing-decision-id", routing.id);
   }
   if (universal) add("step", String(forwarded.step));
   if (forwarded.runId !== undefined) add("run-id", forwarded.runId);

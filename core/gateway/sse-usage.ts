@@ -1,85 +1,95 @@
 import { addUsage, noUsage, type Usage } from "./usage.ts";
 
-/** Reads the usage out of a server-sent event stream while its bytes pass by. */
+/** Reads the usage out of the text of a server-sent event stream. */
 export interface UsageScanner {
-  push(chunk: Uint8Array): void;
-  /** What has been seen so far; after the last chunk this includes an event without its blank line. */
+  /** Takes the next piece of the text; it may end anywhere, also between CR and LF. */
+  push(text: string): void;
+  /** What has been seen so far; after the last piece this includes an event without its blank line. */
   usage(): Usage;
 }
 
-/** Bytes of one event that are looked at; a longer event cannot be a usage report. */
+/** Characters of one event that are looked at; a longer event cannot be a usage report. */
 const EVENT_LIMIT = 1024 * 1024;
-
-const LF = 10;
-const CR = 13;
-const QUOTE = 34;
-/** `"usage` in ASCII. */
-const USAGE = [QUOTE, 117, 115, 97, 103, 101];
+/** How every report names what it holds; a quote inside a JSON string has a backslash before it. */
+const MENTION = '"usage';
+/** What OpenAI's chunks but the last say. */
+const NOTHING = '"usage":null';
 
 /**
- * Works on bytes: a chunk boundary may fall anywhere, also inside a character or between CR and LF. One pass
- * finds the ends of events (HTML standard, 9.2.6) and the few that contain `"usage`; only those are decoded.
+ * Searches for the few events that mention usage, and only reads those: most of a stream is looked at by the engine's
+ * own search. Give it large pieces: what is left of a piece, an unfinished event, is searched again with the next one.
  */
 export function usageScanner(): UsageScanner {
   let usage = noUsage;
-  /** The unfinished event, as far as it is looked at: all `carried` bytes up to the limit. */
-  const carry = growingBytes();
-  let carried = 0;
-  let lineIsEmpty = true;
-  let afterCr = false;
-  let matched = 0;
-  let mentionsUsage = false;
-
-  const event = (rest: Uint8Array): Usage => {
-    if (!mentionsUsage || carried + rest.length > EVENT_LIMIT) return usage;
-    if (carried === 0) return usageIn(rest, usage);
-    carry.add(rest);
-    return usageIn(carry.bytes(), usage);
-  };
-  const reset = (): void => {
-    carry.clear();
-    carried = 0;
-    mentionsUsage = false;
-  };
+  let rest = "";
+  let isTooLong = false;
   return {
-    push(chunk) {
-      let start = 0;
-      for (let i = 0; i < chunk.length; i++) {
-        const byte = chunk[i];
-        if (byte !== LF && byte !== CR) {
-          lineIsEmpty = false;
-          afterCr = false;
-          if (byte !== USAGE[matched]) matched = byte === QUOTE ? 1 : 0;
-          else if (++matched === USAGE.length) {
-            mentionsUsage = true;
-            matched = 0;
-          }
-          continue;
-        }
-        const isHalf = byte === LF && afterCr;
-        afterCr = byte === CR;
-        if (isHalf) continue;
-        matched = 0;
-        if (lineIsEmpty) {
-          if (mentionsUsage) usage = event(chunk.subarray(start, i));
-          reset();
-          start = i + 1;
-        }
-        lineIsEmpty = true;
+    push(piece) {
+      let text = rest + piece;
+      if (isTooLong) {
+        // Its end is still to be found.
+        const end = blankLine(text, 0);
+        if (end !== -1) text = text.slice(end);
+        isTooLong = end === -1;
       }
-      if (start === chunk.length) return;
-      // What exceeds the limit is no longer looked at, but its end is still to be found.
-      carried += chunk.length - start;
-      if (carried <= EVENT_LIMIT) carry.add(chunk.subarray(start));
+      const end = lastBlankLine(text);
+      if (!isTooLong) usage = usageOf(text.slice(0, end), usage);
+      rest = text.slice(end);
+      isTooLong ||= rest.length > EVENT_LIMIT;
+      // A blank line can begin with the last character.
+      if (isTooLong) rest = rest.slice(-1);
     },
-    usage: () => event(new Uint8Array(0)),
+    usage: () => (isTooLong ? usage : usageOf(rest, usage)),
   };
 }
 
+/** Adds what the events of a text say. */
+function usageOf(text: string, usage: Usage): Usage {
+  let sum = usage;
+  let start = 0;
+  let at = text.indexOf(MENTION);
+  while (at !== -1) {
+    if (text.startsWith(NOTHING, at)) {
+      at = text.indexOf(MENTION, at + NOTHING.length);
+      continue;
+    }
+    const begin = Math.max(start, lastBlankLine(text, at));
+    const end = blankLine(text, at);
+    const event = end === -1 ? text.slice(begin) : text.slice(begin, end);
+    if (event.length <= EVENT_LIMIT) sum = usageIn(event, sum);
+    if (end === -1) break;
+    start = end;
+    at = text.indexOf(MENTION, end);
+  }
+  return sum;
+}
+
+const LF = 10;
+const CR = 13;
+
+/** Where the first blank line at or behind `from` has begun (HTML standard, 9.2.6: CR, LF or both end a line); -1 = nowhere. */
+function blankLine(text: string, from: number): number {
+  for (let i = from + 1; i < text.length; i++) if (isBlankLine(text, i)) return i;
+  return -1;
+}
+
+/** Where the last blank line before `before` has begun; 0 = nowhere. */
+function lastBlankLine(text: string, before: number = text.length): number {
+  for (let i = before - 1; i > 0; i--) if (isBlankLine(text, i)) return i;
+  return 0;
+}
+
+/** Whether the character at `at` ends a line that another end of a line stands before. */
+function isBlankLine(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  if (code !== LF && code !== CR) return false;
+  const before = text.charCodeAt(at - 1);
+  return before === LF || (before === CR && code === CR);
+}
+
 /** What the data of one event says; nothing when it is not JSON, or cut off. */
-function usageIn(event: Uint8Array, usage: Usage): Usage {
-  const data = new TextDecoder()
-    .decode(event)
+function usageIn(event: string, usage: Usage): Usage {
+  const data = event
     .split(/\r\n|\r|\n/)
     .map((line) => /^data(?:: ?|$)(.*)$/s.exec(line)?.[1])
     .filter((value) => value !== undefined);
@@ -88,25 +98,4 @@ function usageIn(event: Uint8Array, usage: Usage): Usage {
   } catch {
     return usage;
   }
-}
-
-/** Bytes in one piece; twice as much room each time, so that whoever sends byte by byte costs no object for each. */
-function growingBytes(): { add(more: Uint8Array): void; bytes(): Uint8Array; clear(): void } {
-  let room: Uint8Array = new Uint8Array(0);
-  let used = 0;
-  return {
-    add(more) {
-      if (used + more.length > room.length) {
-        const larger = new Uint8Array(Math.max(2 * room.length, used + more.length));
-        larger.set(room.subarray(0, used));
-        room = larger;
-      }
-      room.set(more, used);
-      used += more.length;
-    },
-    bytes: () => room.subarray(0, used),
-    clear() {
-      used = 0;
-    },
-  };
 }

@@ -11,6 +11,8 @@ export interface TokenSearch {
 const SHORTEST = 16;
 /** Bytes that are compared, the token's last ones: the work per byte of a text is bounded, whatever both hold. */
 const COMPARED = 24;
+/** The same for a form with escapes, which take up to six bytes for one of the token's. */
+const COMPARED_ESCAPED = 96;
 
 /**
  * Prepares a search for the token that a request presented; null when it is too short for one. Horspool's
@@ -19,8 +21,10 @@ const COMPARED = 24;
 export function tokenSearch(token: string): TokenSearch | null {
   if (token.length < SHORTEST) return null;
   // What API tokens and JWTs are made of is written in one way only.
-  if (/^[\w.~-]*$/.test(token)) return formSearch(token);
-  const forms = writtenForms(token).map(formSearch);
+  if (/^[\w.~-]*$/.test(token)) return formSearch(token, COMPARED);
+  const forms = writtenForms(token).map((form) =>
+    formSearch(form, form === token ? COMPARED : COMPARED_ESCAPED),
+  );
   return {
     isIn: (bytes) => forms.some((form) => form.isIn(bytes)),
     isInText: (text) => forms.some((form) => form.isInText(text)),
@@ -37,23 +41,41 @@ export function tokenSearches(): (token: string) => TokenSearch | null {
   };
 }
 
-/** As it is, as JSON writes it (some writers escape slashes too), and as forms do. */
+/** As it is, as JSON writes it (some writers escape slashes too, others what means something in HTML), and as forms do. */
 function writtenForms(token: string): string[] {
   const json = JSON.stringify(token).slice(1, -1);
-  return [...new Set([token, json, json.replaceAll("/", "\\/"), encodeURIComponent(token)])];
+  const forHtml = htmlEscapes.map(([signs, code]) =>
+    token.replace(/\\/g, "\\\\").replace(signs, code).replace(/"/g, '\\"'),
+  );
+  const form = encodeURIComponent(token);
+  // .NET writes the digits of percent-encoding small.
+  const small = form.replace(/%[\dA-F]{2}/g, (code) => code.toLowerCase());
+  const forms = [token, json, json.replaceAll("/", "\\/"), ...forHtml, form, small];
+  return [...new Set(forms)];
+}
+
+/** What writers of JSON escape beyond need by default: .NET's, Gson, and Go's and Rails'. None escapes letters or digits. */
+const htmlEscapes: readonly (readonly [signs: RegExp, code: (sign: string) => string])[] = [
+  [/["&'+<>`]/g, (sign) => unicodeEscape(sign).replace(/[\da-f]{2}$/, (hex) => hex.toUpperCase())],
+  [/[&'<=>]/g, unicodeEscape],
+  [/[&<>]/g, unicodeEscape],
+];
+
+function unicodeEscape(sign: string): string {
+  return `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
 /** Tokens are ASCII, so a character is a byte. */
-function formSearch(form: string): TokenSearch {
+function formSearch(form: string, compared: number): TokenSearch {
   return {
-    isIn: (bytes) => contains(bytes, form),
+    isIn: (bytes) => contains(bytes, form, compared),
     isInText: (text) => text.includes(form),
     openEnd: (bytes) => openEnd(bytes, form),
   };
 }
 
-function contains(text: Uint8Array, form: string): boolean {
-  const length = Math.min(COMPARED, form.length);
+function contains(text: Uint8Array, form: string, compared: number): boolean {
+  const length = Math.min(compared, form.length);
   const first = form.length - length;
   /** How far to go on behind each byte. */
   const skips = new Uint8Array(128).fill(length);

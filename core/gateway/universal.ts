@@ -4,11 +4,11 @@ import { parse, parseJson, readBytes } from "../http/body.ts";
 import { utf8 } from "../crypto/encoding.ts";
 import type { HeaderPair } from "../ports.ts";
 import type { Call, GatewayDeps, Step } from "./call.ts";
-import { isVerdict } from "./checkers/inspect.ts";
 import { compatStep } from "./compat.ts";
 import { type Controls, parseControls } from "./controls.ts";
 import { forwardAny } from "./dynamic/forward-route.ts";
 import type { Forwarded } from "./forward.ts";
+import { inTurn } from "./in-turn.ts";
 
 /** Bytes of a universal request: the JSON bodies of all its steps. */
 const BODY_LIMIT = 10 * 1024 * 1024;
@@ -104,37 +104,12 @@ function fromConfig(config: Readonly<Record<string, unknown>>): Controls {
 }
 
 /** Tries the steps in order until one succeeds; when none does, the last one's answer is the answer. */
-export async function forwardSteps(
+export function forwardSteps(
   steps: readonly Step[],
   call: Call,
   deps: GatewayDeps,
 ): Promise<Forwarded> {
-  for (const [index, step] of steps.entries()) {
-    const isLast = index === steps.length - 1;
-    const forwarded = await tryStep(step, index, isLast, call, deps);
-    if (forwarded === null) continue;
-    if (isLast || !forwarded.failed) return forwarded;
-    const { body } = forwarded.reply;
-    if (body instanceof ReadableStream)
-      deps.platform.system.waitUntil(body.cancel().catch(() => undefined));
-  }
-  throw new ApiError("provider_failed", { status: deps.failureStatus });
-}
-
-/** Null when the step has no answer and another one may take over. */
-async function tryStep(
-  step: Step,
-  index: number,
-  isLast: boolean,
-  call: Call,
-  deps: GatewayDeps,
-): Promise<Forwarded | null> {
-  try {
-    return await forwardAny(step, index, isLast, call, deps);
-  } catch (error) {
-    if (isLast || call.signal.aborted || !(error instanceof ApiError)) throw error;
-    // Another provider must not get what a check held back.
-    if (isVerdict(error)) throw error;
-    return null;
-  }
+  const ask = (step: Step, index: number, isLast: boolean): Promise<Forwarded> =>
+    forwardAny(step, index, isLast, call, deps);
+  return inTurn(steps, ask, call, deps);
 }

@@ -1,3 +1,11 @@
+import {
+  type KindReport,
+  sumOfKinds,
+  type TokenKind,
+  type TokensByKind,
+  withReport,
+} from "./token-kinds.ts";
+
 /** Tokens that a request used, as far as the provider has said so. */
 export interface Usage {
   /** All input tokens, cached and cache-writing ones included. */
@@ -12,6 +20,10 @@ export interface Usage {
   readonly cacheWriteHourIn?: number;
   /** Output tokens that were spent on reasoning. @default 0 */
   readonly reasoningOut?: number;
+  /** Those of all tokens that are no text, where the provider tells them apart. @default none */
+  readonly kinds?: TokensByKind;
+  /** Whether something else was used that these tokens do not tell the price of. @default no */
+  readonly unpriced?: true;
 }
 
 /** Nothing known. */
@@ -59,8 +71,33 @@ function count(value: unknown): number | null {
   return isCount && value >= 0 && value <= MOST ? value : null;
 }
 
+/** What two requests used together. */
+export function sumOfUsage(a: Usage, b: Usage): Usage {
+  const hour = (a.cacheWriteHourIn ?? 0) + (b.cacheWriteHourIn ?? 0);
+  const reasoning = (a.reasoningOut ?? 0) + (b.reasoningOut ?? 0);
+  return {
+    tokensIn: sum(a.tokensIn, b.tokensIn),
+    tokensOut: sum(a.tokensOut, b.tokensOut),
+    cachedIn: a.cachedIn + b.cachedIn,
+    cacheWriteIn: a.cacheWriteIn + b.cacheWriteIn,
+    ...(hour === 0 ? {} : { cacheWriteHourIn: hour }),
+    ...(reasoning === 0 ? {} : { reasoningOut: reasoning }),
+    ...ofKinds(sumOfKinds(a.kinds, b.kinds)),
+    ...(a.unpriced === true || b.unpriced === true ? { unpriced: true } : {}),
+  };
+}
+
+function sum(a: number | null, b: number | null): number | null {
+  return a === null && b === null ? null : (a ?? 0) + (b ?? 0);
+}
+
+function ofKinds(kinds: TokensByKind | undefined): Pick<Usage, "kinds"> {
+  return kinds === undefined ? {} : { kinds };
+}
+
 function gemini(usage: Usage, found: Json): Usage {
-  const candidates = count(found["candidatesTokenCount"]);
+  // The Live API has another word for it.
+  const candidates = count(found["candidatesTokenCount"]) ?? count(found["responseTokenCount"]);
   const thoughts = count(found["thoughtsTokenCount"]);
   const out = candidates === null && thoughts === null ? null : (candidates ?? 0) + (thoughts ?? 0);
   const prompt = count(found["promptTokenCount"]);
@@ -72,7 +109,45 @@ function gemini(usage: Usage, found: Json): Usage {
     cachedIn: count(found["cachedContentTokenCount"]) ?? usage.cachedIn,
     cacheWriteIn: usage.cacheWriteIn,
     ...reasoned(thoughts, usage),
+    ...ofKinds(geminiKinds(usage, found)),
   };
+}
+
+function geminiKinds(usage: Usage, found: Json): TokensByKind | undefined {
+  // Gemini reports with every event of a stream, and mostly text.
+  const isText =
+    usage.kinds === undefined &&
+    isAllText(found["promptTokensDetails"]) &&
+    isAllText(found["candidatesTokensDetails"] ?? found["responseTokensDetails"]) &&
+    isAllText(found["toolUsePromptTokensDetails"]);
+  return isText ? undefined : withReport(usage.kinds, (kind) => geminiKind(found, kind));
+}
+
+function isAllText(list: unknown): boolean {
+  if (!Array.isArray(list)) return true;
+  for (const one of list) if (asObject(one)?.["modality"] !== "TEXT") return false;
+  return true;
+}
+
+function geminiKind(found: Json, kind: TokenKind): KindReport {
+  const prompt = modalityTokens(found["promptTokensDetails"], kind);
+  const tools = modalityTokens(found["toolUsePromptTokensDetails"], kind);
+  return {
+    in: sum(prompt, tools),
+    cachedIn: modalityTokens(found["cacheTokensDetails"], kind),
+    out: modalityTokens(found["candidatesTokensDetails"] ?? found["responseTokensDetails"], kind),
+  };
+}
+
+/** Tokens of one kind in a list of Gemini's `{modality, tokenCount}`; null without a list. */
+export function modalityTokens(list: unknown, kind: TokenKind): number | null {
+  if (!Array.isArray(list)) return null;
+  let total = 0;
+  for (const given of list) {
+    const one = asObject(given);
+    if (one?.["modality"] === kind.toUpperCase()) total += count(one["tokenCount"]) ?? 0;
+  }
+  return total;
 }
 
 function tokens(usage: Usage, found: Json): Usage {
@@ -86,7 +161,43 @@ function tokens(usage: Usage, found: Json): Usage {
     tokensOut: output === null ? usage.tokensOut : output + thoughtsBeside(found),
     ...cache,
     ...reasoned(reasoningOf(found), usage),
+    ...ofKinds(openaiKinds(usage, found)),
   };
+}
+
+function openaiKinds(usage: Usage, found: Json): TokensByKind | undefined {
+  const [input, output] = [inputDetails(found), outputDetails(found)];
+  if (!namesKinds(input) && !namesKinds(output) && usage.kinds === undefined) return undefined;
+  const cached = asObject(input?.["cached_tokens_details"]);
+  return withReport(usage.kinds, (kind) => ({
+    in: count(input?.[`${kind}_tokens`]),
+    cachedIn: count(cached?.[`${kind}_tokens`]),
+    out: count(output?.[`${kind}_tokens`]),
+  }));
+}
+
+/** Whether details name more tokens than those of text. */
+function namesKinds(details: Json | null): boolean {
+  if (details === null) return false;
+  const { audio_tokens: audio, image_tokens: image, video_tokens: video } = details;
+  return Boolean(audio) || Boolean(image) || Boolean(video);
+}
+
+/** Of OpenAI's chats, responses, and realtime sessions and transcriptions. */
+function inputDetails(found: Json): Json | null {
+  return (
+    asObject(found["prompt_tokens_details"]) ??
+    asObject(found["input_tokens_details"]) ??
+    asObject(found["input_token_details"])
+  );
+}
+
+function outputDetails(found: Json): Json | null {
+  return (
+    asObject(found["completion_tokens_details"]) ??
+    asObject(found["output_tokens_details"]) ??
+    asObject(found["output_token_details"])
+  );
 }
 
 /** Anthropic counts cached tokens beside `input_tokens`, OpenAI within it. */
@@ -96,8 +207,7 @@ function cacheTokens(
 ): Pick<Usage, "cachedIn" | "cacheWriteIn" | "cacheWriteHourIn"> & { readonly beside: number } {
   const read = count(found["cache_read_input_tokens"]);
   const write = count(found["cache_creation_input_tokens"]);
-  const within =
-    asObject(found["prompt_tokens_details"]) ?? asObject(found["input_tokens_details"]);
+  const within = inputDetails(found);
   const kept = asObject(found["cache_creation"])?.["ephemeral_1h_input_tokens"];
   const hour = count(kept) ?? usage.cacheWriteHourIn ?? 0;
   return {
@@ -109,8 +219,7 @@ function cacheTokens(
 }
 
 function reasoningOf(found: Json): number | null {
-  const details =
-    asObject(found["completion_tokens_details"]) ?? asObject(found["output_tokens_details"]);
+  const details = outputDetails(found);
   // Anthropic has another word for them; Perplexity counts them beside the details that others have.
   const within = details?.["reasoning_tokens"] ?? details?.["thinking_tokens"];
   return count(within) ?? count(found["reasoning_tokens"]);

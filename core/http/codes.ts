@@ -39,6 +39,7 @@ export const errorKinds = {
   chat_format: [400, 2019, "Chat completion bad format"],
   request_dlp_blocked: [400, 2029, "Request blocked by data loss prevention"],
   response_dlp_blocked: [400, 2030, "Response blocked by data loss prevention"],
+  router_failed: [503, 10505, "The automatic router of this gateway failed"],
   scanner_unavailable: [503, 7013, "A check of this gateway cannot be made at the moment"],
   // Rendering (reference section 1.6)
   render_rate_limited: [429, 2001, "Rate limit exceeded"],

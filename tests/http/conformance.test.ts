@@ -15,6 +15,7 @@ const guarded: readonly [method: string, path: string][] = [
   ["POST", `${account}/ai-search/instances/demo/search`],
   ["POST", `${account}/ai-search/namespaces/default/instances/demo/chat/completions`],
   ["GET", `${account}/ai-gateway/gateways`],
+  ["GET", `${account}/ai-gateway/metrics`],
   ["GET", `${account}/ai-gateway/gateways/open/run/${"0".repeat(32)}/resume?from=0`],
   ["GET", `${account}/webhooks/endpoints`],
 ];

@@ -56,6 +56,14 @@ export async function prepareTarget(): Promise<PreparedTarget> {
         // Nobody listens there.
         deepseek: { baseUrl: "http://127.0.0.1:9" },
       },
+      router: {
+        candidates: [
+          // The cheapest one cannot be reached.
+          { model: "deepseek/down", price: { input: 0.01, output: 0.01 } },
+          { model: "groq/cheap", price: { input: 0.1, output: 0.1 }, lacks: ["images"] },
+          { model: "anthropic/claude-x", price: { input: 1, output: 1 } },
+        ],
+      },
       gateways: {
         open: { authentication: false },
         guarded: { authentication: true, tokens: [gatewayToken] },

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { VERSION } from "../../core/gateway/metrics/version.ts";
 import { root } from "../config/shared.ts";
 
 interface Manifest {
@@ -24,10 +25,11 @@ const entries = Object.entries(jsr.exports);
 const file = (source: string, extension: string): string =>
   source.replace(/^\.\//u, "./dist/").replace(/\.ts$/u, extension);
 
-test("npm and JSR name the same package, version and licence", () => {
+test("npm, JSR and core name the same package, version and licence", () => {
   // JSR allows no name without a scope.
   expect(jsr.name).toBe(`@${npm.name}/${npm.name}`);
   expect([jsr.version, jsr.license]).toEqual([npm.version, npm.license]);
+  expect(VERSION).toBe(npm.version);
 });
 
 test("npm and JSR export the same entries", () => {

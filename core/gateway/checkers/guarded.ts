@@ -17,13 +17,12 @@ export function readable(prepared: Outbound, safety: Safety | null): Outbound {
 
 /** Has a step's body pass the gateway's checks; a verdict leaves a row of its own and is thrown. */
 export async function checkPrompt(
-  safety: Safety | null,
+  safety: Safety,
   step: Step,
   index: number,
   call: Call,
   deps: GatewayDeps,
 ): Promise<DlpReport | null> {
-  if (safety === null) return null;
   try {
     return await safety.prompt(step, call.signal);
   } catch (error) {
@@ -46,13 +45,12 @@ export interface HeldReply {
 
 /** Has an answer pass the gateway's checks. Rejects with `TransportError` when it breaks off meanwhile. */
 export async function checkReply(
-  safety: Safety | null,
+  safety: Safety,
   answer: InboundResponse,
   record: Recording,
   call: Call,
   deps: GatewayDeps,
 ): Promise<PassedReply | HeldReply> {
-  if (safety === null) return { answer, report: null };
   const checked = await safety.reply(answer, call.signal);
   if (checked.blocked === null) return checked;
   const { headers, body } = checked.answer;

@@ -1,3 +1,5 @@
+import type { TokensByKind } from "../token-kinds.ts";
+import { kindCost, type TextTokens } from "./kind-cost.ts";
 import { priceOf } from "./price-of.ts";
 import type { Price } from "./price.ts";
 
@@ -13,6 +15,10 @@ export interface PricedUsage {
   readonly cacheWriteHourIn?: number;
   /** Output tokens spent on reasoning. @default 0 */
   readonly reasoningOut?: number;
+  /** Those of all tokens that are no text. @default none */
+  readonly kinds?: TokensByKind;
+  /** Whether something else was used that these tokens do not tell the price of. @default no */
+  readonly unpriced?: true;
 }
 
 /** The caller's own prices (header `cf-aig-custom-cost`, reference section 1.3), in USD. */
@@ -23,8 +29,9 @@ export type CustomCost =
 const MILLION = 1_000_000;
 
 /**
- * The cost of one request in USD, or null when its tokens or its model's price are not known. A custom cost
- * outranks the table; cached tokens never cost more than uncached ones, whatever the table says.
+ * The cost of one request in USD, or null when its tokens or its model's price are not known, that for tokens of
+ * sound included. A custom cost outranks the table; cached tokens never cost more than uncached ones, whatever the
+ * table says.
  */
 export function cost(
   usage: PricedUsage,
@@ -38,8 +45,18 @@ export function cost(
   if (custom !== undefined) {
     return rounded(custom.perTokenIn * (tokensIn ?? 0) + custom.perTokenOut * (tokensOut ?? 0));
   }
-  const price = priceOf(model, provider);
-  return price === null ? null : rounded(priced(usage, price) / MILLION);
+  const price = usage.unpriced === true ? null : priceOf(model, provider);
+  const amount = price === null ? null : priced(usage, price);
+  return amount === null ? null : rounded(amount / MILLION);
+}
+
+/**
+ * What a request costs at least, of which {@link cost} knows no more: what has no price of its own counts as text, so
+ * that a limit of spending is not led around by a little of it.
+ */
+export function leastCost(usage: PricedUsage, model: string, provider: string): number | null {
+  const { kinds: _, unpriced: __, ...text } = usage;
+  return cost(text, model, provider);
 }
 
 /** The least that a request can cost, known before it is sent: null without a price. */
@@ -47,12 +64,23 @@ export function costOfInput(tokensIn: number, model: string, provider: string): 
   return cost({ tokensIn, tokensOut: 0, cachedIn: 0, cacheWriteIn: 0 }, model, provider);
 }
 
-function priced(usage: PricedUsage, list: Price): number {
-  const input = usage.tokensIn ?? 0;
-  const output = usage.tokensOut ?? 0;
+function priced(usage: PricedUsage, list: Price): number | null {
+  const { tokensIn, tokensOut, cachedIn, kinds } = usage;
+  const input = tokensIn ?? 0;
   const price = list.long !== undefined && input > list.long.tokens ? list.long : list;
+  const all = { input, output: tokensOut ?? 0, cached: Math.min(cachedIn, input) };
+  if (kinds === undefined) return textCost(usage, all, price);
+  const apart = kindCost(kinds, all, price);
+  return apart === null ? null : apart.amount + textCost(usage, apart.text, price);
+}
+
+function textCost(
+  usage: PricedUsage,
+  { input, output, cached: given }: TextTokens,
+  price: Omit<Price, "long">,
+): number {
   // Counts that contradict each other must not make negative or double costs.
-  const cached = Math.min(usage.cachedIn, input);
+  const cached = Math.min(given, input);
   const written = Math.min(usage.cacheWriteIn, input - cached);
   const hour = Math.min(usage.cacheWriteHourIn ?? 0, written);
   const write = price.cacheWrite ?? price.input;
@@ -67,7 +95,7 @@ function priced(usage: PricedUsage, list: Price): number {
   );
 }
 
-/** Without the noise that binary fractions leave behind the twelfth decimal. */
+/** A finite amount, without the noise that binary fractions leave behind the twelfth decimal. */
 function rounded(usd: number): number {
-  return Number(usd.toFixed(12));
+  return Number(Math.min(usd, Number.MAX_VALUE).toFixed(12));
 }

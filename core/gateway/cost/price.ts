@@ -1,3 +1,13 @@
+import type { TokenKind } from "../token-kinds.ts";
+
+/** What tokens that are no text cost, in USD per million; absent = not known. */
+export interface KindPrice {
+  readonly input?: number;
+  /** Input from the provider's cache. @default input */
+  readonly cached?: number;
+  readonly output?: number;
+}
+
 /** What a model costs, in USD per million tokens. */
 export interface Price {
   readonly input: number;
@@ -10,6 +20,8 @@ export interface Price {
   readonly cacheWriteHour?: number;
   /** Output spent on reasoning. @default output */
   readonly reasoning?: number;
+  /** Prices of tokens that are no text. @default sound: not known; images and films: as text for input, else not known */
+  readonly kinds?: Readonly<Partial<Record<TokenKind, KindPrice>>>;
   /** Prices of a request whose input is longer than `tokens`. @default the same */
   readonly long?: Omit<Price, "long"> & { readonly tokens: number };
 }
@@ -51,4 +63,23 @@ export function tiered(
       { ...price(short), long: { ...price(long), tokens } },
     ]),
   );
+}
+
+/** The same models, all of whose input has one price, spoken or written. */
+export function hearing(table: PriceTable): PriceTable {
+  const heard = <P extends Omit<Price, "long">>(given: P): P => {
+    const { input, cached = input } = given;
+    return { ...given, kinds: { audio: { input, cached } } };
+  };
+  return Object.fromEntries(
+    Object.entries(table).map(([model, { long, ...given }]) => [
+      model,
+      { ...heard(given), ...(long === undefined ? {} : { long: heard(long) }) },
+    ]),
+  );
+}
+
+/** The prices of a model that hears, and may speak and see. */
+export function voice(text: PriceRow, audio: KindPrice, image?: KindPrice): Price {
+  return { ...price(text), kinds: { audio, ...(image === undefined ? {} : { image }) } };
 }

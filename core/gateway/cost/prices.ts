@@ -1,7 +1,7 @@
 import type { PriceTable } from "./price.ts";
 import { anthropicPrices } from "./prices-anthropic.ts";
 import { googlePrices } from "./prices-google.ts";
-import { openaiPrices } from "./prices-openai.ts";
+import { openaiPrices, openaiVoicePrices } from "./prices-openai.ts";
 import {
   cerebrasPrices,
   coherePrices,
@@ -22,7 +22,7 @@ export const PRICES_DATE: string = "2026-11-21";
  * sell the same model (see `price-of.ts`).
  */
 export const prices: Readonly<Record<string, PriceTable>> = {
-  openai: openaiPrices,
+  openai: { ...openaiPrices, ...openaiVoicePrices },
   anthropic: anthropicPrices,
   google: googlePrices,
   mistral: mistralPrices,

@@ -1,24 +1,35 @@
 import type { Call, GatewayDeps, Step } from "../call.ts";
 import { headerValue } from "../header-hygiene.ts";
-import { modelName } from "../log-row.ts";
+import { isJsonType, requestModel } from "../request-model.ts";
 import { estimateOf, leaveToSpend, limitsSpend } from "./spend.ts";
 
 /** Enters what a step has cost, in USD; null = not known. */
 export type Settle = (amount: number | null) => void;
 
-/** Asks for leave to spend on a step; throws `gateway_spend_limit`. */
-export async function spendOn(step: Step, call: Call, deps: GatewayDeps): Promise<Settle> {
+/** Asks for leave to spend on a step, of the model that is given or that it names; throws `gateway_spend_limit`. */
+export async function spendOn(
+  step: Step,
+  call: Call,
+  deps: GatewayDeps,
+  model?: string,
+): Promise<Settle> {
   const { settings, controls, name } = call;
   if (!limitsSpend(settings.spend_limits)) return () => undefined;
   const bytes = step.body instanceof Uint8Array ? step.body : null;
+  const isJson = isJsonType(headerValue(step.headers, "content-type") ?? "");
+  const json = isJson && bytes !== null ? new TextDecoder().decode(bytes) : null;
   const facts = {
     provider: step.slug,
-    model: modelName(jsonOf(bytes, headerValue(step.headers, "content-type") ?? ""), step.rest),
+    model: model ?? requestModel(json, step.rest),
     metadata: controls.metadata ?? null,
   };
   const estimate = estimateOf(facts, bytes?.length ?? 0, controls.customCost);
   const leave = await leaveToSpend(facts, estimate, {
-    admit: (asked, amount) => deps.store.spendAdmit(name, asked, amount),
+    async admit(asked, amount) {
+      const decision = await deps.store.spendAdmit(name, asked, amount);
+      if ("refused" in decision) deps.metrics?.refuse(name, "spend_limit");
+      return decision;
+    },
     settle: (ticket, amount) => deps.store.spendSettle(name, ticket, amount),
   });
   return (amount) => {
@@ -28,13 +39,4 @@ export async function spendOn(step: Step, call: Call, deps: GatewayDeps): Promis
     });
     system.waitUntil(entered);
   };
-}
-
-function jsonOf(bytes: Uint8Array | null, type: string): unknown {
-  if (bytes === null || !/json/i.test(type)) return null;
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes));
-  } catch {
-    return null;
-  }
 }

@@ -6,7 +6,9 @@ import { isVerdict } from "../checkers/inspect.ts";
 import { compatStep } from "../compat.ts";
 import { forward, type Forwarded } from "../forward.ts";
 import { isGatewayHeader } from "../header-hygiene.ts";
+import { impersonal } from "../impersonal.ts";
 import { credentialHeaders } from "../providers.ts";
+import { forwardAuto } from "../router/forward-auto.ts";
 import { advance } from "./advance.ts";
 import { factAt, type Facts } from "./condition.ts";
 import type { ModelElement, RateElement } from "./element.ts";
@@ -27,7 +29,7 @@ interface Run {
   readonly budgets: { readonly key: string; readonly window: number }[];
 }
 
-/** Answers one step: a dynamic route by the models that it leads to, any other step by its provider. */
+/** Answers one step: a dynamic route, or the automatic router, by the models that it leads to, any other step by its provider. */
 export async function forwardAny(
   step: Step,
   index: number,
@@ -35,6 +37,7 @@ export async function forwardAny(
   call: Call,
   deps: GatewayDeps,
 ): Promise<Forwarded> {
+  if (step.auto !== undefined) return forwardAuto(step, step.auto, index, isLast, call, deps);
   if (step.route === undefined) return forward(step, index, isLast, call, deps);
   const found = await deps.stored.route(call.name, step.route);
   if (found === null) {
@@ -45,7 +48,7 @@ export async function forwardAny(
   const body = bodyOf(step);
   const graph = readGraph(found.elements);
   return follow({
-    step: { ...step, headers: headersFor(graph, step) },
+    step: isOneProvider(graph) ? step : impersonal(step),
     route: found.id,
     index,
     isLast,
@@ -58,11 +61,10 @@ export async function forwardAny(
   });
 }
 
-/** A caller's key is for one provider: it does not travel along a route that may lead to another one. */
-function headersFor({ elements }: Graph, { headers }: Step): Step["headers"] {
+/** Whether a route leads to one provider only, so that a caller's key can be meant for it. */
+function isOneProvider({ elements }: Graph): boolean {
   const models = [...elements.values()].filter((element) => element.kind === "model");
-  const isOne = new Set(models.map(({ provider }) => provider)).size < 2;
-  return isOne ? headers : headers.filter(([name]) => !credentialHeaders.has(name));
+  return new Set(models.map(({ provider }) => provider)).size < 2;
 }
 
 /** Follows the route until a model answers well, or the route is over. */

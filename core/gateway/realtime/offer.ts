@@ -1,6 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { HeaderPair } from "../../ports.ts";
-import { gatewayHeader } from "../controls.ts";
+import { AUTHORIZATION, gatewayHeader } from "../controls.ts";
 import { headerValue } from "../header-hygiene.ts";
 import { credentialValue, type Provider, providers } from "../providers.ts";
 import { realtimeProviders } from "./realtime-providers.ts";
@@ -30,7 +30,7 @@ export function readOffer(received: readonly HeaderPair[], slug: string): Offer 
     const one = offered[at] ?? "";
     const token = /^(?:cf|gw)-aig-authorization\.(.+)$/.exec(one)?.[1];
     if (token !== undefined) {
-      if (gatewayHeader(headers, "authorization") === null) add("cf-aig-authorization", token);
+      if (gatewayHeader(headers, AUTHORIZATION) === null) add("cf-aig-authorization", token);
       continue;
     }
     const next = offered[at + 1];

@@ -2,7 +2,7 @@ import type { Dialled, Duplex } from "../../duplex.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { InboundResponse } from "../../ports.ts";
 import { TransportError } from "../../transport-error.ts";
-import { admit } from "../admit.ts";
+import { admit, type AdmitOptions } from "../admit.ts";
 import type { Call, GatewayDeps, Step } from "../call.ts";
 import { type Settle, spendOn } from "../cost/step-spend.ts";
 import { headerPairs } from "../header-hygiene.ts";
@@ -13,6 +13,7 @@ import { type Recording, startRecord } from "../record.ts";
 import { respond } from "../respond.ts";
 import type { GatewayName } from "../gateway-name.ts";
 import { guardedClient } from "../token-guard.ts";
+import { tracedError } from "../trace/request-trace.ts";
 import { type Offer, readOffer } from "./offer.ts";
 import { realtimePath, realtimeTargets } from "./realtime-providers.ts";
 import { relay } from "./relay.ts";
@@ -29,6 +30,10 @@ export interface RealtimeRequest {
   /** Raw query with its question mark, or empty. */
   readonly query: string;
 }
+
+const SOCKET: AdmitOptions = {
+  door: { method: "GET", route: "/v1/:account_id/:gateway_id/:provider/*" },
+};
 
 /** Milliseconds that a provider may take to accept, unless the request says otherwise. */
 const HANDSHAKE_MS = 30_000;
@@ -51,7 +56,20 @@ interface Admitted {
 export async function providerSocket(asked: RealtimeRequest, deps: GatewayDeps): Promise<Response> {
   const { request, name } = asked;
   const offer = readOffer(headerPairs(request), asked.segment);
-  const call = await admit(name, offer.headers, request.signal, deps);
+  const call = await admit(name, offer.headers, request.signal, deps, SOCKET);
+  try {
+    return await opened(asked, offer, call, deps);
+  } catch (error) {
+    throw tracedError(call, error);
+  }
+}
+
+async function opened(
+  asked: RealtimeRequest,
+  offer: Offer,
+  call: Call,
+  deps: GatewayDeps,
+): Promise<Response> {
   if (deps.safetyOf(call.settings) !== null) {
     throw new ApiError("scanner_unavailable", {
       message:
@@ -69,9 +87,9 @@ export async function providerSocket(asked: RealtimeRequest, deps: GatewayDeps):
     });
   }
   const protocols = await foreignProtocols(offer.protocols, call, deps);
-  const settle = await spendOn(step, call, deps);
+  const settle = await spendOn(step, call, deps, modelOf(step));
   const record = startRecord(step, 0, call, deps);
-  const admitted: Admitted = { request, offer, step, call, record, settle, deps };
+  const admitted: Admitted = { request: asked.request, offer, step, call, record, settle, deps };
   try {
     const dialled = await deps.platform.webSockets.dial({
       url: target.url,
@@ -124,6 +142,7 @@ function connect(dialled: Dialled, admitted: Admitted): Response {
       protocol === null ? {} : { protocol },
     );
     run(guardedClient(accepted.duplex, call.token), provider, admitted);
+    call.traced?.answer({ logId: record.id, step: 0, reply: { status: 101 } });
     return accepted.response;
   } catch (error) {
     provider.close(1001, "The client went away");
@@ -140,15 +159,10 @@ function refuse(
   deps: GatewayDeps,
 ): Response {
   if (reply.status >= 400 && reply.status <= 599) {
-    return respond({
-      reply,
-      logId: record.id,
-      step: 0,
-      cached: false,
-      failed: true,
-      dlp: null,
-      call,
-    });
+    const facts = { logId: record.id, step: 0, cached: false, failed: true, dlp: null };
+    const forwarded = { reply, call, ...facts };
+    call.traced?.answer(forwarded);
+    return respond(forwarded);
   }
   throw new ApiError("provider_failed", {
     status: deps.failureStatus,

@@ -1,7 +1,8 @@
 import type { LoggedBody, LogRow } from "../log-row.ts";
+import { jsonText } from "../json-access.ts";
 import { modelName } from "../log-row.ts";
 import type { Observation } from "../observer.ts";
-import { addUsage, noUsage, type Usage } from "../usage.ts";
+import { addUsage, noUsage, sumOfUsage, type Usage } from "../usage.ts";
 import type { RelayEnd, Side } from "./relay.ts";
 
 /** Counts what passes on a connection, for its one log row. */
@@ -110,18 +111,12 @@ function isObject(value: unknown): value is Json {
 /** OpenAI reports each response for itself; others report totals, the last of which counts. */
 function withReport(total: Usage, message: unknown): Usage {
   if (!isObject(message)) return total;
-  if (message["type"] !== "response.done") return addUsage(total, message);
-  const one = addUsage(noUsage, message);
-  return {
-    tokensIn: sum(total.tokensIn, one.tokensIn),
-    tokensOut: sum(total.tokensOut, one.tokensOut),
-    cachedIn: total.cachedIn + one.cachedIn,
-    cacheWriteIn: total.cacheWriteIn + one.cacheWriteIn,
-  };
-}
-
-function sum(a: number | null, b: number | null): number | null {
-  return a === null && b === null ? null : (a ?? 0) + (b ?? 0);
+  const type = jsonText(message["type"]);
+  if (type === "response.done") return sumOfUsage(total, addUsage(noUsage, message));
+  // Another model writes down what the user says, at a price of its own, by tokens or by the minute.
+  return type.includes("input_audio_transcription")
+    ? { ...total, unpriced: true }
+    : addUsage(total, message);
 }
 
 /** The model that a client's first settings name: Gemini's `setup`, a session, or the message itself. */

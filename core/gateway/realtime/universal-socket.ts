@@ -1,10 +1,11 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { Actor, ActorContext, ActorKind, Connection } from "../../ports.ts";
 import { TransportError } from "../../transport-error.ts";
-import { admit } from "../admit.ts";
-import type { GatewayDeps } from "../call.ts";
+import { admit, type AdmitOptions } from "../admit.ts";
+import type { Call, GatewayDeps } from "../call.ts";
 import type { GatewayName } from "../gateway-name.ts";
 import { headerPairs } from "../header-hygiene.ts";
+import { tracedError } from "../trace/request-trace.ts";
 import { forwardSteps, toSteps } from "../universal.ts";
 import { socketToken } from "./socket-token.ts";
 import { errorFrame, readCreate, universalFrames } from "./universal-frames.ts";
@@ -90,6 +91,11 @@ function tooMany(): ApiError {
   });
 }
 
+const MESSAGE: AdmitOptions = {
+  trusted: true,
+  door: { method: null, route: "universal.create" },
+};
+
 /** Forwards one request and sends the frames of its answer; never rejects. */
 async function answer(
   message: string | Uint8Array,
@@ -99,13 +105,15 @@ async function answer(
   deps: GatewayDeps,
 ): Promise<void> {
   let eventId: string | null = null;
+  let call: Call | undefined;
   try {
     const create = readCreate(message);
     eventId = create.eventId;
     const steps = toSteps([create.step]);
     // The connection has shown its token already; the request counts like any other.
-    const call = await admit(name, steps[0]?.headers ?? [], abort.signal, deps, { trusted: true });
+    call = await admit(name, steps[0]?.headers ?? [], abort.signal, deps, MESSAGE);
     const forwarded = await forwardSteps(steps, { ...call, token }, deps);
+    call.traced?.answer(forwarded);
     for await (const frame of universalFrames(forwarded)) {
       if (connection.send(frame)) continue;
       // Closed, or too slow for its answers: nobody listens any more.
@@ -113,6 +121,7 @@ async function answer(
       return;
     }
   } catch (error) {
+    tracedError(call, error);
     if (!abort.signal.aborted) connection.send(errorFrame(reported(error, deps), eventId));
   }
 }

@@ -1,7 +1,4 @@
-import { toHex } from "../../crypto/encoding.ts";
-import type { System } from "../../ports.ts";
 import type { LogRow } from "../log-row.ts";
-import type { TraceParent } from "./trace-parent.ts";
 
 /** A value in OTLP's JSON form; 64-bit integers are text there. */
 type AnyValue =
@@ -22,40 +19,79 @@ export interface Span {
   readonly spanId: string;
   readonly parentSpanId?: string;
   readonly name: string;
-  readonly kind: 3;
+  /** 2 = server, 3 = client. */
+  readonly kind: 2 | 3;
   readonly startTimeUnixNano: string;
   readonly endTimeUnixNano: string;
   readonly attributes: readonly Attribute[];
-  readonly status: { readonly code: 1 | 2; readonly message?: string };
+  /** 0 = unset, 1 = ok, 2 = error. */
+  readonly status: { readonly code: 0 | 1 | 2; readonly message?: string };
 }
+
+/** Where a span stands. */
+export interface Place {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId: string | null;
+}
+
+/** Attributes before they are written: what is null or empty is left out, and the first of a name counts. */
+export type Facts = readonly (readonly [string, string | number | boolean | null])[];
+
+/** What stands in a span beside its place. */
+export type SpanFacts = Pick<Span, "name" | "kind" | "status"> & {
+  /** Unix ms. */
+  readonly from: number;
+  /** Unix ms. */
+  readonly to: number;
+  readonly facts: Facts;
+};
 
 /** Characters of a prompt or an answer that a span carries. */
 const TEXT_LIMIT = 32 * 1024;
 
-/** The span of one request to a provider. Metadata keys are attributes of their own and never replace others. */
-export function spanOf(row: LogRow, parent: TraceParent | null, system: System): Span {
-  const parentId = parent?.spanId ?? null;
+/** Writes a span. */
+export function spanAt(place: Place, { name, kind, status, from, to, facts }: SpanFacts): Span {
+  const { traceId, spanId, parentSpanId } = place;
   return {
-    traceId: parent?.traceId ?? toHex(system.random(16)),
-    spanId: toHex(system.random(8)),
-    ...(parentId === null ? {} : { parentSpanId: parentId }),
-    name: row.model === "" ? row.provider : `${row.provider} ${row.model}`,
-    kind: 3,
-    startTimeUnixNano: nanoseconds(row.createdAt),
-    endTimeUnixNano: nanoseconds(row.createdAt + row.duration),
-    attributes: attributesOf(row),
-    status: row.success
-      ? { code: 1 }
-      : { code: 2, message: row.statusCode === null ? "No answer" : `Status ${row.statusCode}` },
+    traceId,
+    spanId,
+    ...(parentSpanId === null ? {} : { parentSpanId }),
+    name,
+    kind,
+    startTimeUnixNano: nanoseconds(from),
+    endTimeUnixNano: nanoseconds(to),
+    attributes: attributesOf(facts),
+    status,
   };
 }
 
-function nanoseconds(ms: number): string {
-  return `${Math.round(ms)}000000`;
+/** The span of one request to a provider, sent `resends` times before. */
+export function trySpan(row: LogRow, resends: number, place: Place): Span {
+  return spanAt(place, {
+    name: row.model === "" ? row.provider : `${row.provider} ${row.model}`,
+    kind: 3,
+    from: row.createdAt,
+    to: row.createdAt + row.duration,
+    facts: [
+      ...modelFacts(row),
+      ["http.response.status_code", row.statusCode],
+      ["http.request.resend_count", resends === 0 ? null : resends],
+      ["gateway.log_id", row.id],
+      ["gateway.event_id", row.eventId],
+      ["gateway.step", row.step],
+      ["gateway.cached", row.cached],
+      ...metadataFacts(row.metadata),
+    ],
+    status: row.success
+      ? { code: 1 }
+      : { code: 2, message: row.statusCode === null ? "No answer" : `Status ${row.statusCode}` },
+  });
 }
 
-function attributesOf(row: LogRow): Attribute[] {
-  const own: (readonly [string, string | number | boolean | null])[] = [
+/** What a model was asked and has answered (reference, section 2.7). */
+export function modelFacts(row: LogRow): Facts {
+  return [
     ["gen_ai.request.model", row.model],
     ["gen_ai.model.provider", row.provider],
     ["gen_ai.usage.input_tokens", row.tokensIn],
@@ -63,21 +99,11 @@ function attributesOf(row: LogRow): Attribute[] {
     ["gen_ai.usage.cost", row.cost],
     ["gen_ai.prompt_json", row.request.text?.slice(0, TEXT_LIMIT) ?? null],
     ["gen_ai.completion_json", row.response.text?.slice(0, TEXT_LIMIT) ?? null],
-    ["http.response.status_code", row.statusCode],
-    ["gateway.log_id", row.id],
-    ["gateway.event_id", row.eventId],
-    ["gateway.step", row.step],
-    ["gateway.cached", row.cached],
   ];
-  const taken = new Set(own.map(([key]) => key));
-  const metadata = metadataOf(row).filter(([key]) => !taken.has(key));
-  return [...own, ...metadata].flatMap(([key, value]) => {
-    if (value === null || value === "") return [];
-    return [{ key, value: anyValue(key, value) }];
-  });
 }
 
-function metadataOf({ metadata }: LogRow): [string, string | number | boolean][] {
+/** Metadata keys are attributes of their own; put last, they never replace others. */
+export function metadataFacts(metadata: string | null): Facts {
   if (metadata === null) return [];
   try {
     return Object.entries(JSON.parse(metadata) as Record<string, string | number | boolean>);
@@ -86,12 +112,26 @@ function metadataOf({ metadata }: LogRow): [string, string | number | boolean][]
   }
 }
 
+function nanoseconds(ms: number): string {
+  return `${Math.round(ms)}000000`;
+}
+
+function attributesOf(facts: Facts): Attribute[] {
+  const taken = new Set<string>();
+  return facts.flatMap(([key, value]) => {
+    if (taken.has(key)) return [];
+    taken.add(key);
+    return value === null || value === "" ? [] : [{ key, value: anyValue(key, value) }];
+  });
+}
+
+const PRICES: ReadonlySet<string> = new Set(["gen_ai.usage.cost", "gateway.cost"]);
+
 function anyValue(key: string, value: string | number | boolean): AnyValue {
   if (typeof value === "string") return { stringValue: value };
   if (typeof value === "boolean") return { boolValue: value };
   // A price is a fraction even when it happens to be whole.
-  if (Number.isSafeInteger(value) && key !== "gen_ai.usage.cost")
-    return { intValue: String(value) };
+  if (Number.isSafeInteger(value) && !PRICES.has(key)) return { intValue: String(value) };
   return { doubleValue: value };
 }
 

@@ -1,6 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { HeaderPair } from "../../ports.ts";
-import { gatewayHeader } from "../controls.ts";
+import { type GatewayHeader, gatewayHeader, named } from "../controls.ts";
 import { headerValue } from "../header-hygiene.ts";
 
 /** The trace that a request belongs to. */
@@ -16,25 +16,29 @@ export interface TraceParent {
  * Context, 3.2). A malformed header of ours is a 400 that names it; a malformed `traceparent` is ignored.
  */
 export function traceParent(headers: readonly HeaderPair[]): TraceParent | null {
-  const traceId = hex(headers, "otel-trace-id", 32);
-  const spanId = hex(headers, "otel-parent-span-id", 16);
+  const traceId = hex(headers, TRACE_ID, 32);
+  const spanId = hex(headers, PARENT_SPAN_ID, 16);
   const inherited = w3c(headerValue(headers, "traceparent"));
   if (traceId !== null) return { traceId, spanId };
   return inherited === null ? null : { ...inherited, spanId: spanId ?? inherited.spanId };
 }
 
-function hex(headers: readonly HeaderPair[], name: string, digits: number): string | null {
-  const value = gatewayHeader(headers, name)?.trim().toLowerCase() ?? null;
+const TRACE_ID = named("otel-trace-id");
+const PARENT_SPAN_ID = named("otel-parent-span-id");
+
+function hex(headers: readonly HeaderPair[], names: GatewayHeader, digits: number): string | null {
+  const value = gatewayHeader(headers, names)?.trim().toLowerCase() ?? null;
   if (value === null) return null;
   if (value.length === digits && /^[0-9a-f]+$/.test(value) && !/^0+$/.test(value)) return value;
   throw new ApiError("invalid_request", {
-    message: `Header cf-aig-${name}: expected ${digits} hexadecimal digits, not all zero, got "${value.slice(0, 64)}"`,
+    message: `Header ${names[1]}: expected ${digits} hexadecimal digits, not all zero, got "${value.slice(0, 64)}"`,
   });
 }
 
 function w3c(value: string | null): { traceId: string; spanId: string } | null {
+  if (value === null) return null;
   const match = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(?:-|$)/.exec(
-    value?.trim() ?? "",
+    value.trim(),
   );
   const [, traceId = "", spanId = ""] = match ?? [];
   return match === null || /^0+$/.test(traceId) || /^0+$/.test(spanId) ? null : { traceId, spanId };

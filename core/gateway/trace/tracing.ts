@@ -1,22 +1,15 @@
 import type { HeaderPair, Platform } from "../../ports.ts";
-import type { LogRow } from "../log-row.ts";
 import type { RecordStore } from "../manage/records.ts";
 import type { Vault } from "../manage/vault.ts";
 import type { GatewayName } from "../gateway-name.ts";
 import { openOtel, type OtelEndpoint } from "./otel-settings.ts";
-import { spanOf } from "./span.ts";
+import { type RequestTrace, requestTrace, type TraceStart } from "./request-trace.ts";
 import { spanQueue } from "./span-queue.ts";
-import type { TraceParent } from "./trace-parent.ts";
 
 /** Exports what a gateway does as traces. */
 export interface Tracing {
-  /** Takes note of a finished request for the gateway's endpoints; never fails and never waits. */
-  trace(
-    name: GatewayName,
-    endpoints: readonly OtelEndpoint[],
-    row: LogRow,
-    parent: TraceParent | null,
-  ): void;
+  /** Begins the trace of a request for the gateway's endpoints. */
+  begin(name: GatewayName, endpoints: readonly OtelEndpoint[], start: TraceStart): RequestTrace;
   /** Sends what is queued. */
   flush(): Promise<void>;
 }
@@ -38,9 +31,8 @@ export function tracing(
     },
   });
   return {
-    trace(name, endpoints, row, parent) {
-      queue.push(name, endpoints, spanOf(row, parent, system));
-    },
+    begin: (name, endpoints, start) =>
+      requestTrace(start, system, (span) => queue.push(name, endpoints, span)),
     flush: () => queue.flush(),
   };
 }

@@ -1,3 +1,4 @@
+import { cacheMark, isMarked, lastMark, markedBlocks } from "./cache-mark.ts";
 import {
   cannot,
   type Chat,
@@ -28,14 +29,14 @@ type Turn = { role: "user" | "assistant"; content: Json[] };
 export const anthropicTranslator: ChatTranslator = {
   request(chat) {
     refuse({ ...chat }, ["presence_penalty", "frequency_penalty"]);
-    const system = systemText(chat.messages);
+    const system = systemOf(chat.messages);
     const thinking = thinkingOf(chat);
     const config = { ...thinking.config, ...formatOf(chat) };
     const body = {
       model: chat.model,
       max_tokens: thinking.maxTokens,
       messages: turns(chat.messages),
-      ...(system === "" ? {} : { system }),
+      ...(system.length === 0 ? {} : { system }),
       // OpenAI's scale ends at 2, Anthropic's at 1.
       ...(chat.temperature == null ? {} : { temperature: Math.min(1, chat.temperature) }),
       ...(chat.top_p == null ? {} : { top_p: chat.top_p }),
@@ -45,6 +46,7 @@ export const anthropicTranslator: ChatTranslator = {
       ...(thinking.thinking === undefined ? {} : { thinking: thinking.thinking }),
       ...(Object.keys(config).length === 0 ? {} : { output_config: config }),
       ...tools(chat),
+      ...cacheMark(chat),
     };
     return { rest: "v1/messages", query: "", body, headers: [["anthropic-version", VERSION]] };
   },
@@ -95,11 +97,15 @@ function thinkingWithin(wanted: number, limit: number | null): Thinking {
 
 function tools(chat: Chat): Record<string, unknown> {
   if (chat.tools == null || chat.tools.length === 0) return {};
-  const defined = chat.tools.map(({ function: { name, description, parameters } }) => ({
-    name,
-    ...(description == null ? {} : { description }),
-    input_schema: parameters ?? { type: "object", properties: {} },
-  }));
+  const defined = chat.tools.map((tool) => {
+    const { name, description, parameters } = tool.function;
+    return {
+      name,
+      ...(description == null ? {} : { description }),
+      input_schema: parameters ?? { type: "object", properties: {} },
+      ...cacheMark(tool, tool.function),
+    };
+  });
   const choice = chat.tool_choice ?? "auto";
   const type = choice === "required" ? "any" : choice;
   const picked = typeof type === "string" ? { type } : { type: "tool", name: type.function.name };
@@ -110,13 +116,29 @@ function tools(chat: Chat): Record<string, unknown> {
   };
 }
 
+/** One text, unless marks divide it. */
+function systemOf(messages: readonly ChatMessage[]): string | Json[] {
+  const told = messages.filter(({ role }) => role === "system" || role === "developer");
+  const divided = told.flatMap((one) =>
+    markedBlocks(
+      contentParts(one.content).map((part) => ({
+        type: "text",
+        text: textContent([part]),
+        ...cacheMark(part),
+      })),
+      one,
+    ),
+  );
+  return divided.some(isMarked) ? divided : systemText(messages);
+}
+
 /** Neighbours of one role become one turn: all results of a round of tool calls must stand together. */
 function turns(messages: readonly ChatMessage[]): Turn[] {
   const out: Turn[] = [];
   for (const message of messages) {
     if (message.role === "system" || message.role === "developer") continue;
     const role = message.role === "assistant" ? "assistant" : "user";
-    const content = blocks(message);
+    const content = markedBlocks(blocks(message), message);
     if (content.length === 0) continue;
     const last = out.at(-1);
     if (last?.role === role) last.content.push(...content);
@@ -132,23 +154,26 @@ function blocks(message: ChatMessage): Json[] {
       type: "tool_result",
       tool_use_id: ownId(id),
       content: resultContent(content),
+      ...lastMark(contentParts(content)),
     };
     return [failed === true ? { ...result, is_error: true } : result];
   }
   if (message.role === "assistant") {
     const text = textContent(message.content);
     const calls = (message.tool_calls ?? []).map(
-      ({ id, function: { name, arguments: input } }) => ({
+      ({ id, function: { name, arguments: input }, cache_control }) => ({
         type: "tool_use",
         id: ownId(id),
         name,
         input: toolArguments(input),
+        ...cacheMark({ cache_control }),
       }),
     );
     const thoughts = (message.reasoning ?? []).flatMap(thoughtBlock);
-    return [...thoughts, ...(text === "" ? [] : [{ type: "text", text }]), ...calls];
+    const mark = lastMark(contentParts(message.content));
+    return [...thoughts, ...(text === "" ? [] : [{ type: "text", text, ...mark }]), ...calls];
   }
-  return contentParts(message.content).map(block);
+  return contentParts(message.content).map((part) => ({ ...block(part), ...cacheMark(part) }));
 }
 
 /** Anthropic refuses other characters in the id of a call, which another provider may have given. */

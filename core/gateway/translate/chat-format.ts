@@ -2,16 +2,23 @@ import { ApiError } from "../../http/api-error.ts";
 
 type Maybe<T> = T | null | undefined;
 
+/** What may carry a mark up to which the provider is to cache the prompt (`cache-mark.ts`). */
+export interface Markable {
+  cache_control?: unknown;
+}
+
 /** One part of a message's content. */
-export type ChatPart =
-  | { type: "text"; text: string }
-  | { type: "image_url"; image_url: { url: string } }
-  | { type: "input_audio"; input_audio: { data: string; format: string } }
-  | {
-      type: "file";
-      file: { file_data?: Maybe<string>; file_id?: Maybe<string>; filename?: Maybe<string> };
-    }
-  | { type: "refusal"; refusal: string };
+export type ChatPart = Markable &
+  (
+    | { type: "text"; text: string }
+    | { type: "image_url"; image_url: { url: string } }
+    | { type: "input_audio"; input_audio: { data: string; format: string } }
+    | {
+        type: "file";
+        file: { file_data?: Maybe<string>; file_id?: Maybe<string>; filename?: Maybe<string> };
+      }
+    | { type: "refusal"; refusal: string }
+  );
 
 /** What a message says. */
 export type ChatContent = Maybe<string | ChatPart[]>;
@@ -20,7 +27,7 @@ export type ChatContent = Maybe<string | ChatPart[]>;
 export type ExtraContent = { google?: Maybe<{ thought_signature?: Maybe<string> }> };
 
 /** A tool call of an assistant's message. */
-export interface ChatCall {
+export interface ChatCall extends Markable {
   id: string;
   function: { name: string; arguments: string };
   extra_content?: Maybe<ExtraContent>;
@@ -35,7 +42,7 @@ export interface ChatReasoning {
 }
 
 /** An assistant's message. */
-export interface AssistantMessage {
+export interface AssistantMessage extends Markable {
   role: "assistant";
   content?: ChatContent;
   tool_calls?: Maybe<ChatCall[]>;
@@ -43,7 +50,7 @@ export interface AssistantMessage {
 }
 
 /** The result of a tool call. */
-export interface ToolMessage {
+export interface ToolMessage extends Markable {
   role: "tool";
   content?: ChatContent;
   tool_call_id: string;
@@ -52,15 +59,15 @@ export interface ToolMessage {
 
 /** One message of a {@link Chat}. */
 export type ChatMessage =
-  | { role: "system" | "developer"; content?: ChatContent }
-  | { role: "user"; content?: ChatContent }
+  | (Markable & { role: "system" | "developer"; content?: ChatContent })
+  | (Markable & { role: "user"; content?: ChatContent })
   | AssistantMessage
   | ToolMessage;
 
 /** A function that a model may call. */
-export interface ChatTool {
+export interface ChatTool extends Markable {
   type: "function";
-  function: {
+  function: Markable & {
     name: string;
     description?: Maybe<string>;
     parameters?: Maybe<Record<string, unknown>>;
@@ -86,7 +93,7 @@ export interface ChatResponseFormat {
 }
 
 /** A request to a chat model as far as it can be translated: OpenAI's chat format, and what others add to it. */
-export interface Chat {
+export interface Chat extends Markable {
   model: string;
   messages: ChatMessage[];
   stream?: Maybe<boolean>;
@@ -198,6 +205,8 @@ export interface ChatUsage {
     readonly cached_tokens: number;
     /** Tokens that were written to the provider's cache. */
     readonly cache_write_tokens?: number;
+    /** Tokens of sound. */
+    readonly audio_tokens?: number;
   };
   readonly completion_tokens_details?: { readonly reasoning_tokens: number };
 }
@@ -208,12 +217,13 @@ export interface TokenCounts {
   readonly completion: number;
   readonly cached?: number;
   readonly cacheWrite?: number;
+  readonly audio?: number;
   readonly reasoning?: number | undefined;
 }
 
 /** Token counts in OpenAI's form. */
 export function chatUsage(counts: TokenCounts): ChatUsage {
-  const { prompt, completion, cached = 0, cacheWrite = 0, reasoning } = counts;
+  const { prompt, completion, cached = 0, cacheWrite = 0, audio = 0, reasoning } = counts;
   return {
     prompt_tokens: prompt,
     completion_tokens: completion,
@@ -221,6 +231,7 @@ export function chatUsage(counts: TokenCounts): ChatUsage {
     prompt_tokens_details: {
       cached_tokens: cached,
       ...(cacheWrite === 0 ? {} : { cache_write_tokens: cacheWrite }),
+      ...(audio === 0 ? {} : { audio_tokens: audio }),
     },
     ...(reasoning === undefined
       ? {}

@@ -1,5 +1,6 @@
 import { chatUsage, type ChatUsage } from "./chat-format.ts";
 import { type Json, jsonCount, jsonObject, jsonObjects, jsonText } from "../json-access.ts";
+import { modalityTokens } from "../usage.ts";
 import type { ChatDelta, ChatReply, ChatToolCall, StreamReader } from "./reply.ts";
 
 /** Reasons that are no refusal; all others but those below are (Gemini API, `FinishReason`). */
@@ -75,6 +76,7 @@ function usageOf(usage: Json): ChatUsage {
     prompt: jsonCount(usage["promptTokenCount"]),
     completion: jsonCount(usage["candidatesTokenCount"]) + reasoning,
     cached: jsonCount(usage["cachedContentTokenCount"]),
+    audio: modalityTokens(usage["promptTokensDetails"], "audio") ?? 0,
     reasoning,
   });
 }

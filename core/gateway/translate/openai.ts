@@ -1,3 +1,4 @@
+import { unmarkedPart, unmarkedTool } from "./cache-mark.ts";
 import {
   cannot,
   type Chat,
@@ -82,7 +83,7 @@ function formatOf({ type, json_schema: given }: ChatResponseFormat): Json {
 function tools({ tools: given, tool_choice: choice, parallel_tool_calls: parallel }: Chat): Json {
   if (given == null || given.length === 0) return {};
   return {
-    tools: given,
+    tools: given.map(unmarkedTool),
     ...(choice == null ? {} : { tool_choice: choice }),
     ...(parallel == null ? {} : { parallel_tool_calls: parallel }),
   };
@@ -118,7 +119,7 @@ function userContent(content: ChatMessage["content"]): string | ChatPart[] {
   if (typeof content === "string" || content == null) return content ?? "";
   if (content.every(({ type }) => type === "text")) return textContent(content);
   return content.map((one) => {
-    if (one.type !== "file") return one;
+    if (one.type !== "file") return unmarkedPart(one);
     const { file_data: data } = one.file;
     if (data?.startsWith("http") === true) throw cannot("file other than a data: URL");
     return { type: "file", file: { ...one.file, filename: one.file.filename ?? "file" } };

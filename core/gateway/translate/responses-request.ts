@@ -1,24 +1,29 @@
 import * as v from "valibot";
 import { parse } from "../../http/body.ts";
+import { cacheMark } from "./cache-mark.ts";
 import {
   cannot,
   type Chat,
   type ChatMessage,
   type ChatPart,
   type ChatReasoning,
+  type ChatTool,
   refuse,
 } from "./chat-format.ts";
 import type { Json } from "../json-access.ts";
 
 const text = v.string();
+const markable = { cache_control: v.optional(v.unknown()) };
 const part = v.variant("type", [
-  v.looseObject({ type: v.picklist(["input_text", "output_text", "text"]), text }),
-  v.looseObject({ type: v.picklist(["refusal"]), refusal: text }),
+  v.looseObject({ ...markable, type: v.picklist(["input_text", "output_text", "text"]), text }),
+  v.looseObject({ ...markable, type: v.picklist(["refusal"]), refusal: text }),
   v.looseObject({
+    ...markable,
     type: v.picklist(["input_image"]),
     image_url: v.string("expected a URL: files of the provider cannot be translated"),
   }),
   v.looseObject({
+    ...markable,
     type: v.picklist(["input_file"]),
     file_data: v.nullish(text),
     file_url: v.nullish(text),
@@ -55,6 +60,7 @@ const otherItem = v.variant("type", [
 ]);
 const item = v.lazy((given) => (isMessage(given) ? message : otherItem));
 const tool = v.looseObject({
+  ...markable,
   type: v.literal("function"),
   name: text,
   description: v.nullish(text),
@@ -74,6 +80,7 @@ const format = v.looseObject({
 });
 
 const schema = v.looseObject({
+  ...markable,
   model: v.pipe(text, v.minLength(1)),
   input: v.lazy((given) => (Array.isArray(given) ? v.array(item) : v.string("expected input"))),
   instructions: v.nullish(text),
@@ -139,6 +146,7 @@ export function readResponses(given: Json): Chat {
     response_format: formatOf(asked.text?.format),
     reasoning_effort: asked.reasoning?.effort,
     shows_thoughts: summary != null,
+    ...cacheMark(asked),
   };
 }
 
@@ -151,20 +159,26 @@ function isMessage(given: unknown): boolean {
 function toolsOf(asked: v.InferOutput<typeof schema>): Partial<Chat> {
   const { tool_choice: choice } = asked;
   return {
-    tools: asked.tools?.map(({ name, description, parameters, strict }) => ({
+    tools: asked.tools?.map((given) => ({
       type: "function",
-      function: {
-        name,
-        ...(description == null ? {} : { description }),
-        ...(parameters == null ? {} : { parameters }),
-        ...(strict == null ? {} : { strict }),
-      },
+      function: functionOf(given),
+      ...cacheMark(given),
     })),
     tool_choice:
       choice == null || typeof choice === "string"
         ? choice
         : { type: "function", function: { name: choice.name } },
     parallel_tool_calls: asked.parallel_tool_calls,
+  };
+}
+
+function functionOf(given: v.InferOutput<typeof tool>): ChatTool["function"] {
+  const { name, description, parameters, strict } = given;
+  return {
+    name,
+    ...(description == null ? {} : { description }),
+    ...(parameters == null ? {} : { parameters }),
+    ...(strict == null ? {} : { strict }),
   };
 }
 
@@ -229,7 +243,9 @@ function thoughtOf(one: Extract<Item, { type: "reasoning" }>): ChatReasoning {
 }
 
 function partsOf(given: string | Part[]): string | ChatPart[] {
-  return typeof given === "string" ? given : given.map(partOf);
+  return typeof given === "string"
+    ? given
+    : given.map((one) => ({ ...partOf(one), ...cacheMark(one) }));
 }
 
 function partOf(one: Part): ChatPart {

@@ -1,3 +1,4 @@
+import { unmarkedTool } from "./cache-mark.ts";
 import {
   cannot,
   type Chat,
@@ -71,8 +72,9 @@ function input(chat: Chat): Json {
 
 /** There is no choice of tools but `any`: a named one is the only one that is offered. */
 function tools(chat: Chat): Json {
-  const { tools: given, tool_choice: choice = "auto" } = chat;
-  if (given == null || given.length === 0 || choice === "none") return {};
+  const { tool_choice: choice = "auto" } = chat;
+  if (chat.tools == null || chat.tools.length === 0 || choice === "none") return {};
+  const given = chat.tools.map(unmarkedTool);
   if (chat.parallel_tool_calls === false) throw cannot("parallel_tool_calls false");
   if (choice === null || choice === "auto") return { tools: given };
   if (choice === "required") return { tools: given, tool_choice: "any" };

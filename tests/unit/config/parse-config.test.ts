@@ -58,6 +58,39 @@ describe("parseConfig()", () => {
     }
   });
 
+  it("takes the models of the automatic router", () => {
+    const candidate = {
+      model: "openai/gpt-5-mini",
+      price: { input: 0.25, output: 2, cached: 0.025 },
+      contextTokens: 400_000,
+      lacks: ["audio"],
+    };
+    const router = { candidates: [candidate], sessions: 100, sessionSeconds: 600 };
+    expect(parseConfig({ gateway: { router } }, noEnv)).toEqual({ gateway: { router } });
+    for (const [bad, problem] of [
+      [{}, "gateway.router.candidates"],
+      [{ candidates: [] }, "at least one model"],
+      [{ candidates: [{ ...candidate, lacks: ["speech"] }] }, "candidates.0.lacks.0"],
+      [{ candidates: [{ ...candidate, price: { input: -1, output: 0 } }] }, "price.input"],
+      [{ candidates: [{ name: "x" }] }, "gateway.router.candidates.0"],
+      [{ candidates: [candidate], choose: "x" }, 'Unknown configuration key "gateway.router.ch'],
+    ] as const) {
+      expect(() => parseConfig({ gateway: { router: bad } }, noEnv)).toThrow(problem);
+    }
+  });
+
+  it("takes bounds of the semantic cache, and none", () => {
+    const semanticCache = { threshold: 0.9, maxEntries: 10_000, maxTextLength: 1, maxMessages: 1 };
+    for (const gateway of [{ semanticCache }, { semanticCache: {} }])
+      expect(parseConfig({ gateway }, noEnv)).toEqual({ gateway });
+    for (const bad of [{ threshold: 1.1 }, { maxEntries: 0 }, { timeoutMs: 60_001 }]) {
+      const [key = ""] = Object.keys(bad);
+      expect(() => parseConfig({ gateway: { semanticCache: bad } }, noEnv)).toThrow(
+        `gateway.semanticCache.${key}`,
+      );
+    }
+  });
+
   it("takes origins of agents as browsers send them", () => {
     const agents = { origins: ["https://app.example", "http://localhost:5173"] };
     expect(parseConfig({ agents }, noEnv)).toEqual({ agents });

@@ -21,8 +21,9 @@ describe("cost()", () => {
   it("charges cached tokens less, and never more than uncached ones", () => {
     expect(cost(usage(1_000_000, 0, { cachedIn: 400_000 }), "gpt-4o", "openai")).toBe(2);
     for (const [family, table] of Object.entries(prices)) {
-      for (const [model, { input, cached = input }] of Object.entries(table)) {
-        expect([family, model, cached <= input]).toEqual([family, model, true]);
+      for (const [model, { kinds = {}, ...text }] of Object.entries(table)) {
+        for (const { input = 0, cached = input } of [text, ...Object.values(kinds)])
+          expect([family, model, cached <= input]).toEqual([family, model, true]);
       }
     }
   });
@@ -147,7 +148,8 @@ describe("priceOf()", () => {
   it("does not take one model for another that begins the same", () => {
     expect(priceOf("gpt-4o-mini", "openai")?.input).toBe(0.15);
     expect(priceOf("gpt-5-mini-something", "openai")).toBeNull();
-    expect(priceOf("gpt-4o-audio-preview", "openai")).toBeNull();
+    expect(priceOf("gpt-4o-audio-something", "openai")).toBeNull();
+    expect(priceOf("gpt-realtime-mini", "openai")).toBeNull();
     expect(priceOf("google/gemini-2.5-flash:free", "openrouter")).toBeNull();
     expect(priceOf("", "openai")).toBeNull();
     expect(priceOf("claude-opus-5-9", "anthropic")).toBeNull();

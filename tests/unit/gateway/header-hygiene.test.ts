@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { contentDecoding } from "../../../core/gateway/content-decoder.ts";
-import { gatewayHeader, parseControls } from "../../../core/gateway/controls.ts";
+import { gatewayHeader, parseControls, named } from "../../../core/gateway/controls.ts";
 import {
   hasAmbiguousFraming,
   replyHygiene,
@@ -114,7 +114,7 @@ describe("presentedToken()", () => {
           ["cf-aig-x", "1"],
           ["gw-aig-x", "2"],
         ],
-        "x",
+        named("x"),
       ),
     ).toBe("2");
     expect(
@@ -123,7 +123,7 @@ describe("presentedToken()", () => {
           ["gw-aig-x", "2"],
           ["cf-aig-x", "1"],
         ],
-        "x",
+        named("x"),
       ),
     ).toBe("2");
   });

@@ -162,6 +162,29 @@ describe("tokenSearch()", () => {
     );
   });
 
+  it("finds a token as writers of JSON escape its signs, and no other that looks alike", () => {
+    const search = tokenSearch(`a\\b"c/d+e=f'g&h<i>j`);
+    const written = [
+      String.raw`a\\b\u0022c/d\u002Be=f\u0027g\u0026h\u003Ci\u003Ej`, // .NET
+      String.raw`a\\b\"c/d+e\u003df\u0027g\u0026h\u003ci\u003ej`, // Gson
+      String.raw`a\\b\"c/d+e=f'g\u0026h\u003ci\u003ej`, // Go, Rails
+      String.raw`a\\b\"c\/d+e=f'g&h<i>j`, // PHP
+    ];
+    for (const text of written) {
+      expect(JSON.parse(`"${text}"`)).toBe(`a\\b"c/d+e=f'g&h<i>j`);
+      expect(search?.isIn(bytes(`{"x":"${text}"}`)), text).toBe(true);
+      expect(search?.isInText(text), text).toBe(true);
+      expect(search?.isIn(bytes(text.replace(/[+B]/, "-"))), text).toBe(false);
+      expect(search?.openEnd(bytes(`x${text.slice(0, -1)}`))).toBe(1);
+    }
+  });
+
+  it("finds a token in a form, its percent-encoding in large or small letters", () => {
+    const search = tokenSearch("abcdefghijkl+mn/op==");
+    for (const text of ["abcdefghijkl%2Bmn%2Fop%3D%3D", "abcdefghijkl%2bmn%2fop%3d%3d"])
+      expect(search?.isIn(bytes(`x=1&token=${text}`)), text).toBe(true);
+  });
+
   it("takes time in proportion to the text, whatever the token", () => {
     const text = new Uint8Array(4 * 1024 * 1024).fill(97);
     const search = tokenSearch(`b${"a".repeat(4000)}`);

@@ -11,7 +11,13 @@ import {
   otelWrite,
   sealOtel,
 } from "../../../core/gateway/trace/otel-settings.ts";
-import { type Span, spanOf } from "../../../core/gateway/trace/span.ts";
+import {
+  childSpan,
+  requestSpan,
+  type TracedRequest,
+  type Tried,
+} from "../../../core/gateway/trace/request-spans.ts";
+import { type Span, trySpan } from "../../../core/gateway/trace/span.ts";
 import { spanQueue } from "../../../core/gateway/trace/span-queue.ts";
 import { traceParent } from "../../../core/gateway/trace/trace-parent.ts";
 import type { Platform } from "../../../core/ports.ts";
@@ -96,20 +102,19 @@ describe("traceParent()", () => {
   });
 });
 
-describe("spanOf()", () => {
-  it("carries the gen_ai attributes, the cost and the metadata", async () => {
-    platform = await openPlatform();
-    const span = spanOf(row(), { traceId: TRACE, spanId: SPAN }, platform.system);
+describe("trySpan()", () => {
+  const place = { traceId: TRACE, spanId: "1".repeat(16), parentSpanId: SPAN };
+
+  it("carries the gen_ai attributes, the cost and the metadata", () => {
+    const span = trySpan(row(), 0, place);
     expect(span).toMatchObject({
-      traceId: TRACE,
-      parentSpanId: SPAN,
+      ...place,
       name: "openai gpt-4o",
       kind: 3,
       startTimeUnixNano: "1700000000123000000",
       endTimeUnixNano: "1700000000373000000",
       status: { code: 1 },
     });
-    expect(span.spanId).toMatch(/^[0-9a-f]{16}$/);
     expect(attributes(span)).toEqual({
       "gen_ai.request.model": "gpt-4o",
       "gen_ai.model.provider": "openai",
@@ -127,17 +132,110 @@ describe("spanOf()", () => {
     });
   });
 
-  it("begins a trace of its own without a parent, and marks failures", async () => {
-    platform = await openPlatform();
-    const span = spanOf(
-      row({ success: false, statusCode: null, tokensIn: null }),
-      null,
-      platform.system,
-    );
-    expect(span.traceId).toMatch(/^[0-9a-f]{32}$/);
+  it("marks failures and counts what was sent before", () => {
+    const lost = row({ success: false, statusCode: null, tokensIn: null });
+    const span = trySpan(lost, 2, { ...place, parentSpanId: null });
     expect("parentSpanId" in span).toBe(false);
     expect(span.status).toEqual({ code: 2, message: "No answer" });
+    expect(attributes(span)["http.request.resend_count"]).toBe("2");
     expect("gen_ai.usage.input_tokens" in attributes(span)).toBe(false);
+  });
+});
+
+describe("requestSpan()", () => {
+  const tried = (more: Partial<LogRow> = {}, sent = true): Tried => ({
+    row: row(more),
+    parent: null,
+    resends: 0,
+    sent,
+  });
+  const request = (more: Partial<TracedRequest> = {}): TracedRequest => ({
+    door: { method: "POST", route: "/v1/:account_id/:gateway_id/:provider/*" },
+    traceId: TRACE,
+    spanId: "2".repeat(16),
+    parentSpanId: SPAN,
+    from: 1_700_000_000_100,
+    to: 1_700_000_000_400,
+    eventId: null,
+    userAgent: "client/1",
+    metadata: null,
+    tries: [tried({ id: "A", success: false, statusCode: 500 }), tried()],
+    outcome: { logId: "LOG", status: 200, step: 0 },
+    breach: "broken",
+    ...more,
+  });
+
+  it("says how the whole request went, and leaves models and tokens to the tries", () => {
+    const span = requestSpan(request());
+    expect(span).toMatchObject({
+      traceId: TRACE,
+      spanId: "2".repeat(16),
+      parentSpanId: SPAN,
+      name: "POST /v1/:account_id/:gateway_id/:provider/*",
+      kind: 2,
+      startTimeUnixNano: "1700000000100000000",
+      endTimeUnixNano: "1700000000400000000",
+      status: { code: 0 },
+    });
+    expect(attributes(span)).toEqual({
+      "http.request.method": "POST",
+      "http.route": "/v1/:account_id/:gateway_id/:provider/*",
+      "http.response.status_code": "200",
+      "user_agent.original": "client/1",
+      "gateway.cost": 2,
+      "gateway.cached": false,
+      "gateway.step": "0",
+      "gateway.tries": "2",
+      "gateway.log_id": "LOG",
+      "gateway.event_id": "e",
+      team: "a",
+      paid: true,
+    });
+  });
+
+  it("has the gen_ai attributes of an answer from the cache, which has no try", () => {
+    const hit = tried({ cached: true, cost: 0 }, false);
+    const span = requestSpan(request({ tries: [hit] }));
+    expect(attributes(span)).toMatchObject({
+      "gen_ai.request.model": "gpt-4o",
+      "gen_ai.usage.cost": 0,
+      "gen_ai.prompt_json": '{"messages":[]}',
+      "gateway.cached": true,
+      "gateway.cost": 0,
+      "gateway.tries": "0",
+    });
+    expect(childSpan(hit, request(), "3".repeat(16))).toBeNull();
+  });
+
+  it.each([
+    [{ logId: "LOG", status: 200, step: 0 }, {}, 0, undefined],
+    [{ logId: "LOG", status: 401, step: 0 }, { success: false, statusCode: 401 }, 0, undefined],
+    [{ logId: "LOG", status: 503, step: 0 }, { success: false, statusCode: 503 }, 2, "503"],
+    [{ logId: "LOG", status: 200, step: 0 }, { success: false }, 2, "broken"],
+    [{ error: "gateway_rate_limited", status: 429, code: 2003 }, {}, 0, "gateway_rate_limited"],
+    [{ error: "provider_failed", status: 502, code: 2005 }, {}, 2, "provider_failed"],
+    [{ error: "aborted", status: null, code: null }, {}, 2, "aborted"],
+  ] as const)("judges %j as a server's span", (outcome, about, code, error) => {
+    const span = requestSpan(request({ outcome, tries: [tried(about)] }));
+    expect(span.status).toEqual({ code });
+    expect(attributes(span)["error.type"]).toBe(error);
+  });
+
+  it("names no method that HTTP does not have, and none where there is no HTTP", () => {
+    const odd = requestSpan(request({ door: { method: "BREW", route: "/x" } }));
+    expect([odd.name, attributes(odd)["http.request.method"]]).toEqual(["HTTP /x", "_OTHER"]);
+    const inside = requestSpan(request({ door: { method: null, route: "AiBinding.run" } }));
+    expect(inside.name).toBe("AiBinding.run");
+    expect("http.route" in attributes(inside)).toBe(false);
+  });
+
+  it("lets no metadata pass for the cost or the tokens of a try", () => {
+    const metadata = '{"gen_ai.usage.cost":9,"gateway.cost":9,"team":"a"}';
+    const span = requestSpan(
+      request({ metadata, tries: [], outcome: { error: "x", status: 400, code: 7001 } }),
+    );
+    expect(attributes(span)).toMatchObject({ team: "a" });
+    expect(JSON.stringify(span)).not.toContain("9}");
   });
 });
 
@@ -214,7 +312,8 @@ describe("spanQueue()", () => {
       interval: 60_000,
       ...options,
     });
-    return { egress, queue, logged, span: spanOf(row(), null, system) };
+    const place = { traceId: TRACE, spanId: SPAN, parentSpanId: null };
+    return { egress, queue, logged, span: trySpan(row(), 0, place) };
   }
 
   it("sends OTLP/JSON in batches, one per gateway and endpoint", async () => {

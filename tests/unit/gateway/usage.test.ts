@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { usageScanner } from "../../../core/gateway/sse-usage.ts";
+import { type UsageScanner, usageScanner } from "../../../core/gateway/sse-usage.ts";
+import { type TextBlocks, textBlocks } from "../../../core/gateway/text-blocks.ts";
 import { addUsage, noUsage, type Usage } from "../../../core/gateway/usage.ts";
 
 const usage = (
@@ -15,9 +16,22 @@ const usage = (
   cacheWriteIn,
 });
 
-/** Scans a stream cut at these places. */
-function scan(stream: Uint8Array, cuts: readonly number[] = []): Usage {
+/** A scanner of bytes, which sees their text in blocks of this size. */
+function byteScanner(size?: number): Pick<TextBlocks, "push"> & Pick<UsageScanner, "usage"> {
   const scanner = usageScanner();
+  const { push, end } = textBlocks((piece) => scanner.push(piece), size);
+  return {
+    push,
+    usage() {
+      end();
+      return scanner.usage();
+    },
+  };
+}
+
+/** Scans a stream cut at these places, each piece as it comes. */
+function scan(stream: Uint8Array, cuts: readonly number[] = [], size?: number): Usage {
+  const scanner = byteScanner(size);
   let at = 0;
   for (const cut of [...cuts.map((one) => one % (stream.length + 1)), stream.length].toSorted(
     (a, b) => a - b,
@@ -54,7 +68,8 @@ describe("usageScanner()", () => {
       const stream = text(openai.join(end));
       fc.assert(
         fc.property(fc.array(fc.nat(), { maxLength: 12 }), (cuts) => {
-          expect(scan(stream, cuts)).toEqual(usage(11, 22, 4));
+          for (const size of [1, 7, 100, undefined])
+            expect(scan(stream, cuts, size)).toEqual(usage(11, 22, 4));
         }),
       );
       expect(scan(stream, [...stream.keys()])).toEqual(usage(11, 22, 4));
@@ -91,7 +106,7 @@ describe("usageScanner()", () => {
   });
 
   it("gives up on an endless line without keeping it", () => {
-    const scanner = usageScanner();
+    const scanner = byteScanner();
     const chunk = new Uint8Array(256 * 1024).fill(97);
     for (let i = 0; i < 64; i++) scanner.push(chunk);
     scanner.push(text('\n\ndata: {"usage":{"prompt_tokens":1,"completion_tokens":2}}\n\n'));
@@ -126,6 +141,7 @@ describe("usageScanner()", () => {
         for (const size of [1, 2, 3, stream.length]) {
           const cuts = Array.from({ length: Math.ceil(stream.length / size) }, (_, i) => i * size);
           expect(scan(stream, cuts)).toEqual(wanted);
+          expect(scan(stream, [], size)).toEqual(wanted);
         }
       }),
       { numRuns: 300 },
@@ -133,7 +149,7 @@ describe("usageScanner()", () => {
   });
 
   it("keeps an event that comes byte by byte in little more than its bytes", () => {
-    const scanner = usageScanner();
+    const scanner = byteScanner();
     const long = `data: {"pad":"${"a".repeat(900_000)}","usage":{"prompt_tokens":1,"completion_tokens":2}}`;
     for (const byte of text(long)) scanner.push(Uint8Array.of(byte));
     expect(scanner.usage()).toEqual(usage(1, 2));
@@ -142,7 +158,7 @@ describe("usageScanner()", () => {
   it("never throws, whatever the bytes", () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 20 }), (chunks) => {
-        const scanner = usageScanner();
+        const scanner = byteScanner(16);
         for (const chunk of chunks) scanner.push(chunk);
         scanner.usage();
       }),

@@ -1,0 +1,21 @@
+import type { ExpositionFormat } from "./exposition.ts";
+
+/** OpenMetrics where `Accept` prefers its version 1.0.0 (or names none) to plain text, else the text format. */
+export function acceptedFormat(accept: string | undefined): ExpositionFormat {
+  let text = 0;
+  let openMetrics = 0;
+  for (const range of (accept ?? "").toLowerCase().split(",")) {
+    const [type = "", ...parameters] = range.split(";").map((part) => part.trim());
+    const quality = Number(valueOf("q", parameters) ?? "1");
+    const version = valueOf("version", parameters)?.replaceAll('"', "");
+    if (type === "application/openmetrics-text" && [undefined, "1.0.0"].includes(version))
+      openMetrics = Math.max(openMetrics, quality);
+    // NaN, of a quality that is none, wins neither comparison.
+    else if (type === "text/plain") text = Math.max(text, quality);
+  }
+  return openMetrics > 0 && openMetrics >= text ? "openmetrics" : "text";
+}
+
+function valueOf(name: string, parameters: readonly string[]): string | undefined {
+  return parameters.find((one) => one.startsWith(`${name}=`))?.slice(name.length + 1);
+}

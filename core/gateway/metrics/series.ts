@@ -1,0 +1,68 @@
+import type { CountedRow } from "./totals.ts";
+
+/** Tries of one kind. */
+export interface RequestSeries {
+  readonly family: "request";
+  readonly gateway: string;
+  readonly provider: string;
+  readonly model: string;
+  /** The HTTP status, or `none` when no answer came. */
+  readonly status: string;
+  readonly success: string;
+  readonly cached: string;
+}
+
+/** Requests that were sent away before any provider was asked. */
+interface RefusedSeries {
+  readonly family: "refused";
+  readonly gateway: string;
+  readonly reason: string;
+}
+
+/** Log rows that were lost. */
+interface DroppedSeries {
+  readonly family: "dropped";
+  readonly gateway: string;
+}
+
+/** What a key stands for. */
+export type Series = RequestSeries | RefusedSeries | DroppedSeries;
+
+/** The label of a request that names no model. */
+export const NO_MODEL = "none";
+
+/** The label of what is beyond the bound, and of texts that are no label. */
+export const OTHER = "other";
+
+/** Parts keys. No label holds a tab: labels have no control characters. */
+const SEPARATOR = "\t";
+
+/** The key of the series of a try; `provider` and `model` are labels. */
+export function rowKey(gateway: string, provider: string, model: string, row: CountedRow): string {
+  const status = row.statusCode === null ? "none" : String(row.statusCode);
+  return `request\t${gateway}\t${provider}\t${model}\t${status}\t${row.success}\t${row.cached}`;
+}
+
+/** The key of a series. */
+export function keyOf(series: Series): string {
+  switch (series.family) {
+    case "request": {
+      const { family, gateway, provider, model, status, success, cached } = series;
+      return [family, gateway, provider, model, status, success, cached].join(SEPARATOR);
+    }
+    case "refused":
+      return [series.family, series.gateway, series.reason].join(SEPARATOR);
+    case "dropped":
+      return [series.family, series.gateway].join(SEPARATOR);
+  }
+}
+
+/** Reads a key; null for one that a later version wrote. */
+export function seriesOf(key: string): Series | null {
+  const [family, gateway = "", ...rest] = key.split(SEPARATOR);
+  const [first = "", model = "", status = "", success = "", cached = ""] = rest;
+  if (family === "request")
+    return { family, gateway, provider: first, model, status, success, cached };
+  if (family === "refused") return { family, gateway, reason: first };
+  return family === "dropped" ? { family, gateway } : null;
+}

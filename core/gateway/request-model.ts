@@ -1,0 +1,33 @@
+import { modelName } from "./log-row.ts";
+
+/** A body whose first member is the model, as the official clients write it. */
+const MODEL_FIRST = /^\s*\{\s*"model"\s*:\s*"([^"\\]{0,256})"\s*[,}]/;
+
+/** Whether a body of this type can name a model. */
+export function isJsonType(contentType: string): boolean {
+  return /json/i.test(contentType);
+}
+
+/**
+ * The model that a request names: in its JSON body, else in its path. Null for a body that is no JSON.
+ * Most bodies need no parsing for it, and parsing a long conversation costs more than all the rest of its log row.
+ */
+export function requestModel(body: string | null, path: string): string {
+  return (body === null ? null : namedFirst(body)) ?? modelName(parsed(body), path);
+}
+
+/** The model of a body that names it first and, spelled out or escaped, nowhere again: the last one would count. */
+function namedFirst(body: string): string | null {
+  const found = MODEL_FIRST.exec(body);
+  if (found === null) return null;
+  const end = found[0].length;
+  return body.includes('"model"', end) || body.includes("\\u", end) ? null : (found[1] ?? null);
+}
+
+function parsed(body: string | null): unknown {
+  try {
+    return body === null ? null : JSON.parse(body);
+  } catch {
+    return null;
+  }
+}

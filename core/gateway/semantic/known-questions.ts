@@ -1,0 +1,102 @@
+import type { System } from "../../ports.ts";
+import { mayAskTheSame, type Wording } from "./wording.ts";
+
+/** A question whose answer may be in the cache. */
+export interface KnownQuestion {
+  /** Where the exact cache has its answer. */
+  readonly key: string;
+  /** Everything but the text: only questions of one scope are compared. */
+  readonly scope: string;
+  /** Of length 1. */
+  readonly vector: Float32Array;
+  readonly wording: Wording;
+  /** Unix ms. */
+  readonly expiresAt: number;
+}
+
+/** The nearest known question that has an answer. */
+export interface Found<T> {
+  readonly reply: T;
+  /** Cosine. */
+  readonly similarity: number;
+}
+
+/** Questions by scope; the least recently used go first. */
+export interface KnownQuestions {
+  put(question: KnownQuestion): void;
+  /** The nearest question near enough, among those for which `answerOf` has an answer. */
+  nearest<T>(
+    asked: Pick<KnownQuestion, "scope" | "vector" | "wording">,
+    answerOf: (key: string) => T | null,
+  ): Found<T> | null;
+}
+
+/** Words from which on one of them weighs so little in a vector that more likeness is asked for. */
+const FULL_WEIGHT = 8;
+
+/** At most `maxEntries` questions, of which two are alike from `threshold` (cosine) on. */
+export function knownQuestions(
+  maxEntries: number,
+  threshold: number,
+  system: System,
+): KnownQuestions {
+  // A Map keeps the order of insertion, so its first key is the least recently used one.
+  const all = new Map<string, KnownQuestion>();
+  const scopes = new Map<string, Set<KnownQuestion>>();
+  const drop = (question: KnownQuestion): void => {
+    all.delete(question.key);
+    const others = scopes.get(question.scope);
+    others?.delete(question);
+    if (others?.size === 0) scopes.delete(question.scope);
+  };
+  const put = (question: KnownQuestion): void => {
+    const old = all.get(question.key);
+    if (old !== undefined) drop(old);
+    all.set(question.key, question);
+    const others = scopes.get(question.scope);
+    if (others === undefined) scopes.set(question.scope, new Set([question]));
+    else others.add(question);
+    for (const oldest of all.values()) {
+      if (all.size <= maxEntries) break;
+      drop(oldest);
+    }
+  };
+  return {
+    put,
+    nearest<T>(
+      asked: Pick<KnownQuestion, "scope" | "vector" | "wording">,
+      answerOf: (key: string) => T | null,
+    ): Found<T> | null {
+      const now = system.now();
+      let best: KnownQuestion | null = null;
+      let found: Found<T> | null = null;
+      for (const known of scopes.get(asked.scope) ?? []) {
+        if (known.expiresAt <= now) drop(known);
+        // A few words are sooner compared than a thousand numbers.
+        if (known.expiresAt <= now || !mayAskTheSame(asked.wording, known.wording)) continue;
+        const similarity = cosine(asked.vector, known.vector);
+        if (similarity <= (found?.similarity ?? -1)) continue;
+        if (similarity < required(threshold, asked.wording, known.wording)) continue;
+        const reply = answerOf(known.key);
+        if (reply === null) continue;
+        best = known;
+        found = { reply, similarity };
+      }
+      if (best !== null) put(best);
+      return found;
+    },
+  };
+}
+
+/** The likeness that two texts must have: one word of many moves a vector by little. */
+function required(threshold: number, a: Wording, b: Wording): number {
+  return 1 - (1 - threshold) * Math.min(1, FULL_WEIGHT / Math.max(a.weight, b.weight));
+}
+
+/** Of vectors of length 1; -1 when they are of different models. */
+function cosine(a: Float32Array, b: Float32Array): number {
+  if (a.length !== b.length) return -1;
+  let sum = 0;
+  for (let i = 0; i < a.length; i++) sum += (a[i] ?? 0) * (b[i] ?? 0);
+  return Math.min(1, sum);
+}

@@ -1,0 +1,145 @@
+import type { LogRow } from "../log-row.ts";
+import { type Facts, metadataFacts, modelFacts, type Span, spanAt, trySpan } from "./span.ts";
+import type { TraceParent } from "./trace-parent.ts";
+
+/** Where requests come in, in the words of OpenTelemetry's conventions for HTTP. */
+export interface Door {
+  /** Null where it is no HTTP request. */
+  readonly method: string | null;
+  readonly route: string;
+}
+
+/** One row of a request, as its trace has it. */
+export interface Tried {
+  readonly row: LogRow;
+  /** What the caller, or the step, says of the trace. */
+  readonly parent: TraceParent | null;
+  /** How many times the same request was sent to the provider before. */
+  readonly resends: number;
+  /** Whether a provider was asked: not for an answer from the cache or a prompt that was held back. */
+  readonly sent: boolean;
+}
+
+/** How a request ended: with the answer of one row, or with an error of the gateway's own. */
+export type Outcome =
+  | { readonly logId: string; readonly status: number; readonly step: number }
+  | { readonly error: string; readonly status: number | null; readonly code: number | null };
+
+/** A request that is over. */
+export interface TracedRequest {
+  readonly door: Door;
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId: string | null;
+  /** Unix ms. */
+  readonly from: number;
+  /** Unix ms. */
+  readonly to: number;
+  readonly eventId: string | null;
+  readonly userAgent: string | null;
+  /** JSON text. */
+  readonly metadata: string | null;
+  readonly tries: readonly Tried[];
+  readonly outcome: Outcome;
+  /** Why an answer is not whole that is not. */
+  readonly breach: "aborted" | "broken";
+}
+
+/** The span of a whole request, named and judged as OpenTelemetry's conventions for HTTP servers say. */
+export function requestSpan(request: TracedRequest): Span {
+  const { door, tries, outcome } = request;
+  const answered = "logId" in outcome ? rowOf(outcome.logId, tries) : null;
+  const { error, isFailure } = verdictOn(outcome, answered, request.breach);
+  const facts: Facts = [
+    ...httpFacts(door),
+    ["http.response.status_code", outcome.status],
+    ["error.type", error],
+    ["user_agent.original", request.userAgent?.slice(0, 512) ?? null],
+    ...answerFacts(answered),
+    ["gateway.cost", costOf(tries)],
+    ["gateway.tries", tries.filter(({ sent }) => sent).length],
+    ["gateway.event_id", tries.at(-1)?.row.eventId ?? request.eventId],
+    ["gateway.error_code", "code" in outcome ? outcome.code : null],
+    // Cost and tokens are told by the tries: nobody may add to them here.
+    ...metadataFacts(answered?.metadata ?? request.metadata).filter(
+      ([key]) => !key.startsWith("gen_ai."),
+    ),
+  ];
+  return spanAt(request, {
+    name: nameOf(door),
+    kind: 2,
+    from: request.from,
+    to: request.to,
+    facts,
+    status: { code: isFailure ? 2 : 0 },
+  });
+}
+
+/** The span of one try; null when nobody was asked. A step that names another trace has its tries there. */
+export function childSpan(
+  { row, parent, resends, sent }: Tried,
+  { traceId, spanId }: Pick<TracedRequest, "traceId" | "spanId">,
+  ownId: string,
+): Span | null {
+  if (!sent) return null;
+  const isElsewhere = parent !== null && parent.traceId !== traceId;
+  return trySpan(row, resends, {
+    traceId: isElsewhere ? parent.traceId : traceId,
+    spanId: ownId,
+    parentSpanId: isElsewhere ? parent.spanId : spanId,
+  });
+}
+
+function httpFacts({ method, route }: Door): Facts {
+  if (method === null) return [];
+  return [
+    ["http.request.method", known(method)],
+    ["http.route", route],
+  ];
+}
+
+function answerFacts(row: LogRow | null): Facts {
+  if (row === null) return [["gateway.cached", false]];
+  return [
+    // Nobody was asked, so no other span says it.
+    ...(row.cached ? modelFacts(row) : []),
+    ["gateway.cached", row.cached],
+    ["gateway.step", row.step],
+    ["gateway.log_id", row.id],
+  ];
+}
+
+/** In US dollars; null = not known of any try. */
+function costOf(tries: readonly Tried[]): number | null {
+  const costs = tries.flatMap(({ row }) => (row.cost === null ? [] : [row.cost]));
+  return costs.length === 0 ? null : costs.reduce((sum, cost) => sum + cost, 0);
+}
+
+function rowOf(logId: string, tries: readonly Tried[]): LogRow | null {
+  return tries.find(({ row }) => row.id === logId)?.row ?? null;
+}
+
+function verdictOn(
+  outcome: Outcome,
+  answered: LogRow | null,
+  breach: TracedRequest["breach"],
+): { readonly error: string | null; readonly isFailure: boolean } {
+  const { status } = outcome;
+  if ("error" in outcome)
+    return { error: outcome.error, isFailure: status === null || status >= 500 };
+  if (outcome.status >= 500) return { error: String(status), isFailure: true };
+  // What a client did wrong is no failure of a server.
+  const isBroken = outcome.status < 400 && answered?.success === false;
+  return { error: isBroken ? breach : null, isFailure: isBroken };
+}
+
+function nameOf({ method, route }: Door): string {
+  if (method === null) return route;
+  return `${known(method) === "_OTHER" ? "HTTP" : method} ${route}`;
+}
+
+const METHODS = /^(?:CONNECT|DELETE|GET|HEAD|OPTIONS|PATCH|POST|PUT|QUERY|TRACE)$/;
+
+function known(method: string): string {
+  return METHODS.test(method) ? method : "_OTHER";
+}

@@ -1,0 +1,24 @@
+/** An embedder that does as it is told and remembers what it was asked. */
+export interface FakeEmbedder {
+  readonly texts: string[];
+  /** Signals of the requests, in the order of `texts`. */
+  readonly signals: AbortSignal[];
+  embed(texts: string[], signal: AbortSignal): Promise<(Float32Array | number[])[]>;
+  /** What a text's vector is. */
+  behave: (text: string, signal: AbortSignal) => unknown;
+}
+
+/** Every text has the same vector, unless `behave` says otherwise: only the wording tells questions apart. */
+export function fakeEmbedder(): FakeEmbedder {
+  const fake: FakeEmbedder = {
+    texts: [],
+    signals: [],
+    behave: () => [3, 4],
+    async embed([text = ""], signal) {
+      fake.texts.push(text);
+      fake.signals.push(signal);
+      return [(await fake.behave(text, signal)) as number[]];
+    },
+  };
+  return fake;
+}

@@ -1,0 +1,62 @@
+import { describe, expect, it } from "vitest";
+import { observer, type Observation } from "../../../core/gateway/observer.ts";
+import { textBlocks } from "../../../core/gateway/text-blocks.ts";
+
+const reading = {
+  decoding: { readable: () => "", decoder: () => null },
+  unreadable: () => undefined,
+};
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+/** What is kept of an answer that comes in chunks of this size. */
+async function kept(
+  type: string,
+  text: string,
+  keep: number,
+  chunk: number,
+): Promise<Observation["body"]> {
+  const watch = observer(type, "", keep, reading);
+  const all = bytes(text);
+  for (let at = 0; at < all.length; at += chunk) watch.push(all.slice(at, at + chunk));
+  return (await watch.finish()).body;
+}
+
+describe("observer()", () => {
+  const types = ["text/event-stream", "application/json", "text/plain; charset=utf-8"];
+  const text = `data: "${"aé日🎉".repeat(20_000)}"\n\n`;
+  const size = bytes(text).length;
+
+  it.each(types)("keeps the whole text of %s up to its limit", async (type) => {
+    for (const chunk of [7, 1000, size])
+      expect(await kept(type, text, size, chunk)).toEqual({ text, size, complete: true });
+  });
+
+  it.each(types)("cuts %s off behind a whole character", async (type) => {
+    for (const keep of [1, 8, 9, 10, 11, 12, 100_000, size - 1]) {
+      const cut = await kept(type, text, keep, 999);
+      expect(cut).toMatchObject({ size, complete: false });
+      expect(text.startsWith(cut.text ?? "?")).toBe(true);
+      expect(bytes(cut.text ?? "").length).toBeLessThanOrEqual(keep);
+      expect(bytes(cut.text ?? "").length).toBeGreaterThan(keep - 4);
+    }
+  });
+
+  it.each(types)("keeps nothing of %s where nothing is wanted", async (type) => {
+    expect(await kept(type, text, 0, 999)).toEqual({ text: null, size, complete: false });
+  });
+});
+
+describe("textBlocks()", () => {
+  it("hands over whole blocks and what is left, whatever the chunks", () => {
+    const all = "ä€🎉x".repeat(50);
+    for (const chunk of [1, 3, 64, 1000]) {
+      const pieces: string[] = [];
+      const blocks = textBlocks((piece) => pieces.push(piece), 64);
+      for (let at = 0; at < bytes(all).length; at += chunk)
+        blocks.push(bytes(all).slice(at, at + chunk));
+      blocks.end();
+      expect(pieces.join("")).toBe(all);
+      expect(pieces.length).toBe(Math.ceil(bytes(all).length / 64));
+    }
+  });
+});

@@ -1,0 +1,42 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { modelName } from "../../../core/gateway/log-row.ts";
+import { requestModel } from "../../../core/gateway/request-model.ts";
+
+describe("requestModel()", () => {
+  it.each([
+    ['{"model":"gpt-4o","messages":[]}', "gpt-4o"],
+    [' {\n "model" : "gpt-4o" }', "gpt-4o"],
+    ['{"messages":[],"model":"gpt-4o"}', "gpt-4o"],
+    ['{"model":"cheap","model":"dear"}', "dear"],
+    [String.raw`{"model":"cheap","mod\u0065l":"dear"}`, "dear"],
+    [String.raw`{"model":"cheap","a":"\"model\":\"dear\""}`, "cheap"],
+    ['{"model":"cheap","tools":[{"model":"other"}]}', "cheap"],
+    [String.raw`{"model":"a\"b"}`, 'a"b'],
+    [`{"model":"${"m".repeat(300)}"}`, "m".repeat(256)],
+    ['{"model":7}', "in-path"],
+    ["[]", "in-path"],
+    ["not JSON", "in-path"],
+  ])("reads %s", (body, model) => {
+    expect(requestModel(body, "models/in-path:generateContent")).toBe(model);
+  });
+
+  it("reads the path of a request without a body", () => {
+    expect(requestModel(null, "deployments/gpt-4o/chat/completions")).toBe("gpt-4o");
+  });
+
+  it("names what a parser names, whatever the members and their order", () => {
+    const name = fc.constantFrom("model", "messages", "a", "mod\\u0065l", "models");
+    const value = fc.oneof(
+      fc.constantFrom('"x"', '"\\"model\\""', '{"model":"y"}', "7", '"\\u0078"', '"é"'),
+      fc.jsonValue({ maxDepth: 1 }).map((one) => JSON.stringify(one)),
+    );
+    fc.assert(
+      fc.property(fc.array(fc.tuple(name, value), { maxLength: 4 }), (members) => {
+        const body = `{${members.map(([key, one]) => `"${key}":${one}`).join(", ")}}`;
+        expect(requestModel(body, "p")).toBe(modelName(JSON.parse(body), "p"));
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
