@@ -9,6 +9,7 @@ import { helpText } from "./help.ts";
 import { serveCommand } from "./serve.ts";
 import { parseCommandLine } from "./settings.ts";
 import { webhookCommand } from "./webhook-send.ts";
+import { setUpYoungGeneration } from "./young-generation.ts";
 
 /** Runs the command line; a failure is one line on standard error and exit code 1. */
 async function main(): Promise<void> {
@@ -20,6 +21,7 @@ async function main(): Promise<void> {
   else if (command === "version" || flags.has("version")) process.stdout.write(`${version()}\n`);
   else {
     liftBunRequestLimit();
+    setUpYoungGeneration();
     await serveCommand(flags, version());
   }
 }

@@ -7,14 +7,12 @@ import { bannerLines } from "./banner.ts";
 import { seedDemo } from "./demo.ts";
 import { prepare, type Prepared } from "./prepare.ts";
 import { loadRuntime } from "./runtime.ts";
-import { holdYoungGeneration, startYoung } from "./young-generation.ts";
 
 /** `causey serve`: opens the platform, seeds the demo, listens, and prints the start lines. */
 export async function serveCommand(
   flags: ReadonlyMap<string, string>,
   version: string,
 ): Promise<void> {
-  startYoung();
   const prepared = prepare(flags, (name) => process.env[name]);
   const runtime = await loadRuntime();
   const platform = await runtime.open(platformOptions(prepared));
@@ -44,7 +42,6 @@ export async function serveCommand(
       browser,
     });
     process.stdout.write(`${lines.join("\n")}\n`);
-    holdYoungGeneration();
     // Unpacking the npm browser takes seconds, once: not at the expense of the first page. Nobody waits for
     // it, so that a server stopped at once ends at once.
     void prepareBrowser(platform);
