@@ -6,22 +6,24 @@ import { fileURLToPath } from "node:url";
 import { liftBunRequestLimit } from "./bun-requests.ts";
 import { projectRoot } from "./demo.ts";
 import { helpText } from "./help.ts";
-import { serveCommand } from "./serve.ts";
 import { parseCommandLine } from "./settings.ts";
-import { webhookCommand } from "./webhook-send.ts";
 import { setUpYoungGeneration } from "./young-generation.ts";
 
-/** Runs the command line; a failure is one line on standard error and exit code 1. */
+/** Runs the command line, loading what the command needs when it is known; a failure is one line on standard error and exit code 1. */
 async function main(): Promise<void> {
   const args = process.argv.slice(2);
   // It has options of its own.
-  if (args[0] === "webhook") return webhookCommand(args.slice(1));
+  if (args[0] === "webhook") {
+    const { webhookCommand } = await import("./webhook-send.ts");
+    return webhookCommand(args.slice(1));
+  }
   const { command, flags } = parseCommandLine(args, ["serve", "help", "version"]);
   if (command === "help" || flags.has("help")) process.stdout.write(helpText(version()));
   else if (command === "version" || flags.has("version")) process.stdout.write(`${version()}\n`);
   else {
     liftBunRequestLimit();
     setUpYoungGeneration();
+    const { serveCommand } = await import("./serve.ts");
     await serveCommand(flags, version());
   }
 }
