@@ -8,7 +8,7 @@ import { helpText } from "../adapters/cli/help.ts";
 import { prepare } from "../adapters/cli/prepare.ts";
 import { parseCommandLine } from "../adapters/cli/settings.ts";
 import { chromium } from "../adapters/shared/chromium.ts";
-import { openDataDir } from "../adapters/shared/data-dir.ts";
+import { holdAlone, openDataDir } from "../adapters/shared/data-dir.ts";
 import { jsonLog } from "../adapters/shared/log.ts";
 import { localSystem } from "../adapters/shared/system.ts";
 import { ApiError } from "../core/http/api-error.ts";
@@ -21,7 +21,7 @@ const entry = process.env["CAUSEY_WORKERS_ENTRY"] ?? `${root}adapters/workers/ma
 async function serve(prepared) {
   const { config, host, dataDir, token } = prepared;
   // Held until this process ends: two workerds would write the same databases.
-  await openDataDir(dataDir);
+  await holdAlone(openDataDir(dataDir));
   const browser = chromium({
     executablePath: config.rendering?.chromiumPath,
     endpoint: config.rendering?.endpoint,

@@ -1,88 +1,112 @@
-import { chmodSync, closeSync, mkdirSync, openSync, rmSync, statSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { toSqlError } from "./sqlite-error.ts";
 
-/** The folder of a platform, held by this process alone. */
+/** The folder of a platform. */
 export interface DataDir {
-  /** Path of the journal database. */
+  /** Null for `":memory:"`, which no other process can share. */
+  readonly path: string | null;
+  /** Path of the journal database, which only the process that holds the folder may open. */
   readonly database: string;
   /** Folder for what else is kept, e.g. an unpacked browser; made by who uses it. */
   readonly state: string;
+  /**
+   * Tries to become the one process that holds the folder: an actor has one home. The lock is SQLite's, hence the
+   * operating system's: it goes with the process, however that ends.
+   */
+  hold(): boolean;
+  /** Gives the folder up. */
   release(): void;
 }
 
-/** How long a predecessor that shuts down is waited for, in ms. */
-const WAIT_MS = 5000;
-
 /**
- * Makes the folder, for its owner's eyes only, and locks it: an actor has one home, so two processes over
- * one folder would each believe that they are it. The lock is SQLite's, hence the operating system's: it
- * goes with the process, however that ends. A folder that was there keeps its mode (it may be shared), so the
- * databases have their own. `":memory:"` is nobody else's anyway.
+ * Makes the folder, for its owner's eyes only. One that was there keeps its mode (it may be shared), so the databases have
+ * their own. `":memory:"` is nobody else's anyway. Throws one line that names the folder when it cannot be used.
  */
-export async function openDataDir(path: string): Promise<DataDir> {
+export function openDataDir(path: string): DataDir {
   if (path === ":memory:") return temporary();
   const database = join(path, "causey.db");
-  let lock: DatabaseSync;
-  try {
+  let lock: DatabaseSync | undefined;
+  const release = (): void => {
+    lock?.close();
+    lock = undefined;
+  };
+  return guarded(path, () => {
     mkdirSync(path, { recursive: true, mode: 0o700 });
     makePrivate(database);
-    lock = new DatabaseSync(makePrivate(join(path, "lock.db")));
-  } catch (error) {
-    throw unusable(path, error);
+    const file = makePrivate(join(path, "lock.db"));
+    return {
+      path,
+      database,
+      state: path,
+      release,
+      hold: () =>
+        guarded(path, () => {
+          lock ??= new DatabaseSync(file);
+          return take(lock);
+        }),
+    };
+  });
+}
+
+/** How long a predecessor that shuts down is waited for, in ms. */
+export const PREDECESSOR_MS: number = 5000;
+
+/** Holds a folder that is not to be shared; rejects when a predecessor does not give it up in time. */
+export async function holdAlone(folder: DataDir): Promise<void> {
+  const until = Date.now() + PREDECESSOR_MS;
+  while (!folder.hold()) {
+    if (Date.now() > until) throw inUse(folder);
+    await new Promise((resolve) => setTimeout(resolve, 50));
   }
+}
+
+/** What is said of a folder that another process holds, and why this one cannot join it. */
+export function inUse({ path }: DataDir, because = ""): Error {
+  return new Error(
+    `The data directory "${path ?? ""}" is in use by another process${because}: stop that, or choose another with --data-dir`,
+  );
+}
+
+function take(lock: DatabaseSync): boolean {
   try {
-    await take(lock, path);
+    lock.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
+    return true;
   } catch (error) {
-    lock.close();
+    if (toSqlError(error, "").reason === "busy") return false;
     throw error;
   }
-  return {
-    database,
-    state: path,
-    release: () => {
-      lock.close();
-    },
-  };
 }
 
-/** Makes a file that only its owner reads; SQLite gives its journals the mode of their database. */
-function makePrivate(path: string): string {
-  closeSync(openSync(path, "a", 0o600));
-  if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
-  return path;
-}
-
-async function take(lock: DatabaseSync, path: string): Promise<void> {
-  const until = Date.now() + WAIT_MS;
-  for (;;) {
-    try {
-      lock.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
-      return;
-    } catch (error) {
-      if (toSqlError(error, "").reason !== "busy") throw unusable(path, error);
-      if (Date.now() > until) {
-        const message = `The data directory "${path}" is in use by another process: stop that, or choose another with --data-dir`;
-        throw new Error(message, { cause: error });
-      }
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+function guarded<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const message = `The data directory "${path}" cannot be used (${reason}): choose another with --data-dir`;
+    throw new Error(message, { cause: error });
   }
 }
 
-function unusable(path: string, error: unknown): Error {
-  const reason = error instanceof Error ? error.message : String(error);
-  const message = `The data directory "${path}" cannot be used (${reason}): choose another with --data-dir`;
-  return new Error(message, { cause: error });
+/**
+ * Makes a file that only its owner reads; SQLite gives its journals the mode of their database. One that is there is not
+ * opened: closing it would drop the locks that this process may have on it (fcntl(2), POSIX locks).
+ */
+function makePrivate(path: string): string {
+  if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
+  if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
+  return path;
 }
 
 function temporary(): DataDir {
   const state = join(tmpdir(), `causey-${crypto.randomUUID()}`);
   return {
+    path: null,
     database: ":memory:",
     state,
+    hold: () => true,
     release: () => {
       rmSync(state, { recursive: true, force: true });
     },

@@ -12,6 +12,7 @@ import type {
 } from "../../core/ports.ts";
 import { actorDirectory, type ActorDirectory } from "./actor-directory.ts";
 import { alarms, type Alarms } from "./alarms.ts";
+import { isNewKind, kindOf } from "./kinds.ts";
 import { createTables, migrate } from "./schema.ts";
 import { socketRegistry, type SocketEvent, type SocketRegistry, type Upgrade } from "./sockets.ts";
 import type { SqliteDatabase } from "./sqlite.ts";
@@ -86,7 +87,7 @@ export function localActors(options: LocalActorsOptions): LocalActors {
   return {
     get,
     define(kind) {
-      if (!isNew(kinds, kind)) return;
+      if (!isNewKind(kinds, kind)) return;
       migrate(db, kind);
       kinds.set(kind.name, kind);
       clock.rescan();
@@ -124,14 +125,6 @@ function holding(system: System, hold: (work: Promise<unknown>) => void): System
   };
 }
 
-function isNew(kinds: ReadonlyMap<string, ActorKind>, kind: ActorKind): boolean {
-  const known = kinds.get(kind.name);
-  if (known === kind) return false;
-  if (known === undefined && !kind.name.includes("\0")) return true;
-  const message = `Another actor kind is already named "${kind.name}"`;
-  throw new ApiError("internal", { message });
-}
-
 function actorRef(directory: ActorDirectory, kind: () => ActorKind, name: string): ActorRef {
   return {
     call(method, ...args) {
@@ -152,12 +145,6 @@ function actorRef(directory: ActorDirectory, kind: () => ActorKind, name: string
       });
     },
   };
-}
-
-function kindOf(kinds: ReadonlyMap<string, ActorKind>, name: string): ActorKind {
-  const kind = kinds.get(name);
-  if (kind !== undefined) return kind;
-  throw new ApiError("internal", { message: `No actor kind "${name.slice(0, 64)}" is defined` });
 }
 
 function invoke(

@@ -1,12 +1,14 @@
 import type { Browser, Capability, Log, Platform, Transport } from "../../core/ports.ts";
+import { VERSION } from "../../core/version.ts";
 import { chromium } from "./chromium.ts";
-import { openDataDir, type DataDir } from "./data-dir.ts";
+import { openDataDir } from "./data-dir.ts";
 import { closeAtEnd } from "./drain.ts";
 import { egressTransport } from "./egress-transport.ts";
-import { localActors, type LocalActors } from "./local-actors.ts";
 import { jsonLog } from "./log.ts";
+import type { SharedActors } from "./sharing/hold-actors.ts";
+import { cloneForm } from "./sharing/link.ts";
+import { sharedActors } from "./sharing/shared-actors.ts";
 import type { Upgrade } from "./sockets.ts";
-import { openSqlite, type SqliteDatabase } from "./sqlite.ts";
 import { syncCrypto } from "./sync-crypto.ts";
 import { localSystem, type LocalSystem } from "./system.ts";
 import { localWebSockets } from "./web-sockets.ts";
@@ -14,7 +16,11 @@ import { zlibDecoder } from "./zlib-decoder.ts";
 
 /** Options of `nodePlatform()`, `denoPlatform()` and `bunPlatform()`. */
 export interface LocalPlatformOptions {
-  /** Folder of the database, made when missing; `":memory:"` keeps nothing. @default ".causey" */
+  /**
+   * Folder of the database, made when missing; `":memory:"` keeps nothing. Processes of one runtime may share it: the
+   * first one holds it, the others call the actors there, and one of them takes over when it ends. Start them with the
+   * same options and the same app. @default ".causey"
+   */
   readonly dataDir?: string;
   /** `FULL`: what was acknowledged survives a power cut; `NORMAL`: the death of the process. @default "FULL" */
   readonly synchronous?: "FULL" | "NORMAL";
@@ -54,10 +60,11 @@ export async function localPlatform(
 ): Promise<Platform> {
   const { allowHosts, closeGraceMs = 10_000, dataDir = ".causey", log = jsonLog } = options;
   const system: LocalSystem = { ...localSystem(log), ...syncCrypto, decoder: zlibDecoder };
-  const folder = await openDataDir(dataDir);
-  const db = openSqlite(folder.database, { synchronous: options.synchronous });
-  const actors = localActors({
-    db,
+  const folder = openDataDir(dataDir);
+  const actors = await sharedActors({
+    folder,
+    speaks: `${runtime.name}, causey ${VERSION}, ${cloneForm}`,
+    synchronous: options.synchronous,
     system,
     log,
     upgrade: runtime.upgrade,
@@ -73,7 +80,7 @@ export async function localPlatform(
     log,
     system,
   });
-  const parts = { actors, browser, db, folder, runtime, system };
+  const parts = { actors, browser, runtime, system };
   let closing: Promise<void> | undefined;
   const platform: Platform = {
     runtime: runtime.name,
@@ -113,10 +120,8 @@ function capabilities(browser: true | string): Record<Capability, true | string>
 }
 
 interface Parts {
-  readonly actors: LocalActors;
+  readonly actors: SharedActors;
   readonly browser: Browser;
-  readonly db: SqliteDatabase;
-  readonly folder: DataDir;
   readonly runtime: LocalRuntime;
   readonly system: LocalSystem;
 }
@@ -127,6 +132,5 @@ async function closeParts(parts: Parts, graceMs: number): Promise<void> {
   await parts.system.settled(graceMs);
   await parts.actors.close(graceMs);
   await parts.system.settled(graceMs);
-  await Promise.all([parts.browser.close(), parts.runtime.close?.(), parts.db.close()]);
-  parts.folder.release();
+  await Promise.all([parts.browser.close(), parts.runtime.close?.(), parts.actors.release()]);
 }

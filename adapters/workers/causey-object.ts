@@ -1,7 +1,12 @@
 import { DurableObject } from "cloudflare:workers";
 import { ApiError } from "../../core/http/api-error.ts";
 import type { Plain } from "../../core/ports.ts";
-import { errorAsResponse, outcomeOf, withoutErrorHeader, type CallOutcome } from "./crossing.ts";
+import {
+  errorAsResponse,
+  outcomeOf,
+  withoutErrorHeader,
+  type CallOutcome,
+} from "../shared/crossing.ts";
 import { hostActor, type HostedActor } from "./hosted-actor.ts";
 import { parseObjectName } from "./object-name.ts";
 import { objectActors } from "./object-actors.ts";

@@ -19,7 +19,8 @@ describe("openDataDir()", () => {
     const path = join(folder, "shared");
     mkdirSync(path);
     chmodSync(path, 0o777);
-    const dir = await openDataDir(path);
+    const dir = openDataDir(path);
+    expect(dir.hold()).toBe(true);
     const db = openSqlite(dir.database);
     await db.batch([{ sql: "CREATE TABLE t (a)" }]);
     expect(modeOf(path)).toBe(0o777);
@@ -29,14 +30,14 @@ describe("openDataDir()", () => {
     dir.release();
   });
 
-  it("says at once which folder cannot be used, and does not take that for another server", async () => {
+  it("says at once which folder cannot be used, and does not take that for another server", () => {
     const path = join(folder, "file");
     writeFileSync(path, "");
-    await expect(openDataDir(path)).rejects.toThrow(`The data directory "${path}" cannot be used`);
+    expect(() => openDataDir(path)).toThrow(`The data directory "${path}" cannot be used`);
     const broken = join(folder, "broken");
     mkdirSync(broken);
     writeFileSync(join(broken, "lock.db"), "no database at all ".repeat(100));
-    await expect(openDataDir(broken)).rejects.toThrow("cannot be used");
+    expect(() => openDataDir(broken).hold()).toThrow("cannot be used");
   });
 });
 

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { VERSION } from "../../core/gateway/metrics/version.ts";
+import { VERSION } from "../../core/version.ts";
 import { root } from "../config/shared.ts";
 
 interface Manifest {

@@ -1,6 +1,6 @@
 import type { SeriesTable } from "./series-table.ts";
 import { type RequestSeries, type Series, seriesOf } from "./series.ts";
-import { VERSION } from "./version.ts";
+import { VERSION } from "../../version.ts";
 import { durationBounds, sumOf, type Totals } from "./totals.ts";
 
 /** Prometheus' text format 0.0.4, or OpenMetrics 1.0. */

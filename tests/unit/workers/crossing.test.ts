@@ -5,7 +5,7 @@ import {
   responseOf,
   valueOf,
   withoutErrorHeader,
-} from "../../../adapters/workers/crossing.ts";
+} from "../../../adapters/shared/crossing.ts";
 import { ApiError } from "../../../core/http/api-error.ts";
 import type { Log } from "../../../core/ports.ts";
 import { SqlError } from "../../../core/sql-error.ts";

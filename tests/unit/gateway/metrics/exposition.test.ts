@@ -3,7 +3,7 @@ import { acceptedFormat } from "../../../../core/gateway/metrics/accepted-format
 import { exposition } from "../../../../core/gateway/metrics/exposition.ts";
 import { keyOf, type RequestSeries } from "../../../../core/gateway/metrics/series.ts";
 import { addRow, noTotals, type Totals } from "../../../../core/gateway/metrics/totals.ts";
-import { VERSION } from "../../../../core/gateway/metrics/version.ts";
+import { VERSION } from "../../../../core/version.ts";
 import { nameOf, parseExposition } from "../../../fakes/gateway-exposition.ts";
 
 const series: RequestSeries = {

@@ -1,0 +1,80 @@
+import {
+  lstatSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+
+/** Where the holder of a data directory listens. */
+export interface Address {
+  /** Path of the socket. */
+  readonly socket: string;
+  /** Has others find it, once somebody listens there. */
+  publish(): void;
+  remove(): void;
+}
+
+/** The file that tells where. */
+const NAME = "holder";
+/** The path of a socket has at most 107 bytes on Linux and 103 elsewhere (unix(7)). */
+const MAX_PATH = 100;
+const SOCKET = "socket";
+
+/**
+ * A fresh address for the holder of a data directory: a socket in a folder that only its owner may enter, since the data
+ * directory may be open to others. Below the data directory, or where that path is too long, in the temporary folder.
+ */
+export function makeAddress(dataDir: string): Address {
+  const pointer = join(resolve(dataDir), NAME);
+  const former = readAddress(dataDir);
+  // What a holder that was killed has left behind.
+  if (former !== null) removeSocket(former);
+  const below = join(resolve(dataDir), `${NAME}-`);
+  const isShort = Buffer.byteLength(`${below}XXXXXX/${SOCKET}`) <= MAX_PATH;
+  const folder = mkdtempSync(isShort ? below : join(tmpdir(), `causey-${NAME}-`));
+  const socket = join(folder, SOCKET);
+  return {
+    socket,
+    publish() {
+      const fresh = `${pointer}.${crypto.randomUUID()}`;
+      writeFileSync(fresh, socket, { mode: 0o600, flag: "wx" });
+      renameSync(fresh, pointer);
+    },
+    remove() {
+      if (readAddress(dataDir) === socket) rmSync(pointer, { force: true });
+      removeSocket(socket);
+    },
+  };
+}
+
+/** The socket of the holder of a data directory, or null when none is told. It may be gone. */
+export function readAddress(dataDir: string): string | null {
+  const pointer = join(resolve(dataDir), NAME);
+  try {
+    if (!isOwn(pointer)) return null;
+    const socket = readFileSync(pointer, "utf8");
+    return isOwn(dirname(socket)) ? socket : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Nobody else may stand in for the holder. */
+function isOwn(path: string): boolean {
+  const { uid, mode } = lstatSync(path);
+  return uid === process.getuid?.() && (mode & 0o022) === 0;
+}
+
+function removeSocket(socket: string): void {
+  rmSync(socket, { force: true });
+  try {
+    rmdirSync(dirname(socket));
+  } catch {
+    // Gone already, or not empty, so none that was made here.
+  }
+}

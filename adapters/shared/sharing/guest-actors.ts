@@ -1,0 +1,183 @@
+import { ApiError } from "../../../core/http/api-error.ts";
+import type { ActorKind, ActorRef } from "../../../core/ports.ts";
+import { inUse, PREDECESSOR_MS } from "../data-dir.ts";
+import { isNewKind, kindOf } from "../kinds.ts";
+import { Moved } from "./gone.ts";
+import { holdActors, type SharedActors, type SharedActorsOptions } from "./hold-actors.ts";
+import { joinHolder, type Holder, type Refusal } from "./join-holder.ts";
+
+/** Where calls go: to the holder, or to this process once it has taken over. */
+type Seat = Pick<Holder, "call" | "fetch">;
+
+interface State {
+  readonly options: SharedActorsOptions;
+  readonly kinds: Map<string, ActorKind>;
+  /** Connections that are not closed; of one that is about to be, calls may still be under way. */
+  readonly holders: Set<Holder>;
+  /** Undefined while a new one is looked for. */
+  seat: Seat | undefined;
+  seeking: Promise<void>;
+  held: SharedActors | undefined;
+  isClosing: boolean;
+}
+
+/** How long a call waits for the next holder, in ms: a process that drains may take its grace. */
+const CALL_WAIT_MS = 15_000;
+const PAUSE_MS = 25;
+/** The pause after the directory could not be taken over, in ms. */
+const FAILED_PAUSE_MS = 1000;
+
+/** The actors of a data directory that another process holds. Rejects when that process cannot be joined. */
+export async function guestActors(options: SharedActorsOptions): Promise<SharedActors> {
+  const state: State = {
+    options,
+    kinds: new Map(),
+    holders: new Set(),
+    seat: undefined,
+    seeking: Promise.resolve(),
+    held: undefined,
+    isClosing: false,
+  };
+  await seek(state, Date.now() + PREDECESSOR_MS);
+  return {
+    get: (kind, name) => actorRef(state, kind, name),
+    define(kind) {
+      if (!isNewKind(state.kinds, kind)) return;
+      state.kinds.set(kind.name, kind);
+      state.held?.define(kind);
+    },
+    async close(graceMs) {
+      for (const holder of state.holders) holder.closeSockets(1001, "The server is shutting down");
+      const until = Date.now() + graceMs;
+      const isBusy = (): boolean => [...state.holders].some((holder) => holder.size() > 0);
+      while (isBusy() && Date.now() < until) await pause(5);
+      await state.held?.close(graceMs);
+      state.isClosing = true;
+    },
+    async release() {
+      for (const holder of state.holders) holder.leave();
+      await state.seeking;
+      if (state.held === undefined) options.folder.release();
+      else await state.held.release();
+    },
+  };
+}
+
+function actorRef(state: State, kind: string, name: string): ActorRef {
+  return {
+    call: (method, ...args) => over(state, kind, (seat) => seat.call(kind, name, method, args)),
+    fetch: (request) => over(state, kind, (seat) => seat.fetch(kind, name, request)),
+  };
+}
+
+/** Asks whoever holds the directory now. Nothing is awaited before, so that calls keep their order. */
+async function over<T>(state: State, kind: string, ask: (seat: Seat) => Promise<T>): Promise<T> {
+  kindOf(state.kinds, kind);
+  for (;;) {
+    const seat = state.seat ?? (await seated(state));
+    if (state.isClosing)
+      throw new ApiError("unavailable", { message: "The server is shutting down" });
+    try {
+      return await ask(seat);
+    } catch (error) {
+      if (!(error instanceof Moved)) throw error;
+      if (state.seat === seat) state.seat = undefined;
+    }
+  }
+}
+
+/** Resolves with the next seat. */
+async function seated(state: State): Promise<Seat> {
+  const until = Date.now() + CALL_WAIT_MS;
+  while (Date.now() < until && !state.isClosing) {
+    if (state.seat !== undefined) return state.seat;
+    await Promise.race([state.seeking, pause(100)]);
+  }
+  throw new ApiError("unavailable", {
+    message: "No process holds the data directory: try again later",
+    headers: { "retry-after": "1" },
+  });
+}
+
+/** Looks for whom to call, and takes the directory over when nobody holds it. Rejects when that is not found in time. */
+async function seek(state: State, until: number): Promise<void> {
+  for (;;) {
+    const refusal = await sit(state);
+    if (refusal === null || state.isClosing) return;
+    if (Date.now() > until) throw cannotShare(state.options, refusal);
+    await pause(PAUSE_MS);
+  }
+}
+
+/** Null when there is a seat now. */
+async function sit(state: State): Promise<Refusal | null> {
+  const { folder, log, speaks, upgrade } = state.options;
+  if (folder.hold()) {
+    takeOver(state);
+    return null;
+  }
+  if (folder.path === null) return { speaks: null };
+  const joined: { holder?: Holder } = {};
+  const answer = await joinHolder({
+    dataDir: folder.path,
+    upgrade,
+    speaks,
+    onLeaving() {
+      if (joined.holder === undefined || state.seat !== joined.holder) return;
+      state.seat = undefined;
+      if (!state.isClosing) state.seeking = seekAfterwards(state);
+    },
+    onLost() {
+      if (joined.holder !== undefined) state.holders.delete(joined.holder);
+    },
+  });
+  if (!("call" in answer)) return answer;
+  // It may have left since it answered.
+  if (!answer.isOpen()) return { speaks: null };
+  joined.holder = answer;
+  state.holders.add(answer);
+  state.seat = answer;
+  log("info", "Joined the process that holds the data directory");
+  return null;
+}
+
+/** Goes on until there is a seat: a failure, such as a full disk, may pass. */
+async function seekAfterwards(state: State): Promise<void> {
+  while (!state.isClosing && state.seat === undefined) {
+    try {
+      await seek(state, Number.POSITIVE_INFINITY);
+    } catch (error) {
+      state.options.log("error", "The data directory cannot be taken over", {
+        error: String(error),
+      });
+      await pause(FAILED_PAUSE_MS);
+    }
+  }
+}
+
+function takeOver(state: State): void {
+  const { options } = state;
+  try {
+    const held = holdActors(options);
+    for (const kind of state.kinds.values()) held.define(kind);
+    state.held = held;
+    state.seat = {
+      call: (kind, name, method, args) => held.get(kind, name).call(method, ...args),
+      fetch: (kind, name, request) => held.get(kind, name).fetch(request),
+    };
+  } catch (error) {
+    options.folder.release();
+    throw error;
+  }
+  options.log("info", "Took over the data directory");
+}
+
+function cannotShare({ folder, speaks }: SharedActorsOptions, refusal: Refusal): Error {
+  return refusal.speaks === null
+    ? inUse(folder)
+    : inUse(folder, ` of another runtime or version (${refusal.speaks}; this is ${speaks})`);
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

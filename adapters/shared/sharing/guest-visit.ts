@@ -1,0 +1,140 @@
+import { valueOf, type CallOutcome } from "../crossing.ts";
+import type { Upgrade } from "../sockets.ts";
+import { bodySink, bodySource, type BodySink, type BodySource } from "./body.ts";
+import { gone, Moved } from "./gone.ts";
+import { guestSocket, type GuestSocket } from "./guest-socket.ts";
+import type { ResponseHead, SocketOrder, ToGuest, ToHolder } from "./messages.ts";
+
+/** A request that this process received, and an actor of the holder answers. */
+export interface GuestVisit {
+  readonly response: Promise<Response>;
+  hear(message: Extract<ToGuest, { readonly id: number }>): void;
+  /** The holder is gone. */
+  lost(): void;
+  /** Closes the WebSocket, if there is one. */
+  closeSocket(code: number, reason: string): void;
+}
+
+/** What a visit of a guest needs. */
+export interface GuestVisitOptions {
+  readonly id: number;
+  readonly kind: string;
+  readonly name: string;
+  readonly upgrade: Upgrade;
+  readonly send: (message: ToHolder) => void;
+  /** Called when nothing more will be said of it. */
+  readonly over: () => void;
+}
+
+interface State {
+  readonly request: Request;
+  readonly options: GuestVisitOptions;
+  readonly answer: PromiseWithResolvers<Response>;
+  readonly send: (message: ToHolder) => void;
+  readonly upload: BodySource | undefined;
+  download: BodySink | undefined;
+  socket: GuestSocket | undefined;
+  /** The runtime's response to the upgrade. */
+  upgraded: Response | undefined;
+}
+
+/** Sends a request to an actor of the holder. */
+export function guestVisit(request: Request, options: GuestVisitOptions): GuestVisit {
+  const state = newState(request, options);
+  const { id, kind, name } = options;
+  const { method, signal, url } = request;
+  const head = { method, url, headers: [...request.headers], hasBody: state.upload !== undefined };
+  state.send({ type: "fetch", id, kind, name, head });
+  const abort = (): void => {
+    state.send({ type: "abort", id });
+  };
+  if (signal.aborted) abort();
+  else signal.addEventListener("abort", abort, { once: true });
+  return {
+    response: state.answer.promise,
+    hear: (message) => {
+      hear(state, message);
+    },
+    lost() {
+      state.answer.reject(gone());
+      state.download?.broken();
+      state.upload?.unread();
+      state.socket?.close(1012, "The server moves: come back");
+    },
+    closeSocket: (code, reason) => {
+      state.socket?.close(code, reason);
+    },
+  };
+}
+
+function newState(request: Request, options: GuestVisitOptions): State {
+  const send = (message: ToHolder): void => {
+    if (message.type === "closed" || message.type === "unread") options.over();
+    options.send(message);
+  };
+  return {
+    request,
+    options,
+    answer: Promise.withResolvers(),
+    send,
+    upload: request.body === null ? undefined : bodySource(options.id, request.body, send),
+    download: undefined,
+    socket: undefined,
+    upgraded: undefined,
+  };
+}
+
+function hear(state: State, message: Extract<ToGuest, { readonly id: number }>): void {
+  const { download, options, upload } = state;
+  if (message.type === "responded") respond(state, message.head);
+  else if (message.type === "upgrade") upgrade(state, message);
+  else if (message.type === "returned") {
+    options.over();
+    refuse(state, message.outcome);
+  } else if (message.type === "moved") {
+    options.over();
+    state.answer.reject(new Moved());
+  } else if (message.type === "more") upload?.more();
+  else if (message.type === "unread") upload?.unread();
+  else if (message.type === "chunk") download?.chunk(message.bytes);
+  else if (message.type === "end" || message.type === "broken") {
+    options.over();
+    download?.[message.type]();
+  } else state.socket?.obey(message);
+}
+
+/** Only what is thrown comes instead of a response. */
+function refuse({ answer }: State, outcome: CallOutcome): void {
+  try {
+    valueOf(outcome);
+  } catch (error) {
+    answer.reject(error);
+  }
+}
+
+function upgrade(state: State, order: Extract<SocketOrder, { readonly type: "upgrade" }>): void {
+  const { options, request, send } = state;
+  try {
+    ({ response: state.upgraded, socket: state.socket } = guestSocket(
+      order,
+      request,
+      options.upgrade,
+      send,
+    ));
+  } catch (error) {
+    state.answer.reject(error);
+    send({ type: "closed", id: order.id, code: 1006, reason: "" });
+  }
+}
+
+function respond(state: State, { hasBody, headers, status }: ResponseHead): void {
+  const { answer, options, upgraded } = state;
+  if (upgraded !== undefined && status < 400) {
+    answer.resolve(upgraded);
+    return;
+  }
+  if (hasBody) state.download = bodySink(options.id, state.send);
+  else if (upgraded === undefined) options.over();
+  const pairs = headers.map(([name, value]): [string, string] => [name, value]);
+  answer.resolve(new Response(state.download?.stream ?? null, { status, headers: pairs }));
+}
