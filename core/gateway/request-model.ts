@@ -21,7 +21,10 @@ function namedFirst(body: string): string | null {
   const found = MODEL_FIRST.exec(body);
   if (found === null) return null;
   const end = found[0].length;
-  return body.includes('"model"', end) || body.includes("\\u", end) ? null : (found[1] ?? null);
+  // Engines stop at each first character of what they look for, and prose and code hold more quotes than letters "m".
+  // Each letter of the name, if escaped, begins with \u006.
+  const isNamedAgain = body.includes('model"', end) || body.includes("\\u006", end);
+  return isNamedAgain ? null : (found[1] ?? null);
 }
 
 function parsed(body: string | null): unknown {

@@ -10,6 +10,9 @@ describe("requestModel()", () => {
     ['{"messages":[],"model":"gpt-4o"}', "gpt-4o"],
     ['{"model":"cheap","model":"dear"}', "dear"],
     [String.raw`{"model":"cheap","mod\u0065l":"dear"}`, "dear"],
+    [String.raw`{"model":"cheap","\u006D\u006f\u0064\u0065\u006C":"dear"}`, "dear"],
+    [String.raw`{"model":"cheap","\u006dodel" :"dear"}`, "dear"],
+    [String.raw`{"model":"cheap","a":"\u2014 a model"}`, "cheap"],
     [String.raw`{"model":"cheap","a":"\"model\":\"dear\""}`, "cheap"],
     ['{"model":"cheap","tools":[{"model":"other"}]}', "cheap"],
     [String.raw`{"model":"a\"b"}`, 'a"b'],
@@ -26,7 +29,15 @@ describe("requestModel()", () => {
   });
 
   it("names what a parser names, whatever the members and their order", () => {
-    const name = fc.constantFrom("model", "messages", "a", "mod\\u0065l", "models");
+    const name = fc.constantFrom(
+      "model",
+      "messages",
+      "a",
+      "mod\\u0065l",
+      "\\u006DodeL",
+      "\\u006Dodel",
+      "models",
+    );
     const value = fc.oneof(
       fc.constantFrom('"x"', '"\\"model\\""', '{"model":"y"}', "7", '"\\u0078"', '"é"'),
       fc.jsonValue({ maxDepth: 1 }).map((one) => JSON.stringify(one)),
