@@ -14,7 +14,7 @@ import {
   type Runtime,
 } from "./harness/gateway-field.ts";
 import { type Call, sendAll, sendOne } from "./harness/load.ts";
-import type { Options } from "./harness/options.ts";
+import { toCount, type Options } from "./harness/options.ts";
 import { type Running, runtimes, start } from "./harness/servers.ts";
 
 const TITLE = "gateway: endurance";
@@ -34,7 +34,7 @@ const goals = [
 /** Runs `gateway-endurance`. */
 export async function* bench(options: Options): AsyncGenerator<Figure[]> {
   const { only, connections: [connections = 64] = [], rest } = options;
-  const requests = Number(rest[0] ?? 200_000);
+  const requests = toCount(rest[0] ?? "200000", "Requests");
   const upstream = await start([process.execPath, "bench/servers/upstream.ts"]);
   try {
     for (const runtime of Object.keys(runtimes) as Runtime[]) {

@@ -17,12 +17,15 @@ const bun = inRoot("tools/node_modules/bun/bin/bun.exe");
 const vitest = "node_modules/vitest/vitest.mjs";
 const cli = "adapters/cli/main.ts";
 
+/** Part of what `causey serve` gives Node's V8 by itself (adapters/cli/v8-heap.ts): Deno takes it on the command line only. */
+const denoHeap = "--v8-flags=--no-allocation-site-pretenuring,--max-semi-space-size=16";
+
 const everything = [".", "tools", "tests/clients"];
 
 /** Task name -> the packages that it needs and the command that runs it, arguments appended. */
 const tasks = {
   serve: { needs: ["."], command: [node, cli, "serve"] },
-  "serve:deno": { needs: [".", "tools"], command: [deno, "run", "-A", cli, "serve"] },
+  "serve:deno": { needs: [".", "tools"], command: [deno, "run", "-A", denoHeap, cli, "serve"] },
   "serve:bun": { needs: [".", "tools"], command: [bun, cli, "serve"] },
   "serve:workers": { needs: ["."], command: [node, "scripts/serve-workers.mjs"] },
   ok: { needs: everything, command: [node, "scripts/ok.ts"] },

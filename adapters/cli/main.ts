@@ -7,7 +7,7 @@ import { liftBunRequestLimit } from "./bun-requests.ts";
 import { projectRoot } from "./demo.ts";
 import { helpText } from "./help.ts";
 import { parseCommandLine } from "./settings.ts";
-import { setUpYoungGeneration } from "./young-generation.ts";
+import { setUpV8Heap } from "./v8-heap.ts";
 
 /** Runs the command line, loading what the command needs when it is known; a failure is one line on standard error and exit code 1. */
 async function main(): Promise<void> {
@@ -22,7 +22,7 @@ async function main(): Promise<void> {
   else if (command === "version" || flags.has("version")) process.stdout.write(`${version()}\n`);
   else {
     liftBunRequestLimit();
-    setUpYoungGeneration();
+    setUpV8Heap();
     const { serveCommand } = await import("./serve.ts");
     await serveCommand(flags, version());
   }

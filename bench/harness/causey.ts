@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { atExit } from "./at-exit.ts";
@@ -8,11 +8,18 @@ import { runtimes } from "./servers.ts";
 /** The token that every benchmarked causey knows; it has every permission. */
 export const TOKEN = "bench-token-0123456789abcdef";
 
-const main = {
-  Node: "dist/adapters/cli/main.js",
-  Deno: "adapters/cli/main.ts",
-  Bun: "adapters/cli/main.ts",
+const serve = {
+  Node: ["dist/adapters/cli/main.js", "serve"],
+  Deno: denoServe(),
+  Bun: ["adapters/cli/main.ts", "serve"],
 } as const;
+
+/** What follows `deno run -A` in Deno's own task, which has V8's flags. */
+function denoServe(): readonly string[] {
+  const manifest = readFileSync(new URL("../../deno.json", import.meta.url), "utf8");
+  const { tasks } = JSON.parse(manifest) as { tasks: { serve: string } };
+  return tasks.serve.split(" ").slice(3);
+}
 
 /**
  * The product as a user starts it, on a runtime, with a configuration and a data folder of its own: on Node what npm
@@ -28,7 +35,7 @@ export function causeyCommand(
   writeFileSync(file, JSON.stringify({ demo: false, ...config }));
   const settings = ["--port", "0", "--data-dir", join(folder, "data"), "--config", file];
   return {
-    command: [...runtimes[runtime], main[runtime], "serve", ...settings],
+    command: [...runtimes[runtime], ...serve[runtime], ...settings],
     // Nothing is rendered: unpacking the npm browser would be measured instead.
     env: { CAUSEY_TOKEN: TOKEN, CAUSEY_CHROMIUM_PATH: process.execPath },
   };

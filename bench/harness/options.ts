@@ -38,7 +38,7 @@ export function readOptions(args: readonly string[]): {
   const options = {
     rounds: Number(values.rounds),
     ms: Number(values.seconds) * 1000,
-    connections: values.connections?.split(",").map(toCount),
+    connections: values.connections?.split(",").map((text) => toCount(text, "--connections")),
     only: values.only,
     json: values.json,
     rest,
@@ -46,9 +46,10 @@ export function readOptions(args: readonly string[]): {
   return { name, options };
 }
 
-function toCount(text: string): number {
+/** Reads a count; `what` names where it was given. */
+export function toCount(text: string, what: string): number {
   const count = Number(text);
   if (!Number.isInteger(count) || count < 1)
-    throw new Error(`--connections: expected counts such as 1,16,64, got "${text}"`);
+    throw new Error(`${what}: expected a count above 0, got "${text}"`);
   return count;
 }

@@ -1,5 +1,7 @@
-import { describe, expect } from "vitest";
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
 import { itUnless } from "../config/it-unless.ts";
+import { root } from "../config/shared.ts";
 import { exitOf, lineWith, missing, runtimes, start } from "./runtimes.ts";
 
 interface Told {
@@ -9,11 +11,14 @@ interface Told {
 }
 
 const ALL_YOUNG = "--no-allocation-site-pretenuring";
+const LIMIT = "--max-semi-space-size=16";
+const SLOW_GROWTH = "--heap-growing-percent=30";
+const KINDS = /pretenuring|semi-space|heap-growing/;
 
-describe.each(runtimes)("the young generation on %s", (runtime) => {
+describe.each(runtimes)("the heap of V8 on %s", (runtime) => {
   const it = itUnless(missing(runtime) || undefined);
   const told = async (env: NodeJS.ProcessEnv): Promise<Told> => {
-    const child = start(runtime, "young-generation-child.ts", ["--port", "0"], {
+    const child = start(runtime, "v8-heap-child.ts", ["--port", "0"], {
       ...process.env,
       ...env,
     });
@@ -27,13 +32,19 @@ describe.each(runtimes)("the young generation on %s", (runtime) => {
 
   it("is bounded by flags of V8's start on Node, and starts no other runtime again", async () => {
     const { execArgv } = await told({ NODE_OPTIONS: "" });
-    const flags = execArgv.filter((flag) => /pretenuring|semi-space/.test(flag));
-    expect(flags).toEqual(runtime === "node" ? [ALL_YOUNG, "--max-semi-space-size=16"] : []);
+    const flags = execArgv.filter((flag) => KINDS.test(flag));
+    expect(flags).toEqual(runtime === "node" ? [ALL_YOUNG, LIMIT, SLOW_GROWTH] : []);
   });
 
   it("is as large as whoever starts the server wants it", async () => {
     const { execArgv } = await told({ NODE_OPTIONS: "--max-semi-space-size=64" });
-    const flags = execArgv.filter((flag) => /pretenuring|semi-space/.test(flag));
-    expect(flags).toEqual(runtime === "node" ? [ALL_YOUNG] : []);
+    const flags = execArgv.filter((flag) => KINDS.test(flag));
+    expect(flags).toEqual(runtime === "node" ? [ALL_YOUNG, SLOW_GROWTH] : []);
   });
+});
+
+test("every start line of Deno keeps objects and the young generation as Node does by itself", () => {
+  const option = `--v8-flags=${[ALL_YOUNG, LIMIT].join(",")}`;
+  for (const path of ["scripts/run.mjs", "deno.json", "docs/gateway.md"])
+    expect(readFileSync(`${root}${path}`, "utf8"), path).toContain(option);
 });
