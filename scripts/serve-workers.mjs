@@ -47,6 +47,11 @@ async function main() {
   const { flags } = parseCommandLine(process.argv.slice(2), ["serve"]);
   if (flags.has("help")) return console.log(helpText(version));
   if (flags.has("version")) return console.log(version);
+  if (flags.has("processes")) {
+    throw new ApiError("invalid_request", {
+      message: "--processes is for Node, Deno and Bun: a workerd is one process",
+    });
+  }
   const prepared = prepare(flags, (name) => process.env[name]);
   const server = await serve(prepared);
   let stopping = false;

@@ -1,5 +1,6 @@
 import type { Server } from "bun";
 import {
+  checkReusePort,
   listenError,
   onceDrained,
   refuseAmbiguous,
@@ -22,13 +23,15 @@ const MAX_BODY_BYTES = 1024 ** 4;
  * says what to do. SIGTERM and SIGINT drain: see {@link ServeOptions}.
  */
 export async function serve(app: FetchApp, options: ServeOptions = {}): Promise<Served> {
-  const { port = 8787, hostname = "127.0.0.1", graceMs = 10_000 } = options;
+  const { port = 8787, hostname = "127.0.0.1", graceMs = 10_000, reusePort = false } = options;
+  checkReusePort(options);
   const atEnd = answerAtTurnsEnd();
   let server: Server<SocketData>;
   try {
     server = Bun.serve<SocketData>({
       port,
       hostname,
+      reusePort,
       idleTimeout: IDLE_S,
       maxRequestBodySize: MAX_BODY_BYTES,
       websocket,

@@ -1,24 +1,36 @@
-import { availableParallelism } from "node:os";
-import { platformApi } from "../../core/api.ts";
-import { apiOptions } from "../../core/config/api-options.ts";
+import process from "node:process";
 import type { Platform } from "../../core/ports.ts";
-import type { LocalPlatformOptions } from "../shared/local-platform.ts";
+import { closeAtEnd, type ServeOptions, type Served } from "../shared/drain.ts";
 import { bannerLines } from "./banner.ts";
+import { checkPort } from "./check-port.ts";
 import { seedDemo } from "./demo.ts";
+import { openApp, type OpenApp } from "./open-app.ts";
+import { parentProcess } from "./parent-process.ts";
 import { prepare, type Prepared } from "./prepare.ts";
-import { loadRuntime } from "./runtime.ts";
+import { processCount } from "./process-count.ts";
+import { loadRuntime, type Runtime } from "./runtime.ts";
+import { serveBeside } from "./serve-beside.ts";
+import { startChildren } from "./start-children.ts";
 
-/** `causey serve`: opens the platform, seeds the demo, listens, and prints the start lines. */
+/** How long a shutdown waits for requests under way when nothing else is said, in ms. */
+const GRACE_MS = 10_000;
+/** What a child may take for its end beside the grace for requests and that for what they left behind, in ms. */
+const END_MS = 5000;
+
+/** `causey serve`: opens the platform, seeds the demo, listens, starts the other processes, and prints the start lines. */
 export async function serveCommand(
   flags: ReadonlyMap<string, string>,
   version: string,
 ): Promise<void> {
+  const parent = parentProcess();
+  if (parent !== null) return serveBeside(parent, flags);
   const prepared = prepare(flags, (name) => process.env[name]);
+  const processes = processCount(prepared.config);
   const runtime = await loadRuntime();
-  const platform = await runtime.open(platformOptions(prepared));
+  const app = await openApp(prepared, runtime, processes);
+  const { api, platform } = app;
   try {
-    const api = app(prepared, platform);
-    const { host, port, accountId, token, config, demoSecret } = prepared;
+    const { token, accountId, demoSecret } = prepared;
     if (demoSecret !== null) {
       // In process and before the port opens, so that every line printed below works at once.
       await seedDemo({
@@ -28,19 +40,10 @@ export async function serveCommand(
         accountId,
       });
     }
-    const served = await runtime.serve(api, {
-      port,
-      hostname: host,
-      platform,
-      ...(config.graceMs === undefined ? {} : { graceMs: config.graceMs }),
-    });
+    const { url } = await listen(prepared, runtime, app, processes);
     const browser = (await platform.browser.describe?.()) ?? String(platform.capabilities.browser);
-    const lines = bannerLines(prepared, {
-      version,
-      runtime: runtime.name,
-      url: served.url,
-      browser,
-    });
+    const name = processes === 1 ? runtime.name : `${runtime.name}, ${processes} processes`;
+    const lines = bannerLines(prepared, { version, runtime: name, url, browser });
     process.stdout.write(`${lines.join("\n")}\n`);
     // Unpacking the npm browser takes seconds, once: not at the expense of the first page. Nobody waits for
     // it, so that a server stopped at once ends at once.
@@ -51,32 +54,41 @@ export async function serveCommand(
   }
 }
 
+/** Opens the port; resolves when all processes listen on it. */
+async function listen(
+  { config, host, port }: Prepared,
+  runtime: Runtime,
+  { api, platform }: OpenApp,
+  processes: number,
+): Promise<Served> {
+  const { graceMs = GRACE_MS } = config;
+  const options: ServeOptions = { port, hostname: host, platform, graceMs };
+  if (processes === 1) return runtime.serve(api, options);
+  await checkPort(port, host);
+  const served = await runtime.serve(api, { ...options, reusePort: true });
+  const children = startChildren({
+    count: processes - 1,
+    port: served.port,
+    patienceMs: 2 * graceMs + END_MS,
+    log: platform.log,
+  });
+  // Before the platform, which may hold the data directory that they call.
+  closeAtEnd(children, () => {
+    children.end();
+  });
+  try {
+    await children.listening;
+  } catch (error) {
+    await children.close();
+    throw error;
+  }
+  return served;
+}
+
 async function prepareBrowser({ browser, log }: Platform): Promise<void> {
   try {
     await browser.prepare?.();
   } catch (error) {
     log("warn", "The browser is not ready", { error: String(error) });
   }
-}
-
-function app({ config, token }: Prepared, platform: Platform): ReturnType<typeof platformApi> {
-  const rendering = { maxConcurrency: availableParallelism(), ...config.rendering };
-  const options = apiOptions({ ...config, rendering }, platform);
-  const own = { token: token.value, permissions: ["*"], accounts: ["*"] };
-  return platformApi({ ...options, tokens: [own, ...(options.tokens ?? [])] });
-}
-
-function platformOptions({ config, dataDir }: Prepared): LocalPlatformOptions {
-  const { rendering, webhooks, synchronous, graceMs } = config;
-  return {
-    dataDir,
-    // Apart, so that a page cannot reach what only deliveries may.
-    allowHosts: webhooks?.allowHosts ?? [],
-    browserAllowHosts: rendering?.allowHosts ?? [],
-    ...(synchronous === undefined ? {} : { synchronous }),
-    ...(graceMs === undefined ? {} : { closeGraceMs: graceMs }),
-    ...(rendering?.chromiumPath === undefined ? {} : { chromiumPath: rendering.chromiumPath }),
-    ...(rendering?.endpoint === undefined ? {} : { browserEndpoint: rendering.endpoint }),
-    ...(rendering?.noSandbox === undefined ? {} : { noSandbox: rendering.noSandbox }),
-  };
 }

@@ -11,7 +11,7 @@ export interface Setting {
   readonly env?: string;
   /** Dotted path in the configuration. */
   readonly key: string;
-  readonly kind: "text" | "integer" | "negative";
+  readonly kind: "text" | "integer" | "count" | "negative";
   readonly value?: string;
   readonly default?: string;
   readonly help: string;
@@ -45,6 +45,15 @@ export const settings: readonly Setting[] = [
     value: "DIR",
     default: ".causey",
     help: "Folder of the database, the token and the browser",
+  },
+  {
+    flag: "processes",
+    env: "CAUSEY_PROCESSES",
+    key: "processes",
+    kind: "count",
+    value: "N",
+    default: "1",
+    help: "Processes that share the port (Linux); auto is one per core",
   },
   {
     flag: "account-id",
@@ -196,10 +205,11 @@ function fromFile(path: string, readText: (path: string) => string): unknown {
 }
 
 function convert(setting: Setting, text: string, name: string): unknown {
-  if (setting.kind === "text") return text;
-  if (setting.kind === "integer") {
+  if (setting.kind === "text" || (setting.kind === "count" && text === "auto")) return text;
+  if (setting.kind !== "negative") {
     if (/^\d{1,9}$/.test(text)) return Number(text);
-    throw refuse(`${name}: expected an integer, got "${text}"`);
+    const expected = setting.kind === "count" ? 'an integer or "auto"' : "an integer";
+    throw refuse(`${name}: expected ${expected}, got "${text}"`);
   }
   if (!["true", "false", "1", "0"].includes(text)) {
     throw refuse(`${name}: expected true or false, got "${text}"`);

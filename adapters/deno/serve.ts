@@ -1,4 +1,5 @@
 import {
+  checkReusePort,
   listenError,
   onceDrained,
   refuseAmbiguous,
@@ -15,20 +16,25 @@ import { answerAtTurnsEnd } from "../shared/turn.ts";
  * says what to do. SIGTERM and SIGINT drain: see {@link ServeOptions}.
  */
 export async function serve(app: FetchApp, options: ServeOptions = {}): Promise<Served> {
-  const { port = 8787, hostname = "127.0.0.1", graceMs = 10_000 } = options;
+  const { port = 8787, hostname = "127.0.0.1", graceMs = 10_000, reusePort = false } = options;
+  checkReusePort(options);
+  if (reusePort) checkUnstableNet();
   const atEnd = answerAtTurnsEnd();
   let active = 0;
   let server: Deno.HttpServer<Deno.NetAddr>;
   try {
-    server = Deno.serve({ port, hostname, onListen: () => undefined }, (request, info) => {
-      active += 1;
-      const over = (): void => {
-        active -= 1;
-      };
-      // Settles when the answer's last byte is sent, or the client has gone.
-      info.completed.then(over, over);
-      return refuseAmbiguous(request) ?? atEnd(() => app.fetch(request, info));
-    });
+    server = Deno.serve(
+      { port, hostname, reusePort, onListen: () => undefined },
+      (request, info) => {
+        active += 1;
+        const over = (): void => {
+          active -= 1;
+        };
+        // Settles when the answer's last byte is sent, or the client has gone.
+        info.completed.then(over, over);
+        return refuseAmbiguous(request) ?? atEnd(() => app.fetch(request, info));
+      },
+    );
   } catch (error) {
     throw listenError(error, hostname, port);
   }
@@ -39,6 +45,14 @@ export async function serve(app: FetchApp, options: ServeOptions = {}): Promise<
   const served = { url: urlOf(hostname, server.addr.port), port: server.addr.port, close };
   options.onListen?.(served);
   return served;
+}
+
+/** Deno itself would end the process. The flag is told by an interface that only it brings. */
+function checkUnstableNet(): void {
+  if ("listenDatagram" in Deno) return;
+  throw new Error(
+    "On Deno, processes can share a port only with --unstable-net: start with `deno run -A --unstable-net …`",
+  );
 }
 
 function ending(server: Deno.HttpServer, isBusy: () => boolean, graceMs: number): Ending {

@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import {
+  checkReusePort,
   HEADERS_TIMEOUT_MS,
   listenError,
   MAX_HEADER_BYTES,
@@ -31,7 +32,8 @@ import {
  * says what to do. SIGTERM and SIGINT drain: see {@link ServeOptions}.
  */
 export async function serve(app: FetchApp, options: ServeOptions = {}): Promise<Served> {
-  const { port = 8787, hostname = "127.0.0.1", graceMs = 10_000 } = options;
+  const { port = 8787, hostname = "127.0.0.1", graceMs = 10_000, reusePort = false } = options;
+  checkReusePort(options);
   const active = inFlight<ServerResponse>();
   const listener = requestListener(app);
   const server = createServer(
@@ -53,7 +55,7 @@ export async function serve(app: FetchApp, options: ServeOptions = {}): Promise<
   // Longer than what load balancers keep idle (60 s): who closes first loses no request.
   server.keepAliveTimeout = 65_000;
   server.on("upgrade", (incoming, socket, head) => void handleUpgrade(app, incoming, socket, head));
-  await listen(server, port, hostname);
+  await listen(server, port, hostname, reusePort);
   const address = server.address() as AddressInfo;
   const close = onceDrained(ending(server, active, graceMs), options);
   const served = { url: urlOf(hostname, address.port), port: address.port, close };
@@ -84,12 +86,12 @@ function requestListener(
   });
 }
 
-function listen(server: Server, port: number, hostname: string): Promise<void> {
+function listen(server: Server, port: number, hostname: string, reusePort: boolean): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", (error) => {
       reject(listenError(error, hostname, port));
     });
-    server.listen(port, hostname, resolve);
+    server.listen({ port, host: hostname, reusePort }, resolve);
   });
 }
 

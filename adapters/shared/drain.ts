@@ -20,6 +20,11 @@ export interface ServeOptions {
   readonly port?: number;
   /** @default "127.0.0.1" */
   readonly hostname?: string;
+  /**
+   * Lets other processes of this user listen on the same port, if they say so too: the system deals connections out to
+   * them (SO_REUSEPORT, socket(7)). Linux only; Deno needs `--unstable-net`. @default false
+   */
+  readonly reusePort?: boolean;
   /** Aborting it closes the server. @default none */
   readonly signal?: AbortSignal;
   /** How long requests and streams under way may go on after the end was asked for, in ms. @default 10000 */
@@ -49,7 +54,8 @@ const open = new Map<Closable, () => void>();
 
 /**
  * Has the platform closed when a process signal ends the process; returns how to take that back. `announce` is
- * called first: what streams for ever ends, so that only finite answers are waited for.
+ * called first: what streams for ever ends, so that only finite answers are waited for. The last one opened is closed
+ * first, as it may need those that were there before it.
  */
 export function closeAtEnd(platform: Closable, announce: () => void): () => void {
   open.set(platform, announce);
@@ -74,7 +80,7 @@ export function onceDrained(ending: Ending, options: ServeOptions): () => Promis
   const end = async (platforms: readonly Closable[]): Promise<void> => {
     for (const platform of platforms) open.get(platform)?.();
     await ending.finish();
-    await Promise.all(platforms.map((platform) => platform.close()));
+    for (const platform of platforms.toReversed()) await platform.close();
     await ending.stop();
   };
   const onSignal = (name: "SIGTERM" | "SIGINT"): void => {
@@ -97,6 +103,17 @@ export function onceDrained(ending: Ending, options: ServeOptions): () => Promis
   if (options.handleSignals !== false) for (const name of names) process.on(name, onSignal);
   options.signal?.addEventListener("abort", () => void close(), { once: true });
   return close;
+}
+
+/** Throws one line where the system does not deal the connections of a port out to several processes. */
+export function checkReusePort(
+  { reusePort }: ServeOptions,
+  system: string = process.platform,
+): void {
+  if (reusePort !== true || system === "linux") return;
+  throw new Error(
+    `Processes can share a port on Linux only, and this is ${system}: leave out --processes (or reusePort)`,
+  );
 }
 
 /** The message for a port that cannot be opened: one line that says what to do. */

@@ -146,6 +146,8 @@ export interface Config {
   readonly port?: number;
   readonly host?: string;
   readonly dataDir?: string;
+  /** How many processes listen on the port; `"auto"` is one per core. */
+  readonly processes?: number | "auto";
   readonly synchronous?: "FULL" | "NORMAL";
   /** Milliseconds. */
   readonly graceMs?: number;

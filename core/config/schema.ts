@@ -184,6 +184,11 @@ const deprecations = v.strictObject({
   mode: v.exactOptional(v.picklist(["warn", "translate", "refuse", "strict", "off"])),
 });
 
+const processes = v.union(
+  [v.literal("auto"), v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(64))],
+  'Expected "auto" or an integer from 1 to 64',
+);
+
 /**
  * The configuration file, the single source of its keys. Strings of the form `"env:NAME"` are read from the
  * environment before this schema sees them (`resolve-env.ts`).
@@ -194,6 +199,7 @@ export const configSchema: v.GenericSchema<unknown, Config> = v.strictObject({
   port: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(65535))),
   host: v.exactOptional(named),
   dataDir: v.exactOptional(named),
+  processes: v.exactOptional(processes),
   synchronous: v.exactOptional(v.picklist(["FULL", "NORMAL"])),
   graceMs: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(0))),
   demo: v.exactOptional(v.boolean()),

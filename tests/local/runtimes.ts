@@ -6,6 +6,9 @@ import { root } from "../config/shared.ts";
 /** A child process whose output is read. */
 export type Child = ChildProcessByStdio<null, Readable, null>;
 
+/** The same with its errors read too. */
+export type CommandChild = ChildProcessByStdio<null, Readable, Readable>;
+
 /** How each runtime runs a TypeScript file; a runtime whose binary is not installed is left out of a test. */
 const commands = {
   node: [`${root}node_modules/node/bin/node`, "--no-warnings"],
@@ -36,6 +39,21 @@ export function start(
   return spawn(command, parameters, { cwd: root, env, stdio: ["ignore", "pipe", "inherit"] });
 }
 
+/** Starts the command `causey` in a runtime, without a browser; what it says on both streams is read. */
+export function startCommand(
+  runtime: LocalRuntimeName,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): CommandChild {
+  const [command, ...before] = commands[runtime];
+  return spawn(command, [...before, `${root}adapters/cli/main.ts`, ...args], {
+    cwd: root,
+    // Any executable stands in for the browser, which is not used.
+    env: { ...process.env, CAUSEY_CHROMIUM_PATH: process.execPath, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+}
+
 /** Resolves with the first line of output that holds `text`. */
 export function lineWith(child: Child, text: string): Promise<string> {
   let output = "";
@@ -52,7 +70,7 @@ export function lineWith(child: Child, text: string): Promise<string> {
 }
 
 /** Resolves with the exit code, or the signal that ended the child. */
-export function exitOf(child: Child): Promise<number | string> {
+export function exitOf(child: Child | CommandChild): Promise<number | string> {
   if (child.exitCode !== null) return Promise.resolve(child.exitCode);
   return new Promise((resolve) => {
     child.once("exit", (code, signal) => {

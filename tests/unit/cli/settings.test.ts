@@ -45,6 +45,15 @@ describe("effectiveConfig()", () => {
     expect(effectiveConfig(flags("--config", "f"), noEnv, file)).toEqual({ port: 1, host: "h" });
   });
 
+  it("takes a number of processes, or auto", () => {
+    const processes = (text: string) =>
+      effectiveConfig(flags("--processes", text), noEnv, noFile).processes;
+    expect([processes("4"), processes("auto")]).toEqual([4, "auto"]);
+    expect(() => processes("all")).toThrow('--processes: expected an integer or "auto", got "all"');
+    expect(() => processes("0")).toThrow('Configuration key "processes": ');
+    expect(() => processes("65")).toThrow('Configuration key "processes": ');
+  });
+
   it("turns the demo off with --no-demo", () => {
     expect(effectiveConfig(flags("--no-demo"), noEnv, noFile).demo).toBe(false);
   });

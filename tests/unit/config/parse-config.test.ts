@@ -8,6 +8,13 @@ describe("parseConfig()", () => {
     expect(parseConfig("{}", noEnv)).toEqual({});
   });
 
+  it("takes 1 to 64 processes, or one per core", () => {
+    for (const processes of [1, 64, "auto"])
+      expect(parseConfig({ processes }, noEnv)).toEqual({ processes });
+    for (const processes of [0, 65, 1.5, "all", null])
+      expect(() => parseConfig({ processes }, noEnv)).toThrow('Configuration key "processes": ');
+  });
+
   it("reads env: strings from the environment at any depth", () => {
     const env = (name: string) => (name === "KEY" ? "sk-1" : undefined);
     const config = parseConfig({ gateway: { providers: { openai: { apiKey: "env:KEY" } } } }, env);

@@ -1,0 +1,51 @@
+import { platformApi } from "../../core/api.ts";
+import { apiOptions } from "../../core/config/api-options.ts";
+import type { Platform } from "../../core/ports.ts";
+import type { FetchApp } from "../shared/drain.ts";
+import type { LocalPlatformOptions } from "../shared/local-platform.ts";
+import type { Prepared } from "./prepare.ts";
+import { pagesOfEach } from "./process-count.ts";
+import type { Runtime } from "./runtime.ts";
+
+/** What `causey serve` serves. */
+export interface OpenApp {
+  readonly platform: Platform;
+  readonly api: FetchApp;
+}
+
+/** Opens the platform, and the API on it. Of `processes` each renders its part of the pages. */
+export async function openApp(
+  prepared: Prepared,
+  runtime: Runtime,
+  processes: number,
+): Promise<OpenApp> {
+  const platform = await runtime.open(platformOptions(prepared));
+  try {
+    return { platform, api: apiOn(platform, prepared, processes) };
+  } catch (error) {
+    await platform.close();
+    throw error;
+  }
+}
+
+function apiOn(platform: Platform, { config, token }: Prepared, processes: number): FetchApp {
+  const rendering = { ...config.rendering, maxConcurrency: pagesOfEach(config, processes) };
+  const options = apiOptions({ ...config, rendering }, platform);
+  const own = { token: token.value, permissions: ["*"], accounts: ["*"] };
+  return platformApi({ ...options, tokens: [own, ...(options.tokens ?? [])] });
+}
+
+function platformOptions({ config, dataDir }: Prepared): LocalPlatformOptions {
+  const { rendering, webhooks, synchronous, graceMs } = config;
+  return {
+    dataDir,
+    // Apart, so that a page cannot reach what only deliveries may.
+    allowHosts: webhooks?.allowHosts ?? [],
+    browserAllowHosts: rendering?.allowHosts ?? [],
+    ...(synchronous === undefined ? {} : { synchronous }),
+    ...(graceMs === undefined ? {} : { closeGraceMs: graceMs }),
+    ...(rendering?.chromiumPath === undefined ? {} : { chromiumPath: rendering.chromiumPath }),
+    ...(rendering?.endpoint === undefined ? {} : { browserEndpoint: rendering.endpoint }),
+    ...(rendering?.noSandbox === undefined ? {} : { noSandbox: rendering.noSandbox }),
+  };
+}

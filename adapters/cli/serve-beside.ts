@@ -1,0 +1,62 @@
+import process from "node:process";
+import type { Served } from "../shared/drain.ts";
+import { openApp } from "./open-app.ts";
+import type { ParentProcess } from "./parent-process.ts";
+import { prepare } from "./prepare.ts";
+import { processCount } from "./process-count.ts";
+import { loadRuntime } from "./runtime.ts";
+
+/** `causey serve` in a process that another one started: listens on the same port, and ends with the other. */
+export async function serveBeside(
+  parent: ParentProcess,
+  flags: ReadonlyMap<string, string>,
+): Promise<void> {
+  try {
+    const prepared = prepare(flags, (name) => process.env[name]);
+    const { config, host } = prepared;
+    const runtime = await loadRuntime();
+    const { api, platform } = await openApp(prepared, runtime, processCount(config));
+    const served = await runtime.serve(api, {
+      port: parent.port,
+      hostname: host,
+      reusePort: true,
+      handleSignals: false,
+      platform,
+      ...(config.graceMs === undefined ? {} : { graceMs: config.graceMs }),
+    });
+    endWith(parent, served);
+    parent.ready();
+  } catch (error) {
+    // The parent says it, once for all its children.
+    parent.failed(error);
+    process.exit(1);
+  }
+}
+
+/**
+ * Drains when the parent wants it or a signal asks for it, often both: a terminal and a service manager send signals to
+ * all processes of a group. Only a second signal ends the process at once.
+ */
+function endWith(parent: ParentProcess, served: Served): void {
+  let ending: Promise<void> | undefined;
+  let signals = 0;
+  const end = (): Promise<void> =>
+    (ending ??= served.close().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        process.stderr.write(`Shutdown failed: ${String(error)}\n`);
+        process.exit(1);
+      },
+    ));
+  for (const [name, code] of [
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+  ] as const) {
+    process.on(name, () => {
+      signals += 1;
+      if (signals > 1) process.exit(code);
+      void end();
+    });
+  }
+  void parent.over.then(end);
+}

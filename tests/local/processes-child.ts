@@ -1,0 +1,22 @@
+// Starts further processes as `causey serve --processes` does; none of them gets to listen.
+import { parentProcess } from "../../adapters/cli/parent-process.ts";
+import { startChildren } from "../../adapters/cli/start-children.ts";
+
+const parent = parentProcess();
+if (parent !== null) {
+  parent.failed(new Error("The reason,\nin one line"));
+  process.exit(1);
+}
+const children = startChildren({
+  count: 2,
+  port: 1,
+  patienceMs: 10_000,
+  log: (_level, message) => console.log(message),
+});
+try {
+  await children.listening;
+} catch (error) {
+  await children.close();
+  console.log(`not started: ${error instanceof Error ? error.message : String(error)}`);
+  process.exit(1);
+}
