@@ -1,4 +1,15 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 
 /** A secret, where it is stored (null: only in the environment), and whether this start made it. */
@@ -22,9 +33,35 @@ export function secretOf(
   if (exists && (statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
   if (stored !== "") return { value: stored, path, created: false };
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  const value = make();
-  // "wx": of two servers that start at once on one folder, the second fails here instead of overwriting.
+  const made = make();
   // An empty file is what a full disk leaves behind.
-  writeFileSync(path, `${value}\n`, { mode: 0o600, flag: exists ? "w" : "wx" });
-  return { value, path, created: true };
+  keep(path, `${made}\n`, exists);
+  // Of servers that start at once on one folder, all take what the first one has made.
+  const value = readFileSync(path, "utf8").trim();
+  return { value, path, created: value === made };
+}
+
+/** Has the file hold this text, all at once; one that is there stays as it is, unless it is to be replaced. */
+function keep(path: string, text: string, isReplaced: boolean): void {
+  const fresh = `${path}.${randomUUID()}`;
+  try {
+    writeFileSync(fresh, text, { mode: 0o600, flag: "wx" });
+    if (isReplaced) renameSync(fresh, path);
+    else link(fresh, path, text);
+  } finally {
+    rmSync(fresh, { force: true });
+  }
+}
+
+function link(fresh: string, path: string, text: string): void {
+  try {
+    linkSync(fresh, path);
+  } catch (error) {
+    // Not every file system has links.
+    if (!isThere(error)) writeFileSync(path, text, { mode: 0o600, flag: "wx" });
+  }
+}
+
+function isThere(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "EEXIST";
 }

@@ -16,10 +16,10 @@ export interface TokenStore {
 
 /** The token store of a platform. */
 export function tokenStore(platform: Platform): TokenStore {
-  const call = (method: string, ...args: readonly Plain[]): Promise<Plain> => {
-    platform.actors.define(tokenKind);
-    return platform.actors.get(tokenKind.name, "all").call(method, ...args);
-  };
+  // Not on first use: another process may call the actor in this one.
+  platform.actors.define(tokenKind);
+  const call = (method: string, ...args: readonly Plain[]): Promise<Plain> =>
+    platform.actors.get(tokenKind.name, "all").call(method, ...args);
   return {
     find: async (hash) => (await call("find", hash)) as Principal | null,
     add: async (record) => (await call("add", record)) as TokenRecord,

@@ -6,7 +6,9 @@ import { envelope, json } from "../http/envelope.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { sseResponse } from "../http/sse.ts";
 import { chooseModel, type ChatInput, completeChat, streamChat } from "./chat.ts";
+import { directoryKind } from "./directory.ts";
 import { findAcross, findChunks } from "./find-chunks.ts";
+import { instanceKind } from "./instance-actor.ts";
 import { instanceRoutes } from "./instance-routes.ts";
 import { itemRoutes } from "./item-routes.ts";
 import { jobRoutes } from "./job-routes.ts";
@@ -47,6 +49,8 @@ const ROOT = "/accounts/:account_id/ai-search";
  */
 export function search(options: SearchOptions): Hono {
   const { platform } = options;
+  // Not on first use: another process may call the actors in this one, and their alarms are due after a restart.
+  for (const kind of [directoryKind, instanceKind]) platform.actors.define(kind);
   const app = new Hono();
   const context = routeContext(options, options.auth ?? storedTokens(platform));
   for (const root of instanceRoots) queryRoutes(app, `${root}/:id`, context);

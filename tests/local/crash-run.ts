@@ -99,8 +99,12 @@ function hear(
   totals.acknowledged = acknowledged.size;
 }
 
-/** The invariants of the stored rows. */
-function look(file: string, acknowledged: ReadonlySet<string>, { violations }: CrashTotals): void {
+/** Adds what breaks the invariants of the stored rows. */
+export function look(
+  file: string,
+  acknowledged: ReadonlySet<string>,
+  { violations }: Pick<CrashTotals, "violations">,
+): void {
   const db = new DatabaseSync(file);
   const all = (sql: string): Record<string, unknown>[] => db.prepare(sql).all();
   const none = (what: string, sql: string): void => {

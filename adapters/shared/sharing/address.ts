@@ -8,7 +8,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 
 /** Where the holder of a data directory listens. */
 export interface Address {
@@ -24,6 +24,8 @@ const NAME = "holder";
 /** The path of a socket has at most 107 bytes on Linux and 103 elsewhere (unix(7)). */
 const MAX_PATH = 100;
 const SOCKET = "socket";
+/** The name of its folder. */
+const FOLDER = /^(?:causey-)?holder-\w+$/;
 
 /**
  * A fresh address for the holder of a data directory: a socket in a folder that only its owner may enter, since the data
@@ -56,12 +58,18 @@ export function makeAddress(dataDir: string): Address {
 export function readAddress(dataDir: string): string | null {
   const pointer = join(resolve(dataDir), NAME);
   try {
-    if (!isOwn(pointer)) return null;
+    if (!isOwn(pointer) || !lstatSync(pointer).isFile()) return null;
     const socket = readFileSync(pointer, "utf8");
-    return isOwn(dirname(socket)) ? socket : null;
+    return isAddress(socket) && isOwn(dirname(socket)) ? socket : null;
   } catch {
     return null;
   }
+}
+
+/** Whether that is a socket of {@link makeAddress}: what a damaged file names is neither called nor removed. */
+function isAddress(path: string): boolean {
+  const isNamedSo = basename(path) === SOCKET && FOLDER.test(basename(dirname(path)));
+  return isNamedSo && isAbsolute(path) && lstatSync(path).isSocket();
 }
 
 /** Nobody else may stand in for the holder. */

@@ -5,6 +5,11 @@ export interface BodySource {
   more(): void;
   /** The reader on the other side has left. */
   unread(): void;
+  /**
+   * Nobody is left to send it to. What its client still sends is read: else the connection breaks, and it never learns
+   * why.
+   */
+  drain(): void;
 }
 
 /** A body that comes over a link; to be told what the other side says of it. */
@@ -17,21 +22,60 @@ export interface BodySink {
 
 type Send = (message: BodyMessage) => void;
 
-/** Sends a body chunk by chunk, each as the other side asks for it: a slow reader slows the writer. */
+/** Bytes that are read of a body that nobody wants. */
+const MAX_DRAINED = 64 * 1024 * 1024;
+/** Bytes of one message: calls on the same link wait no longer than these take. */
+const PIECE = 256 * 1024;
+
+/** Sends a body piece by piece, each as the other side asks for it: a slow reader slows the writer. */
 export function bodySource(id: number, body: ReadableStream<Uint8Array>, send: Send): BodySource {
-  const reader = body.getReader();
+  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  let rest: Uint8Array | undefined;
+  let turn = Promise.resolve();
+  // Not before it is asked for: a request that moves on to the next holder takes its body along.
+  const own = (): ReadableStreamDefaultReader<Uint8Array> => (reader ??= body.getReader());
   const read = async (): Promise<void> => {
     try {
-      const { done, value } = await reader.read();
-      send(done ? { type: "end", id } : { type: "chunk", id, bytes: value });
+      const chunk = rest ?? (await own().read()).value;
+      rest = chunk !== undefined && chunk.length > PIECE ? chunk.subarray(PIECE) : undefined;
+      if (chunk === undefined) send({ type: "end", id });
+      else send({ type: "chunk", id, bytes: ownBytes(chunk.subarray(0, PIECE)) });
     } catch {
       send({ type: "broken", id });
     }
   };
-  return {
-    more: () => void read(),
-    unread: () => void reader.cancel().catch(() => undefined),
+  const drain = async (): Promise<void> => {
+    let drained = 0;
+    try {
+      for (;;) {
+        const { value } = await own().read();
+        if (value === undefined || (drained += value.length) > MAX_DRAINED) return;
+      }
+    } catch {
+      // The client has left.
+    }
   };
+  const leave = async (): Promise<void> => {
+    try {
+      await own().cancel();
+    } catch {
+      // Broken already, or somebody else's by now.
+    }
+  };
+  return {
+    more() {
+      turn = turn.then(read);
+    },
+    unread: () => void leave(),
+    drain() {
+      turn = turn.then(drain);
+    },
+  };
+}
+
+/** The same bytes in a buffer of their own: JavaScriptCore's clone of a view is one of all that it looks at. */
+export function ownBytes(bytes: Uint8Array): Uint8Array {
+  return bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
 }
 
 /** Receives what {@link bodySource} sends; a body that breaks off errors. */

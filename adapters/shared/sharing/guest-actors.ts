@@ -4,10 +4,18 @@ import { inUse, PREDECESSOR_MS } from "../data-dir.ts";
 import { isNewKind, kindOf } from "../kinds.ts";
 import { Moved } from "./gone.ts";
 import { holdActors, type SharedActors, type SharedActorsOptions } from "./hold-actors.ts";
-import { joinHolder, type Holder, type Refusal } from "./join-holder.ts";
+import { joinHolder, MAX_WAITING, overloaded, type Holder, type Refusal } from "./join-holder.ts";
 
 /** Where calls go: to the holder, or to this process once it has taken over. */
 type Seat = Pick<Holder, "call" | "fetch">;
+
+/** A call that waits for a seat. */
+interface Waiting {
+  /** How many calls were made before it. */
+  readonly number: number;
+  go(seat: Seat): void;
+  readonly giveUp: () => void;
+}
 
 interface State {
   readonly options: SharedActorsOptions;
@@ -16,6 +24,10 @@ interface State {
   readonly holders: Set<Holder>;
   /** Undefined while a new one is looked for. */
   seat: Seat | undefined;
+  /** Calls made so far. */
+  made: number;
+  /** Calls for which there is no seat yet. */
+  readonly waiting: Set<Waiting>;
   seeking: Promise<void>;
   held: SharedActors | undefined;
   isClosing: boolean;
@@ -34,6 +46,8 @@ export async function guestActors(options: SharedActorsOptions): Promise<SharedA
     kinds: new Map(),
     holders: new Set(),
     seat: undefined,
+    made: 0,
+    waiting: new Set(),
     seeking: Promise.resolve(),
     held: undefined,
     isClosing: false,
@@ -49,10 +63,13 @@ export async function guestActors(options: SharedActorsOptions): Promise<SharedA
     async close(graceMs) {
       for (const holder of state.holders) holder.closeSockets(1001, "The server is shutting down");
       const until = Date.now() + graceMs;
-      const isBusy = (): boolean => [...state.holders].some((holder) => holder.size() > 0);
+      const isBusy = (): boolean =>
+        state.waiting.size > 0 || [...state.holders].some((holder) => holder.size() > 0);
       while (isBusy() && Date.now() < until) await pause(5);
-      await state.held?.close(graceMs);
+      // Before what follows: from now on this process takes nothing over.
       state.isClosing = true;
+      for (const one of state.waiting) one.giveUp();
+      await state.held?.close(graceMs);
     },
     async release() {
       for (const holder of state.holders) holder.leave();
@@ -73,37 +90,57 @@ function actorRef(state: State, kind: string, name: string): ActorRef {
 /** Asks whoever holds the directory now. Nothing is awaited before, so that calls keep their order. */
 async function over<T>(state: State, kind: string, ask: (seat: Seat) => Promise<T>): Promise<T> {
   kindOf(state.kinds, kind);
+  const number = (state.made += 1);
   for (;;) {
-    const seat = state.seat ?? (await seated(state));
-    if (state.isClosing)
-      throw new ApiError("unavailable", { message: "The server is shutting down" });
+    if (state.isClosing && state.held === undefined) throw shuttingDown();
     try {
-      return await ask(seat);
+      return await (state.seat === undefined ? seated(state, number, ask) : ask(state.seat));
     } catch (error) {
       if (!(error instanceof Moved)) throw error;
-      if (state.seat === seat) state.seat = undefined;
     }
   }
 }
 
-/** Resolves with the next seat. */
-async function seated(state: State): Promise<Seat> {
-  const until = Date.now() + CALL_WAIT_MS;
-  while (Date.now() < until && !state.isClosing) {
-    if (state.seat !== undefined) return state.seat;
-    await Promise.race([state.seeking, pause(100)]);
-  }
-  throw new ApiError("unavailable", {
-    message: "No process holds the data directory: try again later",
-    headers: { "retry-after": "1" },
+/** Asks the next seat, in turn with the others that wait for it. */
+function seated<T>(state: State, number: number, ask: (seat: Seat) => Promise<T>): Promise<T> {
+  const { waiting } = state;
+  return new Promise((resolve, reject) => {
+    if (waiting.size >= MAX_WAITING) {
+      reject(overloaded());
+      return;
+    }
+    const leave = (): void => {
+      clearTimeout(patience);
+      waiting.delete(call);
+    };
+    const call: Waiting = {
+      number,
+      go(seat) {
+        leave();
+        resolve(ask(seat));
+      },
+      giveUp() {
+        leave();
+        reject(state.isClosing ? shuttingDown() : unheld());
+      },
+    };
+    const patience = setTimeout(call.giveUp, CALL_WAIT_MS);
+    waiting.add(call);
   });
+}
+
+/** Calls go there from now on; first of all those that waited, in the order in which they were made. */
+function settle(state: State, seat: Seat): void {
+  state.seat = seat;
+  // One that the former holder sent back has come later than those that were made since.
+  for (const call of [...state.waiting].toSorted((a, b) => a.number - b.number)) call.go(seat);
 }
 
 /** Looks for whom to call, and takes the directory over when nobody holds it. Rejects when that is not found in time. */
 async function seek(state: State, until: number): Promise<void> {
   for (;;) {
     const refusal = await sit(state);
-    if (refusal === null || state.isClosing) return;
+    if (refusal === null) return;
     if (Date.now() > until) throw cannotShare(state.options, refusal);
     await pause(PAUSE_MS);
   }
@@ -112,8 +149,9 @@ async function seek(state: State, until: number): Promise<void> {
 /** Null when there is a seat now. */
 async function sit(state: State): Promise<Refusal | null> {
   const { folder, log, speaks, upgrade } = state.options;
+  if (state.isClosing) return null;
   if (folder.hold()) {
-    takeOver(state);
+    await takeOver(state);
     return null;
   }
   if (folder.path === null) return { speaks: null };
@@ -136,7 +174,7 @@ async function sit(state: State): Promise<Refusal | null> {
   if (!answer.isOpen()) return { speaks: null };
   joined.holder = answer;
   state.holders.add(answer);
-  state.seat = answer;
+  settle(state, answer);
   log("info", "Joined the process that holds the data directory");
   return null;
 }
@@ -155,21 +193,40 @@ async function seekAfterwards(state: State): Promise<void> {
   }
 }
 
-function takeOver(state: State): void {
-  const { options } = state;
+async function takeOver(state: State): Promise<void> {
+  const { folder, log } = state.options;
+  let held: SharedActors;
   try {
-    const held = holdActors(options);
-    for (const kind of state.kinds.values()) held.define(kind);
-    state.held = held;
-    state.seat = {
-      call: (kind, name, method, args) => held.get(kind, name).call(method, ...args),
-      fetch: (kind, name, request) => held.get(kind, name).fetch(request),
-    };
+    held = holdActors(state.options);
   } catch (error) {
-    options.folder.release();
+    folder.release();
     throw error;
   }
-  options.log("info", "Took over the data directory");
+  try {
+    for (const kind of state.kinds.values()) held.define(kind);
+  } catch (error) {
+    // Its alarms run and its door may be open: nobody else may hold the folder before they are closed.
+    await held.close(0);
+    await held.release();
+    throw error;
+  }
+  state.held = held;
+  log("info", "Took over the data directory");
+  settle(state, {
+    call: (kind, name, method, args) => held.get(kind, name).call(method, ...args),
+    fetch: (kind, name, request) => held.get(kind, name).fetch(request),
+  });
+}
+
+function shuttingDown(): ApiError {
+  return new ApiError("unavailable", { message: "The server is shutting down" });
+}
+
+function unheld(): ApiError {
+  return new ApiError("unavailable", {
+    message: "No process holds the data directory: try again later",
+    headers: { "retry-after": "1" },
+  });
 }
 
 function cannotShare({ folder, speaks }: SharedActorsOptions, refusal: Refusal): Error {

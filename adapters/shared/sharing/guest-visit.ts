@@ -22,6 +22,8 @@ export interface GuestVisitOptions {
   readonly name: string;
   readonly upgrade: Upgrade;
   readonly send: (message: ToHolder) => void;
+  /** Bytes that the holder has not taken yet. */
+  readonly unsent: () => number;
   /** Called when nothing more will be said of it. */
   readonly over: () => void;
 }
@@ -40,25 +42,36 @@ interface State {
 
 /** Sends a request to an actor of the holder. */
 export function guestVisit(request: Request, options: GuestVisitOptions): GuestVisit {
-  const state = newState(request, options);
   const { id, kind, name } = options;
   const { method, signal, url } = request;
-  const head = { method, url, headers: [...request.headers], hasBody: state.upload !== undefined };
-  state.send({ type: "fetch", id, kind, name, head });
   const abort = (): void => {
     state.send({ type: "abort", id });
   };
+  const over = (): void => {
+    signal.removeEventListener("abort", abort);
+    options.over();
+  };
+  const state = newState(request, { ...options, over });
+  const head = { method, url, headers: [...request.headers], hasBody: state.upload !== undefined };
+  state.send({ type: "fetch", id, kind, name, head });
   if (signal.aborted) abort();
   else signal.addEventListener("abort", abort, { once: true });
   return {
     response: state.answer.promise,
-    hear: (message) => {
-      hear(state, message);
+    hear(message) {
+      try {
+        hear(state, message);
+      } catch (error) {
+        // Such as a status that no response can have.
+        state.answer.reject(error);
+        state.send({ type: "unread", id });
+      }
     },
     lost() {
+      over();
       state.answer.reject(gone());
       state.download?.broken();
-      state.upload?.unread();
+      state.upload?.drain();
       state.socket?.close(1012, "The server moves: come back");
     },
     closeSocket: (code, reason) => {
@@ -119,7 +132,7 @@ function upgrade(state: State, order: Extract<SocketOrder, { readonly type: "upg
       order,
       request,
       options.upgrade,
-      send,
+      { tell: send, unsent: options.unsent },
     ));
   } catch (error) {
     state.answer.reject(error);
@@ -128,12 +141,14 @@ function upgrade(state: State, order: Extract<SocketOrder, { readonly type: "upg
 }
 
 function respond(state: State, { hasBody, headers, status }: ResponseHead): void {
-  const { answer, options, upgraded } = state;
+  const { answer, options, request, send, upgraded } = state;
   if (upgraded !== undefined && status < 400) {
     answer.resolve(upgraded);
     return;
   }
-  if (hasBody) state.download = bodySink(options.id, state.send);
+  const isRead = request.method !== "HEAD" && !request.signal.aborted;
+  if (hasBody && !isRead) send({ type: "unread", id: options.id });
+  else if (hasBody) state.download = bodySink(options.id, send);
   else if (upgraded === undefined) options.over();
   const pairs = headers.map(([name, value]): [string, string] => [name, value]);
   answer.resolve(new Response(state.download?.stream ?? null, { status, headers: pairs }));

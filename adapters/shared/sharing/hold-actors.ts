@@ -18,16 +18,25 @@ export interface SharedActors extends LocalActors {
   release(): Promise<void>;
 }
 
+/** How long answers to the clients of other processes are waited for, in ms. */
+const ANSWERS_MS = 5000;
+
 /** The actors of a data directory that this process holds; other processes may call them too. */
 export function holdActors(options: SharedActorsOptions): SharedActors {
   const { folder, log, upgrade } = options;
   const db = openSqlite(folder.database, { synchronous: options.synchronous });
   const upgrades: RemoteUpgrades = new WeakMap();
-  const actors = localActors({
-    ...options,
-    db,
-    upgrade: (request, ...how) => (upgrades.get(request) ?? upgrade)(request, ...how),
-  });
+  let actors: LocalActors;
+  try {
+    actors = localActors({
+      ...options,
+      db,
+      upgrade: (request, ...how) => (upgrades.get(request) ?? upgrade)(request, ...how),
+    });
+  } catch (error) {
+    void db.close();
+    throw error;
+  }
   let serving: Promise<GuestServer | null> | undefined;
   const serve = async (dataDir: string): Promise<GuestServer | null> => {
     try {
@@ -47,8 +56,10 @@ export function holdActors(options: SharedActorsOptions): SharedActors {
       if (folder.path !== null) serving ??= serve(folder.path);
     },
     async close(graceMs) {
-      (await door())?.leave();
-      await actors.close(graceMs);
+      const until = Date.now() + graceMs;
+      // All calls of the others stand still until there is a successor: an endless answer must not take the whole grace.
+      await (await door())?.leave(Math.min(graceMs, ANSWERS_MS));
+      await actors.close(Math.max(0, until - Date.now()));
     },
     async release() {
       await (await door())?.close();

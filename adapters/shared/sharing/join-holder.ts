@@ -38,8 +38,8 @@ export type Refusal = { readonly speaks: string | null };
 
 /** A holder has to answer within this, in ms: it may be busy. */
 const GREETING_MS = 5000;
-/** Calls under way above which further ones get 503; bytes that wait for the holder likewise. */
-const MAX_CALLS = 20_000;
+/** Calls under way, or without a holder, above which further ones get 503; bytes that wait for the holder likewise. */
+export const MAX_WAITING: number = 20_000;
 const MAX_UNSENT = 256 * 1024 * 1024;
 
 /** Connects to the process that holds a data directory. */
@@ -80,8 +80,10 @@ function newGuest(
         state.isOpen = true;
         greeted(holderOver(guest, state, options.upgrade));
       } else if (message.type === "refused") greeted({ speaks: message.speaks });
-      else if (message.type === "leaving") leaving();
-      else hear(state, message);
+      else if (message.type === "leaving") {
+        leaving();
+        guest.send({ type: "left" });
+      } else hear(state, message);
     },
     close() {
       greeted({ speaks: null });
@@ -111,7 +113,7 @@ function holderOver(guest: Link<ToHolder>, state: State, upgrade: Upgrade): Hold
   const size = (): number => calls.size + visits.size;
   let number = 0;
   const next = (): number => {
-    if (size() >= MAX_CALLS || guest.unsent() > MAX_UNSENT) throw overloaded();
+    if (size() >= MAX_WAITING || guest.unsent() > MAX_UNSENT) throw overloaded();
     return (number += 1);
   };
   return {
@@ -127,7 +129,8 @@ function holderOver(guest: Link<ToHolder>, state: State, upgrade: Upgrade): Hold
     async fetch(kind, name, request) {
       const id = next();
       const over = (): void => void visits.delete(id);
-      const visit = guestVisit(request, { id, kind, name, upgrade, over, send: guest.send });
+      const { send, unsent } = guest;
+      const visit = guestVisit(request, { id, kind, name, upgrade, over, send, unsent });
       visits.set(id, visit);
       return visit.response;
     },
@@ -140,7 +143,8 @@ function holderOver(guest: Link<ToHolder>, state: State, upgrade: Upgrade): Hold
   };
 }
 
-function overloaded(): ApiError {
+/** What becomes of a call that is one too many. */
+export function overloaded(): ApiError {
   return new ApiError("unavailable", {
     message: "Too many calls wait for the process that holds the data directory: try again later",
     headers: { "retry-after": "1" },

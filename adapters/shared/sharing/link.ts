@@ -58,6 +58,7 @@ export function link<In, Out>(socket: Socket, events: LinkEvents<In>): Link<Out>
   return {
     send(message) {
       const bytes = serialize(message);
+      if (bytes.length > MAX_MESSAGE) throw new RangeError("A message is too long");
       const header = Buffer.allocUnsafe(HEADER);
       header.writeUInt32LE(bytes.length);
       if (waiting.length === 0) setImmediate(flush);

@@ -70,6 +70,8 @@ export type ToHolder =
     }
   /** The client of a request has left. */
   | { readonly type: "abort"; readonly id: number }
+  /** Knows that the holder leaves: no call follows. */
+  | { readonly type: "left" }
   | BodyMessage
   | SocketMessage;
 

@@ -1,5 +1,6 @@
 import type { SocketEvents } from "../connection.ts";
 import type { DuplexSocket } from "../duplex.ts";
+import { ownBytes } from "./body.ts";
 import { sizeOf } from "./guest-socket.ts";
 import type { SocketMessage, SocketOrder } from "./messages.ts";
 
@@ -30,7 +31,7 @@ export function remoteSocket(
       send(data) {
         if (isClosed) return;
         unsent += sizeOf(data);
-        order({ type: "send", id, data });
+        order({ type: "send", id, data: typeof data === "string" ? data : ownBytes(data) });
       },
       close(code, reason) {
         order({ type: "close", id, code, reason });

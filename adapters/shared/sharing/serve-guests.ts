@@ -19,15 +19,21 @@ export interface ServeGuestsOptions {
 
 /** The door for the other processes of a data directory. */
 export interface GuestServer {
-  /** Takes no new call: they are for the successor. */
-  leave(): void;
+  /** Takes no new call, as they are for the successor, and waits so many ms for answers under way. */
+  leave(withinMs: number): Promise<void>;
   /** Sends what is still to be sent, and closes. */
   close(): Promise<void>;
 }
 
 interface Guest {
-  readonly link: Link<ToGuest>;
   readonly socket: Socket;
+  readonly visits: Map<number, Visit>;
+  /** Whether it calls no more. */
+  hasLeft: boolean;
+}
+
+interface LinkedGuest extends Guest {
+  readonly link: Link<ToGuest>;
 }
 
 /** A guest has to greet within this, in ms. */
@@ -36,22 +42,31 @@ const GREETING_MS = 5000;
 /** Lets other processes of this user call the actors of this one. */
 export async function serveGuests(options: ServeGuestsOptions): Promise<GuestServer> {
   const address = makeAddress(options.dataDir);
-  const guests = new Set<Guest>();
+  const guests = new Set<LinkedGuest>();
   let isLeaving = false;
   const server = createServer((socket) => {
-    const guest = { socket, link: receive(socket, options, () => isLeaving) };
-    guests.add(guest);
-    socket.once("close", () => guests.delete(guest));
+    const guest: Guest = { socket, visits: new Map(), hasLeft: false };
+    const linked = Object.assign(guest, { link: receive(guest, options, () => isLeaving) });
+    guests.add(linked);
+    socket.once("close", () => guests.delete(linked));
   });
-  await listen(server, address.socket);
+  try {
+    await listen(server, address.socket);
+  } catch (error) {
+    address.remove();
+    throw error;
+  }
   // Guests alone keep no process alive.
   server.unref();
   address.publish();
   return {
-    leave() {
+    async leave(withinMs) {
       isLeaving = true;
       address.remove();
       for (const guest of guests) guest.link.send({ type: "leaving" });
+      const until = Date.now() + withinMs;
+      while ([...guests].some(isBusy) && Date.now() < until)
+        await new Promise((resolve) => setTimeout(resolve, 5));
     },
     async close() {
       const closed = new Promise((resolve) => server.close(resolve));
@@ -63,6 +78,11 @@ export async function serveGuests(options: ServeGuestsOptions): Promise<GuestSer
       clearTimeout(patience);
     },
   };
+}
+
+/** Whether calls of it are on their way, or answers are due that have an end. */
+function isBusy({ hasLeft, visits }: Guest): boolean {
+  return !hasLeft || [...visits.values()].some((one) => !one.isSocket());
 }
 
 function listen(server: Server, path: string): Promise<void> {
@@ -77,16 +97,18 @@ function listen(server: Server, path: string): Promise<void> {
 
 /** Serves one guest. */
 function receive(
-  socket: Socket,
+  state: Guest,
   options: ServeGuestsOptions,
   isLeaving: () => boolean,
 ): Link<ToGuest> {
-  const visits = new Map<number, Visit>();
+  const { socket, visits } = state;
   let isGreeted = false;
   const late = setTimeout(() => socket.destroy(), GREETING_MS);
   const guest: Link<ToGuest> = link<ToHolder, ToGuest>(socket, {
     message(message) {
       if (isGreeted) handle(message);
+      // Found just before its address was gone: it looks for the next one.
+      else if (isLeaving()) guest.end();
       else if (message.type !== "hello" || message.speaks !== options.speaks) refuse();
       else {
         isGreeted = true;
@@ -105,7 +127,8 @@ function receive(
   };
   const handle = (message: ToHolder): void => {
     if (message.type === "hello") return;
-    if (message.type === "abort") visits.get(message.id)?.abort();
+    if (message.type === "left") state.hasLeft = true;
+    else if (message.type === "abort") visits.get(message.id)?.abort();
     else if (message.type !== "call" && message.type !== "fetch")
       visits.get(message.id)?.hear(message);
     else if (isLeaving()) guest.send({ type: "moved", id: message.id });

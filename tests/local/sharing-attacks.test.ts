@@ -1,0 +1,170 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { connect, createServer } from "node:net";
+import { dirname, join } from "node:path";
+import { serialize } from "node:v8";
+import { afterEach, describe, expect, inject, it } from "vitest";
+import { openPlatform } from "#platform";
+import { secretOf } from "../../adapters/cli/secrets.ts";
+import { makeAddress, readAddress } from "../../adapters/shared/sharing/address.ts";
+import type { ActorKind, Platform } from "../../core/ports.ts";
+
+const heard: string[] = [];
+const listener: ActorKind = {
+  name: "listener",
+  schema: [],
+  start: () => ({
+    methods: {
+      hear: (text: string) => heard.push(text),
+      echo: (text: string) => text,
+    },
+  }),
+};
+
+let open: Platform[] = [];
+afterEach(async () => {
+  for (const platform of open) await platform.close();
+  open = [];
+});
+
+async function start(data: string): Promise<Platform> {
+  const platform = await openPlatform({ data });
+  platform.actors.define(listener);
+  open.push(platform);
+  return platform;
+}
+
+/** Where `openPlatform` puts the data of that name. */
+const folderOf = (data: string): string => join(inject("scratch"), data);
+
+function frame(message: unknown): Buffer {
+  const bytes = serialize(message);
+  const header = Buffer.alloc(4);
+  header.writeUInt32LE(bytes.length);
+  return Buffer.concat([header, bytes]);
+}
+
+/** Says this to a socket; resolves when the other side has closed. */
+function say(path: string, bytes: Uint8Array): Promise<void> {
+  return new Promise((resolve) => {
+    const socket = connect(path, () => socket.write(bytes));
+    socket.on("error", () => undefined);
+    socket.resume();
+    socket.once("close", () => {
+      resolve();
+    });
+  });
+}
+
+describe("the socket of a holder", { timeout: 30_000 }, () => {
+  it("closes on what does not speak its language, and serves the others on", async () => {
+    const data = `attacked-${crypto.randomUUID()}`;
+    await start(data);
+    const guest = await start(data);
+    const path = readAddress(folderOf(data));
+    expect(path).not.toBeNull();
+    const long = Buffer.alloc(8, 0xff);
+    const garbage = Buffer.concat([Buffer.from([9, 0, 0, 0]), Buffer.from("garbage!!")]);
+    const strange = { type: "hello", speaks: "another runtime" };
+    const early = { type: "call", id: 1, kind: "listener", name: "a", method: "echo", args: ["x"] };
+    for (const bytes of [long, garbage, frame(null), frame(strange), frame(early)])
+      await say(path!, bytes);
+    // Half a message, and then nothing: nobody waits for its rest.
+    const half = connect(path!, () => half.write(frame(early).subarray(0, 20)));
+    half.on("error", () => undefined);
+    expect(await guest.actors.get("listener", "a").call("echo", "still here")).toBe("still here");
+    half.destroy();
+  });
+});
+
+describe("the file that names the socket of a holder", () => {
+  const folder = (): string => mkdtempSync(join(inject("scratch"), "pointer-"));
+
+  it("is believed only where it names a socket of ours, and what else it names stays", () => {
+    const dir = folder();
+    const precious = join(dir, "holder-abcdef", "socket");
+    mkdirSync(dirname(precious));
+    writeFileSync(precious, "precious");
+    for (const text of ["", "8080", ".", dir, precious, "/\0", "relative/holder-abcdef/socket"]) {
+      writeFileSync(join(dir, "holder"), text, { mode: 0o600 });
+      expect([text, readAddress(dir)]).toEqual([text, null]);
+      makeAddress(dir).remove();
+    }
+    expect(readFileSync(precious, "utf8")).toBe("precious");
+  });
+
+  it("is none when it is a folder or a link, and a socket of another program is not removed", async () => {
+    const dir = folder();
+    mkdirSync(join(dir, "holder"));
+    expect(readAddress(dir)).toBeNull();
+    rmSync(join(dir, "holder"), { recursive: true });
+    writeFileSync(join(dir, "elsewhere"), "anything");
+    symlinkSync(join(dir, "elsewhere"), join(dir, "holder"));
+    expect(readAddress(dir)).toBeNull();
+    rmSync(join(dir, "holder"));
+    const theirs = join(dir, "agent.sock");
+    const server = createServer().listen(theirs);
+    await new Promise((resolve) => server.once("listening", resolve));
+    writeFileSync(join(dir, "holder"), theirs, { mode: 0o600 });
+    makeAddress(dir).remove();
+    expect(existsSync(theirs)).toBe(true);
+    await new Promise((resolve) => server.close(resolve));
+  });
+});
+
+describe("calls at a guest", { timeout: 30_000 }, () => {
+  it("keep their order when the holder changes meanwhile", async () => {
+    const data = `ordered-${crypto.randomUUID()}`;
+    const holder = await start(data);
+    const guest = await start(data);
+    heard.length = 0;
+    const ref = guest.actors.get("listener", "order");
+    const calls: Promise<unknown>[] = [];
+    let closing: Promise<void> | undefined;
+    for (let n = 0; n < 600; n++) {
+      calls.push(ref.call("hear", String(n)));
+      if (n === 200) closing = holder.close();
+      if (n % 20 === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    await Promise.all(calls);
+    await closing;
+    expect(heard).toEqual(Array.from({ length: 600 }, (_, n) => String(n)));
+  });
+});
+
+describe("a guest that cannot take over", () => {
+  it("gives the directory up, and calls the one that can", async () => {
+    const data = `unable-${crypto.randomUUID()}`;
+    const holder = await start(data);
+    const guest = await start(data);
+    const broken: ActorKind = { ...listener, name: "broken", schema: ["this is no SQL"] };
+    guest.actors.define(broken);
+    await holder.close();
+    const called = guest.actors.get("listener", "a").call("echo", "moved");
+    const able = await start(data);
+    expect(await called).toBe("moved");
+    expect(await able.actors.get("listener", "a").call("echo", "held")).toBe("held");
+  }, 20_000);
+});
+
+describe("secretOf()", () => {
+  it("takes what another process has stored meanwhile", () => {
+    const dir = mkdtempSync(join(inject("scratch"), "secret-"));
+    // The other one is faster: it has stored its own by the time that ours is made.
+    const first = { value: "" };
+    const second = secretOf(undefined, dir, "token", () => {
+      first.value = secretOf(undefined, dir, "token", () => "the first").value;
+      return "the second";
+    });
+    expect([first.value, second.value, second.created]).toEqual(["the first", "the first", false]);
+    expect(readdirSync(dir)).toEqual(["token"]);
+  });
+});

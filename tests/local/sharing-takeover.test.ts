@@ -1,0 +1,133 @@
+import { mkdtempSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, inject, it } from "vitest";
+import { host } from "../config/shared.ts";
+import { testSocket } from "../platform/test-socket.ts";
+import { look } from "./crash-run.ts";
+import { exitOf } from "./runtimes.ts";
+import { startLoad } from "./sharing-load.ts";
+import {
+  chat,
+  end,
+  endInTurn,
+  holderOf,
+  makeGateway,
+  sharingServer,
+  until,
+  type SharingServer,
+} from "./sharing-servers.ts";
+
+const started: SharingServer[] = [];
+afterEach(() => {
+  for (const { child } of started.splice(0)) child.kill("SIGKILL");
+});
+
+async function startServer(dataDir: string): Promise<SharingServer> {
+  const server = await sharingServer(host, dataDir);
+  started.push(server);
+  return server;
+}
+
+async function startServers(count: number, dataDir: string): Promise<SharingServer[]> {
+  const servers = await Promise.all(Array.from({ length: count }, () => startServer(dataDir)));
+  await makeGateway(servers[0]!, "loaded", { collect_logs: true });
+  return servers;
+}
+
+/** Everything that was acknowledged is there once, and the database is whole. */
+function check(dataDir: string, acknowledged: ReadonlySet<string>): void {
+  const violations: string[] = [];
+  look(join(dataDir, "causey.db"), acknowledged, { violations });
+  expect(violations).toEqual([]);
+}
+
+function connect(server: SharingServer): ReturnType<typeof testSocket> {
+  const url = `${server.url.replace("http", "ws")}/agents/box/kept?token=a-token-for-tests`;
+  return testSocket(new WebSocket(url));
+}
+
+/** Requests that a load has to get through before something is done to it. */
+const ENOUGH = 20;
+
+describe("processes of one data directory", () => {
+  it("begin at once on an empty folder", async () => {
+    const dataDir = join(mkdtempSync(join(inject("scratch"), "sharing start ü ")), "x".repeat(90));
+    const servers = await startServers(5, dataDir);
+    for (const server of servers) expect(await chat(server, "loaded")).toBe(200);
+    expect(await endInTurn(servers)).toEqual([0, 0, 0, 0, 0]);
+    check(dataDir, new Set());
+  }, 60_000);
+
+  it("take over from one that is killed, and lose and double nothing", async () => {
+    const dataDir = mkdtempSync(join(inject("scratch"), "sharing-kill-"));
+    const servers = await startServers(4, dataDir);
+    const acknowledged = new Set<string>();
+    const loads = new Map(
+      servers.map((server, n) => [server, startLoad(server, `load-${n}`, acknowledged)]),
+    );
+    let alive = servers;
+    while (alive.length > 1) {
+      for (const one of alive) {
+        const load = loads.get(one)!;
+        const before = load.done();
+        await until(
+          async () => load.done(),
+          (done) => done > before + ENOUGH,
+        );
+      }
+      const { holder, guests } = await holderOf(alive);
+      const socket = connect(guests[0]!);
+      await socket.next();
+      holder.child.kill("SIGKILL");
+      expect(await socket.closed).toMatchObject({ code: 1012 });
+      const again = connect(guests[0]!);
+      await again.next();
+      again.close();
+      await loads.get(holder)!.stop();
+      alive = guests;
+    }
+    await until(
+      async () => loads.get(alive[0]!)!.done(),
+      (done) => done > 3 * ENOUGH,
+    );
+    for (const one of alive) await loads.get(one)!.stop();
+    const others = [...loads.values()].flatMap(({ failures }) => failures);
+    // Requests to the killed ones themselves have nobody left who could answer.
+    const survivor = loads.get(alive[0]!)!.failures;
+    expect(survivor.filter((failure) => !failure.endsWith(": 503"))).toEqual([]);
+    expect(others.filter((failure) => / (?:500|4\d\d)$/.test(failure))).toEqual([]);
+    expect(await endInTurn(alive)).toEqual([0]);
+    check(dataDir, acknowledged);
+  }, 60_000);
+
+  it("are replaced one by one without a request that fails", async () => {
+    const dataDir = mkdtempSync(join(inject("scratch"), "sharing-roll-"));
+    const servers = await startServers(3, dataDir);
+    const acknowledged = new Set<string>();
+    const loads = new Map(
+      servers.map((server, n) => [server, startLoad(server, `load-${n}`, acknowledged)]),
+    );
+    for (let n = 0; n < 3; n++) {
+      const { holder } = await holderOf(servers);
+      // As a load balancer does, before it ends a server.
+      await loads.get(holder)!.stop();
+      const next = startServer(dataDir);
+      end(holder.child);
+      expect(await exitOf(holder.child)).toBe(0);
+      servers.splice(servers.indexOf(holder), 1, await next);
+      loads.set(await next, startLoad(await next, `next-${n}`, acknowledged));
+      for (const one of servers) {
+        const load = loads.get(one)!;
+        const before = load.done();
+        await until(
+          async () => load.done(),
+          (done) => done > before + ENOUGH,
+        );
+      }
+    }
+    for (const load of loads.values()) await load.stop();
+    expect([...loads.values()].flatMap(({ failures }) => failures)).toEqual([]);
+    expect(await endInTurn(servers)).toEqual([0, 0, 0]);
+    check(dataDir, acknowledged);
+  }, 60_000);
+});
