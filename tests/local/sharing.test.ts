@@ -1,9 +1,12 @@
-import { describe } from "vitest";
+import { join } from "node:path";
+import { describe, expect, inject, it } from "vitest";
 import { connect, evict, openPlatform } from "#platform";
 import type { ActorKind, Platform } from "../../core/ports.ts";
 import { actorsSuite } from "../cases/actors.ts";
 import { socketsKind, socketsSuite } from "../cases/sockets.ts";
 import { runSuite } from "../cases/suite.ts";
+import { host } from "../config/shared.ts";
+import { exitOf, lineWith, start } from "./runtimes.ts";
 
 /** A holder opens its door once its app has defined something. */
 const first: ActorKind = { name: "first", schema: [], start: () => ({ methods: {} }) };
@@ -50,4 +53,16 @@ describe("at a guest of the data directory", () => {
       },
     };
   });
+
+  it("a script waits for its answers, and ends without closing anything", async () => {
+    const data = `guest-script-${crypto.randomUUID()}`;
+    const holder = await openPlatform({ data });
+    const later = (): Promise<string> => holder.system.sleep(300).then(() => "later");
+    holder.actors.define({ name: "slow", schema: [], start: () => ({ methods: { later } }) });
+    const child = start(host, "sharing-script-child.ts", [host, join(inject("scratch"), data)]);
+    const ended = exitOf(child);
+    expect(await lineWith(child, "answer")).toBe(`answer "later"`);
+    expect(await ended).toBe(0);
+    await holder.close();
+  }, 30_000);
 });

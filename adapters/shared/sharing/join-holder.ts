@@ -58,6 +58,8 @@ export function joinHolder(options: JoinOptions): Promise<Holder | Refusal> {
 }
 
 interface State {
+  /** Keeps the process alive while something is under way, and no longer: a script may end without closing anything. */
+  readonly socket: Socket;
   readonly calls: Map<number, PromiseWithResolvers<CallOutcome>>;
   readonly visits: Map<number, GuestVisit>;
   isOpen: boolean;
@@ -68,7 +70,7 @@ function newGuest(
   options: JoinOptions,
   greeted: (answer: Holder | Refusal) => void,
 ): Link<ToHolder> {
-  const state: State = { calls: new Map(), visits: new Map(), isOpen: false };
+  const state: State = { socket, calls: new Map(), visits: new Map(), isOpen: false };
   const leaving = (): void => {
     if (!state.isOpen) return;
     state.isOpen = false;
@@ -78,6 +80,7 @@ function newGuest(
     message(message) {
       if (message.type === "welcome") {
         state.isOpen = true;
+        rest(state);
         greeted(holderOver(guest, state, options.upgrade));
       } else if (message.type === "refused") greeted({ speaks: message.speaks });
       else if (message.type === "leaving") {
@@ -98,18 +101,24 @@ function newGuest(
   return guest;
 }
 
-function hear({ calls, visits }: State, message: Extract<ToGuest, { readonly id: number }>): void {
+function rest({ calls, socket, visits }: State): void {
+  if (calls.size + visits.size === 0) socket.unref();
+}
+
+function hear(state: State, message: Extract<ToGuest, { readonly id: number }>): void {
+  const { calls, visits } = state;
   const call = calls.get(message.id);
   if (call === undefined) visits.get(message.id)?.hear(message);
   else {
     calls.delete(message.id);
+    rest(state);
     if (message.type === "returned") call.resolve(message.outcome);
     else call.reject(new Moved());
   }
 }
 
 function holderOver(guest: Link<ToHolder>, state: State, upgrade: Upgrade): Holder {
-  const { calls, visits } = state;
+  const { calls, socket, visits } = state;
   const size = (): number => calls.size + visits.size;
   let number = 0;
   const next = (): number => {
@@ -124,14 +133,18 @@ function holderOver(guest: Link<ToHolder>, state: State, upgrade: Upgrade): Hold
       const waiting = Promise.withResolvers<CallOutcome>();
       guest.send({ type: "call", id, kind, name, method, args });
       calls.set(id, waiting);
+      socket.ref();
       return valueOf(await waiting.promise);
     },
     async fetch(kind, name, request) {
       const id = next();
-      const over = (): void => void visits.delete(id);
+      const over = (): void => {
+        if (visits.delete(id)) rest(state);
+      };
       const { send, unsent } = guest;
       const visit = guestVisit(request, { id, kind, name, upgrade, over, send, unsent });
       visits.set(id, visit);
+      socket.ref();
       return visit.response;
     },
     closeSockets(code, reason) {

@@ -48,6 +48,8 @@ export async function serveGuests(options: ServeGuestsOptions): Promise<GuestSer
     const guest: Guest = { socket, visits: new Map(), hasLeft: false };
     const linked = Object.assign(guest, { link: receive(guest, options, () => isLeaving) });
     guests.add(linked);
+    // Guests alone keep no process alive, and neither does the door.
+    socket.unref();
     socket.once("close", () => guests.delete(linked));
   });
   try {
@@ -56,7 +58,6 @@ export async function serveGuests(options: ServeGuestsOptions): Promise<GuestSer
     address.remove();
     throw error;
   }
-  // Guests alone keep no process alive.
   server.unref();
   address.publish();
   return {
