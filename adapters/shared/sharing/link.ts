@@ -10,8 +10,6 @@ export interface Link<Out> {
   readonly unsent: () => number;
   /** Closes once everything is sent. */
   readonly end: () => void;
-  /** Closes at once. */
-  readonly destroy: () => void;
 }
 
 /** Whom a link tells. */
@@ -68,9 +66,6 @@ export function link<In, Out>(socket: Socket, events: LinkEvents<In>): Link<Out>
     end() {
       flush();
       socket.end();
-    },
-    destroy() {
-      socket.destroy();
     },
   };
 }
