@@ -21,7 +21,7 @@ const entry = process.env["CAUSEY_WORKERS_ENTRY"] ?? `${root}adapters/workers/ma
 async function serve(prepared) {
   const { config, host, dataDir, token } = prepared;
   // Held until this process ends: two workerds would write the same databases.
-  await holdAlone(openDataDir(dataDir));
+  await holdAlone(openDataDir(dataDir), jsonLog);
   const browser = chromium({
     executablePath: config.rendering?.chromiumPath,
     endpoint: config.rendering?.endpoint,
@@ -47,12 +47,14 @@ async function main() {
   const { flags } = parseCommandLine(process.argv.slice(2), ["serve"]);
   if (flags.has("help")) return console.log(helpText(version));
   if (flags.has("version")) return console.log(version);
-  if (flags.has("processes")) {
+  const prepared = prepare(flags, (name) => process.env[name]);
+  // "auto" is one where processes cannot share a port.
+  const { processes = 1 } = prepared.config;
+  if (processes !== 1 && processes !== "auto") {
     throw new ApiError("invalid_request", {
       message: "--processes is for Node, Deno and Bun: a workerd is one process",
     });
   }
-  const prepared = prepare(flags, (name) => process.env[name]);
   const server = await serve(prepared);
   let stopping = false;
   const stop = async () => {

@@ -1,8 +1,9 @@
 import { platformApi } from "../../core/api.ts";
 import { apiOptions } from "../../core/config/api-options.ts";
-import type { Platform } from "../../core/ports.ts";
+import type { Log, Platform } from "../../core/ports.ts";
 import type { FetchApp } from "../shared/drain.ts";
 import type { LocalPlatformOptions } from "../shared/local-platform.ts";
+import { jsonLog } from "../shared/log.ts";
 import type { Prepared } from "./prepare.ts";
 import { pagesOfEach } from "./process-count.ts";
 import type { Runtime } from "./runtime.ts";
@@ -18,8 +19,9 @@ export async function openApp(
   prepared: Prepared,
   runtime: Runtime,
   processes: number,
+  log: Log = jsonLog,
 ): Promise<OpenApp> {
-  const platform = await runtime.open(platformOptions(prepared));
+  const platform = await runtime.open({ ...platformOptions(prepared), log });
   try {
     return { platform, api: apiOn(platform, prepared, processes) };
   } catch (error) {

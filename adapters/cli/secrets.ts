@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { guarded } from "../shared/data-dir.ts";
 
 /** A secret, where it is stored (null: only in the environment), and whether this start made it. */
 export interface StoredSecret {
@@ -27,6 +28,10 @@ export function secretOf(
   make: () => string,
 ): StoredSecret {
   if (given !== undefined && given !== "") return { value: given, path: null, created: false };
+  return guarded(dataDir, () => storedSecret(dataDir, name, make));
+}
+
+function storedSecret(dataDir: string, name: string, make: () => string): StoredSecret {
   const path = join(dataDir, name);
   const exists = existsSync(path);
   const stored = exists ? readFileSync(path, "utf8").trim() : "";

@@ -1,5 +1,7 @@
 import process from "node:process";
+import type { Log } from "../../core/ports.ts";
 import type { Served } from "../shared/drain.ts";
+import { jsonLog } from "../shared/log.ts";
 import { openApp } from "./open-app.ts";
 import type { ParentProcess } from "./parent-process.ts";
 import { prepare } from "./prepare.ts";
@@ -11,11 +13,16 @@ export async function serveBeside(
   parent: ParentProcess,
   flags: ReadonlyMap<string, string>,
 ): Promise<void> {
+  let isReady = false;
+  const log: Log = (level, ...what) => {
+    // How the start goes is the parent's to say, once for all its children.
+    if (isReady || level !== "info") jsonLog(level, ...what);
+  };
   try {
     const prepared = prepare(flags, (name) => process.env[name]);
     const { config, host } = prepared;
     const runtime = await loadRuntime();
-    const { api, platform } = await openApp(prepared, runtime, processCount(config));
+    const { api, platform } = await openApp(prepared, runtime, processCount(config), log);
     const served = await runtime.serve(api, {
       port: parent.port,
       hostname: host,
@@ -25,6 +32,7 @@ export async function serveBeside(
       ...(config.graceMs === undefined ? {} : { graceMs: config.graceMs }),
     });
     endWith(parent, served);
+    isReady = true;
     parent.ready();
   } catch (error) {
     // The parent says it, once for all its children.

@@ -4,6 +4,7 @@ import { closeAtEnd, type ServeOptions, type Served } from "../shared/drain.ts";
 import { bannerLines } from "./banner.ts";
 import { checkPort } from "./check-port.ts";
 import { seedDemo } from "./demo.ts";
+import { ownCommandLine } from "./own-command-line.ts";
 import { openApp, type OpenApp } from "./open-app.ts";
 import { parentProcess } from "./parent-process.ts";
 import { prepare, type Prepared } from "./prepare.ts";
@@ -26,6 +27,8 @@ export async function serveCommand(
   if (parent !== null) return serveBeside(parent, flags);
   const prepared = prepare(flags, (name) => process.env[name]);
   const processes = processCount(prepared.config);
+  // Before anything is opened: it says whether this can work at all.
+  const command = processes > 1 ? ownCommandLine() : [];
   const runtime = await loadRuntime();
   const app = await openApp(prepared, runtime, processes);
   const { api, platform } = app;
@@ -40,7 +43,7 @@ export async function serveCommand(
         accountId,
       });
     }
-    const { url } = await listen(prepared, runtime, app, processes);
+    const { url } = await listen(prepared, runtime, app, { command, count: processes });
     const browser = (await platform.browser.describe?.()) ?? String(platform.capabilities.browser);
     const name = processes === 1 ? runtime.name : `${runtime.name}, ${processes} processes`;
     const lines = bannerLines(prepared, { version, runtime: name, url, browser });
@@ -59,15 +62,16 @@ async function listen(
   { config, host, port }: Prepared,
   runtime: Runtime,
   { api, platform }: OpenApp,
-  processes: number,
+  { command, count }: { readonly command: readonly string[]; readonly count: number },
 ): Promise<Served> {
   const { graceMs = GRACE_MS } = config;
   const options: ServeOptions = { port, hostname: host, platform, graceMs };
-  if (processes === 1) return runtime.serve(api, options);
+  if (count === 1) return runtime.serve(api, options);
   await checkPort(port, host);
   const served = await runtime.serve(api, { ...options, reusePort: true });
   const children = startChildren({
-    count: processes - 1,
+    command,
+    count: count - 1,
     port: served.port,
     patienceMs: 2 * graceMs + END_MS,
     log: platform.log,

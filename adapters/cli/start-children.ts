@@ -1,5 +1,4 @@
 import { spawn, type ChildProcess } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import process from "node:process";
 import { setTimeout as pause } from "node:timers/promises";
@@ -8,6 +7,8 @@ import { READY, SHARED_PORT } from "./parent-process.ts";
 
 /** What the first process needs to know to start the others. */
 export interface ChildrenOptions {
+  /** See `ownCommandLine()`. */
+  readonly command: readonly string[];
   readonly count: number;
   /** The port that all listen on. */
   readonly port: number;
@@ -28,12 +29,11 @@ export interface Children {
 
 interface State {
   readonly options: ChildrenOptions;
-  readonly command: readonly string[];
   readonly living: Set<ChildProcess>;
   readonly over: AbortController;
   /** One for each child, settled when nobody is to follow it. */
   readonly slots: Promise<void>[];
-  /** When the next replacement may start, in ms since the epoch. */
+  /** When the next replacement may start, as a time of `performance.now()`: the clock may jump. */
   nextStart: number;
 }
 
@@ -52,7 +52,6 @@ export function startChildren(options: ChildrenOptions): Children {
   const over = new AbortController();
   const state: State = {
     options,
-    command: commandLine(),
     living: new Set(),
     over,
     slots: [],
@@ -79,12 +78,6 @@ export function startChildren(options: ChildrenOptions): Children {
       clearTimeout(late);
     },
   };
-}
-
-/** The command line as the system knows it: with the runtime's own options, and however this file was named there. */
-function commandLine(): readonly string[] {
-  const [, ...args] = readFileSync("/proc/self/cmdline", "utf8").split("\0").slice(0, -1);
-  return [process.execPath, ...args];
 }
 
 /** Not all at once: a child that has to wait long for its share of the processors could take the first one for dead. */
@@ -164,8 +157,8 @@ function run(state: State, onReady: () => void): Promise<Ended> {
   });
 }
 
-function spawnChild({ command, living, options }: State): ChildProcess {
-  const [file = "", ...args] = command;
+function spawnChild({ living, options }: State): ChildProcess {
+  const [file = "", ...args] = options.command;
   const env = { ...process.env, [SHARED_PORT]: String(options.port) };
   const child: ChildProcess = spawn(file, args, { env, stdio: ["pipe", "pipe", "inherit"] });
   living.add(child);
@@ -175,7 +168,7 @@ function spawnChild({ command, living, options }: State): ChildProcess {
 }
 
 async function turnToStart(state: State): Promise<void> {
-  const now = Date.now();
+  const now = performance.now();
   const start = Math.max(now, state.nextStart);
   state.nextStart = start + PAUSE_MS;
   await pause(start - now, undefined, { signal: state.over.signal }).catch(() => undefined);

@@ -10,7 +10,7 @@ export interface ActorDirectory {
   inTurn<T>(kind: ActorKind, name: string, work: (actor: Actor) => Promise<T> | T): Promise<T>;
   /** Whether anything runs or waits. */
   isBusy(): boolean;
-  /** Drops instances that were not used since that time (Unix ms). */
+  /** Drops instances that were not used since that time (of `performance.now()`). */
   evict(before: number): void;
   /** Refuses work from now on. */
   close(): void;
@@ -39,7 +39,7 @@ interface Entry {
   active: number;
   /** Background work of the instance. */
   held: number;
-  /** Unix ms. */
+  /** Time of `performance.now()`: the clock may jump. */
   lastUsed: number;
 }
 
@@ -75,7 +75,7 @@ export function actorDirectory(options: DirectoryOptions): ActorDirectory {
       return await work();
     } finally {
       entry.active -= 1;
-      entry.lastUsed = Date.now();
+      entry.lastUsed = performance.now();
     }
   }
 
@@ -87,7 +87,7 @@ export function actorDirectory(options: DirectoryOptions): ActorDirectory {
         return using(entry, async () => work(await start(entry)));
       }
       // Most of it is answered from memory, on the path of every request: at once, without a chain of promises.
-      entry.lastUsed = Date.now();
+      entry.lastUsed = performance.now();
       const result = work(actor);
       return result instanceof Promise ? kept(entry, result) : Promise.resolve(result);
     },
@@ -113,7 +113,7 @@ function kept<T>(entry: Entry, work: Promise<T>): Promise<T> {
   entry.active += 1;
   const over = (): void => {
     entry.active -= 1;
-    entry.lastUsed = Date.now();
+    entry.lastUsed = performance.now();
   };
   work.then(over, over);
   return work;
@@ -128,14 +128,14 @@ function newEntry(kind: ActorKind, name: string, mailboxSize: number): Entry {
     started: undefined,
     active: 0,
     held: 0,
-    lastUsed: Date.now(),
+    lastUsed: performance.now(),
   };
 }
 
 async function startNow(entry: Entry, { contextOf }: DirectoryOptions): Promise<Actor> {
   const release = (): void => {
     entry.held -= 1;
-    entry.lastUsed = Date.now();
+    entry.lastUsed = performance.now();
   };
   const hold = (work: Promise<unknown>): void => {
     entry.held += 1;

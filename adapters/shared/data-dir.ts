@@ -2,6 +2,7 @@ import { chmodSync, closeSync, existsSync, mkdirSync, openSync, rmSync, statSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import type { Log } from "../../core/ports.ts";
 import { toSqlError } from "./sqlite-error.ts";
 
 /** The folder of a platform. */
@@ -17,6 +18,8 @@ export interface DataDir {
    * operating system's: it goes with the process, however that ends.
    */
   hold(): boolean;
+  /** Whether what is held still is the folder at that path: it may be moved or deleted. True when nothing is held. */
+  isInPlace(): boolean;
   /** Gives the folder up. */
   release(): void;
 }
@@ -28,39 +31,86 @@ export interface DataDir {
 export function openDataDir(path: string): DataDir {
   if (path === ":memory:") return temporary();
   const database = join(path, "causey.db");
-  let lock: DatabaseSync | undefined;
+  const file = join(path, "lock.db");
+  let lock: Lock | undefined;
   const release = (): void => {
-    lock?.close();
+    lock?.db.close();
     lock = undefined;
   };
   return guarded(path, () => {
     mkdirSync(path, { recursive: true, mode: 0o700 });
     makePrivate(database);
-    const file = makePrivate(join(path, "lock.db"));
+    makePrivate(file);
     return {
       path,
       database,
       state: path,
       release,
+      isInPlace: () => lock === undefined || lock.identity === identityOf(file),
       hold: () =>
         guarded(path, () => {
-          lock ??= new DatabaseSync(file);
-          return take(lock);
+          const identity = identityOf(file);
+          if (identity === null) throw new Error(`${file} is gone`);
+          // Another folder may be at this path by now: a lock on the former one guards nothing.
+          if (lock !== undefined && lock.identity !== identity) release();
+          lock ??= { identity, db: new DatabaseSync(file) };
+          return take(lock.db);
         }),
     };
   });
 }
 
-/** How long a predecessor that shuts down is waited for, in ms. */
-export const PREDECESSOR_MS: number = 5000;
+interface Lock {
+  readonly identity: string;
+  readonly db: DatabaseSync;
+}
+
+/** What tells a file from another one at the same path; null when there is none, or none to be seen. */
+function identityOf(path: string): string | null {
+  try {
+    const { dev, ino } = statSync(path, { bigint: true });
+    return `${dev} ${ino}`;
+  } catch {
+    return null;
+  }
+}
+
+/** How long a predecessor's end is waited for, in ms: it may take its grace to drain. */
+export const PREDECESSOR_MS: number = 15_000;
+/** When that is said, in ms. */
+const TELL_MS = 2000;
 
 /** Holds a folder that is not to be shared; rejects when a predecessor does not give it up in time. */
-export async function holdAlone(folder: DataDir): Promise<void> {
-  const until = Date.now() + PREDECESSOR_MS;
-  while (!folder.hold()) {
-    if (Date.now() > until) throw inUse(folder);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+export async function holdAlone(folder: DataDir, log: Log): Promise<void> {
+  const until = performance.now() + PREDECESSOR_MS;
+  const waiting = tellWaiting(folder, log, () => "");
+  try {
+    while (!folder.hold()) {
+      if (performance.now() > until) throw inUse(folder);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  } finally {
+    waiting.over();
   }
+}
+
+/** Says once, if it takes a while, what a process waits for that cannot use the folder yet. */
+export function tellWaiting(
+  { path }: DataDir,
+  log: Log,
+  because: () => string,
+): { isTold(): boolean; over(): void } {
+  let isTold = false;
+  const timer = setTimeout(() => {
+    isTold = true;
+    log("info", `Waiting for the process that holds the data directory${because()}`, { path });
+  }, TELL_MS);
+  return {
+    isTold: () => isTold,
+    over: () => {
+      clearTimeout(timer);
+    },
+  };
 }
 
 /** What is said of a folder that another process holds, and why this one cannot join it. */
@@ -80,7 +130,8 @@ function take(lock: DatabaseSync): boolean {
   }
 }
 
-function guarded<T>(path: string, work: () => T): T {
+/** Runs what uses the folder; throws one line that names it when that cannot be done. */
+export function guarded<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
@@ -107,6 +158,7 @@ function temporary(): DataDir {
     database: ":memory:",
     state,
     hold: () => true,
+    isInPlace: () => true,
     release: () => {
       rmSync(state, { recursive: true, force: true });
     },

@@ -96,8 +96,8 @@ export function localActors(options: LocalActorsOptions): LocalActors {
       clock.stop();
       clearInterval(sweeper);
       sockets.closeAll(1001, "The server is shutting down");
-      const until = Date.now() + graceMs;
-      while (Date.now() < until && (sockets.size() > 0 || directory.isBusy())) {
+      const until = performance.now() + graceMs;
+      while (performance.now() < until && (sockets.size() > 0 || directory.isBusy())) {
         await new Promise((resolve) => setTimeout(resolve, 5));
       }
       directory.close();
@@ -108,7 +108,7 @@ export function localActors(options: LocalActorsOptions): LocalActors {
 /** Drops instances that were not used for `idleMs`, now and then. */
 function sweep(directory: ActorDirectory, idleMs: number): ReturnType<typeof setInterval> {
   const timer = setInterval(() => {
-    directory.evict(Date.now() - idleMs);
+    directory.evict(performance.now() - idleMs);
   }, idleMs / 2);
   timer.unref();
   return timer;

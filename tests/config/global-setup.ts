@@ -26,6 +26,8 @@ export default async function setup(project: Project): Promise<() => void> {
   });
   project.provide("upstream", url);
   project.provide("scratch", scratch);
+  // What Node has made of a TypeScript file is half of each start of a process. The other two keep it by themselves.
+  process.env["NODE_COMPILE_CACHE"] = join(scratch, "compile-cache");
   return () => {
     child.kill();
     rmSync(scratch, { recursive: true, force: true });

@@ -1,4 +1,5 @@
 // Starts further processes as `causey serve --processes` does; none of them gets to listen.
+import { ownCommandLine } from "../../adapters/cli/own-command-line.ts";
 import { parentProcess } from "../../adapters/cli/parent-process.ts";
 import { startChildren } from "../../adapters/cli/start-children.ts";
 
@@ -8,6 +9,7 @@ if (parent !== null) {
   process.exit(1);
 }
 const children = startChildren({
+  command: ownCommandLine(),
   count: 2,
   port: 1,
   patienceMs: 10_000,

@@ -90,6 +90,13 @@ const box = defineAgent<{ n: number }>({
       await agent.setState({ n: agent.state.n + 1 });
       return agent.state.n;
     },
+    count: {
+      streaming: true,
+      async run(_agent, stream, to: number) {
+        for (let n = 1; n < to; n++) stream.send(n);
+        stream.end(to);
+      },
+    },
   },
   onMessage(_agent, connection, message) {
     // No runtime takes this code.

@@ -130,4 +130,27 @@ describe("processes of one data directory", () => {
     expect(await endInTurn(servers)).toEqual([0, 0, 0]);
     check(dataDir, acknowledged);
   }, 60_000);
+
+  it("end what a killed one was asked for, and serve the others on", async () => {
+    const dataDir = mkdtempSync(join(inject("scratch"), "sharing-guest-"));
+    const [holder, guest, other] = [
+      await startServer(dataDir),
+      await startServer(dataDir),
+      await startServer(dataDir),
+    ] as const;
+    const socket = connect(guest);
+    await socket.next();
+    const waiting = guest.ask("/agents/box/kept/wait").catch(() => null);
+    const endless = await guest.ask("/agents/box/kept/endless");
+    const counts = async (): Promise<Record<"aborted" | "cancelled" | "waits", number>> =>
+      (await (await other.ask("/agents/box/kept/counts")).json()) as never;
+    await until(counts, ({ waits }) => waits === 1);
+    guest.child.kill("SIGKILL");
+    await until(counts, ({ aborted, cancelled }) => aborted === 1 && cancelled === 1);
+    expect(await waiting).toBeNull();
+    await expect(endless.text()).rejects.toThrow();
+    expect((await socket.closed).code).not.toBe(1000);
+    expect(await holderOf([holder, other])).toMatchObject({ holder });
+    expect(await endInTurn([other, holder])).toEqual([0, 0]);
+  }, 60_000);
 });

@@ -29,29 +29,41 @@ const FOLDER = /^(?:causey-)?holder-\w+$/;
 
 /**
  * A fresh address for the holder of a data directory: a socket in a folder that only its owner may enter, since the data
- * directory may be open to others. Below the data directory, or where that path is too long, in the temporary folder.
+ * directory may be open to others. Below the data directory, or where that path is too long, in a temporary folder.
  */
 export function makeAddress(dataDir: string): Address {
   const pointer = join(resolve(dataDir), NAME);
   const former = readAddress(dataDir);
   // What a holder that was killed has left behind.
   if (former !== null) removeSocket(former);
-  const below = join(resolve(dataDir), `${NAME}-`);
-  const isShort = Buffer.byteLength(`${below}XXXXXX/${SOCKET}`) <= MAX_PATH;
-  const folder = mkdtempSync(isShort ? below : join(tmpdir(), `causey-${NAME}-`));
+  const folder = mkdtempSync(shortEnough(resolve(dataDir)));
   const socket = join(folder, SOCKET);
   return {
     socket,
     publish() {
       const fresh = `${pointer}.${crypto.randomUUID()}`;
-      writeFileSync(fresh, socket, { mode: 0o600, flag: "wx" });
-      renameSync(fresh, pointer);
+      try {
+        writeFileSync(fresh, socket, { mode: 0o600, flag: "wx" });
+        renameSync(fresh, pointer);
+      } catch (error) {
+        rmSync(fresh, { force: true });
+        throw error;
+      }
     },
     remove() {
-      if (readAddress(dataDir) === socket) rmSync(pointer, { force: true });
+      if (readAddress(dataDir) === socket) attempt(() => rmSync(pointer));
       removeSocket(socket);
     },
   };
+}
+
+/** What the socket's folder is called, up to six more characters: a path that leaves room for them and the socket. */
+function shortEnough(dataDir: string): string {
+  const below = join(dataDir, `${NAME}-`);
+  const others = [tmpdir(), "/tmp"].map((path) => join(path, `causey-${NAME}-`));
+  const isShort = (path: string): boolean =>
+    Buffer.byteLength(`${path}XXXXXX/${SOCKET}`) <= MAX_PATH;
+  return [below, ...others].find(isShort) ?? below;
 }
 
 /** The socket of the holder of a data directory, or null when none is told. It may be gone. */
@@ -79,10 +91,16 @@ function isOwn(path: string): boolean {
 }
 
 function removeSocket(socket: string): void {
-  rmSync(socket, { force: true });
+  attempt(() => rmSync(socket));
+  // Not when something else is in it: then it was not made here.
+  attempt(() => rmdirSync(dirname(socket)));
+}
+
+/** What is left behind does no harm, and whoever ends has more to do: the folder may be gone, or read-only by now. */
+function attempt(remove: () => void): void {
   try {
-    rmdirSync(dirname(socket));
+    remove();
   } catch {
-    // Gone already, or not empty, so none that was made here.
+    // See above.
   }
 }

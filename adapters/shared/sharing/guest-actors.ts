@@ -1,10 +1,17 @@
 import { ApiError } from "../../../core/http/api-error.ts";
 import type { ActorKind, ActorRef } from "../../../core/ports.ts";
-import { inUse, PREDECESSOR_MS } from "../data-dir.ts";
+import { inUse, PREDECESSOR_MS, tellWaiting, type DataDir } from "../data-dir.ts";
 import { isNewKind, kindOf } from "../kinds.ts";
-import { Moved } from "./gone.ts";
+import { Moved, overloaded, unheld } from "./gone.ts";
 import { holdActors, type SharedActors, type SharedActorsOptions } from "./hold-actors.ts";
-import { joinHolder, MAX_WAITING, overloaded, type Holder, type Refusal } from "./join-holder.ts";
+import {
+  ABSENT,
+  isHeld,
+  joinHolder,
+  MAX_WAITING,
+  type Holder,
+  type Refusal,
+} from "./join-holder.ts";
 
 /** Where calls go: to the holder, or to this process once it has taken over. */
 type Seat = Pick<Holder, "call" | "fetch">;
@@ -52,7 +59,7 @@ export async function guestActors(options: SharedActorsOptions): Promise<SharedA
     held: undefined,
     isClosing: false,
   };
-  await seek(state, Date.now() + PREDECESSOR_MS);
+  await seek(state, options.predecessorMs ?? PREDECESSOR_MS);
   return {
     get: (kind, name) => actorRef(state, kind, name),
     define(kind) {
@@ -62,10 +69,10 @@ export async function guestActors(options: SharedActorsOptions): Promise<SharedA
     },
     async close(graceMs) {
       for (const holder of state.holders) holder.closeSockets(1001, "The server is shutting down");
-      const until = Date.now() + graceMs;
+      const until = performance.now() + graceMs;
       const isBusy = (): boolean =>
         state.waiting.size > 0 || [...state.holders].some((holder) => holder.size() > 0);
-      while (isBusy() && Date.now() < until) await pause(5);
+      while (isBusy() && performance.now() < until) await pause(5);
       // Before what follows: from now on this process takes nothing over.
       state.isClosing = true;
       for (const one of state.waiting) one.giveUp();
@@ -137,29 +144,51 @@ function settle(state: State, seat: Seat): void {
 }
 
 /** Looks for whom to call, and takes the directory over when nobody holds it. Rejects when that is not found in time. */
-async function seek(state: State, until: number): Promise<void> {
-  for (;;) {
-    const refusal = await sit(state);
-    if (refusal === null) return;
-    if (Date.now() > until) throw cannotShare(state.options, refusal);
-    await pause(PAUSE_MS);
+async function seek(state: State, withinMs: number): Promise<void> {
+  const { folder, log } = state.options;
+  const until = performance.now() + withinMs;
+  let because = ", which has not answered yet";
+  const waiting = tellWaiting(folder, log, () => because);
+  try {
+    for (;;) {
+      const refusal = await sit(state);
+      if (refusal === null) break;
+      ({ because } = refusal);
+      if (performance.now() > until) throw inUse(folder, because);
+      await pause(PAUSE_MS);
+    }
+  } finally {
+    waiting.over();
   }
+  // Later on, who takes over says so, once for all.
+  const isNews = waiting.isTold() || state.made === 0;
+  if (isNews && state.held === undefined && !state.isClosing)
+    log("info", "Joined the process that holds the data directory");
+}
+
+/** Tries to become the process that holds the folder. */
+export async function holdFolder(folder: DataDir): Promise<boolean> {
+  if (!folder.hold()) return false;
+  if (folder.path === null || !(await isHeld(folder.path))) return true;
+  folder.release();
+  return false;
 }
 
 /** Null when there is a seat now. */
 async function sit(state: State): Promise<Refusal | null> {
-  const { folder, log, speaks, upgrade } = state.options;
+  const { folder } = state.options;
   if (state.isClosing) return null;
-  if (folder.hold()) {
-    await takeOver(state);
+  if (await holdFolder(folder)) {
+    // Somebody else's by now.
+    if (state.isClosing) folder.release();
+    else await takeOver(state);
     return null;
   }
-  if (folder.path === null) return { speaks: null };
+  if (folder.path === null) return ABSENT;
   const joined: { holder?: Holder } = {};
   const answer = await joinHolder({
+    ...state.options,
     dataDir: folder.path,
-    upgrade,
-    speaks,
     onLeaving() {
       if (joined.holder === undefined || state.seat !== joined.holder) return;
       state.seat = undefined;
@@ -171,23 +200,24 @@ async function sit(state: State): Promise<Refusal | null> {
   });
   if (!("call" in answer)) return answer;
   // It may have left since it answered.
-  if (!answer.isOpen()) return { speaks: null };
+  if (!answer.isOpen()) return ABSENT;
   joined.holder = answer;
   state.holders.add(answer);
   settle(state, answer);
-  log("info", "Joined the process that holds the data directory");
   return null;
 }
 
 /** Goes on until there is a seat: a failure, such as a full disk, may pass. */
 async function seekAfterwards(state: State): Promise<void> {
+  let said = "";
   while (!state.isClosing && state.seat === undefined) {
     try {
       await seek(state, Number.POSITIVE_INFINITY);
-    } catch (error) {
-      state.options.log("error", "The data directory cannot be taken over", {
-        error: String(error),
-      });
+    } catch (thrown) {
+      const error = String(thrown);
+      if (error !== said)
+        state.options.log("error", "The data directory cannot be taken over", { error });
+      said = error;
       await pause(FAILED_PAUSE_MS);
     }
   }
@@ -220,19 +250,6 @@ async function takeOver(state: State): Promise<void> {
 
 function shuttingDown(): ApiError {
   return new ApiError("unavailable", { message: "The server is shutting down" });
-}
-
-function unheld(): ApiError {
-  return new ApiError("unavailable", {
-    message: "No process holds the data directory: try again later",
-    headers: { "retry-after": "1" },
-  });
-}
-
-function cannotShare({ folder, speaks }: SharedActorsOptions, refusal: Refusal): Error {
-  return refusal.speaks === null
-    ? inUse(folder)
-    : inUse(folder, ` of another runtime or version (${refusal.speaks}; this is ${speaks})`);
 }
 
 function pause(ms: number): Promise<void> {

@@ -1,7 +1,7 @@
 import { valueOf, type CallOutcome } from "../crossing.ts";
 import type { Upgrade } from "../sockets.ts";
 import { bodySink, bodySource, type BodySink, type BodySource } from "./body.ts";
-import { gone, Moved } from "./gone.ts";
+import { gone, Moved, unanswered } from "./gone.ts";
 import { guestSocket, type GuestSocket } from "./guest-socket.ts";
 import type { ResponseHead, SocketOrder, ToGuest, ToHolder } from "./messages.ts";
 
@@ -11,6 +11,8 @@ export interface GuestVisit {
   hear(message: Extract<ToGuest, { readonly id: number }>): void;
   /** The holder is gone. */
   lost(): void;
+  /** The holder stands still: answers the client unless an answer has begun, which goes on once the holder does. */
+  giveUp(): void;
   /** Closes the WebSocket, if there is one. */
   closeSocket(code: number, reason: string): void;
 }
@@ -33,11 +35,15 @@ interface State {
   readonly options: GuestVisitOptions;
   readonly answer: PromiseWithResolvers<Response>;
   readonly send: (message: ToHolder) => void;
-  readonly upload: BodySource | undefined;
+  upload: BodySource | undefined;
   download: BodySink | undefined;
   socket: GuestSocket | undefined;
   /** The runtime's response to the upgrade. */
   upgraded: Response | undefined;
+  /** Whether the client has got an answer, or the beginning of one. */
+  isAnswered: boolean;
+  /** Whether the client has got another answer than the holder's. */
+  isGivenUp: boolean;
 }
 
 /** Sends a request to an actor of the holder. */
@@ -74,6 +80,18 @@ export function guestVisit(request: Request, options: GuestVisitOptions): GuestV
       state.upload?.drain();
       state.socket?.close(1012, "The server moves: come back");
     },
+    giveUp() {
+      if (state.isAnswered) return;
+      state.isAnswered = true;
+      state.isGivenUp = true;
+      state.answer.reject(unanswered());
+      // The holder is not to take a part of the body for all of it, once it goes on.
+      state.send({ type: "abort", id });
+      if (state.upload === undefined) return;
+      state.send({ type: "broken", id });
+      state.upload.drain();
+      state.upload = undefined;
+    },
     closeSocket: (code, reason) => {
       state.socket?.close(code, reason);
     },
@@ -94,6 +112,8 @@ function newState(request: Request, options: GuestVisitOptions): State {
     download: undefined,
     socket: undefined,
     upgraded: undefined,
+    isAnswered: false,
+    isGivenUp: false,
   };
 }
 
@@ -127,6 +147,10 @@ function refuse({ answer }: State, outcome: CallOutcome): void {
 
 function upgrade(state: State, order: Extract<SocketOrder, { readonly type: "upgrade" }>): void {
   const { options, request, send } = state;
+  if (state.isGivenUp) {
+    send({ type: "closed", id: order.id, code: 1006, reason: "" });
+    return;
+  }
   try {
     ({ response: state.upgraded, socket: state.socket } = guestSocket(
       order,
@@ -134,6 +158,7 @@ function upgrade(state: State, order: Extract<SocketOrder, { readonly type: "upg
       options.upgrade,
       { tell: send, unsent: options.unsent },
     ));
+    state.isAnswered = true;
   } catch (error) {
     state.answer.reject(error);
     send({ type: "closed", id: order.id, code: 1006, reason: "" });
@@ -141,12 +166,13 @@ function upgrade(state: State, order: Extract<SocketOrder, { readonly type: "upg
 }
 
 function respond(state: State, { hasBody, headers, status }: ResponseHead): void {
-  const { answer, options, request, send, upgraded } = state;
+  const { answer, isGivenUp, options, request, send, upgraded } = state;
+  state.isAnswered = true;
   if (upgraded !== undefined && status < 400) {
     answer.resolve(upgraded);
     return;
   }
-  const isRead = request.method !== "HEAD" && !request.signal.aborted;
+  const isRead = request.method !== "HEAD" && !request.signal.aborted && !isGivenUp;
   if (hasBody && !isRead) send({ type: "unread", id: options.id });
   else if (hasBody) state.download = bodySink(options.id, send);
   else if (upgraded === undefined) options.over();

@@ -1,13 +1,13 @@
 import { connect, type Socket } from "node:net";
-import { ApiError } from "../../../core/http/api-error.ts";
-import type { ActorRef, Plain } from "../../../core/ports.ts";
+import type { ActorRef, Log, Plain } from "../../../core/ports.ts";
 import { valueOf, type CallOutcome } from "../crossing.ts";
 import type { Upgrade } from "../sockets.ts";
 import { readAddress } from "./address.ts";
-import { gone, Moved } from "./gone.ts";
+import { gone, Moved, overloaded, still, unanswered } from "./gone.ts";
 import { guestVisit, type GuestVisit } from "./guest-visit.ts";
 import { link, type Link } from "./link.ts";
 import type { ToGuest, ToHolder } from "./messages.ts";
+import { pulse, type Pulse } from "./pulse.ts";
 
 /** The actors of the process that holds the data directory. */
 export interface Holder {
@@ -27,14 +27,23 @@ export interface JoinOptions {
   readonly dataDir: string;
   readonly upgrade: Upgrade;
   readonly speaks: string;
+  readonly log: Log;
+  /** See `PulseOptions`. @default 1000 */
+  readonly beatMs?: number | undefined;
   /** The holder is about to leave, or gone. */
   readonly onLeaving: () => void;
   /** The connection is gone. */
   readonly onLost: () => void;
 }
 
-/** Why a directory's holder could not be joined: nobody answers, or it speaks something else. */
-export type Refusal = { readonly speaks: string | null };
+/** Why a directory's holder could not be joined, as the end of a sentence about it: `""` when there is nothing to say. */
+export interface Refusal {
+  readonly because: string;
+}
+
+/** Nobody is there to be asked: it ends, or has only begun. */
+export const ABSENT: Refusal = { because: "" };
+const SILENT: Refusal = { because: ", which does not answer" };
 
 /** A holder has to answer within this, in ms: it may be busy. */
 const GREETING_MS = 5000;
@@ -45,10 +54,13 @@ const MAX_UNSENT = 256 * 1024 * 1024;
 /** Connects to the process that holds a data directory. */
 export function joinHolder(options: JoinOptions): Promise<Holder | Refusal> {
   const path = readAddress(options.dataDir);
-  if (path === null) return Promise.resolve({ speaks: null });
+  if (path === null) return Promise.resolve(ABSENT);
   return new Promise((resolve) => {
     const socket = connect(path);
-    const late = setTimeout(() => socket.destroy(), GREETING_MS);
+    const late = setTimeout(() => {
+      resolve(SILENT);
+      socket.destroy();
+    }, GREETING_MS);
     const guest = newGuest(socket, options, (answer) => {
       clearTimeout(late);
       resolve(answer);
@@ -57,11 +69,33 @@ export function joinHolder(options: JoinOptions): Promise<Holder | Refusal> {
   });
 }
 
+/**
+ * Whether somebody listens as the holder of a directory. Who has the lock and still finds one has another file than that
+ * process: its own was deleted.
+ */
+export function isHeld(dataDir: string): Promise<boolean> {
+  const path = readAddress(dataDir);
+  if (path === null) return Promise.resolve(false);
+  return new Promise((resolve) => {
+    const socket = connect(path, () => {
+      resolve(true);
+      socket.destroy();
+    });
+    // Nobody has listened there since the last one was killed; one that stands still may have a full queue.
+    socket.once("error", (error) => {
+      resolve("code" in error && error.code === "EAGAIN");
+    });
+  });
+}
+
 interface State {
   /** Keeps the process alive while something is under way, and no longer: a script may end without closing anything. */
   readonly socket: Socket;
   readonly calls: Map<number, PromiseWithResolvers<CallOutcome>>;
   readonly visits: Map<number, GuestVisit>;
+  readonly pulse: Pulse;
+  /** The holder's. */
+  pid: number;
   isOpen: boolean;
 }
 
@@ -70,7 +104,26 @@ function newGuest(
   options: JoinOptions,
   greeted: (answer: Holder | Refusal) => void,
 ): Link<ToHolder> {
-  const state: State = { socket, calls: new Map(), visits: new Map(), isOpen: false };
+  const state: State = {
+    socket,
+    calls: new Map(),
+    visits: new Map(),
+    pulse: pulse({
+      beatMs: options.beatMs,
+      isBusy: () => sizeOf(state) > 0,
+      ask: () => {
+        guest.send({ type: "ping" });
+      },
+      onStill: () => {
+        giveUp(state, options.log);
+      },
+      onBack: () => {
+        options.log("info", "The process that holds the data directory answers again");
+      },
+    }),
+    pid: 0,
+    isOpen: false,
+  };
   const leaving = (): void => {
     if (!state.isOpen) return;
     state.isOpen = false;
@@ -78,18 +131,21 @@ function newGuest(
   };
   const guest: Link<ToHolder> = link<ToGuest, ToHolder>(socket, {
     message(message) {
+      state.pulse.heard();
       if (message.type === "welcome") {
         state.isOpen = true;
+        state.pid = message.pid;
         rest(state);
         greeted(holderOver(guest, state, options.upgrade));
-      } else if (message.type === "refused") greeted({ speaks: message.speaks });
+      } else if (message.type === "refused") greeted(refusal(message.speaks, options.speaks));
       else if (message.type === "leaving") {
         leaving();
         guest.send({ type: "left" });
-      } else hear(state, message);
+      } else if (message.type !== "pong") hear(state, message);
     },
     close() {
-      greeted({ speaks: null });
+      state.pulse.stop();
+      greeted(ABSENT);
       leaving();
       for (const { reject } of state.calls.values()) reject(gone());
       for (const visit of state.visits.values()) visit.lost();
@@ -101,8 +157,26 @@ function newGuest(
   return guest;
 }
 
-function rest({ calls, socket, visits }: State): void {
-  if (calls.size + visits.size === 0) socket.unref();
+function refusal(theirs: string, ours: string): Refusal {
+  return { because: `, which is of another runtime or version (${theirs}; this is ${ours})` };
+}
+
+/** The holder stands still. Its lock is its own as long as it lives, so nobody takes over: what waits is answered. */
+function giveUp(state: State, log: Log): void {
+  const { calls, pid, visits } = state;
+  log("warn", "The process that holds the data directory does not answer", { pid });
+  for (const { reject } of calls.values()) reject(unanswered());
+  calls.clear();
+  for (const visit of visits.values()) visit.giveUp();
+  rest(state);
+}
+
+function sizeOf({ calls, visits }: State): number {
+  return calls.size + visits.size;
+}
+
+function rest(state: State): void {
+  if (sizeOf(state) === 0) state.socket.unref();
 }
 
 function hear(state: State, message: Extract<ToGuest, { readonly id: number }>): void {
@@ -119,14 +193,14 @@ function hear(state: State, message: Extract<ToGuest, { readonly id: number }>):
 
 function holderOver(guest: Link<ToHolder>, state: State, upgrade: Upgrade): Holder {
   const { calls, socket, visits } = state;
-  const size = (): number => calls.size + visits.size;
   let number = 0;
   const next = (): number => {
-    if (size() >= MAX_WAITING || guest.unsent() > MAX_UNSENT) throw overloaded();
+    if (state.pulse.isStill()) throw still();
+    if (sizeOf(state) >= MAX_WAITING || guest.unsent() > MAX_UNSENT) throw overloaded();
     return (number += 1);
   };
   return {
-    size,
+    size: () => sizeOf(state),
     isOpen: () => state.isOpen,
     async call(kind, name, method, args) {
       const id = next();
@@ -154,12 +228,4 @@ function holderOver(guest: Link<ToHolder>, state: State, upgrade: Upgrade): Hold
       guest.end();
     },
   };
-}
-
-/** What becomes of a call that is one too many. */
-export function overloaded(): ApiError {
-  return new ApiError("unavailable", {
-    message: "Too many calls wait for the process that holds the data directory: try again later",
-    headers: { "retry-after": "1" },
-  });
 }

@@ -72,12 +72,15 @@ export type ToHolder =
   | { readonly type: "abort"; readonly id: number }
   /** Knows that the holder leaves: no call follows. */
   | { readonly type: "left" }
+  /** To be answered at once. */
+  | { readonly type: "ping" }
   | BodyMessage
   | SocketMessage;
 
 /** What the holder tells a guest. */
 export type ToGuest =
-  | { readonly type: "welcome" }
+  | { readonly type: "welcome"; readonly pid: number }
+  | { readonly type: "pong" }
   | { readonly type: "refused"; readonly speaks: string }
   | { readonly type: "returned"; readonly id: number; readonly outcome: CallOutcome }
   | { readonly type: "responded"; readonly id: number; readonly head: ResponseHead }

@@ -54,19 +54,20 @@ export async function serveGuests(options: ServeGuestsOptions): Promise<GuestSer
   });
   try {
     await listen(server, address.socket);
+    address.publish();
   } catch (error) {
+    server.close();
     address.remove();
     throw error;
   }
   server.unref();
-  address.publish();
   return {
     async leave(withinMs) {
       isLeaving = true;
       address.remove();
       for (const guest of guests) guest.link.send({ type: "leaving" });
-      const until = Date.now() + withinMs;
-      while ([...guests].some(isBusy) && Date.now() < until)
+      const until = performance.now() + withinMs;
+      while ([...guests].some(isBusy) && performance.now() < until)
         await new Promise((resolve) => setTimeout(resolve, 5));
     },
     async close() {
@@ -114,7 +115,7 @@ function receive(
       else {
         isGreeted = true;
         clearTimeout(late);
-        guest.send({ type: "welcome" });
+        guest.send({ type: "welcome", pid: process.pid });
       }
     },
     close() {
@@ -129,6 +130,7 @@ function receive(
   const handle = (message: ToHolder): void => {
     if (message.type === "hello") return;
     if (message.type === "left") state.hasLeft = true;
+    else if (message.type === "ping") guest.send({ type: "pong" });
     else if (message.type === "abort") visits.get(message.id)?.abort();
     else if (message.type !== "call" && message.type !== "fetch")
       visits.get(message.id)?.hear(message);

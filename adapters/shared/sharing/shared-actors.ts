@@ -1,4 +1,4 @@
-import { guestActors } from "./guest-actors.ts";
+import { guestActors, holdFolder } from "./guest-actors.ts";
 import { holdActors, type SharedActors, type SharedActorsOptions } from "./hold-actors.ts";
 
 /**
@@ -6,7 +6,7 @@ import { holdActors, type SharedActors, type SharedActorsOptions } from "./hold-
  * call them there, and one of them takes over when the holder ends, however it ends.
  */
 export async function sharedActors(options: SharedActorsOptions): Promise<SharedActors> {
-  if (!options.folder.hold()) return guestActors(options);
+  if (!(await holdFolder(options.folder))) return guestActors(options);
   try {
     return holdActors(options);
   } catch (error) {

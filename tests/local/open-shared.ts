@@ -1,0 +1,36 @@
+import { openDataDir } from "../../adapters/shared/data-dir.ts";
+import type {
+  SharedActors,
+  SharedActorsOptions,
+} from "../../adapters/shared/sharing/hold-actors.ts";
+import { cloneForm } from "../../adapters/shared/sharing/link.ts";
+import { sharedActors } from "../../adapters/shared/sharing/shared-actors.ts";
+import { localSystem } from "../../adapters/shared/system.ts";
+import type { Log } from "../../core/ports.ts";
+import { VERSION } from "../../core/version.ts";
+import { host } from "../config/shared.ts";
+
+/** What the platforms of this runtime have to agree on. */
+export const speaks: string = `${host}, causey ${VERSION}, ${cloneForm}`;
+
+/** Opens the actors of a folder as a platform does. */
+export function openShared(
+  path: string,
+  log: Log,
+  options: Partial<SharedActorsOptions> = {},
+): Promise<SharedActors> {
+  return sharedActors({
+    folder: openDataDir(path),
+    speaks,
+    system: localSystem(() => undefined),
+    log,
+    upgrade: () => null,
+    ...options,
+  });
+}
+
+/** Closes as a platform does. */
+export async function closeShared(actors: SharedActors): Promise<void> {
+  await actors.close(0);
+  await actors.release();
+}

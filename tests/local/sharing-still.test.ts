@@ -1,0 +1,223 @@
+import { mkdtempSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, inject, it } from "vitest";
+import { openDataDir } from "../../adapters/shared/data-dir.ts";
+import { pulse, type Pulse } from "../../adapters/shared/sharing/pulse.ts";
+import type { SharedActors } from "../../adapters/shared/sharing/hold-actors.ts";
+import type { ActorKind, ActorRef, Log } from "../../core/ports.ts";
+import { eventually } from "../cases/suite.ts";
+import { host } from "../config/shared.ts";
+import { closeShared, openShared, speaks } from "./open-shared.ts";
+import { lineWith, start, type Child } from "./runtimes.ts";
+
+/** Only the holder runs it. */
+const kind: ActorKind = { name: "still", schema: [], start: () => ({ methods: {} }) };
+const BEAT_MS = 100;
+
+let children: Child[] = [];
+let guests: SharedActors[] = [];
+afterEach(async () => {
+  // Stopped or not.
+  for (const child of children) child.kill("SIGKILL");
+  for (const guest of guests) await closeShared(guest);
+  children = [];
+  guests = [];
+});
+
+interface Joined {
+  readonly dataDir: string;
+  readonly ref: ActorRef;
+  /** Messages of the guest's log. */
+  readonly logged: string[];
+  signal(name: "SIGSTOP" | "SIGCONT" | "SIGKILL"): void;
+}
+
+/** A holder in another process, and a guest in this one. */
+async function joined(): Promise<Joined> {
+  const dataDir = mkdtempSync(join(inject("scratch"), "still-"));
+  const child = start(host, "sharing-still-child.ts", [host, dataDir]);
+  children.push(child);
+  await lineWith(child, "holding");
+  const logged: string[] = [];
+  const log: Log = (level, message) => logged.push(`${level}: ${message}`);
+  const guest = await openShared(dataDir, log, { beatMs: BEAT_MS });
+  guests.push(guest);
+  guest.define(kind);
+  const signal: Joined["signal"] = (name) => {
+    if (child.pid !== undefined) process.kill(child.pid, name);
+  };
+  return { dataDir, ref: guest.get("still", "one"), logged, signal };
+}
+
+const unavailable = (message: string): object => ({
+  status: 503,
+  message,
+  options: { headers: { "retry-after": "1" } },
+});
+const UNANSWERED = unavailable(
+  "The process that holds the data directory does not answer: whether this took effect is not known",
+);
+const STILL = unavailable(
+  "The process that holds the data directory does not answer: try again later",
+);
+
+/** A body whose second half comes when it is let. */
+function halves(): { body: ReadableStream<Uint8Array>; letRest(): void } {
+  const rest = Promise.withResolvers<void>();
+  const encoder = new TextEncoder();
+  const texts = ["first ", "second"];
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        if (texts.length === 1) await rest.promise;
+        const text = texts.shift();
+        if (text === undefined) controller.close();
+        else controller.enqueue(encoder.encode(text));
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return { body, letRest: rest.resolve };
+}
+
+describe("a holder that stands still", { timeout: 30_000 }, () => {
+  it("is not waited for for ever, keeps the folder, and is called again once it answers", async () => {
+    const { dataDir, logged, ref, signal } = await joined();
+    expect(await ref.call("echo", "before")).toBe("before");
+    const stream = await ref.fetch(new Request("http://local/talk"));
+    const reader = stream.body!.getReader();
+    await reader.read();
+    const upload = halves();
+    // Its type does not know that a stream takes it.
+    const half = { duplex: "half" };
+    const posted = ref.fetch(
+      new Request("http://local/", { method: "POST", body: upload.body, ...half }),
+    );
+    const pending = ref.call("later", 100_000);
+    logged.length = 0;
+    signal("SIGSTOP");
+    await Promise.all([
+      expect(pending).rejects.toMatchObject(UNANSWERED),
+      expect(posted).rejects.toMatchObject(UNANSWERED),
+    ]);
+    upload.letRest();
+    for (let n = 0; n < 3; n++) await expect(ref.call("echo", "x")).rejects.toMatchObject(STILL);
+    await expect(ref.fetch(new Request("http://local/"))).rejects.toMatchObject(STILL);
+    const other = openDataDir(dataDir);
+    expect(other.hold()).toBe(false);
+    other.release();
+    signal("SIGCONT");
+    const after = (): Promise<boolean> =>
+      ref.call("echo", "after").then(
+        (text) => text === "after",
+        () => false,
+      );
+    await eventually(after, "the holder is called again");
+    // What had begun goes on.
+    for (let n = 0; n < 20; n++) expect((await reader.read()).done).toBe(false);
+    await reader.cancel();
+    const uploads = async (): Promise<boolean> =>
+      ((await ref.call("uploads")) as string[]).length > 0;
+    await eventually(uploads, "the upload has ended");
+    expect(await ref.call("uploads")).toEqual(["broken"]);
+    expect(logged.slice(0, 2)).toEqual([
+      "warn: The process that holds the data directory does not answer",
+      "info: The process that holds the data directory answers again",
+    ]);
+  });
+
+  it("is succeeded when it is killed", async () => {
+    const { logged, ref, signal } = await joined();
+    signal("SIGSTOP");
+    await expect(ref.call("echo", "x")).rejects.toMatchObject(UNANSWERED);
+    signal("SIGKILL");
+    const isOwn = (): Promise<boolean> =>
+      ref.call("echo", "x").then(
+        () => false,
+        (error: Error) => error.message.includes("has no method"),
+      );
+    await eventually(isOwn, "this process answers");
+    expect(logged.at(-1)).toBe("info: Took over the data directory");
+  });
+});
+
+describe("a process that cannot join the holder", { timeout: 30_000 }, () => {
+  it("says what it waits for, and takes over when the holder has ended", async () => {
+    const path = mkdtempSync(join(inject("scratch"), "waiting-"));
+    const holder = await openShared(path, () => undefined, { speaks: "another language" });
+    holder.define(kind);
+    const logged: unknown[] = [];
+    const told = Promise.withResolvers<void>();
+    const second = openShared(path, (level, message, fields) => {
+      logged.push([level, message, fields]);
+      told.resolve();
+    });
+    await told.promise;
+    expect(logged).toEqual([
+      [
+        "info",
+        `Waiting for the process that holds the data directory, which is of another runtime or version (another language; this is ${speaks})`,
+        { path },
+      ],
+    ]);
+    await closeShared(holder);
+    guests.push(await second);
+    expect(logged.slice(1)).toEqual([["info", "Took over the data directory", undefined]]);
+  });
+
+  it("ends in one line that tells why", async () => {
+    const path = mkdtempSync(join(inject("scratch"), "waiting-"));
+    const holder = await openShared(path, () => undefined, { speaks: "another language" });
+    guests.push(holder);
+    holder.define(kind);
+    const late = openShared(path, () => undefined, { predecessorMs: 200 });
+    await expect(late).rejects.toThrow(
+      `The data directory "${path}" is in use by another process, which is of another runtime or version (another language; this is ${speaks}): stop that, or choose another with --data-dir`,
+    );
+  });
+});
+
+describe("pulse()", () => {
+  /** A side that is always waited for; `answer` is called for each question. */
+  const watched = (answer: (heard: () => void) => void): { asked(): number; heart: Pulse } => {
+    let asked = 0;
+    const heart: Pulse = pulse({
+      beatMs: 5,
+      isBusy: () => true,
+      ask() {
+        asked += 1;
+        answer(() => {
+          heart.heard();
+        });
+      },
+      onStill: () => undefined,
+      onBack: () => undefined,
+    });
+    return { asked: () => asked, heart };
+  };
+
+  it("waits for what takes long as long as the other side answers", async () => {
+    const { asked, heart } = watched((heard) => setImmediate(heard));
+    await eventually(() => asked() > 30, "it has asked 30 times");
+    expect(heart.isStill()).toBe(false);
+    heart.stop();
+  });
+
+  it("blames nobody for the time in which this process stood still itself", async () => {
+    const { asked, heart } = watched(() => {
+      const until = performance.now() + 200;
+      while (performance.now() < until);
+    });
+    await eventually(() => asked() === 1, "it has asked");
+    // Whatever has come meanwhile is read before the next beat but one.
+    expect(heart.isStill()).toBe(false);
+    heart.stop();
+  });
+
+  it("asks once, and tells of silence once", async () => {
+    const { asked, heart } = watched(() => undefined);
+    await eventually(() => heart.isStill(), "it stands still");
+    expect(asked()).toBe(1);
+    heart.stop();
+  });
+});
