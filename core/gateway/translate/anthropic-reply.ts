@@ -31,6 +31,7 @@ export function anthropicReply(body: Json): ChatReply {
     id: jsonText(body["id"]),
     model: jsonText(body["model"]),
     text: text.join(""),
+    ...refusalOf(body),
     reasoning: content.flatMap(thoughtOf),
     toolCalls,
     finishReason: finishReason(body["stop_reason"]),
@@ -44,6 +45,17 @@ function thoughtOf(one: Json): ChatReasoning[] {
   if (one["type"] !== "thinking") return [];
   const [text, signature] = [jsonText(one["thinking"]), jsonText(one["signature"])];
   return [signature === "" ? { text } : { text, signature }];
+}
+
+/** Why the model refuses, where it says so. */
+function refusalOf(ended: Json): { readonly refusal?: string } {
+  const refusal = jsonText(jsonObject(ended["stop_details"])["explanation"]);
+  return refusal === "" ? {} : { refusal };
+}
+
+/** Members that are null say nothing: what was said before goes on. */
+function given(usage: Json): Json {
+  return Object.fromEntries(Object.entries(usage).filter(([, value]) => value !== null));
 }
 
 /** Anthropic counts cached tokens beside the input, OpenAI within. */
@@ -65,6 +77,8 @@ interface Open {
   readonly block: Json;
   thinking: string;
   signature: string;
+  /** Whether a piece of a call's arguments has been told. */
+  hasArguments: boolean;
 }
 
 /** Follows a stream from `message_start` to `message_stop`; anything else is a broken stream. */
@@ -82,17 +96,18 @@ export function anthropicStream(): StreamReader {
       }
       case "content_block_start": {
         const block = jsonObject(event["content_block"]);
-        open.set(event["index"], { block, thinking: "", signature: "" });
+        open.set(event["index"], { block, thinking: "", signature: "", hasArguments: false });
         return blockStart(event, block, calls);
       }
       case "content_block_delta":
         return blockDelta(event, open.get(event["index"]), calls);
       case "content_block_stop":
-        return thoughtEnd(open.get(event["index"]));
+        return blockEnd(event, open.get(event["index"]), calls);
       case "message_delta": {
-        usage = { ...usage, ...jsonObject(event["usage"]) };
-        const reason = finishReason(jsonObject(event["delta"])["stop_reason"]);
-        return { delta: {}, finishReason: reason, usage: usageOf(usage) };
+        usage = { ...usage, ...given(jsonObject(event["usage"])) };
+        const delta = jsonObject(event["delta"]);
+        const finish = finishReason(delta["stop_reason"]);
+        return { delta: refusalOf(delta), finishReason: finish, usage: usageOf(usage) };
       }
       case "message_stop":
         return { done: true };
@@ -136,6 +151,7 @@ function blockDelta(event: Json, open: Open | undefined, calls: Map<unknown, num
       const index = calls.get(event["index"]);
       if (index === undefined) return {};
       const piece = { arguments: jsonText(delta["partial_json"]) };
+      if (open !== undefined) open.hasArguments ||= piece.arguments !== "";
       return { delta: { tool_calls: [{ index, function: piece }] } };
     }
     default:
@@ -143,9 +159,15 @@ function blockDelta(event: Json, open: Open | undefined, calls: Map<unknown, num
   }
 }
 
-function thoughtEnd(open: Open | undefined): ChatDelta {
+function blockEnd(event: Json, open: Open | undefined, calls: Map<unknown, number>): ChatDelta {
   if (open === undefined) return {};
-  const { block, thinking, signature } = open;
+  const { block, thinking, signature, hasArguments } = open;
+  const index = calls.get(event["index"]);
+  if (index !== undefined) {
+    // A call without arguments has no pieces; clients parse the text all the same.
+    const whole = { arguments: JSON.stringify(block["input"] ?? {}) };
+    return hasArguments ? {} : { delta: { tool_calls: [{ index, function: whole }] } };
+  }
   const [reasoning] = thoughtOf({ ...block, thinking, signature });
   return reasoning === undefined ? {} : { delta: { reasoning } };
 }

@@ -1,3 +1,4 @@
+import { fromBase64 } from "../../crypto/encoding.ts";
 import { cacheMark, isMarked, lastMark, markedBlocks } from "./cache-mark.ts";
 import {
   cannot,
@@ -65,7 +66,14 @@ function formatOf({ response_format: format }: Chat): Json {
 
 /** Models that are told how many tokens to think; later ones are told how hard. */
 const budgeted = /claude-(?:3|(?:opus|sonnet|haiku)-4(?:[-.][0-5])?(?:[-@](?:\d{8}|latest)|$))/;
-const budgets: Readonly<Record<string, number>> = { low: 1024, medium: 4096, high: 16_384 };
+const budgets: ReadonlyMap<string, number> = new Map([
+  ["minimal", LEAST_BUDGET],
+  ["low", LEAST_BUDGET],
+  ["medium", 4096],
+  ["high", 16_384],
+  ["xhigh", 24_576],
+  ["max", 32_000],
+]);
 
 interface Thinking {
   readonly maxTokens: number;
@@ -80,10 +88,24 @@ function thinkingOf(chat: Chat): Thinking {
   if (budget != null) return thinkingWithin(budget, limit);
   if (effort == null) return plain;
   if (effort === "none") return { ...plain, thinking: { type: "disabled" } };
-  if (budgeted.test(chat.model)) return thinkingWithin(budgets[effort] ?? LEAST_BUDGET, limit);
+  if (budgeted.test(chat.model)) {
+    const tokens = budgets.get(effort);
+    if (tokens === undefined) throw cannot(`reasoning_effort ${effort}`);
+    return goesOnUnthought(chat.messages) ? plain : thinkingWithin(tokens, limit);
+  }
   const display = chat.shows_thoughts === true ? { display: "summarized" } : {};
   const config = { effort: effort === "minimal" ? "low" : effort };
   return { ...plain, thinking: { type: "adaptive", ...display }, config };
+}
+
+/**
+ * Whether the model is to go on behind calls whose thoughts the client has not kept (OpenAI's own helpers keep none).
+ * Anthropic refuses a request that wants it to think then.
+ */
+function goesOnUnthought(messages: readonly ChatMessage[]): boolean {
+  const last = messages.findLast((message) => message.role === "assistant");
+  const hasCalls = (last?.tool_calls ?? []).length > 0;
+  return hasCalls && (last?.reasoning ?? []).flatMap(thoughtBlock).length === 0;
 }
 
 /** One limit holds for thoughts and answer together: a short answer leaves no room to think. */
@@ -199,9 +221,18 @@ function block(one: ChatPart): Json {
   if (one.type === "file" && one.file.file_data != null) {
     const { file_data: data, filename } = one.file;
     const titled = filename == null ? {} : { title: filename };
-    return { type: "document", source: sourceOf(data), ...titled };
+    return { type: "document", source: textSource(data) ?? sourceOf(data), ...titled };
   }
   throw cannot(one.type === "file" ? "file without file_data" : one.type);
+}
+
+/** Anthropic takes a text as it is; encoded, it takes PDFs alone. Null for anything but a text. */
+function textSource(url: string): Json | null {
+  const inline = dataUrl(url);
+  if (inline?.mediaType.startsWith("text/") !== true) return null;
+  const bytes = fromBase64(inline.data);
+  if (bytes === null) throw cannot("a file that is not base64");
+  return { type: "text", media_type: "text/plain", data: new TextDecoder().decode(bytes) };
 }
 
 function sourceOf(url: string): Json {

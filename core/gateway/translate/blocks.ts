@@ -4,9 +4,9 @@ import type { ChatReply, MessageDelta, ToolCallDelta } from "./reply.ts";
 
 /** A piece of an answer in the formats that put thoughts, words and calls one after another. */
 export interface Block {
-  readonly kind: "thought" | "text" | "refusal" | "call";
+  readonly kind: "thought" | "text" | "refusal" | "image" | "call";
   readonly index: number;
-  /** What was thought or said, or the arguments of a call. */
+  /** What was thought or said, the arguments of a call, or an image as a `data:` URL. */
   text: string;
   /** What the provider wants back of a thought. */
   reasoning?: ChatReasoning;
@@ -18,7 +18,7 @@ export interface Block {
 
 /** The blocks of a whole answer. */
 export function blocksOf(reply: ChatReply): Block[] {
-  const { text, refusal = "", reasoning = [], toolCalls } = reply;
+  const { text, refusal = "", reasoning = [], images = [], toolCalls } = reply;
   const plain = { id: "", name: "" };
   const blocks: Omit<Block, "index">[] = [
     ...reasoning.map(
@@ -26,6 +26,7 @@ export function blocksOf(reply: ChatReply): Block[] {
     ),
     ...(text === "" ? [] : [{ ...plain, kind: "text", text } as const]),
     ...(refusal === "" ? [] : [{ ...plain, kind: "refusal", text: refusal } as const]),
+    ...images.map((url) => ({ ...plain, kind: "image", text: url }) as const),
     ...toolCalls.map(({ id, function: made, extra_content: extra }) => ({
       kind: "call" as const,
       id,
@@ -53,16 +54,30 @@ export interface BlockStream {
   readonly blocks: readonly Block[];
 }
 
-/** Turns the deltas of a message into the events of its blocks. */
-export function blockStream(events: BlockEvents): BlockStream {
-  const blocks: Block[] = [];
-  const calls = new Map<number, Block>();
-  let current: Block | undefined;
+/** The block that is open, and those before it. */
+interface OpenBlocks {
+  readonly blocks: readonly Block[];
+  readonly current: () => Block | undefined;
+  readonly begin: (block: Omit<Block, "index">) => string;
+  readonly say: (text: string) => string;
+  readonly end: () => string;
+}
 
+function openBlocks(events: BlockEvents): OpenBlocks {
+  const blocks: Block[] = [];
+  let current: Block | undefined;
+  const say = (text: string): string => {
+    if (current === undefined || text === "") return "";
+    current.text += text;
+    return events.piece(current, text);
+  };
   const end = (): string => {
-    const closed = current === undefined ? "" : events.close(current);
+    if (current === undefined) return "";
+    // Clients parse the arguments of a call also where there are none.
+    const empty = current.kind === "call" && current.text === "" ? say("{}") : "";
+    const closed = events.close(current);
     current = undefined;
-    return closed;
+    return empty + closed;
   };
   const begin = (block: Omit<Block, "index">): string => {
     const closed = end();
@@ -70,36 +85,45 @@ export function blockStream(events: BlockEvents): BlockStream {
     blocks.push(current);
     return closed + events.open(current);
   };
-  const say = (text: string): string => {
-    if (current === undefined || text === "") return "";
-    current.text += text;
-    return events.piece(current, text);
-  };
+  return { blocks, current: () => current, begin, say, end };
+}
+
+/** Turns the deltas of a message into the events of its blocks. */
+export function blockStream(events: BlockEvents): BlockStream {
+  const { blocks, current, begin, say, end } = openBlocks(events);
+  const calls = new Map<number, Block>();
+  const plain = { text: "", id: "", name: "" };
+
   const spoken = (kind: "thought" | "text" | "refusal", text: string | undefined): string => {
     if (text === undefined || text === "") return "";
-    const begun = current?.kind === kind ? "" : begin({ kind, text: "", id: "", name: "" });
+    const begun = current()?.kind === kind ? "" : begin({ ...plain, kind });
     return begun + say(text);
   };
   const called = ({ index, id, function: made, extra_content: extra }: ToolCallDelta): string => {
     const known = calls.get(index);
     let begun = "";
-    if (known === undefined) {
+    // Some providers give every whole call the same index.
+    const isOther = id !== undefined && id !== known?.id && (made.name ?? "") !== "";
+    if (known === undefined || isOther) {
       const call = { id: id ?? `call_${index}`, name: made.name ?? "" };
       begun = begin({ kind: "call", text: "", ...call, ...(extra === undefined ? {} : { extra }) });
-      if (current !== undefined) calls.set(index, current);
-    } else if (known !== current && (made.arguments ?? "") !== "") {
+      const opened = current();
+      if (opened !== undefined) calls.set(index, opened);
+    } else if (known !== current() && (made.arguments ?? "") !== "") {
       throw new TransportError("broken", "The provider mixed the pieces of its tool calls");
     }
     return begun + say(made.arguments ?? "");
   };
   const thought = (reasoning: ChatReasoning | undefined): string => {
     if (reasoning === undefined) return "";
-    if (current?.kind === "thought" && reasoning.hidden === undefined) {
-      current.reasoning = reasoning;
+    const open = current();
+    if (open?.kind === "thought" && reasoning.hidden === undefined) {
+      open.reasoning = reasoning;
       return end();
     }
-    return begin({ kind: "thought", text: "", id: "", name: "", reasoning }) + end();
+    return begin({ ...plain, kind: "thought", reasoning }) + end();
   };
+  const drawn = (url: string): string => begin({ ...plain, kind: "image" }) + say(url) + end();
   return {
     blocks,
     end,
@@ -108,6 +132,7 @@ export function blockStream(events: BlockEvents): BlockStream {
       thought(delta.reasoning) +
       spoken("text", delta.content) +
       spoken("refusal", delta.refusal) +
+      (delta.images ?? []).map(drawn).join("") +
       (delta.tool_calls ?? []).map(called).join(""),
   };
 }

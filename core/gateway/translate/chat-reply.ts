@@ -3,7 +3,10 @@ import type { ChatReasoning, ChatUsage } from "./chat-format.ts";
 import { readChat } from "./chat-request.ts";
 import type { Asked, ChatDelta, ChatFront, ChatReply, StreamWriter } from "./reply.ts";
 
-/** OpenAI's chat completions. Thoughts stand in `reasoning_content`, what their provider wants back in `reasoning_details`. */
+/**
+ * OpenAI's chat completions. Thoughts stand in `reasoning_content`, what their provider wants back in
+ * `reasoning_details`, drawn images in `images`.
+ */
 export const chatFront: ChatFront = { read: readChat, reply: completion, stream: chunks, failure };
 
 /** An error in OpenAI's form. */
@@ -13,7 +16,7 @@ export function failure(message: string, status: number): object {
 }
 
 function completion(reply: ChatReply, { chat, created, id }: Asked): object {
-  const { model, text, refusal, reasoning = [], toolCalls, finishReason, usage } = reply;
+  const { model, text, refusal, reasoning = [], images = [], toolCalls, finishReason } = reply;
   const thoughts = reasoning.map((one) => one.text).join("");
   const details = reasoning.flatMap(detailsOf);
   const message = {
@@ -22,6 +25,7 @@ function completion(reply: ChatReply, { chat, created, id }: Asked): object {
     refusal: refusal ?? null,
     ...(thoughts === "" ? {} : { reasoning_content: thoughts }),
     ...(details.length === 0 ? {} : { reasoning_details: details }),
+    ...(images.length === 0 ? {} : { images: images.map(imagePart) }),
     ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }),
   };
   const choices = [{ index: 0, message, logprobs: null, finish_reason: finishReason ?? "stop" }];
@@ -31,7 +35,7 @@ function completion(reply: ChatReply, { chat, created, id }: Asked): object {
     created,
     model: model === "" ? chat.model : model,
     choices,
-    usage,
+    usage: reply.usage,
   };
 }
 
@@ -39,6 +43,11 @@ function completion(reply: ChatReply, { chat, created, id }: Asked): object {
 function detailsOf({ text, signature, hidden }: ChatReasoning): object[] {
   if (hidden !== undefined) return [{ type: "reasoning.encrypted", data: hidden }];
   return signature === undefined ? [] : [{ type: "reasoning.text", text, signature }];
+}
+
+/** OpenAI's chats have no place for images of a model; this is OpenRouter's. */
+function imagePart(url: string): object {
+  return { type: "image_url", image_url: { url } };
 }
 
 function chunks({ chat, created, id }: Asked): StreamWriter {
@@ -70,11 +79,12 @@ function chunks({ chat, created, id }: Asked): StreamWriter {
 }
 
 function deltaOf({ delta = {} }: ChatDelta): object {
-  const { thought, reasoning, ...rest } = delta;
+  const { thought, reasoning, images, ...rest } = delta;
   const details = reasoning === undefined ? [] : detailsOf(reasoning);
   return {
     ...rest,
     ...(thought === undefined ? {} : { reasoning_content: thought }),
     ...(details.length === 0 ? {} : { reasoning_details: details }),
+    ...(images === undefined ? {} : { images: images.map(imagePart) }),
   };
 }

@@ -1,11 +1,24 @@
 import * as v from "valibot";
 import { parse } from "../../http/body.ts";
-import { cannot, type Chat, type ChatMessage, type ChatReasoning, refuse } from "./chat-format.ts";
+import { allowedTools } from "./allowed-tools.ts";
+import {
+  cannot,
+  type Chat,
+  type ChatMessage,
+  type ChatPart,
+  type ChatReasoning,
+  contentParts,
+  refuse,
+} from "./chat-format.ts";
 import { type Json, jsonObjects, jsonText } from "../json-access.ts";
 
+const imagePart = v.looseObject({
+  type: v.literal("image_url"),
+  image_url: v.looseObject({ url: v.string() }),
+});
 const part = v.variant("type", [
   v.looseObject({ type: v.literal("text"), text: v.string() }),
-  v.looseObject({ type: v.literal("image_url"), image_url: v.looseObject({ url: v.string() }) }),
+  imagePart,
   v.looseObject({
     type: v.literal("input_audio"),
     input_audio: v.looseObject({ data: v.string(), format: v.string() }),
@@ -40,7 +53,9 @@ const message = v.variant("role", [
   v.looseObject({
     role: v.literal("assistant"),
     content,
+    refusal: v.nullish(v.string()),
     tool_calls: v.nullish(v.array(toolCall)),
+    images: v.nullish(v.array(imagePart)),
     reasoning_details: v.nullish(v.array(v.looseObject({ type: v.string() }))),
   }),
   v.looseObject({ role: v.literal("tool"), content, tool_call_id: v.string() }),
@@ -54,10 +69,20 @@ const tool = v.looseObject({
     strict: v.nullish(v.boolean()),
   }),
 });
+const named = v.looseObject({ name: v.string() });
 const toolChoice = v.lazy((given) =>
   typeof given === "string"
     ? v.picklist(["none", "auto", "required"])
-    : v.looseObject({ type: v.literal("function"), function: v.looseObject({ name: v.string() }) }),
+    : v.variant("type", [
+        v.looseObject({ type: v.literal("function"), function: named }),
+        v.looseObject({
+          type: v.literal("allowed_tools"),
+          allowed_tools: v.looseObject({
+            mode: v.picklist(["auto", "required"]),
+            tools: v.array(v.looseObject({ type: v.literal("function"), function: named })),
+          }),
+        }),
+      ]),
 );
 
 const chatSchema = v.looseObject({
@@ -92,7 +117,10 @@ const chatSchema = v.looseObject({
   n: v.nullish(v.number()),
   reasoning_effort: v.nullish(v.string()),
   modalities: v.nullish(v.array(v.string())),
+  verbosity: v.nullish(v.string()),
 });
+
+type Given = v.InferOutput<typeof chatSchema>;
 
 /** Members whose effect no other provider's format can express. */
 const untranslatable = [
@@ -102,23 +130,56 @@ const untranslatable = [
   "logprobs",
   "top_logprobs",
   "logit_bias",
+  "moderation",
   "prediction",
   "web_search_options",
 ] as const;
 
 /** Reads an OpenAI chat request that is to be translated; what cannot be is a 400 that names it. */
 export function readChat(given: Json): Chat {
-  const { n, modalities, ...chat } = parse(chatSchema, given, "chat_format");
+  const {
+    n,
+    modalities,
+    verbosity,
+    tool_choice: choice,
+    ...chat
+  } = parse(chatSchema, given, "chat_format");
   refuse(given, untranslatable);
   if ((n ?? 1) !== 1) throw cannot("n above 1");
   const modality = modalities?.find((one) => one !== "text");
   if (modality !== undefined) throw cannot(`modalities ${modality}`);
-  const messages = chat.messages.map((one): ChatMessage => {
-    if (one.role !== "assistant") return one;
-    const reasoning = reasoningOf(one.reasoning_details);
-    return reasoning.length === 0 ? one : { ...one, reasoning };
-  });
-  return { ...chat, messages };
+  if (verbosity != null && verbosity !== "medium") throw cannot(`verbosity ${verbosity}`);
+  return { ...chat, ...chosen(chat.tools, choice), messages: chat.messages.map(messageOf) };
+}
+
+function chosen(tools: Given["tools"], choice: Given["tool_choice"]): Partial<Chat> {
+  if (choice == null || typeof choice === "string") return { tool_choice: choice };
+  if (choice.type === "function") return { tool_choice: choice };
+  const { mode, tools: allowed } = choice.allowed_tools;
+  return allowedTools(
+    tools ?? [],
+    allowed.map((one) => one.function.name),
+    mode,
+  );
+}
+
+/** What an assistant can have said that no other format has. */
+const unsayable = ["audio", "function_call"] as const;
+
+function messageOf(one: Given["messages"][number]): ChatMessage {
+  if (one.role !== "assistant") return one;
+  refuse(one, unsayable);
+  const { refusal, images, ...said } = one;
+  const reasoning = reasoningOf(one.reasoning_details);
+  const beside: ChatPart[] = [
+    ...(refusal == null || refusal === "" ? [] : [{ type: "refusal" as const, refusal }]),
+    ...(images ?? []),
+  ];
+  return {
+    ...said,
+    content: beside.length === 0 ? said.content : [...contentParts(said.content), ...beside],
+    ...(reasoning.length === 0 ? {} : { reasoning }),
+  };
 }
 
 /** Thoughts as `chat-reply.ts` gave them. */

@@ -34,15 +34,24 @@ function replyAfter(body: Json, calls: number): ChatReply {
       .map((part) => jsonText(part["text"]))
       .join("");
   const thought = said(true);
+  const images = parts.flatMap(imageOf);
   return {
     id,
     model: jsonText(body["modelVersion"]),
     text: said(false),
     reasoning: thought === "" ? [] : [{ text: thought }],
+    ...(images.length === 0 ? {} : { images }),
     toolCalls,
     finishReason: reasonOf(body, candidate["finishReason"], toolCalls.length > 0),
     usage: usageOf(jsonObject(body["usageMetadata"])),
   };
+}
+
+/** The image that a part is, as a `data:` URL; none when it is another part, or a draft among the thoughts. */
+function imageOf(part: Json): string[] {
+  const { mimeType: type, data } = jsonObject(part["inlineData"]);
+  const isImage = /^image\/[\w.+-]{1,64}$/.test(jsonText(type)) && part["thought"] !== true;
+  return isImage ? [`data:${jsonText(type)};base64,${jsonText(data)}`] : [];
 }
 
 /** A prompt that was blocked has no candidate, and so no reason of its own. */
@@ -89,7 +98,8 @@ export function geminiStream(): StreamReader {
     if (event["error"] !== undefined) {
       return { error: jsonText(jsonObject(event["error"])["message"], "The provider failed") };
     }
-    const { id, model, text, reasoning, toolCalls, finishReason, usage } = replyAfter(event, calls);
+    const told = replyAfter(event, calls);
+    const { id, model, text, reasoning, images, toolCalls, finishReason, usage } = told;
     const thought = reasoning?.[0]?.text ?? "";
     const first = started ? {} : { role: "assistant" as const, content: text };
     started = true;
@@ -103,6 +113,7 @@ export function geminiStream(): StreamReader {
         ...first,
         ...(text === "" ? {} : { content: text }),
         ...(thought === "" ? {} : { thought }),
+        ...(images === undefined ? {} : { images }),
         ...(numbered.length === 0 ? {} : { tool_calls: numbered }),
       },
       ...(reason === null ? {} : { finishReason: reason }),

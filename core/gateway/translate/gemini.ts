@@ -13,6 +13,8 @@ import {
 import { type Json, jsonObject, jsonObjects } from "../json-access.ts";
 import { geminiReply, geminiStream } from "./gemini-reply.ts";
 import type { ChatTranslator } from "./reply.ts";
+import { singleCall, singleCallStream } from "./single-call.ts";
+import { withTextResults } from "./text-results.ts";
 
 /** OpenAI chat completions over Gemini's `generateContent`. */
 export const geminiTranslator: ChatTranslator = {
@@ -30,8 +32,8 @@ export const geminiTranslator: ChatTranslator = {
     const query = chat.stream === true ? "?alt=sse" : "";
     return { rest: `v1beta/models/${model}:${method}`, query, body, headers: [] };
   },
-  reply: geminiReply,
-  stream: geminiStream,
+  reply: (body, chat) => singleCall(geminiReply(body), chat),
+  stream: (chat) => singleCallStream(geminiStream(), chat),
   // A stream request that fails is answered with an array of one error.
   errorMessage: (body) => jsonObject((jsonObjects(body)[0] ?? body)["error"])["message"],
 };
@@ -66,7 +68,15 @@ const budgets: Readonly<Record<string, number>> = {
   low: 1024,
   medium: 8192,
   high: 24_576,
+  xhigh: 24_576,
+  max: 24_576,
 };
+/** Efforts that Gemini has no word for, and the nearest that it has. */
+const levels: ReadonlyMap<string, string> = new Map([
+  ["none", "minimal"],
+  ["xhigh", "high"],
+  ["max", "high"],
+]);
 
 function thinkingOf(chat: Chat): Json {
   const shown = chat.shows_thoughts === true ? { includeThoughts: true } : {};
@@ -75,7 +85,7 @@ function thinkingOf(chat: Chat): Json {
   if (effort == null) return shown;
   if (!/gemini-2/.test(chat.model)) {
     // Later ones always think, and are told how hard.
-    return { thinkingLevel: effort === "none" ? "minimal" : effort, ...shown };
+    return { thinkingLevel: levels.get(effort) ?? effort, ...shown };
   }
   const tokens = Object.hasOwn(budgets, effort) ? budgets[effort] : undefined;
   if (tokens === undefined) throw cannot(`reasoning_effort ${effort}`);
@@ -85,8 +95,6 @@ function thinkingOf(chat: Chat): Json {
 function tools(chat: Chat): Json {
   if (chat.tools == null || chat.tools.length === 0) return {};
   const choice = chat.tool_choice ?? "auto";
-  if (chat.parallel_tool_calls === false && choice !== "none")
-    throw cannot("parallel_tool_calls false");
   const functionDeclarations = chat.tools.map(
     ({ function: { name, description, parameters } }) => ({
       name,
@@ -106,8 +114,8 @@ function contents({ messages, model }: Chat): { role: string; parts: Json[] }[] 
   const out: { role: string; parts: Json[] }[] = [];
   // Results name the function that was called.
   const names = new Map<string, string>();
-  const checksSignatures = /gemini-(?:[3-9]|\d\d)/.test(model);
-  for (const message of messages) {
+  const checksSignatures = /gemini-(?:[3-9]|\d\d|[a-z-]+-latest)/.test(model);
+  for (const message of withTextResults(messages)) {
     if (message.role === "system" || message.role === "developer") continue;
     const role = message.role === "assistant" ? "model" : "user";
     const parts = partsOf(message, names, checksSignatures);
@@ -134,7 +142,7 @@ function partsOf(
     return [{ functionResponse: { id, name: names.get(id) ?? id, response } }];
   }
   if (message.role === "assistant") {
-    const text = textContent(message.content);
+    const said = contentParts(message.content).map((part) => ownPart(part, checksSignatures));
     const calls = (message.tool_calls ?? []).map((call, index) => {
       const { id, function: made } = call;
       names.set(id, made.name);
@@ -146,9 +154,16 @@ function partsOf(
         ...(signature === null ? {} : { thoughtSignature: signature }),
       };
     });
-    return [...(text === "" ? [] : [{ text }]), ...calls];
+    return [...said, ...calls];
   }
   return contentParts(message.content).map(partOf);
+}
+
+/** A part of what the model said or drew itself. */
+function ownPart(one: ChatPart, checksSignatures: boolean): Json {
+  if (one.type === "text" || one.type === "refusal") return { text: textContent([one]) };
+  if (one.type !== "image_url") throw cannot(`${one.type} outside of a user message`);
+  return { ...partOf(one), ...(checksSignatures ? { thoughtSignature: NO_SIGNATURE } : {}) };
 }
 
 function partOf(one: ChatPart): Json {

@@ -27,7 +27,7 @@ function whole(reply: ChatReply, asked: Asked): object {
   return {
     ...begun(asked, reply.model),
     content: blocks.map((block) => ({ ...contentBlock(block), ...said(block) })),
-    stop_reason: stopReason(reply.finishReason, blocks),
+    ...stopped(reply.finishReason, blocks),
     usage: usageOf(reply.usage),
   };
 }
@@ -39,8 +39,10 @@ function begun({ chat, id }: Asked, model: string): object {
     role: "assistant",
     model: model === "" ? chat.model : model,
     content: [],
+    container: null,
     stop_reason: null,
     stop_sequence: null,
+    stop_details: null,
   };
 }
 
@@ -51,9 +53,16 @@ const stopReasons: Readonly<Record<string, string>> = {
   content_filter: "refusal",
 };
 
-function stopReason(reason: string | null, blocks: readonly Block[]): string {
-  if (blocks.some(({ kind }) => kind === "refusal")) return "refusal";
-  return stopReasons[reason ?? ""] ?? "end_turn";
+/** Why an answer ended: a model that says why it refuses says so in a text. */
+function stopped(reason: string | null, blocks: readonly Block[]): Json {
+  const refusal = blocks.find(({ kind }) => kind === "refusal");
+  const why = refusal === undefined ? (stopReasons[reason ?? ""] ?? "end_turn") : "refusal";
+  const details = { type: "refusal", category: null, explanation: refusal?.text ?? null };
+  return {
+    stop_reason: why,
+    stop_sequence: null,
+    stop_details: why === "refusal" ? details : null,
+  };
 }
 
 /** Anthropic counts cached tokens beside the input, OpenAI within. */
@@ -83,9 +92,15 @@ function contentBlock({ kind, reasoning, id, name, extra }: Block): Json {
 /** What a whole block says. */
 function said({ kind, text, reasoning }: Block): Json {
   if (kind === "call") return { input: asObject(text) };
+  if (kind === "image") return { text: picture(text) };
   if (kind !== "thought") return { text };
   if (reasoning?.hidden !== undefined) return {};
   return { thinking: text, signature: reasoning?.signature ?? "" };
+}
+
+/** Anthropic's models draw nothing: an image has no block, and is told as Markdown. */
+function picture(url: string): string {
+  return `![](${url})`;
 }
 
 /** Models do not always write JSON; the client then sees what they wrote. */
@@ -117,7 +132,7 @@ function stream(asked: Asked): StreamWriter {
       return start + told.add(event.delta ?? {});
     },
     end() {
-      const delta = { stop_reason: stopReason(reason, told.blocks), stop_sequence: null };
+      const delta = { ...stopped(reason, told.blocks), container: null };
       return (
         told.end() +
         emit("message_delta", { delta, usage: usageOf(usage) }) +
@@ -138,7 +153,7 @@ function blockEvents(emit: (type: string, more: object) => string): BlockEvents 
       if (kind === "call") return delta(index, { type: "input_json_delta", partial_json: text });
       return kind === "thought"
         ? delta(index, { type: "thinking_delta", thinking: text })
-        : delta(index, { type: "text_delta", text });
+        : delta(index, { type: "text_delta", text: kind === "image" ? picture(text) : text });
     },
     close({ index, reasoning }) {
       const { signature, hidden } = reasoning ?? {};

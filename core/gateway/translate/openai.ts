@@ -14,6 +14,7 @@ import {
 import { type Json, jsonCount, jsonObject, jsonObjects, jsonText } from "../json-access.ts";
 import { thoughtsBeside } from "../usage.ts";
 import type { ChatDelta, ChatReply, ChatTranslator, StreamReader, ToolCallDelta } from "./reply.ts";
+import { withTextResults } from "./text-results.ts";
 
 /** What sets one provider of OpenAI's chat format apart from OpenAI. */
 export interface OpenAiDialect {
@@ -64,7 +65,7 @@ function requestBody(chat: Chat, dialect: OpenAiDialect): Json {
   const usage = dialect.asksUsage ? { stream_options: { include_usage: true } } : {};
   return {
     ...Object.fromEntries(kept),
-    messages: chat.messages.flatMap((one) => messageOf(one, dialect)),
+    messages: withTextResults(chat.messages).map((one) => messageOf(one, dialect)),
     ...(limit == null ? {} : { [dialect.limit]: limit }),
     ...(chat.stream === true ? { stream: true, ...usage } : {}),
     ...(effort === null ? {} : { reasoning_effort: effort }),
@@ -248,6 +249,6 @@ export function openaiCallDelta(call: Json, next: number): ToolCallDelta {
 
 /** Some providers give the arguments themselves, not their text. */
 function argumentsOf(given: unknown, absent: string): string {
-  if (given == null) return absent;
+  if (given == null || given === "") return absent;
   return typeof given === "string" ? given : JSON.stringify(given);
 }

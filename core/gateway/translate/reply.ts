@@ -25,6 +25,8 @@ export interface ChatReply {
   /** Why the model does not answer. @default it does */
   readonly refusal?: string;
   readonly reasoning?: readonly ChatReasoning[];
+  /** What the model drew, as `data:` URLs. @default nothing */
+  readonly images?: readonly string[];
   readonly toolCalls: readonly ChatToolCall[];
   /** Null while a streamed answer goes on. */
   readonly finishReason: string | null;
@@ -49,6 +51,8 @@ export interface MessageDelta {
   readonly thought?: string;
   /** A thought that is complete, with what its provider wants back; its text was told before. */
   readonly reasoning?: ChatReasoning;
+  /** What the model drew, as `data:` URLs. */
+  readonly images?: readonly string[];
   readonly tool_calls?: readonly ToolCallDelta[];
 }
 
@@ -125,6 +129,9 @@ export interface Translation {
   readonly given: Json;
 }
 
+/** Milliseconds between the words of an error and the break of its stream: most clients drop what they have not read by then. */
+const TOLD = 200;
+
 /** Headers of a native answer that describe bytes which the translation replaces. */
 const replaced: ReadonlySet<string> = new Set([
   "content-type",
@@ -151,7 +158,9 @@ export async function translateReply(
   const isStream = /^text\/event-stream/i.test(headerValue(headers, "content-type") ?? "");
   if (status < 400 && isStream) {
     const source = body instanceof Uint8Array ? streamOf(body) : body;
-    const told = textStream(source, (bytes, left) => events(translation, asked, bytes, left));
+    const told = textStream(source, (bytes, left) =>
+      events({ ...translation, system }, asked, bytes, left),
+    );
     return replied("text/event-stream", { status, body: told });
   }
   const text = await wholeText(body);
@@ -206,12 +215,13 @@ function failureOf(
 
 /** A whole answer as the events of a stream. */
 function toldAtOnce(reply: ChatReply, writer: StreamWriter): string {
-  const { id, model, text, refusal, reasoning = [], toolCalls, usage } = reply;
+  const { id, model, text, refusal, reasoning = [], images = [], toolCalls, usage } = reply;
   const deltas: MessageDelta[] = [
     { role: "assistant", content: "" },
     ...reasoning.map((one) => ({ thought: one.text, reasoning: one })),
     { content: text },
     ...(refusal === undefined ? [] : [{ refusal }]),
+    ...(images.length === 0 ? [] : [{ images }]),
     ...toolCalls.map((call, index) => ({ tool_calls: [{ ...call, index }] })),
   ];
   const told = deltas.map((delta) => writer.add({ id, model, delta })).join("");
@@ -220,7 +230,7 @@ function toldAtOnce(reply: ChatReply, writer: StreamWriter): string {
 }
 
 async function* events(
-  { front, translator, chat }: Translation,
+  { front, translator, chat, system }: Translation & { readonly system: System },
   asked: Asked,
   source: ReadableStream<Uint8Array>,
   left: AbortSignal,
@@ -233,6 +243,7 @@ async function* events(
     const event = deltaOf(reader, data);
     if (event.error !== undefined) {
       yield writer.error(event.error);
+      await system.sleep(TOLD, left);
       throw new TransportError("broken", "The provider ended its stream with an error");
     }
     ended ||= event.done === true || (reader.endsByItself && event.finishReason !== undefined);

@@ -79,7 +79,7 @@ function usageOf(usage: ChatUsage): object {
   };
 }
 
-const prefixes = { thought: "rs", text: "msg", refusal: "msg", call: "fc" } as const;
+const prefixes = { thought: "rs", text: "msg", refusal: "msg", image: "ig", call: "fc" } as const;
 
 function itemId({ kind, index }: Block, id: string): string {
   return `${prefixes[kind]}_${id}_${index}`;
@@ -95,6 +95,16 @@ function item(block: Block, id: string, status: Progress["status"]): Json {
       type: "reasoning",
       summary: block.text === "" ? [] : [summary(block.text)],
       ...(secret === undefined ? {} : { encrypted_content: secret }),
+    };
+  }
+  if (block.kind === "image") {
+    const isDone = status !== "in_progress";
+    const result = isDone ? block.text.slice(block.text.indexOf(",") + 1) : null;
+    return {
+      ...base,
+      type: "image_generation_call",
+      status: isDone ? "completed" : status,
+      result,
     };
   }
   if (block.kind === "call") {
@@ -168,7 +178,7 @@ function blockEvents(id: string, emit: Emit): BlockEvents {
   const opened = new Set<Block>();
   /** A thought may turn out to have no text, and a call has no parts. */
   const partOpened = (block: Block): string => {
-    if (block.kind === "call" || opened.has(block)) return "";
+    if (block.kind === "call" || block.kind === "image" || opened.has(block)) return "";
     opened.add(block);
     const [type, empty] =
       block.kind === "thought"
@@ -183,6 +193,7 @@ function blockEvents(id: string, emit: Emit): BlockEvents {
       return emit("response.output_item.added", { output_index: block.index, item: begun });
     },
     piece(block, delta) {
+      if (block.kind === "image") return "";
       const told = { ...place(block), delta, ...(block.kind === "text" ? { logprobs: [] } : {}) };
       return partOpened(block) + emit(`response.${names[block.kind]}.delta`, told);
     },
@@ -205,6 +216,7 @@ const names = {
 
 function closing(block: Block, hasPart: boolean, place: object, emit: Emit): string {
   const { kind, text, name } = block;
+  if (kind === "image") return "";
   const type = `response.${names[kind]}.done`;
   if (kind === "call") return emit(type, { ...place, name, arguments: text });
   if (!hasPart) return "";

@@ -1,5 +1,7 @@
 import * as v from "valibot";
+import { ApiError } from "../../http/api-error.ts";
 import { parse } from "../../http/body.ts";
+import { allowedTools } from "./allowed-tools.ts";
 import { cacheMark } from "./cache-mark.ts";
 import {
   cannot,
@@ -10,7 +12,7 @@ import {
   type ChatTool,
   refuse,
 } from "./chat-format.ts";
-import type { Json } from "../json-access.ts";
+import { type Json, jsonObjects } from "../json-access.ts";
 
 const text = v.string();
 const markable = { cache_control: v.optional(v.unknown()) };
@@ -51,6 +53,7 @@ const otherItem = v.variant("type", [
     ),
   }),
   v.looseObject({ type: v.literal("function_call_output"), call_id: text, output: content }),
+  v.looseObject({ type: v.literal("image_generation_call"), result: text }),
   v.looseObject({
     type: v.literal("reasoning"),
     summary: v.nullish(v.array(v.looseObject({ text: v.optional(text, "") }))),
@@ -70,7 +73,14 @@ const tool = v.looseObject({
 const toolChoice = v.lazy((given) =>
   typeof given === "string"
     ? v.picklist(["none", "auto", "required"])
-    : v.looseObject({ type: v.literal("function"), name: text }),
+    : v.variant("type", [
+        v.looseObject({ type: v.literal("function"), name: text }),
+        v.looseObject({
+          type: v.literal("allowed_tools"),
+          mode: v.picklist(["auto", "required"]),
+          tools: v.array(v.looseObject({ type: v.literal("function"), name: text })),
+        }),
+      ]),
 );
 const format = v.looseObject({
   type: v.picklist(["text", "json_object", "json_schema"]),
@@ -114,6 +124,7 @@ const untranslatable = [
   "background",
   "context_management",
   "conversation",
+  "moderation",
   "previous_response_id",
   "prompt",
   "top_logprobs",
@@ -122,6 +133,7 @@ const untranslatable = [
 /** Reads a request in OpenAI's Responses format; what cannot be translated is a 400 that names it. */
 export function readResponses(given: Json): Chat {
   refuse(given, untranslatable);
+  refuseReferences(given["input"]);
   const asked = parse(schema, given, "chat_format");
   const { verbosity } = asked.text ?? {};
   if (verbosity != null && verbosity !== "medium") throw cannot(`text.verbosity ${verbosity}`);
@@ -150,6 +162,15 @@ export function readResponses(given: Json): Chat {
   };
 }
 
+/** Clients that take the provider to keep state send what it said by its id alone. */
+function refuseReferences(input: unknown): void {
+  if (!jsonObjects(input).some(({ type }) => type === "item_reference")) return;
+  throw new ApiError("chat_format", {
+    message:
+      "input: an item_reference cannot be translated, no state is kept for this provider: send the items, with store: false",
+  });
+}
+
 function isMessage(given: unknown): boolean {
   if (typeof given !== "object" || given === null) return true;
   const { type = "message" } = given as { type?: unknown };
@@ -157,19 +178,18 @@ function isMessage(given: unknown): boolean {
 }
 
 function toolsOf(asked: v.InferOutput<typeof schema>): Partial<Chat> {
-  const { tool_choice: choice } = asked;
-  return {
-    tools: asked.tools?.map((given) => ({
-      type: "function",
-      function: functionOf(given),
-      ...cacheMark(given),
-    })),
-    tool_choice:
-      choice == null || typeof choice === "string"
-        ? choice
-        : { type: "function", function: { name: choice.name } },
-    parallel_tool_calls: asked.parallel_tool_calls,
-  };
+  const { tool_choice: choice, parallel_tool_calls: parallel } = asked;
+  const tools = asked.tools?.map((given): ChatTool => ({
+    type: "function",
+    function: functionOf(given),
+    ...cacheMark(given),
+  }));
+  const all = { tools, parallel_tool_calls: parallel };
+  if (choice == null || typeof choice === "string") return { ...all, tool_choice: choice };
+  if (choice.type === "function")
+    return { ...all, tool_choice: { type: "function", function: { name: choice.name } } };
+  const names = choice.tools.map(({ name }) => name);
+  return { ...all, ...allowedTools(tools ?? [], names, choice.mode) };
 }
 
 function functionOf(given: v.InferOutput<typeof tool>): ChatTool["function"] {
@@ -225,11 +245,19 @@ function messageOf(one: Item): ChatMessage {
       };
     case "function_call_output":
       return { role: "tool", tool_call_id: one.call_id, content: partsOf(one.output) };
+    case "image_generation_call":
+      return { role: "assistant", content: [imageOf(one.result)] };
     case "reasoning":
       return { role: "assistant", reasoning: [thoughtOf(one)] };
     default:
       return { role: one.role, content: partsOf(one.content) };
   }
+}
+
+/** An image as `responses-reply.ts` gave it: its type stands in its first bytes. */
+function imageOf(data: string): ChatPart {
+  const type = data.startsWith("/9j/") ? "jpeg" : data.startsWith("UklGR") ? "webp" : "png";
+  return { type: "image_url", image_url: { url: `data:image/${type};base64,${data}` } };
 }
 
 /** A thought as `responses-reply.ts` gave it. */

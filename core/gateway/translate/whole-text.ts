@@ -3,7 +3,7 @@ import { TransportError } from "../../transport-error.ts";
 /** Bytes of a whole answer that is translated. */
 const LIMIT = 32 * 1024 * 1024;
 
-/** A body as text; throws `TransportError` beyond 32 MiB. */
+/** A body as text; throws `TransportError` beyond 32 MiB, and for one that cannot be read or decoded to its end. */
 export async function wholeText(body: Uint8Array | ReadableStream<Uint8Array>): Promise<string> {
   const decoder = new TextDecoder();
   if (body instanceof Uint8Array) return decoder.decode(body);
@@ -17,6 +17,9 @@ export async function wholeText(body: Uint8Array | ReadableStream<Uint8Array>): 
         throw new TransportError("broken", "The provider's answer is too long to translate");
       pieces.push(decoder.decode(next.value, { stream: true }));
     }
+  } catch (cause) {
+    if (cause instanceof TransportError) throw cause;
+    throw new TransportError("broken", "The provider broke off its answer", { cause });
   } finally {
     await reader.cancel().catch(() => undefined);
   }

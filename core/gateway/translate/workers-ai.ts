@@ -10,6 +10,7 @@ import {
 } from "./chat-format.ts";
 import { type Json, jsonObject, jsonObjects, jsonText } from "../json-access.ts";
 import { openaiCallDelta, openaiUsage } from "./openai.ts";
+import { singleCall, singleCallStream } from "./single-call.ts";
 import { stoppedReply, stoppedStream } from "./stop.ts";
 import type {
   ChatDelta,
@@ -19,6 +20,7 @@ import type {
   StreamReader,
   ToolCallDelta,
 } from "./reply.ts";
+import { withTextResults } from "./text-results.ts";
 
 /**
  * OpenAI chat completions over Workers AI's own `run/{model}`: `{response, tool_calls, usage}`, in the API's
@@ -33,8 +35,8 @@ export const workersAiTranslator: ChatTranslator = {
     body: input(chat),
     headers: [],
   }),
-  reply: (body, chat) => stoppedReply(reply(body), chat),
-  stream: (chat) => stoppedStream(stream(), chat),
+  reply: (body, chat) => stoppedReply(singleCall(reply(body), chat), chat),
+  stream: (chat) => stoppedStream(singleCallStream(stream(), chat), chat),
   errorMessage(body) {
     const [first] = jsonObjects(body["errors"] ?? body["error"]);
     return first?.["message"] ?? jsonObject(body["error"])["message"];
@@ -75,7 +77,6 @@ function tools(chat: Chat): Json {
   const { tool_choice: choice = "auto" } = chat;
   if (chat.tools == null || chat.tools.length === 0 || choice === "none") return {};
   const given = chat.tools.map(unmarkedTool);
-  if (chat.parallel_tool_calls === false) throw cannot("parallel_tool_calls false");
   if (choice === null || choice === "auto") return { tools: given };
   if (choice === "required") return { tools: given, tool_choice: "any" };
   const { name } = choice.function;
@@ -85,7 +86,7 @@ function tools(chat: Chat): Json {
 function messages(given: readonly ChatMessage[]): Json[] {
   // Older models match results to calls by the function's name.
   const names = new Map<string, string>();
-  return given.map((message): Json => {
+  return withTextResults(given).map((message): Json => {
     if (message.role === "user") return { role: "user", content: userContent(message.content) };
     const content = textContent(message.content);
     if (message.role === "tool") {
@@ -98,7 +99,7 @@ function messages(given: readonly ChatMessage[]): Json[] {
     const made = calls.map(({ id, function: named }) => ({
       id,
       type: "function",
-      function: named,
+      function: { ...named, arguments: named.arguments || "{}" },
     }));
     return { role: "assistant", content, ...(made.length === 0 ? {} : { tool_calls: made }) };
   });

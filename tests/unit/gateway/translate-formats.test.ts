@@ -547,23 +547,6 @@ describe("a message, answered by a provider of another format", () => {
       },
       "messages.0.content.0.source.type",
     ],
-    [
-      {
-        messages: [
-          {
-            role: "user",
-            content: [
-              {
-                type: "tool_result",
-                tool_use_id: "t",
-                content: [{ type: "image", source: { type: "url", url: "https://x.test/" } }],
-              },
-            ],
-          },
-        ],
-      },
-      "image_url outside of a user message",
-    ],
     [{ max_tokens: undefined }, "max_tokens"],
   ])("is a 400 that names what has no place elsewhere: %j", async (more, named) => {
     const response = await send("messages", { ...ask, model: "openai/gpt-x", ...more });
@@ -820,7 +803,27 @@ describe("a response, answered by a provider of another format", () => {
     [{ text: { verbosity: "low" } }, "text.verbosity low"],
     [{ text: { format: { type: "json_object" } } }, "response_format json_object"],
     [{ truncation: "auto" }, "truncation auto"],
-    [{ input: [{ type: "item_reference", id: "x" }] }, "input.0.type"],
+    [{ input: [{ type: "custom_tool_call", call_id: "x" }] }, "input.0.type"],
+    [
+      {
+        input: [
+          { role: "user", content: "x" },
+          { type: "item_reference", id: "x" },
+        ],
+      },
+      "store: false",
+    ],
+    [{ moderation: { model: "m" } }, "moderation"],
+    [
+      {
+        tool_choice: {
+          type: "allowed_tools",
+          mode: "auto",
+          tools: [{ type: "function", name: "x" }],
+        },
+      },
+      "tool_choice x",
+    ],
     [
       { input: [{ role: "user", content: [{ type: "input_image", file_id: "f" }] }] },
       "input.0.content.0.image_url",

@@ -116,7 +116,6 @@ describe("an OpenAI chat for Workers AI", () => {
 
   it.each([
     ["n above 1", { n: 2 }],
-    ["parallel_tool_calls false", { tools: [clock], parallel_tool_calls: false }],
     ["modalities audio", { modalities: ["text", "audio"] }],
     [
       "input_audio",

@@ -1,0 +1,38 @@
+import type { ChatMessage, ChatPart, ToolMessage } from "./chat-format.ts";
+
+/** What a result says whose images follow. */
+const BELOW = "The result follows in the next message.";
+
+/**
+ * The messages with results of tools as texts, for formats that have no others: their images and files are told by the
+ * user behind all results of a round.
+ */
+export function withTextResults(messages: readonly ChatMessage[]): ChatMessage[] {
+  const out: ChatMessage[] = [];
+  let beside: ChatPart[] = [];
+  const tell = (): void => {
+    if (beside.length > 0) out.push({ role: "user", content: beside });
+    beside = [];
+  };
+  for (const message of messages) {
+    if (message.role !== "tool") tell();
+    const parts = message.role === "tool" ? attached(message) : [];
+    beside.push(...parts);
+    out.push(parts.length === 0 ? message : withoutAttached(message));
+  }
+  tell();
+  return out;
+}
+
+const isText = ({ type }: ChatPart): boolean => type === "text" || type === "refusal";
+
+function attached({ content, tool_call_id: id }: ToolMessage): ChatPart[] {
+  const parts = Array.isArray(content) ? content.filter((part) => !isText(part)) : [];
+  return parts.length === 0 ? [] : [{ type: "text", text: `Result of ${id}:` }, ...parts];
+}
+
+function withoutAttached(message: ChatMessage): ChatMessage {
+  const texts = Array.isArray(message.content) ? message.content.filter(isText) : [];
+  const content: ChatPart[] = texts.length === 0 ? [{ type: "text", text: BELOW }] : texts;
+  return { ...message, content };
+}
