@@ -117,6 +117,8 @@ export interface AcceptOptions {
   /** At most 9 tags of at most 256 characters. @default [] */
   readonly tags?: readonly string[];
   readonly attachment?: Plain;
+  /** Bytes of one message of the client's; a longer one ends the connection with 1009. @default 1 MiB */
+  readonly maxMessage?: number;
 }
 
 /** One accepted WebSocket. */
@@ -169,6 +171,8 @@ export interface OutboundRequest {
   readonly headers: readonly HeaderPair[];
   readonly body?: Uint8Array | ReadableStream<Uint8Array> | null;
   readonly signal?: AbortSignal;
+  /** Called when the answer begins, if that is before `send` resolves: some transports wait for a small body. */
+  readonly onBegin?: () => void;
 }
 
 /** The answer. `body` and the `content-encoding`/`content-length` headers always agree. */

@@ -59,6 +59,7 @@ async function toInbound(response: Response, request: OutboundRequest): Promise<
   if (response.body === null) return { status: response.status, headers, body: null };
   const length = Number(response.headers.get("content-length") ?? Number.NaN);
   if (length <= WHOLE_BODY_BYTES) {
+    request.onBegin?.();
     const bytes = await response.arrayBuffer().catch((error: unknown) => {
       throw toTransportError(error, request.signal, "broken");
     });

@@ -96,12 +96,15 @@ export function socketRegistry(options: SocketOptions): SocketRegistry {
       throw new ApiError("upgrade_required", { headers: { upgrade: "websocket" } });
     }
     const id = accepting.id ?? system.id();
-    const connection = localConnection(id, accepting, limits, ownerOf(actor));
+    const { maxMessage = limits.maxMessage } = accepting;
+    const own = { ...limits, maxMessage };
+    const connection = localConnection(id, accepting, own, ownerOf(actor));
     const upgraded = upgradeOrThrow(
       options.upgrade,
       request,
       accepting.protocol,
       connection.events,
+      maxMessage,
     );
     live += 1;
     connection.attach(upgraded.socket);

@@ -128,6 +128,7 @@ function exchange(request: OutboundRequest, way: Way): Dispatcher.DispatchHandle
     onResponseStart(controller, status, received) {
       // 103 and its like are for browsers.
       if (status < 200) return;
+      request.onBegin?.();
       sink = sinkOf({ status, received, controller, isHead: request.method === "HEAD" }, way);
     },
     onResponseData(_controller, chunk) {

@@ -16,9 +16,8 @@ import { storageSql } from "./storage-sql.ts";
 /** Calls that may wait for one actor. */
 const MAILBOX_LIMIT = 10_000;
 
-/** Bytes of one WebSocket message, and of all that wait for one actor. */
-const MAX_MESSAGE = 1024 * 1024;
-const MAX_WAITING = 16 * MAX_MESSAGE;
+/** Bytes of all WebSocket messages that wait for one actor. */
+const MAX_WAITING = 16 * 1024 * 1024;
 
 /** An actor in its Durable Object. */
 export interface HostedActor {
@@ -68,7 +67,7 @@ export function hostActor(options: HostingOptions): HostedActor {
     onAlarm: () => box.run(async () => (await actor()).onAlarm?.()),
     async onMessage(socket, message) {
       const size = typeof message === "string" ? message.length : message.byteLength;
-      if (!takeIn(socket, size, waitingBytes)) return;
+      if (!takeIn(socket, size, sockets.maxMessage(socket), waitingBytes)) return;
       waitingBytes += size;
       const data = typeof message === "string" ? message : new Uint8Array(message);
       const done = box.run(async () =>
@@ -87,9 +86,9 @@ export function hostActor(options: HostingOptions): HostedActor {
 }
 
 /** Whether a message may wait for the actor; closes the connection that sends too much. */
-function takeIn(socket: WebSocket, size: number, waitingBytes: number): boolean {
-  if (size > MAX_MESSAGE) {
-    socket.close(1009, `Messages are limited to ${MAX_MESSAGE} bytes`);
+function takeIn(socket: WebSocket, size: number, limit: number, waitingBytes: number): boolean {
+  if (size > limit) {
+    socket.close(1009, `Messages are limited to ${limit} bytes`);
     return false;
   }
   if (waitingBytes + size <= MAX_WAITING) return true;

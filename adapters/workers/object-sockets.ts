@@ -12,11 +12,17 @@ const MAX_ATTACHMENT_LENGTH = 2048;
 interface Attachment {
   readonly tags: readonly string[];
   readonly value: Plain;
+  readonly maxMessage: number | undefined;
 }
+
+/** Bytes of one message, unless its connection was accepted with another limit. */
+const MAX_MESSAGE = 1024 * 1024;
 
 /** The sockets of one object, and the connection of one of them. */
 export interface ObjectSockets extends Sockets {
   connectionOf(socket: WebSocket): Connection;
+  /** Bytes of one message that a connection takes. */
+  maxMessage(socket: WebSocket): number;
 }
 
 /**
@@ -41,6 +47,7 @@ export function objectSockets(
 
   return {
     connectionOf,
+    maxMessage: (socket) => readAttachment(socket).maxMessage ?? MAX_MESSAGE,
     connections: open,
     accept(request, options = {}) {
       const { 0: client, 1: server } = new WebSocketPair();
@@ -48,7 +55,11 @@ export function objectSockets(
       checkUpgrade(request, id, options.tags ?? []);
       replace(ctx, id);
       ctx.acceptWebSocket(server, [...new Set([id, ...(options.tags ?? [])])]);
-      writeAttachment(server, options.tags ?? [], options.attachment);
+      writeAttachment(server, {
+        tags: options.tags ?? [],
+        value: options.attachment,
+        maxMessage: options.maxMessage,
+      });
       return new Response(null, {
         status: 101,
         webSocket: client,
@@ -107,7 +118,7 @@ function connection(ctx: DurableObjectState, socket: WebSocket, budget: SendBudg
       return readAttachment(socket).value;
     },
     set attachment(value) {
-      writeAttachment(socket, readAttachment(socket).tags, value);
+      writeAttachment(socket, { ...readAttachment(socket), value });
     },
     get buffered() {
       return budget.pending(socket);
@@ -131,14 +142,16 @@ function connection(ctx: DurableObjectState, socket: WebSocket, budget: SendBudg
 }
 
 function readAttachment(socket: WebSocket): Attachment {
-  return (socket.deserializeAttachment() ?? { tags: [], value: undefined }) as Attachment;
+  return (socket.deserializeAttachment() ?? noAttachment) as Attachment;
 }
 
-function writeAttachment(socket: WebSocket, tags: readonly string[], value: Plain): void {
-  if ((JSON.stringify(value) ?? "").length > MAX_ATTACHMENT_LENGTH) {
+const noAttachment: Attachment = { tags: [], value: undefined, maxMessage: undefined };
+
+function writeAttachment(socket: WebSocket, attachment: Attachment): void {
+  if ((JSON.stringify(attachment.value) ?? "").length > MAX_ATTACHMENT_LENGTH) {
     throw new ApiError("internal", {
       message: `An attachment has at most ${MAX_ATTACHMENT_LENGTH} characters as JSON`,
     });
   }
-  socket.serializeAttachment({ tags: [...tags], value } satisfies Attachment);
+  socket.serializeAttachment({ ...attachment, tags: [...attachment.tags] } satisfies Attachment);
 }

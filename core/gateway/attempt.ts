@@ -1,10 +1,11 @@
-import type { InboundResponse, OutboundRequest, System, Transport } from "../ports.ts";
+import type { InboundResponse, System } from "../ports.ts";
 import { TransportError } from "../transport-error.ts";
 import type { Call, GatewayDeps } from "./call.ts";
 import { echoTransport } from "./echo.ts";
 import { headerValue } from "./header-hygiene.ts";
 import type { Outbound } from "./outbound.ts";
 import { isRetryable, pauseAfter, retryAfterMs, type RetryPolicy } from "./policy.ts";
+import { within } from "./within.ts";
 
 /** How one try ended: with an answer of any status, or without one. */
 export type Answer = InboundResponse | TransportError;
@@ -21,33 +22,14 @@ export async function attempt(
   const via = target.url.startsWith("echo:") ? echoTransport(system) : outside;
   try {
     if (timeout === null) return await via.send(request);
-    return await sendWithin(via, request, timeout, system);
+    const send = (signal: AbortSignal, onBegin: () => void): Promise<InboundResponse> =>
+      via.send({ ...request, signal, onBegin });
+    return await within(timeout, request.signal, send, system);
   } catch (error) {
     if (error instanceof TransportError) return error;
     if (call.signal.aborted)
       return new TransportError("aborted", "The client went away", { cause: error });
     throw error;
-  }
-}
-
-async function sendWithin(
-  transport: Transport,
-  request: OutboundRequest,
-  timeout: number,
-  system: System,
-): Promise<InboundResponse> {
-  const late = new AbortController();
-  const begun = new AbortController();
-  const timer = system.sleep(timeout, begun.signal).then(
-    () => late.abort(new TransportError("unreachable", `No answer within ${timeout} ms`)),
-    () => undefined,
-  );
-  const signals = request.signal === undefined ? [late.signal] : [request.signal, late.signal];
-  try {
-    return await transport.send({ ...request, signal: AbortSignal.any(signals) });
-  } finally {
-    begun.abort();
-    await timer;
   }
 }
 

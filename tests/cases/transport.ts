@@ -268,6 +268,16 @@ export const transportSuite: Suite<TransportSubject> = {
       },
     },
     {
+      name: "an answer that begins is told so, also when its second half is long in coming",
+      async run({ transport, upstream }) {
+        const order: string[] = [];
+        const onBegin = (): void => void order.push("begun");
+        const response = await transport.send(get(`${upstream}/halves`, { onBegin }));
+        if (response.body instanceof Uint8Array) expect(order).toEqual(["begun"]);
+        expect(await textOf(response)).toBe("12");
+      },
+    },
+    {
       name: "an answer that nobody reads stops the upstream within 64 MiB, and goes on unharmed once it is read",
       async run(subject) {
         const name = id();

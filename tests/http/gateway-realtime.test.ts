@@ -248,6 +248,35 @@ describe("where a realtime connection leads", () => {
   });
 });
 
+describe("a gateway with checks", () => {
+  async function makeGateway(action: "BLOCK" | "FLAG"): Promise<string> {
+    const id = `rt-${randomUUID().slice(0, 8)}`;
+    const url = `${inject("baseUrl")}/client/v4/accounts/${account}/ai-gateway/gateways`;
+    const settings = {
+      id,
+      cache_invalidate_on_update: false,
+      cache_ttl: null,
+      collect_logs: true,
+      rate_limiting_interval: null,
+      rate_limiting_limit: null,
+      dlp: { enabled: true, action, profiles: ["financial"] },
+    };
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    const made = await fetch(url, { method: "POST", headers, body: JSON.stringify(settings) });
+    expect(made.status).toBe(200);
+    return id;
+  }
+
+  it("lets no WebSocket pass unchecked when it blocks, and any when it only flags", async () => {
+    const refusal = await refused("openai?model=m", { gateway: await makeGateway("BLOCK") });
+    expect([refusal.status, refusal.body]).toEqual([503, expect.stringContaining("7013")]);
+    const client = await connect("openai?model=m", { gateway: await makeGateway("FLAG") });
+    client.socket.send("hello");
+    expect(await client.next()).toBe("hello");
+    client.socket.close();
+  });
+});
+
 describe("a provider that does not accept", () => {
   it("is waited for no longer than asked", async () => {
     const test = randomUUID();

@@ -96,6 +96,11 @@ const routes = {
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.write("data: 1\n\n", () => setTimeout(() => response.destroy(), 20));
   },
+  /** A small answer of known length, of which the second half comes later. */
+  halves(_request, response) {
+    response.writeHead(200, { "content-length": 2 });
+    response.write("1", () => setTimeout(() => response.end("2"), 300));
+  },
   hangup(request) {
     request.socket.destroy();
   },

@@ -27,13 +27,16 @@ export async function decoded(
   const decoder = decoding.decoder(encoding);
   if (decoder === null) return null;
   const source = new Response(new Uint8Array(body)).body;
-  return collected(source?.pipeThrough(decoder) ?? null).catch(() => null);
+  const plain = await collected(source?.pipeThrough(decoder) ?? null).catch(() => null);
+  if (!(plain instanceof ReadableStream)) return plain;
+  await plain.cancel().catch(() => undefined);
+  return null;
 }
 
-/** All bytes of a body, or null when they are too many. */
+/** All bytes of a body; when they are too many, a stream of the same bytes. */
 export async function collected(
   body: Uint8Array | ReadableStream<Uint8Array> | null,
-): Promise<Uint8Array | null> {
+): Promise<Uint8Array | ReadableStream<Uint8Array>> {
   if (body === null) return new Uint8Array(0);
   if (body instanceof Uint8Array) return body;
   const reader = body.getReader();
@@ -48,9 +51,7 @@ export async function collected(
     if (done) break;
     size += value.length;
     chunks.push(value);
-    if (size <= BODY_LIMIT) continue;
-    await reader.cancel().catch(() => undefined);
-    return null;
+    if (size > BODY_LIMIT) return again(chunks, reader);
   }
   const whole = new Uint8Array(size);
   let at = 0;
@@ -59,4 +60,24 @@ export async function collected(
     at += chunk.length;
   }
   return whole;
+}
+
+/** What was read, and then the rest. */
+function again(
+  chunks: Uint8Array[],
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const first = chunks.shift();
+        const { done, value } =
+          first === undefined ? await reader.read() : { done: false, value: first };
+        if (done || value === undefined) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
 }

@@ -1,7 +1,9 @@
 import type { Pattern } from "./pattern.ts";
 
-/** Digits in groups, one space or hyphen between them; no part of a longer word or of a fraction. */
-const run = /(?<![\w.])\d{1,19}(?:[ -]\d{1,19})*(?!\w)/g;
+/** Digits; which of them belong together is found out one by one: one expression for all would outgrow its stack. */
+const group = /\d+/g;
+/** What may stand between two groups; a full stop between groups of four only, or it begins a fraction. */
+const separator = /^[ -]{1,3}$/;
 
 /** How card numbers are written: in one piece, by fours, or as American Express and Diners do. */
 const shape = /^(?:\d{13,19}|\d{4}(?: \d{4}){3}(?: \d{1,3})?|\d{4} \d{6} \d{4,5})$/;
@@ -17,10 +19,43 @@ export const creditCard: Pattern = {
   type: "credit_card",
   count(text) {
     let found = 0;
-    for (const [piece] of text.matchAll(run)) found += countInRun(piece.split(/[ -]/));
-    return found;
+    let run: string[] = [];
+    let end = 0;
+    for (const { 0: digits, index } of text.matchAll(group)) {
+      const between = text.slice(Math.max(end, index - 4), index);
+      const [last] = run.slice(-1);
+      if (last === undefined || !(separator.test(between) || isStop(between, last, digits))) {
+        found += countInRun(run);
+        run = [];
+      }
+      end = index + digits.length;
+      if (isWord(text, index, end) || (run.length === 0 && isFraction(text, index))) {
+        found += countInRun(run);
+        run = [];
+      } else run.push(digits);
+    }
+    return found + countInRun(run);
   },
 };
+
+function isStop(between: string, before: string, behind: string): boolean {
+  return between === "." && before.length === 4 && behind.length === 4;
+}
+
+/** Whether letters stand right before or behind. */
+function isWord(text: string, start: number, end: number): boolean {
+  return isLetter(text.charCodeAt(start - 1)) || isLetter(text.charCodeAt(end));
+}
+
+/** Of ASCII: other scripts write numbers without a blank. */
+function isLetter(code: number): boolean {
+  const lower = code | 32;
+  return lower >= 97 && lower <= 122;
+}
+
+function isFraction(text: string, start: number): boolean {
+  return text[start - 1] === "." && /\d/.test(text.charAt(start - 2));
+}
 
 /** Another number may stand right before or behind: every sequence of groups is looked at. */
 function countInRun(groups: readonly string[]): number {

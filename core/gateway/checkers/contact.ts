@@ -10,14 +10,14 @@ function byForm(type: string, ...forms: readonly RegExp[]): Pattern {
 /** E-mail addresses. */
 export const email: Pattern = byForm(
   "email",
-  /(?<![\w.%+-])[\w.%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}(?![\w-])/g,
+  /(?<![\w.%+-])[\w.%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}(?![A-Za-z0-9])/g,
 );
 
 /** Phone numbers: with a country code (E.164), or in the North American form. */
 export const phone: Pattern = byForm(
   "phone",
   /(?<![\w.+])\+[1-9]\d{0,2}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d(?:[ .-]?\d){5,12}(?!\d)/g,
-  /(?<![\w.+-]|\d )(?:\(\d{3}\) ?|\d{3}[.-])\d{3}[.-]\d{4}(?![\w-])/g,
+  /(?<![\w.+-]|\d )(?:1[ .-])?(?:\(\d{3}\) ?|\d{3}[.-])\d{3}[.-]\d{4}(?![\w-])/g,
 );
 
 /** United States social security numbers, ranges that were never given out excluded. */

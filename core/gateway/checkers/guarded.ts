@@ -70,9 +70,12 @@ function recordVerdict(
   seen: Observation | null,
   call: Call,
 ): HeldReply {
-  const isDlp = verdict.kind === "request_dlp_blocked" || verdict.kind === "response_dlp_blocked";
+  const { options, kind, message } = verdict;
+  const isGuardrail = kind === "prompt_blocked" || kind === "response_blocked";
+  const status = (isGuardrail ? call.blockedStatus : undefined) ?? verdict.status;
+  const isDlp = kind === "request_dlp_blocked" || kind === "response_dlp_blocked";
   const cost = record.finish({
-    status: verdict.status,
+    status,
     complete: false,
     headers: [],
     seen,
@@ -86,10 +89,10 @@ function recordVerdict(
       [`gw-aig-${name}`, value],
     ]),
   ) as Record<string, string>;
-  const { options, kind, message } = verdict;
   const error = new ApiError(kind, {
     ...options,
     message,
+    status,
     headers: { ...options.headers, ...headers },
   });
   return { error, cost };

@@ -7,17 +7,20 @@ const lengths: Readonly<Record<string, number>> = Object.fromEntries(
     "CH21 HR21 LI21 LV21 BG22 BH22 CR22 DE22 GB22 GE22 IE22 ME22 RS22 VA22 AE23 GI23 IL23 IQ23 OM23 " +
     "SO23 TL23 AD24 CZ24 ES24 MD24 PK24 RO24 SA24 SE24 SK24 TN24 VG24 LY25 PT25 ST25 IS26 TR26 " +
     "BI27 DJ27 FR27 GR27 IT27 MC27 MR27 SM27 AL28 AZ28 BY28 CY28 DO28 GT28 HU28 LB28 NI28 PL28 SV28 " +
-    "BR29 EG29 PS29 QA29 UA29 JO30 KW30 MU30 SC31 LC32 MT31 RU33"
+    "BR29 EG29 PS29 QA29 UA29 JO30 KW30 MU30 SC31 LC32 MT31 RU33 " +
+    "FK18 HN28 YE30"
   )
     .split(" ")
     .map((entry) => [entry.slice(0, 2), Number(entry.slice(2))]),
 );
 
 /** Where one may begin; how far it goes says its country. */
-const start = /(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?=[ A-Z0-9])/g;
+const start = /(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?=[ .A-Za-z0-9-])/g;
 
-/** The longest IBAN with a space behind every fourth character. */
-const SPAN = 34 + 9;
+/** The longest IBAN with {@link GAP} characters behind every fourth one. */
+const SPAN = 34 + 3 * 9;
+/** Separators in a row. */
+const GAP = 3;
 
 /** International bank account numbers: of a known country's length and with the right check digits. */
 export const iban: Pattern = {
@@ -25,7 +28,7 @@ export const iban: Pattern = {
   count(text) {
     let found = 0;
     for (const { index } of text.matchAll(start)) {
-      if (isIban(text.slice(index, index + SPAN))) found += 1;
+      if (isIban(text.slice(index, index + SPAN).toUpperCase())) found += 1;
     }
     return found;
   },
@@ -36,14 +39,22 @@ function isIban(candidate: string): boolean {
   const length = Object.hasOwn(lengths, country) ? (lengths[country] ?? 0) : 0;
   if (length === 0) return false;
   let compact = "";
+  let gap = 0;
   let at = 0;
   for (; at < candidate.length && compact.length < length; at++) {
     const char = candidate.charAt(at);
-    if (/[A-Z0-9]/.test(char)) compact += char;
-    else if (char !== " " || candidate.charAt(at - 1) === " ") return false;
+    if (/[A-Z0-9]/.test(char)) {
+      compact += char;
+      gap = 0;
+    } else if (!separates(char, compact.length) || ++gap > GAP) return false;
   }
   const isWhole = compact.length === length && !/[A-Za-z0-9]/.test(candidate.charAt(at));
   return isWhole && remainder(compact.slice(4) + compact.slice(0, 4)) === 1;
+}
+
+/** Spaces may stand anywhere; hyphens and full stops between groups of four only, unlike in other identifiers. */
+function separates(char: string, behind: number): boolean {
+  return char === " " || ((char === "-" || char === ".") && behind % 4 === 0);
 }
 
 /** Modulo 97 with letters as two digits (ISO 7064, MOD 97-10). */

@@ -127,10 +127,11 @@ function reportOf(
   return { action: blocks ? "BLOCK" : "FLAG", findings: [finding] };
 }
 
+/** Clients of the hosted service know a verdict by its code or by these words. */
 function guardrailsBlocked(phase: CheckPhase, found: readonly Finding[]): ApiError {
   const what = phase === "prompt" ? "Prompt" : "Response";
   return new ApiError(phase === "prompt" ? "prompt_blocked" : "response_blocked", {
-    message: `${what} blocked by guardrails: ${typesOf(found).join(", ")}`,
+    message: `${what} blocked due to security configurations: ${typesOf(found).join(", ")}`,
     headers: { "x-should-retry": "false" },
   });
 }
@@ -139,10 +140,11 @@ function dlpBlocked(phase: CheckPhase, report: DlpReport): ApiError {
   const what = phase === "prompt" ? "Request" : "Response";
   const policies = new Set(report.findings.flatMap(({ policy_ids: ids }) => ids));
   return new ApiError(phase === "prompt" ? "request_dlp_blocked" : "response_dlp_blocked", {
-    message: `${what} blocked by data loss prevention: policy ${[...policies].join(", ")}`.slice(
-      0,
-      300,
-    ),
+    message:
+      `${what} content blocked due to DLP policy violations: ${[...policies].join(", ")}`.slice(
+        0,
+        300,
+      ),
     headers: { ...Object.fromEntries(dlpHeaders(report)), "x-should-retry": "false" },
   });
 }

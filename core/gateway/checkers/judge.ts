@@ -119,17 +119,28 @@ function verdict(answer: string, wanted: readonly string[]): string[] {
   throw unavailable("The judge's answer is not in the form that was asked for");
 }
 
-function namedIn(answer: string): unknown[] | null {
+function namedIn(answer: string): readonly unknown[] | null {
   if (/^safe$/i.test(answer)) return [];
   if (/^unsafe\b/i.test(answer)) return answer.toUpperCase().match(/\b[A-Z]\d{1,2}\b/g);
   const start = answer.indexOf("{");
   const end = answer.lastIndexOf("}");
   try {
     const { categories } = JSON.parse(answer.slice(start, end + 1)) as { categories?: unknown };
-    return Array.isArray(categories) ? categories : null;
+    if (!Array.isArray(categories)) return null;
+    const names = categories.map(nameIn);
+    // What the judge calls by another name it has found all the same: that is not "safe".
+    return names.includes(null) ? null : names;
   } catch {
     return null;
   }
+}
+
+/** `S1`, also as `s1` or `S1: violent crimes`; null for what is none of {@link hazards}. */
+function nameIn(category: unknown): string | null {
+  const name =
+    typeof category === "string" ? /^\s*([A-Za-z]\d{1,2})\b/.exec(category)?.[1] : undefined;
+  const key = name?.toUpperCase() ?? "";
+  return Object.hasOwn(hazards, key) ? key : null;
 }
 
 /** The error of a checker that cannot check. */

@@ -1,10 +1,11 @@
 import { ApiError } from "../../http/api-error.ts";
-import type { HeaderPair, InboundResponse, Log } from "../../ports.ts";
+import type { HeaderPair, InboundResponse, Log, System } from "../../ports.ts";
 import { type ContentDecoding, contentDecoding } from "../content-decoder.ts";
 import { headerValue } from "../header-hygiene.ts";
 import { collected, decoded, encodingOf, isText } from "./body-bytes.ts";
 import { bodyText } from "./body-text.ts";
 import type { CheckPhase } from "./checker.ts";
+import { inTime } from "./in-time.ts";
 import { type DlpReport, inspect, isVerdict } from "./inspect.ts";
 import { unavailable } from "./judge.ts";
 import { policiesOf, type Policy, type SafetyOptions, type SafetySettings } from "./policies.ts";
@@ -29,6 +30,8 @@ export interface CheckedReply {
 export interface Safety {
   /** Whether answers are checked: then they must come in a readable encoding. */
   readonly checksReplies: boolean;
+  /** Whether anything may be held back: then nothing passes that cannot be checked. */
+  readonly blocks: boolean;
   /** Checks what goes to the provider; see `inspect` for what it throws. */
   prompt(prompt: Prompt, signal: AbortSignal): Promise<DlpReport | null>;
   /**
@@ -38,19 +41,22 @@ export interface Safety {
   reply(answer: InboundResponse, signal: AbortSignal): Promise<CheckedReply>;
 }
 
-/** The checks that a gateway's settings ask for, or null when there are none. */
+/** The checks that a gateway's settings ask for, or null when there are none; with a `system` none takes for ever. */
 export function safetyOf(
   settings: SafetySettings,
   options: SafetyOptions,
   log: Log,
   decoding: ContentDecoding = contentDecoding({}),
+  system?: System,
 ): Safety | null {
   if (settings.guardrails == null && settings.dlp == null) return null;
-  const prompts = policiesOf(settings, "prompt", options);
-  const replies = policiesOf(settings, "response", options);
+  const bounded = boundedBy(system);
+  const prompts = policiesOf(settings, "prompt", options).map(bounded);
+  const replies = policiesOf(settings, "response", options).map(bounded);
   if (prompts.length === 0 && replies.length === 0) return null;
   return {
     checksReplies: replies.length > 0,
+    blocks: canBlock([...prompts, ...replies]),
     async prompt({ headers, body }, signal) {
       const type = headerValue(headers, "content-type") ?? "";
       if (prompts.length === 0 || body === null) return null;
@@ -68,9 +74,16 @@ export function safetyOf(
       const skip = replies.length === 0 || answer.status >= 400 || answer.body === null;
       if (skip || !isText(type)) return { answer, report: null, blocked: null };
       const body = await collected(answer.body);
-      const whole = { ...answer, body };
+      if (!(body instanceof Uint8Array) && !canBlock(replies)) {
+        log("warn", "An answer is too long to be checked and passes unchecked", {});
+        return { answer: { ...answer, body }, report: null, blocked: null };
+      }
+      const whole = { ...answer, body: body instanceof Uint8Array ? body : null };
       try {
-        if (body === null) throw unavailable("The answer is too long to be checked");
+        if (!(body instanceof Uint8Array)) {
+          await body.cancel().catch(() => undefined);
+          throw unavailable("The answer is too long to be checked");
+        }
         const checks = {
           body,
           headers,
@@ -87,6 +100,13 @@ export function safetyOf(
       }
     },
   };
+}
+
+function boundedBy(system: System | undefined): (policy: Policy) => Policy {
+  return (policy) =>
+    system === undefined || policy.checker === null
+      ? policy
+      : { ...policy, checker: inTime(policy.checker, system) };
 }
 
 function canBlock(policies: readonly Policy[]): boolean {

@@ -54,6 +54,9 @@ const discriminators: readonly string[] = ["index", "output_index", "content_ind
 /** Members without a word in them: seals of thoughts, and padding. */
 const opaque: ReadonlySet<string> = new Set(["obfuscation", "signature", "thoughtSignature"]);
 
+/** Members below which every name is the caller's own: what a tool is called with. */
+const free: ReadonlySet<string> = new Set(["args", "arguments"]);
+
 /** Levels of nesting that are taken apart; deeper JSON is no chat, and is looked at as it stands. */
 const DEPTH = 200;
 /** Names of members as programs use them; any other can be data. */
@@ -96,6 +99,9 @@ function isBlob(text: string): boolean {
   return text.length >= BLOB && /^(?:data:[\w.+/;=-]{1,100},)?[A-Za-z0-9+/_-]+={0,2}$/.test(text);
 }
 
+/** A stream under another name: as it stands its pieces would not be joined. */
+const looksLikeStream = /^\uFEFF?\s*(?:data|event|id|retry)?:/;
+
 /** Which part of a message is read. */
 export type Scope = "all" | "spoken";
 
@@ -105,11 +111,13 @@ export type Scope = "all" | "spoken";
  * what is no part of the conversation, such as tool definitions.
  */
 export function textOf(body: string, contentType: string, scope: Scope): string {
-  if (contentType.toLowerCase().startsWith("text/event-stream")) {
+  const isStream = contentType.toLowerCase().startsWith("text/event-stream");
+  const events = isStream || looksLikeStream.test(body) ? eventData(body) : [];
+  if (events.length > 0) {
     // Ids of a stream come with every event.
     const found = texts(structural, false);
-    for (const event of eventData(body)) collect(parsed(event) ?? event, scope, found);
-    return textIn(found, body);
+    for (const event of events) collect(parsed(event) ?? event, scope, found);
+    return isStream ? textIn(found, body) : `${found.text()}\n${body}`;
   }
   const found = scope === "all" ? texts(opaque, true) : texts(structural, false);
   const value = parsed(body);
@@ -137,14 +145,21 @@ function linesOf(body: string, scope: Scope, found: Texts): string {
 
 function collect(message: unknown, scope: Scope, found: Texts): void {
   const prefix = discriminatorOf(message);
-  if (scope === "all" || !isObject(message)) return walk(message, prefix, 0, found);
+  const { skipped } = found;
+  if (scope === "all" || !isObject(message)) return walk(message, prefix, 0, skipped, found);
   const known = spoken.filter((key) => Object.hasOwn(message, key));
   // An unknown format: better too much than nothing.
-  if (known.length === 0) return walk(message, prefix, 0, found);
-  for (const key of known) walk(message[key], `${prefix}.${key}`, 1, found);
+  if (known.length === 0) return walk(message, prefix, 0, skipped, found);
+  for (const key of known) walk(message[key], `${prefix}.${key}`, 1, skipped, found);
 }
 
-function walk(value: unknown, place: string, depth: number, found: Texts): void {
+function walk(
+  value: unknown,
+  place: string,
+  depth: number,
+  skipped: ReadonlySet<string>,
+  found: Texts,
+): void {
   if (typeof value === "string") return found.add(place, value);
   // A card number can be written as a number as well.
   if (typeof value === "number" && value >= LONG_NUMBER) return found.add(place, `${value}\n`);
@@ -155,13 +170,14 @@ function walk(value: unknown, place: string, depth: number, found: Texts): void 
   }
   if (Array.isArray(value)) {
     for (const [index, item] of value.entries()) {
-      walk(item, `${place}[${discriminatorOf(item) || index}]`, depth + 1, found);
+      walk(item, `${place}[${discriminatorOf(item) || index}]`, depth + 1, skipped, found);
     }
     return;
   }
   for (const [key, item] of Object.entries(value)) {
     if (found.names && !plainName.test(key)) found.add(`${place}.`, `${key}\n`);
-    if (!found.skipped.has(key)) walk(item, `${place}.${key}`, depth + 1, found);
+    if (skipped.has(key)) continue;
+    walk(item, `${place}.${key}`, depth + 1, free.has(key) ? opaque : skipped, found);
   }
 }
 

@@ -1,7 +1,8 @@
 import { ApiError } from "../../http/api-error.ts";
 import { admitConnection } from "../admit.ts";
 import type { GatewayDeps } from "../call.ts";
-import { headerPairs } from "../header-hygiene.ts";
+import type { HeaderPair } from "../../ports.ts";
+import { headerPairs, headerValue } from "../header-hygiene.ts";
 import type { GatewayName } from "../gateway-name.ts";
 import { socketToken } from "./socket-token.ts";
 import { socketActorName, universalSocketKind } from "./universal-socket.ts";
@@ -24,7 +25,9 @@ export function universalSockets(deps: GatewayDeps): UniversalSockets {
       if (!isUpgrade(request)) {
         throw new ApiError("upgrade_required", { headers: { upgrade: "websocket" } });
       }
-      await admitConnection(name, socketToken(headerPairs(request)), deps);
+      const headers = headerPairs(request);
+      checkHandshake(headers);
+      await admitConnection(name, socketToken(headers), deps);
       return actors.get(kind, socketActorName(name, system.random(1)[0] ?? 0)).fetch(request);
     },
   };
@@ -33,6 +36,27 @@ export function universalSockets(deps: GatewayDeps): UniversalSockets {
 /** Whether a request asks for a WebSocket. */
 export function isUpgrade(request: Request): boolean {
   return request.headers.get("upgrade")?.toLowerCase() === "websocket";
+}
+
+/**
+ * Refuses a handshake that no server may accept (RFC 6455, section 4.2.1), before a provider is asked: not every
+ * runtime tells afterwards that it has refused. Throws `upgrade_required` or `invalid_request`.
+ */
+export function checkHandshake(headers: readonly HeaderPair[]): void {
+  const key = headerValue(headers, "sec-websocket-key");
+  const version = headerValue(headers, "sec-websocket-version");
+  // Within a process nobody shakes hands.
+  if (key === null && version === null) return;
+  if (version !== "13") {
+    throw new ApiError("upgrade_required", {
+      message: "This server speaks version 13 of the WebSocket protocol",
+      headers: { upgrade: "websocket", "sec-websocket-version": "13" },
+    });
+  }
+  if (key !== null && /^[A-Za-z0-9+/]{22}==$/.test(key)) return;
+  throw new ApiError("invalid_request", {
+    message: "Header sec-websocket-key: expected 16 bytes in base64",
+  });
 }
 
 function defineKind(deps: GatewayDeps): string {

@@ -14,6 +14,7 @@ import { respond } from "../respond.ts";
 import type { GatewayName } from "../gateway-name.ts";
 import { guardedClient } from "../token-guard.ts";
 import { tracedError } from "../trace/request-trace.ts";
+import { checkHandshake } from "./connect.ts";
 import { type Offer, readOffer } from "./offer.ts";
 import { realtimePath, realtimeTargets } from "./realtime-providers.ts";
 import { relay } from "./relay.ts";
@@ -55,7 +56,9 @@ interface Admitted {
  */
 export async function providerSocket(asked: RealtimeRequest, deps: GatewayDeps): Promise<Response> {
   const { request, name } = asked;
-  const offer = readOffer(headerPairs(request), asked.segment);
+  const headers = headerPairs(request);
+  checkHandshake(headers);
+  const offer = readOffer(headers, asked.segment);
   const call = await admit(name, offer.headers, request.signal, deps, SOCKET);
   try {
     return await opened(asked, offer, call, deps);
@@ -70,7 +73,10 @@ async function opened(
   call: Call,
   deps: GatewayDeps,
 ): Promise<Response> {
-  if (deps.safetyOf(call.settings) !== null) {
+  const safety = deps.safetyOf(call.settings);
+  if (safety !== null && !safety.blocks)
+    deps.platform.log("warn", "A WebSocket passes unchecked", { gateway: call.name.gateway });
+  if (safety?.blocks === true) {
     throw new ApiError("scanner_unavailable", {
       message:
         "The checks of this gateway cannot read a WebSocket: use HTTP, or a gateway without checks",

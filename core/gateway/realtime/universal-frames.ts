@@ -5,7 +5,9 @@ import { parse } from "../../http/body.ts";
 import { errorBody } from "../../http/envelope.ts";
 import { TransportError } from "../../transport-error.ts";
 import type { Forwarded } from "../forward.ts";
+import type { ContentDecoding } from "../content-decoder.ts";
 import { headerValue } from "../header-hygiene.ts";
+import { plainBody } from "../plain-body.ts";
 import { collectsLog } from "../record.ts";
 import { sseEvents } from "../sse-events.ts";
 import { streamOf } from "../stream-of.ts";
@@ -27,6 +29,15 @@ const create = v.looseObject({
 
 /** Bytes of an answer that goes out as one frame. */
 const FRAME_LIMIT = 10 * 1024 * 1024;
+
+/** The id of the request in a message that is not answered; null when it has none. */
+export function eventIdOf(message: string | Uint8Array): string | null {
+  try {
+    return readCreate(message).eventId;
+  } catch {
+    return null;
+  }
+}
 
 /** Reads a client's message; throws `invalid_request`. */
 export function readCreate(message: string | Uint8Array): UniversalCreate {
@@ -50,8 +61,14 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The frames of an answer: one for a whole answer; for a stream a beginning, its events and an end. */
-export async function* universalFrames(forwarded: Forwarded): AsyncGenerator<string> {
+/**
+ * The frames of an answer: one for a whole answer; for a stream a beginning, its events and an end. Throws
+ * `TransportError` for an answer that breaks off, is too long for a frame, or cannot be decoded.
+ */
+export async function* universalFrames(
+  forwarded: Forwarded,
+  decoding: ContentDecoding,
+): AsyncGenerator<string> {
   const { reply, call } = forwarded;
   const type = headerValue(reply.headers, "content-type") ?? "";
   const metadata = {
@@ -61,15 +78,17 @@ export async function* universalFrames(forwarded: Forwarded): AsyncGenerator<str
     step: String(forwarded.step),
     contentType: type,
     status: reply.status,
+    ...(forwarded.dlp === null ? {} : { dlp: forwarded.dlp }),
   };
   const frame = (kind: string, more: object): string =>
     JSON.stringify({ type: `universal.${kind}`, metadata, ...more });
-  if (!/^text\/event-stream/i.test(type) || reply.body === null) {
-    yield frame("created", { response: valueOf(await whole(reply.body), type) });
+  const body = plainBody(reply, decoding);
+  if (!/^text\/event-stream/i.test(type) || body === null) {
+    yield frame("created", { response: valueOf(await whole(body), type) });
     return;
   }
   yield frame("created", {});
-  const source = reply.body instanceof Uint8Array ? streamOf(reply.body) : reply.body;
+  const source = body instanceof Uint8Array ? streamOf(body) : body;
   for await (const { data } of sseEvents(source)) {
     // `universal.done` says the same.
     if (data === "[DONE]") continue;
@@ -110,7 +129,13 @@ async function whole(body: Forwarded["reply"]["body"]): Promise<Uint8Array> {
 /** JSON as a value, text as text, anything else as base64. */
 function valueOf(bytes: Uint8Array, type: string): unknown {
   if (/^(?:audio|image|video)\/|^application\/octet-stream/i.test(type)) return toBase64(bytes);
-  return jsonOr(new TextDecoder().decode(bytes));
+  try {
+    return jsonOr(
+      new TextDecoder("utf-8", { fatal: !/charset|^text\//i.test(type) }).decode(bytes),
+    );
+  } catch {
+    return toBase64(bytes);
+  }
 }
 
 function jsonOr(text: string): unknown {

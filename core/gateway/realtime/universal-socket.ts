@@ -6,9 +6,9 @@ import type { Call, GatewayDeps } from "../call.ts";
 import type { GatewayName } from "../gateway-name.ts";
 import { headerPairs } from "../header-hygiene.ts";
 import { tracedError } from "../trace/request-trace.ts";
-import { forwardSteps, toSteps } from "../universal.ts";
+import { BODY_LIMIT, forwardSteps, toSteps } from "../universal.ts";
 import { socketToken } from "./socket-token.ts";
-import { errorFrame, readCreate, universalFrames } from "./universal-frames.ts";
+import { errorFrame, eventIdOf, readCreate, universalFrames } from "./universal-frames.ts";
 
 /** Requests that one connection may have under way. */
 const UNDER_WAY = 32;
@@ -49,6 +49,7 @@ function socketActor(context: ActorContext, { underWay, tokens }: Known, deps: G
       const id = context.system.id();
       const accepted = context.sockets.accept(request, {
         id,
+        maxMessage: BODY_LIMIT,
         ...(protocol === null ? {} : { protocol }),
       });
       const token = socketToken(headerPairs(request));
@@ -59,7 +60,7 @@ function socketActor(context: ActorContext, { underWay, tokens }: Known, deps: G
       const { id } = connection;
       const running = underWay.get(id) ?? new Set();
       if (running.size >= UNDER_WAY) {
-        connection.send(errorFrame(tooMany(), null));
+        connection.send(errorFrame(tooMany(), eventIdOf(message)));
         return;
       }
       const abort = new AbortController();
@@ -114,9 +115,10 @@ async function answer(
     call = await admit(name, steps[0]?.headers ?? [], abort.signal, deps, MESSAGE);
     const forwarded = await forwardSteps(steps, { ...call, token }, deps);
     call.traced?.answer(forwarded);
-    for await (const frame of universalFrames(forwarded)) {
+    for await (const frame of universalFrames(forwarded, deps.decoding)) {
+      await room(connection, frame.length, abort.signal, deps);
       if (connection.send(frame)) continue;
-      // Closed, or too slow for its answers: nobody listens any more.
+      // Closed: nobody listens any more.
       abort.abort();
       return;
     }
@@ -124,6 +126,28 @@ async function answer(
     tracedError(call, error);
     if (!abort.signal.aborted) connection.send(errorFrame(reported(error, deps), eventId));
   }
+}
+
+/** What may wait on a connection, in characters and in frames: well below what the platform closes it for. */
+const WAITING = 512 * 1024;
+const WAITING_FRAMES = 128;
+const FRAME_COST = 256;
+/** How often a full connection is looked at, in ms. */
+const POLL_MS = 5;
+
+/** Waits until the client has read enough for another frame, and so makes the provider wait. */
+async function room(
+  connection: Connection,
+  size: number,
+  signal: AbortSignal,
+  { platform: { system } }: GatewayDeps,
+): Promise<void> {
+  const isFull = (): boolean => {
+    const { buffered, queued } = connection;
+    if (buffered === 0) return false;
+    return buffered + size + queued * FRAME_COST > WAITING || queued > WAITING_FRAMES;
+  };
+  while (!signal.aborted && isFull()) await system.sleep(POLL_MS, signal).catch(() => undefined);
 }
 
 function reported(error: unknown, { failureStatus, platform }: GatewayDeps): ApiError {

@@ -36,6 +36,8 @@ export interface SpanQueueOptions {
 
 /** The pauses before a batch is sent again, in ms. */
 const RETRIES = [500, 2000];
+/** Milliseconds that an endpoint may take, and no second try, once the process is to end. */
+const LAST_MS = 2000;
 /** Milliseconds after which a planned flush counts as lost. */
 const OVERDUE = 10_000;
 
@@ -149,7 +151,10 @@ async function send(
     if (status !== null && status < 300) return true;
     // Statuses that OTLP/HTTP calls retryable; no answer at all is one too.
     if (status !== null && ![429, 502, 503, 504].includes(status)) return false;
-    if (pause !== null) await options.system.sleep(pause);
+    const { system } = options;
+    if (system.closing?.aborted === true) return false;
+    // Cut short by the end: then there is one more try.
+    if (pause !== null) await system.sleep(pause, system.closing).catch(() => undefined);
   }
   return false;
 }
@@ -162,10 +167,15 @@ async function post(
 ): Promise<number> {
   const late = new AbortController();
   const done = new AbortController();
-  const timer = system.sleep(timeout, done.signal).then(
-    () => late.abort(),
-    () => undefined,
-  );
+  const { closing } = system;
+  const abortAfter = (ms: number): Promise<void> =>
+    system.sleep(ms, done.signal).then(
+      () => late.abort(),
+      () => undefined,
+    );
+  const timer = abortAfter(closing?.aborted === true ? Math.min(LAST_MS, timeout) : timeout);
+  const onClosing = (): void => void abortAfter(LAST_MS);
+  closing?.addEventListener("abort", onClosing, { once: true });
   try {
     const answer = await egress.send({
       method: "POST",
@@ -177,6 +187,7 @@ async function post(
     if (answer.body instanceof ReadableStream) await answer.body.cancel().catch(() => undefined);
     return answer.status;
   } finally {
+    closing?.removeEventListener("abort", onClosing);
     done.abort();
     await timer;
   }

@@ -83,10 +83,13 @@ export function trySpan(row: LogRow, resends: number, place: Place): Span {
       ["gateway.cached", row.cached],
       ...metadataFacts(row.metadata),
     ],
-    status: row.success
-      ? { code: 1 }
-      : { code: 2, message: row.statusCode === null ? "No answer" : `Status ${row.statusCode}` },
+    status: row.success ? { code: 1 } : { code: 2, message: failureOf(row) },
   });
+}
+
+function failureOf({ statusCode }: LogRow): string {
+  if (statusCode === null) return "No answer";
+  return statusCode < 400 ? "The answer did not arrive whole" : `Status ${statusCode}`;
 }
 
 /** What a model was asked and has answered (reference, section 2.7). */

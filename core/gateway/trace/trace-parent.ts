@@ -30,14 +30,15 @@ function hex(headers: readonly HeaderPair[], names: GatewayHeader, digits: numbe
   const value = gatewayHeader(headers, names)?.trim().toLowerCase() ?? null;
   if (value === null) return null;
   if (value.length === digits && /^[0-9a-f]+$/.test(value) && !/^0+$/.test(value)) return value;
+  const name = headerValue(headers, names[0]) === null ? names[1] : names[0];
   throw new ApiError("invalid_request", {
-    message: `Header ${names[1]}: expected ${digits} hexadecimal digits, not all zero, got "${value.slice(0, 64)}"`,
+    message: `Header ${name}: expected ${digits} hexadecimal digits, not all zero, got "${value.slice(0, 64)}"`,
   });
 }
 
 function w3c(value: string | null): { traceId: string; spanId: string } | null {
   if (value === null) return null;
-  const match = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(?:-|$)/.exec(
+  const match = /^(?!ff|00-.{53})[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(?:-|$)/.exec(
     value.trim(),
   );
   const [, traceId = "", spanId = ""] = match ?? [];

@@ -65,8 +65,28 @@ describe("the profile financial", () => {
     });
   });
 
+  it("finds them behind any separator, and at the borders of words and marks", async () => {
+    for (const text of [
+      "4111.1111.1111.1111",
+      "4111\u00A01111\u00A01111\u00A01111",
+      "4111\u202F1111\u202F1111\u202F1111",
+      "4111\u20111111\u20111111\u20111111",
+      "4111 \u2013 1111 \u2013 1111 \u2013 1111",
+      "4111  1111  1111  1111",
+      "_4111 1111 1111 1111_",
+      "card no.4111111111111111.",
+      "カード4111111111111111です",
+      '{\\"note\\":\\"card\\\\n4111111111111111\\"}',
+      '{"n":"\\u0034111111111111111"}',
+    ]) {
+      expect([text, await found("financial", text)]).toEqual([text, { credit_card: 1 }]);
+    }
+  });
+
   it("is not misled by other digits", async () => {
     for (const text of [
+      "12.4111111111111111",
+      "1111.4111.1111.1111.11112",
       "4111111111111112",
       "0000000000000000",
       "0.4111111111111111",
@@ -84,6 +104,17 @@ describe("the profile financial", () => {
     expect(await found("financial", "GB29 NWBK 6016 1331 9268 19 IS MINE")).toEqual({ iban: 1 });
     expect(await found("iban", "NO9386011117947 FR1420041010050500013M02606")).toEqual({ iban: 2 });
     for (const text of [
+      "DE89-3704-0044-0532-0130-00",
+      "DE89.3704.0044.0532.0130.00",
+      "DE89\u00A03704\u00A00044\u00A00532\u00A00130\u00A000",
+      "de89 3704 0044 0532 0130 00",
+      "_DE89370400440532013000_",
+      "IBAN:\\nDE89370400440532013000",
+      "FK88SC123456789012",
+    ])
+      expect([text, await found("iban", text)]).toEqual([text, { iban: 1 }]);
+    for (const text of [
+      "DE89-37040-0440-5320-1300-0",
       "DE89370400440532013001",
       "XX89370400440532013000",
       "DE8937040044053201300",
@@ -97,6 +128,8 @@ describe("the profile pii", () => {
     const text =
       "Write to ann.b+c@mail.example.org or call +49 (30) 1234567, (555) 123-4567; 078-05-1120";
     expect(await found("pii", text)).toEqual({ email: 1, phone: 2, us_ssn: 1 });
+    const others = "_a@b.example_ 1-800-555-1234 +1\u00A0555\u00A0123\u00A04567";
+    expect(await found("pii", others)).toEqual({ email: 1, phone: 2 });
   });
 
   it("lets similar text pass", async () => {
@@ -107,16 +140,23 @@ describe("the profile pii", () => {
 });
 
 describe("the patterns", () => {
-  it("take time in proportion to the text, whatever is in it", async () => {
+  it("take time in proportion to the text, whatever is in it", { timeout: 30_000 }, async () => {
     // Time that grew with the square of this would outlast the test by far.
     const length = 400_000;
     const pieces = ["eyJ", "a.", "a@a.", "4111 ", "1", "DE89 ", "+1 1", "sk-", "-----BEGIN A"];
+    pieces.push("\\", "\\n", "1234.", "DE89-", "1   ");
     for (const piece of pieces) {
       const text = piece.repeat(Math.ceil(length / piece.length));
       for (const profile of ["secrets", "financial", "pii"]) {
         expect(Object.keys(await found(profile, text)).length).toBeLessThan(3);
       }
     }
+  });
+
+  it("read lists of millions of numbers", { timeout: 30_000 }, async () => {
+    // An expression that repeats a group as often runs out of stack.
+    const text = `${"1234 ".repeat(2_000_000)}x 4111 1111 1111 1111`;
+    expect(await found("credit_card", text)).toEqual({ credit_card: 1 });
   });
 });
 
@@ -190,5 +230,19 @@ describe("textOf()", () => {
     expect(read(part("He"), part("llo"))).toBe("Hello");
     expect(read({ response: "Hel" }, { response: "lo" })).toBe("Hello");
     expect(textOf(JSON.stringify([part("He"), part("llo")]), JSON_TYPE, "all")).toBe("Hello");
+  });
+
+  it("reads what a stream calls a tool with, whatever its members are named", () => {
+    const args = { id: "one", status: "two", model: "three" };
+    const call = { candidates: [{ content: { parts: [{ functionCall: { name: "f", args } }] } }] };
+    const text = textOf(`data: ${JSON.stringify(call)}\n\n`, "text/event-stream", "all");
+    expect(text.split("\n")).toEqual(["f", "one", "two", "three"]);
+  });
+
+  it("is not misled by a declared type: a stream that is none, and one that is", () => {
+    expect(textOf('{"content":"x"}', "text/event-stream", "all")).toBe("x");
+    const delta = (text: string): string => `data: {"response":"${text}"}\n\n`;
+    expect(textOf(delta("He") + delta("llo"), JSON_TYPE, "all")).toContain("Hello\n");
+    expect(textOf("data: a\nand b", "text/plain", "all")).toContain("and b");
   });
 });

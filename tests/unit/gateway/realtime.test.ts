@@ -1,15 +1,43 @@
 import { describe, expect, it } from "vitest";
+import { checkHandshake } from "../../../core/gateway/realtime/connect.ts";
 import { readOffer } from "../../../core/gateway/realtime/offer.ts";
 import {
   realtimePath,
   realtimeTargets,
 } from "../../../core/gateway/realtime/realtime-providers.ts";
 import { tally } from "../../../core/gateway/realtime/tally.ts";
+import { ApiError } from "../../../core/http/api-error.ts";
+import type { HeaderPair } from "../../../core/ports.ts";
 
 const offering = (list: string): readonly (readonly [string, string])[] => [
   ["sec-websocket-key", "x"],
   ["sec-websocket-protocol", list],
 ];
+
+describe("checkHandshake()", () => {
+  const key = ["sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="] as const;
+  const version = ["sec-websocket-version", "13"] as const;
+
+  it("lets a proper handshake pass, and a call within a process", () => {
+    expect(() => checkHandshake([key, version])).not.toThrow();
+    expect(() => checkHandshake([["upgrade", "websocket"]])).not.toThrow();
+  });
+
+  it("refuses another version with 426, and a missing or malformed key with 400", () => {
+    const statusOf = (...headers: HeaderPair[]): unknown => {
+      try {
+        checkHandshake(headers);
+        return null;
+      } catch (error) {
+        return error instanceof ApiError ? error.status : error;
+      }
+    };
+    expect(statusOf(key, ["sec-websocket-version", "8"])).toBe(426);
+    expect(statusOf(key)).toBe(426);
+    expect(statusOf(version)).toBe(400);
+    expect(statusOf(["sec-websocket-key", "abc"], version)).toBe(400);
+  });
+});
 
 describe("the subprotocols of a realtime connection", () => {
   it("move credentials into headers, and no handshake header crosses", () => {

@@ -1,3 +1,4 @@
+import { openPlatform } from "#platform";
 import { describe, expect, it } from "vitest";
 import * as v from "valibot";
 import type { Checker } from "../../../core/gateway/checkers/checker.ts";
@@ -149,6 +150,22 @@ describe("safetyOf()", () => {
     await expect(flagging?.reply(reply("zstd"), signal)).resolves.toMatchObject({ report: null });
   });
 
+  it("lets an answer that is too long pass whole under FLAG, and holds it back under BLOCK", async () => {
+    const chunk = new Uint8Array(1024 * 1024).fill(97);
+    const chunks = Array.from({ length: 27 }, () => chunk);
+    const flagging = safetyOf(policy({ action: "FLAG" }), {}, quiet);
+    const passed = await flagging?.reply(streamReply(chunks, { type: "text/plain" }), signal);
+    expect(passed?.blocked).toBeNull();
+    const body = passed?.answer.body as ReadableStream<Uint8Array>;
+    expect((await new Response(body).arrayBuffer()).byteLength).toBe(27 * chunk.length);
+    let isCancelled = false;
+    const held = await safetyOf(policy(), {}, quiet)?.reply(
+      streamReply(chunks, { type: "text/plain", onCancel: () => (isCancelled = true) }),
+      signal,
+    );
+    expect([held?.blocked?.status, held?.blocked?.code, isCancelled]).toEqual([503, 7013, true]);
+  });
+
   it("does not touch sounds and errors of a provider", async () => {
     const checks = safetyOf(policy(), {}, quiet);
     const sound = streamReply([new Uint8Array([1])], { type: "audio/mpeg" });
@@ -174,6 +191,31 @@ describe("safetyOf()", () => {
         quiet,
       );
       await expect(flagging?.prompt(prompt("hi"), signal)).resolves.toBeNull();
+    }
+  });
+
+  it("does not wait for ever for a checker", async () => {
+    let isAborted = false;
+    const silent: Checker = {
+      check: (_text, _phase, given) =>
+        new Promise(() => {
+          given.addEventListener("abort", () => (isAborted = true));
+        }),
+    };
+    const platform = await openPlatform();
+    try {
+      // All time is over at once.
+      const system = { ...platform.system, sleep: () => Promise.resolve() };
+      const options = { checkers: { silent } };
+      const checks = (action: string): Safety | null =>
+        safetyOf(policy({ action, profiles: ["silent"] }), options, quiet, undefined, system);
+      await expect(checks("BLOCK")?.prompt(prompt("x"), signal)).rejects.toMatchObject({
+        code: 7013,
+      });
+      expect(isAborted).toBe(true);
+      await expect(checks("FLAG")?.prompt(prompt("x"), signal)).resolves.toBeNull();
+    } finally {
+      await platform.close();
     }
   });
 
@@ -213,7 +255,7 @@ describe("guardrails", () => {
     await expect(checks?.prompt(prompt("how to"), signal)).rejects.toMatchObject({
       status: 424,
       code: 2016,
-      message: "Prompt blocked by guardrails: S1",
+      message: "Prompt blocked due to security configurations: S1",
     });
     const reply = jsonReply({ choices: [{ message: { content: "so" } }] });
     await expect(checks?.reply(reply, signal)).resolves.toMatchObject({
@@ -233,11 +275,20 @@ describe("guardrails", () => {
     }
   });
 
+  it("know a category by its key, however the judge writes it", async () => {
+    for (const answer of ['{"categories":["s1"]}', '{"categories":["S1: violent crimes"]}']) {
+      const checks = safetyOf(settings, { judge: fakeJudge(answer) }, quiet);
+      await expect(checks?.prompt(prompt("hello"), signal)).rejects.toMatchObject({ code: 2016 });
+    }
+  });
+
   it("answer 503/7013 when a judge is missing or makes no sense and something could block", async () => {
     for (const judge of [
       undefined,
       fakeJudge("I think so"),
       fakeJudge("unsafe"),
+      fakeJudge('{"categories":["violence"]}'),
+      fakeJudge('{"categories":[1]}'),
       fakeJudge("safe", 500),
     ]) {
       const checks = safetyOf(settings, { judge }, quiet);

@@ -95,6 +95,8 @@ describe("traceParent()", () => {
       "",
       "hello",
       `ff-${TRACE}-${SPAN}-01`,
+      `00-${TRACE}-${SPAN}-01-more`,
+      `00-${TRACE.toUpperCase()}-${SPAN}-01`,
       `00-${"0".repeat(32)}-${SPAN}-01`,
     ]) {
       expect(traceParent([["traceparent", value]])).toBeNull();
@@ -293,7 +295,9 @@ describe("spanQueue()", () => {
     sealed: "s",
   };
 
-  async function queueUnderTest(options: { capacity?: number; interval?: number } = {}) {
+  async function queueUnderTest(
+    options: { capacity?: number; interval?: number; closing?: AbortSignal } = {},
+  ) {
     platform = await openPlatform();
     const { system } = platform;
     const egress = fakeTransport();
@@ -301,6 +305,7 @@ describe("spanQueue()", () => {
     const queue = spanQueue({
       system: {
         ...system,
+        ...(options.closing === undefined ? {} : { closing: options.closing }),
         waitUntil: (work) => void work,
         // A long interval never ends here, and retries wait for nothing.
         sleep: (ms, signal) =>
@@ -358,6 +363,19 @@ describe("spanQueue()", () => {
     queue.push(name, [endpoint], span);
     await queue.flush();
     expect([queue.dropped, egress.requests.length]).toEqual([3, 2]);
+  });
+
+  it("does not keep a process that ends waiting for an endpoint that is silent", async () => {
+    const closing = new AbortController();
+    const { egress, queue, span } = await queueUnderTest({ closing: closing.signal });
+    egress.behave = ({ signal }) =>
+      new Promise((_, reject) => {
+        signal?.addEventListener("abort", () => reject(new TransportError("aborted", "")));
+        closing.abort();
+      });
+    queue.push(name, [endpoint], span);
+    await queue.flush();
+    expect([egress.requests.length, queue.dropped]).toEqual([1, 1]);
   });
 
   it("flushes by itself", async () => {

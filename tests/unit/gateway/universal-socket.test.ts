@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { gatewayDeps } from "../../../core/gateway/deps.ts";
 import { universalSockets } from "../../../core/gateway/realtime/connect.ts";
 import { socketToken } from "../../../core/gateway/realtime/socket-token.ts";
-import type { ActorRef, Platform } from "../../../core/ports.ts";
+import type { ActorRef, InboundResponse, Platform } from "../../../core/ports.ts";
 import {
   type FakeTransport,
   fakeTransport,
@@ -103,6 +103,58 @@ describe("the universal WebSocket", () => {
       type: "universal.done",
       metadata: { eventId: "e-1", step: "0" },
     });
+  });
+
+  it("decodes what comes in an encoding, and sends bytes that are no text as base64", async () => {
+    const packed = (text: string): ReadableStream<Uint8Array> =>
+      new Response(text).body?.pipeThrough(new CompressionStream("gzip")) ?? new ReadableStream();
+    const reply = (type: string, text: string): InboundResponse => ({
+      status: 200,
+      headers: [
+        ["content-type", type],
+        ["content-encoding", "gzip"],
+      ],
+      body: packed(text),
+    });
+    transport.behave = (_, index) =>
+      index === 0
+        ? reply("application/json", '{"a":"Grüße"}')
+        : reply("text/event-stream", 'data: {"n":1}\n\n');
+    socket.send(create());
+    expect(await next()).toMatchObject({ response: { a: "Grüße" } });
+    socket.send(create());
+    const types = [await next(), await next(), await next()].map((frame) => frame["type"]);
+    expect(types).toEqual(["universal.created", "universal.stream", "universal.done"]);
+    const body = new Uint8Array([37, 80, 68, 255, 254, 0]);
+    transport.behave = () => ({
+      status: 200,
+      headers: [["content-type", "application/pdf"]],
+      body,
+    });
+    socket.send(create());
+    expect(await next()).toMatchObject({ response: "JVBE//4A" });
+  });
+
+  it("waits for a client that has not read yet, and takes requests of several MB", async () => {
+    const event = `data: {"text":"${"x".repeat(100_000)}"}\n\n`;
+    transport.behave = () => streamReply(Array.from({ length: 20 }, () => event));
+    socket.send(create({ query: { image: "y".repeat(3_000_000) } }));
+    const types: unknown[] = [];
+    for (let i = 0; i < 22; i++) types.push((await next())["type"]);
+    expect(types.at(-1)).toBe("universal.done");
+    expect(transport.bodies[0]).toHaveLength(3_000_012);
+  });
+
+  it("names the request that was one too many", async () => {
+    transport.behave = () => streamReply([], { ending: "hang" });
+    for (let i = 0; i < 33; i++) socket.send(create({ eventId: `e-${i}` }));
+    for (;;) {
+      const frame = await next();
+      if (frame["type"] !== "universal.error") continue;
+      expect(frame).toMatchObject({ metadata: { eventId: "e-32", status: 429 } });
+      break;
+    }
+    socket.close(1000, "");
   });
 
   it("answers requests side by side, whichever is done first", async () => {
