@@ -16,15 +16,15 @@ export type LogPatch = {
   metadata?: string | null | undefined;
 };
 
-/** Rows that one statement deletes, so that a deletion never holds the actor for long. */
-const DELETE_LIMIT = 10_000;
+/** Rows that one call deletes, so that a deletion never holds the actor for long. */
+export const DELETE_LIMIT = 10_000;
 /** Rows beyond a lowered limit that go with each batch, so that it never holds the actor for long. */
 const CATCH_UP = 1000;
 /** Durable Object storage binds at most 100 values per statement. */
 const PARAMETERS = 90;
 
 /** The methods of a gateway's actor that concern its log. */
-export interface GatewayLog {
+export interface GatewayLogMethods {
   /** Stores rows; what exceeds the gateway's limit is dropped or pushes out the oldest, by its strategy. */
   append(rows: readonly LogRow[]): Promise<void>;
   listLogs(query: LogQuery, offset: number, limit: number): Promise<LogPage>;
@@ -35,8 +35,15 @@ export interface GatewayLog {
   summariseLogs(queries: readonly LogQuery[]): Promise<LogSummary>;
   /** Rows stored after a position of the live tail, see `LogTail`. */
   nextLogs(position: number, query: LogQuery, waitMs: number): Promise<TailPage>;
-  /** Deletes what the query finds, at most `limit` rows; resolves to their number. */
-  deleteLogs(query: LogQuery, limit: number | null): Promise<number>;
+  /** Deletes what the query finds, at most `limit` rows and at most 10,000; resolves to their number. */
+  deleteLogs(query: LogQuery, limit: number): Promise<number>;
+}
+
+/** The log of one gateway. */
+export interface GatewayLog {
+  readonly methods: GatewayLogMethods;
+  /** Somebody else deleted the rows. */
+  forget(): void;
 }
 
 /** The log of one gateway; rows that arrive after the gateway was deleted are dropped. */
@@ -47,14 +54,16 @@ export async function gatewayLog(
   let count = await countRows(sql, actor);
   let last = await lastNumber(sql, actor, system.now());
   const tail = logTail({ actor, sql, system, last: () => last });
-  return {
+  const methods: GatewayLogMethods = {
     async append(rows) {
       const { log_management: maximum, log_management_strategy: strategy } = settings() ?? {};
       if (maximum === undefined) return;
       const limit = maximum ?? DEFAULT_LOG_ROWS;
-      const kept = strategy === "STOP_INSERTING" ? rows.slice(0, Math.max(0, limit - count)) : rows;
+      const stops = strategy === "STOP_INSERTING";
+      const kept = stops ? rows.slice(0, Math.max(0, limit - count)) : rows;
       const statements = kept.flatMap((row, index) => insertLog(actor, row, last + 1 + index));
-      const excess = Math.min(count + kept.length - limit, kept.length + CATCH_UP);
+      const over = stops ? 0 : count + kept.length - limit;
+      const excess = Math.min(over, kept.length + CATCH_UP);
       if (excess > 0) statements.push(...deleteOldest(actor, excess));
       if (statements.length === 0) return;
       // A power cut may cost rows as a killed process does: nobody was promised them.
@@ -68,7 +77,7 @@ export async function gatewayLog(
       const where = whereLogs(actor, query);
       const found = await sql.all(
         `SELECT id FROM gateway_logs WHERE ${where.sql} ${orderLogs(query)} LIMIT ?`,
-        [...where.params, Math.min(limit ?? DELETE_LIMIT, DELETE_LIMIT)],
+        [...where.params, Math.min(limit, DELETE_LIMIT)],
       );
       const ids = found.map((row) => String(row["id"]));
       for (let at = 0; at < ids.length; at += PARAMETERS) {
@@ -81,12 +90,18 @@ export async function gatewayLog(
     nextLogs: (position, query, waitMs) => tail.next(position, query, waitMs),
     ...readMethods(actor, sql),
   };
+  return {
+    methods,
+    forget() {
+      count = 0;
+    },
+  };
 }
 
 function readMethods(
   actor: string,
   sql: Sql,
-): Pick<GatewayLog, "listLogs" | "getLog" | "patchLog"> {
+): Pick<GatewayLogMethods, "listLogs" | "getLog" | "patchLog"> {
   return {
     async listLogs(query, offset, limit) {
       const where = whereLogs(actor, query);

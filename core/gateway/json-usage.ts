@@ -11,10 +11,29 @@ const USAGE_LIMIT = 16 * 1024;
 export function jsonUsage(text: string): Usage {
   const at = text.lastIndexOf('"usage');
   if (at === -1) return noUsage;
+  if (/^\s*\[/.test(text)) return listUsage(text);
+  return usageIn(lastMember(text, at) ?? text, noUsage);
+}
+
+/** What the answers of a list say, as far as it has come: so Gemini streams to who does not ask for events. */
+function listUsage(text: string): Usage {
+  let usage = noUsage;
+  let start = text.indexOf("[") + 1;
+  for (;;) {
+    const begin = text.indexOf("{", start);
+    const end = begin === -1 ? -1 : endOfObject(text, begin);
+    if (end === -1 || !["", ","].includes(text.slice(start, begin).trim())) return usage;
+    const answer = text.slice(begin, end);
+    if (answer.includes('"usageMetadata"')) usage = usageIn(answer, usage);
+    start = end;
+  }
+}
+
+function usageIn(json: string, usage: Usage): Usage {
   try {
-    return addUsage(noUsage, JSON.parse(lastMember(text, at) ?? text));
+    return addUsage(usage, JSON.parse(json));
   } catch {
-    return noUsage;
+    return usage;
   }
 }
 

@@ -42,6 +42,8 @@ const keys: Readonly<Record<string, Kind>> = {
   "metadata.key": "text",
   "metadata.value": "text",
   authentication: "boolean",
+  wholesale: "boolean",
+  compatibilityMode: "boolean",
   dlp_action: "text",
   user_agent: "text",
 };

@@ -33,8 +33,10 @@ const OVERDUE = 5000;
 
 type Entry = { actor: string; row: LogRow };
 
-/** The pauses before a batch is tried again, in ms. */
-const RETRIES = [50, 250, 1000];
+/** The pauses before a batch is tried again, in ms: less than the 30 s that Workers give to what a request leaves. */
+const RETRIES = [50, 250, 1000, 2000, 5000, 10_000];
+/** Milliseconds that a warning gathers what it is about. */
+const WARN_AFTER = 5000;
 
 /** Characters of bodies in one batch: a call to a Durable Object carries at most 32 MiB. */
 const BATCH_WEIGHT = 8 * 1024 * 1024;
@@ -46,13 +48,14 @@ export function logQueue(options: LogQueueOptions): LogQueue {
   let entries: Entry[] = [];
   let size = 0;
   let dropped = 0;
-  let reported = 0;
   let storing = 0;
   let scheduledAt = Number.NEGATIVE_INFINITY;
 
-  const drop = (actor: string, rows: number): void => {
+  const warn = warnings(system, log);
+  const drop = (actor: string, rows: number, error?: unknown): void => {
     dropped += rows;
     options.onDrop?.(actor, rows);
+    warn(dropped, error);
   };
   const flush = async (): Promise<void> => {
     const taken = entries;
@@ -62,12 +65,11 @@ export function logQueue(options: LogQueueOptions): LogQueue {
     // Counted against the capacity: a slow database must not be given ever more rows.
     storing += taken.length;
     for (const { actor, rows } of batchesOf(taken, batch)) {
-      if (!(await storeRows(actor, rows, options))) drop(actor, rows.length);
+      await storeRows(actor, rows, options).catch((error: unknown) => {
+        drop(actor, rows.length, error);
+      });
     }
     storing -= taken.length;
-    if (dropped === reported) return;
-    log("warn", "Gateway log rows dropped", { count: dropped - reported, total: dropped });
-    reported = dropped;
   };
   return {
     push(actor, row) {
@@ -116,19 +118,39 @@ function batchesOf(entries: readonly Entry[], limit: number): { actor: string; r
   return batches;
 }
 
-/** Stores a batch, with patience; false when it cannot be stored. */
+/** Stores a batch, with patience while the end was not asked for; rejects with the last error. */
 async function storeRows(
   actor: string,
   rows: readonly LogRow[],
   { store, system }: LogQueueOptions,
-): Promise<boolean> {
-  for (const pause of [...RETRIES, null]) {
+): Promise<void> {
+  for (const pause of RETRIES) {
     try {
-      await store(actor, rows);
-      return true;
+      return await store(actor, rows);
     } catch {
-      if (pause !== null) await system.sleep(pause);
+      // Cut short when the end was asked for, and short ones are not.
+      await system.sleep(pause, pause > 1000 ? system.closing : undefined).catch(() => undefined);
     }
   }
-  return false;
+  return store(actor, rows);
+}
+
+/** Warns of dropped rows, once for all of some seconds. */
+function warnings(system: System, log: Log): (dropped: number, error?: unknown) => void {
+  let total = 0;
+  let reported = 0;
+  let reason: string | undefined;
+  let isPlanned = false;
+  return (dropped, error) => {
+    total = dropped;
+    if (error instanceof Error) reason = error.message.slice(0, 200);
+    if (isPlanned) return;
+    isPlanned = true;
+    const report = (): void => {
+      isPlanned = false;
+      log("warn", "Gateway log rows dropped", { count: total - reported, total, reason });
+      [reported, reason] = [total, undefined];
+    };
+    system.waitUntil(system.sleep(WARN_AFTER, system.closing).then(report, report));
+  };
 }

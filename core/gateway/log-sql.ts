@@ -165,10 +165,18 @@ function condition(filter: LogFilter): Where {
   return { sql: `(${joined(parts, filter.operator === "neq" ? "AND" : "OR")})`, params };
 }
 
+/** Filter keys that are no column. */
+const computed: Readonly<Record<string, string>> = {
+  tokens: "(COALESCE(tokens_in, 0) + COALESCE(tokens_out, 0))",
+  compatibilityMode: "(COALESCE(request_type, '') = 'compat')",
+  // Billing by the hosted service, which is not part of causey.
+  wholesale: "0",
+};
+
 function comparison(filter: LogFilter, value: LogFilter["value"][number]): Where {
   const { key, operator } = filter;
   if (key === "metadata.key" || key === "metadata.value") return inMetadata(filter, value);
-  const column = key === "tokens" ? "(COALESCE(tokens_in, 0) + COALESCE(tokens_out, 0))" : key;
+  const column = computed[key] ?? key;
   if (value === null)
     return { sql: `${column} IS ${operator === "neq" ? "NOT " : ""}NULL`, params: [] };
   const bound = typeof value === "boolean" ? Number(value) : value;

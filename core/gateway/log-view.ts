@@ -1,26 +1,30 @@
 import type { SqlRow } from "../ports.ts";
 
+/** Members that a row lacks rather than has null: the official client's types know no null there. */
+const OPTIONAL = [
+  "cost",
+  "metadata",
+  "model_type",
+  "request_content_type",
+  "request_type",
+  "response_content_type",
+  "status_code",
+];
+
 /** A stored row as the management API shows it (reference, section 1.6). */
 export function logView(row: SqlRow): Record<string, unknown> {
-  return {
+  const view: Record<string, unknown> = {
     id: row["id"],
     created_at: new Date(Number(row["created_at"])).toISOString(),
     provider: row["provider"],
     model: row["model"],
-    model_type: row["model_type"],
     path: row["path"],
-    request_type: row["request_type"],
-    request_content_type: row["request_content_type"],
-    response_content_type: row["response_content_type"],
-    status_code: row["status_code"],
     success: row["success"] === 1,
     cached: row["cached"] === 1,
     duration: row["duration"],
     tokens_in: row["tokens_in"],
     tokens_out: row["tokens_out"],
-    cost: row["cost"],
     custom_cost: row["custom_cost"] === 1,
-    metadata: row["metadata"],
     step: row["step"],
     event_id: row["event_id"],
     user_agent: row["user_agent"],
@@ -29,6 +33,8 @@ export function logView(row: SqlRow): Record<string, unknown> {
     feedback: row["feedback"],
     score: row["score"],
   };
+  for (const name of OPTIONAL) if (row[name] !== null) view[name] = row[name];
+  return view;
 }
 
 /** Characters of each body in a single row's answer; `…/request` and `…/response` have all that is kept. */

@@ -52,10 +52,12 @@ export async function updateGateway(
   name: GatewayName,
   changes: GatewayChanges,
   store: GatewayStore,
-  system: System,
 ): Promise<GatewaySettings> {
-  const settings = await getGateway(name, store);
-  return store.update(name.account, withChanges(settings, changes, system.now()));
+  // Makes a declared gateway that nobody has touched yet.
+  await getGateway(name, store);
+  const changed = await store.update(name, changes);
+  if (changed === null) throw notFound(name);
+  return changed;
 }
 
 /** Deletes a gateway with its log; a declared one would come back, so that is refused. */

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { ApiError } from "../http/api-error.ts";
 import type { SqlRow } from "../ports.ts";
+import { DELETE_LIMIT } from "./gateway-log.ts";
 import { parseLogQuery } from "./log-filters.ts";
 import { logDetail, logView } from "./log-view.ts";
 import { getGateway } from "./manage-gateways.ts";
@@ -24,6 +25,8 @@ export const logPatch: v.GenericSchema<unknown, LogFeedback> = v.object({
   score: v.nullish(v.number()),
   metadata: v.nullish(
     v.pipe(
+      // A record takes lists as well.
+      v.custom<object>((value) => !Array.isArray(value), "expected an object, got a list"),
       v.record(v.string(), v.union([v.string(), v.number(), v.boolean()])),
       v.check(
         (metadata) => JSON.stringify(metadata).length <= METADATA_LIMIT,
@@ -50,7 +53,7 @@ export async function listLogs(
   return { logs: rows.map(logView), total };
 }
 
-/** Deletes the rows that the filters of a raw query string find, at most 10,000 or `limit` at once. */
+/** Deletes the rows that the filters of a raw query string find, at most `limit`; resolves to their number. */
 export async function deleteLogs(
   name: GatewayName,
   search: string,
@@ -63,7 +66,16 @@ export async function deleteLogs(
       message: `limit: expected an integer, got "${limit.slice(0, 32)}"`,
     });
   }
-  return store.deleteLogs(name, parseLogQuery(search), limit === undefined ? null : Number(limit));
+  const query = parseLogQuery(search);
+  const wanted = limit === undefined ? Number.POSITIVE_INFINITY : Number(limit);
+  let deleted = 0;
+  // In parts, between which the gateway's other work goes on.
+  for (;;) {
+    const part = Math.min(DELETE_LIMIT, wanted - deleted);
+    const gone = part === 0 ? 0 : await store.deleteLogs(name, query, part);
+    deleted += gone;
+    if (gone < part || part === 0) return deleted;
+  }
 }
 
 /** Shows one row with the beginning of its bodies. */
@@ -104,12 +116,21 @@ export async function logBody(
   }
   const type = String(row[`${side}_content_type`] ?? "");
   // Logged text comes from third parties: never let a browser run it on this origin.
-  const safe = /^application\/(?:[\w.-]+\+)?json\b/i.test(type)
-    ? "application/json"
-    : "text/plain; charset=utf-8";
+  const isJson = /^application\/(?:[\w.-]+\+)?json\b/i.test(type) && parses(text);
+  const safe = isJson ? "application/json" : "text/plain; charset=utf-8";
   return new Response(text, {
     headers: { "content-type": safe, "x-content-type-options": "nosniff" },
   });
+}
+
+/** Clients parse what is called JSON: one that was cut off, or never was any, is text. */
+function parses(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 async function rowOf(name: GatewayName, id: string, store: GatewayStore): Promise<SqlRow> {

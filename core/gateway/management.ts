@@ -98,7 +98,7 @@ function gatewayRoutes(app: Hono, deps: GatewayRouteDeps): void {
     const body = await readJson(c.req.raw, gatewayWrite);
     const former = await gateways.getGateway(nameOf(c), store);
     const changes = await storedChanges(nameOf(c), body, former, protections);
-    return envelope(settingsView(await gateways.updateGateway(nameOf(c), changes, store, system)));
+    return envelope(settingsView(await gateways.updateGateway(nameOf(c), changes, store)));
   });
   app.delete(`${ROOT}/gateways/:gateway_id`, edit, async (c) => {
     const isDeclared = declaredIn(options, nameOf(c));

@@ -1,3 +1,4 @@
+import { awsEventUsage } from "./aws-events.ts";
 import type { ContentDecoder, ContentDecoding } from "./content-decoder.ts";
 import { jsonUsage } from "./json-usage.ts";
 import { loggedBody, type LoggedBody } from "./log-row.ts";
@@ -48,6 +49,7 @@ export function observer(
 function plainObserver(contentType: string, keep: number): Observer {
   const type = contentType.toLowerCase();
   if (type.startsWith("text/event-stream")) return eventObserver(keep);
+  if (type.startsWith("application/vnd.amazon.eventstream")) return awsEventObserver();
   const isJson = /^application\/(?:[\w.-]+\+)?json\b/.test(type);
   const isText = isJson || type.startsWith("text/");
   const limit = isJson ? Math.max(keep, JSON_LIMIT) : isText ? keep : 0;
@@ -93,6 +95,19 @@ function eventObserver(keep: number): Observer {
   };
 }
 
+/** For the binary events of Amazon, of which nothing is kept. */
+function awsEventObserver(): Observer {
+  const events = awsEventUsage();
+  const bytes = sizeObserver(() => events.usage());
+  return {
+    push(chunk) {
+      events.push(chunk);
+      bytes.push(chunk);
+    },
+    finish: () => bytes.finish(),
+  };
+}
+
 const utf8Decoder = new TextDecoder();
 
 /** Decodes chunks; of what was cut off, a character that the cut divides is left out. */
@@ -113,14 +128,14 @@ function joined(chunks: readonly Uint8Array[]): Uint8Array {
   return bytes;
 }
 
-/** For encodings that cannot be undone here: counts, keeps nothing. */
-function sizeObserver(): Observer {
+/** For what is no text, and encodings that cannot be undone here: counts, keeps nothing. */
+function sizeObserver(usage: () => Usage = () => noUsage): Observer {
   let size = 0;
   return {
     push(chunk) {
       size += chunk.length;
     },
-    finish: () => ({ usage: noUsage, body: { text: null, size, complete: size === 0 } }),
+    finish: () => ({ usage: usage(), body: { text: null, size, complete: size === 0 } }),
   };
 }
 

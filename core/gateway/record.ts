@@ -3,7 +3,7 @@ import type { Call, GatewayDeps, Step } from "./call.ts";
 import { cost, leastCost } from "./cost/cost.ts";
 import { limitsSpend } from "./cost/spend.ts";
 import { headerValue } from "./header-hygiene.ts";
-import { isLoggedType, loggedBody, type LogRow, modelType } from "./log-row.ts";
+import { isLoggedType, loggedBody, type LoggedBody, type LogRow, modelType } from "./log-row.ts";
 import type { Observation } from "./observer.ts";
 import { redactQuery } from "./raw-path.ts";
 import { isJsonType, requestModel } from "./request-model.ts";
@@ -44,15 +44,23 @@ export function collectsLog(call: Call): boolean {
   return call.controls.collectLog ?? call.settings.collect_logs;
 }
 
+/** Bytes of each body of a call that its row, or its trace, will keep. */
+export function keptBytes(call: Call, { logBodyLimit }: GatewayDeps): number {
+  return isTold(call) && (call.controls.collectLogPayload ?? true) ? logBodyLimit : 0;
+}
+
+function isTold(call: Call): boolean {
+  return collectsLog(call) || call.traced !== undefined;
+}
+
 /** Starts the row of one try. */
 export function startRecord(step: Step, index: number, call: Call, deps: GatewayDeps): Recording {
   const { system } = deps.platform;
   const createdAt = system.now();
   const id = deps.nextLogId();
   const collects = collectsLog(call);
-  const isTold = collects || call.traced !== undefined;
-  const keep = isTold && (call.controls.collectLogPayload ?? true) ? deps.logBodyLimit : 0;
-  const isCounted = isTold || deps.metrics !== undefined;
+  const keep = keptBytes(call, deps);
+  const isCounted = isTold(call) || deps.metrics !== undefined;
   const traced = call.traced?.begin(step, call.trace);
   const over = system.begin?.();
   return {
@@ -118,14 +126,19 @@ function isCharged(call: Call): boolean {
 /** Custom prices outrank known ones; an answer from the cache costs nothing. */
 function costOf(
   { controls: { customCost: custom } }: Call,
-  { cached, seen }: RecordedResult,
+  { cached, seen, status }: RecordedResult,
   { model, provider }: Description,
 ): Pick<LogRow, "cost" | "customCost"> {
   if (cached === true) return { cost: 0, customCost: false };
-  // No answer costs nothing that anybody could name.
-  if (seen === null) return { cost: null, customCost: false };
+  // No answer costs nothing that anybody could name; nor does a refusal unless its provider names it.
+  if (seen === null || (isRefusal(status) && seen.usage.tokensIn === null))
+    return { cost: null, customCost: false };
   const amount = cost(seen.usage, model, provider, custom);
   return { cost: amount, customCost: custom !== undefined && amount !== null };
+}
+
+function isRefusal(status: number | null): boolean {
+  return status !== null && status >= 400;
 }
 
 /** What limits count although the row names no cost; null for nothing. */
@@ -163,17 +176,37 @@ function describe(step: Step, call: Call, keep: number): Description {
   const path = step.rest + redactQuery(step.query);
   return {
     provider: step.slug,
-    model: requestModel(isJson ? text : null, step.rest),
+    model: requestModel(isJson ? text : null, step.rest, step.slug),
     path: path.slice(0, 2048),
     metadata: call.controls.metadata ?? null,
     modelType: modelType(step.rest),
-    requestType: null,
+    requestType: requestType(step),
     requestContentType: contentType,
     eventId: call.eventId,
     userAgent: call.userAgent?.slice(0, 512) ?? null,
     authentication: call.settings.authentication,
-    request: loggedBody(isKept ? text : null, body?.length ?? 0, keep),
+    request:
+      step.body === body
+        ? loggedBody(isKept ? text : null, body?.length ?? 0, keep)
+        : passedBody(step, isKept),
   };
+}
+
+/** What kind of endpoint was asked, where it was no provider's own. */
+function requestType({ unified }: Step): "compat" | null {
+  return unified === true ? "compat" : null;
+}
+
+function passedBody(step: Step, isKept: boolean): LoggedBody {
+  const passed = step.passed?.();
+  if (passed === undefined) return { text: null, size: declaredSize(step), complete: false };
+  return isKept ? passed : { ...passed, text: null, complete: false };
+}
+
+/** Bytes of a body that streams through unseen, where that was told. */
+function declaredSize({ headers }: Step): number {
+  const size = Number(headerValue(headers, "content-length") ?? 0);
+  return Number.isSafeInteger(size) && size > 0 ? size : 0;
 }
 
 const decoder = new TextDecoder();

@@ -8,12 +8,25 @@ export function isJsonType(contentType: string): boolean {
   return /json/i.test(contentType);
 }
 
+/** What stands behind a deployment in the paths of Azure, which the gateway takes without `openai/deployments/`. */
+const DEPLOYMENT =
+  /(?:^|\/)(?!v1\/|chat\/completions(?:\/|$))([^/]+)\/(?:chat\/completions|completions|embeddings|images|audio)(?:\/|$)/;
+
 /**
- * The model that a request names: in its JSON body, else in its path. Null for a body that is no JSON.
+ * The model that a request to a provider (`slug`) names: in its JSON body, else in its path. Null for a body that is no JSON.
  * Most bodies need no parsing for it, and parsing a long conversation costs more than all the rest of its log row.
  */
-export function requestModel(body: string | null, path: string): string {
-  return (body === null ? null : namedFirst(body)) ?? modelName(parsed(body), path);
+export function requestModel(body: string | null, path: string, slug: string): string {
+  const named = body === null ? null : namedFirst(body);
+  return named ?? modelName(parsed(body), spelledOut(path, slug));
+}
+
+/** A path of a provider, in the manner of the others. */
+function spelledOut(path: string, slug: string): string {
+  if (slug === "azure-openai" && !path.includes("deployments/"))
+    return path.replace(DEPLOYMENT, "/deployments/$1/");
+  // Amazon's clients escape the colon before a model's revision.
+  return slug === "aws-bedrock" ? path.replace(/%3A(?=\d{1,4}\/)/i, ":") : path;
 }
 
 /** The model of a body that names it first and, spelled out or escaped, nowhere again: the last one would count. */

@@ -8,8 +8,23 @@ const nullableCount = v.nullish(v.pipe(v.number(), v.integer(), v.minValue(0)));
 /** Every request reads the settings: what has no effect must not weigh. */
 const shortText = v.pipe(v.string(), v.maxLength(4096));
 
+/** Stands for a credential that nothing here would use: it is not kept. */
+const MASK = "********";
+
+const stripe = v.object({
+  authorization: v.pipe(
+    shortText,
+    v.transform(() => MASK),
+  ),
+  usage_events: v.pipe(
+    v.array(v.object({ payload: shortText })),
+    v.maxLength(10, "at most 10 usage events are allowed"),
+  ),
+});
+
 /** Optional settings that belong to hosted services: kept for the client, without effect (reference, section 6). */
 const keptOnly = {
+  stripe: v.nullish(stripe),
   logpush: v.nullish(v.boolean()),
   logpush_public_key: v.nullish(shortText),
   log_classification: v.nullish(v.boolean()),
@@ -42,6 +57,7 @@ export type GatewaySettings = KeptSettings &
 
 /** Settings of hosted services; shown as they were written. */
 type KeptSettings = {
+  stripe?: { authorization: string; usage_events: { payload: string }[] } | null | undefined;
   logpush?: boolean | null | undefined;
   logpush_public_key?: string | null | undefined;
   log_classification?: boolean | null | undefined;

@@ -1,3 +1,4 @@
+import { withoutLongTexts } from "./long-texts.ts";
 import { addUsage, noUsage, type Usage } from "./usage.ts";
 
 /** Reads the usage out of the text of a server-sent event stream. */
@@ -8,7 +9,11 @@ export interface UsageScanner {
   usage(): Usage;
 }
 
-/** Characters of one event that are looked at; a longer event cannot be a usage report. */
+/** Characters of an unfinished event above which its long texts are left out: a report may come with a picture. */
+const LONG_EVENT = 128 * 1024;
+/** Characters of a text that is left out then. */
+const LONG_TEXT = 4 * 1024;
+/** Characters of one event that are looked at, its long texts aside; a longer event cannot be a usage report. */
 const EVENT_LIMIT = 1024 * 1024;
 /** How every report names what it holds; a quote inside a JSON string has a backslash before it. */
 const MENTION = '"usage';
@@ -18,8 +23,13 @@ const NOTHING = '"usage":null';
 /**
  * Searches for the few events that mention usage, and only reads those: most of a stream is looked at by the engine's
  * own search. Give it large pieces: what is left of a piece, an unfinished event, is searched again with the next one.
+ *
+ * @param longEvent Characters of an unfinished event above which its texts of more than `longText` are left out
  */
-export function usageScanner(): UsageScanner {
+export function usageScanner(
+  longEvent: number = LONG_EVENT,
+  longText: number = LONG_TEXT,
+): UsageScanner {
   let usage = noUsage;
   let rest = "";
   let isTooLong = false;
@@ -35,6 +45,7 @@ export function usageScanner(): UsageScanner {
       const end = lastBlankLine(text);
       if (!isTooLong) usage = usageOf(text.slice(0, end), usage);
       rest = text.slice(end);
+      if (rest.length > longEvent) rest = withoutLongTexts(rest, longText);
       isTooLong ||= rest.length > EVENT_LIMIT;
       // A blank line can begin with the last character.
       if (isTooLong) rest = rest.slice(-1);

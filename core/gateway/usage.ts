@@ -153,9 +153,9 @@ export function modalityTokens(list: unknown, kind: TokenKind): number | null {
 function tokens(usage: Usage, found: Json): Usage {
   const cohere = asObject(found["tokens"]);
   if (cohere !== null) return tokens(usage, cohere);
-  const input = count(found["prompt_tokens"]) ?? count(found["input_tokens"]);
+  const input = inputOf(found);
   const { beside, ...cache } = cacheTokens(usage, found);
-  const output = count(found["completion_tokens"]) ?? count(found["output_tokens"]);
+  const output = outputOf(found);
   return {
     tokensIn: input === null ? usage.tokensIn : input + beside,
     tokensOut: output === null ? usage.tokensOut : output + thoughtsBeside(found),
@@ -163,6 +163,21 @@ function tokens(usage: Usage, found: Json): Usage {
     ...reasoned(reasoningOf(found), usage),
     ...ofKinds(openaiKinds(usage, found)),
   };
+}
+
+/** Amazon Bedrock's Converse has names of its own. */
+function inputOf(found: Json): number | null {
+  return (
+    count(found["prompt_tokens"]) ?? count(found["input_tokens"]) ?? count(found["inputTokens"])
+  );
+}
+
+function outputOf(found: Json): number | null {
+  return (
+    count(found["completion_tokens"]) ??
+    count(found["output_tokens"]) ??
+    count(found["outputTokens"])
+  );
 }
 
 function openaiKinds(usage: Usage, found: Json): TokensByKind | undefined {
@@ -200,21 +215,30 @@ function outputDetails(found: Json): Json | null {
   );
 }
 
-/** Anthropic counts cached tokens beside `input_tokens`, OpenAI within it. */
+/** Anthropic and Amazon count cached tokens beside those of the input, OpenAI within. */
 function cacheTokens(
   usage: Usage,
   found: Json,
 ): Pick<Usage, "cachedIn" | "cacheWriteIn" | "cacheWriteHourIn"> & { readonly beside: number } {
-  const read = count(found["cache_read_input_tokens"]);
-  const write = count(found["cache_creation_input_tokens"]);
+  const { read, write } = besideInput(found);
   const within = inputDetails(found);
+  // Later reports of a stream may leave out what the first one said of the cache.
+  const isBeside = within === null && count(found["input_tokens"]) !== null;
+  const known = isBeside ? usage : noUsage;
   const kept = asObject(found["cache_creation"])?.["ephemeral_1h_input_tokens"];
   const hour = count(kept) ?? usage.cacheWriteHourIn ?? 0;
   return {
-    beside: (read ?? 0) + (write ?? 0),
+    beside: (read ?? known.cachedIn) + (write ?? known.cacheWriteIn),
     cachedIn: read ?? count(within?.["cached_tokens"]) ?? usage.cachedIn,
     cacheWriteIn: write ?? count(within?.["cache_write_tokens"]) ?? usage.cacheWriteIn,
     ...(hour === 0 ? {} : { cacheWriteHourIn: hour }),
+  };
+}
+
+function besideInput(found: Json): { readonly read: number | null; readonly write: number | null } {
+  return {
+    read: count(found["cache_read_input_tokens"]) ?? count(found["cacheReadInputTokens"]),
+    write: count(found["cache_creation_input_tokens"]) ?? count(found["cacheWriteInputTokens"]),
   };
 }
 
@@ -233,8 +257,8 @@ export function thoughtsBeside(found: Json): number {
   const thoughts = reasoningOf(found) ?? 0;
   if (thoughts === 0) return 0;
   if (count(found["citation_tokens"]) !== null) return thoughts;
-  const input = count(found["prompt_tokens"]) ?? count(found["input_tokens"]) ?? 0;
-  const output = count(found["completion_tokens"]) ?? count(found["output_tokens"]) ?? 0;
+  const input = inputOf(found) ?? 0;
+  const output = outputOf(found) ?? 0;
   return count(found["total_tokens"]) === input + output + thoughts ? thoughts : 0;
 }
 

@@ -255,6 +255,8 @@ const calls: Record<string, () => Promise<unknown>> = {
     const address = `${base}/v1/${account_id}/${gateway_id}`;
     expect(await ai.urls.get("openai", inGateway)).toBe(`${address}/openai`);
     expect(await ai.urls.get("universal", inGateway)).toBe(address);
+    const nowhere = ai.urls.get("openai", { account_id, gateway_id: "none" });
+    await expect(nowhere).rejects.toBeInstanceOf(Cloudflare.NotFoundError);
     const { slug } = await makeProvider();
     expect(await ai.urls.get(`custom-${slug}`, inGateway)).toBe(`${address}/custom-${slug}`);
   },
@@ -280,7 +282,7 @@ const calls: Record<string, () => Promise<unknown>> = {
   "dynamicRouting.list": async () => {
     const { id } = await makeRoute();
     const { data } = await ai.dynamicRouting.list(gateway_id, { ...inAccount, per_page: 100 });
-    expect(data.routes.map((route) => route.id)).toContain(id);
+    expect(data.routes.find((route) => route.id === id)?.account_tag).toBe(account_id);
     const past = await ai.dynamicRouting.list(gateway_id, { ...inAccount, page: 99 });
     expect(past.data).toMatchObject({ routes: [], page: 99 });
   },

@@ -37,6 +37,8 @@ const text = (maximum: number): v.GenericSchema<string, string> =>
   v.pipe(v.string(), v.maxLength(maximum, `expected at most ${maximum} characters`));
 const baseUrl = v.pipe(
   text(2048),
+  // Pasted with a space behind it, it would be no address once a path follows.
+  v.trim(),
   v.check(
     (url) => refusal(url) === null,
     ({ input }) => refusal(input) ?? "expected an https URL",

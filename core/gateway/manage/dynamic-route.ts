@@ -11,7 +11,10 @@ const ELEMENTS_LIMIT = 65_536;
 
 const name = v.pipe(
   v.string(),
-  v.regex(/^[\w-]{1,64}$/, 'expected 1 to 64 letters, digits, "-" or "_"'),
+  v.regex(
+    /^[\w.-](?:[\w. -]{0,62}[\w.-])?$/,
+    'expected 1 to 64 letters, digits, "-", "_", "." or, between them, spaces',
+  ),
 );
 const elementList: v.GenericSchema<unknown, Value> = v.pipe(
   v.custom<Value>((value) => Array.isArray(value), "expected a list of elements"),
@@ -75,7 +78,7 @@ export async function createRoute(
 export async function listRoutes(page: Page, deps: RouteDeps): Promise<Shown[]> {
   const query = { collection: "route" } as const;
   const { records } = await deps.records.list(query, page.offset, page.perPage);
-  return records.map((route) => routeView(route, deps));
+  return records.map((route) => ({ ...routeView(route, deps), account_tag: deps.account }));
 }
 
 /** Shows a route; throws `not_found`. */

@@ -45,7 +45,7 @@ export const evaluationRoutes: ManagementRoutes = (app, deps) => {
       });
     }
     const all = evaluations.listEvaluationTypes(
-      c.req.query("order_by") ?? "id",
+      c.req.query("order_by") || "id",
       direction === "desc",
     );
     const shown = all.slice(page.offset, page.offset + page.perPage);
@@ -88,7 +88,7 @@ async function list(
   const query: RecordQuery = {
     collection,
     search: (c.req.query("search") ?? "").slice(0, 128),
-    searchIn: ["name"],
+    searchIn: ["name", "filters"],
     where: {
       ...(flag === undefined ? {} : { [flagName]: flag }),
       ...(name === undefined || name === "" ? {} : { name }),

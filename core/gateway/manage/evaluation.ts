@@ -65,7 +65,7 @@ const types: readonly EvaluationType[] = [
   },
 ];
 
-/** The evaluation types as clients see them, ordered by a member of theirs. */
+/** The evaluation types as clients see them. Throws `invalid_request` for an order by what they do not have. */
 export function listEvaluationTypes(
   orderBy: string,
   descending: boolean,
@@ -81,8 +81,14 @@ export function listEvaluationTypes(
     created_at: at,
     modified_at: at,
   }));
-  const member = orderBy === "name" || orderBy === "type" ? orderBy : "id";
-  const sorted = shown.toSorted((a, b) => (a[member] < b[member] ? -1 : 1));
+  if (!shown.every((type) => Object.hasOwn(type, orderBy))) {
+    throw new ApiError("invalid_request", {
+      message: `order_by: evaluation types have no "${orderBy.slice(0, 64)}"`,
+    });
+  }
+  const text = (type: Record<string, unknown>): string =>
+    `${String(type[orderBy])} ${String(type["id"])}`;
+  const sorted = shown.toSorted((a, b) => (text(a) < text(b) ? -1 : 1));
   return descending ? sorted.toReversed() : sorted;
 }
 

@@ -4,6 +4,7 @@ import { sseResponse } from "../../http/sse.ts";
 import { parseLogQuery } from "../log-filters.ts";
 import { tailEvents, tailPosition } from "../log-tail.ts";
 import { getGateway } from "../manage-gateways.ts";
+import { DEFAULT_GATEWAY } from "../settings.ts";
 import {
   checkProvider,
   gatewayNameOf,
@@ -16,8 +17,11 @@ import {
 export const gatewayUrlRoutes: ManagementRoutes = (app, deps) => {
   const { read } = guards(deps.auth);
   app.get(`${MANAGEMENT_ROOT}/gateways/:gateway_id/url/:provider`, read, async (c) => {
-    const { account, gateway } = gatewayNameOf(c);
+    const name = gatewayNameOf(c);
+    const { account, gateway } = name;
     const provider = c.req.param("provider");
+    // The default gateway is made by its first request, which needs this address.
+    if (gateway !== DEFAULT_GATEWAY) await getGateway(name, deps.store);
     const { origin } = new URL(c.req.url);
     const base = `${origin}/v1/${encodeURIComponent(account)}/${encodeURIComponent(gateway)}`;
     if (provider === "universal") return envelope(base);

@@ -10,6 +10,9 @@ import type { Vault } from "./vault.ts";
 /** The alias of a stored key that is meant when a request names none (reference, section 1.3). */
 export const DEFAULT_ALIAS = "default";
 
+/** Only one key of a provider is its default. */
+const DEFAULT_FLAG = "default_config";
+
 const alias = v.pipe(
   v.string(),
   v.regex(/^[\w.-]{1,64}$/, 'expected 1 to 64 letters, digits, "-", "_" or "."'),
@@ -119,8 +122,7 @@ export async function createProviderConfig(
     createdAt: now,
     modifiedAt: now,
   };
-  const replaces = body.default_config ? await formerDefaults(record, deps) : [];
-  await deps.records.write({ creates: [record], replaces });
+  await deps.records.write({ creates: [record], sole: DEFAULT_FLAG });
   return record;
 }
 
@@ -156,8 +158,7 @@ export async function updateProviderConfig(
     },
     modifiedAt: deps.system.now(),
   };
-  const others = change.default_config === true ? await formerDefaults(record, deps) : [];
-  await deps.records.write({ replaces: [record, ...others] });
+  await deps.records.write({ replaces: [record], sole: DEFAULT_FLAG });
   return record;
 }
 
@@ -212,17 +213,6 @@ async function secretOf(
     secret_preview: jsonText(body["secret_preview"]),
     sealed: jsonText(body["sealed"]),
   };
-}
-
-/** Only one key of a provider is its default. */
-async function formerDefaults(
-  record: StoredRecord,
-  deps: ProviderConfigDeps,
-): Promise<StoredRecord[]> {
-  const siblings = await deps.records.group("provider_config", record.parent);
-  return siblings
-    .filter(({ id, body }) => id !== record.id && body["default_config"] === true)
-    .map((other) => ({ ...other, body: { ...other.body, default_config: false } }));
 }
 
 function limitOf(

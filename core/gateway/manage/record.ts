@@ -76,11 +76,18 @@ export function selectRecords(
   const wanted = search.toLowerCase();
   return records
     .filter(({ id, body }) => {
-      const texts = [id, ...searchIn.map((member) => jsonText(body[member]))];
+      const texts = [id, ...searchIn.flatMap((member) => leaves(body[member]))];
       if (wanted !== "" && !texts.some((text) => text.toLowerCase().includes(wanted))) return false;
       return Object.entries(where).every(([member, value]) => (body[member] ?? false) === value);
     })
     .toSorted((a, b) => byMembers(a, b, orderBy) || b.createdAt - a.createdAt || order(a.id, b.id));
+}
+
+/** A plain value as text, and those within any other. */
+function leaves(value: Value): string[] {
+  return typeof value === "object" && value !== null
+    ? Object.values(value).flatMap(leaves)
+    : [String(value ?? "")];
 }
 
 function byMembers(a: StoredRecord, b: StoredRecord, members: readonly string[]): number {

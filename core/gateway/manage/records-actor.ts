@@ -109,26 +109,47 @@ function writeMethods(context: ActorContext, memory: Memory) {
     await sql.batch(statements);
     memory.forget();
   };
+  /** The siblings of records, without the flag that only one of them can have. */
+  const displacedBy = async (
+    written: readonly StoredRecord[],
+    flag: string,
+  ): Promise<StoredRecord[]> => {
+    const found = written
+      .filter(({ body }) => body[flag] === true)
+      .map(({ collection, parent }) => select("parent = ?", collection, parent));
+    return (await Promise.all(found))
+      .flat()
+      .filter(({ id, body }) => body[flag] === true && !written.some((one) => one.id === id))
+      .map((other) => ({ ...other, body: { ...other.body, [flag]: false } }));
+  };
   return {
-    /** Creates, replaces and removes in one transaction. Throws `conflict` and, for a replaced one that is gone, `not_found`. */
+    /**
+     * Creates, replaces and removes in one transaction, see `RecordChanges`. Throws `conflict` and, for a replaced one
+     * that is gone, `not_found`.
+     */
     async write(
       creates: readonly StoredRecord[],
       replaces: readonly StoredRecord[],
       removes: readonly RecordName[],
+      sole: string | null,
     ): Promise<void> {
       for (const record of creates) await checks.room(record);
       for (const record of replaces) await checks.presence(record);
-      for (const record of [...creates, ...replaces]) await checks.key(record);
+      const written = [...creates, ...replaces];
+      for (const record of written) await checks.key(record);
+      const displaced = sole === null ? [] : await displacedBy(written, sole);
       await run([
         ...removes.map((name) => removal(actor, name)),
-        ...[...creates, ...replaces].map((record) => upsert(actor, record)),
+        ...[...written, ...displaced].map((record) => upsert(actor, record)),
       ]);
     },
-    /** Replaces a record's sealed text unless the record was given another one meanwhile. */
-    async reseal({ collection, id }: RecordName, from: string, to: string): Promise<void> {
-      const [record] = await select("id = ?", collection, id);
-      if (record === undefined || record.body["sealed"] !== from) return;
-      await run([upsert(actor, { ...record, body: { ...record.body, sealed: to } })]);
+    /** Replaces a sealed text in the records of a collection that still have it: several can share a secret. */
+    async reseal(collection: Collection, from: string, to: string): Promise<void> {
+      const records = await select("1 = 1", collection);
+      const changed = records
+        .filter(({ body }) => body["sealed"] === from)
+        .map((record) => upsert(actor, { ...record, body: { ...record.body, sealed: to } }));
+      if (changed.length > 0) await run(changed);
     },
     /** Removes a record and everything whose parent it is. */
     async remove(name: RecordName): Promise<void> {

@@ -16,6 +16,8 @@ export interface RecordChanges {
   readonly creates?: readonly StoredRecord[];
   readonly replaces?: readonly StoredRecord[];
   readonly removes?: readonly RecordName[];
+  /** A flag that one record of a parent can have: whoever had it before loses it. @default none */
+  readonly sole?: string | null;
 }
 
 /** The records of one account or gateway, behind typed calls. */
@@ -28,8 +30,8 @@ export interface Records {
   group(collection: Collection, parent: string): Promise<readonly StoredRecord[]>;
   list(query: RecordQuery, offset: number, limit: number): Promise<RecordPage>;
   write(changes: RecordChanges): Promise<void>;
-  /** Replaces a record's sealed text unless it has another one by now. */
-  reseal(name: RecordName, from: string, to: string): Promise<void>;
+  /** Replaces a sealed text in the records that still have it. */
+  reseal(collection: Collection, from: string, to: string): Promise<void>;
   /** Removes a record and what belongs to it. */
   remove(name: RecordName): Promise<void>;
   clear(): Promise<void>;
@@ -71,11 +73,11 @@ function recordsOf(platform: Platform, place: string): Records {
     group: async (collection, parent) =>
       (await call("group", collection, parent)) as readonly StoredRecord[],
     list: async (query, offset, limit) => (await call("list", query, offset, limit)) as RecordPage,
-    async write({ creates = [], replaces = [], removes = [] }) {
-      await call("write", creates, replaces, removes);
+    async write({ creates = [], replaces = [], removes = [], sole = null }) {
+      await call("write", creates, replaces, removes, sole);
     },
-    async reseal({ collection, id }, from, to) {
-      await call("reseal", { collection, id }, from, to);
+    async reseal(collection, from, to) {
+      await call("reseal", collection, from, to);
     },
     async remove(name) {
       await call("remove", { collection: name.collection, id: name.id });

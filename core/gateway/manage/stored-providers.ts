@@ -46,7 +46,7 @@ export function storedProviders(store: RecordStore, vault: Vault, system: System
     const { text, resealed } = await vault.open(records, id, sealed);
     // When this fails the secret stays under the old key, where the next request finds it again.
     if (resealed !== null) {
-      system.waitUntil(records.reseal(record, sealed, resealed).catch(() => undefined));
+      system.waitUntil(records.reseal(record.collection, sealed, resealed).catch(() => undefined));
     }
     return text;
   };

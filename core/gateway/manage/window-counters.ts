@@ -63,7 +63,7 @@ export async function windowCounters(context: ActorContext): Promise<WindowCount
     take(key, amount, limit) {
       const now = system.now();
       const counter = counterAt(counters.get(key), limit.window, now);
-      const wait = waitFor(counter, limit, now);
+      const wait = waitFor(counter, amount, limit, now);
       if (wait === 0) put(key, { ...counter, amount: counter.amount + amount }, limit.window);
       return wait;
     },
@@ -82,17 +82,28 @@ export function counterAt(counter: Counter | undefined, window: number, now: num
 }
 
 /**
- * Milliseconds until a request fits again, 0 = it fits now. A sliding window counts the part of the window
- * before that it still covers, as if its requests had been spread evenly.
+ * Milliseconds until `amount` fits again, 0 = it fits now; an amount of nothing fits until the limit is reached. A
+ * sliding window counts the part of the window before that it still covers, as if its requests had been spread evenly.
  */
 export function waitFor(
   counter: Counter,
+  amount: number,
   { limit, window, technique }: WindowLimit,
   now: number,
 ): number {
-  const past = (now - counter.start) / window;
-  const covered = technique === "sliding" ? counter.before * (1 - past) : 0;
-  return counter.amount + covered < limit ? 0 : Math.max(1, counter.start + window - now);
+  const end = counter.start + window;
+  const covered = technique === "sliding" ? (counter.before * (end - now)) / window : 0;
+  const total = counter.amount + covered;
+  if (amount === 0 ? total < limit : total + amount <= limit) return 0;
+  const free = technique === "sliding" ? slidesAt(counter, limit - amount, window) : end;
+  return Math.max(1, Math.ceil(free - now));
+}
+
+/** When so much has slid out that no more than `room` is left: of the window before or, after its end, of this one. */
+function slidesAt({ start, amount, before }: Counter, room: number, window: number): number {
+  const end = start + window;
+  if (before > 0 && room >= amount) return end - (window * (room - amount)) / before;
+  return amount > 0 ? end + window - (window * Math.max(0, room)) / amount : end;
 }
 
 async function storedCounters({

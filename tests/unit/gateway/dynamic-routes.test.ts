@@ -391,22 +391,29 @@ describe("a dynamic route", () => {
 
   it("is renamed, listed and deleted", async () => {
     const route = await made("before", [start("m"), model("m", "openai", "m"), end]);
-    const patch = { method: "PATCH", ...jsonInit({ name: "after" }) };
+    const patch = { method: "PATCH", ...jsonInit({ name: "Route Name" }) };
     expect((await gate.manage(`${path}/${route.id}`, patch)).body).toMatchObject({
       success: true,
-      route: { name: "after", account_tag: "acme" },
+      route: { name: "Route Name", account_tag: "acme" },
     });
-    expect((await ask("after")).status).toBe(200);
+    expect((await ask("Route Name")).status).toBe(200);
     expect((await ask("before")).status).toBe(400);
     const { body } = await gate.manage(`${path}?per_page=2`);
-    expect((body as unknown as Listing).data).toMatchObject({ page: 1, per_page: 2 });
-    expect((await post(path, { name: "after", elements: [start("end"), end] })).status).toBe(409);
-    expect((await post(path, { name: "a b", elements: [start("end"), end] })).status).toBe(400);
+    expect((body as unknown as Listing).data).toMatchObject({
+      page: 1,
+      per_page: 2,
+      routes: [{ account_tag: "acme" }, { account_tag: "acme" }],
+    });
+    expect((await post(path, { name: "Route Name", elements: [start("end"), end] })).status).toBe(
+      409,
+    );
+    for (const name of ["a/b", " a", "a ", ""])
+      expect((await post(path, { name, elements: [start("end"), end] })).status).toBe(400);
     expect(
       (await post(path, { name: "big", elements: [start("x".repeat(70_000)), end] })).status,
     ).toBe(400);
     expect((await gate.manage(`${path}/${route.id}`, { method: "DELETE" })).status).toBe(200);
-    expect((await ask("after")).status).toBe(400);
+    expect((await ask("Route Name")).status).toBe(400);
     expect((await gate.manage(`${path}/${route.id}/versions`)).status).toBe(404);
   });
 

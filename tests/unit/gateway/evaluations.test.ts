@@ -46,6 +46,7 @@ describe("datasets", () => {
     expect(await names("enable=false")).toEqual(["d2"]);
     expect(await names("name=d1")).toEqual(["d1"]);
     expect(await names("search=D")).toHaveLength(2);
+    expect(await names("search=OpenAI")).toEqual(["d1"]);
     expect(await names("page=3")).toEqual([]);
     const put = { method: "PUT", ...jsonInit({ name: "d3", enable: false, filters: [] }) };
     expect((await gate.manage(`${root}/datasets/${made.id}`, put)).body.result).toMatchObject({
@@ -134,8 +135,11 @@ describe("an evaluation", () => {
       );
     expect(await listed("")).toEqual(["cost", "feedback", "speed"]);
     expect(await listed("order_by_direction=desc")).toEqual(["speed", "feedback", "cost"]);
+    expect(await listed("order_by=name")).toEqual(["cost", "feedback", "speed"]);
+    expect(await listed("order_by=description")).toEqual(["cost", "speed", "feedback"]);
     expect(await listed("page=2")).toEqual([]);
-    expect((await gate.manage("/evaluation-types?order_by_direction=up")).status).toBe(400);
+    for (const query of ["order_by_direction=up", "order_by=nope"])
+      expect((await gate.manage(`/evaluation-types?${query}`)).status).toBe(400);
   });
 });
 

@@ -1,4 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { GatewayName } from "../../../core/gateway/gateway-name.ts";
+import { parseLogQuery } from "../../../core/gateway/log-filters.ts";
+import { logIds, type LogRow } from "../../../core/gateway/log-row.ts";
+import { deleteLogs } from "../../../core/gateway/manage-logs.ts";
+import { initialSettings } from "../../../core/gateway/settings.ts";
+import { gatewayStore } from "../../../core/gateway/store.ts";
 import {
   chat,
   type GatewayUnderTest,
@@ -43,7 +49,10 @@ const list = async (query: string): Promise<unknown[]> => {
 describe("a stored row", () => {
   it("says what was asked and what it used", async () => {
     const rows = await gate.logs("open", 3);
-    expect(rows.find((row) => row["provider"] === "openai")).toMatchObject({
+    const openai = rows.find((row) => row["provider"] === "openai");
+    // The official client's types know no null cost.
+    expect(openai).not.toHaveProperty("cost");
+    expect(openai).toMatchObject({
       model: "gpt-test",
       model_type: "text-generation",
       path: "chat/completions?key=REDACTED",
@@ -52,7 +61,6 @@ describe("a stored row", () => {
       cached: false,
       tokens_in: 12,
       tokens_out: 3,
-      cost: null,
       metadata: '{"user":"u1","paid":true,"age":7}',
       user_agent: "test/1",
       authentication: false,
@@ -100,7 +108,12 @@ describe("a stored row", () => {
     });
     const reset = { method: "PATCH", ...jsonInit({ metadata: null }) };
     const after = await gate.manage(`/gateways/open/logs/${first?.["id"] as string}`, reset);
-    expect(after.body.result).toMatchObject({ feedback: 1, metadata: null });
+    expect(after.body.result).toMatchObject({ feedback: 1, score: 88.5 });
+    expect(after.body.result).not.toHaveProperty("metadata");
+    const wrong = { method: "PATCH", ...jsonInit({ metadata: ["x"] }) };
+    expect(
+      (await gate.manage(`/gateways/open/logs/${first?.["id"] as string}`, wrong)).status,
+    ).toBe(400);
     expect((await gate.manage("/gateways/open/logs/nope", patch)).status).toBe(404);
   });
 });
@@ -122,6 +135,11 @@ describe("listing", () => {
     ["filters.key=metadata.value&filters.operator=eq&filters.value=7", ["gpt-test"]],
     ["filters.key=metadata.value&filters.operator=eq&filters.value=u", []],
     ["filters.key=metadata.value&filters.operator=contains&filters.value=u", ["gpt-test"]],
+    ["filters.key=wholesale&filters.operator=eq&filters.value=true", []],
+    [
+      "filters.key=compatibilityMode&filters.operator=eq&filters.value=false&order_by=model",
+      ["gpt-test", "gemini-y", "claude-x"],
+    ],
     ["search=gemini", ["gemini-y"]],
     ["search=%25", []],
     ["order_by=model&order_by_direction=asc", ["claude-x", "gemini-y", "gpt-test"]],
@@ -215,6 +233,52 @@ describe("what is stored", () => {
     await fresh.close();
   });
 
+  it("stays when the limit is lowered under what is there, unless the oldest are to go", async () => {
+    const name = { account: "acme", gateway: "lowered" };
+    const { store, rows } = await storeOfRows(name, 5);
+    const left = async (strategy: "STOP_INSERTING" | "DELETE_OLDEST") => {
+      await store.update(name, { log_management: 3, log_management_strategy: strategy });
+      await store.append("acme/lowered", rows(1));
+      return (await store.listLogs(name, parseLogQuery(""), 0, 10)).total;
+    };
+    expect(await left("STOP_INSERTING")).toBe(5);
+    expect(await left("DELETE_OLDEST")).toBe(3);
+    // A gateway that is made anew has room again.
+    await store.remove(name);
+    await store.create("acme", initialSettings("lowered", 1, false));
+    await store.append("acme/lowered", rows(1));
+    expect(await left("STOP_INSERTING")).toBe(2);
+  });
+
+  it("goes without a bound when all is deleted, and with the bound that is asked for", async () => {
+    const name = { account: "acme", gateway: "emptied" };
+    const { store } = await storeOfRows(name, 10_500);
+    expect(await deleteLogs(name, "", "100", store)).toBe(100);
+    expect(await deleteLogs(name, "", "10100", store)).toBe(10_100);
+    expect(await deleteLogs(name, "", undefined, store)).toBe(300);
+    expect(await deleteLogs(name, "", undefined, store)).toBe(0);
+  });
+
+  it("is called JSON only where it parses", async () => {
+    const fresh = await gatewayUnderTest({ logBodyLimit: 20 });
+    const types: (string | null)[] = [];
+    for (const text of ['{"a":1}', '{"a":', "", '{"text":"longer than that"}']) {
+      fresh.transport.behave = () => ({
+        status: 200,
+        headers: [["content-type", "application/json"]],
+        body: bytes(text),
+      });
+      const event = `type-${types.length}`;
+      await fresh.send("open/openai/x", jsonInit(chat, { "cf-aig-event-id": event }));
+      const [row] = await fresh.rowsOf("open", event, 1);
+      const kept = await fresh.manageRaw(`/gateways/open/logs/${String(row?.["id"])}/response`);
+      types.push(kept.headers.get("content-type"));
+    }
+    const plain = "text/plain; charset=utf-8";
+    expect(types).toEqual(["application/json", plain, plain, plain]);
+    await fresh.close();
+  });
+
   it("is decoded text of a gzip answer, usage included", async () => {
     const fresh = await gatewayUnderTest();
     const zipped = new Response(bytes(JSON.stringify({ usage }))).body!.pipeThrough(
@@ -238,6 +302,41 @@ describe("what is stored", () => {
     await fresh.close();
   });
 
+  it("says how long a request was that streamed through, and that it is not whole", async () => {
+    const fresh = await gatewayUnderTest();
+    const body = new Uint8Array(2_000_000);
+    for (const declared of [{ "content-length": String(body.length) }, { "content-length": "x" }]) {
+      const headers = { "content-type": "application/octet-stream", ...declared };
+      await fresh.send("open/openai/v1/files", { body, headers });
+    }
+    const sizes: number[] = [];
+    for (const { id } of await fresh.logs("open", 2)) {
+      const { body: shown } = await fresh.manage(`/gateways/open/logs/${String(id)}`);
+      const row = shown.result as { request_size: number };
+      expect(row).toMatchObject({ request_head: "", request_head_complete: false });
+      sizes.push(row.request_size);
+    }
+    expect(sizes.toSorted((a, b) => a - b)).toEqual([0, body.length]);
+    await fresh.close();
+  });
+
+  it("has the beginning of a text that streamed through", async () => {
+    const fresh = await gatewayUnderTest({ logBodyLimit: 1001 });
+    const text = "ü".repeat(600_000);
+    for (const more of [{}, { "cf-aig-collect-log-payload": "false" }] as const) {
+      const headers = { "content-type": "text/plain", "content-length": "1200000", ...more };
+      await fresh.send("open/openai/x", { body: text, headers });
+      expect(fresh.transport.bodies.at(-1) === text).toBe(true);
+    }
+    const [without, kept] = await fresh.logs("open", 2);
+    const shown = async (row: Record<string, unknown> | undefined) =>
+      (await fresh.manage(`/gateways/open/logs/${String(row?.["id"])}`)).body.result;
+    const about = { request_size: 1_200_000, request_head_complete: false };
+    expect(await shown(kept)).toMatchObject({ ...about, request_head: text.slice(0, 500) });
+    expect(await shown(without)).toMatchObject({ ...about, request_head: "" });
+    await fresh.close();
+  });
+
   it("goes when the logs or the gateway are deleted", async () => {
     const fresh = await gatewayUnderTest();
     await fresh.send("open/openai/a", jsonInit(chat));
@@ -250,3 +349,42 @@ describe("what is stored", () => {
     await fresh.close();
   });
 });
+
+/** A gateway with so many rows. */
+async function storeOfRows(name: GatewayName, count: number) {
+  const store = gatewayStore({ platform: gate.platform, gateways: {} });
+  await store.create(name.account, initialSettings(name.gateway, 1, false));
+  const nextId = logIds(gate.platform.system);
+  const body = { text: null, size: 0, complete: true };
+  const row = (): LogRow => ({
+    id: nextId(),
+    createdAt: gate.platform.system.now(),
+    provider: "openai",
+    model: "m",
+    path: "x",
+    statusCode: 200,
+    success: true,
+    cached: false,
+    duration: 1,
+    tokensIn: null,
+    tokensOut: null,
+    cost: null,
+    customCost: false,
+    metadata: null,
+    modelType: null,
+    requestType: null,
+    requestContentType: null,
+    responseContentType: null,
+    step: 0,
+    eventId: null,
+    userAgent: null,
+    authentication: false,
+    dlpAction: null,
+    request: body,
+    response: body,
+  });
+  const rows = (number: number): LogRow[] => Array.from({ length: number }, row);
+  for (let left = count; left > 0; left -= 1000)
+    await store.append(`${name.account}/${name.gateway}`, rows(Math.min(left, 1000)));
+  return { store, rows };
+}

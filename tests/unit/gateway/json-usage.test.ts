@@ -34,6 +34,22 @@ describe("jsonUsage()", () => {
     }
   });
 
+  it("takes the last report of a list of Gemini's answers, also of one that is cut off", () => {
+    const answer = (promptTokenCount: number, text: string) => ({
+      candidates: [{ content: { parts: [{ text }] } }],
+      usageMetadata: { promptTokenCount, candidatesTokenCount: 2 },
+    });
+    const quoted = `}"usageMetadata":{"promptTokenCount":9}{`;
+    const list = JSON.stringify([answer(4, "a"), answer(5, quoted), { a: [answer(6, "b")] }]);
+    const report = (tokensIn: number) => ({ ...noUsage, tokensIn, tokensOut: 2 });
+    for (const indent of [0, 2])
+      expect(jsonUsage(JSON.stringify(JSON.parse(list), null, indent))).toEqual(report(5));
+    expect(jsonUsage(list.slice(0, list.indexOf("},{")))).toEqual(noUsage);
+    expect(jsonUsage(list.slice(0, list.indexOf("},{") + 10))).toEqual(report(4));
+    for (const none of [[[answer(1, "x")]], [1, answer(1, "x")], ["{", answer(1, "x")]])
+      expect(jsonUsage(JSON.stringify(none))).toEqual(noUsage);
+  });
+
   it("knows nothing of text that is cut off or no JSON", () => {
     const whole = JSON.stringify({ id: "x", usage, tier: "a" });
     for (let length = 0; length < whole.length; length++)

@@ -61,6 +61,19 @@ describe("gateways", () => {
     expect([status, body.result]).toEqual([200, []]);
   });
 
+  it("keep every change of several at once, and stay deleted", async () => {
+    await create("busy");
+    const put = (more: object) =>
+      gate.manage("/gateways/busy", { method: "PUT", ...jsonInit({ ...required, ...more }) });
+    const one = { log_management: 7 };
+    const other = { retry_max_attempts: 3 };
+    await Promise.all([put(one), put(other)]);
+    expect((await gate.manage("/gateways/busy")).body.result).toMatchObject({ ...one, ...other });
+    const deleted = gate.manage("/gateways/busy", { method: "DELETE" });
+    await Promise.all([put(one), put(one), deleted, put(one), put(one), put(one)]);
+    expect((await gate.manage("/gateways/busy")).status).toBe(404);
+  });
+
   it("take effect at once", async () => {
     await create("g2");
     expect((await gate.send("g2/openai/x", jsonInit(chat))).status).toBe(200);
@@ -103,6 +116,19 @@ describe("gateways", () => {
   });
 });
 
+describe("settings of the hosted service", () => {
+  it("are kept, but for a credential that nothing would use", async () => {
+    const usage_events = [{ payload: '{"event_name":"tokens"}' }];
+    const kept = { logpush: true, store_id: "s", workers_ai_billing_mode: "unified" };
+    const stripe = { authorization: "Bearer sk_live_0123456789", usage_events };
+    const made = (await create("hosted", { ...kept, stripe })).body.result;
+    expect(made).toMatchObject({ ...kept, stripe: { authorization: "********", usage_events } });
+    expect((await gate.manage("/gateways/hosted")).body.result).toEqual(made);
+    for (const bad of [{}, { authorization: "x" }, { authorization: 1, usage_events }])
+      expect((await create("never", { stripe: bad })).status).toBe(400);
+  });
+});
+
 describe("a gateway's address", () => {
   it("is what a client's base URL is set to", async () => {
     const url = async (provider: string) =>
@@ -110,6 +136,8 @@ describe("a gateway's address", () => {
     expect(await url("openai")).toBe("http://gateway.test/v1/acme/open/openai");
     expect(await url("universal")).toBe("http://gateway.test/v1/acme/open");
     expect((await gate.manage("/gateways/open/url/nope")).status).toBe(400);
+    expect((await gate.manage("/gateways/none/url/openai")).status).toBe(404);
+    expect(await gate.manage("/gateways/default/url/openai")).toMatchObject({ status: 200 });
   });
 });
 

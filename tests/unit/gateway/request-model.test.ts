@@ -21,11 +21,28 @@ describe("requestModel()", () => {
     ["[]", "in-path"],
     ["not JSON", "in-path"],
   ])("reads %s", (body, model) => {
-    expect(requestModel(body, "models/in-path:generateContent")).toBe(model);
+    expect(requestModel(body, "models/in-path:generateContent", "openai")).toBe(model);
   });
 
   it("reads the path of a request without a body", () => {
-    expect(requestModel(null, "deployments/gpt-4o/chat/completions")).toBe("gpt-4o");
+    expect(requestModel(null, "deployments/gpt-4o/chat/completions", "openai")).toBe("gpt-4o");
+  });
+
+  it.each([
+    ["azure-openai", "resource/gpt-4o/chat/completions", "gpt-4o"],
+    ["azure-openai", "gpt-4o/completions", "gpt-4o"],
+    ["azure-openai", "openai/deployments/gpt-4o/embeddings", "gpt-4o"],
+    ["azure-openai", "resource/whisper/audio/transcriptions", "whisper"],
+    ["azure-openai", "openai/v1/chat/completions", ""],
+    ["openai", "resource/gpt-4o/chat/completions", ""],
+    [
+      "aws-bedrock",
+      "bedrock-runtime/us-east-1/model/anthropic.claude-v1%3A0/converse",
+      "anthropic.claude-v1",
+    ],
+    ["aws-bedrock", "model/anthropic.claude-v1:0/invoke", "anthropic.claude-v1"],
+  ])("reads the paths of %s: %s", (slug, path, model) => {
+    expect(requestModel("{}", path, slug)).toBe(model);
   });
 
   it("names what a parser names, whatever the members and their order", () => {
@@ -45,7 +62,7 @@ describe("requestModel()", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(name, value), { maxLength: 4 }), (members) => {
         const body = `{${members.map(([key, one]) => `"${key}":${one}`).join(", ")}}`;
-        expect(requestModel(body, "p")).toBe(modelName(JSON.parse(body), "p"));
+        expect(requestModel(body, "p", "openai")).toBe(modelName(JSON.parse(body), "p"));
       }),
       { numRuns: 500 },
     );

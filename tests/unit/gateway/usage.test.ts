@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { withoutLongTexts } from "../../../core/gateway/long-texts.ts";
 import { type UsageScanner, usageScanner } from "../../../core/gateway/sse-usage.ts";
 import { type TextBlocks, textBlocks } from "../../../core/gateway/text-blocks.ts";
 import { addUsage, noUsage, type Usage } from "../../../core/gateway/usage.ts";
@@ -155,6 +156,22 @@ describe("usageScanner()", () => {
     expect(scanner.usage()).toEqual(usage(1, 2));
   });
 
+  it("finds the report behind a picture of many megabytes, however it comes", () => {
+    const picture = "iVBORw0KGgo/+".repeat(300_000);
+    const report = { input_tokens: 11, output_tokens: 1056 };
+    const done = { type: "response.completed", response: { output: [{ result: picture }] } };
+    for (const event of [
+      { type: "image_generation.completed", b64_json: picture, usage: report },
+      { ...done, response: { ...done.response, usage: report } },
+      { data: picture, usageMetadata: { promptTokenCount: 11, candidatesTokenCount: 1056 } },
+    ]) {
+      const stream = text(`data: {"a":1}\n\ndata: ${JSON.stringify(event)}\n\ndata: [DONE]\n\n`);
+      expect(scan(stream)).toEqual(usage(11, 1056));
+      const cuts = Array.from({ length: 80 }, (_, i) => i * 50_001);
+      expect(scan(stream, cuts)).toEqual(usage(11, 1056));
+    }
+  });
+
   it("never throws, whatever the bytes", () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 20 }), (chunks) => {
@@ -166,7 +183,48 @@ describe("usageScanner()", () => {
   });
 });
 
+describe("withoutLongTexts()", () => {
+  const texts = fc.array(fc.constantFrom("\\", '"', "a", "{", "ü", "\n"), { maxLength: 12 });
+
+  it("leaves out what is in long texts, whatever they hold and wherever the JSON is cut", () => {
+    fc.assert(
+      fc.property(fc.array(texts, { maxLength: 5 }), fc.nat(), (lists, at) => {
+        const values = lists.map((list) => list.join(""));
+        const json = JSON.stringify(values);
+        const wanted = JSON.stringify(
+          values.map((value) => (JSON.stringify(value).length - 1 > 4 ? "" : value)),
+        );
+        expect(withoutLongTexts(json, 4)).toBe(wanted);
+        const cut = at % (json.length + 1);
+        const parts = withoutLongTexts(json.slice(0, cut), 4) + json.slice(cut);
+        expect(withoutLongTexts(parts, 0).length).toBe(withoutLongTexts(json, 0).length);
+      }),
+    );
+  });
+});
+
 describe("addUsage()", () => {
+  it.each([
+    ["what Bedrock's Converse names in its own way", { inputTokens: 3, outputTokens: 4 }, [3, 4]],
+    [
+      "its cached tokens beside them",
+      { inputTokens: 3, outputTokens: 4, cacheReadInputTokens: 5, cacheWriteInputTokens: 6 },
+      [14, 4, 5, 6],
+    ],
+  ] as const)("counts %s", (_, report, [tokensIn, tokensOut, cachedIn, cacheWriteIn]) => {
+    const wanted = usage(tokensIn, tokensOut, cachedIn, cacheWriteIn);
+    expect(addUsage(noUsage, { output: {}, usage: report })).toEqual(wanted);
+  });
+
+  it("keeps Anthropic's cached tokens when a later report leaves them out", () => {
+    const first = { input_tokens: 10, cache_read_input_tokens: 5, cache_creation_input_tokens: 3 };
+    const started = addUsage(noUsage, { message: { usage: { ...first, output_tokens: 1 } } });
+    for (const cached of [{}, { cache_read_input_tokens: null }]) {
+      const report = { input_tokens: 10, output_tokens: 42, ...cached };
+      expect(addUsage(started, { usage: report })).toEqual(usage(18, 42, 5, 3));
+    }
+  });
+
   it.each([-1, 0.5, 1e12, 1e308, "7", null, [7], { n: 7 }])("takes %j for no count", (count) => {
     expect(addUsage(noUsage, { usage: { prompt_tokens: count, completion_tokens: 2 } })).toEqual({
       ...noUsage,

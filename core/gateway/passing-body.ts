@@ -1,0 +1,61 @@
+import type { Call, GatewayDeps, Step } from "./call.ts";
+import { headerValue } from "./header-hygiene.ts";
+import { isLoggedType, loggedBody, type LoggedBody } from "./log-row.ts";
+import { keptBytes } from "./record.ts";
+
+/** The step whose body, when it streams through, leaves its beginning to the log row, if that keeps such bodies. */
+export function withHeadKept(step: Step, call: Call, deps: GatewayDeps): Step {
+  const { body, headers } = step;
+  if (!(body instanceof ReadableStream)) return step;
+  const keep = keptBytes(call, deps);
+  if (keep === 0 || !isLoggedType(headerValue(headers, "content-type") ?? "")) return step;
+  return { ...step, ...passingBody(body, keep) };
+}
+
+/** The same stream, chunk by chunk, and what has passed of it so far. */
+function passingBody(
+  source: ReadableStream<Uint8Array>,
+  keep: number,
+): { readonly body: ReadableStream<Uint8Array>; readonly passed: () => LoggedBody } {
+  const reader = source.getReader();
+  const head: Uint8Array[] = [];
+  let held = 0;
+  let size = 0;
+  let isWhole = false;
+  const take = (chunk: Uint8Array): void => {
+    size += chunk.length;
+    if (held >= keep) return;
+    // A copy: the chunk goes on to a provider, and may be part of something large.
+    const piece = chunk.slice(0, keep - held);
+    head.push(piece);
+    held += piece.length;
+  };
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await reader.read();
+        if (done) {
+          isWhole = true;
+          return controller.close();
+        }
+        take(value);
+        controller.enqueue(value);
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
+  return {
+    body,
+    passed() {
+      const kept = loggedBody(textOf(head), size, keep);
+      return isWhole ? kept : { ...kept, complete: false };
+    },
+  };
+}
+
+/** The text of UTF-8 in pieces; a character that the end cuts in two is left out. */
+function textOf(pieces: readonly Uint8Array[]): string {
+  const decoder = new TextDecoder();
+  return pieces.map((piece) => decoder.decode(piece, { stream: true })).join("");
+}
