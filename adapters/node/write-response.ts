@@ -61,11 +61,19 @@ function isPairs(headers: unknown): headers is [string, string][] {
   return Array.isArray(headers);
 }
 
-/** Names and values in turn, as Node takes them cheapest. */
+/**
+ * Names and values in turn, as Node takes them cheapest. The length comes last: once Node has seen it, it reads a
+ * `content-disposition` as UTF-8, so that a file's name arrives damaged or, beyond Latin-1, not at all.
+ */
 function flat(pairs: readonly [string, string][]): string[] {
   const head: string[] = [];
+  let length: string | undefined;
   // `Array.prototype.flat` takes five times as long.
-  for (const [name, value] of pairs) head.push(name, value);
+  for (const [name, value] of pairs) {
+    if (name === "content-length") length = value;
+    else head.push(name, value);
+  }
+  if (length !== undefined) head.push("content-length", length);
   return head;
 }
 

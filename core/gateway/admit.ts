@@ -34,19 +34,15 @@ export async function admit(
   options: AdmitOptions,
 ): Promise<Call> {
   if (hasAmbiguousFraming(headers)) throw new ApiError("ambiguous_framing");
-  const controls = parseControls(headers);
-  const trace = traceParent(headers);
-  const presented = presentedToken(headers);
-  const inAuthorization =
-    options.tokenInAuthorization === true && gatewayHeader(headers, AUTHORIZATION) === null
-      ? tokenOf(headerValue(headers, "authorization"))
-      : null;
-  const token = presented ?? inAuthorization;
-  const verdict = verdictOn(token, name, deps, options);
+  const shown = shownToken(headers, options);
+  const verdict = verdictOn(shown, name, deps, options);
   const refusal = verdict instanceof Promise ? await verdict : verdict;
   checkName(name);
+  // Who may not come in is told that, and nothing about the headers.
+  const asked = refusal === null ? readAsked(headers) : null;
   const { settings: found, wait } = await deps.store.enter(name, refusal === null);
   const settings = entered(found, name, refusal, deps) ?? (await deps.store.open(name));
+  const { controls, trace } = asked ?? readAsked(headers);
   const { otel } = settings;
   const userAgent = headerValue(headers, "user-agent");
   const traced =
@@ -59,7 +55,7 @@ export async function admit(
     name,
     settings,
     controls,
-    token: inAuthorization === null ? presented : await ownToken(inAuthorization, deps),
+    token: shown.place === "Authorization" ? await ownToken(shown.token, deps) : shown.token,
     eventId: controls.eventId ?? deps.nextLogId(),
     userAgent,
     signal: tie?.signal ?? signal,
@@ -67,6 +63,11 @@ export async function admit(
     trace,
     traced,
   };
+}
+
+/** What a request asks of the gateway. */
+function readAsked(headers: readonly HeaderPair[]): Pick<Call, "controls" | "trace"> {
+  return { controls: parseControls(headers), trace: traceParent(headers) };
 }
 
 function rateLimited(
@@ -105,33 +106,46 @@ async function ownToken(token: string | null, deps: GatewayDeps): Promise<string
   return token !== null && (await deps.access.recognises(token)) ? token : null;
 }
 
-/** A token that does not open a gateway. */
-interface Refusal {
+/** A token, and the header that it stands in or should. */
+interface Shown {
   readonly token: string | null;
+  readonly place: "cf-aig-authorization" | "Authorization";
+}
+
+function shownToken(headers: readonly HeaderPair[], options: AdmitOptions): Shown {
+  if (options.tokenInAuthorization === true && gatewayHeader(headers, AUTHORIZATION) === null) {
+    const token = tokenOf(headerValue(headers, "authorization"));
+    if (token !== null) return { token, place: "Authorization" };
+  }
+  return { token: presentedToken(headers), place: "cf-aig-authorization" };
+}
+
+/** A token that does not open a gateway. */
+interface Refusal extends Shown {
   /** Set when that could not be found out. */
   readonly error?: unknown;
 }
 
 /** Found out before the gateway's settings are, so that one call to its actor is enough; thrown only if it counts. */
 function verdictOn(
-  token: string | null,
+  shown: Shown,
   name: GatewayName,
   { access }: GatewayDeps,
   { trusted = false }: AdmitOptions,
 ): Promise<Refusal | null> | Refusal | null {
   if (trusted) return null;
-  const verdict = (isOpen: boolean): Refusal | null => (isOpen ? null : { token });
-  const failed = (error: unknown): Refusal => ({ token, error });
+  const verdict = (isOpen: boolean): Refusal | null => (isOpen ? null : shown);
+  const failed = (error: unknown): Refusal => ({ ...shown, error });
   try {
-    const isOpen = access.opens(token, name);
+    const isOpen = access.opens(shown.token, name);
     return typeof isOpen === "boolean" ? verdict(isOpen) : isOpen.then(verdict, failed);
   } catch (error) {
     return failed(error);
   }
 }
 
-function errorOf({ token, error }: Refusal): unknown {
-  return error ?? unauthorized(token);
+function errorOf({ token, place, error }: Refusal): unknown {
+  return error ?? unauthorized(token, place);
 }
 
 /** The settings of the gateway that a request may enter; null for the default one, which its first request makes. */
@@ -158,11 +172,13 @@ function unknownGateway(gateway: string): ApiError {
   });
 }
 
-function unauthorized(token: string | null): ApiError {
+function unauthorized(
+  token: string | null,
+  place: Shown["place"] = "cf-aig-authorization",
+): ApiError {
+  const wanted = 'send the gateway token as "cf-aig-authorization: Bearer <GATEWAY_TOKEN>"';
+  const wrong = `the token in ${place} does not open this gateway`;
   return new ApiError("gateway_unauthorized", {
-    message:
-      token === null
-        ? 'Unauthorized: send the gateway token as "cf-aig-authorization: Bearer <GATEWAY_TOKEN>"'
-        : "Unauthorized: the gateway token in cf-aig-authorization does not open this gateway",
+    message: `Unauthorized: ${token === null ? wanted : `${wrong}; ${wanted}`}`,
   });
 }

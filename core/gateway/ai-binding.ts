@@ -7,7 +7,7 @@ import { deliver } from "./deliver.ts";
 import { gatewayDeps, type GatewayOptions } from "./deps.ts";
 import type { GatewayName } from "./gateway-name.ts";
 import { resumeRun } from "./resume/resume-run.ts";
-import { tracedError } from "./trace/request-trace.ts";
+import { callError } from "./call-error.ts";
 import { forwardSteps, toSteps } from "./universal.ts";
 
 /** Options of {@link createAiBinding}. */
@@ -74,7 +74,7 @@ export function aiBinding(name: GatewayName, deps: GatewayDeps): AiBinding {
         try {
           return await deliver(await forwardSteps(toSteps(list), call, deps), deps, true);
         } catch (error) {
-          throw tracedError(call, error);
+          throw callError(call, error);
         }
       }),
     fetch: (input, init = {}) =>

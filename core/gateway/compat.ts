@@ -25,7 +25,8 @@ export type ChatFormat = (typeof chatFormats)[number];
  * The step that a unified request stands for: `model` is `{provider}/{model}`, the rest is an OpenAI chat or
  * responses request, or an Anthropic message. Throws `chat_format` (2019) when the model names no provider that takes one.
  */
-export function compatStep(step: Step): Step {
+export function compatStep(given: Step): Step {
+  const step: Step = { ...given, unified: true };
   const path = step.rest.replace(/^v1\//, "");
   const format = chatFormats.find((one) => one === path);
   if (format === undefined) {

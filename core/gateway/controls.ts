@@ -68,7 +68,7 @@ export function parseControls(headers: readonly HeaderPair[]): Controls {
     if (control === undefined) continue;
     // Of a control that stands there under several names only one is read.
     const isOutranked = control.higher.some((other) => headerValue(headers, other) !== null);
-    if (!isOutranked) control.parse(controls, value, control.name);
+    if (!isOutranked) control.parse(controls, value, header);
   }
   return controls;
 }
@@ -86,7 +86,7 @@ const parsers: Readonly<Record<string, Parse>> = {
   "collect-log": (controls, value, name) => (controls.collectLog = flag(value, name)),
   "collect-log-payload": (controls, value, name) =>
     (controls.collectLogPayload = flag(value, name)),
-  metadata: (controls, value, name) => (controls.metadata = metadata(value, name)),
+  metadata: (controls, value, name) => (controls.metadata = metadata(asUtf8(value), name)),
   "custom-cost": (controls, value, name) => (controls.customCost = customCost(value, name)),
   "byok-alias": (controls, value, name) => (controls.byokAlias = text(value, name, 64)),
   "session-id": (controls, value, name) => (controls.sessionId = text(value, name, 256)),
@@ -95,7 +95,7 @@ const parsers: Readonly<Record<string, Parse>> = {
     (controls.noSessionAffinity = flag(value, name)),
   "allowed-models": (controls, value, name) => (controls.allowedModels = list(value, name)),
   "allowed-providers": (controls, value, name) => (controls.allowedProviders = list(value, name)),
-  "event-id": (controls, value, name) => (controls.eventId = text(value, name, 256)),
+  "event-id": (controls, value, name) => (controls.eventId = echoable(value, name, 256)),
   "request-timeout": (controls, value, name) =>
     (controls.requestTimeout = integer(value, name, 1, 86_400_000)),
   "max-attempts": (controls, value, name) => (controls.maxAttempts = integer(value, name, 1, 5)),
@@ -111,9 +111,8 @@ const parsers: Readonly<Record<string, Parse>> = {
 /** Old names of controls, from before they had a prefix. */
 const aliases: ReadonlySet<string> = new Set(["skip-cache", "cache-ttl"]);
 
-/** A header that holds a control, and the names of the same control that outrank it. */
+/** How a header's control is read, and the names of the same control that outrank it. */
 interface ControlHeader {
-  readonly name: string;
   readonly parse: Parse;
   readonly higher: readonly string[];
 }
@@ -121,13 +120,13 @@ interface ControlHeader {
 const controlHeaders: ReadonlyMap<string, ControlHeader> = new Map(
   Object.entries(parsers).flatMap(([name, parse]) => {
     const names = [...named(name), ...(aliases.has(name) ? [`cf-${name}`] : [])];
-    return names.map((header, rank) => [header, { name, parse, higher: names.slice(0, rank) }]);
+    return names.map((header, rank) => [header, { parse, higher: names.slice(0, rank) }]);
   }),
 );
 
 function misfit(name: string, value: string, wanted: string): ApiError {
   return new ApiError("invalid_request", {
-    message: `Header cf-aig-${name}: expected ${wanted}, got "${value.slice(0, 64)}"`,
+    message: `Header ${name}: expected ${wanted}, got "${value.slice(0, 64)}"`,
   });
 }
 
@@ -149,6 +148,23 @@ function text(value: string, name: string, maximum: number): string {
   if (value === "" || value.length > maximum)
     throw misfit(name, value, `1 to ${maximum} characters`);
   return value;
+}
+
+/** A text that comes back in a header of the answer, which steps can give as JSON (RFC 9110, section 5.5). */
+function echoable(value: string, name: string, maximum: number): string {
+  if (/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) return text(value, name, maximum);
+  throw misfit(name, value, "characters that a header can hold");
+}
+
+/** Clients send UTF-8, whose bytes most runtimes hand over as one character each; what is no UTF-8 stays as it is. */
+function asUtf8(value: string): string {
+  if (/^[\t\x20-\x7e]*$/.test(value) || /[^\t\x20-\xff]/.test(value)) return value;
+  try {
+    const bytes = Uint8Array.from(value, (byte) => byte.charCodeAt(0));
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return value;
+  }
 }
 
 /** Names, separated by commas. */

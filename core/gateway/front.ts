@@ -17,7 +17,7 @@ import { type RawTail, rawTail } from "./raw-path.ts";
 import { isUpgrade, type UniversalSockets, universalSockets } from "./realtime/connect.ts";
 import { providerSocket } from "./realtime/provider-socket.ts";
 import { requestBody } from "./request-body.ts";
-import { tracedError } from "./trace/request-trace.ts";
+import { callError } from "./call-error.ts";
 import { forwardSteps, readSteps } from "./universal.ts";
 
 /** A request below `/v1/:account_id/:gateway_id`. */
@@ -61,7 +61,7 @@ export function gatewayFront(
       const answer = deliver(await forward(accepted.step, 0, true, call, deps), deps);
       return answer instanceof Promise ? await answer : answer;
     } catch (error) {
-      return refuse(tracedError(call, error), c);
+      return refuse(callError(call, error), c);
     }
   };
 }
@@ -119,7 +119,7 @@ async function universal(
   try {
     return await deliver(await forwardSteps(await readSteps(raw), call, deps), deps, true);
   } catch (error) {
-    throw tracedError(call, error);
+    throw callError(call, error);
   }
 }
 
@@ -131,7 +131,7 @@ function unified(arrival: Arrival, deps: GatewayDeps): Promise<Response> | null 
       try {
         return await deliver(await forwardAny(compatStep(step), 0, true, call, deps), deps);
       } catch (error) {
-        throw tracedError(call, error);
+        throw callError(call, error);
       }
     });
   if (raw.method !== "GET" || !/^(?:v1\/)?models$/.test(tail.rest)) return null;
@@ -153,7 +153,7 @@ async function accept(
     const body = await requestBody(raw, headers, received);
     return { call, step: { slug: segment, ...tail, method: raw.method, headers, body } };
   } catch (error) {
-    throw tracedError(call, error);
+    throw callError(call, error);
   }
 }
 

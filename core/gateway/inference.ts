@@ -11,7 +11,10 @@ import { headerPairs, headerValue } from "./header-hygiene.ts";
 import { type InferencePath, inferenceStep } from "./inference-step.ts";
 import { requestBody } from "./request-body.ts";
 import { DEFAULT_GATEWAY } from "./settings.ts";
-import { tracedError } from "./trace/request-trace.ts";
+import { callError } from "./call-error.ts";
+
+/** The hosted service's status there (reference, section 1.5). */
+const RUN_BLOCKED = 422;
 
 /** Below which the REST inference API lives. */
 export const INFERENCE_ROOT = "/accounts/:account_id/ai";
@@ -34,12 +37,14 @@ export function inferenceRoutes(app: Hono, auth: Auth, deps: GatewayDeps): void 
     };
     const step = inferenceStep(path, await requestBody(raw, headers, null), headers, model);
     // The API token was checked by the route: the gateway asks for no second one.
-    const call = await admit(name, headers, raw.signal, deps, { trusted: true, door });
+    const admitted = await admit(name, headers, raw.signal, deps, { trusted: true, door });
     const token = tokenOf(headerValue(headers, "authorization"));
+    const blocked = path === "run" ? { blockedStatus: RUN_BLOCKED } : {};
+    const call = { ...admitted, token, ...blocked };
     try {
-      return await deliver(await forwardAny(step, 0, true, { ...call, token }, deps), deps);
+      return await deliver(await forwardAny(step, 0, true, call, deps), deps);
     } catch (error) {
-      throw tracedError(call, error);
+      throw callError(call, error);
     }
   };
   for (const path of chatFormats) {

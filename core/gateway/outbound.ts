@@ -8,6 +8,8 @@ import { headerValue, isGatewayHeader, requestHygiene } from "./header-hygiene.t
 import { withCredential, withProviderHeaders } from "./manage/credential.ts";
 import type { CustomTarget } from "./manage/stored-providers.ts";
 import { decodedValue } from "./own-tokens.ts";
+import { withHeadKept } from "./passing-body.ts";
+import { plainBody } from "./plain-body.ts";
 import { credentialHeaders, credentialValue, type Provider } from "./providers.ts";
 import { filterQuery } from "./raw-path.ts";
 import { resolveTarget, type Target } from "./target.ts";
@@ -48,12 +50,28 @@ function addressed(
   const { query } = step;
   const target = resolveTarget(step.slug, step.rest, query, deps.targets, custom);
   const { provider } = target;
-  const given = requestHygiene(step.headers, deps.decoding);
-  const hasCredential =
-    given.some(([name]) => provider.credentials.includes(name)) ||
-    (provider.queryCredentials?.some((name) => new URLSearchParams(query).has(name)) ?? false);
-  if (hasCredential) return sendable(step, target, given, call);
+  const given = withoutBlanks(requestHygiene(step.headers, deps.decoding), provider);
+  const inHeader = given.some(([name]) => provider.credentials.includes(name));
+  if (inHeader || inQuery(query, provider)) return sendable(step, target, given, call);
   return withCredential(given, target, call, deps).then((own) => sendable(step, target, own, call));
+}
+
+/** The headers without credentials that hold none. */
+function withoutBlanks(headers: HeaderPair[], { credentials }: Provider): HeaderPair[] {
+  const holdsNone = ([name, value]: HeaderPair): boolean =>
+    credentials.includes(name) && isBlank(value);
+  return headers.some(holdsNone) ? headers.filter((pair) => !holdsNone(pair)) : headers;
+}
+
+function inQuery(query: string, { queryCredentials }: Provider): boolean {
+  if (queryCredentials === undefined || query === "") return false;
+  const parameters = new URLSearchParams(query);
+  return queryCredentials.some((name) => !isBlank(parameters.get(name) ?? ""));
+}
+
+/** Whether a credential is none: clients that insist on a key are given an empty one. */
+function isBlank(credential: string): boolean {
+  return /^(?:bearer)?\s*$/i.test(credential);
 }
 
 function sendable(step: Step, target: Target, own: readonly HeaderPair[], call: Call): Outbound {
@@ -100,7 +118,7 @@ function without(step: Step, call: Call, deps: GatewayDeps, asked?: ReadonlySet<
   const isOurs = (value: string): boolean => deps.access.isOurs(value, call.token, asked);
   const query = filterQuery(step.query, (value) => value !== "" && isOurs(decodedValue(value)));
   const headers = step.headers.filter(([name, value]) => isGatewayHeader(name) || !isOurs(value));
-  return guarded({ ...step, query, headers }, call, deps);
+  return withHeadKept(guarded({ ...step, query, headers }, call, deps), call, deps);
 }
 
 /** The values of a step that can hold a credential. */
@@ -153,7 +171,10 @@ async function translated(
   const translation = { front, translator, chat, given };
   return {
     ...prepared,
-    restore: (answer) => translateReply(translation, answer, deps.platform.system),
+    restore: async (answer) => {
+      const plain = { ...answer, body: plainBody(answer, deps.decoding) };
+      return translateReply(translation, plain, deps.platform.system);
+    },
   };
 }
 
@@ -164,6 +185,6 @@ function nativeCredential(
   format: Step["format"],
 ): HeaderPair {
   const isKey = name === "authorization" || (name === "x-api-key" && format === "messages");
-  if (!isKey) return [name, value];
+  if (!isKey || isBlank(value)) return [name, value];
   return [provider.credentials[0], credentialValue(provider, tokenOf(value) ?? value)];
 }

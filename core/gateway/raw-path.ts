@@ -25,7 +25,7 @@ export function rawTail(url: string, segments: number): RawTail {
 
 /** Ends of the names of query parameters that carry credentials with some provider; better one too many. */
 const SECRET_PARAMETERS =
-  /(?:key|token|secret|signature|password|passwd|pwd|credentials?|auth|authorization|jwt|session|cookie|(?:^|[-_.])(?:sig|sid|code|pass))(?:\[\w*\])?$/i;
+  /(?:key|token|secret|signature|password|passwd|pwd|credentials?|auth|authorization|jwt|bearer|session|cookie|(?:^|[-_.])(?:sig|sid|code|pass|pat))(?:\[\w*\])?$/i;
 
 /** A query for a log row: the values of parameters that can be secrets are taken out. */
 export function redactQuery(query: string): string {

@@ -89,8 +89,7 @@ function expand(provider: Provider, base: string, rest: string): { url: string; 
   let url = base;
   for (const [index, name] of names.entries()) {
     const segment = segments[index] ?? "";
-    // Letters, digits and hyphens only: the segment becomes part of a host name.
-    const fits = name.startsWith("{") ? /^[\w-]{1,64}$/.test(segment) : segment === name;
+    const fits = name.startsWith("{") ? placeable(base, name).test(segment) : segment === name;
     if (!fits) {
       throw new ApiError("invalid_request", {
         message: `The path of this provider starts with "${provider.path}"`,
@@ -101,15 +100,23 @@ function expand(provider: Provider, base: string, rest: string): { url: string; 
   return { url, tail: segments.slice(names.length).join("/") };
 }
 
+/** What may fill a placeholder: a dot in a host name would lead to another host; in a path it stands in names of models. */
+function placeable(base: string, name: string): RegExp {
+  const [, , host = ""] = base.split("/", 3);
+  return host.includes(name) ? /^[\w-]{1,64}$/ : /^[\w.-]{1,64}$/;
+}
+
 /**
- * Appends a path to a base URL so that `v1` appears once: clients differ in whether their base URL or
- * their path carries it (reference, section 1.2, the openai `v1/` rule).
+ * Appends a path to a base URL so that `v1`, or another version, appears once: clients differ in whether their base
+ * URL or their path carries it (reference, section 1.2, the openai `v1/` rule).
  */
 function join(base: string, rest: string, provider: Provider): string {
   const url = base.endsWith("/") ? base.slice(0, -1) : base;
-  const inRest = rest === "v1" || rest.startsWith("v1/");
-  if (url.endsWith("/v1")) return `${url}/${inRest ? rest.slice(3) : rest}`;
+  const last = url.slice(url.lastIndexOf("/") + 1);
+  const isAgain = /^v\d\w*$/.test(last) && (rest === last || rest.startsWith(`${last}/`));
+  if (isAgain) return `${url}/${rest.slice(last.length + 1)}`;
   const wanted =
     provider.version === "always" || (provider.version === "chat" && rest === "chat/completions");
-  return `${url}/${wanted && !inRest ? "v1/" : ""}${rest}`;
+  const given = last === "v1" || rest === "v1" || rest.startsWith("v1/");
+  return `${url}/${wanted && !given ? "v1/" : ""}${rest}`;
 }

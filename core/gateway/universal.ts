@@ -8,10 +8,11 @@ import { compatStep } from "./compat.ts";
 import { type Controls, parseControls } from "./controls.ts";
 import { forwardAny } from "./dynamic/forward-route.ts";
 import type { Forwarded } from "./forward.ts";
+import { isGatewayHeader } from "./header-hygiene.ts";
 import { inTurn } from "./in-turn.ts";
 
 /** Bytes of a universal request: the JSON bodies of all its steps. */
-const BODY_LIMIT = 10 * 1024 * 1024;
+export const BODY_LIMIT: number = 10 * 1024 * 1024;
 const STEP_LIMIT = 20;
 
 const stepSchema = v.looseObject({
@@ -19,6 +20,8 @@ const stepSchema = v.looseObject({
   endpoint: v.pipe(v.string(), v.maxLength(4096)),
   headers: v.nullish(v.record(v.string(), v.union([v.string(), v.number(), v.boolean()]))),
   query: v.nullish(v.unknown()),
+  /** What steps had before they had headers. */
+  authorization: v.nullish(v.string()),
   config: v.nullish(
     v.looseObject({
       requestTimeout: v.nullish(v.number()),
@@ -44,7 +47,7 @@ export async function readSteps(request: Request): Promise<Step[]> {
 /** Checks the steps of a universal request; a misfit is a 400 that names it. */
 export function toSteps(value: unknown): Step[] {
   return parse(stepsSchema, value).map((step): Step => {
-    const given = headersOf(step.headers ?? {});
+    const given = headersOf(step.headers ?? {}, step.authorization);
     const hasType = given.some(([name]) => name === "content-type");
     const headers: HeaderPair[] = hasType
       ? given
@@ -68,19 +71,13 @@ const HEADER_LIMIT = 16 * 1024;
 
 /**
  * The headers of a step. They are data, so what no header line can hold is refused here (RFC 9110, section 5.5), and
- * what would be ambiguous: one name in two letter cases.
+ * what would be ambiguous: one name in two letter cases. The gateway's own never stand in a line: they may hold any text.
  */
-function headersOf(given: Readonly<Record<string, string | number | boolean>>): HeaderPair[] {
-  const pairs = Object.entries(given).map(([name, raw]): HeaderPair => {
-    const value = String(raw);
-    const isName = /^[\w!#$%&'*+.^`|~-]{1,256}$/.test(name);
-    if (!isName || value.length > HEADER_LIMIT || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
-      throw new ApiError("invalid_request", {
-        message: `"${name.slice(0, 64)}" is not a valid header`,
-      });
-    }
-    return [name.toLowerCase(), value];
-  });
+function headersOf(
+  given: Readonly<Record<string, string | number | boolean>>,
+  authorization: string | null | undefined,
+): HeaderPair[] {
+  const pairs = Object.entries(given).map(([name, raw]) => headerOf(name, String(raw)));
   const names = new Set<string>();
   for (const [name] of pairs) {
     if (!names.has(name)) names.add(name);
@@ -89,7 +86,20 @@ function headersOf(given: Readonly<Record<string, string | number | boolean>>): 
         message: `The header "${name.slice(0, 64)}" is given twice`,
       });
   }
-  return pairs;
+  if (authorization == null || names.has("authorization")) return pairs;
+  return [...pairs, headerOf("authorization", authorization)];
+}
+
+function headerOf(given: string, value: string): HeaderPair {
+  const name = given.toLowerCase();
+  const isName = /^[\w!#$%&'*+.^`|~-]{1,256}$/.test(name);
+  const values = isGatewayHeader(name)
+    ? /^[\t\x20-\x7e\x80-\u{10ffff}]*$/u
+    : /^[\t\x20-\x7e\x80-\xff]*$/;
+  if (isName && value.length <= HEADER_LIMIT && values.test(value)) return [name, value];
+  throw new ApiError("invalid_request", {
+    message: `"${given.slice(0, 64)}" is not a valid header`,
+  });
 }
 
 /** The keys of a step's `config` are the headers of the same names in camel case. */
@@ -98,7 +108,7 @@ function fromConfig(config: Readonly<Record<string, unknown>>): Controls {
     .filter(([, value]) => value !== null && value !== undefined)
     .map(([key, value]): HeaderPair => [
       `cf-aig-${key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,
-      String(value),
+      typeof value === "string" ? value : JSON.stringify(value),
     ]);
   return parseControls(pairs);
 }

@@ -106,7 +106,7 @@ describe.each([
   it.each([
     [{ "cf-aig-allowed-models": "openai/*" }, "cf-aig-allowed-models"],
     [{ "cf-aig-allowed-providers": "groq,nobody" }, "cf-aig-allowed-providers"],
-    [{ "gw-aig-session-id": "x".repeat(300) }, "cf-aig-session-id"],
+    [{ "gw-aig-session-id": "x".repeat(300) }, "gw-aig-session-id"],
   ])("learns which header is at fault: %j", async (headers, name) => {
     const pending = openai(url, headers).chat.completions.create({
       model,

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from "node:zlib";
 import { describe, expect, inject, it } from "vitest";
 import { gatewayToken } from "./prepare-target.ts";
-import { type Seen, sseText } from "./upstream.ts";
+import { fileName, type Seen, sseText } from "./upstream.ts";
 
 const base = inject("baseUrl");
 const upstream = inject("upstreamUrl");
@@ -209,6 +209,13 @@ describe("an answer on its way to the client", () => {
     const answer = await send({ mode: "cookies" }).response;
     expect(answer.headers.getSetCookie()).toEqual(["a=1; Path=/", "b=2; Path=/"]);
     expect(answer.headers.get("x-hop")).toBeNull();
+  });
+
+  it("keeps the bytes of a file's name that is UTF-8", async () => {
+    const answer = await send({ mode: "file" }).response;
+    const given = answer.headers.get("content-disposition") ?? "";
+    expect(Buffer.from(given, "latin1").toString()).toBe(`attachment; filename="${fileName}"`);
+    expect(await answer.text()).toBe("ok");
   });
 
   it.each(["gzip", "deflate", "br", "zstd"])(

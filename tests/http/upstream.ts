@@ -51,6 +51,9 @@ export const sseText: string = [
   .map((event) => `${event}\n\n`)
   .join("");
 
+/** The name of the file that the mode `file` sends. */
+export const fileName = "Grüße-東京.txt";
+
 type Mode = (
   req: IncomingMessage,
   res: ServerResponse,
@@ -83,6 +86,12 @@ const modes: Readonly<Record<string, Mode>> = {
     res.setHeader("connection", "x-hop");
     res.setHeader("x-hop", "must not cross");
     sendJson(res, 200, completion);
+  },
+  // A file whose name is UTF-8, behind the length: there Node itself cannot send it.
+  file: (_req, res) => {
+    const lines = ["HTTP/1.1 200 OK", "content-length: 2", "content-type: text/plain"];
+    lines.push(`content-disposition: attachment; filename="${fileName}"`, "connection: close");
+    res.socket?.end(`${lines.join("\r\n")}\r\n\r\nok`);
   },
   // Announces more than it sends, then cuts the connection.
   truncate: (_req, res) => {

@@ -84,6 +84,12 @@ describe("a custom provider", () => {
     expect(sentHeaders(egress.requests.at(-1))["authorization"]).toBe("Bearer sk-own");
   });
 
+  it("keeps its base URL without the spaces that were pasted with it", async () => {
+    const { body } = await create({ base_url: " https://llm.example.com/api \n", slug: "pasted" });
+    expect(body.result).toMatchObject({ base_url: "https://llm.example.com/api" });
+    await gate.manage(`/custom-providers/${(body.result as Provider).id}`, { method: "DELETE" });
+  });
+
   it("answers unified requests by its name", async () => {
     const body = { ...chat, model: "custom-mine/llama" };
     const request = new Request("http://gateway.test/v1/acme/open/compat/chat/completions", {

@@ -206,8 +206,23 @@ describe("parseControls()", () => {
     ["custom-cost", '{"total_cost":-1}'],
     ["custom-cost", '{"per_token_in":1}'],
     ["request-timeout", "soon"],
+    ["event-id", "two\r\nlines"],
+    ["event-id", "beyond Latin-1: ☃"],
   ])("names the malformed header %s: %s", (name, value) => {
     expect(() => of(name, value)).toThrow(new RegExp(`cf-aig-${name}`));
+    expect(() => parseControls([[`gw-aig-${name}`, value]])).toThrow(`Header gw-aig-${name}:`);
+  });
+
+  it("names an old alias as it was sent", () => {
+    expect(() => parseControls([["cf-cache-ttl", "soon"]])).toThrow("Header cf-cache-ttl:");
+  });
+
+  it.each([
+    ["UTF-8, as most runtimes hand it over", "Z\u00c3\u00bcrich", "Zürich"],
+    ["UTF-8 that the runtime has decoded", "東京", "東京"],
+    ["Latin-1", "Z\u00fcrich", "Zürich"],
+  ])("reads metadata in %s", (_, sent, read) => {
+    expect(of("metadata", `{"city":"${sent}"}`).metadata).toBe(`{"city":"${read}"}`);
   });
 
   it("ignores gateway headers it does not know, also inherited names", () => {

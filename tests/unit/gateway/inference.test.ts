@@ -11,6 +11,7 @@ import { jsonReply, sentHeaders } from "../../fakes/gateway-transport.ts";
 
 let gate: GatewayUnderTest;
 let send: (path: string, body: unknown, headers?: Record<string, string>) => Promise<Response>;
+let manage: (path: string, body: unknown) => Promise<Response>;
 
 beforeAll(async () => {
   gate = await gatewayUnderTest({
@@ -32,19 +33,25 @@ beforeAll(async () => {
       return Promise.resolve(permission === undefined ? null : { id: "t", kind: "token", grants });
     },
     gateways: { open: { authentication: false } },
+    judge: async (request) => {
+      const content = (await request.text()).includes("bomb") ? "unsafe\nS9" : "safe";
+      return Response.json({ choices: [{ message: { content } }] });
+    },
     providers: {
       openai: { apiKey: "stored-key" },
       anthropic: { apiKey: "stored-anthropic" },
       "workers-ai": { baseUrl: "https://workers.test/ai", apiKey: "stored-workers" },
     },
   });
-  send = async (path, body, headers = {}) =>
+  const post = async (path: string, body: unknown, headers: object = {}): Promise<Response> =>
     app.fetch(
-      new Request(`http://gateway.test/accounts/acme/ai/${path}`, {
+      new Request(`http://gateway.test/accounts/acme/${path}`, {
         method: "POST",
         ...jsonInit(body, { authorization: `Bearer ${API_TOKEN}`, ...headers }),
       }),
     );
+  send = (path, body, headers) => post(`ai/${path}`, body, headers);
+  manage = (path, body) => post(`ai-gateway${path}`, body);
 });
 afterAll(() => gate.close());
 beforeEach(() => {
@@ -77,6 +84,13 @@ describe("REST inference", () => {
     await send("v1/messages", { ...chat, model: "anthropic/claude-test" });
     expect(sentHeaders(gate.transport.requests[0])["x-api-key"]).toBe("stored-anthropic");
     expect(JSON.stringify(gate.transport.requests[0])).not.toContain(API_TOKEN);
+  });
+
+  it("does not repeat the API token where it refuses it", async () => {
+    const held = { "cf-aig-event-id": API_TOKEN };
+    const answer = await send("v1/messages", { ...chat, model: "anthropic/claude-test" }, held);
+    const text = JSON.stringify([...answer.headers]) + (await answer.text());
+    expect([answer.status, text.includes(API_TOKEN)]).toEqual([400, false]);
   });
 
   it("translates a chat for a provider with a format of its own", async () => {
@@ -197,7 +211,7 @@ describe("gatewayParts()", () => {
     expect(status(await gateway.fetch(new Request(url, init("openai/m"))))).toBe("MISS");
     const inference = "http://gateway.test/accounts/acme/ai/v1/chat/completions";
     expect(status(await management.fetch(new Request(inference, init("openai/m"))))).toBe("HIT");
-    const alone = gatewayManagement({ platform: gate.platform, auth: "off" });
+    const alone = gatewayManagement({ platform: gate.platform, auth: "off", storedCacheBytes: 0 });
     expect(status(await alone.fetch(new Request(inference, init("openai/m"))))).toBe("MISS");
   });
 });
@@ -210,4 +224,30 @@ describe("compat/models", () => {
     expect(data.every(({ id }) => id.includes("/"))).toBe(true);
     expect((await gate.send("closed/compat/models", { method: "GET" })).status).toBe(401);
   });
+});
+
+it("what guardrails hold back of a run has the status 422, of a chat 424", async () => {
+  const made = await manage("/gateways", {
+    id: "guarded",
+    cache_invalidate_on_update: false,
+    cache_ttl: null,
+    collect_logs: true,
+    rate_limiting_interval: null,
+    rate_limiting_limit: null,
+    guardrails: { prompt: { S9: "BLOCK" }, response: { S9: "BLOCK" } },
+  });
+  expect(made.status).toBe(200);
+  const verdictOn = async (path: string, body: object): Promise<unknown[]> => {
+    const answer = await send(path, body, { "cf-aig-gateway-id": "guarded" });
+    const { errors } = (await answer.json()) as { errors: [{ code: number }] };
+    return [answer.status, errors[0].code];
+  };
+  gate.transport.behave = () => jsonReply({ result: { response: "a bomb is" } });
+  const model = "@cf/meta/llama";
+  expect(await verdictOn(`run/${model}`, { prompt: "a bomb" })).toEqual([422, 2016]);
+  expect(await verdictOn("run", { model, input: { prompt: "hi" } })).toEqual([422, 2017]);
+  const messages = [{ role: "user", content: "a bomb" }];
+  expect(await verdictOn("v1/chat/completions", { model: "openai/m", messages })).toEqual([
+    424, 2016,
+  ]);
 });

@@ -26,6 +26,11 @@ describe("resolveTarget()", () => {
       "https://res.openai.azure.com/openai/deployments/dep/chat/completions",
     ],
     [
+      "azure-openai",
+      "my-res/gpt-4.1-mini/chat/completions",
+      "https://my-res.openai.azure.com/openai/deployments/gpt-4.1-mini/chat/completions",
+    ],
+    [
       "aws-bedrock",
       "bedrock-runtime/us-east-1/model/m/invoke",
       "https://bedrock-runtime.us-east-1.amazonaws.com/model/m/invoke",
@@ -48,6 +53,18 @@ describe("resolveTarget()", () => {
     },
   );
 
+  it("never doubles another version either", () => {
+    const providers = {
+      "google-ai-studio": { baseUrl: "http://h/v1beta" },
+      cohere: { baseUrl: "http://h/v2/" },
+    };
+    expect(url("google-ai-studio", "v1beta/models", providers)).toBe("http://h/v1beta/models");
+    expect(url("google-ai-studio", "models", providers)).toBe("http://h/v1beta/models");
+    expect(url("cohere", "v2", providers)).toBe("http://h/v2/");
+    expect(url("cohere", "v2x/chat", providers)).toBe("http://h/v2/v2x/chat");
+    expect(url("cohere", "v1/models", providers)).toBe("http://h/v2/v1/models");
+  });
+
   it.each(["../x", "a/../../x", "%2e%2E/x", "a/.%2e", "a\\..\\b", "./x"])(
     "refuses the path %s",
     (rest) => {
@@ -55,7 +72,7 @@ describe("resolveTarget()", () => {
     },
   );
 
-  it.each(["evil.com#", "evil.com:80", "a@b", "", "a%2fb"])(
+  it.each(["evil.com#", "evil.com", "evil.com:80", "a@b", "", "a%2fb"])(
     "refuses the resource name %s in a host",
     (name) => {
       expect(() => url("azure-openai", `${name}/dep/chat`)).toThrow(/starts with/);
@@ -91,8 +108,8 @@ describe("rawTail()", () => {
 
 describe("redactQuery()", () => {
   it("takes out values that can be secrets, also behind an escaped name", () => {
-    expect(redactQuery("?key=S&alt=sse&api_key=S&k%65y=S&%zz=S")).toBe(
-      "?key=REDACTED&alt=sse&api_key=REDACTED&k%65y=REDACTED&%zz=REDACTED",
+    expect(redactQuery("?key=S&alt=sse&api_key=S&k%65y=S&%zz=S&bearer=S&pat=S&path=p")).toBe(
+      "?key=REDACTED&alt=sse&api_key=REDACTED&k%65y=REDACTED&%zz=REDACTED&bearer=REDACTED&pat=REDACTED&path=p",
     );
   });
 });

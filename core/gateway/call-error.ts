@@ -1,0 +1,21 @@
+import { ApiError } from "../http/api-error.ts";
+import type { Call } from "./call.ts";
+import { named } from "./controls.ts";
+import { tracedError } from "./trace/request-trace.ts";
+
+const EVENT_ID = named("event-id");
+
+/**
+ * The error that answers a call which was let in: its trace is told, and the answer has the event id under which the
+ * rows of the call's tries are found (reference, section 1.3).
+ */
+export function callError(call: Call | undefined, error: unknown): unknown {
+  tracedError(call, error);
+  if (call === undefined || !(error instanceof ApiError)) return error;
+  const { eventId, token } = call;
+  // What is refused because it holds the token is not repeated.
+  if (token !== null && eventId.includes(token)) return error;
+  const { options, kind, message } = error;
+  const headers = { ...options.headers, [EVENT_ID[0]]: eventId, [EVENT_ID[1]]: eventId };
+  return new ApiError(kind, { ...options, message, headers });
+}
