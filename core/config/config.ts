@@ -41,8 +41,14 @@ export interface GatewayConfig {
   readonly semanticCache?: SemanticCacheConfig;
   /** Seconds of silence after which a stream of server-sent events gets a comment. @default never */
   readonly sseKeepAliveSeconds?: number;
+  /** The status of error 2005, no answer from a provider; the hosted service's is 400. @default 502 */
+  readonly compat2005?: 400 | 502;
   /** Counts what gateways do, for Prometheus. @default false */
   readonly metrics?: boolean;
+  /** Bytes of answers that the cache of one process holds. @default 64 MiB */
+  readonly cacheBytes?: number;
+  /** Bytes of answers that each gateway's cache keeps in the database; 0 = none. @default 128 MiB */
+  readonly storedCacheBytes?: number;
 }
 
 /** Bounds of the semantic cache; its vectors are those of the search part's embedder. */

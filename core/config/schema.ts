@@ -18,6 +18,8 @@ const id = v.pipe(
 );
 const strings = v.array(v.pipe(v.string(), v.minLength(1)));
 const count = v.pipe(v.number(), v.integer(), v.minValue(1));
+/** A number of bytes that has room for an answer. */
+const roomy = v.pipe(v.number(), v.integer(), v.minValue(1024 * 1024, "Expected at least 1048576"));
 /** An empty host would be every network, an empty folder the current one. */
 const named = v.pipe(v.string(), v.minLength(1, "Expected a name, got an empty string"));
 const secret = v.pipe(v.string(), v.minLength(1, "Expected a secret, got an empty string"));
@@ -82,6 +84,9 @@ const gateway = v.strictObject({
     v.strictObject({ seconds: v.exactOptional(positive), bytes: v.exactOptional(positive) }),
   ),
   sseKeepAliveSeconds: v.exactOptional(positive),
+  cacheBytes: v.exactOptional(roomy),
+  storedCacheBytes: v.exactOptional(v.union([v.literal(0), roomy])),
+  compat2005: v.exactOptional(v.picklist([400, 502])),
   metrics: v.exactOptional(v.boolean()),
   judge: v.exactOptional(v.strictObject(model)),
   masterKey: v.exactOptional(masterKey),

@@ -17,6 +17,11 @@ export async function sealingKey(masterSecret: string, purpose: string): Promise
   );
 }
 
+/** The sealing key that 32 random or derived bytes are. */
+export function rawSealingKey(bytes: Uint8Array<ArrayBuffer>): Promise<SealingKey> {
+  return crypto.subtle.importKey("raw", bytes, "AES-GCM", false, ["encrypt", "decrypt"]);
+}
+
 /**
  * Seals text for storage: base64 of a 12-byte nonce and the AES-GCM ciphertext.
  * `context` (e.g. the row's id) is authenticated, so a sealed value cannot be moved to another row.
@@ -27,16 +32,7 @@ export async function seal(
   context: string,
   nonce: Uint8Array,
 ): Promise<string> {
-  const iv = new Uint8Array(nonce);
-  const sealed = await crypto.subtle.encrypt(
-    { name: "AES-GCM", iv, additionalData: utf8(context) },
-    key,
-    utf8(plaintext),
-  );
-  const out = new Uint8Array(iv.length + sealed.byteLength);
-  out.set(iv);
-  out.set(new Uint8Array(sealed), iv.length);
-  return toBase64(out);
+  return toBase64(await sealBytes(key, utf8(plaintext), context, nonce));
 }
 
 /** Opens what {@link seal} made; null when the key, the context or the text is wrong. */
@@ -46,14 +42,43 @@ export async function unseal(
   context: string,
 ): Promise<string | null> {
   const bytes = fromBase64(sealed);
-  if (bytes === null || bytes.length < 28) return null;
+  const plain = bytes === null ? null : await unsealBytes(key, bytes, context);
+  return plain === null ? null : new TextDecoder().decode(plain);
+}
+
+/** {@link seal} of bytes: the 12-byte nonce and the ciphertext. */
+export async function sealBytes(
+  key: SealingKey,
+  plain: Uint8Array<ArrayBuffer>,
+  context: string,
+  nonce: Uint8Array,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const iv = new Uint8Array(nonce);
+  const sealed = await crypto.subtle.encrypt(
+    { name: "AES-GCM", iv, additionalData: utf8(context) },
+    key,
+    plain,
+  );
+  const out = new Uint8Array(iv.length + sealed.byteLength);
+  out.set(iv);
+  out.set(new Uint8Array(sealed), iv.length);
+  return out;
+}
+
+/** {@link unseal} of bytes. */
+export async function unsealBytes(
+  key: SealingKey,
+  sealed: Uint8Array<ArrayBuffer>,
+  context: string,
+): Promise<Uint8Array<ArrayBuffer> | null> {
+  if (sealed.length < 28) return null;
   try {
     const plain = await crypto.subtle.decrypt(
-      { name: "AES-GCM", iv: bytes.subarray(0, 12), additionalData: utf8(context) },
+      { name: "AES-GCM", iv: sealed.subarray(0, 12), additionalData: utf8(context) },
       key,
-      bytes.subarray(12),
+      sealed.subarray(12),
     );
-    return new TextDecoder().decode(plain);
+    return new Uint8Array(plain);
   } catch {
     return null;
   }

@@ -1,5 +1,5 @@
 import { quickSha256Hex } from "../crypto/digest.ts";
-import type { System } from "../ports.ts";
+import type { OutboundRequest, System } from "../ports.ts";
 import type { Call } from "./call.ts";
 import type { Outbound } from "./outbound.ts";
 import { actorName } from "./gateway-name.ts";
@@ -19,8 +19,8 @@ export function cacheTtl({ controls, settings }: Call): number {
 
 /**
  * The cache key of a request, or null when it cannot have one. Everything that changes an answer is in it:
- * gateway, provider, address, credentials and body. A caller's own key replaces address and body only, so
- * that no tenant can read another's answers by guessing keys (reference, section 2.4).
+ * gateway, provider, address, credentials and body. A caller's own key replaces address and body only (but
+ * not whether a stream is wanted), so that no tenant can read another's answers by guessing keys (reference, section 2.4).
  */
 export function cacheKey(
   { target, request }: Outbound,
@@ -31,7 +31,14 @@ export function cacheKey(
   if (request.body instanceof ReadableStream || !CACHEABLE.has(request.method)) return null;
   const { controls } = call;
   if (controls.cacheKey !== undefined) {
-    const content = ["key", request.method, controls.cacheKey, ...queryCredentials(target.url)];
+    const form = asksForStream(request) ? "stream" : "whole";
+    const content = [
+      "key",
+      request.method,
+      form,
+      controls.cacheKey,
+      ...queryCredentials(target.url),
+    ];
     return keyOf(content, { target, request }, call, system);
   }
   const asked = (digest: string): Promise<string> | string =>
@@ -83,6 +90,21 @@ function tellsApart(name: string): boolean {
     name !== "idempotency-key" &&
     !name.startsWith("x-stainless-")
   );
+}
+
+/** Whether the answer is to be a stream: a caller's own key must not bring a client what it cannot read. */
+function asksForStream({ url, body }: OutboundRequest): boolean {
+  const [path = ""] = url.split("?", 1);
+  if (/:stream\w+$/.test(path)) return true;
+  if (!(body instanceof Uint8Array)) return false;
+  try {
+    const asked: unknown = JSON.parse(new TextDecoder().decode(body));
+    return (
+      typeof asked === "object" && asked !== null && "stream" in asked && asked.stream === true
+    );
+  } catch {
+    return false;
+  }
 }
 
 /** Keys in the query tell tenants apart like keys in headers do. */

@@ -1,16 +1,32 @@
 import type { InboundResponse, System } from "../ports.ts";
 import { type CachedReply, type CacheLead, type Flight, flight, type Landing } from "./flight.ts";
+import { weightOf } from "./shared-stream.ts";
 
 /** What a lookup found: an answer, the duty to bring one, or neither: then the request goes its own way. */
 export type CacheLookup = Landing | { readonly lead: CacheLead } | { readonly alone: true };
+
+/** Options of a lookup. */
+export interface LookupOptions {
+  /** Ends the wait for another request's answer, and nothing else: then the lookup rejects. @default the client */
+  readonly patience?: AbortSignal;
+  /** Told the answer that the duty brought, once it is kept, and until when (Unix ms). */
+  readonly onKept?: (reply: CachedReply, expiresAt: number) => void;
+}
 
 /** Answers by key, for one process: least recently used ones go first when the bytes run out. */
 export interface ReplyCache {
   /**
    * Looks for an answer that is kept for `ttl` seconds, or under way: then waits, once, for it to begin.
-   * Rejects when `signal` aborts.
+   * Who leads does so for `client`.
    */
-  lookup(key: string, ttl: number, signal: AbortSignal): Promise<CacheLookup>;
+  lookup(
+    key: string,
+    ttl: number,
+    client: AbortSignal,
+    options?: LookupOptions,
+  ): Promise<CacheLookup>;
+  /** Keeps an answer that came from elsewhere until `expiresAt` (Unix ms). */
+  put(key: string, reply: CachedReply, expiresAt: number): void;
   /** An answer that is kept whole. */
   kept(key: string): CachedReply | null;
   /** Whether an answer is kept, or under way. */
@@ -40,14 +56,23 @@ export function replyCache(system: System, capacity: number): ReplyCache {
   const underway = new Map<string, Flight>();
   const limit = Math.min(REPLY_LIMIT, capacity - ENTRY_OVERHEAD);
   const budget = { left: capacity };
-  const lead = (key: string, ttl: number, client: AbortSignal): CacheLead => {
+  const put = (key: string, reply: CachedReply, expiresAt: number): void => {
+    const head = reply.headers.reduce((sum, pair) => sum + pair[0].length + pair[1].length, 0);
+    const size = reply.chunks.reduce((sum, chunk) => sum + weightOf(chunk), head);
+    entries.put(key, { ...reply, size, expiresAt, movedAt: system.now() });
+  };
+  const lead = (
+    key: string,
+    ttl: number,
+    client: AbortSignal,
+    onKept: LookupOptions["onKept"],
+  ): CacheLead => {
     const onClose = (reply: CachedReply | null): void => {
       if (underway.get(key) === started) underway.delete(key);
       if (reply === null) return;
-      const head = reply.headers.reduce((sum, pair) => sum + pair[0].length + pair[1].length, 0);
-      const size = reply.chunks.reduce((sum, chunk) => sum + chunk.length, head);
-      const now = system.now();
-      entries.put(key, { ...reply, size, expiresAt: now + ttl * 1000, movedAt: now });
+      const expiresAt = system.now() + ttl * 1000;
+      put(key, reply, expiresAt);
+      onKept?.(reply, expiresAt);
     };
     const started = flight({ system, client, limit, budget, onClose });
     // A client that had left before: nobody may wait for its answer.
@@ -55,18 +80,19 @@ export function replyCache(system: System, capacity: number): ReplyCache {
     return started.lead;
   };
   return {
-    async lookup(key, ttl, signal) {
+    put,
+    async lookup(key, ttl, client, { patience = client, onKept } = {}) {
       const hit = entries.get(key);
       if (hit !== null) return { hit };
       const other = underway.get(key);
       if (other !== undefined) {
-        const landing = await other.join(signal);
+        const landing = await other.join(patience);
         if (landing !== null) return landing;
         const brought = entries.get(key);
         if (brought !== null) return { hit: brought };
         if (underway.has(key)) return { alone: true };
       }
-      return { lead: lead(key, ttl, signal) };
+      return { lead: lead(key, ttl, client, onKept) };
     },
     kept: (key) => entries.get(key),
     has: (key) => underway.has(key) || entries.get(key) !== null,
@@ -109,6 +135,8 @@ function lruEntries(system: System, capacity: number): LruEntries {
     },
     put(key, entry) {
       drop(key);
+      // It would throw out all others, and then itself.
+      if (entry.size + ENTRY_OVERHEAD > capacity) return;
       entries.set(key, entry);
       bytes += entry.size + ENTRY_OVERHEAD;
       for (const oldest of entries.keys()) {

@@ -6,6 +6,7 @@ import type { Safety } from "./checkers/safety.ts";
 import type { ChatFormat } from "./compat.ts";
 import type { ContentDecoding } from "./content-decoder.ts";
 import type { Controls } from "./controls.ts";
+import type { LoggedBody } from "./log-row.ts";
 import type { LogQueue } from "./log-queue.ts";
 import type { GatewayMetrics } from "./metrics/metrics.ts";
 import type { Leash } from "./resume/leash.ts";
@@ -16,6 +17,7 @@ import type { GatewaySettings } from "./settings.ts";
 import type { GatewayName } from "./gateway-name.ts";
 import type { GatewayStore } from "./store.ts";
 import type { StoredProviders } from "./manage/stored-providers.ts";
+import type { StoredReplies } from "./stored-replies.ts";
 import type { TargetOptions } from "./target.ts";
 import type { TokenSearch } from "./token-search.ts";
 import type { RequestTrace } from "./trace/request-trace.ts";
@@ -29,6 +31,8 @@ export interface GatewayDeps {
   readonly store: GatewayStore;
   readonly queue: LogQueue;
   readonly cache: ReplyCache;
+  /** Kept answers beyond this process. @default none */
+  readonly replies?: StoredReplies | undefined;
   /** Finds answers to questions in other words. @default none */
   readonly semantic?: SemanticCache | undefined;
   readonly nextLogId: () => string;
@@ -73,6 +77,8 @@ export interface Call {
   readonly trace: TraceParent | null;
   /** Told how the request goes, where the gateway exports traces. */
   readonly traced?: RequestTrace | undefined;
+  /** Status of what guardrails hold back. @default that of the table of errors, 424 */
+  readonly blockedStatus?: number;
   /** Told the cost (US dollars) of each answer. */
   readonly onCost?: (cost: number) => void;
 }
@@ -90,8 +96,12 @@ export interface Step {
   readonly body: Uint8Array | ReadableStream<Uint8Array> | null;
   /** Of a body that streams through: why it was broken off, once it was. */
   readonly refusal?: () => ApiError | null;
+  /** Of a body that streams through: what has passed of it, where the log row keeps its beginning. */
+  readonly passed?: () => LoggedBody;
   /** The format of the body, where it is not the provider's and has to be translated. @default as `rest` says */
   readonly format?: "responses" | "messages";
+  /** Whether the request came to an endpoint for the models of all providers. @default false */
+  readonly unified?: boolean;
   /** The dynamic route that answers in place of a provider. */
   readonly route?: string;
   /** The format of a request whose model the automatic router chooses. */

@@ -20,6 +20,7 @@ import { semanticCache, type SemanticCacheOptions } from "./semantic/semantic-ca
 import { type DeclaredGateway, gatewayStore } from "./store.ts";
 import { resumableRuns, type ResumeOptions } from "./resume/runs.ts";
 import type { ProviderOptions } from "./target.ts";
+import { storedReplies } from "./stored-replies.ts";
 import { tokenSearches } from "./token-search.ts";
 import { tracing } from "./trace/tracing.ts";
 
@@ -40,6 +41,11 @@ export interface GatewayOptions extends SafetyOptions {
   readonly logBodyLimit?: number | undefined;
   /** Bytes of answers that the cache of this process holds. @default 64 MiB */
   readonly cacheBytes?: number | undefined;
+  /**
+   * Bytes of answers up to 1 MiB each that a gateway's cache also keeps in its database, for restarts and for other
+   * processes and isolates; 0 = none. @default 128 MiB
+   */
+  readonly storedCacheBytes?: number | undefined;
   /** Answers questions from the cache that were asked before in other words, where the cache is on. @default off */
   readonly semanticCache?: SemanticCacheOptions | undefined;
   /**
@@ -114,6 +120,8 @@ export function gatewayDeps(options: GatewayOptions): GatewayDeps {
   const box = gatewayVault(options);
   const decoding = contentDecoding(platform.system);
   const cache = replyCache(platform.system, options.cacheBytes ?? 64 * 1024 * 1024);
+  const capacity = options.storedCacheBytes ?? 128 * 1024 * 1024;
+  const { system, log } = platform;
   const metrics = options.metrics === true ? gatewayMetrics(platform) : undefined;
   return {
     platform,
@@ -126,10 +134,11 @@ export function gatewayDeps(options: GatewayOptions): GatewayDeps {
       onDrop: (actor, rows) => metrics?.drop(actor, rows),
     }),
     cache,
+    replies: capacity > 0 ? storedReplies({ store, system, log, capacity }) : undefined,
     semantic: options.semanticCache && semanticCache(options.semanticCache, cache, platform),
     nextLogId: logIds(platform.system),
     stored: storedProviders(records, box, platform.system),
-    safetyOf: (settings) => safetyOf(settings, options, platform.log, decoding),
+    safetyOf: (settings) => safetyOf(settings, options, platform.log, decoding, platform.system),
     tracing: tracing(platform, records, box),
     metrics,
     decoding,

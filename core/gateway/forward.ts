@@ -1,9 +1,9 @@
 import { ApiError } from "../http/api-error.ts";
-import type { InboundResponse, StreamWatch } from "../ports.ts";
+import type { InboundResponse } from "../ports.ts";
 import { TransportError } from "../transport-error.ts";
 import { type Answer, attempt, deservesRetry, pause } from "./attempt.ts";
 import { cacheKey, cacheTtl } from "./cache-policy.ts";
-import { replay } from "./cache.ts";
+import { type CacheLookup, replay } from "./cache.ts";
 import type { Call, GatewayDeps, Step } from "./call.ts";
 import { checkPrompt, checkReply, readable } from "./checkers/guarded.ts";
 import { type DlpReport, joinReports } from "./checkers/inspect.ts";
@@ -11,16 +11,14 @@ import type { Safety } from "./checkers/safety.ts";
 import { limitsSpend } from "./cost/spend.ts";
 import { type Settle, spendOn } from "./cost/step-spend.ts";
 import type { CacheLead } from "./flight.ts";
-import { headerValue } from "./header-hygiene.ts";
-import { type Keeping, ledAnswer } from "./led-answer.ts";
+import type { Keeping } from "./led-answer.ts";
 import { lawful } from "./null-body.ts";
-import { type Observation, observer } from "./observer.ts";
 import { type Outbound, outbound, withoutOwnTokens } from "./outbound.ts";
 import { retryPolicy } from "./policy.ts";
 import { type Recording, startRecord } from "./record.ts";
-import { withoutCredentials } from "./row-hygiene.ts";
 import { traceParent } from "./trace/trace-parent.ts";
-import { watchedStream } from "./watched-stream.ts";
+import { type Told, watchedAnswer } from "./watched-answer.ts";
+import { within } from "./within.ts";
 
 /** The answer of a provider, or of the cache, on its way to the client. */
 export interface Forwarded {
@@ -95,6 +93,11 @@ export async function forward(
 /** Answers a step whose answer may be kept, and is not yet. */
 async function shared(passage: Passage, key: string, ttl: number): Promise<Forwarded> {
   const { call, deps, prepared, safety } = passage;
+  const stored = deps.cache.has(key) ? undefined : await deps.replies?.find(call.name, key);
+  if (stored !== undefined && stored !== null) {
+    deps.cache.put(key, stored.reply, stored.expiresAt);
+    return fromCache(replay(stored.reply), passage);
+  }
   // A check that let one text pass may not let the other pass, nor may the embedder see it before.
   if (deps.semantic !== undefined && safety === null && !deps.cache.has(key)) {
     const near = await deps.semantic.find(prepared, key, ttl, call);
@@ -103,12 +106,42 @@ async function shared(passage: Passage, key: string, ttl: number): Promise<Forwa
       return { ...(await fromCache(replay(near.reply), passage)), similarity };
     }
   }
-  const found = await deps.cache.lookup(key, ttl, call.signal).catch(() => null);
-  if (found === null)
-    throw providerFailed(new TransportError("aborted", "The client went away"), deps);
+  const found = await lookup(passage, key, ttl);
+  if (found === null) return unmet(passage);
   if ("hit" in found) return fromCache(replay(found.hit), passage);
   if ("follow" in found) return fromCache(found.follow, passage);
   return "lead" in found ? askForAll(passage, found.lead) : ask(passage, null);
+}
+
+/** What the cache holds or is about to hold; null when the request could not wait for that as long as it takes. */
+function lookup(
+  { call, isLast, deps }: Passage,
+  key: string,
+  ttl: number,
+): Promise<CacheLookup | null> {
+  const { attempts, timeout } = retryPolicy(call.settings, call.controls);
+  const look = (patience: AbortSignal): Promise<CacheLookup> =>
+    deps.cache.lookup(key, ttl, call.signal, {
+      patience,
+      onKept: (reply, expiresAt) => deps.replies?.keep(call.name, key, { reply, expiresAt }),
+    });
+  // As for an answer of its own: the very last try has no limit.
+  const isPatient = timeout === null || (isLast && attempts === 1);
+  const found = isPatient
+    ? look(call.signal)
+    : within(timeout, call.signal, look, deps.platform.system);
+  return found.catch(() => null);
+}
+
+/** Goes on after a try that ended while it waited for the answer to another request. */
+async function unmet(passage: Passage): Promise<Forwarded> {
+  const { step, index, call, deps } = passage;
+  if (call.signal.aborted)
+    throw providerFailed(new TransportError("aborted", "The client went away"), deps);
+  const late = new TransportError("unreachable", "The identical request has no answer yet");
+  discard(late, startRecord(step, index, call, deps), passage);
+  if (retryPolicy(call.settings, call.controls).attempts === 1) throw providerFailed(late, deps);
+  return ask(passage, null, 2);
 }
 
 /** Asks for the identical requests too that wait: the call goes on without its client while any of them does. */
@@ -139,7 +172,8 @@ function withStep(call: Call, { controls, headers }: Step): Call {
   };
 }
 
-async function ask(passage: Passage, keeping: Keeping | null): Promise<Forwarded> {
+/** Asks the provider, from try number `first` on. */
+async function ask(passage: Passage, keeping: Keeping | null, first = 1): Promise<Forwarded> {
   const { step, index, isLast, call, deps, prepared, safety } = passage;
   const report = safety === null ? null : await checkPrompt(safety, step, index, call, deps);
   const settle = limitsSpend(call.settings.spend_limits) ? await spendOn(step, call, deps) : unpaid;
@@ -147,7 +181,7 @@ async function ask(passage: Passage, keeping: Keeping | null): Promise<Forwarded
   const policy = retryPolicy(call.settings, call.controls);
   // A body that streams through can be sent only once.
   const attempts = step.body instanceof ReadableStream ? 1 : policy.attempts;
-  for (let number = 1; ; number++) {
+  for (let number = first; ; number++) {
     const final = number >= attempts;
     const record = startRecord(step, index, call, deps);
     const answer = await attempt(prepared, final && isLast ? null : policy.timeout, call, deps);
@@ -184,13 +218,14 @@ function conclude(
   const { deps, safety, settle } = passage;
   if (answer instanceof TransportError || answer.status < 200 || answer.status > 599) {
     discard(answer, record, passage);
-    settle(0);
+    // Who leaves before the answer begins does not make it free.
+    settle(answer instanceof TransportError && answer.reason === "aborted" ? null : 0);
     throw providerFailed(answer, deps);
   }
   const reply = lawful(answer, deps.platform.system);
   if (safety !== null) return checked(reply, safety, record, keeping, passage);
   const told: Told = { record, settle, dlp: passage.report, cached: false };
-  return pass(watched(reply, told, keeping, passage), told, passage);
+  return pass(watchedAnswer(reply, told, keeping, passage), told, passage);
 }
 
 /** {@link conclude} of a gateway with checks. */
@@ -213,21 +248,13 @@ async function checked(
   }
   const dlp = joinReports(passage.report, found.report);
   const told: Told = { record, settle, dlp, cached: false };
-  return await pass(watched(found.answer, told, keeping, passage), told, passage);
+  return await pass(watchedAnswer(found.answer, told, keeping, passage), told, passage);
 }
 
 function fromCache(reply: InboundResponse, passage: Passage): Promise<Forwarded> | Forwarded {
   const record = startRecord(passage.step, passage.index, passage.call, passage.deps);
   const told: Told = { record, settle: unpaid, dlp: null, cached: true };
-  return pass(watched(reply, told, null, passage), told, passage);
-}
-
-/** Who is told how an answer went. */
-interface Told {
-  readonly record: Recording;
-  readonly settle: Settle;
-  readonly dlp: DlpReport | null;
-  readonly cached: boolean;
+  return pass(watchedAnswer(reply, told, null, passage), told, passage);
 }
 
 function pass(
@@ -250,40 +277,4 @@ function providerFailed(cause: unknown, deps: GatewayDeps): ApiError {
   // A body that was refused on its way looks to the transport like one that broke.
   if (cause instanceof TransportError && cause.cause instanceof ApiError) return cause.cause;
   return new ApiError("provider_failed", { status: deps.failureStatus, cause });
-}
-
-/** The same answer, whose bytes are seen by the log and collected for the cache as they pass. */
-function watched(
-  answer: InboundResponse,
-  { record, settle, cached, dlp }: Told,
-  keeping: Keeping | null,
-  { call, deps, prepared }: Passage,
-): InboundResponse {
-  const { status, headers, body } = answer;
-  const { system } = deps.platform;
-  const type = headerValue(headers, "content-type") ?? "";
-  const encoding = headerValue(headers, "content-encoding") ?? "";
-  const watch = record.observes ? observer(type, encoding, record.keep, deps) : null;
-  const onChunk = (chunk: Uint8Array): void => watch?.push(chunk);
-  const onEnd = (complete: boolean): void => {
-    const finish = (all: Observation | null): void => {
-      const seen = withoutCredentials(all, prepared);
-      const dlpAction = dlp?.action ?? null;
-      const cost = record.finish({ status, complete, headers, cached, seen, dlpAction });
-      // A refusal costs nothing unless its provider says so.
-      settle(status >= 400 ? (cost ?? 0) : cost);
-    };
-    const seen = watch?.finish() ?? null;
-    if (seen instanceof Promise) system.waitUntil(seen.then(finish));
-    else finish(seen);
-  };
-  if (keeping !== null) return ledAnswer(answer, keeping, { onChunk, onEnd, system });
-  if (body instanceof ReadableStream) {
-    const passing: StreamWatch = { onChunk, onEnd: (end) => onEnd(end === "complete") };
-    if (deps.platform.transport.watch?.(body, passing) === true) return answer;
-    return { status, headers, body: watchedStream(body, passing, call.signal, system) };
-  }
-  if (body !== null) onChunk(body);
-  onEnd(true);
-  return answer;
 }

@@ -1,10 +1,11 @@
 import { ApiError } from "../http/api-error.ts";
-import type { ActorContext, ActorKind } from "../ports.ts";
+import type { ActorContext, ActorKind, Statement } from "../ports.ts";
 import { spendLedger, spendSchema } from "./cost/spend-ledger.ts";
-import { gatewayLog } from "./gateway-log.ts";
-import { keptRateWindow, rateSchema } from "./kept-rate-window.ts";
+import { type GatewayLog, gatewayLog } from "./gateway-log.ts";
+import { keptRateWindow, type KeptRateWindow, rateSchema } from "./kept-rate-window.ts";
 import { logSchema, logSequenceSchema } from "./log-sql.ts";
-import type { GatewaySettings } from "./settings.ts";
+import { replySchema, type ReplyShelf, replyShelf } from "./reply-shelf.ts";
+import { type GatewayChanges, type GatewaySettings, withChanges } from "./settings.ts";
 
 /** What a request finds at a gateway's door. */
 export type Entrance = {
@@ -24,15 +25,18 @@ export const gatewayActor: ActorKind = {
     `ALTER TABLE gateway_logs ADD COLUMN dlp_action TEXT`,
     ...logSequenceSchema,
     rateSchema,
+    ...replySchema,
   ],
   // A request must not wait behind a batch of log rows.
-  interleaved: ["settings", "enter", "nextLogs", "spendAdmit", "spendSettle"],
+  interleaved: ["settings", "enter", "nextLogs", "spendAdmit", "spendSettle", "findReply"],
   async start(context) {
     const [row] = await context.sql.all("SELECT settings FROM gateway_settings WHERE actor = ?", [
       context.name,
     ]);
     const state = { settings: row === undefined ? null : readSettings(row["settings"]) };
     const window = await keptRateWindow(context);
+    const log = await gatewayLog(context, () => state.settings);
+    const shelf = replyShelf(context, () => state.settings !== null);
     return {
       methods: {
         settings: () => state.settings,
@@ -44,12 +48,20 @@ export const gatewayActor: ActorKind = {
           return { settings, wait };
         },
         ...spendLedger(context, () => state.settings?.spend_limits),
-        ...settingsMethods(context, state),
-        ...(await gatewayLog(context, () => state.settings)),
+        ...settingsMethods(context, state, { window, shelf, log }),
+        ...shelf.methods,
+        ...log.methods,
       },
     };
   },
 };
+
+/** What has rows that the settings' methods delete, and remembers some of them. */
+interface Memory {
+  readonly window: KeptRateWindow;
+  readonly shelf: ReplyShelf;
+  readonly log: GatewayLog;
+}
 
 interface State {
   settings: GatewaySettings | null;
@@ -59,15 +71,18 @@ function readSettings(text: unknown): GatewaySettings {
   return JSON.parse(String(text)) as GatewaySettings;
 }
 
-function settingsMethods(context: ActorContext, state: State) {
+function settingsMethods(context: ActorContext, state: State, memory: Memory) {
   const save = async (settings: GatewaySettings): Promise<GatewaySettings> => {
+    const wipes = settings.cache_invalidate_on_update;
     await context.sql.batch([
       {
         sql: `INSERT INTO gateway_settings (actor, settings) VALUES (?, ?)
           ON CONFLICT (actor) DO UPDATE SET settings = excluded.settings`,
         params: [context.name, JSON.stringify(settings)],
       },
+      ...(wipes ? [wipe("gateway_replies", context)] : []),
     ]);
+    if (wipes) memory.shelf.forget();
     state.settings = settings;
     return settings;
   };
@@ -80,7 +95,11 @@ function settingsMethods(context: ActorContext, state: State) {
       }
       return save(settings);
     },
-    update: (settings: GatewaySettings) => save(settings),
+    /** Resolves to the settings afterwards; null when there is no such gateway, or no longer. */
+    update: (changes: GatewayChanges) =>
+      state.settings === null
+        ? null
+        : save(withChanges(state.settings, changes, context.system.now())),
     async remove() {
       const tables = [
         "gateway_settings",
@@ -88,16 +107,18 @@ function settingsMethods(context: ActorContext, state: State) {
         "gateway_log_bodies",
         "gateway_spend",
         "gateway_rate",
+        "gateway_replies",
       ];
-      await context.sql.batch(
-        tables.map((table) => ({
-          sql: `DELETE FROM ${table} WHERE actor = ?`,
-          params: [context.name],
-        })),
-      );
+      await context.sql.batch(tables.map((table) => wipe(table, context)));
       const removed = state.settings;
       state.settings = null;
+      // The next gateway of this name has done nothing yet.
+      for (const part of Object.values(memory)) part.forget();
       return removed;
     },
   };
+}
+
+function wipe(table: string, { name }: ActorContext): Statement {
+  return { sql: `DELETE FROM ${table} WHERE actor = ?`, params: [name] };
 }

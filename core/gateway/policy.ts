@@ -55,6 +55,7 @@ export function retryAfterMs(
   if (milliseconds !== null && /^\d+(?:\.\d+)?$/.test(milliseconds)) return Number(milliseconds);
   if (retryAfter === null) return null;
   if (/^\d+(?:\.\d+)?$/.test(retryAfter)) return Number(retryAfter) * 1000;
-  const date = Date.parse(retryAfter);
+  // A date begins with its day (RFC 9110, section 5.6.7); `Date.parse` takes almost anything for one.
+  const date = /^[A-Z][a-z]{2,8},? /.test(retryAfter) ? Date.parse(retryAfter) : Number.NaN;
   return Number.isNaN(date) ? null : Math.max(0, date - now);
 }

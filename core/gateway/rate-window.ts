@@ -54,7 +54,9 @@ export function rateWindow(stored: RateState | null = null): RateWindow {
       times = times.slice(oldest);
       oldest = 0;
     }
-    if (times.length - oldest >= limit) return Math.max(1, (times[oldest] ?? now) + interval - now);
+    // The limit may have been lowered: then it takes more than the oldest one's leaving.
+    const blocking = times.length - oldest < limit ? undefined : times[times.length - limit];
+    if (blocking !== undefined) return Math.max(1, blocking + interval - now);
     times.push(now);
     return 0;
   };

@@ -230,6 +230,7 @@ function leave(state: State, reader: Reader, how: "lagging" | "gone"): void {
   wakeSource(state);
 }
 
-function weightOf(chunk: Uint8Array): number {
+/** Bytes that a kept chunk costs. */
+export function weightOf(chunk: Uint8Array): number {
   return chunk.length + CHUNK_OVERHEAD;
 }

@@ -9,8 +9,9 @@ import type { LogQuery } from "./log-filters.ts";
 import type { LogRow } from "./log-row.ts";
 import type { LogSummary } from "./log-summary.ts";
 import type { TailPage } from "./log-tail.ts";
+import type { SealedReply } from "./reply-shelf.ts";
 import { recordStore } from "./manage/records.ts";
-import { type GatewaySettings, initialSettings } from "./settings.ts";
+import { type GatewayChanges, type GatewaySettings, initialSettings } from "./settings.ts";
 
 /** What an operator may declare for a gateway: such a gateway exists from the start. */
 export interface DeclaredGateway {
@@ -29,18 +30,22 @@ export interface GatewayStore {
   /** Makes the gateway with its initial settings unless it is there. */
   open(name: GatewayName): Promise<GatewaySettings>;
   create(account: string, settings: GatewaySettings): Promise<GatewaySettings>;
-  update(account: string, settings: GatewaySettings): Promise<GatewaySettings>;
+  /** The settings afterwards, or null when there is no such gateway. */
+  update(name: GatewayName, changes: GatewayChanges): Promise<GatewaySettings | null>;
   remove(name: GatewayName): Promise<GatewaySettings | null>;
   list(account: string, search: string, offset: number, limit: number): Promise<GatewayPage>;
   /** Asks for leave to spend, see `SpendLedger`. */
   spendAdmit(name: GatewayName, facts: SpendFacts, estimate: number): Promise<SpendDecision>;
   /** Enters what was spent, see `SpendLedger`. */
   spendSettle(name: GatewayName, ticket: SpendTicket, amount: number): Promise<void>;
+  /** A sealed answer, see `ReplyShelf`. */
+  findReply(name: GatewayName, id: string): Promise<SealedReply | null>;
+  keepReply(name: GatewayName, id: string, reply: SealedReply, capacity: number): Promise<void>;
   append(actor: string, rows: readonly LogRow[]): Promise<void>;
   listLogs(name: GatewayName, query: LogQuery, offset: number, limit: number): Promise<LogPage>;
   getLog(name: GatewayName, id: string): Promise<SqlRow | null>;
   patchLog(name: GatewayName, id: string, patch: LogPatch): Promise<boolean>;
-  deleteLogs(name: GatewayName, query: LogQuery, limit: number | null): Promise<number>;
+  deleteLogs(name: GatewayName, query: LogQuery, limit: number): Promise<number>;
   /** Figures over the rows that any of the queries finds. */
   summariseLogs(name: GatewayName, queries: readonly LogQuery[]): Promise<LogSummary>;
   /** Rows stored after a position of the live tail (-1 = from now on), see `LogTail`. */
@@ -96,7 +101,11 @@ export function gatewayStore(options: StoreOptions): GatewayStore {
     enter,
     open,
     create: (account, initial) => write("create", account, initial),
-    update: (account, changed) => write("update", account, changed),
+    async update(name, changes) {
+      const changed = (await of(name).call("update", changes)) as GatewaySettings | null;
+      if (changed !== null) await index(name.account).call("put", changed);
+      return changed;
+    },
     async remove(name) {
       // First the keys: a crash in between must not leave them to the next gateway of this name.
       await recordStore(options.platform).ofGateway(name).clear();
@@ -110,7 +119,7 @@ export function gatewayStore(options: StoreOptions): GatewayStore {
       for (const gateway of Object.keys(ids)) await settings({ account, gateway });
       return (await index(account).call("list", search, offset, limit)) as GatewayPage;
     },
-    ...logCalls(of, actors.get.bind(actors, gatewayActor.name)),
+    ...plainCalls(of, actors.get.bind(actors, gatewayActor.name)),
   };
 }
 
@@ -141,10 +150,12 @@ async function enterDeclared(
   return { ...found, settings: { ...found.settings, authentication } };
 }
 
-type LogCalls = Pick<
+type PlainCalls = Pick<
   GatewayStore,
   | "spendAdmit"
   | "spendSettle"
+  | "findReply"
+  | "keepReply"
   | "append"
   | "listLogs"
   | "getLog"
@@ -154,15 +165,19 @@ type LogCalls = Pick<
   | "nextLogs"
 >;
 
-function logCalls(
+function plainCalls(
   of: (name: GatewayName) => ActorRef,
   byActor: (actor: string) => ActorRef,
-): LogCalls {
+): PlainCalls {
   return {
     spendAdmit: async (name, facts, estimate) =>
       (await of(name).call("spendAdmit", facts, estimate)) as SpendDecision,
     async spendSettle(name, ticket, amount) {
       await of(name).call("spendSettle", ticket, amount);
+    },
+    findReply: async (name, id) => (await of(name).call("findReply", id)) as SealedReply | null,
+    async keepReply(name, id, reply, capacity) {
+      await of(name).call("keepReply", id, reply, capacity);
     },
     async append(actor, rows) {
       await byActor(actor).call("append", rows);

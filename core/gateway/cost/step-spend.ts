@@ -20,7 +20,7 @@ export async function spendOn(
   const json = isJson && bytes !== null ? new TextDecoder().decode(bytes) : null;
   const facts = {
     provider: step.slug,
-    model: model ?? requestModel(json, step.rest),
+    model: model ?? requestModel(json, step.rest, step.slug),
     metadata: controls.metadata ?? null,
   };
   const estimate = estimateOf(facts, bytes?.length ?? 0, controls.customCost);

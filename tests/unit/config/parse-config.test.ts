@@ -98,6 +98,27 @@ describe("parseConfig()", () => {
     }
   });
 
+  it("takes sizes of the cache, and no stored one", () => {
+    for (const gateway of [
+      { cacheBytes: 2_000_000, storedCacheBytes: 0 },
+      { storedCacheBytes: 2 ** 30 },
+    ])
+      expect(parseConfig({ gateway }, noEnv)).toEqual({ gateway });
+    for (const key of ["cacheBytes", "storedCacheBytes"]) {
+      expect(() => parseConfig({ gateway: { [key]: 1000 } }, noEnv)).toThrow(
+        `gateway.${key}": Expected at least 1048576`,
+      );
+    }
+  });
+
+  it("takes the hosted service's status of a provider that gives no answer, and no other", () => {
+    const gateway = { compat2005: 400 };
+    expect(parseConfig({ gateway }, noEnv)).toEqual({ gateway });
+    expect(() => parseConfig({ gateway: { compat2005: 500 } }, noEnv)).toThrow(
+      "gateway.compat2005",
+    );
+  });
+
   it("takes origins of agents as browsers send them", () => {
     const agents = { origins: ["https://app.example", "http://localhost:5173"] };
     expect(parseConfig({ agents }, noEnv)).toEqual({ agents });

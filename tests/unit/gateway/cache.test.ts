@@ -116,6 +116,22 @@ describe("the cache", () => {
     expect((await ask(fresh(), { ...key, authorization: "Bearer other" }))[0]).toBe("MISS");
   });
 
+  it("by the caller's key brings no stream to who asked for one JSON, nor the other way round", async () => {
+    const key = { "cf-aig-cache-key": `mine-${serial++}` };
+    const status = async (body: object, path?: string): Promise<unknown> =>
+      (await ask({ ...fresh(), ...body }, key, path))[0];
+    expect([await status({ stream: true }), await status({ stream: true })]).toEqual([
+      "MISS",
+      "HIT",
+    ]);
+    expect([await status({ stream: false }), await status({})]).toEqual(["MISS", "HIT"]);
+    const gemini = "open/google-ai-studio/v1beta/models/m";
+    const asked = [":generateContent", ":streamGenerateContent", ":streamGenerateContent"];
+    const found = [];
+    for (const method of asked) found.push(await status({}, `${gemini}${method}`));
+    expect(found).toEqual(["MISS", "MISS", "HIT"]);
+  });
+
   it("replays a stream as a stream of the same bytes", async () => {
     const chunks = ["data: 1\n\n", "data: 2\n\n", "data: [DONE]\n\n"];
     gate.transport.behave = () => streamReply(chunks);
@@ -185,6 +201,7 @@ describe("replyCache()", () => {
   const system = {
     now: () => clock.now,
     sleep: () => new Promise<void>(() => undefined),
+    waitUntil: () => undefined,
   } as Partial<System> as System;
   const { signal } = new AbortController();
   const head = { status: 200, headers: [] };
@@ -214,6 +231,31 @@ describe("replyCache()", () => {
     expect(cache.bytes).toBeLessThanOrEqual(10_000);
     await put(cache, "huge", 20_000);
     expect(await has(cache, "huge")).toBe(false);
+  });
+
+  it("counts what many small chunks cost beside their bytes", async () => {
+    const cache = replyCache(system, 10_000);
+    const found = await cache.lookup("tiny", 10, signal);
+    const source = new ReadableStream<Uint8Array>({
+      start(controller) {
+        for (let i = 0; i < 100; i++) controller.enqueue(new Uint8Array(1));
+        controller.close();
+      },
+    });
+    if (!("lead" in found)) throw new Error("Nobody else asks");
+    const watch = { onChunk: () => undefined, onEnd: () => undefined };
+    const all = await new Response(found.lead.share(head, source, watch)).arrayBuffer();
+    expect(all.byteLength).toBe(100);
+    expect(cache.bytes).toBeGreaterThan(6000);
+  });
+
+  it("keeps the others when an answer is too large with its head", async () => {
+    const cache = replyCache(system, 10_000);
+    await put(cache, "a", 1000);
+    const found = await cache.lookup("large", 10, signal);
+    const headers: [string, string][] = [["x-large", "x".repeat(2000)]];
+    if ("lead" in found) found.lead.keep({ status: 200, headers }, new Uint8Array(8500));
+    expect([await has(cache, "a"), await has(cache, "large")]).toEqual([true, false]);
   });
 
   it("forgets an answer when its time is over", async () => {

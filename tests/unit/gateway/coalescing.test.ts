@@ -9,7 +9,7 @@ import {
   gatewayUnderTest,
   jsonInit,
 } from "../../fakes/gateway-app.ts";
-import { bytes } from "../../fakes/gateway-transport.ts";
+import { bytes, jsonReply } from "../../fakes/gateway-transport.ts";
 
 const text = (chunk: Uint8Array | undefined): string => new TextDecoder().decode(chunk);
 
@@ -277,6 +277,39 @@ describe("identical requests to a streaming provider", () => {
     for (const cached of [false, true]) {
       expect(told).toContainEqual({ cached, success: true, tokens_in: 5 });
     }
+  });
+
+  it("wait for the leader's answer no longer than for one of their own", async () => {
+    const answer = Promise.withResolvers<InboundResponse>();
+    gate.transport.behave = (_, index) =>
+      index === 0 ? answer.promise : jsonReply({ answer: index });
+    const body = fresh();
+    const led = gate.send("open/openai/x", jsonInit(body, TTL));
+    while (gate.transport.requests.length === 0) await gate.platform.system.sleep(1);
+    const event = `coalescing-event-${serial++}`;
+    const hurried = { ...TTL, "cf-aig-request-timeout": "20", "cf-aig-event-id": event };
+    const step = (provider: string) => ({ provider, endpoint: "x", query: body });
+    const fallback = await gate.send("open", jsonInit([step("openai"), step("groq")], hurried));
+    expect([fallback.status, fallback.headers.get("cf-aig-step")]).toEqual([200, "1"]);
+    const rows = await gate.rowsOf("open", event, 2);
+    expect(new Set(rows.map(({ step: index, success }) => [index, success].join()))).toEqual(
+      new Set(["0,false", "1,true"]),
+    );
+    const retried = await gate.send(
+      "open/openai/x",
+      jsonInit(body, { ...hurried, "cf-aig-max-attempts": "2" }),
+    );
+    expect([retried.headers.get("cf-aig-cache-status"), await retried.json()]).toEqual([
+      "MISS",
+      { answer: 2 },
+    ]);
+    const patient = gate.send("open/openai/x", jsonInit(body, hurried));
+    await gate.platform.system.sleep(60);
+    answer.resolve(jsonReply({ answer: 0 }));
+    expect([await (await patient).json(), await (await led).json()]).toEqual([
+      { answer: 0 },
+      { answer: 0 },
+    ]);
   });
 
   it("a leader whose client leaves keeps the followers' answer going; its row is no success", async () => {

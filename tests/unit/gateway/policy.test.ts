@@ -48,7 +48,11 @@ it("retryAfterMs() reads milliseconds, seconds and dates", () => {
   expect(retryAfterMs("1500", "9", now)).toBe(1500);
   expect(retryAfterMs(null, "2", now)).toBe(2000);
   expect(retryAfterMs(null, "Thu, 01 Jan 2026 00:00:05 GMT", now)).toBe(5000);
-  expect(retryAfterMs(null, "soon", now)).toBeNull();
+  expect(retryAfterMs(null, "Thursday, 01-Jan-26 00:00:05 GMT", now)).toBe(5000);
+  expect(retryAfterMs(null, "Sat, 01 Nov 2025 00:00:00 GMT", now)).toBe(0);
+  // Some engines take the last two for a time to come.
+  for (const text of ["soon", "-5", "-2099", "x 2099"])
+    expect(retryAfterMs(null, text, now)).toBeNull();
 });
 
 it("isRetryable() follows the status unless the provider says otherwise", () => {
@@ -79,6 +83,15 @@ describe("rateWindow()", () => {
     expect([admit(9000), admit(9500), admit(10_000), admit(19_000), admit(19_100)]).toEqual([
       0, 0, 9000, 0, 400,
     ]);
+  });
+
+  it("of a limit that was lowered says when so many have left that one fits", () => {
+    const window = rateWindow();
+    const given = (limit: number) => ({ ...settings("sliding"), rate_limiting_limit: limit });
+    for (const at of [9000, 9500, 12_000]) expect(window.admit(given(3), at)).toBe(0);
+    expect(window.admit(given(2), 13_000)).toBe(6500);
+    expect(window.admit(given(1), 13_000)).toBe(9000);
+    expect(window.admit(given(1), 22_000)).toBe(0);
   });
 
   it.each(["fixed", "sliding"] as const)("goes on from the stored state, %s", (technique) => {
@@ -169,6 +182,19 @@ describe("forwarding", () => {
     expect(await (await gate.send("open/openai/x", jsonInit(chat, headers))).json()).toEqual({
       late: true,
     });
+  });
+
+  it("times no answer out that has begun, however long its body takes", async () => {
+    const { system } = gate.platform;
+    gate.transport.behave = async (request) => {
+      request.onBegin?.();
+      await system.sleep(60);
+      if (request.signal?.aborted === true) throw new TransportError("aborted", "");
+      return jsonReply({ slow: true });
+    };
+    const headers = { ...retry, "cf-aig-max-attempts": "2", "cf-aig-request-timeout": "30" };
+    const answer = await gate.send("open/openai/x", jsonInit(chat, headers));
+    expect([await answer.json(), gate.transport.requests.length]).toEqual([{ slow: true }, 1]);
   });
 
   it("falls through the steps of a universal request and names the one that answered", async () => {

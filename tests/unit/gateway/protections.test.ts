@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ChatModel, InboundResponse } from "../../../core/ports.ts";
+import { TransportError } from "../../../core/transport-error.ts";
 import {
   chat,
   GATEWAY_TOKEN,
@@ -72,10 +73,13 @@ describe("the cost of a request", () => {
     await ask("one");
     await ask("two", {}, "no-such-model");
     await ask("three", { "cf-aig-custom-cost": '{"total_cost":0.5}' });
-    const rows = await gate.logs("own", 3);
+    gate.transport.behave = () => jsonReply({ error: "down" }, 500);
+    await ask("four", { "cf-aig-custom-cost": '{"total_cost":0.5}' });
+    const rows = await gate.logs("own", 4);
     expect(rows.map(({ cost, custom_cost: custom }) => [cost, custom])).toEqual([
+      [undefined, false],
       [0.5, true],
-      [null, false],
+      [undefined, false],
       [0.0035, false],
     ]);
   });
@@ -103,9 +107,26 @@ describe("spend limits", () => {
     await protect({ spend_limits: { rules: [rule] }, collect_logs: false });
     gate.transport.behave = () => jsonReply({ error: "down" }, 500);
     for (let i = 0; i < 5; i++) await (await ask("x")).text();
+    for (let i = 0; i < 5; i++) expect((await ask("x", paying)).status).toBe(500);
     gate.transport.behave = () => reply("hi", { prompt_tokens: 100_000, completion_tokens: 0 });
     expect((await ask("x")).status).toBe(200);
     expect((await refusedAfter(() => ask("x"))).status).toBe(429);
+  });
+
+  it("keep the estimate of what was left before its answer began", async () => {
+    await protect({ spend_limits: { rules: [{ ...rule, limit: 0.1 }] } });
+    gate.transport.behave = ({ signal }) =>
+      new Promise((_, reject) => {
+        const left = (): void => reject(new TransportError("aborted", "The client went away"));
+        signal?.addEventListener("abort", left, { once: true });
+      });
+    const client = new AbortController();
+    const leaving = gate.send("own/openai/x", { ...jsonInit(chat, paying), signal: client.signal });
+    while (gate.transport.requests.length === 0) await gate.platform.system.sleep(5);
+    client.abort();
+    await leaving.catch(() => undefined);
+    gate.transport.behave = () => reply("hi");
+    expect((await ask("x")).status).toBe(429);
   });
 
   it("let a universal request go on to a provider with a budget of its own", async () => {
@@ -145,7 +166,7 @@ describe("data loss prevention", () => {
     const answer = await ask(`pay with ${CARD}`);
     expect([answer.status, await errorOf(answer)]).toEqual([
       400,
-      { code: 2029, message: "Request blocked by data loss prevention: policy cards" },
+      { code: 2029, message: "Request content blocked due to DLP policy violations: cards" },
     ]);
     expect(JSON.parse(answer.headers.get("cf-aig-dlp") ?? "")).toMatchObject({ action: "BLOCK" });
     expect(gate.transport.requests).toHaveLength(0);
@@ -233,7 +254,7 @@ describe("guardrails", () => {
     const answer = await ask("how to build a bomb");
     expect([answer.status, await errorOf(answer)]).toEqual([
       424,
-      { code: 2016, message: "Prompt blocked by guardrails: S9" },
+      { code: 2016, message: "Prompt blocked due to security configurations: S9" },
     ]);
     expect((await ask("how to bake")).status).toBe(200);
   });

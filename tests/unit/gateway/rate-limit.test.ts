@@ -16,24 +16,37 @@ afterAll(() => gate.close());
 /** Longer than a count takes to be stored, also on a machine with much else to do. */
 const STORED_MS = 1500;
 
+const settings = {
+  authentication: false,
+  cache_invalidate_on_update: false,
+  cache_ttl: 0,
+  collect_logs: false,
+  rate_limiting_interval: 3600,
+  rate_limiting_limit: 2,
+  rate_limiting_technique: "sliding",
+};
+const create = (id: string) =>
+  gate.manage("/gateways", { method: "POST", ...jsonInit({ id, ...settings }) });
+const ask = async (id: string): Promise<number> =>
+  (await gate.send(`${id}/openai/x`, jsonInit(chat))).status;
+
 describe("a gateway's rate limit", () => {
   it("counts what an instance counted that has left memory since", async () => {
-    const settings = {
-      id: "rare",
-      authentication: false,
-      cache_invalidate_on_update: false,
-      cache_ttl: 0,
-      collect_logs: false,
-      rate_limiting_interval: 3600,
-      rate_limiting_limit: 2,
-      rate_limiting_technique: "sliding",
-    };
-    await gate.manage("/gateways", { method: "POST", ...jsonInit(settings) });
-    const ask = async (): Promise<number> =>
-      (await gate.send("rare/openai/x", jsonInit(chat))).status;
-    expect([await ask(), await ask()]).toEqual([200, 200]);
+    await create("rare");
+    expect([await ask("rare"), await ask("rare")]).toEqual([200, 200]);
     await new Promise((resolve) => setTimeout(resolve, STORED_MS));
     await evict();
-    expect(await ask()).toBe(429);
+    expect(await ask("rare")).toBe(429);
+  });
+
+  it("has counted nothing yet of a gateway made under the id of a deleted one", async () => {
+    await create("again");
+    expect([await ask("again"), await ask("again"), await ask("again")]).toEqual([200, 200, 429]);
+    await gate.manage("/gateways/again", { method: "DELETE" });
+    await create("again");
+    expect([await ask("again"), await ask("again"), await ask("again")]).toEqual([200, 200, 429]);
+    await new Promise((resolve) => setTimeout(resolve, STORED_MS));
+    await evict();
+    expect(await ask("again")).toBe(429);
   });
 });

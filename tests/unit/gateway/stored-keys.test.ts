@@ -230,14 +230,38 @@ describe("the counters of limits", () => {
     const counter = counterAt({ start, amount: 4, before: 0 }, rule.window, later);
     expect(counter).toEqual({ start: start + 60_000, amount: 0, before: 4 });
     // Three quarters of the four requests still count: there is room for one.
-    expect(waitFor(counter, rule, later)).toBe(0);
-    expect(waitFor({ ...counter, amount: 1 }, rule, later)).toBe(45_000);
+    expect(waitFor(counter, 1, rule, later)).toBe(0);
+    // Then there is none before another one of them has slid out, and the next waits for two.
+    expect(waitFor({ ...counter, amount: 1 }, 1, rule, later)).toBe(15_000);
+    expect(waitFor({ ...counter, amount: 2 }, 1, rule, later)).toBe(30_000);
+    expect(waitFor({ ...counter, amount: 4 }, 1, rule, later)).toBe(60_000);
+    // Hardly anything of the window before has slid out when this one begins.
+    expect(waitFor(counter, 1, rule, counter.start + 1)).toBe(14_999);
+    expect(waitFor(counter, 1, { ...rule, limit: 0 }, later)).toBeGreaterThan(0);
     expect(counterAt(counter, rule.window, start + 200_000)).toMatchObject({
       amount: 0,
       before: 0,
     });
-    expect(waitFor({ ...counter, amount: 3 }, { ...rule, technique: "fixed" }, later)).toBe(0);
+    const fixed = { ...rule, technique: "fixed" } as const;
+    expect(waitFor({ ...counter, amount: 3 }, 1, fixed, later)).toBe(0);
+    expect(waitFor({ ...counter, amount: 4 }, 1, fixed, later)).toBe(45_000);
+    // A budget lets requests through until it is used up.
+    expect(waitFor({ ...counter, amount: 3.9 }, 0, fixed, later)).toBe(0);
+    expect(waitFor({ ...counter, amount: 4 }, 0, fixed, later)).toBe(45_000);
+    expect(waitFor({ start: counter.start, amount: 4, before: 0 }, 0, rule, later)).toBe(45_000);
   });
+});
+
+it("one stored key of a provider is its default, however many are stored at once", async () => {
+  const aliases = ["d1", "d2", "d3", "d4", "d5"];
+  await Promise.all(
+    aliases.map((alias) => store("shared", { alias, provider_slug: "mistral", secret: SECRET })),
+  );
+  const { body } = await gate.manage("/gateways/shared/provider_configs?per_page=100");
+  const configs = body.result as { provider_slug: string; default_config: boolean }[];
+  const found = configs.filter(({ provider_slug }) => provider_slug === "mistral");
+  expect(found).toHaveLength(aliases.length);
+  expect(found.filter((config) => config.default_config)).toHaveLength(1);
 });
 
 describe("the master key", () => {
@@ -253,6 +277,8 @@ describe("the master key", () => {
     const sealed = async () =>
       (await records().find("provider_config", "openai/default"))?.body["sealed"];
     const before = await sealed();
+    const { secret_id } = (await records().find("provider_config", "openai/default"))?.body ?? {};
+    await store("keys", { alias: "sharing", default_config: false, secret_id });
     const request = () =>
       gateway(options).fetch(
         new Request("http://gateway.test/v1/acme/keys/openai/x", {
@@ -272,6 +298,8 @@ describe("the master key", () => {
       config?.body["sealed"] as string,
     );
     expect(opened).toEqual({ text: SECRET, resealed: null });
+    const sharing = await records().find("provider_config", "openai/sharing");
+    expect(sharing?.body["sealed"]).toBe(config?.body["sealed"]);
   });
 
   it("that is wrong opens nothing", async () => {

@@ -1,0 +1,62 @@
+import type { InboundResponse, StreamWatch } from "../ports.ts";
+import type { Call, GatewayDeps } from "./call.ts";
+import type { DlpReport } from "./checkers/inspect.ts";
+import type { Settle } from "./cost/step-spend.ts";
+import { headerValue } from "./header-hygiene.ts";
+import { type Keeping, ledAnswer } from "./led-answer.ts";
+import { type Observation, observer } from "./observer.ts";
+import type { Outbound } from "./outbound.ts";
+import type { Recording } from "./record.ts";
+import { withoutCredentials } from "./row-hygiene.ts";
+import { watchedStream } from "./watched-stream.ts";
+
+/** Who is told how an answer went. */
+export interface Told {
+  readonly record: Recording;
+  readonly settle: Settle;
+  readonly dlp: DlpReport | null;
+  readonly cached: boolean;
+}
+
+/** What was asked, and of whom. */
+interface Asked {
+  readonly call: Call;
+  readonly deps: GatewayDeps;
+  readonly prepared: Outbound;
+}
+
+/** The same answer, whose bytes are seen by the log and collected for the cache as they pass. */
+export function watchedAnswer(
+  answer: InboundResponse,
+  { record, settle, cached, dlp }: Told,
+  keeping: Keeping | null,
+  { call, deps, prepared }: Asked,
+): InboundResponse {
+  const { status, headers, body } = answer;
+  const { system } = deps.platform;
+  const type = headerValue(headers, "content-type") ?? "";
+  const encoding = headerValue(headers, "content-encoding") ?? "";
+  const watch = record.observes ? observer(type, encoding, record.keep, deps) : null;
+  const onChunk = (chunk: Uint8Array): void => watch?.push(chunk);
+  const onEnd = (complete: boolean): void => {
+    const finish = (all: Observation | null): void => {
+      const seen = withoutCredentials(all, prepared);
+      const dlpAction = dlp?.action ?? null;
+      const cost = record.finish({ status, complete, headers, cached, seen, dlpAction });
+      // A refusal costs nothing unless its provider says so.
+      settle(status >= 400 ? (cost ?? 0) : cost);
+    };
+    const seen = watch?.finish() ?? null;
+    if (seen instanceof Promise) system.waitUntil(seen.then(finish));
+    else finish(seen);
+  };
+  if (keeping !== null) return ledAnswer(answer, keeping, { onChunk, onEnd, system });
+  if (body instanceof ReadableStream) {
+    const passing: StreamWatch = { onChunk, onEnd: (end) => onEnd(end === "complete") };
+    if (deps.platform.transport.watch?.(body, passing) === true) return answer;
+    return { status, headers, body: watchedStream(body, passing, call.signal, system) };
+  }
+  if (body !== null) onChunk(body);
+  onEnd(true);
+  return answer;
+}
