@@ -7,7 +7,7 @@ import { utf8 } from "../crypto/encoding.ts";
 import { constantTimeEqual } from "../crypto/equal.ts";
 import type { HeaderPair, System } from "../ports.ts";
 import { AUTHORIZATION, gatewayHeader } from "./controls.ts";
-import { basicCredentials, credentialsIn } from "./own-tokens.ts";
+import { basicCredentials, credentialsIn } from "./tokens/own-tokens.ts";
 import type { GatewayName } from "./gateway-name.ts";
 import type { DeclaredGateway } from "./store.ts";
 

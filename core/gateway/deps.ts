@@ -3,13 +3,13 @@ import { storedTokens } from "../auth/mod.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { Log, Platform } from "../ports.ts";
 import { gatewayAccess } from "./access.ts";
-import { replyCache } from "./cache.ts";
+import { replyCache } from "./cache/cache.ts";
 import type { GatewayDeps } from "./call.ts";
-import { contentDecoding } from "./content-decoder.ts";
+import { contentDecoding } from "./usage/content-decoder.ts";
 import type { SafetyOptions } from "./checkers/policies.ts";
 import { safetyOf } from "./checkers/safety.ts";
-import { logQueue } from "./log-queue.ts";
-import { logIds } from "./log-row.ts";
+import { logQueue } from "./log/log-queue.ts";
+import { logIds } from "./log/log-row.ts";
 import { gatewayMetrics } from "./metrics/metrics.ts";
 import { recordStore } from "./manage/records.ts";
 import { storedProviders } from "./manage/stored-providers.ts";
@@ -20,8 +20,8 @@ import { semanticCache, type SemanticCacheOptions } from "./semantic/semantic-ca
 import { type DeclaredGateway, gatewayStore } from "./store.ts";
 import { resumableRuns, type ResumeOptions } from "./resume/runs.ts";
 import type { ProviderOptions } from "./target.ts";
-import { storedReplies } from "./stored-replies.ts";
-import { tokenSearches } from "./token-search.ts";
+import { storedReplies } from "./cache/stored-replies.ts";
+import { tokenSearches } from "./tokens/token-search.ts";
 import { tracing } from "./trace/tracing.ts";
 
 /** Options of `gateway()` and `gatewayManagement()`. */

@@ -1,8 +1,8 @@
 import { ApiError } from "../http/api-error.ts";
 import { headerPairs, headerValue } from "./header-hygiene.ts";
 import { presentedToken, tokenOf } from "./access.ts";
-import { held, isInPath } from "./token-guard.ts";
-import { tokenSearch } from "./token-search.ts";
+import { held, isInPath } from "./tokens/token-guard.ts";
+import { tokenSearch } from "./tokens/token-search.ts";
 
 /** What stands in messages in place of a token. */
 const HIDDEN = "[token]";

@@ -1,10 +1,10 @@
 import { ApiError } from "../http/api-error.ts";
 import type { ActorContext, ActorKind, Statement } from "../ports.ts";
 import { spendLedger, spendSchema } from "./cost/spend-ledger.ts";
-import { type GatewayLog, gatewayLog } from "./gateway-log.ts";
-import { keptRateWindow, type KeptRateWindow, rateSchema } from "./kept-rate-window.ts";
-import { logSchema, logSequenceSchema } from "./log-sql.ts";
-import { replySchema, type ReplyShelf, replyShelf } from "./reply-shelf.ts";
+import { type GatewayLog, gatewayLog } from "./log/gateway-log.ts";
+import { keptRateWindow, type KeptRateWindow, rateSchema } from "./limits/kept-rate-window.ts";
+import { logSchema, logSequenceSchema } from "./log/log-sql.ts";
+import { replySchema, type ReplyShelf, replyShelf } from "./cache/reply-shelf.ts";
 import { type GatewayChanges, type GatewaySettings, withChanges } from "./settings.ts";
 
 /** What a request finds at a gateway's door. */

@@ -9,7 +9,7 @@ import { type GatewayOptions, gatewayVault } from "./deps.ts";
 import { withoutTokens } from "./error-hygiene.ts";
 import { INFERENCE_ROOT, inferenceRoutes } from "./inference.ts";
 import * as gateways from "./manage-gateways.ts";
-import * as logs from "./manage-logs.ts";
+import * as logs from "./log/manage-logs.ts";
 import { MANAGEMENT_ROOT, type ManagementRoutes } from "./manage/context.ts";
 import { dynamicRouteRoutes } from "./manage/dynamic-route-routes.ts";
 import { evaluationRoutes } from "./manage/evaluation-routes.ts";

@@ -1,6 +1,6 @@
 import type { InboundResponse } from "../ports.ts";
 import { TransportError } from "../transport-error.ts";
-import type { ContentDecoding } from "./content-decoder.ts";
+import type { ContentDecoding } from "./usage/content-decoder.ts";
 import { headerValue } from "./header-hygiene.ts";
 import { streamOf } from "./stream-of.ts";
 

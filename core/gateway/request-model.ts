@@ -1,4 +1,4 @@
-import { modelName } from "./log-row.ts";
+import { modelName } from "./log/log-row.ts";
 
 /** A body whose first member is the model, as the official clients write it. */
 const MODEL_FIRST = /^\s*\{\s*"model"\s*:\s*"([^"\\]{0,256})"\s*[,}]/;

@@ -3,7 +3,7 @@ import { dlpHeaders } from "./checkers/inspect.ts";
 import type { Forwarded } from "./forward.ts";
 import { replyHygiene, toHeadersInit } from "./header-hygiene.ts";
 import { NULL_BODY } from "./null-body.ts";
-import { collectsLog } from "./record.ts";
+import { collectsLog } from "./log/record.ts";
 
 /** The facts that the gateway adds to an answer, under both prefixes (reference, section 1.4). */
 export function gatewayHeaders(forwarded: Forwarded, universal: boolean): HeaderPair[] {

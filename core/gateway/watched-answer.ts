@@ -3,11 +3,11 @@ import type { Call, GatewayDeps } from "./call.ts";
 import type { DlpReport } from "./checkers/inspect.ts";
 import type { Settle } from "./cost/step-spend.ts";
 import { headerValue } from "./header-hygiene.ts";
-import { type Keeping, ledAnswer } from "./led-answer.ts";
-import { type Observation, observer } from "./observer.ts";
+import { type Keeping, ledAnswer } from "./cache/led-answer.ts";
+import { type Observation, observer } from "./usage/observer.ts";
 import type { Outbound } from "./outbound.ts";
-import type { Recording } from "./record.ts";
-import { withoutCredentials } from "./row-hygiene.ts";
+import type { Recording } from "./log/record.ts";
+import { withoutCredentials } from "./log/row-hygiene.ts";
 import { watchedStream } from "./watched-stream.ts";
 
 /** Who is told how an answer went. */

@@ -1,6 +1,6 @@
 import type { HeaderPair } from "../../ports.ts";
 import { TransportError } from "../../transport-error.ts";
-import type { ContentDecoding } from "../content-decoder.ts";
+import type { ContentDecoding } from "../usage/content-decoder.ts";
 import { headerValue } from "../header-hygiene.ts";
 
 /** Bytes of a body that are collected; a longer one cannot be checked. */

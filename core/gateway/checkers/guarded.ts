@@ -2,9 +2,9 @@ import { ApiError } from "../../http/api-error.ts";
 import type { InboundResponse } from "../../ports.ts";
 import type { Call, GatewayDeps, Step } from "../call.ts";
 import { headerValue } from "../header-hygiene.ts";
-import { type Observation, observer } from "../observer.ts";
+import { type Observation, observer } from "../usage/observer.ts";
 import type { Outbound } from "../outbound.ts";
-import { collectsLog, type Recording, startRecord } from "../record.ts";
+import { collectsLog, type Recording, startRecord } from "../log/record.ts";
 import { type DlpReport, isVerdict } from "./inspect.ts";
 import type { Safety } from "./safety.ts";
 

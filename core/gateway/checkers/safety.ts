@@ -1,6 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { HeaderPair, InboundResponse, Log, System } from "../../ports.ts";
-import { type ContentDecoding, contentDecoding } from "../content-decoder.ts";
+import { type ContentDecoding, contentDecoding } from "../usage/content-decoder.ts";
 import { headerValue } from "../header-hygiene.ts";
 import { collected, decoded, encodingOf, isText } from "./body-bytes.ts";
 import { bodyText } from "./body-text.ts";

@@ -1,4 +1,4 @@
-import type { TokensByKind } from "../token-kinds.ts";
+import type { TokensByKind } from "../tokens/token-kinds.ts";
 import { kindCost, type TextTokens } from "./kind-cost.ts";
 import { priceOf } from "./price-of.ts";
 import type { Price } from "./price.ts";

@@ -1,4 +1,4 @@
-import { type KindTokens, tokenKinds, type TokensByKind } from "../token-kinds.ts";
+import { type KindTokens, tokenKinds, type TokensByKind } from "../tokens/token-kinds.ts";
 import type { KindPrice, Price } from "./price.ts";
 
 type Tariff = Omit<Price, "long">;

@@ -1,4 +1,4 @@
-import type { TokenKind } from "../token-kinds.ts";
+import type { TokenKind } from "../tokens/token-kinds.ts";
 
 /** What tokens that are no text cost, in USD per million; absent = not known. */
 export interface KindPrice {

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { System } from "../../ports.ts";
-import { type LogQuery, parseLogQuery } from "../log-filters.ts";
+import { type LogQuery, parseLogQuery } from "../log/log-filters.ts";
 import type { StoredRecord } from "./record.ts";
 import type { Records } from "./records.ts";
 

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { ApiError } from "../../http/api-error.ts";
 import type { System } from "../../ports.ts";
-import type { LogSummary } from "../log-summary.ts";
-import type { LogQuery } from "../log-filters.ts";
+import type { LogSummary } from "../log/log-summary.ts";
+import type { LogQuery } from "../log/log-filters.ts";
 import { type DatasetFilter, datasetView, logQueryOf } from "./dataset.ts";
 import type { StoredRecord, Value } from "./record.ts";
 import type { Records } from "./records.ts";

@@ -1,8 +1,8 @@
 import { ApiError } from "../../http/api-error.ts";
 import { envelope } from "../../http/envelope.ts";
 import { sseResponse } from "../../http/sse.ts";
-import { parseLogQuery } from "../log-filters.ts";
-import { tailEvents, tailPosition } from "../log-tail.ts";
+import { parseLogQuery } from "../log/log-filters.ts";
+import { tailEvents, tailPosition } from "../log/log-tail.ts";
 import { getGateway } from "../manage-gateways.ts";
 import { DEFAULT_GATEWAY } from "../settings.ts";
 import {

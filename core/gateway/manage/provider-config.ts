@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { ApiError } from "../../http/api-error.ts";
 import type { System } from "../../ports.ts";
-import { jsonText } from "../json-access.ts";
+import { jsonText } from "../usage/json-access.ts";
 import type { Page } from "../paging.ts";
 import type { StoredRecord } from "./record.ts";
 import type { Records } from "./records.ts";

@@ -1,5 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
-import { jsonText } from "../json-access.ts";
+import { jsonText } from "../usage/json-access.ts";
 
 /** What an account or a gateway can have several of. */
 export type Collection =

@@ -1,6 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { HeaderPair, System } from "../../ports.ts";
-import { jsonText } from "../json-access.ts";
+import { jsonText } from "../usage/json-access.ts";
 import type { GatewayName } from "../gateway-name.ts";
 import { CUSTOM_PREFIX, readHeaders } from "./custom-provider.ts";
 import { chooseConfig } from "./provider-config.ts";

@@ -1,5 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
-import { decodedValue } from "../own-tokens.ts";
+import { decodedValue } from "../tokens/own-tokens.ts";
 import type { TargetOptions } from "../target.ts";
 
 /** What a provider's realtime WebSocket differs in from its HTTP paths: data, so that adding one is adding a row. */

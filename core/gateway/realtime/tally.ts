@@ -1,8 +1,8 @@
-import type { LoggedBody, LogRow } from "../log-row.ts";
-import { jsonText } from "../json-access.ts";
-import { modelName } from "../log-row.ts";
-import type { Observation } from "../observer.ts";
-import { addUsage, noUsage, sumOfUsage, type Usage } from "../usage.ts";
+import type { LoggedBody, LogRow } from "../log/log-row.ts";
+import { jsonText } from "../usage/json-access.ts";
+import { modelName } from "../log/log-row.ts";
+import type { Observation } from "../usage/observer.ts";
+import { addUsage, noUsage, sumOfUsage, type Usage } from "../usage/usage.ts";
 import type { RelayEnd, Side } from "./relay.ts";
 
 /** Counts what passes on a connection, for its one log row. */

@@ -5,11 +5,11 @@ import { parse } from "../../http/body.ts";
 import { errorBody } from "../../http/envelope.ts";
 import { TransportError } from "../../transport-error.ts";
 import type { Forwarded } from "../forward.ts";
-import type { ContentDecoding } from "../content-decoder.ts";
+import type { ContentDecoding } from "../usage/content-decoder.ts";
 import { headerValue } from "../header-hygiene.ts";
 import { plainBody } from "../plain-body.ts";
-import { collectsLog } from "../record.ts";
-import { sseEvents } from "../sse-events.ts";
+import { collectsLog } from "../log/record.ts";
+import { sseEvents } from "../usage/sse-events.ts";
 import { streamOf } from "../stream-of.ts";
 
 /** A request over the universal WebSocket (reference, section 1.8): a step of the universal endpoint. */

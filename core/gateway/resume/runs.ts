@@ -3,7 +3,7 @@ import { ApiError } from "../../http/api-error.ts";
 import type { HeaderPair, InboundResponse, System } from "../../ports.ts";
 import type { GatewayName } from "../gateway-name.ts";
 import { actorName } from "../gateway-name.ts";
-import { awake } from "../interest.ts";
+import { awake } from "../cache/interest.ts";
 import { watchedStream } from "../watched-stream.ts";
 import type { Leash } from "./leash.ts";
 import { type Run, startRun } from "./run.ts";

@@ -5,7 +5,7 @@ import { AUTO_MODEL, chatBody, type ChatFormat, compatStep } from "../compat.ts"
 import { forward, type Forwarded } from "../forward.ts";
 import { impersonal, isPersonalStep } from "../impersonal.ts";
 import { inTurn } from "../in-turn.ts";
-import type { Json } from "../json-access.ts";
+import type { Json } from "../usage/json-access.ts";
 import { providers } from "../providers.ts";
 import type { Decision } from "./auto-router.ts";
 import type { Candidate } from "./pool.ts";

@@ -1,5 +1,5 @@
 import type { ChatFormat } from "../compat.ts";
-import { type Json, jsonCount, jsonObject, jsonObjects } from "../json-access.ts";
+import { type Json, jsonCount, jsonObject, jsonObjects } from "../usage/json-access.ts";
 import { type Ability, abilities } from "./model-router.ts";
 
 /** What a request needs of a model. */

@@ -1,6 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { System } from "../../ports.ts";
-import type { Json } from "../json-access.ts";
+import type { Json } from "../usage/json-access.ts";
 import type { Routable } from "./auto-router.ts";
 import type { ModelRouter } from "./model-router.ts";
 import { recentMap } from "./recent-map.ts";

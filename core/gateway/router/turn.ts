@@ -1,7 +1,7 @@
 import { quickSha256Hex } from "../../crypto/digest.ts";
 import type { System } from "../../ports.ts";
 import type { ChatFormat } from "../compat.ts";
-import { type Json, jsonObjects } from "../json-access.ts";
+import { type Json, jsonObjects } from "../usage/json-access.ts";
 import { conversationOf } from "./needs.ts";
 
 /**

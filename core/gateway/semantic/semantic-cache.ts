@@ -1,9 +1,9 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { Platform } from "../../ports.ts";
-import type { ReplyCache } from "../cache.ts";
-import { cacheKey } from "../cache-policy.ts";
+import type { ReplyCache } from "../cache/cache.ts";
+import { cacheKey } from "../cache/cache-policy.ts";
 import type { Call } from "../call.ts";
-import type { CachedReply } from "../flight.ts";
+import type { CachedReply } from "../cache/flight.ts";
 import type { Outbound } from "../outbound.ts";
 import { type Found, knownQuestions } from "./known-questions.ts";
 import { questionOf } from "./question.ts";

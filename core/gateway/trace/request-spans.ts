@@ -1,4 +1,4 @@
-import type { LogRow } from "../log-row.ts";
+import type { LogRow } from "../log/log-row.ts";
 import { type Facts, metadataFacts, modelFacts, type Span, spanAt, trySpan } from "./span.ts";
 import type { TraceParent } from "./trace-parent.ts";
 

@@ -3,7 +3,7 @@ import { toHex } from "../../crypto/encoding.ts";
 import type { System } from "../../ports.ts";
 import type { Call, Step } from "../call.ts";
 import type { Controls } from "../controls.ts";
-import type { LogRow } from "../log-row.ts";
+import type { LogRow } from "../log/log-row.ts";
 import {
   childSpan,
   type Door,

@@ -1,4 +1,4 @@
-import type { LogRow } from "../log-row.ts";
+import type { LogRow } from "../log/log-row.ts";
 
 /** A value in OTLP's JSON form; 64-bit integers are text there. */
 type AnyValue =

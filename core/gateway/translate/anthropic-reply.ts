@@ -1,5 +1,5 @@
 import { type ChatReasoning, type ChatUsage, chatUsage } from "./chat-format.ts";
-import { type Json, jsonCount, jsonObject, jsonObjects, jsonText } from "../json-access.ts";
+import { type Json, jsonCount, jsonObject, jsonObjects, jsonText } from "../usage/json-access.ts";
 import type { ChatDelta, ChatReply, StreamReader } from "./reply.ts";
 
 const finishReasons: Readonly<Record<string, string>> = {

@@ -14,7 +14,7 @@ import {
   textContent,
   toolArguments,
 } from "./chat-format.ts";
-import { type Json, jsonObject } from "../json-access.ts";
+import { type Json, jsonObject } from "../usage/json-access.ts";
 import { anthropicReply, anthropicStream } from "./anthropic-reply.ts";
 import type { ChatTranslator } from "./reply.ts";
 

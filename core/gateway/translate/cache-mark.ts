@@ -1,4 +1,4 @@
-import { type Json, jsonText } from "../json-access.ts";
+import { type Json, jsonText } from "../usage/json-access.ts";
 import type { ChatPart, ChatTool, Markable } from "./chat-format.ts";
 
 /**

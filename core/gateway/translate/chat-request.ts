@@ -10,7 +10,7 @@ import {
   contentParts,
   refuse,
 } from "./chat-format.ts";
-import { type Json, jsonObjects, jsonText } from "../json-access.ts";
+import { type Json, jsonObjects, jsonText } from "../usage/json-access.ts";
 
 const imagePart = v.looseObject({
   type: v.literal("image_url"),

@@ -1,6 +1,6 @@
 import { chatUsage, type ChatUsage } from "./chat-format.ts";
-import { type Json, jsonCount, jsonObject, jsonObjects, jsonText } from "../json-access.ts";
-import { modalityTokens } from "../usage.ts";
+import { type Json, jsonCount, jsonObject, jsonObjects, jsonText } from "../usage/json-access.ts";
+import { modalityTokens } from "../usage/usage.ts";
 import type { ChatDelta, ChatReply, ChatToolCall, StreamReader } from "./reply.ts";
 
 /** Reasons that are no refusal; all others but those below are (Gemini API, `FinishReason`). */

@@ -10,7 +10,7 @@ import {
   textContent,
   toolArguments,
 } from "./chat-format.ts";
-import { type Json, jsonObject, jsonObjects } from "../json-access.ts";
+import { type Json, jsonObject, jsonObjects } from "../usage/json-access.ts";
 import { geminiReply, geminiStream } from "./gemini-reply.ts";
 import type { ChatTranslator } from "./reply.ts";
 import { singleCall, singleCallStream } from "./single-call.ts";

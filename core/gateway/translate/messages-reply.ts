@@ -1,6 +1,6 @@
 import { formatEvent } from "../../http/sse.ts";
 import { type ChatUsage, chatUsage } from "./chat-format.ts";
-import type { Json } from "../json-access.ts";
+import type { Json } from "../usage/json-access.ts";
 import { type Block, blocksOf, type BlockEvents, blockStream } from "./blocks.ts";
 import { readMessages } from "./messages-request.ts";
 import type { Asked, ChatFront, ChatReply, StreamWriter } from "./reply.ts";

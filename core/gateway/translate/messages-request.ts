@@ -9,7 +9,7 @@ import {
   refuse,
   type ToolMessage,
 } from "./chat-format.ts";
-import type { Json } from "../json-access.ts";
+import type { Json } from "../usage/json-access.ts";
 
 const text = v.string();
 const source = v.variant("type", [

@@ -11,8 +11,8 @@ import {
   refuse,
   textContent,
 } from "./chat-format.ts";
-import { type Json, jsonCount, jsonObject, jsonObjects, jsonText } from "../json-access.ts";
-import { thoughtsBeside } from "../usage.ts";
+import { type Json, jsonCount, jsonObject, jsonObjects, jsonText } from "../usage/json-access.ts";
+import { thoughtsBeside } from "../usage/usage.ts";
 import type { ChatDelta, ChatReply, ChatTranslator, StreamReader, ToolCallDelta } from "./reply.ts";
 import { withTextResults } from "./text-results.ts";
 

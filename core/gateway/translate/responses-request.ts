@@ -12,7 +12,7 @@ import {
   type ChatTool,
   refuse,
 } from "./chat-format.ts";
-import { type Json, jsonObjects } from "../json-access.ts";
+import { type Json, jsonObjects } from "../usage/json-access.ts";
 
 const text = v.string();
 const markable = { cache_control: v.optional(v.unknown()) };

@@ -8,7 +8,7 @@ import {
   modelPath,
   textContent,
 } from "./chat-format.ts";
-import { type Json, jsonObject, jsonObjects, jsonText } from "../json-access.ts";
+import { type Json, jsonObject, jsonObjects, jsonText } from "../usage/json-access.ts";
 import { openaiCallDelta, openaiUsage } from "./openai.ts";
 import { singleCall, singleCallStream } from "./single-call.ts";
 import { stoppedReply, stoppedStream } from "./stop.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { replyCache } from "../../../core/gateway/cache.ts";
-import type { CacheLead } from "../../../core/gateway/flight.ts";
+import { replyCache } from "../../../core/gateway/cache/cache.ts";
+import type { CacheLead } from "../../../core/gateway/cache/flight.ts";
 import type { InboundResponse, System } from "../../../core/ports.ts";
 import { TransportError } from "../../../core/transport-error.ts";
 import {

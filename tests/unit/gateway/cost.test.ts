@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { cost } from "../../../core/gateway/cost/cost.ts";
 import { priceOf } from "../../../core/gateway/cost/price-of.ts";
 import { prices, PRICES_DATE } from "../../../core/gateway/cost/prices.ts";
-import { addUsage, noUsage } from "../../../core/gateway/usage.ts";
+import { addUsage, noUsage } from "../../../core/gateway/usage/usage.ts";
 
 const usage = (tokensIn: number, tokensOut: number, more: object = {}) => ({
   tokensIn,

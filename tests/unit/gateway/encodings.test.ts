@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fromBase64 } from "../../../core/crypto/encoding.ts";
-import { type ContentDecoder, contentDecoding } from "../../../core/gateway/content-decoder.ts";
-import { type Observer, observer } from "../../../core/gateway/observer.ts";
+import {
+  type ContentDecoder,
+  contentDecoding,
+} from "../../../core/gateway/usage/content-decoder.ts";
+import { type Observer, observer } from "../../../core/gateway/usage/observer.ts";
 import type { Log } from "../../../core/ports.ts";
 import {
   chat,

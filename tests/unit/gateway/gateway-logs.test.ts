@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { GatewayName } from "../../../core/gateway/gateway-name.ts";
-import { parseLogQuery } from "../../../core/gateway/log-filters.ts";
-import { logIds, type LogRow } from "../../../core/gateway/log-row.ts";
-import { deleteLogs } from "../../../core/gateway/manage-logs.ts";
+import { parseLogQuery } from "../../../core/gateway/log/log-filters.ts";
+import { logIds, type LogRow } from "../../../core/gateway/log/log-row.ts";
+import { deleteLogs } from "../../../core/gateway/log/manage-logs.ts";
 import { initialSettings } from "../../../core/gateway/settings.ts";
 import { gatewayStore } from "../../../core/gateway/store.ts";
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { contentDecoding } from "../../../core/gateway/content-decoder.ts";
+import { contentDecoding } from "../../../core/gateway/usage/content-decoder.ts";
 import { gatewayHeader, parseControls, named } from "../../../core/gateway/controls.ts";
 import {
   hasAmbiguousFraming,

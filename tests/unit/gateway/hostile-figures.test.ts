@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { cost, leastCost } from "../../../core/gateway/cost/cost.ts";
 import { gatewayMetrics } from "../../../core/gateway/metrics/metrics.ts";
 import type { WebSockets } from "../../../core/duplex.ts";
-import { addUsage, noUsage } from "../../../core/gateway/usage.ts";
+import { addUsage, noUsage } from "../../../core/gateway/usage/usage.ts";
 import {
   chat,
   type GatewayUnderTest,

@@ -1,5 +1,5 @@
 import { ApiError } from "../../../core/http/api-error.ts";
-import { tailEvents } from "../../../core/gateway/log-tail.ts";
+import { tailEvents } from "../../../core/gateway/log/log-tail.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   chat,

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { jsonUsage } from "../../../core/gateway/json-usage.ts";
-import { addUsage, noUsage } from "../../../core/gateway/usage.ts";
+import { jsonUsage } from "../../../core/gateway/usage/json-usage.ts";
+import { addUsage, noUsage } from "../../../core/gateway/usage/usage.ts";
 
 const usage = {
   prompt_tokens: 7,

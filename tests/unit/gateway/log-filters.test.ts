@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseLogQuery } from "../../../core/gateway/log-filters.ts";
+import { parseLogQuery } from "../../../core/gateway/log/log-filters.ts";
 
 const filters = (query: string) => parseLogQuery(query).filters;
 

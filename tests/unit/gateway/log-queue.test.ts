@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { logQueue, type LogQueueOptions } from "../../../core/gateway/log-queue.ts";
-import type { LogRow } from "../../../core/gateway/log-row.ts";
+import { logQueue, type LogQueueOptions } from "../../../core/gateway/log/log-queue.ts";
+import type { LogRow } from "../../../core/gateway/log/log-row.ts";
 import type { System } from "../../../core/ports.ts";
 
 const body = { text: null, size: 0, complete: true };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { observer, type Observation } from "../../../core/gateway/observer.ts";
-import { textBlocks } from "../../../core/gateway/text-blocks.ts";
+import { observer, type Observation } from "../../../core/gateway/usage/observer.ts";
+import { textBlocks } from "../../../core/gateway/usage/text-blocks.ts";
 
 const reading = {
   decoding: { readable: () => "", decoder: () => null },

@@ -5,7 +5,7 @@ import {
   retryAfterMs,
   type RetryPolicy,
 } from "../../../core/gateway/policy.ts";
-import { type RateState, rateWindow } from "../../../core/gateway/rate-window.ts";
+import { type RateState, rateWindow } from "../../../core/gateway/limits/rate-window.ts";
 import { initialSettings } from "../../../core/gateway/settings.ts";
 import { TransportError } from "../../../core/transport-error.ts";
 import {

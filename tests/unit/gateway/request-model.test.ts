@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { modelName } from "../../../core/gateway/log-row.ts";
+import { modelName } from "../../../core/gateway/log/log-row.ts";
 import { requestModel } from "../../../core/gateway/request-model.ts";
 
 describe("requestModel()", () => {

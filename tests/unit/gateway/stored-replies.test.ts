@@ -1,9 +1,9 @@
 import { openPlatform } from "#platform";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { CachedReply } from "../../../core/gateway/flight.ts";
+import type { CachedReply } from "../../../core/gateway/cache/flight.ts";
 import { initialSettings } from "../../../core/gateway/settings.ts";
 import { type GatewayStore, gatewayStore } from "../../../core/gateway/store.ts";
-import { type StoredReplies, storedReplies } from "../../../core/gateway/stored-replies.ts";
+import { type StoredReplies, storedReplies } from "../../../core/gateway/cache/stored-replies.ts";
 import type { Platform, System } from "../../../core/ports.ts";
 
 let platform: Platform;

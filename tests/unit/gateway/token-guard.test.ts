@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { openPlatform } from "#platform";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { storedTokens } from "../../../core/auth/mod.ts";
-import { guardedStream, held } from "../../../core/gateway/token-guard.ts";
-import { tokenSearch } from "../../../core/gateway/token-search.ts";
+import { guardedStream, held } from "../../../core/gateway/tokens/token-guard.ts";
+import { tokenSearch } from "../../../core/gateway/tokens/token-search.ts";
 import type { Platform } from "../../../core/ports.ts";
 import {
   chat,

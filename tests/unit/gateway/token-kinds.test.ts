@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { cost } from "../../../core/gateway/cost/cost.ts";
-import { jsonUsage } from "../../../core/gateway/json-usage.ts";
+import { jsonUsage } from "../../../core/gateway/usage/json-usage.ts";
 import { tally } from "../../../core/gateway/realtime/tally.ts";
-import { usageScanner } from "../../../core/gateway/sse-usage.ts";
-import { addUsage, noUsage, sumOfUsage, type Usage } from "../../../core/gateway/usage.ts";
+import { usageScanner } from "../../../core/gateway/usage/sse-usage.ts";
+import { addUsage, noUsage, sumOfUsage, type Usage } from "../../../core/gateway/usage/usage.ts";
 
 const openai = (usage: object): Usage => addUsage(noUsage, { usage });
 const gemini = (usageMetadata: object): Usage => addUsage(noUsage, { usageMetadata });

@@ -1,7 +1,7 @@
 import { openPlatform } from "#platform";
 import { afterEach, describe, expect, it } from "vitest";
 import * as v from "valibot";
-import type { LogRow } from "../../../core/gateway/log-row.ts";
+import type { LogRow } from "../../../core/gateway/log/log-row.ts";
 import { recordStore } from "../../../core/gateway/manage/records.ts";
 import { vault } from "../../../core/gateway/manage/vault.ts";
 import {

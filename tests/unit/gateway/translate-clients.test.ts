@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { sseEvents } from "../../../core/gateway/sse-events.ts";
+import { sseEvents } from "../../../core/gateway/usage/sse-events.ts";
 import { anthropicTranslator } from "../../../core/gateway/translate/anthropic.ts";
 import { chatFront } from "../../../core/gateway/translate/chat-reply.ts";
 import { translateReply } from "../../../core/gateway/translate/reply.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { sseEvents } from "../../../core/gateway/sse-events.ts";
+import { sseEvents } from "../../../core/gateway/usage/sse-events.ts";
 import { type GatewayUnderTest, gatewayUnderTest, jsonInit } from "../../fakes/gateway-app.ts";
 import { jsonReply, sentHeaders, streamReply } from "../../fakes/gateway-transport.ts";
 

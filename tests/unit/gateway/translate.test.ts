@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { sseEvents } from "../../../core/gateway/sse-events.ts";
+import { sseEvents } from "../../../core/gateway/usage/sse-events.ts";
 import { type GatewayUnderTest, gatewayUnderTest, jsonInit } from "../../fakes/gateway-app.ts";
 import { bytes, jsonReply, sentHeaders, streamReply } from "../../fakes/gateway-transport.ts";
 

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { withoutLongTexts } from "../../../core/gateway/long-texts.ts";
-import { type UsageScanner, usageScanner } from "../../../core/gateway/sse-usage.ts";
-import { type TextBlocks, textBlocks } from "../../../core/gateway/text-blocks.ts";
-import { addUsage, noUsage, type Usage } from "../../../core/gateway/usage.ts";
+import { withoutLongTexts } from "../../../core/gateway/usage/long-texts.ts";
+import { type UsageScanner, usageScanner } from "../../../core/gateway/usage/sse-usage.ts";
+import { type TextBlocks, textBlocks } from "../../../core/gateway/usage/text-blocks.ts";
+import { addUsage, noUsage, type Usage } from "../../../core/gateway/usage/usage.ts";
 
 const usage = (
   tokensIn: number | null,

@@ -1,4 +1,4 @@
-import type { InboundResponse, System } from "../ports.ts";
+import type { InboundResponse, System } from "../../ports.ts";
 import { type CachedReply, type CacheLead, type Flight, flight, type Landing } from "./flight.ts";
 import { weightOf } from "./shared-stream.ts";
 

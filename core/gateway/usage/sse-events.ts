@@ -1,4 +1,4 @@
-import { TransportError } from "../transport-error.ts";
+import { TransportError } from "../../transport-error.ts";
 
 /** One parsed server-sent event. */
 export interface SseEvent {

@@ -1,4 +1,4 @@
-import type { ActorContext } from "../ports.ts";
+import type { ActorContext } from "../../ports.ts";
 import { rateLimit, type RateState, rateWindow, type RateWindow } from "./rate-window.ts";
 
 /** Milliseconds after which a change is stored: what a killed process may forget. */

@@ -1,4 +1,4 @@
-import type { ActorContext, Sql, SqlRow, Statement } from "../ports.ts";
+import type { ActorContext, Sql, SqlRow, Statement } from "../../ports.ts";
 
 /** The table of the answers that a gateway's cache keeps beyond one process; they are sealed, see `stored-replies.ts`. */
 export const replySchema: readonly string[] = [
@@ -113,7 +113,7 @@ async function victims(
     await sql.all(
       `SELECT id, size FROM gateway_replies WHERE actor = ? AND id = ?
         UNION ALL SELECT * FROM (SELECT id, size FROM gateway_replies
-          WHERE actor = ? AND expires_at <= ? ORDER BY expires_at LIMIT ?)`,
+          WHERE actor = ? AND expires_at <= ? ORDER BY expires_at LIMIT ?) AS expired`,
       [actor, id, actor, now, VICTIMS],
     ),
   );

@@ -1,8 +1,8 @@
-import { quickSha256Hex } from "../crypto/digest.ts";
-import type { OutboundRequest, System } from "../ports.ts";
-import type { Call } from "./call.ts";
-import type { Outbound } from "./outbound.ts";
-import { actorName } from "./gateway-name.ts";
+import { quickSha256Hex } from "../../crypto/digest.ts";
+import type { OutboundRequest, System } from "../../ports.ts";
+import type { Call } from "../call.ts";
+import type { Outbound } from "../outbound.ts";
+import { actorName } from "../gateway-name.ts";
 
 /** Seconds that a caller's own cache key lives when nothing else says so (reference, section 1.3). */
 const CACHE_KEY_TTL = 300;

@@ -1,8 +1,8 @@
-import { isSecretHeader } from "./manage/custom-provider.ts";
-import { credentialHeaders } from "./providers.ts";
-import { secretValues } from "./raw-path.ts";
-import type { Observation } from "./observer.ts";
-import type { Outbound } from "./outbound.ts";
+import { isSecretHeader } from "../manage/custom-provider.ts";
+import { credentialHeaders } from "../providers.ts";
+import { secretValues } from "../raw-path.ts";
+import type { Observation } from "../usage/observer.ts";
+import type { Outbound } from "../outbound.ts";
 
 /** Stands for a credential in a log row. */
 const HIDDEN = "[REDACTED]";

@@ -1,5 +1,5 @@
-import type { Call, GatewayDeps, Step } from "./call.ts";
-import { headerValue } from "./header-hygiene.ts";
+import type { Call, GatewayDeps, Step } from "../call.ts";
+import { headerValue } from "../header-hygiene.ts";
 import { isLoggedType, loggedBody, type LoggedBody } from "./log-row.ts";
 import { keptBytes } from "./record.ts";
 

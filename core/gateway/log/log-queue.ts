@@ -1,4 +1,4 @@
-import type { Log, System } from "../ports.ts";
+import type { Log, System } from "../../ports.ts";
 import type { LogRow } from "./log-row.ts";
 
 /** Collects log rows and stores them in batches, off the path of requests. */

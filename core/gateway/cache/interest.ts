@@ -1,4 +1,4 @@
-import type { System } from "../ports.ts";
+import type { System } from "../../ports.ts";
 
 /** Milliseconds between signs of life. */
 const TICK_MS = 10_000;

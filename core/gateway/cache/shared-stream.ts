@@ -1,5 +1,5 @@
-import type { StreamEnd, StreamWatch } from "../ports.ts";
-import { TransportError } from "../transport-error.ts";
+import type { StreamEnd, StreamWatch } from "../../ports.ts";
+import { TransportError } from "../../transport-error.ts";
 
 /** One stream that several readers take, each at a pace of its own. */
 export interface SharedStream {

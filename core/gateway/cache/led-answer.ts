@@ -1,6 +1,6 @@
-import type { InboundResponse, StreamEnd, System } from "../ports.ts";
+import type { InboundResponse, StreamEnd, System } from "../../ports.ts";
 import type { CacheLead } from "./flight.ts";
-import { watchedStream } from "./watched-stream.ts";
+import { watchedStream } from "../watched-stream.ts";
 
 /** Whom an answer is brought to beside the client that leads. */
 export interface Keeping {

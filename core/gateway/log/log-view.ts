@@ -1,4 +1,4 @@
-import type { SqlRow } from "../ports.ts";
+import type { SqlRow } from "../../ports.ts";
 
 /** Members that a row lacks rather than has null: the official client's types know no null there. */
 const OPTIONAL = [

@@ -1,4 +1,4 @@
-import type { System } from "../ports.ts";
+import type { System } from "../../ports.ts";
 
 /** Undoes a content encoding. */
 export type ContentDecoder = ReadableWritablePair<Uint8Array<ArrayBuffer>, BufferSource>;

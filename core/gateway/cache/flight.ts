@@ -1,5 +1,5 @@
-import type { InboundResponse, StreamWatch, System } from "../ports.ts";
-import { headerValue } from "./header-hygiene.ts";
+import type { InboundResponse, StreamWatch, System } from "../../ports.ts";
+import { headerValue } from "../header-hygiene.ts";
 import { awake, type Interest, interestIn, once } from "./interest.ts";
 import { type SharedStream, sharedStream } from "./shared-stream.ts";
 

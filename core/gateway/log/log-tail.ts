@@ -1,6 +1,6 @@
-import { ApiError } from "../http/api-error.ts";
-import type { ServerSentEvent } from "../http/sse.ts";
-import type { Sql, SqlRow, System } from "../ports.ts";
+import { ApiError } from "../../http/api-error.ts";
+import type { ServerSentEvent } from "../../http/sse.ts";
+import type { Sql, SqlRow, System } from "../../ports.ts";
 import type { LogQuery } from "./log-filters.ts";
 import { whereLogs } from "./log-sql.ts";
 import { logView } from "./log-view.ts";

@@ -1,4 +1,4 @@
-import { ApiError } from "../http/api-error.ts";
+import { ApiError } from "../../http/api-error.ts";
 
 /** A comparison of a log filter. */
 export type FilterOperator = "eq" | "neq" | "contains" | "lt" | "gt";

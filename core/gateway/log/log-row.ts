@@ -1,4 +1,4 @@
-import type { System } from "../ports.ts";
+import type { System } from "../../ports.ts";
 
 /** One stored request: what `GET …/logs/{id}` is made of. Plain, because it crosses to the gateway's actor. */
 export type LogRow = {

@@ -4,7 +4,7 @@ import {
   type TokenKind,
   type TokensByKind,
   withReport,
-} from "./token-kinds.ts";
+} from "../tokens/token-kinds.ts";
 
 /** Tokens that a request used, as far as the provider has said so. */
 export interface Usage {

@@ -1,6 +1,6 @@
-import type { Duplex } from "../duplex.ts";
-import { ApiError } from "../http/api-error.ts";
-import type { Call, GatewayDeps, Step } from "./call.ts";
+import type { Duplex } from "../../duplex.ts";
+import { ApiError } from "../../http/api-error.ts";
+import type { Call, GatewayDeps, Step } from "../call.ts";
 import { tokenSearch, type TokenSearch } from "./token-search.ts";
 
 /**

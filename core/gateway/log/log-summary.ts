@@ -1,5 +1,5 @@
-import type { Sql, SqlRow, SqlValue } from "../ports.ts";
-import { ApiError } from "../http/api-error.ts";
+import type { Sql, SqlRow, SqlValue } from "../../ports.ts";
+import { ApiError } from "../../http/api-error.ts";
 import type { LogQuery } from "./log-filters.ts";
 import { whereLogs } from "./log-sql.ts";
 

@@ -1,5 +1,5 @@
-import { ApiError } from "../http/api-error.ts";
-import type { SqlValue, Statement } from "../ports.ts";
+import { ApiError } from "../../http/api-error.ts";
+import type { SqlValue, Statement } from "../../ports.ts";
 import type { LogFilter, LogQuery } from "./log-filters.ts";
 import type { LogRow } from "./log-row.ts";
 import { contains, joined } from "./sql-text.ts";

@@ -1,10 +1,10 @@
-import { quickSha256Hex } from "../crypto/digest.ts";
-import { fromHex, utf8 } from "../crypto/encoding.ts";
-import { rawSealingKey, sealBytes, type SealingKey, unsealBytes } from "../crypto/seal.ts";
-import type { Log, System } from "../ports.ts";
+import { quickSha256Hex } from "../../crypto/digest.ts";
+import { fromHex, utf8 } from "../../crypto/encoding.ts";
+import { rawSealingKey, sealBytes, type SealingKey, unsealBytes } from "../../crypto/seal.ts";
+import type { Log, System } from "../../ports.ts";
 import type { CachedReply } from "./flight.ts";
-import { actorName, type GatewayName } from "./gateway-name.ts";
-import type { GatewayStore } from "./store.ts";
+import { actorName, type GatewayName } from "../gateway-name.ts";
+import type { GatewayStore } from "../store.ts";
 
 /** An answer with the end of its time, Unix ms. */
 export interface TimedReply {

@@ -1,14 +1,14 @@
-import type { HeaderPair } from "../ports.ts";
-import type { Call, GatewayDeps, Step } from "./call.ts";
-import { cost, leastCost } from "./cost/cost.ts";
-import { limitsSpend } from "./cost/spend.ts";
-import { headerValue } from "./header-hygiene.ts";
+import type { HeaderPair } from "../../ports.ts";
+import type { Call, GatewayDeps, Step } from "../call.ts";
+import { cost, leastCost } from "../cost/cost.ts";
+import { limitsSpend } from "../cost/spend.ts";
+import { headerValue } from "../header-hygiene.ts";
 import { isLoggedType, loggedBody, type LoggedBody, type LogRow, modelType } from "./log-row.ts";
-import type { Observation } from "./observer.ts";
-import { redactQuery } from "./raw-path.ts";
-import { isJsonType, requestModel } from "./request-model.ts";
-import { actorName } from "./gateway-name.ts";
-import { noUsage } from "./usage.ts";
+import type { Observation } from "../usage/observer.ts";
+import { redactQuery } from "../raw-path.ts";
+import { isJsonType, requestModel } from "../request-model.ts";
+import { actorName } from "../gateway-name.ts";
+import { noUsage } from "../usage/usage.ts";
 
 /** The log row of one try, while its end is not known. */
 export interface Recording {

@@ -1,7 +1,7 @@
 import { awsEventUsage } from "./aws-events.ts";
 import type { ContentDecoder, ContentDecoding } from "./content-decoder.ts";
 import { jsonUsage } from "./json-usage.ts";
-import { loggedBody, type LoggedBody } from "./log-row.ts";
+import { loggedBody, type LoggedBody } from "../log/log-row.ts";
 import { usageScanner } from "./sse-usage.ts";
 import { textBlocks } from "./text-blocks.ts";
 import { noUsage, type Usage } from "./usage.ts";

@@ -1,4 +1,4 @@
-import { fromBase64 } from "../crypto/encoding.ts";
+import { fromBase64 } from "../../crypto/encoding.ts";
 
 /** The texts in a header or query value that can be a whole credential: what follows a scheme, the values of a list. */
 export function credentialsIn(value: string): string[] {
