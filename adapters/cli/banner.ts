@@ -46,7 +46,7 @@ function commands(prepared: Prepared, url: string): string[] {
   return [
     `Gateway    curl ${url}/v1/${accountId}/default/echo/chat/completions ${gatewayToken} -H 'Content-Type: application/json' -d '{"model":"echo","messages":[{"role":"user","content":"Hello"}]}'`,
     pdf,
-    `Search     curl ${account}/ai-search/instances/demo/chat/completions ${auth} ${message}"What is causey?"}]}'`,
+    `Search     curl ${account}/ai-search/instances/demo/chat/completions ${auth} ${message}"How do I rotate the master key?"}]}'`,
     `Webhooks   curl ${url}/webhooks/demo -H 'Content-Type: application/json' -H 'X-Signature: sha256=${signature}' -d '${event}'`,
     `Agents     curl -N "${url}/agents/webhook-agent/demo/events?since=0" ${auth}`,
     deprecations,

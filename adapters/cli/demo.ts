@@ -48,7 +48,12 @@ function documents(): { name: string; text: string }[] {
     : [];
   return ["README.md", ...guides.filter((name) => name.endsWith(".md"))]
     .filter((name) => existsSync(join(root, name)))
-    .map((name) => ({ name, text: readFileSync(join(root, name), "utf8") }));
+    .map((name) => ({ name, text: prose(readFileSync(join(root, name), "utf8")) }));
+}
+
+/** Markdown without its code: the builtin models quote sentences. */
+function prose(markdown: string): string {
+  return markdown.replaceAll(/^```[^]*?^```$/gm, "");
 }
 
 /** The nearest folder above that holds a `package.json`. */

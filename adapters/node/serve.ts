@@ -73,6 +73,7 @@ function requestListener(
     const { incoming, outgoing } = env as { incoming: IncomingMessage; outgoing: ServerResponse };
     rememberIncoming(request, incoming);
     const respond = (response: Response): Response | Promise<Response> => {
+      if (!incoming.readableEnded) drainOnceAnswered(incoming, outgoing);
       key ??= cachedBodyKey();
       const parts = cachedParts(response, key);
       if (parts === undefined) return writeResponse(response, outgoing);
@@ -83,6 +84,20 @@ function requestListener(
         : writeResponse(response, outgoing);
     };
     return atEnd(() => app.fetch(request, env)).then(respond);
+  });
+}
+
+/**
+ * An answer may come before its request's body was read to the end (413). node-server then drains what is left, or
+ * closes after 500 ms, in the middle of the connection's next request; but a web stream of the body, left alone, pauses
+ * it for ever.
+ */
+function drainOnceAnswered(incoming: IncomingMessage, outgoing: ServerResponse): void {
+  outgoing.once("finish", () => {
+    incoming.on("pause", () => {
+      // `pause()` is still at work when it tells.
+      queueMicrotask(() => incoming.resume());
+    });
   });
 }
 

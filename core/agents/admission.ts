@@ -4,6 +4,7 @@ import { decodeName } from "../entity/name.ts";
 import { rawSegment } from "../entity/segments.ts";
 import { ApiError } from "../http/api-error.ts";
 import { JSON_BODY_LIMIT, parse, parseJson, readBytes } from "../http/body.ts";
+import { wholeRequest } from "../http/whole-request.ts";
 import type { ActorRef, Platform } from "../ports.ts";
 import { accessOf, checkOrigin, type Access } from "./access.ts";
 import type { AgentClass } from "./define-agent.ts";
@@ -70,7 +71,7 @@ export function startAdmission(deps: AdmissionDeps): Admission {
     async ticket(c) {
       const access = await caller(c);
       const { agent } = find(c);
-      const body = await readBytes(c.req.raw, JSON_BODY_LIMIT);
+      const body = await readBytes(await wholeRequest(c.req), JSON_BODY_LIMIT);
       const {
         edit,
         origin,

@@ -85,7 +85,13 @@ const gateway = v.strictObject({
   ),
   sseKeepAliveSeconds: v.exactOptional(positive),
   cacheBytes: v.exactOptional(roomy),
-  storedCacheBytes: v.exactOptional(v.union([v.literal(0), roomy])),
+  storedCacheBytes: v.exactOptional(
+    v.pipe(
+      v.number(),
+      v.integer(),
+      v.check((bytes) => bytes === 0 || bytes >= 1024 * 1024, "Expected 0 or at least 1048576"),
+    ),
+  ),
   compat2005: v.exactOptional(v.picklist([400, 502])),
   metrics: v.exactOptional(v.boolean()),
   judge: v.exactOptional(v.strictObject(model)),

@@ -1,7 +1,9 @@
+import type { HonoRequest } from "hono";
 import * as v from "valibot";
 import { ApiError } from "./api-error.ts";
 import type { ErrorName } from "./codes.ts";
 import { collect } from "./collect.ts";
+import { wholeRequest } from "./whole-request.ts";
 
 /** Bytes of JSON that a management call may send. */
 export const JSON_BODY_LIMIT: number = 1024 * 1024;
@@ -51,13 +53,17 @@ export interface ReadJsonOptions {
   readonly error?: ErrorName;
 }
 
-/** Reads a JSON body and checks it against a valibot schema; a misfit is a 400 that names the field. */
+/**
+ * Reads a JSON body, also one that a middleware of the host has read already, and checks it against a valibot schema; a
+ * misfit is a 400 that names the field.
+ */
 export async function readJson<S extends v.GenericSchema>(
-  request: Request,
+  request: HonoRequest | Request,
   schema: S,
   options: ReadJsonOptions = {},
 ): Promise<v.InferOutput<S>> {
-  const bytes = await readBytes(request, options.limit ?? JSON_BODY_LIMIT);
+  const whole = "raw" in request ? await wholeRequest(request) : request;
+  const bytes = await readBytes(whole, options.limit ?? JSON_BODY_LIMIT);
   return parse(schema, parseJson(bytes, options.error), options.error);
 }
 

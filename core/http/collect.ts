@@ -8,7 +8,7 @@ export async function collect(
   const reader = stream.getReader();
   for (;;) {
     const { done, value } = await reader.read();
-    if (done) return join(chunks, size);
+    if (done) return joinBytes(chunks);
     size += value.byteLength;
     if (size > limit) {
       // It also releases the reader, so a refused upload does not keep its connection busy.
@@ -19,8 +19,9 @@ export async function collect(
   }
 }
 
-function join(chunks: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
-  const out = new Uint8Array(size);
+/** The bytes of all chunks, one after the other. */
+export function joinBytes(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const out = new Uint8Array(chunks.reduce((size, chunk) => size + chunk.byteLength, 0));
   let at = 0;
   for (const chunk of chunks) {
     out.set(chunk, at);

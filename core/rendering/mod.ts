@@ -7,6 +7,7 @@ import { Hono, type Context, type Handler, type MiddlewareHandler } from "hono";
 import { authorize, type Auth } from "../auth/authorize.ts";
 import { storedTokens } from "../auth/mod.ts";
 import { closeRoutes } from "../http/routes.ts";
+import { wholeRequest } from "../http/whole-request.ts";
 import type { Platform } from "../ports.ts";
 import { renderOperations, type Operation, type RenderingOptions } from "./operations.ts";
 
@@ -66,6 +67,8 @@ const browserTime: MiddlewareHandler<BrowserTime> = async (c, next) => {
 };
 
 function handle(operation: Operation): Handler<BrowserTime> {
-  return (c: Context<BrowserTime>) =>
-    operation(c.req.raw, new URL(c.req.url).searchParams, (ms) => c.set("browserMs", ms));
+  return async (c: Context<BrowserTime>) =>
+    operation(await wholeRequest(c.req), new URL(c.req.url).searchParams, (ms) =>
+      c.set("browserMs", ms),
+    );
 }

@@ -68,17 +68,21 @@ function sentencesOf(chunks: Question["chunks"]): Sentence[] {
   );
 }
 
-/** Sentences of running text; headings, code fences and bare list markers are no sentences. */
+/** A fenced block of code, or the beginning of one that the chunk cuts off. */
+const CODE = /^[ \t]*(`{3,}|~{3,})[^]*?(?:^[ \t]*\1.*$|$(?![^]))/gm;
+
+/** Sentences of running text, and rows of tables; headings, code and bare list markers are no sentences. */
 function split(text: string): string[] {
   const prose = text
-    .split(/\n{2,}|\n(?=\s*(?:[-*+]|\d+\.)\s)/)
+    .replaceAll(CODE, "")
+    .split(/\n{2,}|\n(?=\s*(?:[-*+|]|\d+\.)\s)/)
     .map((block) =>
       block
         .replaceAll(/^\s*#{1,6}\s.*$/gm, "")
         .replaceAll(/\s+/g, " ")
         .trim(),
     )
-    .filter((block) => block !== "" && !block.startsWith("```"));
+    .filter((block) => /[^|:\s-]/.test(block));
   return prose
     .flatMap((block) => block.split(/(?<=[.!?])\s+(?=\S)|(?<=[。！？])/))
     .map((sentence) =>

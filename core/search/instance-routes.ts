@@ -28,7 +28,7 @@ export function instanceRoutes(app: Hono, { options, may, instance }: RouteConte
   const names = modelNames(options);
   for (const root of instanceRoots) {
     app.post(root, may("AI Search Edit"), async (c) => {
-      const body = await readJson(c.req.raw, createSchema);
+      const body = await readJson(c.req, createSchema);
       const settings = await createInstance(accountOf(c), namespaceOf(c), body, options);
       return envelope(shownSettings(settings, names));
     });
@@ -50,7 +50,7 @@ export function instanceRoutes(app: Hono, { options, may, instance }: RouteConte
       envelope(shownSettings(await instance(c).read(), names)),
     );
     app.put(`${root}/:id`, may("AI Search Edit"), async (c) => {
-      const changes = await readJson(c.req.raw, updateSchema);
+      const changes = await readJson(c.req, updateSchema);
       return envelope(
         shownSettings(await updateInstance(accountOf(c), instance(c), changes, options), names),
       );

@@ -3,6 +3,7 @@ import * as v from "valibot";
 import { ApiError } from "../http/api-error.ts";
 import { parse, readBytes, readJson } from "../http/body.ts";
 import { envelope } from "../http/envelope.ts";
+import { wholeRequest } from "../http/whole-request.ts";
 import { FILE_LIMIT } from "./extract-text.ts";
 import { type FileUpload, syncItem, uploadItem } from "./index-item.ts";
 import type { Instance } from "./instance-client.ts";
@@ -36,11 +37,11 @@ export function itemRoutes(app: Hono, { options, may, instance }: RouteContext):
   for (const root of instanceRoots.map((one) => `${one}/:id/items`)) {
     app.get(root, may("AI Search Read"), (c) => listItems(c, instance(c)));
     app.post(root, may("AI Search Edit"), async (c) => {
-      const { file, wait } = await readForm(c.req.raw);
+      const { file, wait } = await readForm(await wholeRequest(c.req));
       return envelope(await uploadItem(instance(c), file, wait, options));
     });
     app.put(root, may("AI Search Edit"), async (c) => {
-      const { key, wait_for_completion: wait } = await readJson(c.req.raw, putSchema);
+      const { key, wait_for_completion: wait } = await readJson(c.req, putSchema);
       if (key.length > 128) throw new ApiError("file_name_too_long");
       const { items } = await instance(c).items(
         { page: 1, perPage: 1, key, sortBy: "status" },
@@ -58,7 +59,7 @@ export function itemRoutes(app: Hono, { options, may, instance }: RouteContext):
       envelope(await instance(c).item(itemId(c))),
     );
     app.patch(`${root}/:item_id`, may("AI Search Edit"), async (c) => {
-      const { wait_for_completion: wait } = await readJson(c.req.raw, syncSchema);
+      const { wait_for_completion: wait } = await readJson(c.req, syncSchema);
       return envelope(await syncItem(instance(c), itemId(c), wait, options));
     });
     app.delete(`${root}/:item_id`, may("AI Search Edit"), async (c) =>

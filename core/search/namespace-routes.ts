@@ -21,7 +21,7 @@ export function namespaceRoutes(app: Hono, { options, may }: RouteContext): void
   const directory = (account: string): ReturnType<typeof directoryAt> =>
     directoryAt(options.platform, account);
   app.post(root, may("AI Search Edit"), async (c) => {
-    const { name, ...rest } = await readJson(c.req.raw, createSchema, {
+    const { name, ...rest } = await readJson(c.req, createSchema, {
       error: "namespace_invalid",
     });
     return envelope(await directory(accountOf(c)).createNamespace(name, toChanges(rest)));
@@ -36,7 +36,7 @@ export function namespaceRoutes(app: Hono, { options, may }: RouteContext): void
     envelope(await directory(accountOf(c)).namespace(namespaceOf(c))),
   );
   app.put(`${root}/:name`, may("AI Search Edit"), async (c) => {
-    const body = await readJson(c.req.raw, updateSchema);
+    const body = await readJson(c.req, updateSchema);
     return envelope(await directory(accountOf(c)).changeNamespace(namespaceOf(c), toChanges(body)));
   });
   app.delete(`${root}/:name`, may("AI Search Edit"), async (c) =>

@@ -13,6 +13,7 @@ import { rawSegment } from "../entity/segments.ts";
 import { ApiError } from "../http/api-error.ts";
 import { readBytes } from "../http/body.ts";
 import { closeRoutes } from "../http/routes.ts";
+import { wholeRequest } from "../http/whole-request.ts";
 import type { Log, Platform } from "../ports.ts";
 import { answerGet } from "./handshake.ts";
 import { receive } from "./inbound.ts";
@@ -81,7 +82,7 @@ export function webhooks(options: WebhooksOptions): Hono {
     const note = tally.of(source.name);
     note("received");
     try {
-      return await take(c.req.raw, source, path, note);
+      return await take(await wholeRequest(c.req), source, path, note);
     } catch (error) {
       note(`refused.${reasonOf(error)}`);
       throw error;

@@ -4,6 +4,7 @@ import { ApiError } from "../http/api-error.ts";
 import { JSON_BODY_LIMIT, parse, parseJson, readBytes, readJson } from "../http/body.ts";
 import { envelope } from "../http/envelope.ts";
 import { parseInstant } from "../http/instant.ts";
+import { wholeRequest } from "../http/whole-request.ts";
 import type { ActorRef, Plain, Platform } from "../ports.ts";
 import {
   endpointInput,
@@ -70,14 +71,14 @@ function endpointRoutes(
     envelope(await outbound(c).call("listEndpoints")),
   );
   app.post(`${base}/endpoints`, edit, async (c) => {
-    const input = await readJson(c.req.raw, endpointInput);
+    const input = await readJson(c.req, endpointInput);
     return envelope(await outbound(c).call("createEndpoint", input), { status: 201 });
   });
   app.get(`${base}/endpoints/:id`, read, async (c) =>
     envelope(await outbound(c).call("getEndpoint", c.req.param("id"))),
   );
   app.patch(`${base}/endpoints/:id`, edit, async (c) => {
-    const patch = await readJson(c.req.raw, endpointPatch);
+    const patch = await readJson(c.req, endpointPatch);
     return envelope(await outbound(c).call("updateEndpoint", c.req.param("id"), patch));
   });
   app.delete(`${base}/endpoints/:id`, edit, async (c) =>
@@ -96,7 +97,7 @@ function deliveryRoutes(
 ): void {
   const outbound = (c: Context): ActorRef => outboundOf(platform, c);
   app.post(`${base}/send`, edit, async (c) => {
-    const input = await readJson(c.req.raw, sendInput);
+    const input = await readJson(c.req, sendInput);
     const key = input.idempotency_key ?? c.req.header("idempotency-key");
     if (key !== undefined && (key === "" || key.length > KEY_LIMIT)) {
       throw new ApiError("invalid_request", {
@@ -131,7 +132,7 @@ async function optionalJson<S extends v.GenericSchema>(
   c: Context,
   schema: S,
 ): Promise<v.InferOutput<S>> {
-  const bytes = await readBytes(c.req.raw, JSON_BODY_LIMIT);
+  const bytes = await readBytes(await wholeRequest(c.req), JSON_BODY_LIMIT);
   return parse(schema, bytes.length === 0 ? {} : parseJson(bytes));
 }
 

@@ -1,5 +1,6 @@
 // npx wrangler dev --config examples/workers/wrangler.jsonc
-import { worker } from "causey/workers";
+import { fromEnv, worker } from "causey/workers";
 export { CauseyObject } from "causey/workers";
 
-export default worker({ accountId: "acme" });
+// An API token with every permission is the secret CAUSEY_TOKEN, the JSON configuration the variable CAUSEY_CONFIG.
+export default worker(fromEnv);

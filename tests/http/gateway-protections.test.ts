@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { Agent, request as openRequest } from "node:http";
 import { describe, expect, inject, it } from "vitest";
 import { gatewayToken } from "./prepare-target.ts";
 import type { Seen } from "./upstream.ts";
@@ -40,6 +41,21 @@ function send(
   });
 }
 
+/** The status of a request over a connection of this agent. */
+function statusOf(agent: Agent, gateway: string, type: string, body: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const url = `${base}/v1/${account}/${gateway}/openai/chat/completions`;
+    const headers = { "content-type": type, "x-test-mode": "json" };
+    openRequest(url, { agent, method: "POST", headers }, (answer) => {
+      answer.resume().once("end", () => {
+        resolve(answer.statusCode ?? 0);
+      });
+    })
+      .once("error", reject)
+      .end(body);
+  });
+}
+
 describe("a gateway with protections", () => {
   it("spends exactly its limit, however many requests come at once", async () => {
     const rules = [
@@ -66,6 +82,22 @@ describe("a gateway with protections", () => {
     expect(await answer.text()).toMatch(/2029/);
     const seen = (await (await fetch(`${upstream}/__seen/${id}`)).json()) as Seen[];
     expect(seen).toEqual([]);
+  });
+
+  it("answers the next request on a connection after a body that it refused unread", async () => {
+    const gateway = await makeGateway({
+      dlp: { enabled: true, action: "BLOCK", profiles: ["financial"] },
+    });
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const large = await statusOf(agent, gateway, "text/plain", "x".repeat(1_200_000));
+    const next = await statusOf(
+      agent,
+      gateway,
+      "application/json",
+      `{"text":"${"y".repeat(2000)}"}`,
+    );
+    agent.destroy();
+    expect([large, next]).toEqual([413, 200]);
   });
 
   it("checks an answer's whole stream before it sends any of it", async () => {

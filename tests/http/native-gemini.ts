@@ -9,6 +9,7 @@ import {
 
 /** The Gemini API: a method of a model, named after a colon; undefined for another's path. */
 export function geminiReply(request: NativeRequest): NativeReply | undefined {
+  if (request.path.startsWith("/upload/")) return uploadReply(request);
   const found = /^\/v1(?:beta)?\/models\/([^/:]+):(\w+)(?:\?(.*))?$/u.exec(request.path);
   if (request.method !== "POST" || found === null) return undefined;
   const [, model = "", method = "", query = ""] = found;
@@ -34,6 +35,18 @@ export function geminiReply(request: NativeRequest): NativeReply | undefined {
     chunk(model, { text }, index === last ? "STOP" : undefined),
   );
   return { events: dataEvents(chunks) };
+}
+
+/** A resumable upload: the first answer says where to go on, as Google does, by its own address. */
+function uploadReply({ path, header, json }: NativeRequest): NativeReply | undefined {
+  if (header("x-goog-upload-command") === "start") {
+    const url = "https://generativelanguage.googleapis.com/upload/v1beta/files?upload_id=u%2F1";
+    return { json: {}, headers: { "x-goog-upload-url": url } };
+  }
+  if (path !== "/upload/v1beta/files?upload_id=u%2F1") return undefined;
+  const sizeBytes = String(JSON.stringify(json).length);
+  const headers = { "x-goog-upload-status": "final" };
+  return { json: { file: { name: "files/u-1", sizeBytes } }, headers };
 }
 
 function failure(code: number, status: string, message: string): NativeReply {

@@ -83,6 +83,13 @@ describe("README", () => {
     },
   );
 
+  it("shows the Wrangler configuration of the Workers example as it is", () => {
+    const path = "examples/workers/wrangler.jsonc";
+    expect(blocks(readme, "jsonc")).toEqual([
+      `// ${path}\n${readFileSync(join(root, path), "utf8")}`,
+    ]);
+  });
+
   it("has a configuration page whose example is a valid configuration", () => {
     const page = readFileSync(join(root, "docs/configuration.md"), "utf8");
     for (const block of blocks(page, "json"))

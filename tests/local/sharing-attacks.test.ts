@@ -85,6 +85,24 @@ describe("the socket of a holder", { timeout: 30_000 }, () => {
   });
 });
 
+describe("a process of another runtime", { timeout: 30_000 }, () => {
+  it("is told why it cannot join in a form that it can read", async () => {
+    const data = `strange-${crypto.randomUUID()}`;
+    await start(data);
+    await start(data);
+    const hello = Buffer.from(`....{"type":"hello","speaks":"another runtime"}`);
+    hello.writeUInt32LE(hello.length - 4);
+    const chunks: Buffer[] = [];
+    await new Promise((resolve) => {
+      const socket = connect(readAddress(folderOf(data))!, () => socket.write(hello));
+      socket.on("data", (chunk: Buffer) => chunks.push(chunk));
+      socket.once("close", resolve);
+    });
+    const answer = JSON.parse(String(Buffer.concat(chunks).subarray(4))) as object;
+    expect(answer).toEqual({ type: "refused", speaks: expect.stringContaining("causey") });
+  });
+});
+
 describe("the file that names the socket of a holder", () => {
   const folder = (): string => mkdtempSync(join(inject("scratch"), "pointer-"));
 

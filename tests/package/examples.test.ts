@@ -87,7 +87,10 @@ describe("examples", () => {
       await withExample("workers", async (url) => {
         const ready = await fetch(`${url}/readyz`);
         expect(await ready.json()).toMatchObject({ status: "ready", runtime: "workers" });
-        expect((await fetch(`${url}/client/v4/user/tokens/verify`)).status).toBe(401);
+        const verify = `${url}/client/v4/user/tokens/verify`;
+        expect((await fetch(verify)).status).toBe(401);
+        const headers = { authorization: `Bearer ${token}` };
+        expect((await fetch(verify, { headers })).status).toBe(200);
       });
     },
   );

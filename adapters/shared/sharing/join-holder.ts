@@ -65,7 +65,7 @@ export function joinHolder(options: JoinOptions): Promise<Holder | Refusal> {
       clearTimeout(late);
       resolve(answer);
     });
-    guest.send({ type: "hello", speaks: options.speaks });
+    guest.greet({ type: "hello", speaks: options.speaks });
   });
 }
 

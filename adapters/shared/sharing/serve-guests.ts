@@ -124,7 +124,7 @@ function receive(
     },
   });
   const refuse = (): void => {
-    guest.send({ type: "refused", speaks: options.speaks });
+    guest.greet({ type: "refused", speaks: options.speaks });
     guest.end();
   };
   const handle = (message: ToHolder): void => {

@@ -94,6 +94,16 @@ describe("chat completions with the builtin model", () => {
     expect(answer.chunks[0]!.text).toContain("Tokens");
   });
 
+  it("quote rows of tables one by one, and no code", async () => {
+    await open();
+    const code = "```ts\nconst tokens = [];\n\n// Tokens are required here.\nuse(tokens);\n```";
+    const table = "| Key | Meaning |\n| --- | --- |\n| `port` | Where |\n| `tokens` | Required |";
+    await api.upload("keys.md", `# Keys\n\n${code}\n\n${table}\n`);
+    const [choice] = (await answerOf(await ask({}))).choices;
+    expect(choice!.message.content).toContain("| `tokens` | Required | [");
+    expect(choice!.message.content).not.toMatch(/port|const|here/);
+  });
+
   it("give the same answer every time", async () => {
     await open();
     const content = async (): Promise<string | undefined> =>
