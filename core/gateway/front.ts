@@ -4,6 +4,7 @@ import { checkAccountId } from "../auth/account-id.ts";
 import { ApiError } from "../http/api-error.ts";
 import { json } from "../http/envelope.ts";
 import { noRoute } from "../http/routes.ts";
+import { wholeRequest } from "../http/whole-request.ts";
 import { admit, type AdmitOptions } from "./admit.ts";
 import type { Call, GatewayDeps, Step } from "./call.ts";
 import { compatStep } from "./compat.ts";
@@ -18,6 +19,7 @@ import { isUpgrade, type UniversalSockets, universalSockets } from "./realtime/c
 import { providerSocket } from "./realtime/provider-socket.ts";
 import { requestBody } from "./request-body.ts";
 import { callError } from "./call-error.ts";
+import { withUploadAddress } from "./upload-address.ts";
 import { forwardSteps, readSteps } from "./universal.ts";
 
 /** A request below `/v1/:account_id/:gateway_id`. */
@@ -51,14 +53,20 @@ export function gatewayFront(
   return async (c) => {
     let call: Call | undefined;
     try {
-      const arrival = arrivalOf(c);
+      const raw = wholeRequest(c.req);
+      const arrival = arrivalOf(c, raw instanceof Promise ? await raw : raw);
       const other = elsewhere(arrival, c, sockets, deps);
       if (other !== null) return await other;
       const { method } = arrival.raw;
       const how = method === "POST" ? POSTED : { door: { method, route: PROVIDER } };
       const accepted = await accept(arrival, how, deps);
       call = accepted.call;
-      const answer = deliver(await forward(accepted.step, 0, true, call, deps), deps);
+      const forwarded = await forward(accepted.step, 0, true, call, deps);
+      const { segment: slug, tail } = arrival;
+      const answer = deliver(
+        withUploadAddress(forwarded, { url: arrival.raw.url, slug, tail }, deps),
+        deps,
+      );
       return answer instanceof Promise ? await answer : answer;
     } catch (error) {
       return refuse(callError(call, error), c);
@@ -86,8 +94,7 @@ function elsewhere(
     : null;
 }
 
-function arrivalOf(c: Context): Arrival {
-  const { raw } = c.req;
+function arrivalOf(c: Context, raw: Request): Arrival {
   const account = c.req.param("account_id") ?? "";
   checkAccountId(account);
   const name = { account, gateway: c.req.param("gateway_id") ?? "" };

@@ -2,6 +2,7 @@ import type { HeaderPair, InboundResponse, OutboundRequest } from "../ports.ts";
 import { ApiError } from "../http/api-error.ts";
 import { utf8 } from "../crypto/encoding.ts";
 import { tokenOf } from "./access.ts";
+import type { CachedReply } from "./cache/flight.ts";
 import type { Call, GatewayDeps, Step } from "./call.ts";
 import { chatBody } from "./compat.ts";
 import { headerValue, isGatewayHeader, requestHygiene } from "./header-hygiene.ts";
@@ -12,8 +13,9 @@ import { withHeadKept } from "./log/passing-body.ts";
 import { plainBody } from "./plain-body.ts";
 import { credentialHeaders, credentialValue, type Provider } from "./providers.ts";
 import { filterQuery } from "./raw-path.ts";
-import { resolveTarget, type Target } from "./target.ts";
+import { movedTo, resolveTarget, type Target } from "./target.ts";
 import { guarded } from "./tokens/token-guard.ts";
+import { endsWell } from "./translate/ends-well.ts";
 import { withInlineImages } from "./translate/images.ts";
 import { type TranslationRoute, translationRoute } from "./translate/route.ts";
 import { translateReply } from "./translate/reply.ts";
@@ -24,6 +26,8 @@ export interface Outbound {
   readonly request: OutboundRequest;
   /** Turns the provider's answer into what the client expects. */
   readonly restore: (answer: InboundResponse) => Promise<InboundResponse> | InboundResponse;
+  /** Whether `restore` would bring the client a whole answer of this kept one. @default it does */
+  readonly isRestorable?: (reply: CachedReply) => boolean;
 }
 
 /** Turns a step into the request that its provider gets: address, clean headers, credential, format. */
@@ -47,8 +51,9 @@ function addressed(
   call: Call,
   deps: GatewayDeps,
 ): Promise<Outbound> | Outbound {
-  const { query } = step;
-  const target = resolveTarget(step.slug, step.rest, query, deps.targets, custom);
+  const { slug, rest, query, origin } = step;
+  const targets = origin === undefined ? deps.targets : movedTo(deps.targets, slug, origin);
+  const target = resolveTarget(slug, rest, query, targets, custom);
   const { provider } = target;
   const given = withoutBlanks(requestHygiene(step.headers, deps.decoding), provider);
   const inHeader = given.some(([name]) => provider.credentials.includes(name));
@@ -115,8 +120,13 @@ export function withoutOwnTokens(step: Step, call: Call, deps: GatewayDeps): Pro
 }
 
 function without(step: Step, call: Call, deps: GatewayDeps, asked?: ReadonlySet<string>): Step {
-  const isOurs = (value: string): boolean => deps.access.isOurs(value, call.token, asked);
-  const query = filterQuery(step.query, (value) => value !== "" && isOurs(decodedValue(value)));
+  const search = call.token === null ? null : deps.searchFor(call.token);
+  const holdsOurs = (value: string): boolean => deps.access.isOurs(value, call.token, asked);
+  // Cookies and `Referer` are percent-encoded, too, and a query's plus sign is a space or itself.
+  const isOurs = (value: string): boolean =>
+    holdsOurs(value) ||
+    (/[%+\\]/.test(value) && (holdsOurs(decodedValue(value)) || search?.isInText(value) === true));
+  const query = filterQuery(step.query, (value) => value !== "" && isOurs(value));
   const headers = step.headers.filter(([name, value]) => isGatewayHeader(name) || !isOurs(value));
   return withHeadKept(guarded({ ...step, query, headers }, call, deps), call, deps);
 }
@@ -171,6 +181,7 @@ async function translated(
   const translation = { front, translator, chat, given };
   return {
     ...prepared,
+    isRestorable: (reply) => endsWell(translation, reply),
     restore: async (answer) => {
       const plain = { ...answer, body: plainBody(answer, deps.decoding) };
       return translateReply(translation, plain, deps.platform.system);

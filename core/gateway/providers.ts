@@ -1,3 +1,13 @@
+/** Where paths of a provider that begin in a certain way lead. */
+export interface Place {
+  /** Leading segments of the path that the base URL takes up. */
+  readonly path: string;
+  /** Base URL without a slash at its end; `{…}` are segments of `path`. */
+  readonly baseUrl: string;
+  /** What stands behind those segments where the path means something else. @default nothing */
+  readonly unless?: RegExp;
+}
+
 /** A provider that a path segment names: data, so that adding one is adding a row. */
 export interface Provider {
   /** Base URL without a slash at its end; `{…}` are segments of `path`. Null: it must be configured. */
@@ -10,11 +20,14 @@ export interface Provider {
   readonly queryCredentials?: readonly string[];
   /** Leading segments of the path that the base URL takes up, e.g. `{resource}/{deployment}`. */
   readonly path?: string;
-  /**
-   * When the segment `v1` is put before a path that lacks it: `always`, or only for the spec's own
-   * `chat/completions`. @default never
-   */
-  readonly version?: "always" | "chat";
+  /** A request header that names the whole `https:` address in place of the path, and the hosts that it may. @default none */
+  readonly addressIn?: Readonly<{ header: string; hosts: RegExp }>;
+  /** The header of an answer that says where an upload goes on. @default none */
+  readonly uploadAddress?: string;
+  /** Other places, looked for before `path`. @default none */
+  readonly places?: readonly Place[];
+  /** Whether `v1` is put before a path that names no version. @default never */
+  readonly versioned?: true;
   /** Where the provider takes chat requests in OpenAI's format, translated ones included. @default nowhere */
   readonly openaiChat?: string;
   /** Formats beside OpenAI's chat that the provider takes itself, below `v1`. @default none */
@@ -40,7 +53,7 @@ export const providers: Readonly<Record<string, Provider>> = {
   openai: {
     baseUrl: "https://api.openai.com",
     credentials: bearer,
-    version: "always",
+    versioned: true,
     openaiChat: CHAT,
     serves: ["responses"],
     dialect: { limit: "max_completion_tokens" },
@@ -56,6 +69,7 @@ export const providers: Readonly<Record<string, Provider>> = {
     baseUrl: "https://generativelanguage.googleapis.com",
     credentials: ["x-goog-api-key", "authorization"],
     queryCredentials: ["key"],
+    uploadAddress: "x-goog-upload-url",
     chat: "gemini",
     openaiChat: CHAT,
   },
@@ -64,12 +78,32 @@ export const providers: Readonly<Record<string, Provider>> = {
   "azure-openai": {
     baseUrl: "https://{resource}.openai.azure.com/openai/deployments/{deployment}",
     path: "{resource}/{deployment}",
+    // As Azure's own clients write it: of the service, or of any deployment of it. One may be called "openai", too.
+    places: [
+      {
+        path: "{resource}/openai",
+        baseUrl: "https://{resource}.openai.azure.com/openai",
+        unless: /^(?:(?:chat\/)?completions|embeddings|images\/|audio\/)/,
+      },
+      {
+        path: "{resource}/deployments",
+        baseUrl: "https://{resource}.openai.azure.com/openai/deployments",
+      },
+      // Below a base URL that names the deployment, they name one again.
+      {
+        path: "{resource}/{deployment}/deployments/{again}",
+        baseUrl: "https://{resource}.openai.azure.com/openai/deployments/{deployment}",
+      },
+    ],
     credentials: ["api-key", "authorization"],
   },
   "aws-bedrock": {
     baseUrl: "https://bedrock-runtime.{region}.amazonaws.com",
     path: "bedrock-runtime/{region}",
-    credentials: bearer,
+    places: [
+      { path: "bedrock-mantle/{region}", baseUrl: "https://bedrock-mantle.{region}.api.aws" },
+    ],
+    credentials: ["authorization", "x-api-key"],
   },
   groq: {
     baseUrl: "https://api.groq.com/openai/v1",
@@ -93,27 +127,27 @@ export const providers: Readonly<Record<string, Provider>> = {
   grok: {
     baseUrl: "https://api.x.ai",
     credentials: bearer,
-    version: "chat",
+    versioned: true,
     openaiChat: CHAT,
     serves: ["responses"],
   },
   mistral: {
     baseUrl: "https://api.mistral.ai",
     credentials: bearer,
-    version: "chat",
+    versioned: true,
     openaiChat: CHAT,
     dialect: { asksUsage: false },
   },
   cerebras: {
     baseUrl: "https://api.cerebras.ai",
     credentials: bearer,
-    version: "chat",
+    versioned: true,
     openaiChat: CHAT,
   },
   openrouter: {
     baseUrl: "https://openrouter.ai/api",
     credentials: bearer,
-    version: "chat",
+    versioned: true,
     openaiChat: CHAT,
     serves: ["responses", "messages"],
   },
@@ -123,12 +157,17 @@ export const providers: Readonly<Record<string, Provider>> = {
     openaiChat: "compatibility/v1/chat/completions",
   },
   huggingface: { baseUrl: "https://api-inference.huggingface.co/models", credentials: bearer },
-  replicate: { baseUrl: "https://api.replicate.com", credentials: bearer },
+  replicate: { baseUrl: "https://api.replicate.com", credentials: bearer, versioned: true },
   fal: {
     baseUrl: "https://fal.run",
     credentials: bearer,
     scheme: "Key",
     queryCredentials: ["fal_jwt_token"],
+    // What its own clients send to a `proxyUrl`: they use a host for each of queue, storage and direct calls.
+    addressIn: {
+      header: "x-fal-target-url",
+      hosts: /^(?:[a-z\d-]{1,63}\.){0,3}fal\.(?:run|ai)$/,
+    },
   },
   ideogram: { baseUrl: "https://api.ideogram.ai", credentials: ["authorization", "api-key"] },
   cartesia: {

@@ -1,4 +1,8 @@
+import type { Step } from "./call.ts";
+import { partsOf } from "./checkers/multipart.ts";
+import { headerValue } from "./header-hygiene.ts";
 import { modelName } from "./log/log-row.ts";
+import { decodedValue } from "./tokens/own-tokens.ts";
 
 /** A body whose first member is the model, as the official clients write it. */
 const MODEL_FIRST = /^\s*\{\s*"model"\s*:\s*"([^"\\]{0,256})"\s*[,}]/;
@@ -12,14 +16,46 @@ export function isJsonType(contentType: string): boolean {
 const DEPLOYMENT =
   /(?:^|\/)(?!v1\/|chat\/completions(?:\/|$))([^/]+)\/(?:chat\/completions|completions|embeddings|images|audio)(?:\/|$)/;
 
+/** The model that a step names: in its form, else as {@link requestModel}, else in its query; `json` is the body's text. */
+export function stepModel({ body, headers, rest, query, slug }: Step, json: string | null): string {
+  const type = headerValue(headers, "content-type") ?? "";
+  const inForm = body instanceof Uint8Array ? formModel(body, type) : "";
+  return inForm || requestModel(json, rest, slug) || queryModel(query);
+}
+
 /**
  * The model that a request to a provider (`slug`) names: in its JSON body, else in its path. Null for a body that is no JSON.
  * Most bodies need no parsing for it, and parsing a long conversation costs more than all the rest of its log row.
  */
 export function requestModel(body: string | null, path: string, slug: string): string {
-  const named = body === null ? null : namedFirst(body);
-  return named ?? modelName(parsed(body), spelledOut(path, slug));
+  const named = (body === null ? null : namedFirst(body)) ?? modelName(parsed(body), "");
+  if (named !== "") return named;
+  const own = Object.hasOwn(MODEL_PATHS, slug) ? MODEL_PATHS[slug]?.exec(path)?.[1] : undefined;
+  return own?.slice(0, 256) ?? modelName(null, spelledOut(path, slug));
 }
+
+/** Where providers whose models are named by owner and name have them in a path. */
+const MODEL_PATHS: Readonly<Record<string, RegExp>> = {
+  replicate: /^(?:v1\/)?(?:models|deployments)\/([^/]+\/[^/]+)/,
+  huggingface: /^(?:models\/)?([^/]+(?:\/(?!v1\/|pipeline\/)[^/]+)?)/,
+  fal: /^(?!storage\/|tokens\b)(.+?)(?:\/(?:requests|stream|realtime)(?:\/.*)?)?$/,
+};
+
+/** The model that a query names; empty when it names none. */
+export function queryModel(query: string): string {
+  const given = /[?&](?:model|model_id)=([^&]*)/.exec(query)?.[1];
+  return given === undefined ? "" : decodedValue(given).slice(0, 256);
+}
+
+/** The model that a form names (uploads of sounds and pictures): empty when the body is no form, or names none. */
+export function formModel(body: Uint8Array, contentType: string): string {
+  if (!/^multipart\/form-data\b/i.test(contentType)) return "";
+  const parts = partsOf(body, contentType) ?? [];
+  const field = parts.find(({ name, fileName }) => MODEL_FIELD.test(name) && fileName === null);
+  return field === undefined ? "" : new TextDecoder().decode(field.body.subarray(0, 256));
+}
+
+const MODEL_FIELD = /^model(?:_id)?$/;
 
 /** A path of a provider, in the manner of the others. */
 function spelledOut(path: string, slug: string): string {

@@ -1,6 +1,6 @@
 import { ApiError } from "../http/api-error.ts";
 import type { CustomTarget } from "./manage/stored-providers.ts";
-import { ECHO, type Provider, providers } from "./providers.ts";
+import { ECHO, type Place, type Provider, providers } from "./providers.ts";
 
 /** What an operator may set for a provider. */
 export interface ProviderOptions {
@@ -25,6 +25,13 @@ export interface Target {
 export interface TargetOptions {
   readonly providers: Readonly<Record<string, ProviderOptions>>;
   readonly demo: boolean;
+}
+
+/** The same settings, with another base URL for a provider that none is configured for. */
+export function movedTo(options: TargetOptions, slug: string, baseUrl: string): TargetOptions {
+  const configured = own(options.providers, slug);
+  const moved = { ...configured, baseUrl: configured?.baseUrl ?? baseUrl };
+  return { ...options, providers: { ...options.providers, [slug]: moved } };
 }
 
 /**
@@ -66,7 +73,7 @@ function providerOf(slug: string, settings: ProviderOptions | undefined, demo: b
   const known = own(providers, slug);
   if (known !== undefined) return known;
   if (/^custom-[\w.-]{1,64}$/.test(slug) && settings?.baseUrl !== undefined) {
-    return { baseUrl: settings.baseUrl, credentials: ["authorization"] };
+    return { baseUrl: null, credentials: ["authorization"] };
   }
   throw new ApiError("provider_unknown", { message: `Invalid provider "${slug.slice(0, 64)}"` });
 }
@@ -78,26 +85,42 @@ function own<T>(record: Readonly<Record<string, T>>, key: string): T | undefined
 
 /** Fills the placeholders of a base URL from the leading segments of the path. */
 function expand(provider: Provider, base: string, rest: string): { url: string; tail: string } {
-  if (base === "https://aiplatform.googleapis.com") {
-    // Vertex AI serves each region from its own host; "global" has none.
-    const region = /(?:^|\/)locations\/([a-z]+-[a-z]+\d+)\//.exec(rest)?.[1];
-    return { url: region === undefined ? base : base.replace("//", `//${region}-`), tail: rest };
+  if (base === "https://aiplatform.googleapis.com") return { url: vertexHost(rest), tail: rest };
+  const { path, places = [] } = provider;
+  if (path === undefined) return { url: base, tail: rest };
+  for (const place of [...places, { path, baseUrl: base }]) {
+    const found = placed(place, rest);
+    if (found !== null) return found;
   }
-  if (provider.path === undefined) return { url: base, tail: rest };
-  const names = provider.path.split("/");
+  const paths = [{ path }, ...places].map((place) => `"${place.path}"`).join(" or ");
+  throw new ApiError("invalid_request", {
+    message: `The path of this provider starts with ${paths}`,
+  });
+}
+
+/** Vertex AI serves each region from its own host; "global" has none, and "us" and "eu" are no regions. */
+function vertexHost(rest: string): string {
+  const place = /(?:^|\/)locations\/([a-z]+-[a-z]+\d+|us|eu)\//.exec(rest)?.[1];
+  if (place === undefined) return "https://aiplatform.googleapis.com";
+  return place.length === 2
+    ? `https://aiplatform.${place}.rep.googleapis.com`
+    : `https://${place}-aiplatform.googleapis.com`;
+}
+
+/** Null for a path that does not lead to this place. */
+function placed(place: Place, rest: string): { url: string; tail: string } | null {
+  const names = place.path.split("/");
   const segments = rest.split("/");
-  let url = base;
+  let url = place.baseUrl;
   for (const [index, name] of names.entries()) {
     const segment = segments[index] ?? "";
-    const fits = name.startsWith("{") ? placeable(base, name).test(segment) : segment === name;
-    if (!fits) {
-      throw new ApiError("invalid_request", {
-        message: `The path of this provider starts with "${provider.path}"`,
-      });
-    }
+    const isNamed = name.startsWith("{");
+    const fits = isNamed ? placeable(place.baseUrl, name).test(segment) : segment === name;
+    if (!fits) return null;
     url = url.replace(name, segment);
   }
-  return { url, tail: segments.slice(names.length).join("/") };
+  const tail = segments.slice(names.length).join("/");
+  return place.unless?.test(tail) === true ? null : { url, tail };
 }
 
 /** What may fill a placeholder: a dot in a host name would lead to another host; in a path it stands in names of models. */
@@ -108,15 +131,26 @@ function placeable(base: string, name: string): RegExp {
 
 /**
  * Appends a path to a base URL so that `v1`, or another version, appears once: clients differ in whether their base
- * URL or their path carries it (reference, section 1.2, the openai `v1/` rule).
+ * URL, their path or both carry it (reference, section 1.2, the openai `v1/` rule).
  */
-function join(base: string, rest: string, provider: Provider): string {
+function join(base: string, path: string, provider: Provider): string {
   const url = base.endsWith("/") ? base.slice(0, -1) : base;
+  const rest = withoutRepeated(url, path, provider);
   const last = url.slice(url.lastIndexOf("/") + 1);
   const isAgain = /^v\d\w*$/.test(last) && (rest === last || rest.startsWith(`${last}/`));
   if (isAgain) return `${url}/${rest.slice(last.length + 1)}`;
-  const wanted =
-    provider.version === "always" || (provider.version === "chat" && rest === "chat/completions");
-  const given = last === "v1" || rest === "v1" || rest.startsWith("v1/");
-  return `${url}/${wanted && !given ? "v1/" : ""}${rest}`;
+  const isPlain = provider.versioned === true && last !== "v1" && !VERSION.test(rest);
+  return `${url}/${isPlain ? "v1/" : ""}${rest}`;
+}
+
+/** How a path begins that names a version. */
+const VERSION = /^(?:v\d\w*|alpha|beta)(?:\/|$)/;
+
+/** A path without what it says twice, or says again behind the provider's base URL, as `groq-sdk` does. */
+function withoutRepeated(url: string, path: string, { baseUrl }: Provider): string {
+  if (baseUrl === null) return path;
+  const rest = path.replace(/^(v\d\w*)\/(?=\1(?:\/|$))/, "");
+  const end = /^https:\/\/[^/]+(\/[^{]+)$/.exec(baseUrl)?.[1];
+  if (end === undefined || !url.endsWith(end)) return rest;
+  return `/${rest}/`.startsWith(`${end}/`) ? rest.slice(end.length) : rest;
 }

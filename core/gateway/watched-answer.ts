@@ -1,4 +1,4 @@
-import type { InboundResponse, StreamWatch } from "../ports.ts";
+import type { InboundResponse, StreamEnd, StreamWatch } from "../ports.ts";
 import type { Call, GatewayDeps } from "./call.ts";
 import type { DlpReport } from "./checkers/inspect.ts";
 import type { Settle } from "./cost/step-spend.ts";
@@ -38,11 +38,13 @@ export function watchedAnswer(
   const encoding = headerValue(headers, "content-encoding") ?? "";
   const watch = record.observes ? observer(type, encoding, record.keep, deps) : null;
   const onChunk = (chunk: Uint8Array): void => watch?.push(chunk);
-  const onEnd = (complete: boolean): void => {
+  const onEnd = (end: StreamEnd): void => {
     const finish = (all: Observation | null): void => {
+      const complete = end === "complete" || (end === "aborted" && all?.isOver === true);
       const seen = withoutCredentials(all, prepared);
       const dlpAction = dlp?.action ?? null;
-      const cost = record.finish({ status, complete, headers, cached, seen, dlpAction });
+      const left = end === "aborted";
+      const cost = record.finish({ status, complete, left, headers, cached, seen, dlpAction });
       // A refusal costs nothing unless its provider says so.
       settle(status >= 400 ? (cost ?? 0) : cost);
     };
@@ -52,11 +54,11 @@ export function watchedAnswer(
   };
   if (keeping !== null) return ledAnswer(answer, keeping, { onChunk, onEnd, system });
   if (body instanceof ReadableStream) {
-    const passing: StreamWatch = { onChunk, onEnd: (end) => onEnd(end === "complete") };
+    const passing: StreamWatch = { onChunk, onEnd };
     if (deps.platform.transport.watch?.(body, passing) === true) return answer;
     return { status, headers, body: watchedStream(body, passing, call.signal, system) };
   }
   if (body !== null) onChunk(body);
-  onEnd(true);
+  onEnd("complete");
   return answer;
 }

@@ -71,6 +71,14 @@ describe("@google/genai", () => {
     ]);
   });
 
+  it("uploads a file, by way of the gateway to its end", async () => {
+    const text = JSON.stringify({ text: "x".repeat(200_000) });
+    const headers = { "cf-aig-authorization": `Bearer ${gatewayToken}` };
+    const { files } = google(headers, "guarded");
+    const file = await files.upload({ file: new Blob([text], { type: "application/json" }) });
+    expect(file).toMatchObject({ name: "files/u-1", sizeBytes: String(text.length) });
+  });
+
   it("passes a gateway that wants a token with it, and not without", async () => {
     const authorized = google({ "cf-aig-authorization": `Bearer ${gatewayToken}` }, "guarded");
     expect((await authorized.models.generateContent(question)).text).toBe(spoken);

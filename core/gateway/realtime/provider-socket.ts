@@ -8,7 +8,7 @@ import { type Settle, spendOn } from "../cost/step-spend.ts";
 import { headerPairs } from "../header-hygiene.ts";
 import { modelName } from "../log/log-row.ts";
 import { outbound, withoutOwnTokens } from "../outbound.ts";
-import { decodedValue } from "../tokens/own-tokens.ts";
+import { queryModel } from "../request-model.ts";
 import { type Recording, startRecord } from "../log/record.ts";
 import { respond } from "../respond.ts";
 import type { GatewayName } from "../gateway-name.ts";
@@ -210,6 +210,5 @@ function run(
 }
 
 function modelOf({ query, rest }: Step): string {
-  const parameter = /[?&](?:model|model_id)=([^&]*)/.exec(query)?.[1];
-  return parameter === undefined ? modelName(null, rest) : decodedValue(parameter).slice(0, 256);
+  return queryModel(query) || modelName(null, rest);
 }

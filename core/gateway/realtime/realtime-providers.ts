@@ -1,6 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import { decodedValue } from "../tokens/own-tokens.ts";
-import type { TargetOptions } from "../target.ts";
+import { movedTo, type TargetOptions } from "../target.ts";
 
 /** What a provider's realtime WebSocket differs in from its HTTP paths: data, so that adding one is adding a row. */
 export interface RealtimeProvider {
@@ -31,7 +31,12 @@ export const realtimeProviders: Readonly<Record<string, RealtimeProvider>> = {
   "google-ai-studio": gemini,
   elevenlabs: { path: "v1/convai/conversation", keyWord: "xi-api-key" },
   cartesia: { path: "tts/websocket" },
-  deepgram: { path: "v1/listen", keyAfter: { token: "Token", bearer: "Bearer" } },
+  deepgram: {
+    path: "v1/listen",
+    // Voice agents have a host of their own.
+    base: { url: "https://agent.deepgram.com", except: /^(?!v1\/agent\/)/ },
+    keyAfter: { token: "Token", bearer: "Bearer" },
+  },
   // HTTP over WebSocket; apps with a realtime endpoint of their own are on the ordinary host.
   fal: { base: { url: "https://ws.fal.run", except: /\/realtime$/ }, keyWord: "fal-api-key" },
   "workers-ai": { path: "run/{model}" },
@@ -95,6 +100,5 @@ function joined(parts: readonly string[]): string {
 export function realtimeTargets(options: TargetOptions, slug: string, rest: string): TargetOptions {
   const base = Object.hasOwn(realtimeProviders, slug) ? realtimeProviders[slug]?.base : undefined;
   if (base === undefined || base.except.test(rest)) return options;
-  const own = { baseUrl: base.url, ...options.providers[slug] };
-  return { ...options, providers: { ...options.providers, [slug]: own } };
+  return movedTo(options, slug, base.url);
 }

@@ -122,14 +122,10 @@ function withReport(total: Usage, message: unknown): Usage {
 /** The model that a client's first settings name: Gemini's `setup`, a session, or the message itself. */
 function modelIn(message: unknown): string {
   if (!isObject(message)) return "";
-  for (const place of [
-    message["setup"],
-    message["session"],
-    message,
-    { model: message["model_id"] },
-  ]) {
+  for (const place of [message["setup"], message["session"], message]) {
     const name = modelName(place, "");
-    if (name !== "") return name.replace(/^models\//, "");
+    // Gemini's names are paths, on Vertex AI those of a project's.
+    if (name !== "") return name.replace(/^(?:projects\/.*\/)?models\//, "");
   }
   return "";
 }

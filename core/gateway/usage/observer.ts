@@ -1,6 +1,8 @@
 import { awsEventUsage } from "./aws-events.ts";
+import { bytePieces } from "./byte-pieces.ts";
 import type { ContentDecoder, ContentDecoding } from "./content-decoder.ts";
 import { jsonUsage } from "./json-usage.ts";
+import { isLastEvent, LAST_EVENT_LIMIT } from "../last-event.ts";
 import { loggedBody, type LoggedBody } from "../log/log-row.ts";
 import { usageScanner } from "./sse-usage.ts";
 import { textBlocks } from "./text-blocks.ts";
@@ -17,6 +19,8 @@ export interface Observer {
 export interface Observation {
   readonly usage: Usage;
   readonly body: LoggedBody;
+  /** Whether the last event of a stream has passed: clients may leave then, as OpenAI's does. @default no */
+  readonly isOver?: boolean;
 }
 
 /** How encoded answers are read. */
@@ -53,20 +57,17 @@ function plainObserver(contentType: string, keep: number): Observer {
   const isJson = /^application\/(?:[\w.-]+\+)?json\b/.test(type);
   const isText = isJson || type.startsWith("text/");
   const limit = isJson ? Math.max(keep, JSON_LIMIT) : isText ? keep : 0;
-  const chunks: Uint8Array[] = [];
-  let held = 0;
+  const pieces = bytePieces();
   let size = 0;
   return {
     push(chunk) {
       size += chunk.length;
-      if (held >= limit) return;
-      const piece = chunk.length > limit - held ? chunk.subarray(0, limit - held) : chunk;
-      chunks.push(piece);
-      held += piece.length;
+      const room = limit - pieces.size;
+      if (room > 0) pieces.add(chunk.length > room ? chunk.subarray(0, room) : chunk);
     },
     finish() {
-      const isWhole = held === size;
-      const text = decode(chunks, isWhole);
+      const isWhole = pieces.size === size;
+      const text = decode(pieces.whole(), isWhole);
       const usage = isJson && isWhole ? jsonUsage(text) : noUsage;
       return { usage, body: loggedBody(isText && keep > 0 ? text : null, size, keep) };
     },
@@ -77,9 +78,11 @@ function plainObserver(contentType: string, keep: number): Observer {
 function eventObserver(keep: number): Observer {
   const scanner = usageScanner();
   let kept = "";
+  let end = "";
   let size = 0;
   const blocks = textBlocks((text) => {
     scanner.push(text);
+    end = (end + text.slice(-LAST_EVENT_LIMIT)).slice(-LAST_EVENT_LIMIT);
     // A character is a byte or more.
     if (kept.length < keep) kept += text;
   });
@@ -90,7 +93,8 @@ function eventObserver(keep: number): Observer {
     },
     finish() {
       blocks.end();
-      return { usage: scanner.usage(), body: loggedBody(keep > 0 ? kept : null, size, keep) };
+      const body = loggedBody(keep > 0 ? kept : null, size, keep);
+      return { usage: scanner.usage(), body, isOver: isLastEvent(end) };
     },
   };
 }
@@ -110,22 +114,9 @@ function awsEventObserver(): Observer {
 
 const utf8Decoder = new TextDecoder();
 
-/** Decodes chunks; of what was cut off, a character that the cut divides is left out. */
-function decode(chunks: readonly Uint8Array[], isWhole: boolean): string {
-  const [first = new Uint8Array(0)] = chunks;
-  // Once over all bytes: a call for each chunk costs more than the copy.
-  const bytes = chunks.length > 1 ? joined(chunks) : first;
+/** Decodes once over all bytes; of what was cut off, a character that the cut divides is left out. */
+function decode(bytes: Uint8Array, isWhole: boolean): string {
   return isWhole ? utf8Decoder.decode(bytes) : new TextDecoder().decode(bytes, { stream: true });
-}
-
-function joined(chunks: readonly Uint8Array[]): Uint8Array {
-  const bytes = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
-  }
-  return bytes;
 }
 
 /** For what is no text, and encodings that cannot be undone here: counts, keeps nothing. */
@@ -180,7 +171,7 @@ function decodingObserver(
       writer.close().catch(() => undefined);
       await drained;
       const seen = await inner.finish();
-      return failed ? { usage: seen.usage, body: { ...seen.body, complete: false } } : seen;
+      return failed ? { ...seen, body: { ...seen.body, complete: false } } : seen;
     },
   };
 }

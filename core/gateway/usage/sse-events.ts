@@ -77,3 +77,17 @@ function lineReader(): LineReader {
     waiting: () => length,
   };
 }
+
+/** The data of every event of a whole stream, of one without its blank line as well. */
+export function eventData(stream: string): string[] {
+  const events: string[] = [];
+  let data: string[] = [];
+  for (const line of [...stream.split(/\r\n|\r|\n/), ""]) {
+    if (line.startsWith("data:")) data.push(line.slice(line[5] === " " ? 6 : 5));
+    else if (line === "" && data.length > 0) {
+      events.push(data.join("\n"));
+      data = [];
+    }
+  }
+  return events;
+}

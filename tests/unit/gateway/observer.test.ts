@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { observer, type Observation } from "../../../core/gateway/usage/observer.ts";
+import { bytePieces } from "../../../core/gateway/usage/byte-pieces.ts";
 import { textBlocks } from "../../../core/gateway/usage/text-blocks.ts";
 
 const reading = {
@@ -43,6 +44,48 @@ describe("observer()", () => {
 
   it.each(types)("keeps nothing of %s where nothing is wanted", async (type) => {
     expect(await kept(type, text, 0, 999)).toEqual({ text: null, size, complete: false });
+  });
+});
+
+describe("the end of a stream of events", () => {
+  const chunk = `data: {"a":"${"x".repeat(70_000)}"}\n\n`;
+  const isOver = async (text: string, size: number): Promise<boolean | undefined> => {
+    const watch = observer("text/event-stream", "", 0, reading);
+    const all = bytes(text);
+    for (let at = 0; at < all.length; at += size) watch.push(all.slice(at, at + size));
+    return (await watch.finish()).isOver;
+  };
+
+  it.each([
+    ["data: [DONE]\n\n", true],
+    ["data:[DONE]\r\n\r\n", true],
+    ["data: [DONE]", false],
+    ["data: [DONE]\r\n", false],
+    ['event: message_stop\ndata: {"type":"message_stop"}\n\n', true],
+    ["data: [DONE]\n\ndata: {}\n\n", false],
+    ['data: {"a":"data: [DONE]"}\n\n', false],
+    ["data: [DON", false],
+    ["", false],
+  ])("has passed with %j: %s", async (last, expected) => {
+    for (const size of [1, 5, 64 * 1024, 1_000_000]) {
+      expect(await isOver(chunk + last, size)).toBe(expected);
+      expect(await isOver(last, size)).toBe(expected);
+    }
+  });
+});
+
+describe("bytePieces()", () => {
+  it("keeps few pieces, and every byte in its place, however small the chunks", () => {
+    const all = Uint8Array.from({ length: 100_000 }, (_, index) => index % 251);
+    const pieces = bytePieces();
+    let at = 0;
+    for (let length = 0; at < all.length; length = (length + 1) % 4) {
+      pieces.add(all.subarray(at, at + length));
+      at += length;
+    }
+    expect(pieces.size).toBe(all.length);
+    expect(pieces.list.length).toBeLessThan(1100);
+    expect(pieces.whole()).toEqual(all);
   });
 });
 

@@ -109,6 +109,14 @@ describe("realtimePath()", () => {
     expect(realtimeTargets(options, "fal", "a/b/realtime")).toBe(options);
     const own = { providers: { fal: { baseUrl: "https://own.test" } }, demo: true };
     expect(realtimeTargets(own, "fal", "a/b").providers["fal"]?.baseUrl).toBe("https://own.test");
+    const agent = realtimeTargets(options, "deepgram", "v1/agent/converse");
+    expect(agent.providers["deepgram"]?.baseUrl).toBe("https://agent.deepgram.com");
+    expect(realtimeTargets(options, "deepgram", "v1/listen")).toBe(options);
+    const keyed = { providers: { deepgram: { baseUrl: undefined, apiKey: "k" } }, demo: true };
+    expect(realtimeTargets(keyed, "deepgram", "v1/agent/converse").providers["deepgram"]).toEqual({
+      baseUrl: "https://agent.deepgram.com",
+      apiKey: "k",
+    });
   });
 });
 
@@ -123,6 +131,15 @@ describe("the tally of a connection", () => {
     expect(about.request.size).toBe(new TextEncoder().encode("Grüße 🐘").length + 3);
     expect(about.request.text).not.toContain("Grüße");
   });
+
+  it.each(["models/gemini-x", "projects/p/locations/l/publishers/google/models/gemini-x"])(
+    "names the model of a setup for %s",
+    (model) => {
+      const counted = tally({ model: "", summary: true, keep: 0 });
+      counted.add("client", JSON.stringify({ setup: { model } }));
+      expect(counted.finish(end).about.model).toBe("gemini-x");
+    },
+  );
 
   it("keeps at most so many characters, however short the messages are", () => {
     const counted = tally({ model: "m", summary: true, keep: 100 });

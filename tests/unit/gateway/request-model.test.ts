@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { modelName } from "../../../core/gateway/log/log-row.ts";
-import { requestModel } from "../../../core/gateway/request-model.ts";
+import { formModel, queryModel, requestModel } from "../../../core/gateway/request-model.ts";
 
 describe("requestModel()", () => {
   it.each([
@@ -45,6 +45,33 @@ describe("requestModel()", () => {
     expect(requestModel("{}", path, slug)).toBe(model);
   });
 
+  it.each([
+    ["replicate", "v1/models/meta/llama-3/predictions", "meta/llama-3"],
+    ["replicate", "predictions", ""],
+    ["huggingface", "org/name/v1/chat/completions", "org/name"],
+    ["huggingface", "bert/pipeline/feature-extraction", "bert"],
+    ["huggingface", "models/org/name", "org/name"],
+    ["fal", "fal-ai/flux/dev", "fal-ai/flux/dev"],
+    ["fal", "fal-ai/flux/requests/r1/status", "fal-ai/flux"],
+    ["fal", "storage/upload/initiate", ""],
+  ])("reads the owner and the name in paths of %s: %s", (slug, path, model) => {
+    expect(requestModel(null, path, slug)).toBe(model);
+    expect(requestModel('{"model":"given"}', path, slug)).toBe("given");
+  });
+
+  it("reads what ElevenLabs and Cartesia call an id", () => {
+    expect(requestModel('{"text":"x","model_id":"eleven_v3"}', "p", "elevenlabs")).toBe(
+      "eleven_v3",
+    );
+    expect(requestModel('{"model_id":"other","model":"m"}', "p", "elevenlabs")).toBe("m");
+  });
+
+  it("reads the query, as Deepgram's are", () => {
+    expect(queryModel("?smart_format=true&model=nova%2D3")).toBe("nova-3");
+    expect(queryModel("?model_id=m&x")).toBe("m");
+    expect(queryModel("?my_model=m")).toBe("");
+  });
+
   it("names what a parser names, whatever the members and their order", () => {
     const name = fc.constantFrom(
       "model",
@@ -66,5 +93,25 @@ describe("requestModel()", () => {
       }),
       { numRuns: 500 },
     );
+  });
+});
+
+describe("formModel()", () => {
+  const type = "multipart/form-data; boundary=b";
+  const form = (...parts: readonly string[]): Uint8Array =>
+    new TextEncoder().encode(parts.map((part) => `--b\r\n${part}\r\n`).join("") + "--b--\r\n");
+  const file = 'Content-Disposition: form-data; name="model"; filename="m"\r\n\r\nnot-this';
+  const field = 'Content-Disposition: form-data; name="model"\r\n\r\nwhisper-1';
+
+  it("reads the field of a form, in front of its file or behind it", () => {
+    expect(formModel(form(file, field), type)).toBe("whisper-1");
+    expect(formModel(form(field, file), type)).toBe("whisper-1");
+  });
+
+  it("names no model of what is no such form", () => {
+    expect(formModel(form(file), type)).toBe("");
+    expect(formModel(form(field), "multipart/mixed; boundary=b")).toBe("");
+    expect(formModel(form(field).subarray(0, 40), type)).toBe("");
+    expect(formModel(form(`${field}${"x".repeat(999)}`), type)).toHaveLength(256);
   });
 });

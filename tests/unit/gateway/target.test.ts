@@ -44,6 +44,58 @@ describe("resolveTarget()", () => {
     expect(url(slug, rest)).toBe(expected);
   });
 
+  it.each([
+    // groq-sdk, and clients whose base URL ends as the provider's own does
+    ["groq", "openai/v1/chat/completions", "https://api.groq.com/openai/v1/chat/completions"],
+    ["groq", "openai/v1x/chat", "https://api.groq.com/openai/v1/openai/v1x/chat"],
+    ["fireworks", "inference/v1/models", "https://api.fireworks.ai/inference/v1/models"],
+    ["openrouter", "api/v1/models", "https://openrouter.ai/api/v1/models"],
+    // an SDK that brings the version, with a base URL that has it
+    ["anthropic", "v1/v1/messages", "https://api.anthropic.com/v1/messages"],
+    ["cohere", "v1/v1/chat", "https://api.cohere.com/v1/chat"],
+    ["cohere", "v1/v1x", "https://api.cohere.com/v1/v1x"],
+    // the OpenAI SDK, with a base URL without the version
+    ["grok", "responses", "https://api.x.ai/v1/responses"],
+    ["mistral", "embeddings", "https://api.mistral.ai/v1/embeddings"],
+    ["openrouter", "alpha/responses", "https://openrouter.ai/api/alpha/responses"],
+    ["replicate", "predictions", "https://api.replicate.com/v1/predictions"],
+    ["replicate", "v1/predictions/x", "https://api.replicate.com/v1/predictions/x"],
+  ])("sends what the SDKs of %s make of its base URL, %s, to %s", (slug, rest, expected) => {
+    expect(url(slug, rest)).toBe(expected);
+  });
+
+  it.each([
+    ["res/openai/deployments/d.1/embeddings", "openai/deployments/d.1/embeddings"],
+    ["res/openai/v1/responses", "openai/v1/responses"],
+    ["res/openai/files/f", "openai/files/f"],
+    ["res/deployments/d/chat/completions", "openai/deployments/d/chat/completions"],
+    ["res/my.d/deployments/gpt-4o/embeddings", "openai/deployments/my.d/embeddings"],
+    ["res/openai/chat/completions", "openai/deployments/openai/chat/completions"],
+    ["res/openai/images/generations", "openai/deployments/openai/images/generations"],
+  ])("takes %s of Azure's own client for %s of the resource", (rest, expected) => {
+    expect(url("azure-openai", rest)).toBe(`https://res.openai.azure.com/${expected}`);
+  });
+
+  it("finds the hosts of Bedrock's and Vertex AI's other endpoints", () => {
+    expect(url("aws-bedrock", "bedrock-mantle/us-east-1/anthropic/v1/messages")).toBe(
+      "https://bedrock-mantle.us-east-1.api.aws/anthropic/v1/messages",
+    );
+    for (const [place, host] of [
+      ["us", "aiplatform.us.rep.googleapis.com"],
+      ["eu", "aiplatform.eu.rep.googleapis.com"],
+      ["global", "aiplatform.googleapis.com"],
+      ["usx", "aiplatform.googleapis.com"],
+    ]) {
+      const path = `v1/projects/p/locations/${place}/publishers/anthropic/models/m:rawPredict`;
+      expect(url("google-vertex-ai", path)).toBe(`https://${host}/${path}`);
+    }
+  });
+
+  it("keeps what a custom provider's path repeats: nobody knows its paths", () => {
+    const providers = { "custom-mine": { baseUrl: "https://mine.test/api" } };
+    expect(url("custom-mine", "api/v1/v1/x", providers)).toBe("https://mine.test/api/api/v1/v1/x");
+  });
+
   it.each(["http://h/v1", "http://h/v1/", "http://h"])(
     "never doubles v1 with the base URL %s",
     (baseUrl) => {
