@@ -127,14 +127,14 @@ function tokenRoutes(app: Hono, root: string, { platform, caller, anyone }: Toke
   });
   app.post(root, async (c) => {
     const known = await deps(c, "API Tokens Edit");
-    return envelope(await createToken(await readJson(c.req.raw, tokenInputSchema), known));
+    return envelope(await createToken(await readJson(c.req, tokenInputSchema), known));
   });
   app.get(`${root}/:token_id`, async (c) =>
     envelope(showToken(await getToken(id(c), await deps(c, "API Tokens Read")), system.now())),
   );
   app.put(`${root}/:token_id`, async (c) => {
     const known = await deps(c, "API Tokens Edit");
-    return envelope(await updateToken(id(c), await readJson(c.req.raw, tokenInputSchema), known));
+    return envelope(await updateToken(id(c), await readJson(c.req, tokenInputSchema), known));
   });
   app.delete(`${root}/:token_id`, async (c) => {
     const known = await deps(c, "API Tokens Edit");

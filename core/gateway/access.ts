@@ -8,8 +8,9 @@ import { constantTimeEqual } from "../crypto/equal.ts";
 import type { HeaderPair, System } from "../ports.ts";
 import { AUTHORIZATION, gatewayHeader } from "./controls.ts";
 import { basicCredentials, credentialsIn } from "./tokens/own-tokens.ts";
+import { declaredGateway, type DeclaredGateways } from "./declared-gateways.ts";
 import type { GatewayName } from "./gateway-name.ts";
-import type { DeclaredGateway } from "./store.ts";
+import { recentMap } from "./recent-map.ts";
 
 /** Longest gateway token that is looked at. */
 const TOKEN_LIMIT = 4096;
@@ -47,21 +48,21 @@ export interface Access {
 }
 
 /** What {@link gatewayAccess} needs. */
-export interface AccessOptions {
+export interface AccessOptions extends DeclaredGateways {
   readonly auth: Auth;
-  readonly gateways: Readonly<Record<string, DeclaredGateway>>;
-  /** See `StoreOptions.accountId`. */
-  readonly accountId?: string | undefined;
   readonly system: System;
 }
 
 /** Access by the tokens of the configuration, else by API tokens with the permission "AI Gateway Run". */
-export function gatewayAccess({ auth, gateways, accountId, system }: AccessOptions): Access {
-  const declared = new Map(
-    Object.entries(gateways).map(([id, { tokens = [] }]) => [id, tokens.filter(Boolean).map(utf8)]),
-  );
+export function gatewayAccess(options: AccessOptions): Access {
+  const { auth, system } = options;
+  const declared = Object.values(options.gateways).map((gateway) => {
+    const tokens = (gateway.tokens ?? []).filter(Boolean);
+    return { gateway, tokens, bytes: tokens.map(utf8) };
+  });
+  const tokensOf = new Map(declared.map(({ gateway, bytes }) => [gateway, bytes]));
   const searchTokens = secretSearch(
-    Object.values(gateways).flatMap(({ tokens = [] }) => tokens.filter(Boolean)),
+    declared.flatMap(({ tokens }) => tokens),
     (length) => system.random(length),
   );
   const isIn = (text: string): boolean =>
@@ -69,10 +70,8 @@ export function gatewayAccess({ auth, gateways, accountId, system }: AccessOptio
   const host = auth === "off" || auth.isIn !== undefined ? null : hostTokens(auth, system);
   return {
     opens(token, name) {
-      const own =
-        accountId === undefined || accountId === name.account
-          ? declared.get(name.gateway)
-          : undefined;
+      const gateway = declaredGateway(name, options);
+      const own = gateway === undefined ? undefined : tokensOf.get(gateway);
       // Left to the host app, unless the gateway has tokens of its own.
       if (auth === "off" && (own === undefined || own.length === 0)) return true;
       if (token === null) return false;
@@ -131,21 +130,16 @@ const VERDICT_MS = 60_000;
 const VERDICTS = 1000;
 
 function hostTokens(auth: Authenticate, system: System): HostTokens {
-  const verdicts = new Map<string, { readonly ours: boolean; readonly until: number }>();
+  const verdicts = recentMap<boolean>(VERDICTS, VERDICT_MS, system);
   const knows = async (text: string): Promise<boolean> => {
     // What no header may hold is nobody's token, and a request could not be made of it.
     if (!/^[!-~]+$/.test(text) || text.length > TOKEN_LIMIT) return false;
     const key = await sha256Hex(text);
     const known = verdicts.get(key);
-    if (known !== undefined && known.until > system.now()) return known.ours;
-    const ours = (await principalOf(auth, text)) !== null;
-    verdicts.delete(key);
-    verdicts.set(key, { ours, until: system.now() + VERDICT_MS });
-    for (const oldest of verdicts.keys()) {
-      if (verdicts.size <= VERDICTS) break;
-      verdicts.delete(oldest);
-    }
-    return ours;
+    if (known !== undefined) return known;
+    const isOurs = (await principalOf(auth, text)) !== null;
+    verdicts.set(key, isOurs);
+    return isOurs;
   };
   return {
     knows,

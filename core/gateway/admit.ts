@@ -1,14 +1,15 @@
 import { ApiError } from "../http/api-error.ts";
 import type { HeaderPair } from "../ports.ts";
 import { presentedToken, tokenOf } from "./access.ts";
+import { callError } from "./call-error.ts";
 import type { Call, GatewayDeps } from "./call.ts";
 import { AUTHORIZATION, gatewayHeader, parseControls } from "./controls.ts";
 import { hasAmbiguousFraming, headerValue } from "./header-hygiene.ts";
+import { retryAfter } from "./limits/retry-after.ts";
 import { leash } from "./resume/leash.ts";
 import { DEFAULT_GATEWAY, type GatewaySettings, isGatewayId } from "./settings.ts";
 import type { GatewayName } from "./gateway-name.ts";
 import type { Door } from "./trace/request-spans.ts";
-import type { RequestTrace } from "./trace/request-trace.ts";
 import { traceParent } from "./trace/trace-parent.ts";
 
 /** Where a request comes in, and how the token may be presented there. */
@@ -49,20 +50,22 @@ export async function admit(
     otel == null || otel.length === 0
       ? undefined
       : deps.tracing.begin(name, otel, { ...options, parent: trace, controls, userAgent, signal });
-  if (wait > 0) throw rateLimited(wait, name, traced, deps);
-  const tie = deps.resume === undefined ? undefined : leash(signal, options.inProcess === true);
-  return {
+  const call: Call = {
     name,
     settings,
     controls,
     token: shown.place === "Authorization" ? await ownToken(shown.token, deps) : shown.token,
     eventId: controls.eventId ?? deps.nextLogId(),
     userAgent,
-    signal: tie?.signal ?? signal,
-    leash: tie,
+    signal,
+    leash: undefined,
     trace,
     traced,
   };
+  if (wait > 0) throw callError(call, rateLimited(wait, name, deps));
+  if (deps.resume === undefined) return call;
+  const tie = leash(signal, options.inProcess === true);
+  return { ...call, signal: tie.signal, leash: tie };
 }
 
 /** What a request asks of the gateway. */
@@ -70,18 +73,9 @@ function readAsked(headers: readonly HeaderPair[]): Pick<Call, "controls" | "tra
   return { controls: parseControls(headers), trace: traceParent(headers) };
 }
 
-function rateLimited(
-  wait: number,
-  name: GatewayName,
-  traced: RequestTrace | undefined,
-  { metrics }: GatewayDeps,
-): ApiError {
+function rateLimited(wait: number, name: GatewayName, { metrics }: GatewayDeps): ApiError {
   metrics?.refuse(name, "rate_limited");
-  const error = new ApiError("gateway_rate_limited", {
-    headers: { "retry-after": String(Math.ceil(wait / 1000)) },
-  });
-  traced?.fail(error);
-  return error;
+  return new ApiError("gateway_rate_limited", { headers: retryAfter(wait) });
 }
 
 /** Lets a connection in or throws as {@link admit} does; its messages are counted, not the connection. */

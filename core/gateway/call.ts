@@ -1,3 +1,4 @@
+import type { Auth } from "../auth/authorize.ts";
 import type { ApiError } from "../http/api-error.ts";
 import type { HeaderPair, Platform } from "../ports.ts";
 import type { Access } from "./access.ts";
@@ -16,7 +17,9 @@ import type { SemanticCache } from "./semantic/semantic-cache.ts";
 import type { GatewaySettings } from "./settings.ts";
 import type { GatewayName } from "./gateway-name.ts";
 import type { GatewayStore } from "./store.ts";
+import type { RecordStore } from "./manage/records.ts";
 import type { StoredProviders } from "./manage/stored-providers.ts";
+import type { Vault } from "./manage/vault.ts";
 import type { StoredReplies } from "./cache/stored-replies.ts";
 import type { TargetOptions } from "./target.ts";
 import type { TokenSearch } from "./tokens/token-search.ts";
@@ -27,8 +30,14 @@ import type { Tracing } from "./trace/tracing.ts";
 /** What the gateway works with: made once per factory. */
 export interface GatewayDeps {
   readonly platform: Platform;
+  /** Finds out who calls the management API. */
+  readonly auth: Auth;
+  /** Decides who may use a gateway. */
   readonly access: Access;
   readonly store: GatewayStore;
+  /** What the management API keeps, and what seals its secrets. */
+  readonly records: RecordStore;
+  readonly vault: Vault;
   readonly queue: LogQueue;
   readonly cache: ReplyCache;
   /** Kept answers beyond this process. @default none */
@@ -37,7 +46,7 @@ export interface GatewayDeps {
   readonly semantic?: SemanticCache | undefined;
   readonly nextLogId: () => string;
   readonly targets: TargetOptions;
-  /** Keys, custom providers and dynamic routes of the management API. */
+  /** Keys, custom providers and dynamic routes among the records, for requests on their way. */
   readonly stored: StoredProviders;
   /** The checks of a gateway; null when it has none. */
   readonly safetyOf: (settings: GatewaySettings) => Safety | null;
@@ -98,6 +107,8 @@ export interface Step {
   readonly refusal?: () => ApiError | null;
   /** Of a body that streams through: what has passed of it, where the log row keeps its beginning. */
   readonly passed?: () => LoggedBody;
+  /** Where the provider takes this request, when that is not below its base URL. A configured base URL outranks it. */
+  readonly origin?: string;
   /** The format of the body, where it is not the provider's and has to be translated. @default as `rest` says */
   readonly format?: "responses" | "messages";
   /** Whether the request came to an endpoint for the models of all providers. @default false */

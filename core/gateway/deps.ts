@@ -5,6 +5,7 @@ import type { Log, Platform } from "../ports.ts";
 import { gatewayAccess } from "./access.ts";
 import { replyCache } from "./cache/cache.ts";
 import type { GatewayDeps } from "./call.ts";
+import type { DeclaredGateway } from "./declared-gateways.ts";
 import { contentDecoding } from "./usage/content-decoder.ts";
 import type { SafetyOptions } from "./checkers/policies.ts";
 import { safetyOf } from "./checkers/safety.ts";
@@ -17,7 +18,7 @@ import { vault, type Vault } from "./manage/vault.ts";
 import { autoRouter } from "./router/auto-router.ts";
 import type { ModelRouter } from "./router/model-router.ts";
 import { semanticCache, type SemanticCacheOptions } from "./semantic/semantic-cache.ts";
-import { type DeclaredGateway, gatewayStore } from "./store.ts";
+import { gatewayStore } from "./store.ts";
 import { resumableRuns, type ResumeOptions } from "./resume/runs.ts";
 import type { ProviderOptions } from "./target.ts";
 import { storedReplies } from "./cache/stored-replies.ts";
@@ -71,11 +72,7 @@ export interface GatewayOptions extends SafetyOptions {
 }
 
 /** The vault of the options' master keys; throws `invalid_options` for a short one. */
-export function gatewayVault({
-  platform,
-  masterKey,
-  formerMasterKeys = [],
-}: GatewayOptions): Vault {
+function gatewayVault({ platform, masterKey, formerMasterKeys = [] }: GatewayOptions): Vault {
   const keys = [...(masterKey === undefined ? [] : [masterKey]), ...formerMasterKeys];
   if (keys.some(({ length }) => length < 16)) {
     throw new ApiError("invalid_options", { message: "A master key has at least 16 characters" });
@@ -100,55 +97,53 @@ function unreadable(log: Log): (encoding: string) => void {
 }
 
 function keepAliveMs({ sseKeepAliveSeconds: seconds }: GatewayOptions): number | undefined {
-  if (seconds === undefined || seconds > 0) return seconds && seconds * 1000;
+  if (seconds === undefined) return undefined;
+  if (seconds > 0) return seconds * 1000;
   throw new ApiError("invalid_options", {
     message: `sseKeepAliveSeconds: expected a number above 0, got ${seconds}`,
   });
 }
 
-/** Puts together what the gateway's operations work with. */
+/** Puts together what the gateway's operations work with; throws `invalid_options`. */
 export function gatewayDeps(options: GatewayOptions): GatewayDeps {
-  const {
-    platform,
-    auth = storedTokens(platform),
-    providers = {},
-    gateways = {},
-    accountId,
-  } = options;
+  const { platform, auth = storedTokens(platform), gateways = {}, accountId } = options;
+  const { system, log } = platform;
   const store = gatewayStore({ platform, gateways, accountId });
   const records = recordStore(platform);
-  const box = gatewayVault(options);
-  const decoding = contentDecoding(platform.system);
-  const cache = replyCache(platform.system, options.cacheBytes ?? 64 * 1024 * 1024);
+  const secrets = gatewayVault(options);
+  const decoding = contentDecoding(system);
+  const cache = replyCache(system, options.cacheBytes ?? 64 * 1024 * 1024);
   const capacity = options.storedCacheBytes ?? 128 * 1024 * 1024;
-  const { system, log } = platform;
   const metrics = options.metrics === true ? gatewayMetrics(platform) : undefined;
   return {
     platform,
+    auth,
+    access: gatewayAccess({ auth, gateways, accountId, system }),
     store,
-    access: gatewayAccess({ auth, gateways, accountId, system: platform.system }),
+    records,
+    vault: secrets,
     queue: logQueue({
-      system: platform.system,
-      log: platform.log,
+      system,
+      log,
       store: (actor, rows) => store.append(actor, rows),
       onDrop: (actor, rows) => metrics?.drop(actor, rows),
     }),
     cache,
     replies: capacity > 0 ? storedReplies({ store, system, log, capacity }) : undefined,
     semantic: options.semanticCache && semanticCache(options.semanticCache, cache, platform),
-    nextLogId: logIds(platform.system),
-    stored: storedProviders(records, box, platform.system),
-    safetyOf: (settings) => safetyOf(settings, options, platform.log, decoding, platform.system),
-    tracing: tracing(platform, records, box),
+    nextLogId: logIds(system),
+    stored: storedProviders(records, secrets, system),
+    safetyOf: (settings) => safetyOf(settings, options, log, decoding, system),
+    tracing: tracing(platform, records, secrets),
     metrics,
     decoding,
-    unreadable: unreadable(platform.log),
+    unreadable: unreadable(log),
     searchFor: tokenSearches(),
-    targets: { providers, demo: options.demo ?? true },
+    targets: { providers: options.providers ?? {}, demo: options.demo ?? true },
     logBodyLimit: options.logBodyLimit ?? 960 * 1024,
     failureStatus: options.compat2005 ?? 502,
     router: options.router && autoRouter(options.router, platform),
-    resume: options.resume && resumableRuns(options.resume, platform.system),
+    resume: options.resume && resumableRuns(options.resume, system),
     keepAliveMs: keepAliveMs(options),
   };
 }

@@ -1,8 +1,7 @@
 import * as v from "valibot";
 import { utf8 } from "../crypto/encoding.ts";
-import { json } from "../http/envelope.ts";
 import { formatEvent } from "../http/sse.ts";
-import type { HeaderPair, InboundResponse, OutboundRequest, System, Transport } from "../ports.ts";
+import type { InboundResponse, OutboundRequest, System, Transport } from "../ports.ts";
 
 /** The only model of the demo provider. */
 const MODEL = "echo-demo";
@@ -149,6 +148,9 @@ function failure(status: number, message: string): InboundResponse {
 }
 
 function reply(status: number, body: object): InboundResponse {
-  const headers: HeaderPair[] = [...json(null).headers];
-  return { status, headers, body: utf8(JSON.stringify(body)) };
+  return {
+    status,
+    headers: [["content-type", "application/json; charset=utf-8"]],
+    body: utf8(JSON.stringify(body)),
+  };
 }

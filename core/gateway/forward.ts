@@ -4,6 +4,7 @@ import { TransportError } from "../transport-error.ts";
 import { type Answer, attempt, deservesRetry, pause } from "./attempt.ts";
 import { cacheKey, cacheTtl } from "./cache/cache-policy.ts";
 import { type CacheLookup, replay } from "./cache/cache.ts";
+import { isSuccess } from "./cache/is-success.ts";
 import type { Call, GatewayDeps, Step } from "./call.ts";
 import { checkPrompt, checkReply, readable } from "./checkers/guarded.ts";
 import { type DlpReport, joinReports } from "./checkers/inspect.ts";
@@ -12,6 +13,7 @@ import { limitsSpend } from "./cost/spend.ts";
 import { type Settle, spendOn } from "./cost/step-spend.ts";
 import type { CacheLead } from "./cache/flight.ts";
 import type { Keeping } from "./cache/led-answer.ts";
+import { withNamedAddress } from "./named-address.ts";
 import { lawful } from "./null-body.ts";
 import { type Outbound, outbound, withoutOwnTokens } from "./outbound.ts";
 import { retryPolicy } from "./policy.ts";
@@ -74,7 +76,7 @@ export async function forward(
   deps: GatewayDeps,
 ): Promise<Forwarded> {
   const call = withStep(outer, given);
-  const stripped = withoutOwnTokens(given, call, deps);
+  const stripped = withoutOwnTokens(withNamedAddress(given), call, deps);
   const step = stripped instanceof Promise ? await stripped : stripped;
   const safety = deps.safetyOf(call.settings);
   const ready = outbound(step, call, deps);
@@ -93,9 +95,12 @@ export async function forward(
 /** Answers a step whose answer may be kept, and is not yet. */
 async function shared(passage: Passage, key: string, ttl: number): Promise<Forwarded> {
   const { call, deps, prepared, safety } = passage;
-  const stored = deps.cache.has(key) ? undefined : await deps.replies?.find(call.name, key);
+  const stored = deps.cache.has(key)
+    ? undefined
+    : await deps.replies?.find(call.name, key, call.signal);
   if (stored !== undefined && stored !== null) {
-    deps.cache.put(key, stored.reply, stored.expiresAt);
+    // Another request may have brought it to memory meanwhile, or a newer one.
+    if (!deps.cache.has(key)) deps.cache.put(key, stored.reply, stored.expiresAt);
     return fromCache(replay(stored.reply), passage);
   }
   // A check that let one text pass may not let the other pass, nor may the embedder see it before.
@@ -115,7 +120,7 @@ async function shared(passage: Passage, key: string, ttl: number): Promise<Forwa
 
 /** What the cache holds or is about to hold; null when the request could not wait for that as long as it takes. */
 function lookup(
-  { call, isLast, deps }: Passage,
+  { call, isLast, deps, prepared }: Passage,
   key: string,
   ttl: number,
 ): Promise<CacheLookup | null> {
@@ -123,6 +128,7 @@ function lookup(
   const look = (patience: AbortSignal): Promise<CacheLookup> =>
     deps.cache.lookup(key, ttl, call.signal, {
       patience,
+      isSound: (reply) => isSuccess(reply) && prepared.isRestorable?.(reply) !== false,
       onKept: (reply, expiresAt) => deps.replies?.keep(call.name, key, { reply, expiresAt }),
     });
   // As for an answer of its own: the very last try has no limit.
@@ -136,11 +142,13 @@ function lookup(
 /** Goes on after a try that ended while it waited for the answer to another request. */
 async function unmet(passage: Passage): Promise<Forwarded> {
   const { step, index, call, deps } = passage;
-  if (call.signal.aborted)
-    throw providerFailed(new TransportError("aborted", "The client went away"), deps);
-  const late = new TransportError("unreachable", "The identical request has no answer yet");
+  const hasLeft = call.signal.aborted;
+  const late = hasLeft
+    ? new TransportError("aborted", "The client went away")
+    : new TransportError("unreachable", "The identical request has no answer yet");
   discard(late, startRecord(step, index, call, deps), passage);
-  if (retryPolicy(call.settings, call.controls).attempts === 1) throw providerFailed(late, deps);
+  if (hasLeft || retryPolicy(call.settings, call.controls).attempts === 1)
+    throw providerFailed(late, deps);
   return ask(passage, null, 2);
 }
 

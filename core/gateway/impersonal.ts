@@ -1,5 +1,6 @@
 import type { Step } from "./call.ts";
 import { isGatewayHeader } from "./header-hygiene.ts";
+import { isSecretHeader } from "./manage/custom-provider.ts";
 import { credentialHeaders } from "./providers.ts";
 
 /**
@@ -19,6 +20,6 @@ export function isPersonalStep({ headers, query }: Step, token: string | null): 
 /** Custom providers take keys under names that are not known here. */
 function isPersonal(name: string): boolean {
   if (isGatewayHeader(name)) return false;
-  if (credentialHeaders.has(name) || name === "cookie") return true;
-  return /auth|key|token|secret|organization|project/.test(name);
+  if (credentialHeaders.has(name)) return true;
+  return isSecretHeader(name) || /organization|project/.test(name);
 }

@@ -1,6 +1,7 @@
 import { ApiError } from "../http/api-error.ts";
 import type { Call, GatewayDeps } from "./call.ts";
 import { isVerdict } from "./checkers/inspect.ts";
+import { dropBody } from "./drop-body.ts";
 import type { Forwarded } from "./forward.ts";
 
 /** Asks one of several that can answer; `isLast` = nobody else can take over. */
@@ -18,9 +19,7 @@ export async function inTurn<T>(
     const forwarded = await tried(() => ask(one, index, isLast), isLast, call);
     if (forwarded === null) continue;
     if (isLast || !forwarded.failed) return forwarded;
-    const { body } = forwarded.reply;
-    if (body instanceof ReadableStream)
-      deps.platform.system.waitUntil(body.cancel().catch(() => undefined));
+    dropBody(forwarded.reply, deps.platform.system);
   }
   throw new ApiError("provider_failed", { status: deps.failureStatus });
 }

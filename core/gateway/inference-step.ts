@@ -1,6 +1,7 @@
 import { utf8 } from "../crypto/encoding.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { HeaderPair } from "../ports.ts";
+import { segmentOf } from "./author-segment.ts";
 import type { Step } from "./call.ts";
 import { AUTO_MODEL, chatBody, type ChatFormat, compatStep } from "./compat.ts";
 import { credentialHeaders, ECHO, providers } from "./providers.ts";
@@ -8,15 +9,6 @@ import { modelPath } from "./translate/chat-format.ts";
 
 /** The paths of the REST inference API (reference, section 1.1). */
 export type InferencePath = ChatFormat | "run";
-
-/** Authors whose models are served under another path segment; the others' name is the segment. */
-const segments: Readonly<Record<string, string>> = {
-  google: "google-ai-studio",
-  "x-ai": "grok",
-  xai: "grok",
-  mistralai: "mistral",
-  perplexity: "perplexity-ai",
-};
 
 /**
  * The step that a REST inference request stands for: `model` is `author/model`, `dynamic/{route}`, or a
@@ -75,8 +67,7 @@ export function modelOf(
   const text = typeof named === "string" ? named : "";
   if (/^@(?:cf|hf)\//.test(text)) return { slug: "workers-ai", model: text };
   const slash = text.indexOf("/");
-  const author = text.slice(0, Math.max(0, slash));
-  const slug = Object.hasOwn(segments, author) ? (segments[author] ?? author) : author;
+  const slug = segmentOf(text.slice(0, Math.max(0, slash)));
   const known = slug === "dynamic" || slug === ECHO || slug.startsWith("custom-") || text === asIs;
   if (slash > 0 && slash < text.length - 1 && (known || Object.hasOwn(providers, slug))) {
     return { slug, model: text.slice(slash + 1) };

@@ -1,14 +1,15 @@
-import type { Context, Hono } from "hono";
-import { type Auth, authorize } from "../auth/authorize.ts";
+import type { Context } from "hono";
+import { authorize } from "../auth/authorize.ts";
+import { wholeRequest } from "../http/whole-request.ts";
 import { tokenOf } from "./access.ts";
 import { admit } from "./admit.ts";
-import type { GatewayDeps } from "./call.ts";
 import { chatFormats } from "./compat.ts";
 import { gatewayHeader, named } from "./controls.ts";
 import { deliver } from "./deliver.ts";
 import { forwardAny } from "./dynamic/forward-route.ts";
 import { headerPairs, headerValue } from "./header-hygiene.ts";
 import { type InferencePath, inferenceStep } from "./inference-step.ts";
+import { gatewayNameOf, type ManagementRoutes } from "./manage/context.ts";
 import { requestBody } from "./request-body.ts";
 import { DEFAULT_GATEWAY } from "./settings.ts";
 import { callError } from "./call-error.ts";
@@ -26,15 +27,13 @@ const door = { method: "POST", route: `${INFERENCE_ROOT}/*` };
  * Registers the REST inference API (reference, section 1.1): models by an API token with the permission "AI
  * Gateway Run", through the gateway that the header `cf-aig-gateway-id` names.
  */
-export function inferenceRoutes(app: Hono, auth: Auth, deps: GatewayDeps): void {
-  const run = authorize(auth, "AI Gateway Run");
+export const inferenceRoutes: ManagementRoutes = (app, deps) => {
+  const run = authorize(deps.auth, "AI Gateway Run");
   const answer = async (c: Context, path: InferencePath, model?: string): Promise<Response> => {
-    const { raw } = c.req;
+    const raw = await wholeRequest(c.req);
     const headers = headerPairs(raw);
-    const name = {
-      account: c.req.param("account_id") ?? "",
-      gateway: gatewayHeader(headers, GATEWAY_ID) ?? DEFAULT_GATEWAY,
-    };
+    const { account } = gatewayNameOf(c);
+    const name = { account, gateway: gatewayHeader(headers, GATEWAY_ID) ?? DEFAULT_GATEWAY };
     const step = inferenceStep(path, await requestBody(raw, headers, null), headers, model);
     // The API token was checked by the route: the gateway asks for no second one.
     const admitted = await admit(name, headers, raw.signal, deps, { trusted: true, door });
@@ -54,4 +53,4 @@ export function inferenceRoutes(app: Hono, auth: Auth, deps: GatewayDeps): void 
   app.post(`${INFERENCE_ROOT}/run/:model{.+}`, run, (c) =>
     answer(c, "run", c.req.param("model") ?? ""),
   );
-}
+};

@@ -1,18 +1,12 @@
+import { segmentOf } from "./author-segment.ts";
 import { AUTO_MODEL } from "./compat.ts";
 import { prices } from "./cost/prices.ts";
 import { ECHO } from "./providers.ts";
 
-/** Families of the price table and the path segments under which their models are called. */
-const segments: Readonly<Record<string, string>> = {
-  google: "google-ai-studio",
-  xai: "grok",
-  perplexity: "perplexity-ai",
-};
-
 /** The models whose names are known, in OpenAI's list format with names as `compat` takes them; others work too. */
 export function modelList(demo: boolean, auto: boolean): object {
   const known = Object.entries(prices).flatMap(([family, table]) => {
-    const slug = segments[family] ?? family;
+    const slug = segmentOf(family);
     return Object.keys(table).map((name) => model(slug, name));
   });
   if (auto) known.push({ id: AUTO_MODEL, object: "model", created: 0, owned_by: "causey" });

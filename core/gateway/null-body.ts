@@ -1,4 +1,5 @@
 import type { InboundResponse, System } from "../ports.ts";
+import { dropBody } from "./drop-body.ts";
 
 /** Statuses whose answers have no body (fetch standard, "null body status"). */
 export const NULL_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
@@ -7,6 +8,6 @@ export const NULL_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 export function lawful(answer: InboundResponse, system: System): InboundResponse {
   const { status, headers, body } = answer;
   if (body === null || !NULL_BODY.has(status)) return answer;
-  if (body instanceof ReadableStream) system.waitUntil(body.cancel().catch(() => undefined));
+  dropBody(answer, system);
   return { status, headers: headers.filter(([name]) => name !== "content-length"), body: null };
 }

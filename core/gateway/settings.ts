@@ -53,6 +53,8 @@ export type GatewaySettings = KeptSettings &
     is_default: boolean;
     created_at: string;
     modified_at: string;
+    /** Since when the cache holds what it holds: answers of before are out of reach. Absent = since the beginning. */
+    cache_since?: string;
   };
 
 /** Settings of hosted services; shown as they were written. */
@@ -77,9 +79,12 @@ type Protections = {
 
 /** Changes of stored settings; `undefined` leaves one as it is. */
 export type GatewayChanges = {
-  [K in keyof Omit<GatewaySettings, "id" | "is_default" | "created_at" | "modified_at">]?:
-    | GatewaySettings[K]
-    | undefined;
+  [
+    K in keyof Omit<
+      GatewaySettings,
+      "id" | "is_default" | "created_at" | "modified_at" | "cache_since"
+    >
+  ]?: GatewaySettings[K] | undefined;
 };
 
 /** Settings as a client writes them: `storedChanges` makes them ready to be stored. */
@@ -167,13 +172,15 @@ export function withChanges(
   const given = Object.fromEntries(
     Object.entries(changes).filter(([, value]) => value !== undefined),
   );
-  return {
+  // Names a generation of the cache, so two changes within one millisecond must differ.
+  const modified = new Date(Math.max(now, Date.parse(settings.modified_at) + 1)).toISOString();
+  const next = {
     ...settings,
     ...given,
     id: settings.id,
     is_default: settings.is_default,
     created_at: settings.created_at,
-    // Names a generation of the cache, so two changes within one millisecond must differ.
-    modified_at: new Date(Math.max(now, Date.parse(settings.modified_at) + 1)).toISOString(),
+    modified_at: modified,
   };
+  return next.cache_invalidate_on_update ? { ...next, cache_since: modified } : next;
 }

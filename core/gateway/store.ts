@@ -4,6 +4,12 @@ import type { SpendDecision, SpendTicket } from "./cost/spend-ledger.ts";
 import type { SpendFacts } from "./cost/spend-rules.ts";
 import { type Entrance, gatewayActor } from "./gateway-actor.ts";
 import type { LogPage, LogPatch } from "./log/gateway-log.ts";
+import {
+  type DeclaredGateway,
+  declaredGateway,
+  type DeclaredGateways,
+  declaredIds,
+} from "./declared-gateways.ts";
 import { actorName, type GatewayName } from "./gateway-name.ts";
 import type { LogQuery } from "./log/log-filters.ts";
 import type { LogRow } from "./log/log-row.ts";
@@ -13,14 +19,6 @@ import type { SealedReply } from "./cache/reply-shelf.ts";
 import { recordStore } from "./manage/records.ts";
 import { type GatewayChanges, type GatewaySettings, initialSettings } from "./settings.ts";
 
-/** What an operator may declare for a gateway: such a gateway exists from the start. */
-export interface DeclaredGateway {
-  /** Whether requests need a gateway token. Outranks the stored setting. @default true */
-  readonly authentication?: boolean | undefined;
-  /** Gateway tokens beside the API tokens with the permission "AI Gateway Run". @default [] */
-  readonly tokens?: readonly string[] | undefined;
-}
-
 /** The gateways of all accounts, behind typed calls: the one place that speaks to their actors. */
 export interface GatewayStore {
   /** The settings, or null when there is no such gateway. */
@@ -29,10 +27,13 @@ export interface GatewayStore {
   enter(name: GatewayName, isOpen: boolean): Promise<Entrance>;
   /** Makes the gateway with its initial settings unless it is there. */
   open(name: GatewayName): Promise<GatewaySettings>;
+  /** Makes a gateway; throws `conflict` when there is one of its id. */
   create(account: string, settings: GatewaySettings): Promise<GatewaySettings>;
   /** The settings afterwards, or null when there is no such gateway. */
   update(name: GatewayName, changes: GatewayChanges): Promise<GatewaySettings | null>;
+  /** Deletes a gateway with everything of it; resolves to its settings, or null when there was none. */
   remove(name: GatewayName): Promise<GatewaySettings | null>;
+  /** An account's gateways whose id contains `search`, by id. */
   list(account: string, search: string, offset: number, limit: number): Promise<GatewayPage>;
   /** Asks for leave to spend, see `SpendLedger`. */
   spendAdmit(name: GatewayName, facts: SpendFacts, estimate: number): Promise<SpendDecision>;
@@ -40,11 +41,15 @@ export interface GatewayStore {
   spendSettle(name: GatewayName, ticket: SpendTicket, amount: number): Promise<void>;
   /** A sealed answer, see `ReplyShelf`. */
   findReply(name: GatewayName, id: string): Promise<SealedReply | null>;
+  /** Keeps a sealed answer among at most `capacity` bytes of them, see `ReplyShelf`. */
   keepReply(name: GatewayName, id: string, reply: SealedReply, capacity: number): Promise<void>;
+  /** Stores log rows of the gateway with this actor's name. */
   append(actor: string, rows: readonly LogRow[]): Promise<void>;
   listLogs(name: GatewayName, query: LogQuery, offset: number, limit: number): Promise<LogPage>;
   getLog(name: GatewayName, id: string): Promise<SqlRow | null>;
+  /** Resolves to whether there is such a row. */
   patchLog(name: GatewayName, id: string, patch: LogPatch): Promise<boolean>;
+  /** Deletes what the query finds, at most `limit` rows; resolves to their number. */
   deleteLogs(name: GatewayName, query: LogQuery, limit: number): Promise<number>;
   /** Figures over the rows that any of the queries finds. */
   summariseLogs(name: GatewayName, queries: readonly LogQuery[]): Promise<LogSummary>;
@@ -52,12 +57,9 @@ export interface GatewayStore {
   nextLogs(name: GatewayName, position: number, query: LogQuery, waitMs: number): Promise<TailPage>;
 }
 
-/** What the store needs to know about declared gateways. */
-export interface StoreOptions {
+/** What the store works with. */
+export interface StoreOptions extends DeclaredGateways {
   readonly platform: Platform;
-  readonly gateways: Readonly<Record<string, DeclaredGateway>>;
-  /** The account in which declared gateways exist; undefined = every account. */
-  readonly accountId?: string | undefined;
 }
 
 /** Registers the actors and returns the typed calls. */
@@ -67,11 +69,8 @@ export function gatewayStore(options: StoreOptions): GatewayStore {
   actors.define(accountActor);
   const of = (name: GatewayName): ActorRef => actors.get(gatewayActor.name, actorName(name));
   const index = (account: string): ActorRef => actors.get(accountActor.name, account);
-  const declared = ({ account, gateway }: GatewayName): DeclaredGateway | undefined =>
-    (options.accountId === undefined || options.accountId === account) &&
-    Object.hasOwn(options.gateways, gateway)
-      ? options.gateways[gateway]
-      : undefined;
+  const declared = (name: GatewayName): DeclaredGateway | undefined =>
+    declaredGateway(name, options);
   /** The gateway is written first and listed second: a crash between leaves no phantom in the list. */
   const write = async (method: string, account: string, settings: GatewaySettings) => {
     const written = (await of({ account, gateway: settings.id }).call(
@@ -114,9 +113,8 @@ export function gatewayStore(options: StoreOptions): GatewayStore {
       return removed;
     },
     async list(account, search, offset, limit) {
-      const ids =
-        options.accountId === undefined || options.accountId === account ? options.gateways : {};
-      for (const gateway of Object.keys(ids)) await settings({ account, gateway });
+      // Asked for, they are made: those that nobody has touched yet must be in the list as well.
+      for (const gateway of declaredIds(account, options)) await settings({ account, gateway });
       return (await index(account).call("list", search, offset, limit)) as GatewayPage;
     },
     ...plainCalls(of, actors.get.bind(actors, gatewayActor.name)),

@@ -36,6 +36,8 @@ export interface GatewayUnderTest {
   /** Calls the management API below `/accounts/acme/ai-gateway`. */
   manage(path: string, init?: RequestInit): Promise<{ status: number; body: Answer }>;
   manageRaw(path: string, init?: RequestInit): Promise<Response>;
+  /** Creates a gateway with {@link requiredSettings} and others; throws what is said against it. */
+  create(id: string, settings?: object): Promise<void>;
   /** Log rows of a gateway once there are `count`, newest first. */
   logs(gateway: string, count: number): Promise<Record<string, unknown>[]>;
   /** The rows of a gateway with this event id once there are `count`. */
@@ -50,6 +52,15 @@ export interface Answer {
   readonly errors: readonly { readonly code: number; readonly message: string }[];
   readonly result_info?: Readonly<Record<string, number>>;
 }
+
+/** What the creation of a gateway has to say: a log, no cache, no limit. Without more it needs no token either. */
+export const requiredSettings = {
+  cache_invalidate_on_update: false,
+  cache_ttl: 0,
+  collect_logs: true,
+  rate_limiting_interval: null,
+  rate_limiting_limit: null,
+};
 
 /** Gateways `open` (no authentication) and `closed` (token) exist from the start. */
 export async function gatewayUnderTest(
@@ -102,6 +113,11 @@ export async function gatewayUnderTest(
     aiBinding,
     manage,
     manageRaw,
+    async create(id, settings = {}) {
+      const init = jsonInit({ id, ...requiredSettings, ...settings });
+      const { status, body } = await manage("/gateways", { method: "POST", ...init });
+      if (status !== 200) throw new Error(JSON.stringify(body.errors));
+    },
     async send(path, { token = null, ...init } = {}) {
       const headers = new Headers(init.headers);
       if (token !== null) headers.set("cf-aig-authorization", `Bearer ${token}`);

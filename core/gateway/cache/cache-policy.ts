@@ -58,10 +58,8 @@ function keyOf(
     .filter(([name]) => target.provider.credentials.includes(name) || tellsApart(name))
     .map(([name, value]) => `${name}: ${value}`)
     .toSorted();
-  // A settings change makes a new generation, and so does a new gateway in the place of a deleted one.
-  const generation = settings.cache_invalidate_on_update
-    ? settings.modified_at
-    : settings.created_at;
+  // An update that empties the cache makes a new generation, and so does a new gateway in the place of a deleted one.
+  const generation = settings.cache_since ?? settings.created_at;
   const custom = target.custom?.generation ?? "";
   // What one set of checks let pass, another might not.
   const checks = [settings.dlp ?? null, settings.guardrails ?? null];

@@ -9,6 +9,8 @@ export type CacheLookup = Landing | { readonly lead: CacheLead } | { readonly al
 export interface LookupOptions {
   /** Ends the wait for another request's answer, and nothing else: then the lookup rejects. @default the client */
   readonly patience?: AbortSignal;
+  /** Whether a whole answer that the duty brought is worth keeping. @default each is */
+  readonly isSound?: (reply: CachedReply) => boolean;
   /** Told the answer that the duty brought, once it is kept, and until when (Unix ms). */
   readonly onKept?: (reply: CachedReply, expiresAt: number) => void;
 }
@@ -65,11 +67,11 @@ export function replyCache(system: System, capacity: number): ReplyCache {
     key: string,
     ttl: number,
     client: AbortSignal,
-    onKept: LookupOptions["onKept"],
+    { isSound, onKept }: LookupOptions,
   ): CacheLead => {
     const onClose = (reply: CachedReply | null): void => {
       if (underway.get(key) === started) underway.delete(key);
-      if (reply === null) return;
+      if (reply === null || isSound?.(reply) === false) return;
       const expiresAt = system.now() + ttl * 1000;
       put(key, reply, expiresAt);
       onKept?.(reply, expiresAt);
@@ -81,18 +83,18 @@ export function replyCache(system: System, capacity: number): ReplyCache {
   };
   return {
     put,
-    async lookup(key, ttl, client, { patience = client, onKept } = {}) {
+    async lookup(key, ttl, client, options = {}) {
       const hit = entries.get(key);
       if (hit !== null) return { hit };
       const other = underway.get(key);
       if (other !== undefined) {
-        const landing = await other.join(patience);
+        const landing = await other.join(options.patience ?? client);
         if (landing !== null) return landing;
         const brought = entries.get(key);
         if (brought !== null) return { hit: brought };
         if (underway.has(key)) return { alone: true };
       }
-      return { lead: lead(key, ttl, client, onKept) };
+      return { lead: lead(key, ttl, client, options) };
     },
     kept: (key) => entries.get(key),
     has: (key) => underway.has(key) || entries.get(key) !== null,

@@ -1,5 +1,6 @@
 import type { InboundResponse, StreamWatch, System } from "../../ports.ts";
 import { headerValue } from "../header-hygiene.ts";
+import { endsInLastEvent } from "../last-event.ts";
 import { awake, type Interest, interestIn, once } from "./interest.ts";
 import { type SharedStream, sharedStream } from "./shared-stream.ts";
 
@@ -62,7 +63,9 @@ export function flight(options: FlightOptions): Flight {
   const close = once(options.onClose);
   const control = new AbortController();
   let stream: SharedStream | null = null;
-  const interest = interestIn(() => close(null));
+  // Who leaves behind the last event has all of the answer.
+  let leftBehind = (): CachedReply | null => null;
+  const interest = interestIn(() => close(leftBehind()));
   // The continuation runs in the leader's context: on Workers only that may end its requests.
   void interest.lost.then(() => {
     const reason = client.aborted ? client.reason : new DOMException("All have left", "AbortError");
@@ -97,11 +100,13 @@ export function flight(options: FlightOptions): Flight {
           Number(headerValue(answer.headers, "content-length") ?? 0) > options.limit;
         if (isTooLong) nothing();
         const limit = isTooLong ? 0 : options.limit;
-        stream = collected(answer, source, watch, { ...options, limit, onClose: close });
+        const shared = collected(answer, source, watch, { ...options, limit, onClose: close });
+        stream = shared;
+        leftBehind = () => whole(answer, shared.chunks, endsInLastEvent);
         landed.resolve({ head: answer, stream });
         // The others need the leader's request, which workerd would end with its client.
-        system.waitUntil(stream.over.finally(awake(system)));
-        return stream.subscribe(leave) ?? source;
+        system.waitUntil(shared.over.finally(awake(system)));
+        return shared.subscribe(leave) ?? source;
       },
     },
   };
@@ -121,13 +126,21 @@ function collected(
       onChunk: (chunk) => watch.onChunk(chunk),
       onEnd(how) {
         const { chunks } = shared;
-        const isWhole = how === "complete" && chunks !== null;
-        onClose(isWhole ? { ...answer, chunks, streamed: true } : null);
+        onClose(whole(answer, chunks, () => how === "complete"));
         watch.onEnd(how);
       },
     },
   );
   return shared;
+}
+
+/** The answer to keep; null when its first chunks are gone, or its last ones have not come. */
+function whole(
+  answer: ReplyHead,
+  chunks: readonly Uint8Array[] | null,
+  isWhole: (chunks: readonly Uint8Array[]) => boolean,
+): CachedReply | null {
+  return chunks !== null && isWhole(chunks) ? { ...answer, chunks, streamed: true } : null;
 }
 
 async function join(

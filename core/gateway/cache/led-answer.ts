@@ -13,8 +13,8 @@ export interface Keeping {
 export interface LedWatch {
   /** Sees what the provider sends, also when only others still read. */
   readonly onChunk: (chunk: Uint8Array) => void;
-  /** Told, once, whether both the provider's stream and the leader's client came to the end. */
-  readonly onEnd: (complete: boolean) => void;
+  /** Told, once, how the provider's stream ended, or else how the leader's client did. */
+  readonly onEnd: (end: StreamEnd) => void;
   readonly system: System;
 }
 
@@ -34,12 +34,14 @@ export function ledAnswer(
   if (!(body instanceof ReadableStream)) {
     if (isShared) lead.keep({ status, headers }, body);
     if (body !== null) onChunk(body);
-    onEnd(true);
+    onEnd("complete");
     return answer;
   }
   const ends: StreamEnd[] = [];
   const ended = (end: StreamEnd): void => {
-    if (ends.push(end) === 2) onEnd(ends.every((one) => one === "complete"));
+    if (ends.push(end) < 2) return;
+    const other = ends.find((one) => one !== "complete") ?? "complete";
+    onEnd(ends.includes("broken") ? "broken" : other);
   };
   const own = isShared ? lead.share({ status, headers }, body, { onChunk, onEnd: ended }) : body;
   if (!isShared) ends.push("complete");

@@ -55,7 +55,8 @@ export function replyShelf(
       [actor, id, now],
     );
     if (row === undefined) return null;
-    if (now - Number(row["used_at"]) > SETTLED) {
+    // A clock that was set back must not have an answer stay for good.
+    if (Math.abs(now - Number(row["used_at"])) > SETTLED) {
       const used = "UPDATE gateway_replies SET used_at = ? WHERE actor = ? AND id = ?";
       system.waitUntil(sql.batch([{ sql: used, params: [now, actor, id] }], { lazy: true }));
     }
@@ -67,14 +68,11 @@ export function replyShelf(
     held ??= await heldBytes(sql, actor);
     const now = system.now();
     const { ids, bytes } = await victims(sql, actor, { id, now, excess: held + size - capacity });
-    await sql.batch(
-      [
-        ...deletions(actor, ids),
-        { sql: insert, params: [actor, id, sealed, size, expiresAt, now] },
-      ],
-      { lazy: true },
-    );
-    held += size - bytes;
+    // Many small ones may not make room enough for a large one; then they make room for the next.
+    const hasRoom = held + size - bytes <= capacity;
+    const row: Statement = { sql: insert, params: [actor, id, sealed, size, expiresAt, now] };
+    await sql.batch([...deletions(actor, ids), ...(hasRoom ? [row] : [])], { lazy: true });
+    held += (hasRoom ? size : 0) - bytes;
   };
   return {
     methods: { findReply, keepReply },

@@ -18,8 +18,8 @@ export interface TimedReply {
  * asking the same question with the same credentials.
  */
 export interface StoredReplies {
-  /** The answer under a cache key; null when there is none, or none that can be had. */
-  find(name: GatewayName, key: string): Promise<TimedReply | null>;
+  /** The answer under a cache key; null when there is none, or none that can be had in time, or before `signal` aborts. */
+  find(name: GatewayName, key: string, signal: AbortSignal): Promise<TimedReply | null>;
   /** Keeps a whole answer, in the background; one that is too long, or comes while too many wait, is left out. */
   keep(name: GatewayName, key: string, kept: TimedReply): void;
 }
@@ -39,6 +39,10 @@ const REPLY_LIMIT = 1024 * 1024;
 const WAITING_LIMIT = 32 * 1024 * 1024;
 /** Chunks that a stored stream keeps apart; a stream of more is replayed as one. */
 const CHUNKS = 2000;
+/** What an answer that waits costs beside its bytes. */
+const WAITING_OVERHEAD = 2048;
+/** Milliseconds for which a request waits for the database: then its provider is asked. */
+const PATIENCE = 5000;
 /** Milliseconds between two warnings. */
 const WARN_EVERY = 60_000;
 
@@ -59,7 +63,7 @@ export function storedReplies({ store, system, log, capacity }: StoredRepliesDep
     const sealed = await sealBytes(sealing, packed(reply), place, system.random(12));
     await store.keepReply(name, id, { sealed, expiresAt }, capacity);
   };
-  const find = async (name: GatewayName, key: string): Promise<TimedReply | null> => {
+  const read = async (name: GatewayName, key: string): Promise<TimedReply | null> => {
     const id = await idOf(key, system);
     const found = await store.findReply(name, id);
     if (found === null) return null;
@@ -68,21 +72,64 @@ export function storedReplies({ store, system, log, capacity }: StoredRepliesDep
     const plain = await unsealBytes(sealing, sealed, `${actorName(name)}/${id}`);
     return plain === null ? null : { reply: unpacked(plain), expiresAt: found.expiresAt };
   };
+  /** Under way, by key: identical requests share one answer and its memory. */
+  const reads = new Map<string, Promise<TimedReply | null>>();
+  const forget = (key: string, work: Promise<TimedReply | null>): void => {
+    if (reads.get(key) === work) reads.delete(key);
+  };
   return {
-    find: (name, key) => find(name, key).catch(warn),
+    find(name, key, signal) {
+      const known = reads.get(key);
+      const work = known ?? read(name, key).catch(warn);
+      if (known === undefined) {
+        reads.set(key, work);
+        void work.then(() => forget(key, work));
+      }
+      // What comes too late may never come: a runtime ends the work of a request that is over.
+      return inTime(work, signal, system, () => {
+        forget(key, work);
+        warn(new RangeError(`No answer within ${PATIENCE} ms`));
+      });
+    },
     keep(name, key, kept) {
       const size = sizeOf(kept.reply);
-      if (size > REPLY_LIMIT || waiting + size > WAITING_LIMIT) return;
-      waiting += size;
+      const weight = size + WAITING_OVERHEAD;
+      if (size > REPLY_LIMIT || waiting + weight > WAITING_LIMIT) return;
+      waiting += weight;
       const work = keep(name, key, kept)
         .catch(warn)
-        .finally(() => (waiting -= size));
+        .finally(() => (waiting -= weight));
       system.waitUntil(work);
     },
   };
 }
 
-/** The name of a row. It tells nothing of the key, which opens the row. */
+/** The result of work that does not reject; null, and `onLate`, when it takes too long, and null when `signal` aborts. */
+async function inTime<T>(
+  work: Promise<T | null>,
+  signal: AbortSignal,
+  system: System,
+  onLate: () => void,
+): Promise<T | null> {
+  const over = new AbortController();
+  const limit = system.sleep(PATIENCE, AbortSignal.any([signal, over.signal])).then(
+    () => {
+      onLate();
+      return null;
+    },
+    () => null,
+  );
+  try {
+    return await Promise.race([work, limit]);
+  } finally {
+    over.abort();
+  }
+}
+
+/**
+ * The name of a row. It tells nothing of the key, which opens the row. Another form of answers needs another word in it:
+ * processes of two versions may share a database.
+ */
 function idOf(key: string, system: System): Promise<string> | string {
   return quickSha256Hex(`stored reply ${key}`, system);
 }

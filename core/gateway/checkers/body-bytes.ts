@@ -1,5 +1,6 @@
 import type { HeaderPair } from "../../ports.ts";
 import { TransportError } from "../../transport-error.ts";
+import { bytePieces } from "../usage/byte-pieces.ts";
 import type { ContentDecoding } from "../usage/content-decoder.ts";
 import { headerValue } from "../header-hygiene.ts";
 
@@ -40,26 +41,17 @@ export async function collected(
   if (body === null) return new Uint8Array(0);
   if (body instanceof Uint8Array) return body;
   const reader = body.getReader();
-  const chunks: Uint8Array[] = [];
-  let size = 0;
+  const pieces = bytePieces();
   for (;;) {
     const { done, value } = await reader.read().catch((cause: unknown) => {
       throw cause instanceof TransportError
         ? cause
         : new TransportError("broken", "The provider broke off its answer", { cause });
     });
-    if (done) break;
-    size += value.length;
-    chunks.push(value);
-    if (size > BODY_LIMIT) return again(chunks, reader);
+    if (done) return pieces.whole();
+    pieces.add(value);
+    if (pieces.size > BODY_LIMIT) return again(pieces.list, reader);
   }
-  const whole = new Uint8Array(size);
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.length;
-  }
-  return whole;
 }
 
 /** What was read, and then the rest. */

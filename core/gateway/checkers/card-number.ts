@@ -13,6 +13,8 @@ const network = /^(?:4|5[0-8]|2(?:22[1-9]|2[3-9]|[3-6]|7[01]|720)|3[0-9]|6)/;
 
 /** Groups of a run that one number can have. */
 const GROUPS = 5;
+/** Digits of a number. */
+const [SHORTEST, LONGEST] = [13, 19];
 
 /** Payment card numbers: right in shape, network and check digit (ISO/IEC 7812-1, Luhn). */
 export const creditCard: Pattern = {
@@ -62,8 +64,12 @@ function countInRun(groups: readonly string[]): number {
   let found = 0;
   for (let start = 0; start < groups.length; start++) {
     const first = groups[start]?.length ?? 0;
-    if (first !== 4 && first < 13) continue;
+    if (first !== 4 && first < SHORTEST) continue;
+    let length = 0;
     for (let end = start + 1; end <= Math.min(start + GROUPS, groups.length); end++) {
+      length += groups[end - 1]?.length ?? 0;
+      if (length > LONGEST) break;
+      if (length < SHORTEST) continue;
       const number = groups.slice(start, end);
       if (!shape.test(number.join(" ")) || !isCard(number.join(""))) continue;
       found += 1;

@@ -1,3 +1,5 @@
+import { eventData } from "../usage/sse-events.ts";
+
 /** Members that say how a message is built, not what it says. */
 const structural: ReadonlySet<string> = new Set([
   "created",
@@ -66,9 +68,17 @@ const LONG_NUMBER = 1e12;
 /** Characters from which a text without blanks can be an image or a sound. */
 const BLOB = 1024;
 
+/** A place in a body. A path written out would be as long as all names on the way to it. */
+interface Place {
+  readonly within: Place | null;
+  readonly name: string;
+  /** The same for the same path; undefined until there is text at or below it. */
+  number?: number;
+}
+
 /** Collects texts by their place; pieces of one place are joined, as the deltas of a stream are. */
 interface Texts {
-  add(place: string, text: string): void;
+  add(place: Place, text: string): void;
   text(): string;
   /** Members that are passed over. */
   readonly skipped: ReadonlySet<string>;
@@ -79,15 +89,26 @@ interface Texts {
 }
 
 function texts(skipped: ReadonlySet<string>, names: boolean): Texts {
-  const byPlace = new Map<string, string[]>();
+  const byPlace = new Map<number, string[]>();
+  const numbers = new Map<string, number>();
+  const numberOf = (place: Place | null): number => {
+    if (place === null) return 0;
+    if (place.number !== undefined) return place.number;
+    const key = `${numberOf(place.within)}.${place.name}`;
+    const number = numbers.get(key) ?? numbers.size + 1;
+    numbers.set(key, number);
+    place.number = number;
+    return number;
+  };
   return {
     skipped,
     names,
     deep: false,
     add(place, text) {
       if (isBlob(text)) return;
-      const pieces = byPlace.get(place);
-      if (pieces === undefined) byPlace.set(place, [text]);
+      const number = numberOf(place);
+      const pieces = byPlace.get(number);
+      if (pieces === undefined) byPlace.set(number, [text]);
       else pieces.push(text);
     },
     text: () => [...byPlace.values()].map((pieces) => pieces.join("")).join("\n"),
@@ -102,6 +123,13 @@ function isBlob(text: string): boolean {
 /** A stream under another name: as it stands its pieces would not be joined. */
 const looksLikeStream = /^\uFEFF?\s*(?:data|event|id|retry)?:/;
 
+/** Where a message that names no place of its own begins. */
+const root: Place = { within: null, name: "", number: 0 };
+
+function placeIn(within: Place, name: string): Place {
+  return { within, name };
+}
+
 /** Which part of a message is read. */
 export type Scope = "all" | "spoken";
 
@@ -112,7 +140,7 @@ export type Scope = "all" | "spoken";
  */
 export function textOf(body: string, contentType: string, scope: Scope): string {
   const isStream = contentType.toLowerCase().startsWith("text/event-stream");
-  const events = isStream || looksLikeStream.test(body) ? eventData(body) : [];
+  const events = isStream || looksLikeStream.test(body) ? eventsOf(body) : [];
   if (events.length > 0) {
     // Ids of a stream come with every event.
     const found = texts(structural, false);
@@ -127,6 +155,11 @@ export function textOf(body: string, contentType: string, scope: Scope): string 
   return textIn(found, body);
 }
 
+/** The data of every event but the end mark. */
+function eventsOf(body: string): string[] {
+  return eventData(body).filter((event) => event !== "[DONE]");
+}
+
 function textIn(found: Texts, body: string): string {
   return found.deep ? `${found.text()}\n${body}` : found.text();
 }
@@ -137,25 +170,26 @@ function linesOf(body: string, scope: Scope, found: Texts): string {
   const lines = body.split("\n").map((line) => ({ line, value: parsed(line) }));
   if (lines.every(({ value }) => value === undefined)) return body;
   for (const { line, value } of lines) {
-    if (value === undefined) found.add("", `${line}\n`);
+    if (value === undefined) found.add(root, `${line}\n`);
     else collect(value, scope, found);
   }
   return textIn(found, body);
 }
 
 function collect(message: unknown, scope: Scope, found: Texts): void {
-  const prefix = discriminatorOf(message);
+  const own = discriminatorOf(message);
+  const prefix = own === "" ? root : placeIn(root, own);
   const { skipped } = found;
   if (scope === "all" || !isObject(message)) return walk(message, prefix, 0, skipped, found);
   const known = spoken.filter((key) => Object.hasOwn(message, key));
   // An unknown format: better too much than nothing.
   if (known.length === 0) return walk(message, prefix, 0, skipped, found);
-  for (const key of known) walk(message[key], `${prefix}.${key}`, 1, skipped, found);
+  for (const key of known) walk(message[key], placeIn(prefix, key), 1, skipped, found);
 }
 
 function walk(
   value: unknown,
-  place: string,
+  place: Place,
   depth: number,
   skipped: ReadonlySet<string>,
   found: Texts,
@@ -170,14 +204,15 @@ function walk(
   }
   if (Array.isArray(value)) {
     for (const [index, item] of value.entries()) {
-      walk(item, `${place}[${discriminatorOf(item) || index}]`, depth + 1, skipped, found);
+      const at = placeIn(place, `[${discriminatorOf(item) || index}]`);
+      walk(item, at, depth + 1, skipped, found);
     }
     return;
   }
   for (const [key, item] of Object.entries(value)) {
-    if (found.names && !plainName.test(key)) found.add(`${place}.`, `${key}\n`);
+    if (found.names && !plainName.test(key)) found.add(placeIn(place, ""), `${key}\n`);
     if (skipped.has(key)) continue;
-    walk(item, `${place}.${key}`, depth + 1, free.has(key) ? opaque : skipped, found);
+    walk(item, placeIn(place, key), depth + 1, free.has(key) ? opaque : skipped, found);
   }
 }
 
@@ -199,18 +234,4 @@ function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** The data of every event but the end mark (HTML standard, 9.2.6). */
-function eventData(stream: string): string[] {
-  const events: string[] = [];
-  let data: string[] = [];
-  for (const line of [...stream.split(/\r\n|\r|\n/), ""]) {
-    if (line.startsWith("data:")) data.push(line.slice(line[5] === " " ? 6 : 5));
-    else if (line === "" && data.length > 0) {
-      events.push(data.join("\n"));
-      data = [];
-    }
-  }
-  return events.filter((event) => event !== "[DONE]");
 }

@@ -1,25 +1,7 @@
-import type { TokensByKind } from "../tokens/token-kinds.ts";
+import type { Usage } from "../usage/usage.ts";
 import { kindCost, type TextTokens } from "./kind-cost.ts";
 import { priceOf } from "./price-of.ts";
-import type { Price } from "./price.ts";
-
-/** Tokens to be paid for. */
-export interface PricedUsage {
-  /** All input tokens, cached and cache-writing ones included; null = not known. */
-  readonly tokensIn: number | null;
-  /** All output tokens, reasoning ones included; null = not known. */
-  readonly tokensOut: number | null;
-  readonly cachedIn: number;
-  readonly cacheWriteIn: number;
-  /** Those of `cacheWriteIn` that the provider keeps for an hour. @default 0 */
-  readonly cacheWriteHourIn?: number;
-  /** Output tokens spent on reasoning. @default 0 */
-  readonly reasoningOut?: number;
-  /** Those of all tokens that are no text. @default none */
-  readonly kinds?: TokensByKind;
-  /** Whether something else was used that these tokens do not tell the price of. @default no */
-  readonly unpriced?: true;
-}
+import { type Price, type Tariff, tariffFor } from "./price.ts";
 
 /** The caller's own prices (header `cf-aig-custom-cost`, reference section 1.3), in USD. */
 export type CustomCost =
@@ -34,7 +16,7 @@ const MILLION = 1_000_000;
  * table says.
  */
 export function cost(
-  usage: PricedUsage,
+  usage: Usage,
   model: string,
   provider: string,
   custom?: CustomCost,
@@ -54,7 +36,7 @@ export function cost(
  * What a request costs at least, of which {@link cost} knows no more: what has no price of its own counts as text, so
  * that a limit of spending is not led around by a little of it.
  */
-export function leastCost(usage: PricedUsage, model: string, provider: string): number | null {
+export function leastCost(usage: Usage, model: string, provider: string): number | null {
   const { kinds: _, unpriced: __, ...text } = usage;
   return cost(text, model, provider);
 }
@@ -64,10 +46,10 @@ export function costOfInput(tokensIn: number, model: string, provider: string): 
   return cost({ tokensIn, tokensOut: 0, cachedIn: 0, cacheWriteIn: 0 }, model, provider);
 }
 
-function priced(usage: PricedUsage, list: Price): number | null {
+function priced(usage: Usage, list: Price): number | null {
   const { tokensIn, tokensOut, cachedIn, kinds } = usage;
   const input = tokensIn ?? 0;
-  const price = list.long !== undefined && input > list.long.tokens ? list.long : list;
+  const price = tariffFor(input, list);
   const all = { input, output: tokensOut ?? 0, cached: Math.min(cachedIn, input) };
   if (kinds === undefined) return textCost(usage, all, price);
   const apart = kindCost(kinds, all, price);
@@ -75,9 +57,9 @@ function priced(usage: PricedUsage, list: Price): number | null {
 }
 
 function textCost(
-  usage: PricedUsage,
+  usage: Usage,
   { input, output, cached: given }: TextTokens,
-  price: Omit<Price, "long">,
+  price: Tariff,
 ): number {
   // Counts that contradict each other must not make negative or double costs.
   const cached = Math.min(given, input);

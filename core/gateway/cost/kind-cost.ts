@@ -1,7 +1,5 @@
 import { type KindTokens, tokenKinds, type TokensByKind } from "../tokens/token-kinds.ts";
-import type { KindPrice, Price } from "./price.ts";
-
-type Tariff = Omit<Price, "long">;
+import type { KindPrice, Tariff } from "./price.ts";
 
 /** Tokens that are charged as text. */
 export interface TextTokens {

@@ -23,7 +23,16 @@ export interface Price {
   /** Prices of tokens that are no text. @default sound: not known; images and films: as text for input, else not known */
   readonly kinds?: Readonly<Partial<Record<TokenKind, KindPrice>>>;
   /** Prices of a request whose input is longer than `tokens`. @default the same */
-  readonly long?: Omit<Price, "long"> & { readonly tokens: number };
+  readonly long?: Tariff & { readonly tokens: number };
+}
+
+/** The prices of requests of one range of lengths. */
+export type Tariff = Omit<Price, "long">;
+
+/** What a request with so many input tokens is charged by. */
+export function tariffFor(tokensIn: number, list: Price): Tariff {
+  const { long } = list;
+  return long !== undefined && tokensIn > long.tokens ? long : list;
 }
 
 /** The prices of one family, by the model's name without its date. */
@@ -67,7 +76,7 @@ export function tiered(
 
 /** The same models, all of whose input has one price, spoken or written. */
 export function hearing(table: PriceTable): PriceTable {
-  const heard = <P extends Omit<Price, "long">>(given: P): P => {
+  const heard = <P extends Tariff>(given: P): P => {
     const { input, cached = input } = given;
     return { ...given, kinds: { audio: { input, cached } } };
   };

@@ -86,6 +86,13 @@ async function enter(sql: Sql, statements: readonly Statement[]): Promise<void> 
 /** The statements that add an amount to every budget; none for nothing. */
 function entries(actor: string, { budgets }: SpendTicket, amount: number): Statement[] {
   if (amount === 0) return [];
+  // Taken back from what is there: a gateway that was deleted meanwhile leaves no credit to the next of its name.
+  if (amount < 0)
+    return budgets.map(({ rule, part, slice }) => ({
+      sql: `UPDATE gateway_spend SET amount = amount + ?
+        WHERE actor = ? AND rule = ? AND part = ? AND slice = ?`,
+      params: [amount, actor, rule, part, slice],
+    }));
   return budgets.map(({ rule, part, slice, ends }) => ({
     sql: `INSERT INTO gateway_spend (actor, rule, part, slice, ends, amount) VALUES (?, ?, ?, ?, ?, ?)
       ON CONFLICT (actor, rule, part, slice)

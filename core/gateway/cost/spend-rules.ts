@@ -1,3 +1,4 @@
+import { type Metadata, readMetadata } from "../request-metadata.ts";
 import { formatUsd } from "./usd.ts";
 import type { SpendFilter, SpendLimits, SpendRule } from "./spend-settings.ts";
 
@@ -39,17 +40,13 @@ export function spendBudgets(
   now: number,
 ): SpendBudget[] {
   if (limits == null || limits.enabled === false) return [];
-  const metadata = facts.metadata === null ? {} : parseMetadata(facts.metadata);
+  const metadata = readMetadata(facts.metadata);
   return (limits.rules ?? [])
     .filter((rule) => rule.enabled !== false && applies(rule, facts, metadata))
     .map((rule) => budget(rule, metadata, now));
 }
 
-function applies(
-  rule: SpendRule,
-  { provider, model }: SpendFacts,
-  metadata: Readonly<Record<string, unknown>>,
-): boolean {
+function applies(rule: SpendRule, { provider, model }: SpendFacts, metadata: Metadata): boolean {
   return (
     passes(rule.provider, provider) &&
     passes(rule.model, model) &&
@@ -63,11 +60,7 @@ function passes(filter: SpendFilter | undefined, value: string | null): boolean 
   return filter === undefined || (value !== null && filter.values.includes(value));
 }
 
-function budget(
-  rule: SpendRule,
-  metadata: Readonly<Record<string, unknown>>,
-  now: number,
-): SpendBudget {
+function budget(rule: SpendRule, metadata: Metadata, now: number): SpendBudget {
   const window = rule.window * 1000;
   const isSliding = rule.technique === "sliding";
   const length = isSliding ? Math.max(1, Math.floor(window / SLICES)) : window;
@@ -98,10 +91,7 @@ function ruleKey({
 }
 
 /** Requests without the key share a budget: leaving the key out must not lead around the limit. */
-function partOf(
-  { metadata: conditions = {} }: SpendRule,
-  metadata: Readonly<Record<string, unknown>>,
-): string {
+function partOf({ metadata: conditions = {} }: SpendRule, metadata: Metadata): string {
   const keys = Object.keys(conditions).filter((key) => conditions[key]?.mode === "partition");
   if (keys.length === 0) return "";
   return JSON.stringify(
@@ -109,17 +99,8 @@ function partOf(
   );
 }
 
-function own(metadata: Readonly<Record<string, unknown>>, key: string): string | null {
+function own(metadata: Metadata, key: string): string | null {
   return Object.hasOwn(metadata, key) ? String(metadata[key]) : null;
-}
-
-function parseMetadata(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? { ...value } : {};
-  } catch {
-    return {};
-  }
 }
 
 function describe(rule: SpendRule): string {

@@ -1,11 +1,12 @@
 import { ApiError } from "../../http/api-error.ts";
+import { retryAfter } from "../limits/retry-after.ts";
 import { type CustomCost, costOfInput } from "./cost.ts";
 import type { SpendDecision, SpendTicket } from "./spend-ledger.ts";
 import type { SpendFacts } from "./spend-rules.ts";
 import type { SpendLimits } from "./spend-settings.ts";
 
 /** Bytes of a request that make about one token. */
-const BYTES_PER_TOKEN = 4;
+export const BYTES_PER_TOKEN = 4;
 
 /** The calls of a gateway's actor, see `SpendLedger`. */
 export interface SpendCalls {
@@ -51,10 +52,7 @@ export async function leaveToSpend(
   if ("refused" in decision) {
     throw new ApiError("gateway_spend_limit", {
       message: `Spend limit reached: ${decision.refused}`,
-      headers: {
-        "retry-after": String(Math.ceil(decision.wait / 1000)),
-        "x-should-retry": "false",
-      },
+      headers: { ...retryAfter(decision.wait), "x-should-retry": "false" },
     });
   }
   let { ticket } = decision;

@@ -1,6 +1,6 @@
 import type { Call, GatewayDeps, Step } from "../call.ts";
 import { headerValue } from "../header-hygiene.ts";
-import { isJsonType, requestModel } from "../request-model.ts";
+import { isJsonType, stepModel } from "../request-model.ts";
 import { estimateOf, leaveToSpend, limitsSpend } from "./spend.ts";
 
 /** Enters what a step has cost, in USD; null = not known. */
@@ -20,7 +20,7 @@ export async function spendOn(
   const json = isJson && bytes !== null ? new TextDecoder().decode(bytes) : null;
   const facts = {
     provider: step.slug,
-    model: model ?? requestModel(json, step.rest, step.slug),
+    model: model ?? stepModel(step, json),
     metadata: controls.metadata ?? null,
   };
   const estimate = estimateOf(facts, bytes?.length ?? 0, controls.customCost);

@@ -29,6 +29,7 @@ function difference(a: unknown, b: unknown): number {
 const LOGICAL: ReadonlySet<string> = new Set(["$and", "$or", "$nor"]);
 const DEPTH = 8;
 const TERMS = 100;
+const TOO_DEEP = `A condition is at most ${DEPTH} levels deep`;
 
 /** Why a value is no condition, in words for its author; null when it is one. */
 export function conditionProblem(condition: unknown): string | null {
@@ -39,7 +40,7 @@ export function conditionProblem(condition: unknown): string | null {
 
 function problemIn(value: unknown, depth: number, count: { terms: number }): string | null {
   if (!isObject(value)) return "A condition is an object";
-  if (depth > DEPTH) return `A condition is at most ${DEPTH} levels deep`;
+  if (depth > DEPTH) return TOO_DEEP;
   for (const [key, inner] of Object.entries(value)) {
     count.terms++;
     const problem = key.startsWith("$")
@@ -75,8 +76,8 @@ function operatorProblem(inner: unknown, depth: number, count: { terms: number }
   for (const [operator, wanted] of operators) {
     count.terms++;
     if (operator === "$not") {
-      const problem = operatorProblem(wanted, depth + 1, count);
-      if (problem !== null || depth > DEPTH) return problem ?? "Too deep";
+      const problem = depth > DEPTH ? TOO_DEEP : operatorProblem(wanted, depth + 1, count);
+      if (problem !== null) return problem;
     } else if (!Object.hasOwn(compare, operator))
       return `Unknown operator "${operator.slice(0, 32)}"`;
     else if (

@@ -3,11 +3,14 @@ import { utf8 } from "../../crypto/encoding.ts";
 import type { System } from "../../ports.ts";
 import type { Call, GatewayDeps, Step } from "../call.ts";
 import { isVerdict } from "../checkers/inspect.ts";
-import { compatStep } from "../compat.ts";
+import { chatBody, compatStep } from "../compat.ts";
+import { dropBody } from "../drop-body.ts";
 import { forward, type Forwarded } from "../forward.ts";
 import { isGatewayHeader } from "../header-hygiene.ts";
 import { impersonal } from "../impersonal.ts";
+import { retryAfter } from "../limits/retry-after.ts";
 import { credentialHeaders } from "../providers.ts";
+import { readMetadata } from "../request-metadata.ts";
 import { forwardAuto } from "../router/forward-auto.ts";
 import { advance } from "./advance.ts";
 import { factAt, type Facts } from "./condition.ts";
@@ -45,7 +48,7 @@ export async function forwardAny(
       message: `There is no dynamic route "${step.route.slice(0, 64)}" in this gateway`,
     });
   }
-  const body = bodyOf(step);
+  const body = chatBody(step.body);
   const graph = readGraph(found.elements);
   return follow({
     step: isOneProvider(graph) ? step : impersonal(step),
@@ -80,7 +83,8 @@ async function follow(run: Run): Promise<Forwarded> {
       at = await count(stop, run);
       continue;
     }
-    discard(failure, system);
+    // A failed answer that another model makes good is not read.
+    if (failure !== null && "forwarded" in failure) dropBody(failure.forwarded.reply, system);
     const answer = await ask(stop, run);
     if ("forwarded" in answer && !answer.forwarded.failed) return answer.forwarded;
     failure = answer;
@@ -96,13 +100,6 @@ function outcome(failure: Failure | null): Forwarded {
   }
   if ("error" in failure) throw failure.error;
   return failure.forwarded;
-}
-
-/** A failed answer that another model makes good is not read. */
-function discard(failure: Failure | null, system: System): void {
-  if (failure === null || !("forwarded" in failure)) return;
-  const { body } = failure.forwarded.reply;
-  if (body instanceof ReadableStream) system.waitUntil(body.cancel().catch(() => undefined));
 }
 
 async function ask(model: ModelElement, run: Run): Promise<Failure> {
@@ -162,30 +159,19 @@ async function count(rate: RateElement, run: Run): Promise<string> {
     return rate.success;
   }
   if (rate.fallback !== null) return rate.fallback;
-  throw new ApiError("gateway_rate_limited", {
-    headers: { "retry-after": String(Math.ceil(wait / 1000)) },
-  });
+  throw new ApiError("gateway_rate_limited", { headers: retryAfter(wait) });
 }
 
 function factsOf(step: Step, call: Call, body: Run["body"]): Facts {
-  const metadata = step.controls?.metadata ?? call.controls.metadata;
   // A route's author must not be able to test a caller's secrets.
   const headers = step.headers.filter(
     ([name]) => !isGatewayHeader(name) && !credentialHeaders.has(name) && name !== "cookie",
   );
   return {
-    metadata: metadata === undefined ? {} : objectOf(JSON.parse(metadata)),
+    metadata: readMetadata(step.controls?.metadata ?? call.controls.metadata),
     body,
     headers: Object.fromEntries(headers),
   };
-}
-
-function bodyOf({ body }: Step): Run["body"] {
-  return body instanceof Uint8Array ? objectOf(JSON.parse(new TextDecoder().decode(body))) : {};
-}
-
-function objectOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 /** From 0 up to, not including, 1. */

@@ -1,4 +1,5 @@
 import type { Log, System } from "../../ports.ts";
+import { heldRows } from "./held-rows.ts";
 import type { LogRow } from "./log-row.ts";
 
 /** Collects log rows and stores them in batches, off the path of requests. */
@@ -22,16 +23,22 @@ export interface LogQueueOptions {
   readonly interval?: number;
   /** Rows that are stored at once. @default 100: at full load 50 ms of rows would grow old in memory */
   readonly batch?: number;
-  /** Rows in the queue. @default 20_000 */
+  /** Rows in the queue, those that are being stored included. @default 20_000 */
   readonly capacity?: number;
-  /** Characters of bodies in the queue. @default 64 Mi */
+  /** Characters of bodies in the queue, of the same rows. @default 64 Mi */
   readonly weight?: number;
 }
 
 /** Milliseconds after which a planned flush counts as lost. */
 const OVERDUE = 5000;
 
-type Entry = { actor: string; row: LogRow };
+type Entry = { readonly actor: string; readonly row: LogRow };
+
+/** Rows that are stored at once, and the characters of their bodies. */
+interface Batch {
+  readonly rows: LogRow[];
+  weight: number;
+}
 
 /** The pauses before a batch is tried again, in ms: less than the 30 s that Workers give to what a request leaves. */
 const RETRIES = [50, 250, 1000, 2000, 5000, 10_000];
@@ -46,9 +53,10 @@ export function logQueue(options: LogQueueOptions): LogQueue {
   const { system, log, interval = 50, batch = 100 } = options;
   const { capacity = 20_000, weight = 64 * 1024 * 1024 } = options;
   let entries: Entry[] = [];
-  let size = 0;
+  /** Characters of bodies in the entries. */
+  let waiting = 0;
+  const held = heldRows({ rows: capacity, weight }, () => system.now());
   let dropped = 0;
-  let storing = 0;
   let scheduledAt = Number.NEGATIVE_INFINITY;
 
   const warn = warnings(system, log);
@@ -58,29 +66,32 @@ export function logQueue(options: LogQueueOptions): LogQueue {
     warn(dropped, error);
   };
   const flush = async (): Promise<void> => {
-    const taken = entries;
-    entries = [];
-    size = 0;
     scheduledAt = Number.NEGATIVE_INFINITY;
-    // Counted against the capacity: a slow database must not be given ever more rows.
-    storing += taken.length;
-    for (const { actor, rows } of batchesOf(taken, batch)) {
-      await storeRows(actor, rows, options).catch((error: unknown) => {
-        drop(actor, rows.length, error);
-      });
-    }
-    storing -= taken.length;
+    if (entries.length === 0) return;
+    const taken = entries;
+    const left = held.leave(taken.length, waiting);
+    entries = [];
+    waiting = 0;
+    // Side by side: on Workers each gateway has a database of its own, and one that fails must not hold up the others.
+    const work = [...batchesOf(taken, batch)].map(async ([actor, batches]) => {
+      for (const { rows, weight: stored } of batches) {
+        await storeRows(actor, rows, options).catch((error: unknown) => {
+          drop(actor, rows.length, error);
+        });
+        left(rows.length, stored);
+      }
+    });
+    await Promise.all(work);
   };
   return {
     push(actor, row) {
-      const rowSize = weightOf(row);
-      if (entries.length + storing >= capacity || size + rowSize > weight) drop(actor, 1);
-      else {
+      const rowWeight = weightOf(row);
+      if (held.enter(rowWeight)) {
         entries.push({ actor, row });
-        size += rowSize;
-      }
+        waiting += rowWeight;
+      } else drop(actor, 1);
       const now = system.now();
-      if (entries.length >= batch) system.waitUntil(flush());
+      if (entries.length >= batch || waiting >= BATCH_WEIGHT) system.waitUntil(flush());
       // A runtime may end a request's background work: a flush that never came is planned again.
       else if (now - scheduledAt > OVERDUE) {
         scheduledAt = now;
@@ -99,23 +110,23 @@ function weightOf({ request, response }: LogRow): number {
 }
 
 /** The rows of each actor, in batches that are bounded in number and in weight. */
-function batchesOf(entries: readonly Entry[], limit: number): { actor: string; rows: LogRow[] }[] {
-  const batches: { actor: string; rows: LogRow[] }[] = [];
-  const open = new Map<string, { rows: LogRow[]; weight: number }>();
+function batchesOf(entries: readonly Entry[], limit: number): Map<string, Batch[]> {
+  const byActor = new Map<string, Batch[]>();
   for (const { actor, row } of entries) {
     const rowWeight = weightOf(row);
-    let current = open.get(actor);
+    const batches = byActor.get(actor) ?? [];
+    byActor.set(actor, batches);
+    let current = batches.at(-1);
     const isFull =
       current?.rows.length === limit || (current?.weight ?? 0) + rowWeight > BATCH_WEIGHT;
     if (current === undefined || isFull) {
       current = { rows: [], weight: 0 };
-      open.set(actor, current);
-      batches.push({ actor, rows: current.rows });
+      batches.push(current);
     }
     current.rows.push(row);
     current.weight += rowWeight;
   }
-  return batches;
+  return byActor;
 }
 
 /** Stores a batch, with patience while the end was not asked for; rejects with the last error. */

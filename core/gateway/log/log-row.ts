@@ -118,8 +118,10 @@ const modelTypes: readonly (readonly [RegExp, string])[] = [
 /** The model that a request names: in its JSON body, else in its path (Gemini, Bedrock, Azure, Workers AI). */
 export function modelName(body: unknown, path: string): string {
   if (typeof body === "object" && body !== null) {
-    const { model } = body as { model?: unknown };
-    if (typeof model === "string") return model.slice(0, 256);
+    // ElevenLabs and Cartesia call it an id.
+    const { model, model_id: id } = body as { model?: unknown; model_id?: unknown };
+    const named = typeof model === "string" ? model : id;
+    if (typeof named === "string") return named.slice(0, 256);
   }
   const inPath = /(?:^|\/)(?:models|model|deployments)\/([^/:?]+)/.exec(path)?.[1];
   const name = inPath ?? /(@(?:cf|hf)\/[^?]+)/.exec(path)?.[1] ?? "";

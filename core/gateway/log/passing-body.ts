@@ -1,6 +1,7 @@
 import type { Call, GatewayDeps, Step } from "../call.ts";
 import { headerValue } from "../header-hygiene.ts";
 import { isLoggedType, loggedBody, type LoggedBody } from "./log-row.ts";
+import { bytePieces } from "../usage/byte-pieces.ts";
 import { keptBytes } from "./record.ts";
 
 /** The step whose body, when it streams through, leaves its beginning to the log row, if that keeps such bodies. */
@@ -18,17 +19,13 @@ function passingBody(
   keep: number,
 ): { readonly body: ReadableStream<Uint8Array>; readonly passed: () => LoggedBody } {
   const reader = source.getReader();
-  const head: Uint8Array[] = [];
-  let held = 0;
+  const head = bytePieces();
   let size = 0;
   let isWhole = false;
   const take = (chunk: Uint8Array): void => {
     size += chunk.length;
-    if (held >= keep) return;
     // A copy: the chunk goes on to a provider, and may be part of something large.
-    const piece = chunk.slice(0, keep - held);
-    head.push(piece);
-    held += piece.length;
+    if (head.size < keep) head.add(chunk.slice(0, keep - head.size));
   };
   const body = new ReadableStream<Uint8Array>(
     {
@@ -48,7 +45,7 @@ function passingBody(
   return {
     body,
     passed() {
-      const kept = loggedBody(textOf(head), size, keep);
+      const kept = loggedBody(textOf(head.list), size, keep);
       return isWhole ? kept : { ...kept, complete: false };
     },
   };

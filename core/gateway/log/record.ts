@@ -6,7 +6,7 @@ import { headerValue } from "../header-hygiene.ts";
 import { isLoggedType, loggedBody, type LoggedBody, type LogRow, modelType } from "./log-row.ts";
 import type { Observation } from "../usage/observer.ts";
 import { redactQuery } from "../raw-path.ts";
-import { isJsonType, requestModel } from "../request-model.ts";
+import { isJsonType, stepModel } from "../request-model.ts";
 import { actorName } from "../gateway-name.ts";
 import { noUsage } from "../usage/usage.ts";
 
@@ -27,6 +27,8 @@ export interface RecordedResult {
   readonly status: number | null;
   /** Whether the answer came whole. */
   readonly complete: boolean;
+  /** Whether the client was gone before its end. @default false */
+  readonly left?: boolean;
   readonly headers: readonly HeaderPair[];
   readonly seen: Observation | null;
   /** @default false */
@@ -81,7 +83,7 @@ export function startRecord(step: Step, index: number, call: Call, deps: Gateway
       const row = rowOf(about, known, result);
       deps.metrics?.count(call.name, row);
       if (collects) deps.queue.push(actorName(call.name), row);
-      traced?.(row, isSent(result));
+      traced?.(row, isSent(result), result.left === true);
       return charge;
     },
   };
@@ -176,7 +178,7 @@ function describe(step: Step, call: Call, keep: number): Description {
   const path = step.rest + redactQuery(step.query);
   return {
     provider: step.slug,
-    model: requestModel(isJson ? text : null, step.rest, step.slug),
+    model: stepModel(step, isJson ? text : null),
     path: path.slice(0, 2048),
     metadata: call.controls.metadata ?? null,
     modelType: modelType(step.rest),

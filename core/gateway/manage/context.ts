@@ -1,30 +1,29 @@
 import type { Context, Hono, MiddlewareHandler } from "hono";
-import { authorize } from "../../auth/authorize.ts";
-import type { Auth } from "../../auth/authorize.ts";
+import { type Auth, authorize } from "../../auth/authorize.ts";
 import { ApiError } from "../../http/api-error.ts";
-import type { Platform } from "../../ports.ts";
-import { getGateway } from "../manage-gateways.ts";
-import { type Page, pageOf } from "../paging.ts";
-import { ECHO, providers } from "../providers.ts";
+import { envelope } from "../../http/envelope.ts";
+import type { GatewayDeps } from "../call.ts";
+import type { SafetyOptions } from "../checkers/policies.ts";
+import type { DeclaredGateways } from "../declared-gateways.ts";
 import type { GatewayName } from "../gateway-name.ts";
-import type { GatewayStore } from "../store.ts";
+import { getGateway } from "../manage-gateways.ts";
+import { type Page, pageOf, resultInfo } from "../paging.ts";
+import { ECHO, providers } from "../providers.ts";
 import type { ProviderOptions } from "../target.ts";
 import { CUSTOM_PREFIX } from "./custom-provider.ts";
-import type { Records, RecordStore } from "./records.ts";
-import type { Vault } from "./vault.ts";
+import type { Records } from "./records.ts";
 
 /** The path below which the management API lives. */
 export const MANAGEMENT_ROOT = "/accounts/:account_id/ai-gateway";
 
-/** What the routes of the management API work with. */
-export interface ManagementDeps {
-  readonly platform: Platform;
-  readonly auth: Auth;
-  readonly store: GatewayStore;
-  readonly records: RecordStore;
-  readonly vault: Vault;
+/** What the routes of the management API work with: the engine, and what is configured beside it. */
+export interface ManagementDeps extends GatewayDeps {
   /** Providers of the configuration. */
   readonly configured: Readonly<Record<string, ProviderOptions>>;
+  /** Gateways of the configuration. */
+  readonly declared: DeclaredGateways;
+  /** What checks a gateway's settings can ask for. */
+  readonly safety: SafetyOptions;
 }
 
 /** Registers some routes of the management API. */
@@ -40,9 +39,19 @@ export function gatewayNameOf(c: Context): GatewayName {
   return { account: c.req.param("account_id") ?? "", gateway: c.req.param("gateway_id") ?? "" };
 }
 
+/** The id that a path names beside its gateway. */
+export function idOf(c: Context): string {
+  return c.req.param("id") ?? "";
+}
+
 /** The page that a query asks for. */
 export function pageOfQuery(c: Context): Page {
   return pageOf((name) => c.req.query(name));
+}
+
+/** The answer to a list request: what is on the page, of `total` in all. */
+export function listAnswer(shown: readonly unknown[], page: Page, total: number): Response {
+  return envelope(shown, { resultInfo: resultInfo(page, shown.length, total) });
 }
 
 /** The records of the gateway that a path names; throws `not_found` when there is no such gateway. */

@@ -3,8 +3,9 @@ import { ApiError } from "../../http/api-error.ts";
 import { checkUrl } from "../../net/check-url.ts";
 import type { HeaderPair, System } from "../../ports.ts";
 import type { Page } from "../paging.ts";
+import { HEADER_NAME } from "./header-schema.ts";
 import { preview } from "./provider-config.ts";
-import type { StoredRecord } from "./record.ts";
+import { newRecord, recordTimes, type StoredRecord } from "./record.ts";
 import type { Records } from "./records.ts";
 import type { Vault } from "./vault.ts";
 
@@ -117,23 +118,18 @@ export async function createCustomProvider(
   deps: CustomProviderDeps,
 ): Promise<StoredRecord> {
   checkFree(body.slug, deps);
-  const now = deps.system.now();
   const id = deps.system.id();
   const { headers, ...rest } = body;
-  const record: StoredRecord = {
-    collection: "custom_provider",
-    id,
-    parent: "",
-    key: body.slug,
-    body: {
-      ...rest,
-      enable: body.enable ?? false,
-      beta: body.beta ?? false,
-      ...(await headerMembers(id, headers, deps)),
-    },
-    createdAt: now,
-    modifiedAt: now,
+  const provider = {
+    ...rest,
+    enable: body.enable ?? false,
+    beta: body.beta ?? false,
+    ...(await headerMembers(id, headers, deps)),
   };
+  const record = newRecord(
+    { collection: "custom_provider", id, key: body.slug, body: provider },
+    deps.system,
+  );
   await deps.records.write({ creates: [record] });
   return record;
 }
@@ -177,8 +173,7 @@ export function customProviderView(record: StoredRecord): Record<string, unknown
     id: record.id,
     ...shown,
     ...(headers == null ? {} : { headers }),
-    created_at: new Date(record.createdAt).toISOString(),
-    modified_at: new Date(record.modifiedAt).toISOString(),
+    ...recordTimes(record),
   };
 }
 
@@ -203,7 +198,7 @@ export function readHeaders(json: string): HeaderPair[] | null {
 /** Whether a provider's header may be set: framing, routing and the gateway's own names are not the editor's. */
 function isSettable(header: string): boolean {
   return (
-    /^[\w!#$%&'*+.^`|~-]{1,128}$/.test(header) &&
+    HEADER_NAME.test(header) &&
     !/^(?:host|connection|content-length|transfer-encoding|upgrade|te|trailer|expect|keep-alive|accept-encoding|proxy-.*|(?:cf|gw)-aig-.*)$/i.test(
       header,
     )

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { System } from "../../ports.ts";
 import { type LogQuery, parseLogQuery } from "../log/log-filters.ts";
-import type { StoredRecord } from "./record.ts";
+import { newRecord, type StoredRecord } from "./record.ts";
 import type { Records } from "./records.ts";
 
 /** A condition of a dataset on the rows of the log. */
@@ -53,17 +53,6 @@ export const datasetWrite: v.GenericSchema<unknown, DatasetWrite> = v.object({
   filters: v.pipe(v.array(filter), v.maxLength(16, "at most 16 filters are allowed")),
 });
 
-/** A dataset as clients see it. */
-export function datasetView(gateway: string, record: StoredRecord): Record<string, unknown> {
-  return {
-    id: record.id,
-    gateway_id: gateway,
-    ...record.body,
-    created_at: new Date(record.createdAt).toISOString(),
-    modified_at: new Date(record.modifiedAt).toISOString(),
-  };
-}
-
 /** Creates a dataset; throws `conflict` when its name is taken. */
 export async function createDataset(
   body: DatasetWrite,
@@ -71,16 +60,8 @@ export async function createDataset(
   system: System,
 ): Promise<StoredRecord> {
   logQueryOf(body.filters);
-  const now = system.now();
-  const record: StoredRecord = {
-    collection: "dataset",
-    id: system.id(),
-    parent: "",
-    key: body.name,
-    body: { ...body },
-    createdAt: now,
-    modifiedAt: now,
-  };
+  const draft = { collection: "dataset", key: body.name, body: { ...body } } as const;
+  const record = newRecord(draft, system);
   await records.write({ creates: [record] });
   return record;
 }

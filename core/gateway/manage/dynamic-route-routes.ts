@@ -6,6 +6,7 @@ import {
   gatewayNameOf,
   gatewayRecords,
   guards,
+  idOf,
   MANAGEMENT_ROOT,
   type ManagementRoutes,
   pageOfQuery,
@@ -21,39 +22,38 @@ export const dynamicRouteRoutes: ManagementRoutes = (app, deps) => {
     records: await gatewayRecords(c, deps),
     system: deps.platform.system,
   });
-  const id = (c: Context): string => c.req.param("id") ?? "";
   app.get(path, read, async (c) => {
     const page = pageOfQuery(c);
     return listing("routes", await routes.listRoutes(page, await own(c)), page);
   });
   app.post(path, edit, async (c) => {
-    const body = await readJson(c.req.raw, routes.routeCreate);
+    const body = await readJson(c.req, routes.routeCreate);
     return envelope(await routes.createRoute(body, await own(c)));
   });
-  app.get(`${path}/:id`, read, async (c) => envelope(await routes.getRoute(id(c), await own(c))));
+  app.get(`${path}/:id`, read, async (c) => envelope(await routes.getRoute(idOf(c), await own(c))));
   app.patch(`${path}/:id`, edit, async (c) => {
-    const { name } = await readJson(c.req.raw, routes.routeRename);
-    const route = await routes.renameRoute(id(c), name, await own(c));
+    const { name } = await readJson(c.req, routes.routeRename);
+    const route = await routes.renameRoute(idOf(c), name, await own(c));
     return json({ success: true, route, errors: [], messages: [] });
   });
   app.delete(`${path}/:id`, edit, async (c) =>
-    envelope(await routes.deleteRoute(id(c), await own(c))),
+    envelope(await routes.deleteRoute(idOf(c), await own(c))),
   );
   app.post(`${path}/:id/versions`, edit, async (c) => {
-    const { elements } = await readJson(c.req.raw, routes.versionCreate);
-    return envelope(await routes.createVersion(id(c), elements, await own(c)));
+    const { elements } = await readJson(c.req, routes.versionCreate);
+    return envelope(await routes.createVersion(idOf(c), elements, await own(c)));
   });
   app.get(`${path}/:id/versions/:version_id`, read, async (c) =>
-    envelope(await routes.getVersion(id(c), c.req.param("version_id"), await own(c))),
+    envelope(await routes.getVersion(idOf(c), c.req.param("version_id"), await own(c))),
   );
   app.post(`${path}/:id/deployments`, edit, async (c) => {
-    const body = await readJson(c.req.raw, routes.deploymentCreate);
-    return envelope(await routes.createDeployment(id(c), body.version_id, await own(c)));
+    const body = await readJson(c.req, routes.deploymentCreate);
+    return envelope(await routes.createDeployment(idOf(c), body.version_id, await own(c)));
   });
   for (const kind of ["version", "deployment"] as const) {
     app.get(`${path}/:id/${kind}s`, read, async (c) => {
       const page = pageOfQuery(c);
-      return listing(`${kind}s`, await routes.listOfRoute(id(c), kind, page, await own(c)), page);
+      return listing(`${kind}s`, await routes.listOfRoute(idOf(c), kind, page, await own(c)), page);
     });
   }
 };

@@ -3,7 +3,7 @@ import { ApiError } from "../../http/api-error.ts";
 import type { System } from "../../ports.ts";
 import { readGraph } from "../dynamic/graph.ts";
 import type { Page } from "../paging.ts";
-import { recordLimits, type StoredRecord, type Value } from "./record.ts";
+import { newRecord, recordLimits, recordTimes, type StoredRecord, type Value } from "./record.ts";
 import type { Records } from "./records.ts";
 
 /** Bytes of a route's elements as JSON: a listing shows the elements of every route. */
@@ -57,19 +57,11 @@ export async function createRoute(
 ): Promise<Shown> {
   readGraph(body.elements);
   const { records, system } = deps;
-  const now = system.now();
   const id = system.id();
   const version = versionOf(id, body.elements, system);
   const deployment = deploymentOf(id, version.id, system);
-  const route: StoredRecord = {
-    collection: "route",
-    id,
-    parent: "",
-    key: body.name,
-    body: { name: body.name, ...deployed(version, deployment) },
-    createdAt: now,
-    modifiedAt: now,
-  };
+  const runs = { name: body.name, ...deployed(version, deployment) };
+  const route = newRecord({ collection: "route", id, key: body.name, body: runs }, system);
   await records.write({ creates: [route, version, deployment] });
   return routeView(route, deps);
 }
@@ -163,31 +155,12 @@ async function versionFor(route: StoredRecord, id: string, deps: RouteDeps): Pro
 }
 
 function versionOf(route: string, elements: Value, system: System): StoredRecord {
-  const [id, now] = [system.id(), system.now()];
-  const body = { elements };
-  return {
-    collection: "version",
-    id,
-    parent: route,
-    key: id,
-    body,
-    createdAt: now,
-    modifiedAt: now,
-  };
+  return newRecord({ collection: "version", parent: route, body: { elements } }, system);
 }
 
 function deploymentOf(route: string, version: string, system: System): StoredRecord {
-  const [id, now] = [system.id(), system.now()];
   const body = { version_id: version };
-  return {
-    collection: "deployment",
-    id,
-    parent: route,
-    key: id,
-    body,
-    createdAt: now,
-    modifiedAt: now,
-  };
+  return newRecord({ collection: "deployment", parent: route, body }, system);
 }
 
 /** The members of a route that say what runs: a copy, so that a request reads one record. */
@@ -209,8 +182,7 @@ function summaryView(route: StoredRecord, elements: Value, { gateway }: RouteDep
     name: route.key,
     gateway_id: gateway,
     elements,
-    created_at: isoTime(route.createdAt),
-    modified_at: isoTime(route.modifiedAt),
+    ...recordTimes(route),
   };
 }
 

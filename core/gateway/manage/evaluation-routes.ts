@@ -2,12 +2,13 @@ import type { Context } from "hono";
 import { ApiError } from "../../http/api-error.ts";
 import { readJson } from "../../http/body.ts";
 import { envelope } from "../../http/envelope.ts";
-import { resultInfo } from "../paging.ts";
 import {
   flagOf,
   gatewayNameOf,
   gatewayRecords,
   guards,
+  idOf,
+  listAnswer,
   MANAGEMENT_ROOT,
   type ManagementDeps,
   type ManagementRoutes,
@@ -15,7 +16,7 @@ import {
 } from "./context.ts";
 import * as datasets from "./dataset.ts";
 import * as evaluations from "./evaluation.ts";
-import type { RecordQuery } from "./record.ts";
+import { type RecordQuery, recordView } from "./record.ts";
 
 /** Datasets, evaluations and their types. */
 export const evaluationRoutes: ManagementRoutes = (app, deps) => {
@@ -24,7 +25,7 @@ export const evaluationRoutes: ManagementRoutes = (app, deps) => {
   const path = `${MANAGEMENT_ROOT}/gateways/:gateway_id/evaluations`;
   app.get(path, read, (c) => list(c, "evaluation", "processed", deps));
   app.post(path, edit, async (c) => {
-    const body = await readJson(c.req.raw, evaluations.evaluationCreate);
+    const body = await readJson(c.req, evaluations.evaluationCreate);
     const name = gatewayNameOf(c);
     const record = await evaluations.createEvaluation(body, {
       ...name,
@@ -32,7 +33,7 @@ export const evaluationRoutes: ManagementRoutes = (app, deps) => {
       system: deps.platform.system,
       summarise: (queries) => deps.store.summariseLogs(name, queries),
     });
-    return envelope(evaluations.evaluationView(name.gateway, record));
+    return envelope(recordView(name.gateway, record));
   });
   app.get(`${path}/:id`, read, (c) => show(c, "evaluation", deps));
   app.delete(`${path}/:id`, edit, (c) => remove(c, "evaluation", deps));
@@ -48,8 +49,7 @@ export const evaluationRoutes: ManagementRoutes = (app, deps) => {
       c.req.query("order_by") || "id",
       direction === "desc",
     );
-    const shown = all.slice(page.offset, page.offset + page.perPage);
-    return envelope(shown, { resultInfo: resultInfo(page, shown.length, all.length) });
+    return listAnswer(all.slice(page.offset, page.offset + page.perPage), page, all.length);
   });
 };
 
@@ -59,16 +59,16 @@ const datasetRoutes: ManagementRoutes = (app, deps) => {
   const { system } = deps.platform;
   app.get(path, read, (c) => list(c, "dataset", "enable", deps));
   app.post(path, edit, async (c) => {
-    const body = await readJson(c.req.raw, datasets.datasetWrite);
+    const body = await readJson(c.req, datasets.datasetWrite);
     const record = await datasets.createDataset(body, await gatewayRecords(c, deps), system);
-    return envelope(datasets.datasetView(gatewayNameOf(c).gateway, record));
+    return envelope(recordView(gatewayNameOf(c).gateway, record));
   });
   app.get(`${path}/:id`, read, (c) => show(c, "dataset", deps));
   app.put(`${path}/:id`, edit, async (c) => {
-    const body = await readJson(c.req.raw, datasets.datasetWrite);
+    const body = await readJson(c.req, datasets.datasetWrite);
     const records = await gatewayRecords(c, deps);
-    const record = await datasets.updateDataset(c.req.param("id") ?? "", body, records, system);
-    return envelope(datasets.datasetView(gatewayNameOf(c).gateway, record));
+    const record = await datasets.updateDataset(idOf(c), body, records, system);
+    return envelope(recordView(gatewayNameOf(c).gateway, record));
   });
   app.delete(`${path}/:id`, edit, (c) => remove(c, "dataset", deps));
 };
@@ -97,19 +97,22 @@ async function list(
   const records = await gatewayRecords(c, deps);
   const found = await records.list(query, page.offset, page.perPage);
   const { gateway } = gatewayNameOf(c);
-  const shown = found.records.map((record) => datasets.datasetView(gateway, record));
-  return envelope(shown, { resultInfo: resultInfo(page, shown.length, found.total) });
+  return listAnswer(
+    found.records.map((record) => recordView(gateway, record)),
+    page,
+    found.total,
+  );
 }
 
 async function show(c: Context, collection: Listed, deps: ManagementDeps): Promise<Response> {
   const records = await gatewayRecords(c, deps);
-  const record = await records.get({ collection, id: c.req.param("id") ?? "" });
-  return envelope(datasets.datasetView(gatewayNameOf(c).gateway, record));
+  const record = await records.get({ collection, id: idOf(c) });
+  return envelope(recordView(gatewayNameOf(c).gateway, record));
 }
 
 async function remove(c: Context, collection: Listed, deps: ManagementDeps): Promise<Response> {
   const records = await gatewayRecords(c, deps);
-  const record = await records.get({ collection, id: c.req.param("id") ?? "" });
+  const record = await records.get({ collection, id: idOf(c) });
   await records.remove(record);
-  return envelope(datasets.datasetView(gatewayNameOf(c).gateway, record));
+  return envelope(recordView(gatewayNameOf(c).gateway, record));
 }

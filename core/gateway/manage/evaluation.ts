@@ -3,8 +3,8 @@ import { ApiError } from "../../http/api-error.ts";
 import type { System } from "../../ports.ts";
 import type { LogSummary } from "../log/log-summary.ts";
 import type { LogQuery } from "../log/log-filters.ts";
-import { type DatasetFilter, datasetView, logQueryOf } from "./dataset.ts";
-import type { StoredRecord, Value } from "./record.ts";
+import { type DatasetFilter, logQueryOf } from "./dataset.ts";
+import { newRecord, recordView, type StoredRecord, type Value } from "./record.ts";
 import type { Records } from "./records.ts";
 
 /** The body that creates an evaluation. */
@@ -124,36 +124,20 @@ export async function createEvaluation(
   const summary = await deps.summarise(
     datasets.map((one) => logQueryOf(one.body["filters"] as readonly DatasetFilter[])),
   );
-  const now = system.now();
   const id = system.id();
-  const at = new Date(now).toISOString();
-  const results = wanted.map((type) => resultOf(type, summary, id, system.id(), at));
+  const at = new Date(system.now()).toISOString();
   const owner = { account_id: account, account_tag: account };
-  const record: StoredRecord = {
-    collection: "evaluation",
-    id,
-    parent: "",
-    key: id,
-    body: {
-      name: body.name,
-      processed: true,
-      total_logs: summary.total,
-      datasets: datasets.map((one): Value => ({
-        ...(datasetView(gateway, one) as { [key: string]: Value }),
-        ...owner,
-      })),
-      results,
-    },
-    createdAt: now,
-    modifiedAt: now,
+  const evaluated = {
+    name: body.name,
+    processed: true,
+    total_logs: summary.total,
+    datasets: datasets.map((one): Value => ({ ...recordView(gateway, one), ...owner })),
+    results: wanted.map((type) => resultOf(type, summary, id, system.id(), at)),
   };
+  const record = newRecord({ collection: "evaluation", id, body: evaluated }, system);
   await records.write({ creates: [record] });
   return record;
 }
-
-/** An evaluation as clients see it. */
-export const evaluationView: (gateway: string, record: StoredRecord) => Record<string, unknown> =
-  datasetView;
 
 /** `status` 1 = there is a figure, 0 = no row of the datasets has one. */
 function resultOf(

@@ -3,7 +3,8 @@ import { ApiError } from "../../http/api-error.ts";
 import type { System } from "../../ports.ts";
 import { jsonText } from "../usage/json-access.ts";
 import type { Page } from "../paging.ts";
-import type { StoredRecord } from "./record.ts";
+import { headerCredential } from "./header-schema.ts";
+import { newRecord, recordView, type StoredRecord } from "./record.ts";
 import type { Records } from "./records.ts";
 import type { Vault } from "./vault.ts";
 
@@ -16,14 +17,6 @@ const DEFAULT_FLAG = "default_config";
 const alias = v.pipe(
   v.string(),
   v.regex(/^[\w.-]{1,64}$/, 'expected 1 to 64 letters, digits, "-", "_" or "."'),
-);
-// What could break out of a header line, or be no header value at all, is refused when it is stored.
-const secret = v.pipe(
-  v.string(),
-  v.regex(
-    /^[\x21-\x7E](?:[\x20-\x7E]{0,4094}[\x21-\x7E])?$/,
-    "expected 1 to 4096 printable ASCII characters",
-  ),
 );
 const limit = v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1_000_000)));
 const period = v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(2_678_400)));
@@ -48,7 +41,7 @@ export type ProviderConfigChange = {
 };
 
 const optional = {
-  secret: v.nullish(secret),
+  secret: v.nullish(headerCredential),
   secret_id: v.nullish(v.pipe(v.string(), v.maxLength(64))),
   rate_limit: limit,
   rate_limit_period: period,
@@ -82,13 +75,7 @@ export interface ProviderConfigDeps {
 /** A stored key as clients see it: a preview, never the secret. */
 export function providerConfigView(gateway: string, record: StoredRecord): Record<string, unknown> {
   const { sealed: _, ...shown } = record.body;
-  return {
-    id: record.id,
-    gateway_id: gateway,
-    ...shown,
-    created_at: new Date(record.createdAt).toISOString(),
-    modified_at: new Date(record.modifiedAt).toISOString(),
-  };
+  return recordView(gateway, { ...record, body: shown });
 }
 
 /** Lists a gateway's stored keys, newest first. */
@@ -106,22 +93,18 @@ export async function createProviderConfig(
 ): Promise<StoredRecord> {
   const { provider_slug: slug } = body;
   await deps.checkProvider(slug);
-  const now = deps.system.now();
-  const record: StoredRecord = {
-    collection: "provider_config",
-    id: deps.system.id(),
-    parent: slug,
-    key: `${slug}/${body.alias}`,
-    body: {
-      alias: body.alias,
-      default_config: body.default_config,
-      provider_slug: slug,
-      ...(await secretOf(body, deps)),
-      ...limitOf(body.rate_limit, body.rate_limit_period),
-    },
-    createdAt: now,
-    modifiedAt: now,
+  const config = {
+    alias: body.alias,
+    default_config: body.default_config,
+    provider_slug: slug,
+    ...(await secretOf(body, deps)),
+    ...limitOf(body.rate_limit, body.rate_limit_period),
   };
+  const key = `${slug}/${body.alias}`;
+  const record = newRecord(
+    { collection: "provider_config", parent: slug, key, body: config },
+    deps.system,
+  );
   await deps.records.write({ creates: [record], sole: DEFAULT_FLAG });
   return record;
 }

@@ -1,13 +1,14 @@
 import type { Context } from "hono";
 import { readJson } from "../../http/body.ts";
 import { envelope } from "../../http/envelope.ts";
-import { resultInfo } from "../paging.ts";
 import {
   checkProvider,
   flagOf,
   gatewayNameOf,
   gatewayRecords,
   guards,
+  idOf,
+  listAnswer,
   MANAGEMENT_ROOT,
   type ManagementDeps,
   type ManagementRoutes,
@@ -15,37 +16,40 @@ import {
 } from "./context.ts";
 import * as custom from "./custom-provider.ts";
 import * as stored from "./provider-config.ts";
+import type { StoredRecord } from "./record.ts";
 
 /** Stored keys: `…/gateways/{id}/provider_configs`. */
 export const providerConfigRoutes: ManagementRoutes = (app, deps) => {
   const { read, edit } = guards(deps.auth);
   const path = `${MANAGEMENT_ROOT}/gateways/:gateway_id/provider_configs`;
-  const show = (c: Context, record: Parameters<typeof stored.providerConfigView>[1]): unknown =>
+  const show = (c: Context, record: StoredRecord): unknown =>
     stored.providerConfigView(gatewayNameOf(c).gateway, record);
-  const id = (c: Context): string => c.req.param("id") ?? "";
   app.get(path, read, async (c) => {
     const page = pageOfQuery(c);
     const found = await stored.listProviderConfigs(page, await gatewayRecords(c, deps));
-    const shown = found.records.map((record) => show(c, record));
-    return envelope(shown, { resultInfo: resultInfo(page, shown.length, found.total) });
+    return listAnswer(
+      found.records.map((record) => show(c, record)),
+      page,
+      found.total,
+    );
   });
   app.post(path, edit, async (c) => {
-    const body = await readJson(c.req.raw, stored.providerConfigCreate);
+    const body = await readJson(c.req, stored.providerConfigCreate);
     return envelope(show(c, await stored.createProviderConfig(body, await configDeps(c, deps))));
   });
   app.get(`${path}/:id`, read, async (c) => {
     const records = await gatewayRecords(c, deps);
-    return envelope(show(c, await records.get({ collection: "provider_config", id: id(c) })));
+    return envelope(show(c, await records.get({ collection: "provider_config", id: idOf(c) })));
   });
   for (const method of ["put", "patch"] as const) {
     app[method](`${path}/:id`, edit, async (c) => {
-      const body = await readJson(c.req.raw, stored.providerConfigChange);
+      const body = await readJson(c.req, stored.providerConfigChange);
       const own = await configDeps(c, deps);
-      return envelope(show(c, await stored.updateProviderConfig(id(c), body, own)));
+      return envelope(show(c, await stored.updateProviderConfig(idOf(c), body, own)));
     });
   }
   app.delete(`${path}/:id`, edit, async (c) =>
-    envelope(show(c, await stored.deleteProviderConfig(id(c), await gatewayRecords(c, deps)))),
+    envelope(show(c, await stored.deleteProviderConfig(idOf(c), await gatewayRecords(c, deps)))),
   );
 };
 
@@ -63,7 +67,6 @@ async function configDeps(c: Context, deps: ManagementDeps): Promise<stored.Prov
 export const customProviderRoutes: ManagementRoutes = (app, deps) => {
   const { read, edit } = guards(deps.auth);
   const path = `${MANAGEMENT_ROOT}/custom-providers`;
-  const id = (c: Context): string => c.req.param("id") ?? "";
   const own = (c: Context): custom.CustomProviderDeps => ({
     records: deps.records.ofAccount(gatewayNameOf(c).account),
     vault: deps.vault,
@@ -79,25 +82,24 @@ export const customProviderRoutes: ManagementRoutes = (app, deps) => {
     }
     const search = (c.req.query("search") ?? "").slice(0, 128);
     const found = await custom.listCustomProviders({ search, where }, page, own(c).records);
-    const shown = found.records.map(custom.customProviderView);
-    return envelope(shown, { resultInfo: resultInfo(page, shown.length, found.total) });
+    return listAnswer(found.records.map(custom.customProviderView), page, found.total);
   });
   app.post(path, edit, async (c) => {
-    const body = await readJson(c.req.raw, custom.customProviderCreate);
+    const body = await readJson(c.req, custom.customProviderCreate);
     return envelope(custom.customProviderView(await custom.createCustomProvider(body, own(c))));
   });
   app.get(`${path}/:id`, read, async (c) => {
-    const record = await own(c).records.get({ collection: "custom_provider", id: id(c) });
+    const record = await own(c).records.get({ collection: "custom_provider", id: idOf(c) });
     return envelope(custom.customProviderView(record));
   });
   for (const method of ["put", "patch"] as const) {
     app[method](`${path}/:id`, edit, async (c) => {
-      const body = await readJson(c.req.raw, custom.customProviderChange);
-      const record = await custom.updateCustomProvider(id(c), body, own(c));
+      const body = await readJson(c.req, custom.customProviderChange);
+      const record = await custom.updateCustomProvider(idOf(c), body, own(c));
       return envelope(custom.customProviderView(record));
     });
   }
   app.delete(`${path}/:id`, edit, async (c) =>
-    envelope(custom.customProviderView(await custom.deleteCustomProvider(id(c), own(c).records))),
+    envelope(custom.customProviderView(await custom.deleteCustomProvider(idOf(c), own(c).records))),
   );
 };

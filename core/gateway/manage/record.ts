@@ -1,4 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
+import type { System } from "../../ports.ts";
 import { jsonText } from "../usage/json-access.ts";
 
 /** What an account or a gateway can have several of. */
@@ -49,6 +50,40 @@ export const recordLimits: Readonly<Record<Collection, number>> = {
   version: 101,
   deployment: 101,
 };
+
+/** What a new record is made of. */
+export interface RecordDraft extends Pick<StoredRecord, "collection" | "body"> {
+  /** @default one of the system's */
+  readonly id?: string;
+  /** @default "" */
+  readonly parent?: string;
+  /** @default the id */
+  readonly key?: string;
+}
+
+/** A record that was made just now, and is not written yet. */
+export function newRecord(draft: RecordDraft, system: System): StoredRecord {
+  const { id = system.id(), parent = "", key = id } = draft;
+  const now = system.now();
+  return { ...draft, id, parent, key, createdAt: now, modifiedAt: now };
+}
+
+/** When a record was made and changed, as clients see it. */
+export function recordTimes({ createdAt, modifiedAt }: StoredRecord): {
+  created_at: string;
+  modified_at: string;
+} {
+  return {
+    created_at: new Date(createdAt).toISOString(),
+    modified_at: new Date(modifiedAt).toISOString(),
+  };
+}
+
+/** A gateway's record as clients see it, all of its body included. */
+export function recordView(gateway: string, record: StoredRecord): Record<string, Value> {
+  const { id, body } = record;
+  return { id, gateway_id: gateway, ...body, ...recordTimes(record) };
+}
 
 /** What a listing asks for. */
 export type RecordQuery = {

@@ -106,8 +106,8 @@ function writeMethods(context: ActorContext, memory: Memory) {
   const checks = checksOf(context, select);
   const run = async (statements: readonly Statement[]): Promise<void> => {
     memory.forget();
-    await sql.batch(statements);
-    memory.forget();
+    // Also when it failed: a transaction can be kept although nobody was told so.
+    await sql.batch(statements).finally(() => memory.forget());
   };
   /** The siblings of records, without the flag that only one of them can have. */
   const displacedBy = async (

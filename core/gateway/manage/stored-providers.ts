@@ -1,5 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { HeaderPair, System } from "../../ports.ts";
+import { retryAfter } from "../limits/retry-after.ts";
 import { jsonText } from "../usage/json-access.ts";
 import type { GatewayName } from "../gateway-name.ts";
 import { CUSTOM_PREFIX, readHeaders } from "./custom-provider.ts";
@@ -100,6 +101,6 @@ async function countUse(config: StoredRecord, records: Records): Promise<void> {
   if (wait === 0) return;
   throw new ApiError("gateway_rate_limited", {
     message: `The stored key "${jsonText(config.body["alias"])}" is over its own limit of ${limit} requests in ${seconds} s`,
-    headers: { "retry-after": String(Math.ceil(wait / 1000)) },
+    headers: retryAfter(wait),
   });
 }

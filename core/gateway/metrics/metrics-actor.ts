@@ -28,7 +28,7 @@ export const metricsActor: ActorKind = {
         /** Adds a batch, once, however often it comes. */
         async add(source: string, sequence: number, deltas: readonly Delta[]) {
           const before = sources.get(source);
-          if (before !== undefined && sequence <= before) return;
+          if (before !== undefined && sequence <= before.sequence) return;
           const next = added(table, deltas);
           const statements = [...next.changed].map((series) => ({
             sql: upsertSeries,
@@ -39,7 +39,8 @@ export const metricsActor: ActorKind = {
           const old = before === undefined ? [oldSources(actor, now)] : [];
           await sql.batch([...statements, seen, ...old], { lazy: true });
           table = next.table;
-          sources.set(source, sequence);
+          sources.set(source, { sequence, seen: now });
+          if (before === undefined) forgetOld(sources, now);
         },
         read: (): Delta[] => [...table],
         /** Drops the series of a gateway that is no more. */
@@ -81,11 +82,26 @@ async function storedTable({ name, sql }: ActorContext): Promise<SeriesTable> {
   );
 }
 
-/** The last batch of each source that was added. */
-async function storedSources({ name, sql }: ActorContext): Promise<Map<string, number>> {
+/** The last batch of a source that was added, and when, in Unix ms. */
+interface LastBatch {
+  readonly sequence: number;
+  readonly seen: number;
+}
+
+async function storedSources({ name, sql }: ActorContext): Promise<Map<string, LastBatch>> {
   const rows = await sql.all(
-    "SELECT source, sequence FROM gateway_metric_sources WHERE actor = ?",
+    "SELECT source, sequence, seen FROM gateway_metric_sources WHERE actor = ?",
     [name],
   );
-  return new Map(rows.map((row) => [String(row["source"]), Number(row["sequence"])]));
+  return new Map(
+    rows.map((row) => [
+      String(row["source"]),
+      { sequence: Number(row["sequence"]), seen: Number(row["seen"]) },
+    ]),
+  );
+}
+
+/** Every start of a process, and every isolate, is a source of its own: they must not pile up in memory either. */
+function forgetOld(sources: Map<string, LastBatch>, now: number): void {
+  for (const [source, { seen }] of sources) if (seen < now - SOURCE_KEPT) sources.delete(source);
 }

@@ -1,14 +1,16 @@
-import type { Hono } from "hono";
-import { type Auth, authorize } from "../../auth/authorize.ts";
 import { ApiError } from "../../http/api-error.ts";
-import type { GatewayDeps } from "../call.ts";
-import { gatewayNameOf, MANAGEMENT_ROOT } from "../manage/context.ts";
+import {
+  gatewayNameOf,
+  guards,
+  MANAGEMENT_ROOT,
+  type ManagementRoutes,
+} from "../manage/context.ts";
 import { acceptedFormat } from "./accepted-format.ts";
 import { exposition, mediaTypes } from "./exposition.ts";
 
 /** An account's metrics, for scrapers. */
-export function metricsRoutes(app: Hono, auth: Auth, { metrics, platform }: GatewayDeps): void {
-  app.get(`${MANAGEMENT_ROOT}/metrics`, authorize(auth, "AI Gateway Read"), async (c) => {
+export const metricsRoutes: ManagementRoutes = (app, { auth, metrics, platform }) => {
+  app.get(`${MANAGEMENT_ROOT}/metrics`, guards(auth).read, async (c) => {
     if (metrics === undefined) {
       throw new ApiError("not_found", {
         message: 'The gateway\'s metrics are off: set its option "metrics" to true',
@@ -24,4 +26,4 @@ export function metricsRoutes(app: Hono, auth: Auth, { metrics, platform }: Gate
       },
     });
   });
-}
+};

@@ -1,10 +1,9 @@
-import type { Context, Hono } from "hono";
-import { type Auth, authorize } from "../../auth/authorize.ts";
+import { authorize } from "../../auth/authorize.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { GatewayDeps } from "../call.ts";
 import type { GatewayName } from "../gateway-name.ts";
 import { toHeadersInit } from "../header-hygiene.ts";
-import { MANAGEMENT_ROOT } from "../manage/context.ts";
+import { gatewayNameOf, MANAGEMENT_ROOT, type ManagementRoutes } from "../manage/context.ts";
 
 /** What takes a run up again. */
 export interface ResumeRequest {
@@ -41,17 +40,15 @@ export function resumeRun(
 }
 
 /** Registers the resumption of streams (reference, section 1.1), for whoever may run the account's models. */
-export function resumeRoutes(app: Hono, auth: Auth, deps: GatewayDeps): void {
+export const resumeRoutes: ManagementRoutes = (app, deps) => {
   const path = `${MANAGEMENT_ROOT}/gateways/:gateway_id/run/:run_id/resume`;
-  app.get(path, authorize(auth, "AI Gateway Run"), (c: Context) => {
+  app.get(path, authorize(deps.auth, "AI Gateway Run"), (c) => {
     // Hono answers HEAD as GET, without the body: it would take the run from its reader, and never read it.
     if (c.req.raw.method !== "GET") {
       throw new ApiError("method_not_allowed", { headers: { allow: "GET" } });
     }
-    const account = c.req.param("account_id") ?? "";
-    const gateway = c.req.param("gateway_id") ?? "";
-    const runId = c.req.param("run_id") ?? "";
+    const runId = c.req.param("run_id");
     const from = c.req.query("from") ?? null;
-    return resumeRun({ name: { account, gateway }, runId, from, signal: c.req.raw.signal }, deps);
+    return resumeRun({ name: gatewayNameOf(c), runId, from, signal: c.req.raw.signal }, deps);
   });
-}
+};

@@ -24,7 +24,7 @@ export interface Held {
 }
 
 /** A reply whose stream can be taken up again by its id. */
-export interface HeldReply {
+export interface ResumableReply {
   readonly runId: string;
   readonly body: ReadableStream<Uint8Array>;
 }
@@ -32,7 +32,7 @@ export interface HeldReply {
 /** The streams of one process that can be taken up again. */
 export interface Runs {
   /** Keeps a stream; its call is no longer ended by its client. */
-  hold(source: ReadableStream<Uint8Array>, held: Held): HeldReply;
+  hold(source: ReadableStream<Uint8Array>, held: Held): ResumableReply;
   /**
    * The events of a run from number `from` on. Throws `not_found` when it is not, or no longer, kept, and
    * `invalid_request` for events that have not come.
@@ -126,7 +126,7 @@ async function watchOver(shelf: Shelf, run: Run): Promise<void> {
   }
 }
 
-function hold(shelf: Shelf, source: ReadableStream<Uint8Array>, held: Held): HeldReply {
+function hold(shelf: Shelf, source: ReadableStream<Uint8Array>, held: Held): ResumableReply {
   const { system, entries } = shelf;
   const { name, leash, contentType } = held;
   sweep(shelf);

@@ -2,12 +2,13 @@ import type { Platform } from "../../ports.ts";
 import type { Call } from "../call.ts";
 import { chatBody, type ChatFormat } from "../compat.ts";
 import type { Controls } from "../controls.ts";
+import { type RecentMap, recentMap } from "../recent-map.ts";
+import { readMetadata } from "../request-metadata.ts";
 import { type Choose, chooser, type Order } from "./choose.ts";
 import type { ModelRouter, RouteRequest } from "./model-router.ts";
 import { type Needs, needsOf } from "./needs.ts";
 import { ableOf, allowedOf, type Candidate, readPool } from "./pool.ts";
 import { type Ranked, ranked } from "./rank.ts";
-import { type RecentMap, recentMap } from "./recent-map.ts";
 import { type Affinity, routerSessions, type Sessions } from "./sessions.ts";
 
 /** What is to be routed. */
@@ -141,6 +142,6 @@ function routeRequest(open: Open, byCost: readonly Ranked[]): RouteRequest {
     sessionId: controls.sessionId ?? null,
     turnId: controls.turnId ?? null,
     sessionModel: affinity.model,
-    metadata: JSON.parse(controls.metadata ?? "{}") as RouteRequest["metadata"],
+    metadata: readMetadata(controls.metadata),
   };
 }

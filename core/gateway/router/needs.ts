@@ -1,4 +1,5 @@
 import type { ChatFormat } from "../compat.ts";
+import { BYTES_PER_TOKEN } from "../cost/spend.ts";
 import { type Json, jsonCount, jsonObject, jsonObjects } from "../usage/json-access.ts";
 import { type Ability, abilities } from "./model-router.ts";
 
@@ -15,8 +16,6 @@ export interface Needs {
   readonly hasText: boolean;
 }
 
-/** Bytes of text that make one token: an estimate, as for spend limits. */
-const BYTES_PER_TOKEN = 4;
 /** Tokens of one image, sound or file, about. */
 const MEDIA_TOKENS = 1000;
 /** How deep content is looked into: a block in the content of a tool's result is the deepest that formats know. */

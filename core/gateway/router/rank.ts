@@ -1,4 +1,4 @@
-import type { Price } from "../cost/price.ts";
+import { tariffFor } from "../cost/price.ts";
 import type { Needs } from "./needs.ts";
 import type { Candidate } from "./pool.ts";
 
@@ -34,7 +34,7 @@ function order({ cost }: Ranked): number {
 function costOf({ price: list }: Candidate, needs: Needs, isWarm: boolean): number | null {
   if (list === null) return null;
   const { inputTokens, outputTokens } = needs;
-  const price: Price = list.long !== undefined && inputTokens > list.long.tokens ? list.long : list;
+  const price = tariffFor(inputTokens, list);
   const input = isWarm ? Math.min(price.cached ?? price.input, price.input) : price.input;
   const answer = Math.min(outputTokens ?? ANSWER_TOKENS, ANSWER_TOKENS);
   return (inputTokens * input + answer * price.output) / 1_000_000;

@@ -3,7 +3,7 @@ import type { System } from "../../ports.ts";
 import type { Json } from "../usage/json-access.ts";
 import type { Routable } from "./auto-router.ts";
 import type { ModelRouter } from "./model-router.ts";
-import { recentMap } from "./recent-map.ts";
+import { recentMap } from "../recent-map.ts";
 import { turnOf } from "./turn.ts";
 
 /** What a request's session says about its model. */

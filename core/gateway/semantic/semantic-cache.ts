@@ -46,11 +46,11 @@ export function semanticCache(
 ): SemanticCache {
   const { embed, maxTextLength = 1000, maxMessages = 4 } = options;
   const { threshold = 0.97, maxEntries = 1000, timeoutMs = 500 } = options;
-  within("threshold", threshold, 0, 1);
-  within("maxEntries", maxEntries, 1, 10_000);
-  within("maxTextLength", maxTextLength, 1, 10_000);
-  within("maxMessages", maxMessages, 1, 1000);
-  within("timeoutMs", timeoutMs, 1, 60_000);
+  checkRange("threshold", threshold, 0, 1);
+  checkRange("maxEntries", maxEntries, 1, 10_000);
+  checkRange("maxTextLength", maxTextLength, 1, 10_000);
+  checkRange("maxMessages", maxMessages, 1, 1000);
+  checkRange("timeoutMs", timeoutMs, 1, 60_000);
   const vectorOf = questionVectors({ embed, timeoutMs, system, log });
   const known = knownQuestions(maxEntries, threshold, system);
   return {
@@ -74,7 +74,7 @@ export function semanticCache(
   };
 }
 
-function within(name: string, value: number, minimum: number, maximum: number): void {
+function checkRange(name: string, value: number, minimum: number, maximum: number): void {
   if (value >= minimum && value <= maximum) return;
   throw new ApiError("invalid_options", {
     message: `semanticCache.${name}: expected a number from ${minimum} to ${maximum}, got ${value}`,

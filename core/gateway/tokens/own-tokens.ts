@@ -23,7 +23,7 @@ export function basicCredentials(value: string): string | null {
   return decoded === null ? null : new TextDecoder().decode(decoded);
 }
 
-/** A query value as the provider would read it; as it stands when it cannot be decoded. */
+/** A query or header value without percent-encoding, as a reader takes it; as it stands when it cannot be decoded. */
 export function decodedValue(value: string): string {
   if (!/[%+]/.test(value)) return value;
   try {

@@ -1,5 +1,6 @@
 import type { Duplex } from "../../duplex.ts";
 import { ApiError } from "../../http/api-error.ts";
+import { joinBytes } from "../../http/collect.ts";
 import type { Call, GatewayDeps, Step } from "../call.ts";
 import { tokenSearch, type TokenSearch } from "./token-search.ts";
 
@@ -64,7 +65,7 @@ export function guardedStream(
             if (waiting.length > 0) controller.enqueue(waiting);
             return controller.close();
           }
-          const bytes = waiting.length === 0 ? value : joined(waiting, value);
+          const bytes = waiting.length === 0 ? value : joinBytes([waiting, value]);
           if (search.isIn(bytes)) {
             const error = onFound();
             await reader.cancel().catch(() => undefined);
@@ -79,13 +80,6 @@ export function guardedStream(
     },
     { highWaterMark: 0 },
   );
-}
-
-function joined(first: Uint8Array, second: Uint8Array): Uint8Array {
-  const whole = new Uint8Array(first.length + second.length);
-  whole.set(first);
-  whole.set(second, first.length);
-  return whole;
 }
 
 /** A client's end of a WebSocket that is closed with 1008 when a message holds the client's gateway token. */

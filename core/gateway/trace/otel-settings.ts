@@ -1,15 +1,12 @@
 import * as v from "valibot";
 import { ApiError } from "../../http/api-error.ts";
+import { HEADER_NAME, headerCredential } from "../manage/header-schema.ts";
 import type { Records } from "../manage/records.ts";
 import type { Vault } from "../manage/vault.ts";
 
-const printable = v.regex(
-  /^[\x21-\x7E](?:[\x20-\x7E]{0,4094}[\x21-\x7E])?$/,
-  "expected 1 to 4096 printable ASCII characters",
-);
 const headerName = v.pipe(
   v.string(),
-  v.regex(/^[\w!#$%&'*+.^`|~-]{1,128}$/, "expected a header name"),
+  v.regex(HEADER_NAME, "expected a header name"),
   v.check((name) => !reserved.includes(name.toLowerCase()), "this header is set by the exporter"),
 );
 const reserved = [
@@ -29,11 +26,8 @@ const address = v.pipe(
 
 const endpoint = v.object({
   url: address,
-  headers: v.optional(
-    v.pipe(v.record(headerName, v.pipe(v.string(), printable)), v.maxEntries(20)),
-    {},
-  ),
-  authorization: v.nullish(v.pipe(v.string(), printable)),
+  headers: v.optional(v.pipe(v.record(headerName, headerCredential), v.maxEntries(20)), {}),
+  authorization: v.nullish(headerCredential),
   content_type: v.nullish(
     v.literal("json", '"protobuf" is not available in this version: spans are sent as JSON'),
   ),

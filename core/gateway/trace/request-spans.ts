@@ -18,6 +18,8 @@ export interface Tried {
   readonly resends: number;
   /** Whether a provider was asked: not for an answer from the cache or a prompt that was held back. */
   readonly sent: boolean;
+  /** Whether the client was gone before its end. */
+  readonly left: boolean;
 }
 
 /** How a request ended: with the answer of one row, or with an error of the gateway's own. */

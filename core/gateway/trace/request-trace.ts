@@ -17,8 +17,11 @@ import type { TraceParent } from "./trace-parent.ts";
 
 /** Told how a request goes, so that it and its tries become one trace. Never fails and never waits. */
 export interface RequestTrace {
-  /** A try begins, which ends the hopes of those before; the result is told its row, and whether a provider was asked. */
-  begin(step: Step, parent: TraceParent | null): (row: LogRow, sent: boolean) => void;
+  /** A try begins, which ends the hopes of those before; the result is told its row, whether a provider was asked, and whether the client left. */
+  begin(
+    step: Step,
+    parent: TraceParent | null,
+  ): (row: LogRow, sent: boolean, left: boolean) => void;
   /** The answer is on its way; the request ends with its row. */
   answer(answered: Answered): void;
   /** There will be no answer. */
@@ -72,7 +75,8 @@ export function requestTrace(
       parentSpanId: parent?.spanId ?? null,
     };
     const to = system.now();
-    const request = { ...about(start), ...place, from, to, tries, outcome: how };
+    const breach = isLeft(start, tries) ? "aborted" : "broken";
+    const request = { ...about(start), ...place, from, to, tries, outcome: how, breach } as const;
     ended = place;
     emit(requestSpan(request));
     for (const tried of tries) emitTry(tried, request);
@@ -93,8 +97,8 @@ export function requestTrace(
       const self = { step, resends };
       begun = self;
       tries = tries.map(withoutBodies);
-      return (row, sent) => {
-        const whole = { row, parent, resends, sent };
+      return (row, sent, left) => {
+        const whole = { row, parent, resends, sent, left };
         const tried = begun === self ? whole : withoutBodies(whole);
         // An answer that nobody wanted can be unpacked for longer than the one that was.
         if (ended !== null) return emitTry(tried, ended);
@@ -107,20 +111,24 @@ export function requestTrace(
   };
 }
 
+/** Some servers only cancel the answer's stream, or tell by the signal later. */
+function isLeft({ signal }: TraceStart, tries: readonly Tried[]): boolean {
+  return signal.aborted || tries.some(({ left }) => left);
+}
+
 /** Options of some clients are headers of each step. */
 function parentOf({ parent }: TraceStart, [first]: readonly Tried[]): TraceParent | null {
   return parent ?? first?.parent ?? null;
 }
 
-type About = Pick<TracedRequest, "door" | "userAgent" | "eventId" | "metadata" | "breach">;
+type About = Pick<TracedRequest, "door" | "userAgent" | "eventId" | "metadata">;
 
-function about({ door, userAgent, controls, signal }: TraceStart): About {
+function about({ door, userAgent, controls }: TraceStart): About {
   return {
     door,
     userAgent,
     eventId: controls.eventId ?? null,
     metadata: controls.metadata ?? null,
-    breach: signal.aborted ? "aborted" : "broken",
   };
 }
 

@@ -1,4 +1,5 @@
 import type { LogRow } from "../log/log-row.ts";
+import { readMetadata } from "../request-metadata.ts";
 
 /** A value in OTLP's JSON form; 64-bit integers are text there. */
 type AnyValue =
@@ -107,12 +108,7 @@ export function modelFacts(row: LogRow): Facts {
 
 /** Metadata keys are attributes of their own; put last, they never replace others. */
 export function metadataFacts(metadata: string | null): Facts {
-  if (metadata === null) return [];
-  try {
-    return Object.entries(JSON.parse(metadata) as Record<string, string | number | boolean>);
-  } catch {
-    return [];
-  }
+  return Object.entries(readMetadata(metadata));
 }
 
 function nanoseconds(ms: number): string {

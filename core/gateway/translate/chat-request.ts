@@ -10,6 +10,7 @@ import {
   contentParts,
   refuse,
 } from "./chat-format.ts";
+import { extraContent } from "./extra-content.ts";
 import { type Json, jsonObjects, jsonText } from "../usage/json-access.ts";
 
 const imagePart = v.looseObject({
@@ -41,11 +42,7 @@ const toolCall = v.looseObject({
   id: v.string(),
   type: v.optional(v.literal("function")),
   function: v.looseObject({ name: v.string(), arguments: v.string() }),
-  extra_content: v.nullish(
-    v.looseObject({
-      google: v.nullish(v.looseObject({ thought_signature: v.nullish(v.string()) })),
-    }),
-  ),
+  extra_content: extraContent,
 });
 const message = v.variant("role", [
   v.looseObject({ role: v.picklist(["system", "developer"]), content }),

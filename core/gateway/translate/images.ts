@@ -1,9 +1,11 @@
 import { toBase64 } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
+import { joinBytes } from "../../http/collect.ts";
 import type { InboundResponse, Platform } from "../../ports.ts";
 import { TransportError, type TransportErrorReason } from "../../transport-error.ts";
 import type { Chat, ChatContent, ChatPart } from "./chat-format.ts";
 import { headerValue } from "../header-hygiene.ts";
+import { within } from "../within.ts";
 
 /** Images that one request may have fetched. */
 const IMAGES = 16;
@@ -68,29 +70,24 @@ async function fetchAll(
   { egress, system }: Platform,
   signal: AbortSignal,
 ): Promise<Map<string, string>> {
-  const late = new AbortController();
-  const over = new AbortController();
-  const timer = system.sleep(TIMEOUT, over.signal).then(
-    () => late.abort(new TransportError("unreachable", `No answer within ${TIMEOUT} ms`)),
-    () => undefined,
-  );
   const budget: Budget = { bytes: TOTAL_LIMIT };
-  const either = AbortSignal.any([signal, late.signal]);
+  const failing = new AbortController();
+  const fetchOne = async (url: string, either: AbortSignal): Promise<readonly [string, string]> => {
+    try {
+      return [url, await fetchImage(url, egress, either, budget)];
+    } catch (error) {
+      throw failed(url, error);
+    }
+  };
+  const fetchEach = (either: AbortSignal): Promise<(readonly [string, string])[]> =>
+    Promise.all(urls.map((url) => fetchOne(url, either)));
   try {
-    const found = urls.map(async (url) => {
-      const data = await fetchImage(url, egress, either, budget).catch((error: unknown) => {
-        throw failed(url, error);
-      });
-      return [url, data] as const;
-    });
-    return new Map(await Promise.all(found));
+    const signals = AbortSignal.any([signal, failing.signal]);
+    return new Map(await within(TIMEOUT, signals, fetchEach, system));
   } catch (error) {
     // What one failed for, the others need not go on for.
-    late.abort(error);
+    failing.abort(error);
     throw error;
-  } finally {
-    over.abort();
-    await timer;
   }
 }
 
@@ -173,21 +170,13 @@ function spend(budget: Budget, size: number): void {
 async function read(body: ReadableStream<Uint8Array>, budget: Budget): Promise<Uint8Array> {
   const reader = body.getReader();
   const chunks: Uint8Array[] = [];
-  let size = 0;
   try {
     for (let next = await reader.read(); !next.done; next = await reader.read()) {
       spend(budget, next.value.length);
       chunks.push(next.value);
-      size += next.value.length;
     }
   } finally {
     await reader.cancel().catch(() => undefined);
   }
-  const bytes = new Uint8Array(size);
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
-  }
-  return bytes;
+  return joinBytes(chunks);
 }

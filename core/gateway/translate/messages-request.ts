@@ -9,6 +9,7 @@ import {
   refuse,
   type ToolMessage,
 } from "./chat-format.ts";
+import { extraContent } from "./extra-content.ts";
 import type { Json } from "../usage/json-access.ts";
 
 const text = v.string();
@@ -36,9 +37,7 @@ const block = v.variant("type", [
     id: text,
     name: text,
     input: v.unknown(),
-    extra_content: v.nullish(
-      v.looseObject({ google: v.nullish(v.looseObject({ thought_signature: v.nullish(text) })) }),
-    ),
+    extra_content: extraContent,
   }),
   v.looseObject({
     type: v.literal("tool_result"),

@@ -7,7 +7,7 @@ import { type Json, jsonObject } from "../usage/json-access.ts";
 import { sseEvents } from "../usage/sse-events.ts";
 import { streamOf } from "../stream-of.ts";
 import { textStream } from "./text-stream.ts";
-import { wholeText } from "./whole-text.ts";
+import { ANSWER_LIMIT, wholeText } from "./whole-text.ts";
 
 /** A tool call in OpenAI's form. */
 export interface ChatToolCall {
@@ -183,7 +183,8 @@ export async function translateReply(
       });
 }
 
-function parsed(text: string): Json | null {
+/** The text as a JSON object or list; null when it is none. */
+export function parsed(text: string): Json | null {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null ? jsonObject(value) : null;
@@ -192,9 +193,9 @@ function parsed(text: string): Json | null {
   }
 }
 
-/** What went wrong; null for an answer. Some providers report an error with a status of success. */
-function failureOf(
-  { translator }: Translation,
+/** What went wrong; null for an answer. Throws `TransportError` for what is none. Some providers report an error with a status of success. */
+export function failureOf(
+  { translator }: Pick<Translation, "translator">,
   native: Json | null,
   status: number,
   text: string,
@@ -238,15 +239,19 @@ async function* events(
   const reader = translator.stream(chat);
   const writer = front.stream(asked);
   let ended = false;
+  let size = 0;
   // Read on to the very end, also behind a `done`: stopping there would look like a client that left.
   for await (const { data } of sseEvents(source, left)) {
+    size += data.length;
+    if (size > ANSWER_LIMIT)
+      throw new TransportError("broken", "The provider's stream is too long to translate");
     const event = deltaOf(reader, data);
     if (event.error !== undefined) {
       yield writer.error(event.error);
       await system.sleep(TOLD, left);
       throw new TransportError("broken", "The provider ended its stream with an error");
     }
-    ended ||= event.done === true || (reader.endsByItself && event.finishReason !== undefined);
+    ended ||= ends(event, reader);
     const text = writer.add(event);
     if (text !== "") yield text;
   }
@@ -255,6 +260,12 @@ async function* events(
   yield writer.end();
 }
 
-function deltaOf(reader: StreamReader, data: string): ChatDelta {
+/** Whether an answer may be over with this. */
+export function ends({ done, finishReason }: ChatDelta, { endsByItself }: StreamReader): boolean {
+  return done === true || (endsByItself && finishReason !== undefined);
+}
+
+/** What the data of an event adds. */
+export function deltaOf(reader: StreamReader, data: string): ChatDelta {
   return data === "[DONE]" ? (reader.finish?.() ?? {}) : reader.read(parsed(data) ?? {});
 }

@@ -12,6 +12,7 @@ import {
   type ChatTool,
   refuse,
 } from "./chat-format.ts";
+import { extraContent } from "./extra-content.ts";
 import { type Json, jsonObjects } from "../usage/json-access.ts";
 
 const text = v.string();
@@ -48,9 +49,7 @@ const otherItem = v.variant("type", [
     call_id: text,
     name: text,
     arguments: text,
-    extra_content: v.nullish(
-      v.looseObject({ google: v.nullish(v.looseObject({ thought_signature: v.nullish(text) })) }),
-    ),
+    extra_content: extraContent,
   }),
   v.looseObject({ type: v.literal("function_call_output"), call_id: text, output: content }),
   v.looseObject({ type: v.literal("image_generation_call"), result: text }),

@@ -251,18 +251,8 @@ describe("requests for cloudflare/auto", () => {
 
   it("that a check refuses reach no further model", async () => {
     await open();
-    const settings = {
-      id: "checked",
-      authentication: false,
-      cache_invalidate_on_update: false,
-      cache_ttl: 0,
-      collect_logs: true,
-      rate_limiting_interval: null,
-      rate_limiting_limit: null,
-      dlp: { enabled: true, action: "BLOCK", profiles: ["financial"] },
-    };
-    const made = await gate.manage("/gateways", { method: "POST", ...jsonInit(settings) });
-    expect(made.status).toBe(200);
+    const dlp = { enabled: true, action: "BLOCK", profiles: ["financial"] };
+    await gate.create("checked", { dlp });
     const messages = [{ role: "user", content: "my card is 4111 1111 1111 1111" }];
     const { status, text } = await ask({}, "checked/compat/chat/completions", { messages });
     expect([status, JSON.parse(text)]).toMatchObject([400, { internalCode: 2029 }]);

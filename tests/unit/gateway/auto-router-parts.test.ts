@@ -4,7 +4,7 @@ import { matches, readPool } from "../../../core/gateway/router/pool.ts";
 import type { RouterCandidate } from "../../../core/gateway/router/model-router.ts";
 import { needsOf } from "../../../core/gateway/router/needs.ts";
 import { ranked } from "../../../core/gateway/router/rank.ts";
-import { recentMap } from "../../../core/gateway/router/recent-map.ts";
+import { recentMap } from "../../../core/gateway/recent-map.ts";
 import { turnOf } from "../../../core/gateway/router/turn.ts";
 
 const price = { input: 1, output: 2 };

@@ -7,6 +7,7 @@ import {
   type GatewayUnderTest,
   gatewayUnderTest,
   jsonInit,
+  requiredSettings,
 } from "../../fakes/gateway-app.ts";
 import { jsonReply, streamReply } from "../../fakes/gateway-transport.ts";
 
@@ -40,13 +41,10 @@ describe("the cache", () => {
     const body = fresh();
     const first = await ask(body);
     expect(first[0]).toBe("MISS");
-    expect(await ask(body)).toEqual(["HIT", first[1]]);
+    expect(await ask(body, { ...TTL, "cf-aig-event-id": "cached-row" })).toEqual(["HIT", first[1]]);
     expect(gate.transport.requests.length).toBe(1);
-    await gate.platform.system.sleep(150);
-    const { body: logs } = await gate.manage(
-      "/gateways/open/logs?filters.key=cached&filters.value=true",
-    );
-    expect(logs.result).toMatchObject([{ cached: true, cost: 0, success: true }]);
+    const rows = await gate.rowsOf("open", "cached-row", 1);
+    expect(rows).toMatchObject([{ cached: true, cost: 0, success: true }]);
   });
 
   it("is off without a TTL, with skip-cache, and with a TTL of 0", async () => {
@@ -55,6 +53,46 @@ describe("the cache", () => {
     await ask(body, { ...TTL, "cf-aig-skip-cache": "true" });
     await ask(body, { "cf-aig-cache-ttl": "0", "cf-aig-cache-key": "k" });
     expect((await ask(body))[0]).toBe("MISS");
+  });
+
+  it("keeps no failure that a provider reports with a status of success", async () => {
+    const failures = [
+      () => jsonReply({ error: { message: "overloaded" } }),
+      () => jsonReply({ success: false, errors: [{ code: 1 }] }),
+      () => jsonReply([{ candidates: [] }, { error: { code: 503 } }]),
+      () =>
+        streamReply(["\0\0", ":exception-type\u0007\0\u0013throttlingException"], {
+          type: "application/vnd.amazon.eventstream",
+        }),
+      () => streamReply(["data: {}\n\n", 'event: error\ndata: {"type":"error","error":{}}\n\n']),
+      () => streamReply(['data: {"error":{"message":"lost"}}\n\n', "data: [DONE]\n\n"]),
+      () => streamReply(['data: {"type":"response.failed","response":{"error":{}}}\r\n\r\n']),
+    ];
+    for (const fails of failures) {
+      const body = fresh();
+      gate.transport.behave = fails;
+      expect((await ask(body))[0]).toBe("MISS");
+      gate.transport.behave = () => jsonReply({ id: "1", error: null, said: '"error"' });
+      expect((await ask(body))[0]).toBe("MISS");
+      expect((await ask(body))[0]).toBe("HIT");
+    }
+  });
+
+  it("keeps no answer that cannot be translated to its end", async () => {
+    const event = (data: object) => `data: ${JSON.stringify(data)}\n\n`;
+    const begin = event({ type: "message_start", message: { id: "m", usage: {} } });
+    const stop = { type: "message_delta", delta: { stop_reason: "end_turn" } };
+    const end = [event(stop), event({ type: "message_stop" })];
+    const path = "open/anthropic/chat/completions";
+    const body = { ...fresh(), max_tokens: 5, stream: true };
+    gate.transport.behave = () => streamReply([begin]);
+    await expect(ask(body, TTL, path)).rejects.toThrow();
+    gate.transport.behave = () => jsonReply("no object");
+    expect((await gate.send(path, jsonInit(body, TTL))).status).toBe(502);
+    gate.transport.behave = () => streamReply([begin, ...end]);
+    const first = await ask(body, TTL, path);
+    expect([first[0], first[1]?.endsWith("data: [DONE]\n\n")]).toEqual(["MISS", true]);
+    expect((await ask(body, TTL, path))[0]).toBe("HIT");
   });
 
   it("tells credentials, bodies, paths, providers and gateways apart", async () => {
@@ -176,23 +214,34 @@ describe("the cache", () => {
   });
 
   it("forgets everything of a gateway whose settings change, when asked to", async () => {
-    const settings = {
-      cache_invalidate_on_update: true,
-      cache_ttl: 300,
-      collect_logs: false,
-      rate_limiting_interval: null,
-      rate_limiting_limit: null,
-    };
-    await gate.manage("/gateways", { method: "POST", ...jsonInit({ id: "cached", ...settings }) });
+    const settings = { ...requiredSettings, cache_invalidate_on_update: true, cache_ttl: 300 };
+    await gate.create("cached", settings);
     const body = fresh();
     await ask(body, {}, "cached/openai/x");
     expect((await ask(body, {}, "cached/openai/x"))[0]).toBe("HIT");
-    await gate.platform.system.sleep(5);
     await gate.manage("/gateways/cached", {
       method: "PUT",
       ...jsonInit({ ...settings, cache_ttl: 400 }),
     });
     expect((await ask(body, {}, "cached/openai/x"))[0]).toBe("MISS");
+  });
+
+  it("keeps what it has through an update that does not ask for that, and brings nothing back", async () => {
+    const settings = { ...requiredSettings, cache_invalidate_on_update: false, cache_ttl: 300 };
+    const update = (changes: object) =>
+      gate.manage("/gateways/kept", { method: "PUT", ...jsonInit({ ...settings, ...changes }) });
+    await gate.create("kept", settings);
+    const body = fresh();
+    gate.transport.behave = () => jsonReply({ answer: "old" });
+    await ask(body, {}, "kept/openai/x");
+    await update({ cache_invalidate_on_update: true });
+    gate.transport.behave = () => jsonReply({ answer: "new" });
+    expect((await ask(body, {}, "kept/openai/x"))[0]).toBe("MISS");
+    const { body: shown } = await update({});
+    expect(shown.result).not.toHaveProperty("cache_since");
+    const response = await gate.send("kept/openai/x", jsonInit(body));
+    expect(response.headers.get("cf-aig-cache-status")).toBe("HIT");
+    expect(await response.json()).toEqual({ answer: "new" });
   });
 });
 

@@ -158,9 +158,25 @@ describe("the patterns", () => {
     const text = `${"1234 ".repeat(2_000_000)}x 4111 1111 1111 1111`;
     expect(await found("credit_card", text)).toEqual({ credit_card: 1 });
   });
+
+  it("find secrets in runs of millions of letters", { timeout: 30_000 }, async () => {
+    // A repetition without a bound runs out of stack.
+    const run = "a".repeat(10_000_000);
+    const starts = ["sk-", "xoxb-", "whsec_", "ghp_", "eyJabcdefghij.eyJabcdefghij."];
+    for (const start of starts)
+      expect(await found("secrets", `x ${start}${run}`)).toEqual({ secret: 1 });
+    expect(await found("secrets", `x eyJ${run}`)).toEqual({});
+  });
 });
 
 describe("textOf()", () => {
+  it("takes memory in proportion to the body, however long the names in it", () => {
+    // Each text under the path to it, written out, would take 40 GB.
+    const texts = Array.from({ length: 20_000 }, (_, index) => `text ${index}`);
+    const body = JSON.stringify({ ["k".repeat(1_000_000)]: { ["l".repeat(1_000_000)]: texts } });
+    expect(textOf(body, "application/json", "all")).toBe(texts.join("\n"));
+  });
+
   const openai = {
     model: "gpt",
     messages: [

@@ -66,6 +66,7 @@ describe("a condition", () => {
     [{ a: {} }, /value or operators/],
     [Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`k${i}`, 1])), /at most 100 terms/],
     [JSON.parse(`${'{"$not":'.repeat(10)}{}${"}".repeat(10)}`), /levels deep/],
+    [JSON.parse(`{"a":${'{"$not":'.repeat(10)}1${"}".repeat(11)}`), /levels deep/],
   ])("%j is refused", (condition, problem) => {
     expect(conditionProblem(condition)).toMatch(problem);
   });
@@ -327,14 +328,14 @@ describe("a dynamic route", () => {
     ]);
     const cost = { "cf-aig-custom-cost": '{"total_cost":0.03}' };
     const statuses: number[] = [];
-    for (let i = 0; i < 3; i++) {
+    // The cost is counted behind the answer.
+    for (let i = 0; i < 100 && statuses.at(-1) !== 429; i++) {
       const answer = await ask("budget", cost);
       await answer.text();
       statuses.push(answer.status);
-      // The cost is counted behind the answer.
-      await gate.platform.system.sleep(50);
+      await gate.platform.system.sleep(20);
     }
-    expect(statuses).toEqual([200, 200, 429]);
+    expect([statuses.slice(0, 2), statuses.at(-1)]).toEqual([[200, 200], 429]);
   });
 
   it("may be a step of a universal request", async () => {

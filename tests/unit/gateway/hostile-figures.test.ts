@@ -17,19 +17,9 @@ let gate: GatewayUnderTest;
 let gateway = "";
 let serial = 0;
 
-const settings = {
-  authentication: false,
-  cache_invalidate_on_update: false,
-  cache_ttl: 0,
-  collect_logs: false,
-  rate_limiting_interval: null,
-  rate_limiting_limit: null,
-};
-
 async function make(more: object = {}): Promise<void> {
   gateway = `hostile-${serial++}`;
-  const body = { id: gateway, ...settings, ...more };
-  expect((await gate.manage("/gateways", { method: "POST", ...jsonInit(body) })).status).toBe(200);
+  await gate.create(gateway, { collect_logs: false, ...more });
 }
 
 beforeAll(async () => {
@@ -207,8 +197,7 @@ describe("spend limits under attack", () => {
     const model = { mode: "filter", values: ["gpt-realtime"] };
     const limits = { rules: [{ limit: 1, limitType: "cost", window: 3600, model }] };
     const other = await gatewayUnderTest({}, { webSockets });
-    const made = { ...settings, id: "talk", spend_limits: limits };
-    await other.manage("/gateways", { method: "POST", ...jsonInit(made) });
+    await other.create("talk", { collect_logs: false, spend_limits: limits });
     other.transport.behave = () => jsonReply({});
     const spending = jsonInit(
       { ...chat, model: "gpt-realtime" },

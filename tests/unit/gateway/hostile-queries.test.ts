@@ -6,6 +6,7 @@ import {
   type GatewayUnderTest,
   gatewayUnderTest,
   jsonInit,
+  requiredSettings,
 } from "../../fakes/gateway-app.ts";
 
 let gate: GatewayUnderTest;
@@ -145,17 +146,10 @@ describe("what is stored", () => {
     expect(
       await write(log, "PATCH", { metadata: JSON.parse('{"__proto__":"x","a":1}') as object }),
     ).toBe(200);
-    const settings = {
-      cache_invalidate_on_update: false,
-      cache_ttl: null,
-      collect_logs: true,
-      rate_limiting_interval: null,
-      rate_limiting_limit: null,
-    };
-    expect(await write("/gateways/open", "PUT", { ...settings, store_id: "s".repeat(5000) })).toBe(
-      400,
-    );
-    expect(await write("/gateways", "POST", { ...settings, id: ".." })).toBe(400);
+    expect(
+      await write("/gateways/open", "PUT", { ...requiredSettings, store_id: "s".repeat(5000) }),
+    ).toBe(400);
+    expect(await write("/gateways", "POST", { ...requiredSettings, id: ".." })).toBe(400);
   });
 });
 

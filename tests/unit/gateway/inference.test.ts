@@ -5,6 +5,7 @@ import {
   type GatewayUnderTest,
   gatewayUnderTest,
   jsonInit,
+  requiredSettings,
 } from "../../fakes/gateway-app.ts";
 import { gatewayManagement, gatewayParts } from "../../../core/gateway/mod.ts";
 import { jsonReply, sentHeaders } from "../../fakes/gateway-transport.ts";
@@ -229,11 +230,7 @@ describe("compat/models", () => {
 it("what guardrails hold back of a run has the status 422, of a chat 424", async () => {
   const made = await manage("/gateways", {
     id: "guarded",
-    cache_invalidate_on_update: false,
-    cache_ttl: null,
-    collect_logs: true,
-    rate_limiting_interval: null,
-    rate_limiting_limit: null,
+    ...requiredSettings,
     guardrails: { prompt: { S9: "BLOCK" }, response: { S9: "BLOCK" } },
   });
   expect(made.status).toBe(200);

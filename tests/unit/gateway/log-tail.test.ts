@@ -10,22 +10,13 @@ let gate: GatewayUnderTest;
 let gateway = "";
 let serial = 0;
 
-const settings = {
-  authentication: false,
-  cache_invalidate_on_update: false,
-  cache_ttl: 0,
-  collect_logs: true,
-  rate_limiting_interval: null,
-  rate_limiting_limit: null,
-};
-
 beforeAll(async () => {
   gate = await gatewayUnderTest();
 });
 afterAll(() => gate.close());
 beforeEach(async () => {
   gateway = `tail-${serial++}`;
-  await gate.manage("/gateways", { method: "POST", ...jsonInit({ id: gateway, ...settings }) });
+  await gate.create(gateway);
 });
 
 /** Makes rows, each stored before the next one. */

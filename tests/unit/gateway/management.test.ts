@@ -4,6 +4,7 @@ import {
   type GatewayUnderTest,
   gatewayUnderTest,
   jsonInit,
+  requiredSettings,
 } from "../../fakes/gateway-app.ts";
 
 let gate: GatewayUnderTest;
@@ -13,13 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => gate.close());
 
-const required = {
-  cache_invalidate_on_update: false,
-  cache_ttl: 300,
-  collect_logs: true,
-  rate_limiting_interval: null,
-  rate_limiting_limit: null,
-};
+const required = { ...requiredSettings, cache_ttl: 300 };
 const create = (id: string, more = {}) =>
   gate.manage("/gateways", { method: "POST", ...jsonInit({ id, ...required, ...more }) });
 

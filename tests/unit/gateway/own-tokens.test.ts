@@ -15,7 +15,7 @@ import {
 import { jsonReply, sentHeaders } from "../../fakes/gateway-transport.ts";
 
 /** A token of the configuration, which has no form of its own. */
-const CONFIGURED = "configured=token/with:odd,signs";
+const CONFIGURED = "configured=token/with:odd,signs+";
 const part = (value: object): string =>
   btoa(JSON.stringify(value)).replaceAll("=", "").replaceAll("+", "-").replaceAll("/", "_");
 const jwt = (iss: string, aud: string): string =>
@@ -68,11 +68,14 @@ describe.each(tokens)("%s, with authentication off,", (_, token) => {
     ["x-api-key", token],
     ["x-anything", token],
     ["cookie", `a=b; session=${token}`],
+    ["cookie", `a=b; session=${encodeURIComponent(token)}; c=100%25`],
+    ["referer", `https://host.test/?token=${encodeURIComponent(token)}&more=1`],
     ["cf-aig-authorization", `Bearer ${token}`],
   ])("does not travel to a provider in %s", async (name, value) => {
     await gate.send("open/openai/x", jsonInit(chat, { [name]: value }));
     const [request] = gate.transport.requests;
     expect(JSON.stringify(request?.headers)).not.toContain(token);
+    expect(JSON.stringify(request?.headers)).not.toContain(encodeURIComponent(token));
     expect(sentHeaders(request)["authorization"]).toBe("Bearer stored-key");
   });
 

@@ -7,6 +7,7 @@ import {
   type GatewayUnderTest,
   gatewayUnderTest,
   jsonInit,
+  requiredSettings,
 } from "../../fakes/gateway-app.ts";
 import {
   fakeTransport,
@@ -32,20 +33,8 @@ beforeEach(async () => {
 });
 afterEach(() => gate.close());
 
-const base = {
-  cache_invalidate_on_update: false,
-  cache_ttl: null,
-  collect_logs: true,
-  rate_limiting_interval: null,
-  rate_limiting_limit: null,
-};
-
 async function protect(more: object): Promise<void> {
-  const made = await gate.manage("/gateways", {
-    method: "POST",
-    ...jsonInit({ id: "own", ...base, ...more }),
-  });
-  expect([made.status, made.body.errors]).toEqual([200, []]);
+  await gate.create("own", more);
 }
 
 const reply = (
@@ -239,7 +228,7 @@ describe("data loss prevention", () => {
     gate.transport.behave = () => reply(CARD);
     expect((await ask("number?")).status).toBe(200);
     expect((await ask("number?")).headers.get("cf-aig-cache-status")).toBe("HIT");
-    const changed = { ...base, cache_ttl: 300, ...dlp("BLOCK") };
+    const changed = { ...requiredSettings, cache_ttl: 300, ...dlp("BLOCK") };
     expect(
       (await gate.manage("/gateways/own", { method: "PUT", ...jsonInit(changed) })).status,
     ).toBe(200);

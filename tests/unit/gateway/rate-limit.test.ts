@@ -49,4 +49,15 @@ describe("a gateway's rate limit", () => {
     await evict();
     expect(await ask("again")).toBe(429);
   });
+
+  it("names the event id under both prefixes when it refuses, as other errors do", async () => {
+    await create("named");
+    await ask("named");
+    await ask("named");
+    const headers = { "cf-aig-event-id": "mine" };
+    const refused = await gate.send("named/openai/x", jsonInit(chat, headers));
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get("cf-aig-event-id")).toBe("mine");
+    expect(refused.headers.get("gw-aig-event-id")).toBe("mine");
+  });
 });

@@ -5,6 +5,7 @@ import {
   type GatewayUnderTest,
   gatewayUnderTest,
   jsonInit,
+  requiredSettings,
 } from "../../fakes/gateway-app.ts";
 
 // No test waits between a change's 2xx and the request that must see it.
@@ -14,12 +15,10 @@ let gateway = "";
 let serial = 0;
 
 const settings = {
+  ...requiredSettings,
   authentication: false,
   cache_invalidate_on_update: true,
-  cache_ttl: 0,
   collect_logs: false,
-  rate_limiting_interval: null,
-  rate_limiting_limit: null,
 };
 
 beforeAll(async () => {
@@ -28,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => gate.close());
 beforeEach(async () => {
   gateway = `changed-${serial++}`;
-  await gate.manage("/gateways", { method: "POST", ...jsonInit({ id: gateway, ...settings }) });
+  await gate.create(gateway, settings);
 });
 
 const ask = (headers: Record<string, string> = {}) =>

@@ -5,7 +5,7 @@ import { gatewayDeps } from "../../../core/gateway/deps.ts";
 import { universalSockets } from "../../../core/gateway/realtime/connect.ts";
 import type { ActorRef } from "../../../core/ports.ts";
 import { fakeCollector } from "../../fakes/gateway-collector.ts";
-import { type GatewayUnderTest, gatewayUnderTest, jsonInit } from "../../fakes/gateway-app.ts";
+import { type GatewayUnderTest, gatewayUnderTest } from "../../fakes/gateway-app.ts";
 import { jsonReply } from "../../fakes/gateway-transport.ts";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -39,17 +39,8 @@ beforeEach(async () => {
     accept: () => ({ duplex: client, response: new Response("connected") }),
   };
   gate = await gatewayUnderTest({}, { egress: collector, webSockets });
-  const settings = {
-    id: "own",
-    cache_invalidate_on_update: false,
-    cache_ttl: null,
-    collect_logs: false,
-    rate_limiting_interval: null,
-    rate_limiting_limit: null,
-    otel: [{ url: "https://collector.example/v1/traces" }],
-  };
-  const made = await gate.manage("/gateways", { method: "POST", ...jsonInit(settings) });
-  expect(made.status).toBe(200);
+  const otel = [{ url: "https://collector.example/v1/traces" }];
+  await gate.create("own", { collect_logs: false, otel });
 });
 afterEach(() => gate.close());
 

@@ -10,6 +10,8 @@ import {
 } from "../../../core/gateway/cost/spend-ledger.ts";
 import { spendBudgets } from "../../../core/gateway/cost/spend-rules.ts";
 import { type SpendLimits, spendLimits } from "../../../core/gateway/cost/spend-settings.ts";
+import { initialSettings } from "../../../core/gateway/settings.ts";
+import { gatewayStore } from "../../../core/gateway/store.ts";
 import type { ActorKind, Platform } from "../../../core/ports.ts";
 
 const facts = { provider: "openai", model: "gpt-4o", metadata: null };
@@ -197,5 +199,22 @@ describe("the spend ledger", () => {
       if ("ticket" in one && one.ticket !== null) await calls.settle(one.ticket, 1e300);
     }
     expect("refused" in (await calls.admit(0))).toBe(true);
+  });
+
+  it("leaves no credit to the next gateway of a name", async () => {
+    platform = await openPlatform();
+    const store = gatewayStore({ platform, gateways: {} });
+    const name = { account: "acme", gateway: "again" };
+    const settings = { ...initialSettings("again", 1, false), spend_limits: { rules: [rule] } };
+    await store.create("acme", settings);
+    const before = await store.spendAdmit(name, facts, 0.9);
+    await store.remove(name);
+    await store.create("acme", settings);
+    if ("ticket" in before && before.ticket !== null)
+      await store.spendSettle(name, before.ticket, 0);
+    const decisions = [];
+    for (let call = 0; call < 3; call++)
+      decisions.push("refused" in (await store.spendAdmit(name, facts, 0.5)));
+    expect(decisions).toEqual([false, false, true]);
   });
 });

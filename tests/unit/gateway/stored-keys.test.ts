@@ -26,19 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => gate.close());
 
-const createGateway = (id: string, byokOnly: boolean) =>
-  gate.manage("/gateways", {
-    method: "POST",
-    ...jsonInit({
-      id,
-      byok_only: byokOnly,
-      cache_invalidate_on_update: false,
-      cache_ttl: 0,
-      collect_logs: true,
-      rate_limiting_interval: null,
-      rate_limiting_limit: null,
-    }),
-  });
+const createGateway = (id: string, byokOnly: boolean) => gate.create(id, { byok_only: byokOnly });
 const store = async (gatewayId: string, more: object) => {
   const body = { alias: "default", default_config: true, provider_slug: "openai", ...more };
   return gate.manage(`/gateways/${gatewayId}/provider_configs`, {

@@ -27,6 +27,8 @@ const reply = (text: string): CachedReply => ({
   chunks: [bytes(text)],
   streamed: false,
 });
+/** Of a client that stays. */
+const never = new AbortController().signal;
 const soon = (): number => platform.system.now() + 60_000;
 
 describe("stored replies", () => {
@@ -50,17 +52,17 @@ describe("stored replies", () => {
     const stream = { ...reply(""), status: 203, chunks, streamed: true };
     const until = soon();
     await keep("a", stream, until);
-    const found = await replies.find(name, "a");
+    const found = await replies.find(name, "a", never);
     expect(found?.expiresAt).toBe(until);
     expect(found?.reply).toEqual(stream);
     await keep("none", { ...reply(""), chunks: [] });
-    expect((await replies.find(name, "none"))?.reply.chunks).toEqual([]);
+    expect((await replies.find(name, "none", never))?.reply.chunks).toEqual([]);
   });
 
   it("joins the chunks of a stream of very many", async () => {
     const chunks = Array.from({ length: 5000 }, (_, index) => bytes(`${index},`));
     await keep("many", { ...reply(""), chunks, streamed: true });
-    const found = await replies.find(name, "many");
+    const found = await replies.find(name, "many", never);
     expect(found?.reply.chunks).toEqual([bytes(chunks.map((_, index) => `${index},`).join(""))]);
     expect(found?.reply.streamed).toBe(true);
   });
@@ -68,22 +70,24 @@ describe("stored replies", () => {
   it("finds nothing under another key or gateway, or when the time is over", async () => {
     await keep("b", reply("b"));
     await keep("late", reply("late"), platform.system.now() - 1);
-    expect(await replies.find(name, "other")).toBeNull();
-    expect(await replies.find({ ...name, gateway: "else" }, "b")).toBeNull();
-    expect(await replies.find(name, "late")).toBeNull();
+    expect(await replies.find(name, "other", never)).toBeNull();
+    expect(await replies.find({ ...name, gateway: "else" }, "b", never)).toBeNull();
+    expect(await replies.find(name, "late", never)).toBeNull();
   });
 
   it("replaces an answer by a newer one", async () => {
     await keep("c", reply("old"));
     await keep("c", reply("new"));
-    expect((await replies.find(name, "c"))?.reply).toEqual(reply("new"));
+    expect((await replies.find(name, "c", never))?.reply).toEqual(reply("new"));
   });
 
   it("leaves out what is longer than 1 MiB", async () => {
     await keep("long", reply("x".repeat(1024 * 1024 + 1)));
-    expect(await replies.find(name, "long")).toBeNull();
+    expect(await replies.find(name, "long", never)).toBeNull();
     await keep("edge", reply("x".repeat(1024 * 1024 - 100)));
-    expect((await replies.find(name, "edge"))?.reply.chunks[0]?.length).toBe(1024 * 1024 - 100);
+    expect((await replies.find(name, "edge", never))?.reply.chunks[0]?.length).toBe(
+      1024 * 1024 - 100,
+    );
   });
 
   it("hands the database neither text nor key, and opens nothing that was tampered with", async () => {
@@ -106,10 +110,12 @@ describe("stored replies", () => {
     for (const known of ["secret", "x-twice", "0123456789abcdef"]) {
       expect(`${row!.id} ${text}`).not.toContain(known);
     }
-    expect((await spied.find(name, "0123456789abcdef"))?.reply).toEqual(reply("a secret answer"));
-    expect(await spied.find(name, "another key")).toBeNull();
+    expect((await spied.find(name, "0123456789abcdef", never))?.reply).toEqual(
+      reply("a secret answer"),
+    );
+    expect(await spied.find(name, "another key", never)).toBeNull();
     row!.sealed[20]! ^= 1;
-    expect(await spied.find(name, "0123456789abcdef")).toBeNull();
+    expect(await spied.find(name, "0123456789abcdef", never)).toBeNull();
   });
 
   it("makes misses of a database that fails, and warns once a minute", async () => {
@@ -125,8 +131,62 @@ describe("stored replies", () => {
     });
     broken.keep(name, "k", { reply: reply("x"), expiresAt: soon() });
     await Promise.all(works.splice(0));
-    expect(await broken.find(name, "k")).toBeNull();
+    expect(await broken.find(name, "k", never)).toBeNull();
     expect(warnings).toEqual(["warn The stored cache of a gateway does not answer"]);
+  });
+
+  it("reads an answer once for all who ask for it at the same time", async () => {
+    const seen: string[] = [];
+    const { promise: gate, resolve: open } = Promise.withResolvers<null>();
+    const counted = storedReplies({
+      store: {
+        findReply: (_, id) => (seen.push(id), gate),
+        keepReply: () => Promise.resolve(),
+      },
+      system: platform.system,
+      log: platform.log,
+      capacity: 1,
+    });
+    const asked = ["a", "a", "b", "a"].map((key) => counted.find(name, key, never));
+    open(null);
+    expect(await Promise.all(asked)).toEqual([null, null, null, null]);
+    expect(seen.length).toBe(2);
+    await counted.find(name, "a", never);
+    expect(seen.length).toBe(3);
+  });
+
+  it("waits for a database neither without end nor for a client that left", async () => {
+    const warnings: string[] = [];
+    const client = new AbortController();
+    let reads = 0;
+    let late = false;
+    const { system } = platform;
+    const standing = storedReplies({
+      store: {
+        findReply() {
+          reads++;
+          return new Promise(() => undefined);
+        },
+        keepReply: () => Promise.resolve(),
+      },
+      system: {
+        ...system,
+        sleep: (ms, signal) => system.sleep(late ? 1 : ms, signal),
+      },
+      log: (level, message) => void warnings.push(`${level} ${message}`),
+      capacity: 1,
+    });
+    const left = standing.find(name, "k", client.signal);
+    client.abort();
+    expect(await left).toBeNull();
+    expect(warnings).toEqual([]);
+    late = true;
+    expect(await standing.find(name, "k", never)).toBeNull();
+    expect(warnings).toEqual(["warn The stored cache of a gateway does not answer"]);
+    // What came too late is not waited for again.
+    expect(reads).toBe(1);
+    expect(await standing.find(name, "k", never)).toBeNull();
+    expect(reads).toBe(2);
   });
 
   it("lets only so many bytes wait for a slow database", async () => {
@@ -209,4 +269,24 @@ describe("a gateway's shelf of replies", () => {
     for (const id of ["a", "b", "c"]) await store.keepReply(at(), id, sealed(1000), 3 * ROW);
     expect(await has("a", "b", "c")).toEqual([true, true, true]);
   });
+
+  it(
+    "never holds more than its bytes, also where a large answer comes among very many small ones",
+    {
+      timeout: 30_000,
+    },
+    async () => {
+      const capacity = 600 * 520;
+      const small = Array.from({ length: 600 }, (_, index) => `s${index}`);
+      await Promise.all(small.map((id) => store.keepReply(at(), id, sealed(8), capacity)));
+      // Its room would take all 600; only so many go at once.
+      const large = async () => {
+        await store.keepReply(at(), "large", sealed(599 * 520 - 512), capacity);
+        const left = await has(...small);
+        return [left.filter(Boolean).length, (await has("large"))[0]];
+      };
+      expect(await large()).toEqual([100, false]);
+      expect(await large()).toEqual([1, true]);
+    },
+  );
 });

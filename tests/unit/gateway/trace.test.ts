@@ -150,6 +150,7 @@ describe("requestSpan()", () => {
     parent: null,
     resends: 0,
     sent,
+    left: false,
   });
   const request = (more: Partial<TracedRequest> = {}): TracedRequest => ({
     door: { method: "POST", route: "/v1/:account_id/:gateway_id/:provider/*" },

@@ -287,6 +287,25 @@ describe("a stream of Workers AI", () => {
   });
 });
 
+describe("a translated stream", () => {
+  it("breaks beyond 32 MiB, as what it has told is kept for its end", async () => {
+    const event = `data: {"response":"${"x".repeat(7 * 1024 * 1024)}"}\n\n`;
+    const tell = async (count: number) => {
+      gate.transport.behave = () =>
+        streamReply([...Array.from({ length: count }, () => event), "data: [DONE]\n\n"]);
+      const { body } = await send({ stream: true });
+      let size = 0;
+      for (const reader = body!.getReader(); ;) {
+        const { done, value } = await reader.read();
+        if (done) return size;
+        size += value.length;
+      }
+    };
+    expect(await tell(4)).toBeGreaterThan(28 * 1024 * 1024);
+    await expect(tell(5)).rejects.toThrow();
+  });
+});
+
 describe("a stop sequence, which Workers AI has none of", () => {
   const usage = { prompt_tokens: 5, completion_tokens: 9 };
   const stop = ["END", "\nQ:"];

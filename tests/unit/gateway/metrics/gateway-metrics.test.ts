@@ -25,22 +25,12 @@ let gate: GatewayUnderTest;
 let gateway = "";
 let serial = 0;
 
-const settings = {
-  authentication: false,
-  cache_invalidate_on_update: false,
-  cache_ttl: 0,
-  collect_logs: false,
-  rate_limiting_interval: null,
-  rate_limiting_limit: null,
-};
-
 const usage = { prompt_tokens: 10, completion_tokens: 4 };
 const answers: FakeTransport["behave"] = () => jsonReply({ usage });
 
 async function make(more: object = {}): Promise<void> {
   gateway = `metrics-${serial++}`;
-  const body = { id: gateway, ...settings, ...more };
-  await gate.manage("/gateways", { method: "POST", ...jsonInit(body) });
+  await gate.create(gateway, { collect_logs: false, ...more });
 }
 
 beforeAll(async () => {

@@ -3,11 +3,11 @@ import type { GatewayOptions } from "../../../../core/gateway/mod.ts";
 import { lexicalModel } from "../../../../core/search/lexical-model.ts";
 import { fakeEmbedder } from "../../../fakes/gateway-embedder.ts";
 import {
-  API_TOKEN,
   GATEWAY_TOKEN,
   type GatewayUnderTest,
   gatewayUnderTest,
   jsonInit,
+  requiredSettings,
 } from "../../../fakes/gateway-app.ts";
 import { jsonReply, streamReply } from "../../../fakes/gateway-transport.ts";
 
@@ -135,49 +135,27 @@ describe("the semantic cache", () => {
 
   it("keeps gateways apart, and leaves answers behind that a change of settings invalidates", async () => {
     await open();
-    const settings = {
-      cache_invalidate_on_update: true,
-      cache_ttl: 60,
-      collect_logs: true,
-      rate_limiting_interval: null,
-      rate_limiting_limit: null,
-      authentication: false,
-    };
-    const manage = (path: string, method: string, value: object) =>
-      gate.manage(path, { method, ...jsonInit(value, { authorization: `Bearer ${API_TOKEN}` }) });
-    expect((await manage("/gateways", "POST", { id: "other", ...settings })).status).toBe(200);
+    const settings = { ...requiredSettings, cache_invalidate_on_update: true, cache_ttl: 60 };
+    await gate.create("other", settings);
     await ask(body(A));
     const path = "other/openai/chat/completions";
     expect(await ask(body(B), {}, path)).toEqual(MISS);
     expect(await ask(body(A), {}, path)).toEqual(NEAR);
-    await gate.platform.system.sleep(5);
-    expect((await manage("/gateways/other", "PUT", { ...settings, cache_ttl: 120 })).status).toBe(
-      200,
-    );
+    const init = { method: "PUT", ...jsonInit({ ...settings, cache_ttl: 120 }) };
+    expect((await gate.manage("/gateways/other", init)).status).toBe(200);
     expect(await ask(body("How might I reset my password"), {}, path)).toEqual(MISS);
     expect(await ask(body(A), {}, path)).toEqual(MISS);
   });
 
   it("leaves the answers of a deleted gateway behind, whose name another one has", async () => {
     await open();
-    const settings = {
-      id: "again",
-      authentication: false,
-      cache_invalidate_on_update: false,
-      cache_ttl: 60,
-      collect_logs: true,
-      rate_limiting_interval: null,
-      rate_limiting_limit: null,
-    };
     const path = "again/openai/chat/completions";
-    const make = async (): Promise<number> =>
-      (await gate.manage("/gateways", { method: "POST", ...jsonInit(settings) })).status;
-    expect(await make()).toBe(200);
+    await gate.create("again", { cache_ttl: 60 });
     await ask(body(A), {}, path);
     expect(await ask(body(B), {}, path)).toEqual(NEAR);
     expect((await gate.manage("/gateways/again", { method: "DELETE" })).status).toBe(200);
     await gate.platform.system.sleep(2);
-    expect(await make()).toBe(200);
+    await gate.create("again", { cache_ttl: 60 });
     expect(await ask(body(B), {}, path)).toEqual(MISS);
   });
 
@@ -285,20 +263,8 @@ describe("the semantic cache", () => {
 
   it("is off for gateways with checks: the embedder sees no text before them", async () => {
     await open();
-    const settings = {
-      cache_invalidate_on_update: false,
-      cache_ttl: 60,
-      collect_logs: false,
-      rate_limiting_interval: null,
-      rate_limiting_limit: null,
-      authentication: false,
-      dlp: { enabled: true, action: "BLOCK", profiles: ["email"] },
-    };
-    const made = await gate.manage("/gateways", {
-      method: "POST",
-      ...jsonInit({ id: "checked", ...settings }),
-    });
-    expect(made.status).toBe(200);
+    const dlp = { enabled: true, action: "BLOCK", profiles: ["email"] };
+    await gate.create("checked", { cache_ttl: 60, collect_logs: false, dlp });
     const path = "checked/openai/chat/completions";
     await ask(body(A), {}, path);
     expect(await ask(body(B), {}, path)).toEqual(MISS);

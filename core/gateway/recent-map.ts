@@ -1,4 +1,4 @@
-import type { System } from "../../ports.ts";
+import type { System } from "../ports.ts";
 
 /** What was used of late, by name. */
 export interface RecentMap<T> {

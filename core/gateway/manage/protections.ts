@@ -1,10 +1,10 @@
-import { ApiError } from "../http/api-error.ts";
-import { profileNames, type SafetyOptions, unknownProfiles } from "./checkers/policies.ts";
-import type { RecordStore } from "./manage/records.ts";
-import type { Vault } from "./manage/vault.ts";
-import type { GatewayChanges, GatewaySettings, GatewayWrite } from "./settings.ts";
-import type { GatewayName } from "./gateway-name.ts";
-import { otelView, sealOtel } from "./trace/otel-settings.ts";
+import { ApiError } from "../../http/api-error.ts";
+import { profileNames, type SafetyOptions, unknownProfiles } from "../checkers/policies.ts";
+import type { GatewayName } from "../gateway-name.ts";
+import type { GatewayChanges, GatewaySettings, GatewayWrite } from "../settings.ts";
+import { otelView, sealOtel } from "../trace/otel-settings.ts";
+import type { RecordStore } from "./records.ts";
+import type { Vault } from "./vault.ts";
 
 /** What makes a gateway's protections ready to be stored. */
 export interface ProtectionDeps {
@@ -36,8 +36,9 @@ export async function storedChanges(
   };
 }
 
-/** A gateway's settings as clients see them: no credential, sealed or not. */
+/** A gateway's settings as clients see them: no credential, sealed or not, and nothing of the cache's own. */
 export function settingsView(settings: GatewaySettings): Record<string, unknown> {
-  const { otel } = settings;
-  return otel == null ? settings : { ...settings, otel: otel.map(otelView) };
+  const { cache_since: _, ...shown } = settings;
+  const { otel } = shown;
+  return otel == null ? shown : { ...shown, otel: otel.map(otelView) };
 }

@@ -1,0 +1,71 @@
+import { readJson } from "../../http/body.ts";
+import { envelope } from "../../http/envelope.ts";
+import { declaredGateway } from "../declared-gateways.ts";
+import * as gateways from "../manage-gateways.ts";
+import { DEFAULT_GATEWAY, gatewayCreate, gatewayWrite } from "../settings.ts";
+import {
+  checkProvider,
+  gatewayNameOf,
+  guards,
+  listAnswer,
+  MANAGEMENT_ROOT,
+  type ManagementRoutes,
+  pageOfQuery,
+} from "./context.ts";
+import { settingsView, storedChanges } from "./protections.ts";
+
+/** The gateways of an account: `…/gateways`. */
+export const gatewayRoutes: ManagementRoutes = (app, deps) => {
+  const { store } = deps;
+  const { read, edit } = guards(deps.auth);
+  const path = `${MANAGEMENT_ROOT}/gateways`;
+
+  app.get(path, read, async (c) => {
+    const page = pageOfQuery(c);
+    const { account } = gatewayNameOf(c);
+    const found = await gateways.listGateways(account, c.req.query("search") ?? "", page, store);
+    return listAnswer(found.gateways.map(settingsView), page, found.total);
+  });
+  app.post(path, edit, async (c) => {
+    const { id, ...body } = await readJson(c.req, gatewayCreate);
+    const { account } = gatewayNameOf(c);
+    const changes = await storedChanges({ account, gateway: id }, body, null, deps);
+    const { system } = deps.platform;
+    const created = await gateways.createGateway(account, { id, ...changes }, store, system);
+    return envelope(settingsView(created));
+  });
+  app.get(`${path}/:gateway_id`, read, async (c) =>
+    envelope(settingsView(await gateways.getGateway(gatewayNameOf(c), store))),
+  );
+  app.put(`${path}/:gateway_id`, edit, async (c) => {
+    const name = gatewayNameOf(c);
+    const body = await readJson(c.req, gatewayWrite);
+    const former = await gateways.getGateway(name, store);
+    const changes = await storedChanges(name, body, former, deps);
+    return envelope(settingsView(await gateways.updateGateway(name, changes, store)));
+  });
+  app.delete(`${path}/:gateway_id`, edit, async (c) => {
+    const name = gatewayNameOf(c);
+    const isDeclared = declaredGateway(name, deps.declared) !== undefined;
+    const deleted = await gateways.deleteGateway(name, isDeclared, store);
+    await deps.metrics?.forget(name);
+    return envelope(settingsView(deleted));
+  });
+};
+
+/** The address that a client's base URL is set to, for a provider, `compat` or `universal`. */
+export const gatewayUrlRoutes: ManagementRoutes = (app, deps) => {
+  const { read } = guards(deps.auth);
+  app.get(`${MANAGEMENT_ROOT}/gateways/:gateway_id/url/:provider`, read, async (c) => {
+    const name = gatewayNameOf(c);
+    const { account, gateway } = name;
+    const provider = c.req.param("provider");
+    // The default gateway is made by its first request, which needs this address.
+    if (gateway !== DEFAULT_GATEWAY) await gateways.getGateway(name, deps.store);
+    const { origin } = new URL(c.req.url);
+    const base = `${origin}/v1/${encodeURIComponent(account)}/${encodeURIComponent(gateway)}`;
+    if (provider === "universal") return envelope(base);
+    if (provider !== "compat") await checkProvider(provider, account, deps);
+    return envelope(`${base}/${provider}`);
+  });
+};

@@ -1,0 +1,71 @@
+import type { Context, Hono } from "hono";
+import { readJson } from "../../http/body.ts";
+import { envelope, json } from "../../http/envelope.ts";
+import { sseResponse } from "../../http/sse.ts";
+import { parseLogQuery } from "../log/log-filters.ts";
+import { tailEvents, tailPosition } from "../log/log-tail.ts";
+import * as logs from "../log/manage-logs.ts";
+import { getGateway } from "../manage-gateways.ts";
+import {
+  gatewayNameOf,
+  guards,
+  idOf,
+  listAnswer,
+  MANAGEMENT_ROOT,
+  type ManagementDeps,
+  type ManagementRoutes,
+  pageOfQuery,
+} from "./context.ts";
+
+const PATH = `${MANAGEMENT_ROOT}/gateways/:gateway_id/logs`;
+
+/** A gateway's log and its live tail: `…/gateways/{id}/logs`. */
+export const logRoutes: ManagementRoutes = (app, deps) => {
+  const { store } = deps;
+  const { read, edit } = guards(deps.auth);
+  // Before `/:id`: it is not the id of a row.
+  tailRoute(app, deps);
+  app.get(PATH, read, async (c) => {
+    const page = pageOfQuery(c);
+    const found = await logs.listLogs(gatewayNameOf(c), searchOf(c), page, store);
+    return listAnswer(found.logs, page, found.total);
+  });
+  app.delete(PATH, edit, async (c) => {
+    await logs.deleteLogs(gatewayNameOf(c), searchOf(c), c.req.query("limit"), store);
+    return json({ success: true, result: null, errors: [], messages: [] });
+  });
+  app.get(`${PATH}/:id`, read, async (c) =>
+    envelope(await logs.getLog(gatewayNameOf(c), idOf(c), store)),
+  );
+  app.patch(`${PATH}/:id`, edit, async (c) => {
+    const body = await readJson(c.req, logs.logPatch);
+    return envelope(await logs.patchLog(gatewayNameOf(c), idOf(c), body, store));
+  });
+  for (const side of ["request", "response"] as const) {
+    app.get(`${PATH}/:id/${side}`, read, async (c) =>
+      logs.logBody(gatewayNameOf(c), idOf(c), side, store),
+    );
+  }
+};
+
+function tailRoute(app: Hono, { auth, store, platform: { system } }: ManagementDeps): void {
+  app.get(`${PATH}/tail`, guards(auth).read, async (c) => {
+    const name = gatewayNameOf(c);
+    const query = parseLogQuery(searchOf(c));
+    const from = tailPosition(c.req.header("last-event-id"));
+    await getGateway(name, store);
+    const next = (position: number, waitMs: number) =>
+      store.nextLogs(name, position, query, waitMs);
+    // Before the answer begins, so that too many followers are a 429.
+    await next(-1, 0);
+    const { closing } = system;
+    const left = c.req.raw.signal;
+    const signal = closing === undefined ? left : AbortSignal.any([left, closing]);
+    return sseResponse(tailEvents(next, from, signal));
+  });
+}
+
+/** Raw, because the order of the parameters counts (see `parseLogQuery`). */
+function searchOf(c: Context): string {
+  return new URL(c.req.url).search;
+}
