@@ -10,9 +10,27 @@ const USAGE_LIMIT = 16 * 1024;
 /** What a JSON answer says about usage; nothing when it is not JSON. */
 export function jsonUsage(text: string): Usage {
   const at = text.lastIndexOf('"usage');
-  if (at === -1) return noUsage;
+  if (at === -1) return usageElsewhere(text);
   if (/^\s*\[/.test(text)) return listUsage(text);
-  return usageIn(lastMember(text, at) ?? text, noUsage);
+  return usageIn(lastMember(text, at, '"usage') ?? text, noUsage);
+}
+
+/** Where Cohere's first API and its embeddings, and Replicate, tell what they used: the member and what is in it. */
+const elsewhere: readonly (readonly [member: string, figure: string])[] = [
+  ['"meta"', '"billed_units"'],
+  ['"metrics"', '"input_token_count"'],
+];
+
+function usageElsewhere(text: string): Usage {
+  const found = elsewhere.find(([, figure]) => text.includes(figure));
+  if (found === undefined) return noUsage;
+  const [member] = found;
+  const last = lastMember(text, text.lastIndexOf(member), member);
+  if (last !== null) return usageIn(last, noUsage);
+  const whole = usageIn(text, noUsage);
+  // Cohere streams JSON line by line; the last one tells.
+  const line = text.trimEnd().lastIndexOf("\n") + 1;
+  return whole !== noUsage || line === 0 ? whole : usageIn(text.slice(line), noUsage);
 }
 
 /** What the answers of a list say, as far as it has come: so Gemini streams to who does not ask for events. */
@@ -43,12 +61,12 @@ function usageIn(json: string, usage: Usage): Usage {
  * a backslash before it, so `at` begins a string; no bracket but the last one closes behind the value, so it is a member
  * of the outermost object.
  */
-function lastMember(text: string, at: number): string | null {
+function lastMember(text: string, at: number, mention: string): string | null {
   // Whoever is this far from the end is not among the last members: nothing is scanned that is then parsed as well.
   if (text.length - at > USAGE_LIMIT + END_LIMIT) return null;
-  const value = /^"usage(?:Metadata)?"\s*:\s*(?=\{)/.exec(text.slice(at, at + 64));
+  const value = /^"(?:usage(?:Metadata)?|meta|metrics)"\s*:\s*(?=\{)/.exec(text.slice(at, at + 64));
   // Where two are named, only the whole answer tells which one counts. Forward, which engines do many bytes at a time.
-  if (value === null || text.indexOf('"usage') !== at) return null;
+  if (value === null || text.indexOf(mention) !== at) return null;
   const end = endOfObject(text, at + value[0].length);
   if (end === -1 || text.length - end > END_LIMIT || !END.test(text.slice(end))) return null;
   return `{${text.slice(at, end)}}`;

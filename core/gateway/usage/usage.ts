@@ -49,7 +49,18 @@ export function addUsage(usage: Usage, message: unknown): Usage {
     nested(root, "result") ??
     nested(root, "x_groq") ??
     nested(root, "delta");
-  return found === null ? usage : tokens(usage, found);
+  return found === null ? tokensElsewhere(usage, root) : tokens(usage, found);
+}
+
+/** Cohere's first API and its embeddings tell in `meta`, Replicate in `metrics`. */
+function tokensElsewhere(usage: Usage, root: Json): Usage {
+  const meta = asObject(root["meta"]) ?? asObject(asObject(root["response"])?.["meta"]);
+  const cohere = asObject(meta?.["tokens"]) ?? asObject(meta?.["billed_units"]);
+  if (cohere !== null) return tokens(usage, cohere);
+  const replicate = asObject(root["metrics"]);
+  if (replicate === null) return usage;
+  const { input_token_count: input, output_token_count: output } = replicate;
+  return tokens(usage, { input_tokens: input, output_tokens: output });
 }
 
 function nested(root: Json, key: string): Json | null {

@@ -21,6 +21,35 @@ describe("jsonUsage()", () => {
     expect(jsonUsage(JSON.stringify(body, null, 2))).toEqual(known);
   });
 
+  it("finds what Cohere's first API, its embeddings and Replicate count", () => {
+    const meta = {
+      api_version: { version: "1" },
+      billed_units: { input_tokens: 4, output_tokens: 5 },
+      tokens: { input_tokens: 7, output_tokens: 5 },
+    };
+    const report = { ...noUsage, tokensIn: 7, tokensOut: 5 };
+    const chat = { text: `say "billed_units"`, meta };
+    expect(jsonUsage(JSON.stringify(chat))).toEqual(report);
+    expect(jsonUsage(JSON.stringify(chat, null, 2))).toEqual(report);
+    expect(jsonUsage(JSON.stringify({ meta, text: [{ meta: 1 }] }))).toEqual(report);
+    const lines = [
+      { event_type: "text-generation", text: "Hi" },
+      { event_type: "stream-end", response: { text: "Hi", meta }, finish_reason: "COMPLETE" },
+    ].map((line) => JSON.stringify(line));
+    expect(jsonUsage(`${lines.join("\n")}\n`)).toEqual(report);
+    expect(jsonUsage(lines.join("\n").slice(0, -1))).toEqual(noUsage);
+    const embedded = { embeddings: [[1, 2]], meta: { billed_units: { input_tokens: 3 } } };
+    expect(jsonUsage(JSON.stringify(embedded))).toEqual({ ...noUsage, tokensIn: 3 });
+    const metrics = { predict_time: 1, input_token_count: 8, output_token_count: 9 };
+    expect(jsonUsage(JSON.stringify({ output: "x", metrics, logs: "" }))).toEqual({
+      ...noUsage,
+      tokensIn: 8,
+      tokensOut: 9,
+    });
+    for (const none of [{ meta: { billed_units: 1 } }, { text: "", a: { meta } }, { metrics: [] }])
+      expect(jsonUsage(JSON.stringify(none))).toEqual(noUsage);
+  });
+
   it("does not take text or inner objects for usage", () => {
     for (const body of [
       { text: `"usage": ${JSON.stringify(usage)}` },
