@@ -1,9 +1,7 @@
 import { ApiError } from "../http/api-error.ts";
 import type { Call } from "./call.ts";
-import { named } from "./controls.ts";
+import { ownHeaders } from "./own-headers.ts";
 import { tracedError } from "./trace/request-trace.ts";
-
-const EVENT_ID = named("event-id");
 
 /**
  * The error that answers a call which was let in: its trace is told, and the answer has the event id under which the
@@ -16,6 +14,7 @@ export function callError(call: Call | undefined, error: unknown): unknown {
   // What is refused because it holds the token is not repeated.
   if (token !== null && eventId.includes(token)) return error;
   const { options, kind, message } = error;
-  const headers = { ...options.headers, [EVENT_ID[0]]: eventId, [EVENT_ID[1]]: eventId };
+  const own = Object.fromEntries(ownHeaders("event-id", eventId));
+  const headers = { ...options.headers, ...own };
   return new ApiError(kind, { ...options, message, headers });
 }

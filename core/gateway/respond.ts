@@ -4,13 +4,14 @@ import type { Forwarded } from "./forward.ts";
 import { replyHygiene, toHeadersInit } from "./header-hygiene.ts";
 import { NULL_BODY } from "./null-body.ts";
 import { collectsLog } from "./log/record.ts";
+import { ownHeaders } from "./own-headers.ts";
 
 /** The facts that the gateway adds to an answer, under both prefixes (reference, section 1.4). */
 export function gatewayHeaders(forwarded: Forwarded, universal: boolean): HeaderPair[] {
   const { call, answeredBy, routing, logId } = forwarded;
   const pairs: HeaderPair[] = [];
   const add = (name: string, value: string): void => {
-    pairs.push([`cf-aig-${name}`, value], [`gw-aig-${name}`, value]);
+    pairs.push(...ownHeaders(name, value));
   };
   add("cache-status", forwarded.cached ? "HIT" : "MISS");
   if (forwarded.similarity !== undefined)

@@ -1,5 +1,6 @@
 import { fromBase64, toBase64, toHex, utf8 } from "../crypto/encoding.ts";
 import { hmacKey, hmacSign } from "../crypto/hmac.ts";
+import { headerText } from "../http/header-text.ts";
 import type { HeaderPair, InboundResponse, System, Transport } from "../ports.ts";
 import { TransportError } from "../transport-error.ts";
 import type { AttemptResult } from "./outbound-policy.ts";
@@ -141,9 +142,4 @@ function keptHeaders(headers: readonly HeaderPair[]): string {
       SECRET_HEADER.test(name) ? "[redacted]" : value.slice(0, 256),
     ]);
   return JSON.stringify(Object.fromEntries(kept));
-}
-
-/** Header values are printable ASCII here; anything else would be refused by the transport. */
-function headerText(text: string): string {
-  return text.replaceAll(/[^\x20-\x7e]/g, "?");
 }

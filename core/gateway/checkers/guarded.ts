@@ -4,6 +4,7 @@ import type { Call, GatewayDeps, Step } from "../call.ts";
 import { headerValue } from "../header-hygiene.ts";
 import { type Observation, observer } from "../usage/observer.ts";
 import type { Outbound } from "../outbound.ts";
+import { ownHeaders } from "../own-headers.ts";
 import { collectsLog, type Recording, startRecord } from "../log/record.ts";
 import { type DlpReport, isVerdict } from "./inspect.ts";
 import type { Safety } from "./safety.ts";
@@ -82,13 +83,10 @@ function recordVerdict(
     dlpAction: isDlp ? "BLOCK" : null,
     blocked: true,
   });
-  const facts = [["event-id", call.eventId], ...(collectsLog(call) ? [["log-id", record.id]] : [])];
-  const headers = Object.fromEntries(
-    facts.flatMap(([name, value]) => [
-      [`cf-aig-${name}`, value],
-      [`gw-aig-${name}`, value],
-    ]),
-  ) as Record<string, string>;
+  const headers = Object.fromEntries([
+    ...ownHeaders("event-id", call.eventId),
+    ...(collectsLog(call) ? ownHeaders("log-id", record.id) : []),
+  ]);
   const error = new ApiError(kind, {
     ...options,
     message,

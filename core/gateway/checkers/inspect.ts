@@ -1,5 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { HeaderPair, Log } from "../../ports.ts";
+import { ownHeaders } from "../own-headers.ts";
 import type { CheckPhase, CheckResult, Finding } from "./checker.ts";
 import { unavailable } from "./judge.ts";
 import type { Policy } from "./policies.ts";
@@ -22,8 +23,8 @@ export interface DlpReport {
   readonly findings: readonly DlpFinding[];
 }
 
-/** Entries of one header: it has to fit into what clients and proxies take. */
-const HEADER_FINDINGS = 20;
+/** Characters of the header: under both prefixes it has to fit into what clients take of all headers, often 16 KiB. */
+const HEADER_LIMIT = 3000;
 
 /** Joins the reports of both directions. */
 export function joinReports(first: DlpReport | null, second: DlpReport | null): DlpReport | null {
@@ -35,15 +36,21 @@ export function joinReports(first: DlpReport | null, second: DlpReport | null): 
 /** The header of a report, under both prefixes; none for nothing. */
 export function dlpHeaders(report: DlpReport | null): HeaderPair[] {
   if (report === null) return [];
-  const shown = { findings: report.findings.slice(0, HEADER_FINDINGS), action: report.action };
-  const value = JSON.stringify(shown).replaceAll(
-    /[^\x20-\x7e]/g,
+  const { action } = report;
+  const shown: DlpFinding[] = [];
+  for (const finding of report.findings) {
+    if (asciiJson({ findings: [...shown, finding], action }).length > HEADER_LIMIT) break;
+    shown.push(finding);
+  }
+  return ownHeaders("dlp", asciiJson({ findings: shown, action }));
+}
+
+/** JSON whose every character stands for itself in a header. */
+function asciiJson(value: unknown): string {
+  return JSON.stringify(value).replaceAll(
+    /[^\x20-\x24\x26-\x7e]/g,
     (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
-  return [
-    ["cf-aig-dlp", value],
-    ["gw-aig-dlp", value],
-  ];
 }
 
 /**

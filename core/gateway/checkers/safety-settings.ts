@@ -1,7 +1,8 @@
 import * as v from "valibot";
+import { plainText } from "../../http/plain-text.ts";
 
 const action = v.picklist(["FLAG", "BLOCK"]);
-const id = v.pipe(v.string(), v.minLength(1), v.maxLength(128));
+const id = plainText(128);
 const profileList = v.pipe(v.array(id), v.maxLength(50));
 
 /** Kinds of harm that guardrails know: the thirteen of MLCommons' taxonomy and prompt injection. */

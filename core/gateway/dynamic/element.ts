@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { plainText } from "../../http/plain-text.ts";
 import { conditionProblem } from "./condition.ts";
 
 /** One element of a route as it runs; what leads on is the id of another element, or null. */
@@ -51,7 +52,7 @@ export type ModelElement = {
   readonly fallback: string | null;
 };
 
-const id = v.pipe(v.string(), v.minLength(1), v.maxLength(64));
+const id = plainText(64);
 const output = v.pipe(
   v.object({ elementId: id }),
   v.transform(({ elementId }) => elementId),
@@ -107,8 +108,8 @@ const model = v.object({
   id,
   type: v.literal("model"),
   properties: v.object({
-    provider: v.pipe(v.string(), v.minLength(1), v.maxLength(80)),
-    model: v.pipe(v.string(), v.minLength(1), v.maxLength(256)),
+    provider: plainText(80),
+    model: plainText(256),
     retries: v.nullish(v.pipe(count(0, 5), v.integer()), 0),
     timeout: v.nullish(count(0, 86_400_000), 0),
   }),

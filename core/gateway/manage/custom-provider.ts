@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { ApiError } from "../../http/api-error.ts";
+import { plainText } from "../../http/plain-text.ts";
 import { checkUrl } from "../../net/check-url.ts";
 import type { HeaderPair, System } from "../../ports.ts";
 import type { Page } from "../paging.ts";
@@ -45,7 +46,7 @@ const baseUrl = v.pipe(
     ({ input }) => refusal(input) ?? "expected an https URL",
   ),
 );
-const name = v.pipe(text(128), v.minLength(1, "expected a name"));
+const name = plainText(128);
 const slug = v.pipe(
   v.string(),
   v.regex(/^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/, 'expected 1 to 64 of a-z, 0-9 and "-"'),

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { plainText } from "../../http/plain-text.ts";
 import type { System } from "../../ports.ts";
 import { type LogQuery, parseLogQuery } from "../log/log-filters.ts";
 import { newRecord, type StoredRecord } from "./record.ts";
@@ -48,7 +49,7 @@ const filter = v.object({
 
 /** Checks a {@link DatasetWrite}. */
 export const datasetWrite: v.GenericSchema<unknown, DatasetWrite> = v.object({
-  name: v.pipe(v.string(), v.minLength(1, "expected a name"), v.maxLength(128)),
+  name: plainText(128),
   enable: v.boolean(),
   filters: v.pipe(v.array(filter), v.maxLength(16, "at most 16 filters are allowed")),
 });

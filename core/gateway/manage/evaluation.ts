@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { ApiError } from "../../http/api-error.ts";
+import { plainText } from "../../http/plain-text.ts";
 import type { System } from "../../ports.ts";
 import type { LogSummary } from "../log/log-summary.ts";
 import type { LogQuery } from "../log/log-filters.ts";
@@ -22,7 +23,7 @@ const ids = v.pipe(
 
 /** Checks an {@link EvaluationCreate}. */
 export const evaluationCreate: v.GenericSchema<unknown, EvaluationCreate> = v.object({
-  name: v.pipe(v.string(), v.minLength(1, "expected a name"), v.maxLength(128)),
+  name: plainText(128),
   dataset_ids: ids,
   evaluation_type_ids: ids,
 });

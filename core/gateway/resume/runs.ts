@@ -3,6 +3,7 @@ import { ApiError } from "../../http/api-error.ts";
 import type { HeaderPair, InboundResponse, System } from "../../ports.ts";
 import type { GatewayName } from "../gateway-name.ts";
 import { actorName } from "../gateway-name.ts";
+import { ownHeaders } from "../own-headers.ts";
 import { awake } from "../cache/interest.ts";
 import { watchedStream } from "../watched-stream.ts";
 import type { Leash } from "./leash.ts";
@@ -191,7 +192,6 @@ function headersOf(runId: string, contentType: string): HeaderPair[] {
   return [
     ["content-type", contentType],
     ["cache-control", "no-store"],
-    ["cf-aig-run-id", runId],
-    ["gw-aig-run-id", runId],
+    ...ownHeaders("run-id", runId),
   ];
 }

@@ -245,6 +245,29 @@ describe("a dynamic route", () => {
     expect(asked().at(-1)).toBe("gpt-x");
   });
 
+  it("may have models whose names no header can hold: the answer and its row get through", async () => {
+    await made("any-script", [start("m"), model("m", "openai", "模型"), end]);
+    const answer = await ask("any-script", { "cf-aig-event-id": "any-script" });
+    expect([answer.status, answer.headers.get("cf-aig-model")]).toEqual([
+      200,
+      "%E6%A8%A1%E5%9E%8B",
+    ]);
+    const [row] = await gate.rowsOf("open", "any-script", 1);
+    expect(row).toMatchObject({ model: "模型", success: true });
+  });
+
+  it.each(["a\nb", "a\u0000", "\u0085", "\ud800", ""])(
+    "takes no model %j: it is refused where it is stored",
+    async (name) => {
+      const elements = [start("m"), model("m", "openai", name), end];
+      const { status, body } = await post(path, { name: "odd", elements });
+      expect([status, body.errors[0]?.message]).toEqual([
+        400,
+        expect.stringContaining("properties.model"),
+      ]);
+    },
+  );
+
   it("falls back when a model fails, and answers the last failure when all do", async () => {
     await made("ladder", [
       start("a"),

@@ -1,0 +1,18 @@
+import { toHex, utf8 } from "../crypto/encoding.ts";
+
+/** What does not stand for itself: all but printable ASCII, the escape character, and a blank at either end. */
+const FOREIGN = "[^\\x20-\\x24\\x26-\\x7e]|^ | $";
+const foreign = new RegExp(FOREIGN, "u");
+const allForeign = new RegExp(FOREIGN, "gu");
+
+/**
+ * A text as a header can hold it (RFC 9110, section 5.5): what is not printable ASCII is percent-encoded in UTF-8, and so
+ * is the percent sign, so that `decodeURIComponent` gives the text back.
+ */
+export function headerText(text: string): string {
+  return foreign.test(text) ? text.replaceAll(allForeign, escaped) : text;
+}
+
+function escaped(char: string): string {
+  return toHex(utf8(char)).toUpperCase().replaceAll(/../g, "%$&");
+}

@@ -1,0 +1,14 @@
+import * as v from "valibot";
+
+/**
+ * Checks a name or an id that is stored: 1 to `maximum` characters without line breaks, other control characters and
+ * halves of surrogate pairs, which neither headers nor log lines can hold.
+ */
+export function plainText(maximum: number): v.GenericSchema<string, string> {
+  return v.pipe(
+    v.string(),
+    v.minLength(1, "expected a text, got an empty one"),
+    v.maxLength(maximum, `expected at most ${maximum} characters`),
+    v.check((text) => !/[\p{Cc}\p{Cs}]/u.test(text), "expected no control characters"),
+  );
+}
