@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { type Dlp, dlp, type Guardrails, guardrails } from "./checkers/safety-settings.ts";
+import { ignoredHeaders } from "./cache/varying-headers.ts";
 import { type SpendLimits, spendLimits } from "./cost/spend-settings.ts";
 import { type OtelEndpoint, type OtelWrite, otelWrite } from "./trace/otel-settings.ts";
 
@@ -41,6 +42,8 @@ export type GatewaySettings = KeptSettings &
     authentication: boolean;
     cache_invalidate_on_update: boolean;
     cache_ttl: number | null;
+    /** Names of request headers that are no part of the cache key. */
+    cache_ignore_headers?: string[] | null | undefined;
     collect_logs: boolean;
     rate_limiting_interval: number | null;
     rate_limiting_limit: number | null;
@@ -93,6 +96,7 @@ export type GatewayWrite = Omit<GatewayChanges, "otel"> & { otel?: OtelWrite[] |
 const writeEntries = {
   cache_invalidate_on_update: v.boolean(),
   cache_ttl: v.nullable(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(2_678_400))),
+  cache_ignore_headers: v.nullish(ignoredHeaders),
   collect_logs: v.boolean(),
   rate_limiting_interval: v.nullable(
     v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(2_678_400)),

@@ -3,6 +3,7 @@ import type { OutboundRequest, System } from "../../ports.ts";
 import type { Call } from "../call.ts";
 import type { Outbound } from "../outbound.ts";
 import { actorName } from "../gateway-name.ts";
+import { varyingHeaders } from "./varying-headers.ts";
 
 /** Seconds that a caller's own cache key lives when nothing else says so (reference, section 1.3). */
 const CACHE_KEY_TTL = 300;
@@ -18,9 +19,9 @@ export function cacheTtl({ controls, settings }: Call): number {
 }
 
 /**
- * The cache key of a request, or null when it cannot have one. Everything that changes an answer is in it:
- * gateway, provider, address, credentials and body. A caller's own key replaces address and body only (but
- * not whether a stream is wanted), so that no tenant can read another's answers by guessing keys (reference, section 2.4).
+ * The cache key of a request, or null when it cannot have one. Everything that is sent and can change an answer is in it:
+ * gateway, provider, address, headers (see `varying-headers.ts`) and body. A caller's own key replaces address and body
+ * only (but not whether a stream is wanted), so that no tenant can read another's answers by guessing keys.
  */
 export function cacheKey(
   { target, request }: Outbound,
@@ -54,10 +55,7 @@ function keyOf(
   system: System,
 ): Promise<string> | string {
   const { settings } = call;
-  const identity = request.headers
-    .filter(([name]) => target.provider.credentials.includes(name) || tellsApart(name))
-    .map(([name, value]) => `${name}: ${value}`)
-    .toSorted();
+  const identity = varyingHeaders(request.headers, target, settings.cache_ignore_headers ?? []);
   // An update that empties the cache makes a new generation, and so does a new gateway in the place of a deleted one.
   const generation = settings.cache_since ?? settings.created_at;
   const custom = target.custom?.generation ?? "";
@@ -74,20 +72,6 @@ function keyOf(
     ...content,
   ];
   return quickSha256Hex(JSON.stringify(parts), system);
-}
-
-/**
- * Whether a header can make the same body mean another answer: who asks (also by a credential of a provider that is
- * not known here), what the body is, and which part and form of an answer is wanted.
- */
-function tellsApart(name: string): boolean {
-  if (name.startsWith("accept") || name.startsWith("content-") || name === "cookie") return true;
-  if (name === "range" || name.startsWith("if-")) return true;
-  return (
-    /auth|key|token|secret|organization|project|version|beta/.test(name) &&
-    name !== "idempotency-key" &&
-    !name.startsWith("x-stainless-")
-  );
 }
 
 /** Whether the answer is to be a stream: a caller's own key must not bring a client what it cannot read. */

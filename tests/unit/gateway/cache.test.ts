@@ -132,6 +132,84 @@ describe("the cache", () => {
     expect(same[0]).toBe("HIT");
   });
 
+  it("tells apart whatever else is sent and could change an answer", async () => {
+    const body = fresh();
+    await ask(body);
+    const names = ["x-tenant", "x-user-id", "x-session", "x-deployment", "x-anything", "baggage"];
+    const others = await Promise.all(names.map((name) => ask(body, { ...TTL, [name]: "a" })));
+    expect(others.map(([status]) => status)).toEqual(names.map(() => "MISS"));
+    expect(await ask(body, { ...TTL, "x-tenant": "b" })).not.toEqual(others[0]);
+    expect(await ask(body, { ...TTL, "x-tenant": "a" })).toEqual(["HIT", others[0]?.[1]]);
+  });
+
+  it("tells apart what is sent under the caller's own key too, and while an answer is under way", async () => {
+    const key = { "cf-aig-cache-key": `mine-${serial++}` };
+    const [a, b] = await Promise.all(
+      ["a", "b"].map((tenant) => ask(fresh(), { ...key, "x-tenant": tenant })),
+    );
+    expect([a?.[0], b?.[0]]).toEqual(["MISS", "MISS"]);
+    expect(a?.[1]).not.toBe(b?.[1]);
+  });
+
+  it("takes names of requests, traces and clients for harmless, of clients at known providers only", async () => {
+    const body = fresh();
+    const custom = "custom-own/x";
+    const own = await gatewayUnderTest({
+      providers: { "custom-own": { baseUrl: "http://own.test" } },
+    });
+    const status = async (headers: object, path: string): Promise<unknown> => {
+      const init = jsonInit(body, { ...TTL, ...headers });
+      return (await own.send(`open/${path}`, init)).headers.get("cf-aig-cache-status");
+    };
+    try {
+      for (const path of ["openai/x", custom]) expect(await status({}, path)).toBe("MISS");
+      const perRequest = { traceparent: "00-1", "x-b3-traceid": "1", "idempotency-key": "1" };
+      for (const path of ["openai/x", custom]) expect(await status(perRequest, path)).toBe("HIT");
+      const client = { "user-agent": "a", "x-stainless-lang": "js", "x-fern-language": "js" };
+      expect([await status(client, "openai/x"), await status(client, custom)]).toEqual([
+        "HIT",
+        "MISS",
+      ]);
+    } finally {
+      await own.close();
+    }
+  });
+
+  it("leaves out what the gateway's settings name, but no credential and nothing of the body", async () => {
+    const write = (names: readonly string[]) =>
+      gate.manage("/gateways", {
+        method: "POST",
+        ...jsonInit({
+          id: "ignores",
+          authentication: false,
+          ...requiredSettings,
+          cache_ttl: 300,
+          cache_ignore_headers: names,
+        }),
+      });
+    for (const name of [
+      "Authorization",
+      "x-api-key",
+      "cookie",
+      "x-team-token",
+      "Accept-Encoding",
+    ]) {
+      const { status, body } = await write([name]);
+      expect([status, body.errors[0]?.message]).toEqual([
+        400,
+        expect.stringContaining(name.toLowerCase()),
+      ]);
+    }
+    expect((await write(["no name"])).status).toBe(400);
+    const { body: made } = await write(["X-Build", "x-page"]);
+    expect(made.result).toMatchObject({ cache_ignore_headers: ["x-build", "x-page"] });
+    const body = fresh();
+    const path = "ignores/openai/x";
+    await ask(body, { "x-build": "1" }, path);
+    expect((await ask(body, { "x-build": "2", "x-page": "p" }, path))[0]).toBe("HIT");
+    expect((await ask(body, { "x-build": "1", "x-tenant": "t" }, path))[0]).toBe("MISS");
+  });
+
   it("answers no deletion or change, and no other method by the caller's key", async () => {
     const key = { ...TTL, "cf-aig-cache-key": `mine-${serial++}` };
     const status = async (method: string): Promise<string | null> => {
