@@ -200,6 +200,11 @@ export type StreamEnd = "complete" | "broken" | "aborted";
 export interface Transport {
   send(request: OutboundRequest): Promise<InboundResponse>;
   /**
+   * Why `send` would refuse an address whatever it resolves to, as far as its text tells; null when it would not. For
+   * settings that name an address: they are refused when they are stored. @default nothing is refused beforehand
+   */
+  refusal?(url: string): string | null;
+  /**
    * Has the chunks of an answer's body shown to `watch` as its reader takes them, at less cost than by a stream
    * around it; false when the body is none of this transport's, or already read. @default never
    */

@@ -6,7 +6,7 @@ import {
 } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { parseAllowHosts } from "../../core/net/allow-hosts.ts";
-import { checkUrl } from "../../core/net/check-url.ts";
+import { checkUrl, reasonOf } from "../../core/net/check-url.ts";
 import type { HeaderPair, InboundResponse, OutboundRequest, Transport } from "../../core/ports.ts";
 import { TransportError } from "../../core/transport-error.ts";
 import { resolveChecked, type Resolve } from "./egress-resolve.ts";
@@ -29,6 +29,7 @@ export interface EgressTransportOptions {
 export function egressTransport(options: EgressTransportOptions = {}): Transport {
   const allow = parseAllowHosts(options.allowHosts);
   return {
+    refusal: (url) => reasonOf(checkUrl(url, allow)),
     async send(request) {
       const verdict = checkUrl(request.url, allow);
       if (!verdict.ok) throw new TransportError("refused", verdict.reason);

@@ -1,5 +1,5 @@
 import { allowNone, parseAllowHosts } from "../../core/net/allow-hosts.ts";
-import { checkUrl } from "../../core/net/check-url.ts";
+import { checkUrl, reasonOf } from "../../core/net/check-url.ts";
 import type { Transport } from "../../core/ports.ts";
 import { TransportError } from "../../core/transport-error.ts";
 import { fetchTransport, type Send } from "./fetch-transport.ts";
@@ -21,6 +21,7 @@ export function guardedTransport(
   const guarded =
     filtered === undefined ? open : fetchTransport((request) => filtered.fetch(request));
   return {
+    refusal: (url) => reasonOf(checkUrl(url, allow)),
     async send(request) {
       const verdict = checkUrl(request.url, allow);
       if (!verdict.ok) throw new TransportError("refused", verdict.reason);

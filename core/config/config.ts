@@ -116,9 +116,11 @@ export interface SourceConfig {
   readonly header?: string;
   /** Where the entity's id is. @default the scheme's own rule */
   readonly entity?:
-    | { readonly from: "payload"; readonly path: string }
+    | { readonly from: "payload"; readonly path: string | readonly string[] }
     | { readonly from: "header"; readonly name: string }
     | { readonly from: "path" };
+  /** The entity of events that name none. @default they are refused */
+  readonly fallbackEntity?: string;
   /** Name of the agent class. @default "webhook-agent" */
   readonly agent?: string;
 }

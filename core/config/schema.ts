@@ -128,7 +128,10 @@ const search = v.strictObject({
 });
 
 const entity = v.variant("from", [
-  v.strictObject({ from: v.literal("payload"), path: v.string() }),
+  v.strictObject({
+    from: v.literal("payload"),
+    path: v.union([v.string(), v.pipe(v.array(v.string()), v.minLength(1))]),
+  }),
   v.strictObject({ from: v.literal("header"), name: v.string() }),
   v.strictObject({ from: v.literal("path") }),
 ]);
@@ -151,6 +154,7 @@ const source = v.strictObject({
   bodyDedupeSeconds: v.exactOptional(seconds),
   header: v.exactOptional(v.string()),
   entity: v.exactOptional(entity),
+  fallbackEntity: v.exactOptional(v.string()),
   agent: v.exactOptional(v.string()),
 });
 

@@ -24,6 +24,12 @@ export function decodeName(segment: string): string {
 /** Returns the name unchanged when it can be one, else throws 400. */
 export function checkName(name: string): string {
   if (name === "") throw new ApiError("entity_missing");
+  // A URL with such a segment is another URL: some runtimes resolve it, others hand it on.
+  if (name === "." || name === "..") {
+    throw new ApiError("entity_missing", {
+      message: `The entity identifier must not be "${name}"`,
+    });
+  }
   // Three bytes at most for each UTF-16 unit: a short name need not be encoded.
   if (name.length * 3 > NAME_LIMIT && utf8(name).length > NAME_LIMIT) {
     throw new ApiError("entity_missing", {

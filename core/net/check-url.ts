@@ -6,6 +6,11 @@ export type UrlVerdict =
   | { readonly ok: true; readonly url: URL; readonly host: string; readonly port: number }
   | { readonly ok: false; readonly reason: string };
 
+/** Why a verdict refuses; null when it does not. */
+export function reasonOf(verdict: UrlVerdict): string | null {
+  return verdict.ok ? null : verdict.reason;
+}
+
 /** Names that never mean a public host (RFC 6761, RFC 6762, RFC 8375, ICANN's .internal). */
 const localNames: readonly string[] = [
   "localhost",

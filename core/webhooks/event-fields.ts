@@ -1,6 +1,6 @@
-import type { EventFields, Source } from "./scheme.ts";
+import type { EventFields, IdSource } from "./scheme.ts";
 
-const ids: readonly Source[] = [
+const ids: readonly IdSource[] = [
   "header:webhook-id",
   "header:x-webhook-id",
   "header:x-event-id",
@@ -28,7 +28,7 @@ export const usualFields: EventFields = {
 
 /** What GitHub's events have in common. */
 export const githubFields: EventFields = {
-  // Neither header is covered by the signature (reference, D5); there is nothing better.
+  // Neither header is covered by the signature; there is nothing better.
   id: ["header:x-github-delivery"],
   type: ["header:x-github-event"],
   action: ["body:action", "body:ref_type"],

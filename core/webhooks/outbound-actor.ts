@@ -50,7 +50,7 @@ async function startOutbound(context: ActorContext, deps: OutboundDeps): Promise
     wake();
   };
   const inTurn = turns();
-  const own = endpoints(context, secrets, clock, inTurn);
+  const own = endpoints(context, secrets, clock, inTurn, deps.egress);
   const queue = deliveries(context, clock, tell);
   const sender = { context, clock, egress: deps.egress, inTurn, log: deps.log, secrets };
   const news = (): Promise<void> =>

@@ -1,7 +1,7 @@
 import type { Clock } from "../entity/clock.ts";
 import { eventTime } from "../entity/event.ts";
 import { ApiError } from "../http/api-error.ts";
-import type { ActorContext, SqlRow, Statement } from "../ports.ts";
+import type { ActorContext, SqlRow, Statement, Transport } from "../ports.ts";
 import type { InTurn } from "./in-turn.ts";
 import { isEd25519, publicKeyOf } from "./outbound-keys.ts";
 import type { EndpointInput, EndpointPatch, RotateInput } from "./outbound-schema.ts";
@@ -48,6 +48,7 @@ export function endpoints(
   secrets: EndpointSecrets,
   clock: Clock,
   inTurn: InTurn,
+  egress: Transport,
 ): Endpoints {
   const { sql, system, name: actor } = context;
 
@@ -56,7 +57,10 @@ export function endpoints(
 
   return {
     get: view,
-    create: (input) => create(context, secrets, input),
+    async create(input) {
+      checkTarget(egress, input.url);
+      return create(context, secrets, input);
+    },
     async list() {
       const order = "ORDER BY created_at, id";
       const rows = await sql.all(`SELECT * FROM webhooks_endpoints WHERE actor = ? ${order}`, [
@@ -66,6 +70,7 @@ export function endpoints(
     },
     update: (id, patch) =>
       inTurn(async () => {
+        if (patch.url !== undefined) checkTarget(egress, patch.url);
         // What waited for a disabled endpoint may be due the moment it is enabled.
         await clock.write([updateEndpoint(actor, await find(id), patch)], system.now());
         return view(id);
@@ -97,6 +102,12 @@ export function endpoints(
         return withSecret(await view(id), secret);
       }),
   };
+}
+
+/** Throws 400 for an address that no attempt could reach: its owner should hear of it now, not from the first failure. */
+function checkTarget(egress: Transport, url: string): void {
+  const reason = egress.refusal?.(url) ?? null;
+  if (reason !== null) throw new ApiError("invalid_request", { message: `url: ${reason}` });
 }
 
 /** The secret that was given, or a fresh one of the type asked for. Throws 400 where the two disagree. */

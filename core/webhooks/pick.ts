@@ -1,4 +1,4 @@
-import type { Source } from "./scheme.ts";
+import { DIGEST, type IdSource, type Source } from "./scheme.ts";
 
 /** Reads one value of a request: made once per configured source, used for every request. */
 export type Reader = (headers: Headers, payload: unknown) => string | null;
@@ -18,6 +18,53 @@ export function firstReader(sources: readonly Source[] = []): Reader {
     }
     return null;
   };
+}
+
+/** An id that was read; `digested` asks for the digest of the payload behind the text, or alone when the text is empty. */
+export interface PickedId {
+  readonly text: string;
+  readonly digested: boolean;
+}
+
+/** Reads the id of an event; null when no source has one. */
+export type IdReader = (headers: Headers, payload: unknown) => PickedId | null;
+
+/** A reader of the first id among sources. */
+export function idReader(sources: readonly IdSource[] = []): IdReader {
+  const rules = sources.map(idRule);
+  return (headers, payload) => {
+    for (const { readers, digested } of rules) {
+      const text = joined(readers, headers, payload);
+      if (text !== null) return { text, digested };
+    }
+    return null;
+  };
+}
+
+function idRule(source: IdSource): { readers: readonly Reader[]; digested: boolean } {
+  const parts = typeof source === "string" ? [source] : source;
+  const readers = parts.flatMap((part) => (part === DIGEST ? [] : [readerOf(part)]));
+  return { readers, digested: parts.includes(DIGEST) };
+}
+
+/** All parts of an id; null when one is missing. */
+function joined(readers: readonly Reader[], headers: Headers, payload: unknown): string | null {
+  let text = "";
+  for (const [index, read] of readers.entries()) {
+    const part = read(headers, payload);
+    if (part === null || part === "") return null;
+    text = index === 0 ? part : `${text}:${part}`;
+  }
+  return text;
+}
+
+/** The first non-empty text at one of several dotted paths. */
+export function firstTextAt(value: unknown, paths: readonly string[]): string | null {
+  for (const path of paths) {
+    const text = textAt(value, path);
+    if (text !== null && text !== "") return text;
+  }
+  return null;
 }
 
 /** What follows the colon of a source. */

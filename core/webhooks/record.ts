@@ -1,7 +1,14 @@
 import { sha256Hex } from "../crypto/digest.ts";
 import { ApiError } from "../http/api-error.ts";
 import { eventTime, type EventRecord } from "../entity/event.ts";
-import { firstReader, nameOf, type Reader } from "./pick.ts";
+import {
+  firstReader,
+  idReader,
+  nameOf,
+  type IdReader,
+  type PickedId,
+  type Reader,
+} from "./pick.ts";
 import type { EventFields, Scheme } from "./scheme.ts";
 import { isForm } from "./signed-content.ts";
 
@@ -38,7 +45,8 @@ function fromForm(text: string): Payload {
 
 /** How the event record of a source's requests is read, see {@link prepareFields}. */
 export interface RecordReader {
-  readonly fields: Readonly<Record<keyof EventFields, Reader>>;
+  readonly id: IdReader;
+  readonly fields: Readonly<Record<Exclude<keyof EventFields, "id">, Reader>>;
   /** Names of the headers that are stored. */
   readonly keptHeaders: readonly string[];
   /** {@link eventTime}, which writes a time once: the events of a burst share their milliseconds. */
@@ -51,13 +59,13 @@ const KEPT_HEADERS = ["content-type", "user-agent", "x-request-id"] as const;
 /** Makes the readers of a scheme's event record. */
 export function prepareFields(scheme: Scheme): RecordReader {
   const { id, type, action, title, description, url, actor } = scheme.fields ?? {};
-  const sources = [id, type, action].flatMap((list) => list ?? []);
+  const sources: string[] = [id, type, action].flatMap((list) => list ?? []).flat();
   if (scheme.timestamp !== undefined) sources.push(scheme.timestamp.source);
   if (scheme.signedId !== undefined) sources.push(scheme.signedId);
   const named = sources.filter((source) => source.startsWith("header:")).map(nameOf);
   return {
+    id: idReader(id),
     fields: {
-      id: firstReader(id),
       type: firstReader(type),
       action: firstReader(action),
       title: firstReader(title),
@@ -83,7 +91,7 @@ function rememberedTimes(): (ms: number) => string {
 
 /** The event record of a verified request; a promise only where the id has to be shortened. */
 export function toRecord(
-  { fields, timeOf }: RecordReader,
+  { fields, id: readId, timeOf }: RecordReader,
   headers: Headers,
   payload: Payload,
   fresh: { readonly id: () => string; readonly now: number },
@@ -92,7 +100,8 @@ export function toRecord(
     const text = read(headers, payload.value);
     return text === null ? null : text.slice(0, limit).toWellFormed();
   };
-  const id = fields.id(headers, payload.value) ?? fresh.id();
+  const picked = readId(headers, payload.value);
+  const id = picked?.text ?? fresh.id();
   const type = field(fields.type, TYPE_LIMIT) ?? "event";
   const record: EventRecord = {
     id,
@@ -105,7 +114,18 @@ export function toRecord(
     payload: payload.text,
     timestamp: timeOf(fresh.now),
   };
+  if (picked?.digested === true) return withDigest(record, picked, payload);
   return isBounded(id) ? record : digestId(id).then((digest) => ({ ...record, id: digest }));
+}
+
+async function withDigest(
+  record: EventRecord,
+  { text }: PickedId,
+  payload: Payload,
+): Promise<EventRecord> {
+  const digest = await digestId(payload.text);
+  const id = text === "" ? digest : `${text}:${digest}`;
+  return { ...record, id: isBounded(id) ? id : await digestId(id) };
 }
 
 function isBounded(id: string): boolean {

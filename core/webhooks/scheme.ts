@@ -6,6 +6,16 @@ import type { HmacHash } from "../crypto/hmac.ts";
  */
 export type Source = `header:${string}` | `body:${string}` | `pair:${string}`;
 
+/**
+ * Where an event's id comes from: one value, or several that identify it only together (all of them are needed; they are
+ * joined by `:`). `digest:payload` stands for the SHA-256 of the event's JSON, for senders whose events carry a time but
+ * no id.
+ */
+export type IdSource = Source | typeof DIGEST | readonly (Source | typeof DIGEST)[];
+
+/** The id source that stands for the SHA-256 of the event's JSON. */
+export const DIGEST = "digest:payload";
+
 /** How the secret signs. `token` compares the header with the secret itself. */
 export type Algorithm = `hmac-${Lowercase<HmacHash>}` | "ed25519" | "ecdsa-p256" | "token";
 
@@ -29,7 +39,7 @@ export interface TimestampRule {
 
 /** Where the fields of the event record come from; the first source that has a value wins. */
 export interface EventFields {
-  readonly id?: readonly Source[];
+  readonly id?: readonly IdSource[];
   readonly type?: readonly Source[];
   readonly action?: readonly Source[];
   readonly title?: readonly Source[];
@@ -72,10 +82,18 @@ export interface Scheme {
   readonly fields?: EventFields;
   /** Names of further headers that are stored with an event, in lower case; never credentials. */
   readonly keptHeaders?: readonly string[];
-  /** Where the entity's identifier is in the body; its absence means that only the path names entities. */
-  readonly entity?: string;
+  /**
+   * Where the entity's identifier is in the body: the first of several paths that has one. Its absence means that only
+   * the request's path names entities.
+   */
+  readonly entity?: string | readonly string[];
   /** The identifier of bodies without one, e.g. Stripe events of the operator's own account. */
   readonly entityDefault?: string;
+  /**
+   * A body that is a list holds several events. Each is stored on its own, with its own id and entity; paths of `fields`
+   * and `entity` are those within one of them. @default false: a body is one event
+   */
+  readonly batch?: boolean;
 }
 
 /** Checks a scheme of one's own and returns it: what is missing comes from the generic scheme. */

@@ -1,16 +1,7 @@
-import { githubFields, usualFields } from "./event-fields.ts";
-import { defineScheme, type Scheme } from "./scheme.ts";
-
-const standard: Scheme = defineScheme({
-  encoding: "base64",
-  signature: ["header:webhook-signature"],
-  format: { kind: "versions" },
-  content: "{id}.{timestamp}.{body}",
-  timestamp: { source: "header:webhook-timestamp", unit: "s", toleranceSeconds: 300 },
-  signedId: "header:webhook-id",
-  secretForm: "whsec",
-  fields: { ...usualFields, id: ["header:webhook-id"] },
-});
+import { developmentSchemes } from "./development-schemes.ts";
+import { usualFields } from "./event-fields.ts";
+import { defineScheme, DIGEST, type Scheme } from "./scheme.ts";
+import { standard } from "./standard-scheme.ts";
 
 const generic: Scheme = defineScheme({
   signature: ["header:x-signature", "header:x-hub-signature-256"],
@@ -45,18 +36,12 @@ export type SchemeName =
   | "dropbox";
 
 /**
- * Every built-in scheme, by name. Sources: the providers' documents and libraries listed in the reference,
- * section 1.7. An algorithm is pinned here, never read from a header.
+ * Every built-in scheme, by name. Where each event's id comes from, and the document that says so, is in
+ * `docs/webhook-schemes.md`. An algorithm is pinned here, never read from a header.
  */
 export const schemes: Readonly<Record<SchemeName, Scheme>> = {
   generic,
-  github: defineScheme({
-    signature: ["header:x-hub-signature-256"],
-    format: { kind: "single", prefix: "sha256=" },
-    fields: githubFields,
-    keptHeaders: ["x-github-hook-id", "x-github-hook-installation-target-id"],
-    entity: "repository.full_name",
-  }),
+  ...developmentSchemes,
   stripe: defineScheme({
     signature: ["header:stripe-signature"],
     format: { kind: "pairs", separator: ",", key: "v1" },
@@ -85,13 +70,15 @@ export const schemes: Readonly<Record<SchemeName, Scheme>> = {
       title: ["body:event.text", "body:text"],
       actor: ["body:event.user", "body:user_name", "body:user.id"],
     },
-    entity: "team_id",
+    // Interactivity has `team.id`; an app that a whole organisation installed gets `team: null` there.
+    entity: ["team_id", "team.id", "enterprise_id", "enterprise.id"],
   }),
   shopify: defineScheme({
     encoding: "base64",
     signature: ["header:x-shopify-hmac-sha256"],
     fields: {
-      id: ["header:x-shopify-event-id", "header:x-shopify-webhook-id"],
+      // One event id is shared by the webhooks of several topics.
+      id: [["header:x-shopify-event-id", "header:x-shopify-topic"], "header:x-shopify-webhook-id"],
       type: ["header:x-shopify-topic"],
       title: ["body:title", "body:name"],
       actor: ["body:email"],
@@ -112,26 +99,30 @@ export const schemes: Readonly<Record<SchemeName, Scheme>> = {
     signature: ["header:x-twilio-signature"],
     content: "{url}{form}",
     fields: {
-      id: ["header:i-twilio-idempotency-token", "body:MessageSid", "body:CallSid"],
-      type: ["body:EventType", "body:MessageStatus", "body:CallStatus", "body:SmsStatus"],
+      // What is signed comes first. A call's own requests (not its status updates) have no id but the header's.
+      id: [
+        ["body:MessageSid", "body:MessageStatus"],
+        ["body:MessageSid", "body:SmsStatus"],
+        ["body:ConferenceSid", "body:SequenceNumber"],
+        ["body:CallSid", "body:CallStatus", "body:SequenceNumber"],
+        ["body:RecordingSid", "body:RecordingStatus"],
+        "header:i-twilio-idempotency-token",
+        "body:id",
+      ],
+      type: [
+        "body:EventType",
+        "body:StatusCallbackEvent",
+        "body:MessageStatus",
+        "body:CallStatus",
+        "body:SmsStatus",
+        "body:type",
+      ],
       title: ["body:Body"],
       actor: ["body:From"],
     },
-    entity: "AccountSid",
-  }),
-  linear: defineScheme({
-    signature: ["header:linear-signature"],
-    timestamp: { source: "body:webhookTimestamp", unit: "ms", toleranceSeconds: 60 },
-    fields: {
-      id: ["header:linear-delivery"],
-      type: ["body:type"],
-      action: ["body:action"],
-      title: ["body:data.title", "body:data.name"],
-      description: ["body:data.description", "body:data.body"],
-      url: ["body:url"],
-      actor: ["body:actor.name"],
-    },
-    entity: "organizationId",
+    entity: ["AccountSid", "data.accountSid", "data.AccountSid"],
+    // Event Streams send lists of CloudEvents.
+    batch: true,
   }),
   discord: defineScheme({
     algorithm: "ed25519",
@@ -141,7 +132,8 @@ export const schemes: Readonly<Record<SchemeName, Scheme>> = {
     secretForm: "hex",
     handshake: "discord-ping",
     fields: {
-      id: ["body:id"],
+      // Interactions have an id; webhook events have a time in microseconds instead.
+      id: ["body:id", DIGEST],
       type: ["body:event.type", "body:type"],
       actor: ["body:user.username"],
     },
@@ -158,7 +150,13 @@ export const schemes: Readonly<Record<SchemeName, Scheme>> = {
       toleranceSeconds: null,
     },
     secretForm: "spki",
-    fields: { id: ["body:0.sg_event_id"], type: ["body:0.event"], actor: ["body:0.email"] },
+    fields: {
+      id: ["body:sg_event_id", DIGEST],
+      type: ["body:event"],
+      url: ["body:url"],
+      actor: ["body:email"],
+    },
+    batch: true,
   }),
   square: defineScheme({
     encoding: "base64",
@@ -174,6 +172,8 @@ export const schemes: Readonly<Record<SchemeName, Scheme>> = {
     timestamp: { source: "header:x-zm-request-timestamp", unit: "s", toleranceSeconds: 300 },
     handshake: "zoom-validation",
     fields: {
+      // Zoom sends no id, but a time in milliseconds (`event_ts`).
+      id: [DIGEST],
       type: ["body:event"],
       title: ["body:payload.object.topic"],
       actor: ["body:payload.operator"],
@@ -193,10 +193,27 @@ export const schemes: Readonly<Record<SchemeName, Scheme>> = {
     signature: ["header:x-hubspot-signature-v3"],
     content: "{method}{decodedUrl}{body}{timestamp}",
     timestamp: { source: "header:x-hubspot-request-timestamp", unit: "ms", toleranceSeconds: 300 },
-    fields: { id: ["body:0.eventId"], type: ["body:0.subscriptionType"] },
-    entity: "0.portalId",
+    fields: {
+      // An `eventId` alone may occur twice; `attemptNumber` differs between attempts, so the whole is no key either.
+      id: [
+        [
+          "body:eventId",
+          "body:subscriptionId",
+          "body:occurredAt",
+          "body:fromObjectId",
+          "body:toObjectId",
+        ],
+        ["body:eventId", "body:subscriptionId", "body:occurredAt", "body:objectId"],
+        ["body:eventId", "body:subscriptionId", "body:occurredAt"],
+      ],
+      type: ["body:subscriptionType"],
+      title: ["body:propertyName"],
+      actor: ["body:sourceId"],
+    },
+    entity: "portalId",
+    batch: true,
   }),
-  // The payload itself is unsigned: only the timestamp and the token are (reference, section 1.7).
+  // The payload itself is unsigned: only the timestamp and the token are. So the token is the id, and not the event's.
   mailgun: defineScheme({
     signature: ["body:signature.signature"],
     content: "{timestamp}{body:signature.token}",
@@ -214,51 +231,6 @@ export const schemes: Readonly<Record<SchemeName, Scheme>> = {
     format: { kind: "single", prefix: "sha1=" },
     fields: { id: ["body:id"], type: ["body:topic"] },
     entity: "app_id",
-  }),
-  bitbucket: defineScheme({
-    signature: ["header:x-hub-signature"],
-    format: { kind: "single", prefix: "sha256=" },
-    fields: {
-      id: ["header:x-request-id"],
-      type: ["header:x-event-key"],
-      title: ["body:pullrequest.title", "body:issue.title"],
-      url: ["body:pullrequest.links.html.href", "body:repository.links.html.href"],
-      actor: ["body:actor.nickname", "body:actor.display_name"],
-    },
-    entity: "repository.full_name",
-  }),
-  gitlab: defineScheme({
-    algorithm: "token",
-    signature: ["header:x-gitlab-token"],
-    fields: {
-      id: ["header:idempotency-key", "header:x-gitlab-event-uuid"],
-      type: ["header:x-gitlab-event"],
-      action: ["body:object_attributes.action"],
-      title: ["body:object_attributes.title"],
-      url: ["body:object_attributes.url", "body:project.web_url"],
-      actor: ["body:user.username", "body:user_username"],
-    },
-    entity: "project.path_with_namespace",
-  }),
-  "gitlab-signed": defineScheme({
-    ...standard,
-    fields: {
-      id: ["header:webhook-id"],
-      type: ["header:x-gitlab-event"],
-      actor: ["body:user.username"],
-    },
-    entity: "project.path_with_namespace",
-  }),
-  pagerduty: defineScheme({
-    signature: ["header:x-pagerduty-signature"],
-    format: { kind: "pairs", separator: ",", key: "v1" },
-    fields: {
-      id: ["body:event.id"],
-      type: ["body:event.event_type"],
-      title: ["body:event.data.title"],
-      url: ["body:event.data.html_url"],
-      actor: ["body:event.agent.summary"],
-    },
   }),
   typeform: defineScheme({
     encoding: "base64",

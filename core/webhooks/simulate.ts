@@ -1,7 +1,7 @@
 import { utf8 } from "../crypto/encoding.ts";
 import type { Plain } from "../ports.ts";
 import { nameOf } from "./pick.ts";
-import type { Scheme, Source } from "./scheme.ts";
+import type { IdSource, Scheme, Source } from "./scheme.ts";
 import { signatureOf, signLike, timestampOf, type UnsignedRequest } from "./sign.ts";
 
 /**
@@ -63,9 +63,9 @@ async function signedBody(
   return { headers, body: utf8(JSON.stringify(withAt(body, nameOf(source), signature))) };
 }
 
-function headerIn(sources: readonly Source[] = []): string | undefined {
-  const source = sources.find((one) => one.startsWith("header:"));
-  return source === undefined ? undefined : nameOf(source);
+function headerIn(sources: readonly IdSource[] = []): string | undefined {
+  const source = sources.find((one) => typeof one === "string" && one.startsWith("header:"));
+  return typeof source === "string" ? nameOf(source) : undefined;
 }
 
 type PlainObject = { readonly [key: string]: Plain };

@@ -8,8 +8,8 @@ import { schemeNamed, schemes, type SchemeName } from "./schemes.ts";
 
 /** Where the identifier of the entity comes from on the route without one. */
 export type EntitySource =
-  /** A dotted path into the verified body; `/` becomes `-`, letters become lower case. */
-  | { readonly from: "payload"; readonly path: string }
+  /** Dotted paths into the verified body, the first that has one; `/` becomes `-`, letters become lower case. */
+  | { readonly from: "payload"; readonly path: string | readonly string[] }
   /** A header. No body signature covers it: whoever knows the secret can name any entity. */
   | { readonly from: "header"; readonly name: string }
   /** Only the path names entities. */
@@ -32,6 +32,11 @@ export interface SourceOptions {
   readonly header?: string;
   /** @default the scheme's field of the body, else the path */
   readonly entity?: EntitySource;
+  /**
+   * The entity of events that name none, e.g. `"unrouted"`: those of a GitHub App about no account, or of a body where
+   * the identifier is missing. @default they are refused (400)
+   */
+  readonly fallbackEntity?: string;
   /** The agent class that receives the events. @default "webhook-agent" */
   readonly agent?: string;
   /**
@@ -55,7 +60,8 @@ export interface WebhookSource {
   readonly shared: Secrets;
   readonly ofEntity: ReadonlyMap<string, Secrets>;
   readonly reader: RecordReader;
-  readonly entity: EntitySource;
+  readonly entity: EntityRule;
+  readonly fallbackEntity: string | undefined;
   readonly agentKind: string;
   readonly agentClass: string;
   readonly respond: "processed" | "queued";
@@ -63,6 +69,12 @@ export interface WebhookSource {
   readonly bodyWindowMs: number;
   readonly retention: Retention;
 }
+
+/** An {@link EntitySource} made ready: its paths are a list. */
+export type EntityRule =
+  | { readonly from: "payload"; readonly path: readonly string[] }
+  | { readonly from: "header"; readonly name: string }
+  | { readonly from: "path" };
 
 /** Secrets made ready. */
 export interface Secrets {
@@ -119,7 +131,9 @@ export function prepareSource(
     shared,
     ofEntity: new Map(own),
     reader: prepareFields(scheme),
-    entity: options.entity ?? entityOf(scheme),
+    entity: entityRule(options.entity, scheme),
+    fallbackEntity:
+      options.fallbackEntity === undefined ? undefined : checkName(options.fallbackEntity),
     agentClass,
     agentKind: agentKindName(agentClass),
     respond: options.respond ?? "processed",
@@ -139,8 +153,10 @@ function isList(
   return Array.isArray(given);
 }
 
-function entityOf(scheme: Scheme): EntitySource {
-  return scheme.entity === undefined ? { from: "path" } : { from: "payload", path: scheme.entity };
+function entityRule(configured: EntitySource | undefined, scheme: Scheme): EntityRule {
+  if (configured !== undefined && configured.from !== "payload") return configured;
+  const path = configured?.path ?? scheme.entity;
+  return path === undefined ? { from: "path" } : { from: "payload", path: [path].flat() };
 }
 
 function schemeOf(options: SourceOptions, where: string): Scheme {

@@ -41,10 +41,18 @@ describe("decodeName()", () => {
     expect(decodeName("x".repeat(1024))).toHaveLength(1024);
   });
 
+  it.each([".", "..", "%2e", "%2E%2e", ".%2e"])(
+    "refuses %s, which makes a URL another one",
+    (bad) => {
+      expect(() => decodeName(bad)).toThrow(ApiError);
+      expect(() => nameFromId("..")).toThrow(ApiError);
+    },
+  );
+
   it("undoes encodeURIComponent for any well-formed name", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme", minLength: 1, maxLength: 100 }), (name) => {
-        fc.pre(!name.includes("\0") && name.isWellFormed());
+        fc.pre(!name.includes("\0") && name.isWellFormed() && !/^\.\.?$/.test(name));
         expect(decodeName(encodeURIComponent(name))).toBe(name);
       }),
     );
