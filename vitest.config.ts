@@ -2,6 +2,7 @@ import { defineConfig } from "vitest/config";
 import {
   aliases,
   host,
+  limits,
   localTests,
   portableTests,
   reporters,
@@ -17,6 +18,7 @@ export default defineConfig({
   resolve: { alias: aliases(host), conditions },
   ssr: { resolve: { conditions, externalConditions: conditions } },
   test: {
+    ...limits,
     include: [...portableTests, ...localTests],
     globalSetup: "tests/config/global-setup.ts",
     setupFiles: "tests/config/fast-check.ts",

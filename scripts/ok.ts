@@ -2,7 +2,7 @@
 // Steps run three at a time; a step's output is kept and shown only when it fails. The last line,
 // "N passed, N failed, N skipped", is read by CI.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Report, SuiteCounts } from "../tests/config/report.ts";
 import { killAll, run } from "./step.ts";
@@ -81,7 +81,11 @@ const folder = mkdtempSync(join(tmpdir(), "causey-ok-"));
 
 async function execute(step: Step): Promise<Outcome> {
   const reportFile = join(folder, `${step.name.replaceAll(/\W+/gu, "-")}.json`);
-  const env = { ...step.env, CAUSEY_TEST_REPORT: reportFile };
+  const env = {
+    ...step.env,
+    CAUSEY_TEST_REPORT: reportFile,
+    CAUSEY_TEST_WORKERS: String(WORKERS),
+  };
   const { ok, seconds, output } = await run(step.command, env);
   const report = step.column === undefined ? undefined : readReport(reportFile);
   console.log(
@@ -101,6 +105,8 @@ function readReport(file: string): Report | undefined {
 
 /** Steps at a time. A test run waits for sockets, processes and deadlines about half of its time: three fill two cores. */
 const LANES = 3;
+/** Threads or processes that one step runs its test files in: together little more than there are cores. */
+const WORKERS = Math.ceil(availableParallelism() / LANES);
 
 /** Starts a step as soon as a lane is free and what it comes after has ended. */
 async function executeAll(chosen: readonly Step[]): Promise<Outcome[]> {

@@ -2,7 +2,8 @@ import { expect } from "vitest";
 import { ApiError } from "../../core/http/api-error.ts";
 import type { ActorContext, ActorKind, ActorRef, Platform, SqlRow } from "../../core/ports.ts";
 import { SqlError } from "../../core/sql-error.ts";
-import { eventually, type Suite } from "./suite.ts";
+import { eventually } from "./eventually.ts";
+import type { Suite } from "./suite.ts";
 
 /** What the suite works on: platforms over the same data, as before and after a restart. */
 export interface ActorsSubject {

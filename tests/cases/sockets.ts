@@ -2,7 +2,8 @@ import { expect } from "vitest";
 import { ApiError } from "../../core/http/api-error.ts";
 import type { ActorContext, ActorKind, ActorRef, Connection, Plain } from "../../core/ports.ts";
 import type { TestSocket } from "../platform/open-platform.d.ts";
-import { eventually, type Suite } from "./suite.ts";
+import { eventually } from "./eventually.ts";
+import type { Suite } from "./suite.ts";
 
 /** What the suite works on. */
 export interface SocketsSubject {

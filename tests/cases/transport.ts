@@ -7,7 +7,8 @@ import type {
   Transport,
 } from "../../core/ports.ts";
 import { TransportError } from "../../core/transport-error.ts";
-import { eventually, type Suite } from "./suite.ts";
+import { eventually } from "./eventually.ts";
+import type { Suite } from "./suite.ts";
 
 /** What the suite works on. */
 export interface TransportSubject {
@@ -36,6 +37,7 @@ const valuesOf = (pairs: readonly HeaderPair[], name: string): string[] =>
 
 interface Note {
   readonly bytes: number;
+  readonly came: boolean;
   readonly gone: boolean;
   readonly sent: number;
 }
@@ -376,7 +378,7 @@ export const transportSuite: Suite<TransportSubject> = {
         const work = reasonOf(
           subject.transport.send(get(`${subject.upstream}/silent?id=${name}`, { signal })),
         );
-        await new Promise((resolve) => setTimeout(resolve, 50));
+        await eventually(async () => (await noteOf(subject, name)).came, "the request is there");
         controller.abort();
         expect(await work).toBe("aborted");
         await eventually(

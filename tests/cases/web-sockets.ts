@@ -9,7 +9,8 @@ import {
 import type { InboundResponse, Transport } from "../../core/ports.ts";
 import { TransportError } from "../../core/transport-error.ts";
 import type { TestSocket } from "../platform/open-platform.d.ts";
-import { eventually, type Suite } from "./suite.ts";
+import { eventually, PATIENCE_MS } from "./eventually.ts";
+import type { Suite } from "./suite.ts";
 
 /** What the suite works on. */
 export interface WebSocketsSubject {
@@ -41,7 +42,7 @@ async function dial(
   const request = { url: `${upstream}/ws/${path}`, headers: [], signal: fresh() };
   const dialled = await webSockets.dial({
     reach: "configured",
-    timeoutMs: 10_000,
+    timeoutMs: PATIENCE_MS,
     ...request,
     ...more,
   });
@@ -71,6 +72,7 @@ async function accept(
 }
 
 interface Note {
+  readonly came: boolean;
   readonly gone: boolean;
   readonly sent: number;
   readonly code?: number;
@@ -262,7 +264,7 @@ export const webSocketsSuite: Suite<WebSocketsSubject> = {
           url: `${upstream}/ws/refuse`,
           headers: [],
           reach: "configured",
-          timeoutMs: 10_000,
+          timeoutMs: PATIENCE_MS,
           signal: fresh(),
         });
         const refusal: InboundResponse | null = "refusal" in dialled ? dialled.refusal : null;
@@ -299,7 +301,7 @@ export const webSocketsSuite: Suite<WebSocketsSubject> = {
         const control = new AbortController();
         const { signal } = control;
         const work = reasonOf(dial(subject, `silent?id=${name}`, { signal }));
-        await new Promise((resolve) => setTimeout(resolve, 50));
+        await eventually(async () => (await noteOf(subject, name)).came, "the request is there");
         control.abort();
         expect(await work).toBe("aborted");
         await eventually(async () => (await noteOf(subject, name)).gone, "the attempt is over");

@@ -24,7 +24,7 @@ beforeAll(async () => {
   dataDir = mkdtempSync(join(tmpdir(), "causey-sharing-"));
   const start = (): Promise<SharingServer> => sharingServer(target as LocalRuntimeName, dataDir);
   servers = [await start(), await start(), await start()];
-}, 60_000);
+});
 afterAll(async () => {
   for (const client of clients) client.close();
   for (const { child } of servers) child.kill("SIGKILL");
@@ -90,5 +90,5 @@ describe("AgentClient at processes that share a data directory", () => {
     expect(await a.call("add")).toBe(7);
     await knows(b, 7);
     expect(await count(b)).toEqual([1, 2, 3]);
-  }, 60_000);
+  });
 });

@@ -3,6 +3,7 @@ import Cloudflare from "cloudflare";
 import { APIResource } from "cloudflare/core/resource";
 import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { eventually } from "../cases/eventually.ts";
 
 const base = inject("baseUrl");
 const token = inject("token");
@@ -93,12 +94,9 @@ async function makeLog() {
   const { data, response } = await chat("echo/echo-demo");
   expect(data.choices[0]?.message.content).toBe("Is anybody there?");
   const id = response.headers.get("cf-aig-log-id") ?? "";
-  for (let i = 0; i < 100; i++) {
-    const found = await ai.logs.get(id, inGateway).catch(() => null);
-    if (found !== null) return found;
-    await new Promise((resolve) => setTimeout(resolve, 30));
-  }
-  throw new Error("The log row did not arrive");
+  const find = () => ai.logs.get(id, inGateway).catch(() => null);
+  await eventually(async () => (await find()) !== null, "the log row arrives");
+  return ai.logs.get(id, inGateway);
 }
 
 /** Every method of the client's resource with the call that proves it. */

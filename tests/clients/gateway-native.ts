@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { inject } from "vitest";
+import { eventually } from "../cases/eventually.ts";
 
 /** The server under test, without a slash at the end. */
 export const base: string = inject("baseUrl");
@@ -35,10 +36,11 @@ export async function rowsOf(
   const filter = `filters.key=event_id&filters.operator=eq&filters.value=${event}`;
   const order = "order_by=created_at&order_by_direction=asc";
   const url = `${server}/client/v4/accounts/${account}/ai-gateway/gateways/${gateway}/logs?${filter}&${order}`;
-  for (let tries = 0; ; tries++) {
+  let rows: Row[] = [];
+  await eventually(async () => {
     const response = await fetch(url, { headers: { authorization: `Bearer ${inject("token")}` } });
-    const { result } = (await response.json()) as { result: Row[] };
-    if (result.length >= count || tries === 200) return result;
-    await new Promise((resolve) => setTimeout(resolve, 30));
-  }
+    ({ result: rows } = (await response.json()) as { result: Row[] });
+    return rows.length >= count;
+  }, `${count} log rows of ${event}`);
+  return rows;
 }

@@ -134,15 +134,11 @@ describe("cloudflare", () => {
       account_id: account,
       filters: [{ key: "event_id" as const, operator: "eq" as const, value: [event] }],
     };
-    let rows: Cloudflare.AIGateway.Logs.LogListResponse[] = [];
-    for (let i = 0; i < 100 && rows.length === 0; i++) {
-      await new Promise((resolve) => setTimeout(resolve, 30));
-      rows = (await client.aiGateway.logs.list("open", params)).result;
-    }
-    expect(rows).toMatchObject([
-      { model, provider: "echo", success: true, tokens_in: 3, tokens_out: 3 },
-    ]);
-    const id = rows[0]!.id;
+    const rows = async () => (await client.aiGateway.logs.list("open", params)).result;
+    await expect
+      .poll(rows)
+      .toMatchObject([{ model, provider: "echo", success: true, tokens_in: 3, tokens_out: 3 }]);
+    const { id } = (await rows())[0]!;
     const request = await client.aiGateway.logs.request(id, {
       account_id: account,
       gateway_id: "open",

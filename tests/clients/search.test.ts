@@ -131,9 +131,7 @@ describe("cloudflare, aiSearch.namespaces.instances", () => {
     const { jobs } = aiSearch.namespaces.instances;
     const job = await jobs.create(id, { ...inDefault, description: "sdk" });
     const where = { ...inDefault, id };
-    await expect
-      .poll(async () => (await jobs.get(job.id, where)).end_reason, { timeout: 10_000 })
-      .toBe("completed");
+    await expect.poll(async () => (await jobs.get(job.id, where)).end_reason).toBe("completed");
     expect((await jobs.list(id, inDefault)).result.map((one) => one.id)).toEqual([job.id]);
     expect((await jobs.logs(job.id, where)).length).toBeGreaterThanOrEqual(1);
     await expect(jobs.update(job.id, { ...where, action: "cancel" })).rejects.toThrow("7046");

@@ -96,7 +96,7 @@ beforeAll(async () => {
   browser = chromium({ stateDir, log, system: localSystem(log), allowHosts: ["127.0.0.1"] });
   await Promise.all([startServer(0), startPages()]);
   wire = await browser.connect();
-}, 60_000);
+});
 afterAll(async () => {
   if (!isNode) return;
   wire.close();
@@ -171,17 +171,14 @@ const text = "document.querySelector('output')?.textContent";
 const once = itUnless(isNode ? undefined : "the page is driven once, against Node");
 
 describe("useAgent of agents/react in a browser", () => {
-  once(
-    "identifies, renders the state, calls, streams, and gets errors",
-    { timeout: 20_000 },
-    async () => {
-      const page = await open("first");
-      await until(page, "globalThis.agent?.identified");
-      expect(await page.evaluate("[agent.name, agent.agent]")).toEqual(["first", "tally-agent"]);
-      await until(page, `${text} === "0"`);
-      expect(await page.evaluate("agent.call('add', [2])")).toBe(2);
-      await until(page, `${text} === "2"`);
-      const chunks = await page.evaluate(`new Promise((resolve, reject) => {
+  once("identifies, renders the state, calls, streams, and gets errors", async () => {
+    const page = await open("first");
+    await until(page, "globalThis.agent?.identified");
+    expect(await page.evaluate("[agent.name, agent.agent]")).toEqual(["first", "tally-agent"]);
+    await until(page, `${text} === "0"`);
+    expect(await page.evaluate("agent.call('add', [2])")).toBe(2);
+    await until(page, `${text} === "2"`);
+    const chunks = await page.evaluate(`new Promise((resolve, reject) => {
       const chunks = [];
       agent.call("countTo", [4], {
         onChunk: (chunk) => chunks.push(chunk),
@@ -189,13 +186,12 @@ describe("useAgent of agents/react in a browser", () => {
         onError: reject,
       }).catch(reject);
     })`);
-      expect(chunks).toEqual([1, 2, 3, 4]);
-      const message = "agent.call('fail').then(() => 'no error', (error) => error.message)";
-      expect(await page.evaluate(message)).toBe("as asked");
-    },
-  );
+    expect(chunks).toEqual([1, 2, 3, 4]);
+    const message = "agent.call('fail').then(() => 'no error', (error) => error.message)";
+    expect(await page.evaluate(message)).toBe("as asked");
+  });
 
-  once("shows a state that another page has changed", { timeout: 20_000 }, async () => {
+  once("shows a state that another page has changed", async () => {
     const [one, two] = [await open("shared"), await open("shared")];
     for (const page of [one, two]) await until(page, "globalThis.agent?.identified");
     await one.evaluate("agent.call('add', [5])");
@@ -203,24 +199,20 @@ describe("useAgent of agents/react in a browser", () => {
     expect(await two.evaluate("seen.states")).toContain("server 5");
   });
 
-  once(
-    "comes back after a restart of the server, with the state that was stored",
-    { timeout: 20_000 },
-    async () => {
-      const page = await open("restart");
-      await until(page, "globalThis.agent?.identified");
-      expect(await page.evaluate("agent.call('add', [7])")).toBe(7);
-      const { port } = server;
-      await server.close();
-      await until(page, "seen.closed.length > 0");
-      await startServer(port);
-      await until(page, "seen.opened === 2 && agent.identified");
-      expect(await page.evaluate("agent.call('add', [1])")).toBe(8);
-      await until(page, `${text} === "8"`);
-    },
-  );
+  once("comes back after a restart of the server, with the state that was stored", async () => {
+    const page = await open("restart");
+    await until(page, "globalThis.agent?.identified");
+    expect(await page.evaluate("agent.call('add', [7])")).toBe(7);
+    const { port } = server;
+    await server.close();
+    await until(page, "seen.closed.length > 0");
+    await startServer(port);
+    await until(page, "seen.opened === 2 && agent.identified");
+    expect(await page.evaluate("agent.call('add', [1])")).toBe(8);
+    await until(page, `${text} === "8"`);
+  });
 
-  once("stops at the close code 4001 and does not try again", { timeout: 20_000 }, async () => {
+  once("stops at the close code 4001 and does not try again", async () => {
     const page = await open("refused", "not-the-token-0123456789-0123456789");
     await until(page, "globalThis.seen?.closed.length > 0");
     expect(await page.evaluate("seen.closed")).toEqual([4001]);

@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import type { Reporter } from "vitest/node";
+import { PATIENCE_MS } from "../cases/eventually.ts";
 import { SummaryReporter } from "./report.ts";
 
 /** The repository's root; every vitest config sets it, because these files live two levels down. */
@@ -26,6 +27,32 @@ export function aliases(runtime: RuntimeName): { find: RegExp; replacement: stri
     { find: /^causey\/(node|deno|bun|workers)$/u, replacement: `${root}adapters/$1/mod.ts` },
     { find: /^causey\/([a-z]+)$/u, replacement: `${root}core/$1/mod.ts` },
   ];
+}
+
+/**
+ * How long a test, a hook or the end of a run may take, in ms. A limit is there to end what hangs: a machine ten
+ * times slower keeps it. What has to be fast is a benchmark.
+ */
+const LONGEST_MS = 60_000;
+
+/** What every test run has in common. */
+export const limits: {
+  testTimeout: number;
+  hookTimeout: number;
+  teardownTimeout: number;
+  expect: { poll: { timeout: number } };
+  maxWorkers?: number;
+} = {
+  testTimeout: LONGEST_MS,
+  hookTimeout: LONGEST_MS,
+  teardownTimeout: LONGEST_MS,
+  expect: { poll: { timeout: PATIENCE_MS } },
+  ...workersOf(process.env["CAUSEY_TEST_WORKERS"]),
+};
+
+/** scripts/ok.ts runs several steps at once and shares the cores out; a run by itself takes vitest's own number. */
+function workersOf(wanted: string | undefined): { maxWorkers?: number } {
+  return wanted === undefined ? {} : { maxWorkers: Number(wanted) };
 }
 
 /** The usual report for people; for scripts/ok.ts its summary and, in full, only what failed. */

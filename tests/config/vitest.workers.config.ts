@@ -1,7 +1,7 @@
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
 import { browserSocket } from "./browser-setup.ts";
-import { aliases, portableTests, reporters, root } from "./shared.ts";
+import { aliases, limits, portableTests, reporters, root } from "./shared.ts";
 
 export default defineConfig({
   root,
@@ -19,6 +19,7 @@ export default defineConfig({
   ],
   resolve: { alias: aliases("workers") },
   test: {
+    ...limits,
     include: [...portableTests, "tests/workers/**/*.test.ts"],
     globalSetup: ["tests/config/global-setup.ts", "tests/config/browser-setup.ts"],
     setupFiles: "tests/config/fast-check.ts",

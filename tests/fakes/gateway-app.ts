@@ -1,5 +1,6 @@
 import { openPlatform } from "#platform";
 import type { Hono } from "hono";
+import { eventually } from "../cases/eventually.ts";
 import type { Authenticate } from "../../core/auth/authorize.ts";
 import type { GatewayOptions } from "../../core/gateway/deps.ts";
 import { type GatewayParts, gatewayParts } from "../../core/gateway/mod.ts";
@@ -98,13 +99,13 @@ export async function gatewayUnderTest(
     query: string,
     count: number,
   ): Promise<Record<string, unknown>[]> => {
-    for (let i = 0; i < 250; i++) {
+    let found: Record<string, unknown>[] = [];
+    await eventually(async () => {
       const { body } = await manage(`/gateways/${gatewayId}/logs${query}`);
-      const found = body.result as Record<string, unknown>[];
-      if (found.length >= count) return found;
-      await platform.system.sleep(20);
-    }
-    throw new Error(`Fewer than ${count} log rows`);
+      found = body.result as Record<string, unknown>[];
+      return found.length >= count;
+    }, `${count} log rows`);
+    return found;
   };
   return {
     app,

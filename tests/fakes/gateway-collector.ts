@@ -1,5 +1,5 @@
+import { eventually } from "../cases/eventually.ts";
 import type { Span } from "../../core/gateway/trace/span.ts";
-import type { System } from "../../core/ports.ts";
 import { type FakeTransport, fakeTransport, jsonReply } from "./gateway-transport.ts";
 
 /** A span as a collector reads it. */
@@ -17,23 +17,23 @@ export interface Tree {
 /** A collector of traces, to be given as `egress`. */
 export interface FakeCollector extends FakeTransport {
   /** What has come once the spans of that many requests are among it. */
-  spans(requests: number, system: System): Promise<Exported[]>;
+  spans(requests: number): Promise<Exported[]>;
   /** The trace of the one request that has come. */
-  tree(system: System): Promise<Tree>;
+  tree(): Promise<Tree>;
 }
 
 export function fakeCollector(): FakeCollector {
   const transport = fakeTransport(() => jsonReply({}));
-  const spans: FakeCollector["spans"] = async (requests, system) => {
-    for (let i = 0; i < 500; i++) {
-      const all = transport.bodies.flatMap(spansIn);
-      if (all.filter(({ kind }) => kind === 2).length >= requests) return all;
-      await system.sleep(20);
-    }
-    throw new Error("No span of a request was exported");
+  const spans: FakeCollector["spans"] = async (requests) => {
+    let all: Exported[] = [];
+    await eventually(() => {
+      all = transport.bodies.flatMap(spansIn);
+      return all.filter(({ kind }) => kind === 2).length >= requests;
+    }, "the spans of the requests are exported");
+    return all;
   };
-  const tree: FakeCollector["tree"] = async (system) => {
-    const all = await spans(1, system);
+  const tree: FakeCollector["tree"] = async () => {
+    const all = await spans(1);
     const [server, ...others] = all.filter(({ kind }) => kind === 2);
     if (server === undefined || others.length > 0) throw new Error("More than one request");
     return { server, tries: all.filter(({ kind }) => kind === 3) };

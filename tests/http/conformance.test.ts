@@ -1,4 +1,5 @@
 import { describe, expect, inject, it } from "vitest";
+import { LONG } from "../cases/eventually.ts";
 import { malformedRequests } from "./malformed.ts";
 
 const base = inject("baseUrl");
@@ -96,7 +97,7 @@ describe("errors", () => {
 describe("malformed requests", () => {
   it(
     "10 000 of them leave the server up and are answered 4xx in the documented shape",
-    { timeout: 120_000 },
+    LONG,
     async () => {
       const failures: string[] = [];
       const source = malformedRequests({ account, count: 10_000, seed: 1 });

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { expect, inject, it } from "vitest";
+import { eventually } from "../cases/eventually.ts";
 import type { Seen } from "./upstream.ts";
 
 // Requests of different connections meet in one call to the provider: on Workers, where no request may touch
@@ -79,14 +80,6 @@ async function step(id: string): Promise<void> {
   await (await fetch(`${upstream}/__step/${id}`)).text();
 }
 
-async function eventually(holds: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 5000;
-  while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error("Not within 5000 ms");
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
-
 const cacheStatus = async (client: Client): Promise<unknown> =>
   (await client.response).headers["cf-aig-cache-status"];
 
@@ -101,7 +94,10 @@ it("a follower gets the stream as it comes, also when the leader's client is gon
   const late = ask("held", id, user);
   expect(await late.first).toBe('data: {"n":1}\n\n');
   await step(id);
-  await eventually(async () => [follower, late].every(({ sofar }) => sofar().includes('{"n":2}')));
+  await eventually(
+    () => [follower, late].every(({ sofar }) => sofar().includes('{"n":2}')),
+    "both get the second event",
+  );
   expect((await seen(id))[0]).toMatchObject({ finished: false, aborted: false });
   await step(id);
   const all = 'data: {"n":1}\n\ndata: {"n":2}\n\ndata: [DONE]\n\n';
@@ -120,7 +116,7 @@ it("the last client that leaves ends the provider's stream", async () => {
   await new Promise((resolve) => setTimeout(resolve, 200));
   expect((await seen(id))[0]).toMatchObject({ aborted: false });
   follower.leave();
-  await eventually(async () => (await seen(id))[0]?.aborted === true);
+  await eventually(async () => (await seen(id))[0]?.aborted === true, "the provider hears it");
 });
 
 it("a provider that breaks off breaks every answer, after what it had sent", async () => {

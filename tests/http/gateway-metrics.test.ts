@@ -29,12 +29,12 @@ beforeAll(async () => {
   };
   writeFileSync(join(folder, "causey.json"), JSON.stringify(config));
   server = await start();
-}, 60_000);
+});
 afterAll(async () => {
   await server.stop();
   await upstream.close();
   rmSync(folder, { recursive: true, force: true });
-}, 60_000);
+});
 
 const ask = (mode: string, init: RequestInit = {}): Promise<Response> =>
   fetch(`${server.url}/v1/local/open/openai/chat/completions`, {
@@ -72,7 +72,7 @@ async function tries(count: number): Promise<Record<string, number>> {
   }
 }
 
-describe("the metrics of a served gateway", { timeout: 60_000 }, () => {
+describe("the metrics of a served gateway", () => {
   it("are exact under concurrency, broken and left streams included, and outlive a restart", async () => {
     const asked = Array.from({ length: 40 }, async (_, at) =>
       (await ask(at % 4 === 0 ? "sse" : at % 4 === 1 ? "error429" : "json")).text(),

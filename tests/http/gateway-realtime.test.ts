@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
 import { describe, expect, inject, it } from "vitest";
 import { WebSocket, type ClientOptions } from "ws";
+import { eventually } from "../cases/eventually.ts";
 import { gatewayToken } from "./prepare-target.ts";
 import type { SocketSeen } from "./realtime-upstream.ts";
 
@@ -86,14 +87,6 @@ async function refused(path: string, options?: Options): Promise<Refusal> {
 
 async function seenBy(test: string): Promise<SocketSeen[]> {
   return (await (await fetch(`${upstream}/__sockets/${test}`)).json()) as SocketSeen[];
-}
-
-async function eventually(check: () => Promise<boolean>, what: string): Promise<void> {
-  for (let tries = 0; tries < 500; tries++) {
-    if (await check()) return;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  throw new Error(`Never came true: ${what}`);
 }
 
 /** Whether nothing leaves a client any more. */

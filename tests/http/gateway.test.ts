@@ -3,6 +3,7 @@ import { connect } from "node:net";
 import { randomUUID } from "node:crypto";
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from "node:zlib";
 import { describe, expect, inject, it } from "vitest";
+import { eventually, PATIENCE_MS } from "../cases/eventually.ts";
 import { gatewayToken } from "./prepare-target.ts";
 import { fileName, type Seen, sseText } from "./upstream.ts";
 
@@ -52,19 +53,8 @@ async function seen(id: string): Promise<Seen[]> {
 }
 
 /** Waits until the upstream's view of a request satisfies a condition. */
-async function eventually(
-  id: string,
-  holds: (seen: Seen[]) => boolean,
-  within = 5000,
-): Promise<Seen[]> {
-  const deadline = Date.now() + within;
-  for (;;) {
-    const records = await seen(id);
-    if (holds(records)) return records;
-    if (Date.now() > deadline)
-      throw new Error(`Not within ${within} ms: ${JSON.stringify(records)}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
+async function untilSeen(id: string, holds: (seen: Seen[]) => boolean): Promise<void> {
+  await eventually(async () => holds(await seen(id)), `what the upstream sees: ${String(holds)}`);
 }
 
 async function logs(
@@ -73,13 +63,13 @@ async function logs(
   count: number,
 ): Promise<Record<string, unknown>[]> {
   const url = `${base}/client/v4/accounts/${account}/ai-gateway/gateways/${gateway}/logs?${query}`;
-  for (let i = 0; i < 100; i++) {
+  let rows: Record<string, unknown>[] = [];
+  await eventually(async () => {
     const response = await fetch(url, { headers: { authorization: `Bearer ${token}` } });
-    const { result } = (await response.json()) as { result: Record<string, unknown>[] };
-    if (result.length >= count) return result;
-    await new Promise((resolve) => setTimeout(resolve, 30));
-  }
-  throw new Error(`Fewer than ${count} log rows for ${query}`);
+    ({ result: rows } = (await response.json()) as { result: typeof rows });
+    return rows.length >= count;
+  }, `${count} log rows for ${query}`);
+  return rows;
 }
 
 const byEvent = (id: string): string =>
@@ -186,7 +176,7 @@ describe("a request on its way to the provider", () => {
       socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1")));
       socket.on("close", () => resolve(text));
       socket.on("error", reject);
-      socket.setTimeout(3000, () => socket.destroy());
+      socket.setTimeout(PATIENCE_MS, () => socket.destroy());
     });
     // workerd reads the framing itself, as RFC 9112 section 6.3 allows (Transfer-Encoding wins, the
     // connection ends), and shows the Worker one of the two: there is nothing left to smuggle.
@@ -326,9 +316,9 @@ describe("a client that leaves", () => {
 
   it("before the answer ends the provider's request", async () => {
     const { id, leave } = connected("never", randomUUID());
-    await eventually(id, (records) => records.length === 1);
+    await untilSeen(id, (records) => records.length === 1);
     leave();
-    await eventually(id, ([record]) => record?.aborted === true, 2000);
+    await untilSeen(id, ([record]) => record?.aborted === true);
   });
 
   it("in mid-stream ends the provider's stream and leaves a row without success", async () => {
@@ -336,7 +326,7 @@ describe("a client that leaves", () => {
     const { id, first, leave } = connected("hang", event);
     expect(await first).toContain('{"first":true}');
     leave();
-    await eventually(id, ([record]) => record?.aborted === true, 2000);
+    await untilSeen(id, ([record]) => record?.aborted === true);
     const [row] = await logs("open", byEvent(event), 1);
     expect(row).toMatchObject({ success: false });
   });

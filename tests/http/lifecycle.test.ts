@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { eventually, LONG, PATIENCE_MS } from "../cases/eventually.ts";
 import { commandOf, noBrowser, startTarget, targetName } from "./target.ts";
 import { startUpstream, type Upstream } from "./upstream.ts";
 
@@ -31,34 +32,30 @@ function run(...args: string[]): { code: number | null; lines: string[] } {
   const [file = "", ...fixed] = commandOf(target);
   const { status, stdout, stderr } = spawnSync(file, [...fixed, ...args], {
     encoding: "utf8",
-    timeout: 30_000,
+    timeout: PATIENCE_MS,
   });
   return { code: status, lines: `${stdout}${stderr}`.split("\n").filter((line) => line !== "") };
 }
 
 describe("starting", () => {
-  it(
-    "prints at most twelve lines, and the token only the first time",
-    { timeout: 60_000 },
-    async () => {
-      const dataDir = join(folder, "first");
-      const first = await startTarget({
-        dataDir,
-        args: ["--host", "127.0.0.1"],
-        env: { ...noBrowser, CAUSEY_TOKEN: "" },
-      });
-      const firstLines = first.output().trim().split("\n");
-      await first.stop();
-      const second = await startTarget({ dataDir, env: { ...noBrowser, CAUSEY_TOKEN: "" } });
-      const secondOutput = second.output();
-      await second.stop();
-      expect(firstLines.length).toBeLessThanOrEqual(12);
-      const token = /Token\s+(causey_\S+)/.exec(firstLines.join("\n"))?.[1];
-      expect(token).toBeDefined();
-      expect(secondOutput).not.toContain(token);
-      expect(statSync(join(dataDir, "token")).mode & 0o777).toBe(0o600);
-    },
-  );
+  it("prints at most twelve lines, and the token only the first time", LONG, async () => {
+    const dataDir = join(folder, "first");
+    const first = await startTarget({
+      dataDir,
+      args: ["--host", "127.0.0.1"],
+      env: { ...noBrowser, CAUSEY_TOKEN: "" },
+    });
+    const firstLines = first.output().trim().split("\n");
+    await first.stop();
+    const second = await startTarget({ dataDir, env: { ...noBrowser, CAUSEY_TOKEN: "" } });
+    const secondOutput = second.output();
+    await second.stop();
+    expect(firstLines.length).toBeLessThanOrEqual(12);
+    const token = /Token\s+(causey_\S+)/.exec(firstLines.join("\n"))?.[1];
+    expect(token).toBeDefined();
+    expect(secondOutput).not.toContain(token);
+    expect(statSync(join(dataDir, "token")).mode & 0o777).toBe(0o600);
+  });
 
   it("a taken port is one line that says what to do, and exit code 1", async () => {
     const server = createServer();
@@ -113,85 +110,76 @@ describe("starting", () => {
 });
 
 describe("stopping", () => {
-  it(
-    "SIGTERM lets a stream under way finish, keeps its row and exits with 0",
-    { timeout: 60_000 },
-    async () => {
-      const gateway = {
-        providers: { openai: { baseUrl: `${upstream.url}/v1` } },
-        gateways: { open: { authentication: false } },
-      };
-      const token = "lifecycle-token-with-every-permission";
-      const options = {
-        dataDir: join(folder, "stream"),
-        args: ["--config", configFile("stream", { demo: false, gateway })],
-        env: { ...noBrowser, CAUSEY_TOKEN: token },
-      };
-      const server = await startTarget(options);
-      const response = await fetch(`${server.url}/v1/local/open/openai/chat/completions`, {
-        method: "POST",
-        headers: { "x-test-mode": "slow", "content-type": "application/json" },
-        body: '{"model":"m","messages":[],"stream":true}',
-      });
-      const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
-      let text = (await reader.read()).value ?? "";
-      const stopped = server.stop();
-      for (let part = await reader.read(); !part.done; part = await reader.read())
-        text += part.value;
-      expect(text).toContain("data: [DONE]");
-      expect(await stopped).toBe(0);
-      const again = await startTarget(options);
-      const id = response.headers.get("cf-aig-log-id");
-      const row = await fetch(
-        `${again.url}/client/v4/accounts/local/ai-gateway/gateways/open/logs/${id}`,
-        { headers: { authorization: `Bearer ${token}` } },
-      );
-      expect(row.status).toBe(200);
-      await again.stop();
-    },
-  );
+  it("SIGTERM lets a stream under way finish, keeps its row and exits with 0", LONG, async () => {
+    const gateway = {
+      providers: { openai: { baseUrl: `${upstream.url}/v1` } },
+      gateways: { open: { authentication: false } },
+    };
+    const token = "lifecycle-token-with-every-permission";
+    const options = {
+      dataDir: join(folder, "stream"),
+      args: ["--config", configFile("stream", { demo: false, gateway })],
+      env: { ...noBrowser, CAUSEY_TOKEN: token },
+    };
+    const server = await startTarget(options);
+    const response = await fetch(`${server.url}/v1/local/open/openai/chat/completions`, {
+      method: "POST",
+      headers: { "x-test-mode": "slow", "content-type": "application/json" },
+      body: '{"model":"m","messages":[],"stream":true}',
+    });
+    const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+    let text = (await reader.read()).value ?? "";
+    const stopped = server.stop();
+    for (let part = await reader.read(); !part.done; part = await reader.read()) text += part.value;
+    expect(text).toContain("data: [DONE]");
+    expect(await stopped).toBe(0);
+    const again = await startTarget(options);
+    const id = response.headers.get("cf-aig-log-id");
+    const row = await fetch(
+      `${again.url}/client/v4/accounts/local/ai-gateway/gateways/open/logs/${id}`,
+      { headers: { authorization: `Bearer ${token}` } },
+    );
+    expect(row.status).toBe(200);
+    await again.stop();
+  });
 });
 
 describe("stopping under load", () => {
-  it(
-    "keeps the row and the figures of every request that was answered",
-    { timeout: 60_000 },
-    async () => {
-      const token = "lifecycle-token-with-every-permission";
-      const path = configFile("load", {
-        gateway: {
-          metrics: true,
-          providers: { openai: { baseUrl: `${upstream.url}/v1` } },
-          gateways: { open: { authentication: false } },
-        },
-      });
-      const options = {
-        dataDir: join(folder, "load"),
-        args: ["--config", path, "--no-demo"],
-        env: { ...noBrowser, CAUSEY_TOKEN: token },
-      };
-      const server = await startTarget(options);
-      const answered = new Set<string>();
-      const asking = Array.from({ length: 8 }, () => askOnAndOn(server.url, answered));
-      while (answered.size < 20) await new Promise((resolve) => setTimeout(resolve, 10));
-      expect(await server.stop()).toBe(0);
-      await Promise.all(asking);
-      const again = await startTarget(options);
-      const authorized = { headers: { authorization: `Bearer ${token}` } };
-      const management = `${again.url}/client/v4/accounts/local/ai-gateway`;
-      const lost: string[] = [];
-      for (const id of answered) {
-        const { status } = await fetch(`${management}/gateways/open/logs/${id}`, authorized);
-        if (status !== 200) lost.push(id);
-      }
-      expect(lost).toEqual([]);
-      const text = await (await fetch(`${management}/metrics`, authorized)).text();
-      const tries = text.match(/^causey_gateway_requests_total\{.*\} (\d+)$/gmu) ?? [];
-      const counted = tries.reduce((sum, line) => sum + Number(/\d+$/u.exec(line)?.[0]), 0);
-      expect(counted).toBeGreaterThanOrEqual(answered.size);
-      await again.stop();
-    },
-  );
+  it("keeps the row and the figures of every request that was answered", LONG, async () => {
+    const token = "lifecycle-token-with-every-permission";
+    const path = configFile("load", {
+      gateway: {
+        metrics: true,
+        providers: { openai: { baseUrl: `${upstream.url}/v1` } },
+        gateways: { open: { authentication: false } },
+      },
+    });
+    const options = {
+      dataDir: join(folder, "load"),
+      args: ["--config", path, "--no-demo"],
+      env: { ...noBrowser, CAUSEY_TOKEN: token },
+    };
+    const server = await startTarget(options);
+    const answered = new Set<string>();
+    const asking = Array.from({ length: 8 }, () => askOnAndOn(server.url, answered));
+    while (answered.size < 20) await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(await server.stop()).toBe(0);
+    await Promise.all(asking);
+    const again = await startTarget(options);
+    const authorized = { headers: { authorization: `Bearer ${token}` } };
+    const management = `${again.url}/client/v4/accounts/local/ai-gateway`;
+    const lost: string[] = [];
+    for (const id of answered) {
+      const { status } = await fetch(`${management}/gateways/open/logs/${id}`, authorized);
+      if (status !== 200) lost.push(id);
+    }
+    expect(lost).toEqual([]);
+    const text = await (await fetch(`${management}/metrics`, authorized)).text();
+    const tries = text.match(/^causey_gateway_requests_total\{.*\} (\d+)$/gmu) ?? [];
+    const counted = tries.reduce((sum, line) => sum + Number(/\d+$/u.exec(line)?.[0]), 0);
+    expect(counted).toBeGreaterThanOrEqual(answered.size);
+    await again.stop();
+  });
 });
 
 /** Sends requests until there is nobody to send them to; notes the log id of each that was answered. */
@@ -213,33 +201,29 @@ async function askOnAndOn(url: string, answered: Set<string>): Promise<void> {
 }
 
 describe("a crash", () => {
-  it(
-    "SIGKILL during a webhook burst loses no acknowledged event",
-    { timeout: 90_000 },
-    async () => {
-      const secret = "crash-secret-0123456789";
-      const sources = {
-        crash: { scheme: "generic", secret, entity: { from: "payload", path: "entity" } },
-      };
-      const path = configFile("crash", { demo: false, webhooks: { sources } });
-      const token = "crash-token-0123456789abcdef";
-      const options = {
-        dataDir: join(folder, "crash"),
-        args: ["--config", path],
-        env: { ...noBrowser, CAUSEY_TOKEN: token },
-      };
-      const acknowledged = new Set<string>();
-      for (let round = 0; round < 3; round++) {
-        const server = await startTarget(options);
-        await burst(server.url, secret, acknowledged, round, () => server.kill());
-      }
-      expect(acknowledged.size).toBeGreaterThan(20);
+  it("SIGKILL during a webhook burst loses no acknowledged event", LONG, async () => {
+    const secret = "crash-secret-0123456789";
+    const sources = {
+      crash: { scheme: "generic", secret, entity: { from: "payload", path: "entity" } },
+    };
+    const path = configFile("crash", { demo: false, webhooks: { sources } });
+    const token = "crash-token-0123456789abcdef";
+    const options = {
+      dataDir: join(folder, "crash"),
+      args: ["--config", path],
+      env: { ...noBrowser, CAUSEY_TOKEN: token },
+    };
+    const acknowledged = new Set<string>();
+    for (let round = 0; round < 3; round++) {
       const server = await startTarget(options);
-      const stored = new Set(await storedIds(server.url, token));
-      await server.stop();
-      expect([...acknowledged].filter((id) => !stored.has(id))).toEqual([]);
-    },
-  );
+      await burst(server.url, secret, acknowledged, round, () => server.kill());
+    }
+    expect(acknowledged.size).toBeGreaterThan(20);
+    const server = await startTarget(options);
+    const stored = new Set(await storedIds(server.url, token));
+    await server.stop();
+    expect([...acknowledged].filter((id) => !stored.has(id))).toEqual([]);
+  });
 });
 
 /** Enough that none takes more events than one answer lists. */
@@ -253,6 +237,7 @@ async function burst(
   round: number,
   kill: () => Promise<void>,
 ): Promise<void> {
+  const before = acknowledged.size;
   let dead = false;
   let n = 0;
   const worker = async (): Promise<void> => {
@@ -270,7 +255,7 @@ async function burst(
     }
   };
   const workers = Array.from({ length: 16 }, worker);
-  await new Promise((resolve) => setTimeout(resolve, 700 + round * 150));
+  await eventually(() => acknowledged.size >= before + 200 * (round + 1), "many are acknowledged");
   await kill();
   await Promise.all(workers);
 }

@@ -44,7 +44,7 @@ describe("README", () => {
     const dataDir = join(folder, ".causey");
     await lendBrowser(dataDir);
     target = await startTarget({ dataDir, env: { CAUSEY_TOKEN: "" } });
-  }, 60_000);
+  });
   afterAll(async () => {
     await target.stop();
     rmSync(folder, { recursive: true, force: true });
@@ -55,7 +55,6 @@ describe("README", () => {
 
   it.each(blocks(readme, "console").map((block) => [block.split("\n")[0] ?? "", block]))(
     "%s ... prints what the README says",
-    { timeout: 60_000 },
     (_, block) => {
       let before = here(setUp);
       for (const { command, output } of shown(block)) {

@@ -5,6 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { eventually } from "../cases/eventually.ts";
 import { itUnless } from "../config/it-unless.ts";
 import { hostilePage, hostileServiceWorker } from "../fakes/rendering-hostile-page.ts";
 import { lendBrowser } from "../platform/shared-browser.ts";
@@ -236,7 +237,8 @@ describe("rendering html", () => {
       const started = Date.now();
       const answer = await render("pdf", { html, gotoOptions: { timeout: 1500 } });
       expect([answer.status, answer.body.errors[0]?.code]).toEqual([422, 6002]);
-      expect(Date.now() - started).toBeLessThan(10_000);
+      // Without `timeout` it would be the default of 30 s.
+      expect(Date.now() - started).toBeLessThan(30_000);
       expect((await render("content", { html: "<p>next</p>" })).status).toBe(200);
     });
 
@@ -272,7 +274,8 @@ describe("rendering html", () => {
       await pending;
       const started = Date.now();
       expect((await render("content", { html: "<p>next</p>" })).status).toBe(200);
-      expect(Date.now() - started).toBeLessThan(15_000);
+      // The pages that were left would hold their slots for 60 s.
+      expect(Date.now() - started).toBeLessThan(45_000);
     },
   );
 
@@ -314,17 +317,10 @@ describe("the browser's process", () => {
       )
       .map(Number);
 
-  const goneWithin = async (ms: number): Promise<void> => {
-    const deadline = Date.now() + ms;
-    while (browsersOf().length > 0 && Date.now() < deadline)
-      await new Promise((done) => setTimeout(done, 50));
-    expect(browsersOf()).toEqual([]);
-  };
-
-  itUnless(missing ?? (local ? undefined : "the browser is not the server's child there"))(
-    "ends with its server, asked to or killed, in the middle of work",
-    async () => {
-      for (const how of ["stop", "kill"] as const) {
+  for (const how of ["stop", "kill"] as const)
+    itUnless(missing ?? (local ? undefined : "the browser is not the server's child there"))(
+      `ends with its server, by ${how}(), in the middle of work`,
+      async () => {
         const target = await startTarget({
           dataDir,
           args: ["--account-id", account],
@@ -342,17 +338,14 @@ describe("the browser's process", () => {
         ).catch(() => null);
         await new Promise((done) => setTimeout(done, 300));
         await target[how]();
-        await goneWithin(5000);
+        await eventually(() => browsersOf().length === 0, "its browsers are gone");
         await busy;
-      }
-    },
-    60_000,
-  );
+      },
+    );
 
   itUnless(missing ?? (local ? undefined : "the browser is not the server's child there"))(
     "is replaced after a crash",
     async () => {
-      const started = Date.now();
       const target = await startTarget({
         dataDir,
         args: ["--account-id", account],
@@ -360,7 +353,7 @@ describe("the browser's process", () => {
       });
       const busy = post(
         "browser-rendering/content",
-        { html: "<p>x", waitForTimeout: 20_000 },
+        { html: "<p>x", waitForTimeout: 60_000 },
         {},
         target.url,
       );
@@ -369,13 +362,11 @@ describe("the browser's process", () => {
       for (const pid of browsersOf()) process.kill(pid, "SIGKILL");
       const crashed = await busy;
       expect([crashed.status, crashed.body.errors[0]?.code]).toEqual([503, 503]);
-      expect(Date.now() - started).toBeLessThan(18_000);
       expect(
         (await post("browser-rendering/content", { html: "<p>x" }, {}, target.url)).status,
       ).toBe(200);
       await target.stop();
     },
-    60_000,
   );
 });
 
@@ -441,30 +432,26 @@ describe("the network of a page", () => {
   const there = (name: string, body: unknown): Promise<Answer> =>
     post(`browser-rendering/${name}`, body, {}, target.url);
 
-  withBrowser(
-    "never reaches a private address, in any of the ways that a page has",
-    async () => {
-      const { port } = new URL(originOf(victim));
-      const spellings = ["127.0.0.1", "localhost", "[::ffff:7f00:1]", "0x7f.1"].map(
-        (host) => `http://${host}:${port}`,
-      );
-      for (const origin of spellings) {
-        await there("content", { html: hostilePage(origin), waitForTimeout: 700 });
-      }
-      await there("content", { url: originOf(site), waitForTimeout: 1000 });
-      await there("pdf", {
-        html: "<p>x",
-        pdfOptions: {
-          displayHeaderFooter: true,
-          headerTemplate: `<img src="${originOf(victim)}/header">`,
-        },
-      });
-      const redirected = await there("content", { url: `${originOf(site)}/redirect` });
-      expect([redirected.status, redirected.body.errors[0]?.code]).toEqual([400, 5010]);
-      expect(hits).toEqual([]);
-    },
-    60_000,
-  );
+  withBrowser("never reaches a private address, in any of the ways that a page has", async () => {
+    const { port } = new URL(originOf(victim));
+    const spellings = ["127.0.0.1", "localhost", "[::ffff:7f00:1]", "0x7f.1"].map(
+      (host) => `http://${host}:${port}`,
+    );
+    for (const origin of spellings) {
+      await there("content", { html: hostilePage(origin), waitForTimeout: 700 });
+    }
+    await there("content", { url: originOf(site), waitForTimeout: 1000 });
+    await there("pdf", {
+      html: "<p>x",
+      pdfOptions: {
+        displayHeaderFooter: true,
+        headerTemplate: `<img src="${originOf(victim)}/header">`,
+      },
+    });
+    const redirected = await there("content", { url: `${originOf(site)}/redirect` });
+    expect([redirected.status, redirected.body.errors[0]?.code]).toEqual([400, 5010]);
+    expect(hits).toEqual([]);
+  });
 
   withBrowser("never reaches the server that renders it", async () => {
     const own = new URL(target.url).origin;

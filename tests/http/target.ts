@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { PATIENCE_MS } from "../cases/eventually.ts";
 import { lendBrowser } from "../platform/shared-browser.ts";
 
 /** The runtimes that a server under test can run on. */
@@ -19,8 +20,6 @@ export interface TargetOptions {
   readonly args?: readonly string[];
   /** Further environment variables. @default {} */
   readonly env?: Readonly<Record<string, string>>;
-  /** How long the server may take to print its address. @default 20_000 ms */
-  readonly timeoutMs?: number;
 }
 
 /** A running server under test. */
@@ -68,7 +67,7 @@ export const noBrowser: Readonly<Record<string, string>> = {
 
 /** Starts the product on a free port and resolves once it has printed its address. */
 export async function startTarget(options: TargetOptions = {}): Promise<Target> {
-  const { target = targetName(), args = [], env = {}, timeoutMs = 20_000 } = options;
+  const { target = targetName(), args = [], env = {} } = options;
   const dataDir = options.dataDir ?? (await freshDataDir());
   const [file = "", ...fixed] = commandOf(target);
   const child = spawn(file, [...fixed, "--port", "0", "--data-dir", dataDir, ...args], {
@@ -84,13 +83,13 @@ export async function startTarget(options: TargetOptions = {}): Promise<Target> 
   const end = async (signal: NodeJS.Signals): Promise<number | null> => {
     child.kill(signal);
     // A server that never drains fails the test by its exit code; it must not hang the run.
-    const timer = setTimeout(() => child.kill("SIGKILL"), 20_000);
+    const timer = setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS);
     await exited;
     clearTimeout(timer);
     return child.exitCode;
   };
   try {
-    const url = await address(child, () => output, timeoutMs);
+    const url = await address(child, () => output);
     return {
       url,
       dataDir,
@@ -125,12 +124,8 @@ function outerEnvironment(): Record<string, string | undefined> {
 }
 
 /** The first address of this machine that the server prints; it may be inside a line of JSON. */
-async function address(
-  child: ChildProcess,
-  output: () => string,
-  timeoutMs: number,
-): Promise<string> {
-  const deadline = Date.now() + timeoutMs;
+async function address(child: ChildProcess, output: () => string): Promise<string> {
+  const deadline = Date.now() + PATIENCE_MS;
   while (Date.now() < deadline) {
     const found = /https?:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):\d+(?=[^\d])/u.exec(output());
     if (found !== null) return found[0];

@@ -39,7 +39,7 @@ describe("durability", () => {
       expect(rows.filter((row) => row["parts"] !== 2)).toEqual([]);
       expect(await db.all("PRAGMA integrity_check")).toMatchObject([{ integrity_check: "ok" }]);
       await db.close();
-    }, 30_000);
+    });
   }
 
   it("only a transaction of lazy batches alone does without waiting for the disk", async () => {

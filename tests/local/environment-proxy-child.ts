@@ -1,4 +1,5 @@
 // Sends requests by the platform of its runtime and prints what became of each, one line of JSON per request.
+import { PATIENCE_MS } from "../cases/eventually.ts";
 import type { LocalPlatformOptions } from "../../adapters/shared/local-platform.ts";
 import type { Platform, Transport } from "../../core/ports.ts";
 
@@ -25,7 +26,7 @@ async function conversation(url: string, more: object = {}): Promise<string> {
     const dialled = await platform.webSockets.dial({
       ...request,
       signal: new AbortController().signal,
-      timeoutMs: 10_000,
+      timeoutMs: PATIENCE_MS,
       ...more,
     });
     if ("refusal" in dialled) return `refused ${dialled.refusal.status}`;

@@ -105,7 +105,7 @@ describe("a proxy of the environment", () => {
       ]),
     );
     for (const line of requests) expect(line).toMatchObject({ authorization });
-  }, 30_000);
+  });
 
   it("is read from either spelling, with or without a scheme", () => {
     expect(environmentProxy({})).toBeUndefined();

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { eventually } from "../cases/eventually.ts";
 import type { LocalPlatformOptions } from "../../adapters/shared/local-platform.ts";
 import { type GatewayParts, gatewayParts } from "../../core/gateway/mod.ts";
 import type { Platform } from "../../core/ports.ts";
@@ -91,16 +92,13 @@ function ask(headers: Record<string, string>, signal: AbortSignal | null = null)
 
 /** The request's span and those of its tries, once the collector has them. */
 async function collected(): Promise<{ request: Exported; tries: readonly Exported[] }> {
-  for (let i = 0; i < 500; i++) {
-    const all = exports.flatMap(({ spans }) => spans);
-    const request = all.find(({ kind }) => kind === 2);
-    if (request !== undefined) return { request, tries: all.filter(({ kind }) => kind === 3) };
-    await platform.system.sleep(20);
-  }
-  throw new Error("The collector got nothing");
+  const all = (): Exported[] => exports.flatMap(({ spans }) => spans);
+  await eventually(() => all().some(({ kind }) => kind === 2), "the collector has the request");
+  const request = all().find(({ kind }) => kind === 2)!;
+  return { request, tries: all().filter(({ kind }) => kind === 3) };
 }
 
-describe("a collector", { timeout: 20_000 }, () => {
+describe("a collector", () => {
   it("gets a request that was retried as one trace, below the caller's span", async () => {
     const answer = await ask({});
     expect([answer.status, (await answer.text()).includes("[DONE]")]).toEqual([200, true]);

@@ -10,7 +10,7 @@ import { localPlatform, type LocalRuntime } from "../../adapters/shared/local-pl
 import { openSqlite, type SqliteDatabase } from "../../adapters/shared/sqlite.ts";
 import { localSystem } from "../../adapters/shared/system.ts";
 import type { ActorContext, ActorKind } from "../../core/ports.ts";
-import { eventually } from "../cases/suite.ts";
+import { eventually } from "../cases/eventually.ts";
 
 const quiet = (): void => undefined;
 const folder = mkdtempSync(join(inject("scratch"), "local-"));

@@ -2,6 +2,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocketServer } from "ws";
+import { PATIENCE_MS } from "../cases/eventually.ts";
 import type { Resolve } from "../../adapters/shared/egress-resolve.ts";
 import { wsAsksLookup } from "../../adapters/shared/dial.ts";
 import { localSystem } from "../../adapters/shared/system.ts";
@@ -42,7 +43,14 @@ function dial(
   const system = localSystem(() => undefined);
   const sockets = localWebSockets({ system, allowHosts, resolve, upgrade: () => null });
   const { signal } = new AbortController();
-  return sockets.dial({ url, headers: [], reach: "public", timeoutMs: 10_000, signal, ...more });
+  return sockets.dial({
+    url,
+    headers: [],
+    reach: "public",
+    timeoutMs: PATIENCE_MS,
+    signal,
+    ...more,
+  });
 }
 
 describe("a WebSocket to an address that a caller steers", () => {

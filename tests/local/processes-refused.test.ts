@@ -26,7 +26,7 @@ function run(command: string, args: readonly string[], env: object = {}): Promis
   });
 }
 
-describe("--processes is refused in one line", { timeout: 60_000 }, () => {
+describe("--processes is refused in one line", () => {
   const serve = [
     `${root}adapters/cli/main.ts`,
     "serve",

@@ -2,6 +2,7 @@ import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it as always } from "vitest";
+import { eventually } from "../cases/eventually.ts";
 import { pagesOfEach, processCount } from "../../adapters/cli/process-count.ts";
 import { checkReusePort } from "../../adapters/shared/drain.ts";
 import { itUnless } from "../config/it-unless.ts";
@@ -13,7 +14,6 @@ const it = itUnless(
   process.platform === "linux" ? undefined : "processes share a port on Linux only",
 );
 const CAUSEY_TOKEN = "processes-token-with-every-permission";
-const LONG = { timeout: 60_000 };
 
 interface Running {
   readonly pid: number;
@@ -22,15 +22,6 @@ interface Running {
   /** All that it has said. */
   output(): string;
   readonly ended: Promise<number | string>;
-}
-
-/** Waits until it is so: as long as it takes on a busy machine. */
-async function until(check: () => boolean, what: string): Promise<void> {
-  const late = Date.now() + LONG.timeout - 5000;
-  while (!check()) {
-    if (Date.now() > late) throw new Error(`Never came true: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
 }
 
 /** What was started, to be ended whatever the test finds; the rest ends with it. */
@@ -55,7 +46,7 @@ function run(...args: string[]): Omit<Running, "port" | "url"> {
 
 async function serve(...args: string[]): Promise<Running> {
   const running = run("--port", "0", ...args);
-  await until(
+  await eventually(
     () => !isAlive(running.pid) || /^Retired .*\n/mu.test(running.output()),
     "the start lines",
   );
@@ -105,12 +96,12 @@ describe(`causey serve --processes on ${host}`, () => {
     if (process.platform !== "linux") return;
     shared = await serve("--data-dir", fresh(), "--no-demo", "--processes", "3");
     started.length = 0;
-  }, LONG.timeout);
+  });
   afterAll(() => {
     if (process.platform === "linux") signal("SIGKILL", shared.pid);
   });
 
-  it("has several processes listen on one port, and each gets connections", LONG, async () => {
+  it("has several processes listen on one port, and each gets connections", async () => {
     const server = shared;
     expect(server.output()).toMatch(/^causey .*, 3 processes$/mu);
     expect(server.output().match(/^Listening/gmu)).toHaveLength(1);
@@ -130,11 +121,11 @@ describe(`causey serve --processes on ${host}`, () => {
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(64);
   });
 
-  it("replaces a process that was killed", LONG, async () => {
+  it("replaces a process that was killed", async () => {
     const server = shared;
     const [killed = 0, ...others] = childrenOf(server.pid);
     signal("SIGKILL", killed);
-    await until(() => !isAlive(killed) && listening(server) === 3, "three listen again");
+    await eventually(() => !isAlive(killed) && listening(server) === 3, "three listen again");
     const now = childrenOf(server.pid);
     expect(now).not.toContain(killed);
     expect(now).toEqual(expect.arrayContaining(others));
@@ -149,22 +140,22 @@ describe(`causey serve --processes on ${host}`, () => {
     });
   });
 
-  it("leaves no process behind when the first one is killed", LONG, async () => {
+  it("leaves no process behind when the first one is killed", async () => {
     const server = await serve("--data-dir", fresh(), "--no-demo", "--processes", "2");
     const children = childrenOf(server.pid);
     expect(children).toHaveLength(1);
     signal("SIGKILL", server.pid);
-    await until(() => !children.some(isAlive), "the others end");
+    await eventually(() => !children.some(isAlive), "the others end");
     await expect(ask(server.port, "")).rejects.toThrow();
   });
 
-  it("drains all on SIGTERM, and keeps the row of every answer", LONG, async () => {
+  it("drains all on SIGTERM, and keeps the row of every answer", async () => {
     const folder = fresh();
     const server = await serve("--data-dir", folder, "--processes", "2");
     const children = childrenOf(server.pid);
     const answered = new Set<string>();
     const asking = Array.from({ length: 8 }, () => askOnAndOn(server.url, answered));
-    await until(() => answered.size >= 60, "60 answers");
+    await eventually(() => answered.size >= 60, "60 answers");
     signal("SIGTERM", server.pid);
     expect(await server.ended).toBe(0);
     expect(children.filter(isAlive)).toEqual([]);
@@ -181,7 +172,7 @@ describe(`causey serve --processes on ${host}`, () => {
     expect(lost).toEqual([]);
   });
 
-  it("takes a signal to the whole group as one", LONG, async () => {
+  it("takes a signal to the whole group as one", async () => {
     const server = await serve("--data-dir", fresh(), "--no-demo", "--processes", "2");
     const children = childrenOf(server.pid);
     signal("SIGINT", server.pid, ...children);
@@ -190,7 +181,7 @@ describe(`causey serve --processes on ${host}`, () => {
     expect(server.output()).not.toContain("is replaced");
   });
 
-  it("ends all at once on a second signal", LONG, async () => {
+  it("ends all at once on a second signal", async () => {
     const server = await serve("--data-dir", fresh(), "--processes", "2");
     const children = childrenOf(server.pid);
     const head = `POST /v1/local/default/echo/chat/completions HTTP/1.1\r\nhost: x\r\ncf-aig-authorization: Bearer ${CAUSEY_TOKEN}\r\n`;
@@ -205,17 +196,17 @@ describe(`causey serve --processes on ${host}`, () => {
     });
     const connected = (): number =>
       socketsAt(server.port, "connected", [server.pid, ...children]).reduce((a, b) => a + b, 0);
-    await until(() => connected() === halves.length, "all are accepted");
+    await eventually(() => connected() === halves.length, "all are accepted");
     await fetch(`${server.url}/readyz`).then((response) => response.text());
     signal("SIGTERM", server.pid);
-    await until(() => listening(server) === 0, "nobody listens");
+    await eventually(() => listening(server) === 0, "nobody listens");
     signal("SIGTERM", server.pid);
     expect(await server.ended).not.toBe(0);
-    await until(() => !children.some(isAlive), "the others end");
+    await eventually(() => !children.some(isAlive), "the others end");
     for (const socket of halves) socket.destroy();
   });
 
-  it("says in one line that the port is taken, by whomever", LONG, async () => {
+  it("says in one line that the port is taken, by whomever", async () => {
     const alone = createServer();
     await new Promise<void>((resolve) => alone.listen(0, "127.0.0.1", resolve));
     for (const port of [shared.port, (alone.address() as AddressInfo).port]) {
@@ -229,14 +220,14 @@ describe(`causey serve --processes on ${host}`, () => {
     await new Promise((resolve) => alone.close(resolve));
   });
 
-  it("does not start at all when a process cannot start", LONG, async () => {
+  it("does not start at all when a process cannot start", async () => {
     const child = start(host, "processes-child.ts", []);
     started.push(child.pid ?? 0);
     expect(await lineWith(child, "not started")).toBe("not started: The reason, in one line");
     expect(await exitOf(child)).toBe(1);
   });
 
-  it("refuses in one line what processes cannot share", LONG, async () => {
+  it("refuses in one line what processes cannot share", async () => {
     const memory = run("--data-dir", ":memory:", "--processes", "2", "--no-demo");
     expect(await memory.ended).toBe(1);
     expect(memory.output()).toMatch(/^--processes: processes share their state .*\n$/u);

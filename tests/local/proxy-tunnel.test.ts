@@ -1,5 +1,6 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
+import { PATIENCE_MS } from "../cases/eventually.ts";
 import { type DialOptions, dialWebSocket } from "../../adapters/shared/dial.ts";
 import { proxyTunnel } from "../../adapters/shared/proxy-tunnel.ts";
 import type { DialRequest } from "../../core/duplex.ts";
@@ -40,7 +41,7 @@ function dial(url: string, more: Partial<DialRequest>, options: Partial<DialOpti
     headers: [],
     reach: "configured" as const,
     signal: never,
-    timeoutMs: 5000,
+    timeoutMs: PATIENCE_MS,
   };
   return dialWebSocket(
     { ...request, ...more },

@@ -26,7 +26,11 @@ const events = { "content-type": "text/event-stream" };
 const app = new Hono();
 app.get("/", (c) => c.json({ ok: true }));
 app.get("/ws", (c) => platform.actors.get("room", "one").fetch(c.req.raw));
+/** Requests that the app got and does not answer yet. */
+let waiting = 0;
+app.get("/waiting", (c) => c.json(waiting));
 app.get("/slow", async (c) => {
+  waiting += 1;
   await platform.system.sleep(400);
   return c.text("slow but whole");
 });
@@ -56,6 +60,7 @@ app.get("/broken", () => {
 });
 let gone = 0;
 app.get("/wait", (c) => {
+  waiting += 1;
   return new Promise<Response>((resolve) => {
     c.req.raw.signal.addEventListener("abort", () => {
       gone += 1;
@@ -93,7 +98,7 @@ app.post("/length", async (c) => c.json((await c.req.raw.arrayBuffer()).byteLeng
 app.post("/echo", (c) => new Response(c.req.raw.body));
 
 try {
-  const { url } = await adapter.serve(app, { port: Number(port), graceMs: 3000 });
+  const { url } = await adapter.serve(app, { port: Number(port), graceMs: 600_000 });
   console.log(`listening ${url}`);
 } catch (error) {
   console.log(`failed ${error instanceof Error ? error.message : String(error)}`);

@@ -64,7 +64,7 @@ function say(path: string, bytes: Uint8Array): Promise<void> {
   });
 }
 
-describe("the socket of a holder", { timeout: 30_000 }, () => {
+describe("the socket of a holder", () => {
   it("closes on what does not speak its language, and serves the others on", async () => {
     const data = `attacked-${crypto.randomUUID()}`;
     await start(data);
@@ -85,7 +85,7 @@ describe("the socket of a holder", { timeout: 30_000 }, () => {
   });
 });
 
-describe("a process of another runtime", { timeout: 30_000 }, () => {
+describe("a process of another runtime", () => {
   it("is told why it cannot join in a form that it can read", async () => {
     const data = `strange-${crypto.randomUUID()}`;
     await start(data);
@@ -138,7 +138,7 @@ describe("the file that names the socket of a holder", () => {
   });
 });
 
-describe("calls at a guest", { timeout: 30_000 }, () => {
+describe("calls at a guest", () => {
   it("keep their order when the holder changes meanwhile", async () => {
     const data = `ordered-${crypto.randomUUID()}`;
     const holder = await start(data);
@@ -170,7 +170,7 @@ describe("a guest that cannot take over", () => {
     const able = await start(data);
     expect(await called).toBe("moved");
     expect(await able.actors.get("listener", "a").call("echo", "held")).toBe("held");
-  }, 20_000);
+  });
 });
 
 describe("secretOf()", () => {

@@ -16,7 +16,7 @@ import type {
   SharedActorsOptions,
 } from "../../adapters/shared/sharing/hold-actors.ts";
 import type { ActorKind } from "../../core/ports.ts";
-import { eventually } from "../cases/suite.ts";
+import { eventually } from "../cases/eventually.ts";
 import { closeShared, openShared } from "./open-shared.ts";
 
 let open: SharedActors[] = [];
@@ -60,7 +60,7 @@ const close = async (actors: SharedActors): Promise<void> => {
 
 const folder = (): string => join(mkdtempSync(join(inject("scratch"), "folder-")), "data");
 
-describe("a data directory", { timeout: 30_000 }, () => {
+describe("a data directory", () => {
   it("that was replaced by another one gets no second holder from among the guests of the former", async () => {
     const path = folder();
     const former = await start(path, "former");

@@ -23,7 +23,7 @@ beforeAll(async () => {
   const first = await sharingServer(host, dataDir);
   guests = await Promise.all([sharingServer(host, dataDir), sharingServer(host, dataDir)]);
   servers = [first, ...guests];
-}, 60_000);
+});
 afterAll(async () => {
   for (const { child } of servers) child.kill("SIGKILL");
 });
@@ -63,7 +63,7 @@ async function readUntil(response: Response, text: string): Promise<string> {
   return all;
 }
 
-describe("processes of one data directory", { timeout: 30_000 }, () => {
+describe("processes of one data directory", () => {
   it.each(["fixed", "sliding"])("keep a %s rate limit exactly", async (technique) => {
     await makeGateway(servers[1]!, `rate-${technique}`, {
       rate_limiting_interval: 86_400,
@@ -194,7 +194,7 @@ describe("processes of one data directory", { timeout: 30_000 }, () => {
   });
 });
 
-describe("a request at a guest", { timeout: 30_000 }, () => {
+describe("a request at a guest", () => {
   it("that no program can make, or whose answer none can take, harms no other", async () => {
     const guest = guests[0]!;
     const slow = guest.ask("/agents/box/slow/endless");
@@ -266,7 +266,7 @@ describe("a request at a guest", { timeout: 30_000 }, () => {
   });
 });
 
-describe("the end of all", { timeout: 30_000 }, () => {
+describe("the end of all", () => {
   it("loses no log row, the holder going first", async () => {
     const rows = 30;
     const made = servers.map(async (server, at) => {

@@ -1,4 +1,5 @@
 import { createHmac } from "node:crypto";
+import { PATIENCE_MS } from "../cases/eventually.ts";
 import { exitOf, lineWith, start, type Child, type LocalRuntimeName } from "./runtimes.ts";
 
 /** A server of `sharing-child.ts`. */
@@ -119,16 +120,13 @@ export async function webhook(
 }
 
 /** Asks until the answer is as wanted; throws the last one when it never is. */
-export async function until<T>(
-  ask: () => Promise<T>,
-  wanted: (answer: T) => boolean,
-  withinMs = 20_000,
-): Promise<T> {
-  const late = Date.now() + withinMs;
+export async function until<T>(ask: () => Promise<T>, wanted: (answer: T) => boolean): Promise<T> {
+  const late = Date.now() + PATIENCE_MS;
   for (;;) {
     const answer = await ask();
     if (wanted(answer)) return answer;
-    if (Date.now() > late) throw new Error(`Still ${JSON.stringify(answer)} after ${withinMs} ms`);
+    if (Date.now() > late)
+      throw new Error(`Still ${JSON.stringify(answer)} after ${PATIENCE_MS} ms`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

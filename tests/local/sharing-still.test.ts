@@ -5,7 +5,7 @@ import { openDataDir } from "../../adapters/shared/data-dir.ts";
 import { pulse, type Pulse } from "../../adapters/shared/sharing/pulse.ts";
 import type { SharedActors } from "../../adapters/shared/sharing/hold-actors.ts";
 import type { ActorKind, ActorRef, Log } from "../../core/ports.ts";
-import { eventually } from "../cases/suite.ts";
+import { eventually } from "../cases/eventually.ts";
 import { host } from "../config/shared.ts";
 import { closeShared, openShared, speaks } from "./open-shared.ts";
 import { lineWith, start, type Child } from "./runtimes.ts";
@@ -80,7 +80,7 @@ function halves(): { body: ReadableStream<Uint8Array>; letRest(): void } {
   return { body, letRest: rest.resolve };
 }
 
-describe("a holder that stands still", { timeout: 30_000 }, () => {
+describe("a holder that stands still", () => {
   it("is not waited for for ever, keeps the folder, and is called again once it answers", async () => {
     const { dataDir, logged, ref, signal } = await joined();
     expect(await ref.call("echo", "before")).toBe("before");
@@ -141,7 +141,7 @@ describe("a holder that stands still", { timeout: 30_000 }, () => {
   });
 });
 
-describe("a process that cannot join the holder", { timeout: 30_000 }, () => {
+describe("a process that cannot join the holder", () => {
   it("says what it waits for, and takes over when the holder has ended", async () => {
     const path = mkdtempSync(join(inject("scratch"), "waiting-"));
     const holder = await openShared(path, () => undefined, { speaks: "another language" });

@@ -56,7 +56,7 @@ describe("processes of one data directory", () => {
     for (const server of servers) expect(await chat(server, "loaded")).toBe(200);
     expect(await endInTurn(servers)).toEqual([0, 0, 0, 0, 0]);
     check(dataDir, new Set());
-  }, 60_000);
+  });
 
   it("take over from one that is killed, and lose and double nothing", async () => {
     const dataDir = mkdtempSync(join(inject("scratch"), "sharing-kill-"));
@@ -98,7 +98,7 @@ describe("processes of one data directory", () => {
     expect(others.filter((failure) => / (?:500|4\d\d)$/.test(failure))).toEqual([]);
     expect(await endInTurn(alive)).toEqual([0]);
     check(dataDir, acknowledged);
-  }, 60_000);
+  });
 
   it("are replaced one by one without a request that fails", async () => {
     const dataDir = mkdtempSync(join(inject("scratch"), "sharing-roll-"));
@@ -129,7 +129,7 @@ describe("processes of one data directory", () => {
     expect([...loads.values()].flatMap(({ failures }) => failures)).toEqual([]);
     expect(await endInTurn(servers)).toEqual([0, 0, 0]);
     check(dataDir, acknowledged);
-  }, 60_000);
+  });
 
   it("end what a killed one was asked for, and serve the others on", async () => {
     const dataDir = mkdtempSync(join(inject("scratch"), "sharing-guest-"));
@@ -152,5 +152,5 @@ describe("processes of one data directory", () => {
     expect((await socket.closed).code).not.toBe(1000);
     expect(await holderOf([holder, other])).toMatchObject({ holder });
     expect(await endInTurn([other, holder])).toEqual([0, 0]);
-  }, 60_000);
+  });
 });

@@ -64,5 +64,5 @@ describe("at a guest of the data directory", () => {
     expect(await lineWith(child, "answer")).toBe(`answer "later"`);
     expect(await ended).toBe(0);
     await holder.close();
-  }, 30_000);
+  });
 });

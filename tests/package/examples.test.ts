@@ -65,37 +65,29 @@ describe("examples", () => {
     expect(lines.length).toBeLessThanOrEqual(15);
   });
 
-  it.each(["node", "deno", "bun"])(
-    "%s serves the platform API",
-    { timeout: 30_000 },
-    async (name) => {
-      await withExample(name, async (url) => {
-        const ready = await fetch(`${url}/readyz`);
-        expect(await ready.json()).toMatchObject({ status: "ready", runtime: name });
-        const verify = await fetch(`${url}/client/v4/user/tokens/verify`, {
-          headers: { authorization: `Bearer ${token}` },
-        });
-        expect(await verify.json()).toMatchObject({ success: true, result: { status: "active" } });
+  it.each(["node", "deno", "bun"])("%s serves the platform API", async (name) => {
+    await withExample(name, async (url) => {
+      const ready = await fetch(`${url}/readyz`);
+      expect(await ready.json()).toMatchObject({ status: "ready", runtime: name });
+      const verify = await fetch(`${url}/client/v4/user/tokens/verify`, {
+        headers: { authorization: `Bearer ${token}` },
       });
-    },
-  );
+      expect(await verify.json()).toMatchObject({ success: true, result: { status: "active" } });
+    });
+  });
 
-  it(
-    "workers serves the platform API, and nobody without a token",
-    { timeout: 60_000 },
-    async () => {
-      await withExample("workers", async (url) => {
-        const ready = await fetch(`${url}/readyz`);
-        expect(await ready.json()).toMatchObject({ status: "ready", runtime: "workers" });
-        const verify = `${url}/client/v4/user/tokens/verify`;
-        expect((await fetch(verify)).status).toBe(401);
-        const headers = { authorization: `Bearer ${token}` };
-        expect((await fetch(verify, { headers })).status).toBe(200);
-      });
-    },
-  );
+  it("workers serves the platform API, and nobody without a token", async () => {
+    await withExample("workers", async (url) => {
+      const ready = await fetch(`${url}/readyz`);
+      expect(await ready.json()).toMatchObject({ status: "ready", runtime: "workers" });
+      const verify = `${url}/client/v4/user/tokens/verify`;
+      expect((await fetch(verify)).status).toBe(401);
+      const headers = { authorization: `Bearer ${token}` };
+      expect((await fetch(verify, { headers })).status).toBe(200);
+    });
+  });
 
-  it("embed leaves the host's own page, 404 and errors alone", { timeout: 30_000 }, async () => {
+  it("embed leaves the host's own page, 404 and errors alone", async () => {
     await withExample("embed", async (url) => {
       const text = async (path: string): Promise<[number, string]> => {
         const response = await fetch(url + path);

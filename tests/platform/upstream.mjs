@@ -7,7 +7,7 @@ import { WebSocketServer } from "ws";
 /** What happened to the requests that named themselves with `?id=`. */
 const seen = new Map();
 const noteOf = (id) => {
-  const note = seen.get(id) ?? { bytes: 0, gone: false, sent: 0 };
+  const note = seen.get(id) ?? { bytes: 0, came: false, gone: false, sent: 0 };
   seen.set(id, note);
   return note;
 };
@@ -148,6 +148,7 @@ const server = createServer((request, response) => {
   const name = pathname.slice(1);
   const note = noteOf(searchParams.get("id"));
   if (name === "note") return void response.end(JSON.stringify(note));
+  note.came = true;
   request.socket.setMaxListeners(0).once("close", () => {
     note.gone = true;
   });
@@ -217,6 +218,7 @@ server.on("upgrade", (request, socket, head) => {
   const { pathname, searchParams } = new URL(request.url, "http://upstream");
   const name = pathname.slice("/ws/".length);
   const note = noteOf(searchParams.get("id"));
+  note.came = true;
   socket.on("error", () => undefined);
   socket.once("close", () => {
     note.gone = true;

@@ -32,7 +32,7 @@ function caller(
   };
 }
 
-test("the browser binding carries DevTools messages of 3 MiB", { timeout: 30_000 }, async () => {
+test("the browser binding carries DevTools messages of 3 MiB", async () => {
   const wire = await platform.browser.connect();
   const call = caller(wire);
   const { targetId } = await call("Target.createTarget", { url: "about:blank" });
@@ -46,19 +46,15 @@ test("the browser binding carries DevTools messages of 3 MiB", { timeout: 30_000
   wire.close();
 });
 
-test(
-  "a closed connection says so once, at once, and takes no more",
-  { timeout: 30_000 },
-  async () => {
-    const wire = await platform.browser.connect();
-    const reasons: string[] = [];
-    wire.onClose((reason) => reasons.push(reason));
-    wire.close();
-    wire.close();
-    wire.send("{}");
-    expect(reasons).toEqual(["Closed"]);
-  },
-);
+test("a closed connection says so once, at once, and takes no more", async () => {
+  const wire = await platform.browser.connect();
+  const reasons: string[] = [];
+  wire.onClose((reason) => reasons.push(reason));
+  wire.close();
+  wire.close();
+  wire.send("{}");
+  expect(reasons).toEqual(["Closed"]);
+});
 
 test("an aborted signal ends connect()", async () => {
   await expect(platform.browser.connect({ signal: AbortSignal.abort() })).rejects.toThrow(

@@ -3,7 +3,7 @@ import { evictAllDurableObjects } from "cloudflare:test";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openPlatform } from "#platform";
 import type { ActorKind, Platform } from "../../core/ports.ts";
-import { eventually } from "../cases/suite.ts";
+import { eventually } from "../cases/eventually.ts";
 
 const kind: ActorKind = {
   name: "box",

@@ -55,7 +55,7 @@ describe("ingest()", () => {
 });
 
 describe("a job that was running when the process ended", () => {
-  it("runs again with the next attempt", { timeout: 30_000 }, async () => {
+  it("runs again with the next attempt", async () => {
     const attempts: number[] = [];
     let hold = true;
     const make = (): AgentClass =>

@@ -48,7 +48,7 @@ describe("partsOf()", () => {
           files.every((file) => file.name === "file" && file.type.startsWith("text/plain")),
         ).toBe(true);
       }),
-      { numRuns: 50 },
+      { numRuns: 20 },
     );
   });
 

@@ -140,7 +140,7 @@ describe("the profile pii", () => {
 });
 
 describe("the patterns", () => {
-  it("take time in proportion to the text, whatever is in it", { timeout: 30_000 }, async () => {
+  it("take time in proportion to the text, whatever is in it", async () => {
     // Time that grew with the square of this would outlast the test by far.
     const length = 400_000;
     const pieces = ["eyJ", "a.", "a@a.", "4111 ", "1", "DE89 ", "+1 1", "sk-", "-----BEGIN A"];
@@ -153,13 +153,13 @@ describe("the patterns", () => {
     }
   });
 
-  it("read lists of millions of numbers", { timeout: 30_000 }, async () => {
+  it("read lists of millions of numbers", async () => {
     // An expression that repeats a group as often runs out of stack.
     const text = `${"1234 ".repeat(2_000_000)}x 4111 1111 1111 1111`;
     expect(await found("credit_card", text)).toEqual({ credit_card: 1 });
   });
 
-  it("find secrets in runs of millions of letters", { timeout: 30_000 }, async () => {
+  it("find secrets in runs of millions of letters", async () => {
     // A repetition without a bound runs out of stack.
     const run = "a".repeat(10_000_000);
     const starts = ["sk-", "xoxb-", "whsec_", "ghp_", "eyJabcdefghij.eyJabcdefghij."];

@@ -216,12 +216,9 @@ describe("what is stored", () => {
       }
       const stops = strategy === "STOP_INSERTING";
       const wanted = stops ? ["n2", "n1", "n0"] : ["n4", "n3", "n2"];
-      let paths: unknown[] = [];
-      for (let i = 0; i < 250 && paths.join() !== wanted.join(); i++) {
-        paths = (await fresh.logs(id, 3)).map((row) => row["path"]);
-        await fresh.platform.system.sleep(20);
-      }
-      expect(paths).toEqual(wanted);
+      await expect
+        .poll(async () => (await fresh.logs(id, 3)).map((row) => row["path"]))
+        .toEqual(wanted);
     }
     await fresh.close();
   });

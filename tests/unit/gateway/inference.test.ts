@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { eventually } from "../../cases/eventually.ts";
 import {
   API_TOKEN,
   chat,
@@ -157,12 +158,10 @@ describe("REST inference", () => {
     );
     expect(await gate.logs("open", 1)).toMatchObject([{ provider: "openai" }]);
     await send("v1/chat/completions", { ...body, model: "openai/only-here" });
-    let models: unknown[] = [];
-    for (let i = 0; i < 100 && !models.includes("only-here"); i++) {
-      await gate.platform.system.sleep(10);
-      models = (await gate.logs("default", 1)).map(({ model }) => model);
-    }
-    expect(models).toContain("only-here");
+    await eventually(
+      async () => (await gate.logs("default", 1)).some(({ model }) => model === "only-here"),
+      "it has a row in the gateway default",
+    );
     const unknown = await send("v1/chat/completions", body, { "gw-aig-gateway-id": "nope" });
     expect(await unknown.json()).toMatchObject({ success: false, errors: [{ code: 2001 }] });
   });

@@ -106,7 +106,7 @@ describe("jsonUsage()", () => {
         const text = JSON.stringify(value, null, indent);
         expect(jsonUsage(text), text).toEqual(addUsage(noUsage, JSON.parse(text)));
       }),
-      { numRuns: 2000 },
+      { numRuns: 400 },
     );
   });
 });

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { eventually } from "../../cases/eventually.ts";
 import type { ChatModel, InboundResponse } from "../../../core/ports.ts";
 import { TransportError } from "../../../core/transport-error.ts";
 import {
@@ -133,12 +134,13 @@ describe("spend limits", () => {
 
   /** What an answer has cost is entered just behind it. */
   async function refusedAfter(send: () => Promise<Response>): Promise<Response> {
-    for (let i = 0; i < 50; i++) {
-      const answer = await send();
-      if (answer.status !== 200) return answer;
-      await gate.platform.system.sleep(10);
-    }
-    throw new Error("Never refused");
+    let answer = await send();
+    await eventually(async () => {
+      if (answer.status !== 200) return true;
+      answer = await send();
+      return false;
+    }, "one is refused");
+    return answer;
   }
 });
 
@@ -283,8 +285,7 @@ describe("traces", () => {
         "cf-aig-metadata": '{"team":"a"}',
       })
     ).text();
-    for (let i = 0; i < 300 && egress.requests.length === 0; i++)
-      await gate.platform.system.sleep(20);
+    await eventually(() => egress.requests.length > 0, "the trace is exported");
     expect(sentHeaders(egress.requests[0])).toMatchObject({
       authorization: "Bearer otel-secret",
       "x-team": "team-secret",
@@ -311,8 +312,7 @@ describe("traces", () => {
     await (
       await ask("hello", { "cf-aig-collect-log": "false", "cf-aig-collect-log-payload": "false" })
     ).text();
-    for (let i = 0; i < 300 && egress.requests.length === 0; i++)
-      await gate.platform.system.sleep(20);
+    await eventually(() => egress.requests.length > 0, "the trace is exported");
     expect(egress.bodies[0]).toContain("gen_ai.request.model");
     expect(egress.bodies[0]).not.toContain("prompt_json");
     const bad = await ask("hello", { "cf-aig-otel-trace-id": "xyz" });

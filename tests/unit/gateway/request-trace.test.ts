@@ -35,7 +35,7 @@ async function traced(more: object = {}): Promise<void> {
   await gate.create("own", { collect_logs: false, otel, ...more });
 }
 
-const tree = (): Promise<Tree> => collector.tree(gate.platform.system);
+const tree = (): Promise<Tree> => collector.tree();
 
 function expectChildren({ server, tries }: Tree): void {
   for (const { traceId, parentSpanId } of tries)
@@ -63,7 +63,7 @@ const bodiesOf = ({ about }: Exported): [boolean, boolean] => [
   "gen_ai.completion_json" in about,
 ];
 
-describe("the trace of a request", { timeout: 20_000 }, () => {
+describe("the trace of a request", () => {
   it("has every try below the request, the bodies once, and no parent of its own making", async () => {
     await traced();
     gate.transport.behave = (_, index) => good(index < 2 ? 500 : 200);
@@ -243,7 +243,7 @@ describe("the trace of a request", { timeout: 20_000 }, () => {
       await ask(),
     ];
     expect(answers.map(({ status }) => status)).toEqual([424, 200, 429, 400, 429]);
-    const all = await collector.spans(5, gate.platform.system);
+    const all = await collector.spans(5);
     // Nobody but the one request that passed was sent to a provider.
     expect(all.filter(({ kind }) => kind === 3)).toHaveLength(1);
     const refused = all.filter(({ about }) => "error.type" in about);

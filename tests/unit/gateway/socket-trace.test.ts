@@ -50,7 +50,7 @@ const realtime = (): Promise<Response> =>
     headers: { upgrade: "websocket", traceparent },
   });
 
-describe("the trace of a WebSocket", { timeout: 20_000 }, () => {
+describe("the trace of a WebSocket", () => {
   it("is that of each message on the universal one", async () => {
     const { platform } = gate;
     gate.transport.behave = () => jsonReply({ choices: [] });
@@ -68,7 +68,7 @@ describe("the trace of a WebSocket", { timeout: 20_000 }, () => {
     };
     socket.send(JSON.stringify({ type: "universal.create", request }));
     expect(String(await socket.next())).toContain("universal.created");
-    const { server, tries } = await collector.tree(platform.system);
+    const { server, tries } = await collector.tree();
     expect(server).toMatchObject({
       name: "universal.create",
       traceId: TRACE,
@@ -84,7 +84,7 @@ describe("the trace of a WebSocket", { timeout: 20_000 }, () => {
     dial = () => Promise.resolve({ duplex: provider });
     expect(await (await realtime()).text()).toBe("connected");
     provider.end({ code: 1000, reason: "" });
-    const { server, tries } = await collector.tree(gate.platform.system);
+    const { server, tries } = await collector.tree();
     expect(server).toMatchObject({
       traceId: TRACE,
       parentSpanId: PARENT,
@@ -97,7 +97,7 @@ describe("the trace of a WebSocket", { timeout: 20_000 }, () => {
   it("has the provider's refusal", async () => {
     dial = () => Promise.resolve({ refusal: jsonReply({}, 401) });
     expect((await realtime()).status).toBe(401);
-    const { server, tries } = await collector.tree(gate.platform.system);
+    const { server, tries } = await collector.tree();
     expect(server.about["http.response.status_code"]).toBe("401");
     expect(tries.map(({ status }) => status.code)).toEqual([2]);
   });

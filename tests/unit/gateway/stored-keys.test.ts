@@ -1,5 +1,6 @@
 import { openPlatform } from "#platform";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { eventually } from "../../cases/eventually.ts";
 import { recordStore } from "../../../core/gateway/manage/records.ts";
 import { vault } from "../../../core/gateway/manage/vault.ts";
 import { counterAt, waitFor } from "../../../core/gateway/manage/window-counters.ts";
@@ -275,9 +276,7 @@ describe("the master key", () => {
         }),
       );
     expect((await request()).status).toBe(200);
-    for (let i = 0; i < 100 && (await sealed()) === before; i++)
-      await gate.platform.system.sleep(10);
-    expect(await sealed()).not.toBe(before);
+    await eventually(async () => (await sealed()) !== before, "it is sealed anew");
     const only = vault(["the next master key"], gate.platform.system);
     const config = await records().find("provider_config", "openai/default");
     const opened = await only.open(

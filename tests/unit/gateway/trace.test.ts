@@ -1,6 +1,7 @@
 import { openPlatform } from "#platform";
 import { afterEach, describe, expect, it } from "vitest";
 import * as v from "valibot";
+import { eventually } from "../../cases/eventually.ts";
 import type { LogRow } from "../../../core/gateway/log/log-row.ts";
 import { recordStore } from "../../../core/gateway/manage/records.ts";
 import { vault } from "../../../core/gateway/manage/vault.ts";
@@ -382,7 +383,6 @@ describe("spanQueue()", () => {
   it("flushes by itself", async () => {
     const { queue, span, egress } = await queueUnderTest({ interval: 1 });
     queue.push(name, [endpoint], span);
-    for (let i = 0; i < 200 && egress.requests.length === 0; i++) await platform?.system.sleep(5);
-    expect(egress.requests).toHaveLength(1);
+    await eventually(() => egress.requests.length === 1, "it is exported");
   });
 });

@@ -1,5 +1,6 @@
 import { connect, openPlatform } from "#platform";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { eventually } from "../../cases/eventually.ts";
 import { gatewayDeps } from "../../../core/gateway/deps.ts";
 import { universalSockets } from "../../../core/gateway/realtime/connect.ts";
 import { socketToken } from "../../../core/gateway/realtime/socket-token.ts";
@@ -200,8 +201,7 @@ describe("the universal WebSocket", () => {
     await next();
     await next();
     socket.close(1000, "");
-    for (let i = 0; i < 200 && !seen.cancelled; i++) await platform.system.sleep(10);
-    expect(seen.cancelled).toBe(true);
+    await eventually(() => seen.cancelled, "the upstream hears it");
   });
 });
 

@@ -145,7 +145,7 @@ describe("usageScanner()", () => {
           expect(scan(stream, [], size)).toEqual(wanted);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 60 },
     );
   });
 

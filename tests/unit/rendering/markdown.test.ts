@@ -101,5 +101,5 @@ describe("htmlToMarkdown()", () => {
       expect(convert(html).length).toBeLessThan(html.length * 25);
       expect(convert(`<pre><h1><code>${html}x`)).toContain("x");
     }
-  }, 30_000);
+  });
 });

@@ -133,7 +133,7 @@ describe("GET /stats", () => {
       found = await stats();
     }
     expect(found).toMatchObject({ pending: 0, inbound: expected });
-  }, 60_000);
+  });
 
   it("shows them to the account that receives, and to no other", async () => {
     expect(await stats("other")).not.toHaveProperty("inbound");

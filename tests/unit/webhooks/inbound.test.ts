@@ -185,7 +185,7 @@ describe("an inbound webhook", () => {
       }),
       { numRuns: 25 },
     );
-  }, 20_000);
+  });
 });
 
 describe("deduplication", () => {
