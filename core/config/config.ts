@@ -28,9 +28,7 @@ export interface GatewayConfig {
   readonly providers?: Readonly<
     Record<string, { readonly baseUrl?: string; readonly apiKey?: string }>
   >;
-  readonly gateways?: Readonly<
-    Record<string, { readonly authentication?: boolean; readonly tokens?: readonly string[] }>
-  >;
+  readonly gateways?: Readonly<Record<string, DeclaredGatewayConfig>>;
   /** The model that judges texts for gateways with guardrails. */
   readonly judge?: ModelConfig;
   /** Chooses the model of requests for `cloudflare/auto`: the cheapest that is able. @default none */
@@ -49,6 +47,15 @@ export interface GatewayConfig {
   readonly cacheBytes?: number;
   /** Bytes of answers that each gateway's cache keeps in the database; 0 = none. @default 128 MiB */
   readonly storedCacheBytes?: number;
+}
+
+/** A gateway that exists from the start. */
+export interface DeclaredGatewayConfig {
+  /** @default true */
+  readonly authentication?: boolean;
+  /** Whether the operator's provider keys serve requests without a token. @default false */
+  readonly storedKeysForAnonymous?: boolean;
+  readonly tokens?: readonly string[];
 }
 
 /** Bounds of the semantic cache; its vectors are those of the search part's embedder. */

@@ -108,6 +108,7 @@ const gateway = v.strictObject({
       id,
       v.strictObject({
         authentication: v.exactOptional(v.boolean()),
+        storedKeysForAnonymous: v.exactOptional(v.boolean()),
         tokens: v.exactOptional(strings),
       }),
     ),

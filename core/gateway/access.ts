@@ -8,6 +8,7 @@ import { constantTimeEqual } from "../crypto/equal.ts";
 import type { HeaderPair, System } from "../ports.ts";
 import { AUTHORIZATION, gatewayHeader } from "./controls.ts";
 import { basicCredentials, credentialsIn } from "./tokens/own-tokens.ts";
+import { type Caller, GATEWAY, HOST } from "./caller.ts";
 import { declaredGateway, type DeclaredGateways } from "./declared-gateways.ts";
 import type { GatewayName } from "./gateway-name.ts";
 import { recentMap } from "./recent-map.ts";
@@ -32,8 +33,8 @@ export function tokenOf(value: string | null): string | null {
 
 /** Decides who may use a gateway, and knows our tokens so that none of them travels to a provider. */
 export interface Access {
-  /** Whether a token opens the gateway. */
-  opens(token: string | null, name: GatewayName): Promise<boolean> | boolean;
+  /** Who opens the gateway with a token; null when it does not open it. */
+  callerOf(token: string | null, name: GatewayName): Promise<Caller | null> | Caller | null;
   /** Whether a token is one of ours at all: of the configuration, or an API token of any permission. */
   recognises(token: string): Promise<boolean> | boolean;
   /**
@@ -69,18 +70,18 @@ export function gatewayAccess(options: AccessOptions): Access {
     hasTokenShape(text) || (auth !== "off" && auth.isIn?.(text) === true) || searchTokens(text);
   const host = auth === "off" || auth.isIn !== undefined ? null : hostTokens(auth, system);
   return {
-    opens(token, name) {
+    callerOf(token, name) {
       const gateway = declaredGateway(name, options);
       const own = gateway === undefined ? undefined : tokensOf.get(gateway);
       // Left to the host app, unless the gateway has tokens of its own.
-      if (auth === "off" && (own === undefined || own.length === 0)) return true;
-      if (token === null) return false;
-      if (own !== undefined && matchesAny(utf8(token), own)) return true;
-      if (auth === "off") return false;
+      if (auth === "off" && (own === undefined || own.length === 0)) return HOST;
+      if (token === null) return null;
+      if (own !== undefined && matchesAny(utf8(token), own)) return GATEWAY;
+      if (auth === "off") return null;
       const found = principalOf(auth, token);
       return found instanceof Promise
-        ? found.then((principal) => mayRun(principal, name))
-        : mayRun(found, name);
+        ? found.then((principal) => runner(principal, name))
+        : runner(found, name);
     },
     recognises: (token) => isIn(token) || (host?.knows(token) ?? false),
     isOurs(value, presented, asked) {
@@ -97,8 +98,9 @@ export function gatewayAccess(options: AccessOptions): Access {
   };
 }
 
-function mayRun(principal: Principal | null, { account }: GatewayName): boolean {
-  return principal !== null && allows(principal, "AI Gateway Run", account);
+function runner(principal: Principal | null, { account }: GatewayName): Caller | null {
+  if (principal === null || !allows(principal, "AI Gateway Run", account)) return null;
+  return { kind: principal.kind, id: principal.id };
 }
 
 /** Compares with all of them, so that the time does not tell which one nearly matched. */

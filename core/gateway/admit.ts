@@ -1,6 +1,7 @@
 import { ApiError } from "../http/api-error.ts";
 import type { HeaderPair } from "../ports.ts";
 import { presentedToken, tokenOf } from "./access.ts";
+import type { Caller } from "./caller.ts";
 import { callError } from "./call-error.ts";
 import type { Call, GatewayDeps } from "./call.ts";
 import { AUTHORIZATION, gatewayHeader, parseControls } from "./controls.ts";
@@ -17,8 +18,8 @@ export interface AdmitOptions {
   readonly door: Door;
   /** On `compat` the documented client sends the gateway token in `Authorization` (reference, section 2.1). */
   readonly tokenInAuthorization?: boolean;
-  /** The operator's own code calls: no token is needed. */
-  readonly trusted?: boolean;
+  /** Who calls, where that is known already, null = a stranger. @default as the token says */
+  readonly caller?: Caller | null;
   /** Its signal is the program's own word, not a connection's. */
   readonly inProcess?: boolean;
 }
@@ -36,14 +37,14 @@ export async function admit(
 ): Promise<Call> {
   if (hasAmbiguousFraming(headers)) throw new ApiError("ambiguous_framing");
   const shown = shownToken(headers, options);
-  const verdict = verdictOn(shown, name, deps, options);
-  const refusal = verdict instanceof Promise ? await verdict : verdict;
+  const asked = verdictOn(shown, name, deps, options);
+  const { caller, refusal } = asked instanceof Promise ? await asked : asked;
   checkName(name);
   // Who may not come in is told that, and nothing about the headers.
-  const asked = refusal === null ? readAsked(headers) : null;
+  const wishes = refusal === null ? readAsked(headers) : null;
   const { settings: found, wait } = await deps.store.enter(name, refusal === null);
   const settings = entered(found, name, refusal, deps) ?? (await deps.store.open(name));
-  const { controls, trace } = asked ?? readAsked(headers);
+  const { controls, trace } = wishes ?? readAsked(headers);
   const { otel } = settings;
   const userAgent = headerValue(headers, "user-agent");
   const traced =
@@ -53,6 +54,7 @@ export async function admit(
   const call: Call = {
     name,
     settings,
+    caller,
     controls,
     token: shown.place === "Authorization" ? await ownToken(shown.token, deps) : shown.token,
     eventId: controls.eventId ?? deps.nextLogId(),
@@ -78,7 +80,10 @@ function rateLimited(wait: number, name: GatewayName, { metrics }: GatewayDeps):
   return new ApiError("gateway_rate_limited", { headers: retryAfter(wait) });
 }
 
-/** Lets a connection in or throws as {@link admit} does; its messages are counted, not the connection. */
+/**
+ * Lets a connection in or throws as {@link admit} does; its messages are counted, not the connection. Each of them asks
+ * anew: a gateway can be closed while a stranger is connected.
+ */
 export async function admitConnection(
   name: GatewayName,
   token: string | null,
@@ -87,7 +92,8 @@ export async function admitConnection(
   checkName(name);
   const settings = await deps.store.settings(name);
   if (settings === null && name.gateway !== DEFAULT_GATEWAY) throw unknownGateway(name.gateway);
-  const isOpen = settings?.authentication === false || (await deps.access.opens(token, name));
+  const isOpen =
+    settings?.authentication === false || (await deps.access.callerOf(token, name)) !== null;
   if (!isOpen) {
     if (settings !== null) deps.metrics?.refuse(name, "unauthorized");
     throw unauthorized(token);
@@ -120,19 +126,25 @@ interface Refusal extends Shown {
   readonly error?: unknown;
 }
 
+/** Who calls, or why a gateway with authentication does not let them in. */
+type Verdict =
+  | { readonly caller: Caller; readonly refusal: null }
+  | { readonly caller: null; readonly refusal: Refusal };
+
 /** Found out before the gateway's settings are, so that one call to its actor is enough; thrown only if it counts. */
 function verdictOn(
   shown: Shown,
   name: GatewayName,
   { access }: GatewayDeps,
-  { trusted = false }: AdmitOptions,
-): Promise<Refusal | null> | Refusal | null {
-  if (trusted) return null;
-  const verdict = (isOpen: boolean): Refusal | null => (isOpen ? null : shown);
-  const failed = (error: unknown): Refusal => ({ ...shown, error });
+  options: AdmitOptions,
+): Promise<Verdict> | Verdict {
+  const verdict = (caller: Caller | null): Verdict =>
+    caller === null ? { caller, refusal: shown } : { caller, refusal: null };
+  if (options.caller !== undefined) return verdict(options.caller);
+  const failed = (error: unknown): Verdict => ({ caller: null, refusal: { ...shown, error } });
   try {
-    const isOpen = access.opens(shown.token, name);
-    return typeof isOpen === "boolean" ? verdict(isOpen) : isOpen.then(verdict, failed);
+    const caller = access.callerOf(shown.token, name);
+    return caller instanceof Promise ? caller.then(verdict, failed) : verdict(caller);
   } catch (error) {
     return failed(error);
   }

@@ -2,6 +2,7 @@ import { ApiError } from "../http/api-error.ts";
 import { errorResponse, type ErrorShape } from "../http/envelope.ts";
 import type { HeaderPair } from "../ports.ts";
 import { admit, type AdmitOptions } from "./admit.ts";
+import { OPERATOR } from "./caller.ts";
 import type { GatewayDeps } from "./call.ts";
 import { deliver } from "./deliver.ts";
 import { gatewayDeps, type GatewayOptions } from "./deps.ts";
@@ -54,7 +55,7 @@ export function createAiBinding(options: AiBindingOptions): AiBinding {
 }
 
 const IN_PROCESS: AdmitOptions = {
-  trusted: true,
+  caller: OPERATOR,
   inProcess: true,
   door: { method: null, route: "AiBinding.run" },
 };

@@ -2,6 +2,7 @@ import type { Auth } from "../auth/authorize.ts";
 import type { ApiError } from "../http/api-error.ts";
 import type { HeaderPair, Platform } from "../ports.ts";
 import type { Access } from "./access.ts";
+import type { Caller } from "./caller.ts";
 import type { ReplyCache } from "./cache/cache.ts";
 import type { Safety } from "./checkers/safety.ts";
 import type { ChatFormat } from "./compat.ts";
@@ -74,6 +75,8 @@ export interface GatewayDeps {
 export interface Call {
   readonly name: GatewayName;
   readonly settings: GatewaySettings;
+  /** Whose token opened the gateway; null for a stranger, whom a gateway without authentication lets in. */
+  readonly caller: Caller | null;
   readonly controls: Controls;
   /** The gateway token that the request presented, so that it is recognised in any position. */
   readonly token: string | null;

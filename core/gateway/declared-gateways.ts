@@ -1,9 +1,15 @@
 import type { GatewayName } from "./gateway-name.ts";
+import type { GatewaySettings } from "./settings.ts";
 
 /** What an operator may declare for a gateway: such a gateway exists from the start. */
 export interface DeclaredGateway {
   /** Whether requests need a gateway token. Outranks the stored setting. @default true */
   readonly authentication?: boolean | undefined;
+  /**
+   * Whether provider keys of the operator's, stored or configured, serve requests that no token opened the gateway for.
+   * Outranks the stored setting `stored_keys_for_anonymous`. @default false
+   */
+  readonly storedKeysForAnonymous?: boolean | undefined;
   /** Gateway tokens beside the API tokens with the permission "AI Gateway Run". @default [] */
   readonly tokens?: readonly string[] | undefined;
 }
@@ -14,6 +20,19 @@ export interface DeclaredGateways {
   readonly gateways: Readonly<Record<string, DeclaredGateway>>;
   /** The account in which they exist; undefined = every account. */
   readonly accountId?: string | undefined;
+}
+
+/** The settings of a gateway, with what is declared in place of what is stored. */
+export function withDeclared(
+  settings: GatewaySettings,
+  { authentication, storedKeysForAnonymous: anonymous }: DeclaredGateway,
+): GatewaySettings {
+  if (authentication === undefined && anonymous === undefined) return settings;
+  return {
+    ...settings,
+    ...(authentication === undefined ? {} : { authentication }),
+    ...(anonymous === undefined ? {} : { stored_keys_for_anonymous: anonymous }),
+  };
 }
 
 /** The ids of the gateways that are declared in an account. */

@@ -1,12 +1,16 @@
 import type { Context } from "hono";
-import { authorize } from "../auth/authorize.ts";
+import { checkAccountId } from "../auth/account-id.ts";
+import { requirePermission } from "../auth/authorize.ts";
 import { wholeRequest } from "../http/whole-request.ts";
 import { tokenOf } from "./access.ts";
 import { admit } from "./admit.ts";
+import type { GatewayDeps } from "./call.ts";
+import { type Caller, HOST } from "./caller.ts";
 import { chatFormats } from "./compat.ts";
 import { gatewayHeader, named } from "./controls.ts";
 import { deliver } from "./deliver.ts";
 import { forwardAny } from "./dynamic/forward-route.ts";
+import type { GatewayName } from "./gateway-name.ts";
 import { headerPairs, headerValue } from "./header-hygiene.ts";
 import { type InferencePath, inferenceStep } from "./inference-step.ts";
 import { gatewayNameOf, type ManagementRoutes } from "./manage/context.ts";
@@ -28,15 +32,17 @@ const door = { method: "POST", route: `${INFERENCE_ROOT}/*` };
  * Gateway Run", through the gateway that the header `cf-aig-gateway-id` names.
  */
 export const inferenceRoutes: ManagementRoutes = (app, deps) => {
-  const run = authorize(deps.auth, "AI Gateway Run");
   const answer = async (c: Context, path: InferencePath, model?: string): Promise<Response> => {
+    const { account } = gatewayNameOf(c);
+    const given = headerPairs(c.req.raw);
+    const name = { account, gateway: gatewayHeader(given, GATEWAY_ID) ?? DEFAULT_GATEWAY };
+    const caller = await callerOf(c.req.raw, name, deps);
+    checkAccountId(account);
     const raw = await wholeRequest(c.req);
     const headers = headerPairs(raw);
-    const { account } = gatewayNameOf(c);
-    const name = { account, gateway: gatewayHeader(headers, GATEWAY_ID) ?? DEFAULT_GATEWAY };
     const step = inferenceStep(path, await requestBody(raw, headers, null), headers, model);
-    // The API token was checked by the route: the gateway asks for no second one.
-    const admitted = await admit(name, headers, raw.signal, deps, { trusted: true, door });
+    // The API token was checked: the gateway asks for no second one.
+    const admitted = await admit(name, headers, raw.signal, deps, { caller, door });
     const token = tokenOf(headerValue(headers, "authorization"));
     const blocked = path === "run" ? { blockedStatus: RUN_BLOCKED } : {};
     const call = { ...admitted, token, ...blocked };
@@ -47,10 +53,19 @@ export const inferenceRoutes: ManagementRoutes = (app, deps) => {
     }
   };
   for (const path of chatFormats) {
-    app.post(`${INFERENCE_ROOT}/v1/${path}`, run, (c) => answer(c, path));
+    app.post(`${INFERENCE_ROOT}/v1/${path}`, (c) => answer(c, path));
   }
-  app.post(`${INFERENCE_ROOT}/run`, run, (c) => answer(c, "run"));
-  app.post(`${INFERENCE_ROOT}/run/:model{.+}`, run, (c) =>
-    answer(c, "run", c.req.param("model") ?? ""),
-  );
+  app.post(`${INFERENCE_ROOT}/run`, (c) => answer(c, "run"));
+  app.post(`${INFERENCE_ROOT}/run/:model{.+}`, (c) => answer(c, "run", c.req.param("model") ?? ""));
 };
+
+/** Who calls, by the API token in `Authorization`; throws 401 and 403. */
+async function callerOf(
+  request: Request,
+  { account }: GatewayName,
+  { auth }: GatewayDeps,
+): Promise<Caller> {
+  if (auth === "off") return HOST;
+  const { kind, id } = await requirePermission(auth, request, "AI Gateway Run", account);
+  return { kind, id };
+}

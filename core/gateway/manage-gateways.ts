@@ -35,8 +35,8 @@ export async function createGateway(
     throw new ApiError("conflict", { message: `Gateway "${id}" already exists` });
   }
   const now = system.now();
-  // Off unless asked for, as on the hosted service: its clients create gateways before tokens exist.
-  const settings = initialSettings(id, now, changes.authentication ?? false);
+  // On unless switched off: what a client forgets must not open a gateway to strangers.
+  const settings = initialSettings(id, now, changes.authentication ?? true);
   return store.create(account, withChanges(settings, changes, now));
 }
 

@@ -80,7 +80,7 @@ function isBlank(credential: string): boolean {
 }
 
 function sendable(step: Step, target: Target, own: readonly HeaderPair[], call: Call): Outbound {
-  const headers = withProviderHeaders(own, target);
+  const headers = withProviderHeaders(own, target, call);
   // Of a stream only the client knows the length; of bytes the transport does.
   const length =
     step.body instanceof ReadableStream ? headerValue(step.headers, "content-length") : null;

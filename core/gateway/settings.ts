@@ -40,6 +40,8 @@ export type GatewaySettings = KeptSettings &
   Protections & {
     id: string;
     authentication: boolean;
+    /** Whether provider keys of the operator's serve requests that no token opened the gateway for. Absent = not. */
+    stored_keys_for_anonymous?: boolean;
     cache_invalidate_on_update: boolean;
     cache_ttl: number | null;
     /** Names of request headers that are no part of the cache key. */
@@ -106,6 +108,7 @@ const writeEntries = {
   ),
   rate_limiting_technique: v.nullish(v.picklist(["fixed", "sliding"])),
   authentication: v.optional(v.boolean()),
+  stored_keys_for_anonymous: v.optional(v.boolean()),
   retry_backoff: v.nullish(v.picklist(["constant", "linear", "exponential"])),
   retry_delay: v.nullish(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(60_000))),
   retry_max_attempts: v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(5))),

@@ -9,6 +9,7 @@ import {
   declaredGateway,
   type DeclaredGateways,
   declaredIds,
+  withDeclared,
 } from "./declared-gateways.ts";
 import { actorName, type GatewayName } from "./gateway-name.ts";
 import type { LogQuery } from "./log/log-filters.ts";
@@ -88,10 +89,7 @@ export function gatewayStore(options: StoreOptions): GatewayStore {
     const declaration = declared(name);
     let found = (await of(name).call("settings")) as GatewaySettings | null;
     if (found === null && declaration !== undefined) found = await open(name);
-    const authentication = declaration?.authentication;
-    return found === null || authentication === undefined || found.authentication === authentication
-      ? found
-      : { ...found, authentication };
+    return found === null || declaration === undefined ? found : withDeclared(found, declaration);
   };
   const enter = (name: GatewayName, isOpen: boolean): Promise<Entrance> =>
     enterGateway(of(name), isOpen, declared(name), () => open(name));
@@ -130,13 +128,13 @@ function enterGateway(
   const authentication = declaration?.authentication ?? null;
   const ask = (): Promise<Entrance> =>
     gateway.call("enter", isOpen, authentication) as Promise<Entrance>;
-  return declaration === undefined ? ask() : enterDeclared(ask, authentication, open);
+  return declaration === undefined ? ask() : enterDeclared(ask, declaration, open);
 }
 
 /** A declared gateway is made on its first request; what the declaration says outranks what is stored. */
 async function enterDeclared(
   ask: () => Promise<Entrance>,
-  authentication: boolean | null,
+  declaration: DeclaredGateway,
   open: () => Promise<GatewaySettings>,
 ): Promise<Entrance> {
   let found = await ask();
@@ -144,8 +142,8 @@ async function enterDeclared(
     await open();
     found = await ask();
   }
-  if (found.settings === null || authentication === null) return found;
-  return { ...found, settings: { ...found.settings, authentication } };
+  if (found.settings === null) return found;
+  return { ...found, settings: withDeclared(found.settings, declaration) };
 }
 
 type PlainCalls = Pick<

@@ -100,6 +100,7 @@ describe("cloudflare", () => {
   const client = new Cloudflare({ apiToken: token, baseURL: `${base}/client/v4`, maxRetries: 0 });
   const settings = {
     account_id: account,
+    authentication: false,
     cache_invalidate_on_update: false,
     cache_ttl: 0,
     collect_logs: true,

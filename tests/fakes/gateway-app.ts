@@ -54,14 +54,19 @@ export interface Answer {
   readonly result_info?: Readonly<Record<string, number>>;
 }
 
-/** What the creation of a gateway has to say: a log, no cache, no limit. Without more it needs no token either. */
+/** What the creation of a gateway has to say: no token, no check of who uses its keys, a log, no cache, no limit. */
 export const requiredSettings = {
+  authentication: false,
+  stored_keys_for_anonymous: true,
   cache_invalidate_on_update: false,
   cache_ttl: 0,
   collect_logs: true,
   rate_limiting_interval: null,
   rate_limiting_limit: null,
 };
+
+/** A gateway on which strangers may use the operator's keys, too. */
+export const openToAll = { authentication: false, storedKeysForAnonymous: true };
 
 /** Gateways `open` (no authentication) and `closed` (token) exist from the start. */
 export async function gatewayUnderTest(
@@ -74,7 +79,7 @@ export async function gatewayUnderTest(
   const options: GatewayOptions = {
     platform,
     auth,
-    gateways: { open: { authentication: false }, closed: { tokens: [GATEWAY_TOKEN] } },
+    gateways: { open: openToAll, closed: { tokens: [GATEWAY_TOKEN] } },
     ...more,
   };
   const { gateway: app, management, aiBinding } = gatewayParts(options);

@@ -14,6 +14,7 @@ const management = `${base}/client/v4/accounts/${account}/ai-gateway/gateways`;
 async function makeGateway(more: object): Promise<string> {
   const id = `p-${randomUUID().slice(0, 8)}`;
   const settings = {
+    authentication: false,
     cache_invalidate_on_update: false,
     cache_ttl: null,
     collect_logs: true,

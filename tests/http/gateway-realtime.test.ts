@@ -247,6 +247,7 @@ describe("a gateway with checks", () => {
     const url = `${inject("baseUrl")}/client/v4/accounts/${account}/ai-gateway/gateways`;
     const settings = {
       id,
+      authentication: false,
       cache_invalidate_on_update: false,
       cache_ttl: null,
       collect_logs: true,
@@ -556,5 +557,17 @@ describe("the log of realtime connections", () => {
     other.socket.close();
     await rowOf(later);
     expect(await rowsOf(eventId)).toEqual([]);
+  });
+});
+
+describe("a stranger on a gateway without authentication", () => {
+  it("gets no connection that the operator's key would pay for", async () => {
+    const refusal = await refused("elevenlabs", { gateway: "strangers" });
+    expect(refusal.status).toBe(401);
+    expect(refusal.body).toContain("only for requests with a gateway token");
+    const own = { "xi-api-key": "key-of-the-caller" };
+    const client = await connect("elevenlabs", { gateway: "strangers", headers: own });
+    client.socket.close();
+    await client.closed;
   });
 });

@@ -65,7 +65,8 @@ export async function prepareTarget(): Promise<PreparedTarget> {
         ],
       },
       gateways: {
-        open: { authentication: false },
+        open: { authentication: false, storedKeysForAnonymous: true },
+        strangers: { authentication: false },
         guarded: { authentication: true, tokens: [gatewayToken] },
       },
     },

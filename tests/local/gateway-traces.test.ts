@@ -51,6 +51,7 @@ beforeAll(async () => {
   parts = gatewayParts({ platform, auth: "off", providers });
   const settings = {
     id: "traced",
+    authentication: false,
     cache_invalidate_on_update: false,
     cache_ttl: null,
     collect_logs: true,

@@ -14,6 +14,13 @@ import {
 } from "./context.ts";
 import { settingsView, storedChanges } from "./protections.ts";
 
+/** Said to who creates a gateway without the setting, because the hosted service would have made an open one. */
+const AUTHENTICATED = {
+  code: 10000,
+  message:
+    'authentication was not given and is on: requests need a gateway token ("cf-aig-authorization: Bearer <GATEWAY_TOKEN>"). The hosted service would leave it off; send "authentication": false for a gateway that is open to everybody',
+};
+
 /** The gateways of an account: `…/gateways`. */
 export const gatewayRoutes: ManagementRoutes = (app, deps) => {
   const { store } = deps;
@@ -32,7 +39,8 @@ export const gatewayRoutes: ManagementRoutes = (app, deps) => {
     const changes = await storedChanges({ account, gateway: id }, body, null, deps);
     const { system } = deps.platform;
     const created = await gateways.createGateway(account, { id, ...changes }, store, system);
-    return envelope(settingsView(created));
+    const messages = body.authentication === undefined ? [AUTHENTICATED] : [];
+    return envelope(settingsView(created), { messages });
   });
   app.get(`${path}/:gateway_id`, read, async (c) =>
     envelope(settingsView(await gateways.getGateway(gatewayNameOf(c), store))),

@@ -28,6 +28,8 @@ export interface StoredProviders {
    * `gateway_rate_limited` over the key's own limit.
    */
   key(name: GatewayName, segment: string, alias: string | undefined): Promise<string | null>;
+  /** Whether a key is stored for a provider, under this alias if one is named. */
+  hasKey(name: GatewayName, segment: string, alias: string | undefined): Promise<boolean>;
   /** The elements of a dynamic route's deployed version; null when there is no such route. */
   route(name: GatewayName, route: string): Promise<DeployedRoute | null>;
   /** Where the limits of a gateway's routes are counted. */
@@ -84,6 +86,10 @@ export function storedProviders(store: RecordStore, vault: Vault, system: System
       }
       await countUse(config, records);
       return open(records, config, jsonText(config.body["secret_id"]));
+    },
+    async hasKey(name, segment, alias) {
+      const configs = await store.ofGateway(name).group("provider_config", segment);
+      return chooseConfig(configs, alias) !== null;
     },
     async route(name, route) {
       const record = await store.ofGateway(name).find("route", route);

@@ -3,6 +3,7 @@ import type { Actor, ActorContext, ActorKind, Connection } from "../../ports.ts"
 import { TransportError } from "../../transport-error.ts";
 import { admit, type AdmitOptions } from "../admit.ts";
 import type { Call, GatewayDeps } from "../call.ts";
+import type { Caller } from "../caller.ts";
 import type { GatewayName } from "../gateway-name.ts";
 import { headerPairs } from "../header-hygiene.ts";
 import { tracedError } from "../trace/request-trace.ts";
@@ -44,17 +45,18 @@ function socketActor(context: ActorContext, { underWay, tokens }: Known, deps: G
   const name = { account, gateway };
   return {
     methods: {},
-    fetch(request) {
+    async fetch(request) {
       const protocol = chosenProtocol(request.headers.get("sec-websocket-protocol"));
       const id = context.system.id();
+      const token = socketToken(headerPairs(request));
       const accepted = context.sockets.accept(request, {
         id,
         maxMessage: BODY_LIMIT,
+        attachment: await attachedCaller(token, name, deps),
         ...(protocol === null ? {} : { protocol }),
       });
-      const token = socketToken(headerPairs(request));
       if (token !== null) tokens.set(id, token);
-      return Promise.resolve(accepted);
+      return accepted;
     },
     onMessage(connection, message) {
       const { id } = connection;
@@ -66,7 +68,8 @@ function socketActor(context: ActorContext, { underWay, tokens }: Known, deps: G
       const abort = new AbortController();
       underWay.set(id, running.add(abort));
       const token = tokens.get(id) ?? null;
-      const work = answer(message, connection, { name, token }, abort, deps).finally(() => {
+      const from = { name, token, caller: (connection.attachment ?? null) as Caller | null };
+      const work = answer(message, connection, from, abort, deps).finally(() => {
         running.delete(abort);
         if (running.size === 0) underWay.delete(id);
       });
@@ -77,6 +80,26 @@ function socketActor(context: ActorContext, { underWay, tokens }: Known, deps: G
       for (const abort of underWay.get(id) ?? []) abort.abort();
     },
   };
+}
+
+/** Kept with the connection, which outlives the instance. Who cannot be found out is a stranger. */
+async function attachedCaller(
+  token: string | null,
+  name: GatewayName,
+  { access }: GatewayDeps,
+): Promise<Caller | null> {
+  try {
+    return await access.callerOf(token, name);
+  } catch {
+    return null;
+  }
+}
+
+/** Where the messages of a connection come from. */
+interface Origin {
+  readonly name: GatewayName;
+  readonly token: string | null;
+  readonly caller: Caller | null;
 }
 
 /** Browsers fail a connection whose offered protocols are all passed over; a token is chosen last. */
@@ -92,16 +115,13 @@ function tooMany(): ApiError {
   });
 }
 
-const MESSAGE: AdmitOptions = {
-  trusted: true,
-  door: { method: null, route: "universal.create" },
-};
+const MESSAGE: AdmitOptions = { door: { method: null, route: "universal.create" } };
 
 /** Forwards one request and sends the frames of its answer; never rejects. */
 async function answer(
   message: string | Uint8Array,
   connection: Connection,
-  { name, token }: { readonly name: GatewayName; readonly token: string | null },
+  { name, token, caller }: Origin,
   abort: AbortController,
   deps: GatewayDeps,
 ): Promise<void> {
@@ -112,7 +132,8 @@ async function answer(
     eventId = create.eventId;
     const steps = toSteps([create.step]);
     // The connection has shown its token already; the request counts like any other.
-    call = await admit(name, steps[0]?.headers ?? [], abort.signal, deps, MESSAGE);
+    const how = { ...MESSAGE, caller };
+    call = await admit(name, steps[0]?.headers ?? [], abort.signal, deps, how);
     const forwarded = await forwardSteps(steps, { ...call, token }, deps);
     call.traced?.answer(forwarded);
     for await (const frame of universalFrames(forwarded, deps.decoding)) {

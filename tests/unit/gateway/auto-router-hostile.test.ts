@@ -233,6 +233,7 @@ describe("requests for cloudflare/auto", () => {
     const settings = {
       id: "limited",
       authentication: false,
+      stored_keys_for_anonymous: true,
       cache_invalidate_on_update: false,
       cache_ttl: 0,
       collect_logs: true,
@@ -298,7 +299,12 @@ describe("requests for cloudflare/auto", () => {
   it("keep the sessions of gateways apart", async () => {
     await open(
       {},
-      { gateways: { open: { authentication: false }, two: { authentication: false } } },
+      {
+        gateways: {
+          open: { authentication: false, storedKeysForAnonymous: true },
+          two: { authentication: false, storedKeysForAnonymous: true },
+        },
+      },
     );
     const session = { "cf-aig-session-id": 'x","y' };
     const openai = { ...session, "cf-aig-allowed-providers": "openai" };

@@ -92,7 +92,10 @@ async function routed(
     platform: { ...platform, transport, log },
     auth,
     accountId: "acme",
-    gateways: { open: { authentication: false }, closed: { tokens: [GATEWAY_TOKEN] } },
+    gateways: {
+      open: { authentication: false, storedKeysForAnonymous: true },
+      closed: { tokens: [GATEWAY_TOKEN] },
+    },
     providers: {
       openai: { apiKey: "sk-openai" },
       groq: { apiKey: "sk-groq" },

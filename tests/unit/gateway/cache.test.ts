@@ -181,7 +181,6 @@ describe("the cache", () => {
         method: "POST",
         ...jsonInit({
           id: "ignores",
-          authentication: false,
           ...requiredSettings,
           cache_ttl: 300,
           cache_ignore_headers: names,

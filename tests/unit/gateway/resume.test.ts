@@ -183,6 +183,7 @@ describe("the binding of a gateway that is served", () => {
   it("shares cache, limits, settings and log with the other doors", async () => {
     gate.transport.behave = () => streamReply([event("1")]);
     const put = {
+      authentication: false,
       cache_ttl: 60,
       cache_invalidate_on_update: false,
       collect_logs: true,
