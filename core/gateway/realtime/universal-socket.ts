@@ -13,11 +13,25 @@ import { errorFrame, eventIdOf, readCreate, universalFrames } from "./universal-
 
 /** Requests that one connection may have under way. */
 const UNDER_WAY = 32;
+/** Requests of one connection that wait for their turn, and what their messages may be long together, in characters. */
+const QUEUED = 256;
+const QUEUED_LENGTH = BODY_LIMIT;
+
+type Message = string | Uint8Array;
+
+/** The requests of one connection. */
+interface Requests {
+  /** What is done for it; each entry ends with its request. */
+  readonly underWay: Set<AbortController>;
+  /** What waits, in the order of arrival. */
+  readonly queue: Message[];
+  /** Of all that waits. */
+  length: number;
+}
 
 /** What this process knows of its connections, by their ids. */
 interface Known {
-  /** What is done for them; each entry ends with its request. */
-  readonly underWay: Map<string, Set<AbortController>>;
+  readonly requests: Map<string, Requests>;
   /** The gateway tokens that they showed, so that none of them travels to a provider. Never stored. */
   readonly tokens: Map<string, string>;
 }
@@ -36,13 +50,31 @@ export function socketActorName({ account, gateway }: GatewayName, random: numbe
  * instance, which may be evicted while a long answer still comes.
  */
 export function universalSocketKind(name: string, deps: GatewayDeps): ActorKind {
-  const known: Known = { underWay: new Map(), tokens: new Map() };
+  const known: Known = { requests: new Map(), tokens: new Map() };
   return { name, schema: [], start: (context) => socketActor(context, known, deps) };
 }
 
-function socketActor(context: ActorContext, { underWay, tokens }: Known, deps: GatewayDeps): Actor {
+function socketActor(context: ActorContext, { requests, tokens }: Known, deps: GatewayDeps): Actor {
   const [account = "", gateway = ""] = JSON.parse(context.name) as string[];
   const name = { account, gateway };
+  const start = (message: Message, connection: Connection, own: Requests): void => {
+    const { id } = connection;
+    const abort = new AbortController();
+    own.underWay.add(abort);
+    const token = tokens.get(id) ?? null;
+    const from = { name, token, caller: (connection.attachment ?? null) as Caller | null };
+    const work = answer(message, connection, from, abort, deps).finally(() => {
+      own.underWay.delete(abort);
+      // Aborted when the connection closed: what waited is for nobody.
+      if (abort.signal.aborted) own.queue.length = 0;
+      const next = own.queue.shift();
+      if (next !== undefined) {
+        own.length -= next.length;
+        start(next, connection, own);
+      } else if (own.underWay.size === 0) requests.delete(id);
+    });
+    context.system.waitUntil(work);
+  };
   return {
     methods: {},
     async fetch(request) {
@@ -59,25 +91,22 @@ function socketActor(context: ActorContext, { underWay, tokens }: Known, deps: G
       return accepted;
     },
     onMessage(connection, message) {
-      const { id } = connection;
-      const running = underWay.get(id) ?? new Set();
-      if (running.size >= UNDER_WAY) {
+      const own = requests.get(connection.id) ?? { underWay: new Set(), queue: [], length: 0 };
+      requests.set(connection.id, own);
+      if (own.underWay.size < UNDER_WAY) return start(message, connection, own);
+      if (own.queue.length >= QUEUED || own.length + message.length > QUEUED_LENGTH) {
         connection.send(errorFrame(tooMany(), eventIdOf(message)));
         return;
       }
-      const abort = new AbortController();
-      underWay.set(id, running.add(abort));
-      const token = tokens.get(id) ?? null;
-      const from = { name, token, caller: (connection.attachment ?? null) as Caller | null };
-      const work = answer(message, connection, from, abort, deps).finally(() => {
-        running.delete(abort);
-        if (running.size === 0) underWay.delete(id);
-      });
-      context.system.waitUntil(work);
+      own.queue.push(message);
+      own.length += message.length;
     },
     onClose({ id }) {
       tokens.delete(id);
-      for (const abort of underWay.get(id) ?? []) abort.abort();
+      const own = requests.get(id);
+      if (own === undefined) return;
+      own.queue.length = 0;
+      for (const abort of own.underWay) abort.abort();
     },
   };
 }
@@ -111,7 +140,7 @@ function chosenProtocol(offered: string | null): string | null {
 
 function tooMany(): ApiError {
   return new ApiError("gateway_rate_limited", {
-    message: `A connection has at most ${UNDER_WAY} requests under way`,
+    message: `A connection has at most ${UNDER_WAY} requests under way, and ${QUEUED} of ${QUEUED_LENGTH} characters together that wait`,
   });
 }
 

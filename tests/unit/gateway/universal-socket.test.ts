@@ -146,16 +146,45 @@ describe("the universal WebSocket", () => {
     expect(transport.bodies[0]).toHaveLength(3_000_012);
   });
 
-  it("names the request that was one too many", async () => {
-    transport.behave = () => streamReply([], { ending: "hang" });
-    for (let i = 0; i < 33; i++) socket.send(create({ eventId: `e-${i}` }));
-    for (;;) {
-      const frame = await next();
-      if (frame["type"] !== "universal.error") continue;
-      expect(frame).toMatchObject({ metadata: { eventId: "e-32", status: 429 } });
-      break;
-    }
+  it("has 32 requests under way and answers all others in their turn", async () => {
+    let running = 0;
+    let most = 0;
+    const full = Promise.withResolvers<void>();
+    transport.behave = async () => {
+      most = Math.max(most, ++running);
+      if (running === 32) full.resolve();
+      await full.promise;
+      await platform.system.sleep(5);
+      running--;
+      return jsonReply({ ok: true });
+    };
+    for (let i = 0; i < 100; i++) socket.send(create({ eventId: `e-${i}` }));
+    const frames: Record<string, unknown>[] = [];
+    while (frames.length < 100) frames.push(await next());
+    expect(frames.filter(({ type }) => type === "universal.created")).toHaveLength(100);
+    expect(most).toBe(32);
+  });
+
+  it("names the request that was one too many to wait", async () => {
+    transport.behave = () => new Promise(() => undefined);
+    for (let i = 0; i < 32 + 256 + 1; i++) socket.send(create({ eventId: `e-${i}` }));
+    const frame = await next();
+    expect(frame).toMatchObject({
+      type: "universal.error",
+      metadata: { eventId: "e-288", status: 429 },
+      error: [{ code: 2003 }],
+    });
     socket.close(1000, "");
+    await platform.system.sleep(50);
+    expect(transport.requests).toHaveLength(32);
+  });
+
+  it("lets messages of 10 MiB together wait, and no more", async () => {
+    transport.behave = () => new Promise(() => undefined);
+    for (let i = 0; i < 32; i++) socket.send(create({ eventId: `e-${i}` }));
+    const long = "y".repeat(6 * 1024 * 1024);
+    for (const eventId of ["waits", "refused"]) socket.send(create({ eventId, query: { long } }));
+    expect(await next()).toMatchObject({ metadata: { eventId: "refused", status: 429 } });
   });
 
   it("answers requests side by side, whichever is done first", async () => {
