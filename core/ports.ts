@@ -171,8 +171,11 @@ export interface OutboundRequest {
   readonly headers: readonly HeaderPair[];
   readonly body?: Uint8Array | ReadableStream<Uint8Array> | null;
   readonly signal?: AbortSignal;
-  /** Called when the answer begins, if that is before `send` resolves: some transports wait for a small body. */
-  readonly onBegin?: () => void;
+  /**
+   * Milliseconds from the last byte of the request within which an answer must begin; else `send` rejects with the
+   * reason `late`. A body that streams must not stand still for longer either. @default the transport's own patience
+   */
+  readonly beginMs?: number;
 }
 
 /** The answer. `body` and the `content-encoding`/`content-length` headers always agree. */

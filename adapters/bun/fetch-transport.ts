@@ -1,4 +1,6 @@
 import type { HeaderPair, InboundResponse, OutboundRequest, Transport } from "../../core/ports.ts";
+import { beginDeadlines } from "../shared/begin-deadline.ts";
+import { type BeginLink, beginLink } from "../shared/begin-link.ts";
 import { directTransport } from "../shared/egress-transport.ts";
 import { environmentProxy, isLoopback } from "../shared/environment-proxy.ts";
 import { guarded, watchGuarded } from "../shared/guarded-body.ts";
@@ -18,13 +20,19 @@ export function fetchTransport(): Transport {
 }
 
 function byFetch(): Transport {
+  const deadlines = beginDeadlines();
   return {
     async send(request) {
+      const link = beginLink(request, deadlines);
       try {
-        const response = await fetch(request.url, toInit(request));
-        return await toInbound(response, request);
+        const response = await fetch(request.url, toInit(request, link));
+        link.begun();
+        const answer = await toInbound(response, request);
+        if (!(answer.body instanceof ReadableStream)) link.over();
+        return answer;
       } catch (error) {
-        throw toTransportError(error, request.signal, "unreachable");
+        link.over();
+        throw toTransportError(error, link.signal, "unreachable");
       }
     },
     watch: watchGuarded,
@@ -34,19 +42,19 @@ function byFetch(): Transport {
 /** Bun's types do not know it: `false` lets a model be silent for longer than five minutes. */
 type PatientInit = BunFetchRequestInit & { timeout: false };
 
-function toInit(request: OutboundRequest): PatientInit {
-  const { method, body, signal } = request;
+function toInit(request: OutboundRequest, { body, signal }: BeginLink): PatientInit {
+  const { method } = request;
   return {
     method,
     // `as`: a typed array over a shared buffer, which fetch refuses at run time, never gets here.
-    ...(body == null ? {} : { body: body as BodyInit }),
+    ...(body === null ? {} : { body: body as BodyInit }),
     ...(body instanceof ReadableStream ? { duplex: "half" } : {}),
     headers: endToEnd(request.headers, REQUEST_FRAMING).map(([name, value]) => [name, value]),
     redirect: "manual",
     // Bun decodes some encodings and not others ("gzip, br"), and names none of them in what it asks for either.
     decompress: false,
     timeout: false,
-    ...(signal === undefined ? {} : { signal }),
+    signal,
   };
 }
 
@@ -59,7 +67,6 @@ async function toInbound(response: Response, request: OutboundRequest): Promise<
   if (response.body === null) return { status: response.status, headers, body: null };
   const length = Number(response.headers.get("content-length") ?? Number.NaN);
   if (length <= WHOLE_BODY_BYTES) {
-    request.onBegin?.();
     const bytes = await response.arrayBuffer().catch((error: unknown) => {
       throw toTransportError(error, request.signal, "broken");
     });

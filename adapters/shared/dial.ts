@@ -61,7 +61,7 @@ export function dialWebSocket(request: DialRequest, options: DialOptions): Promi
       fail(new TransportError("aborted", "The request was aborted"));
     };
     const timer = setTimeout(() => {
-      fail(new TransportError("unreachable", `No answer within ${timeoutMs} ms`));
+      fail(new TransportError("late", `No answer within ${timeoutMs} ms`));
     }, timeoutMs);
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) onAbort();

@@ -9,6 +9,7 @@ import { parseAllowHosts } from "../../core/net/allow-hosts.ts";
 import { checkUrl, reasonOf } from "../../core/net/check-url.ts";
 import type { HeaderPair, InboundResponse, OutboundRequest, Transport } from "../../core/ports.ts";
 import { TransportError } from "../../core/transport-error.ts";
+import { beginDeadlines, lateAnswer } from "./begin-deadline.ts";
 import { resolveChecked, type Resolve } from "./egress-resolve.ts";
 import { endToEnd, REQUEST_FRAMING } from "./header-pairs.ts";
 import { type Lookup, pinnedLookup } from "./pinned-lookup.ts";
@@ -34,8 +35,11 @@ export function egressTransport(options: EgressTransportOptions = {}): Transport
       const verdict = checkUrl(request.url, allow);
       if (!verdict.ok) throw new TransportError("refused", verdict.reason);
       throwIfAborted(request.signal);
-      const addresses = await resolveChecked(verdict.host, verdict.port, allow, options.resolve);
-      throwIfAborted(request.signal);
+      const { host, port } = verdict;
+      const addresses = await unlessEnded(
+        resolveChecked(host, port, allow, options.resolve),
+        request,
+      );
       return exchange(request, verdict.url, pinnedLookup(addresses));
     },
   };
@@ -55,24 +59,62 @@ export function directTransport(): Transport {
   };
 }
 
+/** Milliseconds that an answer may be silent once it has begun. */
+const SILENCE_MS = 600_000;
+
+const deadlines = beginDeadlines();
+
 function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted === true) throw new TransportError("aborted", "The request was aborted");
 }
 
+/** The result of some work, unless the request's signal or deadline ends the wait for it. */
+function unlessEnded<T>(work: Promise<T>, { signal, beginMs }: OutboundRequest): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(new TransportError("aborted", "The request was aborted"));
+    const deadline =
+      beginMs === undefined
+        ? undefined
+        : deadlines.start(beginMs, () => reject(lateAnswer(beginMs)));
+    signal?.addEventListener("abort", abort, { once: true });
+    work.then(resolve, reject).finally(() => {
+      signal?.removeEventListener("abort", abort);
+      if (deadline !== undefined) deadlines.stop(deadline);
+    });
+  });
+}
+
 function exchange(request: OutboundRequest, url: URL, lookup?: Lookup): Promise<InboundResponse> {
   return new Promise((resolve, reject) => {
+    const { signal, beginMs } = request;
     const client = open(request, url, lookup);
-    const abort = (): void => {
-      client.destroy(new TransportError("aborted", "The request was aborted"));
-      reject(new TransportError("aborted", "The request was aborted"));
+    const end = (error: TransportError): void => {
+      client.destroy(error);
+      reject(error);
     };
-    const settle = (): void => request.signal?.removeEventListener("abort", abort);
-    request.signal?.addEventListener("abort", abort, { once: true });
+    const abort = (): void => end(new TransportError("aborted", "The request was aborted"));
+    const deadline =
+      beginMs === undefined ? undefined : deadlines.start(beginMs, () => end(lateAnswer(beginMs)));
+    const begun = (): void => {
+      if (deadline !== undefined) deadlines.stop(deadline);
+    };
+    const passed = (): void => {
+      if (deadline !== undefined) deadlines.restart(deadline);
+    };
+    const settle = (): void => {
+      signal?.removeEventListener("abort", abort);
+      begun();
+    };
+    signal?.addEventListener("abort", abort, { once: true });
     client.on("error", (error) => {
       settle();
       reject(asTransportError(error));
     });
     client.on("response", (message: IncomingMessage) => {
+      begun();
+      client.setTimeout(SILENCE_MS, () => {
+        client.destroy(new TransportError("broken", "The upstream was silent"));
+      });
       message.once("close", settle);
       const { statusCode: status = 0 } = message;
       const hasBody = request.method !== "HEAD" && status !== 204 && status !== 304;
@@ -83,7 +125,7 @@ function exchange(request: OutboundRequest, url: URL, lookup?: Lookup): Promise<
         body: hasBody ? bodyStream(message, client, request.signal) : null,
       });
     });
-    sendBody(client, request.body ?? null).catch((error: unknown) => {
+    sendBody(client, request.body ?? null, passed).catch((error: unknown) => {
       client.destroy();
       reject(asTransportError(error));
     });
@@ -109,11 +151,13 @@ function open(request: OutboundRequest, url: URL, lookup: Lookup | undefined): C
 async function sendBody(
   client: ClientRequest,
   body: Uint8Array | ReadableStream<Uint8Array> | null,
+  passed: () => void,
 ): Promise<void> {
   if (body === null) return void client.end();
   if (body instanceof Uint8Array) return void client.end(body);
   for await (const chunk of body) {
     if (client.destroyed) return;
+    passed();
     if (!client.write(chunk)) {
       await new Promise<void>((resolve) => {
         client.once("drain", resolve);
@@ -121,6 +165,7 @@ async function sendBody(
       });
     }
   }
+  passed();
   client.end();
 }
 

@@ -4,10 +4,10 @@ import { buildConnector } from "undici";
 const CONNECT_MS = 10_000;
 
 /**
- * Connects as undici does, and ends a connection on which nothing moved for `ms`. undici's own timeouts make a timer for
+ * Connects as undici does, and ends a connection on which nothing moved for as many ms as `patience` says. undici's own timeouts make a timer for
  * each request, which stays for half a second: under load that is most of what the old generation collects.
  */
-export function endingSilence(ms: number): buildConnector.connector {
+export function endingSilence(patience: () => number): buildConnector.connector {
   const connect = buildConnector({ allowH2: false, timeout: CONNECT_MS });
   return (options, callback) => {
     connect(options, (...[error, socket]) => {
@@ -15,7 +15,13 @@ export function endingSilence(ms: number): buildConnector.connector {
         callback(error, null);
         return;
       }
-      socket.setTimeout(ms, () => socket.destroy(new Error("The upstream was silent")));
+      const ms = patience();
+      socket.setTimeout(ms, () => {
+        const more = patience() - ms;
+        // Somebody asked for more since the connection opened.
+        if (more > 0 && socket.timeout === ms) socket.setTimeout(more);
+        else socket.destroy(new Error("The upstream was silent"));
+      });
       callback(null, socket);
     });
   };

@@ -7,6 +7,8 @@ export function toTransportError(
   otherwise: "unreachable" | "broken",
 ): TransportError {
   if (error instanceof TransportError) return error;
+  // Some runtimes hand over an error of their own in place of the signal's reason.
+  if (signal?.aborted === true && signal.reason instanceof TransportError) return signal.reason;
   if (signal?.aborted === true)
     return new TransportError("aborted", "The request was aborted", { cause: error });
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;

@@ -2,6 +2,7 @@ import { Readable } from "node:stream";
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from "undici";
 import { TransportError } from "../../core/transport-error.ts";
 import type { HeaderPair, InboundResponse, OutboundRequest, Transport } from "../../core/ports.ts";
+import { type BeginDeadlines, beginDeadlines, lateAnswer } from "./begin-deadline.ts";
 import { environmentProxy, isLoopback } from "./environment-proxy.ts";
 import { endingSilence } from "./silence.ts";
 import { toTransportError } from "./to-transport-error.ts";
@@ -13,12 +14,16 @@ import { upstreamBody, upstreamBodyOf } from "./upstream-body.ts";
 const WHOLE_BODY_BYTES = 64 * 1024;
 /** Models may think for minutes; a silent connection ends after this, in ms. */
 const SILENCE_MS = 600_000;
+/** How much longer than a request's own deadline its connection may be silent, in ms. */
+const MARGIN_MS = 5000;
 
 /** HTTP over undici's dispatcher: raw bytes and true headers, at a fifth of the cost of Node's `fetch` and, of streams, at a third of that of Deno's. */
 export function undiciTransport(
   silenceMs: number = SILENCE_MS,
 ): Transport & { close(): Promise<void> } {
-  const connect = endingSilence(silenceMs);
+  // Who grants an answer more time than that to begin must not be cut short by the socket.
+  let patience = silenceMs;
+  const connect = endingSilence(() => patience);
   const agent = new Agent({ allowH2: false, headersTimeout: 0, bodyTimeout: 0, connect });
   const proxy = environmentProxy();
   const timeouts = { headersTimeout: silenceMs, bodyTimeout: silenceMs };
@@ -27,6 +32,7 @@ export function undiciTransport(
       ? undefined
       : new EnvHttpProxyAgent({ allowH2: false, ...timeouts, ...proxy });
   const atEnd = atTurnsEnd();
+  const deadlines = beginDeadlines();
   return {
     send: (request) =>
       new Promise((resolve, reject) => {
@@ -35,8 +41,13 @@ export function undiciTransport(
           return;
         }
         try {
+          patience = Math.max(
+            patience,
+            request.beginMs === undefined ? 0 : request.beginMs + MARGIN_MS,
+          );
           const by = proxied === undefined || isLoopback(request.url) ? agent : proxied;
-          by.dispatch(toDispatch(request), exchange(request, { resolve, reject, atEnd }));
+          const { handler, passed } = exchange(request, { resolve, reject, atEnd, deadlines });
+          by.dispatch(toDispatch(request, passed), handler);
         } catch (error) {
           reject(toTransportError(error, request.signal, "unreachable"));
         }
@@ -52,14 +63,17 @@ export function undiciTransport(
   };
 }
 
-function toDispatch(request: OutboundRequest): Dispatcher.DispatchOptions {
+/** `passed` is told of each chunk of a streamed body, and of its end. */
+function toDispatch(request: OutboundRequest, passed: () => void): Dispatcher.DispatchOptions {
   const { body } = request;
   const streamed = body instanceof ReadableStream;
   return {
     ...addressOf(request.url),
     method: request.method,
     headers: flatHeaders(request.headers, streamed),
-    body: streamed ? Readable.from(chunksOf(body), { objectMode: false }) : (body ?? null),
+    // The request has a deadline of its own.
+    headersTimeout: request.beginMs === undefined ? null : 0,
+    body: streamed ? Readable.from(chunksOf(body, passed), { objectMode: false }) : (body ?? null),
   };
 }
 
@@ -84,11 +98,15 @@ function flatHeaders(pairs: readonly HeaderPair[], streamed: boolean): string[] 
 }
 
 /** The chunks of a stream; who stops early, as undici does on an abort, cancels it. */
-async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+async function* chunksOf(
+  stream: ReadableStream<Uint8Array>,
+  passed: () => void,
+): AsyncGenerator<Uint8Array, void> {
   const reader = stream.getReader();
   try {
     for (;;) {
       const { done, value } = await reader.read();
+      passed();
       if (done) return;
       yield value;
     }
@@ -102,33 +120,51 @@ interface Way {
   readonly resolve: (response: InboundResponse) => void;
   readonly reject: (error: TransportError) => void;
   readonly atEnd: AtTurnsEnd;
+  readonly deadlines: BeginDeadlines;
+}
+
+/** undici's callbacks, and what is told that a part of a streamed body went out. */
+interface Exchange {
+  readonly handler: Dispatcher.DispatchHandler;
+  readonly passed: () => void;
 }
 
 /** One request and its answer, as undici's callbacks. */
-function exchange(request: OutboundRequest, way: Way): Dispatcher.DispatchHandler {
-  const { signal } = request;
-  const { reject } = way;
+function exchange(request: OutboundRequest, way: Way): Exchange {
+  const { signal, beginMs } = request;
+  const { reject, deadlines } = way;
   let control: Dispatcher.DispatchController | undefined;
   let sink: Sink | undefined;
-  const onAbort = (): void => {
-    const error = new TransportError("aborted", "The request was aborted");
+  let ended: TransportError | undefined;
+  const end = (error: TransportError): void => {
+    ended = error;
+    settle();
     reject(error);
     sink?.fail(error);
     control?.abort(error);
   };
+  const onAbort = (): void => end(new TransportError("aborted", "The request was aborted"));
+  const deadline =
+    beginMs === undefined ? undefined : deadlines.start(beginMs, () => end(lateAnswer(beginMs)));
   signal?.addEventListener("abort", onAbort, { once: true });
-  const settle = (): void => signal?.removeEventListener("abort", onAbort);
+  const settle = (): void => {
+    signal?.removeEventListener("abort", onAbort);
+    if (deadline !== undefined) deadlines.stop(deadline);
+  };
+  const passed = (): void => {
+    if (deadline !== undefined) deadlines.restart(deadline);
+  };
 
-  return {
+  const handler: Dispatcher.DispatchHandler = {
     onRequestStart(controller) {
       control = controller;
-      // Aborted while it waited for a connection.
-      if (signal?.aborted === true) onAbort();
+      // Ended while it waited for a connection.
+      if (ended !== undefined) controller.abort(ended);
     },
     onResponseStart(controller, status, received) {
       // 103 and its like are for browsers.
       if (status < 200) return;
-      request.onBegin?.();
+      if (deadline !== undefined) deadlines.stop(deadline);
       sink = sinkOf({ status, received, controller, isHead: request.method === "HEAD" }, way);
     },
     onResponseData(_controller, chunk) {
@@ -151,6 +187,7 @@ function exchange(request: OutboundRequest, way: Way): Dispatcher.DispatchHandle
       else sink.fail(failure);
     },
   };
+  return { handler, passed };
 }
 
 /** Where the bytes of an answer go. */

@@ -1,4 +1,6 @@
 import type { HeaderPair, InboundResponse, OutboundRequest, Transport } from "../../core/ports.ts";
+import { beginDeadlines } from "../shared/begin-deadline.ts";
+import { type BeginLink, beginLink } from "../shared/begin-link.ts";
 import { guarded, watchGuarded } from "../shared/guarded-body.ts";
 import { endToEnd, REQUEST_FRAMING } from "../shared/header-pairs.ts";
 import { toTransportError } from "../shared/to-transport-error.ts";
@@ -11,41 +13,41 @@ const DECODED: ReadonlySet<string> = new Set(["gzip", "br"]);
 
 /** A transport over `fetch` (or a service binding): redirects are never followed. */
 export function fetchTransport(send: Send = (request) => fetch(request)): Transport {
+  // None share a timer: it belongs to the request that made it, and workerd lets it touch no other.
+  const deadlines = beginDeadlines({ durations: 0 });
   return {
     async send(request) {
+      const link = beginLink(request, deadlines);
       try {
         request.signal?.throwIfAborted();
-        return toInbound(await send(toRequest(request)), request);
+        const response = await send(toRequest(request, link));
+        link.begun();
+        return toInbound(response, request);
       } catch (error) {
-        throw toTransportError(error, request.signal, "unreachable");
+        link.over();
+        throw toTransportError(error, link.signal, "unreachable");
       }
     },
     watch: watchGuarded,
   };
 }
 
-function toRequest({ method, url, headers, body, signal }: OutboundRequest): Request {
+/**
+ * The signal is never that of the incoming request itself: workerd does not end a subrequest by it while `waitUntil`
+ * keeps that request's context alive.
+ */
+function toRequest(
+  { method, url, headers }: OutboundRequest,
+  { body, signal }: BeginLink,
+): Request {
   const length = headers.find(([name]) => name === "content-length")?.[1];
   return new Request(url, {
     method,
     headers: endToEnd(headers, REQUEST_FRAMING).map(([name, value]) => [name, value]),
     redirect: "manual",
-    ...(body === undefined || body === null ? {} : { body: framed(body, length) }),
-    ...(signal === undefined ? {} : { signal: ownSignal(signal) }),
+    ...(body === null ? {} : { body: framed(body, length) }),
+    signal,
   });
-}
-
-/**
- * A signal of our own that follows the given one: workerd does not end a subrequest by the signal of the
- * incoming request itself while `waitUntil` keeps that request's context alive.
- */
-function ownSignal(signal: AbortSignal): AbortSignal {
-  const control = new AbortController();
-  if (signal.aborted) control.abort(signal.reason);
-  else {
-    signal.addEventListener("abort", () => control.abort(signal.reason), { once: true });
-  }
-  return control.signal;
 }
 
 /** Keeps a stream's announced length: workerd chunks every stream whose length it cannot know. */

@@ -35,7 +35,7 @@ export function workersPlatform(options: WorkersPlatformOptions): Platform {
     capabilities: {
       actors: true,
       browser: env.BROWSER === undefined ? NO_BROWSER : true,
-      "client-abort": "workerd notices a client that left only at its next write",
+      "client-abort": "workerd notices a client that closed its connection only at its next write",
       "raw-framing": "workerd settles two kinds of framing before a Worker sees the request",
       "egress-pinning": env.CAUSEY_EGRESS === undefined ? UNPINNED : true,
       sockets: true,

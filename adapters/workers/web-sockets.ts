@@ -49,7 +49,7 @@ async function dial(
   const url = request.url.replace(/^ws/, "http");
   const control = new AbortController();
   const over = new AbortController();
-  const late = new TransportError("unreachable", `No answer within ${timeoutMs} ms`);
+  const late = new TransportError("late", `No answer within ${timeoutMs} ms`);
   const onAbort = (): void => {
     control.abort(new TransportError("aborted", "The request was aborted"));
   };

@@ -39,6 +39,8 @@ export interface GatewayConfig {
   readonly semanticCache?: SemanticCacheConfig;
   /** Seconds of silence after which a stream of server-sent events gets a comment. @default never */
   readonly sseKeepAliveSeconds?: number;
+  /** Seconds within which a provider must begin to answer, where a request says nothing else. @default 600 */
+  readonly firstByteSeconds?: number;
   /** The status of error 2005, no answer from a provider; the hosted service's is 400. @default 502 */
   readonly compat2005?: 400 | 502;
   /** Counts what gateways do, for Prometheus. @default false */

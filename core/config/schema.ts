@@ -84,6 +84,7 @@ const gateway = v.strictObject({
     v.strictObject({ seconds: v.exactOptional(positive), bytes: v.exactOptional(positive) }),
   ),
   sseKeepAliveSeconds: v.exactOptional(positive),
+  firstByteSeconds: v.exactOptional(positive),
   cacheBytes: v.exactOptional(roomy),
   storedCacheBytes: v.exactOptional(
     v.pipe(

@@ -4,16 +4,21 @@ import type { Call, GatewayDeps } from "./call.ts";
 import { echoTransport } from "./echo.ts";
 import { headerValue } from "./header-hygiene.ts";
 import type { Outbound } from "./outbound.ts";
-import { isRetryable, pauseAfter, retryAfterMs, type RetryPolicy } from "./policy.ts";
-import { within } from "./within.ts";
+import {
+  isRetryable,
+  LONGEST_RETRY_AFTER,
+  pauseAfter,
+  retryAfterMs,
+  type RetryPolicy,
+} from "./policy.ts";
 
 /** How one try ended: with an answer of any status, or without one. */
 export type Answer = InboundResponse | TransportError;
 
-/** Sends a prepared request once; `timeout` (ms) ends the wait for an answer to begin, null = no limit. */
+/** Sends a prepared request once; `beginMs` bounds the wait for an answer to begin. */
 export async function attempt(
   { target, request }: Outbound,
-  timeout: number | null,
+  beginMs: number,
   call: Call,
   deps: GatewayDeps,
 ): Promise<Answer> {
@@ -21,10 +26,7 @@ export async function attempt(
   const outside = target.custom === undefined ? transport : egress;
   const via = target.url.startsWith("echo:") ? echoTransport(system) : outside;
   try {
-    if (timeout === null) return await via.send(request);
-    const send = (signal: AbortSignal, onBegin: () => void): Promise<InboundResponse> =>
-      via.send({ ...request, signal, onBegin });
-    return await within(timeout, request.signal, send, system);
+    return await via.send({ ...request, beginMs });
   } catch (error) {
     if (error instanceof TransportError) return error;
     if (call.signal.aborted)
@@ -40,13 +42,21 @@ export function deservesRetry(answer: Answer, call: Call): boolean {
   return isRetryable(answer.status, headerValue(answer.headers, "x-should-retry"));
 }
 
+/** Whether the provider itself says that another try makes no sense soon. */
+export function asksForPatience(answer: Answer, system: System): boolean {
+  return (retryAfterOf(answer, system) ?? 0) > LONGEST_RETRY_AFTER;
+}
+
 /** Milliseconds to wait after try number `number` (from 1). */
 export function pause(answer: Answer, number: number, policy: RetryPolicy, system: System): number {
-  if (answer instanceof TransportError) return pauseAfter(number, policy, null);
-  const after = retryAfterMs(
+  return pauseAfter(number, policy, retryAfterOf(answer, system));
+}
+
+function retryAfterOf(answer: Answer, system: System): number | null {
+  if (answer instanceof TransportError) return null;
+  return retryAfterMs(
     headerValue(answer.headers, "retry-after-ms"),
     headerValue(answer.headers, "retry-after"),
     system.now(),
   );
-  return pauseAfter(number, policy, after);
 }

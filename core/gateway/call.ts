@@ -59,6 +59,8 @@ export interface GatewayDeps {
   readonly unreadable: (encoding: string) => void;
   /** Finds a request's own token where it must not stand; null for one too short to search for. */
   readonly searchFor: (token: string) => TokenSearch | null;
+  /** Milliseconds within which a provider must begin to answer, where a request says nothing else. */
+  readonly firstByteMs: number;
   /** Bytes of each body that a log row keeps. */
   readonly logBodyLimit: number;
   /** The status of error 2005. */

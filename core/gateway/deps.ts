@@ -67,6 +67,11 @@ export interface GatewayOptions extends SafetyOptions {
   readonly resume?: ResumeOptions | undefined;
   /** Seconds of silence after which a stream of server-sent events gets a comment. @default never */
   readonly sseKeepAliveSeconds?: number | undefined;
+  /**
+   * Seconds within which a provider must begin to answer each try, where `cf-aig-request-timeout` says nothing else.
+   * @default 600
+   */
+  readonly firstByteSeconds?: number | undefined;
   /** Counts what gateways do, for Prometheus, at `/accounts/:account_id/ai-gateway/metrics`. @default false */
   readonly metrics?: boolean | undefined;
 }
@@ -97,10 +102,13 @@ function unreadable(log: Log): (encoding: string) => void {
 }
 
 function keepAliveMs({ sseKeepAliveSeconds: seconds }: GatewayOptions): number | undefined {
-  if (seconds === undefined) return undefined;
+  return seconds === undefined ? undefined : milliseconds("sseKeepAliveSeconds", seconds);
+}
+
+function milliseconds(name: string, seconds: number): number {
   if (seconds > 0) return seconds * 1000;
   throw new ApiError("invalid_options", {
-    message: `sseKeepAliveSeconds: expected a number above 0, got ${seconds}`,
+    message: `${name}: expected a number above 0, got ${seconds}`,
   });
 }
 
@@ -145,5 +153,6 @@ export function gatewayDeps(options: GatewayOptions): GatewayDeps {
     router: options.router && autoRouter(options.router, platform),
     resume: options.resume && resumableRuns(options.resume, system),
     keepAliveMs: keepAliveMs(options),
+    firstByteMs: milliseconds("firstByteSeconds", options.firstByteSeconds ?? 600),
   };
 }

@@ -1,7 +1,7 @@
 import { ApiError } from "../http/api-error.ts";
 import type { InboundResponse } from "../ports.ts";
 import { TransportError } from "../transport-error.ts";
-import { type Answer, attempt, deservesRetry, pause } from "./attempt.ts";
+import { type Answer, asksForPatience, attempt, deservesRetry, pause } from "./attempt.ts";
 import { cacheKey, cacheTtl } from "./cache/cache-policy.ts";
 import { type CacheLookup, replay } from "./cache/cache.ts";
 import { isSuccess } from "./cache/is-success.ts";
@@ -16,11 +16,10 @@ import type { Keeping } from "./cache/led-answer.ts";
 import { withNamedAddress } from "./named-address.ts";
 import { lawful } from "./null-body.ts";
 import { type Outbound, outbound, withoutOwnTokens } from "./outbound.ts";
-import { retryPolicy } from "./policy.ts";
+import { retryPolicy, type RetryPolicy } from "./policy.ts";
 import { type Recording, startRecord } from "./log/record.ts";
 import { traceParent } from "./trace/trace-parent.ts";
 import { type Told, watchedAnswer } from "./watched-answer.ts";
-import { within } from "./within.ts";
 
 /** The answer of a provider, or of the cache, on its way to the client. */
 export interface Forwarded {
@@ -120,23 +119,22 @@ async function shared(passage: Passage, key: string, ttl: number): Promise<Forwa
 
 /** What the cache holds or is about to hold; null when the request could not wait for that as long as it takes. */
 function lookup(
-  { call, isLast, deps, prepared }: Passage,
+  { call, deps, prepared }: Passage,
   key: string,
   ttl: number,
 ): Promise<CacheLookup | null> {
-  const { attempts, timeout } = retryPolicy(call.settings, call.controls);
-  const look = (patience: AbortSignal): Promise<CacheLookup> =>
-    deps.cache.lookup(key, ttl, call.signal, {
-      patience,
+  return deps.cache
+    .lookup(key, ttl, call.signal, {
+      // As for an answer of its own.
+      patience: policyOf(call, deps).timeout,
       isSound: (reply) => isSuccess(reply) && prepared.isRestorable?.(reply) !== false,
       onKept: (reply, expiresAt) => deps.replies?.keep(call.name, key, { reply, expiresAt }),
-    });
-  // As for an answer of its own: the very last try has no limit.
-  const isPatient = timeout === null || (isLast && attempts === 1);
-  const found = isPatient
-    ? look(call.signal)
-    : within(timeout, call.signal, look, deps.platform.system);
-  return found.catch(() => null);
+    })
+    .catch(() => null);
+}
+
+function policyOf({ settings, controls }: Call, { firstByteMs }: GatewayDeps): RetryPolicy {
+  return retryPolicy(settings, controls, firstByteMs);
 }
 
 /** Goes on after a try that ended while it waited for the answer to another request. */
@@ -145,10 +143,9 @@ async function unmet(passage: Passage): Promise<Forwarded> {
   const hasLeft = call.signal.aborted;
   const late = hasLeft
     ? new TransportError("aborted", "The client went away")
-    : new TransportError("unreachable", "The identical request has no answer yet");
+    : new TransportError("late", "The identical request has no answer yet");
   discard(late, startRecord(step, index, call, deps), passage);
-  if (hasLeft || retryPolicy(call.settings, call.controls).attempts === 1)
-    throw providerFailed(late, deps);
+  if (hasLeft || policyOf(call, deps).attempts === 1) throw providerFailed(late, deps);
   return ask(passage, null, 2);
 }
 
@@ -186,14 +183,16 @@ async function ask(passage: Passage, keeping: Keeping | null, first = 1): Promis
   const report = safety === null ? null : await checkPrompt(safety, step, index, call, deps);
   const settle = limitsSpend(call.settings.spend_limits) ? await spendOn(step, call, deps) : unpaid;
   const admitted: Admitted = { ...passage, report, settle };
-  const policy = retryPolicy(call.settings, call.controls);
+  const policy = policyOf(call, deps);
   // A body that streams through can be sent only once.
   const attempts = step.body instanceof ReadableStream ? 1 : policy.attempts;
   for (let number = first; ; number++) {
     const final = number >= attempts;
     const record = startRecord(step, index, call, deps);
-    const answer = await attempt(prepared, final && isLast ? null : policy.timeout, call, deps);
-    if (final || !deservesRetry(answer, call))
+    const answer = await attempt(prepared, policy.timeout, call, deps);
+    // Another step can take over at once from a provider that wants to be left alone.
+    const givesWay = !isLast && asksForPatience(answer, deps.platform.system);
+    if (final || givesWay || !deservesRetry(answer, call))
       return await conclude(answer, record, keeping, admitted);
     discard(answer, record, passage);
     const wait = pause(answer, number, policy, deps.platform.system);
@@ -201,6 +200,9 @@ async function ask(passage: Passage, keeping: Keeping | null, first = 1): Promis
     await deps.platform.system.sleep(wait, call.signal).catch(() => undefined);
   }
 }
+
+/** Who leaves before the answer begins, or has no patience for it, does not make it free. */
+const LEFT: ReadonlySet<string> = new Set(["aborted", "late"]);
 
 const unpaid: Settle = () => undefined;
 
@@ -226,8 +228,7 @@ function conclude(
   const { deps, safety, settle } = passage;
   if (answer instanceof TransportError || answer.status < 200 || answer.status > 599) {
     discard(answer, record, passage);
-    // Who leaves before the answer begins does not make it free.
-    settle(answer instanceof TransportError && answer.reason === "aborted" ? null : 0);
+    settle(answer instanceof TransportError && LEFT.has(answer.reason) ? null : 0);
     throw providerFailed(answer, deps);
   }
   const reply = lawful(answer, deps.platform.system);
@@ -284,5 +285,9 @@ function pass(
 function providerFailed(cause: unknown, deps: GatewayDeps): ApiError {
   // A body that was refused on its way looks to the transport like one that broke.
   if (cause instanceof TransportError && cause.cause instanceof ApiError) return cause.cause;
-  return new ApiError("provider_failed", { status: deps.failureStatus, cause });
+  const isLate = cause instanceof TransportError && cause.reason === "late";
+  const message = isLate
+    ? { message: `Failed to get response from provider: ${cause.message}` }
+    : {};
+  return new ApiError("provider_failed", { status: deps.failureStatus, cause, ...message });
 }

@@ -8,21 +8,27 @@ export interface RetryPolicy {
   /** Milliseconds. */
   readonly delay: number;
   readonly backoff: Backoff;
-  /** Milliseconds to the first bytes of an answer; null = no limit. */
-  readonly timeout: number | null;
+  /** Milliseconds within which an answer to each try must begin. */
+  readonly timeout: number;
 }
 
 const DEFAULT_DELAY = 1000;
 /** No pause is longer, whatever the backoff or the provider says; in ms. */
 const LONGEST_PAUSE = 60_000;
+/** What a provider's `retry-after` lengthens a pause to at most, in ms. */
+export const LONGEST_RETRY_AFTER = 5000;
 
-/** The policy of a step: what its headers ask for, over the gateway's settings. */
-export function retryPolicy(settings: GatewaySettings, given: Controls): RetryPolicy {
+/** The policy of a step: what its headers ask for, over the gateway's settings and the `patience` (ms) of the process. */
+export function retryPolicy(
+  settings: GatewaySettings,
+  given: Controls,
+  patience: number,
+): RetryPolicy {
   return {
     attempts: given.maxAttempts ?? settings.retry_max_attempts ?? 1,
     delay: given.retryDelay ?? settings.retry_delay ?? DEFAULT_DELAY,
     backoff: given.backoff ?? settings.retry_backoff ?? "constant",
-    timeout: given.requestTimeout ?? null,
+    timeout: given.requestTimeout ?? patience,
   };
 }
 
@@ -34,7 +40,7 @@ export function isRetryable(status: number, shouldRetry: string | null): boolean
   return status === 408 || status === 409 || status === 429 || status >= 500;
 }
 
-/** Milliseconds to pause after try number `attempt` (from 1); `retryAfter` (ms) lengthens it, within the cap. */
+/** Milliseconds to pause after try number `attempt` (from 1); `retryAfter` (ms) lengthens it to {@link LONGEST_RETRY_AFTER} at most. */
 export function pauseAfter(
   attempt: number,
   policy: RetryPolicy,
@@ -42,8 +48,8 @@ export function pauseAfter(
 ): number {
   const { backoff, delay } = policy;
   const factor = backoff === "constant" ? 1 : backoff === "linear" ? attempt : 2 ** (attempt - 1);
-  const cap = Math.min(LONGEST_PAUSE, policy.timeout ?? LONGEST_PAUSE);
-  return Math.min(Math.max(delay * factor, retryAfter ?? 0), cap);
+  const asked = Math.min(retryAfter ?? 0, LONGEST_RETRY_AFTER);
+  return Math.min(Math.max(delay * factor, asked), LONGEST_PAUSE, policy.timeout);
 }
 
 /** Reads `retry-after-ms`, else `retry-after` (seconds or a date), as milliseconds from `now`. */

@@ -7,7 +7,7 @@ export type Behaviour = (
   index: number,
 ) => InboundResponse | Promise<InboundResponse>;
 
-/** A transport without a network that remembers what it was asked to send. */
+/** A transport without a network that remembers what it was asked to send, and keeps deadlines. */
 export interface FakeTransport extends Transport {
   readonly requests: OutboundRequest[];
   /** Bodies as text, in the order of `requests`. */
@@ -26,10 +26,25 @@ export function fakeTransport(behave: Behaviour = () => jsonReply({ ok: true }))
       const body = request.body ?? null;
       fake.bodies[index] =
         body instanceof Uint8Array ? new TextDecoder().decode(body) : await read(body);
-      return fake.behave(request, index);
+      return inTime(request, async () => fake.behave(request, index));
     },
   };
   return fake;
+}
+
+/** As the port has it: the deadline ends what `behave` waits for. */
+function inTime(
+  { beginMs }: OutboundRequest,
+  work: () => Promise<InboundResponse>,
+): Promise<InboundResponse> {
+  if (beginMs === undefined) return work();
+  return new Promise((resolve, reject) => {
+    const onLate = (): void => reject(new TransportError("late", `No answer within ${beginMs} ms`));
+    const timer = setTimeout(onLate, beginMs);
+    work()
+      .then(resolve, reject)
+      .finally(() => clearTimeout(timer));
+  });
 }
 
 async function read(body: ReadableStream<Uint8Array> | null): Promise<string> {

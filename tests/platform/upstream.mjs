@@ -97,9 +97,10 @@ const routes = {
     response.write("data: 1\n\n", () => setTimeout(() => response.destroy(), 20));
   },
   /** A small answer of known length, of which the second half comes later. */
-  halves(_request, response) {
+  halves(request, response) {
+    const ms = Number(new URL(request.url, "http://upstream").searchParams.get("ms") ?? 300);
     response.writeHead(200, { "content-length": 2 });
-    response.write("1", () => setTimeout(() => response.end("2"), 300));
+    response.write("1", () => setTimeout(() => response.end("2"), ms));
   },
   hangup(request) {
     request.socket.destroy();

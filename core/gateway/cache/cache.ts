@@ -1,5 +1,6 @@
 import type { InboundResponse, System } from "../../ports.ts";
 import { type CachedReply, type CacheLead, type Flight, flight, type Landing } from "./flight.ts";
+import { within } from "../within.ts";
 import { weightOf } from "./shared-stream.ts";
 
 /** What a lookup found: an answer, the duty to bring one, or neither: then the request goes its own way. */
@@ -7,8 +8,8 @@ export type CacheLookup = Landing | { readonly lead: CacheLead } | { readonly al
 
 /** Options of a lookup. */
 export interface LookupOptions {
-  /** Ends the wait for another request's answer, and nothing else: then the lookup rejects. @default the client */
-  readonly patience?: AbortSignal;
+  /** Milliseconds to wait for another request's answer to begin: then the lookup rejects. @default as long as the client */
+  readonly patience?: number;
   /** Whether a whole answer that the duty brought is worth keeping. @default each is */
   readonly isSound?: (reply: CachedReply) => boolean;
   /** Told the answer that the duty brought, once it is kept, and until when (Unix ms). */
@@ -88,7 +89,9 @@ export function replyCache(system: System, capacity: number): ReplyCache {
       if (hit !== null) return { hit };
       const other = underway.get(key);
       if (other !== undefined) {
-        const landing = await other.join(options.patience ?? client);
+        const landing = await (options.patience === undefined
+          ? other.join(client)
+          : within(options.patience, client, (signal) => other.join(signal), system));
         if (landing !== null) return landing;
         const brought = entries.get(key);
         if (brought !== null) return { hit: brought };

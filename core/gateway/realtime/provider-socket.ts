@@ -102,7 +102,7 @@ async function opened(
       headers: prepared.headers,
       protocols,
       reach: target.custom === undefined ? "configured" : "public",
-      timeoutMs: call.controls.requestTimeout ?? HANDSHAKE_MS,
+      timeoutMs: call.controls.requestTimeout ?? Math.min(HANDSHAKE_MS, deps.firstByteMs),
       signal: call.signal,
     });
     return connect(dialled, admitted);

@@ -94,6 +94,7 @@ async function fetchAll(
 const reasons: Readonly<Record<TransportErrorReason, string>> = {
   refused: "it is not at a public address",
   unreachable: "nothing answers there",
+  late: `it took more than ${TIMEOUT} ms`,
   aborted: `it took more than ${TIMEOUT} ms`,
   broken: "the answer broke off",
 };

@@ -60,6 +60,7 @@ describe("parseConfig()", () => {
       [{ resume: { seconds: 0 } }, "gateway.resume.seconds"],
       [{ resume: { bytes: "1" } }, "gateway.resume.bytes"],
       [{ sseKeepAliveSeconds: -1 }, "gateway.sseKeepAliveSeconds"],
+      [{ firstByteSeconds: 0 }, "gateway.firstByteSeconds"],
     ] as const) {
       expect(() => parseConfig({ gateway: bad }, noEnv)).toThrow(key);
     }

@@ -5,6 +5,7 @@ import {
   retryAfterMs,
   type RetryPolicy,
 } from "../../../core/gateway/policy.ts";
+import { gatewayDeps } from "../../../core/gateway/deps.ts";
 import { type RateState, rateWindow } from "../../../core/gateway/limits/rate-window.ts";
 import { initialSettings } from "../../../core/gateway/settings.ts";
 import { TransportError } from "../../../core/transport-error.ts";
@@ -26,7 +27,7 @@ describe("pauseAfter()", () => {
     attempts: 5,
     delay: 100,
     backoff,
-    timeout: null,
+    timeout: 600_000,
   });
 
   it.each([
@@ -37,8 +38,10 @@ describe("pauseAfter()", () => {
     expect([1, 2, 3].map((attempt) => pauseAfter(attempt, policy(backoff), null))).toEqual(pauses);
   });
 
-  it("respects Retry-After, but not beyond the request timeout", () => {
+  it("respects Retry-After for 5 s at most, and not beyond the request timeout", () => {
     expect(pauseAfter(1, policy("constant"), 700)).toBe(700);
+    expect(pauseAfter(1, policy("constant"), 30_000)).toBe(5000);
+    expect(pauseAfter(1, { ...policy("constant"), delay: 20_000 }, 30_000)).toBe(20_000);
     expect(pauseAfter(1, { ...policy("constant"), timeout: 500 }, 700)).toBe(500);
   });
 });
@@ -165,32 +168,59 @@ describe("forwarding", () => {
     expect(gate.transport.requests.length).toBe(1);
   });
 
-  it("times out every try but the last", async () => {
-    gate.transport.behave = (request, index) =>
-      index === 1
-        ? jsonReply({ late: true })
-        : new Promise((_, reject) => {
-            request.signal?.addEventListener("abort", () =>
-              reject(new TransportError("aborted", "")),
-            );
-          });
-    const headers = { ...retry, "cf-aig-max-attempts": "2", "cf-aig-request-timeout": "30" };
-    expect(await (await gate.send("open/openai/x", jsonInit(chat, headers))).json()).toEqual({
-      late: true,
+  const never: Behaviour = () => new Promise(() => undefined);
+
+  it("request-timeout alone bounds a request, and leaves a row", async () => {
+    gate.transport.behave = never;
+    const headers = { "cf-aig-request-timeout": "30", "cf-aig-event-id": "bounded" };
+    const response = await gate.send("open/openai/x", jsonInit(chat, headers));
+    expect([response.status, gate.transport.requests.length]).toEqual([502, 1]);
+    expect(await response.json()).toMatchObject({
+      errors: [
+        { code: 2005, message: "Failed to get response from provider: No answer within 30 ms" },
+      ],
     });
+    const [row] = await gate.rowsOf("open", "bounded", 1);
+    expect(row).toMatchObject({ success: false, provider: "openai" });
   });
 
-  it("times no answer out that has begun, however long its body takes", async () => {
-    const { system } = gate.platform;
-    gate.transport.behave = async (request) => {
-      request.onBegin?.();
-      await system.sleep(60);
-      if (request.signal?.aborted === true) throw new TransportError("aborted", "");
-      return jsonReply({ slow: true });
-    };
+  it("request-timeout bounds every try, the last one and that of the last step too", async () => {
+    gate.transport.behave = never;
     const headers = { ...retry, "cf-aig-max-attempts": "2", "cf-aig-request-timeout": "30" };
-    const answer = await gate.send("open/openai/x", jsonInit(chat, headers));
-    expect([await answer.json(), gate.transport.requests.length]).toEqual([{ slow: true }, 1]);
+    expect((await gate.send("open/openai/x", jsonInit(chat, headers))).status).toBe(502);
+    expect((await universal([step("openai"), step("groq")], headers)).status).toBe(502);
+    expect(gate.transport.requests.length).toBe(6);
+  });
+
+  it("every try, of custom providers too, has 10 minutes to begin where nothing else is said", async () => {
+    gate.transport.behave = failing(2);
+    await gate.send("open/openai/x", jsonInit(chat, retry));
+    expect(gate.transport.requests.map(({ beginMs }) => beginMs)).toEqual(
+      Array.from({ length: 3 }, () => 600_000),
+    );
+    const hurried = await gatewayUnderTest({ firstByteSeconds: 0.03 });
+    hurried.transport.behave = never;
+    const late = await hurried.send("open/openai/x", jsonInit(chat));
+    const following = { "cf-aig-cache-ttl": "60" };
+    const both = await Promise.all(
+      [1, 2].map(() => hurried.send("open/openai/x", jsonInit(chat, following))),
+    );
+    expect([late, ...both].map(({ status }) => status)).toEqual([502, 502, 502]);
+    await hurried.close();
+    expect(() => gatewayDeps({ platform: gate.platform, firstByteSeconds: 0 })).toThrow(
+      "firstByteSeconds",
+    );
+  });
+
+  it("a provider that asks for more than 5 s of patience does not hold up the next step", async () => {
+    const busy = { ...retry, "cf-aig-max-attempts": "5", "cf-aig-retry-delay": "5000" };
+    gate.transport.behave = ({ url }) =>
+      url.includes("api.openai.com")
+        ? jsonReply({}, 429, [["retry-after", "30"]])
+        : jsonReply({ ok: 1 });
+    const response = await universal([step("openai"), step("groq")], busy);
+    expect([response.status, response.headers.get("cf-aig-step")]).toEqual([200, "1"]);
+    expect(gate.transport.requests.length).toBe(2);
   });
 
   it("falls through the steps of a universal request and names the one that answered", async () => {
