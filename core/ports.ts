@@ -77,7 +77,9 @@ export interface Actor {
   fetch?(request: Request): Promise<Response>;
   /** The alarm came due. Throwing has it run again later with backoff. */
   onAlarm?(): Promise<void>;
+  /** Beside the mailbox: messages of a connection are handed over in their order, whether or not one is still handled. */
   onMessage?(connection: Connection, message: string | Uint8Array): Promise<void> | void;
+  /** Beside the mailbox, too. */
   onClose?(connection: Connection, code: number, reason: string): Promise<void> | void;
 }
 
@@ -231,8 +233,13 @@ export type ChatModel = (request: Request) => Promise<Response>;
 
 /** The impure rest of a runtime: time, identity, randomness. */
 export interface System {
-  /** Unix time in ms. */
+  /** Unix time in ms. It jumps when the machine's clock is set. */
   now(): number;
+  /**
+   * Milliseconds since some moment, which no change of the clock touches: what measures how long something took.
+   * Workers: the platform tells no more than its clock does.
+   */
+  monotonic(): number;
   /** A fresh UUID (version 4). */
   id(): string;
   /** Cryptographically secure random bytes. */

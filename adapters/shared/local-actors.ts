@@ -61,7 +61,7 @@ export function localActors(options: LocalActorsOptions): LocalActors {
     ...options,
     deliver: (key, connection, event) => {
       const [kind = "", name = ""] = key.split("\0");
-      return directory.inTurn(kindOf(kinds, kind), name, (actor) => hear(actor, connection, event));
+      return directory.beside(kindOf(kinds, kind), name, (actor) => hear(actor, connection, event));
     },
   });
   const clock: Alarms = alarms({

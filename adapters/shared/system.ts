@@ -19,6 +19,7 @@ export function localSystem(log: Log): LocalSystem {
       closing.abort();
     },
     now: () => Date.now(),
+    monotonic: () => performance.now(),
     id: () => crypto.randomUUID(),
     random: randomBytes,
     sleep,

@@ -70,18 +70,16 @@ export function hostActor(options: HostingOptions): HostedActor {
       if (!takeIn(socket, size, sockets.maxMessage(socket), waitingBytes)) return;
       waitingBytes += size;
       const data = typeof message === "string" ? message : new Uint8Array(message);
-      const done = box.run(async () =>
-        (await actor()).onMessage?.(sockets.connectionOf(socket), data),
-      );
-      await done.finally(() => {
+      try {
+        await (await actor()).onMessage?.(sockets.connectionOf(socket), data);
+      } finally {
         waitingBytes -= size;
-      });
+      }
     },
-    onClose: (socket, code, reason) =>
-      box.run(async () => {
-        const connection: Connection = sockets.connectionOf(socket);
-        await (await actor()).onClose?.(connection, code, reason);
-      }),
+    async onClose(socket, code, reason) {
+      const connection: Connection = sockets.connectionOf(socket);
+      await (await actor()).onClose?.(connection, code, reason);
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 import type { ActorContext, SqlValue } from "../ports.ts";
 import type { Clock } from "../entity/clock.ts";
 import { retryInPlace } from "./backoff.ts";
+import { withDeadline, type Deadline } from "./deadline.ts";
 import type { Agent, AnyAgent } from "./definition.ts";
 import { readEvents } from "./events.ts";
 import { forHandlers } from "./grant.ts";
@@ -10,6 +11,9 @@ import type { Queue } from "./queue.ts";
 import { agentTables } from "./schema.ts";
 import type { Schedules } from "./schedules.ts";
 import type { StateHolder } from "./state.ts";
+
+/** How long a handler or a callable may take unless the definition says otherwise. */
+const DEFAULT_TIMEOUT_MS = 30_000;
 
 /** What the handlers' view of an instance is made of. */
 export interface AgentParts {
@@ -24,48 +28,76 @@ export interface AgentParts {
   readonly state: StateHolder;
 }
 
-/** An instance as its handlers see it. */
-export function agentApi(parts: AgentParts): Agent {
+/** Runs a handler with an agent of its own, which does nothing more once the handler's time is over. */
+export type RunHandler = <T>(
+  what: string,
+  work: (agent: Agent, deadline: Deadline) => T | Promise<T>,
+  ms?: number,
+) => Promise<T>;
+
+/** How an instance runs its handlers; each has the definition's time unless it is given one. */
+export function handlerRunner(parts: AgentParts): RunHandler {
+  const { context, definition } = parts;
+  return (what, work, ms = definition.timeoutMs ?? DEFAULT_TIMEOUT_MS) =>
+    withDeadline(context.system, ms, what, (deadline) => work(agentApi(parts, deadline), deadline));
+}
+
+/** An instance as one run of a handler sees it. */
+function agentApi(parts: AgentParts, deadline: Deadline): Agent {
   const { agent, className, context, definition, holds, queue, schedules, state } = parts;
   const { sql, sockets, system } = context;
+  const inTime =
+    <Args extends readonly unknown[], Result>(work: (...args: Args) => Promise<Result>) =>
+    async (...args: Args): Promise<Result> => {
+      deadline.check();
+      return work(...args);
+    };
   const api: Agent = {
     name: context.name,
     className,
     key: agent,
+    signal: deadline.signal,
     get state() {
       return state.current();
     },
-    async setState(next) {
+    setState: inTime(async (next) => {
       await state.set(next, "server");
       await definition.onStateChanged?.(api, next, "server");
-    },
-    events: (query = {}) => readEvents(sql, agent, query),
-    async sql(strings, ...values: readonly SqlValue[]) {
+    }),
+    events: inTime((query = {}) => readEvents(sql, agent, query)),
+    sql: inTime(async (strings, ...values: readonly SqlValue[]) => {
       const [result] = await sql.batch([{ sql: strings.join("?"), params: values }]);
       return result?.rows ?? [];
-    },
-    schedule: (when, task, payload) => schedules.add(when, task, payload),
-    scheduleEvery: (seconds, task, payload) => schedules.addInterval(seconds, task, payload),
-    getSchedule: (id) => schedules.get(id),
-    listSchedules: (filter) => schedules.list(filter),
-    cancelSchedule: (id) => schedules.cancel(id),
-    queue: (task, payload, options) => queue.add(task, payload, options),
-    dequeue: (id) => queue.remove(id),
-    dequeueAll: () => queue.removeAll(),
-    dequeueAllByTask: (task) => queue.removeAll(task),
-    getQueue: (id) => queue.get(id),
-    getQueues: (task) => queue.list(task),
-    deadLetters: (limit) => queue.dead(limit),
-    replayDeadLetter: (id) => queue.replay(id),
-    retry: (work, options) => retryInPlace(system, work, options),
+    }),
+    schedule: inTime((when, task, payload) => schedules.add(when, task, payload)),
+    scheduleEvery: inTime((seconds, task, payload) =>
+      schedules.addInterval(seconds, task, payload),
+    ),
+    getSchedule: inTime((id) => schedules.get(id)),
+    listSchedules: inTime((filter) => schedules.list(filter)),
+    cancelSchedule: inTime((id) => schedules.cancel(id)),
+    queue: inTime((task, payload, options) => queue.add(task, payload, options)),
+    dequeue: inTime((id) => queue.remove(id)),
+    dequeueAll: inTime(() => queue.removeAll()),
+    dequeueAllByTask: inTime((task) => queue.removeAll(task)),
+    getQueue: inTime((id) => queue.get(id)),
+    getQueues: inTime((task) => queue.list(task)),
+    deadLetters: inTime((limit) => queue.dead(limit)),
+    replayDeadLetter: inTime((id) => queue.replay(id)),
+    retry: (work, options) => retryInPlace(system, work, options, deadline.signal),
     broadcast(message, without = []) {
+      deadline.check();
       if (typeof message === "string") sockets.broadcast(message, without);
       else
         for (const one of sockets.connections()) if (!without.includes(one.id)) one.send(message);
     },
-    getConnections: (tag) => sockets.connections(tag).map(forHandlers),
-    keepAlive: () => holds.take(),
-    destroy: () => destroy(parts),
+    getConnections: (tag) =>
+      sockets.connections(tag).map((one) => forHandlers(one, deadline.check)),
+    keepAlive() {
+      deadline.check();
+      return holds.take();
+    },
+    destroy: inTime(() => destroy(parts)),
   };
   return api;
 }

@@ -31,14 +31,16 @@ export async function retryInPlace<T>(
   system: System,
   work: (attempt: number) => T | Promise<T>,
   options: RetryOptions = {},
+  signal?: AbortSignal,
 ): Promise<T> {
   const retry = { ...inPlace, ...checkRetry(options) };
   for (let attempt = 1; ; attempt++) {
+    signal?.throwIfAborted();
     try {
       return await work(attempt);
     } catch (error) {
       if (error instanceof NonRetryableError || attempt >= retry.maxAttempts) throw error;
     }
-    await system.sleep(backoff(system, retry, attempt));
+    await system.sleep(backoff(system, retry, attempt), signal);
   }
 }

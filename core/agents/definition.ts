@@ -116,6 +116,11 @@ export interface Agent<State = Plain> {
   readonly name: string;
   /** Path form of the class. */
   readonly className: string;
+  /**
+   * Aborted when the time of this run of the handler is over. From then on every method that does something throws:
+   * nothing that a late handler does counts.
+   */
+  readonly signal: AbortSignal;
   readonly state: State;
   /** Stores the state, then tells every client (except the connection that set it). */
   setState(state: State): Promise<void>;
@@ -190,14 +195,30 @@ export type StreamOperation<State> = {
 /** A handler of `queue()` and `schedule()`. */
 export type Task<State> = { run(agent: Agent<State>, payload: never, run: Run): unknown }["run"];
 
-/** An operation with settings. */
-export type Callable<State> =
-  | Operation<State>
-  /** `edit: true` asks for a token with "Agents Edit". */
-  | { readonly run: Operation<State>; readonly edit?: boolean; readonly streaming?: false }
-  | { readonly run: StreamOperation<State>; readonly edit?: boolean; readonly streaming: true };
+/** Settings of a callable. */
+export interface CallableOptions {
+  /** Asks for a token with "Agents Edit". @default false */
+  readonly edit?: boolean;
+  /** Longest run in ms; of a stream, longest time between two parts. @default the definition's `timeoutMs` */
+  readonly timeoutMs?: number;
+}
 
-/** A class of agents. All handlers of one instance run one at a time, except `onRequest` and streams. */
+/** An operation, with settings or without. */
+export type Callable<State> =
+  // Says that it does not stream, so that TypeScript knows the parameters of a `run` that does not say it.
+  | (Operation<State> & { readonly streaming?: undefined })
+  | (CallableOptions & {
+      readonly run: Operation<State>;
+      readonly streaming?: false;
+      /** Exclusive callables of an instance run one after another. Events and tasks do not wait for them. @default false */
+      readonly exclusive?: boolean;
+    })
+  | (CallableOptions & { readonly run: StreamOperation<State>; readonly streaming: true });
+
+/**
+ * A class of agents. Events and tasks of one instance run one at a time; messages of one connection too. Callables,
+ * requests and connections neither wait for them nor for each other.
+ */
 export interface AgentDefinition<State = Plain> {
   /** The class name; its kebab form is the path segment. */
   readonly name: string;
@@ -242,7 +263,10 @@ export interface AgentDefinition<State = Plain> {
   /** Tasks that every instance runs from its start on, by task name: a cron expression or seconds. */
   readonly schedules?: Readonly<Record<string, string | number>>;
   readonly retry?: RetryOptions;
-  /** Longest run of a queued handler in ms; then it counts as failed. @default 30000 */
+  /**
+   * Longest run of a handler or callable in ms. Then it counts as failed, whoever waits is told, the next one runs, and
+   * nothing that it does later counts. @default 30000
+   */
   readonly timeoutMs?: number;
   /**
    * Schema steps of the agent's own tables; add to the end, never edit one after a release. They are counted apart

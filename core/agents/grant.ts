@@ -27,8 +27,11 @@ export function grantOf(connection: Connection): Grant {
   };
 }
 
-/** A connection as handlers see it: what they set on it never touches what it may do. */
-export function forHandlers(connection: Connection): AgentConnection {
+/**
+ * A connection as a handler sees it: what is set on it never touches what it may do. `check` throws once the
+ * handler's time is over.
+ */
+export function forHandlers(connection: Connection, check: () => void): AgentConnection {
   return {
     id: connection.id,
     tags: connection.tags,
@@ -36,12 +39,14 @@ export function forHandlers(connection: Connection): AgentConnection {
       return grantOf(connection).own;
     },
     set state(own) {
+      check();
       connection.attachment = { ...grantOf(connection), own };
     },
     get readonly() {
       return grantOf(connection).readonly;
     },
     set readonly(readonly) {
+      check();
       connection.attachment = { ...grantOf(connection), readonly };
     },
     get buffered() {
@@ -50,8 +55,12 @@ export function forHandlers(connection: Connection): AgentConnection {
     get queued() {
       return connection.queued;
     },
-    send: (message) => connection.send(message),
+    send(message) {
+      check();
+      return connection.send(message);
+    },
     close(code, reason) {
+      check();
       connection.close(code, reason);
     },
   };

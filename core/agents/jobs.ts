@@ -1,7 +1,7 @@
 import type { EventCount, EventTally } from "../entity/event-counts.ts";
 import { EVENT_COLUMNS, EVENT_JOB, eventTime } from "../entity/event.ts";
-import { ApiError } from "../http/api-error.ts";
 import type { SqlRow } from "../ports.ts";
+import type { RunHandler } from "./agent-api.ts";
 import { backoff } from "./backoff.ts";
 import {
   NonRetryableError,
@@ -27,7 +27,7 @@ export interface Jobs {
 
 /** What running jobs takes. */
 export interface JobDeps extends QueueDeps {
-  readonly api: () => Agent;
+  readonly run: RunHandler;
   readonly tally: EventTally;
 }
 
@@ -99,15 +99,15 @@ async function runJob(deps: JobDeps, job: Job): Promise<void> {
   );
   let provider: string | null;
   try {
-    provider = await withTimeout(deps, (signal) =>
-      handle(deps, job, { attempt, job: job.id, signal }),
+    provider = await deps.run("The handler", (api, { signal }) =>
+      handle(deps, job, api, { attempt, job: job.id, signal }),
     );
   } catch (error) {
     await note(deps, job, "failed");
     const text = (error instanceof Error ? error.message : String(error)).slice(0, ERROR_LIMIT);
     if (error instanceof NonRetryableError || attempt >= limit) {
       await bury(deps, { ...job, attempt }, text);
-      await definition.onError?.(deps.api(), error, null);
+      await deps.run("onError", (api) => definition.onError?.(api, error, null));
       return;
     }
     const due = deps.context.system.now() + backoff(deps.context.system, retry, attempt);
@@ -130,11 +130,11 @@ async function note({ agent, context, tally }: JobDeps, job: Job, name: EventCou
 }
 
 /** Resolves to the event's provider, when the job was an event. */
-async function handle(deps: JobDeps, job: Job, run: Run): Promise<string | null> {
+async function handle(deps: JobDeps, job: Job, api: Agent, run: Run): Promise<string | null> {
   const { definition } = deps;
   if (job.task === EVENT_JOB && job.eventSeq !== null) {
     const event = await loadEvent(deps, job.eventSeq);
-    if (event !== null) await definition.onEvent?.(deps.api(), event, run);
+    if (event !== null) await definition.onEvent?.(api, event, run);
     return event?.provider ?? null;
   }
   const tasks = definition.tasks ?? {};
@@ -142,7 +142,7 @@ async function handle(deps: JobDeps, job: Job, run: Run): Promise<string | null>
   // A task that a newer version of the class no longer has.
   if (task === undefined) throw new NonRetryableError(`The agent has no task "${job.task}"`);
   const payload = job.payload === null ? undefined : (JSON.parse(job.payload) as unknown);
-  await task(deps.api(), payload as never, run);
+  await task(api, payload as never, run);
   return null;
 }
 
@@ -155,29 +155,6 @@ async function loadEvent({ context, agent }: JobDeps, seq: number): Promise<Agen
   const payload =
     typeof row["payload"] === "string" ? (JSON.parse(row["payload"]) as unknown) : null;
   return { ...(row as Omit<AgentEvent, "payload" | "seq">), payload, seq };
-}
-
-async function withTimeout<T>(
-  { context, definition }: JobDeps,
-  work: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const ms = definition.timeoutMs ?? 30_000;
-  const over = new AbortController();
-  const done = new AbortController();
-  const expiry = context.system.sleep(ms, done.signal).then((): never => {
-    const error = new ApiError("request_timeout", {
-      message: `The handler took more than ${ms} ms`,
-    });
-    over.abort(error);
-    throw error;
-  });
-  try {
-    return await Promise.race([work(over.signal), expiry]);
-  } finally {
-    done.abort();
-    // The race is over: whichever lost may still reject.
-    expiry.catch(() => undefined);
-  }
 }
 
 async function bury(deps: JobDeps, job: Job, error: string): Promise<void> {

@@ -3,8 +3,8 @@ import { agentKindName, kebab } from "../entity/kebab.ts";
 import { eventTally } from "../entity/event-counts.ts";
 import type { Actor, ActorContext, ActorKind } from "../ports.ts";
 import { startClock } from "../entity/clock.ts";
-import { agentApi, type AgentParts } from "./agent-api.ts";
-import type { Agent, AnyAgent } from "./definition.ts";
+import { handlerRunner, type AgentParts, type RunHandler } from "./agent-api.ts";
+import type { AnyAgent } from "./definition.ts";
 import { readEvents } from "./events.ts";
 import { startIntake } from "./intake.ts";
 import { startJobs, type Jobs } from "./jobs.ts";
@@ -38,7 +38,7 @@ interface Parts extends AgentParts {
   readonly live: Live;
   readonly jobs: Jobs;
   readonly session: Session;
-  readonly api: Agent;
+  readonly run: RunHandler;
 }
 
 async function startAgent(context: ActorContext, definition: AnyAgent): Promise<Actor> {
@@ -53,14 +53,14 @@ async function startAgent(context: ActorContext, definition: AnyAgent): Promise<
   const base = { context, definition, className, agent, clock, holds, state };
   const schedules = startSchedules(base);
   const queue = startQueue(base);
-  const api = agentApi({ ...base, queue, schedules });
+  const run = handlerRunner({ ...base, queue, schedules });
   const tally = eventTally(context.actors, context.system);
-  const deps = { ...base, queue, schedules, live, tally, api: (): Agent => api };
+  const deps = { ...base, queue, schedules, live, tally, run };
   const jobs = startJobs(deps);
   const session = startSession(deps);
   await schedules.ensureDefined();
-  await definition.onStart?.(api);
-  return actorOf({ ...deps, jobs, session, api });
+  await run("onStart", (api) => definition.onStart?.(api));
+  return actorOf({ ...deps, jobs, session });
 }
 
 function actorOf(parts: Parts): Actor {
@@ -101,14 +101,15 @@ function actorOf(parts: Parts): Actor {
   };
 }
 
-async function answer({ api, className, definition }: Parts, request: Request): Promise<Response> {
-  if (definition.onRequest === undefined) {
+async function answer({ className, definition, run }: Parts, request: Request): Promise<Response> {
+  const respond = definition.onRequest?.bind(definition);
+  if (respond === undefined) {
     throw new ApiError("no_route", { message: `The agent "${className}" answers no requests` });
   }
   try {
-    return await definition.onRequest(api, request);
+    return await run("onRequest", (api) => respond(api, request));
   } catch (error) {
-    await definition.onError?.(api, error, null);
+    await run("onError", (api) => definition.onError?.(api, error, null));
     throw error;
   }
 }

@@ -1,32 +1,36 @@
 import { ApiError } from "../http/api-error.ts";
-import type { Connection, Plain, Sql, System } from "../ports.ts";
+import type { ActorContext, Connection, Plain } from "../ports.ts";
 import { SqlError } from "../sql-error.ts";
+import type { RunHandler } from "./agent-api.ts";
+import type { Deadline } from "./deadline.ts";
 import {
   builtInCallables,
-  type Agent,
   type AnyAgent,
   type Callable,
+  type Operation,
   type StreamReply,
 } from "./definition.ts";
 import { readEvents } from "./events.ts";
 import type { Grant } from "./grant.ts";
 import { errorFrame, resultFrame, type ClientFrame } from "./protocol.ts";
+import type { Slots } from "./slots.ts";
 import type { StateHolder } from "./state.ts";
 
 /** What a call of a client works with. */
 export interface CallDeps {
-  readonly sql: Sql;
-  readonly system: System;
+  readonly context: ActorContext;
   readonly definition: AnyAgent;
   readonly agent: string;
   readonly state: StateHolder;
   readonly grant: Grant;
-  readonly api: () => Agent;
+  readonly run: RunHandler;
+  /** Lets the instance's exclusive callables run one after another. */
+  readonly exclusive: Slots;
 }
 
 type Call = Extract<ClientFrame, { type: "rpc" }>;
 
-/** Runs one call of a client and answers it. Streams run beside the mailbox, so that they do not hold it. */
+/** Runs one call of a client and answers it. */
 export async function callOperation(
   deps: CallDeps,
   connection: Connection,
@@ -34,13 +38,12 @@ export async function callOperation(
 ): Promise<void> {
   const { id, method, args } = frame;
   try {
-    const found = findCallable(deps, method);
+    const found = await findCallable(deps, method);
     if (typeof found === "object" && found.streaming === true) {
-      deps.system.waitUntil(stream(deps, connection, frame, found.run));
+      await stream(deps, connection, frame, found);
       return;
     }
-    const run = typeof found === "function" ? found : found.run;
-    const result = await run(deps.api(), ...(args as never[]));
+    const result = await runOperation(deps, method, found, args);
     // A state that the call has set arrives before its result.
     deps.state.flush();
     connection.send(resultFrame(id, result, true));
@@ -49,27 +52,47 @@ export async function callOperation(
   }
 }
 
+type PlainCallable = Exclude<Callable<Plain>, { readonly streaming: true }>;
+type StreamCallable = Extract<Callable<Plain>, { readonly streaming: true }>;
+
+function runOperation(
+  { exclusive, run }: CallDeps,
+  method: string,
+  found: PlainCallable,
+  args: readonly Plain[],
+): Promise<unknown> {
+  const settings = typeof found === "function" ? { run: found } : found;
+  const work = (): Promise<unknown> => {
+    const operation: Operation<Plain> = settings.run;
+    return run(nameOf(method), (api) => operation(api, ...(args as never[])), settings.timeoutMs);
+  };
+  return settings.exclusive === true ? exclusive(work) : work();
+}
+
+function nameOf(method: string): string {
+  return `Method ${method.slice(0, 64)}`;
+}
+
 /** Own members of the allow-list only: no prototype, no framework method is reachable. */
-function findCallable(deps: CallDeps, method: string): Callable<Plain> {
-  const shown = method.slice(0, 64);
+async function findCallable(deps: CallDeps, method: string): Promise<Callable<Plain>> {
   const own = deps.definition.callable ?? {};
   const found = Object.hasOwn(own, method) ? own[method] : builtIn(deps, method);
   if (found === undefined) {
-    const exists = Object.hasOwn(deps.api(), method);
+    const exists = await deps.run("The look-up", (api) => Object.hasOwn(api, method));
     throw new ApiError("not_found", {
-      message: exists ? `Method ${shown} is not callable` : `Method ${shown} does not exist`,
+      message: `${nameOf(method)} ${exists ? "is not callable" : "does not exist"}`,
     });
   }
   if (typeof found === "object" && found.edit === true && !deps.grant.edit) {
     throw new ApiError("forbidden", {
-      message: `Method ${shown} needs the permission "Agents Edit"`,
+      message: `${nameOf(method)} needs the permission "Agents Edit"`,
     });
   }
   return found;
 }
 
 function builtIn(deps: CallDeps, method: string): Callable<Plain> | undefined {
-  const { sql } = deps;
+  const { sql } = deps.context;
   const [getEvents, getEventsByType] = builtInCallables;
   if (method === getEvents) return (_, limit: unknown) => readEvents(sql, deps.agent, { limit });
   if (method !== getEventsByType) return undefined;
@@ -80,11 +103,11 @@ function builtIn(deps: CallDeps, method: string): Callable<Plain> | undefined {
   };
 }
 
-async function stream(
-  deps: CallDeps,
+function stream(
+  { run }: CallDeps,
   connection: Connection,
-  { id, args }: Call,
-  run: (agent: Agent, stream: StreamReply, ...args: never[]) => unknown,
+  { id, method, args }: Call,
+  found: StreamCallable,
 ): Promise<void> {
   let closed = false;
   const finish = (frame: string): void => {
@@ -92,28 +115,39 @@ async function stream(
     closed = true;
     connection.send(frame);
   };
-  const reply: StreamReply = {
+  const replyIn = ({ check, extend }: Deadline): StreamReply => ({
     get isClosed() {
       return closed;
     },
     send(chunk) {
+      check();
+      extend();
       if (closed) return false;
       if (!connection.send(resultFrame(id, chunk, false))) closed = true;
       return !closed;
     },
     end: (result) => {
+      check();
       finish(resultFrame(id, result, true));
     },
     error: (message) => {
+      check();
       finish(errorFrame(id, message));
     },
-  };
-  try {
-    await run(deps.api(), reply, ...(args as never[]));
-    reply.end();
-  } catch (error) {
-    reply.error(messageOf(error));
-  }
+  });
+  const work = run(
+    nameOf(method),
+    (api, deadline) => found.run(api, replyIn(deadline), ...(args as never[])),
+    found.timeoutMs,
+  );
+  return work.then(
+    () => {
+      finish(resultFrame(id, undefined, true));
+    },
+    (error: unknown) => {
+      finish(errorFrame(id, messageOf(error)));
+    },
+  );
 }
 
 /** What a client may read of an error: the message that the agent's author gave it, nothing of the database's. */

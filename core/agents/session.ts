@@ -1,5 +1,6 @@
 import type { ActorContext, Connection } from "../ports.ts";
-import type { Agent, AnyAgent } from "./definition.ts";
+import type { RunHandler } from "./agent-api.ts";
+import type { Agent, AgentConnection, AnyAgent } from "./definition.ts";
 import type { Live } from "./live.ts";
 import {
   identityFrame,
@@ -11,6 +12,7 @@ import {
 } from "./protocol.ts";
 import { forHandlers, grantOf, type Grant } from "./grant.ts";
 import { callOperation } from "./rpc.ts";
+import { startLines, startSlots, WAITING_LIMIT } from "./slots.ts";
 import type { StateHolder } from "./state.ts";
 
 /** The WebSocket side of an instance. */
@@ -29,14 +31,14 @@ export interface SessionDeps {
   readonly agent: string;
   readonly state: StateHolder;
   readonly live: Live;
-  readonly api: () => Agent;
+  readonly run: RunHandler;
 }
 
 /** The WebSocket side of an instance. */
 export function startSession(deps: SessionDeps): Session {
   const { context, definition, state, live } = deps;
-  // A client's first message waits until its onConnect is through.
-  const connecting = new Map<string, Promise<unknown>>();
+  const exclusive = startSlots(1, WAITING_LIMIT);
+  const lines = startLines();
 
   async function connect(request: Request, edit: boolean): Promise<Response> {
     const query = new URL(request.url).searchParams;
@@ -57,50 +59,77 @@ export function startSession(deps: SessionDeps): Session {
     const connection = context.sockets.connections().find((one) => one.id === id);
     if (connection === undefined) return response;
     if (!grant.silent) greet(deps, connection);
-    const opened = open(deps, connection, request, since);
-    connecting.set(id, opened);
-    context.system.waitUntil(opened.finally(() => connecting.delete(id)));
+    const line = lines.of(id);
+    const opened = open(deps, connection, request, since).finally(() => {
+      line.opened = undefined;
+    });
+    line.opened = opened;
+    context.system.waitUntil(opened);
     return response;
   }
 
   return {
     connect,
     async onMessage(connection, message) {
-      await connecting.get(connection.id);
+      const line = lines.of(connection.id);
+      if (line.opened !== undefined) await line.opened.catch(() => undefined);
       const frame = typeof message === "string" ? parseFrame(message) : null;
-      await reported(deps, connection, async () => {
-        if (frame !== null) await onFrame(deps, connection, frame);
-        else await definition.onMessage?.(deps.api(), forHandlers(connection), message);
-      });
+      if (frame?.type === "rpc") {
+        const caller = { ...deps, exclusive, grant: grantOf(connection) };
+        await line.calls(() => callOperation(caller, connection, frame));
+      } else if (frame === null) {
+        await line.messages(() =>
+          reported(deps, connection, "onMessage", (api, own) =>
+            definition.onMessage?.(api, own, message),
+          ),
+        );
+      } else await onFrame(deps, connection, frame);
     },
     async onClose(connection, code, reason) {
       live.unsubscribe(connection);
-      await reported(deps, connection, () =>
-        definition.onClose?.(deps.api(), forHandlers(connection), code, reason),
+      const line = lines.of(connection.id);
+      await line.messages(() =>
+        reported(deps, connection, "onClose", (api, own) =>
+          definition.onClose?.(api, own, code, reason),
+        ),
       );
+      const isReplaced = context.sockets.connections().some(({ id }) => id === connection.id);
+      if (!isReplaced) lines.drop(connection.id);
     },
   };
 }
 
 function greet({ className, context, state }: SessionDeps, connection: Connection): void {
-  const current = state.current();
+  const current = state.stored();
   connection.send(identityFrame(context.name, className, current !== undefined));
   if (current !== undefined) connection.send(stateFrame(current));
   connection.send(mcpFrame);
 }
 
-/** Runs a handler; what it throws goes to `onError`, or without one to the runtime's log. */
+/** Runs a handler; what it throws is {@link failed}. */
 async function reported(
-  { api, definition }: SessionDeps,
+  deps: SessionDeps,
   connection: Connection,
-  work: () => unknown,
+  what: string,
+  work: (api: Agent, own: AgentConnection) => unknown,
 ): Promise<void> {
   try {
-    await work();
+    await deps.run(what, (api, { check }) => work(api, forHandlers(connection, check)));
   } catch (error) {
-    if (definition.onError === undefined) throw error;
-    await definition.onError(api(), error, forHandlers(connection));
+    await failed(deps, connection, error);
   }
+}
+
+/** What a handler threw goes to `onError`, or without one to the runtime's log. */
+async function failed(
+  { definition, run }: SessionDeps,
+  connection: Connection,
+  error: unknown,
+): Promise<void> {
+  if (definition.onError === undefined) throw error;
+  await run("onError", (api, { check }) =>
+    definition.onError?.(api, error, forHandlers(connection, check)),
+  );
 }
 
 /** The client's own id of the connection. It can claim any: an equal one replaces the older connection. */
@@ -119,29 +148,25 @@ async function open(
   request: Request,
   since: number | null,
 ): Promise<void> {
-  const { api, definition, live } = deps;
+  const { definition, live, run } = deps;
   try {
-    await definition.onConnect?.(api(), forHandlers(connection), request);
+    await run("onConnect", (api, { check }) =>
+      definition.onConnect?.(api, forHandlers(connection, check), request),
+    );
     if (since !== null) live.subscribe(connection, since);
   } catch (error) {
     // 1011 = the server met a condition that it did not expect (RFC 6455 section 7.4.1).
     connection.close(1011, "The connection could not be set up");
-    await reported(deps, connection, () => {
-      throw error;
-    });
+    await failed(deps, connection, error);
   }
 }
 
 async function onFrame(
   deps: SessionDeps,
   connection: Connection,
-  frame: ClientFrame,
+  frame: Exclude<ClientFrame, { readonly type: "rpc" }>,
 ): Promise<void> {
-  const { context, definition, live, state } = deps;
-  if (frame.type === "rpc") {
-    const { sql, system } = context;
-    return callOperation({ ...deps, sql, system, grant: grantOf(connection) }, connection, frame);
-  }
+  const { definition, live, state } = deps;
   if (frame.type === "subscribe") {
     connection.attachment = { ...grantOf(connection), follows: true };
     live.subscribe(connection, frame.since);
@@ -158,5 +183,7 @@ async function onFrame(
     connection.send(stateErrorFrame("State update rejected"));
     return;
   }
-  await definition.onStateChanged?.(deps.api(), frame.state, "client");
+  await reported(deps, connection, "onStateChanged", (api) =>
+    definition.onStateChanged?.(api, frame.state, "client"),
+  );
 }

@@ -10,8 +10,10 @@ const STATE_LIMIT = 1024 * 1024;
 
 /** The state of an instance: a row, a value in memory, and frames to the clients. */
 export interface StateHolder {
-  /** Undefined when there is none yet. */
+  /** The newest one, which may still be on its way to the database; undefined when there is none yet. */
   current(): Plain;
+  /** The newest one that is stored: what clients may see. */
+  stored(): Plain;
   /** Checks, stores, then tells every client except the connection `origin`. */
   set(next: Plain, source: "server" | "client", origin?: string): Promise<void>;
   /** Takes a stored event into a feed's state. */
@@ -31,20 +33,24 @@ export async function startState(
   const feed = definition.feed === true;
   const load = (): Promise<Loaded> =>
     feed ? loadFeed(context, agent) : loadState(context, definition, agent);
-  let { value: current, eventCount } = await load();
-  const { announce, flush } = startStateFrames(context, () => current);
+  let { value: stored, eventCount } = await load();
+  let current = stored;
+  const { announce, flush } = startStateFrames(context, () => stored);
 
   return {
     current: () => current,
+    stored: () => stored,
     flush,
     async reload() {
-      ({ value: current, eventCount } = await load());
+      ({ value: stored, eventCount } = await load());
+      current = stored;
     },
     addEvent(seq, event) {
       if (!feed || seq <= eventCount) return;
       const { payload: _, ...lastEvent } = event;
       eventCount = seq;
-      current = { eventCount, lastEvent };
+      stored = { eventCount, lastEvent };
+      current = stored;
       announce(undefined);
     },
     async set(next, source, from) {
@@ -52,15 +58,23 @@ export async function startState(
         throw new ApiError("invalid_request", { message: "This agent keeps its state itself" });
       definition.validateState?.(next, source);
       const text = encodeState(next);
-      await context.sql.batch([
-        {
-          sql: `INSERT INTO agents_entities (agent, last_seq, state) VALUES (?, 0, ?)
-            ON CONFLICT (agent) DO UPDATE SET state = excluded.state`,
-          params: [agent, text],
-        },
-      ]);
       // Read back from the text: a handler that goes on changing its object changes nothing here.
-      current = JSON.parse(text) as Plain;
+      const value = JSON.parse(text) as Plain;
+      // At once: a callable that runs meanwhile builds on it, so that none undoes what another has set.
+      current = value;
+      try {
+        await context.sql.batch([
+          {
+            sql: `INSERT INTO agents_entities (agent, last_seq, state) VALUES (?, 0, ?)
+              ON CONFLICT (agent) DO UPDATE SET state = excluded.state`,
+            params: [agent, text],
+          },
+        ]);
+      } catch (error) {
+        if (current === value) current = stored;
+        throw error;
+      }
+      stored = value;
       announce(from);
     },
   };

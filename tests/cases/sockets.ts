@@ -23,6 +23,7 @@ function start(context: ActorContext): ReturnType<ActorKind["start"]> {
   let next: { id?: string; tags?: string[]; attachment?: Plain } = {};
   const closed: Plain[] = [];
   const started = system.id();
+  let release = (): void => undefined;
   const list = (tag?: string): Plain =>
     sockets
       .connections(tag)
@@ -71,10 +72,13 @@ function start(context: ActorContext): ReturnType<ActorKind["start"]> {
       if (message === "close") {
         connection.close(4002, "Asked for");
         expect(connection.send("too late")).toBe(false);
-      } else if (typeof message === "string" && message.startsWith("slow")) {
-        await system.sleep(20);
+      } else if (message === "hold") {
+        await new Promise<void>((resolve) => (release = resolve));
+        connection.send("held");
+      } else {
         connection.send(message);
-      } else connection.send(message);
+        if (message === "release") release();
+      }
     },
     onClose({ id }, code, reason) {
       closed.push([id, code, reason]);
@@ -101,15 +105,14 @@ export const socketsSuite: Suite<SocketsSubject> = {
       },
     },
     {
-      name: "text and bytes go both ways, in order",
+      name: "text and bytes go both ways, in order, while an earlier message is still handled",
       async run({ actor, connect }) {
         const socket = await connect(actor("a"));
         const bytes = new Uint8Array([0, 1, 255]);
-        for (const message of ["slow 1", "2", "Grüße 🐘", bytes, "slow 3", ""])
-          socket.send(message);
+        for (const message of ["hold", "2", "Grüße 🐘", bytes, "", "release"]) socket.send(message);
         const back = [];
         for (let i = 0; i < 6; i++) back.push(await socket.next());
-        expect(back).toEqual(["slow 1", "2", "Grüße 🐘", bytes, "slow 3", ""]);
+        expect(back).toEqual(["2", "Grüße 🐘", bytes, "", "release", "held"]);
         socket.close();
       },
     },

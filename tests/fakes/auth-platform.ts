@@ -13,6 +13,7 @@ export function fakePlatform(clock: ManualClock, transport?: Platform["transport
   let seed = 1;
   const system: System = {
     now: () => clock.now,
+    monotonic: () => clock.now,
     id: () => `00000000-0000-4000-8000-${String(seed++).padStart(12, "0")}`,
     random: (length) =>
       Uint8Array.from(

@@ -13,6 +13,7 @@ export function fakeClock(): FakeClock {
   const sleepers = new Set<{ readonly due: number; readonly wake: () => void }>();
   const system: System = {
     now: () => now,
+    monotonic: () => now,
     id: () => "00000000-0000-4000-8000-000000000000",
     random: (length) => new Uint8Array(length),
     sleep: (ms, signal) =>

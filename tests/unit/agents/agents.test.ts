@@ -55,10 +55,11 @@ const counter: AgentClass = defineAgent<{ count: number }>({
     },
     async later(agent) {
       await agent.queue("note", "queued");
-      await agent.schedule(0.01, "note", "scheduled");
+      const once = await agent.schedule(0.01, "note", "scheduled");
       await agent.scheduleEvery(3600, "note", "every");
       await agent.scheduleEvery(3600, "note", "every");
-      return (await agent.listSchedules()).map(({ kind }) => kind);
+      const later = await agent.listSchedules();
+      return [once, ...later.filter(({ id }) => id !== once.id)].map(({ kind }) => kind);
     },
     async own(agent) {
       await agent.sql`INSERT INTO test_notes (actor, text) VALUES (${agent.key}, ${"it's"})`;

@@ -40,6 +40,7 @@ function store(delays: readonly number[]) {
     alarm: (at: number | null, together: readonly Statement[] = []) => commit(together, at),
     system: {
       now: () => 1000,
+      monotonic: () => 1000,
       id: () => "id",
       random: (length) => new Uint8Array(length),
       sleep: () => Promise.resolve(),
