@@ -1,3 +1,5 @@
+import type { PriceRowSetting } from "../gateway/cost/price-rows.ts";
+
 /** A token of the configuration file. */
 export interface TokenConfig {
   readonly token: string;
@@ -43,6 +45,8 @@ export interface GatewayConfig {
   readonly firstByteSeconds?: number;
   /** The status of error 2005, no answer from a provider; the hosted service's is 400. @default 502 */
   readonly compat2005?: 400 | 502;
+  /** Prices of models, over those that are built in. @default [] */
+  readonly prices?: readonly PriceRowSetting[];
   /** Counts what gateways do, for Prometheus. @default false */
   readonly metrics?: boolean;
   /** Bytes of answers that the cache of one process holds. @default 64 MiB */

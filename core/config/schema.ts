@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { priceRows } from "../gateway/cost/price-rows.ts";
 import { parseInstant } from "../http/instant.ts";
 import type { Config } from "./config.ts";
 
@@ -95,6 +96,7 @@ const gateway = v.strictObject({
   ),
   compat2005: v.exactOptional(v.picklist([400, 502])),
   metrics: v.exactOptional(v.boolean()),
+  prices: v.exactOptional(priceRows),
   judge: v.exactOptional(v.strictObject(model)),
   masterKey: v.exactOptional(masterKey),
   formerMasterKeys: v.exactOptional(v.array(masterKey)),

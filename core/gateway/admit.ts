@@ -55,6 +55,7 @@ export async function admit(
     name,
     settings,
     caller,
+    prices: deps.prices,
     controls,
     token: shown.place === "Authorization" ? await ownToken(shown.token, deps) : shown.token,
     eventId: controls.eventId ?? deps.nextLogId(),

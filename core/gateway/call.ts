@@ -5,6 +5,7 @@ import type { Access } from "./access.ts";
 import type { Caller } from "./caller.ts";
 import type { ReplyCache } from "./cache/cache.ts";
 import type { Safety } from "./checkers/safety.ts";
+import type { PriceBook } from "./cost/price-book.ts";
 import type { ChatFormat } from "./compat.ts";
 import type { ContentDecoding } from "./usage/content-decoder.ts";
 import type { Controls } from "./controls.ts";
@@ -52,6 +53,7 @@ export interface GatewayDeps {
   /** The checks of a gateway; null when it has none. */
   readonly safetyOf: (settings: GatewaySettings) => Safety | null;
   readonly tracing: Tracing;
+  readonly prices: PriceBook;
   /** @default nothing is counted */
   readonly metrics?: GatewayMetrics | undefined;
   readonly decoding: ContentDecoding;
@@ -79,6 +81,8 @@ export interface Call {
   readonly settings: GatewaySettings;
   /** Whose token opened the gateway; null for a stranger, whom a gateway without authentication lets in. */
   readonly caller: Caller | null;
+  /** The prices of its account. */
+  readonly prices: PriceBook;
   readonly controls: Controls;
   /** The gateway token that the request presented, so that it is recognised in any position. */
   readonly token: string | null;
@@ -108,6 +112,8 @@ export interface Step {
   /** The caller's headers; hygiene comes later. */
   readonly headers: readonly HeaderPair[];
   readonly body: Uint8Array | ReadableStream<Uint8Array> | null;
+  /** Of a body with a content encoding: its bytes without; null when they cannot be had. @default `body` has none */
+  readonly plain?: Uint8Array | null;
   /** Of a body that streams through: why it was broken off, once it was. */
   readonly refusal?: () => ApiError | null;
   /** Of a body that streams through: what has passed of it, where the log row keeps its beginning. */

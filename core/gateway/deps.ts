@@ -1,3 +1,4 @@
+import * as v from "valibot";
 import type { Auth } from "../auth/authorize.ts";
 import { storedTokens } from "../auth/mod.ts";
 import { ApiError } from "../http/api-error.ts";
@@ -6,6 +7,8 @@ import { gatewayAccess } from "./access.ts";
 import { replyCache } from "./cache/cache.ts";
 import type { GatewayDeps } from "./call.ts";
 import type { DeclaredGateway } from "./declared-gateways.ts";
+import { priceBook } from "./cost/price-book.ts";
+import { priceRows, type PriceRowSetting } from "./cost/price-rows.ts";
 import { contentDecoding } from "./usage/content-decoder.ts";
 import type { SafetyOptions } from "./checkers/policies.ts";
 import { safetyOf } from "./checkers/safety.ts";
@@ -72,6 +75,8 @@ export interface GatewayOptions extends SafetyOptions {
    * @default 600
    */
   readonly firstByteSeconds?: number | undefined;
+  /** Prices of models, over those that are built in. @default [] */
+  readonly prices?: readonly PriceRowSetting[] | undefined;
   /** Counts what gateways do, for Prometheus, at `/accounts/:account_id/ai-gateway/metrics`. @default false */
   readonly metrics?: boolean | undefined;
 }
@@ -101,6 +106,15 @@ function unreadable(log: Log): (encoding: string) => void {
   };
 }
 
+function ownPrices({ prices = [] }: GatewayOptions): readonly PriceRowSetting[] {
+  const { success, issues } = v.safeParse(priceRows, prices);
+  if (success) return prices;
+  const [issue] = issues;
+  throw new ApiError("invalid_options", {
+    message: `prices${issue.path === undefined ? "" : `.${v.getDotPath(issue)}`}: ${issue.message}`,
+  });
+}
+
 function keepAliveMs({ sseKeepAliveSeconds: seconds }: GatewayOptions): number | undefined {
   return seconds === undefined ? undefined : milliseconds("sseKeepAliveSeconds", seconds);
 }
@@ -123,9 +137,11 @@ export function gatewayDeps(options: GatewayOptions): GatewayDeps {
   const cache = replyCache(system, options.cacheBytes ?? 64 * 1024 * 1024);
   const capacity = options.storedCacheBytes ?? 128 * 1024 * 1024;
   const metrics = options.metrics === true ? gatewayMetrics(platform) : undefined;
+  const prices = priceBook({ file: ownPrices(options) });
   return {
     platform,
     auth,
+    prices,
     access: gatewayAccess({ auth, gateways, accountId, system }),
     store,
     records,
@@ -150,7 +166,7 @@ export function gatewayDeps(options: GatewayOptions): GatewayDeps {
     targets: { providers: options.providers ?? {}, demo: options.demo ?? true },
     logBodyLimit: options.logBodyLimit ?? 960 * 1024,
     failureStatus: options.compat2005 ?? 502,
-    router: options.router && autoRouter(options.router, platform),
+    router: options.router && autoRouter(options.router, platform, prices),
     resume: options.resume && resumableRuns(options.resume, system),
     keepAliveMs: keepAliveMs(options),
     firstByteMs: milliseconds("firstByteSeconds", options.firstByteSeconds ?? 600),

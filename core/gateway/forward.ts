@@ -18,6 +18,7 @@ import { lawful } from "./null-body.ts";
 import { type Outbound, outbound, withoutOwnTokens } from "./outbound.ts";
 import { retryPolicy, type RetryPolicy } from "./policy.ts";
 import { type Recording, startRecord } from "./log/record.ts";
+import { withPlainBody } from "./readable-body.ts";
 import { traceParent } from "./trace/trace-parent.ts";
 import { type Told, watchedAnswer } from "./watched-answer.ts";
 
@@ -76,7 +77,9 @@ export async function forward(
 ): Promise<Forwarded> {
   const call = withStep(outer, given);
   const stripped = withoutOwnTokens(withNamedAddress(given), call, deps);
-  const step = stripped instanceof Promise ? await stripped : stripped;
+  const clean = stripped instanceof Promise ? await stripped : stripped;
+  const read = withPlainBody(clean, deps);
+  const step = read instanceof Promise ? await read : read;
   const safety = deps.safetyOf(call.settings);
   const ready = outbound(step, call, deps);
   const prepared = readable(ready instanceof Promise ? await ready : ready, safety);

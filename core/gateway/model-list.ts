@@ -1,13 +1,16 @@
 import { segmentOf } from "./author-segment.ts";
 import { AUTO_MODEL } from "./compat.ts";
-import { prices } from "./cost/prices.ts";
+import { priceLists } from "./cost/prices.ts";
 import { ECHO } from "./providers.ts";
 
 /** The models whose names are known, in OpenAI's list format with names as `compat` takes them; others work too. */
 export function modelList(demo: boolean, auto: boolean): object {
-  const known = Object.entries(prices).flatMap(([family, table]) => {
-    const slug = segmentOf(family);
-    return Object.keys(table).map((name) => model(slug, name));
+  const names = priceLists.flatMap(({ family, table }) =>
+    Object.keys(table).map((name) => `${segmentOf(family)}\n${name}`),
+  );
+  const known = [...new Set(names)].map((one) => {
+    const [slug = "", name = ""] = one.split("\n");
+    return model(slug, name);
   });
   if (auto) known.push({ id: AUTO_MODEL, object: "model", created: 0, owned_by: "causey" });
   if (demo) known.push(model(ECHO, "echo-demo"));

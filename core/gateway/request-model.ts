@@ -2,34 +2,50 @@ import type { Step } from "./call.ts";
 import { partsOf } from "./checkers/multipart.ts";
 import { headerValue } from "./header-hygiene.ts";
 import { modelName } from "./log/log-row.ts";
+import { plainBytes } from "./readable-body.ts";
 import { decodedValue } from "./tokens/own-tokens.ts";
 
 /** A body whose first member is the model, as the official clients write it. */
 const MODEL_FIRST = /^\s*\{\s*"model"\s*:\s*"([^"\\]{0,256})"\s*[,}]/;
-
-/** Whether a body of this type can name a model. */
-export function isJsonType(contentType: string): boolean {
-  return /json/i.test(contentType);
-}
 
 /** What stands behind a deployment in the paths of Azure, which the gateway takes without `openai/deployments/`. */
 const DEPLOYMENT =
   /(?:^|\/)(?!v1\/|chat\/completions(?:\/|$))([^/]+)\/(?:chat\/completions|completions|embeddings|images|audio)(?:\/|$)/;
 
 /** The model that a step names: in its form, else as {@link requestModel}, else in its query; `json` is the body's text. */
-export function stepModel({ body, headers, rest, query, slug }: Step, json: string | null): string {
+export function stepModel(step: Step, json: string | null): string {
+  const { headers, rest, query, slug } = step;
   const type = headerValue(headers, "content-type") ?? "";
-  const inForm = body instanceof Uint8Array ? formModel(body, type) : "";
+  const bytes = plainBytes(step);
+  const inForm = bytes === null ? "" : formModel(bytes, type);
   return inForm || requestModel(json, rest, slug) || queryModel(query);
 }
 
 /**
- * The model that a request to a provider (`slug`) names: in its JSON body, else in its path. Null for a body that is no JSON.
+ * The model that a request to a provider (`slug`) names: in its JSON body, else in its path; the other way round where
+ * the provider goes by the path and does not look at the body's. Null for a body that is no JSON.
  * Most bodies need no parsing for it, and parsing a long conversation costs more than all the rest of its log row.
  */
 export function requestModel(body: string | null, path: string, slug: string): string {
+  const inPath = PATH_FIRST.has(slug) ? pathModel(path, slug) : "";
+  if (inPath !== "") return inPath;
   const named = (body === null ? null : namedFirst(body)) ?? modelName(parsed(body), "");
-  if (named !== "") return named;
+  return named === "" ? pathModel(path, slug) : named;
+}
+
+/** Providers that answer with the model of the path, whatever the body names. */
+const PATH_FIRST: ReadonlySet<string> = new Set([
+  "azure-openai",
+  "google-ai-studio",
+  "google-vertex-ai",
+  "aws-bedrock",
+  "workers-ai",
+  "replicate",
+  "huggingface",
+  "fal",
+]);
+
+function pathModel(path: string, slug: string): string {
   const own = Object.hasOwn(MODEL_PATHS, slug) ? MODEL_PATHS[slug]?.exec(path)?.[1] : undefined;
   return own?.slice(0, 256) ?? modelName(null, spelledOut(path, slug));
 }
@@ -37,7 +53,7 @@ export function requestModel(body: string | null, path: string, slug: string): s
 /** Where providers whose models are named by owner and name have them in a path. */
 const MODEL_PATHS: Readonly<Record<string, RegExp>> = {
   replicate: /^(?:v1\/)?(?:models|deployments)\/([^/]+\/[^/]+)/,
-  huggingface: /^(?:models\/)?([^/]+(?:\/(?!v1\/|pipeline\/)[^/]+)?)/,
+  huggingface: /^(?:models\/)?((?!v1\/)[^/]+(?:\/(?!v1\/|pipeline\/)[^/]+)?)/,
   fal: /^(?!storage\/|tokens\b)(.+?)(?:\/(?:requests|stream|realtime)(?:\/.*)?)?$/,
 };
 

@@ -31,6 +31,11 @@ export const errorKinds = {
   gateway_unknown: [400, 2001, "Please configure the gateway first: it does not exist"],
   gateway_rate_limited: [429, 2003, "Rate limited"],
   gateway_spend_limit: [429, 2003, "Spend limit reached"],
+  gateway_spend_unknown: [
+    400,
+    10521,
+    "A spend limit applies, and nobody knows what this request costs",
+  ],
   provider_failed: [502, 2005, "Failed to get response from provider"],
   provider_unknown: [400, 2008, "Invalid provider"],
   gateway_unauthorized: [401, 2009, "Unauthorized: missing or invalid gateway token"],

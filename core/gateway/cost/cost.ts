@@ -1,9 +1,8 @@
 import type { Usage } from "../usage/usage.ts";
 import { kindCost, type TextTokens } from "./kind-cost.ts";
-import { priceOf } from "./price-of.ts";
 import { type Price, type Tariff, tariffFor } from "./price.ts";
 
-/** The caller's own prices (header `cf-aig-custom-cost`, reference section 1.3), in USD. */
+/** The caller's own prices (header `cf-aig-custom-cost`), in USD. */
 export type CustomCost =
   | { readonly perTokenIn: number; readonly perTokenOut: number }
   | { readonly total: number };
@@ -12,23 +11,17 @@ const MILLION = 1_000_000;
 
 /**
  * The cost of one request in USD, or null when its tokens or its model's price are not known, that for tokens of
- * sound included. A custom cost outranks the table; cached tokens never cost more than uncached ones, whatever the
- * table says.
+ * sound included. A custom cost outranks the price; cached tokens never cost more than uncached ones, whatever the
+ * price says.
  */
-export function cost(
-  usage: Usage,
-  model: string,
-  provider: string,
-  custom?: CustomCost,
-): number | null {
+export function cost(usage: Usage, price: Price | null, custom?: CustomCost): number | null {
   if (custom !== undefined && "total" in custom) return custom.total;
   const { tokensIn, tokensOut } = usage;
   if (tokensIn === null && tokensOut === null) return null;
   if (custom !== undefined) {
     return rounded(custom.perTokenIn * (tokensIn ?? 0) + custom.perTokenOut * (tokensOut ?? 0));
   }
-  const price = usage.unpriced === true ? null : priceOf(model, provider);
-  const amount = price === null ? null : priced(usage, price);
+  const amount = price === null || usage.unpriced === true ? null : priced(usage, price);
   return amount === null ? null : rounded(amount / MILLION);
 }
 
@@ -36,14 +29,14 @@ export function cost(
  * What a request costs at least, of which {@link cost} knows no more: what has no price of its own counts as text, so
  * that a limit of spending is not led around by a little of it.
  */
-export function leastCost(usage: Usage, model: string, provider: string): number | null {
+export function leastCost(usage: Usage, price: Price | null): number | null {
   const { kinds: _, unpriced: __, ...text } = usage;
-  return cost(text, model, provider);
+  return cost(text, price);
 }
 
 /** The least that a request can cost, known before it is sent: null without a price. */
-export function costOfInput(tokensIn: number, model: string, provider: string): number | null {
-  return cost({ tokensIn, tokensOut: 0, cachedIn: 0, cacheWriteIn: 0 }, model, provider);
+export function costOfInput(tokensIn: number, price: Price | null): number | null {
+  return cost({ tokensIn, tokensOut: 0, cachedIn: 0, cacheWriteIn: 0 }, price);
 }
 
 function priced(usage: Usage, list: Price): number | null {

@@ -10,7 +10,7 @@ export const googlePrices: PriceTable = {
   "gemini-2.0-flash": voice([0.1, 0.4, 0.025], { input: 0.7, cached: 0.175 }),
   ...hearing(
     rows({
-      // These three until the end of 2026; from then on twice as much.
+      // These three until the end of 2026, see below.
       "gemini-3.8-flash": [0.75, 3.75, 0.075],
       "gemini-3.7-flash": [0.75, 3.75, 0.075],
       "gemini-3.6-flash": [0.75, 3.75, 0.075],
@@ -41,3 +41,12 @@ export const googlePrices: PriceTable = {
     }),
   ),
 };
+
+/** What some of them cost from 2027 on. */
+export const googlePricesOf2027: PriceTable = hearing(
+  rows({
+    "gemini-3.8-flash": [1.5, 7.5, 0.15],
+    "gemini-3.7-flash": [1.5, 7.5, 0.15],
+    "gemini-3.6-flash": [1.5, 7.5, 0.15],
+  }),
+);

@@ -1,4 +1,6 @@
 import { type Metadata, readMetadata } from "../request-metadata.ts";
+import { segmentOf } from "../author-segment.ts";
+import { modelNames, plainName } from "./model-names.ts";
 import { formatUsd } from "./usd.ts";
 import type { SpendFilter, SpendLimits, SpendRule } from "./spend-settings.ts";
 
@@ -46,14 +48,46 @@ export function spendBudgets(
     .map((rule) => budget(rule, metadata, now));
 }
 
-function applies(rule: SpendRule, { provider, model }: SpendFacts, metadata: Metadata): boolean {
+/** Whether a rule applies to a request, or could: its model may not be known. */
+export function mayLimit(limits: SpendLimits | null | undefined, facts: SpendFacts): boolean {
+  if (limits == null || limits.enabled === false) return false;
+  const metadata = readMetadata(facts.metadata);
+  return (limits.rules ?? []).some(
+    (rule) =>
+      rule.enabled !== false &&
+      (applies(rule, facts, metadata) ||
+        (facts.model === "" && applies(rule, { ...facts, model: null }, metadata))),
+  );
+}
+
+/** `model` null = any. */
+type Asked = Omit<SpendFacts, "model"> & { readonly model: string | null };
+
+function applies(rule: SpendRule, { provider, model }: Asked, metadata: Metadata): boolean {
   return (
-    passes(rule.provider, provider) &&
-    passes(rule.model, model) &&
+    isProvider(rule.provider, provider) &&
+    (model === null || isModel(rule.model, model, provider)) &&
     Object.entries(rule.metadata ?? {}).every(([key, condition]) =>
       condition.mode === "partition" ? true : passes(condition, own(metadata, key)),
     )
   );
+}
+
+function isProvider(filter: SpendFilter | undefined, provider: string): boolean {
+  return (
+    filter === undefined ||
+    filter.values.some((value) => segmentOf(value.toLowerCase()) === provider.toLowerCase())
+  );
+}
+
+/** Whether a filter names the model, whatever the spelling of either: a rule for a model is one for its snapshots. */
+function isModel(filter: SpendFilter | undefined, model: string, provider: string): boolean {
+  if (filter === undefined) return true;
+  const { covered } = modelNames(model, provider);
+  return filter.values.some((value) => {
+    const name = plainName(value);
+    return covered.some((one) => one === name || `${provider}/${one}` === name);
+  });
 }
 
 function passes(filter: SpendFilter | undefined, value: string | null): boolean {

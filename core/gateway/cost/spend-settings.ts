@@ -26,7 +26,7 @@ const rule = v.object({
 /** A condition on one fact of a request: one of these values. */
 export type SpendFilter = { mode: "filter"; values: string[] };
 
-/** One spend limit (reference, section 1.6). */
+/** One spend limit. */
 export type SpendRule = {
   /** USD per window. */
   limit: number;
@@ -44,8 +44,10 @@ export type SpendRule = {
   metadata?: Record<string, { mode: "partition" } | SpendFilter>;
 };
 
-/** The setting `spend_limits` of a gateway. */
+/** The setting `spend_limits` of a gateway; the hosted service has no `on_unknown`. */
 export type SpendLimits = {
+  /** What becomes of a request whose cost cannot be known while a rule applies to it. @default "refuse" */
+  on_unknown?: "refuse" | "allow";
   /** @default true */
   enabled?: boolean;
   rules?: SpendRule[];
@@ -54,6 +56,7 @@ export type SpendLimits = {
 /** The schema of the setting `spend_limits`; two rules of one id would share a budget, so that is refused. */
 export const spendLimits: v.GenericSchema<unknown, SpendLimits> = v.object({
   enabled: v.exactOptional(v.boolean()),
+  on_unknown: v.exactOptional(v.picklist(["refuse", "allow"])),
   rules: v.exactOptional(
     v.pipe(
       v.array(rule),

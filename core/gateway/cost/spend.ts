@@ -2,6 +2,7 @@ import { ApiError } from "../../http/api-error.ts";
 import { retryAfter } from "../limits/retry-after.ts";
 import { type CustomCost, costOfInput } from "./cost.ts";
 import type { SpendDecision, SpendTicket } from "./spend-ledger.ts";
+import type { Price } from "./price.ts";
 import type { SpendFacts } from "./spend-rules.ts";
 import type { SpendLimits } from "./spend-settings.ts";
 
@@ -33,12 +34,12 @@ export function limitsSpend(limits: SpendLimits | null | undefined): boolean {
  * input at four bytes per token.
  */
 export function estimateOf(
-  { model, provider }: SpendFacts,
+  price: Price | null,
   bodyBytes: number,
   custom: CustomCost | undefined,
 ): number {
   const tokens = Math.floor(bodyBytes / BYTES_PER_TOKEN);
-  if (custom === undefined) return costOfInput(tokens, model, provider) ?? 0;
+  if (custom === undefined) return costOfInput(tokens, price) ?? 0;
   return "total" in custom ? custom.total : custom.perTokenIn * tokens;
 }
 

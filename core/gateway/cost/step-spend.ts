@@ -1,39 +1,74 @@
 import type { Call, GatewayDeps, Step } from "../call.ts";
-import { headerValue } from "../header-hygiene.ts";
-import { isJsonType, stepModel } from "../request-model.ts";
-import { estimateOf, leaveToSpend, limitsSpend } from "./spend.ts";
+import { jsonOf, plainBytes } from "../readable-body.ts";
+import { stepModel } from "../request-model.ts";
+import { type CostQuestion, isFree, spendUnknown, unknownCost } from "./known-cost.ts";
+import { mayLimit } from "./spend-rules.ts";
+import {
+  estimateOf,
+  leaveToSpend,
+  limitsSpend,
+  type SpendCalls,
+  type SpendLeave,
+} from "./spend.ts";
 
 /** Enters what a step has cost, in USD; null = not known. */
 export type Settle = (amount: number | null) => void;
 
-/** Asks for leave to spend on a step, of the model that is given or that it names; throws `gateway_spend_limit`. */
+/** What {@link spendOn} knows of a connection better than from its step. */
+export interface RealtimeSpend {
+  readonly model: string;
+}
+
+/**
+ * Asks for leave to spend on a step, or on a connection. Throws `gateway_spend_limit` when a budget is exhausted and,
+ * unless the gateway allows it, `gateway_spend_unknown` when a limit could not count what the step will cost.
+ */
 export async function spendOn(
   step: Step,
   call: Call,
   deps: GatewayDeps,
-  model?: string,
+  realtime?: RealtimeSpend,
 ): Promise<Settle> {
   const { settings, controls, name } = call;
-  if (!limitsSpend(settings.spend_limits)) return () => undefined;
-  const bytes = step.body instanceof Uint8Array ? step.body : null;
-  const isJson = isJsonType(headerValue(step.headers, "content-type") ?? "");
-  const json = isJson && bytes !== null ? new TextDecoder().decode(bytes) : null;
-  const facts = {
-    provider: step.slug,
-    model: model ?? stepModel(step, json),
-    metadata: controls.metadata ?? null,
-  };
-  const estimate = estimateOf(facts, bytes?.length ?? 0, controls.customCost);
-  const leave = await leaveToSpend(facts, estimate, {
+  const limits = settings.spend_limits;
+  if (!limitsSpend(limits)) return () => undefined;
+  const json = jsonOf(step);
+  const model = realtime?.model ?? stepModel(step, json);
+  const facts = { provider: step.slug, model, metadata: controls.metadata ?? null };
+  if (!mayLimit(limits, facts)) return () => undefined;
+  const found = call.prices.find(model, step.slug, deps.platform.system.now());
+  const isRealtime = realtime !== undefined;
+  const paid = { step, model, price: found?.price ?? null, custom: controls.customCost };
+  const reason = unknownCost({ ...paid, json, realtime: isRealtime });
+  if (reason !== null && limits?.on_unknown !== "allow") {
+    deps.metrics?.refuse(name, "spend_unknown");
+    throw spendUnknown(reason);
+  }
+  const estimate = estimated(paid, isRealtime);
+  return settling(await leaveToSpend(facts, estimate, callsOf(call, deps)), deps);
+}
+
+function estimated(
+  { step, price, custom }: Pick<CostQuestion, "step" | "price" | "custom">,
+  isRealtime: boolean,
+): number {
+  const isPaid = isRealtime || !isFree(step);
+  return estimateOf(price, isPaid ? (plainBytes(step)?.length ?? 0) : 0, custom);
+}
+
+function callsOf({ name }: Call, { store, metrics }: GatewayDeps): SpendCalls {
+  return {
     async admit(asked, amount) {
-      const decision = await deps.store.spendAdmit(name, asked, amount);
-      if ("refused" in decision) deps.metrics?.refuse(name, "spend_limit");
+      const decision = await store.spendAdmit(name, asked, amount);
+      if ("refused" in decision) metrics?.refuse(name, "spend_limit");
       return decision;
     },
-    settle: (ticket, amount) => deps.store.spendSettle(name, ticket, amount),
-  });
+    settle: (ticket, amount) => store.spendSettle(name, ticket, amount),
+  };
+}
+
+function settling(leave: SpendLeave, { platform: { log, system } }: GatewayDeps): Settle {
   return (amount) => {
-    const { log, system } = deps.platform;
     const entered = leave.settle(amount).catch((error: unknown) => {
       log("error", "The cost of a request could not be entered", { error: String(error) });
     });

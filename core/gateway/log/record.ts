@@ -1,12 +1,14 @@
 import type { HeaderPair } from "../../ports.ts";
 import type { Call, GatewayDeps, Step } from "../call.ts";
 import { cost, leastCost } from "../cost/cost.ts";
+import type { Price } from "../cost/price.ts";
 import { limitsSpend } from "../cost/spend.ts";
 import { headerValue } from "../header-hygiene.ts";
 import { isLoggedType, loggedBody, type LoggedBody, type LogRow, modelType } from "./log-row.ts";
 import type { Observation } from "../usage/observer.ts";
 import { redactQuery } from "../raw-path.ts";
-import { isJsonType, stepModel } from "../request-model.ts";
+import { isJson, plainBytes } from "../readable-body.ts";
+import { stepModel } from "../request-model.ts";
 import { actorName } from "../gateway-name.ts";
 import { noUsage } from "../usage/usage.ts";
 
@@ -74,8 +76,9 @@ export function startRecord(step: Step, index: number, call: Call, deps: Gateway
       if (!isCounted && !isCharged(call)) return null;
       const request = describe(step, call, result.blocked === true ? 0 : keep);
       const about = result.about === undefined ? request : { ...request, ...result.about };
-      const { cost: amount, customCost } = costOf(call, result, about);
-      const charge = amount ?? leastOf(call, result, about);
+      const paid = paidBy(call, result, about, createdAt);
+      const { cost: amount, customCost } = costOf(paid);
+      const charge = amount ?? leastOf(paid);
       if (charge !== null) call.onCost?.(charge);
       if (!isCounted) return charge;
       const duration = Math.max(0, system.now() - createdAt);
@@ -125,17 +128,28 @@ function isCharged(call: Call): boolean {
   return call.onCost !== undefined || limitsSpend(call.settings.spend_limits);
 }
 
+/** What the cost of an answer depends on. */
+interface Paid {
+  readonly call: Call;
+  readonly result: RecordedResult;
+  readonly price: Price | null;
+}
+
+function paidBy(call: Call, result: RecordedResult, about: Description, at: number): Paid {
+  const isFree = result.cached === true || result.seen === null;
+  const found = isFree ? null : call.prices.find(about.model, about.provider, at);
+  return { call, result, price: found?.price ?? null };
+}
+
 /** Custom prices outrank known ones; an answer from the cache costs nothing. */
-function costOf(
-  { controls: { customCost: custom } }: Call,
-  { cached, seen, status }: RecordedResult,
-  { model, provider }: Description,
-): Pick<LogRow, "cost" | "customCost"> {
+function costOf({ call, result, price }: Paid): Pick<LogRow, "cost" | "customCost"> {
+  const { cached, seen, status } = result;
+  const { customCost: custom } = call.controls;
   if (cached === true) return { cost: 0, customCost: false };
   // No answer costs nothing that anybody could name; nor does a refusal unless its provider names it.
   if (seen === null || (isRefusal(status) && seen.usage.tokensIn === null))
     return { cost: null, customCost: false };
-  const amount = cost(seen.usage, model, provider, custom);
+  const amount = cost(seen.usage, price, custom);
   return { cost: amount, customCost: custom !== undefined && amount !== null };
 }
 
@@ -144,12 +158,8 @@ function isRefusal(status: number | null): boolean {
 }
 
 /** What limits count although the row names no cost; null for nothing. */
-function leastOf(
-  call: Call,
-  { seen }: RecordedResult,
-  { model, provider }: Description,
-): number | null {
-  return seen === null || !isCharged(call) ? null : leastCost(seen.usage, model, provider);
+function leastOf({ call, result: { seen }, price }: Paid): number | null {
+  return seen === null || !isCharged(call) ? null : leastCost(seen.usage, price);
 }
 
 type Description = Pick<
@@ -170,15 +180,16 @@ type Description = Pick<
 function describe(step: Step, call: Call, keep: number): Description {
   const contentType = headerValue(step.headers, "content-type");
   const type = contentType ?? "";
-  const body = step.body instanceof ReadableStream ? null : step.body;
-  const isJson = isJsonType(type);
+  const isStream = step.body instanceof ReadableStream;
+  const body = plainBytes(step);
+  const namesModel = body !== null && isJson(step, body);
   const isKept = keep > 0 && isLoggedType(type);
   // Decoded once, for the model and for the row.
-  const text = body !== null && (isJson || isKept) ? decoder.decode(body) : null;
+  const text = body !== null && (namesModel || isKept) ? decoder.decode(body) : null;
   const path = step.rest + redactQuery(step.query);
   return {
     provider: step.slug,
-    model: stepModel(step, isJson ? text : null),
+    model: stepModel(step, namesModel ? text : null),
     path: path.slice(0, 2048),
     metadata: call.controls.metadata ?? null,
     modelType: modelType(step.rest),
@@ -187,16 +198,20 @@ function describe(step: Step, call: Call, keep: number): Description {
     eventId: call.eventId,
     userAgent: call.userAgent?.slice(0, 512) ?? null,
     authentication: call.settings.authentication,
-    request:
-      step.body === body
-        ? loggedBody(isKept ? text : null, body?.length ?? 0, keep)
-        : passedBody(step, isKept),
+    request: isStream
+      ? passedBody(step, isKept)
+      : loggedBody(isKept ? text : null, sizeOf(step, body), keep),
   };
 }
 
 /** What kind of endpoint was asked, where it was no provider's own. */
 function requestType({ unified }: Step): "compat" | null {
   return unified === true ? "compat" : null;
+}
+
+/** Bytes of a body, of one that cannot be unpacked as it came. */
+function sizeOf({ body: given }: Step, body: Uint8Array | null): number {
+  return body?.length ?? (given instanceof Uint8Array ? given.length : 0);
 }
 
 function passedBody(step: Step, isKept: boolean): LoggedBody {

@@ -8,7 +8,7 @@ import { keyOf, rowKey } from "./series.ts";
 import { addRow, type CountedRow } from "./totals.ts";
 
 /** Why a gateway sent a request away before any provider was asked. */
-export type RefusalReason = "unauthorized" | "rate_limited" | "spend_limit";
+export type RefusalReason = "unauthorized" | "rate_limited" | "spend_limit" | "spend_unknown";
 
 /** Counts what gateways do; none of the counting waits or fails. */
 export interface GatewayMetrics {

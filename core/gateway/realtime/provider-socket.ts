@@ -93,7 +93,7 @@ async function opened(
     });
   }
   const protocols = await foreignProtocols(offer.protocols, call, deps);
-  const settle = await spendOn(step, call, deps, modelOf(step));
+  const settle = await spendOn(step, call, deps, { model: modelOf(step) });
   const record = startRecord(step, 0, call, deps);
   const admitted: Admitted = { request: asked.request, offer, step, call, record, settle, deps };
   try {

@@ -7,6 +7,7 @@ import { readMetadata } from "../request-metadata.ts";
 import { type Choose, chooser, type Order } from "./choose.ts";
 import type { ModelRouter, RouteRequest } from "./model-router.ts";
 import { type Needs, needsOf } from "./needs.ts";
+import type { PriceBook } from "../cost/price-book.ts";
 import { ableOf, allowedOf, type Candidate, readPool } from "./pool.ts";
 import { type Ranked, ranked } from "./rank.ts";
 import { type Affinity, routerSessions, type Sessions } from "./sessions.ts";
@@ -48,10 +49,14 @@ const COOLDOWNS = 10_000;
 export function autoRouter(
   options: ModelRouter,
   platform: Pick<Platform, "system" | "log">,
+  prices: PriceBook,
 ): AutoRouter {
   const { system } = platform;
   const router: Router = {
-    pool: readPool(options),
+    pool: readPool(
+      options,
+      (model, provider) => prices.find(model, provider, system.now())?.price ?? null,
+    ),
     choose: options.choose === undefined ? null : chooser(options.choose, options, platform),
     sessions: routerSessions(options, system),
     failing: recentMap<true>(COOLDOWNS, COOLDOWN_MS, system),

@@ -1,6 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
 import { chatFormats, type ChatFormat, takesChats } from "../compat.ts";
-import { priceOf } from "../cost/price-of.ts";
 import type { Price } from "../cost/price.ts";
 import { modelOf } from "../inference-step.ts";
 import { type Ability, abilities, type ModelRouter, type RouterCandidate } from "./model-router.ts";
@@ -21,14 +20,20 @@ export interface Candidate {
   readonly lacks: readonly Ability[];
 }
 
+/** What is known of a model's price at a provider. */
+export type PriceLookup = (model: string, provider: string) => Price | null;
+
 const CANDIDATES = 64;
 
 /** Reads the candidates of the options; throws `invalid_options` that names the one at fault. */
-export function readPool({ candidates, choose }: ModelRouter): readonly Candidate[] {
+export function readPool(
+  { candidates, choose }: ModelRouter,
+  priceOf: PriceLookup,
+): readonly Candidate[] {
   if (candidates.length === 0 || candidates.length > CANDIDATES) {
     throw invalid(`candidates: expected 1 to ${CANDIDATES} models, got ${candidates.length}`);
   }
-  const pool = candidates.map(readCandidate);
+  const pool = candidates.map((one) => readCandidate(one, priceOf));
   for (const [index, { name, slug, model, price }] of pool.entries()) {
     if (pool.findIndex((other) => other.slug === slug && other.model === model) !== index) {
       throw invalid(`"${name}" is a candidate twice`);
@@ -40,7 +45,7 @@ export function readPool({ candidates, choose }: ModelRouter): readonly Candidat
   return pool;
 }
 
-function readCandidate(given: RouterCandidate): Candidate {
+function readCandidate(given: RouterCandidate, priceOf: PriceLookup): Candidate {
   const { model: name, contextTokens = Number.POSITIVE_INFINITY, lacks = [] } = given;
   // It stands in a header of the answer.
   if (!/^[!-+\--~]{1,256}$/.test(name)) throw invalid(`"${name.slice(0, 64)}" is no model's name`);

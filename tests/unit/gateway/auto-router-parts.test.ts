@@ -6,6 +6,7 @@ import { needsOf } from "../../../core/gateway/router/needs.ts";
 import { ranked } from "../../../core/gateway/router/rank.ts";
 import { recentMap } from "../../../core/gateway/recent-map.ts";
 import { turnOf } from "../../../core/gateway/router/turn.ts";
+import { priceOf } from "../../fakes/gateway-prices.ts";
 
 const price = { input: 1, output: 2 };
 
@@ -44,14 +45,17 @@ describe("a pattern of allowed-models", () => {
 
 describe("the candidates of the options", () => {
   it("have the provider's path segment, and the price of the table", () => {
-    const pool = readPool({
-      candidates: [
-        { model: "openai/gpt-5-mini" },
-        { model: "google/gemini-2.5-flash" },
-        { model: "@cf/meta/llama-3", price },
-        { model: "custom-lab/tiny", price, contextTokens: 8000, lacks: ["images"] },
-      ],
-    });
+    const pool = readPool(
+      {
+        candidates: [
+          { model: "openai/gpt-5-mini" },
+          { model: "google/gemini-2.5-flash" },
+          { model: "@cf/meta/llama-3", price },
+          { model: "custom-lab/tiny", price, contextTokens: 8000, lacks: ["images"] },
+        ],
+      },
+      priceOf,
+    );
     expect(pool.map(({ slug, model }) => [slug, model])).toEqual([
       ["openai", "gpt-5-mini"],
       ["google-ai-studio", "gemini-2.5-flash"],
@@ -87,12 +91,14 @@ describe("the candidates of the options", () => {
       /twice/,
     ],
   ])("are refused: %j", (candidates, problem) => {
-    expect(() => readPool({ candidates })).toThrow(problem);
+    expect(() => readPool({ candidates }, priceOf)).toThrow(problem);
   });
 
   it("need no price where the operator orders them", () => {
     const choose = () => ({ models: [] });
-    expect(readPool({ candidates: [{ model: "openai/no-such-model" }], choose })).toHaveLength(1);
+    expect(
+      readPool({ candidates: [{ model: "openai/no-such-model" }], choose }, priceOf),
+    ).toHaveLength(1);
   });
 });
 
@@ -212,19 +218,22 @@ describe("turnOf()", () => {
 });
 
 describe("ranked()", () => {
-  const pool = readPool({
-    candidates: [
-      { model: "openai/dear", price: { input: 10, output: 10, cached: 0.1 } },
-      { model: "openai/cheap", price: { input: 1, output: 1 } },
-      { model: "openai/same", price: { input: 1, output: 1 } },
-      {
-        model: "openai/long",
-        price: { input: 0.5, output: 0.5, long: { tokens: 5000, input: 50, output: 50 } },
-      },
-      { model: "openai/unknown" },
-    ],
-    choose: () => ({ models: [] }),
-  });
+  const pool = readPool(
+    {
+      candidates: [
+        { model: "openai/dear", price: { input: 10, output: 10, cached: 0.1 } },
+        { model: "openai/cheap", price: { input: 1, output: 1 } },
+        { model: "openai/same", price: { input: 1, output: 1 } },
+        {
+          model: "openai/long",
+          price: { input: 0.5, output: 0.5, long: { tokens: 5000, input: 50, output: 50 } },
+        },
+        { model: "openai/unknown" },
+      ],
+      choose: () => ({ models: [] }),
+    },
+    priceOf,
+  );
   const needs = { abilities: [], outputTokens: null, contextTokens: 0, hasText: true };
   const names = (inputTokens: number, warm = "") =>
     ranked(pool, { ...needs, inputTokens }, pool.find(({ model }) => model === warm) ?? null).map(

@@ -1,8 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { cost } from "../../../core/gateway/cost/cost.ts";
-import { priceOf } from "../../../core/gateway/cost/price-of.ts";
-import { prices, PRICES_DATE } from "../../../core/gateway/cost/prices.ts";
-import { addUsage, noUsage } from "../../../core/gateway/usage/usage.ts";
+import { cost as costAt, type CustomCost } from "../../../core/gateway/cost/cost.ts";
+import { priceLists, PRICES_DATE } from "../../../core/gateway/cost/prices.ts";
+import { addUsage, noUsage, type Usage } from "../../../core/gateway/usage/usage.ts";
+import { priceOf } from "../../fakes/gateway-prices.ts";
+
+const cost = (used: Usage, model: string, provider: string, custom?: CustomCost): number | null =>
+  costAt(used, priceOf(model, provider), custom);
 
 const usage = (tokensIn: number, tokensOut: number, more: object = {}) => ({
   tokensIn,
@@ -20,7 +23,7 @@ describe("cost()", () => {
 
   it("charges cached tokens less, and never more than uncached ones", () => {
     expect(cost(usage(1_000_000, 0, { cachedIn: 400_000 }), "gpt-4o", "openai")).toBe(2);
-    for (const [family, table] of Object.entries(prices)) {
+    for (const { family, table } of priceLists) {
       for (const [model, { kinds = {}, ...text }] of Object.entries(table)) {
         for (const { input = 0, cached = input } of [text, ...Object.values(kinds)])
           expect([family, model, cached <= input]).toEqual([family, model, true]);
@@ -119,7 +122,7 @@ describe("cost()", () => {
   });
 });
 
-describe("priceOf()", () => {
+describe("the built-in prices", () => {
   it("finds a model behind a date, a revision, an alias or a reseller's spelling", () => {
     const names: [string, string, number][] = [
       ["gpt-4o-2024-08-06", "openai", 2.5],
@@ -139,6 +142,16 @@ describe("priceOf()", () => {
       ["anthropic/claude-opus-5.5", "openrouter", 4],
       ["gemini-embedding-001", "google-ai-studio", 0.15],
       ["grok-4-0709", "grok", 3],
+      ["jp.anthropic.claude-haiku-4-5-20251001-v1:0", "aws-bedrock", 1],
+      [
+        "arn%3Aaws%3Abedrock%3Aus-east-1%3A%3Afoundation-model%2Fanthropic.claude-sonnet-4-5-20250929-v1%3A0",
+        "aws-bedrock",
+        3,
+      ],
+      ["publishers/google/models/gemini-2.5-pro", "google-vertex-ai", 1.25],
+      ["openai/gpt-4o", "openai", 2.5],
+      ["chatgpt-4o-latest", "openai", 5],
+      ["gpt-4o-2024-05-13", "openai", 5],
     ];
     for (const [model, provider, input] of names) {
       expect([model, priceOf(model, provider)?.input]).toEqual([model, input]);
@@ -153,6 +166,16 @@ describe("priceOf()", () => {
     expect(priceOf("google/gemini-2.5-flash:free", "openrouter")).toBeNull();
     expect(priceOf("", "openai")).toBeNull();
     expect(priceOf("claude-opus-5-9", "anthropic")).toBeNull();
+    // Dates that are none, and those of other authors.
+    expect(priceOf("gpt-4o-2024-13-06", "openai")).toBeNull();
+    expect(priceOf("gpt-4-9999", "openai")).toBeNull();
+    expect(priceOf("gpt-4o-20240806", "openai")).toBeNull();
+    expect(priceOf("claude-haiku-4-5-0102", "anthropic")).toBeNull();
+    expect(priceOf("anthropic/gpt-4o", "openai")).toBeNull();
+    expect(priceOf("ft:gpt-4o-2024-08-06:acme::id", "openai")).toBeNull();
+    const own = "arn:aws:bedrock:us-east-1:1:application-inference-profile/claude-haiku-4-5";
+    expect(priceOf(own, "aws-bedrock")).toBeNull();
+    expect(priceOf("gpt-4o", "constructor")).toBeNull();
   });
 
   it("keeps the date where another date is another price", () => {
@@ -165,7 +188,7 @@ describe("priceOf()", () => {
   });
 
   it("has prices that make sense: output not below input but for embeddings, long requests dearer", () => {
-    for (const [family, table] of Object.entries(prices)) {
+    for (const { family, table } of priceLists) {
       for (const [model, price] of Object.entries(table)) {
         const { input, output, cacheWrite = input, cacheWriteHour = cacheWrite, long } = price;
         const sane =

@@ -13,6 +13,7 @@ import {
 } from "../../fakes/gateway-app.ts";
 import { parseExposition } from "../../fakes/gateway-exposition.ts";
 import { jsonReply } from "../../fakes/gateway-transport.ts";
+import { priceOf } from "../../fakes/gateway-prices.ts";
 
 let gate: GatewayUnderTest;
 let gateway = "";
@@ -172,10 +173,12 @@ describe("spend limits under attack", () => {
 
   it("count what is known of a session that has a part without a price", () => {
     const used = { ...addUsage(noUsage, { usage: audio }), unpriced: true } as const;
-    expect(cost(used, "gpt-realtime", "openai")).toBeNull();
+    expect(cost(used, priceOf("gpt-realtime", "openai"))).toBeNull();
     const { unpriced: _, ...known } = used;
-    expect(leastCost(used, "gpt-realtime", "openai")).toBe(cost(known, "gpt-realtime", "openai"));
-    expect(leastCost(used, "no-such-model", "openai")).toBeNull();
+    expect(leastCost(used, priceOf("gpt-realtime", "openai"))).toBe(
+      cost(known, priceOf("gpt-realtime", "openai")),
+    );
+    expect(leastCost(used, priceOf("no-such-model", "openai"))).toBeNull();
   });
 
   it("of a model hold for its realtime sessions too", async () => {
@@ -233,11 +236,11 @@ describe("spend limits under attack", () => {
           ["claude-sonnet-4-5", "anthropic"],
         ] as const)
           for (const of of [cost, leastCost]) {
-            const amount = of(used, model, provider);
+            const amount = of(used, priceOf(model, provider));
             if (amount !== null) expect(Number.isFinite(amount) && amount >= 0).toBe(true);
           }
       }
     const most = { ...noUsage, tokensIn: 500_000_000, tokensOut: 0 };
-    expect(cost(most, "m", "p", { perTokenIn: 1e308, perTokenOut: 0 })).toBe(Number.MAX_VALUE);
+    expect(cost(most, null, { perTokenIn: 1e308, perTokenOut: 0 })).toBe(Number.MAX_VALUE);
   });
 });

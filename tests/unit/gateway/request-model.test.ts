@@ -43,6 +43,9 @@ describe("requestModel()", () => {
     ["aws-bedrock", "model/anthropic.claude-v1:0/invoke", "anthropic.claude-v1"],
   ])("reads the paths of %s: %s", (slug, path, model) => {
     expect(requestModel("{}", path, slug)).toBe(model);
+    expect(requestModel('{"model":"given"}', path, slug)).toBe(
+      slug === "openai" || model === "" ? "given" : model,
+    );
   });
 
   it.each([
@@ -51,12 +54,14 @@ describe("requestModel()", () => {
     ["huggingface", "org/name/v1/chat/completions", "org/name"],
     ["huggingface", "bert/pipeline/feature-extraction", "bert"],
     ["huggingface", "models/org/name", "org/name"],
+    ["huggingface", "v1/chat/completions", ""],
     ["fal", "fal-ai/flux/dev", "fal-ai/flux/dev"],
     ["fal", "fal-ai/flux/requests/r1/status", "fal-ai/flux"],
     ["fal", "storage/upload/initiate", ""],
   ])("reads the owner and the name in paths of %s: %s", (slug, path, model) => {
     expect(requestModel(null, path, slug)).toBe(model);
-    expect(requestModel('{"model":"given"}', path, slug)).toBe("given");
+    // A provider that goes by the path does not look at the body's.
+    expect(requestModel('{"model":"given"}', path, slug)).toBe(model === "" ? "given" : model);
   });
 
   it("reads what ElevenLabs and Cartesia call an id", () => {

@@ -13,6 +13,7 @@ import { type SpendLimits, spendLimits } from "../../../core/gateway/cost/spend-
 import { initialSettings } from "../../../core/gateway/settings.ts";
 import { gatewayStore } from "../../../core/gateway/store.ts";
 import type { ActorKind, Platform } from "../../../core/ports.ts";
+import { priceOf } from "../../fakes/gateway-prices.ts";
 
 const facts = { provider: "openai", model: "gpt-4o", metadata: null };
 const rule = { limit: 1, limitType: "cost" as const, window: 3600 };
@@ -94,10 +95,12 @@ describe("the setting spend_limits", () => {
 
 describe("estimateOf()", () => {
   it("is the caller's total, else the price of the input", () => {
-    expect(estimateOf(facts, 4_000_000, { total: 0.25 })).toBe(0.25);
-    expect(estimateOf(facts, 4_000_000, undefined)).toBe(2.5);
-    expect(estimateOf(facts, 400, { perTokenIn: 0.01, perTokenOut: 1 })).toBe(1);
-    expect(estimateOf({ ...facts, model: "unknown" }, 400, undefined)).toBe(0);
+    expect(estimateOf(priceOf("gpt-4o", "openai"), 4_000_000, { total: 0.25 })).toBe(0.25);
+    expect(estimateOf(priceOf("gpt-4o", "openai"), 4_000_000, undefined)).toBe(2.5);
+    expect(estimateOf(priceOf("gpt-4o", "openai"), 400, { perTokenIn: 0.01, perTokenOut: 1 })).toBe(
+      1,
+    );
+    expect(estimateOf(null, 400, undefined)).toBe(0);
   });
 });
 

@@ -1,9 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { cost } from "../../../core/gateway/cost/cost.ts";
+import { cost as costAt, type CustomCost } from "../../../core/gateway/cost/cost.ts";
 import { jsonUsage } from "../../../core/gateway/usage/json-usage.ts";
 import { tally } from "../../../core/gateway/realtime/tally.ts";
 import { usageScanner } from "../../../core/gateway/usage/sse-usage.ts";
 import { addUsage, noUsage, sumOfUsage, type Usage } from "../../../core/gateway/usage/usage.ts";
+import { priceOf } from "../../fakes/gateway-prices.ts";
+
+const cost = (used: Usage, model: string, provider: string, custom?: CustomCost): number | null =>
+  costAt(used, priceOf(model, provider), custom);
 
 const openai = (usage: object): Usage => addUsage(noUsage, { usage });
 const gemini = (usageMetadata: object): Usage => addUsage(noUsage, { usageMetadata });
