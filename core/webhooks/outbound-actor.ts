@@ -13,7 +13,8 @@ import {
   type RotateInput,
 } from "./outbound-schema.ts";
 import { endpointSecrets } from "./outbound-secrets.ts";
-import { nextDue, sendDue } from "./outbound-send.ts";
+import { nextDue } from "./outbound-lanes.ts";
+import { startDispatcher } from "./outbound-send.ts";
 
 /** What the outbound side needs beside its actor's context. */
 export interface OutboundDeps {
@@ -45,18 +46,14 @@ export function outboundKind(deps: OutboundDeps): ActorKind {
 async function startOutbound(context: ActorContext, deps: OutboundDeps): Promise<Actor> {
   const clock = await startClock(context, () => nextDue(context));
   const secrets = endpointSecrets(context, deps.masterSecret, deps.formerMasterSecrets);
-  let wake = (): void => undefined;
-  const tell = (): void => {
-    wake();
-  };
   const inTurn = turns();
-  const own = endpoints(context, secrets, clock, inTurn, deps.egress);
+  const { egress, log } = deps;
+  const dispatcher = startDispatcher({ context, clock, egress, inTurn, log, secrets });
+  const tell = (ids: readonly string[]): void => {
+    dispatcher.tell(ids);
+  };
+  const own = endpoints(context, secrets, clock, inTurn, egress, tell);
   const queue = deliveries(context, clock, tell);
-  const sender = { context, clock, egress: deps.egress, inTurn, log: deps.log, secrets };
-  const news = (): Promise<void> =>
-    new Promise<void>((resolve) => {
-      wake = resolve;
-    });
   return {
     methods: {
       createEndpoint: (input: EndpointInput) => own.create(input),
@@ -72,6 +69,6 @@ async function startOutbound(context: ActorContext, deps: OutboundDeps): Promise
       replayAll: (filter: ReplayFilter) => queue.replayAll(filter),
       stats: () => readStats(context),
     },
-    onAlarm: () => clock.onAlarm(() => sendDue(sender, news)),
+    onAlarm: () => clock.onAlarm(() => dispatcher.run()),
   };
 }

@@ -60,8 +60,12 @@ export interface Deliveries {
 const VIEW =
   "id, message_id, endpoint_id, entity, status, attempt AS attempts, due, last_status, last_error, created_at, finished_at";
 
-/** The messages and deliveries of an account. `wake` tells the running alarm of new ones. */
-export function deliveries(context: ActorContext, clock: Clock, wake: () => void): Deliveries {
+/** The messages and deliveries of an account. `tell` names the endpoints that get new ones. */
+export function deliveries(
+  context: ActorContext,
+  clock: Clock,
+  tell: (endpoints: readonly string[]) => void,
+): Deliveries {
   const { sql, system, name: actor } = context;
 
   async function again(rows: readonly SqlRow[]): Promise<string[]> {
@@ -72,7 +76,7 @@ export function deliveries(context: ActorContext, clock: Clock, wake: () => void
       const added = count(actor, { replayed: rows.length, deliveries: rows.length });
       await clock.write([...statements, ...added], now);
     }
-    wake();
+    tell(rows.map((row) => String(row["endpoint_id"])));
     return ids;
   }
 
@@ -83,8 +87,8 @@ export function deliveries(context: ActorContext, clock: Clock, wake: () => void
       const statements = [...message.statements, ...pruneOld(actor, now)];
       const [inserted] = await clock.write(statements, now);
       if (inserted?.changes !== 1) return sentBefore(context, input.idempotency_key ?? "");
-      wake();
-      return { id: message.id, duplicate: false, deliveries: message.deliveries };
+      tell(message.endpoints);
+      return { id: message.id, duplicate: false, deliveries: message.endpoints.length };
     },
     list: (query) => list(context, query),
     get: (id) => get(context, id),

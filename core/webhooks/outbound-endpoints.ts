@@ -4,6 +4,7 @@ import { ApiError } from "../http/api-error.ts";
 import type { ActorContext, SqlRow, Statement, Transport } from "../ports.ts";
 import type { InTurn } from "./in-turn.ts";
 import { isEd25519, publicKeyOf } from "./outbound-keys.ts";
+import { CONCURRENCY_DEFAULT } from "./outbound-lanes.ts";
 import type { EndpointInput, EndpointPatch, RotateInput } from "./outbound-schema.ts";
 import type { EndpointSecrets } from "./outbound-secrets.ts";
 
@@ -18,6 +19,10 @@ export type EndpointView = {
   readonly types: readonly string[];
   readonly format: string;
   readonly ordered: boolean;
+  /** Requests to it under way at a time. */
+  readonly concurrency: number;
+  /** Requests to it per second; null = any number. */
+  readonly rate_per_second: number | null;
   /** What checks the Ed25519 signatures (`whpk_…`); null where HMAC signs. */
   readonly public_key: string | null;
   readonly enabled: boolean;
@@ -49,6 +54,7 @@ export function endpoints(
   clock: Clock,
   inTurn: InTurn,
   egress: Transport,
+  tell: (endpoints: readonly string[]) => void,
 ): Endpoints {
   const { sql, system, name: actor } = context;
 
@@ -73,6 +79,7 @@ export function endpoints(
         if (patch.url !== undefined) checkTarget(egress, patch.url);
         // What waited for a disabled endpoint may be due the moment it is enabled.
         await clock.write([updateEndpoint(actor, await find(id), patch)], system.now());
+        tell([id]);
         return view(id);
       }),
     async remove(id) {
@@ -166,11 +173,12 @@ function insertEndpoint(
   key: { readonly secrets: string; readonly publicKey: string | null },
   created: string,
 ): Statement {
-  const { url, description = null, types, format, ordered } = input;
+  const { url, description = null, types, format, ordered, concurrency, rate_per_second } = input;
   return {
     sql: `INSERT INTO webhooks_endpoints
-        (actor, id, url, description, types, format, ordered, secrets, public_key, enabled, failures, created_at)
-      SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0, ?
+        (actor, id, url, description, types, format, ordered, concurrency, rate, secrets, public_key, enabled,
+        failures, created_at)
+      SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0, ?
       WHERE (SELECT COUNT(*) FROM webhooks_endpoints WHERE actor = ?) < ?`,
     params: [
       actor,
@@ -180,6 +188,8 @@ function insertEndpoint(
       JSON.stringify(types),
       format,
       ordered ? 1 : 0,
+      concurrency,
+      rate_per_second,
       key.secrets,
       key.publicKey,
       created,
@@ -192,18 +202,22 @@ function insertEndpoint(
 /** A change gives the endpoint a fresh start: its failures are forgotten. */
 function updateEndpoint(actor: string, row: SqlRow, patch: EndpointPatch): Statement {
   const enabled = patch.enabled ?? Number(row["enabled"]) === 1;
+  const ordered = patch.ordered ?? Number(row["ordered"]) === 1;
   const types = patch.types === undefined ? String(row["types"]) : JSON.stringify(patch.types);
+  const rate = patch.rate_per_second === undefined ? row["rate"] : patch.rate_per_second;
   const reason =
     patch.enabled === false ? "Disabled through the API" : (row["disabled_reason"] ?? null);
   return {
-    sql: `UPDATE webhooks_endpoints SET url = ?, description = ?, types = ?, ordered = ?, enabled = ?,
-      disabled_reason = ?, failing_since = NULL, failures = 0, tripped_until = NULL WHERE actor = ? AND id = ?`,
+    sql: `UPDATE webhooks_endpoints SET url = ?, description = ?, types = ?, ordered = ?, concurrency = ?,
+      rate = ?, enabled = ?, disabled_reason = ?, failing_since = NULL, failures = 0, tripped_until = NULL WHERE actor = ? AND id = ?`,
     params: [
       patch.url ?? String(row["url"]),
       patch.description ?? row["description"] ?? null,
       types,
-      (patch.ordered ?? Number(row["ordered"]) === 1) ? 1 : 0,
-      enabled ? 1 : 0,
+      Number(ordered),
+      patch.concurrency ?? row["concurrency"] ?? null,
+      rate ?? null,
+      Number(enabled),
       enabled ? null : reason,
       actor,
       String(row["id"]),
@@ -219,6 +233,8 @@ function toView(row: SqlRow): EndpointView {
     types: JSON.parse(String(row["types"])) as string[],
     format: String(row["format"]),
     ordered: Number(row["ordered"]) === 1,
+    concurrency: Number(row["concurrency"] ?? CONCURRENCY_DEFAULT),
+    rate_per_second: row["rate"] == null ? null : Number(row["rate"]),
     public_key: textOrNull(row["public_key"]),
     enabled: Number(row["enabled"]) === 1,
     disabled_reason: textOrNull(row["disabled_reason"]),

@@ -20,14 +20,13 @@ export async function endpointAfter(
 ): Promise<Statement[]> {
   const { name: actor, sql } = context;
   const id = String(endpoint["id"]);
-  const read = "SELECT failing_since, failures FROM webhooks_endpoints WHERE actor = ? AND id = ?";
-  const [row] = await sql.all(read, [actor, id]);
   if (verdict.kind === "delivered") {
-    if (row?.["failing_since"] == null) return [];
     const reset = `UPDATE webhooks_endpoints SET failing_since = NULL, failures = 0, tripped_until = NULL
-      WHERE actor = ? AND id = ?`;
+      WHERE actor = ? AND id = ? AND failing_since IS NOT NULL`;
     return [{ sql: reset, params: [actor, id] }];
   }
+  const read = "SELECT failing_since, failures FROM webhooks_endpoints WHERE actor = ? AND id = ?";
+  const [row] = await sql.all(read, [actor, id]);
   const since = row?.["failing_since"] == null ? now : Number(row["failing_since"]);
   const failures = Number(row?.["failures"] ?? 0) + 1;
   const tripped = trippedUntil(failures, now);
@@ -65,6 +64,6 @@ async function switchOff(
   return [
     { sql, params: [reason, actor, id] },
     ...count(actor, { endpoints_disabled: 1 }),
-    ...(notice.deliveries > 0 ? notice.statements : []),
+    ...(notice.endpoints.length > 0 ? notice.statements : []),
   ];
 }

@@ -22,8 +22,8 @@ export type SendInput = {
 /** A message that is ready to be stored. */
 export interface NewMessage {
   readonly id: string;
-  /** Count of its deliveries. */
-  readonly deliveries: number;
+  /** The endpoints that it goes to, a delivery each. */
+  readonly endpoints: readonly string[];
   /** Stores the message and one delivery per matching endpoint; the first changes a row unless it is a repetition. */
   readonly statements: readonly Statement[];
 }
@@ -52,7 +52,7 @@ export async function prepareMessage(
   const id = shortId(context, "msg");
   return {
     id,
-    deliveries: targets.length,
+    endpoints: targets,
     statements: insertMessage(context, input, { id, payload, targets }),
   };
 }

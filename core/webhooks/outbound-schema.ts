@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { CONCURRENCY_DEFAULT } from "./outbound-lanes.ts";
 
 /** Kind of actor that holds the outbound webhooks of one account; its name is the account id. */
 export const OUTBOUND_KIND = "webhooks-outbound";
@@ -38,6 +39,11 @@ export const outboundSchema: readonly string[] = [
     ON webhooks_deliveries (actor, endpoint_id, entity, status, seq)`,
   `CREATE TABLE IF NOT EXISTS webhooks_counters (
     actor TEXT NOT NULL, name TEXT NOT NULL, value BIGINT NOT NULL, PRIMARY KEY (actor, name))`,
+  "ALTER TABLE webhooks_endpoints ADD COLUMN concurrency INTEGER",
+  "ALTER TABLE webhooks_endpoints ADD COLUMN rate DOUBLE PRECISION",
+  // Each endpoint's queue is a stretch of this index.
+  `CREATE INDEX IF NOT EXISTS webhooks_deliveries_lane
+    ON webhooks_deliveries (actor, endpoint_id, status, due, seq)`,
 ];
 
 const url = v.pipe(
@@ -64,6 +70,10 @@ const secret = v.pipe(
   ),
   v.maxLength(128),
 );
+/** Requests to the endpoint under way at a time. */
+const concurrency = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(200));
+/** Requests to the endpoint per second; null = any number. */
+const rate = v.nullable(v.pipe(v.number(), v.minValue(0.01), v.maxValue(10_000)));
 const entity = v.pipe(v.string(), v.minLength(1), v.maxLength(1024));
 
 /** A checked body of `POST …/endpoints`. */
@@ -73,6 +83,8 @@ export type EndpointInput = {
   readonly types: readonly string[];
   readonly format: "signed" | "chat";
   readonly ordered: boolean;
+  readonly concurrency: number;
+  readonly rate_per_second: number | null;
   readonly key_type?: KeyType | undefined;
   readonly secret?: string | undefined;
 };
@@ -94,6 +106,8 @@ export type EndpointPatch = {
   readonly types?: readonly string[] | undefined;
   readonly enabled?: boolean | undefined;
   readonly ordered?: boolean | undefined;
+  readonly concurrency?: number | undefined;
+  readonly rate_per_second?: number | null | undefined;
 };
 
 /** A checked body of `POST …/send`. */
@@ -115,6 +129,8 @@ export const endpointInput: v.GenericSchema<unknown, EndpointInput> = v.strictOb
   format: v.optional(v.picklist(["signed", "chat"]), "signed"),
   /** Deliveries of one entity go out one after another, in the order of `send`. */
   ordered: v.optional(v.boolean(), false),
+  concurrency: v.optional(concurrency, CONCURRENCY_DEFAULT),
+  rate_per_second: v.optional(rate, null),
   key_type: v.optional(keyType),
   secret: v.optional(secret),
 });
@@ -137,6 +153,8 @@ export const endpointPatch: v.GenericSchema<unknown, EndpointPatch> = v.strictOb
   types: v.optional(types),
   enabled: v.optional(v.boolean()),
   ordered: v.optional(v.boolean()),
+  concurrency: v.optional(concurrency),
+  rate_per_second: v.optional(rate),
 });
 
 /** Body of `POST …/send`. */

@@ -3,6 +3,8 @@ import { seal, sealingKey, unseal, type SealingKey } from "../crypto/seal.ts";
 import type { ActorContext, SqlRow } from "../ports.ts";
 import type { KeyType } from "./outbound-schema.ts";
 
+/** Most opened secrets that are remembered. */
+const KNOWN_LIMIT = 1000;
 /** Most secrets of one endpoint that sign at the same time. */
 const SECRET_LIMIT = 10;
 
@@ -40,7 +42,19 @@ export function endpointSecrets(
     const text = await seal(await sealing(), secret, boundTo(endpoint), system.random(12));
     return { sealed: text, expires: null };
   }
-  async function opened(endpoint: string, text: string): Promise<string | null> {
+  /** Secrets by their sealed form: a busy endpoint's is opened once, not for every attempt. */
+  const known = new Map<string, Promise<string | null>>();
+  function opened(endpoint: string, text: string): Promise<string | null> {
+    let secret = known.get(text);
+    if (secret === undefined) {
+      if (known.size >= KNOWN_LIMIT) known.clear();
+      secret = unsealed(endpoint, text);
+      known.set(text, secret);
+      secret.catch(() => known.delete(text));
+    }
+    return secret;
+  }
+  async function unsealed(endpoint: string, text: string): Promise<string | null> {
     const secret = await unseal(await sealing(), text, boundTo(endpoint));
     if (secret !== null || master === undefined) return secret;
     for (const old of await (oldKeys ??= loadOldKeys(context, former))) {

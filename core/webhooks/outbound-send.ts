@@ -1,23 +1,14 @@
 import type { Clock } from "../entity/clock.ts";
 import { eventTime } from "../entity/event.ts";
-import type { ActorContext, Log, SqlRow, Statement, Transport } from "../ports.ts";
+import type { ActorContext, Log, SqlRow, Statement, System, Transport } from "../ports.ts";
 import type { InTurn } from "./in-turn.ts";
 import { count } from "./outbound-counters.ts";
 import { endpointAfter } from "./outbound-health.ts";
-import {
-  judge,
-  judgeInOrder,
-  TRIP_FAILURES,
-  type AttemptResult,
-  type Verdict,
-} from "./outbound-policy.ts";
+import { dueOf, startLanes, type Lane, type Lanes } from "./outbound-lanes.ts";
+import { judge, judgeInOrder, type AttemptResult, type Verdict } from "./outbound-policy.ts";
 import { attempt, chatBody, signedHeaders, type OutboundMessage } from "./outbound-request.ts";
 import type { EndpointSecrets } from "./outbound-secrets.ts";
 
-/** Requests of one account under way at a time. */
-const PARALLEL = 16;
-/** Requests to one endpoint under way at a time: a slow one leaves room for the others. */
-const PARALLEL_PER_ENDPOINT = 4;
 /** A claimed delivery whose process died is taken up again after this, in ms; longer than any attempt. */
 const LEASE_MS = 60_000;
 
@@ -32,71 +23,111 @@ export interface Sender {
   readonly inTurn: InTurn;
 }
 
-/** Deliveries that may be sent once they are due: of enabled endpoints, and first in their order. */
-const SENDABLE = `FROM webhooks_deliveries d
-  JOIN webhooks_endpoints e ON e.actor = d.actor AND e.id = d.endpoint_id
-  WHERE d.actor = ? AND d.status = 'pending' AND e.enabled = 1
-  AND (e.ordered = 0 OR d.entity IS NULL OR NOT EXISTS (
-    SELECT 1 FROM webhooks_deliveries b WHERE b.actor = d.actor AND b.endpoint_id = d.endpoint_id
-      AND b.entity = d.entity AND b.status = 'pending' AND b.seq < d.seq))`;
-/** A delivery to an endpoint that is left alone waits for the endpoint. */
-const DUE = "CASE WHEN e.tripped_until > d.due THEN e.tripped_until ELSE d.due END";
+/** Longest time that one alarm goes on, in ms: some runtimes end an alarm that takes a quarter of an hour. */
+const RUN_MS = 60_000;
 
-/** The earliest time at which something is to be sent; null when nothing waits. */
-export async function nextDue({ sql, name }: ActorContext): Promise<number | null> {
-  const [row] = await sql.all(`SELECT MIN(${DUE}) AS due ${SENDABLE}`, [name]);
-  return row?.["due"] == null ? null : Number(row["due"]);
+/** Sends what is due, each endpoint from a queue of its own. */
+export interface Dispatcher {
+  /** There is more to send to these endpoints, or to any (null). */
+  tell(endpoints: readonly string[] | null): void;
+  /** Sends all that is due, and what becomes due meanwhile. */
+  run(): Promise<void>;
 }
 
-/** Sends all that is due, and what becomes due meanwhile; a slow endpoint holds up only its own. */
-export async function sendDue(sender: Sender, news: () => Promise<void>): Promise<void> {
-  const running = new Map<string, { readonly endpoint: string; readonly work: Promise<void> }>();
-  for (;;) {
-    const woken = news();
-    for (const row of await claim(
-      sender,
-      [...running.values()].map(({ endpoint }) => endpoint),
-    )) {
-      const id = String(row["id"]);
-      const work = sendOne(sender, row).finally(() => running.delete(id));
-      running.set(id, { endpoint: String(row["endpoint_id"]), work });
-    }
-    if (running.size === 0) return;
-    await Promise.race([woken, ...[...running.values()].map(({ work }) => work)]);
+/** The one dispatcher of an account. */
+export function startDispatcher(sender: Sender): Dispatcher {
+  const { system } = sender.context;
+  const lanes = startLanes(sender.context);
+  let running: Promise<void> = Promise.resolve();
+  let wake = (): void => undefined;
+  const tell = (endpoints: readonly string[] | null): void => {
+    lanes.tell(endpoints);
+    wake();
+  };
+
+  function start(lane: Lane, row: SqlRow): void {
+    lanes.began(lane);
+    // What could not be written down is leased: it is sent again a minute later.
+    const work = sendOne(sender, lanes, row)
+      .catch((error: unknown) => {
+        sender.log("error", "A webhook delivery failed", { error: String(error) });
+        return false;
+      })
+      .then((isSuccess) => {
+        lanes.ended(lane, isSuccess);
+        // A failure that switched the endpoint off is told to other endpoints.
+        tell(isSuccess ? [lane.endpoint] : null);
+      });
+    system.waitUntil(work);
   }
+
+  async function runOnce(): Promise<void> {
+    const end = system.now() + RUN_MS;
+    for (;;) {
+      const news = new Promise<void>((resolve) => (wake = resolve));
+      await lanes.refresh();
+      const now = system.now();
+      const isOver = now > end || system.closing?.aborted === true;
+      const plan = isOver ? new Map<Lane, number>() : lanes.plan(now);
+      if (plan.size > 0) {
+        for (const [lane, row] of await claim(sender, plan, now)) start(lane, row);
+        lanes.tell([...plan.keys()].map(({ endpoint }) => endpoint));
+        continue;
+      }
+      // What is under way past the end goes on beside the next alarm.
+      if (lanes.underWay() === 0 || now > end) return;
+      await newsOrTime(system, news, lanes.wakeAt(now) ?? end, now);
+    }
+  }
+
+  return {
+    tell,
+    run() {
+      tell(null);
+      const next = running.then(runOnce);
+      running = next.catch(() => undefined);
+      return next;
+    },
+  };
+}
+
+async function newsOrTime(
+  system: System,
+  news: Promise<void>,
+  at: number,
+  now: number,
+): Promise<void> {
+  const done = new AbortController();
+  const time = system.sleep(Math.max(1, at - now), done.signal).catch(() => undefined);
+  await Promise.race([news, time]);
+  done.abort();
 }
 
 /** Takes due deliveries: the attempt is counted and leased before anything is sent. */
-async function claim({ context, clock }: Sender, busy: readonly string[]): Promise<SqlRow[]> {
-  const { sql, system, name } = context;
-  if (busy.length >= PARALLEL) return [];
-  const now = system.now();
-  const due = await sql.all(
-    `SELECT d.id, d.message_id, d.endpoint_id, d.attempt, e.failures ${SENDABLE}
-     AND ${DUE} <= ? ORDER BY d.due, d.seq LIMIT ?`,
-    [name, now, PARALLEL * 4],
+async function claim(
+  { context, clock }: Sender,
+  plan: ReadonlyMap<Lane, number>,
+  now: number,
+): Promise<[Lane, SqlRow][]> {
+  const { name } = context;
+  const found = await Promise.all(
+    [...plan].map(async ([lane, wanted]) => {
+      const rows = await dueOf(context, lane.endpoint, now, wanted);
+      return rows.map((row): [Lane, SqlRow] => [lane, row]);
+    }),
   );
-  const perEndpoint = new Map<string, number>();
-  for (const endpoint of busy) perEndpoint.set(endpoint, (perEndpoint.get(endpoint) ?? 0) + 1);
-  const taken: SqlRow[] = [];
-  for (const row of due) {
-    const endpoint = String(row["endpoint_id"]);
-    const underWay = perEndpoint.get(endpoint) ?? 0;
-    // After a row of failures one delivery goes ahead as a probe.
-    const most = Number(row["failures"]) >= TRIP_FAILURES ? 1 : PARALLEL_PER_ENDPOINT;
-    if (underWay >= most || taken.length + busy.length >= PARALLEL) continue;
-    perEndpoint.set(endpoint, underWay + 1);
-    taken.push(row);
-  }
-  const statements = taken.map((row) => ({
+  const taken = found.flat();
+  const statements = taken.map(([, row]) => ({
     sql: "UPDATE webhooks_deliveries SET attempt = attempt + 1, due = ? WHERE actor = ? AND id = ?",
     params: [now + LEASE_MS, name, row["id"] ?? ""],
   }));
   if (statements.length > 0) await clock.write(statements, now + LEASE_MS);
+  for (const [lane] of taken) if (lane.rate !== null) lane.tokens -= 1;
   return taken;
 }
 
-async function sendOne(sender: Sender, row: SqlRow): Promise<void> {
+/** One attempt; whether it was a success. */
+async function sendOne(sender: Sender, lanes: Lanes, row: SqlRow): Promise<boolean> {
   const { context } = sender;
   const { system } = context;
   const number = Number(row["attempt"]) + 1;
@@ -106,18 +137,24 @@ async function sendOne(sender: Sender, row: SqlRow): Promise<void> {
     [context.name, row["endpoint_id"] ?? "", row["message_id"] ?? ""],
   );
   // The endpoint was deleted in between; its deliveries are canceled.
-  if (found === undefined) return;
+  if (found === undefined) return true;
   const message = {
     id: String(row["message_id"]),
     type: String(found["type"]),
     payload: String(found["payload"]),
   };
   const started = system.now();
-  const result = await request(sender, found, message);
+  lanes.hold(message.payload.length);
+  const result = await request(sender, found, message).finally(() => {
+    lanes.hold(-message.payload.length);
+  });
   const [byte = 128] = system.random(1);
-  await sender.inTurn(() =>
-    settle(sender, row, found, { number, started, result, jitter: byte / 256 }),
-  );
+  const made = { number, started, result, jitter: byte / 256 };
+  const verdict = await verdictOn(context, made, row, found);
+  // A failure reads the endpoint's failures and writes them back; successes need not wait for each other's commit.
+  if (verdict.kind === "delivered") await settle(sender, row, found, made, verdict);
+  else await sender.inTurn(() => settle(sender, row, found, made, verdict));
+  return verdict.kind === "delivered";
 }
 
 interface Attempt {
@@ -135,11 +172,11 @@ async function settle(
   delivery: SqlRow,
   endpoint: SqlRow,
   made: Attempt,
+  verdict: Verdict,
 ): Promise<void> {
   const { clock, context } = sender;
   const now = context.system.now();
   const { result } = made;
-  const verdict = await verdictOn(context, made, delivery, endpoint);
   const id = String(delivery["id"]);
   const isDead = verdict.kind === "dead" || verdict.kind === "gone";
   const statements = [
