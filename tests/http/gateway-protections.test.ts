@@ -30,9 +30,11 @@ async function makeGateway(more: object): Promise<string> {
   return id;
 }
 
+const text = (value: string): object => ({ type: "text", text: value });
+
 function send(
   gateway: string,
-  content: string,
+  content: unknown,
   headers: Record<string, string> = {},
 ): Promise<Response> {
   return fetch(`${base}/v1/${account}/${gateway}/openai/chat/completions`, {
@@ -83,6 +85,61 @@ describe("a gateway with protections", () => {
     expect(await answer.text()).toMatch(/2029/);
     const seen = (await (await fetch(`${upstream}/__seen/${id}`)).json()) as Seen[];
     expect(seen).toEqual([]);
+  });
+
+  it.each([
+    [
+      "over lines, in full-width digits and with invisible characters",
+      "４１１１\n1111\u200b 1111\n１１１１",
+    ],
+    ["in the parts of a message", [text("4111 1111"), text("1111 1111")]],
+  ])("keeps a card number from the provider %s", async (_, content) => {
+    const gateway = await makeGateway({
+      authentication: false,
+      dlp: { enabled: true, action: "BLOCK", profiles: ["financial"] },
+    });
+    const id = randomUUID();
+    const answer = await send(gateway, content, { "x-test-id": id });
+    expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining("2029")]);
+    expect(await (await fetch(`${upstream}/__seen/${id}`)).json()).toEqual([]);
+  });
+
+  it("keeps a card number from the provider in the query, in a header, and under a name that is there twice", async () => {
+    const gateway = await makeGateway({
+      authentication: false,
+      dlp: { enabled: true, action: "BLOCK", profiles: ["financial"] },
+    });
+    const url = `${base}/v1/${account}/${gateway}/openai/chat/completions`;
+    const ask = async (query: string, headers: Record<string, string>, body: string) => {
+      const all = { "content-type": "application/json", "x-test-mode": "json", ...headers };
+      const answer = await fetch(url + query, { method: "POST", headers: all, body });
+      return [answer.status, /"code":(\d+)/.exec(await answer.text())?.[1]];
+    };
+    const harmless = '{"model":"m","messages":[]}';
+    expect(await ask("?q=4111%201111%201111%201111", {}, harmless)).toEqual([400, "2029"]);
+    expect(await ask("", { "x-note": "4111 1111 1111 1111" }, harmless)).toEqual([400, "2029"]);
+    const twice = '{"messages":[{"content":"4111 1111 1111 1111","content":"hi"}]}';
+    const [status, code] = await ask("", {}, twice);
+    expect([status, code === "2029"]).toEqual([400, false]);
+    expect(await ask("?q=1", { "x-note": "hi" }, harmless)).toEqual([200, undefined]);
+  });
+
+  it("answers other requests while it checks a long one", async () => {
+    const gateway = await makeGateway({
+      authentication: false,
+      dlp: { enabled: true, action: "BLOCK", profiles: ["financial", "secrets", "pii"] },
+    });
+    const check = { isOver: false };
+    const long = send(gateway, "Grüße an alle 12 Äpfel\n".repeat(300_000)).then((answer) => {
+      check.isOver = true;
+      return answer.status;
+    });
+    let others = 0;
+    while (!check.isOver) {
+      expect((await fetch(`${base}/v1/${account}/nobody/openai/x`)).ok).toBe(false);
+      if (!check.isOver) others += 1;
+    }
+    expect([await long, others > 3]).toEqual([200, true]);
   });
 
   it("answers the next request on a connection after a body that it refused unread", async () => {

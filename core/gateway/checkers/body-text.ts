@@ -1,42 +1,60 @@
 import { isText } from "./body-bytes.ts";
+import type { Scope } from "./found-texts.ts";
 import { type Part, partsOf } from "./multipart.ts";
-import { type Scope, textOf } from "./text.ts";
+import type { Slices } from "./slices.ts";
+import { type BodyText, textOf } from "./text.ts";
+
+const nothing: BodyText = { text: null, duplicate: null, isJson: false };
 
 /**
  * The text of a body as a check sees it; null when it has none: sound, images and the like. What is UTF-8 is text,
  * whatever its declared type, so that nothing passes a check under a false name. A form is read part by part; one
  * that cannot be read is looked at as it stands.
  */
-export function bodyText(bytes: Uint8Array, contentType: string, scope: Scope): string | null {
+export function* bodyText(bytes: Uint8Array, contentType: string, scope: Scope): Slices<BodyText> {
   const type = contentType.toLowerCase();
   if (type.startsWith("multipart/")) {
     // The boundary's letter case counts.
     const parts = partsOf(bytes, contentType);
-    if (parts === null) return new TextDecoder().decode(bytes);
-    const texts = parts.flatMap((part) => partText(part, scope) ?? []);
-    return texts.length === 0 ? null : texts.join("\n");
+    if (parts === null) return { ...nothing, text: new TextDecoder().decode(bytes) };
+    const found: BodyText[] = [];
+    for (const part of parts) {
+      const one = yield* partText(part, scope);
+      if (one.text !== null) found.push(one);
+    }
+    return joined(found);
   }
-  if (!isText(type) && !isUtf8(bytes)) return null;
+  if (!isText(type) && !isUtf8(bytes)) return nothing;
   const text = new TextDecoder().decode(bytes);
-  if (type.startsWith("application/x-www-form-urlencoded")) return formText(text, scope);
-  return textOf(text, type, scope);
+  if (type.startsWith("application/x-www-form-urlencoded")) return yield* formText(text, scope);
+  return yield* textOf(text, type, scope);
+}
+
+function joined(found: readonly BodyText[]): BodyText {
+  if (found.length === 0) return nothing;
+  return {
+    text: found.map(({ text }) => text ?? "").join("\n"),
+    duplicate: found.find(({ duplicate }) => duplicate !== null)?.duplicate ?? null,
+    isJson: false,
+  };
 }
 
 /** A part without a type is text (RFC 7578, section 4.4); of files only the conversation's own are spoken. */
-function partText({ name, fileName, type, body }: Part, scope: Scope): string | null {
+function* partText({ name, fileName, type, body }: Part, scope: Scope): Slices<BodyText> {
   const isDeclared = type === "" ? fileName === null : isText(type);
-  if (!isDeclared && !isUtf8(body)) return null;
-  const text = textOf(new TextDecoder().decode(body), type, scope);
-  return scope === "all" ? [name, fileName ?? "", text].join("\n") : text;
+  if (!isDeclared && !isUtf8(body)) return nothing;
+  const found = yield* textOf(new TextDecoder().decode(body), type, scope);
+  const text = found.text ?? "";
+  return scope === "all" ? { ...found, text: [name, fileName ?? "", text].join("\n") } : found;
 }
 
-function formText(text: string, scope: Scope): string {
-  const lines: string[] = [];
+function* formText(text: string, scope: Scope): Slices<BodyText> {
+  const found: BodyText[] = [];
   for (const [name, value] of new URLSearchParams(text)) {
-    if (scope === "all") lines.push(name);
-    lines.push(textOf(value, "", scope));
+    if (scope === "all") found.push({ ...nothing, text: name });
+    found.push(yield* textOf(value, "", scope));
   }
-  return lines.join("\n");
+  return found.length === 0 ? { ...nothing, text: "" } : joined(found);
 }
 
 function isUtf8(bytes: Uint8Array): boolean {

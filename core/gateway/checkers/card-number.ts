@@ -3,16 +3,19 @@ import type { Pattern } from "./pattern.ts";
 /** Digits; which of them belong together is found out one by one: one expression for all would outgrow its stack. */
 const group = /\d+/g;
 /** What may stand between two groups; a full stop between groups of four only, or it begins a fraction. */
-const separator = /^[ -]{1,3}$/;
+const separator = /^(?:[ -]{1,3}|[ -]?\n{1,4}[ -]?)$/;
 
-/** How card numbers are written: in one piece, by fours, or as American Express and Diners do. */
-const shape = /^(?:\d{13,19}|\d{4}(?: \d{4}){3}(?: \d{1,3})?|\d{4} \d{6} \d{4,5})$/;
+/** How card numbers are written: in one piece, by fours (of which some may stand together), or as American Express and Diners do. */
+const shape =
+  /^(?:\d{13,19}|(?=(?:\d ?){16,19}$)(?:\d{4} ?){4}(?:(?<= )\d{1,3})?|\d{4} \d{6} \d{4,5})$/;
 
 /** First digits that are given out to card networks: Visa, Mastercard, Amex, Diners, Discover, JCB, UnionPay, Maestro. */
 const network = /^(?:4|5[0-8]|2(?:22[1-9]|2[3-9]|[3-6]|7[01]|720)|3[0-9]|6)/;
 
 /** Groups of a run that one number can have. */
 const GROUPS = 5;
+/** Groups of a run from which on its lines are a column of a table: then no number goes over from one to the next. */
+const COLUMN = 9;
 /** Digits of a number. */
 const [SHORTEST, LONGEST] = [13, 19];
 
@@ -21,24 +24,40 @@ export const creditCard: Pattern = {
   type: "credit_card",
   count(text) {
     let found = 0;
-    let run: string[] = [];
+    let run: Run = { groups: [], breaks: [] };
     let end = 0;
+    const close = (): void => {
+      found += countInLines(run);
+      run = { groups: [], breaks: [] };
+    };
     for (const { 0: digits, index } of text.matchAll(group)) {
-      const between = text.slice(Math.max(end, index - 4), index);
-      const [last] = run.slice(-1);
-      if (last === undefined || !(separator.test(between) || isStop(between, last, digits))) {
-        found += countInRun(run);
-        run = [];
-      }
+      const { groups, breaks } = run;
+      const between = text.slice(Math.max(end, index - 5), index);
+      const last = groups.at(-1);
+      if (last === undefined || !(separator.test(between) || isStop(between, last, digits)))
+        close();
+      else if (between.includes("\n")) breaks.push(groups.length);
       end = index + digits.length;
-      if (isWord(text, index, end) || (run.length === 0 && isFraction(text, index))) {
-        found += countInRun(run);
-        run = [];
-      } else run.push(digits);
+      if (isWord(text, index, end) || (run.groups.length === 0 && isFraction(text, index))) close();
+      else run.groups.push(digits);
     }
-    return found + countInRun(run);
+    close();
+    return found;
   },
 };
+
+/** Groups of digits with nothing but separators between them. */
+interface Run {
+  readonly groups: string[];
+  /** Which groups begin a line. */
+  readonly breaks: number[];
+}
+
+function countInLines({ groups, breaks }: Run): number {
+  if (breaks.length === 0 || groups.length < COLUMN) return countInRun(groups);
+  const starts = [0, ...breaks];
+  return starts.reduce((sum, at, line) => sum + countInRun(groups.slice(at, starts[line + 1])), 0);
+}
 
 function isStop(between: string, before: string, behind: string): boolean {
   return between === "." && before.length === 4 && behind.length === 4;
@@ -64,7 +83,7 @@ function countInRun(groups: readonly string[]): number {
   let found = 0;
   for (let start = 0; start < groups.length; start++) {
     const first = groups[start]?.length ?? 0;
-    if (first !== 4 && first < SHORTEST) continue;
+    if (first % 4 !== 0 && first < SHORTEST) continue;
     let length = 0;
     for (let end = start + 1; end <= Math.min(start + GROUPS, groups.length); end++) {
       length += groups[end - 1]?.length ?? 0;

@@ -1,3 +1,5 @@
+import type { Pause } from "./slices.ts";
+
 /** What is to become of a text: pass, pass with a note, or be held back. */
 export type CheckAction = "allow" | "flag" | "block";
 
@@ -20,7 +22,13 @@ export interface CheckResult {
 
 /** Looks at the text of a request or of an answer. A rejection counts as "cannot check". */
 export interface Checker {
-  check(text: string, phase: CheckPhase, signal: AbortSignal): CheckResult | Promise<CheckResult>;
+  /** Long work awaits `pause` every few milliseconds, so that other requests go on meanwhile. */
+  check(
+    text: string,
+    phase: CheckPhase,
+    signal: AbortSignal,
+    pause?: Pause,
+  ): CheckResult | Promise<CheckResult>;
 }
 
 /** Nothing found. */

@@ -1,8 +1,9 @@
 import type { Pattern } from "./pattern.ts";
 
-function byForm(type: string, ...forms: readonly RegExp[]): Pattern {
+function byForm(type: string, begins: RegExp | null, ...forms: readonly RegExp[]): Pattern {
   return {
     type,
+    ...(begins === null ? {} : { begins }),
     count: (text) => forms.reduce((sum, form) => sum + (text.match(form)?.length ?? 0), 0),
   };
 }
@@ -10,18 +11,21 @@ function byForm(type: string, ...forms: readonly RegExp[]): Pattern {
 /** E-mail addresses. */
 export const email: Pattern = byForm(
   "email",
+  null,
   /(?<![\w.%+-])[\w.%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}(?![A-Za-z0-9])/g,
 );
 
 /** Phone numbers: with a country code (E.164), or in the North American form. */
 export const phone: Pattern = byForm(
   "phone",
-  /(?<![\w.+])\+[1-9]\d{0,2}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d(?:[ .-]?\d){5,12}(?!\d)/g,
-  /(?<![\w.+-]|\d )(?:1[ .-])?(?:\(\d{3}\) ?|\d{3}[.-])\d{3}[.-]\d{4}(?![\w-])/g,
+  /^(?:\+|\(?\d{3})/,
+  /(?<![\w.+])\+[1-9]\d{0,2}[\n .-]?(?:\(\d{1,4}\)[\n .-]?)?\d(?:[\n .-]?\d){5,12}(?!\d)/g,
+  /(?<![\w.+-]|\d )(?:1[ .-])?(?:\(\d{3}\)[\n ]?|\d{3}[.-])\d{3}[.-]\d{4}(?![\w-])/g,
 );
 
 /** United States social security numbers, ranges that were never given out excluded. */
 export const usSsn: Pattern = byForm(
   "us_ssn",
+  /^\d{3}-/,
   /(?<![\w-])(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\w-])/g,
 );

@@ -1,7 +1,10 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { InboundResponse } from "../../ports.ts";
 import type { Call, GatewayDeps, Step } from "../call.ts";
-import { headerValue } from "../header-hygiene.ts";
+import { headerValue, requestHygiene } from "../header-hygiene.ts";
+import { isSecretHeader } from "../manage/custom-provider.ts";
+import { credentialHeaders, providers } from "../providers.ts";
+import { decodedValue } from "../tokens/own-tokens.ts";
 import { type Observation, observer } from "../usage/observer.ts";
 import type { Outbound } from "../outbound.ts";
 import { ownHeaders } from "../own-headers.ts";
@@ -25,11 +28,29 @@ export async function checkPrompt(
   deps: GatewayDeps,
 ): Promise<DlpReport | null> {
   try {
-    return await safety.prompt(step, call.signal);
+    const { headers, body } = step;
+    return await safety.prompt(
+      { headers, body, beside: () => textsBeside(step, deps) },
+      call.signal,
+    );
   } catch (error) {
     if (!isVerdict(error)) throw error;
     throw recordVerdict(error, startRecord(step, index, call, deps), null, call).error;
   }
+}
+
+/** What a provider reads beside the body, but for credentials and what only says how to send it. */
+function textsBeside({ slug, rest, query, headers }: Step, { decoding }: GatewayDeps): string[] {
+  const own = Object.hasOwn(providers, slug) ? providers[slug]?.queryCredentials : undefined;
+  const texts = [decodedValue(rest)];
+  for (const [name, value] of new URLSearchParams(query)) {
+    if (own?.includes(name) !== true && !isSecretHeader(name.toLowerCase()))
+      texts.push(name, value);
+  }
+  for (const [name, value] of requestHygiene(headers, decoding)) {
+    if (!credentialHeaders.has(name) && !isSecretHeader(name)) texts.push(value);
+  }
+  return texts.filter((text) => text !== "");
 }
 
 /** An answer that may pass. */

@@ -8,9 +8,9 @@ const CHECK_MS = 60_000;
 /** The same checker, that rejects with `scanner_unavailable` when it takes too long: nobody waits for ever for a judge. */
 export function inTime(checker: Checker, system: System): Checker {
   return {
-    check(text, phase, signal) {
+    check(text, phase, signal, pause) {
       const late = new AbortController();
-      const result = checker.check(text, phase, AbortSignal.any([signal, late.signal]));
+      const result = checker.check(text, phase, AbortSignal.any([signal, late.signal]), pause);
       return result instanceof Promise ? race(result, late, phase, system) : result;
     },
   };

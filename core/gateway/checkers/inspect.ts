@@ -2,6 +2,7 @@ import { ApiError } from "../../http/api-error.ts";
 import type { HeaderPair, Log } from "../../ports.ts";
 import { ownHeaders } from "../own-headers.ts";
 import type { CheckPhase, CheckResult, Finding } from "./checker.ts";
+import type { Pause } from "./slices.ts";
 import { unavailable } from "./judge.ts";
 import type { Policy } from "./policies.ts";
 import type { SafetyAction } from "./safety-settings.ts";
@@ -53,6 +54,14 @@ function asciiJson(value: unknown): string {
   );
 }
 
+/** What an inspection works with. */
+export interface Inspection {
+  readonly signal: AbortSignal;
+  readonly log: Log;
+  /** @default long texts are checked without a pause */
+  readonly pause?: Pause | undefined;
+}
+
 /**
  * Has a text pass all policies of its phase. Resolves to what DLP flagged. Throws `prompt_blocked`,
  * `response_blocked`, `request_dlp_blocked` or `response_dlp_blocked`, and `scanner_unavailable` when a check
@@ -62,8 +71,7 @@ export async function inspect(
   text: string,
   phase: CheckPhase,
   policies: readonly Policy[],
-  signal: AbortSignal,
-  log: Log,
+  { signal, log, pause }: Inspection,
 ): Promise<DlpReport | null> {
   const results = new Map<string, Promise<CheckResult>>();
   let report: DlpReport | null = null;
@@ -107,7 +115,7 @@ export async function inspect(
 
   async function run(checker: Policy["checker"], profile: string): Promise<CheckResult> {
     if (checker === null) throw unavailable(`There is no checker for "${profile}"`);
-    return checker.check(text, phase, signal);
+    return checker.check(text, phase, signal, pause);
   }
 }
 

@@ -6,15 +6,20 @@ import { collected, decoded, encodingOf, isText } from "./body-bytes.ts";
 import { bodyText } from "./body-text.ts";
 import type { CheckPhase } from "./checker.ts";
 import { inTime } from "./in-time.ts";
-import { type DlpReport, inspect, isVerdict } from "./inspect.ts";
+import { type DlpReport, inspect, type Inspection, isVerdict } from "./inspect.ts";
 import { unavailable } from "./judge.ts";
 import { policiesOf, type Policy, type SafetyOptions, type SafetySettings } from "./policies.ts";
-import type { Scope } from "./text.ts";
+import type { Scope } from "./found-texts.ts";
+import { visibleText } from "./plain-form.ts";
+import { inSlices, type Slices } from "./slices.ts";
 
-/** The body of a request as it goes out. */
+/** A request as it goes out. */
 export interface Prompt {
+  /** As they describe the body; {@link Prompt.beside} has what is checked of them. */
   readonly headers: readonly HeaderPair[];
   readonly body: Uint8Array | ReadableStream<Uint8Array> | null;
+  /** What else the provider reads: path, query and headers, a text each. Called where DLP asks. @default nothing */
+  readonly beside?: () => readonly string[];
 }
 
 /** An answer that was looked at, and what was found in it. */
@@ -54,20 +59,16 @@ export function safetyOf(
   const prompts = policiesOf(settings, "prompt", options).map(bounded);
   const replies = policiesOf(settings, "response", options).map(bounded);
   if (prompts.length === 0 && replies.length === 0) return null;
+  const inspection = (signal: AbortSignal): Inspection & { decoding: ContentDecoding } => ({
+    signal,
+    log,
+    decoding,
+    pause: system === undefined ? undefined : () => system.sleep(0, signal),
+  });
   return {
     checksReplies: replies.length > 0,
     blocks: canBlock([...prompts, ...replies]),
-    async prompt({ headers, body }, signal) {
-      const type = headerValue(headers, "content-type") ?? "";
-      if (prompts.length === 0 || body === null) return null;
-      // What the bytes are says more than their declared type.
-      if (body instanceof Uint8Array)
-        return check({ body, headers, phase: "prompt", policies: prompts, signal, log, decoding });
-      if (!isText(type)) return null;
-      if (canBlock(prompts)) throw tooLargeToCheck();
-      log("warn", "A request body streams through unchecked", {});
-      return null;
-    },
+    prompt: (prompt, signal) => checkPrompt(prompt, prompts, inspection(signal)),
     async reply(answer, signal) {
       const { headers } = answer;
       const type = headerValue(headers, "content-type") ?? "";
@@ -84,22 +85,31 @@ export function safetyOf(
           await body.cancel().catch(() => undefined);
           throw unavailable("The answer is too long to be checked");
         }
-        const checks = {
-          body,
-          headers,
-          phase: "response",
-          policies: replies,
-          signal,
-          log,
-          decoding,
-        } as const;
-        return { answer: whole, report: await check(checks), blocked: null };
+        const checks = { body, headers, phase: "response", policies: replies } as const;
+        const report = await check({ ...checks, ...inspection(signal) });
+        return { answer: whole, report, blocked: null };
       } catch (error) {
         if (isVerdict(error)) return { answer: whole, report: null, blocked: error };
         throw error;
       }
     },
   };
+}
+
+async function checkPrompt(
+  { headers, body, beside }: Prompt,
+  policies: readonly Policy[],
+  inspection: Inspection & { decoding: ContentDecoding },
+): Promise<DlpReport | null> {
+  if (policies.length === 0) return null;
+  const checks = { ...inspection, headers, beside, phase: "prompt", policies } as const;
+  // What the bytes are says more than their declared type.
+  if (!(body instanceof ReadableStream)) return check({ ...checks, body });
+  if (isText(headerValue(headers, "content-type") ?? "")) {
+    if (canBlock(policies)) throw tooLargeToCheck();
+    inspection.log("warn", "A request body streams through unchecked", {});
+  }
+  return check({ ...checks, body: null });
 }
 
 function boundedBy(system: System | undefined): (policy: Policy) => Policy {
@@ -113,44 +123,63 @@ function canBlock(policies: readonly Policy[]): boolean {
   return policies.some(({ blocks }) => blocks);
 }
 
-interface Check {
-  readonly body: Uint8Array;
+interface Check extends Inspection {
+  readonly beside?: Prompt["beside"] | undefined;
+  readonly body: Uint8Array | null;
   readonly headers: readonly HeaderPair[];
   readonly phase: CheckPhase;
   readonly policies: readonly Policy[];
-  readonly signal: AbortSignal;
-  readonly log: Log;
   readonly decoding: ContentDecoding;
 }
 
-async function check({
-  body,
-  headers,
-  phase,
-  policies,
-  signal,
-  log,
-  decoding,
-}: Check): Promise<DlpReport | null> {
+async function check(given: Check): Promise<DlpReport | null> {
+  const { body, headers, phase, policies, log, decoding, pause } = given;
   const encoding = encodingOf(headers);
-  const bytes = await decoded(body, encoding, decoding);
-  if (bytes === null) {
+  const bytes = body === null ? body : await decoded(body, encoding, decoding);
+  if (bytes === null && body !== null) {
     if (canBlock(policies))
       throw unavailable(`A body in the encoding "${encoding}" cannot be checked`);
     log("warn", "A body in an unknown encoding passes unchecked", { encoding });
-    return null;
   }
-  const type = headerValue(headers, "content-type") ?? "";
   const ask = async (kind: Policy["kind"], scope: Scope): Promise<DlpReport | null> => {
     const some = policies.filter((policy) => policy.kind === kind);
-    const text = some.length === 0 ? null : bodyText(bytes, type, scope);
-    return text === null ? null : inspect(text, phase, some, signal, log);
+    if (some.length === 0) return null;
+    const found = bytes === null ? null : await inSlices(readable(bytes, scope, given), pause);
+    const others = kind === "dlp" ? (given.beside?.() ?? []) : [];
+    if (found === null && others.length === 0) return null;
+    const text = [...(found === null ? [] : [found]), ...others].join("\n");
+    const plain = kind === "dlp" ? await inSlices(visibleText(text), pause) : text;
+    return inspect(plain, phase, some, given);
   };
   // DLP looks at everything that leaves, the judge at the conversation. Patterns first: they are quick,
   // and what they hold back the judge need not see.
   const report = await ask("dlp", "all");
   await ask("guardrails", "spoken");
   return report;
+}
+
+/** The text of a body. Throws `invalid_request` for a request that its provider could read in another way. */
+function* readable(bytes: Uint8Array, scope: Scope, given: Check): Slices<string | null> {
+  const { headers, phase, policies } = given;
+  const type = headerValue(headers, "content-type") ?? "";
+  const { text, duplicate, isJson } = yield* bodyText(bytes, type, scope);
+  if (phase === "response") return text;
+  if (duplicate !== null)
+    throw uncheckable(
+      `the member "${duplicate}" is there twice, and parsers differ in which they read`,
+    );
+  if (!isJson && JSON_TYPE.test(type) && bytes.length > 0 && canBlock(policies))
+    throw uncheckable("it is declared as JSON and is not valid JSON");
+  return text;
+}
+
+/** JSON as such, not a list of documents. */
+const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i;
+
+function uncheckable(why: string): ApiError {
+  return new ApiError("invalid_request", {
+    message: `This gateway checks what is sent, and this body cannot be checked: ${why}`,
+  });
 }
 
 function tooLargeToCheck(): ApiError {

@@ -1,237 +1,127 @@
-import { eventData } from "../usage/sse-events.ts";
+import { foundTexts, type FoundTexts, opaque, type Scope, structural } from "./found-texts.ts";
+import { jsonDocument, type JsonDocument } from "./json-value.ts";
+import { SLICE, type Slices } from "./slices.ts";
 
-/** Members that say how a message is built, not what it says. */
-const structural: ReadonlySet<string> = new Set([
-  "created",
-  "event",
-  "finish_reason",
-  "finishReason",
-  "id",
-  "item_id",
-  "model",
-  "modelVersion",
-  "object",
-  "obfuscation",
-  "responseId",
-  "role",
-  "service_tier",
-  "signature",
-  "status",
-  "stop_reason",
-  "system_fingerprint",
-  "thoughtSignature",
-  "tool_call_id",
-  "tool_use_id",
-  "type",
-]);
-
-/** Members with what people and models say, in the formats of OpenAI, Anthropic, Gemini and Workers AI. */
-const spoken: readonly string[] = [
-  "candidates",
-  "choices",
-  "content",
-  "content_block",
-  "contents",
-  "delta",
-  "input",
-  "inputs",
-  "instructions",
-  "message",
-  "messages",
-  "output",
-  "prompt",
-  "query",
-  "response",
-  "result",
-  "summary",
-  "system",
-  "systemInstruction",
-  "system_instruction",
-  "text",
-];
-
-/** What tells the pieces of several texts in one stream apart. */
-const discriminators: readonly string[] = ["index", "output_index", "content_index", "item_id"];
-
-/** Members without a word in them: seals of thoughts, and padding. */
-const opaque: ReadonlySet<string> = new Set(["obfuscation", "signature", "thoughtSignature"]);
-
-/** Members below which every name is the caller's own: what a tool is called with. */
-const free: ReadonlySet<string> = new Set(["args", "arguments"]);
-
-/** Levels of nesting that are taken apart; deeper JSON is no chat, and is looked at as it stands. */
-const DEPTH = 200;
-/** Names of members as programs use them; any other can be data. */
-const plainName = /^[A-Za-z_]*$/;
-/** Numbers from which one can identify something: dates and counts are smaller. */
-const LONG_NUMBER = 1e12;
-/** Characters from which a text without blanks can be an image or a sound. */
-const BLOB = 1024;
-
-/** A place in a body. A path written out would be as long as all names on the way to it. */
-interface Place {
-  readonly within: Place | null;
-  readonly name: string;
-  /** The same for the same path; undefined until there is text at or below it. */
-  number?: number;
-}
-
-/** Collects texts by their place; pieces of one place are joined, as the deltas of a stream are. */
-interface Texts {
-  add(place: Place, text: string): void;
-  text(): string;
-  /** Members that are passed over. */
-  readonly skipped: ReadonlySet<string>;
-  /** Whether names of members are looked at. */
-  readonly names: boolean;
-  /** Something was nested too deeply to be taken apart. */
-  deep: boolean;
-}
-
-function texts(skipped: ReadonlySet<string>, names: boolean): Texts {
-  const byPlace = new Map<number, string[]>();
-  const numbers = new Map<string, number>();
-  const numberOf = (place: Place | null): number => {
-    if (place === null) return 0;
-    if (place.number !== undefined) return place.number;
-    const key = `${numberOf(place.within)}.${place.name}`;
-    const number = numbers.get(key) ?? numbers.size + 1;
-    numbers.set(key, number);
-    place.number = number;
-    return number;
-  };
-  return {
-    skipped,
-    names,
-    deep: false,
-    add(place, text) {
-      if (isBlob(text)) return;
-      const number = numberOf(place);
-      const pieces = byPlace.get(number);
-      if (pieces === undefined) byPlace.set(number, [text]);
-      else pieces.push(text);
-    },
-    text: () => [...byPlace.values()].map((pieces) => pieces.join("")).join("\n"),
-  };
-}
-
-/** Base64 data, whole or as a URL: no text. What only begins like it is text. */
-function isBlob(text: string): boolean {
-  return text.length >= BLOB && /^(?:data:[\w.+/;=-]{1,100},)?[A-Za-z0-9+/_-]+={0,2}$/.test(text);
+/** What was read of a body. */
+export interface BodyText {
+  /** Null: it has none, as sound and images. */
+  readonly text: string | null;
+  /** The path of a member of a JSON document that is there twice. */
+  readonly duplicate: string | null;
+  /** Whether it is what its declared type says, as far as that was looked at. */
+  readonly isJson: boolean;
 }
 
 /** A stream under another name: as it stands its pieces would not be joined. */
 const looksLikeStream = /^\uFEFF?\s*(?:data|event|id|retry)?:/;
-
-/** Where a message that names no place of its own begins. */
-const root: Place = { within: null, name: "", number: 0 };
-
-function placeIn(within: Place, name: string): Place {
-  return { within, name };
-}
-
-/** Which part of a message is read. */
-export type Scope = "all" | "spoken";
 
 /**
  * The text of a body, whatever provider's format it has: a JSON document, a stream of server-sent events
  * (whose deltas are joined, so that nothing hides on the border of two) or plain text. `spoken` leaves out
  * what is no part of the conversation, such as tool definitions.
  */
-export function textOf(body: string, contentType: string, scope: Scope): string {
+export function* textOf(body: string, contentType: string, scope: Scope): Slices<BodyText> {
   const isStream = contentType.toLowerCase().startsWith("text/event-stream");
-  const events = isStream || looksLikeStream.test(body) ? eventsOf(body) : [];
-  if (events.length > 0) {
-    // Ids of a stream come with every event.
-    const found = texts(structural, false);
-    for (const event of events) collect(parsed(event) ?? event, scope, found);
-    return isStream ? textIn(found, body) : `${found.text()}\n${body}`;
+  if (isStream || looksLikeStream.test(body)) {
+    const found = yield* streamText(body, scope);
+    if (found !== null)
+      return isStream ? found : { ...found, text: `${found.text ?? ""}\n${body}` };
   }
-  const found = scope === "all" ? texts(opaque, true) : texts(structural, false);
-  const value = parsed(body);
-  if (value === undefined) return linesOf(body, scope, found);
+  const document = yield* jsonDocument(body);
+  if (document === null) return yield* linesOf(body, scope);
+  const found = textsOf(scope);
+  const isDeep = yield* collect(document, found);
+  const text = isDeep ? `${found.text()}\n${body}` : found.text();
+  return { text, duplicate: document.duplicate, isJson: true };
+}
+
+function textsOf(scope: Scope): FoundTexts {
+  return scope === "all"
+    ? foundTexts({ scope, skipped: opaque, names: true })
+    : foundTexts({ scope, skipped: structural, names: false });
+}
+
+/** Takes the texts of a document; resolves to whether some of it is nested too deeply for that. */
+function* collect({ value }: JsonDocument, found: FoundTexts): Slices<boolean> {
+  if (value === undefined) return true;
   // Gemini streams without `alt=sse` are one array of what would be events.
-  for (const message of Array.isArray(value) ? value : [value]) collect(message, scope, found);
-  return textIn(found, body);
+  for (const message of Array.isArray(value) ? value : [value]) yield* found.collect(message);
+  return false;
 }
 
-/** The data of every event but the end mark. */
-function eventsOf(body: string): string[] {
-  return eventData(body).filter((event) => event !== "[DONE]");
+/** Null for a body without events. */
+function* streamText(body: string, scope: Scope): Slices<BodyText | null> {
+  // Ids of a stream come with every event.
+  const found = foundTexts({ scope, skipped: structural, names: false });
+  let duplicate: string | null = null;
+  let isDeep = false;
+  let isEmpty = true;
+  for (const event of eventsOf(body)) {
+    if (event === null) {
+      yield;
+      continue;
+    }
+    if (event === "[DONE]") continue;
+    isEmpty = false;
+    const document = yield* jsonDocument(event);
+    if (document === null) found.add(event);
+    else if (document.value === undefined) isDeep = true;
+    else yield* found.collect(document.value);
+    duplicate ??= document?.duplicate ?? null;
+  }
+  if (isEmpty) return null;
+  const text = isDeep ? `${found.text()}\n${body}` : found.text();
+  return { text, duplicate, isJson: false };
 }
 
-function textIn(found: Texts, body: string): string {
-  return found.deep ? `${found.text()}\n${body}` : found.text();
+/** The data of every event, of one without its blank line as well; null now and then, where it is time to stop. */
+function* eventsOf(stream: string): Generator<string | null, void> {
+  const ends = /\r\n|\r|\n|$/g;
+  let data: string[] = [];
+  let rested = 0;
+  for (let at = 0; at <= stream.length; at = ends.lastIndex) {
+    ends.lastIndex = at;
+    const end = ends.exec(stream);
+    const stop = end?.index ?? stream.length;
+    const line = stream.slice(at, stop);
+    if (end?.[0] === "" || end === null) ends.lastIndex = stream.length + 1;
+    if (line.startsWith("data:")) data.push(line.slice(line[5] === " " ? 6 : 5));
+    else if (line === "" && data.length > 0) {
+      yield data.join("\n");
+      data = [];
+    }
+    if (stop - rested > SLICE) {
+      rested = stop;
+      yield null;
+    }
+  }
+  if (data.length > 0) yield data.join("\n");
 }
 
 /** Text, or a JSON document in each line, as batches and training data are written. */
-function linesOf(body: string, scope: Scope, found: Texts): string {
-  if (!/^\s*\{/.test(body)) return body;
-  const lines = body.split("\n").map((line) => ({ line, value: parsed(line) }));
-  if (lines.every(({ value }) => value === undefined)) return body;
-  for (const { line, value } of lines) {
-    if (value === undefined) found.add(root, `${line}\n`);
-    else collect(value, scope, found);
-  }
-  return textIn(found, body);
-}
-
-function collect(message: unknown, scope: Scope, found: Texts): void {
-  const own = discriminatorOf(message);
-  const prefix = own === "" ? root : placeIn(root, own);
-  const { skipped } = found;
-  if (scope === "all" || !isObject(message)) return walk(message, prefix, 0, skipped, found);
-  const known = spoken.filter((key) => Object.hasOwn(message, key));
-  // An unknown format: better too much than nothing.
-  if (known.length === 0) return walk(message, prefix, 0, skipped, found);
-  for (const key of known) walk(message[key], placeIn(prefix, key), 1, skipped, found);
-}
-
-function walk(
-  value: unknown,
-  place: Place,
-  depth: number,
-  skipped: ReadonlySet<string>,
-  found: Texts,
-): void {
-  if (typeof value === "string") return found.add(place, value);
-  // A card number can be written as a number as well.
-  if (typeof value === "number" && value >= LONG_NUMBER) return found.add(place, `${value}\n`);
-  if (typeof value !== "object" || value === null) return;
-  if (depth > DEPTH) {
-    found.deep = true;
-    return;
-  }
-  if (Array.isArray(value)) {
-    for (const [index, item] of value.entries()) {
-      const at = placeIn(place, `[${discriminatorOf(item) || index}]`);
-      walk(item, at, depth + 1, skipped, found);
+function* linesOf(body: string, scope: Scope): Slices<BodyText> {
+  const plain: BodyText = { text: body, duplicate: null, isJson: false };
+  if (!/^\s*\{/.test(body)) return plain;
+  const found = textsOf(scope);
+  let duplicate: string | null = null;
+  let isDeep = false;
+  let documents = 0;
+  for (let at = 0; at <= body.length;) {
+    const end = body.indexOf("\n", at);
+    const line = body.slice(at, end === -1 ? body.length : end);
+    at = end === -1 ? body.length + 1 : end + 1;
+    const document = yield* jsonDocument(line);
+    if (document === null) {
+      found.add(`${line}\n`);
+      continue;
     }
-    return;
+    documents += 1;
+    duplicate ??= document.duplicate;
+    if (document.value === undefined) isDeep = true;
+    else yield* found.collect(document.value);
+    yield;
   }
-  for (const [key, item] of Object.entries(value)) {
-    if (found.names && !plainName.test(key)) found.add(placeIn(place, ""), `${key}\n`);
-    if (skipped.has(key)) continue;
-    walk(item, placeIn(place, key), depth + 1, free.has(key) ? opaque : skipped, found);
-  }
-}
-
-function discriminatorOf(value: unknown): string {
-  if (!isObject(value)) return "";
-  return discriminators
-    .filter((key) => Object.hasOwn(value, key))
-    .map((key) => `${key}=${String(value[key])}`)
-    .join("&");
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  if (documents === 0) return plain;
+  const text = isDeep ? `${found.text()}\n${body}` : found.text();
+  return { text, duplicate, isJson: false };
 }

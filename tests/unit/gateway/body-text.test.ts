@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { bodyText } from "../../../core/gateway/checkers/body-text.ts";
+import { bodyText as readBody } from "../../../core/gateway/checkers/body-text.ts";
+import { atOnce } from "../../../core/gateway/checkers/slices.ts";
 import { partsOf } from "../../../core/gateway/checkers/multipart.ts";
 import { safetyOf } from "../../../core/gateway/checkers/safety.ts";
 import { bytes } from "../../fakes/gateway-transport.ts";
@@ -21,6 +22,9 @@ function form(parts: readonly (readonly [string, string | Uint8Array])[]): Uint8
     "--Xy--\r\n",
   );
 }
+
+const bodyText = (...body: Parameters<typeof readBody>): string | null =>
+  atOnce(readBody(...body)).text;
 
 const disposition = (more: string): string => `Content-Disposition: form-data; ${more}`;
 

@@ -1,10 +1,14 @@
 import { describe, expect, it } from "vitest";
 import type { CheckResult } from "../../../core/gateway/checkers/checker.ts";
 import { profiles } from "../../../core/gateway/checkers/profiles.ts";
-import { textOf } from "../../../core/gateway/checkers/text.ts";
+import { atOnce } from "../../../core/gateway/checkers/slices.ts";
+import { textOf as readText } from "../../../core/gateway/checkers/text.ts";
 
 const { signal } = new AbortController();
 const JSON_TYPE = "application/json";
+
+const textOf = (...body: Parameters<typeof readText>): string =>
+  atOnce(readText(...body)).text ?? "";
 
 async function found(profile: string, text: string): Promise<Record<string, number>> {
   const result = (await profiles[profile]?.check(text, "prompt", signal)) as CheckResult;
@@ -208,7 +212,7 @@ describe("textOf()", () => {
     const workers = { prompt: "Say hi" };
     const read = (value: unknown): string => textOf(JSON.stringify(value), JSON_TYPE, "spoken");
     expect(read(openai)).toBe('Be kind\nWhat is this?\nf\n{"q":"x"}');
-    expect(read(anthropic)).toBe("42\nBe kind");
+    expect(read(anthropic)).toBe("Be kind\n42");
     expect(read(gemini)).toBe("Hello\nBe kind");
     expect(read(workers)).toBe("Say hi");
     expect(read({ choices: [{ message: { content: "Hi" } }] })).toBe("Hi");
