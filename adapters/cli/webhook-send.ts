@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { schemes, simulate, type SchemeName } from "../../core/webhooks/mod.ts";
-import { didYouMean } from "../../core/config/nearest.ts";
+import { didYouMean } from "../../core/http/nearest.ts";
 import { webhookKeys } from "./webhook-keys.ts";
 
 /** How long an answer is waited for, in ms. */

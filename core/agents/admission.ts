@@ -3,8 +3,7 @@ import type { Auth } from "../auth/authorize.ts";
 import { decodeName } from "../entity/name.ts";
 import { rawSegment } from "../entity/segments.ts";
 import { ApiError } from "../http/api-error.ts";
-import { JSON_BODY_LIMIT, parse, parseJson, readBytes } from "../http/body.ts";
-import { wholeRequest } from "../http/whole-request.ts";
+import { readJson } from "../http/body.ts";
 import type { ActorRef, Platform } from "../ports.ts";
 import { accessOf, checkOrigin, type Access } from "./access.ts";
 import type { AgentClass } from "./define-agent.ts";
@@ -71,12 +70,8 @@ export function startAdmission(deps: AdmissionDeps): Admission {
     async ticket(c) {
       const access = await caller(c);
       const { agent } = find(c);
-      const body = await readBytes(await wholeRequest(c.req), JSON_BODY_LIMIT);
-      const {
-        edit,
-        origin,
-        ttl_seconds: seconds,
-      } = parse(ticketInput, body.length === 0 ? {} : parseJson(body));
+      const body = await readJson(c, ticketInput, { optional: true });
+      const { edit, origin, ttl_seconds: seconds } = body;
       if (edit && !access.edit) throw needsEdit();
       return issuer.issue({ agent, account: accountId, edit, origin: origin ?? null }, seconds);
     },

@@ -10,6 +10,7 @@ import { storedTokens } from "../auth/mod.ts";
 import { eventCountsKind } from "../entity/event-counts.ts";
 import { ApiError } from "../http/api-error.ts";
 import { envelope } from "../http/envelope.ts";
+import { tellsUnknownFields } from "../http/unknown-fields.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { sseResponse } from "../http/sse.ts";
 import type { Platform } from "../ports.ts";
@@ -106,7 +107,7 @@ export function agents(options: AgentsOptions): Hono {
       return sseResponse(eventStream(ref, since ?? -1, signals));
     });
   }
-  app.post("/:class/:name/ticket", async (c) =>
+  app.post("/:class/:name/ticket", tellsUnknownFields, async (c) =>
     envelope(await admission.ticket(c), { status: 201 }),
   );
   app.all("/:class/:name", handle);

@@ -30,7 +30,7 @@ export type TicketInput = {
   readonly origin?: string | undefined;
 };
 
-/** Body of `POST …/ticket`. */
+/** Body of `POST …/ticket`; an unknown field could have meant to restrict the ticket. */
 export const ticketInput: v.GenericSchema<unknown, TicketInput> = v.strictObject({
   ttl_seconds: v.optional(
     v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(LONGEST_S)),

@@ -1,5 +1,6 @@
 import type { MiddlewareHandler } from "hono";
 import { ApiError } from "../http/api-error.ts";
+import { tellUnknownFields } from "../http/unknown-fields.ts";
 import { checkAccountId } from "./account-id.ts";
 import { allows, type Principal } from "./principal.ts";
 import type { Permission } from "./permissions.ts";
@@ -30,6 +31,8 @@ export function authorize(auth: Auth, permission: Permission, account?: string):
     if (auth !== "off") await requirePermission(auth, c.req.raw, permission, named);
     if (account === undefined) checkAccountId(named);
     await next();
+    const telling = tellUnknownFields(c);
+    if (telling !== undefined) await telling;
   };
 }
 

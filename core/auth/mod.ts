@@ -1,8 +1,10 @@
 import { Hono } from "hono";
 import type { Context } from "hono";
-import { parse, readJson } from "../http/body.ts";
+import { readJson } from "../http/body.ts";
 import { envelope } from "../http/envelope.ts";
+import { checkQuery, readQuery } from "../http/query.ts";
 import { closeRoutes } from "../http/routes.ts";
+import { tellsUnknownFields } from "../http/unknown-fields.ts";
 import type { Platform } from "../ports.ts";
 import { checkAccountId } from "./account-id.ts";
 import { listAccounts, showAccount } from "./accounts.ts";
@@ -11,7 +13,7 @@ import { permissionGroups } from "./permission-groups.ts";
 import type { Permission } from "./permissions.ts";
 import type { Principal } from "./principal.ts";
 import { storedTokens } from "./stored-tokens.ts";
-import { tokenInputSchema, tokenQuerySchema } from "./token-schema.ts";
+import { accountQuerySchema, tokenInputSchema, tokenQuerySchema } from "./token-schema.ts";
 import { tokenStore } from "./token-store.ts";
 import {
   createToken,
@@ -70,9 +72,9 @@ export function auth(options: AuthOptions): Hono {
   tokenRoutes(app, "/user/tokens", { platform, caller, anyone });
   tokenRoutes(app, "/accounts/:account_id/tokens", { platform, caller, anyone });
 
-  app.get("/accounts", async (c) => {
-    const query = parse(tokenQuerySchema, c.req.query());
-    const { accounts, info } = listAccounts(await anyone(c), accountId, query, c.req.query("name"));
+  app.get("/accounts", tellsUnknownFields, async (c) => {
+    const { name, ...query } = readQuery(c, accountQuerySchema);
+    const { accounts, info } = listAccounts(await anyone(c), accountId, query, name);
     return envelope(accounts, { resultInfo: info });
   });
   app.get("/accounts/:account_id", async (c) => {
@@ -107,8 +109,9 @@ function tokenRoutes(app: Hono, root: string, { platform, caller, anyone }: Toke
       { messages: [{ code: 10000, message: "This API Token is valid and active", type: null }] },
     );
   });
-  app.get(`${root}/permission_groups`, async (c) => {
+  app.get(`${root}/permission_groups`, tellsUnknownFields, async (c) => {
     await anyone(c);
+    checkQuery(c, ["name", "scope"]);
     const { name, scope } = c.req.query();
     return envelope(
       permissionGroups
@@ -118,23 +121,23 @@ function tokenRoutes(app: Hono, root: string, { platform, caller, anyone }: Toke
         .filter((group) => scope === undefined || group.scopes.some((one) => one === scope)),
     );
   });
-  app.get(root, async (c) => {
+  app.get(root, tellsUnknownFields, async (c) => {
     const { tokens, info } = await listTokens(
-      parse(tokenQuerySchema, c.req.query()),
+      readQuery(c, tokenQuerySchema),
       await deps(c, "API Tokens Read"),
     );
     return envelope(tokens, { resultInfo: info });
   });
-  app.post(root, async (c) => {
+  app.post(root, tellsUnknownFields, async (c) => {
     const known = await deps(c, "API Tokens Edit");
-    return envelope(await createToken(await readJson(c.req, tokenInputSchema), known));
+    return envelope(await createToken(await readJson(c, tokenInputSchema), known));
   });
   app.get(`${root}/:token_id`, async (c) =>
     envelope(showToken(await getToken(id(c), await deps(c, "API Tokens Read")), system.now())),
   );
-  app.put(`${root}/:token_id`, async (c) => {
+  app.put(`${root}/:token_id`, tellsUnknownFields, async (c) => {
     const known = await deps(c, "API Tokens Edit");
-    return envelope(await updateToken(id(c), await readJson(c.req, tokenInputSchema), known));
+    return envelope(await updateToken(id(c), await readJson(c, tokenInputSchema), known));
   });
   app.delete(`${root}/:token_id`, async (c) => {
     const known = await deps(c, "API Tokens Edit");

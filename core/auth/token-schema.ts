@@ -50,8 +50,7 @@ const count = (fallback: string, max: number) =>
     v.maxValue(max),
   );
 
-/** The query of the lists. */
-export const tokenQuerySchema: v.GenericSchema<unknown, TokenQuery> = v.object({
+const tokenQuery = {
   page: count("1", 1_000_000),
   per_page: count("20", 100),
   direction: v.optional(v.picklist(["asc", "desc"]), "desc"),
@@ -59,4 +58,13 @@ export const tokenQuerySchema: v.GenericSchema<unknown, TokenQuery> = v.object({
     v.optional(v.picklist(["true", "false"]), "false"),
     v.transform((text) => text === "true"),
   ),
-});
+};
+
+/** The query of the list of tokens. */
+export const tokenQuerySchema: v.GenericSchema<unknown, TokenQuery> = v.object(tokenQuery);
+
+/** The query of the list of accounts. */
+export const accountQuerySchema: v.GenericSchema<
+  unknown,
+  TokenQuery & { readonly name?: string | undefined }
+> = v.object({ ...tokenQuery, name: v.optional(v.string()) });

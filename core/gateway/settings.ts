@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { ignores } from "../http/schema-fields.ts";
 import { type Dlp, dlp, type Guardrails, guardrails } from "./checkers/safety-settings.ts";
 import { ignoredHeaders } from "./cache/varying-headers.ts";
 import { type SpendLimits, spendLimits } from "./cost/spend-settings.ts";
@@ -133,7 +134,11 @@ export function isGatewayId(text: string): boolean {
 }
 
 /** The body that changes a gateway. */
-export const gatewayWrite: v.GenericSchema<unknown, GatewayWrite> = v.object(writeEntries);
+export const gatewayWrite: v.GenericSchema<unknown, GatewayWrite> = v.pipe(
+  v.object(writeEntries),
+  // Clients change what they have read, and send all of it back.
+  ignores("id", "is_default", "created_at", "modified_at"),
+);
 
 /** The body that creates a gateway. */
 export const gatewayCreate: v.GenericSchema<unknown, GatewayWrite & { id: string }> = v.object({

@@ -1,8 +1,9 @@
-import type { HonoRequest } from "hono";
+import type { Context, HonoRequest } from "hono";
 import * as v from "valibot";
 import { ApiError } from "./api-error.ts";
 import type { ErrorName } from "./codes.ts";
 import { collect } from "./collect.ts";
+import { checkFields, hasEveryField, noteUnknownFields } from "./unknown-fields.ts";
 import { wholeRequest } from "./whole-request.ts";
 
 /** Bytes of JSON that a management call may send. */
@@ -51,20 +52,46 @@ export interface ReadJsonOptions {
   readonly limit?: number;
   /** The error to report for a body that does not fit. @default "invalid_request" */
   readonly error?: ErrorName;
+  /** Whether no body at all stands for `{}`. @default false */
+  readonly optional?: boolean;
+  /** Is told of unknown fields. @default the answer's `messages`, where a context is passed */
+  readonly onUnknown?: (messages: readonly string[]) => void;
 }
 
 /**
- * Reads a JSON body, also one that a middleware of the host has read already, and checks it against a valibot schema; a
- * misfit is a 400 that names the field.
+ * Reads a JSON body, also one that a middleware of the host has read already, and checks it against a valibot schema. A
+ * misfit is a 400 that names the field, and so is a misspelt field, see {@link checkFields}.
  */
 export async function readJson<S extends v.GenericSchema>(
-  request: HonoRequest | Request,
+  from: Context | HonoRequest | Request,
   schema: S,
   options: ReadJsonOptions = {},
 ): Promise<v.InferOutput<S>> {
+  const request = "req" in from ? from.req : from;
   const whole = "raw" in request ? await wholeRequest(request) : request;
   const bytes = await readBytes(whole, options.limit ?? JSON_BODY_LIMIT);
-  return parse(schema, parseJson(bytes, options.error), options.error);
+  const isAbsent = options.optional === true && bytes.length === 0;
+  const value = isAbsent ? {} : parseJson(bytes, options.error);
+  const { output, unknown } = parseKnown(schema, value, options.error);
+  if (options.onUnknown !== undefined) options.onUnknown(unknown);
+  else if ("req" in from) noteUnknownFields(from, unknown);
+  return output;
+}
+
+/** Does {@link parse}, and {@link checkFields} where that could find something. */
+function parseKnown<S extends v.GenericSchema>(
+  schema: S,
+  value: unknown,
+  error: ErrorName | undefined,
+): { readonly output: v.InferOutput<S>; readonly unknown: readonly string[] } {
+  const result = v.safeParse(schema, value, { abortPipeEarly: true });
+  if (result.success && hasEveryField(result.output, value)) {
+    return { output: result.output, unknown: [] };
+  }
+  // First: a field that is missing may be the misspelt one.
+  const unknown = checkFields(schema, value, error);
+  if (!result.success) throw misfit(result.issues[0], error);
+  return { output: result.output, unknown };
 }
 
 /** Parses bytes as JSON; malformed UTF-8 or JSON, or JSON nested deeper than {@link MAX_DEPTH}, is a 400. */
@@ -100,10 +127,13 @@ export function parse<S extends v.GenericSchema>(
 ): v.InferOutput<S> {
   const result = v.safeParse(schema, value, { abortPipeEarly: true });
   if (result.success) return result.output;
-  const issue = result.issues[0];
+  throw misfit(result.issues[0], error);
+}
+
+function misfit(issue: v.BaseIssue<unknown>, error: ErrorName = "invalid_request"): ApiError {
   const path = v.getDotPath(issue);
   const message = path === null ? issue.message : `${path}: ${issue.message}`;
-  throw new ApiError(error, { message: bounded(message) });
+  return new ApiError(error, { message: bounded(message) });
 }
 
 function bounded(text: string): string {

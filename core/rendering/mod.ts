@@ -6,7 +6,9 @@
 import { Hono, type Context, type Handler, type MiddlewareHandler } from "hono";
 import { authorize, type Auth } from "../auth/authorize.ts";
 import { storedTokens } from "../auth/mod.ts";
+import { checkQuery } from "../http/query.ts";
 import { closeRoutes } from "../http/routes.ts";
+import { noteUnknownFields } from "../http/unknown-fields.ts";
 import { wholeRequest } from "../http/whole-request.ts";
 import type { Platform } from "../ports.ts";
 import { renderOperations, type Operation, type RenderingOptions } from "./operations.ts";
@@ -67,8 +69,13 @@ const browserTime: MiddlewareHandler<BrowserTime> = async (c, next) => {
 };
 
 function handle(operation: Operation): Handler<BrowserTime> {
-  return async (c: Context<BrowserTime>) =>
-    operation(await wholeRequest(c.req), new URL(c.req.url).searchParams, (ms) =>
-      c.set("browserMs", ms),
-    );
+  return async (c: Context<BrowserTime>) => {
+    checkQuery(c, ["cacheTTL"]);
+    return operation({
+      request: await wholeRequest(c.req),
+      query: new URL(c.req.url).searchParams,
+      onBrowserMs: (ms) => c.set("browserMs", ms),
+      onUnknown: (messages) => noteUnknownFields(c, messages),
+    });
+  };
 }

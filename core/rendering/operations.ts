@@ -48,12 +48,18 @@ export interface RenderingOptions {
   readonly frontmatter?: boolean;
 }
 
-/** Answers one request; `onBrowserMs` is told how long a browser was busy. */
-export type Operation = (
-  request: Request,
-  query: URLSearchParams,
-  onBrowserMs: (ms: number) => void,
-) => Promise<Response>;
+/** One request to render, and what wants to hear of it. */
+export interface RenderCall {
+  readonly request: Request;
+  readonly query: URLSearchParams;
+  /** Is told how long a browser was busy. */
+  readonly onBrowserMs: (ms: number) => void;
+  /** Is told of fields of the body that have no effect. */
+  readonly onUnknown: (messages: readonly string[]) => void;
+}
+
+/** Answers one request. */
+export type Operation = (call: RenderCall) => Promise<Response>;
 
 /** Seconds for which a rendering may be reused (reference, Endpoints). */
 const cacheTtl = v.pipe(v.string(), v.regex(/^\d{1,5}$/u), v.transform(Number), v.maxValue(86_400));
@@ -80,9 +86,10 @@ export function renderOperations(options: RenderingOptions): Readonly<Record<str
       answer: (rendered: Rendered<T>, body: B) => Response,
       shortcut: (job: Job) => Response | null = () => null,
     ): Operation =>
-    async (request, query, onBrowserMs) => {
-      checkQuery(query);
-      const body = await readJson(request, schema, { limit: options.maxBodyBytes ?? BODY_LIMIT });
+    async ({ request, query, onBrowserMs, onUnknown }) => {
+      checkCacheTtl(query);
+      const limit = options.maxBodyBytes ?? BODY_LIMIT;
+      const body = await readJson(request, schema, { limit, onUnknown });
       const job = prepareJob(body, policy);
       const action = actionOf(body);
       const ready = shortcut(job);
@@ -145,7 +152,7 @@ function reportable(error: unknown, { log, system }: Platform, signal: AbortSign
   return new ApiError("render_internal", { message: `Internal Error, request id ${id}` });
 }
 
-function checkQuery(query: URLSearchParams): void {
+function checkCacheTtl(query: URLSearchParams): void {
   const ttl = query.get("cacheTTL") ?? "0";
   if (!v.safeParse(cacheTtl, ttl).success) {
     throw new ApiError("invalid_request", {

@@ -138,7 +138,7 @@ const screenshotOptions = v.object({
   encoding: v.optional(v.picklist(["binary", "base64"])),
 });
 
-/** The fields that every endpoint accepts (reference, Common request body); unknown ones are ignored. */
+/** The fields that every endpoint accepts : an unknown one is told. */
 const common = {
   url: v.optional(address),
   html: v.optional(v.pipe(v.string(), v.nonEmpty("An empty string is not allowed"))),

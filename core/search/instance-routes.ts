@@ -28,12 +28,12 @@ export function instanceRoutes(app: Hono, { options, may, instance }: RouteConte
   const names = modelNames(options);
   for (const root of instanceRoots) {
     app.post(root, may("AI Search Edit"), async (c) => {
-      const body = await readJson(c.req, createSchema);
+      const body = await readJson(c, createSchema);
       const settings = await createInstance(accountOf(c), namespaceOf(c), body, options);
       return envelope(shownSettings(settings, names));
     });
     app.get(root, may("AI Search Read"), async (c) => {
-      const page = pageOf(c);
+      const page = pageOf(c, Object.keys(listSchema.entries));
       const query = parse(listSchema, c.req.query());
       const namespace =
         c.req.param("name") === undefined ? (query.namespace ?? namespaceOf(c)) : namespaceOf(c);
@@ -50,7 +50,7 @@ export function instanceRoutes(app: Hono, { options, may, instance }: RouteConte
       envelope(shownSettings(await instance(c).read(), names)),
     );
     app.put(`${root}/:id`, may("AI Search Edit"), async (c) => {
-      const changes = await readJson(c.req, updateSchema);
+      const changes = await readJson(c, updateSchema);
       return envelope(
         shownSettings(await updateInstance(accountOf(c), instance(c), changes, options), names),
       );

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { ignores } from "../http/schema-fields.ts";
 import type { Boost } from "./boost.ts";
 import { builtinFields, type MetadataField } from "./metadata.ts";
 
@@ -162,10 +163,12 @@ const entries = {
   type: v.nullish(v.picklist(["r2", "web-crawler"])),
 };
 
-const changesSchema = v.object(entries);
-
 /** The body of an update. */
-export const updateSchema: v.GenericSchema<unknown, SettingsChanges> = changesSchema;
+export const updateSchema: v.GenericSchema<unknown, SettingsChanges> = v.pipe(
+  v.object(entries),
+  // Clients change what they have read, and send all of it back.
+  ignores("id", "namespace", "created_at", "modified_at", "status", "engine_version"),
+);
 
 /** The body of a creation. */
 export const createSchema: v.GenericSchema<unknown, SettingsChanges & { readonly id: string }> =

@@ -3,6 +3,7 @@ import * as v from "valibot";
 import { ApiError } from "../http/api-error.ts";
 import { parse, readBytes, readJson } from "../http/body.ts";
 import { envelope } from "../http/envelope.ts";
+import { checkQuery } from "../http/query.ts";
 import { wholeRequest } from "../http/whole-request.ts";
 import { FILE_LIMIT } from "./extract-text.ts";
 import { type FileUpload, syncItem, uploadItem } from "./index-item.ts";
@@ -41,7 +42,7 @@ export function itemRoutes(app: Hono, { options, may, instance }: RouteContext):
       return envelope(await uploadItem(instance(c), file, wait, options));
     });
     app.put(root, may("AI Search Edit"), async (c) => {
-      const { key, wait_for_completion: wait } = await readJson(c.req, putSchema);
+      const { key, wait_for_completion: wait } = await readJson(c, putSchema);
       if (key.length > 128) throw new ApiError("file_name_too_long");
       const { items } = await instance(c).items(
         { page: 1, perPage: 1, key, sortBy: "status" },
@@ -59,7 +60,7 @@ export function itemRoutes(app: Hono, { options, may, instance }: RouteContext):
       envelope(await instance(c).item(itemId(c))),
     );
     app.patch(`${root}/:item_id`, may("AI Search Edit"), async (c) => {
-      const { wait_for_completion: wait } = await readJson(c.req, syncSchema);
+      const { wait_for_completion: wait } = await readJson(c, syncSchema);
       return envelope(await syncItem(instance(c), itemId(c), wait, options));
     });
     app.delete(`${root}/:item_id`, may("AI Search Edit"), async (c) =>
@@ -76,6 +77,7 @@ function itemId(c: Context): string {
 }
 
 async function listChunks(c: Context, instance: Instance): Promise<Response> {
+  checkQuery(c, ["limit", "offset"]);
   const limit = numberOf(c, "limit", 20, 1, 100);
   const offset = numberOf(c, "offset", 0, 0, 1_000_000);
   const { chunks, total } = await instance.chunks(itemId(c), limit, offset);
@@ -85,6 +87,7 @@ async function listChunks(c: Context, instance: Instance): Promise<Response> {
 }
 
 async function listLogs(c: Context, instance: Instance): Promise<Response> {
+  checkQuery(c, ["limit", "cursor"]);
   const limit = numberOf(c, "limit", 20, 1, 100);
   const first = c.req.query("cursor") === undefined;
   const cursor = first ? null : numberOf(c, "cursor", 1, 0, Number.MAX_SAFE_INTEGER);
@@ -108,7 +111,7 @@ async function download(c: Context, instance: Instance): Promise<Response> {
 }
 
 async function listItems(c: Context, instance: Instance): Promise<Response> {
-  const page = pageOf(c);
+  const page = pageOf(c, Object.keys(listSchema.entries));
   const query = parse(listSchema, c.req.query());
   const { items, total } = await instance.items(
     {

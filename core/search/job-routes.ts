@@ -12,9 +12,7 @@ const cancelSchema = v.object({ action: v.literal("cancel") });
 export function jobRoutes(app: Hono, { options, may, instance }: RouteContext): void {
   for (const root of instanceRoots.map((one) => `${one}/:id/jobs`)) {
     app.post(root, may("AI Search Edit"), async (c) => {
-      // The body is optional, and so is everything in it.
-      const empty = c.req.raw.body === null || c.req.header("content-length") === "0";
-      const { description } = empty ? {} : await readJson(c.req, createSchema);
+      const { description } = await readJson(c, createSchema, { optional: true });
       return envelope(await startSync(instance(c), description, options));
     });
     app.get(root, may("AI Search Read"), async (c) => {
@@ -26,7 +24,7 @@ export function jobRoutes(app: Hono, { options, may, instance }: RouteContext): 
       envelope(await instance(c).job(jobId(c))),
     );
     app.patch(`${root}/:job_id`, may("AI Search Edit"), async (c) => {
-      await readJson(c.req, cancelSchema);
+      await readJson(c, cancelSchema);
       return envelope(await instance(c).cancelJob(jobId(c)));
     });
     app.get(`${root}/:job_id/logs`, may("AI Search Read"), async (c) => {

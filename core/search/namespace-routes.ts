@@ -21,13 +21,13 @@ export function namespaceRoutes(app: Hono, { options, may }: RouteContext): void
   const directory = (account: string): ReturnType<typeof directoryAt> =>
     directoryAt(options.platform, account);
   app.post(root, may("AI Search Edit"), async (c) => {
-    const { name, ...rest } = await readJson(c.req, createSchema, {
+    const { name, ...rest } = await readJson(c, createSchema, {
       error: "namespace_invalid",
     });
     return envelope(await directory(accountOf(c)).createNamespace(name, toChanges(rest)));
   });
   app.get(root, may("AI Search Read"), async (c) => {
-    const page = pageOf(c);
+    const page = pageOf(c, ["search"]);
     const all = await directory(accountOf(c)).namespaces(c.req.query("search") ?? null);
     const shown = all.slice((page.page - 1) * page.perPage, page.page * page.perPage);
     return envelope(shown, { resultInfo: pageInfo(page, shown.length, all.length) });
@@ -36,7 +36,7 @@ export function namespaceRoutes(app: Hono, { options, may }: RouteContext): void
     envelope(await directory(accountOf(c)).namespace(namespaceOf(c))),
   );
   app.put(`${root}/:name`, may("AI Search Edit"), async (c) => {
-    const body = await readJson(c.req, updateSchema);
+    const body = await readJson(c, updateSchema);
     return envelope(await directory(accountOf(c)).changeNamespace(namespaceOf(c), toChanges(body)));
   });
   app.delete(`${root}/:name`, may("AI Search Edit"), async (c) =>

@@ -4,6 +4,7 @@ import { authorize, type Auth } from "../auth/authorize.ts";
 import type { Permission } from "../auth/permissions.ts";
 import { ApiError } from "../http/api-error.ts";
 import { parse } from "../http/body.ts";
+import { checkQuery } from "../http/query.ts";
 import { type Instance, type InstanceAddress, instanceAt } from "./instance-client.ts";
 import { instanceId } from "./instance-schema.ts";
 import { DEFAULT_NAMESPACE } from "./namespace-store.ts";
@@ -74,8 +75,9 @@ export interface Page {
   readonly perPage: number;
 }
 
-/** The page that a query asks for. */
-export function pageOf(c: Context): Page {
+/** The page that a query asks for, which has no other parameters than `others`. */
+export function pageOf(c: Context, others: readonly string[] = []): Page {
+  checkQuery(c, [...Object.keys(pageSchema.entries), ...others]);
   const { page, per_page: perPage } = parse(pageSchema, c.req.query());
   return { page, perPage };
 }

@@ -4,8 +4,8 @@ import { readEventCounts } from "../entity/event-counts.ts";
 import { agentKindName } from "../entity/kebab.ts";
 import { checkName } from "../entity/name.ts";
 import { ApiError } from "../http/api-error.ts";
-import { parse } from "../http/body.ts";
 import { envelope } from "../http/envelope.ts";
+import { readQuery } from "../http/query.ts";
 import type { ActorRef, Platform } from "../ports.ts";
 import { outboundOf, outboundRoutes } from "./outbound-routes.ts";
 import type { WebhookSource } from "./source.ts";
@@ -56,7 +56,7 @@ function inboundRoutes(app: Hono, base: string, deps: ManagementDeps): void {
   });
   app.get(`${base}/events`, deps.read, async (c) => {
     checkAccount(c, deps);
-    const query = parse(eventQuery, c.req.query());
+    const query = readQuery(c, eventQuery);
     const agent = entityAgent(deps, query);
     const events =
       query.type === undefined
@@ -66,14 +66,14 @@ function inboundRoutes(app: Hono, base: string, deps: ManagementDeps): void {
   });
   app.get(`${base}/dead-letters`, deps.read, async (c) => {
     checkAccount(c, deps);
-    const query = parse(eventQuery, c.req.query());
+    const query = readQuery(c, eventQuery);
     return envelope(
       await entityAgent(deps, query).call("deadLetters", Math.min(query.limit ?? 20, 1000)),
     );
   });
   app.post(`${base}/dead-letters/:id/replay`, deps.edit, async (c) => {
     checkAccount(c, deps);
-    const agent = entityAgent(deps, parse(eventQuery, c.req.query()));
+    const agent = entityAgent(deps, readQuery(c, eventQuery));
     const job = await agent.call("replay", c.req.param("id"));
     if (job === null) throw new ApiError("not_found", { message: "No such dead letter" });
     return envelope({ job }, { status: 202 });

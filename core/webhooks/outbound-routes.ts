@@ -1,10 +1,10 @@
 import type { Context, Hono, MiddlewareHandler } from "hono";
 import * as v from "valibot";
 import { ApiError } from "../http/api-error.ts";
-import { JSON_BODY_LIMIT, parse, parseJson, readBytes, readJson } from "../http/body.ts";
+import { readJson } from "../http/body.ts";
 import { envelope } from "../http/envelope.ts";
 import { parseInstant } from "../http/instant.ts";
-import { wholeRequest } from "../http/whole-request.ts";
+import { readQuery } from "../http/query.ts";
 import type { ActorRef, Plain, Platform } from "../ports.ts";
 import {
   endpointInput,
@@ -45,6 +45,7 @@ const deliveryQuery = v.object({
     v.pipe(v.string(), v.regex(/^\d{1,4}$/, "Expected a whole number"), v.transform(Number)),
   ),
 });
+/** An unknown filter would have meant fewer deliveries. */
 const replayInput = v.strictObject({
   ids: v.optional(v.pipe(v.array(v.string()), v.minLength(1), v.maxLength(IDS_LIMIT))),
   status: v.optional(status),
@@ -71,21 +72,21 @@ function endpointRoutes(
     envelope(await outbound(c).call("listEndpoints")),
   );
   app.post(`${base}/endpoints`, edit, async (c) => {
-    const input = await readJson(c.req, endpointInput);
+    const input = await readJson(c, endpointInput);
     return envelope(await outbound(c).call("createEndpoint", input), { status: 201 });
   });
   app.get(`${base}/endpoints/:id`, read, async (c) =>
     envelope(await outbound(c).call("getEndpoint", c.req.param("id"))),
   );
   app.patch(`${base}/endpoints/:id`, edit, async (c) => {
-    const patch = await readJson(c.req, endpointPatch);
+    const patch = await readJson(c, endpointPatch);
     return envelope(await outbound(c).call("updateEndpoint", c.req.param("id"), patch));
   });
   app.delete(`${base}/endpoints/:id`, edit, async (c) =>
     envelope(await outbound(c).call("deleteEndpoint", c.req.param("id"))),
   );
   app.post(`${base}/endpoints/:id/rotate`, edit, async (c) => {
-    const input = await optionalJson(c, rotateInput);
+    const input = await readJson(c, rotateInput, { optional: true });
     return envelope(await outbound(c).call("rotateSecret", c.req.param("id"), input));
   });
 }
@@ -97,7 +98,7 @@ function deliveryRoutes(
 ): void {
   const outbound = (c: Context): ActorRef => outboundOf(platform, c);
   app.post(`${base}/send`, edit, async (c) => {
-    const input = await readJson(c.req, sendInput);
+    const input = await readJson(c, sendInput);
     const key = input.idempotency_key ?? c.req.header("idempotency-key");
     if (key !== undefined && (key === "" || key.length > KEY_LIMIT)) {
       throw new ApiError("invalid_request", {
@@ -113,10 +114,10 @@ function deliveryRoutes(
     return envelope(await outbound(c).call("send", message), { status: 202 });
   });
   app.get(`${base}/deliveries`, read, async (c) =>
-    envelope(await outbound(c).call("listDeliveries", parse(deliveryQuery, c.req.query()))),
+    envelope(await outbound(c).call("listDeliveries", readQuery(c, deliveryQuery))),
   );
   app.post(`${base}/deliveries/replay`, edit, async (c) => {
-    const filter = await optionalJson(c, replayInput);
+    const filter = await readJson(c, replayInput, { optional: true });
     return envelope(await outbound(c).call("replayAll", filter), { status: 202 });
   });
   app.get(`${base}/deliveries/:id`, read, async (c) =>
@@ -125,15 +126,6 @@ function deliveryRoutes(
   app.post(`${base}/deliveries/:id/replay`, edit, async (c) =>
     envelope(await outbound(c).call("replay", c.req.param("id")), { status: 202 }),
   );
-}
-
-/** A body that may be left out: all its members have a default. */
-async function optionalJson<S extends v.GenericSchema>(
-  c: Context,
-  schema: S,
-): Promise<v.InferOutput<S>> {
-  const bytes = await readBytes(await wholeRequest(c.req), JSON_BODY_LIMIT);
-  return parse(schema, bytes.length === 0 ? {} : parseJson(bytes));
 }
 
 /** The actor that sends for the account in the path. Throws 400 for an id that cannot be one. */

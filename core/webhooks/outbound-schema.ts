@@ -120,7 +120,7 @@ export type SendBody = {
 };
 
 /** Body of `POST …/endpoints`. */
-export const endpointInput: v.GenericSchema<unknown, EndpointInput> = v.strictObject({
+export const endpointInput: v.GenericSchema<unknown, EndpointInput> = v.object({
   url,
   description: v.optional(v.pipe(v.string(), v.maxLength(256))),
   /** Event types to send; an empty list means all. */
@@ -136,7 +136,7 @@ export const endpointInput: v.GenericSchema<unknown, EndpointInput> = v.strictOb
 });
 
 /** Body of `POST …/endpoints/:id/rotate`; may be left out. */
-export const rotateInput: v.GenericSchema<unknown, RotateInput> = v.strictObject({
+export const rotateInput: v.GenericSchema<unknown, RotateInput> = v.object({
   key_type: v.optional(keyType),
   secret: v.optional(secret),
   /** How long the old ones sign along; 0 ends them at once. */
@@ -147,7 +147,7 @@ export const rotateInput: v.GenericSchema<unknown, RotateInput> = v.strictObject
 });
 
 /** Body of `PATCH …/endpoints/:id`. */
-export const endpointPatch: v.GenericSchema<unknown, EndpointPatch> = v.strictObject({
+export const endpointPatch: v.GenericSchema<unknown, EndpointPatch> = v.object({
   url: v.optional(url),
   description: v.optional(v.pipe(v.string(), v.maxLength(256))),
   types: v.optional(types),
@@ -158,7 +158,7 @@ export const endpointPatch: v.GenericSchema<unknown, EndpointPatch> = v.strictOb
 });
 
 /** Body of `POST …/send`. */
-export const sendInput: v.GenericSchema<unknown, SendBody> = v.strictObject({
+export const sendInput: v.GenericSchema<unknown, SendBody> = v.object({
   type: v.pipe(v.string(), v.minLength(1), v.maxLength(256)),
   /** Becomes the body of the request as it is. */
   payload: v.unknown(),

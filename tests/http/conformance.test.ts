@@ -122,3 +122,77 @@ describe("malformed requests", () => {
     },
   );
 });
+
+describe("misspelt names", () => {
+  const gateway = {
+    id: "misspelt",
+    cache_invalidate_on_update: false,
+    cache_ttl: 0,
+    collect_logs: true,
+    rate_limiting_interval: null,
+    rate_limiting_limit: null,
+  };
+  const rows: readonly [method: string, path: string, body: unknown, told: string][] = [
+    ["POST", "/ai-gateway/gateways", { ...gateway, authentcation: true }, "authentication"],
+    ["POST", "/ai-gateway/custom-providers", { nmae: "x" }, "name"],
+    ["PATCH", "/ai-gateway/gateways/default/logs/1", { feedbakc: 1 }, "feedback"],
+    ["DELETE", "/ai-gateway/gateways/default/logs?filter.key=model", null, "filters.key"],
+    ["GET", "/ai-gateway/gateways?per_pgae=5", null, "per_page"],
+    ["POST", "/browser-rendering/pdf", { html: "x", gotoOption: {} }, "gotoOptions"],
+    ["POST", "/browser-run/links", { url: "x", viewport: { widht: 1 } }, "viewport.width"],
+    ["POST", "/browser-rendering/pdf?cacheTtl=0", { html: "x" }, "cacheTTL"],
+    ["POST", "/ai-search/instances/demo/search", { ai_search_option: {} }, "ai_search_options"],
+    ["POST", "/ai-search/namespaces", { name: "x", descripton: "" }, "description"],
+    ["GET", "/ai-search/instances?order=created_at&perpage=1", null, "per_page"],
+    ["POST", "/webhooks/endpoints", { url: "https://x.example", ordred: true }, "ordered"],
+    ["POST", "/webhooks/deliveries/replay", { endpoint: "x", sicne: "2026" }, "since"],
+    ["GET", "/webhooks/deliveries?stauts=dead", null, "status"],
+    ["POST", "/tokens", { name: "x", polices: [] }, "policies"],
+  ];
+
+  it.each(rows)("%s %s is refused with the nearest name", async (method, path, body, told) => {
+    const init = body === null ? {} : { body: JSON.stringify(body) };
+    const answer = await expectEnvelope(
+      await fetch(`${base}${account}${path}`, { method, headers, ...init }),
+      400,
+    );
+    expect(answer.errors[0]?.message).toMatch(/^Unknown (?:field|parameter) /);
+    expect(answer.errors[0]?.message).toContain(`did you mean "${told}"?`);
+  });
+
+  it("an agent's ticket refuses them too", async () => {
+    const answer = await fetch(`${base}/agents/webhook-agent/x/ticket`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify({ ttlSeconds: 5 }),
+    });
+    expect([answer.status, await answer.text()]).toEqual([
+      400,
+      expect.stringContaining('did you mean \\"ttl_seconds\\"?'),
+    ]);
+  });
+
+  it("any other unknown field passes and is told", async () => {
+    const answer = await fetch(`${base}${account}/ai-search/instances/nobody`, {
+      method: "PUT",
+      headers,
+      body: JSON.stringify({ novelty: true }),
+    });
+    expect(await answer.json()).toMatchObject({
+      messages: [{ code: 10415, message: 'Unknown field "novelty" (ignored)' }],
+    });
+  });
+
+  it.each([["/ai-gateway/gateways/echoed"], ["/ai-search/instances/demo"]])(
+    "%s takes back what it has answered, without a word",
+    async (path) => {
+      const url = `${base}${account}${path}`;
+      const post = { method: "POST", headers, body: JSON.stringify({ ...gateway, id: "echoed" }) };
+      await fetch(`${base}${account}/ai-gateway/gateways`, post);
+      const read = (await (await fetch(url, { headers })).json()) as { result: object };
+      const body = JSON.stringify(read.result);
+      const answer = await fetch(url, { method: "PUT", headers, body });
+      expect(await answer.json()).toMatchObject({ success: true, errors: [], messages: [] });
+    },
+  );
+});

@@ -88,6 +88,25 @@ const flat: Readonly<
   max_total_tokens: ["tokens", "max"],
 };
 
+/** Every parameter that a log listing reads, but for the filters, see {@link isFilterPart}. */
+export const logParameters: readonly string[] = [
+  ...Object.keys(flat),
+  "order_by",
+  "order_by_direction",
+  "direction",
+  "search",
+  "filters.key",
+  "filters.operator",
+  "filters.value",
+];
+
+const FILTER_PART = /^filters(?:\[\d*\])?[.[](key|operator|value)\]?(?:\[\d*\])?$/;
+
+/** Whether a parameter is a part of a filter, in any of the spellings that clients send. */
+export function isFilterPart(name: string): boolean {
+  return FILTER_PART.test(name);
+}
+
 const FILTER_LIMIT = 32;
 const VALUE_LIMIT = 100;
 
@@ -105,7 +124,7 @@ export function parseLogQuery(search: string): LogQuery {
     current = null;
   };
   for (const [name, value] of new URLSearchParams(search)) {
-    const dotted = /^filters(?:\[\d*\])?[.[](key|operator|value)\]?(?:\[\d*\])?$/.exec(name)?.[1];
+    const dotted = FILTER_PART.exec(name)?.[1];
     if (dotted === "key") {
       close();
       current = { key: value, operator: "eq", values: [] };

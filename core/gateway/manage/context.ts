@@ -2,6 +2,7 @@ import type { Context, Hono, MiddlewareHandler } from "hono";
 import { type Auth, authorize } from "../../auth/authorize.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { envelope } from "../../http/envelope.ts";
+import { checkQuery } from "../../http/query.ts";
 import type { GatewayDeps } from "../call.ts";
 import type { SafetyOptions } from "../checkers/policies.ts";
 import type { DeclaredGateways } from "../declared-gateways.ts";
@@ -44,8 +45,9 @@ export function idOf(c: Context): string {
   return c.req.param("id") ?? "";
 }
 
-/** The page that a query asks for. */
-export function pageOfQuery(c: Context): Page {
+/** The page that a query asks for, which has no other parameters than `others`. */
+export function pageOfQuery(c: Context, others: readonly string[] = []): Page {
+  checkQuery(c, ["page", "per_page", ...others]);
   return pageOf((name) => c.req.query(name));
 }
 

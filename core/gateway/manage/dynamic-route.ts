@@ -1,6 +1,8 @@
 import * as v from "valibot";
 import { ApiError } from "../../http/api-error.ts";
+import { holds } from "../../http/schema-fields.ts";
 import type { System } from "../../ports.ts";
+import { elementsSchema } from "../dynamic/element.ts";
 import { readGraph } from "../dynamic/graph.ts";
 import type { Page } from "../paging.ts";
 import { newRecord, recordLimits, recordTimes, type StoredRecord, type Value } from "./record.ts";
@@ -22,6 +24,7 @@ const elementList: v.GenericSchema<unknown, Value> = v.pipe(
     (value) => JSON.stringify(value).length <= ELEMENTS_LIMIT,
     `expected at most ${ELEMENTS_LIMIT} characters as JSON`,
   ),
+  holds(elementsSchema),
 );
 
 /** The body that creates a dynamic route. */

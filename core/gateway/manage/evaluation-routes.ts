@@ -25,7 +25,7 @@ export const evaluationRoutes: ManagementRoutes = (app, deps) => {
   const path = `${MANAGEMENT_ROOT}/gateways/:gateway_id/evaluations`;
   app.get(path, read, (c) => list(c, "evaluation", "processed", deps));
   app.post(path, edit, async (c) => {
-    const body = await readJson(c.req, evaluations.evaluationCreate);
+    const body = await readJson(c, evaluations.evaluationCreate);
     const name = gatewayNameOf(c);
     const record = await evaluations.createEvaluation(body, {
       ...name,
@@ -38,7 +38,7 @@ export const evaluationRoutes: ManagementRoutes = (app, deps) => {
   app.get(`${path}/:id`, read, (c) => show(c, "evaluation", deps));
   app.delete(`${path}/:id`, edit, (c) => remove(c, "evaluation", deps));
   app.get(`${MANAGEMENT_ROOT}/evaluation-types`, read, (c) => {
-    const page = pageOfQuery(c);
+    const page = pageOfQuery(c, ["order_by", "order_by_direction"]);
     const direction = c.req.query("order_by_direction") ?? "asc";
     if (direction !== "asc" && direction !== "desc") {
       throw new ApiError("invalid_request", {
@@ -59,13 +59,13 @@ const datasetRoutes: ManagementRoutes = (app, deps) => {
   const { system } = deps.platform;
   app.get(path, read, (c) => list(c, "dataset", "enable", deps));
   app.post(path, edit, async (c) => {
-    const body = await readJson(c.req, datasets.datasetWrite);
+    const body = await readJson(c, datasets.datasetWrite);
     const record = await datasets.createDataset(body, await gatewayRecords(c, deps), system);
     return envelope(recordView(gatewayNameOf(c).gateway, record));
   });
   app.get(`${path}/:id`, read, (c) => show(c, "dataset", deps));
   app.put(`${path}/:id`, edit, async (c) => {
-    const body = await readJson(c.req, datasets.datasetWrite);
+    const body = await readJson(c, datasets.datasetWrite);
     const records = await gatewayRecords(c, deps);
     const record = await datasets.updateDataset(idOf(c), body, records, system);
     return envelope(recordView(gatewayNameOf(c).gateway, record));
@@ -82,7 +82,7 @@ async function list(
   flagName: "enable" | "processed",
   deps: ManagementDeps,
 ): Promise<Response> {
-  const page = pageOfQuery(c);
+  const page = pageOfQuery(c, ["name", "search", flagName]);
   const flag = flagOf(c, flagName);
   const name = c.req.query("name");
   const query: RecordQuery = {

@@ -28,13 +28,13 @@ export const gatewayRoutes: ManagementRoutes = (app, deps) => {
   const path = `${MANAGEMENT_ROOT}/gateways`;
 
   app.get(path, read, async (c) => {
-    const page = pageOfQuery(c);
+    const page = pageOfQuery(c, ["search"]);
     const { account } = gatewayNameOf(c);
     const found = await gateways.listGateways(account, c.req.query("search") ?? "", page, store);
     return listAnswer(found.gateways.map(settingsView), page, found.total);
   });
   app.post(path, edit, async (c) => {
-    const { id, ...body } = await readJson(c.req, gatewayCreate);
+    const { id, ...body } = await readJson(c, gatewayCreate);
     const { account } = gatewayNameOf(c);
     const changes = await storedChanges({ account, gateway: id }, body, null, deps);
     const { system } = deps.platform;
@@ -47,7 +47,7 @@ export const gatewayRoutes: ManagementRoutes = (app, deps) => {
   );
   app.put(`${path}/:gateway_id`, edit, async (c) => {
     const name = gatewayNameOf(c);
-    const body = await readJson(c.req, gatewayWrite);
+    const body = await readJson(c, gatewayWrite);
     const former = await gateways.getGateway(name, store);
     const changes = await storedChanges(name, body, former, deps);
     return envelope(settingsView(await gateways.updateGateway(name, changes, store)));

@@ -1,8 +1,9 @@
 import type { Context, Hono } from "hono";
 import { readJson } from "../../http/body.ts";
 import { envelope, json } from "../../http/envelope.ts";
+import { checkQuery, checkWholeQuery } from "../../http/query.ts";
 import { sseResponse } from "../../http/sse.ts";
-import { parseLogQuery } from "../log/log-filters.ts";
+import { isFilterPart, logParameters, parseLogQuery } from "../log/log-filters.ts";
 import { tailEvents, tailPosition } from "../log/log-tail.ts";
 import * as logs from "../log/manage-logs.ts";
 import { getGateway } from "../manage-gateways.ts";
@@ -26,11 +27,12 @@ export const logRoutes: ManagementRoutes = (app, deps) => {
   // Before `/:id`: it is not the id of a row.
   tailRoute(app, deps);
   app.get(PATH, read, async (c) => {
-    const page = pageOfQuery(c);
+    const page = pageOfQuery(c, parametersOf(c));
     const found = await logs.listLogs(gatewayNameOf(c), searchOf(c), page, store);
     return listAnswer(found.logs, page, found.total);
   });
   app.delete(PATH, edit, async (c) => {
+    checkWholeQuery(c, ["limit", ...parametersOf(c)]);
     await logs.deleteLogs(gatewayNameOf(c), searchOf(c), c.req.query("limit"), store);
     return json({ success: true, result: null, errors: [], messages: [] });
   });
@@ -38,7 +40,7 @@ export const logRoutes: ManagementRoutes = (app, deps) => {
     envelope(await logs.getLog(gatewayNameOf(c), idOf(c), store)),
   );
   app.patch(`${PATH}/:id`, edit, async (c) => {
-    const body = await readJson(c.req, logs.logPatch);
+    const body = await readJson(c, logs.logPatch);
     return envelope(await logs.patchLog(gatewayNameOf(c), idOf(c), body, store));
   });
   for (const side of ["request", "response"] as const) {
@@ -51,6 +53,7 @@ export const logRoutes: ManagementRoutes = (app, deps) => {
 function tailRoute(app: Hono, { auth, store, platform: { system } }: ManagementDeps): void {
   app.get(`${PATH}/tail`, guards(auth).read, async (c) => {
     const name = gatewayNameOf(c);
+    checkQuery(c, parametersOf(c));
     const query = parseLogQuery(searchOf(c));
     const from = tailPosition(c.req.header("last-event-id"));
     await getGateway(name, store);
@@ -63,6 +66,11 @@ function tailRoute(app: Hono, { auth, store, platform: { system } }: ManagementD
     const signal = closing === undefined ? left : AbortSignal.any([left, closing]);
     return sseResponse(tailEvents(next, from, signal));
   });
+}
+
+/** The parameters that these routes read, filters in the spelling of the request. */
+function parametersOf(c: Context): string[] {
+  return [...logParameters, "meta_info", ...Object.keys(c.req.query()).filter(isFilterPart)];
 }
 
 /** Raw, because the order of the parameters counts (see `parseLogQuery`). */

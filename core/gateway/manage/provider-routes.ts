@@ -34,7 +34,7 @@ export const providerConfigRoutes: ManagementRoutes = (app, deps) => {
     );
   });
   app.post(path, edit, async (c) => {
-    const body = await readJson(c.req, stored.providerConfigCreate);
+    const body = await readJson(c, stored.providerConfigCreate);
     return envelope(show(c, await stored.createProviderConfig(body, await configDeps(c, deps))));
   });
   app.get(`${path}/:id`, read, async (c) => {
@@ -43,7 +43,7 @@ export const providerConfigRoutes: ManagementRoutes = (app, deps) => {
   });
   for (const method of ["put", "patch"] as const) {
     app[method](`${path}/:id`, edit, async (c) => {
-      const body = await readJson(c.req, stored.providerConfigChange);
+      const body = await readJson(c, stored.providerConfigChange);
       const own = await configDeps(c, deps);
       return envelope(show(c, await stored.updateProviderConfig(idOf(c), body, own)));
     });
@@ -74,7 +74,7 @@ export const customProviderRoutes: ManagementRoutes = (app, deps) => {
     declared: (segment) => Object.hasOwn(deps.configured, segment),
   });
   app.get(path, read, async (c) => {
-    const page = pageOfQuery(c);
+    const page = pageOfQuery(c, ["search", "enable", "beta"]);
     const where: Record<string, boolean> = {};
     for (const name of ["enable", "beta"]) {
       const flag = flagOf(c, name);
@@ -85,7 +85,7 @@ export const customProviderRoutes: ManagementRoutes = (app, deps) => {
     return listAnswer(found.records.map(custom.customProviderView), page, found.total);
   });
   app.post(path, edit, async (c) => {
-    const body = await readJson(c.req, custom.customProviderCreate);
+    const body = await readJson(c, custom.customProviderCreate);
     return envelope(custom.customProviderView(await custom.createCustomProvider(body, own(c))));
   });
   app.get(`${path}/:id`, read, async (c) => {
@@ -94,7 +94,7 @@ export const customProviderRoutes: ManagementRoutes = (app, deps) => {
   });
   for (const method of ["put", "patch"] as const) {
     app[method](`${path}/:id`, edit, async (c) => {
-      const body = await readJson(c.req, custom.customProviderChange);
+      const body = await readJson(c, custom.customProviderChange);
       const record = await custom.updateCustomProvider(idOf(c), body, own(c));
       return envelope(custom.customProviderView(record));
     });

@@ -247,7 +247,7 @@ describe("an endpoint", () => {
       { url: "not a url" },
       { url, secret: "short" },
       { url, format: "xml" },
-      { url, extra: 1 },
+      { url, ordred: true },
     ];
     for (const body of bad) expect((await api("POST", "/endpoints", body)).status).toBe(400);
     expect((await api("PATCH", "/endpoints/nobody", { enabled: false })).status).toBe(404);

@@ -1,0 +1,59 @@
+/** The candidate closest to a mistyped word, if one is close enough to be offered. */
+export function nearest(word: string, candidates: readonly string[]): string | undefined {
+  return closest(word, candidates, Math.max(2, Math.floor(word.length / 3)));
+}
+
+/** A sentence that offers {@link nearest}, or nothing. */
+export function didYouMean(word: string, candidates: readonly string[]): string {
+  const guess = nearest(word, candidates);
+  return guess === undefined ? "" : `: did you mean "${guess}"?`;
+}
+
+/**
+ * The candidate that a word is a misspelling of, beyond reasonable doubt: the same word in another case or notation
+ * (`cacheTtl`, `cache-ttl`), or one slip of a finger away, two in a word of eight letters and more.
+ */
+export function misspelling(word: string, candidates: readonly string[]): string | undefined {
+  const plain = withoutNotation(word);
+  const same = candidates.find((candidate) => withoutNotation(candidate) === plain);
+  if (same !== undefined || word.length < 3) return same;
+  return closest(word, candidates, word.length < 8 ? 1 : 2);
+}
+
+function withoutNotation(word: string): string {
+  return word.replaceAll(/[_.-]/g, "").toLowerCase();
+}
+
+function closest(word: string, candidates: readonly string[], limit: number): string | undefined {
+  let best: string | undefined;
+  let bestDistance = limit + 1;
+  for (const candidate of candidates) {
+    // The distance is at least the difference of the lengths, and a stranger's word may be long.
+    if (Math.abs(candidate.length - word.length) >= bestDistance) continue;
+    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
+    if (distance < bestDistance) {
+      best = candidate;
+      bestDistance = distance;
+    }
+  }
+  return best;
+}
+
+/** Edits between two short words; two neighbours that changed places are one edit (optimal string alignment). */
+function editDistance(a: string, b: string): number {
+  let before: number[] = [];
+  let previous = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const substitution = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      let edits = Math.min(substitution, (previous[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
+        edits = Math.min(edits, (before[j - 2] ?? 0) + 1);
+      }
+      row.push(edits);
+    }
+    [before, previous] = [previous, row];
+  }
+  return previous[b.length] ?? 0;
+}

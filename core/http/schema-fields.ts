@@ -1,0 +1,104 @@
+import * as v from "valibot";
+
+/** What schemas say of an object at one place. */
+export interface KnownFields {
+  /** The schemas of a field's value; undefined for an unknown field. */
+  of(name: string): readonly unknown[] | undefined;
+  names(): readonly string[];
+}
+
+/** Marks fields in a pipe that may be sent and have no effect, such as those that only answers carry. */
+export function ignores<T>(
+  ...names: readonly string[]
+): v.MetadataAction<T, { readonly ignores: Readonly<Record<string, true>> }> {
+  return v.metadata({ ignores: Object.fromEntries(names.map((name) => [name, true as const])) });
+}
+
+/** Says in a pipe what a value holds that is checked later, by this schema. */
+export function holds<T>(
+  schema: v.GenericSchema,
+): v.MetadataAction<T, { readonly holds: v.GenericSchema }> {
+  return v.metadata({ holds: schema });
+}
+
+/** The fields that schemas know in an object; null when none of them is about objects. */
+export function knownFields(schemas: readonly unknown[], value: object): KnownFields | null {
+  const shapes = schemas.flatMap((one) => alternatives(one, value));
+  const objects = shapes.map((one) => member(one, "entries")).filter(isRecord);
+  const isOpen = shapes.some((one) => openTypes.has(member(one, "type")));
+  if (objects.length === 0 && !isOpen) return null;
+  const ignored = shapes.map((one) => member(one, "ignores")).filter(isRecord);
+  return {
+    of(name) {
+      const entries = objects.filter((one) => Object.hasOwn(one, name)).map((one) => one[name]);
+      if (entries.length > 0) return entries;
+      if (ignored.some((one) => Object.hasOwn(one, name))) return [];
+      return isOpen ? shapes.map((one) => member(one, "value")).filter(isSchema) : undefined;
+    },
+    names: () => [...objects, ...ignored].flatMap(Object.keys),
+  };
+}
+
+/** The schemas of the items of a list. */
+export function itemSchemas(schemas: readonly unknown[], value: unknown): readonly unknown[] {
+  return schemas
+    .flatMap((one) => alternatives(one, value))
+    .map((one) => member(one, "item"))
+    .filter((one) => one !== undefined);
+}
+
+const openTypes: ReadonlySet<unknown> = new Set([
+  "record",
+  "unknown",
+  "any",
+  "loose_object",
+  "object_with_rest",
+]);
+
+/** The schemas that a value may have to fit, inside `optional()`, `pipe()`, `union()` and their like. */
+function alternatives(schema: unknown, value: unknown): readonly unknown[] {
+  const pipe = member(schema, "pipe");
+  if (Array.isArray(pipe)) return piped(pipe, value);
+  const wrapped = member(schema, "wrapped");
+  if (wrapped !== undefined) return alternatives(wrapped, value);
+  const options = member(schema, "options");
+  if (!Array.isArray(options) || member(schema, "type") === "picklist") return [schema];
+  const key = member(schema, "key");
+  const chosen =
+    typeof key === "string" ? options.filter((option) => fits(option, key, value)) : options;
+  return (chosen.length === 0 ? options : chosen).flatMap((one) => alternatives(one, value));
+}
+
+/** What stands after a transformation is about another value. */
+function piped(pipe: readonly unknown[], value: unknown): readonly unknown[] {
+  const end = pipe.findIndex((item) => member(item, "kind") === "transformation");
+  return pipe.slice(0, end === -1 ? pipe.length : end).flatMap((item) => {
+    const kind = member(item, "kind");
+    if (kind === "schema") return alternatives(item, value);
+    const metadata = kind === "metadata" ? member(item, "metadata") : undefined;
+    const held = member(metadata, "holds");
+    if (held !== undefined) return alternatives(held, value);
+    return member(metadata, "ignores") === undefined ? [] : [metadata];
+  });
+}
+
+/** Whether an option of a variant is the one that the value's discriminator names. */
+function fits(option: unknown, key: string, value: unknown): boolean {
+  return alternatives(option, value).some((one) => {
+    const discriminator = member(member(one, "entries"), key);
+    return isSchema(discriminator) && v.is(discriminator, member(value, key));
+  });
+}
+
+function isSchema(value: unknown): value is v.GenericSchema {
+  return member(value, "kind") === "schema";
+}
+
+/** Whether a value is an object with fields. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function member(value: unknown, key: string): unknown {
+  return isRecord(value) ? value[key] : undefined;
+}

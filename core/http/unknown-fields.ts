@@ -1,0 +1,159 @@
+import type { Context, MiddlewareHandler } from "hono";
+import type * as v from "valibot";
+import { ApiError } from "./api-error.ts";
+import type { ErrorName } from "./codes.ts";
+import { didYouMean, misspelling } from "./nearest.ts";
+import { isRecord, itemSchemas, type KnownFields, knownFields } from "./schema-fields.ts";
+
+/** Unknown fields that are looked at; a body with more was not written for us. */
+const UNKNOWN_LIMIT = 32;
+/** Objects and lists of a body that are looked into. */
+const VISIT_LIMIT = 10_000;
+/** Characters of a stranger's name that are repeated. */
+const SHOWN = 64;
+/** Our own number for the note about a field without effect; `codes.ts` holds those of errors. */
+const NOTE_CODE = 10415;
+
+/** A field that a schema does not know. */
+interface UnknownField {
+  readonly at: Place | null;
+  readonly name: string;
+  readonly known: readonly string[];
+}
+
+/** Where an object is in a body. */
+interface Place {
+  readonly outside: Place | null;
+  readonly name: string | number;
+}
+
+interface Walk {
+  readonly found: UnknownField[];
+  visits: number;
+}
+
+/**
+ * Refuses a body or query with a field that is a misspelling of one that the schema knows, at any depth, by an error
+ * that names both. Every other unknown field may come from a client newer than us: it passes, and is told.
+ */
+export function checkFields(
+  schema: v.GenericSchema,
+  value: unknown,
+  error: ErrorName = "invalid_request",
+  kind: "field" | "parameter" = "field",
+): readonly string[] {
+  const walk: Walk = { found: [], visits: 0 };
+  visit([schema], value, null, walk);
+  return walk.found.map(({ at, name, known }) => {
+    const shown = `Unknown ${kind} "${pathOf(at, name)}"`;
+    const meant = misspelling(name, known);
+    if (meant !== undefined) {
+      throw new ApiError(error, { message: `${shown}: did you mean "${pathOf(at, meant)}"?` });
+    }
+    return `${shown}${name.length > SHOWN ? "" : didYouMean(name, known)}`;
+  });
+}
+
+function pathOf(at: Place | null, name: string | number): string {
+  const own = String(name).slice(0, SHOWN);
+  return at === null ? own : `${pathOf(at.outside, at.name)}.${own}`;
+}
+
+function visit(schemas: readonly unknown[], value: unknown, at: Place | null, walk: Walk): void {
+  if (isDone(walk)) return;
+  walk.visits++;
+  if (Array.isArray(value)) {
+    const items = itemSchemas(schemas, value);
+    if (items.length === 0) return;
+    for (const [index, item] of value.entries()) {
+      if (isDone(walk)) return;
+      visit(items, item, { outside: at, name: index }, walk);
+    }
+    return;
+  }
+  if (!isRecord(value)) return;
+  const known = knownFields(schemas, value);
+  if (known !== null) visitFields(known, value, at, walk);
+}
+
+function isDone({ found, visits }: Walk): boolean {
+  return found.length >= UNKNOWN_LIMIT || visits >= VISIT_LIMIT;
+}
+
+function visitFields(
+  known: KnownFields,
+  value: Readonly<Record<string, unknown>>,
+  at: Place | null,
+  walk: Walk,
+): void {
+  // Without a list of all its fields, of which a hostile body has many.
+  for (const name in value) {
+    const inner: unknown = value[name];
+    const schemas = known.of(name);
+    if (schemas !== undefined) {
+      if (typeof inner === "object") visit(schemas, inner, { outside: at, name }, walk);
+    } else walk.found.push({ at, name, known: known.names() });
+    if (isDone(walk)) return;
+  }
+}
+
+/**
+ * Whether a checked value still has every field of what was checked: then none was unknown. Far cheaper than
+ * {@link checkFields}; false also where a schema lets something through unseen, or makes something else of it.
+ */
+export function hasEveryField(output: unknown, input: unknown): boolean {
+  if (typeof input !== "object" || input === null) return true;
+  if (typeof output !== "object" || output === null || output === input) return false;
+  if (Array.isArray(input)) {
+    return (
+      Array.isArray(output) && input.every((item, index) => hasEveryField(output[index], item))
+    );
+  }
+  for (const [name, inner] of Object.entries(input)) {
+    if (!Object.hasOwn(output, name)) return false;
+    if (typeof inner === "object" && !hasEveryField(Reflect.get(output, name), inner)) return false;
+  }
+  return true;
+}
+
+/** Keeps what {@link checkFields} found, for {@link tellUnknownFields}. */
+export function noteUnknownFields(c: Context, told: readonly string[]): void {
+  if (told.length === 0) return;
+  const before: unknown = c.get(NOTED);
+  c.set(NOTED, [...(Array.isArray(before) ? before : []), ...told]);
+}
+
+/** Adds the notes of a request to the `messages` of its answer, where that has them. */
+export function tellUnknownFields(c: Context): Promise<void> | undefined {
+  const told: unknown = c.get(NOTED);
+  return Array.isArray(told) ? tell(c, told) : undefined;
+}
+
+/** Does {@link tellUnknownFields} for a route without `authorize`, which does it too. */
+export const tellsUnknownFields: MiddlewareHandler = async (c, next) => {
+  await next();
+  await tellUnknownFields(c);
+};
+
+async function tell(c: Context, told: readonly unknown[]): Promise<void> {
+  const { status, headers } = c.res;
+  if (!(headers.get("content-type") ?? "").startsWith("application/json")) return;
+  const text = await c.res.text();
+  const body: unknown = JSON.parse(text);
+  const others = new Headers(headers);
+  others.delete("content-length");
+  c.res = undefined;
+  c.res = new Response(withNotes(body, told) ?? text, { status, headers: others });
+}
+
+const NOTED = "causey.unknown-fields";
+
+function withNotes(body: unknown, told: readonly unknown[]): string | null {
+  if (typeof body !== "object" || body === null || !("messages" in body)) return null;
+  if (!Array.isArray(body.messages)) return null;
+  const added = told.map((message) => ({
+    code: NOTE_CODE,
+    message: `${String(message)} (ignored)`,
+  }));
+  return JSON.stringify({ ...body, messages: [...body.messages, ...added] });
+}
