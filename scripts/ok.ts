@@ -33,6 +33,9 @@ const withConfig = (name: string): string[] =>
   [node, vitest, "run", "--config"].concat(`tests/config/vitest.${name}.config.ts`);
 const runtimes = ["node", "deno", "bun", "workers"];
 
+/** `npm pack` builds by itself, which would take dist/ away from the steps that run beside it. */
+const packAsBuilt = { npm_config_ignore_scripts: "true" };
+
 const unit: Record<string, readonly string[]> = {
   node: [node, vitest, "run"],
   deno: [deno, "run", "-A", vitest, "run"],
@@ -64,10 +67,11 @@ const steps: readonly Step[] = [
     column: name,
   })),
   { name: "package", command: withConfig("package"), column: "repository", after: ["build"] },
-  { name: "publint", command: [bin("publint"), "--strict"], after: ["build"] },
+  { name: "publint", command: [bin("publint"), "--strict"], env: packAsBuilt, after: ["build"] },
   {
     name: "attw",
     command: [bin("attw"), "--pack", ".", "--profile", "esm-only"],
+    env: packAsBuilt,
     after: ["build", "publint"],
   },
   // tsc checks the adapters: Deno has no types for Bun and workerd. JSR's own rules are checked here.

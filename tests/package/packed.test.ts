@@ -1,0 +1,123 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { dirname, join, posix } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { eventually, LONG } from "../cases/eventually.ts";
+import { root } from "../config/shared.ts";
+import { packClone, type Packed } from "./packed.ts";
+
+const TOKEN = "package-token-0123456789abcdef";
+let packed: Packed;
+beforeAll(() => {
+  packed = packClone();
+}, LONG.timeout);
+afterAll(() => rmSync(packed.folder, { recursive: true, force: true }));
+
+const read = (path: string): string =>
+  readFileSync(join(packed.project, "node_modules/causey", path), "utf8");
+
+/** The relative links of a Markdown file, without their fragments. */
+function linksIn(path: string): string[] {
+  return [...read(path).matchAll(/\]\((?![a-z]+:|#)([^)\s#]+)[^)]*\)/gu)].map(([, link = ""]) =>
+    posix.join(posix.dirname(path), link),
+  );
+}
+
+test("npm pack builds first, and packs every entry with its documents", () => {
+  const { exports } = JSON.parse(read("package.json")) as {
+    exports: Record<string, { types: string; default: string } | string>;
+  };
+  const entries = Object.values(exports).flatMap((entry) =>
+    typeof entry === "string" ? [entry] : [entry.types, entry.default],
+  );
+  for (const entry of entries) expect(packed.files).toContain(posix.normalize(entry));
+  for (const name of readdirSync(`${root}docs`)) expect(packed.files).toContain(`docs/${name}`);
+});
+
+test("every relative link of the documents leads to a file of the package", () => {
+  const documents = packed.files.filter((path) => path.endsWith(".md"));
+  expect(linksIn("README.md").length).toBeGreaterThan(15);
+  for (const path of documents)
+    for (const link of linksIn(path)) expect(packed.files, `${link} in ${path}`).toContain(link);
+});
+
+test("every built file has a map, and every map its source", () => {
+  const built = packed.files.filter((path) => /^dist\/.*\.(?:js|d\.ts)$/u.test(path));
+  for (const path of built) {
+    const { sources } = JSON.parse(read(`${path}.map`)) as { sources: string[] };
+    for (const source of sources) expect(packed.files).toContain(posix.join(dirname(path), source));
+  }
+});
+
+test("the package holds no tests, settings or secrets of the clone", () => {
+  const folders = new Set(packed.files.map((path) => path.split("/")[0]));
+  expect([...folders].toSorted()).toEqual(
+    [
+      ...["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md"],
+      ...["adapters", "bench", "core", "dist", "docs", "examples", "package.json"],
+    ].toSorted(),
+  );
+  expect(packed.files.filter((path) => path.endsWith("tsconfig.json"))).toEqual([]);
+});
+
+test("the home page and the issues are those of the repository", () => {
+  const manifest = JSON.parse(read("package.json")) as {
+    homepage: string;
+    bugs: string;
+    repository: { url: string };
+  };
+  const url = manifest.repository.url.replace(/^git\+(.*)\.git$/u, "$1");
+  expect([manifest.homepage, manifest.bugs]).toEqual([`${url}#readme`, `${url}/issues`]);
+});
+
+/** Starts the installed command, and ends it when `use` is done. */
+async function serving(node: string, use: (url: string) => Promise<void>): Promise<string> {
+  const child = spawn(
+    node,
+    ["node_modules/causey/dist/adapters/cli/main.js", "serve", "--port", "0"],
+    {
+      cwd: packed.project,
+      // Any executable stands in for the browser, which is not used.
+      env: { ...process.env, CAUSEY_TOKEN: TOKEN, CAUSEY_CHROMIUM_PATH: node },
+      stdio: ["ignore", "pipe", "pipe"],
+    },
+  );
+  let output = "";
+  let errors = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text));
+  const ended = once(child, "exit");
+  const address = (): string | undefined => /http:\/\/127\.0\.0\.1:\d+/u.exec(output)?.[0];
+  try {
+    await eventually(() => address() !== undefined || child.exitCode !== null, "it serves");
+    expect(address(), errors).toBeDefined();
+    await use(address() ?? "");
+  } finally {
+    child.kill();
+    await ended;
+    rmSync(join(packed.project, ".causey"), { recursive: true, force: true });
+  }
+  return errors;
+}
+
+test("the demo of the package answers from the documents", LONG, async () => {
+  await serving(process.execPath, async (url) => {
+    const answer = await fetch(
+      `${url}/client/v4/accounts/local/ai-search/instances/demo/chat/completions`,
+      {
+        method: "POST",
+        headers: { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" },
+        body: JSON.stringify({
+          messages: [{ role: "user", content: "How do I rotate the master key?" }],
+        }),
+      },
+    );
+    const { chunks, choices } = (await answer.json()) as {
+      chunks: { item: { key: string } }[];
+      choices: { message: { content: string } }[];
+    };
+    expect(chunks.map(({ item }) => item.key)).toContain("docs/gateway.md");
+    expect(choices[0]?.message.content).toContain("formerMasterKeys");
+  });
+});

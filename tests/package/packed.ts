@@ -1,0 +1,44 @@
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { root } from "../config/shared.ts";
+
+/** Never part of a clone; dependencies are linked instead. */
+const OUTSIDE = new Set([".causey", ".git", "dist", "node_modules"]);
+
+/** The package as `npm pack` makes it in a clone where nothing was built, and a project that has it installed. */
+export interface Packed {
+  /** The folder of all that, for the caller to remove. */
+  readonly folder: string;
+  /** The paths of the tarball's files. */
+  readonly files: readonly string[];
+  /** A project with the package and what it depends on in its `node_modules`. */
+  readonly project: string;
+}
+
+/** Packs a copy of this clone and installs it. */
+export function packClone(): Packed {
+  const folder = mkdtempSync(join(tmpdir(), "causey-packed-"));
+  const clone = join(folder, "clone");
+  cpSync(root, clone, { recursive: true, filter: (path) => !OUTSIDE.has(basename(path)) });
+  symlinkSync(join(root, "node_modules"), join(clone, "node_modules"), "junction");
+  const packed = command(clone, "npm", "pack", "--json", "--pack-destination", folder);
+  const report: unknown = JSON.parse(packed.slice(packed.indexOf("[\n")));
+  const [{ filename, files }] = report as [{ filename: string; files: { path: string }[] }];
+  const project = join(folder, "project");
+  const installed = join(project, "node_modules");
+  mkdirSync(installed, { recursive: true });
+  for (const name of readdirSync(join(root, "node_modules")))
+    if (!name.startsWith("."))
+      symlinkSync(join(root, "node_modules", name), join(installed, name), "junction");
+  command(folder, "tar", "-xzf", filename);
+  cpSync(join(folder, "package"), join(installed, "causey"), { recursive: true });
+  return { folder, files: files.map(({ path }) => path), project };
+}
+
+function command(cwd: string, file: string, ...args: string[]): string {
+  const { status, stdout, stderr } = spawnSync(file, args, { cwd, encoding: "utf8" });
+  if (status !== 0) throw new Error(`${file} ${args.join(" ")}: ${stdout}${stderr}`);
+  return stdout;
+}
