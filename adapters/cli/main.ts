@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { checkNode } from "../shared/check-node.ts";
 import { liftBunRequestLimit } from "./bun-requests.ts";
 import { projectRoot } from "./demo.ts";
 import { helpText } from "./help.ts";
@@ -11,6 +12,7 @@ import { setUpV8Heap } from "./v8-heap.ts";
 
 /** Runs the command line, loading what the command needs when it is known; a failure is one line on standard error and exit code 1. */
 async function main(): Promise<void> {
+  checkNode(process.versions);
   const args = process.argv.slice(2);
   // It has options of its own.
   if (args[0] === "webhook") {

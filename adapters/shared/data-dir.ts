@@ -1,8 +1,8 @@
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import type { Log } from "../../core/ports.ts";
+import { DatabaseSync } from "./database-sync.ts";
 import { toSqlError } from "./sqlite-error.ts";
 
 /** The folder of a platform. */

@@ -1,4 +1,4 @@
-import { DatabaseSync } from "node:sqlite";
+import { DatabaseSync } from "./database-sync.ts";
 import { ApiError } from "../../core/http/api-error.ts";
 import type { Sql, SqlRow, SqlValue } from "../../core/ports.ts";
 import { toSqlError } from "./sqlite-error.ts";

@@ -1,12 +1,18 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { checkNode } from "../../adapters/shared/check-node.ts";
 import { eventually, LONG } from "../cases/eventually.ts";
 import { root } from "../config/shared.ts";
 import { packClone, type Packed } from "./packed.ts";
 
+const nodes = [
+  ["22", `${root}tools/nodes/node_modules/node22/bin/node`],
+  ["24", `${root}node_modules/node/bin/node`],
+  ["26", `${root}tools/nodes/node_modules/node26/bin/node`],
+] as const;
 const TOKEN = "package-token-0123456789abcdef";
 let packed: Packed;
 beforeAll(() => {
@@ -52,12 +58,9 @@ test("every built file has a map, and every map its source", () => {
 
 test("the package holds no tests, settings or secrets of the clone", () => {
   const folders = new Set(packed.files.map((path) => path.split("/")[0]));
-  expect([...folders].toSorted()).toEqual(
-    [
-      ...["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md"],
-      ...["adapters", "bench", "core", "dist", "docs", "examples", "package.json"],
-    ].toSorted(),
-  );
+  const documents = ["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md"];
+  const code = ["adapters", "bench", "core", "dist", "docs", "examples", "package.json"];
+  expect(folders).toEqual(new Set([...documents, ...code]));
   expect(packed.files.filter((path) => path.endsWith("tsconfig.json"))).toEqual([]);
 });
 
@@ -100,6 +103,51 @@ async function serving(node: string, use: (url: string) => Promise<void>): Promi
   }
   return errors;
 }
+
+test.each(nodes)(
+  "the package serves on Node %s, and says nothing on standard error",
+  LONG,
+  async (_name, node) => {
+    const errors = await serving(node, async (url) => {
+      expect(await (await fetch(`${url}/readyz`)).json()).toMatchObject({ status: "ready" });
+    });
+    expect(errors).toBe("");
+  },
+);
+
+test.each(nodes)(
+  "the package's library opens a platform on Node %s without a warning",
+  (_name, node) => {
+    const program = `
+    import { platformApi } from "causey";
+    import { nodePlatform } from "causey/node";
+    const platform = await nodePlatform({ dataDir: ":memory:" });
+    const api = platformApi({ platform, accountId: "a", auth: "off" });
+    console.log((await api.request("/healthz")).status);
+    await platform.close();`;
+    const { stdout, stderr } = spawnSync(node, ["--input-type=module", "--eval", program], {
+      cwd: packed.project,
+      encoding: "utf8",
+    });
+    expect([stdout.trim(), stderr]).toEqual(["200", ""]);
+  },
+);
+
+test("a Node that is too old is told so in one line", () => {
+  const { engines } = JSON.parse(read("package.json")) as { engines: { node: string } };
+  const minimum = engines.node.replace(">=", "");
+  const say = (node: string): string => {
+    try {
+      checkNode({ node });
+      return "";
+    } catch (error) {
+      return String(error);
+    }
+  };
+  for (const fine of [`${minimum}.0`, "24.0.0"]) expect(say(fine)).toBe("");
+  for (const old of ["20.20.2", "22.18.0", "18.0.0"])
+    expect(say(old)).toBe(`Error: causey needs Node ${minimum} or newer: this is Node ${old}`);
+});
 
 test("the demo of the package answers from the documents", LONG, async () => {
   await serving(process.execPath, async (url) => {
