@@ -270,9 +270,15 @@ export interface System {
    * Undoes a content encoding that `DecompressionStream` does not know everywhere (`br`, `zstd`); null when it cannot
    * either. @default none
    */
-  decoder?(encoding: string): ReadableWritablePair<Uint8Array<ArrayBuffer>, BufferSource> | null;
+  decoder?(encoding: string): ContentDecoder | null;
   /** Aborted first of all when the end was asked for: what would go on for ever ends now. @default never */
   readonly closing?: AbortSignal;
+}
+
+/** Undoes a content encoding. Spelt out: the types of Node know no `ReadableWritablePair`. */
+export interface ContentDecoder {
+  readonly readable: ReadableStream<Uint8Array<ArrayBuffer>>;
+  readonly writable: WritableStream<ArrayBuffer | ArrayBufferView<ArrayBuffer>>;
 }
 
 /** Structured log sink. Fields never hold secrets or bodies. */

@@ -3,18 +3,18 @@ import { utf8 } from "./encoding.ts";
 /** Hash functions that webhook senders use with HMAC. */
 export type HmacHash = "SHA-256" | "SHA-1" | "SHA-512";
 
+/** An imported key, by what makes it: the types of Node 20 have no global `CryptoKey`. */
+export type HmacKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
+
 /** Imports an HMAC key once; keep it, importing costs as much as signing a kilobyte. */
-export function hmacKey(
-  secret: string | Uint8Array,
-  hash: HmacHash = "SHA-256",
-): Promise<CryptoKey> {
+export function hmacKey(secret: string | Uint8Array, hash: HmacHash = "SHA-256"): Promise<HmacKey> {
   const raw = typeof secret === "string" ? utf8(secret) : new Uint8Array(secret);
   return crypto.subtle.importKey("raw", raw, { name: "HMAC", hash }, false, ["sign", "verify"]);
 }
 
 /** Signs bytes or UTF-8 text. */
 export async function hmacSign(
-  key: CryptoKey,
+  key: HmacKey,
   data: string | Uint8Array,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const bytes = typeof data === "string" ? utf8(data) : new Uint8Array(data);
@@ -23,7 +23,7 @@ export async function hmacSign(
 
 /** Verifies a signature in constant time. */
 export function hmacVerify(
-  key: CryptoKey,
+  key: HmacKey,
   signature: Uint8Array,
   data: Uint8Array,
 ): Promise<boolean> {

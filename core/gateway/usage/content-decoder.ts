@@ -1,7 +1,4 @@
-import type { System } from "../../ports.ts";
-
-/** Undoes a content encoding. */
-export type ContentDecoder = ReadableWritablePair<Uint8Array<ArrayBuffer>, BufferSource>;
+import type { ContentDecoder, System } from "../../ports.ts";
 
 /** What the gateway can make of encoded answers on the running runtime. */
 export interface ContentDecoding {

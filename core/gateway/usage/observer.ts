@@ -1,6 +1,7 @@
 import { awsEventUsage } from "./aws-events.ts";
 import { bytePieces } from "./byte-pieces.ts";
-import type { ContentDecoder, ContentDecoding } from "./content-decoder.ts";
+import type { ContentDecoder } from "../../ports.ts";
+import type { ContentDecoding } from "./content-decoder.ts";
 import { jsonUsage } from "./json-usage.ts";
 import { isLastEvent, LAST_EVENT_LIMIT } from "../last-event.ts";
 import { loggedBody, type LoggedBody } from "../log/log-row.ts";

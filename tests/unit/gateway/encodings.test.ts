@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fromBase64 } from "../../../core/crypto/encoding.ts";
-import {
-  type ContentDecoder,
-  contentDecoding,
-} from "../../../core/gateway/usage/content-decoder.ts";
+import { contentDecoding } from "../../../core/gateway/usage/content-decoder.ts";
+import type { ContentDecoder } from "../../../core/ports.ts";
 import { type Observer, observer } from "../../../core/gateway/usage/observer.ts";
 import type { Log } from "../../../core/ports.ts";
 import {
