@@ -3,7 +3,7 @@ import type { Clock } from "../entity/clock.ts";
 import { retryInPlace } from "./backoff.ts";
 import { withDeadline, type Deadline } from "./deadline.ts";
 import type { Agent, AnyAgent } from "./definition.ts";
-import { readEvents } from "./events.ts";
+import type { EventReader } from "./events.ts";
 import { forHandlers } from "./grant.ts";
 import type { Holds } from "./holds.ts";
 import { ownTables } from "./own-tables.ts";
@@ -15,6 +15,14 @@ import type { StateHolder } from "./state.ts";
 /** How long a handler or a callable may take unless the definition says otherwise. */
 const DEFAULT_TIMEOUT_MS = 30_000;
 
+/** What an instance is about to do. */
+export interface Life {
+  /** It was destroyed: its next use begins it anew. */
+  isOver: boolean;
+  /** Retention has more to delete than it did in one go. */
+  hasOldEvents: boolean;
+}
+
 /** What the handlers' view of an instance is made of. */
 export interface AgentParts {
   readonly agent: string;
@@ -22,7 +30,9 @@ export interface AgentParts {
   readonly clock: Clock;
   readonly context: ActorContext;
   readonly definition: AnyAgent;
+  readonly events: EventReader;
   readonly holds: Holds;
+  readonly life: Life;
   readonly queue: Queue;
   readonly schedules: Schedules;
   readonly state: StateHolder;
@@ -64,7 +74,7 @@ function agentApi(parts: AgentParts, deadline: Deadline): Agent {
       await state.set(next, "server");
       await definition.onStateChanged?.(api, next, "server");
     }),
-    events: inTime((query = {}) => readEvents(sql, agent, query)),
+    events: inTime((query = {}) => parts.events(query)),
     sql: inTime(async (strings, ...values: readonly SqlValue[]) => {
       const [result] = await sql.batch([{ sql: strings.join("?"), params: values }]);
       return result?.rows ?? [];
@@ -103,15 +113,17 @@ function agentApi(parts: AgentParts, deadline: Deadline): Agent {
 }
 
 /** The tables stay, also the class's own: other instances may share them, and this one may be used again. */
-async function destroy({ agent, context, definition, state }: AgentParts): Promise<void> {
+async function destroy(parts: AgentParts): Promise<void> {
+  const { agent, clock, context, definition, life, state } = parts;
   const params = [agent];
-  await context.sql.batch([
+  await clock.clear([
     ...agentTables.map((table) => ({ sql: `DELETE FROM ${table} WHERE agent = ?`, params })),
     ...ownTables(definition.schema ?? []).map((table) => ({
       sql: `DELETE FROM ${table} WHERE actor = ?`,
       params,
     })),
   ]);
+  life.isOver = true;
   await state.reload();
   for (const connection of context.sockets.connections())
     connection.close(1000, "The agent was destroyed");

@@ -23,6 +23,7 @@ export function defineAgent<State = Plain>(definition: AgentDefinition<State>): 
   if (!/^[a-z0-9][a-z0-9-]{0,63}$/.test(kebab(definition.name))) {
     throw new TypeError(`The name of ${where} must be 1 to 64 letters, digits, "-" and "_"`);
   }
+  checkSettings(definition, where);
   for (const name of Object.keys(definition.callable ?? {})) {
     if (unreachable.has(name))
       throw new TypeError(`Clients cannot call "${name}" of ${where}: rename it`);
@@ -38,6 +39,21 @@ export function defineAgent<State = Plain>(definition: AgentDefinition<State>): 
   // State is stored as JSON, so every state is Plain by the time it is read back.
   const own = Object.freeze({ ...definition }) as AnyAgent;
   return Object.freeze({ name: kebab(own.name), definition: own, kind: agentKind(own) });
+}
+
+/** What plain JavaScript may get wrong, and what would otherwise show only when the first handler runs. */
+function checkSettings<State>(definition: AgentDefinition<State>, where: string): void {
+  const { callable = {}, ordering = "strict", timeoutMs } = definition;
+  if (!["strict", "none"].includes(ordering))
+    throw new TypeError(`The ordering of ${where} is "strict" or "none", not "${ordering}"`);
+  const times = Object.entries(callable).map(
+    ([name, one]) => [name, typeof one === "object" ? one.timeoutMs : undefined] as const,
+  );
+  for (const [name, ms] of [["", timeoutMs] as const, ...times]) {
+    if (ms === undefined || (Number.isFinite(ms) && ms > 0)) continue;
+    const whose = name === "" ? where : `"${name}" of ${where}`;
+    throw new TypeError(`The timeoutMs of ${whose} must be a positive number of ms, not ${ms}`);
+  }
 }
 
 /** The built-in agent: it needs no code, keeps the events and shows the newest as its state. */

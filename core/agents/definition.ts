@@ -166,8 +166,9 @@ export interface Agent<State = Plain> {
   /** Keeps the instance in memory until the returned function is called, or the process is asked to end. */
   keepAlive(): () => void;
   /**
-   * Deletes the instance's rows, also those with {@link Agent.key} in the `actor` column of tables from the
-   * definition's `schema`, in one transaction; then closes its connections.
+   * Deletes the instance's rows and schedules, also those with {@link Agent.key} in the `actor` column of tables from the
+   * definition's `schema`, in one transaction; then closes its connections. Its next use (an event, a request, a
+   * connection) begins it anew, with the class's initial state, schedules and `onStart`.
    */
   destroy(): Promise<void>;
 }
@@ -226,7 +227,10 @@ export interface AgentDefinition<State = Plain> {
   readonly initialState?: State;
   /** The state is the event feed (`{eventCount, lastEvent}`), kept by the runtime. @default false */
   readonly feed?: boolean;
-  /** Handles one stored event. At least once: make it idempotent, or look at `run.attempt`. */
+  /**
+   * Handles one stored event, in order. At least once: make it idempotent, or look at `run.attempt`. While one waits for
+   * its next run, later ones wait behind it; see {@link AgentDefinition.ordering}.
+   */
   onEvent?(agent: Agent<State>, event: AgentEvent, run: Run): unknown;
   /** Answers HTTP requests below `/agents/{class}/{name}`. */
   onRequest?(agent: Agent<State>, request: Request): Response | Promise<Response>;
@@ -263,6 +267,11 @@ export interface AgentDefinition<State = Plain> {
   /** Tasks that every instance runs from its start on, by task name: a cron expression or seconds. */
   readonly schedules?: Readonly<Record<string, string | number>>;
   readonly retry?: RetryOptions;
+  /**
+   * `strict`: an event whose handler fails holds the instance's later ones until it has succeeded or is a dead letter.
+   * `none`: they overtake it, so that handlers see e.g. 1, 2, 3, 1. @default "strict"
+   */
+  readonly ordering?: "strict" | "none";
   /**
    * Longest run of a handler or callable in ms. Then it counts as failed, whoever waits is told, the next one runs, and
    * nothing that it does later counts. @default 30000

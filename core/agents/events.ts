@@ -1,10 +1,13 @@
 import { ApiError } from "../http/api-error.ts";
 import { EVENT_COLUMNS, type EventRecord } from "../entity/event.ts";
-import type { Sql, SqlRow, SqlValue } from "../ports.ts";
+import type { ActorContext, Sql, SqlRow } from "../ports.ts";
+import { startSlots, WAITING_LIMIT } from "./slots.ts";
 
 /** Most events of one answer. */
 const LIMIT_MAX = 1000;
 const LIMIT_DEFAULT = 20;
+/** Events that one statement looks through: about three milliseconds. */
+const SLICE = 2000;
 
 /**
  * SQL for the position of the newest event ever stored of the entity row `e`. The row itself is written only when
@@ -25,34 +28,62 @@ export function clampLimit(limit: unknown): number {
   return Math.min(LIMIT_MAX, Math.max(1, Math.trunc(limit)));
 }
 
+/** Which events a caller asks for; it may have sent anything. */
+export interface EventFilter {
+  readonly limit?: unknown;
+  readonly type?: unknown;
+  readonly since?: number;
+}
+
 /**
- * The events stored last, newest first, each with exactly the nine fields of the spec. The order within the answer
- * is by time; which ones it holds is decided by position, so a clock that jumped hides nothing.
+ * Reads the events stored last, newest first, each with exactly the nine fields of the spec. The order within the
+ * answer is by time; which ones it holds is decided by position, so a clock that jumped hides nothing.
  */
-export async function readEvents(
-  sql: Sql,
-  agent: string,
-  query: { readonly limit?: unknown; readonly type?: unknown; readonly since?: number },
-): Promise<EventRecord[]> {
-  const { type, since } = query;
-  if (type !== undefined && typeof type !== "string") {
-    throw new ApiError("invalid_request", { message: "type must be a string" });
+export type EventReader = (filter: EventFilter) => Promise<EventRecord[]>;
+
+/** Reads the events of an instance. */
+export function eventReader({ sql, system }: ActorContext, agent: string): EventReader {
+  // A rare type is looked for through all events: by one reader at a time, and in slices.
+  const searches = startSlots(1, WAITING_LIMIT);
+  const select = `SELECT ${EVENT_COLUMNS.join(", ")} FROM agents_events WHERE agent = ? AND seq > ?`;
+
+  async function search(type: string, since: number, limit: number): Promise<SqlRow[]> {
+    const found: SqlRow[] = [];
+    for (let before = Number.MAX_SAFE_INTEGER; ;) {
+      const [slice] = await sql.all(
+        `SELECT MIN(s.seq) AS first FROM (SELECT seq FROM agents_events
+          WHERE agent = ? AND seq > ? AND seq < ? ORDER BY seq DESC LIMIT ?) AS s`,
+        [agent, since, before, SLICE],
+      );
+      if (slice?.["first"] == null) return found;
+      const first = Number(slice["first"]);
+      const rows = await sql.all(`${select} AND seq < ? AND type = ? ORDER BY seq DESC LIMIT ?`, [
+        agent,
+        first - 1,
+        before,
+        type,
+        limit - found.length,
+      ]);
+      found.push(...rows);
+      if (found.length >= limit) return found;
+      before = first;
+      // Lets everything else of this process have its turn.
+      await system.sleep(0);
+    }
   }
-  const params: SqlValue[] = [agent];
-  let where = "agent = ?";
-  if (type !== undefined) {
-    where += " AND type = ?";
-    params.push(type);
-  }
-  if (since !== undefined) {
-    where += " AND seq > ?";
-    params.push(Math.trunc(since));
-  }
-  const rows = await sql.all(
-    `SELECT ${EVENT_COLUMNS.join(", ")} FROM agents_events WHERE ${where} ORDER BY seq DESC LIMIT ?`,
-    [...params, clampLimit(query.limit)],
-  );
-  return rows.map(toRecord).toSorted((a, b) => compareText(b.timestamp, a.timestamp));
+
+  return async ({ limit, since = 0, type }) => {
+    if (type !== undefined && typeof type !== "string") {
+      throw new ApiError("invalid_request", { message: "type must be a string" });
+    }
+    const count = clampLimit(limit);
+    const after = Math.trunc(since);
+    const rows =
+      type === undefined
+        ? await sql.all(`${select} ORDER BY seq DESC LIMIT ?`, [agent, after, count])
+        : await searches(() => search(type, after, count));
+    return rows.map(toRecord).toSorted((a, b) => compareText(b.timestamp, a.timestamp));
+  };
 }
 
 /** Sorting is stable: events of one millisecond stay newest first. */

@@ -84,6 +84,9 @@ async function store(
   if (deps.prunes) statements.push(pruneByCount(deps.agent, PRUNE_LIMIT));
   try {
     const results = await deps.clock.write(statements, dueOf(event, deps, due));
+    // After a lowered limit there is more than one event may delete: the alarm does the rest.
+    if (deps.prunes && results.at(-1)?.changes === PRUNE_LIMIT)
+      await deps.clock.write([], deps.now);
     const seq = results[at]?.rows[0]?.["seq"];
     return [seq === undefined ? null : Number(seq), results[0]];
   } catch (error) {

@@ -1,6 +1,6 @@
 import type { EventCount, EventTally } from "../entity/event-counts.ts";
 import { EVENT_COLUMNS, EVENT_JOB, eventTime } from "../entity/event.ts";
-import type { SqlRow } from "../ports.ts";
+import type { ActorContext, SqlRow } from "../ports.ts";
 import type { RunHandler } from "./agent-api.ts";
 import { backoff } from "./backoff.ts";
 import {
@@ -19,7 +19,7 @@ const ERROR_LIMIT = 1000;
 
 /** Runs the queue of an instance. All of it in the mailbox, so one job runs at a time. */
 export interface Jobs {
-  /** Runs what is due, first due first. */
+  /** Runs what is due, first due first, events in order. */
   runDue(): Promise<void>;
   /** Runs an event's job now, after those of earlier events; whether its handler has succeeded. */
   runEvent(id: string): Promise<boolean>;
@@ -35,33 +35,80 @@ export interface JobDeps extends QueueDeps {
 export function startJobs(deps: JobDeps): Jobs {
   const { context, agent } = deps;
   const { sql, system } = context;
-  const select =
-    "SELECT id, task, payload, event_seq, attempt, retry FROM agents_jobs WHERE agent = ?";
+  const columns = "SELECT id, task, payload, event_seq, attempt, due, retry FROM agents_jobs";
+  const select = `${columns} WHERE agent = ? AND event_seq IS`;
+  const isStrict = deps.definition.ordering !== "none";
+
+  /** Events as long as they are due, in order, and tasks; those that are due first come first. */
+  async function due(): Promise<SqlRow[]> {
+    const now = system.now();
+    const events = await sql.all(`${select} NOT NULL ORDER BY position LIMIT ?`, [agent, BATCH]);
+    const tasks = await sql.all(`${select} NULL AND due <= ? ORDER BY due, position LIMIT ?`, [
+      agent,
+      now,
+      BATCH,
+    ]);
+    const waits = events.findIndex((row) => Number(row["due"]) > now);
+    const ready = waits === -1 ? events : events.slice(0, waits);
+    let latest = 0;
+    const timed = [...ready, ...tasks].map((row) => {
+      // An event is never before an earlier one, whose due time may be later.
+      latest = row["event_seq"] == null ? latest : Math.max(latest, Number(row["due"]));
+      return { row, at: row["event_seq"] == null ? Number(row["due"]) : latest };
+    });
+    return timed
+      .toSorted((a, b) => a.at - b.at)
+      .slice(0, BATCH)
+      .map(({ row }) => row);
+  }
 
   async function runAll(rows: readonly SqlRow[]): Promise<void> {
-    for (const row of rows) await runJob(deps, toJob(row));
+    let isHeld = false;
+    for (const row of rows) {
+      const job = toJob(row);
+      if (isHeld && job.eventSeq !== null) continue;
+      const isSettled = await runJob(deps, job);
+      if (isStrict && job.eventSeq !== null) isHeld = !isSettled;
+    }
   }
 
   return {
-    async runDue() {
-      const order = "AND due <= ? ORDER BY due, position LIMIT ?";
-      await runAll(await sql.all(`${select} ${order}`, [agent, system.now(), BATCH]));
-    },
+    runDue: async () => runAll(await due()),
     async runEvent(id) {
       const [mine] = await sql.all("SELECT position FROM agents_jobs WHERE agent = ? AND id = ?", [
         agent,
         id,
       ]);
       if (mine !== undefined) {
-        const earlier =
-          "AND event_seq IS NOT NULL AND attempt = 0 AND position <= ? ORDER BY position";
-        await runAll(await sql.all(`${select} ${earlier}`, [agent, mine["position"] ?? 0]));
+        const earlier = await sql.all(
+          `${select} NOT NULL AND position <= ? ORDER BY position LIMIT ?`,
+          [agent, mine["position"] ?? 0, BATCH],
+        );
+        const waits = earlier.findIndex((row) => isWaiting(row, system.now()));
+        await runAll(waits === -1 ? earlier : earlier.slice(0, waits));
       }
       const left =
         "SELECT id FROM agents_jobs WHERE agent = ? AND id = ? UNION SELECT id FROM agents_dead WHERE agent = ? AND id = ?";
       return (await sql.all(left, [agent, id, agent, id])).length === 0;
     },
   };
+}
+
+/** Whether an event has failed and waits for its next run. */
+function isWaiting(row: SqlRow, now: number): boolean {
+  return Number(row["attempt"]) > 0 && Number(row["due"]) > now;
+}
+
+/** When the next job is due, in Unix ms: a task, or the event that all others wait for. */
+export async function nextJob({ sql }: ActorContext, agent: string): Promise<number | null> {
+  const [row] = await sql.all(
+    `SELECT (SELECT MIN(due) FROM agents_jobs WHERE agent = ? AND event_seq IS NULL) AS task,
+      (SELECT due FROM agents_jobs WHERE agent = ? AND event_seq IS NOT NULL
+        ORDER BY position LIMIT 1) AS event`,
+    [agent, agent],
+  );
+  const times = [row?.["task"], row?.["event"]].filter((due) => due != null).map(Number);
+  return times.length === 0 ? null : Math.min(...times);
 }
 
 interface Job {
@@ -84,13 +131,16 @@ function toJob(row: SqlRow): Job {
   };
 }
 
-async function runJob(deps: JobDeps, job: Job): Promise<void> {
+/** Runs a job; whether it is over with it, done or dead. */
+async function runJob(deps: JobDeps, job: Job): Promise<boolean> {
   const { agent, clock, definition } = deps;
   const retry = { ...definition.retry, ...job.retry };
   const limit = retry.maxAttempts ?? 5;
   // Counted before the run: a job that takes the process down with it does not run for ever.
-  if (job.attempt >= limit)
-    return bury(deps, job, "It never finished: the process ended during every run");
+  if (job.attempt >= limit) {
+    await bury(deps, job, "It never finished: the process ended during every run");
+    return true;
+  }
   const attempt = job.attempt + 1;
   const where = "WHERE agent = ? AND id = ?";
   await clock.write(
@@ -108,15 +158,19 @@ async function runJob(deps: JobDeps, job: Job): Promise<void> {
     if (error instanceof NonRetryableError || attempt >= limit) {
       await bury(deps, { ...job, attempt }, text);
       await deps.run("onError", (api) => definition.onError?.(api, error, null));
-      return;
+      return true;
     }
     const due = deps.context.system.now() + backoff(deps.context.system, retry, attempt);
-    const sql = `UPDATE agents_jobs SET due = ?, error = ? ${where}`;
-    await clock.write([{ sql, params: [due, text, agent, job.id] }], due);
-    return;
+    // Without ordering the event goes behind all that have not run yet, whose positions are small.
+    const isMoved = job.eventSeq !== null && definition.ordering === "none";
+    const sql = `UPDATE agents_jobs SET due = ?, error = ?, position = ${isMoved ? "?" : "position"} ${where}`;
+    const params = [due, text, ...(isMoved ? [due] : []), agent, job.id];
+    await clock.write([{ sql, params }], due);
+    return false;
   }
   await clock.write([{ sql: `DELETE FROM agents_jobs ${where}`, params: [agent, job.id] }], null);
   if (provider !== null) deps.tally.add(provider, "handled");
+  return true;
 }
 
 /** Counts what became of an event's job; other tasks are not counted. */

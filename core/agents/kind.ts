@@ -1,13 +1,14 @@
 import { ApiError } from "../http/api-error.ts";
 import { agentKindName, kebab } from "../entity/kebab.ts";
 import { eventTally } from "../entity/event-counts.ts";
+import type { IncomingEvent } from "../entity/event.ts";
 import type { Actor, ActorContext, ActorKind } from "../ports.ts";
 import { startClock } from "../entity/clock.ts";
 import { handlerRunner, type AgentParts, type RunHandler } from "./agent-api.ts";
 import type { AnyAgent } from "./definition.ts";
-import { readEvents } from "./events.ts";
+import { eventReader } from "./events.ts";
 import { startIntake } from "./intake.ts";
-import { startJobs, type Jobs } from "./jobs.ts";
+import { nextJob, startJobs, type Jobs } from "./jobs.ts";
 import { startLive, type Live } from "./live.ts";
 import { startQueue } from "./queue.ts";
 import { nextExpiry, prune } from "./retention.ts";
@@ -44,36 +45,64 @@ interface Parts extends AgentParts {
 async function startAgent(context: ActorContext, definition: AnyAgent): Promise<Actor> {
   const className = kebab(definition.name);
   const agent = `${className}/${context.name}`;
-  let beat: () => number | null = () => null;
-  const clock = await startClock(context, () => nextDue(context, agent, beat()));
+  let soonest: () => number | null = () => null;
+  const clock = await startClock(context, () => nextDue(context, agent, soonest()));
   const holds = startHolds(context.system, (at) => clock.write([], at));
-  beat = () => holds.nextBeat();
   const state = await startState(context, definition, agent);
   const live = await startLive(context, agent, (connection) => grantOf(connection).follows);
-  const base = { context, definition, className, agent, clock, holds, state };
-  const schedules = startSchedules(base);
+  const life = { isOver: false, hasOldEvents: false };
+  soonest = () => (life.hasOldEvents ? context.system.now() : holds.nextBeat());
+  const events = eventReader(context, agent);
+  const base = { context, definition, className, agent, clock, events, holds, life, state };
   const queue = startQueue(base);
+  const schedules = startSchedules({ ...base, queue });
   const run = handlerRunner({ ...base, queue, schedules });
   const tally = eventTally(context.actors, context.system);
   const deps = { ...base, queue, schedules, live, tally, run };
   const jobs = startJobs(deps);
   const session = startSession(deps);
-  await schedules.ensureDefined();
-  await run("onStart", (api) => definition.onStart?.(api));
-  return actorOf({ ...deps, jobs, session });
+  const begin = async (): Promise<void> => {
+    await schedules.ensureDefined();
+    await run("onStart", (api) => definition.onStart?.(api));
+  };
+  await begin();
+  return actorOf({ ...deps, jobs, session }, begin);
 }
 
-function actorOf(parts: Parts): Actor {
-  const { context, agent, jobs, live, queue, session } = parts;
-  const { sql, system } = context;
+/** Has the next use of a destroyed instance begin as its first did. */
+function rebirth({ life }: Parts, begin: () => Promise<void>): () => Promise<void> | undefined {
+  let born: Promise<void> | undefined;
+  return () => {
+    if (!life.isOver) return born;
+    life.isOver = false;
+    born = begin().catch((error: unknown) => {
+      life.isOver = true;
+      throw error;
+    });
+    born.then(
+      () => (born = undefined),
+      () => (born = undefined),
+    );
+    return born;
+  };
+}
+
+function actorOf(parts: Parts, begin: () => Promise<void>): Actor {
+  const { context, agent, events, jobs, live, queue, session } = parts;
+  const { system } = context;
   const admitted = new Map<string, number>();
+  const ready = rebirth(parts, begin);
+  const take = startIntake(parts);
   return {
     methods: {
-      ingest: startIntake(parts),
+      ingest(event: IncomingEvent) {
+        const begun = ready();
+        return begun === undefined ? take(event) : begun.then(() => take(event));
+      },
       process: (job: string) => jobs.runEvent(job),
       nextEvents: (since: number, waitMs: number) => live.next(since, waitMs),
-      getEvents: (limit?: number) => readEvents(sql, agent, { limit }),
-      getEventsByType: (type: string, limit?: number) => readEvents(sql, agent, { type, limit }),
+      getEvents: (limit?: number) => events({ limit }),
+      getEventsByType: (type: string, limit?: number) => events({ type, limit }),
       deadLetters: (limit: number) => queue.deadRows(limit),
       replay: (id: string) => queue.replay(id),
       /** The connection of this `sec-websocket-key` comes with "Agents Edit". */
@@ -84,6 +113,7 @@ function actorOf(parts: Parts): Actor {
       },
     },
     async fetch(request) {
+      await ready();
       if (isUpgrade(request)) {
         const key = request.headers.get("sec-websocket-key") ?? "";
         return session.connect(request, admitted.delete(key));
@@ -94,7 +124,7 @@ function actorOf(parts: Parts): Actor {
       parts.clock.onAlarm(async () => {
         await parts.schedules.fireDue();
         await jobs.runDue();
-        await prune(context, agent);
+        parts.life.hasOldEvents = await prune(context, agent);
       }),
     onMessage: (connection, message) => session.onMessage(connection, message),
     onClose: (connection, code, reason) => session.onClose(connection, code, reason),
@@ -123,14 +153,18 @@ export function isUpgrade(request: Request): boolean {
 async function nextDue(
   context: ActorContext,
   agent: string,
-  beat: number | null,
+  soonest: number | null,
 ): Promise<number | null> {
   const [row] = await context.sql.all(
-    `SELECT (SELECT MIN(due) FROM agents_jobs WHERE agent = ?) AS job,
-      (SELECT MIN(due) FROM agents_schedules WHERE agent = ?) AS schedule`,
-    [agent, agent],
+    "SELECT MIN(due) AS schedule FROM agents_schedules WHERE agent = ?",
+    [agent],
   );
-  const expiry = await nextExpiry(context, agent);
-  const times = [row?.["job"], row?.["schedule"], beat, expiry].filter((due) => due != null);
-  return times.length === 0 ? null : Math.min(...times.map(Number));
+  const schedule = row?.["schedule"] == null ? null : Number(row["schedule"]);
+  const times = [
+    await nextJob(context, agent),
+    schedule,
+    soonest,
+    await nextExpiry(context, agent),
+  ].filter((due) => due !== null);
+  return times.length === 0 ? null : Math.min(...times);
 }

@@ -14,6 +14,8 @@ const ID_LIMIT = 256;
 export interface Queue {
   /** Queues a task; resolves to its id after the commit. */
   add(task: string, payload: Plain, options?: QueueOptions): Promise<string>;
+  /** The place of the next task: tasks that are due at one moment run in the order of their places. */
+  nextPosition(): Promise<number>;
   remove(id: string): Promise<boolean>;
   /** Of one task, or all; resolves to the count. */
   removeAll(task?: string): Promise<number>;
@@ -54,8 +56,11 @@ export function startQueue(deps: QueueDeps): Queue {
     return removed?.changes ?? 0;
   }
 
+  const nextPosition = startPositions(deps);
+
   return {
-    add: (task, payload, options = {}) => add(deps, task, payload, options),
+    add: (task, payload, options = {}) => add(deps, nextPosition, task, payload, options),
+    nextPosition,
     remove: async (id) => (await remove("AND id = ?", id)) === 1,
     removeAll: (task) => (task === undefined ? remove("") : remove("AND task = ?", task)),
     async get(id) {
@@ -93,8 +98,27 @@ export function startQueue(deps: QueueDeps): Queue {
   };
 }
 
+/** Counts the places of tasks. What is stored is asked once: nobody else queues tasks of this instance. */
+function startPositions({ agent, context }: QueueDeps): Queue["nextPosition"] {
+  let stored: Promise<number> | undefined;
+  let given = 0;
+  async function load(): Promise<number> {
+    const [row] = await context.sql.all(
+      "SELECT MAX(position) AS last FROM agents_jobs WHERE agent = ? AND event_seq IS NULL",
+      [agent],
+    );
+    return Number(row?.["last"] ?? 0);
+  }
+  return async () => {
+    const mine = ++given;
+    stored ??= load();
+    return (await stored) + mine;
+  };
+}
+
 async function add(
   { agent, clock, context, definition }: QueueDeps,
+  nextPosition: Queue["nextPosition"],
   task: string,
   payload: Plain,
   options: QueueOptions,
@@ -111,6 +135,7 @@ async function add(
     id,
     task,
     payload: encodePayload(payload),
+    position: await nextPosition(),
     due,
     retry: retry === undefined ? null : JSON.stringify(checkRetry(retry)),
   };
@@ -123,17 +148,17 @@ export interface NewJob {
   readonly id: string;
   readonly task: string;
   readonly payload: string | null;
+  readonly position: number;
   readonly due: number;
   readonly retry: string | null;
 }
 
-/** The statement that queues a task. Positions count up, so tasks of one moment keep their order. */
+/** The statement that queues a task. */
 export function insertJob(agent: string, job: NewJob): Statement {
   return {
     sql: `INSERT INTO agents_jobs (agent, id, position, task, payload, attempt, due, retry)
-      SELECT ?, ?, COALESCE(MAX(position), 0) + 1, ?, ?, 0, ?, ? FROM agents_jobs WHERE agent = ?
-      ON CONFLICT (agent, id) DO NOTHING`,
-    params: [agent, job.id, job.task, job.payload, job.due, job.retry, agent],
+      VALUES (?, ?, ?, ?, ?, 0, ?, ?) ON CONFLICT (agent, id) DO NOTHING`,
+    params: [agent, job.id, job.position, job.task, job.payload, job.due, job.retry],
   };
 }
 

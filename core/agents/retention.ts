@@ -52,8 +52,8 @@ export async function nextExpiry({ sql }: ActorContext, agent: string): Promise<
   return Date.parse(row["oldest"]) + Number(row["max_age"]) + 1;
 }
 
-/** Deletes a batch of what the entity's retention no longer keeps. */
-export async function prune({ sql, system }: ActorContext, agent: string): Promise<void> {
+/** Deletes a batch of what the entity's retention no longer keeps; whether there may be more of it. */
+export async function prune({ sql, system }: ActorContext, agent: string): Promise<boolean> {
   const [row] = await sql.all(
     "SELECT max_events, max_age_ms FROM agents_entities WHERE agent = ?",
     [agent],
@@ -64,5 +64,7 @@ export async function prune({ sql, system }: ActorContext, agent: string): Promi
     const before = eventTime(system.now() - Number(row["max_age_ms"]));
     statements.push(...pruneByAge(agent, before, PRUNE_BATCH));
   }
-  if (statements.length > 0) await sql.batch(statements);
+  if (statements.length === 0) return false;
+  const results = await sql.batch(statements);
+  return results.some(({ changes }) => changes >= PRUNE_BATCH);
 }

@@ -1,5 +1,5 @@
 import { ApiError } from "../http/api-error.ts";
-import type { ActorContext, Connection, Plain } from "../ports.ts";
+import type { Connection, Plain } from "../ports.ts";
 import { SqlError } from "../sql-error.ts";
 import type { RunHandler } from "./agent-api.ts";
 import type { Deadline } from "./deadline.ts";
@@ -10,7 +10,7 @@ import {
   type Operation,
   type StreamReply,
 } from "./definition.ts";
-import { readEvents } from "./events.ts";
+import type { EventReader } from "./events.ts";
 import type { Grant } from "./grant.ts";
 import { errorFrame, resultFrame, type ClientFrame } from "./protocol.ts";
 import type { Slots } from "./slots.ts";
@@ -18,9 +18,8 @@ import type { StateHolder } from "./state.ts";
 
 /** What a call of a client works with. */
 export interface CallDeps {
-  readonly context: ActorContext;
   readonly definition: AnyAgent;
-  readonly agent: string;
+  readonly events: EventReader;
   readonly state: StateHolder;
   readonly grant: Grant;
   readonly run: RunHandler;
@@ -92,14 +91,13 @@ async function findCallable(deps: CallDeps, method: string): Promise<Callable<Pl
 }
 
 function builtIn(deps: CallDeps, method: string): Callable<Plain> | undefined {
-  const { sql } = deps.context;
   const [getEvents, getEventsByType] = builtInCallables;
-  if (method === getEvents) return (_, limit: unknown) => readEvents(sql, deps.agent, { limit });
+  if (method === getEvents) return (_, limit: unknown) => deps.events({ limit });
   if (method !== getEventsByType) return undefined;
   return (_, type: unknown, limit: unknown) => {
     if (typeof type !== "string")
       throw new ApiError("invalid_request", { message: "type must be a string" });
-    return readEvents(sql, deps.agent, { type, limit });
+    return deps.events({ type, limit });
   };
 }
 

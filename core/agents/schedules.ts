@@ -4,7 +4,7 @@ import { sha256Hex } from "../crypto/digest.ts";
 import type { Clock } from "../entity/clock.ts";
 import { nextCron } from "./cron.ts";
 import type { AnyAgent, Schedule, ScheduleFilter, When } from "./definition.ts";
-import { checkTask, encodePayload, insertJob } from "./queue.ts";
+import { checkTask, encodePayload, insertJob, type Queue } from "./queue.ts";
 
 /** Schedules that one alarm turns into jobs. */
 const BATCH = 100;
@@ -37,6 +37,7 @@ interface ScheduleDeps {
   readonly definition: AnyAgent;
   readonly agent: string;
   readonly clock: Clock;
+  readonly queue: Pick<Queue, "nextPosition">;
 }
 
 /** The schedules of an instance. */
@@ -77,17 +78,19 @@ export function startSchedules(deps: ScheduleDeps): Schedules {
         [agent, now, BATCH],
       );
       if (rows.length === 0) return;
-      const statements = rows.flatMap((row) => [
-        // The schedule's id: while its last run is still queued, the next does not pile up behind it.
-        insertJob(agent, {
+      const statements: Statement[] = [];
+      for (const row of rows) {
+        const job = {
+          // The schedule's id: while its last run is still queued, the next does not pile up behind it.
           id: `schedule:${String(row["id"])}`,
           task: String(row["task"]),
           payload: textOrNull(row["payload"]),
+          position: await deps.queue.nextPosition(),
           due: now,
           retry: null,
-        }),
-        moveOn(agent, row, now),
-      ]);
+        };
+        statements.push(insertJob(agent, job), moveOn(agent, row, now));
+      }
       await clock.write(statements, now);
     },
     ensureDefined: () => ensureDefined(deps),

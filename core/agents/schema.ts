@@ -29,6 +29,12 @@ export const agentSchema: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS agents_schedules (
     agent TEXT NOT NULL, id TEXT NOT NULL, task TEXT NOT NULL, payload TEXT, due BIGINT NOT NULL,
     kind TEXT NOT NULL, rule TEXT NOT NULL, PRIMARY KEY (agent, id))`,
+  // Tasks go by time, events by position: each job is in one of the two.
+  "DROP INDEX IF EXISTS agents_jobs_due",
+  `CREATE INDEX IF NOT EXISTS agents_jobs_tasks ON agents_jobs (agent, due, position)
+    WHERE event_seq IS NULL`,
+  `CREATE INDEX IF NOT EXISTS agents_jobs_events ON agents_jobs (agent, position)
+    WHERE event_seq IS NOT NULL`,
 ];
 
 /** The tables that hold rows of an instance. */

@@ -1,6 +1,7 @@
 import type { ActorContext, Connection } from "../ports.ts";
 import type { RunHandler } from "./agent-api.ts";
 import type { Agent, AgentConnection, AnyAgent } from "./definition.ts";
+import type { EventReader } from "./events.ts";
 import type { Live } from "./live.ts";
 import {
   identityFrame,
@@ -31,6 +32,7 @@ export interface SessionDeps {
   readonly agent: string;
   readonly state: StateHolder;
   readonly live: Live;
+  readonly events: EventReader;
   readonly run: RunHandler;
 }
 

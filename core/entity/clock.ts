@@ -12,6 +12,8 @@ export interface Clock {
    * alarm counts as set, because a crash has the platform fire it again.
    */
   onAlarm(work: () => Promise<void>): Promise<void>;
+  /** Runs statements that leave nothing due, and clears the alarm with them. */
+  clear(statements: readonly Statement[]): Promise<StatementResult[]>;
 }
 
 /** Rounds of waiting for concurrent writes before the alarm is set without having seen them. */
@@ -66,6 +68,10 @@ export async function startClock(
 
   return {
     write,
+    clear(statements) {
+      armed = null;
+      return context.alarm(null, statements);
+    },
     async onAlarm(work) {
       armed = Number.NEGATIVE_INFINITY;
       await work();

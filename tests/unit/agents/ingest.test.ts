@@ -37,6 +37,7 @@ describe("ingest()", () => {
       clock: {
         write: () => Promise.reject(new SqlError(reason, reason)),
         onAlarm: () => Promise.resolve(),
+        clear: () => Promise.resolve([]),
       },
     });
 
