@@ -1,6 +1,8 @@
 import { utf8 } from "../crypto/encoding.ts";
 
 const PREFIX = "causey_";
+/** Behind {@link PREFIX}: makes a token a virtual key of the gateway. */
+const KEY_MARK = "vk_";
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const SECRET_LENGTH = 40;
 const CHECKSUM_LENGTH = 6;
@@ -10,6 +12,15 @@ const CHECKSUM_LENGTH = 6;
  * and their CRC-32, so that a mistyped or invented token is refused without a look at the store.
  */
 export function newToken(random: (length: number) => Uint8Array): string {
+  return `${PREFIX}${newSecret(random)}`;
+}
+
+/** Makes a virtual key: as {@link newToken}, with a prefix of its own. */
+export function newKey(random: (length: number) => Uint8Array): string {
+  return `${PREFIX}${KEY_MARK}${newSecret(random)}`;
+}
+
+function newSecret(random: (length: number) => Uint8Array): string {
   let secret = "";
   while (secret.length < SECRET_LENGTH) {
     for (const byte of random(SECRET_LENGTH)) {
@@ -17,23 +28,33 @@ export function newToken(random: (length: number) => Uint8Array): string {
       if (byte < 248 && secret.length < SECRET_LENGTH) secret += DIGITS.charAt(byte % 62);
     }
   }
-  return `${PREFIX}${secret}${checksum(secret)}`;
+  return `${secret}${checksum(secret)}`;
 }
 
 /** Whether a text has the form of an API token, checksum included. It says nothing about its validity. */
 export function isTokenShaped(text: string): boolean {
-  if (text.length !== PREFIX.length + SECRET_LENGTH + CHECKSUM_LENGTH || !text.startsWith(PREFIX))
-    return false;
-  const secret = text.slice(PREFIX.length, -CHECKSUM_LENGTH);
+  return text.startsWith(PREFIX) && isSecret(text.slice(PREFIX.length));
+}
+
+/** Whether a text has the form of a virtual key, checksum included. It says nothing about its validity. */
+export function isKeyShaped(text: string): boolean {
+  const prefix = PREFIX + KEY_MARK;
+  return text.startsWith(prefix) && isSecret(text.slice(prefix.length));
+}
+
+function isSecret(text: string): boolean {
+  if (text.length !== SECRET_LENGTH + CHECKSUM_LENGTH) return false;
+  const secret = text.slice(0, SECRET_LENGTH);
   return /^[0-9A-Za-z]+$/.test(secret) && text.endsWith(checksum(secret));
 }
 
-/** Whether a text contains something in the form of an API token. */
+/** Whether a text contains something in the form of an API token or of a virtual key. */
 export function hasTokenShape(text: string): boolean {
   if (text.length < PREFIX.length + SECRET_LENGTH + CHECKSUM_LENGTH) return false;
   for (let at = text.indexOf(PREFIX); at !== -1; at = text.indexOf(PREFIX, at + 1)) {
-    if (isTokenShaped(text.slice(at, at + PREFIX.length + SECRET_LENGTH + CHECKSUM_LENGTH)))
-      return true;
+    const start =
+      at + PREFIX.length + (text.startsWith(KEY_MARK, at + PREFIX.length) ? KEY_MARK.length : 0);
+    if (isSecret(text.slice(start, start + SECRET_LENGTH + CHECKSUM_LENGTH))) return true;
   }
   return false;
 }

@@ -1,7 +1,7 @@
 import type { Auth, Authenticate } from "../auth/authorize.ts";
 import { allows, type Principal } from "../auth/principal.ts";
 import { secretSearch } from "../auth/secret-search.ts";
-import { hasTokenShape } from "../auth/token-format.ts";
+import { hasTokenShape, isKeyShaped } from "../auth/token-format.ts";
 import { sha256Hex } from "../crypto/digest.ts";
 import { utf8 } from "../crypto/encoding.ts";
 import { constantTimeEqual } from "../crypto/equal.ts";
@@ -11,6 +11,7 @@ import { basicCredentials, credentialsIn } from "./tokens/own-tokens.ts";
 import { type Caller, GATEWAY, HOST } from "./caller.ts";
 import { declaredGateway, type DeclaredGateways } from "./declared-gateways.ts";
 import type { GatewayName } from "./gateway-name.ts";
+import type { KeyEntry } from "./keys/enter-key.ts";
 import { recentMap } from "./recent-map.ts";
 
 /** Longest gateway token that is looked at. */
@@ -33,8 +34,17 @@ export function tokenOf(value: string | null): string | null {
 
 /** Decides who may use a gateway, and knows our tokens so that none of them travels to a provider. */
 export interface Access {
-  /** Who opens the gateway with a token; null when it does not open it. */
-  callerOf(token: string | null, name: GatewayName): Promise<Caller | null> | Caller | null;
+  /**
+   * Who opens the gateway with a token; null when it does not open it. A virtual key that does not is an error of its own,
+   * and one that does counts a request, unless `counts` is false.
+   */
+  callerOf(
+    token: string | null,
+    name: GatewayName,
+    counts?: boolean,
+  ): Promise<Caller | null> | Caller | null;
+  /** The same caller for another request of its connection. */
+  again(caller: Caller | null, name: GatewayName): Promise<Caller> | Caller | null;
   /** Whether a token is one of ours at all: of the configuration, or an API token of any permission. */
   recognises(token: string): Promise<boolean> | boolean;
   /**
@@ -52,11 +62,12 @@ export interface Access {
 export interface AccessOptions extends DeclaredGateways {
   readonly auth: Auth;
   readonly system: System;
+  readonly keys: KeyEntry;
 }
 
 /** Access by the tokens of the configuration, else by API tokens with the permission "AI Gateway Run". */
 export function gatewayAccess(options: AccessOptions): Access {
-  const { auth, system } = options;
+  const { auth, system, keys } = options;
   const declared = Object.values(options.gateways).map((gateway) => {
     const tokens = (gateway.tokens ?? []).filter(Boolean);
     return { gateway, tokens, bytes: tokens.map(utf8) };
@@ -70,7 +81,9 @@ export function gatewayAccess(options: AccessOptions): Access {
     hasTokenShape(text) || (auth !== "off" && auth.isIn?.(text) === true) || searchTokens(text);
   const host = auth === "off" || auth.isIn !== undefined ? null : hostTokens(auth, system);
   return {
-    callerOf(token, name) {
+    again: (caller, name) => (caller?.kind === "key" ? keys.byId(caller.id ?? "", name) : caller),
+    callerOf(token, name, counts = true) {
+      if (token !== null && isKeyShaped(token)) return keys.bySecret(token, name, counts);
       const gateway = declaredGateway(name, options);
       const own = gateway === undefined ? undefined : tokensOf.get(gateway);
       // Left to the host app, unless the gateway has tokens of its own.

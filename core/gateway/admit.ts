@@ -1,3 +1,4 @@
+import { isKeyShaped } from "../auth/token-format.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { HeaderPair } from "../ports.ts";
 import { presentedToken, tokenOf } from "./access.ts";
@@ -7,6 +8,7 @@ import type { Call, GatewayDeps } from "./call.ts";
 import { AUTHORIZATION, gatewayHeader, parseControls } from "./controls.ts";
 import { hasAmbiguousFraming, headerValue } from "./header-hygiene.ts";
 import { retryAfter } from "./limits/retry-after.ts";
+import { credentialHeaders } from "./providers.ts";
 import { leash } from "./resume/leash.ts";
 import { DEFAULT_GATEWAY, type GatewaySettings, isGatewayId } from "./settings.ts";
 import type { GatewayName } from "./gateway-name.ts";
@@ -57,7 +59,7 @@ export async function admit(
     caller,
     prices: deps.prices,
     controls,
-    token: shown.place === "Authorization" ? await ownToken(shown.token, deps) : shown.token,
+    token: shown.place !== "cf-aig-authorization" ? await ownToken(shown.token, deps) : shown.token,
     eventId: controls.eventId ?? deps.nextLogId(),
     userAgent,
     signal,
@@ -94,7 +96,8 @@ export async function admitConnection(
   const settings = await deps.store.settings(name);
   if (settings === null && name.gateway !== DEFAULT_GATEWAY) throw unknownGateway(name.gateway);
   const isOpen =
-    settings?.authentication === false || (await deps.access.callerOf(token, name)) !== null;
+    (settings?.authentication === false && (token === null || !isKeyShaped(token))) ||
+    (await deps.access.callerOf(token, name, false)) !== null;
   if (!isOpen) {
     if (settings !== null) deps.metrics?.refuse(name, "unauthorized");
     throw unauthorized(token);
@@ -110,7 +113,7 @@ async function ownToken(token: string | null, deps: GatewayDeps): Promise<string
 /** A token, and the header that it stands in or should. */
 interface Shown {
   readonly token: string | null;
-  readonly place: "cf-aig-authorization" | "Authorization";
+  readonly place: string;
 }
 
 function shownToken(headers: readonly HeaderPair[], options: AdmitOptions): Shown {
@@ -118,13 +121,27 @@ function shownToken(headers: readonly HeaderPair[], options: AdmitOptions): Show
     const token = tokenOf(headerValue(headers, "authorization"));
     if (token !== null) return { token, place: "Authorization" };
   }
-  return { token: presentedToken(headers), place: "cf-aig-authorization" };
+  const token = presentedToken(headers);
+  const key = token === null ? keyInPlaceOfCredential(headers) : null;
+  return key ?? { token, place: "cf-aig-authorization" };
+}
+
+/** A virtual key where an SDK puts its provider's: any SDK can be given one as its `apiKey`. */
+function keyInPlaceOfCredential(headers: readonly HeaderPair[]): Shown | null {
+  for (const [name, value] of headers) {
+    if (!credentialHeaders.has(name) || !value.includes("causey_")) continue;
+    const token = value.slice(value.lastIndexOf(" ") + 1);
+    if (isKeyShaped(token)) return { token, place: name };
+  }
+  return null;
 }
 
 /** A token that does not open a gateway. */
 interface Refusal extends Shown {
   /** Set when that could not be found out. */
   readonly error?: unknown;
+  /** Whether it counts on a gateway without authentication, too: who shows a virtual key is held to it. */
+  readonly isFinal?: boolean;
 }
 
 /** Who calls, or why a gateway with authentication does not let them in. */
@@ -141,10 +158,17 @@ function verdictOn(
 ): Promise<Verdict> | Verdict {
   const verdict = (caller: Caller | null): Verdict =>
     caller === null ? { caller, refusal: shown } : { caller, refusal: null };
-  if (options.caller !== undefined) return verdict(options.caller);
-  const failed = (error: unknown): Verdict => ({ caller: null, refusal: { ...shown, error } });
+  const isFinal =
+    options.caller?.kind === "key" || (shown.token !== null && isKeyShaped(shown.token));
+  const failed = (error: unknown): Verdict => ({
+    caller: null,
+    refusal: { ...shown, error, isFinal },
+  });
   try {
-    const caller = access.callerOf(shown.token, name);
+    const caller =
+      options.caller === undefined
+        ? access.callerOf(shown.token, name)
+        : access.again(options.caller, name);
     return caller instanceof Promise ? caller.then(verdict, failed) : verdict(caller);
   } catch (error) {
     return failed(error);
@@ -163,7 +187,8 @@ function entered(
   deps: GatewayDeps,
 ): GatewaySettings | null {
   if (settings === null && name.gateway !== DEFAULT_GATEWAY) throw unknownGateway(name.gateway);
-  if (refusal === null || settings?.authentication === false) return settings;
+  const isStranger = settings?.authentication === false && refusal?.isFinal !== true;
+  if (refusal === null || isStranger) return settings;
   if (settings !== null && refusal.error === undefined) deps.metrics?.refuse(name, "unauthorized");
   throw errorOf(refusal);
 }

@@ -7,8 +7,10 @@ import type { ReplyCache } from "./cache/cache.ts";
 import type { Safety } from "./checkers/safety.ts";
 import type { PriceBook } from "./cost/price-book.ts";
 import type { ChatFormat } from "./compat.ts";
+import type { Usage } from "./usage/usage.ts";
 import type { ContentDecoding } from "./usage/content-decoder.ts";
 import type { Controls } from "./controls.ts";
+import type { KeyStore } from "./keys/key-store.ts";
 import type { LoggedBody } from "./log/log-row.ts";
 import type { LogQueue } from "./log/log-queue.ts";
 import type { GatewayMetrics } from "./metrics/metrics.ts";
@@ -37,6 +39,8 @@ export interface GatewayDeps {
   /** Decides who may use a gateway. */
   readonly access: Access;
   readonly store: GatewayStore;
+  /** Virtual keys. */
+  readonly keys: KeyStore;
   /** What the management API keeps, and what seals its secrets. */
   readonly records: RecordStore;
   readonly vault: Vault;
@@ -99,6 +103,15 @@ export interface Call {
   readonly blockedStatus?: number;
   /** Told the cost (US dollars) of each answer. */
   readonly onCost?: (cost: number) => void;
+  /** Told what each provider's answer used. */
+  readonly onAnswer?: (answer: Answered) => void;
+}
+
+/** What a provider's answer used, and of which model. */
+export interface Answered {
+  readonly provider: string;
+  readonly model: string;
+  readonly usage: Usage;
 }
 
 /** One request to one provider: a whole call, or an element of a universal one. */

@@ -1,9 +1,24 @@
 /** Whom a request comes from, as its token says. Plain, because a connection keeps it. */
 export type Caller = {
-  /** `operator`: code of this process. `host`: the host app answers for it. `gateway`: a token of the configuration. */
-  readonly kind: "operator" | "host" | "gateway" | "token" | "jwt";
-  /** Names the token or the subject, never the secret; null where there is nothing to name. */
+  /**
+   * `operator`: code of this process. `host`: the host app answers for it. `gateway`: a token of the configuration.
+   * `key`: a virtual key.
+   */
+  readonly kind: "operator" | "host" | "gateway" | "token" | "jwt" | "key";
+  /** Names the key, the token or the subject, never the secret; null where there is nothing to name. */
   readonly id: string | null;
+  /** What a virtual key is good for. */
+  readonly grant?: KeyGrant;
+};
+
+/** What a virtual key is good for, beside what its limit of requests says. */
+export type KeyGrant = {
+  /** Null = every model. */
+  readonly models: readonly string[] | null;
+  readonly onUnknown: "refuse" | "allow";
+  /** Whether any limit counts cost, and tokens. */
+  readonly cost: boolean;
+  readonly tokens: boolean;
 };
 
 /** The operator's own code in this process. */
@@ -14,3 +29,8 @@ export const HOST: Caller = { kind: "host", id: null };
 
 /** A caller with a gateway token of the configuration. */
 export const GATEWAY: Caller = { kind: "gateway", id: null };
+
+/** How rows name a caller; null for one without a name. */
+export function callerName(caller: Caller | null): string | null {
+  return caller === null || caller.id === null ? null : `${caller.kind}:${caller.id}`;
+}

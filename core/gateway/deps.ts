@@ -12,6 +12,8 @@ import { priceRows, type PriceRowSetting } from "./cost/price-rows.ts";
 import { contentDecoding } from "./usage/content-decoder.ts";
 import type { SafetyOptions } from "./checkers/policies.ts";
 import { safetyOf } from "./checkers/safety.ts";
+import { keyEntry } from "./keys/enter-key.ts";
+import { keyStore } from "./keys/key-store.ts";
 import { logQueue } from "./log/log-queue.ts";
 import { logIds } from "./log/log-row.ts";
 import { gatewayMetrics } from "./metrics/metrics.ts";
@@ -131,6 +133,7 @@ export function gatewayDeps(options: GatewayOptions): GatewayDeps {
   const { platform, auth = storedTokens(platform), gateways = {}, accountId } = options;
   const { system, log } = platform;
   const store = gatewayStore({ platform, gateways, accountId });
+  const keys = keyStore(platform);
   const records = recordStore(platform);
   const secrets = gatewayVault(options);
   const decoding = contentDecoding(system);
@@ -142,8 +145,9 @@ export function gatewayDeps(options: GatewayOptions): GatewayDeps {
     platform,
     auth,
     prices,
-    access: gatewayAccess({ auth, gateways, accountId, system }),
+    access: gatewayAccess({ auth, gateways, accountId, system, keys: keyEntry(keys, system) }),
     store,
+    keys,
     records,
     vault: secrets,
     queue: logQueue({

@@ -9,10 +9,10 @@ import type { Call, GatewayDeps, Step } from "./call.ts";
 import { checkPrompt, checkReply, readable } from "./checkers/guarded.ts";
 import { type DlpReport, joinReports } from "./checkers/inspect.ts";
 import type { Safety } from "./checkers/safety.ts";
-import { limitsSpend } from "./cost/spend.ts";
-import { type Settle, spendOn } from "./cost/step-spend.ts";
+import type { Settle } from "./cost/step-spend.ts";
 import type { CacheLead } from "./cache/flight.ts";
 import type { Keeping } from "./cache/led-answer.ts";
+import { checkKeyModel, isLimited, leaveToAsk } from "./keys/key-leave.ts";
 import { withNamedAddress } from "./named-address.ts";
 import { lawful } from "./null-body.ts";
 import { type Outbound, outbound, withoutOwnTokens } from "./outbound.ts";
@@ -80,6 +80,7 @@ export async function forward(
   const clean = stripped instanceof Promise ? await stripped : stripped;
   const read = withPlainBody(clean, deps);
   const step = read instanceof Promise ? await read : read;
+  checkKeyModel(step, call);
   const safety = deps.safetyOf(call.settings);
   const ready = outbound(step, call, deps);
   const prepared = readable(ready instanceof Promise ? await ready : ready, safety);
@@ -182,9 +183,12 @@ function withStep(call: Call, { controls, headers }: Step): Call {
 
 /** Asks the provider, from try number `first` on. */
 async function ask(passage: Passage, keeping: Keeping | null, first = 1): Promise<Forwarded> {
-  const { step, index, isLast, call, deps, prepared, safety } = passage;
-  const report = safety === null ? null : await checkPrompt(safety, step, index, call, deps);
-  const settle = limitsSpend(call.settings.spend_limits) ? await spendOn(step, call, deps) : unpaid;
+  const { step, index, isLast, deps, prepared, safety } = passage;
+  const report =
+    safety === null ? null : await checkPrompt(safety, step, index, passage.call, deps);
+  const { call, settle } = isLimited(passage.call)
+    ? await leaveToAsk(step, passage.call, deps)
+    : { call: passage.call, settle: unpaid };
   const admitted: Admitted = { ...passage, report, settle };
   const policy = policyOf(call, deps);
   // A body that streams through can be sent only once.

@@ -26,6 +26,7 @@ export const gatewayActor: ActorKind = {
     ...logSequenceSchema,
     rateSchema,
     ...replySchema,
+    `ALTER TABLE gateway_logs ADD COLUMN caller TEXT`,
   ],
   // A request must not wait behind a batch of log rows.
   interleaved: ["settings", "enter", "nextLogs", "spendAdmit", "spendSettle", "findReply"],

@@ -1,6 +1,7 @@
 import type { Context } from "hono";
 import { checkAccountId } from "../auth/account-id.ts";
 import { requirePermission } from "../auth/authorize.ts";
+import { isKeyShaped } from "../auth/token-format.ts";
 import { wholeRequest } from "../http/whole-request.ts";
 import { tokenOf } from "./access.ts";
 import { admit } from "./admit.ts";
@@ -62,10 +63,13 @@ export const inferenceRoutes: ManagementRoutes = (app, deps) => {
 /** Who calls, by the API token in `Authorization`; throws 401 and 403. */
 async function callerOf(
   request: Request,
-  { account }: GatewayName,
-  { auth }: GatewayDeps,
+  name: GatewayName,
+  { auth, access }: GatewayDeps,
 ): Promise<Caller> {
+  const token = tokenOf(request.headers.get("authorization"));
+  const key = token !== null && isKeyShaped(token) ? await access.callerOf(token, name) : null;
+  if (key !== null) return key;
   if (auth === "off") return HOST;
-  const { kind, id } = await requirePermission(auth, request, "AI Gateway Run", account);
+  const { kind, id } = await requirePermission(auth, request, "AI Gateway Run", name.account);
   return { kind, id };
 }

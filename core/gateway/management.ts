@@ -4,6 +4,7 @@ import type { GatewayDeps } from "./call.ts";
 import type { GatewayOptions } from "./deps.ts";
 import { withoutTokens } from "./error-hygiene.ts";
 import { INFERENCE_ROOT, inferenceRoutes } from "./inference.ts";
+import { virtualKeyRoutes } from "./keys/key-routes.ts";
 import { billingRoutes } from "./manage/billing-routes.ts";
 import { MANAGEMENT_ROOT, type ManagementDeps, type ManagementRoutes } from "./manage/context.ts";
 import { dynamicRouteRoutes } from "./manage/dynamic-route-routes.ts";
@@ -20,6 +21,7 @@ const resources: readonly ManagementRoutes[] = [
   gatewayUrlRoutes,
   providerConfigRoutes,
   customProviderRoutes,
+  virtualKeyRoutes,
   dynamicRouteRoutes,
   evaluationRoutes,
   logRoutes,

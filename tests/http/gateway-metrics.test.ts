@@ -134,7 +134,7 @@ describe("the metrics of a served gateway", () => {
     expect(open.headers.get("content-type")).toBe(
       "application/openmetrics-text; version=1.0.0; charset=utf-8",
     );
-    expect(parseExposition(await open.text(), true).size).toBe(8);
+    expect(parseExposition(await open.text(), true).size).toBe(11);
   });
 
   it("are a 404 where they are off", async () => {

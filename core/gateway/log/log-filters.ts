@@ -46,6 +46,7 @@ const keys: Readonly<Record<string, Kind>> = {
   compatibilityMode: "boolean",
   dlp_action: "text",
   user_agent: "text",
+  caller: "text",
 };
 
 const orders: ReadonlySet<string> = new Set([

@@ -28,6 +28,8 @@ export type LogRow = {
   eventId: string | null;
   userAgent: string | null;
   authentication: boolean;
+  /** Whom the request came from, as `key:<id>`, `token:<id>` or `jwt:<subject>`; null where that has no name. */
+  caller: string | null;
   /** What data loss prevention did: `FLAG` or `BLOCK`. */
   dlpAction: string | null;
   request: LoggedBody;

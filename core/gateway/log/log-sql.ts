@@ -53,6 +53,7 @@ const columns = [
   "user_agent",
   "authentication",
   "dlp_action",
+  "caller",
   "seq",
 ];
 
@@ -96,6 +97,7 @@ export function insertLog(actor: string, row: LogRow, seq: number): Statement[] 
         row.userAgent,
         Number(row.authentication),
         row.dlpAction,
+        row.caller,
         seq,
       ],
     },

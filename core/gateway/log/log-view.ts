@@ -29,6 +29,7 @@ export function logView(row: SqlRow): Record<string, unknown> {
     event_id: row["event_id"],
     user_agent: row["user_agent"],
     authentication: row["authentication"] === 1,
+    caller: row["caller"],
     dlp_action: row["dlp_action"],
     feedback: row["feedback"],
     score: row["score"],

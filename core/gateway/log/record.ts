@@ -1,5 +1,6 @@
 import type { HeaderPair } from "../../ports.ts";
 import type { Call, GatewayDeps, Step } from "../call.ts";
+import { callerName } from "../caller.ts";
 import { cost, leastCost } from "../cost/cost.ts";
 import type { Price } from "../cost/price.ts";
 import { limitsSpend } from "../cost/spend.ts";
@@ -80,6 +81,7 @@ export function startRecord(step: Step, index: number, call: Call, deps: Gateway
       const { cost: amount, customCost } = costOf(paid);
       const charge = amount ?? leastOf(paid);
       if (charge !== null) call.onCost?.(charge);
+      tellAnswer(call, result, about);
       if (!isCounted) return charge;
       const duration = Math.max(0, system.now() - createdAt);
       const known = { id, createdAt, duration, step: index, cost: amount, customCost };
@@ -90,6 +92,15 @@ export function startRecord(step: Step, index: number, call: Call, deps: Gateway
       return charge;
     },
   };
+}
+
+function tellAnswer(
+  { onAnswer }: Call,
+  { seen, cached }: RecordedResult,
+  about: Description,
+): void {
+  if (onAnswer === undefined || seen === null || cached === true) return;
+  onAnswer({ provider: about.provider, model: about.model, usage: seen.usage });
 }
 
 /** Whether a provider was asked. */
@@ -125,7 +136,11 @@ function rowOf(about: Description, known: Known, result: RecordedResult): LogRow
 
 /** Whether anybody wants to know what a call costs, although no row says it. */
 function isCharged(call: Call): boolean {
-  return call.onCost !== undefined || limitsSpend(call.settings.spend_limits);
+  return (
+    call.onCost !== undefined ||
+    call.onAnswer !== undefined ||
+    limitsSpend(call.settings.spend_limits)
+  );
 }
 
 /** What the cost of an answer depends on. */
@@ -174,6 +189,7 @@ type Description = Pick<
   | "eventId"
   | "userAgent"
   | "authentication"
+  | "caller"
   | "request"
 >;
 
@@ -198,6 +214,7 @@ function describe(step: Step, call: Call, keep: number): Description {
     eventId: call.eventId,
     userAgent: call.userAgent?.slice(0, 512) ?? null,
     authentication: call.settings.authentication,
+    caller: callerName(call.caller),
     request: isStream
       ? passedBody(step, isKept)
       : loggedBody(isKept ? text : null, sizeOf(step, body), keep),

@@ -32,6 +32,7 @@ export function exposition(table: SeriesTable, runtime: string, format: Expositi
   });
   const families = [
     ...requestFamilies(entries.filter(isRequest)),
+    ...keyFamilies(entries),
     ...otherFamilies(entries),
     gauge("causey_gateway_metric_series", "Series kept of this account", {}, table.size),
     gauge("causey_build_info", "What answers", { version: VERSION, runtime }, 1),
@@ -82,6 +83,43 @@ function requestFamilies(entries: readonly RequestEntry[]): Family[] {
       type: "counter",
       help: "Cost in US dollars, as far as prices are known",
       samples: byModel.map(([labels, { cost }]) => ["_total", labels, cost]),
+    },
+  ];
+}
+
+/** By virtual key, apart from the models: both together would be too many. */
+function keyFamilies(entries: readonly Entry[]): Family[] {
+  const samples = (of: (totals: Totals) => readonly (readonly [Labels, number])[]): Sample[] =>
+    entries.flatMap(([series, totals]) => {
+      if (series.family !== "key") return [];
+      const { gateway, key } = series;
+      return of(totals).map(([more, value]): Sample => [
+        "_total",
+        { gateway, key, ...more },
+        value,
+      ]);
+    });
+  return [
+    {
+      name: "causey_gateway_key_requests",
+      type: "counter",
+      help: "Tries of the callers of a virtual key",
+      samples: samples(({ count }) => [[{}, count]]),
+    },
+    {
+      name: "causey_gateway_key_tokens",
+      type: "counter",
+      help: "Tokens of the callers of a virtual key",
+      samples: samples(({ tokensIn, tokensOut }) => [
+        [{ type: "input" }, tokensIn],
+        [{ type: "output" }, tokensOut],
+      ]),
+    },
+    {
+      name: "causey_gateway_key_cost_usd",
+      type: "counter",
+      help: "Cost of the callers of a virtual key in US dollars, as far as prices are known",
+      samples: samples(({ cost }) => [[{}, cost]]),
     },
   ];
 }

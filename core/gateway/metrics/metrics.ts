@@ -40,6 +40,9 @@ export function gatewayMetrics({ actors, system, log }: Platform): GatewayMetric
     count({ account, gateway }, row) {
       const key = rowKey(gateway, label(row.provider), label(row.model), row);
       addRow(counted.growth(account, key), row);
+      if (row.caller?.startsWith("key:") !== true) return;
+      const own = { family: "key", gateway, key: row.caller.slice("key:".length) } as const;
+      addRow(counted.growth(account, keyOf(own)), row);
     },
     refuse({ account, gateway }, reason) {
       counted.growth(account, keyOf({ family: "refused", gateway, reason })).count += 1;

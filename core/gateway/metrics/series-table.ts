@@ -22,6 +22,7 @@ export function boundedKey(
   if (table.has(key) || table.size < limit) return key;
   const series = seriesOf(key);
   const hasRoom = table.size < 2 * limit;
+  if (series?.family === "key") return keyOf({ ...series, key: OTHER });
   if (series?.family !== "request")
     return series === null || hasRoom ? key : keyOf({ ...series, gateway: OTHER });
   const nameless = keyOf({ ...series, model: OTHER });

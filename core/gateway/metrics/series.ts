@@ -19,6 +19,14 @@ interface RefusedSeries {
   readonly reason: string;
 }
 
+/** Tries of the callers of one virtual key. */
+interface KeySeries {
+  readonly family: "key";
+  readonly gateway: string;
+  /** Its id. */
+  readonly key: string;
+}
+
 /** Log rows that were lost. */
 interface DroppedSeries {
   readonly family: "dropped";
@@ -26,7 +34,7 @@ interface DroppedSeries {
 }
 
 /** What a key stands for. */
-export type Series = RequestSeries | RefusedSeries | DroppedSeries;
+export type Series = RequestSeries | KeySeries | RefusedSeries | DroppedSeries;
 
 /** The label of a request that names no model. */
 export const NO_MODEL = "none";
@@ -50,6 +58,8 @@ export function keyOf(series: Series): string {
       const { family, gateway, provider, model, status, success, cached } = series;
       return [family, gateway, provider, model, status, success, cached].join(SEPARATOR);
     }
+    case "key":
+      return [series.family, series.gateway, series.key].join(SEPARATOR);
     case "refused":
       return [series.family, series.gateway, series.reason].join(SEPARATOR);
     case "dropped":
@@ -63,6 +73,7 @@ export function seriesOf(key: string): Series | null {
   const [first = "", model = "", status = "", success = "", cached = ""] = rest;
   if (family === "request")
     return { family, gateway, provider: first, model, status, success, cached };
+  if (family === "key") return { family, gateway, key: first };
   if (family === "refused") return { family, gateway, reason: first };
   return family === "dropped" ? { family, gateway } : null;
 }

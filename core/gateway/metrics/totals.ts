@@ -30,7 +30,8 @@ export type CountedRow = Pick<
   | "tokensIn"
   | "tokensOut"
   | "cost"
->;
+> &
+  Partial<Pick<LogRow, "caller">>;
 
 /** Nothing yet. */
 export function noTotals(): Totals {

@@ -4,8 +4,9 @@ import type { InboundResponse } from "../../ports.ts";
 import { TransportError } from "../../transport-error.ts";
 import { admit, type AdmitOptions } from "../admit.ts";
 import type { Call, GatewayDeps, Step } from "../call.ts";
-import { type Settle, spendOn } from "../cost/step-spend.ts";
+import type { Settle } from "../cost/step-spend.ts";
 import { headerPairs } from "../header-hygiene.ts";
+import { checkKeyModel, leaveToAsk } from "../keys/key-leave.ts";
 import { modelName } from "../log/log-row.ts";
 import { outbound, withoutOwnTokens } from "../outbound.ts";
 import { queryModel } from "../request-model.ts";
@@ -93,8 +94,11 @@ async function opened(
     });
   }
   const protocols = await foreignProtocols(offer.protocols, call, deps);
-  const settle = await spendOn(step, call, deps, { model: modelOf(step) });
-  const record = startRecord(step, 0, call, deps);
+  checkKeyModel(step, call, modelOf(step));
+  const { settle, call: counted } = await leaveToAsk(step, call, deps, {
+    model: modelOf(step),
+  });
+  const record = startRecord(step, 0, counted, deps);
   const admitted: Admitted = { request: asked.request, offer, step, call, record, settle, deps };
   try {
     const dialled = await deps.platform.webSockets.dial({

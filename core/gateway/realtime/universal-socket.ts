@@ -118,7 +118,7 @@ async function attachedCaller(
   { access }: GatewayDeps,
 ): Promise<Caller | null> {
   try {
-    return await access.callerOf(token, name);
+    return await access.callerOf(token, name, false);
   } catch {
     return null;
   }

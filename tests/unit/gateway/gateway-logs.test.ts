@@ -369,6 +369,7 @@ async function storeOfRows(name: GatewayName, count: number) {
     eventId: null,
     userAgent: null,
     authentication: false,
+    caller: null,
     dlpAction: null,
     request: body,
     response: body,

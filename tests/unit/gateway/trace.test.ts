@@ -37,6 +37,7 @@ afterEach(async () => {
 
 const row = (more: Partial<LogRow> = {}): LogRow => ({
   id: "LOG",
+  caller: null,
   createdAt: 1_700_000_000_123,
   provider: "openai",
   model: "gpt-4o",

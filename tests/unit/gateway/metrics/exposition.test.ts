@@ -48,6 +48,9 @@ describe("exposition()", () => {
         "causey_gateway_request_duration_seconds histogram",
         `causey_gateway_tokens${total} counter`,
         `causey_gateway_cost_usd${total} counter`,
+        `causey_gateway_key_requests${total} counter`,
+        `causey_gateway_key_tokens${total} counter`,
+        `causey_gateway_key_cost_usd${total} counter`,
         `causey_gateway_refused${total} counter`,
         `causey_gateway_log_rows_dropped${total} counter`,
         "causey_gateway_metric_series gauge",
@@ -84,7 +87,7 @@ describe("exposition()", () => {
   it("is whole without a series", () => {
     for (const isOpen of [false, true]) {
       const text = exposition(new Map(), "bun", isOpen ? "openmetrics" : "text");
-      expect(parseExposition(text, isOpen).size).toBe(8);
+      expect(parseExposition(text, isOpen).size).toBe(11);
     }
   });
 });

@@ -1,0 +1,83 @@
+import { ApiError } from "../../http/api-error.ts";
+import type { Step } from "../call.ts";
+import { modelNames } from "../cost/model-names.ts";
+import { headerValue } from "../header-hygiene.ts";
+import { plainBytes } from "../readable-body.ts";
+import { formModel, queryModel, requestModel } from "../request-model.ts";
+
+/**
+ * Throws `forbidden` unless a step names a model, and every place that a provider may read it from names one of
+ * `models`: a caller must not name one model where the gateway looks, and another where the provider does.
+ */
+export function checkModel(step: Step, models: readonly string[], known?: string): void {
+  const named = known === undefined ? modelsOf(step) : [known];
+  const wrong = named.find((model) => !isAllowed(model, step.slug, models));
+  if (named.length > 0 && wrong === undefined) return;
+  throw new ApiError("forbidden", {
+    message:
+      wrong === undefined
+        ? "The virtual key is for certain models, and the request does not say in a way that can be read which one it is for"
+        : `The virtual key is not for the model "${`${step.slug}/${wrong}`.slice(0, 128)}"`,
+  });
+}
+
+/** Whether a pattern fits a model, letter case ignored, or what the model is a version of at the same price. */
+function isAllowed(model: string, slug: string, patterns: readonly string[]): boolean {
+  const names = [model, ...modelNames(model, slug).priced].map((name) => `${slug}/${name}`);
+  return patterns.some((pattern) => {
+    const parts = pattern.toLowerCase().split("*");
+    return names.some((name) => fits(name.toLowerCase(), parts));
+  });
+}
+
+/** Whether a text is these parts with any text between them. Greedy, without backtracking: a pattern cannot be made slow. */
+function fits(text: string, [first = "", ...rest]: readonly string[]): boolean {
+  if (!text.startsWith(first)) return false;
+  const last = rest.pop();
+  if (last === undefined) return text === first;
+  let at = first.length;
+  for (const part of rest) {
+    const found = text.indexOf(part, at);
+    if (found === -1) return false;
+    at = found + part.length;
+  }
+  return text.length - last.length >= at && text.endsWith(last);
+}
+
+/** Every model that a step names: in its body, its path and its query. */
+function modelsOf(step: Step): string[] {
+  const { body, headers, rest, query, slug } = step;
+  const bytes = plainBytes(step);
+  // What cannot be read might name another model than the path does.
+  if (body !== null && bytes === null) return [];
+  const type = headerValue(headers, "content-type") ?? "";
+  const text = bytes === null ? "" : new TextDecoder().decode(bytes);
+  const inForm = bytes === null ? "" : formModel(bytes, type);
+  const named = [inForm, ...(inForm === "" ? bodyModels(text) : [])];
+  const all = [...named, requestModel(null, rest, slug), queryModel(query)];
+  return [...new Set(all.filter((model) => model !== "").map(plain))];
+}
+
+/** As prices and other paths name it. */
+function plain(model: string): string {
+  return model.replace(/^models\//, "");
+}
+
+/** Every `model` that a JSON text names, at any depth, doubled members included. */
+function bodyModels(text: string): string[] {
+  const found: string[] = [];
+  for (const [, name = ""] of text.matchAll(MODEL_MEMBER)) found.push(unescaped(name));
+  return found;
+}
+
+const MODEL_MEMBER =
+  /"(?:m|\\u006d)(?:o|\\u006f)(?:d|\\u0064)(?:e|\\u0065)(?:l|\\u006c)(?:_id)?"\s*:\s*"((?:[^"\\]|\\.){0,512})"/gi;
+
+function unescaped(text: string): string {
+  if (!text.includes("\\")) return text;
+  try {
+    return String(JSON.parse(`"${text}"`));
+  } catch {
+    return text;
+  }
+}

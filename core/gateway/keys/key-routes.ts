@@ -1,0 +1,119 @@
+import type { Context } from "hono";
+import { checkAccountId } from "../../auth/account-id.ts";
+import { newKey } from "../../auth/token-format.ts";
+import { sha256Hex } from "../../crypto/digest.ts";
+import { toHex } from "../../crypto/encoding.ts";
+import { ApiError } from "../../http/api-error.ts";
+import { parse, parseJson, readBytes, readJson } from "../../http/body.ts";
+import { envelope } from "../../http/envelope.ts";
+import { wholeRequest } from "../../http/whole-request.ts";
+import type { System } from "../../ports.ts";
+import {
+  gatewayNameOf,
+  guards,
+  idOf,
+  listAnswer,
+  MANAGEMENT_ROOT,
+  type ManagementRoutes,
+  pageOfQuery,
+} from "../manage/context.ts";
+import type { ShownKey } from "./key-store.ts";
+import {
+  changed,
+  keyChange,
+  keyCreate,
+  keyRotation,
+  keySettings,
+  keyView,
+  type KeySettings,
+  type VirtualKey,
+} from "./virtual-key.ts";
+
+/** The virtual keys of an account: `…/virtual-keys`. */
+export const virtualKeyRoutes: ManagementRoutes = (app, { keys, auth, platform: { system } }) => {
+  const { read, edit } = guards(auth);
+  const path = `${MANAGEMENT_ROOT}/virtual-keys`;
+  const account = (c: Context): string => gatewayNameOf(c).account;
+  const found = async (c: Context): Promise<ShownKey> => {
+    const shown = await keys.get(account(c), idOf(c));
+    if (shown !== null) return shown;
+    throw new ApiError("not_found", {
+      message: `There is no virtual key "${idOf(c).slice(0, 64)}" in this account`,
+    });
+  };
+  const show = ({ key, usage }: ShownKey): Record<string, unknown> => keyView(key, usage);
+
+  app.get(path, read, async (c) => {
+    const page = pageOfQuery(c);
+    const search = (c.req.query("search") ?? "").slice(0, 128);
+    const query = { search, owner: c.req.query("owner") };
+    const listed = await keys.list(account(c), query, page.offset, page.perPage);
+    return listAnswer(listed.keys.map(show), page, listed.total);
+  });
+  app.post(path, edit, async (c) => {
+    checkAccountId(account(c));
+    const { key, secret } = await made(keySettings(await readJson(c.req, keyCreate)), system);
+    return envelope({ ...show(await keys.create(account(c), key)), key: secret });
+  });
+  app.get(`${path}/:id`, read, async (c) => envelope(show(await found(c))));
+  for (const method of ["put", "patch"] as const) {
+    app[method](`${path}/:id`, edit, async (c) => {
+      const change = await readJson(c.req, keyChange);
+      const { key } = await found(c);
+      const settings = changed(key.settings, change);
+      const next = { ...key, settings, modifiedAt: later(key, system) };
+      return envelope(show(await keys.replace(account(c), next, key.modifiedAt)));
+    });
+  }
+  app.post(`${path}/:id/rotate`, edit, async (c) => {
+    const bytes = await readBytes(await wholeRequest(c.req), 1024);
+    const { grace_seconds: grace } = parse(keyRotation, bytes.length === 0 ? {} : parseJson(bytes));
+    const { key } = await found(c);
+    const { next, secret } = await rotated(key, grace, system);
+    const shown = show(await keys.replace(account(c), next, key.modifiedAt));
+    return envelope({ ...shown, key: secret });
+  });
+  app.delete(`${path}/:id`, edit, async (c) => {
+    const shown = await found(c);
+    await keys.remove(account(c), shown.key.id);
+    return envelope(show(shown));
+  });
+};
+
+async function made(
+  settings: KeySettings,
+  system: System,
+): Promise<{ key: VirtualKey; secret: string }> {
+  const { secret, ...own } = await newSecret(system);
+  const now = system.now();
+  const former = { formerHash: null, formerUntil: null };
+  const times = { createdAt: now, modifiedAt: now, lastUsedAt: null };
+  return { key: { id: toHex(system.random(16)), ...own, ...former, settings, ...times }, secret };
+}
+
+/** The key with a new secret; the former one opens for `grace` more seconds. */
+async function rotated(
+  key: VirtualKey,
+  grace: number,
+  system: System,
+): Promise<{ next: VirtualKey; secret: string }> {
+  const { secret, ...own } = await newSecret(system);
+  const former =
+    grace === 0
+      ? { formerHash: null, formerUntil: null }
+      : { formerHash: key.hash, formerUntil: system.now() + grace * 1000 };
+  return { next: { ...key, ...own, ...former, modifiedAt: later(key, system) }, secret };
+}
+
+/** A fresh secret, shown once, and what is kept of it. */
+async function newSecret(
+  system: System,
+): Promise<{ secret: string; hash: string; ending: string }> {
+  const secret = newKey((length) => system.random(length));
+  return { secret, hash: await sha256Hex(secret), ending: secret.slice(-4) };
+}
+
+/** Strictly increasing, because it also tells versions of a key apart. */
+function later({ modifiedAt }: VirtualKey, system: System): number {
+  return Math.max(system.now(), modifiedAt + 1);
+}

@@ -1,0 +1,56 @@
+import type { Plain, Platform } from "../../ports.ts";
+import type { GatewayName } from "../gateway-name.ts";
+import type { KeyAmounts, KeyDecision, KeyEntry } from "./key-ledger.ts";
+import {
+  type KeyEntrance,
+  type KeyPage,
+  type KeyQuery,
+  type KeyReference,
+  keysActor,
+} from "./keys-actor.ts";
+import type { LimitUsage, VirtualKey } from "./virtual-key.ts";
+
+/** A key, and what it has used. */
+export type ShownKey = { readonly key: VirtualKey; readonly usage: readonly LimitUsage[] };
+
+/** The virtual keys of all accounts, behind typed calls. */
+export interface KeyStore {
+  /** Whom a key stands for at a gateway; counts one request, if `counts`. */
+  enter(reference: KeyReference, name: GatewayName, counts: boolean): Promise<KeyEntrance>;
+  /** Sets aside what a request is expected to use, see `KeyLedger`. */
+  reserve(account: string, id: string, amounts: KeyAmounts): Promise<KeyDecision>;
+  settle(
+    account: string,
+    id: string,
+    entries: readonly KeyEntry[],
+    amounts: KeyAmounts,
+  ): Promise<void>;
+  create(account: string, key: VirtualKey): Promise<ShownKey>;
+  get(account: string, id: string): Promise<ShownKey | null>;
+  replace(account: string, key: VirtualKey, seen: number): Promise<ShownKey>;
+  /** Resolves to whether there was such a key. */
+  remove(account: string, id: string): Promise<boolean>;
+  list(account: string, query: KeyQuery, offset: number, limit: number): Promise<KeyPage>;
+}
+
+/** The key store of a platform. */
+export function keyStore({ actors }: Platform): KeyStore {
+  actors.define(keysActor);
+  const call = (account: string, method: string, ...args: readonly Plain[]): Promise<Plain> =>
+    actors.get(keysActor.name, account).call(method, ...args);
+  return {
+    enter: async (reference, { account, gateway }, counts) =>
+      (await call(account, "enter", reference, gateway, counts)) as KeyEntrance,
+    reserve: async (account, id, amounts) =>
+      (await call(account, "reserve", id, amounts)) as KeyDecision,
+    async settle(account, id, entries, amounts) {
+      await call(account, "settle", id, entries, amounts);
+    },
+    create: async (account, key) => (await call(account, "create", key)) as ShownKey,
+    get: async (account, id) => (await call(account, "get", id)) as ShownKey | null,
+    replace: async (account, key, seen) => (await call(account, "replace", key, seen)) as ShownKey,
+    remove: async (account, id) => (await call(account, "remove", id)) === true,
+    list: async (account, query, offset, limit) =>
+      (await call(account, "list", query, offset, limit)) as KeyPage,
+  };
+}
