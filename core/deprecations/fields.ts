@@ -13,6 +13,11 @@ export function requestCarries(entry: DeprecationEntry, body: unknown): boolean 
   return carries(entry, body);
 }
 
+/** The settings that a bulk change names. */
+export function settingIds(body: unknown): string[] {
+  return isObject(body) ? recordsOf(body["items"]).map((item) => String(item["id"])) : [];
+}
+
 /** Whether a JSON response really carries the deprecated field of an entry. */
 export function responseCarries(entry: DeprecationEntry, body: unknown): boolean {
   if (!isObject(body)) return false;
@@ -54,9 +59,12 @@ function without(entry: DeprecationEntry, record: unknown): unknown {
   return entry.fields.reduce<Json>((rest, field) => withoutPath(rest, field.split(".")), record);
 }
 
+/** The route that changes several settings of a zone at once. */
+export const BULK_SETTINGS = "/zones/{zone_id}/settings";
+
 /** Lists of zone settings have one record per setting: there the "field" is a record's id. */
 function isSetting(entry: DeprecationEntry): boolean {
-  return entry.path === "/zones/{zone_id}/settings";
+  return entry.path === BULK_SETTINGS;
 }
 
 function hasPath(record: Json, [name = "", ...rest]: readonly string[]): boolean {

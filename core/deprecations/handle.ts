@@ -80,18 +80,21 @@ async function answerEntries(
 
   const dark = request.method === "HEAD" ? null : brownout(endpoints, now, known);
   if (dark !== null) return await refuse(dark, endpoints);
+  const gone =
+    request.method === "HEAD" ? undefined : endpoints.find((one) => isEnforced(one, now));
+  // Before the host: who says that it has no such route must not do what the request asks for.
+  if (routed === false && gone !== undefined)
+    return await refuse(retired(gone, known.place), endpoints);
   let sent = request;
   let used: readonly ScheduledEntry[] = [];
   if (finer.length > 0 && (routed ?? host.mayBeRouted())) {
-    const revision = await reviseRequest(request, finer, now, known.place);
+    const revision = await reviseRequest(request, finer, now, known);
     if (revision.refusal !== null) return await refuse(revision.refusal, revision.used);
     ({ request: sent, used } = revision);
   }
   const response = await host.next(sent);
   if (routed === false || (routed === null && host.isUnrouted(response))) {
-    const gone = endpoints.find((entry) => isEnforced(entry, now));
-    if (gone !== undefined && request.method !== "HEAD")
-      return await refuse(retired(gone, known.place), endpoints);
+    if (gone !== undefined) return await refuse(retired(gone, known.place), endpoints);
     return endpoints.length === 0
       ? response
       : withSignals(response, signals(endpoints, known.place, path));

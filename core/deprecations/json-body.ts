@@ -10,7 +10,8 @@ export interface Inspected<Message> {
 
 /** Reads a request's JSON once; the returned request carries the same bytes. Null leaves the request unread. */
 export async function inspectRequest(request: Request): Promise<Inspected<Request> | null> {
-  if (request.body === null || !isJson(request.headers)) return null;
+  // A body that somebody has taken cannot be looked into, nor be given to anybody else.
+  if (request.bodyUsed || request.body === null || !isJson(request.headers)) return null;
   const { body, json } = await peek(request.body);
   // `duplex` is not in TypeScript's RequestInit; Node asks for it when the body is a stream.
   const init = { body, duplex: "half" } as RequestInit;

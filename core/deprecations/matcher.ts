@@ -17,6 +17,8 @@ interface Node<T> {
   readonly anyCase: boolean;
   /** A live route beside a template: the search ends here, also for what lies below. */
   readonly live: boolean;
+  /** The template ends in `/**`: whatever lies below belongs to it. */
+  deep: boolean;
   /** Children with a fixed segment, by the segment's length, so that most are never compared. */
   readonly fixed: Node<T>[][];
   parameter: Node<T> | null;
@@ -27,46 +29,39 @@ const NOTHING: readonly never[] = [];
 
 /**
  * Compiles entries into a trie of path segments. A fixed segment wins over a parameter, names of parameters do not
- * matter, one trailing slash is tolerated, nothing is decoded. `/**\/name/**` stands for every path with that segment.
+ * matter, one trailing slash is tolerated, nothing is decoded. A template that ends in `/**` has all paths below it.
  */
 export function matcher<T extends Matchable>(entries: readonly T[]): Match<T> {
   const root = node<T>("");
-  const anywhere: { readonly segment: string; readonly entry: T }[] = [];
   for (const entry of entries) {
-    const segment = /^\/\*\*\/([^/*]+)\/\*\*$/.exec(entry.path ?? "")?.[1];
-    if (segment !== undefined) anywhere.push({ segment: `/${segment}`, entry });
-    else if (entry.path !== null && !entry.path.includes("*")) insert(root, entry, entry.path);
+    if (entry.path !== null && entry.path !== "/*") insert(root, entry, entry.path);
   }
-  const lists = anywhere.map(({ segment, entry }) => ({ segment, hits: [entry] as const }));
   return (method, url, start, end) => {
     const stop = end - 1 > start && url.charCodeAt(end - 1) === SLASH ? end - 1 : end;
     // A HEAD answers like its GET, so it is announced like it.
     const wanted = method === "HEAD" ? "GET" : method;
-    const found = walk(root, wanted, url, start, stop);
-    if (found !== null) return found;
-    for (const { segment, hits } of lists) {
-      if (hasSegment(url, start, stop, segment)) return hits;
-    }
-    return NOTHING;
+    return walk(root, wanted, url, start, stop) ?? NOTHING;
   };
 }
 
 const SLASH = 47;
 
 function node<T>(segment: string, anyCase: boolean = false, live: boolean = false): Node<T> {
-  return { segment, anyCase, live, fixed: [], parameter: null, hits: new Map() };
+  return { segment, anyCase, live, deep: false, fixed: [], parameter: null, hits: new Map() };
 }
 
 function insert<T extends Matchable>(root: Node<T>, entry: T, path: string): void {
   let at = root;
   let parent = root;
-  const segments = path.split("/").slice(1);
+  const isDeep = path.endsWith("/**");
+  const segments = (isDeep ? path.slice(0, -3) : path).split("/").slice(1);
   for (const [index, segment] of segments.entries()) {
     parent = at;
     at = segment.startsWith("{")
       ? (at.parameter ??= node(segment))
       : fixedChild(at, segment, segments[0] === "radar" && index === segments.length - 1);
   }
+  if (isDeep) at.deep = true;
   for (const method of entry.methods) at.hits.set(method, [...(at.hits.get(method) ?? []), entry]);
   for (const segment of entry.except) fixedChild(parent, segment, false, true);
 }
@@ -94,7 +89,7 @@ function walk<T>(
   end: number,
 ): readonly T[] | null {
   if (at.live) return NOTHING;
-  if (from >= end) return at.hits.get(method) ?? at.hits.get("*") ?? null;
+  if (from >= end || at.deep) return at.hits.get(method) ?? at.hits.get("*") ?? null;
   const slash = url.indexOf("/", from + 1);
   const to = slash === -1 || slash > end ? end : slash;
   const length = to - from - 1;
@@ -117,13 +112,4 @@ function isAt<T>(url: string, from: number, { segment, anyCase }: Node<T>): bool
     if ((url.charCodeAt(from + i) | 32) !== segment.charCodeAt(i)) return false;
   }
   return true;
-}
-
-function hasSegment(url: string, start: number, end: number, segment: string): boolean {
-  for (let at = url.indexOf(segment, start); at !== -1; at = url.indexOf(segment, at + 1)) {
-    const after = at + segment.length;
-    if (after > end) return false;
-    if (after === end || url.charCodeAt(after) === SLASH) return true;
-  }
-  return false;
 }

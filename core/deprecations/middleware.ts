@@ -2,6 +2,7 @@ import type { Context, MiddlewareHandler, Next } from "hono";
 import { matchedRoutes } from "hono/route";
 import { ApiError } from "../http/api-error.ts";
 import { answerHits, findHits, type Hits, type Host } from "./handle.ts";
+import { wholeRequest } from "../http/whole-request.ts";
 import { compile, type Deprecations, type DeprecationsOptions } from "./options.ts";
 
 /**
@@ -24,8 +25,11 @@ async function answer(
 ): Promise<Response | undefined> {
   const host: Host = {
     async next(request) {
-      // Handlers read URL and body from the raw request, so this is all that a rewrite takes.
-      if (request !== c.req.raw) c.req.raw = request;
+      if (request !== c.req.raw) {
+        c.req.raw = request;
+        // What a middleware has read before was the body of the old request.
+        c.req.bodyCache = {};
+      }
       await next();
       return c.res;
     },
@@ -34,7 +38,7 @@ async function answer(
     isUnrouted: ({ status }) =>
       c.error instanceof ApiError ? UNROUTED.has(c.error.kind) : status === 404 && !hasOwnRoute(c),
   };
-  const response = await answerHits(c.req.raw, hits, host, known);
+  const response = await answerHits(await wholeRequest(c.req), hits, host, known);
   if (!c.finalized) return response;
   if (response !== c.res) {
     // Assigning over a response merges the old headers into the new one; a cleared one is replaced.

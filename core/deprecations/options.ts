@@ -6,6 +6,7 @@ import { checkTable } from "./check-table.ts";
 import type { DeprecationEntry } from "./entry.ts";
 import { type Match, matcher } from "./matcher.ts";
 import { schedule, type ScheduledEntry, type ScheduleOptions } from "./phase.ts";
+import { BULK_SETTINGS } from "./fields.ts";
 import type { SignalPlace } from "./signal.ts";
 import { deprecationTable } from "./table.ts";
 
@@ -36,6 +37,8 @@ export interface Deprecations {
   readonly match: Match<ScheduledEntry>;
   /** The rule that declines requests with two kinds of framing; null when it is off. */
   readonly framing: ScheduledEntry | null;
+  /** Zone settings that are gone, by their id: a bulk change must not contain one. */
+  readonly goneSettings: ReadonlyMap<string, ScheduledEntry>;
   readonly now: () => number;
   readonly place: SignalPlace;
   readonly auth: Auth;
@@ -60,6 +63,7 @@ export function compile(options: DeprecationsOptions): Deprecations {
     match: matcher(active),
     framing:
       active.find((entry) => entry.path === "/*" && entry.where === "request headers") ?? null,
+    goneSettings: goneSettings(active),
     now: clockOf(options),
     place: {
       docs,
@@ -69,6 +73,15 @@ export function compile(options: DeprecationsOptions): Deprecations {
     auth,
     isMounted,
   };
+}
+
+function goneSettings(entries: readonly ScheduledEntry[]): Map<string, ScheduledEntry> {
+  const prefix = `${BULK_SETTINGS}/`;
+  const gone = entries.filter(
+    ({ kind, path, class: group }) =>
+      kind === "endpoint" && path?.startsWith(prefix) === true && (group === "C" || group === "D"),
+  );
+  return new Map(gone.map((entry) => [entry.path?.slice(prefix.length) ?? "", entry]));
 }
 
 function clockOf({ clock, platform }: DeprecationsOptions): () => number {

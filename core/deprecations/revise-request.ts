@@ -1,14 +1,16 @@
 import type { ApiError } from "../http/api-error.ts";
-import { requestCarries } from "./fields.ts";
+import { BULK_SETTINGS, requestCarries, settingIds } from "./fields.ts";
 import { inspectRequest, requestWithJson } from "./json-body.ts";
 import { rawQuery, withQuery } from "./pathname.ts";
 import { isEnforced, type ScheduledEntry } from "./phase.ts";
 import { refusedParameter } from "./refuse.ts";
+import type { Deprecations } from "./options.ts";
 import type { SignalPlace } from "./signal.ts";
 import { domainsToDestinations } from "./translate/access-destinations.ts";
 import {
   FILTER_VALUES_LIMIT,
   type FilterEntry,
+  hasOperator,
   planFilters,
   usedFilters,
 } from "./translate/dns-filters.ts";
@@ -29,11 +31,11 @@ export async function reviseRequest(
   request: Request,
   entries: readonly ScheduledEntry[],
   now: number,
-  place: SignalPlace,
+  known: Pick<Deprecations, "place" | "goneSettings">,
 ): Promise<Revision> {
-  const inQuery = reviseQuery(request, entries, now, place);
+  const inQuery = reviseQuery(request, entries, now, known.place);
   if (inQuery.refusal !== null) return inQuery;
-  const inBody = await reviseBody(inQuery.request, entries, now, place);
+  const inBody = await reviseBody(inQuery.request, entries, now, known);
   return { ...inBody, used: [...inQuery.used, ...inBody.used] };
 }
 
@@ -65,12 +67,16 @@ function reviseQuery(
   );
   const kept = parseRawQuery(query).filter(({ name }) => !dropped.has(name));
   const rest = kept.map(({ raw }) => raw).join("&");
-  const isFilterEnforced = (number: FilterEntry): boolean =>
-    enforced.some((entry) => entry.id === `dns-list-filters.${number}`);
-  const plan = filters.size === 0 ? null : planFilters(rest, isFilterEnforced);
+  const filterOf = (number: FilterEntry): ScheduledEntry | undefined =>
+    entries.find(({ id }) => id === `dns-list-filters.${number}`);
+  const isFilterEnforced = (number: FilterEntry): boolean => {
+    const entry = filterOf(number);
+    return entry !== undefined && isEnforced(entry, now);
+  };
+  const plan =
+    filters.size === 0 && !kept.some(hasOperator) ? null : planFilters(rest, isFilterEnforced);
   if (plan?.kind === "refuse" || plan?.kind === "fan-out") {
-    const number = plan.kind === "refuse" ? plan.entry : "04";
-    const entry = used.find(({ id }) => id === `dns-list-filters.${number}`) ?? used[0];
+    const entry = filterOf(plan.kind === "refuse" ? plan.entry : "04") ?? used[0];
     if (entry !== undefined)
       return refuse(entry, plan.kind === "refuse" ? plan.instead : ALTERNATIVES);
   }
@@ -89,12 +95,20 @@ async function reviseBody(
   request: Request,
   entries: readonly ScheduledEntry[],
   now: number,
-  place: SignalPlace,
+  { place, goneSettings }: Pick<Deprecations, "place" | "goneSettings">,
 ): Promise<Revision> {
   const candidates = entries.filter((entry) => entry.where === "request and response");
   const inspected = candidates.length === 0 ? null : await inspectRequest(request);
   if (inspected === null) return { request, used: [], refusal: null };
   const { message, json } = inspected;
+  const isBulk = candidates.some(({ path }) => path === BULK_SETTINGS);
+  for (const id of isBulk ? settingIds(json) : []) {
+    const gone = goneSettings.get(id);
+    if (gone === undefined || !isEnforced(gone, now)) continue;
+    const instead = `leave it out, nothing was changed (${gone.rule ?? "no replacement"})`;
+    const refusal = refusedParameter(gone, place, `The setting "${id}"`, instead);
+    return { request: message, used: [gone], refusal };
+  }
   const used = candidates.filter((entry) => requestCarries(entry, json));
   const enforced = used.filter((entry) => isEnforced(entry, now));
   // The spec promises an error for the SRV fields; every other field has a rewrite or stays in sync.

@@ -76,6 +76,6 @@ export const accounts: readonly Row[] = [
     class: "A",
     lossless: "yes",
     rule: "Use page_shield in those routes.",
-    routes: [{ on: "* /**/script_monitor/**" }],
+    routes: [{ on: "* /zones/{zone_id}/script_monitor/**" }],
   },
 ];

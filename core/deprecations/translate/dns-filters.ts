@@ -50,9 +50,16 @@ export function planFilters(
 ): FilterPlan {
   const steps: Step[] = [];
   for (const parameter of parseRawQuery(query)) {
+    const operated = operatorOf(parameter);
+    if (operated !== null && operated.modern === null && enforced(operated.entry)) {
+      const { entry, field } = operated;
+      const modern = ["contains", "startswith", "endswith", "exact"];
+      return { kind: "refuse", entry, instead: modern.map((one) => `${field}.${one}`).join(", ") };
+    }
     const form = formOf(parameter);
     if (form === null || !enforced(form.entry)) {
-      steps.push({ parameter, texts: [unbracketed(parameter)] });
+      const texts = [operated?.modern == null ? parameter.raw : operated.modern];
+      steps.push({ parameter, texts });
       continue;
     }
     const rewritten = rewriteForm(form, parameter);
@@ -110,10 +117,27 @@ function rewriteForm(
     : { texts: values.map((v) => `${field}=${v}`) };
 }
 
-/** SDK 3.0.0 sends objects as `name[contains]=v`; modern servers know `name.contains=v`. */
-function unbracketed({ raw, name, rawValue }: RawParameter): string {
-  const match = /^(name|content)\[(contains|startswith|endswith|exact)\]$/.exec(name);
-  return match === null ? raw : `${match[1] ?? ""}.${match[2] ?? ""}=${rawValue}`;
+interface Operated {
+  readonly field: Field;
+  readonly entry: FilterEntry;
+  /** The parameter in its modern form; null when the operator is none that a server knows. */
+  readonly modern: string | null;
+}
+
+/** Whether a parameter is a filter with an operator, in brackets (SDK 3.0.0 sends `name[contains]=v`) or after a dot. */
+export function hasOperator(parameter: RawParameter): boolean {
+  return operatorOf(parameter) !== null;
+}
+
+/** A server would pass over a filter that it does not know, and answer with the whole zone. */
+function operatorOf({ name, rawValue }: RawParameter): Operated | null {
+  const match = /^(name|content)(?:\.([^[\]]*)|\[(.*)\])$/.exec(name);
+  const field = match?.[1];
+  if (field !== "name" && field !== "content") return null;
+  const operator = (match?.[2] ?? match?.[3] ?? "").replace(/^(starts|ends)_with$/, "$1with");
+  const isKnown = /^(?:contains|startswith|endswith|exact)$/.test(operator);
+  const modern = isKnown ? `${field}.${operator}=${rawValue}` : null;
+  return { field, entry: NUMBERS[field][0], modern };
 }
 
 function combine(steps: readonly Step[], query: string): FilterPlan {

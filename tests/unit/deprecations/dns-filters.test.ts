@@ -103,8 +103,22 @@ describe("planFilters()", () => {
   it("takes brackets for dots", () => {
     expect(rewritten("name[contains]=a")).toBe("name.contains=a");
     expect(rewritten("content%5Bstartswith%5D=a%20b")).toBe("content.startswith=a%20b");
-    expect(rewritten("name[other]=a")).toBe("name[other]=a");
+    expect(rewritten("name[starts_with]=a&content.ends_with=b")).toBe(
+      "name.startswith=a&content.endswith=b",
+    );
   });
+
+  it.each(["name[contain]=a", "name%5Bother%5D=a", "name[]=a", "name.like=a", "name[a][b]=c"])(
+    "refuses %s, which a server would pass over to show the whole zone",
+    (query) => {
+      expect(planFilters(query)).toMatchObject({
+        kind: "refuse",
+        entry: "01",
+        instead: expect.stringContaining("name.contains") as string,
+      });
+      expect(planFilters(query, () => false)).toEqual({ kind: "unchanged" });
+    },
+  );
 
   it("keeps everything else byte for byte", () => {
     const rest = "tag=a%3Ab&&comment=x+y&%zz=1&search=contains:x&type=A&proxied";

@@ -73,11 +73,22 @@ describe("matcher()", () => {
     expect(ids("GET", "/RADAR/attacks/layer3/top/industry")).toEqual([]);
   });
 
-  it("finds script_monitor as a whole segment anywhere", () => {
+  it("finds script_monitor where the zone's routes are, with all that lies below", () => {
     expect(ids("PUT", "/zones/z/script_monitor")).toEqual(["script-monitor.01"]);
     expect(ids("GET", "/zones/z/script_monitor/scripts/1")).toEqual(["script-monitor.01"]);
     expect(ids("GET", "/zones/z/script_monitors")).toEqual([]);
     expect(ids("GET", "/zones/z/a?b=/script_monitor")).toEqual([]);
+  });
+
+  it.each([
+    "/accounts/a/storage/kv/namespaces/n/values/script_monitor",
+    "/accounts/a/storage/kv/namespaces/n/values/zones/z/script_monitor/x",
+    "/accounts/a/workers/scripts/script_monitor",
+    "/zones/z/workers/routes/script_monitor",
+    "/accounts/a/storage/kv/namespaces/n/values/zones/z/settings/minify",
+    "/accounts/a/workers/scripts/organizations/settings",
+  ])("leaves %s alone: a caller's own name is no route", (path) => {
+    for (const method of ["GET", "PUT", "DELETE"]) expect(ids(method, path)).toEqual([]);
   });
 
   it("answers any path and never throws", () => {

@@ -1,4 +1,4 @@
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import { describe, expect, it } from "vitest";
 import {
   type DeprecationsOptions,
@@ -436,5 +436,127 @@ describe("a plain Hono host without closed routes", () => {
     expect((await open().request(path)).status).toBe(410);
     const proxy = open().all("*", (c) => c.text("mine"));
     expect(await (await proxy.request(path)).text()).toBe("mine");
+  });
+});
+
+describe("a refusal changes nothing at the host", () => {
+  const zone = `${ROOT}/zones/z1`;
+  const counted = (mount: (api: Hono, ran: () => void) => void, options = {}) => {
+    let runs = 0;
+    const app = host(options, (api) => mount(api, () => runs++));
+    return { app, runs: () => runs };
+  };
+
+  it.each(["DELETE", "POST", "PUT", "PATCH", "GET"])(
+    "%s of a route that isMounted denies never runs its handler",
+    async (method) => {
+      const path = method === "POST" ? `${zone}/rate_limits` : `${zone}/rate_limits/1`;
+      const mount = (api: Hono, ran: () => void): void => {
+        api.all("/zones/*", (c) => {
+          ran();
+          return c.json({ result: "done" });
+        });
+      };
+      const { app, runs } = counted(mount, { isMounted: () => false });
+      const response = await app.request(path, { method });
+      expect([response.status === 410, runs()]).toEqual([
+        method !== "PATCH",
+        method === "PATCH" ? 1 : 0,
+      ]);
+      const plain = withDeprecations({ platform, isMounted: () => false });
+      let passed = 0;
+      await plain(new Request(`http://x${path}`, { method }), async () => {
+        passed++;
+        return new Response();
+      });
+      expect(passed).toBe(runs());
+    },
+  );
+
+  it.each([
+    ["minify", 'The setting "minify" is no longer supported'],
+    ["brotli", 'The setting "brotli" is no longer supported'],
+    ["mobile_redirect", "redirect rules"],
+  ])("a bulk change of settings with %s is refused as a whole", async (id, message) => {
+    const { app, runs } = counted((api, ran) => {
+      api.patch("/zones/:id/settings", (c) => {
+        ran();
+        return c.json({ result: [] });
+      });
+    });
+    const send = (items: unknown): Promise<Response> =>
+      Promise.resolve(
+        app.request(`${zone}/settings`, {
+          method: "PATCH",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify({ items }),
+        }),
+      );
+    const mixed = await send([
+      { id: "always_online", value: "on" },
+      { id, value: "on" },
+    ]);
+    expect([mixed.status, runs()]).toEqual([400, 0]);
+    expect((await body(mixed)).errors[0]?.message).toContain(message);
+    const live = await send([{ id: "always_online", value: "on" }]);
+    expect([live.status, runs()]).toEqual([200, 1]);
+  });
+
+  it("an operator that nobody knows is refused, and SDK 3.0.0's brackets are rewritten", async () => {
+    const seen: string[] = [];
+    const { app } = counted((api) => {
+      api.get("/zones/:id/dns_records", (c) => {
+        seen.push(new URL(c.req.url).search);
+        return c.json({ result: [] });
+      });
+    });
+    expect((await app.request(`${zone}/dns_records?name[contains]=a`)).status).toBe(200);
+    const refused = await app.request(`${zone}/dns_records?name[contain]=a`);
+    expect(refused.status).toBe(400);
+    expect((await body(refused)).errors[0]?.message).toContain("name.contains");
+    expect(seen).toEqual(["?name.contains=a"]);
+  });
+});
+
+describe("middleware that has read the body first", () => {
+  const path = `${ROOT}/accounts/a/access/apps`;
+  const old = JSON.stringify({ type: "self_hosted", self_hosted_domains: ["a.example"] });
+  const init = { method: "POST", headers: { "content-type": "application/json" }, body: old };
+  const appWith = (read: (c: Context) => Promise<unknown>): Hono => {
+    const api = new Hono();
+    api.post("/accounts/:a/access/apps", async (c) => c.json({ result: await c.req.json() }));
+    const app = new Hono();
+    app.use(async (c, next) => {
+      await read(c);
+      await next();
+    });
+    app.use(`${ROOT}/*`, deprecationsMiddleware({ platform }));
+    app.route(ROOT, api);
+    return app;
+  };
+
+  it.each<[string, (c: Context) => Promise<unknown>]>([
+    ["json()", (c) => c.req.json()],
+    ["text()", (c) => c.req.text()],
+    ["arrayBuffer()", (c) => c.req.arrayBuffer()],
+  ])("by %s does not hide the rewrite from the handler", async (_, read) => {
+    const response = await appWith(read).request(path, init);
+    expect([response.status, (await body(response)).result]).toEqual([
+      200,
+      { type: "self_hosted", destinations: [{ type: "public", uri: "a.example" }] },
+    ]);
+  });
+
+  it("and kept it to itself is no error of ours", async () => {
+    const api = new Hono();
+    api.post("/accounts/:a/access/apps", (c) => c.json({ result: "reached" }));
+    const app = new Hono();
+    app.use(async (c, next) => {
+      await c.req.raw.text();
+      await next();
+    });
+    app.use(`${ROOT}/*`, deprecationsMiddleware({ platform }));
+    app.route(ROOT, api);
+    expect((await app.request(path, init)).status).toBe(200);
   });
 });

@@ -23,7 +23,9 @@ const entrySchema = v.strictObject({
   class: v.picklist(["A", "B", "C", "D", "E", "F"]),
   lossless: v.nullable(v.picklist(["yes", "conditional", "no"])),
   methods: v.array(v.union([method, v.literal("*")])),
-  path: v.nullable(v.union([path, v.literal("/*"), v.literal("/**/script_monitor/**")])),
+  path: v.nullable(
+    v.union([path, v.literal("/*"), v.literal("/zones/{zone_id}/script_monitor/**")]),
+  ),
   fields: v.array(v.string()),
   where: v.nullable(
     v.picklist(["query", "request headers", "request and response", "response", "error response"]),
