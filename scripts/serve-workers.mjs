@@ -47,7 +47,7 @@ async function main() {
   const { flags } = parseCommandLine(process.argv.slice(2), ["serve"]);
   if (flags.has("help")) return console.log(helpText(version));
   if (flags.has("version")) return console.log(version);
-  const prepared = prepare(flags, (name) => process.env[name]);
+  const prepared = prepare(flags, process.env);
   // "auto" is one where processes cannot share a port.
   const { processes = 1 } = prepared.config;
   if (processes !== 1 && processes !== "auto") {

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { ApiError } from "../../core/http/api-error.ts";
-import type { ReadEnv } from "../../core/config/resolve-env.ts";
 import type { Config } from "../../core/config/config.ts";
+import { watchedEnvironment } from "./environment.ts";
 import { secretOf, type StoredSecret } from "./secrets.ts";
 import { defaults, effectiveConfig } from "./settings.ts";
 
@@ -21,8 +21,14 @@ export interface Prepared {
 }
 
 /** Settles the configuration and the token for a start with these flags. */
-export function prepare(flags: ReadonlyMap<string, string>, env: ReadEnv): Prepared {
+export function prepare(
+  flags: ReadonlyMap<string, string>,
+  variables: Readonly<Record<string, string | undefined>>,
+): Prepared {
+  const environment = watchedEnvironment(variables);
+  const env = environment.read;
   const config = effectiveConfig(flags, env, (path) => readFileSync(path, "utf8"));
+  environment.checkNames();
   const dataDir = config.dataDir ?? defaults.dataDir;
   const token = secretOf(
     checkToken(env("CAUSEY_TOKEN")),

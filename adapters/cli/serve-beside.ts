@@ -19,7 +19,7 @@ export async function serveBeside(
     if (isReady || level !== "info") jsonLog(level, ...what);
   };
   try {
-    const prepared = prepare(flags, (name) => process.env[name]);
+    const prepared = prepare(flags, process.env);
     const { config, host } = prepared;
     const runtime = await loadRuntime();
     const { api, platform } = await openApp(prepared, runtime, processCount(config), log);

@@ -25,7 +25,7 @@ export async function serveCommand(
 ): Promise<void> {
   const parent = parentProcess();
   if (parent !== null) return serveBeside(parent, flags);
-  const prepared = prepare(flags, (name) => process.env[name]);
+  const prepared = prepare(flags, process.env);
   const processes = processCount(prepared.config);
   // Before anything is opened: it says whether this can work at all.
   const command = processes > 1 ? ownCommandLine() : [];

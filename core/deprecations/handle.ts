@@ -78,13 +78,14 @@ async function answerEntries(
   const refuse = (error: ApiError, entries: readonly ScheduledEntry[]): Promise<Response> =>
     refusal(request, error, entries, path, known);
 
-  const dark = request.method === "HEAD" ? null : brownout(endpoints, now, known);
+  // A HEAD is only announced.
+  const refusable = request.method === "HEAD" ? [] : endpoints;
+  const dark = brownout(refusable, now, known);
   if (dark !== null) return await refuse(dark, endpoints);
-  const gone =
-    request.method === "HEAD" ? undefined : endpoints.find((one) => isEnforced(one, now));
+  const enforced = refusable.find((entry) => isEnforced(entry, now));
+  const gone = enforced === undefined ? null : retired(enforced, known.place);
   // Before the host: who says that it has no such route must not do what the request asks for.
-  if (routed === false && gone !== undefined)
-    return await refuse(retired(gone, known.place), endpoints);
+  if (routed === false && gone !== null) return await refuse(gone, endpoints);
   let sent = request;
   let used: readonly ScheduledEntry[] = [];
   if (finer.length > 0 && (routed ?? host.mayBeRouted())) {
@@ -94,10 +95,9 @@ async function answerEntries(
   }
   const response = await host.next(sent);
   if (routed === false || (routed === null && host.isUnrouted(response))) {
-    if (gone !== undefined) return await refuse(retired(gone, known.place), endpoints);
-    return endpoints.length === 0
-      ? response
-      : withSignals(response, signals(endpoints, known.place, path));
+    return gone === null
+      ? announced(response, endpoints, path, known)
+      : await refuse(gone, endpoints);
   }
   const notes =
     sent.url === request.url
@@ -105,9 +105,16 @@ async function answerEntries(
       : used.filter((entry) => entry.lossless !== "yes" && isEnforced(entry, now));
   const revised = await reviseResponse(response, finer, notes, now);
   const all = [...new Set([...endpoints, ...used, ...revised.used])];
-  return all.length === 0
-    ? revised.response
-    : withSignals(revised.response, signals(all, known.place, path));
+  return announced(revised.response, all, path, known);
+}
+
+function announced(
+  response: Response,
+  entries: readonly ScheduledEntry[],
+  path: string,
+  { place }: Deprecations,
+): Response {
+  return entries.length === 0 ? response : withSignals(response, signals(entries, place, path));
 }
 
 function brownout(

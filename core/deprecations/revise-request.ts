@@ -10,7 +10,7 @@ import { domainsToDestinations } from "./translate/access-destinations.ts";
 import {
   FILTER_VALUES_LIMIT,
   type FilterEntry,
-  hasOperator,
+  type FilterPlan,
   planFilters,
   usedFilters,
 } from "./translate/dns-filters.ts";
@@ -46,13 +46,7 @@ function reviseQuery(
   place: SignalPlace,
 ): Revision {
   const query = rawQuery(request.url);
-  const names = new Set(parseRawQuery(query).map(({ name }) => name));
-  const filters = new Set<string>(usedFilters(query).map((number) => `dns-list-filters.${number}`));
-  const used = entries.filter(
-    (entry) =>
-      entry.kind === "query" &&
-      (filters.has(entry.id) || entry.fields.some((field) => names.has(field))),
-  );
+  const used = usedInQuery(query, entries);
   const enforced = used.filter((entry) => isEnforced(entry, now));
   const refuse = (entry: ScheduledEntry, instead: string): Revision => ({
     request,
@@ -67,16 +61,9 @@ function reviseQuery(
   );
   const kept = parseRawQuery(query).filter(({ name }) => !dropped.has(name));
   const rest = kept.map(({ raw }) => raw).join("&");
-  const filterOf = (number: FilterEntry): ScheduledEntry | undefined =>
-    entries.find(({ id }) => id === `dns-list-filters.${number}`);
-  const isFilterEnforced = (number: FilterEntry): boolean => {
-    const entry = filterOf(number);
-    return entry !== undefined && isEnforced(entry, now);
-  };
-  const plan =
-    filters.size === 0 && !kept.some(hasOperator) ? null : planFilters(rest, isFilterEnforced);
+  const plan = planOf(rest, entries, now);
   if (plan?.kind === "refuse" || plan?.kind === "fan-out") {
-    const entry = filterOf(plan.kind === "refuse" ? plan.entry : "04") ?? used[0];
+    const entry = filterEntry(entries, plan.kind === "refuse" ? plan.entry : "04") ?? used[0];
     if (entry !== undefined)
       return refuse(entry, plan.kind === "refuse" ? plan.instead : ALTERNATIVES);
   }
@@ -86,6 +73,32 @@ function reviseQuery(
     used,
     refusal: null,
   };
+}
+
+function usedInQuery(query: string, entries: readonly ScheduledEntry[]): ScheduledEntry[] {
+  const names = new Set(parseRawQuery(query).map(({ name }) => name));
+  const filters = new Set<string>(usedFilters(query).map((number) => `dns-list-filters.${number}`));
+  return entries.filter(
+    (entry) =>
+      entry.kind === "query" &&
+      (filters.has(entry.id) || entry.fields.some((field) => names.has(field))),
+  );
+}
+
+/** The plan for the filters of a list of DNS records; null on other routes. */
+function planOf(query: string, entries: readonly ScheduledEntry[], now: number): FilterPlan | null {
+  if (filterEntry(entries, "01") === undefined) return null;
+  return planFilters(query, (number) => {
+    const entry = filterEntry(entries, number);
+    return entry !== undefined && isEnforced(entry, now);
+  });
+}
+
+function filterEntry(
+  entries: readonly ScheduledEntry[],
+  number: FilterEntry,
+): ScheduledEntry | undefined {
+  return entries.find(({ id }) => id === `dns-list-filters.${number}`);
 }
 
 /** A list beside other filters has no single modern request; who wants the union asks once per value. */

@@ -124,12 +124,9 @@ interface Operated {
   readonly modern: string | null;
 }
 
-/** Whether a parameter is a filter with an operator, in brackets (SDK 3.0.0 sends `name[contains]=v`) or after a dot. */
-export function hasOperator(parameter: RawParameter): boolean {
-  return operatorOf(parameter) !== null;
-}
-
-/** A server would pass over a filter that it does not know, and answer with the whole zone. */
+/**
+ * A filter with an operator, in brackets (SDK 3.0.0 sends `name[contains]=v`) or after a dot; null for any other. A server would pass over a filter that it does not know, and answer with the whole zone.
+ */
 function operatorOf({ name, rawValue }: RawParameter): Operated | null {
   const match = /^(name|content)(?:\.([^[\]]*)|\[(.*)\])$/.exec(name);
   const field = match?.[1];
