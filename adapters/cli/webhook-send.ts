@@ -144,10 +144,11 @@ function resolved(secret: string, env: SendInput["env"]): string {
   return value;
 }
 
+/** A body; `entity` is where the server's demo source `demo` looks for the entity. */
 function sample(scheme: SchemeName, id: string): Uint8Array {
   const text = schemes[scheme].content.includes("{form}")
     ? new URLSearchParams({ MessageSid: id, Body: "test" }).toString()
-    : JSON.stringify({ id, type: "test", message: "Sent by causey webhook send" });
+    : JSON.stringify({ id, type: "test", entity: "test", message: "Sent by causey webhook send" });
   return new TextEncoder().encode(text);
 }
 

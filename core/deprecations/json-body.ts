@@ -11,7 +11,8 @@ export interface Inspected<Message> {
 /** Reads a request's JSON once; the returned request carries the same bytes. Null leaves the request unread. */
 export async function inspectRequest(request: Request): Promise<Inspected<Request> | null> {
   // A body that somebody has taken cannot be looked into, nor be given to anybody else.
-  if (request.bodyUsed || request.body === null || !isJson(request.headers)) return null;
+  if (request.bodyUsed || request.body === null) return null;
+  if (!isJson(request.headers) && !isCurlDefault(request.headers)) return null;
   const { body, json } = await peek(request.body);
   // `duplex` is not in TypeScript's RequestInit; Node asks for it when the body is a stream.
   const init = { body, duplex: "half" } as RequestInit;
@@ -48,6 +49,12 @@ function reshaped(old: Headers): Headers {
   const described = ["content-length", "content-encoding", "transfer-encoding", "etag", "digest"];
   for (const name of described) headers.delete(name);
   return headers;
+}
+
+/** curl calls any body a form, unless it is told otherwise: routes of JSON read it as what it is, so it is looked into. */
+function isCurlDefault(headers: Headers): boolean {
+  const isSmall = Number(headers.get("content-length") ?? 0) <= INSPECT_LIMIT;
+  return isSmall && headers.get("content-type") === "application/x-www-form-urlencoded";
 }
 
 function isJson(headers: Headers): boolean {

@@ -28,9 +28,22 @@ export interface Payload {
 export function parsePayload(body: Uint8Array, headers: Headers): Payload {
   try {
     const text = strictUtf8.decode(body);
-    return isForm(headers) ? fromForm(text) : { value: JSON.parse(text), text };
+    return isForm(headers) && !isJsonText(text)
+      ? fromForm(text)
+      : { value: JSON.parse(text), text };
   } catch {
     throw new ApiError("payload_invalid", { message: "The payload is not valid JSON" });
+  }
+}
+
+/** curl calls any body a form, unless it is told otherwise; what a JSON text says of itself counts more. */
+function isJsonText(text: string): boolean {
+  if (!/^\s*[{[]/.test(text)) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -42,7 +42,7 @@ describe("openDataDir()", () => {
 });
 
 describe("prepare()", () => {
-  const noEnv = (): undefined => undefined;
+  const noEnv = {};
   const flags = (name: string): Map<string, string> => new Map([["data-dir", join(folder, name)]]);
 
   it("makes the token once, and anew when a full disk left an empty file", () => {
@@ -60,8 +60,7 @@ describe("prepare()", () => {
   it.each(["short", "has a space in it, and more", "ümlaut-token-of-length"])(
     "refuses CAUSEY_TOKEN=%s",
     (token) => {
-      const env = (name: string): string | undefined =>
-        name === "CAUSEY_TOKEN" ? token : undefined;
+      const env = { CAUSEY_TOKEN: token };
       expect(() => prepare(flags("refused"), env)).toThrow("CAUSEY_TOKEN: expected 16 to 512");
     },
   );

@@ -1,4 +1,8 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { prepare } from "../../adapters/cli/prepare.ts";
 import { webhookKeys } from "../../adapters/cli/webhook-keys.ts";
 import {
   parseKeys,
@@ -23,6 +27,16 @@ describe("causey webhook send", () => {
     const { body, id } = parse(...needed);
     expect(id).toBe("fresh");
     expect(JSON.parse(new TextDecoder().decode(body))).toMatchObject({ id: "fresh" });
+  });
+
+  it("fits the source that the demo of the server has", () => {
+    const folder = mkdtempSync(join(tmpdir(), "causey-send-"));
+    const { config } = prepare(new Map([["data-dir", folder]]), {});
+    rmSync(folder, { recursive: true });
+    const demo = config.webhooks?.sources?.["demo"];
+    const { body } = parse("--scheme", demo?.scheme ?? "", ...needed.slice(2));
+    expect(demo?.entity).toEqual({ from: "payload", path: "entity" });
+    expect(JSON.parse(new TextDecoder().decode(body))).toMatchObject({ entity: "test" });
   });
 
   it("reads the body from a file and the secret from the environment", () => {

@@ -560,3 +560,17 @@ describe("middleware that has read the body first", () => {
     expect((await app.request(path, init)).status).toBe(200);
   });
 });
+
+it("a body that curl calls a form is looked into as the JSON that it is", async () => {
+  const app = host({}, (api) => {
+    api.post("/accounts/:a/access/apps", async (c) => c.json({ result: await c.req.json() }));
+  });
+  const response = await app.request(`${ROOT}/accounts/a/access/apps`, {
+    method: "POST",
+    headers: { "content-type": "application/x-www-form-urlencoded" },
+    body: JSON.stringify({ self_hosted_domains: ["a.example"] }),
+  });
+  expect((await body(response)).result).toEqual({
+    destinations: [{ type: "public", uri: "a.example" }],
+  });
+});
