@@ -22,13 +22,14 @@ export type Auth = Authenticate | "off";
 
 /**
  * Guards one route: 401 without a valid token, 403 when the token lacks the permission on the account of
- * the path parameter `account_id`, 400 when that cannot be one. A capability that has no account in its
- * path passes one.
+ * the path parameter `account_id`, or on the gateway of `gateway_id`; 400 when the account cannot be one. A capability
+ * that has no account in its path passes one.
  */
 export function authorize(auth: Auth, permission: Permission, account?: string): MiddlewareHandler {
   return async (c, next) => {
     const named = account ?? c.req.param("account_id") ?? "";
-    if (auth !== "off") await requirePermission(auth, c.req.raw, permission, named);
+    const gateway = c.req.param("gateway_id");
+    if (auth !== "off") await requirePermission(auth, c.req.raw, permission, named, gateway);
     if (account === undefined) checkAccountId(named);
     await next();
     const telling = tellUnknownFields(c);
@@ -42,11 +43,13 @@ export async function requirePermission(
   request: Request,
   permission: Permission,
   account: string,
+  gateway?: string,
 ): Promise<Principal> {
   const principal = await requirePrincipal(auth, request);
-  if (!allows(principal, permission, account)) {
+  if (!allows(principal, permission, account, gateway)) {
+    const where = gateway === undefined ? "" : ` and gateway "${gateway.slice(0, 64)}"`;
     throw new ApiError("forbidden", {
-      message: `The token lacks the permission "${permission}" on account "${account.slice(0, 64)}"`,
+      message: `The token lacks the permission "${permission}" on account "${account.slice(0, 64)}"${where}`,
     });
   }
   return principal;

@@ -6,6 +6,8 @@ import { allows, type Grant, type Principal } from "./principal.ts";
 
 const ACCOUNT_RESOURCE = /^com\.cloudflare\.api\.account\.(\*|[A-Za-z0-9_-]{1,64})$/;
 
+const GATEWAY_RESOURCE = /^com\.cloudflare\.api\.account\.ai-gateway\.(\*|(?!\.+$)[\w.-]{1,64})$/;
+
 const resource = v.pipe(
   v.string(),
   v.regex(
@@ -14,47 +16,85 @@ const resource = v.pipe(
   ),
 );
 
+const gatewayResource = v.pipe(
+  v.string(),
+  v.regex(
+    GATEWAY_RESOURCE,
+    "Unsupported resource: use com.cloudflare.api.account.ai-gateway.<gateway_id>",
+  ),
+);
+
+/** What a policy names of an account: all of it, or some gateways. */
+type ResourceScope = "*" | Readonly<Record<string, "*">>;
+
 /** A policy as a client sends it (shapes of the official SDK). A type, not an interface: actors pass it as plain data. */
 export type PolicyInput = {
   readonly effect: "allow" | "deny";
   readonly permission_groups: readonly { readonly id: string }[];
-  readonly resources: Readonly<Record<string, "*">>;
+  readonly resources: Readonly<Record<string, ResourceScope>>;
 };
 
 /** A stored policy. */
 export type Policy = PolicyInput & { readonly id: string };
 
-/** Checks one policy: known groups, resources that are accounts. */
-export const policySchema: v.GenericSchema<PolicyInput> = v.object({
-  effect: v.picklist(["allow", "deny"]),
-  permission_groups: v.pipe(
-    v.array(
-      v.object({
-        id: v.pipe(
-          v.string(),
-          v.check(
-            (id) => permissionGroup(id) !== undefined,
-            "Unknown permission group: see GET /user/tokens/permission_groups",
+/** Checks one policy: known groups, resources that are accounts, or gateways of them. */
+export const policySchema: v.GenericSchema<PolicyInput> = v.pipe(
+  v.object({
+    effect: v.picklist(["allow", "deny"]),
+    permission_groups: v.pipe(
+      v.array(
+        v.object({
+          id: v.pipe(
+            v.string(),
+            v.check(
+              (id) => permissionGroup(id) !== undefined,
+              "Unknown permission group: see GET /user/tokens/permission_groups",
+            ),
           ),
-        ),
-      }),
+        }),
+      ),
+      v.minLength(1),
+      v.maxLength(100),
     ),
-    v.minLength(1),
-    v.maxLength(100),
+    resources: v.pipe(
+      v.record(
+        resource,
+        v.union(
+          [
+            v.literal("*"),
+            v.pipe(
+              v.record(gatewayResource, v.literal("*")),
+              v.check((all) => Object.keys(all).length > 0, "At least one gateway is required"),
+              v.check((all) => Object.keys(all).length <= 100, "At most 100 gateways are allowed"),
+            ),
+          ],
+          'The value of a resource must be "*", or {"com.cloudflare.api.account.ai-gateway.<gateway_id>": "*"}',
+        ),
+      ),
+      v.check((all) => Object.keys(all).length > 0, "At least one resource is required"),
+      v.check((all) => Object.keys(all).length <= 100, "At most 100 resources are allowed"),
+    ),
+  }),
+  v.check(
+    (policy) =>
+      scopesOf(policy).every(({ gateways }) => gateways === undefined) ||
+      permissionsOf(policy).every((name) => name.startsWith("AI Gateway ")),
+    "Gateways can be named for the permissions of AI Gateway only",
   ),
-  resources: v.pipe(
-    v.record(resource, v.literal("*", 'The value of a resource must be "*"')),
-    v.check((all) => Object.keys(all).length > 0, "At least one resource is required"),
-    v.check((all) => Object.keys(all).length <= 100, "At most 100 resources are allowed"),
-  ),
-});
+);
 
 /** What stored policies mean for a request. */
 export function grantsOf(policies: readonly PolicyInput[]): { grants: Grant[]; denials: Grant[] } {
   const of = (effect: PolicyInput["effect"]): Grant[] =>
     policies
       .filter((policy) => policy.effect === effect)
-      .map((policy) => ({ permissions: permissionsOf(policy), accounts: accountsOf(policy) }));
+      .flatMap((policy) =>
+        scopesOf(policy).map(({ account, gateways }): Grant => ({
+          permissions: permissionsOf(policy),
+          accounts: [account],
+          ...(gateways === undefined ? {} : { gateways }),
+        })),
+      );
   return { grants: of("allow"), denials: of("deny") };
 }
 
@@ -68,19 +108,26 @@ export function checkPolicies(
   owner: string,
 ): void {
   for (const policy of policies) {
-    for (const account of accountsOf(policy)) {
+    for (const { account, gateways } of scopesOf(policy)) {
       if (owner !== "*" && account !== owner) {
         throw new ApiError("invalid_request", {
           message: `policies: A token of account "${owner}" can only name com.cloudflare.api.account.${owner}`,
         });
       }
-      if (policy.effect === "allow") checkHeld(permissionsOf(policy), caller, account);
+      if (policy.effect !== "allow") continue;
+      for (const gateway of gateways ?? [undefined])
+        checkHeld(permissionsOf(policy), caller, account, gateway);
     }
   }
 }
 
-function checkHeld(wanted: readonly Permission[], caller: Principal, account: string): void {
-  const missing = wanted.find((permission) => !allows(caller, permission, account));
+function checkHeld(
+  wanted: readonly Permission[],
+  caller: Principal,
+  account: string,
+  gateway: string | undefined,
+): void {
+  const missing = wanted.find((permission) => !allows(caller, permission, account, gateway));
   if (missing === undefined) return;
   throw new ApiError("forbidden", {
     message: `The token cannot grant "${missing}" on account "${account}" because it lacks it itself`,
@@ -104,6 +151,18 @@ function permissionsOf(policy: PolicyInput): Permission[] {
   return policy.permission_groups.flatMap(({ id }) => permissionGroup(id)?.name ?? []);
 }
 
-function accountsOf(policy: PolicyInput): string[] {
-  return Object.keys(policy.resources).map((key) => ACCOUNT_RESOURCE.exec(key)?.[1] ?? "");
+/** An account, and the gateways of it that are meant; undefined = all of the account. */
+interface Scope {
+  readonly account: string;
+  readonly gateways: readonly string[] | undefined;
+}
+
+function scopesOf({ resources }: PolicyInput): Scope[] {
+  return Object.entries(resources).map(([key, scope]) => ({
+    account: ACCOUNT_RESOURCE.exec(key)?.[1] ?? "",
+    gateways:
+      scope === "*"
+        ? undefined
+        : Object.keys(scope).map((name) => GATEWAY_RESOURCE.exec(name)?.[1] ?? ""),
+  }));
 }

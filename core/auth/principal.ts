@@ -4,6 +4,8 @@ import type { Permission } from "./permissions.ts";
 export interface Grant {
   readonly permissions: readonly (Permission | "*")[];
   readonly accounts: readonly string[];
+  /** Ids of gateways, `"*"` for all of them: then the grant is good for requests about those and nothing else. @default everything of the accounts */
+  readonly gateways?: readonly string[];
 }
 
 /** Who makes a request. */
@@ -16,16 +18,40 @@ export interface Principal {
   readonly denials?: readonly Grant[];
 }
 
-/** Whether a principal holds a permission on an account; `"*"` asks for all accounts at once. */
-export function allows(principal: Principal, permission: Permission, account: string): boolean {
+/**
+ * Whether a principal holds a permission on an account, or on one gateway of it; `"*"` asks for all accounts, or
+ * gateways, at once.
+ */
+export function allows(
+  principal: Principal,
+  permission: Permission,
+  account: string,
+  gateway?: string,
+): boolean {
   const held = principal.grants.some(
-    (grant) => covers(grant.permissions, implied(permission)) && covers(grant.accounts, [account]),
+    (grant) =>
+      covers(grant.permissions, implied(permission)) &&
+      covers(grant.accounts, [account]) &&
+      (grant.gateways === undefined ||
+        (gateway !== undefined && covers(grant.gateways, [gateway]))),
   );
-  return held && !(principal.denials ?? []).some((denial) => denies(denial, permission, account));
+  const denials = principal.denials ?? [];
+  return held && !denials.some((denial) => denies(denial, permission, account, gateway));
 }
 
-function denies(denial: Grant, permission: Permission, account: string): boolean {
+function denies(
+  denial: Grant,
+  permission: Permission,
+  account: string,
+  gateway: string | undefined,
+): boolean {
   if (!covers(denial.permissions, denied(permission))) return false;
+  if (denial.gateways !== undefined) {
+    if (!permission.startsWith("AI Gateway ")) return false;
+    // Who is denied one gateway does not hold the permission on all of them, nor on the account.
+    const isOther = gateway !== undefined && gateway !== "*" && !covers(denial.gateways, [gateway]);
+    if (isOther) return false;
+  }
   // Who is denied one account does not hold the permission on all of them.
   return account === "*" || covers(denial.accounts, [account]);
 }

@@ -13,6 +13,8 @@ export interface StaticToken {
   readonly permissions: readonly string[];
   /** Account ids; `"*"` means all. */
   readonly accounts: readonly string[];
+  /** Ids of gateways: then the token is good for those alone. @default everything of the accounts */
+  readonly gateways?: readonly string[] | undefined;
 }
 
 interface HashedToken {
@@ -84,7 +86,9 @@ function checkToken(token: string): string {
 }
 
 function checkGrant(token: StaticToken): Principal["grants"][number] {
-  return { permissions: checkPermissions(token.permissions), accounts: token.accounts };
+  const { accounts, gateways } = token;
+  const grant = { permissions: checkPermissions(token.permissions), accounts };
+  return gateways === undefined ? grant : { ...grant, gateways };
 }
 
 /** Narrows permission names from a configuration; throws `ApiError` for a name that does not exist. */

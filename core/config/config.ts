@@ -7,6 +7,8 @@ export interface TokenConfig {
   readonly permissions: readonly string[];
   /** Account ids; `"*"` is all of them. @default ["*"] */
   readonly accounts: readonly string[];
+  /** Ids of gateways: then the token is good for those alone. @default everything of the accounts */
+  readonly gateways?: readonly string[];
 }
 
 /** An issuer whose JSON Web Tokens are accepted. */

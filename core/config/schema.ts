@@ -29,6 +29,7 @@ const token = v.strictObject({
   token: v.pipe(v.string(), v.minLength(16, "Expected a token of at least 16 characters")),
   permissions: strings,
   accounts: v.optional(strings, () => ["*"]),
+  gateways: v.exactOptional(strings),
 });
 
 const jwt = v.strictObject({

@@ -111,8 +111,8 @@ export function gatewayAccess(options: AccessOptions): Access {
   };
 }
 
-function runner(principal: Principal | null, { account }: GatewayName): Caller | null {
-  if (principal === null || !allows(principal, "AI Gateway Run", account)) return null;
+function runner(principal: Principal | null, { account, gateway }: GatewayName): Caller | null {
+  if (principal === null || !allows(principal, "AI Gateway Run", account, gateway)) return null;
   return { kind: principal.kind, id: principal.id };
 }
 

@@ -70,6 +70,12 @@ async function callerOf(
   const key = token !== null && isKeyShaped(token) ? await access.callerOf(token, name) : null;
   if (key !== null) return key;
   if (auth === "off") return HOST;
-  const { kind, id } = await requirePermission(auth, request, "AI Gateway Run", name.account);
+  const { kind, id } = await requirePermission(
+    auth,
+    request,
+    "AI Gateway Run",
+    name.account,
+    name.gateway,
+  );
   return { kind, id };
 }
