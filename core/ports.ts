@@ -195,6 +195,14 @@ export interface StreamWatch {
   onEnd(end: StreamEnd): void;
 }
 
+/** Changes a stream as it passes. */
+export interface StreamChange {
+  /** What is handed on of a chunk; empty = nothing yet. */
+  push(chunk: Uint8Array): Uint8Array;
+  /** What was kept back, behind the last chunk. */
+  end(): Uint8Array;
+}
+
 /** How a stream went: to its end, broken off by its source, left by its reader. */
 export type StreamEnd = "complete" | "broken" | "aborted";
 
@@ -214,6 +222,11 @@ export interface Transport {
    * around it; false when the body is none of this transport's, or already read. @default never
    */
   watch?(body: ReadableStream<Uint8Array>, watch: StreamWatch): boolean;
+  /**
+   * Has the chunks of an answer's body changed behind what `watch` sees, under the same conditions and as cheaply.
+   * @default never
+   */
+  change?(body: ReadableStream<Uint8Array>, change: StreamChange): boolean;
 }
 
 /** Turns texts into unit vectors. */

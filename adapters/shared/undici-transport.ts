@@ -57,6 +57,11 @@ export function undiciTransport(
       upstream?.watch(watch);
       return upstream !== undefined;
     },
+    change(body, change) {
+      const upstream = upstreamBodyOf(body);
+      upstream?.change(change);
+      return upstream !== undefined;
+    },
     close: async () => {
       await Promise.all([agent.destroy(), proxied?.destroy()]);
     },

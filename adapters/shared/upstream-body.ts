@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers";
-import type { StreamEnd, StreamWatch } from "../../core/ports.ts";
+import type { StreamChange, StreamEnd, StreamWatch } from "../../core/ports.ts";
 import { TransportError } from "../../core/transport-error.ts";
 
 /** Bytes that wait for the reader before the upstream is paused. */
@@ -28,6 +28,8 @@ export interface UpstreamBody {
   fail(error: TransportError): void;
   /** Shows the bytes to `watch` as they are handed on. */
   watch(watch: StreamWatch): void;
+  /** Hands the bytes on as `change` has them, behind what is watched. */
+  change(change: StreamChange): void;
   /** Hands all bytes to a sink from now on. */
   pipe(to: DirectSink): void;
   /** The sink can take more. */
@@ -62,6 +64,7 @@ interface State {
   ended: boolean;
   outcome: StreamEnd | undefined;
   watcher: StreamWatch | undefined;
+  changer: StreamChange | undefined;
   sink: DirectSink | undefined;
   out: ReadableStreamDefaultController<Uint8Array> | undefined;
 }
@@ -79,6 +82,7 @@ export function upstreamBody(control: UpstreamControl): UpstreamBody {
     ended: false,
     outcome: undefined,
     watcher: undefined,
+    changer: undefined,
     sink: undefined,
     out: undefined,
   };
@@ -98,6 +102,7 @@ export function upstreamBody(control: UpstreamControl): UpstreamBody {
     },
     fail(error) {
       if (!finish(state, error.reason === "aborted" ? "aborted" : "broken")) return;
+      if (error.reason !== "aborted") handLast(state);
       if (state.sink !== undefined) state.sink.fail();
       else if (error.reason === "aborted") setTimeout(() => state.out?.error(error), GONE_MS);
       else state.out?.error(error);
@@ -106,6 +111,9 @@ export function upstreamBody(control: UpstreamControl): UpstreamBody {
       state.watcher = watcher;
       // It broke off before anybody looked.
       if (state.outcome !== undefined) watcher.onEnd(state.outcome);
+    },
+    change(changer) {
+      state.changer = changer;
     },
     pipe(to) {
       pipeInto(to, state);
@@ -126,7 +134,8 @@ function streamOf(state: State, cancel: () => void): ReadableStream<Uint8Array> 
         state.out = controller;
       },
       pull(controller) {
-        const chunk = next(state);
+        let chunk = next(state);
+        while (chunk !== undefined && chunk.length === 0) chunk = next(state);
         if (chunk !== undefined) controller.enqueue(chunk);
         else state.hungry = true;
         resumeIfRoom(state);
@@ -146,7 +155,8 @@ function pipeInto(to: DirectSink, state: State): void {
     return;
   }
   let hasRoom = true;
-  for (let chunk = next(state); chunk !== undefined; chunk = next(state)) hasRoom = to.write(chunk);
+  for (let chunk = next(state); chunk !== undefined; chunk = next(state))
+    if (chunk.length > 0) hasRoom = to.write(chunk);
   state.sink = to;
   if (hasRoom) resumeIfRoom(state);
   else state.control.pause();
@@ -168,8 +178,17 @@ function finish(state: State, how: StreamEnd): boolean {
 
 function closeIfDone(state: State): void {
   if (!state.ended || state.waiting.length > 0 || !finish(state, "complete")) return;
+  handLast(state);
   if (state.sink === undefined) state.out?.close();
   else state.sink.end();
+}
+
+/** Hands on what a change has kept back. */
+function handLast({ changer, sink, out }: State): void {
+  const last = changer?.end();
+  if (last === undefined || last.length === 0) return;
+  if (sink === undefined) out?.enqueue(last);
+  else sink.write(last);
 }
 
 /** The next chunk that waits, on its way to the consumer. */
@@ -177,19 +196,25 @@ function next(state: State): Uint8Array | undefined {
   const chunk = state.waiting.shift();
   if (chunk === undefined) return undefined;
   state.bytes -= chunk.byteLength;
-  state.watcher?.onChunk(chunk);
-  return chunk;
+  return passed(state, chunk);
+}
+
+/** A chunk as the consumer gets it; empty when all of it is kept back. */
+function passed({ watcher, changer }: State, chunk: Uint8Array): Uint8Array {
+  watcher?.onChunk(chunk);
+  return changer === undefined ? chunk : changer.push(chunk);
 }
 
 /** A chunk from the network: to the consumer at once when it can take it. */
 function take(state: State, chunk: Uint8Array<ArrayBuffer>): void {
   if (state.sink !== undefined) {
-    state.watcher?.onChunk(chunk);
-    if (!state.sink.write(chunk)) state.control.pause();
+    const handed = passed(state, chunk);
+    if (handed.length > 0 && !state.sink.write(handed)) state.control.pause();
   } else if (state.hungry) {
+    const handed = passed(state, chunk);
+    if (handed.length === 0) return;
     state.hungry = false;
-    state.watcher?.onChunk(chunk);
-    state.out?.enqueue(chunk);
+    state.out?.enqueue(handed);
   } else {
     state.waiting.push(chunk);
     state.bytes += chunk.byteLength;

@@ -1,5 +1,5 @@
 // A model provider that answers at once: the same JSON, or 51 server-sent events when `stream` is true, of which it
-// keeps all but the first when `hold` is true.
+// keeps all but the first when `hold` is true. Like OpenAI it tells a stream's usage only when it is asked.
 import { createServer } from "node:http";
 
 const reply = JSON.stringify({
@@ -16,15 +16,21 @@ const reply = JSON.stringify({
   ],
   usage: { prompt_tokens: 100, completion_tokens: 50, total_tokens: 150 },
 });
-const chunk = (content: string): string =>
-  `data: ${JSON.stringify({ id: "1", object: "chat.completion.chunk", created: 1, model: "bench", choices: [{ index: 0, delta: { content } }] })}\n\n`;
+const usage = { prompt_tokens: 100, completion_tokens: 50, total_tokens: 150 };
+const head = { id: "1", object: "chat.completion.chunk", created: 1, model: "bench" };
+/** As OpenAI does: a stream that was asked for its usage says so in every event. */
+const chunk = (content: string, asked: boolean): string =>
+  `data: ${JSON.stringify({ ...head, choices: [{ index: 0, delta: { content } }], ...(asked ? { usage: null } : {}) })}\n\n`;
+const report = `data: ${JSON.stringify({ ...head, choices: [], usage })}\n\n`;
 
 const server = createServer((req, res) => {
   let streaming = false;
   let holding = false;
+  let asked = false;
   req.on("data", (data: Buffer) => {
     streaming ||= data.includes('"stream":true');
     holding ||= data.includes('"hold":true');
+    asked ||= data.includes('"include_usage":true');
   });
   req.on("end", () => {
     if (!streaming) {
@@ -37,11 +43,11 @@ const server = createServer((req, res) => {
       return;
     }
     res.writeHead(200, { "content-type": "text/event-stream" });
-    if (holding) return void res.write(chunk("word "));
+    if (holding) return void res.write(chunk("word ", asked));
     let n = 0;
     const next = (): void => {
-      if (n++ === 50) res.end("data: [DONE]\n\n");
-      else if (res.write(chunk(`word${n} `))) setImmediate(next);
+      if (n++ === 50) res.end(`${asked ? report : ""}data: [DONE]\n\n`);
+      else if (res.write(chunk(`word${n} `, asked))) setImmediate(next);
       else res.once("drain", next);
     };
     next();

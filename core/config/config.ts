@@ -30,7 +30,10 @@ export interface GatewayConfig {
   readonly formerMasterKeys?: readonly string[];
   /** `baseUrl` is what the provider's own SDK calls its base URL. */
   readonly providers?: Readonly<
-    Record<string, { readonly baseUrl?: string; readonly apiKey?: string }>
+    Record<
+      string,
+      { readonly baseUrl?: string; readonly apiKey?: string; readonly streamUsage?: boolean }
+    >
   >;
   readonly gateways?: Readonly<Record<string, DeclaredGatewayConfig>>;
   /** The model that judges texts for gateways with guardrails. */

@@ -104,7 +104,11 @@ const gateway = v.strictObject({
   providers: v.exactOptional(
     v.record(
       id,
-      v.strictObject({ baseUrl: v.exactOptional(url), apiKey: v.exactOptional(secret) }),
+      v.strictObject({
+        baseUrl: v.exactOptional(url),
+        apiKey: v.exactOptional(secret),
+        streamUsage: v.exactOptional(v.boolean()),
+      }),
     ),
   ),
   gateways: v.exactOptional(

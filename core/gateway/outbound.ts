@@ -16,6 +16,7 @@ import { filterQuery } from "./raw-path.ts";
 import { movedTo, resolveTarget, type Target } from "./target.ts";
 import { guarded } from "./tokens/token-guard.ts";
 import { endsWell } from "./translate/ends-well.ts";
+import { askingBody, isEncoding, unasked } from "./usage/stream-usage.ts";
 import { withInlineImages } from "./translate/images.ts";
 import { type TranslationRoute, translationRoute } from "./translate/route.ts";
 import { translateReply } from "./translate/reply.ts";
@@ -57,8 +58,10 @@ function addressed(
   const { provider } = target;
   const given = withoutBlanks(requestHygiene(step.headers, deps.decoding), provider);
   const inHeader = given.some(([name]) => provider.credentials.includes(name));
-  if (inHeader || inQuery(query, provider)) return sendable(step, target, given, call);
-  return withCredential(given, target, call, deps).then((own) => sendable(step, target, own, call));
+  if (inHeader || inQuery(query, provider)) return sendable(step, target, given, call, deps);
+  return withCredential(given, target, call, deps).then((own) =>
+    sendable(step, target, own, call, deps),
+  );
 }
 
 /** The headers without credentials that hold none. */
@@ -79,7 +82,31 @@ function isBlank(credential: string): boolean {
   return /^(?:bearer)?\s*$/i.test(credential);
 }
 
-function sendable(step: Step, target: Target, own: readonly HeaderPair[], call: Call): Outbound {
+function sendable(
+  step: Step,
+  target: Target,
+  own: readonly HeaderPair[],
+  call: Call,
+  deps: GatewayDeps,
+): Outbound {
+  const asking = askingBody(step, call, deps);
+  const prepared = asIs(step, target, own, call);
+  if (asking === null) return prepared;
+  const { request, restore } = prepared;
+  const headers = request.headers.filter(([name]) => !isEncoding(name));
+  return {
+    ...prepared,
+    request: { ...request, headers, body: asking },
+    restore: (answer) => {
+      const restored = restore(answer);
+      return restored instanceof Promise
+        ? restored.then((one) => unasked(one, deps))
+        : unasked(restored, deps);
+    },
+  };
+}
+
+function asIs(step: Step, target: Target, own: readonly HeaderPair[], call: Call): Outbound {
   const headers = withProviderHeaders(own, target, call);
   // Of a stream only the client knows the length; of bytes the transport does.
   const length =

@@ -38,6 +38,11 @@ export interface Provider {
     asksUsage?: false;
     wantsThoughts?: true;
   }>;
+  /**
+   * How streams in OpenAI's format tell their usage: all by themselves, or when `stream_options` asks.
+   * @default not known: they are not asked
+   */
+  readonly streamUsage?: "told" | "asked";
   /** The provider's own chat format, into which the spec's `chat/completions` is translated. @default OpenAI's */
   readonly chat?: "anthropic" | "gemini" | "workers-ai";
 }
@@ -55,6 +60,7 @@ export const providers: Readonly<Record<string, Provider>> = {
     credentials: bearer,
     versioned: true,
     openaiChat: CHAT,
+    streamUsage: "asked",
     serves: ["responses"],
     dialect: { limit: "max_completion_tokens" },
   },
@@ -95,6 +101,7 @@ export const providers: Readonly<Record<string, Provider>> = {
         baseUrl: "https://{resource}.openai.azure.com/openai/deployments/{deployment}",
       },
     ],
+    streamUsage: "asked",
     credentials: ["api-key", "authorization"],
   },
   "aws-bedrock": {
@@ -109,26 +116,35 @@ export const providers: Readonly<Record<string, Provider>> = {
     baseUrl: "https://api.groq.com/openai/v1",
     credentials: bearer,
     openaiChat: CHAT,
+    streamUsage: "told",
     serves: ["responses"],
   },
   fireworks: {
     baseUrl: "https://api.fireworks.ai/inference/v1",
     credentials: bearer,
     openaiChat: CHAT,
+    streamUsage: "told",
     serves: ["responses", "messages"],
   },
   deepseek: {
     baseUrl: "https://api.deepseek.com",
     credentials: bearer,
     openaiChat: CHAT,
+    streamUsage: "told",
     dialect: { wantsThoughts: true },
   },
-  "perplexity-ai": { baseUrl: "https://api.perplexity.ai", credentials: bearer, openaiChat: CHAT },
+  "perplexity-ai": {
+    baseUrl: "https://api.perplexity.ai",
+    credentials: bearer,
+    openaiChat: CHAT,
+    streamUsage: "told",
+  },
   grok: {
     baseUrl: "https://api.x.ai",
     credentials: bearer,
     versioned: true,
     openaiChat: CHAT,
+    streamUsage: "told",
     serves: ["responses"],
   },
   mistral: {
@@ -136,6 +152,7 @@ export const providers: Readonly<Record<string, Provider>> = {
     credentials: bearer,
     versioned: true,
     openaiChat: CHAT,
+    streamUsage: "told",
     dialect: { asksUsage: false },
   },
   cerebras: {
@@ -143,12 +160,14 @@ export const providers: Readonly<Record<string, Provider>> = {
     credentials: bearer,
     versioned: true,
     openaiChat: CHAT,
+    streamUsage: "told",
   },
   openrouter: {
     baseUrl: "https://openrouter.ai/api",
     credentials: bearer,
     versioned: true,
     openaiChat: CHAT,
+    streamUsage: "told",
     serves: ["responses", "messages"],
   },
   cohere: {

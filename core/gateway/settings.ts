@@ -54,6 +54,8 @@ export type GatewaySettings = KeptSettings &
     retry_backoff: "constant" | "linear" | "exponential" | null;
     retry_delay: number | null;
     retry_max_attempts: number | null;
+    /** Whether streams of OpenAI's format are asked for their usage. @default true */
+    stream_usage?: boolean;
     log_management: number | null;
     log_management_strategy: "STOP_INSERTING" | "DELETE_OLDEST" | null;
     is_default: boolean;
@@ -109,6 +111,7 @@ const writeEntries = {
   ),
   rate_limiting_technique: v.nullish(v.picklist(["fixed", "sliding"])),
   authentication: v.optional(v.boolean()),
+  stream_usage: v.optional(v.boolean()),
   stored_keys_for_anonymous: v.optional(v.boolean()),
   retry_backoff: v.nullish(v.picklist(["constant", "linear", "exponential"])),
   retry_delay: v.nullish(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(60_000))),

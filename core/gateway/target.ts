@@ -8,6 +8,11 @@ export interface ProviderOptions {
   readonly baseUrl?: string | undefined;
   /** Sent in the provider's native header when a request carries no credential of its own. */
   readonly apiKey?: string | undefined;
+  /**
+   * Whether streams of OpenAI's format tell their usage when they are asked as OpenAI's are; false = they are never
+   * asked. @default as the provider's table says; of one that is not built in, false
+   */
+  readonly streamUsage?: boolean | undefined;
 }
 
 /** A provider with its settings applied, and where a path of it leads. */

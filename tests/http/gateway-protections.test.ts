@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { Agent, request as openRequest } from "node:http";
+import { gzipSync } from "node:zlib";
 import { describe, expect, inject, it } from "vitest";
 import { gatewayToken } from "./prepare-target.ts";
+import { streamOf as openaiStream } from "../fakes/gateway-openai-stream.ts";
 import type { Seen } from "./upstream.ts";
 
 const base = inject("baseUrl");
@@ -59,7 +61,58 @@ function statusOf(agent: Agent, gateway: string, type: string, body: string): Pr
   });
 }
 
+describe("a stream whose client did not ask for its usage", () => {
+  it("has the bytes of one that nobody asked, and its cost in the row", async () => {
+    const gateway = await makeGateway({});
+    const ask = (more: object): Promise<Response> =>
+      fetch(`${base}/v1/${account}/${gateway}/openai/chat/completions`, {
+        method: "POST",
+        headers: { "content-type": "application/json", "x-test-mode": "openai-stream" },
+        body: JSON.stringify({ model: "gpt-4o", stream: true, messages: [], ...more }),
+      });
+    expect(await (await ask({})).text()).toBe(openaiStream(false).join(""));
+    const asking = { stream_options: { include_usage: true } };
+    expect(await (await ask(asking)).text()).toBe(openaiStream(true).join(""));
+    const rows = `${management}/${gateway}/logs`;
+    const headers = { authorization: `Bearer ${token}` };
+    await expect
+      .poll(
+        async () => {
+          const { result } = (await (await fetch(rows, { headers })).json()) as {
+            result: { cost: number | null }[];
+          };
+          return result.map(({ cost }) => cost);
+        },
+        { timeout: 30_000 },
+      )
+      .toEqual([3.5, 3.5]);
+  });
+});
+
 describe("a gateway with protections", () => {
+  it("refuses what a spend limit cannot count, and counts packed bodies", async () => {
+    const rules = [{ limit: 0.000_001, limitType: "cost", window: 86_400 }];
+    const gateway = await makeGateway({ spend_limits: { rules } });
+    const ask = (model: string): Promise<Response> =>
+      fetch(`${base}/v1/${account}/${gateway}/openai/chat/completions`, {
+        method: "POST",
+        headers: {
+          "content-type": "application/json",
+          "content-encoding": "gzip",
+          "x-test-mode": "json",
+        },
+        body: gzipSync(JSON.stringify({ model, messages: [] })),
+      });
+    const unknown = await ask("no-such-model");
+    expect([unknown.status, await unknown.text()]).toEqual([
+      400,
+      expect.stringMatching(/10521.*no price is known of the model/),
+    ]);
+    await expect
+      .poll(async () => (await ask("GPT-4o-2024-08-06")).status, { timeout: 30_000 })
+      .toBe(429);
+  });
+
   it("spends exactly its limit, however many requests come at once", async () => {
     const rules = [
       { id: "tenth", limit: 0.5, limitType: "cost", window: 86_400, technique: "sliding" },

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
+import { streamOf as openaiStream } from "../fakes/gateway-openai-stream.ts";
 import { nativeMode } from "./native-upstream.ts";
 import { realtimeUpstream } from "./realtime-upstream.ts";
 
@@ -74,6 +75,18 @@ const modes: Readonly<Record<string, Mode>> = {
         res.write(bytes.subarray(at, ++at));
         setImmediate(next);
       }
+    };
+    next();
+  },
+  // As OpenAI: the usage only when it is asked for. In pieces of 50 bytes.
+  "openai-stream": (_req, res, body) => {
+    const bytes = Buffer.from(openaiStream(body.includes('"include_usage":true')).join(""));
+    res.writeHead(200, { "content-type": "text/event-stream" });
+    let at = 0;
+    const next = (): void => {
+      if (at >= bytes.length) return void res.end();
+      res.write(bytes.subarray(at, (at += 50)));
+      setImmediate(next);
     };
     next();
   },

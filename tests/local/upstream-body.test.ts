@@ -64,6 +64,50 @@ describe("upstreamBody()", () => {
     expect(told).toEqual([...sizes.keys(), "complete"]);
   });
 
+  it.each(shapes)(
+    "hands %s on as a change has it, and what it kept back at the end",
+    async (_, sizes) => {
+      const change = () => {
+        let held = 0;
+        return {
+          // Two become one.
+          push(chunk: Uint8Array): Uint8Array {
+            held += chunk.length;
+            const out = held > 64 * KIBI ? held : 0;
+            held -= out;
+            return new Uint8Array(out);
+          },
+          end: () => new Uint8Array(held),
+        };
+      };
+      const total = sizes.reduce((sum, size) => sum + size, 0);
+      const read = source(sizes);
+      const told = watching(read.body);
+      read.body.change(change());
+      let size = 0;
+      read.run();
+      for await (const chunk of read.body.stream as unknown as AsyncIterable<Uint8Array>) {
+        expect(chunk.length).toBeGreaterThan(0);
+        size += chunk.length;
+      }
+      expect([size, told]).toEqual([total, [...sizes.keys(), "complete"]]);
+      const piped = source(sizes);
+      piped.body.change(change());
+      let written = 0;
+      let ends = 0;
+      piped.run();
+      piped.body.pipe({
+        write(chunk) {
+          written += chunk.length;
+          return true;
+        },
+        end: () => void (ends += 1),
+        fail: () => undefined,
+      });
+      expect([written, ends]).toEqual([total, 1]);
+    },
+  );
+
   it.each(shapes)("hands a late sink %s, in order, then the end", (_, sizes) => {
     const { body, run } = source(sizes);
     const told = watching(body);

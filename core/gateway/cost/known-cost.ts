@@ -16,6 +16,8 @@ export interface CostQuestion {
   readonly json: string | null;
   /** Whether the request opens a connection, whose messages tell the usage. @default false */
   readonly realtime?: boolean;
+  /** Whether the request asks for a stream that will not tell its usage. */
+  readonly hidesUsage: () => boolean;
 }
 
 /** Methods that ask a provider for no work. */
@@ -47,8 +49,10 @@ export function unknownCost(question: CostQuestion): string | null {
   }
   if (realtime) return null;
   const isLater = LATER.test(step.rest) || runsLater(json);
-  return isLater || modelType(step.rest) === null
-    ? `no answer of "${step.slug}" to "${step.rest.slice(0, 128)}" tells what this request costs`
+  if (isLater || modelType(step.rest) === null)
+    return `no answer of "${step.slug}" to "${step.rest.slice(0, 128)}" tells what this request costs`;
+  return question.hidesUsage()
+    ? `this stream of "${step.slug}" does not tell its usage: send "stream_options": {"include_usage": true}, or set "streamUsage" of the provider`
     : null;
 }
 

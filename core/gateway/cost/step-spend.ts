@@ -1,6 +1,7 @@
 import type { Call, GatewayDeps, Step } from "../call.ts";
 import { jsonOf, plainBytes } from "../readable-body.ts";
 import { stepModel } from "../request-model.ts";
+import { hidesUsage } from "../usage/stream-usage.ts";
 import { type CostQuestion, isFree, spendUnknown, unknownCost } from "./known-cost.ts";
 import { mayLimit } from "./spend-rules.ts";
 import {
@@ -39,7 +40,8 @@ export async function spendOn(
   const found = call.prices.find(model, step.slug, deps.platform.system.now());
   const isRealtime = realtime !== undefined;
   const paid = { step, model, price: found?.price ?? null, custom: controls.customCost };
-  const reason = unknownCost({ ...paid, json, realtime: isRealtime });
+  const hides = (): boolean => hidesUsage(step, call, deps);
+  const reason = unknownCost({ ...paid, json, realtime: isRealtime, hidesUsage: hides });
   if (reason !== null && limits?.on_unknown !== "allow") {
     deps.metrics?.refuse(name, "spend_unknown");
     throw spendUnknown(reason);

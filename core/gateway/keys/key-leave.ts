@@ -7,6 +7,7 @@ import { BYTES_PER_TOKEN, estimateOf, limitsSpend } from "../cost/spend.ts";
 import { type RealtimeSpend, type Settle, spendOn } from "../cost/step-spend.ts";
 import { jsonOf, plainBytes } from "../readable-body.ts";
 import { stepModel } from "../request-model.ts";
+import { hidesUsage } from "../usage/stream-usage.ts";
 import { refusalHeaders } from "./enter-key.ts";
 import { checkModel } from "./key-models.ts";
 
@@ -115,14 +116,18 @@ function add(
 function expected(
   step: Step,
   { call, realtime }: KeyedCall,
-  { platform }: GatewayDeps,
+  deps: GatewayDeps,
 ): { readonly cost: number; readonly tokens: number; readonly unknown: string | null } {
   const json = jsonOf(step);
   const model = realtime?.model ?? stepModel(step, json);
-  const price = call.prices.find(model, step.slug, platform.system.now())?.price ?? null;
+  const price = call.prices.find(model, step.slug, deps.platform.system.now())?.price ?? null;
   // The caller's own word on the cost is no matter to the key's owner.
   const question = { step, model, price, custom: undefined, json };
-  const unknown = unknownCost({ ...question, realtime: realtime !== undefined });
+  const unknown = unknownCost({
+    ...question,
+    realtime: realtime !== undefined,
+    hidesUsage: () => hidesUsage(step, call, deps),
+  });
   const isUnpaid = realtime === undefined && isFree(step);
   const bytes = isUnpaid ? 0 : Math.max(BYTES_PER_TOKEN, plainBytes(step)?.length ?? 0);
   const tokens = Math.floor(bytes / BYTES_PER_TOKEN);

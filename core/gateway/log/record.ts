@@ -54,6 +54,17 @@ export function keptBytes(call: Call, { logBodyLimit }: GatewayDeps): number {
   return isTold(call) && (call.controls.collectLogPayload ?? true) ? logBodyLimit : 0;
 }
 
+/** Whether anybody wants to know what an answer has used. */
+export function wantsUsage(call: Call, deps: GatewayDeps): boolean {
+  return isTold(call) || deps.metrics !== undefined || isCharged(call) || isKeyCharged(call);
+}
+
+/** Whether the caller's virtual key limits what is used. */
+function isKeyCharged({ caller }: Call): boolean {
+  const grant = caller?.grant;
+  return grant !== undefined && (grant.cost || grant.tokens);
+}
+
 function isTold(call: Call): boolean {
   return collectsLog(call) || call.traced !== undefined;
 }
@@ -71,7 +82,7 @@ export function startRecord(step: Step, index: number, call: Call, deps: Gateway
   return {
     id,
     keep,
-    observes: isCounted || isCharged(call),
+    observes: wantsUsage(call, deps),
     finish(result) {
       over?.();
       if (!isCounted && !isCharged(call)) return null;

@@ -36,7 +36,8 @@ export function bytePieces(): BytePieces {
   return pieces;
 }
 
-function joined(pieces: readonly Uint8Array[]): Uint8Array {
+/** The bytes of all pieces. */
+export function joined(pieces: readonly Uint8Array[]): Uint8Array {
   const bytes = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
   let at = 0;
   for (const piece of pieces) {
