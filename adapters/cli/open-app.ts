@@ -33,7 +33,7 @@ export async function openApp(
 function apiOn(platform: Platform, { config, token }: Prepared, processes: number): FetchApp {
   const rendering = { ...config.rendering, maxConcurrency: pagesOfEach(config, processes) };
   const options = apiOptions({ ...config, rendering }, platform);
-  const own = { token: token.value, permissions: ["*"], accounts: ["*"] };
+  const own = { token: token.value, permissions: ["*" as const], accounts: ["*"] };
   return platformApi({ ...options, tokens: [own, ...(options.tokens ?? [])] });
 }
 

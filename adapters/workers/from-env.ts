@@ -22,7 +22,7 @@ export function fromEnv(env: ConfiguredEnv): WorkerBuild<ConfiguredEnv> {
     return typeof value === "string" ? value : undefined;
   });
   const { CAUSEY_TOKEN: token, CAUSEY_ACCOUNT_ID: accountId } = env;
-  const own = token === undefined ? [] : [{ token, permissions: ["*"], accounts: ["*"] }];
+  const own = token === undefined ? [] : [{ token, permissions: ["*" as const], accounts: ["*"] }];
   const effective = {
     ...config,
     ...(accountId === undefined ? {} : { accountId }),

@@ -9,8 +9,8 @@ import { secretSearch, type SecretSearch } from "./secret-search.ts";
 /** A token from the operator's configuration. */
 export interface StaticToken {
   readonly token: string;
-  /** Names of `permissions.ts`; `"*"` means all. */
-  readonly permissions: readonly string[];
+  /** `"*"` means all. */
+  readonly permissions: readonly (Permission | "*")[];
   /** Account ids; `"*"` means all. */
   readonly accounts: readonly string[];
   /** Ids of gateways: then the token is good for those alone. @default everything of the accounts */
@@ -33,14 +33,14 @@ export interface StaticTokens {
 
 /**
  * Prepares the configured tokens: each is hashed once, a lookup compares with all of them in constant time.
- * Throws `ApiError` for an unknown permission or an empty token.
+ * Throws `ApiError` for an unknown permission, or a token that is empty or could be guessed.
  */
 export function staticTokens(
   tokens: readonly StaticToken[],
   random: (length: number) => Uint8Array,
 ): StaticTokens {
-  const checked = tokens.map((one) => ({
-    token: checkToken(one.token),
+  const checked = tokens.map((one, index) => ({
+    token: checkToken(one.token, index),
     grants: [checkGrant(one)],
   }));
   let hashed: readonly HashedToken[] | undefined;
@@ -78,10 +78,14 @@ async function hashToken(token: string, grants: Principal["grants"]): Promise<Ha
   return { hash: utf8(hash), principal: { id, kind: "token", grants } };
 }
 
-function checkToken(token: string): string {
-  if (/^[!-~]{1,512}$/.test(token)) return token;
+/** It is not to be guessed: the bounds are the same wherever a token is configured. */
+function checkToken(token: string, index: number): string {
+  if (/^[!-~]{16,512}$/.test(token)) return token;
   throw new ApiError("invalid_options", {
-    message: "A configured token must be 1 to 512 printable ASCII characters without spaces",
+    message:
+      token === ""
+        ? `tokens[${index}].token is empty: set the environment variable that it is read from, such as CAUSEY_TOKEN`
+        : `tokens[${index}].token: expected 16 to 512 printable ASCII characters without spaces`,
   });
 }
 

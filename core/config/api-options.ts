@@ -1,4 +1,5 @@
 import type { PlatformApiOptions } from "../api.ts";
+import { checkPermissions } from "../auth/static-tokens.ts";
 import type { Platform } from "../ports.ts";
 import { openAiChatModel, openAiEmbedder } from "../search/mod.ts";
 import type { Config } from "./config.ts";
@@ -10,7 +11,10 @@ export function apiOptions(config: Config, platform: Platform): PlatformApiOptio
     platform,
     accountId: config.accountId ?? "local",
     demo: config.demo ?? true,
-    tokens: config.tokens ?? [],
+    tokens: (config.tokens ?? []).map((one) => ({
+      ...one,
+      permissions: checkPermissions(one.permissions),
+    })),
     ...(config.jwt === undefined ? {} : { jwt: config.jwt }),
     gateway: gatewayOptions(config, platform),
     rendering: config.rendering ?? {},

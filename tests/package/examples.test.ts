@@ -21,13 +21,17 @@ const port = String(20_000 + (process.pid % 20_000));
 const commands: Readonly<Record<string, readonly [string, ...string[]]>> = {
   node: [process.execPath, "examples/node/main.ts"],
   bun: [bun, "run", "examples/bun/main.ts"],
-  deno: [deno, "serve", "-A", "--port", port, "examples/deno/main.ts"],
+  deno: [deno, "serve", "-A", "--host", "127.0.0.1", "--port", port, "examples/deno/main.ts"],
   embed: [process.execPath, "examples/embed/main.ts"],
   workers: [process.execPath, "scripts/serve-workers.mjs", "--port", "0", "--no-demo"],
 };
 
 /** Runs an example until `use` is done with its address. */
-async function withExample(name: string, use: (url: string) => Promise<void>): Promise<void> {
+async function withExample(
+  name: string,
+  use: (url: string) => Promise<void>,
+  own: Readonly<Record<string, string>> = {},
+): Promise<void> {
   const [file, ...args] = commands[name] ?? ["false"];
   const env = {
     ...process.env,
@@ -35,6 +39,7 @@ async function withExample(name: string, use: (url: string) => Promise<void>): P
     CAUSEY_TOKEN: token,
     CAUSEY_DATA_DIR: join(folder, name),
     CAUSEY_WORKERS_ENTRY: join(root, "examples/workers/main.ts"),
+    ...own,
   };
   const child = spawn(file, args, { cwd: root, env, stdio: ["ignore", "pipe", "pipe"] });
   const exited = new Promise((resolve) => child.once("exit", resolve));
@@ -74,6 +79,11 @@ describe("examples", () => {
       });
       expect(await verify.json()).toMatchObject({ success: true, result: { status: "active" } });
     });
+  });
+
+  it.each(["node", "deno", "bun"])("%s says that its token is not set", async (name) => {
+    const started = withExample(name, () => Promise.resolve(), { CAUSEY_TOKEN: "" });
+    await expect(started).rejects.toThrow("such as CAUSEY_TOKEN");
   });
 
   it("workers serves the platform API, and nobody without a token", async () => {

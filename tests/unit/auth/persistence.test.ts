@@ -20,7 +20,7 @@ async function call(
   token: string,
   body?: unknown,
 ) {
-  const tokens = [{ token: ROOT, permissions: ["*"], accounts: ["*"] }];
+  const tokens = [{ token: ROOT, permissions: ["*" as const], accounts: ["*"] }];
   const app = auth({ platform, auth: storedTokens(platform, { tokens }) });
   const response = await app.request(path, {
     method,

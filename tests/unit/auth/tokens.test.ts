@@ -366,13 +366,21 @@ describe("accounts", () => {
 });
 
 describe("storedTokens()", () => {
-  it("refuses unknown permissions and empty tokens of a configuration", () => {
+  it("refuses unknown permissions, and tokens that are empty or could be guessed", () => {
     const platform = fakePlatform({ now: 0 });
     const make = (token: string, permission: string) => () =>
-      storedTokens(platform, { tokens: [{ token, permissions: [permission], accounts: ["*"] }] });
-    expect(make("good", "AI Serch Run")).toThrow("Unknown permission");
-    expect(make("", "*")).toThrow("printable ASCII");
-    expect(make("two words", "*")).toThrow("printable ASCII");
-    expect(make("good", "*")).not.toThrow();
+      // As a program without types may call it.
+      storedTokens(platform, {
+        tokens: [{ token, permissions: [permission as "*"], accounts: ["*"] }],
+      });
+    const good = "sixteen-or-more-chars";
+    expect(make(good, "AI Serch Run")).toThrow("Unknown permission");
+    expect(make("", "*")).toThrow(
+      "tokens[0].token is empty: set the environment variable that it is read from, such as CAUSEY_TOKEN",
+    );
+    expect(make("two words that are long", "*")).toThrow("printable ASCII");
+    expect(make("a", "*")).toThrow("tokens[0].token: expected 16 to 512");
+    expect(make("fifteen-chars-x", "*")).toThrow("tokens[0].token: expected 16 to 512");
+    expect(make(good, "*")).not.toThrow();
   });
 });

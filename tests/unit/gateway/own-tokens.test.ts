@@ -23,7 +23,9 @@ const jwt = (iss: string, aud: string): string =>
 const OUR_JWT = jwt("https://idp.test", "causey");
 const STORED = newToken((length) => crypto.getRandomValues(new Uint8Array(length)));
 
-const all = { permissions: ["*"], accounts: ["*"] };
+const all = { permissions: ["*" as const], accounts: ["*"] };
+/** The shortest that may be configured. */
+const SHORT = "sixteen-chars-ok";
 let platform: Platform;
 let gate: GatewayUnderTest;
 let host: GatewayUnderTest;
@@ -33,7 +35,7 @@ beforeAll(async () => {
   const auth = storedTokens(platform, {
     tokens: [
       { token: CONFIGURED, ...all },
-      { token: "short", ...all },
+      { token: SHORT, ...all },
     ],
     jwt: { issuer: "https://idp.test", audience: ["causey"], jwks: { keys: [] } },
   });
@@ -51,7 +53,7 @@ beforeEach(() => {
 
 const tokens: readonly (readonly [string, string])[] = [
   ["a configured token", CONFIGURED],
-  ["a short configured token", "short"],
+  ["a short configured token", SHORT],
   ["an API token", STORED],
   ["a gateway's own token", GATEWAY_TOKEN],
   ["a JWT of the configured issuer", OUR_JWT],

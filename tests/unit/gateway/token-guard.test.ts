@@ -21,7 +21,7 @@ let gate: GatewayUnderTest;
 let platform: Platform;
 beforeAll(async () => {
   platform = await openPlatform();
-  const permissions = ["*"];
+  const permissions = ["*" as const];
   const tokens = [GATEWAY_TOKEN, ODD].map((token) => ({ token, permissions, accounts: ["*"] }));
   gate = await gatewayUnderTest({ auth: storedTokens(platform, { tokens }) });
 });
