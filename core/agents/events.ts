@@ -33,6 +33,10 @@ export interface EventFilter {
   readonly limit?: unknown;
   readonly type?: unknown;
   readonly since?: number;
+  /** Only events before this position. */
+  readonly before?: number;
+  /** Only events of this source. */
+  readonly source?: string;
 }
 
 /**
@@ -41,27 +45,39 @@ export interface EventFilter {
  */
 export type EventReader = (filter: EventFilter) => Promise<EventRecord[]>;
 
-/** Reads the events of an instance. */
-export function eventReader({ sql, system }: ActorContext, agent: string): EventReader {
-  // A rare type is looked for through all events: by one reader at a time, and in slices.
-  const searches = startSlots(1, WAITING_LIMIT);
-  const select = `SELECT ${EVENT_COLUMNS.join(", ")} FROM agents_events WHERE agent = ? AND seq > ?`;
+/** The events of {@link EventReader} by position, each with it (`seq`) and its source beside the nine fields. */
+export type EventLister = (filter: EventFilter) => Promise<SqlRow[]>;
 
-  async function search(type: string, since: number, limit: number): Promise<SqlRow[]> {
+/** Reads the events of an instance. */
+export function eventReader(list: EventLister): EventReader {
+  return async (filter) =>
+    (await list(filter)).map(toRecord).toSorted((a, b) => compareText(b.timestamp, a.timestamp));
+}
+
+/** Lists the events of an instance. */
+export function eventLister({ sql, system }: ActorContext, agent: string): EventLister {
+  // What is rare is looked for through all events: by one reader at a time, and in slices.
+  const searches = startSlots(1, WAITING_LIMIT);
+  const select = `SELECT seq, provider AS source, ${EVENT_COLUMNS.join(", ")} FROM agents_events
+    WHERE agent = ? AND seq > ? AND seq < ?`;
+
+  async function search(wanted: readonly Wanted[], range: Range, limit: number): Promise<SqlRow[]> {
     const found: SqlRow[] = [];
-    for (let before = Number.MAX_SAFE_INTEGER; ;) {
+    const where = wanted.map(([column]) => `AND ${column} = ?`).join(" ");
+    const values = wanted.map(([, value]) => value);
+    for (let { before } = range; ;) {
       const [slice] = await sql.all(
         `SELECT MIN(s.seq) AS first FROM (SELECT seq FROM agents_events
           WHERE agent = ? AND seq > ? AND seq < ? ORDER BY seq DESC LIMIT ?) AS s`,
-        [agent, since, before, SLICE],
+        [agent, range.since, before, SLICE],
       );
       if (slice?.["first"] == null) return found;
       const first = Number(slice["first"]);
-      const rows = await sql.all(`${select} AND seq < ? AND type = ? ORDER BY seq DESC LIMIT ?`, [
+      const rows = await sql.all(`${select} ${where} ORDER BY seq DESC LIMIT ?`, [
         agent,
         first - 1,
         before,
-        type,
+        ...values,
         limit - found.length,
       ]);
       found.push(...rows);
@@ -72,18 +88,31 @@ export function eventReader({ sql, system }: ActorContext, agent: string): Event
     }
   }
 
-  return async ({ limit, since = 0, type }) => {
+  return async ({ before = Number.MAX_SAFE_INTEGER, limit, since = 0, source, type }) => {
     if (type !== undefined && typeof type !== "string") {
       throw new ApiError("invalid_request", { message: "type must be a string" });
     }
     const count = clampLimit(limit);
-    const after = Math.trunc(since);
-    const rows =
-      type === undefined
-        ? await sql.all(`${select} ORDER BY seq DESC LIMIT ?`, [agent, after, count])
-        : await searches(() => search(type, after, count));
-    return rows.map(toRecord).toSorted((a, b) => compareText(b.timestamp, a.timestamp));
+    const range = { since: Math.trunc(since), before };
+    const all: readonly (readonly [string, string | undefined])[] = [
+      ["type", type],
+      ["provider", source],
+    ];
+    const wanted = all.flatMap(([column, value]): Wanted[] =>
+      value === undefined ? [] : [[column, value]],
+    );
+    return wanted.length === 0
+      ? sql.all(`${select} ORDER BY seq DESC LIMIT ?`, [agent, range.since, before, count])
+      : searches(() => search(wanted, range, count));
   };
+}
+
+/** A column and the value that it must have. */
+type Wanted = readonly [column: string, value: string];
+
+interface Range {
+  readonly since: number;
+  readonly before: number;
 }
 
 /** Sorting is stable: events of one millisecond stay newest first. */

@@ -6,7 +6,7 @@ import {
   type IncomingEvent,
   type IngestReceipt,
 } from "../entity/event.ts";
-import type { SqlValue, Statement, StatementResult } from "../ports.ts";
+import type { Sql, SqlValue, Statement, StatementResult } from "../ports.ts";
 import { SqlError } from "../sql-error.ts";
 import type { Clock } from "../entity/clock.ts";
 import { LAST_SEQ } from "./events.ts";
@@ -26,19 +26,26 @@ export interface IngestDeps {
   readonly jobId: string | null;
   /** Whether this instance knows that the {@link Claim} of the event is in the entity's row: one write less. */
   readonly isClaimed: boolean;
+  /** The owner in the entity's row, where it is known. */
+  readonly owner: string | null;
+  readonly sql: Pick<Sql, "all">;
   /** Whether retention by count is due, see {@link pruneEvery}. */
   readonly prunes: boolean;
 }
 
-/** What an event asks of its entity's row: the identifier that owns the name, and the retention. */
-export type Claim = Pick<IncomingEvent, "canonical" | "retention">;
+/** What an entity's row says: whose the name is, whose the entity, and the retention. */
+export type Claim = Pick<IncomingEvent, "canonical" | "retention"> & {
+  readonly owner: string | null;
+};
 
-/** Whether two events ask the same of their entity's row. */
-export function isSameClaim(a: Claim, b: Claim): boolean {
+/** Whether an entity's row says already what an event asks of it. */
+export function isClaimed(claim: Claim, event: IncomingEvent): boolean {
   return (
-    a.canonical === b.canonical &&
-    a.retention.maxEvents === b.retention.maxEvents &&
-    a.retention.maxAgeMs === b.retention.maxAgeMs
+    claim.canonical === event.canonical &&
+    claim.owner !== null &&
+    event.owners.includes(claim.owner) &&
+    claim.retention.maxEvents === event.retention.maxEvents &&
+    claim.retention.maxAgeMs === event.retention.maxAgeMs
   );
 }
 
@@ -56,15 +63,28 @@ export function pruneEvery(maxEvents: number): number {
 export async function ingest(event: IncomingEvent, deps: IngestDeps): Promise<IngestReceipt> {
   if (deps.isClaimed) {
     const [seq] = await store(event, deps, []);
-    if (seq !== null) return { outcome: "stored", seq, job: deps.jobId };
+    if (seq !== null) return { outcome: "stored", owner: deps.owner, seq, job: deps.jobId };
     // A duplicate, or the entity was destroyed meanwhile: the whole transaction tells which.
   }
   const [seq, claimed] = await store(event, deps, [claimEntity(event, deps.agent)]);
-  if (event.canonical !== null && claimed?.rows[0]?.["canonical"] !== event.canonical) {
-    return { outcome: "collision", seq: 0, job: null };
-  }
-  if (seq === null) return { outcome: "duplicate", seq: 0, job: null };
-  return { outcome: "stored", seq, job: deps.jobId };
+  const [row] = claimed?.rows ?? [];
+  if (row === undefined) return refused(event, deps);
+  const owner = row["owner"] == null ? null : String(row["owner"]);
+  const nothing = { owner, seq: 0, job: null };
+  if (event.canonical !== null && row["canonical"] !== event.canonical)
+    return { outcome: "collision", ...nothing };
+  if (seq === null) return { outcome: "duplicate", ...nothing };
+  return { outcome: "stored", owner, seq, job: deps.jobId };
+}
+
+/** The entity belongs to another source; under another identifier the event has a name of its own. */
+async function refused(event: IncomingEvent, deps: IngestDeps): Promise<IngestReceipt> {
+  const select = "SELECT canonical, owner FROM agents_entities WHERE agent = ?";
+  const [row] = await deps.sql.all(select, [deps.agent]);
+  const owner = row?.["owner"] == null ? null : String(row["owner"]);
+  const isOther =
+    event.canonical !== null && row?.["canonical"] != null && row["canonical"] !== event.canonical;
+  return { outcome: isOther ? "collision" : "foreign", owner, seq: 0, job: null };
 }
 
 /** Runs the transaction; resolves to the event's `seq`, null when it was not stored, and to the first result. */
@@ -109,15 +129,34 @@ function unavailable(error: unknown): unknown {
   return new ApiError("unavailable", { message, headers: { "retry-after": "5" }, cause: error });
 }
 
-/** The first identifier that claims a name owns it; the update also locks the row where rows are locked. */
-const CLAIM = `INSERT INTO agents_entities (agent, canonical, last_seq, max_events, max_age_ms) VALUES (?, ?, 0, ?, ?)
-  ON CONFLICT (agent) DO UPDATE SET canonical = COALESCE(agents_entities.canonical, excluded.canonical),
-    max_events = excluded.max_events, max_age_ms = excluded.max_age_ms
-  RETURNING canonical`;
+/** Entities of the time before owners belong to the source of their oldest event. */
+const OWNER = `COALESCE(agents_entities.owner, (
+  SELECT v.provider FROM agents_events v WHERE v.agent = agents_entities.agent ORDER BY v.seq LIMIT 1), excluded.owner)`;
 
+/** The first identifier that claims a name owns it; the update also locks the row where rows are locked. */
+const CLAIM = `INSERT INTO agents_entities (agent, canonical, owner, last_seq, max_events, max_age_ms)
+  VALUES (?, ?, ?, 0, ?, ?) ON CONFLICT (agent) DO UPDATE SET
+    canonical = COALESCE(agents_entities.canonical, excluded.canonical),
+    max_events = excluded.max_events, max_age_ms = excluded.max_age_ms`;
+
+/** Changes nothing, and returns nothing, where the entity belongs to another source. */
 function claimEntity(event: IncomingEvent, agent: string): Statement {
-  const { maxEvents, maxAgeMs } = event.retention;
-  return { sql: CLAIM, params: [agent, event.canonical, maxEvents, maxAgeMs] };
+  const { owners, reserved, retention } = event;
+  const [first = null] = owners;
+  const claim = [agent, event.canonical, first, retention.maxEvents, retention.maxAgeMs];
+  const owned = `${OWNER} IN (${marks(owners)})`;
+  const returning = "RETURNING canonical, owner";
+  // What the configuration gives to this source, it takes from whoever else had it.
+  if (reserved) {
+    const owner = `CASE WHEN ${owned} THEN ${OWNER} ELSE excluded.owner END`;
+    return { sql: `${CLAIM}, owner = ${owner} ${returning}`, params: [...claim, ...owners] };
+  }
+  const sql = `${CLAIM}, owner = ${OWNER} WHERE ${owned} ${returning}`;
+  return { sql, params: [...claim, ...owners] };
+}
+
+function marks(values: readonly unknown[]): string {
+  return values.map(() => "?").join(", ");
 }
 
 /** Fails for an entity that another identifier owns. */
@@ -127,25 +166,34 @@ const UNREPEATED = ` AND NOT EXISTS (SELECT 1 FROM agents_events o WHERE o.agent
   AND o.timestamp >= ? AND o.provider = ? AND o.body_hash = ?)`;
 
 function conditionsOf(event: IncomingEvent, now: number): { sql: string; params: SqlValue[] } {
-  const { canonical, bodyWindowMs, bodyHash, provider } = event;
-  const owned = canonical === null ? [] : [canonical];
-  if (bodyWindowMs === 0) return { sql: owned.length === 0 ? "" : OWNED, params: owned };
-  const sql = owned.length === 0 ? UNREPEATED : OWNED + UNREPEATED;
-  return { sql, params: [...owned, eventTime(now - bodyWindowMs), provider, bodyHash] };
+  const { canonical, bodyWindowMs, bodyHash, owners, provider } = event;
+  const params: SqlValue[] = [...owners];
+  let sql = owners.length === 1 ? OF_ONE : ` AND e.owner IN (${marks(owners)})`;
+  if (canonical !== null) {
+    sql += OWNED;
+    params.push(canonical);
+  }
+  if (bodyWindowMs === 0) return { sql, params };
+  params.push(eventTime(now - bodyWindowMs), provider, bodyHash);
+  return { sql: sql + UNREPEATED, params };
 }
+
+/** Fails for an entity that another source owns. */
+const OF_ONE = " AND e.owner = ?";
 
 const INSERT_EVENT = `INSERT INTO agents_events (agent, seq, provider, headers, body_hash, ${EVENT_COLUMNS.join(", ")})
   SELECT e.agent, 1 + ${LAST_SEQ}, ?, ?, ?, ${EVENT_COLUMNS.map(() => "?").join(", ")}
   FROM agents_entities e WHERE e.agent = ?`;
 const RETURN_SEQ = " ON CONFLICT (agent, provider, id) DO NOTHING RETURNING seq";
 /** The usual case, built once: the driver finds prepared statements by their text. */
-const INSERT_OWNED_EVENT: string = INSERT_EVENT + OWNED + RETURN_SEQ;
+const USUAL: string = OF_ONE + OWNED;
+const INSERT_USUAL_EVENT: string = INSERT_EVENT + USUAL + RETURN_SEQ;
 
 function insertEvent(event: IncomingEvent, deps: IngestDeps): Statement {
   const { record } = event;
   const { sql, params } = conditionsOf(event, deps.now);
   return {
-    sql: sql === OWNED ? INSERT_OWNED_EVENT : INSERT_EVENT + sql + RETURN_SEQ,
+    sql: sql === USUAL ? INSERT_USUAL_EVENT : INSERT_EVENT + sql + RETURN_SEQ,
     params: [
       event.provider,
       event.headers,

@@ -2,7 +2,7 @@ import type { IncomingEvent, IngestReceipt } from "../entity/event.ts";
 import type { Clock } from "../entity/clock.ts";
 import type { ActorContext } from "../ports.ts";
 import type { AnyAgent } from "./definition.ts";
-import { ingest, isSameClaim, pruneEvery, type Claim } from "./ingest.ts";
+import { ingest, isClaimed, pruneEvery, type Claim } from "./ingest.ts";
 import type { Live } from "./live.ts";
 import type { StateHolder } from "./state.ts";
 
@@ -36,11 +36,14 @@ export function startIntake(deps: IntakeDeps): (event: IncomingEvent) => Promise
       clock,
       now: context.system.now(),
       jobId: definition.onEvent === undefined ? null : context.system.id(),
-      isClaimed: known !== undefined && isSameClaim(known, event),
+      isClaimed: known !== undefined && isClaimed(known, event),
+      owner: known?.owner ?? null,
+      sql: context.sql,
       prunes,
     });
     if (receipt.outcome === "stored") {
-      known = { canonical: event.canonical, retention: event.retention };
+      const { canonical, retention } = event;
+      known = { canonical, retention, owner: receipt.owner };
       state.addEvent(receipt.seq, event.record);
       live.publish(receipt.seq, event.record);
     }

@@ -6,7 +6,7 @@ import type { Actor, ActorContext, ActorKind } from "../ports.ts";
 import { startClock } from "../entity/clock.ts";
 import { handlerRunner, type AgentParts, type RunHandler } from "./agent-api.ts";
 import type { AnyAgent } from "./definition.ts";
-import { eventReader } from "./events.ts";
+import { eventLister, eventReader, type EventFilter, type EventLister } from "./events.ts";
 import { startIntake } from "./intake.ts";
 import { nextJob, startJobs, type Jobs } from "./jobs.ts";
 import { startLive, type Live } from "./live.ts";
@@ -29,13 +29,22 @@ export function agentKind(definition: AnyAgent): ActorKind {
     shared: { name: "agents", steps: agentSchema },
     schema: definition.schema ?? [],
     // They take no decision that another call could overtake: SQL alone, or waiting for news.
-    interleaved: ["ingest", "nextEvents", "getEvents", "getEventsByType", "deadLetters", "admit"],
+    interleaved: [
+      "ingest",
+      "nextEvents",
+      "getEvents",
+      "getEventsByType",
+      "listEvents",
+      "deadLetters",
+      "admit",
+    ],
     start: (context) => startAgent(context, definition),
   };
 }
 
 /** Everything that one running instance is made of. */
 interface Parts extends AgentParts {
+  readonly listEvents: EventLister;
   readonly live: Live;
   readonly jobs: Jobs;
   readonly session: Session;
@@ -52,13 +61,14 @@ async function startAgent(context: ActorContext, definition: AnyAgent): Promise<
   const live = await startLive(context, agent, (connection) => grantOf(connection).follows);
   const life = { isOver: false, hasOldEvents: false };
   soonest = () => (life.hasOldEvents ? context.system.now() : holds.nextBeat());
-  const events = eventReader(context, agent);
+  const listEvents = eventLister(context, agent);
+  const events = eventReader(listEvents);
   const base = { context, definition, className, agent, clock, events, holds, life, state };
   const queue = startQueue(base);
   const schedules = startSchedules({ ...base, queue });
   const run = handlerRunner({ ...base, queue, schedules });
   const tally = eventTally(context.actors, context.system);
-  const deps = { ...base, queue, schedules, live, tally, run };
+  const deps = { ...base, listEvents, queue, schedules, live, tally, run };
   const jobs = startJobs(deps);
   const session = startSession(deps);
   const begin = async (): Promise<void> => {
@@ -88,7 +98,7 @@ function rebirth({ life }: Parts, begin: () => Promise<void>): () => Promise<voi
 }
 
 function actorOf(parts: Parts, begin: () => Promise<void>): Actor {
-  const { context, agent, events, jobs, live, queue, session } = parts;
+  const { context, agent, events, jobs, listEvents, live, queue, session } = parts;
   const { system } = context;
   const admitted = new Map<string, number>();
   const ready = rebirth(parts, begin);
@@ -103,6 +113,7 @@ function actorOf(parts: Parts, begin: () => Promise<void>): Actor {
       nextEvents: (since: number, waitMs: number) => live.next(since, waitMs),
       getEvents: (limit?: number) => events({ limit }),
       getEventsByType: (type: string, limit?: number) => events({ type, limit }),
+      listEvents: (filter: EventFilter) => listEvents(filter),
       deadLetters: (limit: number) => queue.deadRows(limit),
       replay: (id: string) => queue.replay(id),
       /** The connection of this `sec-websocket-key` comes with "Agents Edit". */

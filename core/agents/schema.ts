@@ -35,6 +35,8 @@ export const agentSchema: readonly string[] = [
     WHERE event_seq IS NULL`,
   `CREATE INDEX IF NOT EXISTS agents_jobs_events ON agents_jobs (agent, position)
     WHERE event_seq IS NOT NULL`,
+  // The webhook source that an entity belongs to.
+  "ALTER TABLE agents_entities ADD COLUMN owner TEXT",
 ];
 
 /** The tables that hold rows of an instance. */

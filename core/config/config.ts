@@ -137,6 +137,11 @@ export interface SourceConfig {
     | { readonly from: "payload"; readonly path: string | readonly string[] }
     | { readonly from: "header"; readonly name: string }
     | { readonly from: "path" };
+  /** Sources of one group share their entities. @default an entity belongs to the source that wrote to it first */
+  readonly group?: string;
+  /** Entities that are this source's before it has written to them. */
+  readonly entities?: readonly string[];
+  readonly formerNames?: readonly string[];
   /** The entity of events that name none. @default they are refused */
   readonly fallbackEntity?: string;
   /** Name of the agent class. @default "webhook-agent" */

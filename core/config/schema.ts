@@ -164,6 +164,9 @@ const source = v.strictObject({
   header: v.exactOptional(v.string()),
   entity: v.exactOptional(entity),
   fallbackEntity: v.exactOptional(v.string()),
+  group: v.exactOptional(v.string()),
+  entities: v.exactOptional(strings),
+  formerNames: v.exactOptional(strings),
   agent: v.exactOptional(v.string()),
 });
 

@@ -48,6 +48,10 @@ export type IncomingEvent = {
   readonly bodyWindowMs: number;
   /** The identifier in the payload before it became a name; null when the name came from the path. */
   readonly canonical: string | null;
+  /** Sources whose entities the event may go to, its own first: that one owns the entity if nobody does. */
+  readonly owners: readonly string[];
+  /** Whether the configuration gives the entity to the event's source: then it is its, whoever owned it before. */
+  readonly reserved: boolean;
   /** `queued` leaves the handler to the queue; `processed` means that the caller will ask for it. */
   readonly respond: "processed" | "queued";
   readonly retention: Retention;
@@ -55,8 +59,13 @@ export type IncomingEvent = {
 
 /** What `ingest` did, after the commit. */
 export type IngestReceipt = {
-  /** `collision`: the name belongs to another canonical identifier, nothing was stored. */
-  readonly outcome: "stored" | "duplicate" | "collision";
+  /**
+   * `collision`: the name belongs to another canonical identifier; `foreign`: the entity belongs to another source.
+   * In both cases nothing was stored.
+   */
+  readonly outcome: "stored" | "duplicate" | "collision" | "foreign";
+  /** The source that owns the entity; null for a class that keeps none. */
+  readonly owner: string | null;
   /** Position of the event among its entity's events; 0 when nothing was stored. */
   readonly seq: number;
   /** The queued job that will run the handler; null when there is none to run. */

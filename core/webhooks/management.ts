@@ -28,6 +28,9 @@ const eventQuery = v.object({
   agent: v.optional(v.string()),
   source: v.optional(v.string()),
   type: v.optional(v.string()),
+  before: v.optional(
+    v.pipe(v.string(), v.regex(/^\d{1,15}$/, "Expected a position"), v.transform(Number)),
+  ),
   limit,
 });
 
@@ -58,11 +61,8 @@ function inboundRoutes(app: Hono, base: string, deps: ManagementDeps): void {
     checkAccount(c, deps);
     const query = readQuery(c, eventQuery);
     const agent = entityAgent(deps, query);
-    const events =
-      query.type === undefined
-        ? agent.call("getEvents", query.limit)
-        : agent.call("getEventsByType", query.type, query.limit);
-    return envelope(await events);
+    const { before, limit: most, source, type } = query;
+    return envelope(await agent.call("listEvents", { before, limit: most, source, type }));
   });
   app.get(`${base}/dead-letters`, deps.read, async (c) => {
     checkAccount(c, deps);

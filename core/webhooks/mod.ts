@@ -19,6 +19,7 @@ import { answerGet } from "./handshake.ts";
 import { receive } from "./inbound.ts";
 import { managementRoutes } from "./management.ts";
 import { outboundKind } from "./outbound-actor.ts";
+import { ownerships } from "./ownership.ts";
 import {
   prepareRetention,
   prepareSource,
@@ -155,8 +156,10 @@ export function webhooksManagement(options: WebhooksOptions): Hono {
 function prepareSources(options: WebhooksOptions): ReadonlyMap<string, WebhookSource> {
   const retention = prepareRetention(options.retention);
   const sources = new Map<string, WebhookSource>();
+  const ownershipOf = ownerships(options.sources);
   for (const [name, source] of Object.entries(options.sources)) {
-    sources.set(name, prepareSource(name, source, retention, options.platform.system));
+    const ownership = ownershipOf(name, source);
+    sources.set(name, prepareSource(name, source, retention, ownership, options.platform.system));
   }
   return sources;
 }

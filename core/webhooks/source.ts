@@ -1,6 +1,7 @@
 import { agentKindName, kebab } from "../entity/kebab.ts";
 import type { Retention } from "../entity/event.ts";
 import { checkName } from "../entity/name.ts";
+import type { Ownership } from "./ownership.ts";
 import { prepareKey, type Key, type KeySystem, type Secret } from "./keys.ts";
 import { prepareFields, type RecordReader } from "./record.ts";
 import { defineScheme, type Scheme } from "./scheme.ts";
@@ -33,6 +34,15 @@ export interface SourceOptions {
   /** @default the scheme's field of the body, else the path */
   readonly entity?: EntitySource;
   /**
+   * Sources of one group share their entities. @default none: an entity belongs to the source that wrote to it first,
+   * and others are refused (409)
+   */
+  readonly group?: string;
+  /** Entities that are this source's before it has written to them; those in `entitySecrets` are too. @default [] */
+  readonly entities?: readonly string[];
+  /** Names that this source had before: it goes on with the entities of that time. @default [] */
+  readonly formerNames?: readonly string[];
+  /**
    * The entity of events that name none, e.g. `"unrouted"`: those of a GitHub App about no account, or of a body where
    * the identifier is missing. @default they are refused (400)
    */
@@ -62,6 +72,7 @@ export interface WebhookSource {
   readonly reader: RecordReader;
   readonly entity: EntityRule;
   readonly fallbackEntity: string | undefined;
+  readonly ownership: Ownership;
   readonly agentKind: string;
   readonly agentClass: string;
   readonly respond: "processed" | "queued";
@@ -109,6 +120,7 @@ export function prepareSource(
   name: string,
   options: SourceOptions,
   retention: Retention,
+  ownership: Ownership,
   system: KeySystem = {},
 ): WebhookSource {
   const where = `webhook source "${name}"`;
@@ -132,6 +144,7 @@ export function prepareSource(
     ofEntity: new Map(own),
     reader: prepareFields(scheme),
     entity: entityRule(options.entity, scheme),
+    ownership,
     fallbackEntity:
       options.fallbackEntity === undefined ? undefined : checkName(options.fallbackEntity),
     agentClass,

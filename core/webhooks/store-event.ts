@@ -28,6 +28,8 @@ export function toEvent(
     bodyHash: null,
     bodyWindowMs: source.bodyWindowMs,
     canonical: entity.canonical,
+    owners: source.ownership.owners,
+    reserved: source.ownership.reservation(entity.name) === "own",
     respond: source.respond,
     retention: source.retention,
   };
@@ -55,13 +57,17 @@ export interface StoredEvent {
   readonly job: string | null;
 }
 
-/** Stores an event with its entity; resolves after the commit. Throws 409 when both of its names are taken. */
+/**
+ * Stores an event with its entity; resolves after the commit. Throws 409 when the entity belongs to another source, or
+ * both of its names to another identifier.
+ */
 export async function storeEvent(
   { note, source }: Delivery,
   name: string,
   event: IncomingEvent,
   platform: Platform,
 ): Promise<StoredEvent> {
+  if (source.ownership.reservation(name) === "other") throw foreign(source, name, null, platform);
   let entity = name;
   let receipt = await ingest(platform, source, entity, event);
   if (receipt.outcome === "collision" && event.canonical !== null) {
@@ -69,10 +75,25 @@ export async function storeEvent(
     receipt = await ingest(platform, source, entity, event);
   }
   const { outcome, job } = receipt;
+  if (outcome === "foreign") throw foreign(source, entity, receipt.owner, platform);
   if (outcome === "collision")
     throw new ApiError("conflict", { message: "The entity name is taken" });
   note(outcome === "duplicate" ? "duplicates" : "stored");
   return { id: event.record.id, entity, status: outcome, job };
+}
+
+/** The log names the owner; the sender, who may be anybody with a secret, learns only that it is not the one. */
+function foreign(
+  source: WebhookSource,
+  entity: string,
+  owner: string | null,
+  platform: Platform,
+): ApiError {
+  const fields = { source: source.name, entity, owner: owner ?? "given by the configuration" };
+  platform.log("warn", "A webhook was refused: its entity belongs to another source", fields);
+  return new ApiError("conflict", {
+    message: `The entity "${entity}" belongs to another source: sources that share entities need the same "group"`,
+  });
 }
 
 async function ingest(

@@ -106,14 +106,15 @@ describe("causey webhook send", () => {
 
   for (const [source, scheme, path] of [
     ["github", "github", ""],
-    ["stripe", "stripe", "/cli"],
-    ["shopify", "shopify", "/cli"],
-    ["standard", "standard-webhooks", "/cli"],
-    ["mailgun", "mailgun", "/cli"],
+    ["stripe", "stripe", "/cli-stripe"],
+    ["shopify", "shopify", "/cli-shopify"],
+    ["standard", "standard-webhooks", "/cli-standard"],
+    ["mailgun", "mailgun", "/cli-mailgun"],
     ["discord", "discord", ""],
   ] as const) {
     it(`sends what the source ${source} accepts, and the same id only once`, async () => {
-      const body = '{"id":"evt-cli","repository":{"full_name":"cli/cli"},"application_id":"cli"}';
+      const body =
+        '{"id":"evt-cli","repository":{"full_name":"cli/cli"},"application_id":"cli-discord"}';
       const secret = source === "discord" ? discordPrivateKey : webhookSecrets[source];
       const args = ["--scheme", scheme, "--url", `${baseUrl}/webhooks/${source}${path}`];
       args.push("--secret", secret, "--id", `evt-${source}`);

@@ -105,6 +105,8 @@ function incoming(id: string, extra: Partial<IncomingEvent> = {}): IncomingEvent
     bodyHash: id,
     bodyWindowMs: 0,
     canonical: null,
+    owners: ["test"],
+    reserved: false,
     respond: "processed",
     retention: { maxEvents: null, maxAgeMs: null },
     ...extra,

@@ -187,6 +187,8 @@ function ingest(ref: ActorRef, id: string, type = "push"): Promise<Plain> {
     bodyHash: null,
     bodyWindowMs: 0,
     canonical: null,
+    owners: ["test"],
+    reserved: false,
     respond: "queued",
     retention: { maxEvents: null, maxAgeMs: null },
   };

@@ -22,6 +22,8 @@ const event: IncomingEvent = {
   bodyHash: "00",
   bodyWindowMs: 0,
   canonical: null,
+  owners: ["test"],
+  reserved: false,
   respond: "queued",
   retention: { maxEvents: null, maxAgeMs: null },
 };
@@ -34,6 +36,8 @@ describe("ingest()", () => {
       jobId: "j",
       isClaimed: false,
       prunes: false,
+      owner: null,
+      sql: { all: () => Promise.resolve([]) },
       clock: {
         write: () => Promise.reject(new SqlError(reason, reason)),
         onAlarm: () => Promise.resolve(),

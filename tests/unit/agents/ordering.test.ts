@@ -83,6 +83,8 @@ async function ingest(
     bodyHash: null,
     bodyWindowMs: 0,
     canonical: null,
+    owners: ["test"],
+    reserved: false,
     respond: "queued",
     retention: { maxEvents: null, maxAgeMs: null },
     ...extra,

@@ -42,6 +42,8 @@ function incoming(id: string, extra: Partial<IncomingEvent> = {}): IncomingEvent
     bodyHash: null,
     bodyWindowMs: 0,
     canonical: null,
+    owners: ["test"],
+    reserved: false,
     respond: "queued",
     retention: { maxEvents: null, maxAgeMs: null },
     ...extra,

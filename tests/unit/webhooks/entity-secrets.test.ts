@@ -35,12 +35,13 @@ describe("an entity with secrets of its own", () => {
         platform,
         auth: "off",
         sources: {
-          both: { scheme: "generic", secret, entity, entitySecrets },
-          only: { scheme: "generic", entitySecrets: { mine: other } },
+          both: { scheme: "generic", secret, entity, entitySecrets, group: "g" },
+          only: { scheme: "generic", entitySecrets: { mine: other }, group: "g" },
           named: {
             scheme: "generic",
             secret,
             entity: { from: "header", name: "x-team" },
+            group: "g",
             entitySecrets,
           },
         },
