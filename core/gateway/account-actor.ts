@@ -1,5 +1,5 @@
 import type { ActorKind, SqlValue } from "../ports.ts";
-import { contains } from "./log/sql-text.ts";
+import { contains } from "../sql-text.ts";
 import type { GatewaySettings } from "./settings.ts";
 
 /** A page of an account's gateways with the count of all that fit. */

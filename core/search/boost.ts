@@ -1,4 +1,5 @@
 import { ApiError } from "../http/api-error.ts";
+import { asSet, isOneOf } from "../sql-text.ts";
 import type { InstanceState } from "./instance-state.ts";
 import type { MetadataField } from "./metadata.ts";
 
@@ -50,8 +51,8 @@ async function itemShares(
   if (!ordered && (direction === "asc" || direction === "desc"))
     throw invalid(`"${field}" has no order, so "${direction}" has no meaning`);
   const rows = await state.context.sql.all(
-    "SELECT item_id, num FROM search_meta WHERE actor = ? AND field = ? AND item_id IN (SELECT value FROM json_each(?))",
-    [state.actor, field, JSON.stringify(itemIds)],
+    `SELECT item_id, num FROM search_meta WHERE actor = ? AND field = ? AND ${isOneOf("item_id", "TEXT")}`,
+    [state.actor, field, asSet(itemIds)],
   );
   const values = new Map(rows.map((row) => [String(row["item_id"]), Number(row["num"])]));
   if (direction === "exists") return new Map([...values.keys()].map((id) => [id, 1]));

@@ -1,5 +1,6 @@
 import { ApiError } from "../http/api-error.ts";
 import type { SqlValue } from "../ports.ts";
+import { asSet, isOneOf } from "../sql-text.ts";
 import type { Comparison, Filter, Scalar } from "./filter.ts";
 import {
   comparable,
@@ -69,9 +70,8 @@ function membership(
   const texts = operands.filter((one) => one.column === "txt").map((one) => one.value);
   const numbers = operands.filter((one) => one.column === "num").map((one) => one.value);
   // One parameter for the whole list: some engines allow only 100 per statement.
-  const test =
-    " AND (m.txt IN (SELECT value FROM json_each(?)) OR m.num IN (SELECT value FROM json_each(?)))";
-  return exists(field, test, [JSON.stringify(texts), JSON.stringify(numbers)], op === "nin");
+  const test = ` AND (${isOneOf("m.txt", "TEXT")} OR ${isOneOf("m.num", "DOUBLE PRECISION")})`;
+  return exists(field, test, [asSet(texts), asSet(numbers)], op === "nin");
 }
 
 /** `null` as an operand asks for the absence of the field, so that "ne null" reads "present". */

@@ -1,5 +1,6 @@
 import { ApiError } from "../http/api-error.ts";
 import type { ActorContext } from "../ports.ts";
+import { contains } from "../sql-text.ts";
 import type { InstanceSettings } from "./instance-settings.ts";
 import { findNamespace } from "./namespace-store.ts";
 
@@ -81,9 +82,9 @@ export async function listInstances(
 ): Promise<InstancePage> {
   const { name: actor, sql } = context;
   await findNamespace(context, query.namespace);
-  // The empty text is in every id.
-  const where = "actor = ? AND namespace = ? AND INSTR(id, LOWER(?)) > 0";
-  const params = [actor, query.namespace, query.search ?? ""];
+  const search = query.search ?? "";
+  const where = `actor = ? AND namespace = ?${search === "" ? "" : ` AND ${contains("id")}`}`;
+  const params = [actor, query.namespace, ...(search === "" ? [] : [search])];
   const [count] = await sql.all(
     `SELECT COUNT(*) AS n FROM search_directory WHERE ${where}`,
     params,

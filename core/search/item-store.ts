@@ -1,5 +1,6 @@
 import { ApiError } from "../http/api-error.ts";
 import type { SqlRow, SqlValue, Statement } from "../ports.ts";
+import { contains } from "../sql-text.ts";
 import { insertParts, joinParts } from "./blob-parts.ts";
 import type { Condition } from "./filter-sql.ts";
 import type { InstanceState } from "./instance-state.ts";
@@ -187,8 +188,7 @@ export async function listItems(
   if (query.key !== undefined) add("i.key = ?", query.key);
   if (query.status !== undefined) add("i.status = ?", query.status);
   if (query.source !== undefined) add("'builtin' = ?", query.source);
-  // INSTR instead of LIKE: a percent sign in the text is a percent sign.
-  if (query.search !== undefined) add("INSTR(LOWER(i.key), LOWER(?)) > 0", query.search);
+  if (query.search !== undefined && query.search !== "") add(contains("i.key"), query.search);
   if (condition !== null) add(condition.sql, ...condition.params);
   const where = clauses.join(" AND ");
   const order =

@@ -1,5 +1,6 @@
 import { ApiError } from "../http/api-error.ts";
 import type { SqlRow } from "../ports.ts";
+import { asSet, isOneOf } from "../sql-text.ts";
 import { askLegs } from "./ask-legs.ts";
 import { type Boost, boosts } from "./boost.ts";
 import { type Chunk, chunkId, expandedText, toChunk } from "./chunk-view.ts";
@@ -100,8 +101,8 @@ async function rank(
   const rows = await state.context.sql.all(
     `SELECT c.id AS chunk, c.item_id, c.ord, i.key, i.metadata, i.modified_ms FROM search_chunks c
       JOIN search_items i ON i.actor = c.actor AND i.id = c.item_id
-      WHERE c.actor = ? AND c.id IN (SELECT value FROM json_each(?))`,
-    [state.actor, JSON.stringify(candidates.map((one) => one.chunk))],
+      WHERE c.actor = ? AND ${isOneOf("c.id", "BIGINT")}`,
+    [state.actor, asSet(candidates.map((one) => one.chunk))],
   );
   const byChunk = new Map(rows.map((row) => [Number(row["chunk"]), row]));
   const present = candidates.flatMap((candidate) => {
@@ -129,8 +130,8 @@ function compare(a: Ranked, b: Ranked): number {
 /** Adds the texts; a chunk that went in the meantime is left out. */
 async function withText(state: InstanceState, ranked: readonly Ranked[]): Promise<Ranked[]> {
   const rows = await state.context.sql.all(
-    "SELECT id, text FROM search_chunks WHERE actor = ? AND id IN (SELECT value FROM json_each(?))",
-    [state.actor, JSON.stringify(ranked.map(({ candidate }) => candidate.chunk))],
+    `SELECT id, text FROM search_chunks WHERE actor = ? AND ${isOneOf("id", "BIGINT")}`,
+    [state.actor, asSet(ranked.map(({ candidate }) => candidate.chunk))],
   );
   const texts = new Map(rows.map((row) => [Number(row["id"]), String(row["text"])]));
   return ranked.flatMap(({ candidate, row }) => {

@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 import type { Sql, SqlValue, Statement } from "../../core/ports.ts";
 import { SqlError } from "../../core/sql-error.ts";
+import { asSet, contains, isOneOf } from "../../core/sql-text.ts";
 import type { Suite } from "./suite.ts";
 
 /** The tables that the suite works on. */
@@ -45,6 +46,36 @@ export const sqlSuite: Suite<Sql> = {
         expect(results.map(({ changes }) => changes)).toEqual([1, 2, 3, 0, 0]);
         expect(results[1]?.rows.map((row) => row["id"])).toEqual(["y", "z"]);
         expect(results[3]?.rows.map((row) => row["id"])).toEqual(["x", "y", "z"]);
+      },
+    },
+    {
+      name: "isOneOf() finds texts of any characters and numbers of any size, a thousand in one parameter",
+      async run(sql) {
+        const texts = ["", "a", 'q"q', "b\\b", "né", "日本", "😀", "line\nbreak", "%_"];
+        const numbers = [0, -1, 0.1, 1e21, 5e-324, 9_007_199_254_740_991];
+        await sql.batch([
+          ...texts.map((id) => insert(id)),
+          ...numbers.map((r, n): Statement => ({
+            sql: "INSERT INTO t_items (actor, id, n, r) VALUES ('b', ?, ?, ?)",
+            params: [`r${n}`, n, r],
+          })),
+        ]);
+        const found = async (where: string, values: readonly (string | number)[]) =>
+          (await sql.all(`SELECT id FROM t_items WHERE ${where}`, [asSet(values)])).length;
+        const many = Array.from({ length: 1000 }, (_, i) => `more${i}`);
+        expect(await found(isOneOf("id", "TEXT"), [...texts, ...many])).toBe(texts.length);
+        expect(await found(isOneOf("id", "TEXT"), ["A", "q", "b"])).toBe(0);
+        expect(await found(isOneOf("r", "DOUBLE PRECISION"), numbers)).toBe(numbers.length);
+        expect(await found(isOneOf("n", "BIGINT"), [0, 5, 77])).toBe(2);
+        expect(await found(isOneOf("n", "BIGINT"), [])).toBe(0);
+      },
+    },
+    {
+      name: "contains() takes a text as it is, letter case ignored",
+      async run(sql) {
+        await sql.batch([insert("50% OFF"), insert("50 percent off")]);
+        const rows = await sql.all(`SELECT id FROM t_items WHERE ${contains("id")}`, ["% off"]);
+        expect(rows.map((row) => row["id"])).toEqual(["50% OFF"]);
       },
     },
     {

@@ -12,3 +12,17 @@ export function joined(conditions: readonly string[], by: "AND" | "OR"): string 
   const half = conditions.length >> 1;
   return `(${joined(conditions.slice(0, half), by)}) ${by} (${joined(conditions.slice(half), by)})`;
 }
+
+/**
+ * The condition that a column holds one of many values, bound as one parameter that {@link asSet} makes: Durable
+ * Objects take at most 100 parameters a statement. `json_each` lists an object's keys in SQLite and in PostgreSQL; only
+ * SQLite lists an array's values.
+ */
+export function isOneOf(column: string, type: "BIGINT" | "DOUBLE PRECISION" | "TEXT"): string {
+  return `${column} IN (SELECT CAST(key AS ${type}) FROM json_each(?))`;
+}
+
+/** The parameter of {@link isOneOf}: a JSON object whose keys are the values. */
+export function asSet(values: readonly (string | number)[]): string {
+  return `{${values.map((value) => `${JSON.stringify(String(value))}:0`).join(",")}}`;
+}
