@@ -21,7 +21,7 @@ export default defineConfig({
     ...limits,
     include: [...portableTests, ...localTests],
     globalSetup: "tests/config/global-setup.ts",
-    setupFiles: "tests/config/fast-check.ts",
+    setupFiles: ["tests/config/fast-check.ts", "tests/config/record-sql.ts"],
     env: { CAUSEY_RUNTIME: host },
     // No test changes globals, so files share one module graph: several times faster.
     isolate: false,

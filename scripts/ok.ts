@@ -43,6 +43,10 @@ const unit: Record<string, readonly string[]> = {
   workers: withConfig("workers"),
 };
 
+const folder = mkdtempSync(join(tmpdir(), "causey-ok-"));
+/** The SQL texts of core that the suites have run on Node. */
+const recorded = join(folder, "sql");
+
 const steps: readonly Step[] = [
   { name: "format", command: [bin("oxfmt"), "--check"] },
   { name: "build", command: [node, "scripts/build.ts"] },
@@ -64,8 +68,14 @@ const steps: readonly Step[] = [
   ...runtimes.map((name) => ({
     name: `unit + contract on ${name}`,
     command: unit[name] ?? [],
+    ...(name === "node" && { env: { CAUSEY_TEST_SQL: recorded } }),
     column: name,
   })),
+  {
+    name: "sql",
+    command: [node, "scripts/check-sql.ts", recorded],
+    after: ["unit + contract on node"],
+  },
   { name: "package", command: withConfig("package"), column: "repository", after: ["build"] },
   { name: "publint", command: [bin("publint"), "--strict"], env: packAsBuilt, after: ["build"] },
   {
@@ -80,8 +90,6 @@ const steps: readonly Step[] = [
   { name: "deno lint", command: [deno, "lint"] },
   { name: "knip", command: [bin("knip")] },
 ];
-
-const folder = mkdtempSync(join(tmpdir(), "causey-ok-"));
 
 async function execute(step: Step): Promise<Outcome> {
   const reportFile = join(folder, `${step.name.replaceAll(/\W+/gu, "-")}.json`);

@@ -46,6 +46,7 @@ const tasks = {
     needs: [...everything, nodes],
     command: [node, vitest, "run", "--config", "tests/config/vitest.package.config.ts"],
   },
+  "check:sql": { needs: ["."], command: [node, "scripts/check-sql.ts"] },
   "test:soak": { needs: [".", "tools"], command: [node, "scripts/soak.ts"] },
   format: { needs: ["."], command: [node, "node_modules/oxfmt/bin/oxfmt"] },
   lint: { needs: ["."], command: [node, "node_modules/oxlint/bin/oxlint", "--type-aware"] },
