@@ -47,6 +47,7 @@ const tasks = {
     command: [node, vitest, "run", "--config", "tests/config/vitest.package.config.ts"],
   },
   "check:sql": { needs: ["."], command: [node, "scripts/check-sql.ts"] },
+  "test:mutants": { needs: ["."], command: [node, "scripts/mutants.ts"] },
   "test:soak": { needs: [".", "tools"], command: [node, "scripts/soak.ts"] },
   format: { needs: ["."], command: [node, "node_modules/oxfmt/bin/oxfmt"] },
   lint: { needs: ["."], command: [node, "node_modules/oxlint/bin/oxlint", "--type-aware"] },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import * as fc from "fast-check";
 import { kebab } from "../../../core/entity/kebab.ts";
-import { decodeName, guardedName, nameFromId } from "../../../core/entity/name.ts";
+import { checkName, decodeName, guardedName, nameFromId } from "../../../core/entity/name.ts";
 import { rawSegments } from "../../../core/entity/segments.ts";
 import { ApiError } from "../../../core/http/api-error.ts";
 
@@ -20,6 +20,12 @@ describe("kebab() does what the public client does", () => {
       expect(kebab(name)).toBe(path);
     });
   }
+});
+
+it("checkName() refuses what has no UTF-8 form", () => {
+  // Names of payloads and of server code are no URLs, so they may hold half a character.
+  for (const bad of ["\ud800", "a\udc00b", "\0"]) expect(() => checkName(bad)).toThrow(ApiError);
+  expect(checkName("😀")).toBe("😀");
 });
 
 describe("decodeName()", () => {

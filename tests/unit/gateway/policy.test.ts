@@ -64,6 +64,8 @@ it("isRetryable() follows the status unless the provider says otherwise", () => 
   ).toEqual([true, true, true, true, true, false, false, false, false]);
   expect(isRetryable(500, "false")).toBe(false);
   expect(isRetryable(400, "true")).toBe(true);
+  // A success was paid for: no header makes it worth another.
+  expect(isRetryable(200, "true")).toBe(false);
 });
 
 describe("rateWindow()", () => {

@@ -83,6 +83,13 @@ describe("the address at which an upload to Google goes on", () => {
     );
   });
 
+  it("stays as it is in the answer to anything but an upload", async () => {
+    const theirs = "https://generativelanguage.googleapis.com/upload/v1beta/files?upload_id=1";
+    gateway.transport.behave = () => jsonReply({}, 200, [["x-goog-upload-url", theirs]]);
+    const answer = await gateway.send("open/google-ai-studio/v1beta/files", { body: "" });
+    expect(answer.headers.get("x-goog-upload-url")).toBe(theirs);
+  });
+
   it("stays as it is on any other host", async () => {
     const other = "https://generativelanguage.googleapis.com.test/upload";
     expect(await start(other)).toBe(other);

@@ -341,6 +341,11 @@ describe("namespaces", () => {
     expect((await ask(["main", "none"], { return_on_failure: false })).body.errors[0]!.code).toBe(
       7049,
     );
+    const none = await ask(["none", "neither"]);
+    expect(none.body.errors[0]).toMatchObject({
+      code: 7049,
+      message: expect.stringMatching(/none: .*; neither: /u),
+    });
     expect((await ask(Array.from({ length: 11 }, (_, n) => `i${n}`))).body.errors[0]!.code).toBe(
       7074,
     );

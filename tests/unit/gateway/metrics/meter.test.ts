@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { emptyLedger } from "../../../../core/gateway/metrics/ledger.ts";
 import { meter, type MeterOptions } from "../../../../core/gateway/metrics/meter.ts";
 import type { System } from "../../../../core/ports.ts";
 
@@ -39,6 +40,20 @@ function meterUnderTest(store: (batch: Stored) => Promise<void> = () => Promise.
   };
   return { ...under, count, stored, warnings, pauses, work, clock };
 }
+
+it("a ledger is not empty while what it counted is on its way", async () => {
+  let stored = (): void => undefined;
+  const ledger = emptyLedger(
+    () => new Promise<void>((resolve) => (stored = resolve)),
+    () => 1,
+  );
+  ledger.growth("a").count += 1;
+  const flushed = ledger.flush();
+  expect(ledger.isEmpty).toBe(false);
+  stored();
+  await flushed;
+  expect(ledger.isEmpty).toBe(true);
+});
 
 describe("meter()", () => {
   it("hands on what was counted once a second, and nothing when nothing was", async () => {
