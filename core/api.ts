@@ -13,6 +13,7 @@ import {
   gatewayParts,
   type SemanticCacheOptions,
 } from "./gateway/mod.ts";
+import { ApiError } from "./http/api-error.ts";
 import { health } from "./health.ts";
 import { errorResponse } from "./http/envelope.ts";
 import { prefixRouter } from "./http/prefix-router.ts";
@@ -20,7 +21,6 @@ import { closeRoutes, noRoute } from "./http/routes.ts";
 import type { Platform } from "./ports.ts";
 import { htmlToMarkdown } from "./rendering/html-to-markdown.ts";
 import { rendering, type RenderingOptions } from "./rendering/mod.ts";
-import { lexicalModel } from "./search/lexical-model.ts";
 import { search, type SearchOptions } from "./search/mod.ts";
 import { webhooks, webhooksManagement, type WebhooksOptions } from "./webhooks/mod.ts";
 
@@ -105,11 +105,17 @@ function semanticCache({
   search: { embedder } = {},
 }: PlatformApiOptions): SemanticCacheOptions | undefined {
   if (gateway?.semanticCache === undefined) return undefined;
-  const lexical = lexicalModel(null);
-  const embed: SemanticCacheOptions["embed"] =
-    embedder === undefined
-      ? (texts) => Promise.resolve(texts.map((text) => lexical.embed(text)))
-      : // Questions are compared with questions: none of them is the document.
-        (texts, signal) => embedder.embed(texts, "query", signal);
-  return { embed, ...gateway.semanticCache };
+  const { embed: own } = gateway.semanticCache;
+  if (own !== undefined) return { ...gateway.semanticCache, embed: own };
+  if (embedder === undefined) {
+    throw new ApiError("invalid_options", {
+      message:
+        "gateway.semanticCache: expected an embedding model, semanticCache.embed or search.embedder; the builtin vectors compare spellings, not meanings",
+    });
+  }
+  // Questions are compared with questions: none of them is the document.
+  return {
+    ...gateway.semanticCache,
+    embed: (texts, signal) => embedder.embed(texts, "query", signal),
+  };
 }

@@ -8,12 +8,15 @@ export interface FakeEmbedder {
   behave: (text: string, signal: AbortSignal) => unknown;
 }
 
-/** Every text has the same vector, unless `behave` says otherwise: only the wording tells questions apart. */
+/** What texts of tests are about; texts about nothing of it are all alike. */
+const TOPICS = ["password", "volcano", "galaxy"];
+
+/** Texts about the same have the same vector, unless `behave` says otherwise. */
 export function fakeEmbedder(): FakeEmbedder {
   const fake: FakeEmbedder = {
     texts: [],
     signals: [],
-    behave: () => [3, 4],
+    behave: (text) => [...TOPICS.map((topic) => Number(text.includes(topic))), 0.001],
     async embed([text = ""], signal) {
       fake.texts.push(text);
       fake.signals.push(signal);

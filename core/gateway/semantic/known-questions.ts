@@ -1,5 +1,4 @@
 import type { System } from "../../ports.ts";
-import { mayAskTheSame, type Wording } from "./wording.ts";
 
 /** A question whose answer may be in the cache. */
 export interface KnownQuestion {
@@ -9,7 +8,8 @@ export interface KnownQuestion {
   readonly scope: string;
   /** Of length 1. */
   readonly vector: Float32Array;
-  readonly wording: Wording;
+  /** Numbers and negations, which must be the same. */
+  readonly terms: string;
   /** Unix ms. */
   readonly expiresAt: number;
 }
@@ -26,13 +26,10 @@ export interface KnownQuestions {
   put(question: KnownQuestion): void;
   /** The nearest question near enough, among those for which `answerOf` has an answer. */
   nearest<T>(
-    asked: Pick<KnownQuestion, "scope" | "vector" | "wording">,
+    asked: Pick<KnownQuestion, "scope" | "vector" | "terms">,
     answerOf: (key: string) => T | null,
   ): Found<T> | null;
 }
-
-/** Words from which on one of them weighs so little in a vector that more likeness is asked for. */
-const FULL_WEIGHT = 8;
 
 /** At most `maxEntries` questions, of which two are alike from `threshold` (cosine) on. */
 export function knownQuestions(
@@ -64,7 +61,7 @@ export function knownQuestions(
   return {
     put,
     nearest<T>(
-      asked: Pick<KnownQuestion, "scope" | "vector" | "wording">,
+      asked: Pick<KnownQuestion, "scope" | "vector" | "terms">,
       answerOf: (key: string) => T | null,
     ): Found<T> | null {
       const now = system.now();
@@ -72,11 +69,9 @@ export function knownQuestions(
       let found: Found<T> | null = null;
       for (const known of scopes.get(asked.scope) ?? []) {
         if (known.expiresAt <= now) drop(known);
-        // A few words are sooner compared than a thousand numbers.
-        if (known.expiresAt <= now || !mayAskTheSame(asked.wording, known.wording)) continue;
+        if (known.expiresAt <= now || known.terms !== asked.terms) continue;
         const similarity = cosine(asked.vector, known.vector);
-        if (similarity <= (found?.similarity ?? -1)) continue;
-        if (similarity < required(threshold, asked.wording, known.wording)) continue;
+        if (similarity < threshold || similarity <= (found?.similarity ?? -1)) continue;
         const reply = answerOf(known.key);
         if (reply === null) continue;
         best = known;
@@ -86,11 +81,6 @@ export function knownQuestions(
       return found;
     },
   };
-}
-
-/** The likeness that two texts must have: one word of many moves a vector by little. */
-function required(threshold: number, a: Wording, b: Wording): number {
-  return 1 - (1 - threshold) * Math.min(1, FULL_WEIGHT / Math.max(a.weight, b.weight));
 }
 
 /** Of vectors of length 1; -1 when they are of different models. */

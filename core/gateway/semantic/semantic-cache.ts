@@ -5,16 +5,16 @@ import { cacheKey } from "../cache/cache-policy.ts";
 import type { Call } from "../call.ts";
 import type { CachedReply } from "../cache/flight.ts";
 import type { Outbound } from "../outbound.ts";
+import { exactTerms } from "./exact-terms.ts";
 import { type Found, knownQuestions } from "./known-questions.ts";
 import { questionOf } from "./question.ts";
 import { type Embed, questionVectors } from "./question-vector.ts";
-import { wordingOf } from "./wording.ts";
 
 /** Option `semanticCache` of `gateway()`: answers a question that was asked before in other words. */
 export interface SemanticCacheOptions {
   /** Turns texts into vectors; it sees the last message of users. Failing, it makes a plain miss. */
   readonly embed: Embed;
-  /** The cosine from which on two questions of up to eight words are alike; longer ones need more. @default 0.97 */
+  /** The cosine from which on two questions are alike. @default 0.97 */
   readonly threshold?: number | undefined;
   /** Questions that are compared with, in this process; 1 to 10,000. @default 1000 */
   readonly maxEntries?: number | undefined;
@@ -59,16 +59,16 @@ export function semanticCache(
       // Whoever names a key has said which questions are the same.
       if (controls.semanticCache === false || controls.cacheKey !== undefined) return null;
       const question = questionOf(prepared.request, { maxTextLength, maxMessages });
-      const wording = question === null ? null : wordingOf(question.text);
-      if (question === null || wording === null) return null;
+      if (question === null) return null;
       const rest = { ...prepared, request: { ...prepared.request, body: question.rest } };
       const scope = await cacheKey(rest, call, system);
       const vector = await vectorOf(question.text, signal);
       if (scope === null || vector === null) return null;
-      const found = known.nearest({ scope, vector, wording }, (other) => replies.kept(other));
+      const terms = exactTerms(question.text);
+      const found = known.nearest({ scope, vector, terms }, (other) => replies.kept(other));
       // Only answers to the very question are kept: likeness handed on and on would lead away from it.
       if (found === null)
-        known.put({ key, scope, vector, wording, expiresAt: system.now() + ttl * 1000 });
+        known.put({ key, scope, vector, terms, expiresAt: system.now() + ttl * 1000 });
       return found;
     },
   };

@@ -50,9 +50,10 @@ it("platformApi() asks the search part's embedder for the vectors of questions",
   expect(asked).toEqual(texts.map((text) => [text, "query"]));
 });
 
-it("platformApi() takes the builtin vectors without one: they know words, not what they mean", async () => {
-  const found = await answers(texts, { gateway: { semanticCache: {} } });
-  expect(found).toEqual(["MISS null", "MISS null", "HIT 1.0000"]);
+it("platformApi() refuses a semantic cache without an embedding model", async () => {
+  await expect(answers(texts, { gateway: { semanticCache: {} } })).rejects.toThrow(
+    "gateway.semanticCache: expected an embedding model",
+  );
 });
 
 it("platformApi() asks nobody unless the semantic cache is configured", async () => {

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { GatewayOptions } from "../../../../core/gateway/mod.ts";
-import { lexicalModel } from "../../../../core/search/lexical-model.ts";
 import { fakeEmbedder } from "../../../fakes/gateway-embedder.ts";
 import {
   GATEWAY_TOKEN,
@@ -143,8 +142,7 @@ describe("the semantic cache", () => {
     expect(await ask(body(A), {}, path)).toEqual(NEAR);
     const init = { method: "PUT", ...jsonInit({ ...settings, cache_ttl: 120 }) };
     expect((await gate.manage("/gateways/other", init)).status).toBe(200);
-    expect(await ask(body("How might I reset my password"), {}, path)).toEqual(MISS);
-    expect(await ask(body(A), {}, path)).toEqual(MISS);
+    expect(await ask(body(B), {}, path)).toEqual(MISS);
   });
 
   it("leaves the answers of a deleted gateway behind, whose name another one has", async () => {
@@ -169,10 +167,12 @@ describe("the semantic cache", () => {
 
   it("hands no likeness on: an answer is found from its own question only", async () => {
     await open();
-    const [x, y, z] = ["repair the blue sofa", "repair the blue couch", "restore the blue couch"];
-    await ask(body(x));
-    expect(await ask(body(y))).toEqual(NEAR);
-    expect(await ask(body(z))).toEqual(MISS);
+    const angles: Record<string, number> = { "a sofa": 0, "a couch": 0.2, "a bench": 0.4 };
+    embedder.behave = (text) => [Math.cos(angles[text] ?? 0), Math.sin(angles[text] ?? 0)];
+    await ask(body("a sofa"));
+    expect((await ask(body("a couch")))[0]).toBe("HIT");
+    expect(await ask(body("a bench"))).toEqual(MISS);
+    expect((await ask(body("a couch")))[0]).toBe("HIT");
   });
 
   it("forgets a question with its answer", async () => {
@@ -303,7 +303,6 @@ describe("the embedder", () => {
     await ask(body(A));
     embedder.behave = () => [3, 4, 5];
     expect(await ask(body(B))).toEqual(MISS);
-    expect(await ask(body("how might I reset my password"))).toEqual(MISS);
     expect(await ask(body("how do I reset the password"))).toEqual(NEAR);
   });
 
@@ -344,38 +343,12 @@ describe("the embedder", () => {
   });
 });
 
-describe("with the builtin vectors, at the default threshold", () => {
-  beforeEach(() => {
-    const lexical = lexicalModel(null);
-    embedder.behave = (text) => lexical.embed(text);
-  });
-
-  it("another order of words that say nothing is the same question", async () => {
-    await open();
-    await ask(body(A));
-    expect(await ask(body(B))).toEqual(NEAR);
-    expect(await ask(body("how could I just reset my password?"))).toEqual(NEAR);
-  });
-
-  it.each([
-    ["Is it safe to eat raw eggs?", "Is it not safe to eat raw eggs?"],
-    ["Is a cat bigger than a dog?", "Is a dog bigger than a cat?"],
-    ["What is my name?", "What is your name?"],
-    ["C programming tutorial", "D programming tutorial"],
-    [
-      "environmental regulations for beef production",
-      "environmental regulations for pork production",
-    ],
-    ["What is the capital of Austria?", "What is the capital of Australia?"],
-    [
-      "write a friendly poem about cats that live on warm roofs and like fish and milk and naps and sunshine",
-      "write a friendly poem about dogs that live on warm roofs and like fish and milk and naps and sunshine",
-    ],
-  ])("%s | %s are two questions", async (a, b) => {
-    await open();
-    await ask(body(a));
-    expect(await ask(body(b))).toEqual(MISS);
-  });
+it("a number or a negation makes another question, however alike the vectors", async () => {
+  await open();
+  await ask(body("Is it safe with 5 users?"));
+  expect(await ask(body("Is it safe with 50 users?"))).toEqual(MISS);
+  expect(await ask(body("Is it not safe with 5 users?"))).toEqual(MISS);
+  expect(await ask(body("Would 5 users be safe?"))).toEqual(NEAR);
 });
 
 it.each([
