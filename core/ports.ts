@@ -294,6 +294,29 @@ export interface ContentDecoder {
   readonly writable: WritableStream<ArrayBuffer | ArrayBufferView<ArrayBuffer>>;
 }
 
+/**
+ * A computation that may take longer than others can wait: a pure function whose `yield`s are the places where they may
+ * go on. Between two of them it takes at most a few milliseconds.
+ */
+export interface LongTask<I extends Plain, O extends Plain> {
+  /** Tells it to a thread, which has the same table of tasks (`adapters/shared/background/tasks.ts`). */
+  readonly name: string;
+  steps(input: I): Generator<void, O, void>;
+}
+
+/** Runs long tasks beside the event loop: on a thread where the runtime has threads, in steps elsewhere. */
+export interface Background {
+  /**
+   * `Uint8Array`s that are members of the input are handed over and may no longer be read. An `ApiError` crosses
+   * unchanged. Rejects with the signal's reason on abort, which ends the task.
+   */
+  run<I extends Plain, O extends Plain>(
+    task: LongTask<I, O>,
+    input: I,
+    signal: AbortSignal,
+  ): Promise<O>;
+}
+
 /** Structured log sink. Fields never hold secrets or bodies. */
 export type Log = (
   level: "debug" | "info" | "warn" | "error",
@@ -337,6 +360,7 @@ export interface Platform {
   /** Opened on first use; rejects with `ApiError` 503 when the capability is missing. */
   readonly browser: Browser;
   readonly system: System;
+  readonly background: Background;
   readonly log: Log;
   /** The same request in a cheaper form, or null when there is none. @default none */
   received?(request: Request): ReceivedRequest | null;

@@ -1,6 +1,7 @@
 import type { Browser, Capability, Log, Platform, Transport } from "../../core/ports.ts";
 import { VERSION } from "../../core/version.ts";
 import { chromium } from "./chromium.ts";
+import { type Threads, threads } from "./background/threads.ts";
 import { openDataDir } from "./data-dir.ts";
 import { closeAtEnd } from "./drain.ts";
 import { egressTransport } from "./egress-transport.ts";
@@ -80,7 +81,8 @@ export async function localPlatform(
     log,
     system,
   });
-  const parts = { actors, browser, runtime, system };
+  const background = threads({ system, log });
+  const parts = { actors, background, browser, runtime, system };
   let closing: Promise<void> | undefined;
   const platform: Platform = {
     runtime: runtime.name,
@@ -97,6 +99,7 @@ export async function localPlatform(
     }),
     browser,
     system,
+    background,
     log,
     ...(runtime.received === undefined ? {} : { received: runtime.received }),
     close: () => (closing ??= closeParts(parts, closeGraceMs).finally(forget)),
@@ -121,6 +124,7 @@ function capabilities(browser: true | string): Record<Capability, true | string>
 
 interface Parts {
   readonly actors: SharedActors;
+  readonly background: Threads;
   readonly browser: Browser;
   readonly runtime: LocalRuntime;
   readonly system: LocalSystem;
@@ -132,5 +136,10 @@ async function closeParts(parts: Parts, graceMs: number): Promise<void> {
   await parts.system.settled(graceMs);
   await parts.actors.close(graceMs);
   await parts.system.settled(graceMs);
-  await Promise.all([parts.browser.close(), parts.runtime.close?.(), parts.actors.release()]);
+  await Promise.all([
+    parts.background.close(),
+    parts.browser.close(),
+    parts.runtime.close?.(),
+    parts.actors.release(),
+  ]);
 }

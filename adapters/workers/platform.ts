@@ -1,3 +1,4 @@
+import { stepwise } from "../../core/background.ts";
 import type { Log, Platform } from "../../core/ports.ts";
 import { boundBrowser, missingBrowser, NO_BROWSER } from "./browser-binding.ts";
 import { guardedSend, guardedTransport, UNPINNED } from "./egress.ts";
@@ -47,6 +48,7 @@ export function workersPlatform(options: WorkersPlatformOptions): Platform {
     webSockets: workerWebSockets(system, guardedSend(allowHosts, env.CAUSEY_EGRESS)),
     browser: env.BROWSER === undefined ? missingBrowser : boundBrowser(env.BROWSER, system),
     system,
+    background: stepwise(system),
     log,
     async close() {
       // Durable Objects flush by themselves; this isolate knows which of them hold sockets.

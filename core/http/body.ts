@@ -70,12 +70,20 @@ export async function readJson<S extends v.GenericSchema>(
   const request = "req" in from ? from.req : from;
   const whole = "raw" in request ? await wholeRequest(request) : request;
   const bytes = await readBytes(whole, options.limit ?? JSON_BODY_LIMIT);
-  const isAbsent = options.optional === true && bytes.length === 0;
-  const value = isAbsent ? {} : parseJson(bytes, options.error);
-  const { output, unknown } = parseKnown(schema, value, options.error);
+  const { output, unknown } = readJsonBytes(bytes, schema, options);
   if (options.onUnknown !== undefined) options.onUnknown(unknown);
   else if ("req" in from) noteUnknownFields(from, unknown);
   return output;
+}
+
+/** Does {@link readJson} with bytes that are at hand; `unknown` tells of unknown fields. */
+export function readJsonBytes<S extends v.GenericSchema>(
+  bytes: Uint8Array,
+  schema: S,
+  { optional = false, error }: Pick<ReadJsonOptions, "optional" | "error"> = {},
+): { readonly output: v.InferOutput<S>; readonly unknown: readonly string[] } {
+  const value = optional && bytes.length === 0 ? {} : parseJson(bytes, error);
+  return parseKnown(schema, value, error);
 }
 
 /** Does {@link parse}, and {@link checkFields} where that could find something. */

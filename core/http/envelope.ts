@@ -29,7 +29,15 @@ export function json(
 
 /** The success envelope `{result, success, errors, messages}` of the API. */
 export function envelope(result: unknown, extras: EnvelopeExtras = {}): Response {
-  const body = {
+  return json(envelopeBody(result, extras), extras.status ?? 200, extras.headers);
+}
+
+/** The body of {@link envelope}. */
+export function envelopeBody(
+  result: unknown,
+  extras: Pick<EnvelopeExtras, "messages" | "resultInfo" | "meta"> = {},
+): Record<string, unknown> {
+  return {
     result,
     success: true,
     errors: [],
@@ -37,7 +45,6 @@ export function envelope(result: unknown, extras: EnvelopeExtras = {}): Response
     ...(extras.resultInfo === undefined ? {} : { result_info: extras.resultInfo }),
     ...(extras.meta === undefined ? {} : { meta: extras.meta }),
   };
-  return json(body, extras.status ?? 200, extras.headers);
 }
 
 /** The body of an error in one of the three shapes. */

@@ -1,35 +1,31 @@
-import type { Job } from "./job.ts";
-import type { Rendered } from "./render.ts";
-import { htmlToMarkdown, type MarkdownOptions } from "./markdown/convert.ts";
+import type { Background, LongTask } from "../ports.ts";
+import { conversion, htmlToMarkdown } from "./markdown/convert.ts";
 
-/**
- * Whether Markdown can be made of a job's `html` without a browser: nothing in the body needs one, and the
- * markup brings no script (or scripts are off), so that a browser would show the same document.
- */
-export function isStatic(job: Job): boolean {
-  const { html, setJavaScriptEnabled, addScriptTag = [], waitForSelector } = job.body;
-  if (html === undefined || addScriptTag.length > 0 || waitForSelector !== undefined) return false;
-  return setJavaScriptEnabled === false || !mayRunScript(html);
-}
+/** A document, what its relative addresses start from, and whether facts about it come first. */
+export type MarkdownRequest = {
+  readonly html: string;
+  readonly base: string | null;
+  readonly frontmatter: boolean;
+};
 
-/** Errs on the side of the browser: a mere mention of a script counts. What frames show is left out anyway. */
-function mayRunScript(html: string): boolean {
-  return /<script|<meta[^>]{0,200}refresh|\son[a-z]{3,30}\s{0,20}=/iu.test(html);
-}
+/** Converts a document of any size. */
+export const documentMarkdown: LongTask<MarkdownRequest, string> = {
+  name: "rendering/markdown",
+  *steps({ html, ...options }) {
+    return (yield* conversion(html, options)).markdown;
+  },
+};
 
-/** Converts a job's `html` without a browser. */
-export function staticMarkdown(
-  job: Job,
-  options: { readonly frontmatter: boolean },
-): Rendered<string> {
-  const converted = htmlToMarkdown(job.body.html ?? "", {
-    ...options,
-    base: job.url?.href ?? null,
-  });
-  return { result: converted.markdown, meta: { title: converted.title } };
-}
+/** Characters that are converted sooner than handed to a thread. */
+const AT_ONCE = 16_384;
 
-/** Converts a document that a browser has rendered. */
-export function convertDocument(html: string, options: MarkdownOptions): string {
-  return htmlToMarkdown(html, options).markdown;
+/** Converts a document that a browser has rendered; a long one beside the event loop. */
+export function convertDocument(
+  request: MarkdownRequest,
+  background: Background,
+  signal: AbortSignal,
+): Promise<string> {
+  const { html, ...options } = request;
+  if (html.length <= AT_ONCE) return Promise.resolve(htmlToMarkdown(html, options).markdown);
+  return background.run(documentMarkdown, request, signal);
 }

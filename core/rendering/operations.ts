@@ -1,9 +1,9 @@
 import * as v from "valibot";
 import { ApiError } from "../http/api-error.ts";
-import { readJson } from "../http/body.ts";
+import { readBytes, readJsonBytes } from "../http/body.ts";
 import { envelope } from "../http/envelope.ts";
 import { parseAllowHosts } from "../net/allow-hosts.ts";
-import type { Platform } from "../ports.ts";
+import type { Background, Platform } from "../ports.ts";
 import {
   bytesOf,
   contentAction,
@@ -13,9 +13,9 @@ import {
   scrapeAction,
 } from "./actions.ts";
 import type { RenderBody, SnapshotBody } from "./body.ts";
-import { prepareJob, type Job, type JobPolicy } from "./job.ts";
-import { convertDocument, isStatic, staticMarkdown } from "./markdown.ts";
-import { render, type Action, type RenderDeps, type Rendered } from "./render.ts";
+import { prepareJob, type JobPolicy } from "./job.ts";
+import { convertDocument } from "./markdown.ts";
+import { render, tooLate, type Action, type RenderDeps, type Rendered } from "./render.ts";
 import {
   linksSchema,
   pdfSchema,
@@ -24,8 +24,9 @@ import {
   screenshotSchema,
   snapshotSchema,
 } from "./schema.ts";
-import { renderSlots } from "./slots.ts";
-import type { TimerCaps } from "./timers.ts";
+import { renderSlots, type Slots } from "./slots.ts";
+import { staticMarkdown } from "./static-markdown.ts";
+import { type TimerCaps, within } from "./timers.ts";
 
 /** What the operator decides about renderings. */
 export interface RenderingOptions {
@@ -68,39 +69,11 @@ const BODY_LIMIT = 50 * 1024 * 1024;
 
 /** The operations by the last segment of their path. */
 export function renderOperations(options: RenderingOptions): Readonly<Record<string, Operation>> {
-  const { platform } = options;
-  const allow = parseAllowHosts(options.allowHosts);
-  const policy: JobPolicy = {
-    allow,
-    caps: options.timeouts ?? {},
-    unsafeRegex: options.unsafeRegex === true,
-  };
+  const { background } = options.platform;
   const deps = renderDeps(options);
   const frontmatter = options.frontmatter !== false;
 
-  /** Reads and checks a body, then renders it with the action that the body asks for. */
-  const operation =
-    <B extends RenderBody, T>(
-      schema: v.GenericSchema<unknown, B>,
-      actionOf: (body: B) => Action<T>,
-      answer: (rendered: Rendered<T>, body: B) => Response,
-      shortcut: (job: Job) => Response | null = () => null,
-    ): Operation =>
-    async ({ request, query, onBrowserMs, onUnknown }) => {
-      checkCacheTtl(query);
-      const limit = options.maxBodyBytes ?? BODY_LIMIT;
-      const body = await readJson(request, schema, { limit, onUnknown });
-      const job = prepareJob(body, policy);
-      const action = actionOf(body);
-      const ready = shortcut(job);
-      if (ready !== null) return ready;
-      const rendered = await render(deps, job, request.signal, onBrowserMs, action).catch(
-        (error: unknown) => {
-          throw reportable(error, platform, request.signal);
-        },
-      );
-      return answer(rendered, body);
-    };
+  const operation = operationOver(options, deps);
 
   return {
     pdf: operation(
@@ -110,9 +83,9 @@ export function renderOperations(options: RenderingOptions): Readonly<Record<str
     ),
     markdown: operation(
       renderSchema,
-      () => markdownAction(frontmatter),
+      () => markdownAction(frontmatter, background),
       inEnvelope,
-      (job) => (isStatic(job) ? inEnvelope(staticMarkdown(job, { frontmatter })) : null),
+      staticShortcut(options, background, deps),
     ),
     content: operation(renderSchema, () => contentAction, inEnvelope),
     screenshot: operation(
@@ -127,8 +100,47 @@ export function renderOperations(options: RenderingOptions): Readonly<Record<str
     ),
     links: operation(linksSchema, linksAction, inEnvelope),
     scrape: operation(scrapeSchema, scrapeAction, inEnvelope),
-    snapshot: operation(snapshotSchema, (body) => snapshotAction(body, frontmatter), inEnvelope),
+    snapshot: operation(
+      snapshotSchema,
+      (body) => snapshotAction(body, frontmatter, background),
+      inEnvelope,
+    ),
   };
+}
+
+/** What makes operations: a schema, the action that a body asks for, how its result is answered, and a shortcut. */
+type MakeOperation = <B extends RenderBody, T>(
+  schema: v.GenericSchema<unknown, B>,
+  actionOf: (body: B) => Action<T>,
+  answer: (rendered: Rendered<T>, body: B) => Response,
+  shortcut?: Shortcut,
+) => Operation;
+
+/** Reads and checks a body, then renders it with the action that the body asks for. */
+function operationOver(options: RenderingOptions, deps: RenderDeps): MakeOperation {
+  const { platform } = options;
+  const policy: JobPolicy = {
+    allow: parseAllowHosts(options.allowHosts),
+    caps: options.timeouts ?? {},
+    unsafeRegex: options.unsafeRegex === true,
+  };
+  return (schema, actionOf, answer, shortcut = passOn) =>
+    async ({ request, query, onBrowserMs, onUnknown }) => {
+      checkCacheTtl(query);
+      const sent = await readBytes(request, options.maxBodyBytes ?? BODY_LIMIT);
+      const bytes = await shortcut(sent, request.signal, onUnknown);
+      if (bytes instanceof Response) return bytes;
+      const { output: body, unknown } = readJsonBytes(bytes, schema);
+      onUnknown(unknown);
+      const job = prepareJob(body, policy);
+      const action = actionOf(body);
+      const rendered = await render(deps, job, request.signal, onBrowserMs, action).catch(
+        (error: unknown) => {
+          throw reportable(error, platform, request.signal);
+        },
+      );
+      return answer(rendered, body);
+    };
 }
 
 function renderDeps(options: RenderingOptions): RenderDeps {
@@ -161,14 +173,61 @@ function checkCacheTtl(query: URLSearchParams): void {
   }
 }
 
-function markdownAction(frontmatter: boolean): Action<string> {
+/** What may answer a request before a browser is asked, else gives its bytes on. */
+type Shortcut = (
+  bytes: Uint8Array<ArrayBuffer>,
+  signal: AbortSignal,
+  onUnknown: (messages: readonly string[]) => void,
+) => Promise<Response | Uint8Array<ArrayBuffer>>;
+
+const passOn: Shortcut = (bytes) => Promise.resolve(bytes);
+
+/** Conversions without a browser at a time; each has a thread where the runtime has threads. */
+const CONVERSIONS = 4;
+
+/** Answers what needs no browser: in its turn, within the request's time, beside the event loop. */
+function staticShortcut(
+  options: RenderingOptions,
+  background: Background,
+  { system, requestMs }: RenderDeps,
+): Shortcut {
+  const slots: Slots = renderSlots({ running: CONVERSIONS, waiting: options.maxQueue ?? 20 });
+  const policy = {
+    allowHosts: options.allowHosts ?? [],
+    caps: { ...options.timeouts },
+    unsafeRegex: options.unsafeRegex === true,
+    frontmatter: options.frontmatter !== false,
+  };
+  return (bytes, signal, onUnknown) =>
+    within(requestMs, system, signal, tooLate, async (inner) => {
+      const free = await slots.take(inner);
+      try {
+        const answer = await background.run(staticMarkdown, { ...policy, bytes }, inner);
+        if (answer.kind === "browser") return answer.bytes;
+        onUnknown(answer.unknown);
+        return jsonBytes(answer.body);
+      } finally {
+        free();
+      }
+    });
+}
+
+function jsonBytes(body: Uint8Array<ArrayBuffer>): Response {
+  return binary(body, "application/json; charset=utf-8");
+}
+
+function markdownAction(frontmatter: boolean, background: Background): Action<string> {
   return async (page, facts, signal) => {
     const html = await contentAction(page, facts, signal);
-    return convertDocument(html, { base: facts.base, frontmatter });
+    return convertDocument({ html, base: facts.base, frontmatter }, background, signal);
   };
 }
 
-function snapshotAction(body: SnapshotBody, frontmatter: boolean): Action<Record<string, string>> {
+function snapshotAction(
+  body: SnapshotBody,
+  frontmatter: boolean,
+  background: Background,
+): Action<Record<string, string>> {
   const formats = new Set(body.formats ?? ["content", "screenshot"]);
   const picture = pictureAction(body.screenshotOptions ?? {});
   return async (page, facts, signal) => {
@@ -176,7 +235,11 @@ function snapshotAction(body: SnapshotBody, frontmatter: boolean): Action<Record
     const content = await contentAction(page, facts, signal);
     if (formats.has("content")) parts["content"] = content;
     if (formats.has("markdown"))
-      parts["markdown"] = convertDocument(content, { base: facts.base, frontmatter });
+      parts["markdown"] = await convertDocument(
+        { html: content, base: facts.base, frontmatter },
+        background,
+        signal,
+      );
     if (formats.has("screenshot"))
       parts["screenshot"] = (await picture(page, facts, signal)).base64;
     return parts;

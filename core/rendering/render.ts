@@ -65,7 +65,7 @@ export async function render<T>(
 }
 
 /** A client that retries by itself would only queue the same work again. */
-function tooLate(): ApiError {
+export function tooLate(): ApiError {
   return new ApiError("request_timeout", { headers: { "x-should-retry": "false" } });
 }
 

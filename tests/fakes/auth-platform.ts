@@ -1,3 +1,4 @@
+import { stepwise } from "../../core/background.ts";
 import type { ApiErrorData } from "../../core/http/api-error.ts";
 import { ApiError } from "../../core/http/api-error.ts";
 import { noActors } from "./agents-crowd.ts";
@@ -54,6 +55,7 @@ export function fakePlatform(clock: ManualClock, transport?: Platform["transport
       close: async () => undefined,
     },
     system,
+    background: stepwise(system),
     log: () => undefined,
     close: async () => undefined,
   };

@@ -1,3 +1,4 @@
+import { runThrough } from "../../background.ts";
 import { flushBlock, newContext, type Context } from "./context.ts";
 import { elements, leftOut } from "./elements.ts";
 import { frontmatterOf } from "./frontmatter.ts";
@@ -23,8 +24,16 @@ export interface Converted {
  * that time and memory grow with the size of the document only. It never throws on any input.
  */
 export function htmlToMarkdown(html: string, options: MarkdownOptions): Converted {
+  return runThrough(conversion(html, options));
+}
+
+/** The steps of {@link htmlToMarkdown}. */
+export function* conversion(
+  html: string,
+  options: MarkdownOptions,
+): Generator<void, Converted, void> {
   const context = newContext(options.base);
-  readHtml(html, handlerOf(context));
+  yield* readHtml(html, handlerOf(context));
   flushBlock(context);
   const title = (context.title ?? "").replaceAll(/\s+/gu, " ").trim();
   const facts = {

@@ -14,6 +14,9 @@ export interface HtmlHandler {
 /** Elements deeper than this are taken for their text only, as browsers do from 512 on. */
 const DEPTH_LIMIT = 500;
 
+/** Characters that are read between two yields: a few milliseconds of work. */
+const STEP = 16_384;
+
 const voidElements = new Set(
   "area base basefont br col embed frame hr img input link meta param source track wbr".split(" "),
 );
@@ -60,12 +63,15 @@ const paragraph = closing("p", "table td th caption button");
 /**
  * Reads HTML in one pass into balanced events, without a tree and without recursion. The tokenizer is
  * htmlparser2's; its parser is not used because its stack costs time proportional to the depth of nesting
- * per tag, which a hostile page makes quadratic.
+ * per tag, which a hostile page makes quadratic. It yields where others may go on.
  */
-export function readHtml(html: string, handler: HtmlHandler): void {
+export function* readHtml(html: string, handler: HtmlHandler): Generator<void, void, void> {
   const open = openElements(handler);
   const tokenizer = new Tokenizer({ decodeEntities: true }, tokenCallbacks(html, open, handler));
-  tokenizer.write(html);
+  for (let at = 0; at < html.length; at += STEP) {
+    if (at > 0) yield;
+    tokenizer.write(html.slice(at, at + STEP));
+  }
   tokenizer.end();
 }
 

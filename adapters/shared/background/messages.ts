@@ -1,0 +1,26 @@
+import type { ApiErrorData } from "../../../core/http/api-error.ts";
+import type { Plain } from "../../../core/ports.ts";
+
+/** What a thread is told. */
+export interface TaskMessage {
+  readonly name: string;
+  readonly input: never;
+}
+
+/** What a thread answers. */
+export type TaskOutcome =
+  | { readonly output: Plain }
+  | { readonly refused: ApiErrorData }
+  | { readonly failed: string };
+
+/** The buffers of a value's own members: they change hands instead of being copied. */
+export function buffersOf(value: Plain): ArrayBuffer[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.values(value).flatMap((member) =>
+    member instanceof Uint8Array &&
+    member.buffer instanceof ArrayBuffer &&
+    member.byteLength === member.buffer.byteLength
+      ? [member.buffer]
+      : [],
+  );
+}

@@ -1,0 +1,177 @@
+import { availableParallelism } from "node:os";
+import { Worker } from "node:worker_threads";
+import { stepwise } from "../../../core/background.ts";
+import { ApiError } from "../../../core/http/api-error.ts";
+import type { Background, LongTask, Log, Plain, System } from "../../../core/ports.ts";
+import { renderSlots } from "../../../core/rendering/slots.ts";
+import { buffersOf, type TaskOutcome } from "./messages.ts";
+
+/** What {@link threads} needs. */
+export interface ThreadOptions {
+  readonly system: System;
+  readonly log: Log;
+  /** Threads at a time; further tasks wait. @default one less than the machine has cores, 1 to 4 */
+  readonly most?: number;
+  /** How long an idle thread stays, in ms. @default 30000 */
+  readonly idleMs?: number;
+}
+
+/** The port over threads, which start when they are needed and end when they are idle. */
+export interface Threads extends Background {
+  close(): Promise<void>;
+}
+
+interface Thread {
+  readonly worker: Worker;
+  idle: AbortController | null;
+}
+
+/** As one file has the ending of the other: sources are TypeScript, the package is not. */
+const entry = new URL(import.meta.url.endsWith(".ts") ? "thread.ts" : "thread.js", import.meta.url);
+
+/** Runs tasks on threads; on the event loop, in steps, where none can be started. */
+export function threads(options: ThreadOptions): Threads {
+  const most = options.most ?? Math.min(4, Math.max(1, availableParallelism() - 1));
+  const inSteps = stepwise(options.system);
+  const pool = threadPool(options);
+  // Callers bound what waits.
+  const turns = renderSlots({ running: most, waiting: Number.POSITIVE_INFINITY });
+  return {
+    async run<I extends Plain, O extends Plain>(
+      task: LongTask<I, O>,
+      input: I,
+      signal: AbortSignal,
+    ): Promise<O> {
+      signal.throwIfAborted();
+      const free = await turns.take(signal);
+      try {
+        const thread = await pool.take();
+        if (thread === null) return await inSteps.run(task, input, signal);
+        const outcome = await pool.run(thread, { name: task.name, input }, signal);
+        if ("refused" in outcome) throw ApiError.from(outcome.refused);
+        if ("failed" in outcome) throw new Error(`"${task.name}" failed: ${outcome.failed}`);
+        // The task of that name made it.
+        return outcome.output as O;
+      } finally {
+        free();
+      }
+    },
+    close: () => pool.close(),
+  };
+}
+
+interface ThreadPool {
+  /** A thread without work; null when none can be started. */
+  take(): Promise<Thread | null>;
+  /** Runs one task; the thread is used again unless it failed or the task was aborted. */
+  run(thread: Thread, message: Message, signal: AbortSignal): Promise<TaskOutcome>;
+  close(): Promise<void>;
+}
+
+function threadPool({ system, log, idleMs = 30_000 }: ThreadOptions): ThreadPool {
+  const resting = new Set<Thread>();
+  const all = new Set<Thread>();
+  let broken = false;
+  const end = (thread: Thread): Promise<unknown> => {
+    thread.idle?.abort();
+    all.delete(thread);
+    resting.delete(thread);
+    return thread.worker.terminate();
+  };
+  const rest = (thread: Thread): void => {
+    const idle = new AbortController();
+    thread.idle = idle;
+    // An idle thread keeps no process alive.
+    thread.worker.unref();
+    resting.add(thread);
+    system.sleep(idleMs, idle.signal).then(
+      () => void end(thread),
+      () => undefined,
+    );
+  };
+  return {
+    async take() {
+      const [thread] = resting;
+      if (thread !== undefined) {
+        resting.delete(thread);
+        thread.idle?.abort();
+        return thread;
+      }
+      if (broken) return null;
+      const worker = await startWorker().catch((error: unknown) => {
+        // Some hosts forbid threads; bundles may lack the thread's file.
+        broken = true;
+        log("warn", "Long tasks run on the event loop: no thread could be started", {
+          error: String(error).slice(0, 200),
+        });
+        return null;
+      });
+      if (worker === null) return null;
+      const started: Thread = { worker, idle: null };
+      all.add(started);
+      // A thread that ends by itself is no longer there for the next task.
+      worker.on("exit", () => void end(started));
+      return started;
+    },
+    async run(thread, message, signal) {
+      try {
+        const outcome = await ask(thread.worker, message, signal);
+        rest(thread);
+        return outcome;
+      } catch (error) {
+        await end(thread);
+        throw error;
+      }
+    },
+    async close() {
+      await Promise.all([...all].map(end));
+    },
+  };
+}
+
+interface Message {
+  readonly name: string;
+  readonly input: Plain;
+}
+
+/** A thread that has loaded its code. */
+async function startWorker(): Promise<Worker> {
+  const worker = new Worker(entry);
+  try {
+    await answerOf(worker, new AbortController().signal);
+    return worker;
+  } catch (error) {
+    await worker.terminate();
+    throw error;
+  }
+}
+
+/** Hands a task to a thread that has none. */
+function ask(worker: Worker, message: Message, signal: AbortSignal): Promise<TaskOutcome> {
+  // It may have been aborted while a thread started.
+  if (signal.aborted) return Promise.reject(signal.reason);
+  worker.ref();
+  worker.postMessage(message, buffersOf(message.input));
+  return answerOf(worker, signal);
+}
+
+/** The next message of a thread; rejects when it fails or ends, or on abort. */
+function answerOf(worker: Worker, signal: AbortSignal): Promise<TaskOutcome> {
+  return new Promise((resolve, reject) => {
+    const settle = (finish: () => void): void => {
+      worker.off("message", answered);
+      worker.off("error", failed);
+      worker.off("exit", ended);
+      signal.removeEventListener("abort", aborted);
+      finish();
+    };
+    const answered = (outcome: TaskOutcome): void => settle(() => resolve(outcome));
+    const failed = (error: unknown): void => settle(() => reject(error));
+    const ended = (): void => failed(new Error("The thread ended"));
+    const aborted = (): void => failed(signal.reason);
+    worker.on("message", answered);
+    worker.on("error", failed);
+    worker.on("exit", ended);
+    signal.addEventListener("abort", aborted, { once: true });
+  });
+}

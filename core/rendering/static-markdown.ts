@@ -1,0 +1,61 @@
+import { utf8 } from "../crypto/encoding.ts";
+import { readJsonBytes } from "../http/body.ts";
+import { envelopeBody } from "../http/envelope.ts";
+import { parseAllowHosts } from "../net/allow-hosts.ts";
+import type { LongTask } from "../ports.ts";
+import { prepareJob, type Job } from "./job.ts";
+import { conversion } from "./markdown/convert.ts";
+import { renderSchema } from "./schema.ts";
+import type { TimerCaps } from "./timers.ts";
+
+/** A request for Markdown, as it came, and what the operator decides about it. */
+export type StaticRequest = {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly allowHosts: readonly string[];
+  readonly caps: TimerCaps & { readonly [name: string]: number | undefined };
+  readonly unsafeRegex: boolean;
+  readonly frontmatter: boolean;
+};
+
+/** The body of the answer; or that a browser is needed, with the request's bytes; or why the request is refused. */
+export type StaticAnswer =
+  | {
+      readonly kind: "converted";
+      readonly body: Uint8Array<ArrayBuffer>;
+      readonly unknown: readonly string[];
+    }
+  | { readonly kind: "browser"; readonly bytes: Uint8Array<ArrayBuffer> };
+
+/**
+ * Answers a request for Markdown that needs no browser, from its bytes to those of the answer: of 45 MB, parsing and
+ * writing the JSON alone would stop the event loop for a third of a second. Throws as reading the body does.
+ */
+export const staticMarkdown: LongTask<StaticRequest, StaticAnswer> = {
+  name: "rendering/static-markdown",
+  *steps({ bytes, allowHosts, caps, unsafeRegex, frontmatter }) {
+    const { output, unknown } = readJsonBytes(bytes, renderSchema);
+    const job = prepareJob(output, { allow: parseAllowHosts(allowHosts), caps, unsafeRegex });
+    if (!isStatic(job)) return { kind: "browser", bytes };
+    yield;
+    const base = job.url?.href ?? null;
+    const { markdown, title } = yield* conversion(output.html ?? "", { base, frontmatter });
+    yield;
+    const body = JSON.stringify(envelopeBody(markdown, { meta: { title } }));
+    return { kind: "converted", body: utf8(body), unknown };
+  },
+};
+
+/**
+ * Whether Markdown can be made of a job's `html` without a browser: nothing in the body needs one, and the
+ * markup brings no script (or scripts are off), so that a browser would show the same document.
+ */
+function isStatic(job: Job): boolean {
+  const { html, setJavaScriptEnabled, addScriptTag = [], waitForSelector } = job.body;
+  if (html === undefined || addScriptTag.length > 0 || waitForSelector !== undefined) return false;
+  return setJavaScriptEnabled === false || !mayRunScript(html);
+}
+
+/** Errs on the side of the browser: a mere mention of a script counts. What frames show is left out anyway. */
+function mayRunScript(html: string): boolean {
+  return /<script|<meta[^>]{0,200}refresh|\son[a-z]{3,30}\s{0,20}=/iu.test(html);
+}
