@@ -1,6 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { ActorContext, ActorKind, SqlRow, SqlValue, Statement } from "../../ports.ts";
-import { contains } from "../log/sql-text.ts";
+import { contains } from "../../sql-text.ts";
 import {
   type KeyAmounts,
   type KeyEntry,
