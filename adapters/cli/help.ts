@@ -26,6 +26,7 @@ export function helpText(version: string): string {
     `causey ${version}: one platform API on any JavaScript runtime`,
     "",
     "Usage: causey [serve] [options]",
+    "       causey prices …        prints the prices of models that are used, with their source",
     "       causey webhook send …  sends a signed webhook; causey webhook --help says more",
     "",
     `  ${"Option".padEnd(22)}${"Environment".padEnd(22)}Meaning [default]`,

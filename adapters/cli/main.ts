@@ -19,6 +19,10 @@ async function main(): Promise<void> {
     const { webhookCommand } = await import("./webhook-send.ts");
     return webhookCommand(args.slice(1));
   }
+  if (args[0] === "prices") {
+    const { pricesCommand } = await import("./prices.ts");
+    return pricesCommand(args.slice(1));
+  }
   const { command, flags } = parseCommandLine(args, ["serve", "help", "version"]);
   if (command === "help" || flags.has("help")) process.stdout.write(helpText(version()));
   else if (command === "version" || flags.has("version")) process.stdout.write(`${version()}\n`);

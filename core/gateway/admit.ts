@@ -5,6 +5,7 @@ import { presentedToken, tokenOf } from "./access.ts";
 import type { Caller } from "./caller.ts";
 import { callError } from "./call-error.ts";
 import type { Call, GatewayDeps } from "./call.ts";
+import type { PriceBook } from "./cost/price-book.ts";
 import { AUTHORIZATION, gatewayHeader, parseControls } from "./controls.ts";
 import { hasAmbiguousFraming, headerValue } from "./header-hygiene.ts";
 import { retryAfter } from "./limits/retry-after.ts";
@@ -53,11 +54,13 @@ export async function admit(
     otel == null || otel.length === 0
       ? undefined
       : deps.tracing.begin(name, otel, { ...options, parent: trace, controls, userAgent, signal });
+  const book = pricesOf(settings, name, deps);
+  const prices = book instanceof Promise ? await book : book;
   const call: Call = {
     name,
     settings,
     caller,
-    prices: deps.prices,
+    prices,
     controls,
     token: shown.place !== "cf-aig-authorization" ? await ownToken(shown.token, deps) : shown.token,
     eventId: controls.eventId ?? deps.nextLogId(),
@@ -71,6 +74,15 @@ export async function admit(
   if (deps.resume === undefined) return call;
   const tie = leash(signal, options.inProcess === true);
   return { ...call, signal: tie.signal, leash: tie };
+}
+
+/** The prices of the management API are read once for each of their changes. */
+function pricesOf(
+  { prices_version: version }: GatewaySettings,
+  { account }: GatewayName,
+  { prices }: GatewayDeps,
+): PriceBook | Promise<PriceBook> {
+  return version === undefined ? prices.base : prices.of(account, version);
 }
 
 /** What a request asks of the gateway. */

@@ -5,6 +5,7 @@ import type { Access } from "./access.ts";
 import type { Caller } from "./caller.ts";
 import type { ReplyCache } from "./cache/cache.ts";
 import type { Safety } from "./checkers/safety.ts";
+import type { AccountPrices } from "./cost/account-prices.ts";
 import type { PriceBook } from "./cost/price-book.ts";
 import type { ChatFormat } from "./compat.ts";
 import type { Usage } from "./usage/usage.ts";
@@ -57,7 +58,7 @@ export interface GatewayDeps {
   /** The checks of a gateway; null when it has none. */
   readonly safetyOf: (settings: GatewaySettings) => Safety | null;
   readonly tracing: Tracing;
-  readonly prices: PriceBook;
+  readonly prices: AccountPrices;
   /** @default nothing is counted */
   readonly metrics?: GatewayMetrics | undefined;
   readonly decoding: ContentDecoding;

@@ -7,7 +7,7 @@ import { gatewayAccess } from "./access.ts";
 import { replyCache } from "./cache/cache.ts";
 import type { GatewayDeps } from "./call.ts";
 import type { DeclaredGateway } from "./declared-gateways.ts";
-import { priceBook } from "./cost/price-book.ts";
+import { accountPrices } from "./cost/account-prices.ts";
 import { priceRows, type PriceRowSetting } from "./cost/price-rows.ts";
 import { contentDecoding } from "./usage/content-decoder.ts";
 import type { SafetyOptions } from "./checkers/policies.ts";
@@ -140,7 +140,7 @@ export function gatewayDeps(options: GatewayOptions): GatewayDeps {
   const cache = replyCache(system, options.cacheBytes ?? 64 * 1024 * 1024);
   const capacity = options.storedCacheBytes ?? 128 * 1024 * 1024;
   const metrics = options.metrics === true ? gatewayMetrics(platform) : undefined;
-  const prices = priceBook({ file: ownPrices(options) });
+  const prices = accountPrices(ownPrices(options), records, system);
   return {
     platform,
     auth,
@@ -170,7 +170,7 @@ export function gatewayDeps(options: GatewayOptions): GatewayDeps {
     targets: { providers: options.providers ?? {}, demo: options.demo ?? true },
     logBodyLimit: options.logBodyLimit ?? 960 * 1024,
     failureStatus: options.compat2005 ?? 502,
-    router: options.router && autoRouter(options.router, platform, prices),
+    router: options.router && autoRouter(options.router, platform, prices.base),
     resume: options.resume && resumableRuns(options.resume, system),
     keepAliveMs: keepAliveMs(options),
     firstByteMs: milliseconds("firstByteSeconds", options.firstByteSeconds ?? 600),

@@ -101,6 +101,14 @@ function settingsMethods(context: ActorContext, state: State, memory: Memory) {
       state.settings === null
         ? null
         : save(withChanges(state.settings, changes, context.system.now())),
+    /** Names the prices that count from now on. */
+    async markPrices(version: string): Promise<void> {
+      if (state.settings === null) return;
+      const settings = { ...state.settings, prices_version: version };
+      const sql = "UPDATE gateway_settings SET settings = ? WHERE actor = ?";
+      await context.sql.batch([{ sql, params: [JSON.stringify(settings), context.name] }]);
+      state.settings = settings;
+    },
     async remove() {
       const tables = [
         "gateway_settings",

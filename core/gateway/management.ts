@@ -11,6 +11,7 @@ import { dynamicRouteRoutes } from "./manage/dynamic-route-routes.ts";
 import { evaluationRoutes } from "./manage/evaluation-routes.ts";
 import { gatewayRoutes, gatewayUrlRoutes } from "./manage/gateway-routes.ts";
 import { logRoutes } from "./manage/log-routes.ts";
+import { priceRoutes } from "./manage/price-routes.ts";
 import { customProviderRoutes, providerConfigRoutes } from "./manage/provider-routes.ts";
 import { metricsRoutes } from "./metrics/metrics-routes.ts";
 import { resumeRoutes } from "./resume/resume-run.ts";
@@ -23,6 +24,7 @@ const resources: readonly ManagementRoutes[] = [
   customProviderRoutes,
   virtualKeyRoutes,
   dynamicRouteRoutes,
+  priceRoutes,
   evaluationRoutes,
   logRoutes,
   billingRoutes,

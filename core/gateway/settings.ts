@@ -63,6 +63,8 @@ export type GatewaySettings = KeptSettings &
     modified_at: string;
     /** Since when the cache holds what it holds: answers of before are out of reach. Absent = since the beginning. */
     cache_since?: string;
+    /** Names the prices of the management API as of their last change. Absent = there are none. */
+    prices_version?: string;
   };
 
 /** Settings of hosted services; shown as they were written. */
@@ -90,7 +92,7 @@ export type GatewayChanges = {
   [
     K in keyof Omit<
       GatewaySettings,
-      "id" | "is_default" | "created_at" | "modified_at" | "cache_since"
+      "id" | "is_default" | "created_at" | "modified_at" | "cache_since" | "prices_version"
     >
   ]?: GatewaySettings[K] | undefined;
 };

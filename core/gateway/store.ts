@@ -17,6 +17,7 @@ import type { LogRow } from "./log/log-row.ts";
 import type { LogSummary } from "./log/log-summary.ts";
 import type { TailPage } from "./log/log-tail.ts";
 import type { SealedReply } from "./cache/reply-shelf.ts";
+import { PRICES } from "./cost/account-prices.ts";
 import { recordStore } from "./manage/records.ts";
 import { type GatewayChanges, type GatewaySettings, initialSettings } from "./settings.ts";
 
@@ -36,6 +37,8 @@ export interface GatewayStore {
   remove(name: GatewayName): Promise<GatewaySettings | null>;
   /** An account's gateways whose id contains `search`, by id. */
   list(account: string, search: string, offset: number, limit: number): Promise<GatewayPage>;
+  /** Names the prices that count from now on, to every gateway of an account. */
+  markPrices(account: string, version: string): Promise<void>;
   /** Asks for leave to spend, see `SpendLedger`. */
   spendAdmit(name: GatewayName, facts: SpendFacts, estimate: number): Promise<SpendDecision>;
   /** Enters what was spent, see `SpendLedger`. */
@@ -58,6 +61,11 @@ export interface GatewayStore {
   nextLogs(name: GatewayName, position: number, query: LogQuery, waitMs: number): Promise<TailPage>;
 }
 
+/** Gateways of an account, of which no more are told of its prices. */
+const MOST = 1_000_000;
+/** Gateways that are told at once that prices have changed. */
+const MARKED = 50;
+
 /** What the store works with. */
 export interface StoreOptions extends DeclaredGateways {
   readonly platform: Platform;
@@ -79,6 +87,10 @@ export function gatewayStore(options: StoreOptions): GatewayStore {
       settings,
     )) as GatewaySettings;
     await index(account).call("put", written);
+    // Looked for behind the listing: whoever changes a price after this finds the gateway there.
+    const priced = await recordStore(options.platform).ofAccount(account).group("price", PRICES);
+    if (priced.length > 0)
+      await of({ account, gateway: settings.id }).call("markPrices", system.id());
     return written;
   };
   const open = async (name: GatewayName): Promise<GatewaySettings> => {
@@ -110,6 +122,11 @@ export function gatewayStore(options: StoreOptions): GatewayStore {
       await index(name.account).call("remove", name.gateway);
       return removed;
     },
+    async markPrices(account, version) {
+      // All at once: pages would shift while gateways are deleted.
+      const { gateways } = (await index(account).call("list", "", 0, MOST)) as GatewayPage;
+      await markAll(gateways, (gateway) => of({ account, gateway }), version);
+    },
     async list(account, search, offset, limit) {
       // Asked for, they are made: those that nobody has touched yet must be in the list as well.
       for (const gateway of declaredIds(account, options)) await settings({ account, gateway });
@@ -117,6 +134,17 @@ export function gatewayStore(options: StoreOptions): GatewayStore {
     },
     ...plainCalls(of, actors.get.bind(actors, gatewayActor.name)),
   };
+}
+
+async function markAll(
+  gateways: GatewayPage["gateways"],
+  of: (gateway: string) => ActorRef,
+  version: string,
+): Promise<void> {
+  for (let at = 0; at < gateways.length; at += MARKED) {
+    const some = gateways.slice(at, at + MARKED);
+    await Promise.all(some.map(({ id }) => of(id).call("markPrices", version)));
+  }
 }
 
 function enterGateway(

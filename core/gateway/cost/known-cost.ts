@@ -78,7 +78,7 @@ function runsLater(json: string | null): boolean {
 /** The refusal of a request whose cost a limit could not count. */
 export function spendUnknown(reason: string): ApiError {
   return new ApiError("gateway_spend_unknown", {
-    message: `A spend limit applies, but ${reason}. Give the model a price (gateway.prices in the configuration), or set "on_unknown": "allow" in the gateway's spend_limits`,
+    message: `A spend limit applies, but ${reason}. Give the model a price (gateway.prices in the configuration, or PUT …/ai-gateway/prices), or set "on_unknown": "allow" in the gateway's spend_limits`,
     headers: { "x-should-retry": "false" },
   });
 }

@@ -19,6 +19,8 @@ export interface PriceEntry {
   readonly source: string | null;
   /** Of a built-in one: the day on which its source was looked up. */
   readonly checked: string | null;
+  /** Of one that the management API stores. */
+  readonly id?: string;
 }
 
 /** The prices that are in use. */
@@ -31,7 +33,7 @@ export interface PriceBook {
 
 /** The rows that operators give, by who gave them. */
 export interface OwnPrices {
-  readonly api?: readonly PriceRowSetting[];
+  readonly api?: readonly (PriceRowSetting & { readonly id?: string })[];
   readonly file?: readonly PriceRowSetting[];
 }
 
@@ -68,7 +70,7 @@ export function priceBook({ api = [], file = [] }: OwnPrices = {}): PriceBook {
 type Layer = ReadonlyMap<string, readonly PriceEntry[]>;
 
 /** The rows of one origin by provider and model, the latest first. */
-function byModel(rows: readonly PriceRowSetting[], origin: PriceOrigin): Layer {
+function byModel(rows: NonNullable<OwnPrices["api"]>, origin: PriceOrigin): Layer {
   const entries = rows.map((row) => entryOf(row, origin));
   return Map.groupBy(entries.toSorted(latestFirst), ({ provider, model }) =>
     keyOf(provider, model),
@@ -79,8 +81,9 @@ function latestFirst(a: PriceEntry, b: PriceEntry): number {
   return (b.from ?? Number.NEGATIVE_INFINITY) - (a.from ?? Number.NEGATIVE_INFINITY) || 0;
 }
 
-function entryOf(row: PriceRowSetting, origin: PriceOrigin): PriceEntry {
+function entryOf(row: PriceRowSetting & { readonly id?: string }, origin: PriceOrigin): PriceEntry {
   return {
+    ...(row.id === undefined ? {} : { id: row.id }),
     provider: row.provider,
     model: row.model,
     from: startOf(row),
@@ -130,4 +133,15 @@ function listEntry(list: PriceList, model: string, price: Price): PriceEntry {
   const { family, source, checked } = list;
   const provider = providerOfFamily(family);
   return { provider, model, from: startOf(list), price, origin: "built-in", source, checked };
+}
+
+/** A price as people and clients see it. */
+export interface PriceView extends Price, Omit<PriceEntry, "from" | "price"> {
+  /** Since when it counts, RFC 3339; null = always. */
+  readonly from: string | null;
+}
+
+/** Shows a price, with who says it. */
+export function priceView({ from, price, ...entry }: PriceEntry): PriceView {
+  return { ...entry, from: from === null ? null : new Date(from).toISOString(), ...price };
 }

@@ -49,7 +49,8 @@ export interface PriceRowSetting {
   readonly source?: string;
 }
 
-const row = v.strictObject({
+/** Checks one {@link PriceRowSetting}. */
+export const priceRow: v.GenericSchema<unknown, PriceRowSetting> = v.strictObject({
   provider,
   model: text,
   from: v.exactOptional(instant),
@@ -66,7 +67,7 @@ const ROWS = 5000;
 
 /** The setting `gateway.prices`; two rows of one model and one date would contradict each other. */
 export const priceRows: v.GenericSchema<unknown, PriceRowSetting[]> = v.pipe(
-  v.array(row),
+  v.array(priceRow),
   v.maxLength(ROWS, `Expected at most ${ROWS} prices`),
   v.check((rows) => {
     const keys = rows.map(rowKey);

@@ -136,7 +136,7 @@ function expected(
 
 function uncountable(reason: string): ApiError {
   return new ApiError("gateway_spend_unknown", {
-    message: `The virtual key limits cost, but ${reason}. Give the model a price (gateway.prices in the configuration), or set "on_unknown": "allow" on the key`,
+    message: `The virtual key limits cost, but ${reason}. Give the model a price (gateway.prices in the configuration, or PUT …/ai-gateway/prices), or set "on_unknown": "allow" on the key`,
     headers: refusalHeaders(null),
   });
 }

@@ -38,7 +38,7 @@ export async function storedChanges(
 
 /** A gateway's settings as clients see them: no credential, sealed or not, and nothing of the cache's own. */
 export function settingsView(settings: GatewaySettings): Record<string, unknown> {
-  const { cache_since: _, ...shown } = settings;
+  const { cache_since: _, prices_version: __, ...shown } = settings;
   const { otel } = shown;
   return otel == null ? shown : { ...shown, otel: otel.map(otelView) };
 }

@@ -10,7 +10,8 @@ export type Collection =
   | "evaluation"
   | "route"
   | "version"
-  | "deployment";
+  | "deployment"
+  | "price";
 
 /** A value of a record's body. */
 export type Value =
@@ -49,6 +50,7 @@ export const recordLimits: Readonly<Record<Collection, number>> = {
   route: 200,
   version: 101,
   deployment: 101,
+  price: 2000,
 };
 
 /** What a new record is made of. */

@@ -1,0 +1,156 @@
+import { readFileSync } from "node:fs";
+import process from "node:process";
+import { parseArgs } from "node:util";
+import { type PriceView, priceBook, priceView } from "../../core/gateway/cost/price-book.ts";
+import { effectiveConfig } from "./settings.ts";
+
+/** How long each page of a server's prices is waited for, in ms. */
+const ANSWER_MS = 15_000;
+const PAGE = 100;
+
+/** The text of `causey prices --help`. */
+export const pricesHelp: string = `Usage: causey prices [options]
+
+Prints the prices that are used for costs and spend limits, each with its source: US dollars per million tokens.
+
+  --provider NAME   Only those of a provider, as it stands in a request's path
+  --model NAME      Only the one that a model has, in any spelling; needs --provider
+  --config FILE     The configuration file whose prices count, too [CAUSEY_CONFIG]
+  --url URL         Asks a running server, whose management API may have prices of its own; the token with the
+                    permission "AI Gateway Read" is read from CAUSEY_TOKEN
+  --account ID      The account on that server [local]
+  --json            One JSON object a line
+`;
+
+const text = { type: "string" } as const;
+const flag = { type: "boolean" } as const;
+
+/** What `causey prices` is asked for. */
+interface PricesQuery {
+  readonly provider?: string;
+  readonly model?: string;
+  readonly config?: string;
+  readonly url?: string;
+  readonly account?: string;
+  readonly json?: boolean;
+}
+
+/** Reads the options; throws one line that says what is wrong. */
+export function parsePrices(args: readonly string[]): PricesQuery {
+  const options = {
+    provider: text,
+    model: text,
+    config: text,
+    url: text,
+    account: text,
+    json: flag,
+  };
+  const { values } = parseArgs({ args: [...args], options });
+  if (values.model !== undefined && values.provider === undefined)
+    throw new TypeError("--model needs --provider: several providers sell models of one name");
+  if (values.url !== undefined && !/^https?:$/.test(URL.parse(values.url)?.protocol ?? ""))
+    throw new TypeError(`--url must be an http or https address, got "${values.url}"`);
+  return values;
+}
+
+/** The prices of the configuration and the built-in ones. */
+export function localPrices(
+  { provider, model, config }: PricesQuery,
+  env: (name: string) => string | undefined,
+  readText: (path: string) => string,
+): PriceView[] {
+  const flags = new Map(config === undefined ? [] : [["config", config] as const]);
+  const { gateway } = effectiveConfig(flags, env, readText);
+  const book = priceBook({ file: gateway?.prices ?? [] });
+  if (model !== undefined) {
+    const found = book.find(model, provider ?? "", Date.now());
+    return found === null ? [] : [priceView(found)];
+  }
+  const entries = book
+    .entries()
+    .filter((one) => provider === undefined || one.provider === provider);
+  return entries.map(priceView);
+}
+
+/** The prices that a running server uses. Throws what it says against that. */
+export async function serverPrices(
+  { url = "", account = "local", provider, model }: PricesQuery,
+  token: string,
+): Promise<PriceView[]> {
+  const found: PriceView[] = [];
+  for (let page = 1; ; page++) {
+    const path = `client/v4/accounts/${encodeURIComponent(account)}/ai-gateway/prices`;
+    const address = new URL(path, url.endsWith("/") ? url : `${url}/`);
+    address.searchParams.set("page", String(page));
+    address.searchParams.set("per_page", String(PAGE));
+    if (provider !== undefined) address.searchParams.set("provider", provider);
+    if (model !== undefined) address.searchParams.set("model", model);
+    const response = await fetch(address, {
+      headers: { authorization: `Bearer ${token}` },
+      redirect: "manual",
+      signal: AbortSignal.timeout(ANSWER_MS),
+    });
+    // `as`: the server's own listing.
+    const answer = (await response.json().catch(() => ({}))) as {
+      result?: PriceView[] | null;
+      errors?: { message: string }[];
+    };
+    if (!response.ok || !Array.isArray(answer.result))
+      throw new TypeError(
+        `The server answered ${response.status}: ${answer.errors?.[0]?.message ?? "no prices"}`,
+      );
+    found.push(...answer.result);
+    if (answer.result.length < PAGE) return found;
+  }
+}
+
+/** Prices as lines for people. */
+export function priceTable(prices: readonly PriceView[]): string {
+  const head = ["PROVIDER", "MODEL", "INPUT", "CACHED", "OUTPUT", "FROM", "ORIGIN", "SOURCE"];
+  const rows = prices.map((one) => [
+    one.provider,
+    one.model,
+    String(one.input),
+    String(one.cached ?? "-"),
+    String(one.output),
+    one.from?.slice(0, 10) ?? "-",
+    one.origin,
+    [one.source ?? "-", ...(one.checked === null ? [] : [`(${one.checked})`])].join(" "),
+  ]);
+  const widths = head.map((_, at) =>
+    Math.max(...[head, ...rows].map((row) => row[at]?.length ?? 0)),
+  );
+  const lines = [head, ...rows].map((row) =>
+    row
+      .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
+  return `${lines.join("\n")}\n`;
+}
+
+/** Runs `causey prices …`; exit code 1 when the model that is asked for has no price. */
+export async function pricesCommand(args: readonly string[]): Promise<void> {
+  if (args.includes("--help") || args.includes("-h")) {
+    process.stdout.write(pricesHelp);
+    return;
+  }
+  const query = parsePrices(args);
+  const env = (name: string): string | undefined => process.env[name];
+  const prices =
+    query.url === undefined
+      ? localPrices(query, env, (path) => readFileSync(path, "utf8"))
+      : await serverPrices(query, env("CAUSEY_TOKEN") ?? "");
+  if (query.model !== undefined && prices.length === 0) {
+    process.stderr.write(
+      `No price is known of the model "${query.model}" at "${query.provider}"\n`,
+    );
+    process.exitCode = 1;
+    return;
+  }
+  process.stdout.write(
+    query.json === true
+      ? prices.map((one) => `${JSON.stringify(one)}\n`).join("")
+      : priceTable(prices),
+  );
+}
