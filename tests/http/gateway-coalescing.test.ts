@@ -121,9 +121,10 @@ it("the last client that leaves ends the provider's stream", async () => {
 
 it("a provider that breaks off breaks every answer, after what it had sent", async () => {
   const [id, user] = [randomUUID(), randomUUID()];
-  const leader = ask("held", id, user, { "x-test-cut": "yes" });
+  const cut = { "x-test-cut": "yes" };
+  const leader = ask("held", id, user, cut);
   await leader.first;
-  const follower = ask("held", id, user);
+  const follower = ask("held", id, user, cut);
   expect(await follower.first).toBe('data: {"n":1}\n\n');
   await step(id);
   for (const { text } of [leader, follower]) await expect(text).rejects.toThrow();

@@ -1,7 +1,13 @@
 import { request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { randomUUID } from "node:crypto";
-import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from "node:zlib";
+import {
+  brotliDecompressSync,
+  gunzipSync,
+  inflateRawSync,
+  inflateSync,
+  zstdDecompressSync,
+} from "node:zlib";
 import { describe, expect, inject, it } from "vitest";
 import { eventually, PATIENCE_MS } from "../cases/eventually.ts";
 import { gatewayToken } from "./prepare-target.ts";
@@ -246,6 +252,33 @@ describe("an answer on its way to the client", () => {
       expect([row?.["tokens_in"], row?.["tokens_out"]]).toEqual(isRead ? [7, 3] : [null, null]);
     },
   );
+
+  it("is read, logged and passed on when its deflate has no wrapper, where the runtime can", async () => {
+    const id = randomUUID();
+    const body = await new Promise<Buffer>((resolve, reject) => {
+      const headers = {
+        "content-type": "application/json",
+        "x-test-mode": "deflate-raw",
+        "accept-encoding": "deflate",
+        "cf-aig-event-id": id,
+      };
+      const url = `${base}/v1/${account}/open/openai/chat/completions`;
+      const req = httpRequest(url, { method: "POST", headers }, (res) => {
+        const chunks: Buffer[] = [];
+        res.on("data", (chunk: Buffer) => chunks.push(chunk));
+        res.on("error", reject);
+        res.on("end", () => {
+          const all = Buffer.concat(chunks);
+          resolve(res.headers["content-encoding"] === undefined ? all : inflateRawSync(all));
+        });
+      });
+      req.on("error", reject);
+      req.end(chat);
+    });
+    expect(JSON.parse(String(body))).toMatchObject({ model: "test-model" });
+    const [row] = await logs("open", byEvent(id), 1);
+    expect(row).toMatchObject({ success: true, tokens_in: 7, tokens_out: 3 });
+  });
 
   it.each(["sse", "sse-bytes"])("is the provider's stream, byte for byte (%s)", async (mode) => {
     const id = randomUUID();

@@ -1,6 +1,12 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
+import {
+  brotliCompressSync,
+  deflateRawSync,
+  deflateSync,
+  gzipSync,
+  zstdCompressSync,
+} from "node:zlib";
 import { streamOf as openaiStream } from "../fakes/gateway-openai-stream.ts";
 import { nativeMode } from "./native-upstream.ts";
 import { realtimeUpstream } from "./realtime-upstream.ts";
@@ -92,6 +98,7 @@ const modes: Readonly<Record<string, Mode>> = {
   },
   gzip: (_req, res) => sendPacked(res, "gzip", gzipSync),
   deflate: (_req, res) => sendPacked(res, "deflate", deflateSync),
+  "deflate-raw": (_req, res) => sendPacked(res, "deflate", deflateRawSync),
   br: (_req, res) => sendPacked(res, "br", brotliCompressSync),
   zstd: (_req, res) => sendPacked(res, "zstd", zstdCompressSync),
   cookies: (_req, res) => {

@@ -25,7 +25,7 @@ export function contentDecoding(system: Pick<System, "decoder">): ContentDecodin
   const one = (encoding: string): ContentDecoder | null => {
     const format = Object.hasOwn(formats, encoding) ? formats[encoding] : undefined;
     if (format === undefined) return null;
-    return system.decoder?.(encoding) ?? nativeDecoder(format);
+    return system.decoder?.(encoding) ?? (format === "deflate" ? deflate() : nativeDecoder(format));
   };
   let known: ReadonlySet<string> | undefined;
   const isReadable = (encoding: string): boolean => {
@@ -55,6 +55,58 @@ function nativeDecoder(format: string): ContentDecoder | null {
   } catch {
     return null;
   }
+}
+
+/** Undoes `deflate`, also as some servers send it: without the wrapper that it means (RFC 9110, section 8.4.1.2). */
+function deflate(): ContentDecoder | null {
+  if (nativeDecoder("deflate-raw") === null) return nativeDecoder("deflate");
+  const chosen = Promise.withResolvers<ContentDecoder | null>();
+  let writer: WritableStreamDefaultWriter<BufferSource> | undefined;
+  let reader: Promise<ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>> | undefined> | undefined;
+  const choose = (bytes: Uint8Array): WritableStreamDefaultWriter<BufferSource> | undefined => {
+    const decoder = nativeDecoder(isWrapped(bytes) ? "deflate" : "deflate-raw");
+    chosen.resolve(decoder);
+    return decoder?.writable.getWriter();
+  };
+  const writable = new WritableStream<BufferSource>({
+    write(chunk) {
+      const bytes = ArrayBuffer.isView(chunk)
+        ? new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+        : new Uint8Array(chunk);
+      if (bytes.length === 0) return undefined;
+      writer ??= choose(bytes);
+      return writer?.write(chunk);
+    },
+    close() {
+      chosen.resolve(null);
+      return writer?.close();
+    },
+    async abort(reason) {
+      chosen.resolve(null);
+      await writer?.abort(reason);
+    },
+  });
+  const readable = new ReadableStream<Uint8Array<ArrayBuffer>>(
+    {
+      async pull(controller) {
+        reader ??= chosen.promise.then((decoder) => decoder?.readable.getReader());
+        const next = await (await reader)?.read();
+        if (next === undefined || next.done) controller.close();
+        else controller.enqueue(next.value);
+      },
+      async cancel(reason) {
+        chosen.resolve(null);
+        await (await reader)?.cancel(reason);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return { readable, writable };
+}
+
+/** Whether bytes begin with the header of zlib (RFC 1950); no encoder begins raw data so (RFC 1951, section 3.2.3). */
+function isWrapped([first = 0]: Uint8Array): boolean {
+  return (first & 0x0f) === 8 && first >> 4 <= 7;
 }
 
 /** One decoder for several layers, the outermost first. */

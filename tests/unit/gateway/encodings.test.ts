@@ -97,6 +97,22 @@ describe("an answer with a content encoding", () => {
     },
   );
 
+  it("in deflate without its wrapper, as some servers send it, is counted and kept too", async () => {
+    for (const [type, text] of [
+      ["application/json", packed.deflate.json],
+      ["text/event-stream", packed.deflate.events],
+    ] as const) {
+      // Two bytes before, a check sum behind (RFC 1950).
+      const bytes = (fromBase64(text) ?? new Uint8Array(0)).slice(2, -4);
+      const { got, row } = await answered(bytes, "deflate", type);
+      expect([got, row]).toEqual([bytes, expect.objectContaining({ success: true, ...usage })]);
+      const path = `/gateways/open/logs/${String(row?.["id"])}/response`;
+      expect(await (await gate.manageRaw(path)).text()).toContain("tokens");
+    }
+    const empty = await answered(new Uint8Array(0), "deflate", "application/json");
+    expect(empty.row).toMatchObject({ success: true, tokens_in: null });
+  });
+
   it("in several layers is undone layer by layer", async () => {
     const inner = fromBase64(packed.gzip.json) ?? new Uint8Array(0);
     const bytes = await packedBy("deflate", await packedBy("gzip", inner));
