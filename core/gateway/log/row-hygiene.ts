@@ -6,8 +6,10 @@ import type { Outbound } from "../outbound.ts";
 
 /** Stands for a credential in a log row. */
 const HIDDEN = "[REDACTED]";
-/** Characters from which a text is a credential; shorter ones are words of any answer. */
-const SHORTEST = 12;
+/** Characters from which a credential is hidden wherever it stands; shorter ones are part of any word. */
+const DISTINCT = 12;
+/** Characters below which nothing is a credential. */
+const SHORTEST = 3;
 
 /**
  * What was seen of an answer, without the credentials that its request carried: providers repeat wrong keys in their
@@ -31,8 +33,20 @@ export function withoutCredentials(
   return text === given ? seen : { ...seen, body: { ...seen.body, text } };
 }
 
+/** As it is and as JSON has it; a short one only where it stands by itself, between quotes, in a query and the like. */
 function hide(text: string, secret: string): string {
-  return secret.length < SHORTEST || !text.includes(secret)
-    ? text
-    : text.replaceAll(secret, HIDDEN);
+  if (secret.length < SHORTEST) return text;
+  const written = JSON.stringify(secret).slice(1, -1);
+  const hidden = written === secret ? text : hideAs(text, written);
+  return hideAs(hidden, secret);
+}
+
+function hideAs(text: string, secret: string): string {
+  if (!text.includes(secret)) return text;
+  if (secret.length >= DISTINCT) return text.replaceAll(secret, HIDDEN);
+  const literal = secret.replaceAll(/[$()*+.?[\\\]^{|}/]/g, "\\$&");
+  return text.replaceAll(
+    new RegExp(`(?<![\\p{L}\\p{N}_])${literal}(?![\\p{L}\\p{N}_])`, "gu"),
+    HIDDEN,
+  );
 }

@@ -118,6 +118,27 @@ describe("a credential that a provider repeats", () => {
       expect(query.stored).not.toContain("AIza-of-the-caller");
     },
   );
+
+  it.each(["s3cr-t", "abc", "p(w)+.$", "a%2Fb%22c", "k\u00e9y"])(
+    "stands in no row however short it is: %s",
+    async (key) => {
+      const path = `open/google-ai-studio/x?key=${encodeURIComponent(decodeURIComponent(key))}&alt=sse`;
+      const { answer, stored } = await rowOf(path, {}, 401);
+      const plain = decodeURIComponent(key);
+      expect(answer).toContain(encodeURIComponent(plain));
+      for (const written of [key, plain, encodeURIComponent(plain)])
+        expect(stored).not.toMatch(
+          new RegExp(`[="' ]${written.replaceAll(/[$()+.]/g, "\\$&")}["'& ]`),
+        );
+      expect(stored).toContain("key=[REDACTED]&alt=sse");
+    },
+  );
+
+  it("is no part of other words when it is short", async () => {
+    const { stored } = await rowOf("open/google-ai-studio/x?key=cor&alt=sse", {}, 401);
+    expect(stored).toContain("Incorrect");
+    expect(stored).toContain("key=[REDACTED]&alt=sse");
+  });
 });
 
 describe("redactQuery()", () => {
