@@ -42,7 +42,7 @@ export async function admit(
   const shown = shownToken(headers, options);
   const asked = verdictOn(shown, name, deps, options);
   const { caller, refusal } = asked instanceof Promise ? await asked : asked;
-  checkName(name);
+  checkName(name, refusal);
   // Who may not come in is told that, and nothing about the headers.
   const wishes = refusal === null ? readAsked(headers) : null;
   const { settings: found, wait } = await deps.store.enter(name, refusal === null);
@@ -104,9 +104,7 @@ export async function admitConnection(
   token: string | null,
   deps: GatewayDeps,
 ): Promise<void> {
-  checkName(name);
-  const settings = await deps.store.settings(name);
-  if (settings === null && name.gateway !== DEFAULT_GATEWAY) throw unknownGateway(name.gateway);
+  const settings = isName(name) ? await deps.store.settings(name) : null;
   const isOpen =
     (settings?.authentication === false && (token === null || !isKeyShaped(token))) ||
     (await deps.access.callerOf(token, name, false)) !== null;
@@ -114,6 +112,8 @@ export async function admitConnection(
     if (settings !== null) deps.metrics?.refuse(name, "unauthorized");
     throw unauthorized(token);
   }
+  checkName(name, null);
+  if (settings === null && name.gateway !== DEFAULT_GATEWAY) throw unknownGateway(name.gateway);
   if (settings === null) await deps.store.open(name);
 }
 
@@ -198,16 +198,21 @@ function entered(
   refusal: Refusal | null,
   deps: GatewayDeps,
 ): GatewaySettings | null {
-  if (settings === null && name.gateway !== DEFAULT_GATEWAY) throw unknownGateway(name.gateway);
+  // Who may not come in is not told which gateways there are.
+  const isUnknown = settings === null && name.gateway !== DEFAULT_GATEWAY;
+  if (isUnknown && refusal === null) throw unknownGateway(name.gateway);
   const isStranger = settings?.authentication === false && refusal?.isFinal !== true;
   if (refusal === null || isStranger) return settings;
   if (settings !== null && refusal.error === undefined) deps.metrics?.refuse(name, "unauthorized");
   throw errorOf(refusal);
 }
 
-function checkName({ account, gateway }: GatewayName): void {
-  if (!isGatewayId(gateway) || account.length === 0 || account.length > 64)
-    throw unknownGateway(gateway);
+function checkName(name: GatewayName, refusal: Refusal | null): void {
+  if (!isName(name)) throw refusal === null ? unknownGateway(name.gateway) : errorOf(refusal);
+}
+
+function isName({ account, gateway }: GatewayName): boolean {
+  return isGatewayId(gateway) && account.length > 0 && account.length <= 64;
 }
 
 function unknownGateway(gateway: string): ApiError {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
+  API_TOKEN,
   chat,
   type GatewayUnderTest,
   gatewayUnderTest,
@@ -53,7 +54,9 @@ describe("gateways", () => {
       id: "g1",
     });
     expect((await gate.manage("/gateways/g1")).status).toBe(404);
-    expect((await gate.send("g1/openai/x", jsonInit(chat))).status).toBe(400);
+    expect((await gate.send("g1/openai/x", { ...jsonInit(chat), token: API_TOKEN })).status).toBe(
+      400,
+    );
   });
 
   it("answer a page past the end with an empty list", async () => {

@@ -51,8 +51,31 @@ describe("a malformed gateway header", () => {
     const refused = await failure(await gate.send("closed/openai/x", jsonInit(chat, malformed)));
     expect(refused.slice(0, 2)).toEqual([401, 2009]);
     const unknown = await failure(await gate.send("nope/openai/x", jsonInit(chat, malformed)));
-    expect(unknown.slice(0, 2)).toEqual([400, 2001]);
+    expect(unknown).toEqual(refused);
   });
+
+  it.each([null, "wrong", "read-only"])(
+    "does not tell who may not come in which gateways there are (token: %s)",
+    async (token) => {
+      const compat = { ...chat, model: "openai/x" };
+      const steps = [{ provider: "openai", endpoint: "x", query: {} }];
+      const requests = [
+        ["openai/x", chat],
+        ["compat/chat/completions", compat],
+        ["", steps],
+      ] as const;
+      for (const [path, body] of requests) {
+        const answers = await Promise.all(
+          ["closed", "nope", "x".repeat(65), "..."].map(async (id) => {
+            const answer = await gate.send(`${id}/${path}`, { ...jsonInit(body), token });
+            return [answer.status, await answer.text(), [...answer.headers.keys()]];
+          }),
+        );
+        expect(answers[0]?.[0]).toBe(401);
+        expect(answers).toEqual(answers.map(() => answers[0]));
+      }
+    },
+  );
 
   it("makes no gateway", async () => {
     const fresh = await gatewayUnderTest({ gateways: {} });
