@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { providerProblem } from "../gateway/check-providers.ts";
 import { priceRows } from "../gateway/cost/price-rows.ts";
 import { parseInstant } from "../http/instant.ts";
 import type { Config } from "./config.ts";
@@ -23,6 +24,14 @@ const count = v.pipe(v.number(), v.integer(), v.minValue(1));
 const roomy = v.pipe(v.number(), v.integer(), v.minValue(1024 * 1024, "Expected at least 1048576"));
 /** An empty host would be every network, an empty folder the current one. */
 const named = v.pipe(v.string(), v.minLength(1, "Expected a name, got an empty string"));
+/** A credential that is sent in a header: a line break behind it, as files have, would make every request fail. */
+const headerSecret = v.pipe(
+  v.string(),
+  v.regex(
+    /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/,
+    "Expected printable ASCII without blanks at its ends",
+  ),
+);
 const secret = v.pipe(v.string(), v.minLength(1, "Expected a secret, got an empty string"));
 
 const token = v.strictObject({
@@ -47,7 +56,7 @@ const masterKey = v.pipe(
   v.minLength(16, "Expected a master key of at least 16 characters"),
 );
 
-const model = { baseUrl: url, model: v.string(), apiKey: v.exactOptional(secret) };
+const model = { baseUrl: url, model: v.string(), apiKey: v.exactOptional(headerSecret) };
 
 const positive = v.pipe(v.number(), v.gtValue(0, "Expected a number above 0"));
 
@@ -102,12 +111,23 @@ const gateway = v.strictObject({
   masterKey: v.exactOptional(masterKey),
   formerMasterKeys: v.exactOptional(v.array(masterKey)),
   providers: v.exactOptional(
-    v.record(
-      id,
-      v.strictObject({
-        baseUrl: v.exactOptional(url),
-        apiKey: v.exactOptional(secret),
-        streamUsage: v.exactOptional(v.boolean()),
+    v.pipe(
+      v.record(
+        id,
+        v.strictObject({
+          baseUrl: v.exactOptional(url),
+          apiKey: v.exactOptional(headerSecret),
+          streamUsage: v.exactOptional(v.boolean()),
+        }),
+      ),
+      v.rawCheck(({ dataset, addIssue }) => {
+        if (!dataset.typed) return;
+        for (const [key, value] of Object.entries(dataset.value)) {
+          const message = providerProblem(key, value);
+          const input = dataset.value;
+          if (message !== null)
+            addIssue({ message, path: [{ type: "object", origin: "value", input, key, value }] });
+        }
       }),
     ),
   ),

@@ -1,6 +1,7 @@
 import { utf8 } from "../crypto/encoding.ts";
 import { ApiError } from "../http/api-error.ts";
 import { parseJson } from "../http/body.ts";
+import { didYouMean } from "../http/nearest.ts";
 import type { Step } from "./call.ts";
 import { ECHO, providers } from "./providers.ts";
 
@@ -44,13 +45,28 @@ export function compatStep(given: Step): Step {
   const slash = model.indexOf("/");
   const slug = model.slice(0, Math.max(0, slash));
   const place = placeOf(slug, format);
-  if (slash < 1 || slash === model.length - 1 || place === null) {
-    throw new ApiError("chat_format", {
-      message: `Chat completion bad format: model must be "{provider}/{model}", got "${model.slice(0, 128)}"`,
-    });
+  if (slash < 1 || slash === model.length - 1) {
+    throw badFormat(`model must be "{provider}/{model}", got "${model.slice(0, 128)}"`);
   }
+  if (place === null) throw notHere(slug, format);
   const named = utf8(JSON.stringify({ ...body, model: model.slice(slash + 1) }));
   return { ...step, headers: versioned(step, slug, place), slug, ...place, body: named };
+}
+
+function badFormat(why: string): ApiError {
+  return new ApiError("chat_format", { message: `Chat completion bad format: ${why}` });
+}
+
+/** Why a model's provider is not asked by the unified endpoint. */
+function notHere(slug: string, format: ChatFormat): ApiError {
+  const shown = slug.slice(0, 64);
+  if (!Object.hasOwn(providers, slug)) {
+    return badFormat(`there is no provider "${shown}"${didYouMean(shown, Object.keys(providers))}`);
+  }
+  return badFormat(
+    `"${format}" for models of "${shown}" is not supported here: send what the provider itself takes to its own path, ` +
+      `"/v1/{account_id}/{gateway_id}/${shown}/…"`,
+  );
 }
 
 type Place = Pick<Step, "rest" | "format">;

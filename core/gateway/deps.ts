@@ -4,6 +4,7 @@ import { storedTokens } from "../auth/mod.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { Log, Platform } from "../ports.ts";
 import { gatewayAccess } from "./access.ts";
+import { providerProblem } from "./check-providers.ts";
 import { replyCache } from "./cache/cache.ts";
 import type { GatewayDeps } from "./call.ts";
 import type { DeclaredGateway } from "./declared-gateways.ts";
@@ -128,10 +129,20 @@ function milliseconds(name: string, seconds: number): number {
   });
 }
 
+/** Throws `invalid_options` for a provider that no request could reach. */
+function checkProviders({ providers = {} }: GatewayOptions): void {
+  for (const [slug, settings] of Object.entries(providers)) {
+    const problem = providerProblem(slug, settings);
+    if (problem !== null)
+      throw new ApiError("invalid_options", { message: `providers: ${problem}` });
+  }
+}
+
 /** Puts together what the gateway's operations work with; throws `invalid_options`. */
 export function gatewayDeps(options: GatewayOptions): GatewayDeps {
   const { platform, auth = storedTokens(platform), gateways = {}, accountId } = options;
   const { system, log } = platform;
+  checkProviders(options);
   const store = gatewayStore({ platform, gateways, accountId });
   const keys = keyStore(platform);
   const records = recordStore(platform);

@@ -73,11 +73,16 @@ export function resolveTarget(
   return { slug, provider, url: address, apiKey: configured?.apiKey, custom: defined };
 }
 
+/** Whether a path segment can be that of a custom provider. */
+export function isCustomSegment(segment: string): boolean {
+  return /^custom-[\w.-]{1,64}$/.test(segment);
+}
+
 function providerOf(slug: string, settings: ProviderOptions | undefined, demo: boolean): Provider {
   if (slug === ECHO && demo) return { baseUrl: "echo:", credentials: ["authorization"] };
   const known = own(providers, slug);
   if (known !== undefined) return known;
-  if (/^custom-[\w.-]{1,64}$/.test(slug) && settings?.baseUrl !== undefined) {
+  if (isCustomSegment(slug) && settings?.baseUrl !== undefined) {
     return { baseUrl: null, credentials: ["authorization"] };
   }
   throw new ApiError("provider_unknown", { message: `Invalid provider "${slug.slice(0, 64)}"` });

@@ -221,6 +221,47 @@ describe("a gateway with protections", () => {
   });
 });
 
+describe("what could never work", () => {
+  it.each([
+    "http://127.0.0.1:4318/v1/traces",
+    "http://localhost:4318/v1/traces",
+    "https://[::1]/v1/traces",
+    "http://10.1.2.3/v1/traces",
+    "http://2130706433/v1/traces",
+  ])("is refused where it is written: traces to %s", async (url) => {
+    const id = `t-${randomUUID().slice(0, 8)}`;
+    const settings = {
+      cache_invalidate_on_update: false,
+      cache_ttl: null,
+      collect_logs: true,
+      rate_limiting_interval: null,
+      rate_limiting_limit: null,
+    };
+    const answer = await fetch(management, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body: JSON.stringify({ id, ...settings, otel: [{ url }] }),
+    });
+    expect([answer.status, await answer.text()]).toEqual([
+      400,
+      expect.stringMatching(/otel\.0\.url: .*not a public address.*webhooks\.allowHosts/),
+    ]);
+  });
+});
+
+it("without a token a gateway that does not exist answers as one that does", async () => {
+  const answers = await Promise.all(
+    ["guarded", "not-there", "x".repeat(65)].map(async (id) => {
+      const url = `${base}/v1/${account}/${id}/openai/chat/completions`;
+      const answer = await fetch(url, { method: "POST", body: "{}" });
+      const names = [...answer.headers.keys()].filter((name) => name !== "date");
+      return [answer.status, await answer.text(), names];
+    }),
+  );
+  expect(answers[0]?.[0]).toBe(401);
+  expect(answers).toEqual(answers.map(() => answers[0]));
+});
+
 describe("wss …/v1/{account}/{gateway}", () => {
   const address = (gateway: string): string =>
     `${base.replace(/^http/, "ws")}/v1/${account}/${gateway}`;

@@ -1,5 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import { profileNames, type SafetyOptions, unknownProfiles } from "../checkers/policies.ts";
+import type { Platform } from "../../ports.ts";
 import type { GatewayName } from "../gateway-name.ts";
 import type { GatewayChanges, GatewaySettings, GatewayWrite } from "../settings.ts";
 import { otelView, sealOtel } from "../trace/otel-settings.ts";
@@ -8,6 +9,7 @@ import type { Vault } from "./vault.ts";
 
 /** What makes a gateway's protections ready to be stored. */
 export interface ProtectionDeps {
+  readonly platform: Pick<Platform, "egress">;
   readonly records: RecordStore;
   readonly vault: Vault;
   readonly safety: SafetyOptions;
@@ -15,13 +17,14 @@ export interface ProtectionDeps {
 
 /**
  * Turns what a client wrote into what is stored: credentials of trace endpoints are sealed. Throws
- * `invalid_request` for a DLP profile that nobody provides: a policy that finds nothing is a false promise.
+ * `invalid_request` for a DLP profile that nobody provides, and for a trace endpoint that will not be reached: a policy that
+ * finds nothing, and a collector that gets nothing, are false promises.
  */
 export async function storedChanges(
   name: GatewayName,
   { otel, ...changes }: GatewayWrite,
   former: GatewaySettings | null,
-  { records, vault, safety }: ProtectionDeps,
+  { platform, records, vault, safety }: ProtectionDeps,
 ): Promise<GatewayChanges> {
   const [unknown] = unknownProfiles(changes.dlp, safety);
   if (unknown !== undefined) {
@@ -30,6 +33,14 @@ export async function storedChanges(
     });
   }
   if (otel === undefined || otel === null) return { ...changes, otel };
+  for (const [index, { url }] of otel.entries()) {
+    const reason = platform.egress.refusal?.(url) ?? null;
+    if (reason !== null) {
+      throw new ApiError("invalid_request", {
+        message: `otel.${index}.url: ${reason}. Name a collector of your own network in "webhooks.allowHosts" of the configuration`,
+      });
+    }
+  }
   return {
     ...changes,
     otel: await sealOtel(otel, former?.otel ?? [], records.ofGateway(name), vault),

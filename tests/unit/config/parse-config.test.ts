@@ -52,6 +52,34 @@ describe("parseConfig()", () => {
     );
   });
 
+  it("takes providers that there are, and custom ones with an address", () => {
+    const baseUrl = "http://127.0.0.1:8000/v1";
+    const providers = { openai: {}, baseten: { baseUrl }, "custom-vllm": { baseUrl } };
+    expect(parseConfig({ gateway: { providers } }, noEnv)).toEqual({ gateway: { providers } });
+    for (const [slug, settings, problem] of [
+      ["opnai", { apiKey: "k" }, 'did you mean "openai"?'],
+      ["vllm", { baseUrl }, '"custom-vllm" with a baseUrl'],
+      ["toString", {}, 'no provider "toString"'],
+      ["custom-vllm", { apiKey: "k" }, "needs a baseUrl"],
+      ["custom-", { baseUrl }, 'expected "custom-" and'],
+      ["baseten", { apiKey: "k" }, "needs a baseUrl"],
+    ] as const) {
+      const parse = () => parseConfig({ gateway: { providers: { [slug]: settings } } }, noEnv);
+      expect(parse).toThrow(`Configuration key "gateway.providers.${slug}": `);
+      expect(parse).toThrow(problem);
+    }
+  });
+
+  it("takes no key that no header can hold", () => {
+    for (const apiKey of ["", "sk-1\n", " sk-1", "sk-é", "a\r\nx: y"]) {
+      for (const gateway of [
+        { providers: { openai: { apiKey } } },
+        { judge: { baseUrl: "http://judge.test", model: "m", apiKey } },
+      ])
+        expect(() => parseConfig({ gateway }, noEnv)).toThrow(/apiKey": (?!.*sk-)/);
+    }
+  });
+
   it("takes what a gateway adds to streams, in numbers above 0", () => {
     const gateway = { resume: { seconds: 60, bytes: 1_000_000 }, sseKeepAliveSeconds: 15 };
     expect(parseConfig({ gateway }, noEnv)).toEqual({ gateway });

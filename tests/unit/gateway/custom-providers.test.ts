@@ -42,6 +42,19 @@ const ask = (path: string, headers: Record<string, string> = {}) =>
 
 type Provider = { id: string; slug: string; headers?: string };
 
+it("gateway() takes no provider that no request could reach", async () => {
+  for (const [slug, settings] of [
+    ["opnai", {}],
+    ["custom-x", { apiKey: "k" }],
+    ["baseten", {}],
+  ] as const) {
+    await expect(gatewayUnderTest({ providers: { [slug]: settings } })).rejects.toMatchObject({
+      kind: "invalid_options",
+      message: expect.stringContaining(`"${slug}"`),
+    });
+  }
+});
+
 describe("a custom provider", () => {
   let id = "";
   it("is created switched off and answers only once it is enabled", async () => {

@@ -187,6 +187,31 @@ describe("REST inference", () => {
     expect(await response.json()).toMatchObject({ errors: [{ code: 2019 }] });
     expect(response.status).toBe(400);
   });
+
+  it("says why a model's provider is not asked", async () => {
+    const message = async (model: string): Promise<string> => {
+      const answer = await send("v1/chat/completions", { ...chat, model });
+      return ((await answer.json()) as { errors: [{ message: string }] }).errors[0].message;
+    };
+    for (const slug of [
+      "azure-openai",
+      "google-vertex-ai",
+      "aws-bedrock",
+      "huggingface",
+      "replicate",
+    ]) {
+      const said = await message(`${slug}/some/model`);
+      expect(said).toContain(`"chat/completions" for models of "${slug}" is not supported here`);
+      expect(said).toContain(`"/v1/{account_id}/{gateway_id}/${slug}/…"`);
+    }
+    const compat = async (model: string): Promise<string> =>
+      (await gate.send("open/compat/chat/completions", jsonInit({ ...chat, model }))).text();
+    expect(await compat("nobody/model")).toContain('there is no provider \\"nobody\\"');
+    expect(await compat("constructor/x")).toContain('there is no provider \\"constructor\\"');
+    expect(await compat("opnai/gpt")).toContain('\\"opnai\\": did you mean \\"openai\\"?');
+    for (const model of ["gpt", "/gpt", "openai/"])
+      expect(await compat(model)).toContain('must be \\"{provider}/{model}\\"');
+  });
 });
 
 describe("gatewayParts()", () => {

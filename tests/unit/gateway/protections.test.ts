@@ -3,6 +3,7 @@ import { eventually } from "../../cases/eventually.ts";
 import type { ChatModel, InboundResponse } from "../../../core/ports.ts";
 import { TransportError } from "../../../core/transport-error.ts";
 import {
+  API_TOKEN,
   chat,
   GATEWAY_TOKEN,
   type GatewayUnderTest,
@@ -270,6 +271,33 @@ describe("traces", () => {
   ];
   const trace = "4bf92f3577b34da6a3ce929d0e0e4736";
 
+  it("go to no address that will not be reached: that is said when it is stored", async () => {
+    const refusing = {
+      ...egress,
+      refusal: (url: string) => (url.includes("10.0.0.1") ? "No" : null),
+    };
+    const own = await gatewayUnderTest({}, { egress: refusing });
+    const write = (method: string, path: string, url: string, more: object = {}) => {
+      const given = [{ url: "https://collector.example/" }, { url }];
+      const body = { ...requiredSettings, ...more, otel: given };
+      return own.manage(path, { method, ...jsonInit(body) });
+    };
+    try {
+      const private_ = "http://10.0.0.1:4318/v1/traces";
+      const made = await write("POST", "/gateways", private_, { id: "traced" });
+      expect([made.status, made.body.errors[0]?.message]).toEqual([
+        400,
+        expect.stringMatching(/^otel\.1\.url: No\. .*"webhooks\.allowHosts"/),
+      ]);
+      expect(
+        (await write("POST", "/gateways", "https://b.example/", { id: "traced" })).status,
+      ).toBe(200);
+      expect((await write("PUT", "/gateways/traced", private_)).status).toBe(400);
+    } finally {
+      await own.close();
+    }
+  });
+
   it("are exported with the credentials that nobody is shown", async () => {
     await protect({ otel });
     const shown = await gate.manage("/gateways/own");
@@ -333,7 +361,9 @@ describe("the universal WebSocket's address", () => {
     };
     expect((await gate.send("open", { method: "GET" })).status).toBe(426);
     expect((await gate.send("closed", { method: "GET", headers: upgrade })).status).toBe(401);
-    expect((await gate.send("nowhere", { method: "GET", headers: upgrade })).status).toBe(400);
+    expect((await gate.send("nowhere", { method: "GET", headers: upgrade })).status).toBe(401);
+    const known = { ...upgrade, "cf-aig-authorization": `Bearer ${API_TOKEN}` };
+    expect((await gate.send("nowhere", { method: "GET", headers: known })).status).toBe(400);
     const wrong = { ...upgrade, "sec-websocket-protocol": "cf-aig-authorization.wrong" };
     expect((await gate.send("closed", { method: "GET", headers: wrong })).status).toBe(401);
     expect(GATEWAY_TOKEN).not.toBe("wrong");
