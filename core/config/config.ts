@@ -151,7 +151,12 @@ export interface SourceConfig {
 /** Inbound senders, how long events are kept, and what deliveries may reach. */
 export interface WebhooksConfig {
   readonly sources?: Readonly<Record<string, SourceConfig>>;
-  readonly retention?: { readonly maxEvents?: number | null; readonly maxAgeDays?: number | null };
+  readonly retention?: {
+    readonly maxEvents?: number | null;
+    readonly maxAgeDays?: number | null;
+    readonly deliveryDays?: number | null;
+    readonly deadDeliveryDays?: number | null;
+  };
   readonly allowHosts?: readonly string[];
   /** Seals the secrets of outbound endpoints in the database. */
   readonly masterSecret?: string;

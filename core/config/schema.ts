@@ -196,6 +196,8 @@ const webhooks = v.strictObject({
     v.strictObject({
       maxEvents: v.exactOptional(v.nullable(count)),
       maxAgeDays: v.exactOptional(v.nullable(count)),
+      deliveryDays: v.exactOptional(v.nullable(count)),
+      deadDeliveryDays: v.exactOptional(v.nullable(count)),
     }),
   ),
   allowHosts: v.exactOptional(strings),

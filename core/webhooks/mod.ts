@@ -21,6 +21,7 @@ import { managementRoutes } from "./management.ts";
 import { outboundKind } from "./outbound-actor.ts";
 import { ownerships } from "./ownership.ts";
 import {
+  prepareDeliveryRetention,
   prepareRetention,
   prepareSource,
   type RetentionOptions,
@@ -138,6 +139,7 @@ export function webhooksManagement(options: WebhooksOptions): Hono {
       masterSecret: options.masterSecret,
       formerMasterSecrets: options.formerMasterSecrets ?? [],
       log: platform.log,
+      retention: prepareDeliveryRetention(options.retention),
     }),
   );
   const app = new Hono();

@@ -4,7 +4,7 @@ import { turns } from "./in-turn.ts";
 import { readStats } from "./outbound-counters.ts";
 import { deliveries, type DeliveryQuery, type ReplayFilter } from "./outbound-deliveries.ts";
 import { endpoints } from "./outbound-endpoints.ts";
-import type { SendInput } from "./outbound-messages.ts";
+import type { DeliveryRetention, SendInput } from "./outbound-messages.ts";
 import {
   OUTBOUND_KIND,
   outboundSchema,
@@ -23,6 +23,7 @@ export interface OutboundDeps {
   readonly masterSecret: string | undefined;
   readonly formerMasterSecrets: readonly string[];
   readonly log: Log;
+  readonly retention: DeliveryRetention;
 }
 
 /** Methods that may run while the alarm holds the mailbox. */
@@ -53,7 +54,7 @@ async function startOutbound(context: ActorContext, deps: OutboundDeps): Promise
     dispatcher.tell(ids);
   };
   const own = endpoints(context, secrets, clock, inTurn, egress, tell);
-  const queue = deliveries(context, clock, tell);
+  const queue = deliveries(context, clock, deps.retention, tell);
   return {
     methods: {
       createEndpoint: (input: EndpointInput) => own.create(input),

@@ -8,6 +8,7 @@ import {
   prepareMessage,
   pruneOld,
   shortId,
+  type DeliveryRetention,
   type SendInput,
 } from "./outbound-messages.ts";
 
@@ -64,6 +65,7 @@ const VIEW =
 export function deliveries(
   context: ActorContext,
   clock: Clock,
+  keep: DeliveryRetention,
   tell: (endpoints: readonly string[]) => void,
 ): Deliveries {
   const { sql, system, name: actor } = context;
@@ -84,7 +86,7 @@ export function deliveries(
     async send(input) {
       const message = await prepareMessage(context, input);
       const now = system.now();
-      const statements = [...message.statements, ...pruneOld(actor, now)];
+      const statements = [...message.statements, ...pruneOld(actor, now, keep)];
       const [inserted] = await clock.write(statements, now);
       if (inserted?.changes !== 1) return sentBefore(context, input.idempotency_key ?? "");
       tell(message.endpoints);

@@ -4,8 +4,6 @@ import type { ActorContext, Plain, Statement } from "../ports.ts";
 
 /** Longest body that is sent, in characters. */
 const PAYLOAD_LIMIT = 256 * 1024;
-/** How long finished deliveries are kept. */
-const KEEP_MS = 30 * 86_400_000;
 /** Old rows of each kind that one `send` removes. */
 const PRUNE_LIMIT = 20;
 
@@ -131,21 +129,42 @@ function insertMessage(
 export const NEXT_SEQ: string =
   "(SELECT COALESCE(MAX(n.seq), 0) + 1 FROM webhooks_deliveries n WHERE n.actor = ?)";
 
-/** Forgets what is old and settled, a little at each `send`; dead deliveries stay until they are replayed. */
-export function pruneOld(actor: string, now: number): Statement[] {
-  const before = eventTime(now - KEEP_MS);
-  const old = `SELECT d.id FROM webhooks_deliveries d WHERE d.actor = ? AND d.created_at < ?
-    AND d.status NOT IN ('pending', 'dead') ORDER BY d.created_at, d.id LIMIT ?`;
-  const params = [actor, actor, before, PRUNE_LIMIT];
-  return [
-    { sql: `DELETE FROM webhooks_attempts WHERE actor = ? AND delivery_id IN (${old})`, params },
-    { sql: `DELETE FROM webhooks_deliveries WHERE actor = ? AND id IN (${old})`, params },
-    {
-      sql: `DELETE FROM webhooks_messages WHERE actor = ? AND id IN (
-        SELECT m.id FROM webhooks_messages m WHERE m.actor = ? AND m.created_at < ? AND NOT EXISTS (
-          SELECT 1 FROM webhooks_deliveries d WHERE d.actor = m.actor AND d.message_id = m.id)
-        ORDER BY m.created_at LIMIT ?)`,
-      params,
-    },
-  ];
+/** How long deliveries are kept, in ms; null = for ever. */
+export interface DeliveryRetention {
+  /** Since they were made, if they are settled. */
+  readonly settledMs: number | null;
+  /** Since their last attempt, if they are dead. */
+  readonly deadMs: number | null;
+}
+
+/** Forgets what is old, a little at each `send`. What is pending stays. */
+export function pruneOld(actor: string, now: number, keep: DeliveryRetention): Statement[] {
+  const { deadMs, settledMs } = keep;
+  const statements: Statement[] = [];
+  const forget = (condition: string, order: string, before: string | number): void => {
+    const old = `SELECT d.id FROM webhooks_deliveries d WHERE d.actor = ? AND ${condition}
+      ORDER BY ${order} LIMIT ?`;
+    const params = [actor, actor, before, PRUNE_LIMIT];
+    for (const [table, column] of [
+      ["webhooks_attempts", "delivery_id"],
+      ["webhooks_deliveries", "id"],
+    ] as const)
+      statements.push({
+        sql: `DELETE FROM ${table} WHERE actor = ? AND ${column} IN (${old})`,
+        params,
+      });
+  };
+  // A dead delivery's `due` is the time of its end.
+  if (deadMs !== null) forget("d.status = 'dead' AND d.due < ?", "d.due", now - deadMs);
+  if (settledMs === null) return statements;
+  const before = eventTime(now - settledMs);
+  forget("d.created_at < ? AND d.status NOT IN ('pending', 'dead')", "d.created_at, d.id", before);
+  statements.push({
+    sql: `DELETE FROM webhooks_messages WHERE actor = ? AND id IN (
+      SELECT m.id FROM webhooks_messages m WHERE m.actor = ? AND m.created_at < ? AND NOT EXISTS (
+        SELECT 1 FROM webhooks_deliveries d WHERE d.actor = m.actor AND d.message_id = m.id)
+      ORDER BY m.created_at LIMIT ?)`,
+    params: [actor, actor, before, PRUNE_LIMIT],
+  });
+  return statements;
 }

@@ -1,6 +1,7 @@
 import { agentKindName, kebab } from "../entity/kebab.ts";
 import type { Retention } from "../entity/event.ts";
 import { checkName } from "../entity/name.ts";
+import type { DeliveryRetention } from "./outbound-messages.ts";
 import type { Ownership } from "./ownership.ts";
 import { prepareKey, type Key, type KeySystem, type Secret } from "./keys.ts";
 import { prepareFields, type RecordReader } from "./record.ts";
@@ -100,6 +101,10 @@ export interface RetentionOptions {
   readonly maxEvents?: number | null | undefined;
   /** @default 30 */
   readonly maxAgeDays?: number | null | undefined;
+  /** How long settled deliveries of outbound webhooks are kept. @default 30 */
+  readonly deliveryDays?: number | null | undefined;
+  /** How long dead ones are kept after their last attempt. @default 90 */
+  readonly deadDeliveryDays?: number | null | undefined;
 }
 
 const DAY_MS = 86_400_000;
@@ -107,12 +112,27 @@ const DAY_MS = 86_400_000;
 /** Checks retention settings; throws `TypeError`. */
 export function prepareRetention(options: RetentionOptions = {}): Retention {
   const { maxEvents = null, maxAgeDays = 30 } = options;
-  for (const [name, value] of Object.entries({ maxEvents, maxAgeDays })) {
+  checkBounds({ maxEvents, maxAgeDays });
+  return { maxEvents, maxAgeMs: daysMs(maxAgeDays) };
+}
+
+/** Checks the retention of deliveries; throws `TypeError`. */
+export function prepareDeliveryRetention(options: RetentionOptions = {}): DeliveryRetention {
+  const { deadDeliveryDays = 90, deliveryDays = 30 } = options;
+  checkBounds({ deadDeliveryDays, deliveryDays });
+  return { settledMs: daysMs(deliveryDays), deadMs: daysMs(deadDeliveryDays) };
+}
+
+function daysMs(days: number | null): number | null {
+  return days === null ? null : days * DAY_MS;
+}
+
+function checkBounds(bounds: Readonly<Record<string, number | null>>): void {
+  for (const [name, value] of Object.entries(bounds)) {
     if (value !== null && !(Number.isInteger(value) && value >= 1)) {
       throw new TypeError(`retention.${name} must be a whole number of at least 1, or null`);
     }
   }
-  return { maxEvents, maxAgeMs: maxAgeDays === null ? null : maxAgeDays * DAY_MS };
 }
 
 /** Checks one source at start: an empty, blank or short secret is refused here, not at the first request. */

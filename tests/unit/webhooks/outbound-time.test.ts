@@ -351,3 +351,22 @@ describe("GET …/webhooks/stats", () => {
     ]);
   });
 });
+
+describe("a dead delivery", () => {
+  it("stays for 90 days, then it expires with its attempts and its message", async () => {
+    const url = "https://receiver.test/expires";
+    egress.answer(url, "refused", 200);
+    const { id } = await endpoint(url);
+    await send(url);
+    await outbound.advance(1);
+    const dead = (): Promise<Delivery[]> => list(`endpoint_id=${id}&status=dead`);
+    const [delivery] = await dead();
+    await outbound.advance(89 * DAY);
+    await send(url);
+    expect(await dead()).toHaveLength(1);
+    await outbound.advance(2 * DAY);
+    await send(url);
+    expect(await dead()).toEqual([]);
+    expect((await outbound.api("GET", `/deliveries/${delivery?.id}`)).status).toBe(404);
+  });
+});
