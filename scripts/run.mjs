@@ -21,8 +21,8 @@ const cli = "adapters/cli/main.ts";
 const denoHeap = "--v8-flags=--no-allocation-site-pretenuring,--max-semi-space-size=16";
 
 const everything = [".", "tools", "tests/clients"];
-/** The package is tested on other releases of Node too. */
-const nodes = "tools/nodes";
+/** Other releases of what the package meets. */
+const releases = "tools/releases";
 
 /** Task name -> the packages that it needs and the command that runs it, arguments appended. */
 const tasks = {
@@ -30,7 +30,7 @@ const tasks = {
   "serve:deno": { needs: [".", "tools"], command: [deno, "run", "-A", denoHeap, cli, "serve"] },
   "serve:bun": { needs: [".", "tools"], command: [bun, cli, "serve"] },
   "serve:workers": { needs: ["."], command: [node, "scripts/serve-workers.mjs"] },
-  ok: { needs: [...everything, nodes], command: [node, "scripts/ok.ts"] },
+  ok: { needs: [...everything, releases], command: [node, "scripts/ok.ts"] },
   "test:node": { needs: ["."], command: [node, vitest, "run"] },
   "test:deno": { needs: [".", "tools"], command: [deno, "run", "-A", vitest, "run"] },
   "test:bun": { needs: [".", "tools"], command: [bun, "--bun", vitest, "run"] },
@@ -43,7 +43,7 @@ const tasks = {
     command: [node, vitest, "run", "--config", "tests/config/vitest.http.config.ts"],
   },
   "test:package": {
-    needs: [...everything, nodes],
+    needs: [...everything, releases],
     command: [node, vitest, "run", "--config", "tests/config/vitest.package.config.ts"],
   },
   "check:sql": { needs: ["."], command: [node, "scripts/check-sql.ts"] },

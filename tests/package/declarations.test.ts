@@ -12,7 +12,7 @@ beforeAll(() => {
 }, LONG.timeout);
 afterAll(() => rmSync(packed.folder, { recursive: true, force: true }));
 
-const nodes = `${root}tools/nodes/node_modules`;
+const nodes = `${root}tools/releases/node_modules`;
 const types = [
   ["20", `${nodes}/types20`],
   ["22", `${nodes}/types22`],

@@ -66,7 +66,7 @@ test("hono is the host's: a peer dependency, never a second copy", () => {
 });
 
 test("the lockfiles are up to date", () => {
-  for (const folder of ["", "tools/", "tools/nodes/", "tests/clients/"]) {
+  for (const folder of ["", "tools/", "tools/releases/", "tests/clients/"]) {
     const { packages } = readJson(`${folder}package-lock.json`) as {
       packages: Record<string, Record<string, unknown>>;
     };

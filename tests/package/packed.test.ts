@@ -9,9 +9,9 @@ import { root } from "../config/shared.ts";
 import { packClone, type Packed } from "./packed.ts";
 
 const nodes = [
-  ["22", `${root}tools/nodes/node_modules/node22/bin/node`],
+  ["22", `${root}tools/releases/node_modules/node22/bin/node`],
   ["24", `${root}node_modules/node/bin/node`],
-  ["26", `${root}tools/nodes/node_modules/node26/bin/node`],
+  ["26", `${root}tools/releases/node_modules/node26/bin/node`],
 ] as const;
 const TOKEN = "package-token-0123456789abcdef";
 let packed: Packed;
