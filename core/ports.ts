@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { BodyBudget } from "./body-budget.ts";
 import type { WebSockets } from "./duplex.ts";
 import type { Sql, Statement, StatementResult } from "./sql.ts";
 
@@ -362,6 +363,8 @@ export interface Platform {
   readonly system: System;
   readonly background: Background;
   readonly log: Log;
+  /** What the bodies of all requests may take in memory, in this process. @default without a bound */
+  readonly bodies?: BodyBudget;
   /** The same request in a cheaper form, or null when there is none. @default none */
   received?(request: Request): ReceivedRequest | null;
   /** Flushes, closes sockets with 1001 and the database. */

@@ -4,6 +4,7 @@ import type { Log, Platform } from "../../core/ports.ts";
 import type { FetchApp } from "../shared/drain.ts";
 import type { LocalPlatformOptions } from "../shared/local-platform.ts";
 import { jsonLog } from "../shared/log.ts";
+import { defaultBodyBytes } from "../shared/memory-limit.ts";
 import type { Prepared } from "./prepare.ts";
 import { pagesOfEach } from "./process-count.ts";
 import type { Runtime } from "./runtime.ts";
@@ -21,7 +22,7 @@ export async function openApp(
   processes: number,
   log: Log = jsonLog,
 ): Promise<OpenApp> {
-  const platform = await runtime.open({ ...platformOptions(prepared), log });
+  const platform = await runtime.open({ ...platformOptions(prepared, processes), log });
   try {
     return { platform, api: apiOn(platform, prepared, processes) };
   } catch (error) {
@@ -37,14 +38,15 @@ function apiOn(platform: Platform, { config, token }: Prepared, processes: numbe
   return platformApi({ ...options, tokens: [own, ...(options.tokens ?? [])] });
 }
 
-function platformOptions({ config, dataDir }: Prepared): LocalPlatformOptions {
-  const { rendering, webhooks, synchronous, graceMs } = config;
+function platformOptions({ config, dataDir }: Prepared, processes: number): LocalPlatformOptions {
+  const { rendering, webhooks, synchronous, graceMs, bodyBytes = defaultBodyBytes() } = config;
   return {
     dataDir,
     // Apart, so that a page cannot reach what only deliveries may.
     allowHosts: webhooks?.allowHosts ?? [],
     browserAllowHosts: rendering?.allowHosts ?? [],
     ...(synchronous === undefined ? {} : { synchronous }),
+    bodyBytes: Math.floor(bodyBytes / processes),
     ...(graceMs === undefined ? {} : { closeGraceMs: graceMs }),
     ...(rendering?.chromiumPath === undefined ? {} : { chromiumPath: rendering.chromiumPath }),
     ...(rendering?.endpoint === undefined ? {} : { browserEndpoint: rendering.endpoint }),

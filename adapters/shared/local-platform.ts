@@ -1,3 +1,4 @@
+import { bodyBudget } from "../../core/body-budget.ts";
 import type { Browser, Capability, Log, Platform, Transport } from "../../core/ports.ts";
 import { VERSION } from "../../core/version.ts";
 import { chromium } from "./chromium.ts";
@@ -6,6 +7,7 @@ import { openDataDir } from "./data-dir.ts";
 import { closeAtEnd } from "./drain.ts";
 import { egressTransport } from "./egress-transport.ts";
 import { jsonLog } from "./log.ts";
+import { defaultBodyBytes } from "./memory-limit.ts";
 import type { SharedActors } from "./sharing/hold-actors.ts";
 import { cloneForm } from "./sharing/link.ts";
 import { sharedActors } from "./sharing/shared-actors.ts";
@@ -39,6 +41,8 @@ export interface LocalPlatformOptions {
   readonly log?: Log;
   /** How long `close()` waits for running work, in ms. @default 10000 */
   readonly closeGraceMs?: number;
+  /** Bytes that request bodies may take in memory at once. @default a quarter of the memory that there is */
+  readonly bodyBytes?: number;
   /** How long an unused actor stays in memory, in ms. @default 60000 */
   readonly actorIdleMs?: number;
   /** First delay before a failed alarm runs again, in ms. @default 1000 */
@@ -101,6 +105,7 @@ export async function localPlatform(
     system,
     background,
     log,
+    bodies: bodyBudget(options.bodyBytes ?? defaultBodyBytes()),
     ...(runtime.received === undefined ? {} : { received: runtime.received }),
     close: () => (closing ??= closeParts(parts, closeGraceMs).finally(forget)),
   };

@@ -30,6 +30,7 @@ export function fromEnv(env: ConfiguredEnv): WorkerBuild<ConfiguredEnv> {
   };
   return {
     workers: {
+      ...(config.bodyBytes === undefined ? {} : { bodyBytes: config.bodyBytes }),
       allowHosts: [...(config.rendering?.allowHosts ?? []), ...(config.webhooks?.allowHosts ?? [])],
     },
     build: (platform) => platformApi(apiOptions(effective, platform)),

@@ -1,4 +1,5 @@
 import { stepwise } from "../../core/background.ts";
+import { bodyBudget } from "../../core/body-budget.ts";
 import type { Log, Platform } from "../../core/ports.ts";
 import { boundBrowser, missingBrowser, NO_BROWSER } from "./browser-binding.ts";
 import { guardedSend, guardedTransport, UNPINNED } from "./egress.ts";
@@ -8,6 +9,9 @@ import { closeSpace, openSpace } from "./registry.ts";
 import { workerWebSockets } from "./web-sockets.ts";
 import type { WorkerEnv } from "./worker-env.ts";
 import { consoleLog, workerSystem } from "./worker-system.ts";
+
+/** Bytes of an isolate: https://developers.cloudflare.com/workers/platform/limits/ */
+const ISOLATE_BYTES = 128 * 1024 * 1024;
 
 /** Options of {@link workersPlatform}. */
 export interface WorkersPlatformOptions {
@@ -19,6 +23,8 @@ export interface WorkersPlatformOptions {
   readonly prefix?: string;
   /** @default JSON lines on the console */
   readonly log?: Log;
+  /** Bytes that request bodies may take in an isolate's memory at once. @default 32 MiB, a quarter of it */
+  readonly bodyBytes?: number;
   /** First delay before a failed alarm runs again, in ms; it doubles up to 60 s. @default 1000 */
   readonly alarmBackoffMs?: number;
 }
@@ -50,6 +56,7 @@ export function workersPlatform(options: WorkersPlatformOptions): Platform {
     system,
     background: stepwise(system),
     log,
+    bodies: bodyBudget(options.bodyBytes ?? ISOLATE_BYTES / 4),
     async close() {
       // Durable Objects flush by themselves; this isolate knows which of them hold sockets.
       await closeAllSockets(env.CAUSEY, prefix, system);

@@ -187,6 +187,8 @@ export interface Config {
   readonly synchronous?: "FULL" | "NORMAL";
   /** Milliseconds. */
   readonly graceMs?: number;
+  /** Bytes that request bodies may take in memory at once; processes share them. @default a quarter of the memory */
+  readonly bodyBytes?: number;
   readonly demo?: boolean;
   readonly tokens?: readonly TokenConfig[];
   readonly jwt?: JwtConfig;

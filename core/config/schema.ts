@@ -250,6 +250,7 @@ export const configSchema: v.GenericSchema<unknown, Config> = v.strictObject({
   dataDir: v.exactOptional(named),
   processes: v.exactOptional(processes),
   synchronous: v.exactOptional(v.picklist(["FULL", "NORMAL"])),
+  bodyBytes: v.exactOptional(roomy),
   graceMs: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(0))),
   demo: v.exactOptional(v.boolean()),
   tokens: v.exactOptional(v.array(token)),

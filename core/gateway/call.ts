@@ -1,3 +1,4 @@
+import type { BodyBudget, BodyHold } from "../body-budget.ts";
 import type { Auth } from "../auth/authorize.ts";
 import type { ApiError } from "../http/api-error.ts";
 import type { HeaderPair, Platform } from "../ports.ts";
@@ -68,6 +69,8 @@ export interface GatewayDeps {
   readonly searchFor: (token: string) => TokenSearch | null;
   /** Milliseconds within which a provider must begin to answer, where a request says nothing else. */
   readonly firstByteMs: number;
+  /** What the bodies of all requests may take in memory. */
+  readonly bodies: BodyBudget;
   /** Bytes of each body that a log row keeps. */
   readonly logBodyLimit: number;
   /** The status of error 2005. */
@@ -94,6 +97,8 @@ export interface Call {
   readonly eventId: string;
   readonly userAgent: string | null;
   readonly signal: AbortSignal;
+  /** What the body takes in memory, until the last byte of the answer has passed. @default it does not count */
+  readonly held?: BodyHold;
   /** What ties the signal to the client, where streams can be resumed. */
   readonly leash?: Leash | undefined;
   /** The trace that the request belongs to. */

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { bodyBudget } from "../body-budget.ts";
 import type { Auth } from "../auth/authorize.ts";
 import { storedTokens } from "../auth/mod.ts";
 import { ApiError } from "../http/api-error.ts";
@@ -118,8 +119,12 @@ function ownPrices({ prices = [] }: GatewayOptions): readonly PriceRowSetting[] 
   });
 }
 
-function keepAliveMs({ sseKeepAliveSeconds: seconds }: GatewayOptions): number | undefined {
-  return seconds === undefined ? undefined : milliseconds("sseKeepAliveSeconds", seconds);
+function patience(options: GatewayOptions): Pick<GatewayDeps, "keepAliveMs" | "firstByteMs"> {
+  const { sseKeepAliveSeconds: silent, firstByteSeconds = 600 } = options;
+  return {
+    keepAliveMs: silent === undefined ? undefined : milliseconds("sseKeepAliveSeconds", silent),
+    firstByteMs: milliseconds("firstByteSeconds", firstByteSeconds),
+  };
 }
 
 function milliseconds(name: string, seconds: number): number {
@@ -179,11 +184,11 @@ export function gatewayDeps(options: GatewayOptions): GatewayDeps {
     unreadable: unreadable(log),
     searchFor: tokenSearches(),
     targets: { providers: options.providers ?? {}, demo: options.demo ?? true },
+    bodies: platform.bodies ?? bodyBudget(Number.POSITIVE_INFINITY),
     logBodyLimit: options.logBodyLimit ?? 960 * 1024,
     failureStatus: options.compat2005 ?? 502,
     router: options.router && autoRouter(options.router, platform, prices.base),
     resume: options.resume && resumableRuns(options.resume, system),
-    keepAliveMs: keepAliveMs(options),
-    firstByteMs: milliseconds("firstByteSeconds", options.firstByteSeconds ?? 600),
+    ...patience(options),
   };
 }

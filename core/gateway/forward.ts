@@ -254,9 +254,15 @@ async function checked(
 ): Promise<Forwarded> {
   const { call, deps, settle } = passage;
   const found = await checkReply(safety, reply, record, call, deps).catch((error: unknown) => {
-    if (!(error instanceof TransportError)) throw error;
-    discard(error, record, passage);
-    throw providerFailed(error, deps);
+    if (error instanceof TransportError) {
+      discard(error, record, passage);
+      throw providerFailed(error, deps);
+    }
+    // It was paid for all the same.
+    settle(
+      record.finish({ status: reply.status, complete: false, headers: reply.headers, seen: null }),
+    );
+    throw error;
   });
   if ("error" in found) {
     settle(found.cost);

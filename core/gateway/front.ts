@@ -19,6 +19,8 @@ import { isUpgrade, type UniversalSockets, universalSockets } from "./realtime/c
 import { providerSocket } from "./realtime/provider-socket.ts";
 import { requestBody } from "./request-body.ts";
 import { callError } from "./call-error.ts";
+import type { BodyHold } from "../body-budget.ts";
+import { needsBody } from "./needs-body.ts";
 import { withUploadAddress } from "./upload-address.ts";
 import { forwardSteps, readSteps } from "./universal.ts";
 
@@ -70,6 +72,8 @@ export function gatewayFront(
       return answer instanceof Promise ? await answer : answer;
     } catch (error) {
       return refuse(callError(call, error), c);
+    } finally {
+      call?.held?.release();
     }
   };
 }
@@ -123,10 +127,14 @@ async function universal(
   if (raw.method !== "POST")
     throw new ApiError("method_not_allowed", { headers: { allow: "GET, HEAD, POST" } });
   const call = await admit(name, headerPairs(raw), raw.signal, deps, UNIVERSAL);
+  const held = deps.bodies.hold();
   try {
-    return await deliver(await forwardSteps(await readSteps(raw), call, deps), deps, true);
+    const steps = await readSteps(raw, held);
+    return await deliver(await forwardSteps(steps, { ...call, held }, deps), deps, true);
   } catch (error) {
     throw callError(call, error);
+  } finally {
+    held.release();
   }
 }
 
@@ -139,6 +147,8 @@ function unified(arrival: Arrival, deps: GatewayDeps): Promise<Response> | null 
         return await deliver(await forwardAny(compatStep(step), 0, true, call, deps), deps);
       } catch (error) {
         throw callError(call, error);
+      } finally {
+        call.held?.release();
       }
     });
   if (raw.method !== "GET" || !/^(?:v1\/)?models$/.test(tail.rest)) return null;
@@ -156,10 +166,17 @@ async function accept(
   const received = deps.platform.received?.(raw) ?? null;
   const headers = received?.headers ?? headerPairs(raw);
   const call = await admit(name, headers, raw.signal, deps, how);
+  let held: BodyHold | undefined;
+  const step = { slug: segment, ...tail, method: raw.method, headers, body: null };
   try {
-    const body = await requestBody(raw, headers, received);
-    return { call, step: { slug: segment, ...tail, method: raw.method, headers, body } };
+    const body = await requestBody(raw, headers, received, {
+      system: deps.platform.system,
+      hold: () => (held = deps.bodies.hold()),
+      mayPass: () => !needsBody(step, call, deps),
+    });
+    return { call: held === undefined ? call : { ...call, held }, step: { ...step, body } };
   } catch (error) {
+    held?.release();
     throw callError(call, error);
   }
 }

@@ -5,7 +5,7 @@ import { isKeyShaped } from "../auth/token-format.ts";
 import { wholeRequest } from "../http/whole-request.ts";
 import { tokenOf } from "./access.ts";
 import { admit } from "./admit.ts";
-import type { GatewayDeps } from "./call.ts";
+import type { Call, GatewayDeps } from "./call.ts";
 import { type Caller, HOST } from "./caller.ts";
 import { chatFormats } from "./compat.ts";
 import { gatewayHeader, named } from "./controls.ts";
@@ -41,16 +41,22 @@ export const inferenceRoutes: ManagementRoutes = (app, deps) => {
     checkAccountId(account);
     const raw = await wholeRequest(c.req);
     const headers = headerPairs(raw);
-    const step = inferenceStep(path, await requestBody(raw, headers, null), headers, model);
-    // The API token was checked: the gateway asks for no second one.
-    const admitted = await admit(name, headers, raw.signal, deps, { caller, door });
-    const token = tokenOf(headerValue(headers, "authorization"));
-    const blocked = path === "run" ? { blockedStatus: RUN_BLOCKED } : {};
-    const call = { ...admitted, token, ...blocked };
+    const held = deps.bodies.hold();
+    const { system } = deps.platform;
+    let call: Call | undefined;
     try {
+      const room = { system, hold: () => held, mayPass: () => false };
+      const step = inferenceStep(path, await requestBody(raw, headers, null, room), headers, model);
+      // The API token was checked: the gateway asks for no second one.
+      const admitted = await admit(name, headers, raw.signal, deps, { caller, door });
+      const token = tokenOf(headerValue(headers, "authorization"));
+      const blocked = path === "run" ? { blockedStatus: RUN_BLOCKED } : {};
+      call = { ...admitted, token, held, ...blocked };
       return await deliver(await forwardAny(step, 0, true, call, deps), deps);
     } catch (error) {
       throw callError(call, error);
+    } finally {
+      held.release();
     }
   };
   for (const path of chatFormats) {

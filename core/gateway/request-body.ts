@@ -1,5 +1,6 @@
+import type { BodyHold } from "../body-budget.ts";
 import { ApiError } from "../http/api-error.ts";
-import type { HeaderPair, ReceivedRequest } from "../ports.ts";
+import type { HeaderPair, ReceivedRequest, System } from "../ports.ts";
 import type { Step } from "./call.ts";
 import { headerValue } from "./header-hygiene.ts";
 
@@ -7,12 +8,32 @@ import { headerValue } from "./header-hygiene.ts";
 const JSON_LIMIT = 10 * 1024 * 1024;
 /** Bytes of any other body of known length that are read into memory, so that it can be sent again. */
 const OTHER_LIMIT = 1024 * 1024;
+/** Bodies up to this many bytes weigh as little as the rest of their request, and do not count. */
+const UNCOUNTED = 16 * 1024;
+/** Longer ones count as they arrive: what is only announced takes no room from others. */
+const READ_AT_ONCE = 256 * 1024;
+/** Milliseconds for such a body to arrive, and without a byte of it. */
+const ARRIVAL_MS = 300_000;
+const STALL_MS = 30_000;
 
-/** A request's body: bytes when it is small, else a stream that the provider pulls at its own pace. */
+/** What a body may take, and what may be done with one for which there is no room. */
+export interface BodyRoom {
+  readonly system: System;
+  /** Called at most once, for a body that counts. */
+  hold(): BodyHold;
+  /** Whether nothing needs the bytes, so that they may stream through. */
+  mayPass(): boolean;
+}
+
+/**
+ * A request's body: bytes when it is small, else a stream that the provider pulls at its own pace. Throws
+ * `bodies_full` when there is no room for what has to be held.
+ */
 export function requestBody(
   request: Request,
   headers: readonly HeaderPair[],
   received: ReceivedRequest | null,
+  room: BodyRoom,
 ): Promise<Step["body"]> | Step["body"] {
   if (request.method === "GET" || request.method === "HEAD") return null;
   const isJson = /^application\/(?:[\w.-]+\+)?json\b/i.test(
@@ -22,32 +43,88 @@ export function requestBody(
   const length = declared === null ? Number.NaN : Number(declared);
   const limit = isJson ? JSON_LIMIT : OTHER_LIMIT;
   // Read at once: a stream costs more than all the rest of a small request.
-  if (length <= limit) {
-    if (received !== null) return received.bytes().catch(brokenOff);
-    return request.arrayBuffer().then((bytes) => new Uint8Array(bytes), brokenOff);
+  if (length <= READ_AT_ONCE) {
+    const whole =
+      received === null
+        ? request.arrayBuffer().then((bytes) => new Uint8Array(bytes), brokenOff)
+        : received.bytes().catch(brokenOff);
+    return length <= UNCOUNTED ? whole : whole.then((bytes) => counted(bytes, isJson, room));
   }
   if (request.body === null) return null;
-  return isJson && Number.isNaN(length) ? readOrPass(request.body, limit) : request.body;
+  const isRead = length <= limit || (isJson && Number.isNaN(length));
+  return isRead ? readOrPass(request.body, { limit, isJson, room }) : request.body;
+}
+
+function counted(bytes: Uint8Array, isJson: boolean, room: BodyRoom): Uint8Array {
+  if (!room.hold().take(weightOf(bytes.length, isJson))) throw bodiesFull();
+  return bytes;
+}
+
+/** Of JSON the text is made, too, for the model's name and for the row. */
+export function weightOf(bytes: number, isJson: boolean): number {
+  return isJson ? 2 * bytes : bytes;
+}
+
+/** The answer where the process holds as much as it may. */
+export function bodiesFull(): ApiError {
+  return new ApiError("bodies_full", { headers: { "retry-after": "1" } });
 }
 
 function brokenOff(cause: unknown): never {
   throw new ApiError("invalid_request", { message: "The request body broke off", cause });
 }
 
-/** Reads up to `limit` bytes; when there are more, what was read goes in front of the rest. */
+/** How a body is read. */
+interface Reading {
+  readonly limit: number;
+  readonly isJson: boolean;
+  readonly room: BodyRoom;
+}
+
+/**
+ * Reads up to `limit` bytes. When there are more, or no room for them where they may pass, what was read goes in front
+ * of the rest.
+ */
 async function readOrPass(
   body: ReadableStream<Uint8Array>,
-  limit: number,
+  { limit, isJson, room }: Reading,
 ): Promise<Uint8Array | ReadableStream<Uint8Array>> {
   const reader = body.getReader();
   const chunks: Uint8Array[] = [];
+  const hold = room.hold();
   let size = 0;
-  while (size <= limit) {
-    const { done, value } = await reader.read().catch(brokenOff);
-    if (done) return chunks.length === 1 ? (chunks[0] ?? new Uint8Array(0)) : joined(chunks, size);
-    chunks.push(value);
-    size += value.length;
+  const clock = arrivalClock(reader, () => size, room.system);
+  let isFull = false;
+  try {
+    while (size <= limit) {
+      const { done, value } = await reader.read().catch(brokenOff);
+      clock.check();
+      if (done && isFull) throw bodiesFull();
+      if (done)
+        return chunks.length === 1 ? (chunks[0] ?? new Uint8Array(0)) : joined(chunks, size);
+      size += value.length;
+      // Taken all the same: a client that could not send the rest would not read the refusal.
+      if (isFull) continue;
+      chunks.push(value);
+      if (size <= UNCOUNTED || hold.take(weightOf(value.length, isJson))) continue;
+      if (room.mayPass()) break;
+      isFull = true;
+      chunks.length = 0;
+      hold.clear();
+    }
+  } finally {
+    clock.stop();
   }
+  if (!isFull) return again(chunks, reader);
+  await reader.cancel().catch(() => undefined);
+  throw bodiesFull();
+}
+
+/** What was read, and then the rest. */
+function again(
+  chunks: Uint8Array[],
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
@@ -61,6 +138,35 @@ async function readOrPass(
     },
     { highWaterMark: 0 },
   );
+}
+
+/** Ends the reading of a body that stands still, or takes too long: it holds memory that others need. */
+function arrivalClock(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  size: () => number,
+  system: System,
+): { check(): void; stop(): void } {
+  const over = new AbortController();
+  let isLate = false;
+  const watch = async (): Promise<void> => {
+    for (let waited = 0, seen = -1; waited < ARRIVAL_MS && seen !== size(); waited += STALL_MS) {
+      seen = size();
+      await system.sleep(STALL_MS, over.signal);
+    }
+    isLate = true;
+    await reader.cancel();
+  };
+  watch().catch(() => undefined);
+  return {
+    check() {
+      if (!isLate) return;
+      throw new ApiError("request_timeout", {
+        message: "The request body did not arrive in time",
+        headers: { connection: "close" },
+      });
+    },
+    stop: () => over.abort(),
+  };
 }
 
 function joined(chunks: readonly Uint8Array[], size: number): Uint8Array {

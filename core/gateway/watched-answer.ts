@@ -38,7 +38,10 @@ export function watchedAnswer(
   const encoding = headerValue(headers, "content-encoding") ?? "";
   const watch = record.observes ? observer(type, encoding, record.keep, deps) : null;
   const onChunk = (chunk: Uint8Array): void => watch?.push(chunk);
+  const isStream = body instanceof ReadableStream;
+  if (isStream) call.held?.retain();
   const onEnd = (end: StreamEnd): void => {
+    if (isStream) call.held?.release();
     const finish = (all: Observation | null): void => {
       const complete = end === "complete" || (end === "aborted" && all?.isOver === true);
       const seen = withoutCredentials(all, prepared);

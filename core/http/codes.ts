@@ -36,6 +36,7 @@ export const errorKinds = {
     10521,
     "A spend limit applies, and nobody knows what this request costs",
   ],
+  bodies_full: [429, 429, "The server holds as many bodies as its memory allows: try again"],
   provider_failed: [502, 2005, "Failed to get response from provider"],
   provider_unknown: [400, 2008, "Invalid provider"],
   gateway_unauthorized: [401, 2009, "Unauthorized: missing or invalid gateway token"],

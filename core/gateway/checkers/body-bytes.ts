@@ -1,8 +1,10 @@
+import type { BodyHold } from "../../body-budget.ts";
 import type { HeaderPair } from "../../ports.ts";
 import { TransportError } from "../../transport-error.ts";
 import { bytePieces } from "../usage/byte-pieces.ts";
 import type { ContentDecoding } from "../usage/content-decoder.ts";
 import { headerValue } from "../header-hygiene.ts";
+import { bodiesFull } from "../request-body.ts";
 
 /** Bytes of a body that are collected; a longer one cannot be checked. */
 const BODY_LIMIT = 25 * 1024 * 1024;
@@ -34,9 +36,13 @@ export async function decoded(
   return null;
 }
 
-/** All bytes of a body; when they are too many, a stream of the same bytes. */
+/**
+ * All bytes of a body; when they are too many, a stream of the same bytes. Throws `bodies_full` when `held` has no room
+ * for them.
+ */
 export async function collected(
   body: Uint8Array | ReadableStream<Uint8Array> | null,
+  held?: BodyHold,
 ): Promise<Uint8Array | ReadableStream<Uint8Array>> {
   if (body === null) return new Uint8Array(0);
   if (body instanceof Uint8Array) return body;
@@ -49,6 +55,10 @@ export async function collected(
         : new TransportError("broken", "The provider broke off its answer", { cause });
     });
     if (done) return pieces.whole();
+    if (held?.take(value.length) === false) {
+      await reader.cancel().catch(() => undefined);
+      throw bodiesFull();
+    }
     pieces.add(value);
     if (pieces.size > BODY_LIMIT) return again(pieces.list, reader);
   }

@@ -73,7 +73,8 @@ export async function checkReply(
   call: Call,
   deps: GatewayDeps,
 ): Promise<PassedReply | HeldReply> {
-  const checked = await safety.reply(answer, call.signal);
+  const held = deps.bodies.hold();
+  const checked = await safety.reply(answer, call.signal, held).finally(() => held.release());
   if (checked.blocked === null) return checked;
   const { headers, body } = checked.answer;
   const watch = observer(

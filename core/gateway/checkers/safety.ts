@@ -1,3 +1,4 @@
+import type { BodyHold } from "../../body-budget.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { HeaderPair, InboundResponse, Log, System } from "../../ports.ts";
 import { type ContentDecoding, contentDecoding } from "../usage/content-decoder.ts";
@@ -41,9 +42,9 @@ export interface Safety {
   prompt(prompt: Prompt, signal: AbortSignal): Promise<DlpReport | null>;
   /**
    * Checks an answer as a whole: a stream is collected first, for what was sent cannot be taken back.
-   * Rejects with `TransportError` when the answer breaks off.
+   * Rejects with `TransportError` when the answer breaks off, with `bodies_full` when `held` has no room for it.
    */
-  reply(answer: InboundResponse, signal: AbortSignal): Promise<CheckedReply>;
+  reply(answer: InboundResponse, signal: AbortSignal, held?: BodyHold): Promise<CheckedReply>;
 }
 
 /** The checks that a gateway's settings ask for, or null when there are none; with a `system` none takes for ever. */
@@ -69,12 +70,12 @@ export function safetyOf(
     checksReplies: replies.length > 0,
     blocks: canBlock([...prompts, ...replies]),
     prompt: (prompt, signal) => checkPrompt(prompt, prompts, inspection(signal)),
-    async reply(answer, signal) {
+    async reply(answer, signal, held) {
       const { headers } = answer;
       const type = headerValue(headers, "content-type") ?? "";
       const skip = replies.length === 0 || answer.status >= 400 || answer.body === null;
       if (skip || !isText(type)) return { answer, report: null, blocked: null };
-      const body = await collected(answer.body);
+      const body = await collected(answer.body, held);
       if (!(body instanceof Uint8Array) && !canBlock(replies)) {
         log("warn", "An answer is too long to be checked and passes unchecked", {});
         return { answer: { ...answer, body }, report: null, blocked: null };

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import type { BodyHold } from "../../body-budget.ts";
 import { toBase64 } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { parse } from "../../http/body.ts";
@@ -7,6 +8,7 @@ import { TransportError } from "../../transport-error.ts";
 import type { Forwarded } from "../forward.ts";
 import type { ContentDecoding } from "../usage/content-decoder.ts";
 import { headerValue } from "../header-hygiene.ts";
+import { bodiesFull } from "../request-body.ts";
 import { plainBody } from "../plain-body.ts";
 import { collectsLog } from "../log/record.ts";
 import { sseEvents } from "../usage/sse-events.ts";
@@ -84,7 +86,7 @@ export async function* universalFrames(
     JSON.stringify({ type: `universal.${kind}`, metadata, ...more });
   const body = plainBody(reply, decoding);
   if (!/^text\/event-stream/i.test(type) || body === null) {
-    yield frame("created", { response: valueOf(await whole(body), type) });
+    yield frame("created", { response: valueOf(await whole(body, call.held), type) });
     return;
   }
   yield frame("created", {});
@@ -110,7 +112,7 @@ export function errorFrame(error: ApiError, eventId: string | null): string {
   });
 }
 
-async function whole(body: Forwarded["reply"]["body"]): Promise<Uint8Array> {
+async function whole(body: Forwarded["reply"]["body"], held?: BodyHold): Promise<Uint8Array> {
   if (body === null) return new Uint8Array(0);
   if (body instanceof Uint8Array) return body;
   const reader = body.getReader();
@@ -119,9 +121,12 @@ async function whole(body: Forwarded["reply"]["body"]): Promise<Uint8Array> {
   for (let next = await reader.read(); !next.done; next = await reader.read()) {
     size += next.value.length;
     chunks.push(next.value);
-    if (size <= FRAME_LIMIT) continue;
+    const isFull = held?.take(next.value.length) === false;
+    if (size <= FRAME_LIMIT && !isFull) continue;
     await reader.cancel().catch(() => undefined);
-    throw new TransportError("broken", "The answer is too long for one message");
+    throw isFull
+      ? bodiesFull()
+      : new TransportError("broken", "The answer is too long for one message");
   }
   return new Uint8Array(await new Blob(chunks as Uint8Array<ArrayBuffer>[]).arrayBuffer());
 }

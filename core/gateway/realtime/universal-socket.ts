@@ -6,6 +6,7 @@ import type { Call, GatewayDeps } from "../call.ts";
 import type { Caller } from "../caller.ts";
 import type { GatewayName } from "../gateway-name.ts";
 import { headerPairs } from "../header-hygiene.ts";
+import { bodiesFull, weightOf } from "../request-body.ts";
 import { tracedError } from "../trace/request-trace.ts";
 import { BODY_LIMIT, forwardSteps, toSteps } from "../universal.ts";
 import { socketToken } from "./socket-token.ts";
@@ -156,14 +157,16 @@ async function answer(
 ): Promise<void> {
   let eventId: string | null = null;
   let call: Call | undefined;
+  const held = deps.bodies.hold();
   try {
     const create = readCreate(message);
     eventId = create.eventId;
+    if (!held.take(weightOf(message.length, true))) throw bodiesFull();
     const steps = toSteps([create.step]);
     // The connection has shown its token already; the request counts like any other.
     const how = { ...MESSAGE, caller };
     call = await admit(name, steps[0]?.headers ?? [], abort.signal, deps, how);
-    const forwarded = await forwardSteps(steps, { ...call, token }, deps);
+    const forwarded = await forwardSteps(steps, { ...call, token, held }, deps);
     call.traced?.answer(forwarded);
     for await (const frame of universalFrames(forwarded, deps.decoding)) {
       await room(connection, frame.length, abort.signal, deps);
@@ -175,6 +178,8 @@ async function answer(
   } catch (error) {
     tracedError(call, error);
     if (!abort.signal.aborted) connection.send(errorFrame(reported(error, deps), eventId));
+  } finally {
+    held.release();
   }
 }
 
