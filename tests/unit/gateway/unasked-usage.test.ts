@@ -51,8 +51,8 @@ function cut(text: string, sizes: readonly number[]): Uint8Array[] {
   return pieces;
 }
 
-function passed(pieces: readonly Uint8Array[]): string {
-  const change = withoutUnaskedUsage();
+function passed(pieces: readonly Uint8Array[], isOwn = false): string {
+  const change = withoutUnaskedUsage(isOwn);
   const out = [...pieces.map((piece) => change.push(piece).slice()), change.end().slice()];
   return new TextDecoder().decode(new Uint8Array(out.flatMap((bytes) => [...bytes])));
 }
@@ -94,6 +94,10 @@ describe("withoutUnaskedUsage()", () => {
         fc.array(fc.integer({ min: 1, max: 400 }), { minLength: 1, maxLength: 5 }),
         (stream, sizes) => {
           expect(passed(cut(sent(stream, true), sizes))).toBe(sent(stream, false));
+          expect(passed(cut(sent(stream, true), sizes), true)).toBe(sent(stream, false));
+          const events = sent(stream, true).match(/[^]*?(?:\n\n|\r\n\r\n|\r\r|$)/g) ?? [];
+          const whole = events.map((event) => encoder.encode(event));
+          expect(passed(whole, true)).toBe(sent(stream, false));
           expect(passed(cut(sent(stream, false), sizes))).toBe(sent(stream, false));
         },
       ),
