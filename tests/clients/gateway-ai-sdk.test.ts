@@ -144,8 +144,9 @@ describe.each([
   it("takes an answer from the cache, streamed or not", async () => {
     for (const stream of [false, true]) {
       const options = { cacheKey: randomUUID(), cacheTtl: 60 };
-      const first = await way.ask(["chat:gpt-4o"], { options, stream });
-      const second = await way.ask(["chat:gpt-4o"], { options, stream });
+      const headers = { "x-test-id": randomUUID() };
+      const first = await way.ask(["chat:gpt-4o"], { options, stream, headers });
+      const second = await way.ask(["chat:gpt-4o"], { options, stream, headers });
       expect(first.headers).toMatchObject({ "cf-aig-cache-status": "MISS" });
       expect(second.headers).toMatchObject({ "cf-aig-cache-status": "HIT" });
       expect(second).toMatchObject({ text: spoken, tokens: [11, 4] });
@@ -184,11 +185,6 @@ describe.each([
     const { error } = await way.ask(["dead-host:x"]);
     expect(error).toMatchObject({ name: "AI_APICallError", status: 502 });
   });
-
-  it("knows that a gateway does not exist", async () => {
-    const { error } = await way.ask(["chat:m"], { gateway: "no-such-gateway" });
-    expect(error?.name).toBe("AiGatewayDoesNotExist");
-  });
 });
 
 describe("ai with ai-gateway-provider", () => {
@@ -196,6 +192,16 @@ describe("ai with ai-gateway-provider", () => {
     const gateway = "guarded";
     const authorized = await httpWith(gatewayToken)(["chat:m"], { gateway });
     expect(authorized).toMatchObject({ text: spoken });
+    const { error } = await overHttp.ask(["chat:m"], { gateway });
+    expect(error?.name).toBe("AiGatewayUnauthorizedError");
+  });
+
+  it("knows that a gateway does not exist, with a token only over HTTP", async () => {
+    const gateway = "no-such-gateway";
+    for (const ask of [httpWith(inject("token")), throughBinding.ask]) {
+      const { error } = await ask(["chat:m"], { gateway });
+      expect(error?.name).toBe("AiGatewayDoesNotExist");
+    }
     const { error } = await overHttp.ask(["chat:m"], { gateway });
     expect(error?.name).toBe("AiGatewayUnauthorizedError");
   });

@@ -166,6 +166,7 @@ describe("openai: failures", () => {
     const client = new OpenAI({
       apiKey: "sk-provider",
       baseURL: providerUrl("openai", "no-such-gateway"),
+      defaultHeaders: { "cf-aig-authorization": `Bearer ${inject("token")}` },
       maxRetries: 0,
     });
     const error: unknown = await client.embeddings
