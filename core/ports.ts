@@ -59,6 +59,8 @@ export interface ActorKind {
   readonly shared?: SharedSchema;
   /** Methods that may start while another call runs; they await nothing but their own `sql`. */
   readonly interleaved?: readonly string[];
+  /** Sets alarms for times of day: all of them go off when the clock was set, so that they can be set anew. @default false */
+  readonly timeOfDay?: boolean;
   start(context: ActorContext): Actor | Promise<Actor>;
 }
 
@@ -92,7 +94,12 @@ export interface ActorContext {
   /** The others of the same platform. Who awaits one that may in turn wait for this one's mailbox waits for ever. */
   readonly actors: Pick<Actors, "get">;
   /**
-   * Sets the one alarm of this actor to `at` (Unix ms; null clears it) and runs `together` in the
+   * Unix ms as they would be had nobody ever set the clock: for due times, which are durations from now. Never goes
+   * back while the actor's database lives. Workers: no more than that it does not go back.
+   */
+  readonly steady: () => number;
+  /**
+   * Sets the one alarm of this actor to `at` (of {@link ActorContext.steady}; null clears it) and runs `together` in the
    * same transaction, so that a row and the alarm that will handle it cannot be parted by a crash.
    */
   alarm(at: number | null, together?: readonly Statement[]): Promise<StatementResult[]>;

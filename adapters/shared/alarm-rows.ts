@@ -5,7 +5,7 @@ import type { SqliteDatabase } from "./sqlite.ts";
 export interface AlarmRow {
   readonly kind: string;
   readonly actor: string;
-  /** Unix ms. */
+  /** Ms of the steady clock. */
   readonly at: number;
   readonly attempts: number;
   /** Tells an alarm set again for the same time from the one that runs. */
@@ -21,6 +21,17 @@ export function earliest(db: SqliteDatabase, kinds: readonly string[], limit: nu
   const places = kinds.map(() => "?").join(", ");
   const sql = `${COLUMNS} WHERE kind IN (${places}) ORDER BY at LIMIT ?`;
   return db.rows(sql, [...kinds, limit]).map(toRow);
+}
+
+/** Has all alarms of these kinds go off at `at`, unless they do earlier. */
+export function advance(db: SqliteDatabase, kinds: readonly string[], at: number): void {
+  if (kinds.length === 0) return;
+  const places = kinds.map(() => "?").join(", ");
+  db.rows(`UPDATE causey_alarms SET at = ? WHERE at > ? AND kind IN (${places})`, [
+    at,
+    at,
+    ...kinds,
+  ]);
 }
 
 /** Whether the alarm was neither set anew nor cleared since it was read. */

@@ -16,6 +16,7 @@ import { isNewKind, kindOf } from "./kinds.ts";
 import { createTables, migrate } from "./schema.ts";
 import { socketRegistry, type SocketEvent, type SocketRegistry, type Upgrade } from "./sockets.ts";
 import type { SqliteDatabase } from "./sqlite.ts";
+import { steadyClock } from "./steady-clock.ts";
 
 /** Options of {@link localActors}. */
 export interface LocalActorsOptions {
@@ -45,6 +46,7 @@ export interface LocalActors extends Actors {
 export function localActors(options: LocalActorsOptions): LocalActors {
   const { db, idleMs = 60_000, log, system } = options;
   createTables(db);
+  const steady = steadyClock(db, system);
   const kinds = new Map<string, ActorKind>();
   const directory: ActorDirectory = actorDirectory({
     mailboxSize: options.mailboxSize ?? 10_000,
@@ -53,6 +55,7 @@ export function localActors(options: LocalActorsOptions): LocalActors {
       sql: db,
       sockets: sockets.of(`${kind}\0${name}`),
       actors: { get },
+      steady: () => steady.now(),
       alarm: (at, together = []) => clock.set(kind, name, at, together),
       system: holding(system, hold),
     }),
@@ -69,20 +72,16 @@ export function localActors(options: LocalActorsOptions): LocalActors {
     log,
     rescanMs: options.rescanMs,
     backoffMs: options.alarmBackoffMs,
+    clock: steady,
     kinds: () => [...kinds.keys()],
+    timeOfDay: () => [...kinds.keys()].filter((name) => kinds.get(name)?.timeOfDay === true),
     ring: (kind, name, isDue) =>
-      directory.inTurn(kindOf(kinds, kind), name, async (actor) => {
-        if (!(await isDue())) return false;
-        if (actor.onAlarm === undefined) log("warn", "Nobody handles an alarm", { kind });
-        await actor.onAlarm?.();
-        return true;
-      }),
+      directory.inTurn(kindOf(kinds, kind), name, (actor) => alert(actor, kind, isDue, log)),
   });
   const sweeper = sweep(directory, idleMs);
 
-  function get(kind: string, name: string): ActorRef {
-    return actorRef(directory, () => kindOf(kinds, kind), name);
-  }
+  const get = (kind: string, name: string): ActorRef =>
+    actorRef(directory, () => kindOf(kinds, kind), name);
 
   return {
     get,
@@ -103,6 +102,19 @@ export function localActors(options: LocalActorsOptions): LocalActors {
       directory.close();
     },
   };
+}
+
+/** Runs an actor's alarm if it still is due; whether it was. */
+async function alert(
+  actor: Actor,
+  kind: string,
+  isDue: () => Promise<boolean>,
+  log: Log,
+): Promise<boolean> {
+  if (!(await isDue())) return false;
+  if (actor.onAlarm === undefined) log("warn", "Nobody handles an alarm", { kind });
+  await actor.onAlarm?.();
+  return true;
 }
 
 /** Drops instances that were not used for `idleMs`, now and then. */

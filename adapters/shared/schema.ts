@@ -12,6 +12,8 @@ export function createTables(db: SqliteDatabase): void {
         kind TEXT NOT NULL, actor TEXT NOT NULL, at INTEGER NOT NULL, attempts INTEGER NOT NULL,
         version INTEGER NOT NULL, PRIMARY KEY (kind, actor));
       CREATE INDEX IF NOT EXISTS causey_alarms_due ON causey_alarms (at);
+      CREATE TABLE IF NOT EXISTS causey_clock (
+        id INTEGER PRIMARY KEY, steady INTEGER NOT NULL, wall INTEGER NOT NULL);
     `);
   });
 }

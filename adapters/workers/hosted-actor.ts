@@ -10,6 +10,7 @@ import type {
 } from "../../core/ports.ts";
 import { mailbox, type Mailbox } from "../shared/mailbox.ts";
 import { migrate } from "./migrate.ts";
+import { objectClock } from "./object-clock.ts";
 import { objectSockets, type ObjectSockets } from "./object-sockets.ts";
 import { storageSql } from "./storage-sql.ts";
 
@@ -120,15 +121,19 @@ function actorContext(
   sockets: ObjectSockets,
 ): ActorContext {
   const sql = storageSql(ctx.storage);
+  const clock = objectClock(ctx.storage.kv, () => system.now());
   return {
     name,
     sql,
     sockets,
     actors,
+    steady: () => clock.now(),
     async alarm(at, together = []) {
       const results = sql.batchNow(together);
       // No await in between: workerd commits all writes of one turn together (write coalescing).
-      await (at === null ? ctx.storage.deleteAlarm() : ctx.storage.setAlarm(Math.max(1, at)));
+      await (at === null
+        ? ctx.storage.deleteAlarm()
+        : ctx.storage.setAlarm(Math.max(1, clock.toWall(at))));
       return results;
     },
     system: {

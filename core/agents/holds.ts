@@ -1,4 +1,4 @@
-import type { System } from "../ports.ts";
+import type { ActorContext } from "../ports.ts";
 
 /** How often a held instance has its alarm go off: platforms that drop silent instances see it work. In ms. */
 const BEAT_MS = 30_000;
@@ -12,10 +12,13 @@ export interface Holds {
 }
 
 /** The holds of an instance; `beat` sets its alarm. */
-export function startHolds(system: System, beat: (at: number) => Promise<unknown>): Holds {
+export function startHolds(
+  { steady, system }: Pick<ActorContext, "steady" | "system">,
+  beat: (at: number) => Promise<unknown>,
+): Holds {
   const held = new Set<() => void>();
   return {
-    nextBeat: () => (held.size === 0 ? null : system.now() + BEAT_MS),
+    nextBeat: () => (held.size === 0 ? null : steady() + BEAT_MS),
     take() {
       let release = (): void => undefined;
       const over = new Promise<void>((resolve) => {
@@ -28,7 +31,7 @@ export function startHolds(system: System, beat: (at: number) => Promise<unknown
       if (system.closing?.aborted === true) return release;
       held.add(release);
       system.closing?.addEventListener("abort", release, { once: true });
-      system.waitUntil(Promise.all([over, beat(system.now() + BEAT_MS)]));
+      system.waitUntil(Promise.all([over, beat(steady() + BEAT_MS)]));
       return release;
     },
   };

@@ -22,6 +22,8 @@ export interface IngestDeps {
   readonly agent: string;
   readonly clock: Clock;
   readonly now: number;
+  /** The same moment by the clock of due times. */
+  readonly steady: number;
   /** The id of the job to queue; null for a class without a handler: no job. */
   readonly jobId: string | null;
   /** Whether this instance knows that the {@link Claim} of the event is in the entity's row: one write less. */
@@ -93,7 +95,7 @@ async function store(
   deps: IngestDeps,
   first: readonly Statement[],
 ): Promise<[seq: number | null, first: StatementResult | undefined]> {
-  const due = deps.now + (event.respond === "processed" ? PROCESS_GRACE_MS : 0);
+  const due = deps.steady + (event.respond === "processed" ? PROCESS_GRACE_MS : 0);
   const statements = [
     ...first,
     // Before the event: both find the same rows, so the job is queued exactly if the event is new.
@@ -106,7 +108,7 @@ async function store(
     const results = await deps.clock.write(statements, dueOf(event, deps, due));
     // After a lowered limit there is more than one event may delete: the alarm does the rest.
     if (deps.prunes && results.at(-1)?.changes === PRUNE_LIMIT)
-      await deps.clock.write([], deps.now);
+      await deps.clock.write([], deps.steady);
     const seq = results[at]?.rows[0]?.["seq"];
     return [seq === undefined ? null : Number(seq), results[0]];
   } catch (error) {
@@ -118,7 +120,7 @@ async function store(
 function dueOf(event: IncomingEvent, deps: IngestDeps, due: number): number | null {
   if (deps.jobId !== null) return due;
   const { maxAgeMs } = event.retention;
-  return maxAgeMs === null ? null : deps.now + maxAgeMs;
+  return maxAgeMs === null ? null : deps.steady + maxAgeMs;
 }
 
 /** A full disk or a busy database is worth the sender's retry; anything else is a fault of ours. */

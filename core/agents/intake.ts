@@ -35,6 +35,7 @@ export function startIntake(deps: IntakeDeps): (event: IncomingEvent) => Promise
       agent,
       clock,
       now: context.system.now(),
+      steady: context.steady(),
       jobId: definition.onEvent === undefined ? null : context.system.id(),
       isClaimed: known !== undefined && isClaimed(known, event),
       owner: known?.owner ?? null,

@@ -34,14 +34,14 @@ export interface JobDeps extends QueueDeps {
 /** The runner of an instance's queue. */
 export function startJobs(deps: JobDeps): Jobs {
   const { context, agent } = deps;
-  const { sql, system } = context;
+  const { sql } = context;
   const columns = "SELECT id, task, payload, event_seq, attempt, due, retry FROM agents_jobs";
   const select = `${columns} WHERE agent = ? AND event_seq IS`;
   const isStrict = deps.definition.ordering !== "none";
 
   /** Events as long as they are due, in order, and tasks; those that are due first come first. */
   async function due(): Promise<SqlRow[]> {
-    const now = system.now();
+    const now = context.steady();
     const events = await sql.all(`${select} NOT NULL ORDER BY position LIMIT ?`, [agent, BATCH]);
     const tasks = await sql.all(`${select} NULL AND due <= ? ORDER BY due, position LIMIT ?`, [
       agent,
@@ -84,7 +84,7 @@ export function startJobs(deps: JobDeps): Jobs {
           `${select} NOT NULL AND position <= ? ORDER BY position LIMIT ?`,
           [agent, mine["position"] ?? 0, BATCH],
         );
-        const waits = earlier.findIndex((row) => isWaiting(row, system.now()));
+        const waits = earlier.findIndex((row) => isWaiting(row, context.steady()));
         await runAll(waits === -1 ? earlier : earlier.slice(0, waits));
       }
       const left =
@@ -99,7 +99,7 @@ function isWaiting(row: SqlRow, now: number): boolean {
   return Number(row["attempt"]) > 0 && Number(row["due"]) > now;
 }
 
-/** When the next job is due, in Unix ms: a task, or the event that all others wait for. */
+/** When the next job is due, by the steady clock: a task, or the event that all others wait for. */
 export async function nextJob({ sql }: ActorContext, agent: string): Promise<number | null> {
   const [row] = await sql.all(
     `SELECT (SELECT MIN(due) FROM agents_jobs WHERE agent = ? AND event_seq IS NULL) AS task,
@@ -160,7 +160,7 @@ async function runJob(deps: JobDeps, job: Job): Promise<boolean> {
       await deps.run("onError", (api) => definition.onError?.(api, error, null));
       return true;
     }
-    const due = deps.context.system.now() + backoff(deps.context.system, retry, attempt);
+    const due = deps.context.steady() + backoff(deps.context.system, retry, attempt);
     // Without ordering the event goes behind all that have not run yet, whose positions are small.
     const isMoved = job.eventSeq !== null && definition.ordering === "none";
     const sql = `UPDATE agents_jobs SET due = ?, error = ?, position = ${isMoved ? "?" : "position"} ${where}`;

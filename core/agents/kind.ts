@@ -13,7 +13,7 @@ import { startLive, type Live } from "./live.ts";
 import { startQueue } from "./queue.ts";
 import { nextExpiry, prune } from "./retention.ts";
 import { agentSchema } from "./schema.ts";
-import { startSchedules } from "./schedules.ts";
+import { nextSchedule, startSchedules } from "./schedules.ts";
 import { grantOf } from "./grant.ts";
 import { startHolds } from "./holds.ts";
 import { startSession, type Session } from "./session.ts";
@@ -38,6 +38,7 @@ export function agentKind(definition: AnyAgent): ActorKind {
       "deadLetters",
       "admit",
     ],
+    timeOfDay: true,
     start: (context) => startAgent(context, definition),
   };
 }
@@ -56,11 +57,11 @@ async function startAgent(context: ActorContext, definition: AnyAgent): Promise<
   const agent = `${className}/${context.name}`;
   let soonest: () => number | null = () => null;
   const clock = await startClock(context, () => nextDue(context, agent, soonest()));
-  const holds = startHolds(context.system, (at) => clock.write([], at));
+  const holds = startHolds(context, (at) => clock.write([], at));
   const state = await startState(context, definition, agent);
   const live = await startLive(context, agent, (connection) => grantOf(connection).follows);
   const life = { isOver: false, hasOldEvents: false };
-  soonest = () => (life.hasOldEvents ? context.system.now() : holds.nextBeat());
+  soonest = () => (life.hasOldEvents ? context.steady() : holds.nextBeat());
   const listEvents = eventLister(context, agent);
   const events = eventReader(listEvents);
   const base = { context, definition, className, agent, clock, events, holds, life, state };
@@ -118,7 +119,7 @@ function actorOf(parts: Parts, begin: () => Promise<void>): Actor {
       replay: (id: string) => queue.replay(id),
       /** The connection of this `sec-websocket-key` comes with "Agents Edit". */
       admit(key: string) {
-        const now = system.now();
+        const now = system.monotonic();
         for (const [old, until] of admitted) if (until < now) admitted.delete(old);
         admitted.set(key, now + ADMISSION_MS);
       },
@@ -133,6 +134,7 @@ function actorOf(parts: Parts, begin: () => Promise<void>): Actor {
     },
     onAlarm: () =>
       parts.clock.onAlarm(async () => {
+        await parts.schedules.followClock();
         await parts.schedules.fireDue();
         await jobs.runDue();
         parts.life.hasOldEvents = await prune(context, agent);
@@ -166,14 +168,9 @@ async function nextDue(
   agent: string,
   soonest: number | null,
 ): Promise<number | null> {
-  const [row] = await context.sql.all(
-    "SELECT MIN(due) AS schedule FROM agents_schedules WHERE agent = ?",
-    [agent],
-  );
-  const schedule = row?.["schedule"] == null ? null : Number(row["schedule"]);
   const times = [
     await nextJob(context, agent),
-    schedule,
+    await nextSchedule(context, agent),
     soonest,
     await nextExpiry(context, agent),
   ].filter((due) => due !== null);

@@ -65,7 +65,7 @@ export function startQueue(deps: QueueDeps): Queue {
     removeAll: (task) => (task === undefined ? remove("") : remove("AND task = ?", task)),
     async get(id) {
       const [row] = await sql.all(`${select} AND id = ?`, [agent, id]);
-      return row === undefined ? null : toTask(row);
+      return row === undefined ? null : toTask(deps.context, row);
     },
     async list(task) {
       const only = task === undefined ? "" : "AND task = ?";
@@ -74,13 +74,13 @@ export function startQueue(deps: QueueDeps): Queue {
         ...(task === undefined ? [] : [task]),
         LIST_LIMIT,
       ]);
-      return rows.map(toTask);
+      return rows.map((row) => toTask(deps.context, row));
     },
     deadRows,
     dead: async (limit) => (await deadRows(clampLimit(limit))).map(toDeadLetter),
     async replay(id) {
       const fresh = system.id();
-      const now = system.now();
+      const now = deps.context.steady();
       const [inserted] = await clock.write(
         [
           {
@@ -130,7 +130,7 @@ async function add(
       message: `A queued task has an id of 1 to ${ID_LIMIT} characters and a delay of 0 s or more`,
     });
   }
-  const due = context.system.now() + delaySeconds * 1000;
+  const due = context.steady() + delaySeconds * 1000;
   const job = {
     id,
     task,
@@ -182,13 +182,13 @@ export function checkTask(definition: AnyAgent, task: string): void {
   });
 }
 
-function toTask(row: SqlRow): QueuedTask {
+function toTask({ steady, system }: ActorContext, row: SqlRow): QueuedTask {
   return {
     id: String(row["id"]),
     task: String(row["task"]),
     payload: decoded(row["payload"]),
     attempt: Number(row["attempt"]),
-    due: Number(row["due"]),
+    due: Number(row["due"]) + system.now() - steady(),
     error: row["error"] == null ? null : String(row["error"]),
   };
 }

@@ -44,12 +44,15 @@ export function pruneByAge(agent: string, before: string, limit: number): Statem
   ];
 }
 
-/** When the oldest event that retention may delete reaches its age, in Unix ms; null = never. */
-export async function nextExpiry({ sql }: ActorContext, agent: string): Promise<number | null> {
+/** When the oldest event that retention may delete reaches its age, by the steady clock; null = never. */
+export async function nextExpiry(
+  { sql, steady, system }: ActorContext,
+  agent: string,
+): Promise<number | null> {
   const [row] = await sql.all(OLDEST, [agent, agent, agent]);
   if (typeof row?.["oldest"] !== "string") return null;
   // One past the age: retention deletes what is older than that.
-  return Date.parse(row["oldest"]) + Number(row["max_age"]) + 1;
+  return Date.parse(row["oldest"]) + Number(row["max_age"]) + 1 + steady() - system.now();
 }
 
 /** Deletes a batch of what the entity's retention no longer keeps; whether there may be more of it. */

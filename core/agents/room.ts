@@ -20,10 +20,10 @@ export async function hasRoom(
 ): Promise<boolean> {
   // A frame beyond the budget passes only when nothing waits before it.
   const ahead = frame.length > AHEAD_BYTES ? 0 : AHEAD_BYTES;
-  const started = system.now();
+  const started = system.monotonic();
   while (connection.buffered > ahead || connection.queued > AHEAD_FRAMES) {
     if (!isWanted() || system.closing?.aborted === true) return false;
-    if (system.now() - started > STALLED_MS) return false;
+    if (system.monotonic() - started > STALLED_MS) return false;
     await system.sleep(STEP_MS, system.closing).catch(() => undefined);
   }
   return isWanted();

@@ -37,6 +37,8 @@ export const agentSchema: readonly string[] = [
     WHERE event_seq IS NOT NULL`,
   // The webhook source that an entity belongs to.
   "ALTER TABLE agents_entities ADD COLUMN owner TEXT",
+  // By the steady clock: when a schedule ran last.
+  "ALTER TABLE agents_schedules ADD COLUMN fired BIGINT",
 ];
 
 /** The tables that hold rows of an instance. */

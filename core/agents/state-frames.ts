@@ -26,7 +26,7 @@ export interface StateFrames {
  */
 export function startStateFrames(context: ActorContext, current: () => Plain): StateFrames {
   const { sockets, system } = context;
-  // By id: since when the client is behind, Unix ms.
+  // By id: since when the client is behind, in monotonic ms.
   const behind = new Map<string, number>();
   let waiting = false;
   let origin: string | undefined;
@@ -36,7 +36,7 @@ export function startStateFrames(context: ActorContext, current: () => Plain): S
     if (!isBehind(connection)) {
       behind.delete(connection.id);
       connection.send(frame);
-    } else if (!behind.has(connection.id)) behind.set(connection.id, system.now());
+    } else if (!behind.has(connection.id)) behind.set(connection.id, system.monotonic());
   }
   async function chase(): Promise<void> {
     while (behind.size > 0 && system.closing?.aborted !== true) {
@@ -46,7 +46,7 @@ export function startStateFrames(context: ActorContext, current: () => Plain): S
       for (const [id, since] of behind) {
         const connection = open.get(id);
         if (connection === undefined) behind.delete(id);
-        else if (system.now() - since > STALLED_MS && isBehind(connection)) {
+        else if (system.monotonic() - since > STALLED_MS && isBehind(connection)) {
           behind.delete(id);
           connection.close(1013, "Too slow: come back and resume");
         } else offer(connection, frame);

@@ -5,7 +5,7 @@ import type { ActorContext, Statement, StatementResult } from "../ports.ts";
  * goes through {@link Clock.write}: the row and the alarm are one transaction.
  */
 export interface Clock {
-  /** Runs the statements; makes sure that the alarm goes off by `due` (Unix ms; null = nothing is due). */
+  /** Runs the statements; makes sure that the alarm goes off by `due` (of `steady()`; null = nothing is due). */
   write(statements: readonly Statement[], due: number | null): Promise<StatementResult[]>;
   /**
    * Runs the work of an alarm that went off, then sets the alarm to what is due next. Until then the stored
@@ -49,7 +49,7 @@ export async function startClock(
     if (due === null || (typeof armed === "number" && armed <= due))
       return context.sql.batch(statements);
     // Unknown: an alarm that goes off now finds whatever is due.
-    armed = armed === undefined ? Math.min(context.system.now(), due) : due;
+    armed = armed === undefined ? Math.min(context.steady(), due) : due;
     return context.alarm(armed, statements);
   }
 
@@ -60,7 +60,7 @@ export async function startClock(
       next = await nextDue();
       if (pending.size === 0) break;
     }
-    if (pending.size > 0) next = context.system.now();
+    if (pending.size > 0) next = context.steady();
     // No await from here to the alarm: a later write comes after it in the database's order.
     armed = null;
     if (next !== null) await write([], next);

@@ -74,7 +74,9 @@ export async function commitItem(
     }),
     state.save(next),
   ];
-  await (needsTraining(next) ? state.context.alarm(now, statements) : sql.batch(statements));
+  await (needsTraining(next)
+    ? state.context.alarm(state.context.steady(), statements)
+    : sql.batch(statements));
   state.remember(next);
   state.vectors.replace(itemId, tag, vectors);
   return getItem(state, itemId);

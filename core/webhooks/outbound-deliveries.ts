@@ -71,12 +71,14 @@ export function deliveries(
   const { sql, system, name: actor } = context;
 
   async function again(rows: readonly SqlRow[]): Promise<string[]> {
-    const now = system.now();
+    const [now, due] = [system.now(), context.steady()];
     const ids = rows.map(() => shortId(context, "dl"));
-    const statements = rows.flatMap((row, index) => repeat(actor, row, ids[index] ?? "", now));
+    const statements = rows.flatMap((row, index) =>
+      repeat(actor, row, ids[index] ?? "", { now, due }),
+    );
     if (statements.length > 0) {
       const added = count(actor, { replayed: rows.length, deliveries: rows.length });
-      await clock.write([...statements, ...added], now);
+      await clock.write([...statements, ...added], due);
     }
     tell(rows.map((row) => String(row["endpoint_id"])));
     return ids;
@@ -85,9 +87,8 @@ export function deliveries(
   return {
     async send(input) {
       const message = await prepareMessage(context, input);
-      const now = system.now();
-      const statements = [...message.statements, ...pruneOld(actor, now, keep)];
-      const [inserted] = await clock.write(statements, now);
+      const statements = [...message.statements, ...pruneOld(actor, system.now(), keep)];
+      const [inserted] = await clock.write(statements, context.steady());
       if (inserted?.changes !== 1) return sentBefore(context, input.idempotency_key ?? "");
       tell(message.endpoints);
       return { id: message.id, duplicate: false, deliveries: message.endpoints.length };
@@ -136,7 +137,12 @@ function conditions(filter: ReplayFilter): { where: string; params: SqlValue[] }
   return { where: `${where} AND d.id IN (${marks})`, params: [...params, ...filter.ids] };
 }
 
-function repeat(actor: string, row: SqlRow, id: string, now: number): Statement[] {
+function repeat(
+  actor: string,
+  row: SqlRow,
+  id: string,
+  { now, due }: { readonly now: number; readonly due: number },
+): Statement[] {
   return [
     {
       sql: `INSERT INTO webhooks_deliveries
@@ -149,7 +155,7 @@ function repeat(actor: string, row: SqlRow, id: string, now: number): Statement[
         row["endpoint_id"] ?? "",
         row["entity"] ?? null,
         actor,
-        now,
+        due,
         eventTime(now),
       ],
     },

@@ -78,7 +78,7 @@ export function endpoints(
       inTurn(async () => {
         if (patch.url !== undefined) checkTarget(egress, patch.url);
         // What waited for a disabled endpoint may be due the moment it is enabled.
-        await clock.write([updateEndpoint(actor, await find(id), patch)], system.now());
+        await clock.write([updateEndpoint(actor, await find(id), patch)], context.steady());
         tell([id]);
         return view(id);
       }),

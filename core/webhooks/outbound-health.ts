@@ -16,9 +16,9 @@ export async function endpointAfter(
   log: Log,
   endpoint: SqlRow,
   verdict: Verdict,
-  now: number,
 ): Promise<Statement[]> {
   const { name: actor, sql } = context;
+  const now = context.steady();
   const id = String(endpoint["id"]);
   if (verdict.kind === "delivered") {
     const reset = `UPDATE webhooks_endpoints SET failing_since = NULL, failures = 0, tripped_until = NULL
@@ -39,7 +39,7 @@ export async function endpointAfter(
   const reason = hopeless(verdict, since, failures, now);
   if (reason === null) return [update, ...opened];
   log("warn", "A webhook endpoint was switched off", { account: actor, endpoint: id, reason });
-  return [update, ...opened, ...(await switchOff(context, endpoint, reason, now))];
+  return [update, ...opened, ...(await switchOff(context, endpoint, reason))];
 }
 
 function hopeless(verdict: Verdict, since: number, failures: number, now: number): string | null {
@@ -52,12 +52,11 @@ async function switchOff(
   context: ActorContext,
   endpoint: SqlRow,
   reason: string,
-  now: number,
 ): Promise<Statement[]> {
-  const { name: actor } = context;
+  const { name: actor, system } = context;
   const id = String(endpoint["id"]);
   const data = { endpoint_id: id, url: String(endpoint["url"]), reason };
-  const payload = { type: DISABLED, timestamp: eventTime(now), data };
+  const payload = { type: DISABLED, timestamp: eventTime(system.now()), data };
   const notice = await prepareMessage(context, { type: DISABLED, payload }, true);
   const sql =
     "UPDATE webhooks_endpoints SET enabled = 0, disabled_reason = ? WHERE actor = ? AND id = ?";

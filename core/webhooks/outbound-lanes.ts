@@ -112,7 +112,7 @@ export function startLanes(context: ActorContext): Lanes {
     const all = named === null || named.size > NAMED_LIMIT;
     try {
       const rows = await readEndpoints(context, all ? null : [...named]);
-      for (const row of rows) update(lanes, row, context.system.now());
+      for (const row of rows) update(lanes, row, context.steady());
       const seen = new Set(rows.map((row) => String(row["id"])));
       empty(lanes, (id) => (all || named.has(id)) && !seen.has(id));
     } catch (error) {

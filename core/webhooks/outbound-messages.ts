@@ -98,8 +98,7 @@ function insertMessage(
   { id, payload, targets }: Prepared,
 ): Statement[] {
   const { name: actor, system } = context;
-  const now = system.now();
-  const created = eventTime(now);
+  const created = eventTime(system.now());
   const { entity = null, idempotency_key: key = null, type } = input;
   const counted = (name: string, value: number): Statement => ({
     sql: `INSERT INTO webhooks_counters (actor, name, value)
@@ -118,7 +117,7 @@ function insertMessage(
           (actor, id, message_id, endpoint_id, entity, seq, status, attempt, due, created_at)
         SELECT m.actor, ?, m.id, ?, m.entity, ${NEXT_SEQ}, 'pending', 0, ?, ?
         FROM webhooks_messages m WHERE m.actor = ? AND m.id = ?`,
-      params: [shortId(context, "dl"), endpoint, actor, now, created, actor, id],
+      params: [shortId(context, "dl"), endpoint, actor, context.steady(), created, actor, id],
     })),
     counted("messages", 1),
     counted("deliveries", targets.length),

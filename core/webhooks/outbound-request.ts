@@ -71,7 +71,7 @@ export async function attempt(
   extra: readonly HeaderPair[],
   body: string,
 ): Promise<AttemptResult> {
-  const started = system.now();
+  const started = system.monotonic();
   const over = new AbortController();
   const done = new AbortController();
   const expiry = system.sleep(TOTAL_TIMEOUT_MS, done.signal).then(
@@ -94,7 +94,7 @@ export async function attempt(
     const { status } = response;
     const error = status >= 200 && status < 300 ? null : `The endpoint answered ${status}`;
     const headers = keptHeaders(response.headers);
-    const durationMs = system.now() - started;
+    const durationMs = system.monotonic() - started;
     return { ...base, status, error, retryAfter, body: text, headers, durationMs };
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
@@ -104,7 +104,7 @@ export async function attempt(
       status: null,
       error: text.slice(0, ERROR_LIMIT),
       refused,
-      durationMs: system.now() - started,
+      durationMs: system.monotonic() - started,
     };
   } finally {
     done.abort();

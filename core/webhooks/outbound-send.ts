@@ -62,11 +62,11 @@ export function startDispatcher(sender: Sender): Dispatcher {
   }
 
   async function runOnce(): Promise<void> {
-    const end = system.now() + RUN_MS;
+    const end = sender.context.steady() + RUN_MS;
     for (;;) {
       const news = new Promise<void>((resolve) => (wake = resolve));
       await lanes.refresh();
-      const now = system.now();
+      const now = sender.context.steady();
       const isOver = now > end || system.closing?.aborted === true;
       const plan = isOver ? new Map<Lane, number>() : lanes.plan(now);
       if (plan.size > 0) {
@@ -182,7 +182,7 @@ async function settle(
   const statements = [
     recordAttempt(context.name, id, made),
     finish(context.name, id, verdict, result, now),
-    ...(await endpointAfter(context, sender.log, endpoint, verdict, now)),
+    ...(await endpointAfter(context, sender.log, endpoint, verdict)),
     ...count(context.name, {
       attempts: 1,
       delivered: verdict.kind === "delivered" ? 1 : 0,
@@ -194,6 +194,12 @@ async function settle(
   await clock.write(statements, verdict.kind === "retry" ? verdict.due : null);
 }
 
+/** A date in `Retry-After` is one of the wall clock; what is due is not. */
+function bySteadyClock(verdict: Verdict, { steady, system }: ActorContext): Verdict {
+  if (verdict.kind !== "retry") return verdict;
+  return { ...verdict, due: verdict.due + steady() - system.now() };
+}
+
 async function verdictOn(
   context: ActorContext,
   made: Attempt,
@@ -202,7 +208,7 @@ async function verdictOn(
 ): Promise<Verdict> {
   const { name, sql, system } = context;
   const now = system.now();
-  const verdict = judge(made.result, made.number, now, made.jitter);
+  const verdict = bySteadyClock(judge(made.result, made.number, now, made.jitter), context);
   if (Number(endpoint["ordered"]) === 0) return verdict;
   // Counted from its own first attempt: what waited behind another has its time still before it.
   const [first] = await sql.all(

@@ -67,6 +67,7 @@ export function fakeContext(
   const open = (): FakeClient[] => clients.filter((one) => one.closedWith === undefined);
   const context: ActorContext = {
     name: "crowd",
+    steady: () => system.now(),
     actors: noActors,
     system,
     alarm: () => Promise.resolve([]),

@@ -66,6 +66,7 @@ function fakeActors(system: System): Platform["actors"] {
   const running = new Map<string, Promise<Actor>>();
   const context = (name: string): ActorContext => ({
     name,
+    steady: () => system.now(),
     system,
     actors: noActors,
     sockets: { accept: () => new Response(), broadcast: () => undefined, connections: () => [] },

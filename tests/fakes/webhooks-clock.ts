@@ -32,7 +32,11 @@ export function clockedOutbound(
   const clocked = (kind: ActorKind): ActorKind => ({
     ...kind,
     async start(context) {
-      const actor = await kind.start({ ...context, system: { ...context.system, now } });
+      const actor = await kind.start({
+        ...context,
+        steady: () => context.steady() + ahead,
+        system: { ...context.system, now },
+      });
       return { ...actor, methods: { ...actor.methods, ring: () => actor.onAlarm?.() } };
     },
   });

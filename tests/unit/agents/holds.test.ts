@@ -12,11 +12,12 @@ function holdsUnderTest(): HoldsUnderTest {
   const closing = new AbortController();
   const work: Promise<unknown>[] = [];
   const system: Partial<System> = {
-    now: () => 1000,
     waitUntil: (one) => void work.push(one),
     closing: closing.signal,
   };
-  const holds = startHolds(system as System, () => Promise.resolve());
+  const holds = startHolds({ steady: () => 1000, system: system as System }, () =>
+    Promise.resolve(),
+  );
   return { holds, closing, work };
 }
 

@@ -33,6 +33,7 @@ describe("ingest()", () => {
     ingest(event, {
       agent: "a/b",
       now: 0,
+      steady: 0,
       jobId: "j",
       isClaimed: false,
       prunes: false,

@@ -353,6 +353,7 @@ describe("a connection that could set the state", () => {
       const kind = surface.kind;
       const actor = await kind.start({
         name: "granted",
+        steady: () => platform.system.now(),
         actors: noActors,
         sql: {
           dialect: "sqlite",

@@ -29,6 +29,7 @@ function store(delays: readonly number[]) {
   }
   const context: ActorContext = {
     name: "test",
+    steady: () => 1000,
     actors: noActors,
     sockets: { accept: () => new Response(), broadcast: () => undefined, connections: () => [] },
     sql: {

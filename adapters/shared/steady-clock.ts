@@ -1,0 +1,49 @@
+import type { System } from "../../core/ports.ts";
+import type { SqliteDatabase } from "./sqlite.ts";
+
+/** The time line of a database's due times. */
+export interface SteadyClock {
+  /** Unix ms as they would be had nobody ever set the clock, whole; never goes back, not across restarts either. */
+  now(): number;
+  /** Whether the clock was set since this was asked last. */
+  wasSet(): boolean;
+  /** Stores where the line is, unless that was done within `everyMs`, so that the next process goes on from there. */
+  save(everyMs: number): void;
+}
+
+/** A change of the clock above this is told, in ms. */
+const JUMP_MS = 1000;
+
+/**
+ * A clock that goes by elapsed time. It begins at the wall clock's time, or where the last process left the line when
+ * that is later: a clock that was set back while nothing ran makes nobody wait for it to catch up.
+ */
+export function steadyClock(
+  db: SqliteDatabase,
+  system: Pick<System, "monotonic" | "now">,
+): SteadyClock {
+  const [stored] = db.rows("SELECT steady, wall FROM causey_clock");
+  const ahead = stored === undefined ? 0 : Number(stored["steady"]) - Number(stored["wall"]);
+  const start = Math.max(system.now() + ahead, Number(stored?.["steady"] ?? 0));
+  const origin = system.monotonic();
+  const now = (): number => Math.floor(start + system.monotonic() - origin);
+  const offset = (): number => now() - system.now();
+  let known = offset();
+  let saved = 0;
+  return {
+    now,
+    wasSet() {
+      const before = known;
+      known = offset();
+      return Math.abs(known - before) > JUMP_MS;
+    },
+    save(everyMs) {
+      if (now() - saved < everyMs) return;
+      saved = now();
+      db.rows(
+        "INSERT INTO causey_clock (id, steady, wall) VALUES (1, ?, ?) ON CONFLICT (id) DO UPDATE SET steady = excluded.steady, wall = excluded.wall",
+        [saved, system.now()],
+      );
+    },
+  };
+}
