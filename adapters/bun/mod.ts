@@ -5,4 +5,4 @@
  */
 export type { FetchApp, Served, ServeOptions } from "../shared/drain.ts";
 export { bunPlatform, type BunPlatformOptions } from "./platform.ts";
-export { serve } from "./serve.ts";
+export { acceptWebSockets, type BunHandlers, serve } from "./serve.ts";

@@ -1,4 +1,4 @@
-import type { Server } from "bun";
+import type { Server, WebSocketHandler } from "bun";
 import {
   checkReusePort,
   listenError,
@@ -46,6 +46,31 @@ export async function serve(app: FetchApp, options: ServeOptions = {}): Promise<
   const served = { url: urlOf(hostname, listening), port: listening, close };
   options.onListen?.(served);
   return served;
+}
+
+/** What a server of Bun's takes: `Bun.serve({...})`, or the default export of a program. */
+export interface BunHandlers {
+  fetch(request: Request, server: Server<SocketData>): Promise<Response | undefined>;
+  readonly websocket: WebSocketHandler<SocketData>;
+}
+
+/**
+ * Lets an app accept WebSockets on a server of the host's own.
+ *
+ * @example
+ * ```ts
+ * export default { port: 8787, ...acceptWebSockets(app) };
+ * ```
+ */
+export function acceptWebSockets(app: FetchApp): BunHandlers {
+  return {
+    websocket,
+    async fetch(request, server) {
+      receivedBy(server, request);
+      const response = await app.fetch(request, server);
+      return isUpgraded(request) ? undefined : response;
+    },
+  };
 }
 
 async function answer(

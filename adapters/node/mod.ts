@@ -6,3 +6,4 @@
 export type { FetchApp, Served, ServeOptions } from "../shared/drain.ts";
 export { nodePlatform, type NodePlatformOptions } from "./platform.ts";
 export { serve } from "./serve.ts";
+export { acceptWebSockets } from "./upgrade.ts";

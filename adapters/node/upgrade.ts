@@ -4,6 +4,21 @@ import type { FetchApp } from "../shared/drain.ts";
 import { offerUpgrade, type NodeUpgrade } from "./sockets.ts";
 import { headersOf, writeBody } from "./write-response.ts";
 
+/**
+ * Lets an app accept WebSockets on a server of the host's own (`@hono/node-server`, `node:http`).
+ *
+ * @example
+ * ```ts
+ * const server = serve({ fetch: app.fetch });
+ * server.on("upgrade", acceptWebSockets(app));
+ * ```
+ */
+export function acceptWebSockets(
+  app: FetchApp,
+): (incoming: IncomingMessage, socket: Duplex, head: Buffer) => void {
+  return (incoming, socket, head) => void handleUpgrade(app, incoming, socket, head);
+}
+
 /** Sends an upgrade request the way of every request; what the app does not accept is answered and closed. */
 export async function handleUpgrade(
   app: FetchApp,

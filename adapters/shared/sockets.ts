@@ -149,7 +149,8 @@ export function upgradeOrThrow(
 ): NonNullable<ReturnType<Upgrade>> {
   const upgraded = upgrade(request, offeredProtocol(request, protocol), events, maxMessage);
   if (upgraded !== null) return upgraded;
-  const message = "This server cannot upgrade the request: pass on the one that it received";
+  const message =
+    "This server cannot upgrade the request: give it acceptWebSockets(app), see WebSockets in docs/agents.md, and pass on the request that it received";
   throw new ApiError("missing_capability", { message });
 }
 

@@ -1,20 +1,36 @@
 import type { Context, MiddlewareHandler, Next } from "hono";
-import { matchedRoutes } from "hono/route";
+import { matchedRoutes, routePath } from "hono/route";
 import { ApiError } from "../http/api-error.ts";
 import { answerHits, findHits, type Hits, type Host } from "./handle.ts";
 import { wholeRequest } from "../http/whole-request.ts";
-import { compile, type Deprecations, type DeprecationsOptions } from "./options.ts";
+import { atPrefix, compile, type Deprecations, type DeprecationsOptions } from "./options.ts";
+import { pathEnd, pathStart } from "./pathname.ts";
 
 /**
  * The deprecations as Hono middleware: put it before the routes of the API root.
  * Throws `ApiError` (`invalid_options`) for options or a table that cannot be right.
  */
 export function deprecationsMiddleware(options: DeprecationsOptions): MiddlewareHandler {
-  const known = compile(options);
+  const root = compile(options);
   return (c, next) => {
+    const known = mountedAt(c, root);
     const hits = findHits(c.req.raw, known);
     return hits === null ? next() : answer(c, next, hits, known);
   };
+}
+
+/** The same below a path at which a host has put the app by `route()`: there the API root lies deeper. */
+function mountedAt(c: Context, known: Deprecations): Deprecations {
+  const { basePath } = known.place;
+  const { url } = c.req.raw;
+  const start = pathStart(url);
+  if (url.startsWith(basePath, start)) return known;
+  const route = routePath(c);
+  if (!route.endsWith(`${basePath}/*`)) return known;
+  // The host's part of the path may hold parameters: it is as many segments of this request's.
+  const depth = route.slice(0, -basePath.length - "/*".length).split("/").length;
+  const prefix = url.slice(start, pathEnd(url, start)).split("/").slice(0, depth).join("/");
+  return atPrefix(known, prefix);
 }
 
 async function answer(

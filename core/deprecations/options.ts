@@ -75,6 +75,13 @@ export function compile(options: DeprecationsOptions): Deprecations {
   };
 }
 
+/** The same for an API root that lies below a path of the host; a page of documentation elsewhere stays where it is. */
+export function atPrefix(known: Deprecations, prefix: string): Deprecations {
+  const { place } = known;
+  const docs = place.docs.startsWith(`${place.basePath}/`) ? prefix + place.docs : place.docs;
+  return { ...known, place: { ...place, docs, basePath: prefix + place.basePath } };
+}
+
 function goneSettings(entries: readonly ScheduledEntry[]): Map<string, ScheduledEntry> {
   const prefix = `${BULK_SETTINGS}/`;
   const gone = entries.filter(

@@ -574,3 +574,38 @@ it("a body that curl calls a form is looked into as the JSON that it is", async 
     destinations: [{ type: "public", uri: "a.example" }],
   });
 });
+
+describe("an API that a host has put below a path of its own", () => {
+  const outer = (prefix: string): Hono => {
+    const app = new Hono();
+    app.route(prefix, host());
+    app.get("/client/v4/zones/z1/settings/minify", (c) => c.text("the host's own"));
+    return app;
+  };
+
+  it.each([
+    ["/platform", "/platform"],
+    ["/a/b", "/a/b"],
+    ["/:tenant", "/acme"],
+  ])("refuses below %s too, with links that lead there", async (prefix, path) => {
+    const response = await outer(prefix).request(`${path}${ROOT}/zones/z1/settings/minify`);
+    expect(response.status).toBe(410);
+    expect((await body(response)).errors[0]?.documentation_url).toBe(
+      `${path}${ROOT}/deprecations#setting-minify.01`,
+    );
+    const announced = await outer(prefix).request(
+      `${path}${ROOT}/accounts/a/images/v1/direct_upload`,
+      {
+        method: "POST",
+      },
+    );
+    expect(announced.headers.get("link")).toContain(
+      `<${path}${ROOT}/accounts/a/images/v2/direct_upload>; rel="successor-version"`,
+    );
+  });
+
+  it("leaves the host's own routes alone", async () => {
+    const response = await outer("/platform").request(`${ROOT}/zones/z1/settings/minify`);
+    expect(await response.text()).toBe("the host's own");
+  });
+});
