@@ -1,3 +1,6 @@
+import type { DeclaredKey } from "../gateway/declared-gateways.ts";
+import type { Value } from "../gateway/manage/record.ts";
+import type { DeclaredSettings } from "../gateway/settings.ts";
 import type { PriceRowSetting } from "../gateway/cost/price-rows.ts";
 
 /** A token of the configuration file. */
@@ -67,6 +70,12 @@ export interface DeclaredGatewayConfig {
   /** Whether the operator's provider keys serve requests without a token. @default false */
   readonly storedKeysForAnonymous?: boolean;
   readonly tokens?: readonly string[];
+  /** By the names of the management API, which then cannot change them. */
+  readonly settings?: DeclaredSettings;
+  /** Provider keys by path segment: one, or several by their aliases. */
+  readonly keys?: Readonly<Record<string, DeclaredKey>>;
+  /** Elements of dynamic routes by their names. */
+  readonly routes?: Readonly<Record<string, Value>>;
 }
 
 /** Bounds of the semantic cache; its vectors are those of the search part's embedder. */

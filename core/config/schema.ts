@@ -1,6 +1,8 @@
 import * as v from "valibot";
 import { providerProblem } from "../gateway/check-providers.ts";
 import { priceRows } from "../gateway/cost/price-rows.ts";
+import { elementList } from "../gateway/manage/dynamic-route.ts";
+import { gatewayDeclared } from "../gateway/settings.ts";
 import { parseInstant } from "../http/instant.ts";
 import type { Config } from "./config.ts";
 
@@ -138,6 +140,9 @@ const gateway = v.strictObject({
         authentication: v.exactOptional(v.boolean()),
         storedKeysForAnonymous: v.exactOptional(v.boolean()),
         tokens: v.exactOptional(strings),
+        settings: v.exactOptional(gatewayDeclared),
+        keys: v.exactOptional(v.record(id, v.union([secret, v.record(id, secret)]))),
+        routes: v.exactOptional(v.record(named, elementList)),
       }),
     ),
   ),

@@ -1,5 +1,7 @@
 import type { GatewayName } from "./gateway-name.ts";
-import type { GatewaySettings } from "./settings.ts";
+import { DEFAULT_ALIAS } from "./manage/provider-config.ts";
+import type { Value } from "./manage/record.ts";
+import type { DeclaredSettings, GatewaySettings } from "./settings.ts";
 
 /** What an operator may declare for a gateway: such a gateway exists from the start. */
 export interface DeclaredGateway {
@@ -12,7 +14,16 @@ export interface DeclaredGateway {
   readonly storedKeysForAnonymous?: boolean | undefined;
   /** Gateway tokens beside the API tokens with the permission "AI Gateway Run". @default [] */
   readonly tokens?: readonly string[] | undefined;
+  /** Settings by the names of the management API, which then cannot change them. @default {} */
+  readonly settings?: DeclaredSettings | undefined;
+  /** Provider keys by path segment: one, or several by their aliases. They outrank stored ones. @default {} */
+  readonly keys?: Readonly<Record<string, DeclaredKey>> | undefined;
+  /** Elements of dynamic routes by their names. They outrank stored ones. @default {} */
+  readonly routes?: Readonly<Record<string, Value>> | undefined;
 }
+
+/** A provider's key, or several by their aliases. */
+export type DeclaredKey = string | Readonly<Record<string, string>>;
 
 /** The gateways that an operator declares. */
 export interface DeclaredGateways {
@@ -47,4 +58,17 @@ export function declaredGateway(
 ): DeclaredGateway | undefined {
   const isHere = accountId === undefined || accountId === account;
   return isHere && Object.hasOwn(gateways, gateway) ? gateways[gateway] : undefined;
+}
+
+/** The declared key of a provider under an alias; null when there is none. */
+export function declaredKey(
+  declaration: DeclaredGateway | undefined,
+  segment: string,
+  alias: string = DEFAULT_ALIAS,
+): string | null {
+  const keys = declaration?.keys;
+  const key = keys !== undefined && Object.hasOwn(keys, segment) ? keys[segment] : undefined;
+  if (key === undefined) return null;
+  if (typeof key === "string") return alias === DEFAULT_ALIAS ? key : null;
+  return Object.hasOwn(key, alias) ? (key[alias] ?? null) : null;
 }

@@ -8,6 +8,7 @@ import { gatewayAccess } from "./access.ts";
 import { providerProblem } from "./check-providers.ts";
 import { replyCache } from "./cache/cache.ts";
 import type { GatewayDeps } from "./call.ts";
+import { checkDeclared } from "./check-declared.ts";
 import type { DeclaredGateway } from "./declared-gateways.ts";
 import { accountPrices } from "./cost/account-prices.ts";
 import { priceRows, type PriceRowSetting } from "./cost/price-rows.ts";
@@ -20,7 +21,7 @@ import { logQueue } from "./log/log-queue.ts";
 import { logIds } from "./log/log-row.ts";
 import { gatewayMetrics } from "./metrics/metrics.ts";
 import { recordStore } from "./manage/records.ts";
-import { storedProviders } from "./manage/stored-providers.ts";
+import { storedProviders, withDeclaredProviders } from "./manage/stored-providers.ts";
 import { vault, type Vault } from "./manage/vault.ts";
 import { autoRouter } from "./router/auto-router.ts";
 import type { ModelRouter } from "./router/model-router.ts";
@@ -148,6 +149,7 @@ export function gatewayDeps(options: GatewayOptions): GatewayDeps {
   const { platform, auth = storedTokens(platform), gateways = {}, accountId } = options;
   const { system, log } = platform;
   checkProviders(options);
+  checkDeclared(gateways, options);
   const store = gatewayStore({ platform, gateways, accountId });
   const keys = keyStore(platform);
   const records = recordStore(platform);
@@ -176,7 +178,10 @@ export function gatewayDeps(options: GatewayOptions): GatewayDeps {
     replies: capacity > 0 ? storedReplies({ store, system, log, capacity }) : undefined,
     semantic: options.semanticCache && semanticCache(options.semanticCache, cache, platform),
     nextLogId: logIds(system),
-    stored: storedProviders(records, secrets, system),
+    stored: withDeclaredProviders(storedProviders(records, secrets, system), {
+      gateways,
+      accountId,
+    }),
     safetyOf: (settings) => safetyOf(settings, options, log, decoding, system),
     tracing: tracing(platform, records, secrets),
     metrics,

@@ -5,7 +5,13 @@ import { type GatewayLog, gatewayLog } from "./log/gateway-log.ts";
 import { keptRateWindow, type KeptRateWindow, rateSchema } from "./limits/kept-rate-window.ts";
 import { logSchema, logSequenceSchema } from "./log/log-sql.ts";
 import { replySchema, type ReplyShelf, replyShelf } from "./cache/reply-shelf.ts";
-import { type GatewayChanges, type GatewaySettings, withChanges } from "./settings.ts";
+import {
+  agrees,
+  type DeclaredSettings,
+  type GatewayChanges,
+  type GatewaySettings,
+  withChanges,
+} from "./settings.ts";
 
 /** What a request finds at a gateway's door. */
 export type Entrance = {
@@ -38,18 +44,30 @@ export const gatewayActor: ActorKind = {
     const window = await keptRateWindow(context);
     const log = await gatewayLog(context, () => state.settings);
     const shelf = replyShelf(context, () => state.settings !== null);
+    const ofSettings = settingsMethods(context, state, { window, shelf, log });
+    const admit = (isOpen: boolean, authentication: boolean | null): Entrance => {
+      const { settings } = state;
+      if (settings === null) return { settings, wait: 0 };
+      const isRefused = !isOpen && (authentication ?? settings.authentication);
+      const wait = isRefused ? 0 : window.admit(settings, context.system.now());
+      return { settings, wait };
+    };
+    const enter = (
+      isOpen: boolean,
+      authentication: boolean | null,
+      declared: DeclaredSettings | null = null,
+    ): Promise<Entrance> | Entrance => {
+      const { settings } = state;
+      if (declared === null || settings === null || agrees(settings, declared))
+        return admit(isOpen, authentication);
+      return ofSettings.declare(declared).then(() => admit(isOpen, authentication));
+    };
     return {
       methods: {
         settings: () => state.settings,
-        enter(isOpen: boolean, authentication: boolean | null): Entrance {
-          const { settings } = state;
-          if (settings === null) return { settings, wait: 0 };
-          const isRefused = !isOpen && (authentication ?? settings.authentication);
-          const wait = isRefused ? 0 : window.admit(settings, context.system.now());
-          return { settings, wait };
-        },
+        enter,
         ...spendLedger(context, () => state.settings?.spend_limits),
-        ...settingsMethods(context, state, { window, shelf, log }),
+        ...ofSettings,
         ...shelf.methods,
         ...log.methods,
       },
@@ -95,6 +113,12 @@ function settingsMethods(context: ActorContext, state: State, memory: Memory) {
         throw new ApiError("conflict", { message: `Gateway "${settings.id}" already exists` });
       }
       return save(settings);
+    },
+    /** Resolves to the settings once they are what is declared; null when there is no such gateway. */
+    async declare(declared: DeclaredSettings): Promise<GatewaySettings | null> {
+      const { settings } = state;
+      if (settings === null || agrees(settings, declared)) return settings;
+      return save(withChanges(settings, declared, context.system.now()));
     },
     /** Resolves to the settings afterwards; null when there is no such gateway, or no longer. */
     update: (changes: GatewayChanges) =>

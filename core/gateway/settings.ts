@@ -127,6 +127,26 @@ const writeEntries = {
   spend_limits: v.nullish(spendLimits),
 };
 
+const { authentication: _, otel: __, stored_keys_for_anonymous: ___, ...declarable } = writeEntries;
+
+/** Settings that a declaration can fix, by the names of the management API. */
+export type DeclaredSettings = Omit<
+  GatewayChanges,
+  "authentication" | "otel" | "stored_keys_for_anonymous"
+>;
+
+/** Checks {@link DeclaredSettings}. */
+export const gatewayDeclared: v.GenericSchema<unknown, DeclaredSettings> = v.partial(
+  v.strictObject(declarable),
+);
+
+/** Whether stored settings are what is declared. */
+export function agrees(settings: GatewaySettings, declared: DeclaredSettings): boolean {
+  const text = (value: unknown): string => JSON.stringify(value ?? null);
+  const stored = new Map<string, unknown>(Object.entries(settings));
+  return Object.entries(declared).every(([key, value]) => text(value) === text(stored.get(key)));
+}
+
 /** A gateway's id: at most 64 characters that need no escaping in a path. */
 const gatewayId = v.pipe(
   v.string(),

@@ -99,8 +99,8 @@ export function gatewayStore(options: StoreOptions): GatewayStore {
   };
   const settings = async (name: GatewayName): Promise<GatewaySettings | null> => {
     const declaration = declared(name);
-    let found = (await of(name).call("settings")) as GatewaySettings | null;
-    if (found === null && declaration !== undefined) found = await open(name);
+    const ask = (): Promise<GatewaySettings | null> => storedSettings(of(name), declaration);
+    const found = (await ask()) ?? (declaration === undefined ? null : await open(name).then(ask));
     return found === null || declaration === undefined ? found : withDeclared(found, declaration);
   };
   const enter = (name: GatewayName, isOpen: boolean): Promise<Entrance> =>
@@ -129,11 +129,17 @@ export function gatewayStore(options: StoreOptions): GatewayStore {
     },
     async list(account, search, offset, limit) {
       // Asked for, they are made: those that nobody has touched yet must be in the list as well.
-      for (const gateway of declaredIds(account, options)) await settings({ account, gateway });
+      for (const gateway of declaredIds(account, options))
+        await enlist(settings({ account, gateway }), index(account));
       return (await index(account).call("list", search, offset, limit)) as GatewayPage;
     },
     ...plainCalls(of, actors.get.bind(actors, gatewayActor.name)),
   };
+}
+
+async function enlist(asked: Promise<GatewaySettings | null>, index: ActorRef): Promise<void> {
+  const settings = await asked;
+  if (settings !== null) await index.call("put", settings);
 }
 
 async function markAll(
@@ -147,6 +153,16 @@ async function markAll(
   }
 }
 
+/** The settings of a gateway, made what is declared before they are read. */
+async function storedSettings(
+  gateway: ActorRef,
+  declaration: DeclaredGateway | undefined,
+): Promise<GatewaySettings | null> {
+  const fixed = declaration?.settings;
+  const found = fixed === undefined ? gateway.call("settings") : gateway.call("declare", fixed);
+  return (await found) as GatewaySettings | null;
+}
+
 function enterGateway(
   gateway: ActorRef,
   isOpen: boolean,
@@ -155,7 +171,7 @@ function enterGateway(
 ): Promise<Entrance> {
   const authentication = declaration?.authentication ?? null;
   const ask = (): Promise<Entrance> =>
-    gateway.call("enter", isOpen, authentication) as Promise<Entrance>;
+    gateway.call("enter", isOpen, authentication, declaration?.settings) as Promise<Entrance>;
   return declaration === undefined ? ask() : enterDeclared(ask, declaration, open);
 }
 

@@ -18,7 +18,8 @@ const name = v.pipe(
     'expected 1 to 64 letters, digits, "-", "_", "." or, between them, spaces',
   ),
 );
-const elementList: v.GenericSchema<unknown, Value> = v.pipe(
+/** A route's elements. */
+export const elementList: v.GenericSchema<unknown, Value> = v.pipe(
   v.custom<Value>((value) => Array.isArray(value), "expected a list of elements"),
   v.check(
     (value) => JSON.stringify(value).length <= ELEMENTS_LIMIT,

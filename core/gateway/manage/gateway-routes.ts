@@ -1,8 +1,15 @@
 import { readJson } from "../../http/body.ts";
 import { envelope } from "../../http/envelope.ts";
-import { declaredGateway } from "../declared-gateways.ts";
+import { type DeclaredGateway, declaredGateway } from "../declared-gateways.ts";
 import * as gateways from "../manage-gateways.ts";
-import { DEFAULT_GATEWAY, gatewayCreate, gatewayWrite } from "../settings.ts";
+import {
+  DEFAULT_GATEWAY,
+  gatewayCreate,
+  type GatewaySettings,
+  gatewayWrite,
+  type GatewayWrite,
+} from "../settings.ts";
+import { ApiError } from "../../http/api-error.ts";
 import {
   checkProvider,
   gatewayNameOf,
@@ -49,6 +56,7 @@ export const gatewayRoutes: ManagementRoutes = (app, deps) => {
     const name = gatewayNameOf(c);
     const body = await readJson(c, gatewayWrite);
     const former = await gateways.getGateway(name, store);
+    checkUnfixed(body, former, declaredGateway(name, deps.declared));
     const changes = await storedChanges(name, body, former, deps);
     return envelope(settingsView(await gateways.updateGateway(name, changes, store)));
   });
@@ -60,6 +68,22 @@ export const gatewayRoutes: ManagementRoutes = (app, deps) => {
     return envelope(settingsView(deleted));
   });
 };
+
+/** Throws `conflict` for a change of what is declared: it would be undone by the next request. */
+function checkUnfixed(
+  body: GatewayWrite,
+  former: GatewaySettings,
+  declaration: DeclaredGateway | undefined,
+): void {
+  const given = new Map<string, unknown>(Object.entries(body));
+  for (const [field, value] of Object.entries(declaration?.settings ?? {})) {
+    const wanted = given.get(field);
+    if (wanted === undefined || JSON.stringify(wanted) === JSON.stringify(value)) continue;
+    throw new ApiError("conflict", {
+      message: `${field}: the configuration declares it for the gateway "${former.id}": change it there`,
+    });
+  }
+}
 
 /** The address that a client's base URL is set to, for a provider, `compat` or `universal`. */
 export const gatewayUrlRoutes: ManagementRoutes = (app, deps) => {

@@ -2,6 +2,7 @@ import { ApiError } from "../../http/api-error.ts";
 import type { HeaderPair, System } from "../../ports.ts";
 import { retryAfter } from "../limits/retry-after.ts";
 import { jsonText } from "../usage/json-access.ts";
+import { declaredGateway, type DeclaredGateways, declaredKey } from "../declared-gateways.ts";
 import type { GatewayName } from "../gateway-name.ts";
 import { CUSTOM_PREFIX, readHeaders } from "./custom-provider.ts";
 import { chooseConfig } from "./provider-config.ts";
@@ -96,6 +97,27 @@ export function storedProviders(store: RecordStore, vault: Vault, system: System
       return record === null ? null : { id: record.id, elements: record.body["elements"] };
     },
     counters: (name) => store.ofGateway(name),
+  };
+}
+
+/** The stored providers, with the keys and routes that are declared over them. */
+export function withDeclaredProviders(
+  stored: StoredProviders,
+  declared: DeclaredGateways,
+): StoredProviders {
+  const keyOf = (name: GatewayName, segment: string, alias: string | undefined): string | null =>
+    declaredKey(declaredGateway(name, declared), segment, alias);
+  return {
+    ...stored,
+    key: async (name, segment, alias) =>
+      keyOf(name, segment, alias) ?? stored.key(name, segment, alias),
+    hasKey: async (name, segment, alias) =>
+      keyOf(name, segment, alias) !== null || stored.hasKey(name, segment, alias),
+    async route(name, route) {
+      const routes = declaredGateway(name, declared)?.routes ?? {};
+      if (!Object.hasOwn(routes, route)) return stored.route(name, route);
+      return { id: `declared/${route}`, elements: routes[route] };
+    },
   };
 }
 

@@ -1,0 +1,41 @@
+import * as v from "valibot";
+import { ApiError } from "../http/api-error.ts";
+import { didYouMean } from "../http/nearest.ts";
+import { profileNames, type SafetyOptions, unknownProfiles } from "./checkers/policies.ts";
+import type { DeclaredGateway } from "./declared-gateways.ts";
+import { readGraph } from "./dynamic/graph.ts";
+import { providers } from "./providers.ts";
+import { gatewayDeclared } from "./settings.ts";
+
+/** Throws `invalid_options` for a declared gateway that cannot be meant; nothing is found out by a request. */
+export function checkDeclared(
+  gateways: Readonly<Record<string, DeclaredGateway>>,
+  safety: SafetyOptions,
+): void {
+  for (const [id, declaration] of Object.entries(gateways)) {
+    const misfit = misfitOf(declaration, safety);
+    if (misfit !== null)
+      throw new ApiError("invalid_options", { message: `gateways.${id}.${misfit}` });
+  }
+}
+
+function misfitOf(declaration: DeclaredGateway, safety: SafetyOptions): string | null {
+  const { settings = {}, keys = {}, routes = {} } = declaration;
+  const { success, issues } = v.safeParse(gatewayDeclared, settings);
+  if (!success) return `settings.${v.getDotPath(issues[0]) ?? ""}: ${issues[0].message}`;
+  const [profile] = unknownProfiles(settings.dlp, safety);
+  if (profile !== undefined)
+    return `settings.dlp: there is no profile "${profile.slice(0, 64)}", only ${profileNames(safety).join(", ")}`;
+  for (const slug of Object.keys(keys)) {
+    if (Object.hasOwn(providers, slug) || /^custom-[\w.-]{1,64}$/.test(slug)) continue;
+    return `keys.${slug.slice(0, 64)}: no such provider${didYouMean(slug, Object.keys(providers))}`;
+  }
+  for (const [name, elements] of Object.entries(routes)) {
+    try {
+      readGraph(elements);
+    } catch (error) {
+      return `routes.${name.slice(0, 64)}: ${error instanceof Error ? error.message : ""}`;
+    }
+  }
+  return null;
+}
