@@ -5,12 +5,12 @@
 import { DatabaseSync } from "node:sqlite";
 import { nodePlatform } from "../adapters/node/mod.ts";
 import { utf8 } from "../core/crypto/encoding.ts";
-import { uploadItem } from "../core/search/index-item.ts";
-import { type Instance, instanceAt } from "../core/search/instance-client.ts";
-import { matchExpression, queryTerms } from "../core/search/keyword-query.ts";
-import { createInstance } from "../core/search/manage-instances.ts";
-import { stem } from "../core/search/porter.ts";
-import { isStopWord } from "../core/search/stop-words.ts";
+import { uploadItem } from "../core/search/items/index-item.ts";
+import { type Instance, instanceAt } from "../core/search/instance/instance-client.ts";
+import { matchExpression, queryTerms } from "../core/search/retrieve/keyword-query.ts";
+import { createInstance } from "../core/search/instance/manage-instances.ts";
+import { stem } from "../core/search/text/porter.ts";
+import { isStopWord } from "../core/search/text/stop-words.ts";
 import { type Collection, ndcg, readCollection } from "./harness/collection.ts";
 import type { Figure, Goal } from "./harness/figure.ts";
 import { compareFunctions, type FunctionContestant } from "./harness/functions.ts";

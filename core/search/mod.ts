@@ -5,15 +5,15 @@ import { readJson } from "../http/body.ts";
 import { envelope, json } from "../http/envelope.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { sseResponse } from "../http/sse.ts";
-import { chooseModel, type ChatInput, completeChat, streamChat } from "./chat.ts";
-import { directoryKind } from "./directory.ts";
-import { findAcross, findChunks } from "./find-chunks.ts";
-import { instanceKind } from "./instance-actor.ts";
-import { instanceRoutes } from "./instance-routes.ts";
-import { itemRoutes } from "./item-routes.ts";
-import { jobRoutes } from "./job-routes.ts";
-import { namespaceRoutes } from "./namespace-routes.ts";
-import { rewrittenQuery } from "./rewrite-query.ts";
+import { chooseModel, type ChatInput, completeChat, streamChat } from "./answer/chat.ts";
+import { directoryKind } from "./instance/directory.ts";
+import { findAcross, findChunks } from "./retrieve/find-chunks.ts";
+import { instanceKind } from "./instance/instance-actor.ts";
+import { instanceRoutes } from "./instance/instance-routes.ts";
+import { itemRoutes } from "./items/item-routes.ts";
+import { jobRoutes } from "./items/job-routes.ts";
+import { namespaceRoutes } from "./instance/namespace-routes.ts";
+import { rewrittenQuery } from "./answer/rewrite-query.ts";
 import {
   accountOf,
   instanceRoots,
@@ -30,16 +30,16 @@ import {
   searchSchema,
 } from "./search-schema.ts";
 
-export type { CountTokens } from "./count-tokens.ts";
-export type { HtmlToMarkdown } from "./html-text.ts";
+export type { CountTokens } from "./text/count-tokens.ts";
+export type { HtmlToMarkdown } from "./items/html-text.ts";
 export {
   openAiChatModel,
   openAiEmbedder,
   type OpenAiEmbeddings,
   type OpenAiEndpoint,
-} from "./openai.ts";
+} from "./answer/openai.ts";
 export type { NamedChatModel, SearchOptions } from "./search-deps.ts";
-export { seedInstance, type Seed } from "./seed.ts";
+export { seedInstance, type Seed } from "./items/seed.ts";
 
 const ROOT = "/accounts/:account_id/ai-search";
 

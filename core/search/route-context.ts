@@ -5,9 +5,9 @@ import type { Permission } from "../auth/permissions.ts";
 import { ApiError } from "../http/api-error.ts";
 import { parse } from "../http/body.ts";
 import { checkQuery } from "../http/query.ts";
-import { type Instance, type InstanceAddress, instanceAt } from "./instance-client.ts";
-import { instanceId } from "./instance-schema.ts";
-import { DEFAULT_NAMESPACE } from "./namespace-store.ts";
+import { type Instance, type InstanceAddress, instanceAt } from "./instance/instance-client.ts";
+import { instanceId } from "./instance/instance-schema.ts";
+import { DEFAULT_NAMESPACE } from "./instance/namespace-store.ts";
 import type { SearchOptions } from "./search-deps.ts";
 
 /** What the route files of this folder share. */

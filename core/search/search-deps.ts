@@ -1,9 +1,9 @@
 import type { Auth } from "../auth/authorize.ts";
 import type { ChatModel, Embedder, Platform } from "../ports.ts";
-import type { CountTokens } from "./count-tokens.ts";
-import { EXTRACTIVE_MODEL } from "./extractive.ts";
-import type { HtmlToMarkdown } from "./html-text.ts";
-import type { ModelNames } from "./instance-settings.ts";
+import type { CountTokens } from "./text/count-tokens.ts";
+import { EXTRACTIVE_MODEL } from "./answer/extractive.ts";
+import type { HtmlToMarkdown } from "./items/html-text.ts";
+import type { ModelNames } from "./instance/instance-settings.ts";
 
 /** A chat model with the name that is used when neither request nor instance names one. */
 export type NamedChatModel = ChatModel & { readonly model?: string };

@@ -56,14 +56,14 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "a search of several instances fails when all of them fail",
-    file: "core/search/find-chunks.ts",
+    file: "core/search/retrieve/find-chunks.ts",
     find: " || errors.length === ids.length",
     replace: "",
     tests: ["tests/unit/search/api"],
   },
   {
     name: "a search asks at most ten instances",
-    file: "core/search/find-chunks.ts",
+    file: "core/search/retrieve/find-chunks.ts",
     find: 'if (ids.length > MAX_INSTANCES) throw new ApiError("too_many_instances");',
     replace: "",
     tests: ["tests/unit/search/api"],

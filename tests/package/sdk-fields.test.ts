@@ -15,7 +15,7 @@ import { providerConfigCreate } from "../../core/gateway/manage/provider-config.
 import { gatewayCreate, gatewayWrite } from "../../core/gateway/settings.ts";
 import { checkFields } from "../../core/http/unknown-fields.ts";
 import * as render from "../../core/rendering/schema.ts";
-import { createSchema, updateSchema } from "../../core/search/instance-schema.ts";
+import { createSchema, updateSchema } from "../../core/search/instance/instance-schema.ts";
 import { chatSchema, searchSchema } from "../../core/search/search-schema.ts";
 import { sdkSamples } from "./sdk-params.ts";
 

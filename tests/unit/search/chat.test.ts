@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { eventData } from "../../../core/search/event-data.ts";
+import { eventData } from "../../../core/search/answer/event-data.ts";
 import fc from "fast-check";
 import { fakeChatModel } from "../../fakes/search-models.ts";
 import {

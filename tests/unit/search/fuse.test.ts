@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { fuse, type Legs, singleLeg } from "../../../core/search/fuse.ts";
+import { fuse, type Legs, singleLeg } from "../../../core/search/retrieve/fuse.ts";
 
 const legs: Legs = {
   keyword: [

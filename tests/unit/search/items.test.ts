@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { instanceAt, type Instance } from "../../../core/search/instance-client.ts";
+import { instanceAt, type Instance } from "../../../core/search/instance/instance-client.ts";
 import { fakeEmbedder } from "../../fakes/search-models.ts";
 import {
   answerOf,

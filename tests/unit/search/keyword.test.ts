@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { matchExpression, queryTerms } from "../../../core/search/keyword-query.ts";
-import { segment } from "../../../core/search/segment.ts";
+import { matchExpression, queryTerms } from "../../../core/search/retrieve/keyword-query.ts";
+import { segment } from "../../../core/search/text/segment.ts";
 import { cjkCases } from "../../fakes/search-cjk.ts";
 import { type FoundChunk, searchUnderTest, type SearchUnderTest } from "../../fakes/search-api.ts";
 

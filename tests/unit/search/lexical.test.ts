@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { dot } from "../../../core/search/dense.ts";
-import { lexicalModel, trainLexical } from "../../../core/search/lexical-model.ts";
-import { stem } from "../../../core/search/porter.ts";
-import { calibrated } from "../../../core/search/trained-model.ts";
-import { rightSingularVectors } from "../../../core/search/truncated-svd.ts";
+import { dot } from "../../../core/search/lexical/dense.ts";
+import { lexicalModel, trainLexical } from "../../../core/search/lexical/lexical-model.ts";
+import { stem } from "../../../core/search/text/porter.ts";
+import { calibrated } from "../../../core/search/lexical/trained-model.ts";
+import { rightSingularVectors } from "../../../core/search/lexical/truncated-svd.ts";
 import { topicTexts } from "../../fakes/search-corpus.ts";
 
 const pause = (): Promise<void> => Promise.resolve();

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { countTokens } from "../../../core/search/count-tokens.ts";
-import { splitText } from "../../../core/search/split.ts";
+import { countTokens } from "../../../core/search/text/count-tokens.ts";
+import { splitText } from "../../../core/search/text/split.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });

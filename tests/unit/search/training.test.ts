@@ -1,11 +1,11 @@
 import { openPlatform } from "#platform";
 import { afterEach, describe, expect, it } from "vitest";
-import { instanceAt } from "../../../core/search/instance-client.ts";
+import { instanceAt } from "../../../core/search/instance/instance-client.ts";
 import { seedInstance } from "../../../core/search/mod.ts";
 import type { Platform } from "../../../core/ports.ts";
 import { topicTexts } from "../../fakes/search-corpus.ts";
-import type { Chunk } from "../../../core/search/chunk-view.ts";
-import type { RetrievalType } from "../../../core/search/retrieve.ts";
+import type { Chunk } from "../../../core/search/retrieve/chunk-view.ts";
+import type { RetrievalType } from "../../../core/search/retrieve/retrieve.ts";
 
 let platform: Platform;
 afterEach(() => platform.close());

@@ -1,0 +1,133 @@
+import * as v from "valibot";
+import { ApiError } from "../../http/api-error.ts";
+import type { ChatModel, System } from "../../ports.ts";
+import type { Answer, AnswerDelta, Answerer, Question } from "./answerer.ts";
+import { countTokens } from "../text/count-tokens.ts";
+import { eventData } from "./event-data.ts";
+import { promptMessages } from "./prompt.ts";
+import type { Message } from "../search-schema.ts";
+
+/** The address that a chat model's requests carry; only their body and signal matter. */
+const MODEL_URL = "http://chat-model.invalid/v1/chat/completions";
+/** Bytes of a whole answer that are read. */
+const MAX_ANSWER = 4 * 1024 * 1024;
+
+const usage = v.object({
+  prompt_tokens: v.number(),
+  completion_tokens: v.number(),
+  total_tokens: v.number(),
+});
+
+const completion = v.object({
+  choices: v.pipe(
+    v.array(
+      v.object({
+        message: v.object({ content: v.nullish(v.string()), refusal: v.nullish(v.string()) }),
+        finish_reason: v.nullish(v.string()),
+      }),
+    ),
+    v.minLength(1),
+  ),
+  usage: v.nullish(usage),
+});
+
+const streamChunk = v.object({
+  choices: v.array(
+    v.object({
+      delta: v.optional(v.object({ content: v.nullish(v.string()) })),
+      finish_reason: v.nullish(v.string()),
+    }),
+  ),
+});
+
+/** Turns a question into the messages that a model gets; `mark` is random. */
+export type Prompt = (question: Question, mark: string) => Message[];
+
+/** Answers with a chat model in the OpenAI format, behind our prompt. Throws 7011 for an answer that is none. */
+export function modelAnswerer(
+  model: ChatModel,
+  system: System,
+  prompt: Prompt = promptMessages,
+): Answerer {
+  const ask = (question: Question, stream: boolean, signal: AbortSignal): Promise<Response> =>
+    send(
+      model,
+      {
+        model: question.model,
+        messages: prompt(question, system.id().replaceAll("-", "")),
+        stream,
+      },
+      signal,
+    );
+  return {
+    async complete(question, signal) {
+      const response = await ask(question, false, signal);
+      return toAnswer(await response.text(), question);
+    },
+    async *stream(question, signal): AsyncGenerator<AnswerDelta> {
+      const response = await ask(question, true, signal);
+      if (response.body === null) throw failed("an empty answer");
+      let ended = false;
+      for await (const data of eventData(response.body)) {
+        if (data === "[DONE]") {
+          ended = true;
+          break;
+        }
+        const parsed = v.safeParse(streamChunk, parseJson(data));
+        if (!parsed.success) throw failed("a stream that is not chat completion chunks");
+        const choice = parsed.output.choices[0];
+        const content = choice?.delta?.content ?? "";
+        const finishReason = choice?.finish_reason ?? null;
+        if (content !== "" || finishReason !== null) yield { content, finishReason };
+      }
+      // A stream that breaks off must not look finished to the client.
+      if (!ended) throw failed("a stream without [DONE]");
+    },
+  };
+}
+
+async function send(model: ChatModel, body: unknown, signal: AbortSignal): Promise<Response> {
+  const response = await model(
+    new Request(MODEL_URL, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+      signal,
+    }),
+  );
+  if (response.ok) return response;
+  await response.body?.cancel();
+  throw failed(`status ${response.status}`);
+}
+
+function toAnswer(text: string, question: Question): Answer {
+  if (text.length > MAX_ANSWER) throw failed("too long an answer");
+  const parsed = v.safeParse(completion, parseJson(text));
+  const choice = parsed.success ? parsed.output.choices[0] : undefined;
+  if (!parsed.success || choice === undefined) throw failed("no chat completion");
+  const content = choice.message.content ?? "";
+  return {
+    content,
+    refusal: choice.message.refusal ?? null,
+    finishReason: choice.finish_reason ?? "stop",
+    usage: parsed.output.usage ?? estimate(question, content),
+  };
+}
+
+function estimate(question: Question, content: string): Answer["usage"] {
+  const prompt = countTokens(JSON.stringify(promptMessages(question, "")));
+  const answer = countTokens(content);
+  return { prompt_tokens: prompt, completion_tokens: answer, total_tokens: prompt + answer };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function failed(what: string): ApiError {
+  return new ApiError("chat_model_failed", { message: `The chat model answered ${what}` });
+}

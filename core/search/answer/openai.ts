@@ -1,0 +1,120 @@
+import * as v from "valibot";
+import { ApiError } from "../../http/api-error.ts";
+import { collect } from "../../http/collect.ts";
+import type { Embedder, HeaderPair, InboundResponse, Transport } from "../../ports.ts";
+import { utf8 } from "../../crypto/encoding.ts";
+import type { NamedChatModel } from "../search-deps.ts";
+
+/** Where an OpenAI-compatible service answers. */
+export interface OpenAiEndpoint {
+  /** What the service's own SDK calls its base URL, e.g. `https://api.openai.com/v1`. */
+  readonly baseUrl: string;
+  readonly model: string;
+  /** Sent as a bearer token. @default none */
+  readonly apiKey?: string | undefined;
+}
+
+/** An endpoint for embeddings. */
+export interface OpenAiEmbeddings extends OpenAiEndpoint {
+  /** Length of the vectors; asked for only when `sendDimensions`. */
+  readonly dimensions: number;
+  /** Sends `dimensions` with each request, which some models shorten their vectors by. @default false */
+  readonly sendDimensions?: boolean | undefined;
+}
+
+/** Bytes of an embeddings answer that are read. */
+const MAX_ANSWER = 64 * 1024 * 1024;
+
+/** A chat model behind any OpenAI-compatible endpoint. */
+export function openAiChatModel(endpoint: OpenAiEndpoint, transport: Transport): NamedChatModel {
+  const url = address(endpoint, "chat/completions");
+  const model = async (request: Request): Promise<Response> => {
+    const { status, headers, body } = await transport.send({
+      method: "POST",
+      url,
+      headers: requestHeaders(endpoint),
+      body: new Uint8Array(await request.arrayBuffer()),
+      signal: request.signal,
+    });
+    const type = headers.find(([name]) => name === "content-type")?.[1] ?? "application/json";
+    const content = body instanceof Uint8Array ? new Uint8Array(body) : body;
+    return new Response(content, {
+      status: Math.max(200, status),
+      headers: { "content-type": type },
+    });
+  };
+  return Object.assign(model, { model: endpoint.model });
+}
+
+const embeddings = v.object({
+  data: v.array(v.object({ index: v.optional(v.number()), embedding: v.array(v.number()) })),
+});
+
+/** An embedder behind any OpenAI-compatible endpoint. */
+export function openAiEmbedder(endpoint: OpenAiEmbeddings, transport: Transport): Embedder {
+  const { model, dimensions } = endpoint;
+  const url = address(endpoint, "embeddings");
+  return {
+    model,
+    dimensions,
+    async embed(texts, _purpose, signal) {
+      const body = {
+        model,
+        input: texts,
+        encoding_format: "float",
+        ...(endpoint.sendDimensions === true ? { dimensions } : {}),
+      };
+      const answer = await transport.send({
+        method: "POST",
+        url,
+        headers: requestHeaders(endpoint),
+        body: utf8(JSON.stringify(body)),
+        ...(signal === undefined ? {} : { signal }),
+      });
+      const text = await bodyText(answer.body, model);
+      if (answer.status !== 200) throw failed(model, `status ${answer.status}`);
+      const parsed = v.safeParse(embeddings, parseJson(text));
+      if (!parsed.success) throw failed(model, "no list of embeddings");
+      const sorted = parsed.output.data
+        .map((one, at) => ({ ...one, index: one.index ?? at }))
+        .toSorted((a, b) => a.index - b.index);
+      return sorted.map((one) => Float32Array.from(one.embedding));
+    },
+  };
+}
+
+function address({ baseUrl }: OpenAiEndpoint, path: string): string {
+  return `${baseUrl.replace(/\/+$/, "")}/${path}`;
+}
+
+function requestHeaders({ apiKey }: OpenAiEndpoint): HeaderPair[] {
+  const headers: HeaderPair[] = [["content-type", "application/json"]];
+  return apiKey === undefined ? headers : [...headers, ["authorization", `Bearer ${apiKey}`]];
+}
+
+async function bodyText(body: InboundResponse["body"], model: string): Promise<string> {
+  if (body === null) return "";
+  const bytes =
+    body instanceof Uint8Array
+      ? body
+      : await collect(body, MAX_ANSWER).catch((cause: unknown) => {
+          throw failed(model, "a body that broke off", cause);
+        });
+  if (bytes === null) throw failed(model, `more than ${MAX_ANSWER} bytes`);
+  return new TextDecoder().decode(bytes);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function failed(model: string, what: string, cause?: unknown): ApiError {
+  return new ApiError("unavailable", {
+    message: `The embedder "${model}" answered ${what}`,
+    cause,
+  });
+}

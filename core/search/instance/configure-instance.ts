@@ -1,0 +1,140 @@
+import { ApiError } from "../../http/api-error.ts";
+import type { Statement } from "../../ports.ts";
+import { metaStatements } from "../items/commit-item.ts";
+import type { InstanceSettings } from "./instance-settings.ts";
+import type { InstanceState } from "./instance-state.ts";
+import {
+  createKeywordIndex,
+  dropKeywordIndex,
+  fillKeywordIndex,
+  tokenizerOf,
+} from "../retrieve/keyword-leg.ts";
+import { indexMetadata, type Metadata } from "../items/metadata.ts";
+import { instanceTableNames } from "./tables.ts";
+
+/** Creates the instance; throws 7022 when it is there already. */
+export async function createInstance(
+  state: InstanceState,
+  settings: InstanceSettings,
+): Promise<void> {
+  if (state.exists())
+    throw new ApiError("name_exists", { message: `name_already_exist: instance "${settings.id}"` });
+  const facts = {
+    settings,
+    nextChunk: 1,
+    chunks: 0,
+    trainedVersion: 0,
+    trainedChunks: 0,
+    activeMs: null,
+  };
+  await state.context.sql.batch([
+    ...(settings.index_method.keyword ? createKeywordIndex(state, settings) : []),
+    state.save(facts),
+  ]);
+  state.remember(facts);
+}
+
+/**
+ * Changes the settings. What can be rebuilt from stored chunks is: the keyword index and the metadata
+ * index. A new chunk size or embedding model takes effect as items are indexed again (a sync job).
+ */
+export async function changeInstance(
+  state: InstanceState,
+  settings: InstanceSettings,
+): Promise<void> {
+  const facts = state.facts();
+  const old = facts.settings;
+  const statements: Statement[] = [];
+  const keywordChanged =
+    settings.index_method.keyword !== old.index_method.keyword ||
+    tokenizerOf(settings) !== tokenizerOf(old);
+  if (keywordChanged && settings.index_method.keyword) {
+    statements.push(
+      ...createKeywordIndex(state, settings),
+      ...(await fillKeywordIndex(state, tokenizerOf(settings))),
+    );
+  } else if (keywordChanged) statements.push(dropKeywordIndex(state));
+  if (JSON.stringify(settings.custom_metadata) !== JSON.stringify(old.custom_metadata)) {
+    statements.push(...(await reindexMetadata(state, settings)));
+  }
+  const next = { ...facts, settings };
+  await state.context.sql.batch([...statements, state.save(next)]);
+  state.remember(next);
+  if (settings.embedding_model !== old.embedding_model) state.vectors.reset();
+}
+
+async function reindexMetadata(
+  state: InstanceState,
+  settings: InstanceSettings,
+): Promise<Statement[]> {
+  const rows = await state.context.sql.all(
+    "SELECT id, key, metadata, modified_ms FROM search_items WHERE actor = ? AND indexed_revision IS NOT NULL",
+    [state.actor],
+  );
+  return [
+    { sql: "DELETE FROM search_meta WHERE actor = ?", params: [state.actor] },
+    ...rows.flatMap((row) => {
+      const metadata = JSON.parse(String(row["metadata"])) as Metadata;
+      const { values } = indexMetadata(
+        String(row["key"]),
+        Number(row["modified_ms"]),
+        metadata,
+        settings.custom_metadata,
+      );
+      return metaStatements(state.actor, String(row["id"]), values);
+    }),
+  ];
+}
+
+/** Removes the instance with all its rows. */
+export async function destroyInstance(state: InstanceState): Promise<InstanceSettings> {
+  const { settings } = state.facts();
+  await state.context.alarm(null, [
+    dropKeywordIndex(state),
+    ...instanceTableNames.map((table) => ({
+      sql: `DELETE FROM ${table} WHERE actor = ?`,
+      params: [state.actor],
+    })),
+  ]);
+  state.remember(null);
+  state.vectors.reset();
+  return settings;
+}
+
+/** Counts as the API shows them (reference 1.4). */
+export async function instanceStats(state: InstanceState): Promise<Record<string, unknown>> {
+  const facts = state.facts();
+  const { sql } = state.context;
+  const rows = await sql.all(
+    "SELECT status, COUNT(*) AS n FROM search_items WHERE actor = ? GROUP BY status",
+    [state.actor],
+  );
+  const counts = new Map(rows.map((row) => [String(row["status"]), Number(row["n"])]));
+  const [vectors] = await sql.all(
+    "SELECT COALESCE(SUM(LENGTH(data) / (4 * dimensions)), 0) AS n, COALESCE(MAX(dimensions), 0) AS d FROM search_vectors WHERE actor = ?",
+    [state.actor],
+  );
+  const [content] = await sql.all(
+    "SELECT COUNT(DISTINCT item_id) AS n, COALESCE(SUM(LENGTH(data)), 0) AS bytes FROM search_content WHERE actor = ?",
+    [state.actor],
+  );
+  const statuses = ["queued", "running", "completed", "error", "skipped", "outdated"];
+  return {
+    ...Object.fromEntries(statuses.map((status) => [status, counts.get(status) ?? 0])),
+    ...(facts.activeMs === null ? {} : { last_activity: new Date(facts.activeMs).toISOString() }),
+    degraded: false,
+    file_embed_errors: {},
+    index_source_errors: {},
+    engine: {
+      vectorize: {
+        dimensions: Number(vectors?.["d"] ?? 0),
+        vectorsCount: Number(vectors?.["n"] ?? 0),
+      },
+      r2: {
+        metadataSizeBytes: 0,
+        objectCount: Number(content?.["n"] ?? 0),
+        payloadSizeBytes: Number(content?.["bytes"] ?? 0),
+      },
+    },
+  };
+}

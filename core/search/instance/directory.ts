@@ -1,0 +1,75 @@
+import type { Actor, ActorContext, ActorKind, Plain, Platform } from "../../ports.ts";
+import {
+  dropInstance,
+  type InstancePage,
+  type InstanceQuery,
+  listInstances,
+  putInstance,
+  reserveInstance,
+} from "./instance-list.ts";
+import type { InstanceSettings } from "./instance-settings.ts";
+import {
+  changeNamespace,
+  createNamespace,
+  dropNamespace,
+  findNamespace,
+  listNamespaces,
+  type Namespace,
+  type NamespaceChanges,
+} from "./namespace-store.ts";
+import { directoryTables } from "./tables.ts";
+
+/** The instances and namespaces of one account. The instances themselves are actors of their own. */
+export interface Directory {
+  reserve(settings: InstanceSettings): Promise<void>;
+  put(settings: InstanceSettings): Promise<void>;
+  drop(namespace: string, id: string): Promise<void>;
+  list(query: InstanceQuery): Promise<InstancePage>;
+  createNamespace(name: string, changes: NamespaceChanges): Promise<Namespace>;
+  changeNamespace(name: string, changes: NamespaceChanges): Promise<Namespace>;
+  namespace(name: string): Promise<Namespace>;
+  namespaces(search: string | null): Promise<Namespace[]>;
+  dropNamespace(name: string): Promise<Namespace>;
+}
+
+/** The kind of actor that lists the instances of an account; named by the account. */
+export const directoryKind: ActorKind = {
+  name: "search-directory",
+  schema: directoryTables,
+  interleaved: ["list", "namespace", "namespaces"],
+  start: (context): Actor => ({ methods: { ...methodsOf(context) } }),
+};
+
+function methodsOf(context: ActorContext): Directory {
+  return {
+    reserve: (settings) => reserveInstance(context, settings),
+    put: (settings) => putInstance(context, settings),
+    drop: (namespace, id) => dropInstance(context, namespace, id),
+    list: (query) => listInstances(context, query),
+    createNamespace: (name, changes) => createNamespace(context, name, changes),
+    changeNamespace: (name, changes) => changeNamespace(context, name, changes),
+    namespace: (name) => findNamespace(context, name),
+    namespaces: (search) => listNamespaces(context, search),
+    dropNamespace: (name) => dropNamespace(context, name),
+  };
+}
+
+/** The directory of an account. */
+export function directoryAt(platform: Platform, account: string): Directory {
+  platform.actors.define(directoryKind);
+  const actor = platform.actors.get(directoryKind.name, account);
+  // Both ends are written here, so what crosses has the types that the methods declare.
+  const call = (method: keyof Directory, ...args: readonly unknown[]): Promise<never> =>
+    actor.call(method, ...(args as readonly Plain[])) as Promise<never>;
+  return {
+    reserve: (settings) => call("reserve", settings),
+    put: (settings) => call("put", settings),
+    drop: (namespace, id) => call("drop", namespace, id),
+    list: (query) => call("list", query),
+    createNamespace: (name, changes) => call("createNamespace", name, changes),
+    changeNamespace: (name, changes) => call("changeNamespace", name, changes),
+    namespace: (name) => call("namespace", name),
+    namespaces: (search) => call("namespaces", search),
+    dropNamespace: (name) => call("dropNamespace", name),
+  };
+}

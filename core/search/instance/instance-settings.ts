@@ -1,0 +1,129 @@
+import { ApiError } from "../../http/api-error.ts";
+import type { SettingsChanges } from "./instance-schema.ts";
+import { LEXICAL_MODEL } from "../lexical/lexical-model.ts";
+import type { MetadataField } from "../items/metadata.ts";
+
+/** Largest chunk in tokens: what common embedding models read at once. */
+const MAX_CHUNK_SIZE = 8_192;
+
+/** The settings of an instance as they are stored and shown. */
+export interface InstanceSettings extends SettingsChanges {
+  readonly id: string;
+  readonly namespace: string;
+  readonly created_at: string;
+  readonly modified_at: string;
+  readonly chunk: boolean;
+  readonly chunk_size: number;
+  readonly chunk_overlap: number;
+  readonly custom_metadata: MetadataField[];
+  readonly embedding_model: string;
+  /** Empty = the installation's chat model, whichever that is when the question comes. */
+  readonly ai_search_model: string;
+  readonly index_method: { readonly vector: boolean; readonly keyword: boolean };
+  readonly fusion_method: "rrf" | "max";
+  readonly max_num_results: number;
+  readonly score_threshold: number;
+  readonly engine_version: number;
+  readonly status: string;
+}
+
+/** What the models of this installation are called. */
+export interface ModelNames {
+  /** The configured embedder's; null = builtin only. */
+  readonly embedder: string | null;
+  readonly chat: string;
+}
+
+/** A new instance: the changes over the defaults of the reference, section 1.5. Throws 7010, 7036. */
+export function newSettings(
+  changes: SettingsChanges & { readonly id: string },
+  namespace: string,
+  now: string,
+  names: ModelNames,
+): InstanceSettings {
+  const base: InstanceSettings = {
+    id: changes.id,
+    namespace,
+    created_at: now,
+    modified_at: now,
+    ai_gateway_id: null,
+    ai_search_model: "",
+    cache: true,
+    cache_threshold: "close_enough",
+    cache_ttl: 172800,
+    chunk: true,
+    chunk_overlap: 10,
+    chunk_size: 256,
+    custom_metadata: [],
+    embedding_model: names.embedder ?? LEXICAL_MODEL,
+    enable: true,
+    engine_version: 3,
+    fusion_method: "rrf",
+    hybrid_search_enabled: true,
+    index_method: { vector: true, keyword: true },
+    indexing_options: { keyword_tokenizer: "porter" },
+    max_num_results: 10,
+    metadata: {},
+    paused: false,
+    public_endpoint_params: null,
+    reranking: false,
+    reranking_model: null,
+    retrieval_options: null,
+    rewrite_model: null,
+    rewrite_query: false,
+    score_threshold: 0.4,
+    source: null,
+    source_params: null,
+    status: "ready",
+    type: null,
+  };
+  return changedSettings(base, changes, now, names);
+}
+
+/** Settings after a change. Throws 7010 for a model that is not here and 7036 for a chunk size out of bounds. */
+export function changedSettings(
+  old: InstanceSettings,
+  changes: SettingsChanges,
+  now: string,
+  names: ModelNames,
+): InstanceSettings {
+  if (changes.type != null) {
+    throw new ApiError("not_part", {
+      message: `Sources of type "${changes.type}" are not part of causey: upload items instead`,
+    });
+  }
+  const { hybrid_search_enabled: hybrid, ...rest } = changes;
+  const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
+  const next = { ...old, ...given, id: old.id, modified_at: now } as InstanceSettings;
+  const method =
+    changes.index_method ??
+    (hybrid === undefined ? old.index_method : { vector: true, keyword: hybrid });
+  const size = next.chunk_size;
+  if (size < 64 || size > MAX_CHUNK_SIZE) {
+    throw new ApiError("invalid_chunk_size", {
+      message: `invalid_chunk_size: chunk_size is 64 to ${MAX_CHUNK_SIZE} tokens`,
+    });
+  }
+  return {
+    ...next,
+    index_method: method,
+    hybrid_search_enabled: method.vector && method.keyword,
+    custom_metadata: next.custom_metadata ?? [],
+    embedding_model: embeddingModel(next.embedding_model, names),
+    ai_search_model: next.ai_search_model ?? "",
+  };
+}
+
+function embeddingModel(name: string | null, names: ModelNames): string {
+  if (name === null || name === "") return names.embedder ?? LEXICAL_MODEL;
+  if (name === LEXICAL_MODEL || name === names.embedder) return name;
+  const known = names.embedder === null ? [LEXICAL_MODEL] : [LEXICAL_MODEL, names.embedder];
+  throw new ApiError("invalid_model", {
+    message: `invalid_model: embedding_model "${name.slice(0, 64)}" is not configured here; use ${known.map((one) => `"${one}"`).join(" or ")}`,
+  });
+}
+
+/** Settings as the API shows them: with the name of the chat model that answers. */
+export function shownSettings(settings: InstanceSettings, names: ModelNames): InstanceSettings {
+  return settings.ai_search_model === "" ? { ...settings, ai_search_model: names.chat } : settings;
+}

@@ -1,0 +1,90 @@
+import { sha256Hex } from "../../crypto/digest.ts";
+import { ApiError } from "../../http/api-error.ts";
+import type { ActorContext, SqlRow, Statement } from "../../ports.ts";
+import type { InstanceSettings } from "./instance-settings.ts";
+import { LEXICAL_MODEL } from "../lexical/lexical-model.ts";
+import { createVectorStore, type VectorStore } from "../retrieve/vector-store.ts";
+
+/** What an instance knows of itself; written through {@link InstanceState.save}. */
+export interface InstanceFacts {
+  readonly settings: InstanceSettings;
+  readonly nextChunk: number;
+  readonly chunks: number;
+  /** Counts trainings; names the version of the builtin vectors. 0 = never trained. */
+  readonly trainedVersion: number;
+  /** Chunks that the last training saw. */
+  readonly trainedChunks: number;
+  readonly activeMs: number | null;
+}
+
+/** The running half of an instance actor: facts in memory, rows behind them. */
+export interface InstanceState {
+  readonly actor: string;
+  readonly context: ActorContext;
+  /** The instance's own full-text table: ranking statistics are per table. */
+  readonly index: string;
+  readonly vectors: VectorStore;
+  /** Throws 7002 when the instance does not exist. */
+  facts(): InstanceFacts;
+  exists(): boolean;
+  /** The statement that stores changed facts. Follow its commit with {@link InstanceState.remember}. */
+  save(facts: InstanceFacts): Statement;
+  remember(facts: InstanceFacts | null): void;
+}
+
+/** Opens the state of an instance from its rows. */
+export async function openState(context: ActorContext): Promise<InstanceState> {
+  const actor = context.name;
+  const [row] = await context.sql.all("SELECT * FROM search_instances WHERE actor = ?", [actor]);
+  let current = row === undefined ? null : toFacts(row);
+  const index = `search_fts_${(await sha256Hex(actor)).slice(0, 24)}`;
+  return {
+    actor,
+    context,
+    index,
+    vectors: createVectorStore(context),
+    facts() {
+      if (current !== null) return current;
+      const id = actor.split("/").at(-1) ?? "";
+      throw new ApiError("instance_not_found", {
+        message: `ai_search_not_found: no instance "${id.slice(0, 64)}"`,
+      });
+    },
+    exists: () => current !== null,
+    save: (facts) => ({
+      sql: `INSERT INTO search_instances (actor, settings, next_chunk, chunks, trained_version, trained_chunks, active_ms)
+        VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (actor) DO UPDATE SET settings = excluded.settings,
+        next_chunk = excluded.next_chunk, chunks = excluded.chunks, trained_version = excluded.trained_version,
+        trained_chunks = excluded.trained_chunks, active_ms = excluded.active_ms`,
+      params: [
+        actor,
+        JSON.stringify(facts.settings),
+        facts.nextChunk,
+        facts.chunks,
+        facts.trainedVersion,
+        facts.trainedChunks,
+        facts.activeMs,
+      ],
+    }),
+    remember(facts) {
+      current = facts;
+    },
+  };
+}
+
+function toFacts(row: SqlRow): InstanceFacts {
+  return {
+    settings: JSON.parse(String(row["settings"])) as InstanceSettings,
+    nextChunk: Number(row["next_chunk"]),
+    chunks: Number(row["chunks"]),
+    trainedVersion: Number(row["trained_version"]),
+    trainedChunks: Number(row["trained_chunks"]),
+    activeMs: row["active_ms"] === null ? null : Number(row["active_ms"]),
+  };
+}
+
+/** The name under which current vectors are stored: those of another model or training are never mixed in. */
+export function vectorTag(facts: InstanceFacts): string {
+  const model = facts.settings.embedding_model;
+  return model === LEXICAL_MODEL ? `${LEXICAL_MODEL}@${facts.trainedVersion}` : model;
+}

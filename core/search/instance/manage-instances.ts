@@ -1,0 +1,61 @@
+import { formatInstant } from "../../http/instant.ts";
+import { directoryAt } from "./directory.ts";
+import { type Instance, instanceAt } from "./instance-client.ts";
+import { changedSettings, type InstanceSettings, newSettings } from "./instance-settings.ts";
+import type { SettingsChanges } from "./instance-schema.ts";
+import { modelNames, type SearchOptions } from "../search-deps.ts";
+
+/** Creates an instance. Throws 7022 when the id is taken. */
+export async function createInstance(
+  account: string,
+  namespace: string,
+  body: SettingsChanges & { readonly id: string },
+  options: SearchOptions,
+): Promise<InstanceSettings> {
+  const { platform } = options;
+  const settings = newSettings(
+    body,
+    namespace,
+    formatInstant(platform.system.now()),
+    modelNames(options),
+  );
+  const directory = directoryAt(platform, account);
+  await directory.reserve(settings);
+  try {
+    await instanceAt(platform, { account, namespace, id: settings.id }).create(settings);
+  } catch (error) {
+    await directory.drop(namespace, settings.id);
+    throw error;
+  }
+  return settings;
+}
+
+/** Changes an instance; what the body leaves out stays. */
+export async function updateInstance(
+  account: string,
+  instance: Instance,
+  changes: SettingsChanges,
+  options: SearchOptions,
+): Promise<InstanceSettings> {
+  const { platform } = options;
+  const settings = changedSettings(
+    await instance.read(),
+    changes,
+    formatInstant(platform.system.now()),
+    modelNames(options),
+  );
+  await instance.change(settings);
+  await directoryAt(platform, account).put(settings);
+  return settings;
+}
+
+/** Deletes an instance with all its items. */
+export async function deleteInstance(
+  account: string,
+  instance: Instance,
+  { platform }: SearchOptions,
+): Promise<InstanceSettings> {
+  const settings = await instance.destroy();
+  await directoryAt(platform, account).drop(settings.namespace, settings.id);
+  return settings;
+}

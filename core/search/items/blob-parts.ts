@@ -1,0 +1,33 @@
+import type { Statement } from "../../ports.ts";
+
+/** Bytes of one stored part: some databases bound a row to 2 MB. */
+export const PART_BYTES: number = 1_000_000;
+
+/** Cuts bytes into parts of at most `size`; no bytes are one empty part. */
+export function parts(bytes: Uint8Array, size: number = PART_BYTES): Uint8Array[] {
+  const out: Uint8Array[] = [];
+  for (let at = 0; at < bytes.length; at += size) out.push(bytes.subarray(at, at + size));
+  return out.length === 0 ? [bytes] : out;
+}
+
+/** Puts parts together again. */
+export function joinParts(pieces: readonly Uint8Array[]): Uint8Array {
+  if (pieces.length === 1 && pieces[0] !== undefined) return pieces[0];
+  const out = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    out.set(piece, at);
+    at += piece.length;
+  }
+  return out;
+}
+
+/** Statements that store each part under its number, the last parameter but one. */
+export function insertParts(
+  sql: string,
+  key: readonly (string | number)[],
+  bytes: Uint8Array,
+  size?: number,
+): Statement[] {
+  return parts(bytes, size).map((data, part) => ({ sql, params: [...key, part, data] }));
+}

@@ -1,0 +1,208 @@
+import { ApiError } from "../../http/api-error.ts";
+import type { SqlRow, Statement } from "../../ports.ts";
+import { fromBytes } from "../lexical/dense.ts";
+import { type InstanceState, vectorTag } from "../instance/instance-state.ts";
+import { getItem, itemRow, type Pending } from "./item-store.ts";
+import { logStatements } from "./item-log.ts";
+import type { Item } from "./item-record.ts";
+import { insertKeywordRow, removeKeywordRows, tokenizerOf } from "../retrieve/keyword-leg.ts";
+import { LEXICAL_MODEL, TRAIN_FROM } from "../lexical/lexical-model.ts";
+import { type IndexedValue, indexMetadata, type Metadata } from "./metadata.ts";
+import type { TextChunk } from "../text/split.ts";
+import { type ItemVectors, vectorStatements } from "../retrieve/vector-store.ts";
+
+/** A chunk on its way to the instance. */
+export type NewChunk = TextChunk;
+
+/** Vectors of an embedder for all chunks of an item, one behind the other. */
+export type NewVectors = {
+  readonly model: string;
+  readonly dimensions: number;
+  readonly data: Uint8Array;
+};
+
+/**
+ * Swaps an item's chunks, vectors and metadata for new ones, in one transaction. An attempt that a newer
+ * upload has overtaken, or whose item is gone, changes nothing.
+ */
+export async function commitItem(
+  state: InstanceState,
+  itemId: string,
+  revision: number,
+  chunks: readonly NewChunk[],
+  given: NewVectors | null,
+  tookMs: number,
+): Promise<Item> {
+  const facts = state.facts();
+  const { settings } = facts;
+  const row = await itemRow(state, itemId);
+  if (Number(row["revision"]) !== revision) return getItem(state, itemId);
+  const { sql, system } = state.context;
+  const now = system.now();
+  const first = facts.nextChunk;
+  const tag = vectorTag(facts);
+  const vectors = await vectorsOf(state, chunks, given, first);
+  const next = {
+    ...facts,
+    nextChunk: first + chunks.length,
+    chunks: facts.chunks - Number(row["chunks"] ?? 0) + chunks.length,
+    activeMs: now,
+  };
+  const live = liveFacts(row);
+  const statements = [
+    ...removeIndexed(state, itemId, settings.index_method.keyword),
+    ...chunks.flatMap((chunk, ord) => insertChunk(state, itemId, first + ord, ord, chunk)),
+    ...metaStatements(
+      state.actor,
+      itemId,
+      indexMetadata(String(row["key"]), live.modified, live.metadata, settings.custom_metadata)
+        .values,
+    ),
+    ...(vectors === null
+      ? []
+      : vectorStatements(state.actor, itemId, tag, vectors.dimensions, vectors.vectors)),
+    {
+      sql: "DELETE FROM search_content WHERE actor = ? AND item_id = ? AND revision < ?",
+      params: [state.actor, itemId, revision],
+    },
+    completed(state.actor, itemId, live, revision, chunks.length, now),
+    ...logStatements(state.actor, itemId, {
+      at: now,
+      chunks: chunks.length,
+      failure: null,
+      tookMs,
+    }),
+    state.save(next),
+  ];
+  await (needsTraining(next)
+    ? state.context.alarm(state.context.steady(), statements)
+    : sql.batch(statements));
+  state.remember(next);
+  state.vectors.replace(itemId, tag, vectors);
+  return getItem(state, itemId);
+}
+
+/** Whether the builtin vectors should be learned anew: the corpus has grown by half since the last time. */
+function needsTraining({
+  settings,
+  chunks,
+  trainedChunks,
+}: ReturnType<InstanceState["facts"]>): boolean {
+  const builtin = settings.index_method.vector && settings.embedding_model === LEXICAL_MODEL;
+  return builtin && chunks >= TRAIN_FROM && chunks >= trainedChunks * 1.5;
+}
+
+/** The text that vectors are made of: a chunk under its headings. */
+export function embeddedText(chunk: { readonly heading: string; readonly text: string }): string {
+  return chunk.heading === "" ? chunk.text : `${chunk.heading}\n${chunk.text}`;
+}
+
+async function vectorsOf(
+  state: InstanceState,
+  chunks: readonly NewChunk[],
+  given: NewVectors | null,
+  first: number,
+): Promise<ItemVectors | null> {
+  const facts = state.facts();
+  const { settings } = facts;
+  if (!settings.index_method.vector || chunks.length === 0) return null;
+  if (settings.embedding_model === LEXICAL_MODEL) {
+    const { model } = await state.vectors.lexical(facts.trainedVersion);
+    const vectors = new Float32Array(chunks.length * model.dimensions);
+    for (const [n, chunk] of chunks.entries())
+      vectors.set(model.embed(embeddedText(chunk)), n * model.dimensions);
+    return { first, dimensions: model.dimensions, vectors };
+  }
+  if (given === null || given.model !== settings.embedding_model) {
+    throw new ApiError("invalid_model", {
+      message: `invalid_model: the instance's vectors are of "${settings.embedding_model}"`,
+    });
+  }
+  return { first, dimensions: given.dimensions, vectors: fromBytes(given.data) };
+}
+
+function insertChunk(
+  state: InstanceState,
+  itemId: string,
+  id: number,
+  ord: number,
+  chunk: NewChunk,
+): Statement[] {
+  const { settings } = state.facts();
+  const row: Statement = {
+    sql: "INSERT INTO search_chunks (actor, id, item_id, ord, start_byte, end_byte, heading, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+    params: [
+      state.actor,
+      id,
+      itemId,
+      ord,
+      chunk.startByte,
+      chunk.endByte,
+      chunk.heading,
+      chunk.text,
+    ],
+  };
+  if (!settings.index_method.keyword) return [row];
+  return [row, insertKeywordRow(state, tokenizerOf(settings), id, chunk.heading, chunk.text)];
+}
+
+/** Statements that take everything of an item out of the indexes. */
+export function removeIndexed(state: InstanceState, itemId: string, keyword: boolean): Statement[] {
+  const params = [state.actor, itemId];
+  return [
+    ...(keyword ? [removeKeywordRows(state, itemId)] : []),
+    { sql: "DELETE FROM search_chunks WHERE actor = ? AND item_id = ?", params },
+    { sql: "DELETE FROM search_vectors WHERE actor = ? AND item_id = ?", params },
+    { sql: "DELETE FROM search_meta WHERE actor = ? AND item_id = ?", params },
+  ];
+}
+
+/** Statements that store the filterable values of an item. */
+export function metaStatements(
+  actor: string,
+  itemId: string,
+  values: readonly IndexedValue[],
+): Statement[] {
+  return values.map(({ field, num, txt }) => ({
+    sql: "INSERT INTO search_meta (actor, item_id, field, num, txt) VALUES (?, ?, ?, ?, ?)",
+    params: [actor, itemId, field, num, txt],
+  }));
+}
+
+/** What the item will be once the attempt is committed: what came with its upload, or what it is. */
+function liveFacts(row: SqlRow): Pending {
+  if (row["pending"] !== null) return JSON.parse(String(row["pending"])) as Pending;
+  return {
+    metadata: JSON.parse(String(row["metadata"])) as Metadata,
+    checksum: String(row["checksum"]),
+    contentType: String(row["content_type"]),
+    size: Number(row["size"]),
+    modified: Number(row["modified_ms"]),
+  };
+}
+
+function completed(
+  actor: string,
+  itemId: string,
+  live: Pending,
+  revision: number,
+  chunks: number,
+  now: number,
+): Statement {
+  return {
+    sql: `UPDATE search_items SET status = 'completed', error = NULL, indexed_revision = ?, pending = NULL, chunks = ?,
+      metadata = ?, checksum = ?, size = ?, content_type = ?, modified_ms = ?, seen_ms = ? WHERE actor = ? AND id = ?`,
+    params: [
+      revision,
+      chunks,
+      JSON.stringify(live.metadata),
+      live.checksum,
+      live.size,
+      live.contentType,
+      live.modified,
+      now,
+      actor,
+      itemId,
+    ],
+  };
+}

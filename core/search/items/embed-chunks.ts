@@ -1,0 +1,73 @@
+import { ApiError } from "../../http/api-error.ts";
+import type { Embedder } from "../../ports.ts";
+import { type NewChunk, type NewVectors, embeddedText } from "./commit-item.ts";
+import { normalize, toBytes } from "../lexical/dense.ts";
+import type { QueryVector } from "../retrieve/vector-leg.ts";
+
+/** Texts of one request to the embedder. */
+const BATCH = 64;
+
+/** Vectors of all chunks of an item, of the configured embedder. Throws when any of them is unusable. */
+export async function embedChunks(
+  embedder: Embedder,
+  chunks: readonly NewChunk[],
+  signal?: AbortSignal,
+): Promise<NewVectors> {
+  const { dimensions, model } = embedder;
+  const all = new Float32Array(chunks.length * dimensions);
+  for (let at = 0; at < chunks.length; at += BATCH) {
+    const texts = chunks.slice(at, at + BATCH).map(embeddedText);
+    const vectors = await embedder.embed(texts, "document", signal);
+    if (vectors.length !== texts.length)
+      throw bad(embedder, `${vectors.length} vectors for ${texts.length} texts`);
+    for (const [n, vector] of vectors.entries())
+      all.set(usable(embedder, vector), (at + n) * dimensions);
+  }
+  return { model, dimensions, data: toBytes(all) };
+}
+
+/** The vector of a query, or why there is none. */
+export async function embedQuery(
+  embedder: Embedder,
+  query: string,
+  signal?: AbortSignal,
+): Promise<QueryVector> {
+  try {
+    const [vector] = await embedder.embed([query], "query", signal);
+    if (vector === undefined) throw bad(embedder, "no vector");
+    return { model: embedder.model, data: toBytes(usable(embedder, vector)) };
+  } catch (error) {
+    signal?.throwIfAborted();
+    return {
+      model: embedder.model,
+      failure: describeFailure(embedder, error),
+    };
+  }
+}
+
+/** A copy of length 1. A zero vector or one with NaN becomes zeros, which nothing resembles (reference 2.7). */
+function usable(embedder: Embedder, vector: Float32Array): Float32Array {
+  if (vector.length !== embedder.dimensions) {
+    throw bad(
+      embedder,
+      `vectors of ${vector.length} dimensions, ${embedder.dimensions} are configured`,
+    );
+  }
+  const copy = vector.slice();
+  if (!normalize(copy)) copy.fill(0);
+  return copy;
+}
+
+function bad(embedder: Embedder, what: string): ApiError {
+  return new ApiError("unavailable", {
+    message: `The embedder "${embedder.model}" answered ${what}`,
+  });
+}
+
+/** What a caller is told of a failing embedder: its address and inner errors are the operator's business. */
+export function describeFailure(embedder: Embedder | undefined, error: unknown): string {
+  if (error instanceof ApiError) return error.message;
+  return embedder === undefined
+    ? "internal error"
+    : `The embedder "${embedder.model}" could not be asked`;
+}

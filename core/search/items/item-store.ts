@@ -1,0 +1,208 @@
+import { ApiError } from "../../http/api-error.ts";
+import type { SqlRow, SqlValue, Statement } from "../../ports.ts";
+import { contains } from "../../sql-text.ts";
+import { insertParts, joinParts } from "./blob-parts.ts";
+import type { Condition } from "../retrieve/filter-sql.ts";
+import type { InstanceState } from "../instance/instance-state.ts";
+import { ITEM_COLUMNS, type Item, toItem } from "./item-record.ts";
+import { indexMetadata, type Metadata, type MetadataWarning } from "./metadata.ts";
+
+/** An upload before it is indexed. */
+export type Upload = {
+  readonly key: string;
+  readonly metadata: Metadata;
+  readonly checksum: string;
+  readonly contentType: string;
+  readonly bytes: Uint8Array;
+};
+
+/** Ticket of one attempt to index an item: only the newest one may be committed. */
+export type Attempt = {
+  readonly itemId: string;
+  readonly revision: number;
+  readonly warnings: readonly MetadataWarning[];
+};
+
+/** What takes the place of an item's facts when its new chunks do. */
+export type Pending = Omit<Upload, "bytes" | "key"> & {
+  readonly size: number;
+  readonly modified: number;
+};
+
+/** The row of an item by id; throws 7041. */
+export async function itemRow(state: InstanceState, itemId: string): Promise<SqlRow> {
+  state.facts();
+  const [row] = await state.context.sql.all(
+    "SELECT * FROM search_items WHERE actor = ? AND id = ?",
+    [state.actor, itemId],
+  );
+  if (row !== undefined) return row;
+  throw new ApiError("item_not_found", {
+    message: `item_not_found: no item "${itemId.slice(0, 64)}"`,
+  });
+}
+
+/** One item by id, as the API shows it. */
+export async function getItem(state: InstanceState, itemId: string): Promise<Item> {
+  return toItem(await itemRow(state, itemId), state.facts().settings.namespace);
+}
+
+/**
+ * Stores an upload and opens an attempt to index it. What was indexed before under the same key goes on
+ * serving until the attempt is committed (reference 2.7).
+ */
+export async function beginUpload(state: InstanceState, upload: Upload): Promise<Attempt> {
+  const { settings } = state.facts();
+  const { sql, system } = state.context;
+  const now = system.now();
+  const [old] = await sql.all("SELECT * FROM search_items WHERE actor = ? AND key = ?", [
+    state.actor,
+    upload.key,
+  ]);
+  const itemId = old === undefined ? system.id() : String(old["id"]);
+  const revision = Number(old?.["revision"] ?? 0) + 1;
+  const pending: Pending = {
+    metadata: upload.metadata,
+    checksum: upload.checksum,
+    contentType: upload.contentType,
+    size: upload.bytes.length,
+    modified: now,
+  };
+  const row: Statement =
+    old === undefined
+      ? {
+          sql: `INSERT INTO search_items (actor, id, key, status, error, revision, pending, metadata, checksum, size,
+            content_type, created_ms, modified_ms, seen_ms) VALUES (?, ?, ?, 'running', NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+          params: [
+            state.actor,
+            itemId,
+            upload.key,
+            revision,
+            JSON.stringify(pending),
+            JSON.stringify(upload.metadata),
+            upload.checksum,
+            upload.bytes.length,
+            upload.contentType,
+            now,
+            now,
+            now,
+          ],
+        }
+      : {
+          sql: `UPDATE search_items SET status = 'running', error = NULL, revision = ?, pending = ?, seen_ms = ?
+            WHERE actor = ? AND id = ?`,
+          params: [revision, JSON.stringify(pending), now, state.actor, itemId],
+        };
+  const content = insertParts(
+    "INSERT INTO search_content (actor, item_id, revision, part, data) VALUES (?, ?, ?, ?, ?)",
+    [state.actor, itemId, revision],
+    upload.bytes,
+  );
+  await sql.batch([
+    row,
+    ...dropOtherContent(state, itemId, Number(old?.["indexed_revision"] ?? 0)),
+    ...content,
+  ]);
+  const { warnings } = indexMetadata(upload.key, now, upload.metadata, settings.custom_metadata);
+  return { itemId, revision, warnings };
+}
+
+/** Removes contents that neither serve nor are about to. */
+function dropOtherContent(state: InstanceState, itemId: string, keep: number): Statement[] {
+  return [
+    {
+      sql: "DELETE FROM search_content WHERE actor = ? AND item_id = ? AND revision <> ?",
+      params: [state.actor, itemId, keep],
+    },
+  ];
+}
+
+/** Opens an attempt to index an item again from its stored content. */
+export async function beginSync(
+  state: InstanceState,
+  itemId: string,
+): Promise<Attempt & { readonly content: Content }> {
+  state.facts();
+  const { sql, system } = state.context;
+  const row = await itemRow(state, itemId);
+  const revision = Number(row["revision"]);
+  await sql.batch([
+    {
+      sql: "UPDATE search_items SET status = 'running', error = NULL, seen_ms = ? WHERE actor = ? AND id = ?",
+      params: [system.now(), state.actor, itemId],
+    },
+  ]);
+  return { itemId, revision, warnings: [], content: await readContent(state, itemId) };
+}
+
+/** The stored bytes of an item. */
+export type Content = {
+  readonly key: string;
+  readonly contentType: string;
+  readonly bytes: Uint8Array;
+};
+
+/** The newest stored bytes of an item. */
+export async function readContent(state: InstanceState, itemId: string): Promise<Content> {
+  const row = await itemRow(state, itemId);
+  const pieces = await state.context.sql.all(
+    "SELECT data FROM search_content WHERE actor = ? AND item_id = ? AND revision = ? ORDER BY part",
+    [state.actor, itemId, Number(row["revision"])],
+  );
+  const pending = row["pending"] === null ? null : (JSON.parse(String(row["pending"])) as Pending);
+  return {
+    key: String(row["key"]),
+    contentType: pending?.contentType ?? String(row["content_type"]),
+    bytes: joinParts(
+      pieces.map((piece) => piece["data"]).filter((data) => data instanceof Uint8Array),
+    ),
+  };
+}
+
+/** Which items a list shows. */
+export type ItemQuery = {
+  readonly page: number;
+  readonly perPage: number;
+  readonly itemId?: string;
+  readonly key?: string;
+  readonly search?: string;
+  readonly source?: string;
+  readonly status?: string;
+  readonly sortBy: "status" | "modified_at";
+};
+
+/** A page of items and how many there are in all. `condition` narrows by metadata. */
+export async function listItems(
+  state: InstanceState,
+  query: ItemQuery,
+  condition: Condition | null,
+): Promise<{ readonly items: Item[]; readonly total: number }> {
+  const { settings } = state.facts();
+  const clauses = ["i.actor = ?"];
+  const params: SqlValue[] = [state.actor];
+  const add = (sql: string, ...values: readonly SqlValue[]): void => {
+    clauses.push(sql);
+    params.push(...values);
+  };
+  if (query.itemId !== undefined) add("i.id = ?", query.itemId);
+  if (query.key !== undefined) add("i.key = ?", query.key);
+  if (query.status !== undefined) add("i.status = ?", query.status);
+  if (query.source !== undefined) add("'builtin' = ?", query.source);
+  if (query.search !== undefined && query.search !== "") add(contains("i.key"), query.search);
+  if (condition !== null) add(condition.sql, ...condition.params);
+  const where = clauses.join(" AND ");
+  const order =
+    query.sortBy === "modified_at"
+      ? "i.modified_ms DESC, i.key"
+      : `CASE i.status WHEN 'running' THEN 0 WHEN 'queued' THEN 1 WHEN 'error' THEN 2 ELSE 3 END, i.seen_ms DESC, i.key`;
+  const { sql } = state.context;
+  const [count] = await sql.all(`SELECT COUNT(*) AS n FROM search_items i WHERE ${where}`, params);
+  const rows = await sql.all(
+    `SELECT ${ITEM_COLUMNS} FROM search_items i WHERE ${where} ORDER BY ${order} LIMIT ? OFFSET ?`,
+    [...params, query.perPage, (query.page - 1) * query.perPage],
+  );
+  return {
+    items: rows.map((row) => toItem(row, settings.namespace)),
+    total: Number(count?.["n"] ?? 0),
+  };
+}

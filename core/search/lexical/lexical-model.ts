@@ -1,0 +1,159 @@
+import { addGrams, eachGram, GRAM_DIMENSIONS, GRAM_SLOTS, gramSlot } from "../text/char-grams.ts";
+import { normalize } from "./dense.ts";
+import { stem } from "../text/porter.ts";
+import { words } from "../text/segment.ts";
+import { isStopWord } from "../text/stop-words.ts";
+import { type Pause, rightSingularVectors, type SparseRow } from "./truncated-svd.ts";
+
+/** The name under which the builtin vectors are reported: they count words, they do not understand them. */
+export const LEXICAL_MODEL: string = "builtin/lexical";
+/** Dimensions of the latent semantic part. */
+export const LATENT_DIMENSIONS: number = 128;
+/** Below this many chunks there is too little text to learn from: only the hashed part is used. */
+export const TRAIN_FROM: number = 200;
+/** Chunks and terms that one training looks at, at most: bounds its memory and time. */
+const MAX_SAMPLE = 10_000;
+const MAX_TERMS = 16_000;
+
+/** What a training learned from an instance's own chunks. */
+export interface Trained {
+  /** Stems in the order of their rows. */
+  readonly terms: readonly string[];
+  readonly termIdf: Float32Array;
+  /** One row of {@link LATENT_DIMENSIONS} per term. */
+  readonly latent: Float32Array;
+  /** Rarity of character n-grams, by slot. */
+  readonly gramIdf: Float32Array;
+}
+
+/** Turns text into vectors by what is known of the instance's words; needs no network. */
+export interface LexicalModel {
+  readonly dimensions: number;
+  /** A unit vector; all zeros for a text without words. */
+  embed(text: string): Float32Array;
+}
+
+/** The model before any training (hashed character n-grams only) or after one. */
+export function lexicalModel(trained: Trained | null): LexicalModel {
+  if (trained === null) {
+    return {
+      dimensions: GRAM_DIMENSIONS,
+      embed(text) {
+        const out = new Float32Array(GRAM_DIMENSIONS);
+        addGrams(bagOf(text), null, out);
+        normalize(out);
+        return out;
+      },
+    };
+  }
+  const index = new Map(trained.terms.map((term, row) => [term, row]));
+  return {
+    dimensions: LATENT_DIMENSIONS + GRAM_DIMENSIONS,
+    embed(text) {
+      const bag = bagOf(text);
+      const out = new Float32Array(LATENT_DIMENSIONS + GRAM_DIMENSIONS);
+      const latent = out.subarray(0, LATENT_DIMENSIONS);
+      addLatent(stems(bag), index, trained, latent);
+      const grams = out.subarray(LATENT_DIMENSIONS);
+      addGrams(bag, trained.gramIdf, grams);
+      // Equal shares of the cosine: both halves have length 1, the whole is scaled back to 1.
+      normalize(latent);
+      normalize(grams);
+      normalize(out);
+      return out;
+    },
+  };
+}
+
+/** Learns a model from texts; the same texts in the same order give the same model on every runtime. */
+export async function trainLexical(texts: readonly string[], pause: Pause): Promise<Trained> {
+  const step = Math.max(1, texts.length / MAX_SAMPLE);
+  const bags: Map<string, number>[] = [];
+  const gramCounts = new Float32Array(GRAM_SLOTS);
+  const seen = new Uint32Array(GRAM_SLOTS);
+  for (let at = 0; at < texts.length; at += step) {
+    const bag = bagOf(texts[Math.floor(at)] ?? "");
+    bags.push(stems(bag));
+    for (const word of bag.keys()) {
+      eachGram(word, (hash) => {
+        const slot = gramSlot(hash);
+        if (seen[slot] === bags.length) return;
+        seen[slot] = bags.length;
+        gramCounts[slot] = (gramCounts[slot] ?? 0) + 1;
+      });
+    }
+    if (bags.length % 128 === 0) await pause();
+  }
+  const { terms, termIdf } = vocabulary(bags);
+  const index = new Map(terms.map((term, row) => [term, row]));
+  const rows = bags.map((bag) => weighted(bag, index, termIdf));
+  const latent = await rightSingularVectors(rows, terms.length, LATENT_DIMENSIONS, pause);
+  const gramIdf = gramCounts.map((count) => Math.log((bags.length + 1) / (count + 0.5)));
+  return { terms, termIdf, latent, gramIdf };
+}
+
+/** Terms of two chunks or more, the most frequent first when there are too many. */
+function vocabulary(bags: readonly ReadonlyMap<string, number>[]): {
+  terms: string[];
+  termIdf: Float32Array;
+} {
+  const counts = new Map<string, number>();
+  for (const bag of bags)
+    for (const term of bag.keys()) counts.set(term, (counts.get(term) ?? 0) + 1);
+  const kept = [...counts]
+    .filter(([, count]) => count >= 2)
+    .toSorted(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))
+    .slice(0, MAX_TERMS);
+  return {
+    terms: kept.map(([term]) => term),
+    termIdf: Float32Array.from(kept, ([, count]) => Math.log((bags.length + 1) / count)),
+  };
+}
+
+function weighted(
+  bag: ReadonlyMap<string, number>,
+  index: ReadonlyMap<string, number>,
+  idf: Float32Array,
+): SparseRow {
+  const entries: [number, number][] = [];
+  for (const [term, count] of bag) {
+    const row = index.get(term);
+    if (row !== undefined) entries.push([row, (1 + Math.log(count)) * (idf[row] ?? 0)]);
+  }
+  const values = Float32Array.from(entries, ([, value]) => value);
+  normalize(values);
+  return { columns: Uint32Array.from(entries, ([row]) => row), values };
+}
+
+function addLatent(
+  bag: ReadonlyMap<string, number>,
+  index: ReadonlyMap<string, number>,
+  { latent, termIdf }: Trained,
+  out: Float32Array,
+): void {
+  const { columns, values } = weighted(bag, index, termIdf);
+  for (const [n, row] of columns.entries()) {
+    const value = values[n] ?? 0;
+    for (let k = 0; k < LATENT_DIMENSIONS; k++) {
+      out[k] = (out[k] ?? 0) + value * (latent[row * LATENT_DIMENSIONS + k] ?? 0);
+    }
+  }
+}
+
+/** The words of a text that carry a topic, with their counts. */
+function bagOf(text: string): Map<string, number> {
+  const bag = new Map<string, number>();
+  for (const word of words(text, "query")) {
+    if (!isStopWord(word) && word.length <= 64) bag.set(word, (bag.get(word) ?? 0) + 1);
+  }
+  return bag;
+}
+
+function stems(bag: ReadonlyMap<string, number>): Map<string, number> {
+  const out = new Map<string, number>();
+  for (const [word, count] of bag) {
+    const term = stem(word);
+    out.set(term, (out.get(term) ?? 0) + count);
+  }
+  return out;
+}

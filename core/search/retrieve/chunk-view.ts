@@ -1,0 +1,98 @@
+import { utf8 } from "../../crypto/encoding.ts";
+import type { SqlRow } from "../../ports.ts";
+import type { Candidate, FusionMethod } from "./fuse.ts";
+import type { InstanceState } from "../instance/instance-state.ts";
+import { itemMetadata } from "../items/item-record.ts";
+import type { Metadata } from "../items/metadata.ts";
+
+/** A retrieved chunk as the API shows it (spec, Chunk; reference 1.4). */
+export type Chunk = {
+  readonly id: string;
+  readonly type: "text";
+  readonly score: number;
+  readonly text: string;
+  readonly item: { readonly key: string; readonly timestamp: number; readonly metadata: Metadata };
+  readonly scoring_details: {
+    readonly vector_score?: number;
+    readonly keyword_score?: number;
+    readonly vector_rank?: number;
+    readonly keyword_rank?: number;
+    readonly fusion_method?: FusionMethod;
+  };
+  /** Only in answers over several instances. */
+  readonly instance_id?: string;
+};
+
+/** The name of a chunk: its item and its place in it. */
+export function chunkId(itemId: string, ord: number): string {
+  return `${itemId}:${ord}`;
+}
+
+/** A candidate with its rows as a chunk. */
+export function toChunk(
+  candidate: Candidate,
+  row: SqlRow,
+  text: string,
+  fusion: FusionMethod | null,
+): Chunk {
+  const key = String(row["key"]);
+  return {
+    id: chunkId(String(row["item_id"]), Number(row["ord"])),
+    type: "text",
+    score: candidate.score,
+    text,
+    item: { key, timestamp: Number(row["modified_ms"]), metadata: itemMetadata(row, key) },
+    scoring_details: {
+      ...(candidate.vectorScore === null ? {} : { vector_score: candidate.vectorScore }),
+      ...(candidate.bm25 === null ? {} : { keyword_score: candidate.bm25 }),
+      ...(candidate.vectorRank === null ? {} : { vector_rank: candidate.vectorRank }),
+      ...(candidate.keywordRank === null ? {} : { keyword_rank: candidate.keywordRank }),
+      ...(fusion === null ? {} : { fusion_method: fusion }),
+    },
+  };
+}
+
+/**
+ * The text of a chunk with up to `reach` neighbours on each side. Stays inside the item and takes no chunk
+ * that is in `taken`, so that no text appears twice in one answer; adds to `taken` what it takes.
+ */
+export async function expandedText(
+  state: InstanceState,
+  row: SqlRow,
+  reach: number,
+  taken: Set<string>,
+): Promise<string> {
+  const ord = Number(row["ord"]);
+  const itemId = String(row["item_id"]);
+  const own = String(row["text"]);
+  if (reach === 0) return own;
+  const rows = await state.context.sql.all(
+    `SELECT ord, start_byte, end_byte, text FROM search_chunks
+      WHERE actor = ? AND item_id = ? AND ord BETWEEN ? AND ? ORDER BY ord`,
+    [state.actor, itemId, ord - reach, ord + reach],
+  );
+  const at = rows.findIndex((one) => Number(one["ord"]) === ord);
+  const free = (one: SqlRow | undefined): one is SqlRow =>
+    one !== undefined && !taken.has(chunkId(itemId, Number(one["ord"])));
+  let first = at;
+  let last = at;
+  while (first > 0 && free(rows[first - 1])) first--;
+  while (last < rows.length - 1 && free(rows[last + 1])) last++;
+  let text = "";
+  let end = 0;
+  for (const one of at < 0 ? [] : rows.slice(first, last + 1)) {
+    taken.add(chunkId(itemId, Number(one["ord"])));
+    text +=
+      text === ""
+        ? String(one["text"])
+        : joint(String(one["text"]), end - Number(one["start_byte"]));
+    end = Number(one["end_byte"]);
+  }
+  return at < 0 ? own : text;
+}
+
+/** The next chunk without the bytes that the one before ends with, or after a line break when they do not touch. */
+function joint(text: string, overlap: number): string {
+  if (overlap <= 0) return `\n${text}`;
+  return new TextDecoder().decode(utf8(text).subarray(overlap));
+}

@@ -1,0 +1,134 @@
+import { ApiError } from "../../http/api-error.ts";
+import type { Chunk } from "./chunk-view.ts";
+import { embedQuery } from "../items/embed-chunks.ts";
+import { type Instance, instanceAt } from "../instance/instance-client.ts";
+import type { SearchInput } from "./retrieve.ts";
+import type { QueryVector } from "./vector-leg.ts";
+import type { SearchOptions } from "../search-deps.ts";
+import type { RequestOptions } from "../search-schema.ts";
+
+/** Chunks of one instance for a query, with the options of a request. */
+export async function findChunks(
+  instance: Instance,
+  query: string,
+  options: RequestOptions | undefined,
+  deps: SearchOptions,
+  signal: AbortSignal,
+): Promise<Chunk[]> {
+  const vector = await queryVector(instance, query, options, deps, signal);
+  return instance.search(searchInput(query, options, vector));
+}
+
+/** The vector of a query when the instance's vectors are of the configured embedder. */
+async function queryVector(
+  instance: Instance,
+  query: string,
+  options: RequestOptions | undefined,
+  { embedder }: SearchOptions,
+  signal: AbortSignal,
+): Promise<QueryVector | undefined> {
+  if (embedder === undefined || options?.retrieval?.retrieval_type === "keyword") return undefined;
+  const { embedding_model: model, index_method: method } = await instance.read();
+  return method.vector && model === embedder.model
+    ? embedQuery(embedder, query, signal)
+    : undefined;
+}
+
+function searchInput(
+  query: string,
+  options: RequestOptions | undefined,
+  vector: QueryVector | undefined,
+): SearchInput {
+  const asked = options?.retrieval ?? {};
+  return {
+    query,
+    type: asked.retrieval_type,
+    threshold: asked.match_threshold,
+    limit: asked.max_num_results,
+    filters: asked.filters === undefined ? undefined : JSON.stringify(asked.filters),
+    keywordMode: asked.keyword_match_mode,
+    fusion: asked.fusion_method,
+    expansion: asked.context_expansion,
+    boostBy: asked.boost_by,
+    metadataOnly: asked.metadata_only,
+    returnOnFailure: asked.return_on_failure,
+    vector,
+  };
+}
+
+/** What went wrong in one of several instances. */
+export interface InstanceFailure {
+  readonly instance_id: string;
+  readonly message: string;
+}
+
+/** Chunks of several instances, best first. */
+export interface CombinedChunks {
+  readonly chunks: Chunk[];
+  readonly errors: InstanceFailure[];
+}
+
+/** Instances that one search may ask. */
+const MAX_INSTANCES = 10;
+
+/**
+ * Searches several instances of a namespace. One that fails is reported in `errors`; with
+ * `return_on_failure: false` it fails the request (7049).
+ */
+export async function findAcross(
+  account: string,
+  namespace: string,
+  query: string,
+  options: RequestOptions | undefined,
+  deps: SearchOptions,
+  signal: AbortSignal,
+): Promise<CombinedChunks> {
+  const ids = [...new Set(options?.instance_ids ?? [])];
+  if (ids.length === 0)
+    throw new ApiError("invalid_request", {
+      message: "ai_search_options.instance_ids: Expected 1 to 10 ids",
+    });
+  if (ids.length > MAX_INSTANCES) throw new ApiError("too_many_instances");
+  const results = await Promise.all(
+    ids.map(async (id) => {
+      try {
+        const chunks = await findChunks(
+          instanceAt(deps.platform, { account, namespace, id }),
+          query,
+          options,
+          deps,
+          signal,
+        );
+        return { chunks: chunks.map((chunk) => ({ ...chunk, instance_id: id })), errors: [] };
+      } catch (error) {
+        signal.throwIfAborted();
+        return { chunks: [], errors: [failure(id, error)] };
+      }
+    }),
+  );
+  const errors = results.flatMap((result) => result.errors);
+  if (
+    errors.length > 0 &&
+    (options?.retrieval?.return_on_failure === false || errors.length === ids.length)
+  ) {
+    const why = errors.map((one) => `${one.instance_id}: ${one.message}`).join("; ");
+    throw new ApiError("instance_searches_failed", {
+      message: `one_or_more_instance_searches_failed: ${why}`,
+    });
+  }
+  const chunks = results.flatMap((result) => result.chunks).toSorted(byScore);
+  return { chunks: chunks.slice(0, options?.retrieval?.max_num_results ?? 10), errors };
+}
+
+function failure(id: string, error: unknown): InstanceFailure {
+  return { instance_id: id, message: error instanceof ApiError ? error.message : "internal error" };
+}
+
+function byScore(a: Chunk, b: Chunk): number {
+  if (a.score !== b.score) return b.score - a.score;
+  return (a.instance_id ?? "") < (b.instance_id ?? "")
+    ? -1
+    : a.instance_id === b.instance_id
+      ? 0
+      : 1;
+}

@@ -1,0 +1,46 @@
+import { isSingleCharacter, words } from "../text/segment.ts";
+import { isStopWord } from "../text/stop-words.ts";
+
+/** How the keyword index splits text: words with English stemming, or runs of three characters. */
+export type KeywordTokenizer = "porter" | "trigram";
+
+/** Terms of one query: an OR of thousands of terms takes a tenth of a second (reference, section 3). */
+const MAX_TERMS = 64;
+/** Characters of a query that are looked at, so that any accepted query ends in bounded time. */
+const MAX_CHARACTERS = 8_192;
+/** Longer words than this cannot be typed, only pasted. */
+const MAX_WORD = 64;
+
+/**
+ * The terms that a query asks for. Repeated ones are kept, they weigh more; stop words go, unless there
+ * is nothing else.
+ */
+export function queryTerms(query: string, tokenizer: KeywordTokenizer): string[] {
+  const text = query.slice(0, MAX_CHARACTERS).toWellFormed();
+  const all =
+    tokenizer === "trigram"
+      ? (text
+          .normalize("NFKC")
+          .toLowerCase()
+          .match(/[\p{L}\p{N}\p{M}]{3,}/gu) ?? [])
+      : words(text, "query");
+  const topical = all.filter((word) => !isStopWord(word));
+  return (topical.length > 0 ? topical : all)
+    .slice(0, MAX_TERMS)
+    .map((word) => word.slice(0, MAX_WORD));
+}
+
+/**
+ * An FTS5 query for terms; null when there are none. Every term is quoted and holds only letters, digits
+ * and marks, so no user text can be read as query syntax.
+ */
+export function matchExpression(terms: readonly string[], mode: "and" | "or"): string | null {
+  if (terms.length === 0) return null;
+  // FTS5 counts a repeated term twice when ranking, which OR wants; for AND once is enough.
+  const used = mode === "and" ? [...new Set(terms)] : terms;
+  return used.map(quote).join(mode === "and" ? " AND " : " OR ");
+}
+
+function quote(term: string): string {
+  return isSingleCharacter(term) ? `"${term}" *` : `"${term}"`;
+}

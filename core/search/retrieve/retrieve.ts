@@ -1,0 +1,141 @@
+import { ApiError } from "../../http/api-error.ts";
+import type { SqlRow } from "../../ports.ts";
+import { asSet, isOneOf } from "../../sql-text.ts";
+import { askLegs } from "./ask-legs.ts";
+import { type Boost, boosts } from "./boost.ts";
+import { type Chunk, chunkId, expandedText, toChunk } from "./chunk-view.ts";
+import { parseFilter } from "./filter.ts";
+import { filterCondition } from "./filter-sql.ts";
+import { type Candidate, fuse, type FusionMethod, singleLeg } from "./fuse.ts";
+import type { InstanceState } from "../instance/instance-state.ts";
+import { LEXICAL_MODEL, TRAIN_FROM } from "../lexical/lexical-model.ts";
+import type { QueryVector } from "./vector-leg.ts";
+
+/** Which legs a search asks. */
+export type RetrievalType = "vector" | "keyword" | "hybrid";
+
+/** One search of an instance; options that are missing take the instance's settings. */
+export type SearchInput = {
+  readonly query: string;
+  readonly type?: RetrievalType | undefined;
+  readonly threshold?: number | undefined;
+  readonly limit?: number | undefined;
+  /** A filter object of either dialect, as JSON text. */
+  readonly filters?: string | undefined;
+  readonly keywordMode?: "and" | "or" | undefined;
+  readonly fusion?: "rrf" | "max" | undefined;
+  readonly expansion?: number | undefined;
+  readonly boostBy?: readonly Boost[] | undefined;
+  readonly metadataOnly?: boolean | undefined;
+  readonly returnOnFailure?: boolean | undefined;
+  readonly vector?: QueryVector | undefined;
+};
+
+/** Share of the builtin vectors in a hybrid score: after a training, and before (reference 2.4, 5.2). */
+const TRAINED_WEIGHT = 0.2;
+const UNTRAINED_WEIGHT = 0.1;
+
+/**
+ * The one retrieval pipeline: both legs, fusion, threshold, boosts, cut, text.
+ * Throws 7070 for a type that the instance cannot serve, the filter's errors, and 7073 when no leg answered.
+ */
+export async function retrieve(state: InstanceState, input: SearchInput): Promise<Chunk[]> {
+  const { settings } = state.facts();
+  const type = retrievalType(input.type, settings.index_method);
+  const limit = input.limit ?? settings.max_num_results;
+  const threshold = input.threshold ?? settings.score_threshold;
+  const filter =
+    input.filters === undefined
+      ? null
+      : filterCondition(parseFilter(JSON.parse(input.filters)), settings.custom_metadata);
+  const wanted = input.boostBy ?? settings.retrieval_options?.boost_by ?? [];
+  const { legs, both } = await askLegs(state, input, type, limit, filter, wanted.length > 0);
+  const fusion = both ? fusionMethod(state, input) : null;
+  const weight = state.facts().trainedChunks >= TRAIN_FROM ? TRAINED_WEIGHT : UNTRAINED_WEIGHT;
+  const candidates =
+    fusion === null ? singleLeg(legs, threshold) : fuse(legs, fusion, weight, threshold);
+  const ranked = await rank(state, candidates, wanted);
+  const taken = new Set(
+    ranked.slice(0, limit).map(({ row }) => chunkId(String(row["item_id"]), Number(row["ord"]))),
+  );
+  const out: Chunk[] = [];
+  for (const { candidate, row } of await withText(state, ranked.slice(0, limit))) {
+    const text =
+      input.metadataOnly === true
+        ? ""
+        : await expandedText(state, row, input.expansion ?? 0, taken);
+    out.push(toChunk(candidate, row, text, fusion));
+  }
+  return out;
+}
+
+function retrievalType(
+  wanted: RetrievalType | undefined,
+  method: { readonly vector: boolean; readonly keyword: boolean },
+): RetrievalType {
+  const best = method.vector && method.keyword ? "hybrid" : method.vector ? "vector" : "keyword";
+  if (wanted === undefined || wanted === best || best === "hybrid") return wanted ?? best;
+  throw new ApiError("invalid_retrieval_type", {
+    message: `invalid_retrieval_type: the instance has no ${wanted === "hybrid" ? "hybrid" : wanted} index; use "${best}"`,
+  });
+}
+
+function fusionMethod(state: InstanceState, input: SearchInput): FusionMethod {
+  const { settings } = state.facts();
+  const wanted = input.fusion ?? settings.fusion_method;
+  // Ranks of the builtin vectors are too weak to count as much as those of the keyword leg.
+  return wanted === "rrf" && settings.embedding_model === LEXICAL_MODEL ? "weighted" : wanted;
+}
+
+interface Ranked {
+  readonly candidate: Candidate;
+  readonly row: SqlRow;
+}
+
+/** Candidates that still exist, best first; equal scores by key and place, so that every run agrees. */
+async function rank(
+  state: InstanceState,
+  candidates: readonly Candidate[],
+  wanted: readonly Boost[],
+): Promise<Ranked[]> {
+  const rows = await state.context.sql.all(
+    `SELECT c.id AS chunk, c.item_id, c.ord, i.key, i.metadata, i.modified_ms FROM search_chunks c
+      JOIN search_items i ON i.actor = c.actor AND i.id = c.item_id
+      WHERE c.actor = ? AND ${isOneOf("c.id", "BIGINT")}`,
+    [state.actor, asSet(candidates.map((one) => one.chunk))],
+  );
+  const byChunk = new Map(rows.map((row) => [Number(row["chunk"]), row]));
+  const present = candidates.flatMap((candidate) => {
+    const row = byChunk.get(candidate.chunk);
+    return row === undefined ? [] : [{ candidate, row }];
+  });
+  const boost = await boosts(state, wanted, [
+    ...new Set(rows.map((row) => String(row["item_id"]))),
+  ]);
+  return present
+    .map(({ candidate, row }) => ({
+      row,
+      candidate: { ...candidate, score: boost(String(row["item_id"]), candidate.score) },
+    }))
+    .toSorted(compare);
+}
+
+function compare(a: Ranked, b: Ranked): number {
+  if (a.candidate.score !== b.candidate.score) return b.candidate.score - a.candidate.score;
+  const [x, y] = [String(a.row["key"]), String(b.row["key"])];
+  if (x !== y) return x < y ? -1 : 1;
+  return Number(a.row["ord"]) - Number(b.row["ord"]);
+}
+
+/** Adds the texts; a chunk that went in the meantime is left out. */
+async function withText(state: InstanceState, ranked: readonly Ranked[]): Promise<Ranked[]> {
+  const rows = await state.context.sql.all(
+    `SELECT id, text FROM search_chunks WHERE actor = ? AND ${isOneOf("id", "BIGINT")}`,
+    [state.actor, asSet(ranked.map(({ candidate }) => candidate.chunk))],
+  );
+  const texts = new Map(rows.map((row) => [Number(row["id"]), String(row["text"])]));
+  return ranked.flatMap(({ candidate, row }) => {
+    const text = texts.get(candidate.chunk);
+    return text === undefined ? [] : [{ candidate, row: { ...row, text } }];
+  });
+}
