@@ -7,7 +7,7 @@ import { seedDemo } from "../adapters/cli/demo.ts";
 import { helpText } from "../adapters/cli/help.ts";
 import { prepare } from "../adapters/cli/prepare.ts";
 import { parseCommandLine } from "../adapters/cli/settings.ts";
-import { chromium } from "../adapters/shared/chromium.ts";
+import { chromium } from "../adapters/shared/chromium/chromium.ts";
 import { holdAlone, openDataDir } from "../adapters/shared/data-dir.ts";
 import { jsonLog } from "../adapters/shared/log.ts";
 import { localSystem } from "../adapters/shared/system.ts";

@@ -2,7 +2,9 @@
 import { spawnSync } from "node:child_process";
 import { globSync } from "node:fs";
 
-const adapters = ["shared", "node", "deno", "bun", "workers", "cli"].map((x) => `adapters/${x}`);
+const adapters = ["shared", "processes", "node", "deno", "bun", "workers", "cli"].map(
+  (x) => `adapters/${x}`,
+);
 const projects = [".", ...adapters, "tests", "scripts", "bench", "examples"];
 const only = process.argv.slice(2);
 /** An error in the core is found again by every project that imports it; it is shown once. */

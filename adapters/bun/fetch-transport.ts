@@ -1,11 +1,11 @@
 import type { HeaderPair, InboundResponse, OutboundRequest, Transport } from "../../core/ports.ts";
 import { beginDeadlines } from "../shared/begin-deadline.ts";
 import { type BeginLink, beginLink } from "../shared/begin-link.ts";
-import { directTransport } from "../shared/egress-transport.ts";
-import { environmentProxy, isLoopback } from "../shared/environment-proxy.ts";
-import { guarded, watchGuarded } from "../shared/guarded-body.ts";
-import { endToEnd, REQUEST_FRAMING } from "../shared/header-pairs.ts";
-import { toTransportError } from "../shared/to-transport-error.ts";
+import { directTransport } from "../shared/egress/egress-transport.ts";
+import { environmentProxy, isLoopback } from "../shared/egress/environment-proxy.ts";
+import { guarded, watchGuarded } from "../shared/http/guarded-body.ts";
+import { endToEnd, REQUEST_FRAMING } from "../shared/http/header-pairs.ts";
+import { toTransportError } from "../shared/http/to-transport-error.ts";
 
 /** HTTP through Bun's `fetch`: raw bytes and true headers, as on Node and Deno. */
 export function fetchTransport(): Transport {

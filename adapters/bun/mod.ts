@@ -3,6 +3,6 @@
  *
  * @module
  */
-export type { FetchApp, Served, ServeOptions } from "../shared/drain.ts";
+export type { FetchApp, Served, ServeOptions } from "../shared/http/drain.ts";
 export { bunPlatform, type BunPlatformOptions } from "./platform.ts";
 export { acceptWebSockets, type BunHandlers, serve } from "./serve.ts";

@@ -9,8 +9,8 @@ import {
   type FetchApp,
   type ServeOptions,
   type Served,
-} from "../shared/drain.ts";
-import { answerAtTurnsEnd } from "../shared/turn.ts";
+} from "../shared/http/drain.ts";
+import { answerAtTurnsEnd } from "../shared/http/turn.ts";
 import { isUpgraded, receivedBy, websocket, type SocketData } from "./sockets.ts";
 
 /** How long a connection may be silent outside a request, in s. */

@@ -1,7 +1,7 @@
 import type { Server, ServerWebSocket, WebSocketHandler } from "bun";
 import { MAX_DUPLEX_MESSAGE } from "../../core/duplex.ts";
-import type { RawSocket, SocketEvents } from "../shared/connection.ts";
-import type { Upgrade } from "../shared/sockets.ts";
+import type { RawSocket, SocketEvents } from "../shared/http/connection.ts";
+import type { Upgrade } from "../shared/sockets/sockets.ts";
 
 /** What a Bun socket carries: whom to tell. */
 export interface SocketData {

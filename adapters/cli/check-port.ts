@@ -1,5 +1,5 @@
 import { createServer } from "node:net";
-import { listenError } from "../shared/drain.ts";
+import { listenError } from "../shared/http/drain.ts";
 
 /**
  * Rejects with one line when somebody listens on a port. Who opens one to share it joins whoever shares it already,

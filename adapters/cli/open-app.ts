@@ -1,7 +1,7 @@
 import { platformApi } from "../../core/api.ts";
 import { apiOptions } from "../../core/config/api-options.ts";
 import type { Log, Platform } from "../../core/ports.ts";
-import type { FetchApp } from "../shared/drain.ts";
+import type { FetchApp } from "../shared/http/drain.ts";
 import type { LocalPlatformOptions } from "../shared/local-platform.ts";
 import { jsonLog } from "../shared/log.ts";
 import { defaultBodyBytes } from "../shared/memory-limit.ts";

@@ -1,5 +1,5 @@
 import type { Platform } from "../../core/ports.ts";
-import type { FetchApp, Served, ServeOptions } from "../shared/drain.ts";
+import type { FetchApp, Served, ServeOptions } from "../shared/http/drain.ts";
 import type { LocalPlatformOptions } from "../shared/local-platform.ts";
 
 /** The adapter of the runtime that the command finds itself on. */

@@ -1,6 +1,6 @@
 import process from "node:process";
 import type { Log } from "../../core/ports.ts";
-import type { Served } from "../shared/drain.ts";
+import type { Served } from "../shared/http/drain.ts";
 import { jsonLog } from "../shared/log.ts";
 import { openApp } from "./open-app.ts";
 import type { ParentProcess } from "./parent-process.ts";

@@ -1,6 +1,6 @@
 import process from "node:process";
 import type { Platform } from "../../core/ports.ts";
-import { closeAtEnd, type ServeOptions, type Served } from "../shared/drain.ts";
+import { closeAtEnd, type ServeOptions, type Served } from "../shared/http/drain.ts";
 import { bannerLines } from "./banner.ts";
 import { checkPort } from "./check-port.ts";
 import { seedDemo } from "./demo.ts";

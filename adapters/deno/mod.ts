@@ -3,6 +3,6 @@
  *
  * @module
  */
-export type { FetchApp, Served, ServeOptions } from "../shared/drain.ts";
+export type { FetchApp, Served, ServeOptions } from "../shared/http/drain.ts";
 export { denoPlatform, type DenoPlatformOptions } from "./platform.ts";
 export { serve } from "./serve.ts";

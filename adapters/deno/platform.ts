@@ -1,5 +1,5 @@
 import type { Platform } from "../../core/ports.ts";
-import { undiciTransport } from "../shared/undici-transport.ts";
+import { undiciTransport } from "../shared/http/undici-transport.ts";
 import { localPlatform, type LocalPlatformOptions } from "../shared/local-platform.ts";
 import { denoUpgrade } from "./sockets.ts";
 

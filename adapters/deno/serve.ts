@@ -8,8 +8,8 @@ import {
   type FetchApp,
   type ServeOptions,
   type Served,
-} from "../shared/drain.ts";
-import { answerAtTurnsEnd } from "../shared/turn.ts";
+} from "../shared/http/drain.ts";
+import { answerAtTurnsEnd } from "../shared/http/turn.ts";
 
 /**
  * Serves an app over HTTP and WebSocket. Rejects when the address cannot be opened, with one line that

@@ -1,5 +1,5 @@
-import type { RawSocket, SocketEvents } from "../shared/connection.ts";
-import type { Upgrade } from "../shared/sockets.ts";
+import type { RawSocket, SocketEvents } from "../shared/http/connection.ts";
+import type { Upgrade } from "../shared/sockets/sockets.ts";
 
 /** Deno pings by itself and drops a peer that is silent for this long, in seconds. */
 const IDLE_S = 50;

@@ -3,7 +3,7 @@
  *
  * @module
  */
-export type { FetchApp, Served, ServeOptions } from "../shared/drain.ts";
+export type { FetchApp, Served, ServeOptions } from "../shared/http/drain.ts";
 export { nodePlatform, type NodePlatformOptions } from "./platform.ts";
 export { serve } from "./serve.ts";
 export { acceptWebSockets } from "./upgrade.ts";

@@ -2,7 +2,7 @@ import type { Platform } from "../../core/ports.ts";
 import { localPlatform, type LocalPlatformOptions } from "../shared/local-platform.ts";
 import { receivedByNode } from "./received.ts";
 import { nodeUpgrade } from "./sockets.ts";
-import { undiciTransport } from "../shared/undici-transport.ts";
+import { undiciTransport } from "../shared/http/undici-transport.ts";
 
 /** Options of {@link nodePlatform}. */
 export type NodePlatformOptions = LocalPlatformOptions;

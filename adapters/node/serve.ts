@@ -13,9 +13,9 @@ import {
   type FetchApp,
   type ServeOptions,
   type Served,
-} from "../shared/drain.ts";
-import { inFlight, type InFlight } from "../shared/in-flight.ts";
-import { answerAtTurnsEnd } from "../shared/turn.ts";
+} from "../shared/http/drain.ts";
+import { inFlight, type InFlight } from "../shared/http/in-flight.ts";
+import { answerAtTurnsEnd } from "../shared/http/turn.ts";
 import { rememberIncoming } from "./received.ts";
 import { handleUpgrade } from "./upgrade.ts";
 import {

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
-import type { DuplexSocket } from "../shared/duplex.ts";
-import { MAX_MESSAGE_BYTES, type Upgrade } from "../shared/sockets.ts";
-import { wireSocket } from "../shared/wire-socket.ts";
+import type { DuplexSocket } from "../shared/sockets/duplex.ts";
+import { MAX_MESSAGE_BYTES, type Upgrade } from "../shared/sockets/sockets.ts";
+import { wireSocket } from "../shared/sockets/wire-socket.ts";
 
 /** What Node's server hands over for an upgrade request. */
 export interface NodeUpgrade {

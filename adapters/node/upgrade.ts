@@ -1,6 +1,6 @@
 import { STATUS_CODES, type IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import type { FetchApp } from "../shared/drain.ts";
+import type { FetchApp } from "../shared/http/drain.ts";
 import { offerUpgrade, type NodeUpgrade } from "./sockets.ts";
 import { headersOf, writeBody } from "./write-response.ts";
 

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Writable } from "node:stream";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
-import { upstreamBodyOf } from "../shared/upstream-body.ts";
+import { upstreamBodyOf } from "../shared/http/upstream-body.ts";
 
 /**
  * node-server keeps text and bytes of a response uninstantiated under a private symbol and writes them

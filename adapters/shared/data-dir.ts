@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Log } from "../../core/ports.ts";
 import { DatabaseSync } from "./database-sync.ts";
-import { toSqlError } from "./sqlite-error.ts";
+import { toSqlError } from "./sqlite/sqlite-error.ts";
 
 /** The folder of a platform. */
 export interface DataDir {

@@ -1,21 +1,21 @@
 import { bodyBudget } from "../../core/body-budget.ts";
 import type { Browser, Capability, Log, Platform, Transport } from "../../core/ports.ts";
 import { VERSION } from "../../core/version.ts";
-import { chromium } from "./chromium.ts";
+import { chromium } from "./chromium/chromium.ts";
 import { type Threads, threads } from "./background/threads.ts";
 import { openDataDir } from "./data-dir.ts";
-import { closeAtEnd } from "./drain.ts";
-import { egressTransport } from "./egress-transport.ts";
+import { closeAtEnd } from "./http/drain.ts";
+import { egressTransport } from "./egress/egress-transport.ts";
 import { jsonLog } from "./log.ts";
 import { defaultBodyBytes } from "./memory-limit.ts";
-import type { SharedActors } from "./sharing/hold-actors.ts";
-import { cloneForm } from "./sharing/link.ts";
-import { sharedActors } from "./sharing/shared-actors.ts";
-import type { Upgrade } from "./sockets.ts";
+import type { SharedActors } from "../processes/hold-actors.ts";
+import { cloneForm } from "../processes/link.ts";
+import { sharedActors } from "../processes/shared-actors.ts";
+import type { Upgrade } from "./sockets/sockets.ts";
 import { syncCrypto } from "./sync-crypto.ts";
 import { localSystem, type LocalSystem } from "./system.ts";
-import { localWebSockets } from "./web-sockets.ts";
-import { zlibDecoder } from "./zlib-decoder.ts";
+import { localWebSockets } from "./sockets/web-sockets.ts";
+import { zlibDecoder } from "./http/zlib-decoder.ts";
 
 /** Options of `nodePlatform()`, `denoPlatform()` and `bunPlatform()`. */
 export interface LocalPlatformOptions {

@@ -1,5 +1,5 @@
 import type { System } from "../../core/ports.ts";
-import type { SqliteDatabase } from "./sqlite.ts";
+import type { SqliteDatabase } from "./sqlite/sqlite.ts";
 
 /** The time line of a database's due times. */
 export interface SteadyClock {

@@ -1,5 +1,5 @@
 import type { Log, System } from "../../core/ports.ts";
-import { inFlight } from "./in-flight.ts";
+import { inFlight } from "./http/in-flight.ts";
 
 /** `System` of a process, with the work that a shutdown has to wait for. */
 export interface LocalSystem extends System {

@@ -6,7 +6,7 @@ import {
   outcomeOf,
   withoutErrorHeader,
   type CallOutcome,
-} from "../shared/crossing.ts";
+} from "../shared/actors/crossing.ts";
 import { hostActor, type HostedActor } from "./hosted-actor.ts";
 import { parseObjectName } from "./object-name.ts";
 import { objectActors } from "./object-actors.ts";

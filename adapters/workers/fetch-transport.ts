@@ -1,9 +1,9 @@
 import type { HeaderPair, InboundResponse, OutboundRequest, Transport } from "../../core/ports.ts";
 import { beginDeadlines } from "../shared/begin-deadline.ts";
 import { type BeginLink, beginLink } from "../shared/begin-link.ts";
-import { guarded, watchGuarded } from "../shared/guarded-body.ts";
-import { endToEnd, REQUEST_FRAMING } from "../shared/header-pairs.ts";
-import { toTransportError } from "../shared/to-transport-error.ts";
+import { guarded, watchGuarded } from "../shared/http/guarded-body.ts";
+import { endToEnd, REQUEST_FRAMING } from "../shared/http/header-pairs.ts";
+import { toTransportError } from "../shared/http/to-transport-error.ts";
 
 /** How a request leaves the isolate. */
 export type Send = (request: Request) => Promise<Response>;

@@ -8,7 +8,7 @@ import type {
   Plain,
   System,
 } from "../../core/ports.ts";
-import { mailbox, type Mailbox } from "../shared/mailbox.ts";
+import { mailbox, type Mailbox } from "../shared/actors/mailbox.ts";
 import { migrate } from "./migrate.ts";
 import { objectClock } from "./object-clock.ts";
 import { objectSockets, type ObjectSockets } from "./object-sockets.ts";

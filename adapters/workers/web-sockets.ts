@@ -8,11 +8,11 @@ import {
 import { ApiError } from "../../core/http/api-error.ts";
 import type { HeaderPair, InboundResponse, System } from "../../core/ports.ts";
 import { TransportError } from "../../core/transport-error.ts";
-import type { SocketEvents } from "../shared/connection.ts";
-import { type DuplexSocket, localDuplex } from "../shared/duplex.ts";
-import { toTransportError } from "../shared/to-transport-error.ts";
-import { endToEnd, handshakeHeaders } from "../shared/header-pairs.ts";
-import { offeredProtocol } from "../shared/subprotocol.ts";
+import type { SocketEvents } from "../shared/http/connection.ts";
+import { type DuplexSocket, localDuplex } from "../shared/sockets/duplex.ts";
+import { toTransportError } from "../shared/http/to-transport-error.ts";
+import { endToEnd, handshakeHeaders } from "../shared/http/header-pairs.ts";
+import { offeredProtocol } from "../shared/sockets/subprotocol.ts";
 import { decodedHeaders, type Send } from "./fetch-transport.ts";
 
 /** Bytes a second that a peer is taken to read. */

@@ -1,5 +1,5 @@
 // A host program in the runtime it runs in: RUNTIME UPSTREAM_URL.
-import type { FetchApp, Served, ServeOptions } from "../../adapters/shared/drain.ts";
+import type { FetchApp, Served, ServeOptions } from "../../adapters/shared/http/drain.ts";
 import type { LocalPlatformOptions } from "../../adapters/shared/local-platform.ts";
 import type { Platform } from "../../core/ports.ts";
 import { aiBindingApp } from "./ai-binding-app.ts";

@@ -2,9 +2,9 @@ import { createServer, type Server } from "node:http";
 import { connect, type AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startEgressProxy, type EgressProxy } from "../../adapters/shared/egress-proxy.ts";
-import type { Resolve } from "../../adapters/shared/egress-resolve.ts";
-import { egressTransport } from "../../adapters/shared/egress-transport.ts";
+import { startEgressProxy, type EgressProxy } from "../../adapters/shared/egress/egress-proxy.ts";
+import type { Resolve } from "../../adapters/shared/egress/egress-resolve.ts";
+import { egressTransport } from "../../adapters/shared/egress/egress-transport.ts";
 import type { InboundResponse, OutboundRequest } from "../../core/ports.ts";
 
 const loopback = { address: "127.0.0.1", family: 4 } as const;

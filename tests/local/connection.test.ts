@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { localConnection, type LocalConnection } from "../../adapters/shared/connection.ts";
+import { localConnection, type LocalConnection } from "../../adapters/shared/http/connection.ts";
 
 describe("localConnection()", () => {
   it("closes with 1013 a client whose messages come faster than they are handled, however small", () => {

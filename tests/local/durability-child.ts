@@ -1,6 +1,6 @@
 // Writes as many batches as it can and prints the number of each one once it is acknowledged.
 import { writeSync } from "node:fs";
-import { openSqlite } from "../../adapters/shared/sqlite.ts";
+import { openSqlite } from "../../adapters/shared/sqlite/sqlite.ts";
 
 const db = openSqlite(process.argv[2] ?? "");
 let next = 0;

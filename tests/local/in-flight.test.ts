@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { inFlight } from "../../adapters/shared/in-flight.ts";
+import { inFlight } from "../../adapters/shared/http/in-flight.ts";
 
 it("inFlight() holds what was added and not taken out, and takes an item out once", () => {
   const all = inFlight<string>();

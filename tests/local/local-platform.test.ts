@@ -5,9 +5,9 @@ import {
   localActors,
   type LocalActors,
   type LocalActorsOptions,
-} from "../../adapters/shared/local-actors.ts";
+} from "../../adapters/shared/actors/local-actors.ts";
 import { localPlatform, type LocalRuntime } from "../../adapters/shared/local-platform.ts";
-import { openSqlite, type SqliteDatabase } from "../../adapters/shared/sqlite.ts";
+import { openSqlite, type SqliteDatabase } from "../../adapters/shared/sqlite/sqlite.ts";
 import { localSystem } from "../../adapters/shared/system.ts";
 import type { ActorContext, ActorKind } from "../../core/ports.ts";
 import { eventually } from "../cases/eventually.ts";

@@ -1,10 +1,7 @@
 import { openDataDir } from "../../adapters/shared/data-dir.ts";
-import type {
-  SharedActors,
-  SharedActorsOptions,
-} from "../../adapters/shared/sharing/hold-actors.ts";
-import { cloneForm } from "../../adapters/shared/sharing/link.ts";
-import { sharedActors } from "../../adapters/shared/sharing/shared-actors.ts";
+import type { SharedActors, SharedActorsOptions } from "../../adapters/processes/hold-actors.ts";
+import { cloneForm } from "../../adapters/processes/link.ts";
+import { sharedActors } from "../../adapters/processes/shared-actors.ts";
 import { localSystem } from "../../adapters/shared/system.ts";
 import type { Log } from "../../core/ports.ts";
 import { VERSION } from "../../core/version.ts";

@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net";
 import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { LocalPlatformOptions } from "../../adapters/shared/local-platform.ts";
-import { egressTransport } from "../../adapters/shared/egress-transport.ts";
+import { egressTransport } from "../../adapters/shared/egress/egress-transport.ts";
 import type { Platform, Transport } from "../../core/ports.ts";
 import { host } from "../config/shared.ts";
 import { clockedOutbound, type ClockedOutbound } from "../fakes/webhooks-clock.ts";

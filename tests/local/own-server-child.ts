@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { getRequestListener, serve } from "@hono/node-server";
 import { platformApi } from "../../core/mod.ts";
-import type { FetchApp } from "../../adapters/shared/drain.ts";
+import type { FetchApp } from "../../adapters/shared/http/drain.ts";
 import type { LocalPlatformOptions } from "../../adapters/shared/local-platform.ts";
 import type { Platform } from "../../core/ports.ts";
 

@@ -3,10 +3,10 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocketServer } from "ws";
 import { PATIENCE_MS } from "../cases/eventually.ts";
-import type { Resolve } from "../../adapters/shared/egress-resolve.ts";
-import { wsAsksLookup } from "../../adapters/shared/dial.ts";
+import type { Resolve } from "../../adapters/shared/egress/egress-resolve.ts";
+import { wsAsksLookup } from "../../adapters/shared/egress/dial.ts";
 import { localSystem } from "../../adapters/shared/system.ts";
-import { localWebSockets } from "../../adapters/shared/web-sockets.ts";
+import { localWebSockets } from "../../adapters/shared/sockets/web-sockets.ts";
 import type { Dialled, DialRequest } from "../../core/duplex.ts";
 
 const loopback = { address: "127.0.0.1", family: 4 } as const;

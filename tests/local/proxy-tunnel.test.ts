@@ -1,8 +1,8 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { PATIENCE_MS } from "../cases/eventually.ts";
-import { type DialOptions, dialWebSocket } from "../../adapters/shared/dial.ts";
-import { proxyTunnel } from "../../adapters/shared/proxy-tunnel.ts";
+import { type DialOptions, dialWebSocket } from "../../adapters/shared/egress/dial.ts";
+import { proxyTunnel } from "../../adapters/shared/egress/proxy-tunnel.ts";
 import type { DialRequest } from "../../core/duplex.ts";
 import { parseAllowHosts } from "../../core/net/allow-hosts.ts";
 import { TransportError } from "../../core/transport-error.ts";

@@ -1,7 +1,7 @@
 // A server of the runtime it runs in, for the tests of serve(): RUNTIME [PORT].
 import { Hono } from "hono";
 import type { ActorKind, Platform } from "../../core/ports.ts";
-import type { FetchApp, Served, ServeOptions } from "../../adapters/shared/drain.ts";
+import type { FetchApp, Served, ServeOptions } from "../../adapters/shared/http/drain.ts";
 import type { LocalPlatformOptions } from "../../adapters/shared/local-platform.ts";
 
 interface Adapter {

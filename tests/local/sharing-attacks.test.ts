@@ -14,7 +14,7 @@ import { serialize } from "node:v8";
 import { afterEach, describe, expect, inject, it } from "vitest";
 import { openPlatform } from "#platform";
 import { secretOf } from "../../adapters/cli/secrets.ts";
-import { makeAddress, readAddress } from "../../adapters/shared/sharing/address.ts";
+import { makeAddress, readAddress } from "../../adapters/processes/address.ts";
 import type { ActorKind, Platform } from "../../core/ports.ts";
 
 const heard: string[] = [];

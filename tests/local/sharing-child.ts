@@ -5,7 +5,7 @@ import { Hono } from "hono";
 import { platformApi } from "../../core/api.ts";
 import { defineAgent } from "../../core/agents/mod.ts";
 import type { Platform } from "../../core/ports.ts";
-import type { FetchApp, Served, ServeOptions } from "../../adapters/shared/drain.ts";
+import type { FetchApp, Served, ServeOptions } from "../../adapters/shared/http/drain.ts";
 import type { LocalPlatformOptions } from "../../adapters/shared/local-platform.ts";
 
 interface Adapter {

@@ -10,11 +10,8 @@ import {
 import { join } from "node:path";
 import { afterEach, describe, expect, inject, it } from "vitest";
 import { openDataDir } from "../../adapters/shared/data-dir.ts";
-import { makeAddress, readAddress } from "../../adapters/shared/sharing/address.ts";
-import type {
-  SharedActors,
-  SharedActorsOptions,
-} from "../../adapters/shared/sharing/hold-actors.ts";
+import { makeAddress, readAddress } from "../../adapters/processes/address.ts";
+import type { SharedActors, SharedActorsOptions } from "../../adapters/processes/hold-actors.ts";
 import type { ActorKind } from "../../core/ports.ts";
 import { eventually } from "../cases/eventually.ts";
 import { closeShared, openShared } from "./open-shared.ts";

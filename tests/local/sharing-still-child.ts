@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ActorKind, Platform } from "../../core/ports.ts";
 import type { LocalPlatformOptions } from "../../adapters/shared/local-platform.ts";
-import { readAddress } from "../../adapters/shared/sharing/address.ts";
+import { readAddress } from "../../adapters/processes/address.ts";
 
 const [runtime = "node", dataDir = ""] = process.argv.slice(2);
 const adapter = (await import(`../../adapters/${runtime}/mod.ts`)) as Record<string, unknown>;

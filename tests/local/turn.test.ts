@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { answerAtTurnsEnd, atTurnsEnd } from "../../adapters/shared/turn.ts";
+import { answerAtTurnsEnd, atTurnsEnd } from "../../adapters/shared/http/turn.ts";
 
 describe("atTurnsEnd()", () => {
   it("does what a turn brought at its end, in its order, before a promise goes on", async () => {

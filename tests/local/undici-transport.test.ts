@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect } from "vitest";
 import { itUnless } from "../config/it-unless.ts";
 import { host } from "../config/shared.ts";
-import { undiciTransport } from "../../adapters/shared/undici-transport.ts";
+import { undiciTransport } from "../../adapters/shared/http/undici-transport.ts";
 
 const elsewhere = host === "bun" ? "Bun sends through its own fetch" : undefined;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { TransportError } from "../../core/transport-error.ts";
-import { upstreamBody, type UpstreamBody } from "../../adapters/shared/upstream-body.ts";
+import { upstreamBody, type UpstreamBody } from "../../adapters/shared/http/upstream-body.ts";
 
 const KIBI = 1024;
 

@@ -1,7 +1,7 @@
 // Lends the Worker under test a local Chromium. A process of its own, because vitest would load this
 // with the Worker's resolve conditions. Its socket's path is the one argument; it ends with its input.
 import process from "node:process";
-import { chromium } from "../../adapters/shared/chromium.ts";
+import { chromium } from "../../adapters/shared/chromium/chromium.ts";
 import { jsonLog } from "../../adapters/shared/log.ts";
 import { localSystem } from "../../adapters/shared/system.ts";
 import { serveBrowserBinding } from "../../scripts/browser-binding.ts";

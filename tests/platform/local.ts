@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { inject } from "vitest";
 import type { ActorRef, Log, Platform } from "../../core/ports.ts";
 import type { LocalPlatformOptions } from "../../adapters/shared/local-platform.ts";
-import type { FetchApp, Served, ServeOptions } from "../../adapters/shared/drain.ts";
+import type { FetchApp, Served, ServeOptions } from "../../adapters/shared/http/drain.ts";
 import type { OpenOptions, TestSocket } from "./open-platform.d.ts";
 import type { Provided } from "../config/provided.d.ts";
 import { testSocket } from "./test-socket.ts";

@@ -2,8 +2,8 @@ import { mkdir, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { extractChromium } from "../../adapters/shared/chromium-extract.ts";
-import { findChromium } from "../../adapters/shared/chromium-find.ts";
+import { extractChromium } from "../../adapters/shared/chromium/chromium-extract.ts";
+import { findChromium } from "../../adapters/shared/chromium/chromium-find.ts";
 
 /** Where the tests of this user keep the browser that comes packed from npm. */
 export const sharedBrowserDir: string = join(

@@ -1,0 +1,110 @@
+import type { SocketEvents } from "../shared/http/connection.ts";
+import type { DuplexSocket } from "../shared/sockets/duplex.ts";
+import { upgradeOrThrow, type Upgrade } from "../shared/sockets/sockets.ts";
+import { ownBytes } from "./body.ts";
+import type { SocketMessage, SocketOrder } from "./messages.ts";
+
+/** A client's WebSocket at a guest, whose actor lives with the holder. */
+export interface GuestSocket {
+  obey(order: Exclude<SocketOrder, { readonly type: "upgrade" }>): void;
+  close(code: number, reason: string): void;
+}
+
+/** What a socket needs of the link to the holder. */
+export interface SocketLink {
+  readonly tell: (message: SocketMessage) => void;
+  /** Bytes that the holder has not taken yet. */
+  readonly unsent: () => number;
+}
+
+/** How often a full socket is looked at, in ms. */
+const POLL_MS = 10;
+/** Bytes that wait for the holder above which a client that says more is closed: a busy holder must not fill the memory. */
+const MAX_WAITING = 16 * 1024 * 1024;
+/** A peer that does not answer a close frame is dropped after this; the holder may not live to do it. */
+const CLOSE_WAIT_MS = 5000;
+
+/**
+ * Upgrades a request that this process received, and tells the holder what happens on the connection; the response is the
+ * runtime's. Throws `missing_capability` when it cannot be upgraded.
+ */
+export function guestSocket(
+  { id, maxMessage, protocol }: Extract<SocketOrder, { readonly type: "upgrade" }>,
+  request: Request,
+  upgrade: Upgrade,
+  { tell, unsent }: SocketLink,
+): { readonly socket: GuestSocket; readonly response: Response } {
+  let closing: ReturnType<typeof setTimeout> | undefined;
+  const events: SocketEvents = {
+    open: () => {
+      tell({ type: "opened", id });
+    },
+    message: (data) => {
+      if (unsent() > MAX_WAITING) close(1013, "Too many messages wait to be handled");
+      else tell({ type: "heard", id, data: typeof data === "string" ? data : ownBytes(data) });
+    },
+    close: (code, reason) => {
+      clearTimeout(closing);
+      tell({ type: "closed", id, code, reason });
+    },
+  };
+  const { response, socket } = upgradeOrThrow(upgrade, request, protocol, events, maxMessage);
+  const terminate = (): void => {
+    socket.terminate();
+  };
+  const close = (code: number, reason: string): void => {
+    if (closing !== undefined) return;
+    closing = setTimeout(terminate, CLOSE_WAIT_MS);
+    try {
+      socket.close(code, reason);
+    } catch {
+      // A code or a reason that the runtime does not take. The actor that chose it is elsewhere.
+      terminate();
+    }
+  };
+  const flow = flushes(socket, (bytes) => {
+    tell({ type: "flushed", id, bytes });
+  });
+  return {
+    response,
+    socket: {
+      obey(order) {
+        if (order.type === "close") close(order.code, order.reason);
+        else if (order.type === "terminate") terminate();
+        else {
+          socket.send(order.data);
+          flow.sent(sizeOf(order.data));
+        }
+      },
+      close,
+    },
+  };
+}
+
+/** Bytes of a message; of text its length in UTF-16 units, as on the holder's side. */
+export function sizeOf(data: string | Uint8Array): number {
+  return typeof data === "string" ? data.length : data.byteLength;
+}
+
+/** Tells how many of the bytes that were sent have left: the holder closes the connection of a client that is too slow. */
+function flushes(
+  socket: DuplexSocket,
+  told: (bytes: number) => void,
+): { sent(bytes: number): void } {
+  let unsent = 0;
+  let isWatched = false;
+  const look = (): void => {
+    // What waits is counted in bytes of the wire: framed, and text as UTF-8.
+    const left = Math.min(unsent, socket.buffered());
+    if (left < unsent) told(unsent - left);
+    unsent = left;
+    isWatched = unsent > 0;
+    if (isWatched) setTimeout(look, POLL_MS);
+  };
+  return {
+    sent(bytes) {
+      unsent += bytes;
+      if (!isWatched) look();
+    },
+  };
+}

@@ -1,0 +1,128 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import type { Readable, Writable } from "node:stream";
+import { ApiError } from "../../../core/http/api-error.ts";
+import { chromiumFlags, type FlagOptions } from "./chromium-flags.ts";
+import type { ReadyChromium } from "./chromium-find.ts";
+import { killGroup, makeProfile, markProfile, removeProfile } from "./chromium-reaper.ts";
+
+/** A running browser and its one raw DevTools connection (a pipe: no port that others could open). */
+export interface ChromiumProcess {
+  send(message: string): void;
+  onMessage(listener: (message: string) => void): void;
+  /** Called once, when the browser is gone. */
+  onExit(listener: (reason: string) => void): void;
+  /** Kills the browser and removes its profile. */
+  kill(): Promise<void>;
+}
+
+/** Starts a browser with a fresh profile below `runDir`. */
+export async function startChromium(
+  ready: ReadyChromium,
+  runDir: string,
+  flags: Omit<FlagOptions, "profile">,
+): Promise<ChromiumProcess> {
+  const profile = await makeProfile(runDir);
+  const child = spawn(ready.path, chromiumFlags({ ...flags, profile }), {
+    stdio: ["ignore", "ignore", "pipe", "pipe", "pipe"],
+    // Its own group, so that all its processes can be ended together, and not by the terminal's Ctrl-C.
+    detached: true,
+    // Not this process's environment: that may hold keys.
+    env: { ...safeEnvironment(profile), ...ready.env },
+  });
+  try {
+    const browser = wrap(child, profile);
+    if (child.pid !== undefined) await markProfile(profile, child.pid);
+    return browser;
+  } catch (error) {
+    if (child.pid !== undefined) killGroup(child.pid);
+    await removeProfile(profile);
+    throw error;
+  }
+}
+
+function safeEnvironment(profile: string): Record<string, string> {
+  const kept: Record<string, string> = {
+    HOME: profile,
+    TMPDIR: profile,
+    XDG_CONFIG_HOME: profile,
+    XDG_CACHE_HOME: profile,
+  };
+  for (const name of ["PATH", "LANG", "LC_ALL", "TZ"]) {
+    const value = process.env[name];
+    if (value !== undefined) kept[name] = value;
+  }
+  return kept;
+}
+
+function wrap(child: ChildProcess, profile: string): ChromiumProcess {
+  const input = child.stdio[3] as Writable | null | undefined;
+  const output = child.stdio[4] as Readable | null | undefined;
+  if (input == null || output == null) {
+    throw new ApiError("no_browser", { message: "This runtime cannot open a pipe to the browser" });
+  }
+  let gone: string | null = null;
+  let complaint = "";
+  const messages = new Set<(message: string) => void>();
+  const exits = new Set<(reason: string) => void>();
+  const end = (reason: string): void => {
+    if (gone !== null) return;
+    gone = reason;
+    process.off("exit", killNow);
+    if (child.pid !== undefined) killGroup(child.pid);
+    for (const listener of exits) listener(reason);
+  };
+  const killNow = (): void => {
+    if (child.pid !== undefined) killGroup(child.pid);
+  };
+  process.on("exit", killNow);
+  child.stderr?.on("data", (chunk: Buffer) => {
+    complaint = (complaint + chunk.toString("latin1")).slice(-2000);
+  });
+  child.on("error", (error) => end(`The browser did not start: ${error.message}`));
+  child.on("exit", (code) => end(exitReason(code, complaint)));
+  input.on("error", () => end("The pipe to the browser broke"));
+  output.on("error", () => end("The pipe from the browser broke"));
+  output.on("close", () => end(exitReason(null, complaint)));
+  splitMessages(output, (message) => {
+    for (const listener of messages) listener(message);
+  });
+  return {
+    send: (message) => {
+      if (gone === null) input.write(`${message}\0`);
+    },
+    onMessage: (listener) => messages.add(listener),
+    onExit: (listener) => {
+      if (gone === null) exits.add(listener);
+      else listener(gone);
+    },
+    kill: async () => {
+      end("The browser was closed");
+      await removeProfile(profile);
+    },
+  };
+}
+
+function exitReason(code: number | null, complaint: string): string {
+  if (complaint.includes("No usable sandbox") || complaint.includes("without --no-sandbox")) {
+    return "The browser has no usable sandbox here: allow user namespaces, or set rendering.noSandbox";
+  }
+  const missing = /error while loading shared libraries: [^\n]{1,200}/u.exec(complaint);
+  if (missing !== null) return `The browser did not start: ${missing[0]}`;
+  return code === null ? "The browser is gone" : `The browser exited with code ${code}`;
+}
+
+/** Splits the pipe's bytes at their zero bytes; a message may come in many chunks. */
+function splitMessages(output: Readable, deliver: (message: string) => void): void {
+  let parts: Buffer[] = [];
+  output.on("data", (chunk: Buffer) => {
+    let from = 0;
+    for (let end = chunk.indexOf(0); end >= 0; end = chunk.indexOf(0, from)) {
+      parts.push(chunk.subarray(from, end));
+      const message = parts.length === 1 ? parts[0] : Buffer.concat(parts);
+      parts = [];
+      from = end + 1;
+      deliver(message?.toString("utf8") ?? "");
+    }
+    if (from < chunk.length) parts.push(chunk.subarray(from));
+  });
+}

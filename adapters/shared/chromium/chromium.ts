@@ -1,0 +1,137 @@
+import { join, resolve as resolvePath } from "node:path";
+import type { Browser, Log, System } from "../../../core/ports.ts";
+import {
+  findChromium,
+  missingBrowser,
+  readyChromium,
+  type FoundChromium,
+} from "./chromium-find.ts";
+import { startChromium } from "./chromium-process.ts";
+import { reap } from "./chromium-reaper.ts";
+import { connectRemote } from "./chromium-remote.ts";
+import { superviseChromium } from "./chromium-supervisor.ts";
+import { startEgressProxy, type EgressProxy } from "../egress/egress-proxy.ts";
+import type { Resolve } from "../egress/egress-resolve.ts";
+
+/** Options of {@link chromium}. */
+export interface ChromiumOptions {
+  /** The browser to start. @default a known name on PATH, else the npm package `@sparticuz/chromium` */
+  readonly executablePath?: string | undefined;
+  /** A browser that runs elsewhere (`ws://…`); nothing is started then and its network is not ours to guard. */
+  readonly endpoint?: string | undefined;
+  /** Hosts that pages may reach although they are not public, see `parseAllowHosts`. @default [] */
+  readonly allowHosts?: readonly string[] | undefined;
+  /** A private folder for the unpacked browser and its profiles. */
+  readonly stateDir: string;
+  /** Starts the browser without its own sandbox. @default true for the superuser (it refuses to start otherwise), else false */
+  readonly noSandbox?: boolean | undefined;
+  /** A browser is replaced after this many connections. @default 100 */
+  readonly recycleAfter?: number | undefined;
+  /** A browser without connections ends after this time in ms. @default 60000 */
+  readonly idleMs?: number | undefined;
+  /** @default the system's resolver */
+  readonly resolve?: Resolve | undefined;
+  readonly log: Log;
+  readonly system: System;
+}
+
+/** A local or remote Chromium. */
+export interface Chromium extends Browser {
+  /** Whether there is a browser to use: `true`, or the reason why not. */
+  available(): Promise<true | string>;
+  /** One line for the start of the server: which browser, from where, with which guards. */
+  describe(): Promise<string>;
+  /** Unpacks the npm browser ahead of the first request, so that it need not wait about 3 s. */
+  prepare(): Promise<void>;
+}
+
+/** The browser of Node, Deno and Bun: one Chromium, started on first use behind the egress proxy. */
+export function chromium(options: ChromiumOptions): Chromium {
+  const { endpoint } = options;
+  return endpoint === undefined || endpoint === ""
+    ? localChromium(options)
+    : remoteChromium(endpoint);
+}
+
+function remoteChromium(endpoint: string): Chromium {
+  const host = URL.parse(endpoint)?.host ?? "";
+  return {
+    connect: ({ signal } = {}) => connectRemote(endpoint, signal),
+    close: async () => undefined,
+    available: async () =>
+      host === "" ? `The endpoint "${endpoint.slice(0, 100)}" is not a URL` : true,
+    describe: async () => `remote Chromium at ${host}, guarded by request interception only`,
+    prepare: async () => undefined,
+  };
+}
+
+function localChromium(options: ChromiumOptions): Chromium {
+  const { log, system } = options;
+  const stateDir = resolvePath(options.stateDir);
+  const runDir = join(stateDir, "chromium-run");
+  const noSandbox = options.noSandbox ?? process.getuid?.() === 0;
+  let found: Promise<FoundChromium | null> | undefined;
+  let proxy: Promise<EgressProxy> | undefined;
+  const find = (): Promise<FoundChromium | null> =>
+    (found ??= findChromium(options.executablePath));
+  const supervisor = superviseChromium({
+    recycleAfter: options.recycleAfter ?? 100,
+    idleMs: options.idleMs ?? 60_000,
+    log,
+    launch: async () => {
+      const started = system.now();
+      const ready = await readyChromium(await find(), stateDir, options.executablePath);
+      if (proxy === undefined) {
+        await reap(runDir);
+        if (noSandbox)
+          log("warn", "Chromium runs without its sandbox: start the server as an ordinary user");
+      }
+      proxy ??= startEgressProxy(proxyOptions(options));
+      const browser = await startChromium(ready, runDir, {
+        proxyPort: (await proxy).port,
+        noSandbox,
+      });
+      log("debug", "Chromium started", { ms: system.now() - started, sandbox: !noSandbox });
+      return browser;
+    },
+  });
+  return {
+    guarded: true,
+    connect: async ({ signal } = {}) => {
+      signal?.throwIfAborted();
+      const wire = await supervisor.connect();
+      if (signal?.aborted === true) wire.close();
+      signal?.throwIfAborted();
+      return wire;
+    },
+    close: async () => {
+      await supervisor.close();
+      await (await proxy)?.close();
+    },
+    available: async () =>
+      (await find()) === null ? missingBrowser(options.executablePath) : true,
+    describe: async () => {
+      const browser = await find();
+      return browser === null
+        ? missingBrowser(options.executablePath)
+        : describeLocal(browser, noSandbox);
+    },
+    prepare: async () => void (await readyChromium(await find(), stateDir, options.executablePath)),
+  };
+}
+
+function proxyOptions(options: ChromiumOptions): {
+  allowHosts: readonly string[];
+  resolve?: Resolve;
+} {
+  const { allowHosts = [], resolve } = options;
+  return { allowHosts, ...(resolve === undefined ? {} : { resolve }) };
+}
+
+function describeLocal(found: FoundChromium, noSandbox: boolean): string {
+  const what =
+    found.kind === "installed"
+      ? found.path
+      : `@sparticuz/chromium ${found.package.version} (headless shell)`;
+  return `${what}, egress guarded${noSandbox ? ", browser sandbox off (superuser or rendering.noSandbox)" : ""}`;
+}

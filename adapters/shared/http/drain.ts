@@ -1,0 +1,161 @@
+import { ApiError } from "../../../core/http/api-error.ts";
+import { errorResponse } from "../../../core/http/envelope.ts";
+
+/** What {@link serve} of any runtime returns. */
+export interface Served {
+  readonly url: string;
+  readonly port: number;
+  /** Drains and closes, as SIGTERM does, without ending the process. */
+  close(): Promise<void>;
+}
+
+/** An app as `serve()` takes it: a Hono app, or anything else with a `fetch`. */
+export interface FetchApp {
+  fetch(request: Request, env?: unknown): Response | Promise<Response>;
+}
+
+/** Options of `serve()` on Node, Deno and Bun. */
+export interface ServeOptions {
+  /** 0 takes any free port. @default 8787 */
+  readonly port?: number;
+  /** @default "127.0.0.1" */
+  readonly hostname?: string;
+  /**
+   * Lets other processes of this user listen on the same port, if they say so too: the system deals connections out to
+   * them (SO_REUSEPORT, socket(7)). Linux only; Deno needs `--unstable-net`. @default false
+   */
+  readonly reusePort?: boolean;
+  /** Aborting it closes the server. @default none */
+  readonly signal?: AbortSignal;
+  /** How long requests and streams under way may go on after the end was asked for, in ms. @default 10000 */
+  readonly graceMs?: number;
+  /** Closed last, also by `close()`. After a process signal all open platforms are. @default none */
+  readonly platform?: Closable;
+  /** Whether SIGTERM and SIGINT drain and then end the process with 0. @default true */
+  readonly handleSignals?: boolean;
+  /** Called once the port is open. */
+  readonly onListen?: (served: Served) => void;
+}
+
+/** Refuses bytes above this in a request's head, in bytes. */
+export const MAX_HEADER_BYTES: number = 32 * 1024;
+/** How long a client may take to send the head of a request, in ms. */
+export const HEADERS_TIMEOUT_MS: number = 15_000;
+
+interface Closable {
+  close(): Promise<void>;
+}
+
+/**
+ * Platforms of this process, each with how to announce its end: an app does not tell which it stands on, and
+ * at the end all have to flush.
+ */
+const open = new Map<Closable, () => void>();
+
+/**
+ * Has the platform closed when a process signal ends the process; returns how to take that back. `announce` is
+ * called first: what streams for ever ends, so that only finite answers are waited for. The last one opened is closed
+ * first, as it may need those that were there before it.
+ */
+export function closeAtEnd(platform: Closable, announce: () => void): () => void {
+  open.set(platform, announce);
+  return () => open.delete(platform);
+}
+
+/** The end of a server, in two steps between which the platform closes its sockets with 1001. */
+export interface Ending {
+  /** Stops accepting and waits, within the grace, for answers under way. */
+  finish(): Promise<void>;
+  /** Drops what is left. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Ends the server once, whoever asks first: `close()`, the signal, SIGTERM or SIGINT.
+ * After a process signal the process ends with 0; a second one ends it at once.
+ */
+export function onceDrained(ending: Ending, options: ServeOptions): () => Promise<void> {
+  const names = ["SIGTERM", "SIGINT"] as const;
+  let ended: Promise<void> | undefined;
+  const end = async (platforms: readonly Closable[]): Promise<void> => {
+    for (const platform of platforms) open.get(platform)?.();
+    await ending.finish();
+    for (const platform of platforms.toReversed()) await platform.close();
+    await ending.stop();
+  };
+  const onSignal = (name: "SIGTERM" | "SIGINT"): void => {
+    if (ended !== undefined) process.exit(name === "SIGINT" ? 130 : 143);
+    ended = end([...open.keys()]);
+    ended.then(
+      () => process.exit(0),
+      (error: unknown) => {
+        process.stderr.write(`Shutdown failed: ${String(error)}\n`);
+        process.exit(1);
+      },
+    );
+  };
+  const close = (): Promise<void> => {
+    ended ??= end(options.platform === undefined ? [] : [options.platform]).finally(() => {
+      for (const name of names) process.off(name, onSignal);
+    });
+    return ended;
+  };
+  if (options.handleSignals !== false) for (const name of names) process.on(name, onSignal);
+  options.signal?.addEventListener("abort", () => void close(), { once: true });
+  return close;
+}
+
+/** Throws one line where the system does not deal the connections of a port out to several processes. */
+export function checkReusePort(
+  { reusePort }: ServeOptions,
+  system: string = process.platform,
+): void {
+  if (reusePort !== true || system === "linux") return;
+  throw new Error(
+    `Processes can share a port on Linux only, and this is ${system}: leave out --processes (or reusePort)`,
+  );
+}
+
+/** The message for a port that cannot be opened: one line that says what to do. */
+export function listenError(error: unknown, hostname: string, port: number): Error {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  const message = error instanceof Error ? error.message : String(error);
+  if (code === "EADDRINUSE" || /in use|AddrInUse/iu.test(message)) {
+    return new Error(
+      `Port ${port} on ${hostname} is in use: stop what listens there, or choose another with --port (0 = any free one)`,
+      { cause: error },
+    );
+  }
+  if (code === "EACCES" || /permission/iu.test(message)) {
+    return new Error(
+      `Port ${port} on ${hostname} may not be opened by this user: choose one above 1023 with --port`,
+      { cause: error },
+    );
+  }
+  if (
+    code === "EADDRNOTAVAIL" ||
+    code === "ENOTFOUND" ||
+    /not available|AddrNotAvailable/iu.test(message)
+  ) {
+    return new Error(`${hostname} is no address of this machine: choose another with --host`, {
+      cause: error,
+    });
+  }
+  return new Error(`Cannot listen on ${hostname}:${port}: ${message.replaceAll(/\s+/gu, " ")}`, {
+    cause: error,
+  });
+}
+
+/**
+ * A 400 for a request with two framings (RFC 9112 section 6.1: a sign of request smuggling).
+ * Node's parser refuses it by itself.
+ */
+export function refuseAmbiguous({ headers }: Request): Response | undefined {
+  if (!headers.has("transfer-encoding") || !headers.has("content-length")) return undefined;
+  return errorResponse(new ApiError("ambiguous_framing"), "api", { connection: "close" });
+}
+
+/** The URL of a listening address. */
+export function urlOf(hostname: string, port: number): string {
+  return `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
+}

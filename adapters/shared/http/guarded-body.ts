@@ -1,0 +1,72 @@
+import type { StreamEnd, StreamWatch } from "../../../core/ports.ts";
+import { toTransportError } from "./to-transport-error.ts";
+
+const watchKey = Symbol("causey.guarded-body");
+
+type Watch = (watch: StreamWatch) => void;
+
+/**
+ * The bytes of a `fetch` body, one chunk per pull, so that a slow reader slows the upstream; a body that breaks
+ * off, or that the caller's signal ends, ends in `TransportError`. {@link watchGuarded} has them watched on
+ * their way, because a second stream around this one costs as much again.
+ */
+export function guarded(
+  body: ReadableStream<Uint8Array>,
+  signal: AbortSignal | undefined,
+): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  let watcher: StreamWatch | undefined;
+  let outcome: StreamEnd | undefined;
+  const end = (how: StreamEnd): void => {
+    if (outcome !== undefined) return;
+    outcome = how;
+    signal?.removeEventListener("abort", onAbort);
+    watcher?.onEnd(how);
+  };
+  const onAbort = (): void => {
+    end("aborted");
+    // A server that drops its client may never read nor cancel the stream.
+    reader.cancel(signal?.reason).catch(() => undefined);
+  };
+  const source: UnderlyingDefaultSource<Uint8Array> = {
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        // Cancelled by the signal, which no reader may take for the end.
+        if (done) signal?.throwIfAborted();
+        if (done) {
+          end("complete");
+          controller.close();
+          return;
+        }
+        watcher?.onChunk(value);
+        controller.enqueue(value);
+      } catch (error) {
+        end(signal?.aborted === true ? "aborted" : "broken");
+        controller.error(toTransportError(error, signal, "broken"));
+      }
+    },
+    async cancel(reason) {
+      end("aborted");
+      await reader.cancel(reason);
+    },
+  };
+  const stream = new ReadableStream<Uint8Array>(source, { highWaterMark: 0 });
+  const watch: Watch = (given) => {
+    watcher = given;
+    if (outcome !== undefined) given.onEnd(outcome);
+    else if (signal?.aborted === true) onAbort();
+    else signal?.addEventListener("abort", onAbort, { once: true });
+  };
+  Reflect.set(stream, watchKey, watch);
+  return stream;
+}
+
+/** Shows the bytes of a guarded body that nobody reads yet to `watch`; false for any other stream. */
+export function watchGuarded(stream: ReadableStream<Uint8Array>, watch: StreamWatch): boolean {
+  const found: unknown = Reflect.get(stream, watchKey);
+  if (found === undefined || stream.locked) return false;
+  // `as`: only guarded() writes this property.
+  (found as Watch)(watch);
+  return true;
+}

@@ -1,0 +1,223 @@
+import { setTimeout } from "node:timers";
+import type { StreamChange, StreamEnd, StreamWatch } from "../../../core/ports.ts";
+import { TransportError } from "../../../core/transport-error.ts";
+
+/** Bytes that wait for the reader before the upstream is paused. */
+const WAITING_BYTES = 64 * 1024;
+
+/** What an upstream body does to its connection. */
+export interface UpstreamControl {
+  pause(): void;
+  resume(): void;
+  abort(error: Error): void;
+}
+
+/** Takes a body's bytes without the costs of a web stream, see {@link pipeUpstream}. */
+export interface DirectSink {
+  /** Returns whether more may come at once; else `resume` is called on the body later. */
+  write(chunk: Uint8Array): boolean;
+  end(): void;
+  fail(): void;
+}
+
+/** The body of an answer as it comes from the network. */
+export interface UpstreamBody {
+  readonly stream: ReadableStream<Uint8Array>;
+  data(chunk: Uint8Array<ArrayBuffer>): void;
+  end(): void;
+  fail(error: TransportError): void;
+  /** Shows the bytes to `watch` as they are handed on. */
+  watch(watch: StreamWatch): void;
+  /** Hands the bytes on as `change` has them, behind what is watched. */
+  change(change: StreamChange): void;
+  /** Hands all bytes to a sink from now on. */
+  pipe(to: DirectSink): void;
+  /** The sink can take more. */
+  resume(): void;
+  /** The sink is gone. */
+  cancel(): void;
+}
+
+/**
+ * How long an aborted stream waits for its reader to cancel it before it fails, in ms. Deno cancels the body of an
+ * answer a moment after it has told that the client left, and prints the error of one that failed before.
+ */
+const GONE_MS = 50;
+
+const bodyKey = Symbol("causey.upstream-body");
+
+/** The upstream body behind a stream that nobody reads yet; undefined for any other stream. */
+export function upstreamBodyOf(stream: ReadableStream<Uint8Array>): UpstreamBody | undefined {
+  const found: unknown = Reflect.get(stream, bodyKey);
+  // `as`: only upstreamBody() writes this property.
+  return found === undefined || stream.locked ? undefined : (found as UpstreamBody);
+}
+
+interface State {
+  readonly control: UpstreamControl;
+  readonly waiting: Uint8Array[];
+  /** Of all that waits. */
+  bytes: number;
+  /** Whether the stream's reader waits for a chunk. */
+  hungry: boolean;
+  /** Whether the upstream has sent all. */
+  ended: boolean;
+  outcome: StreamEnd | undefined;
+  watcher: StreamWatch | undefined;
+  changer: StreamChange | undefined;
+  sink: DirectSink | undefined;
+  out: ReadableStreamDefaultController<Uint8Array> | undefined;
+}
+
+/**
+ * A body with one consumer: a web stream that asks chunk by chunk, or a sink that is written to from the
+ * network's callback, at a third of the cost. Watching costs no stream of its own either.
+ */
+export function upstreamBody(control: UpstreamControl): UpstreamBody {
+  const state: State = {
+    control,
+    waiting: [],
+    bytes: 0,
+    hungry: false,
+    ended: false,
+    outcome: undefined,
+    watcher: undefined,
+    changer: undefined,
+    sink: undefined,
+    out: undefined,
+  };
+  const cancel = (): void => {
+    if (!finish(state, "aborted")) return;
+    control.abort(new TransportError("aborted", "The reader of the answer went away"));
+  };
+  const stream = streamOf(state, cancel);
+  const body: UpstreamBody = {
+    stream,
+    data: (chunk) => {
+      if (state.outcome === undefined) take(state, chunk);
+    },
+    end() {
+      state.ended = true;
+      closeIfDone(state);
+    },
+    fail(error) {
+      if (!finish(state, error.reason === "aborted" ? "aborted" : "broken")) return;
+      if (error.reason !== "aborted") handLast(state);
+      if (state.sink !== undefined) state.sink.fail();
+      else if (error.reason === "aborted") setTimeout(() => state.out?.error(error), GONE_MS);
+      else state.out?.error(error);
+    },
+    watch(watcher) {
+      state.watcher = watcher;
+      // It broke off before anybody looked.
+      if (state.outcome !== undefined) watcher.onEnd(state.outcome);
+    },
+    change(changer) {
+      state.changer = changer;
+    },
+    pipe(to) {
+      pipeInto(to, state);
+    },
+    resume: () => {
+      control.resume();
+    },
+    cancel,
+  };
+  Reflect.set(stream, bodyKey, body);
+  return body;
+}
+
+function streamOf(state: State, cancel: () => void): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        state.out = controller;
+      },
+      pull(controller) {
+        let chunk = next(state);
+        while (chunk !== undefined && chunk.length === 0) chunk = next(state);
+        if (chunk !== undefined) controller.enqueue(chunk);
+        else state.hungry = true;
+        resumeIfRoom(state);
+        closeIfDone(state);
+      },
+      cancel,
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/** From here on the sink takes what comes; first what waits, because resuming brings the next bytes at once. */
+function pipeInto(to: DirectSink, state: State): void {
+  if (state.outcome !== undefined) {
+    if (state.outcome === "complete") to.end();
+    else to.fail();
+    return;
+  }
+  let hasRoom = true;
+  for (let chunk = next(state); chunk !== undefined; chunk = next(state))
+    if (chunk.length > 0) hasRoom = to.write(chunk);
+  state.sink = to;
+  if (hasRoom) resumeIfRoom(state);
+  else state.control.pause();
+  closeIfDone(state);
+}
+
+/** Call it only when the consumer has what it asked for: more bytes, or the end, may come before this returns. */
+function resumeIfRoom({ bytes, control }: State): void {
+  if (bytes < WAITING_BYTES) control.resume();
+}
+
+/** Whether this was the end; a second one changes nothing. */
+function finish(state: State, how: StreamEnd): boolean {
+  if (state.outcome !== undefined) return false;
+  state.outcome = how;
+  state.watcher?.onEnd(how);
+  return true;
+}
+
+function closeIfDone(state: State): void {
+  if (!state.ended || state.waiting.length > 0 || !finish(state, "complete")) return;
+  handLast(state);
+  if (state.sink === undefined) state.out?.close();
+  else state.sink.end();
+}
+
+/** Hands on what a change has kept back. */
+function handLast({ changer, sink, out }: State): void {
+  const last = changer?.end();
+  if (last === undefined || last.length === 0) return;
+  if (sink === undefined) out?.enqueue(last);
+  else sink.write(last);
+}
+
+/** The next chunk that waits, on its way to the consumer. */
+function next(state: State): Uint8Array | undefined {
+  const chunk = state.waiting.shift();
+  if (chunk === undefined) return undefined;
+  state.bytes -= chunk.byteLength;
+  return passed(state, chunk);
+}
+
+/** A chunk as the consumer gets it; empty when all of it is kept back. */
+function passed({ watcher, changer }: State, chunk: Uint8Array): Uint8Array {
+  watcher?.onChunk(chunk);
+  return changer === undefined ? chunk : changer.push(chunk);
+}
+
+/** A chunk from the network: to the consumer at once when it can take it. */
+function take(state: State, chunk: Uint8Array<ArrayBuffer>): void {
+  if (state.sink !== undefined) {
+    const handed = passed(state, chunk);
+    if (handed.length > 0 && !state.sink.write(handed)) state.control.pause();
+  } else if (state.hungry) {
+    const handed = passed(state, chunk);
+    if (handed.length === 0) return;
+    state.hungry = false;
+    state.out?.enqueue(handed);
+  } else {
+    state.waiting.push(chunk);
+    state.bytes += chunk.byteLength;
+    if (state.bytes >= WAITING_BYTES) state.control.pause();
+  }
+}

@@ -1,0 +1,40 @@
+import { ApiError } from "../../../core/http/api-error.ts";
+import type { ActorKind, SharedSchema } from "../../../core/ports.ts";
+import { schemasOf } from "./schema-lists.ts";
+import type { SqliteDatabase } from "./sqlite.ts";
+
+/** Creates the tables in which local actors keep their own affairs. */
+export function createTables(db: SqliteDatabase): void {
+  db.transaction(() => {
+    db.exec(`
+      CREATE TABLE IF NOT EXISTS causey_schema (kind TEXT PRIMARY KEY, steps INTEGER NOT NULL);
+      CREATE TABLE IF NOT EXISTS causey_alarms (
+        kind TEXT NOT NULL, actor TEXT NOT NULL, at INTEGER NOT NULL, attempts INTEGER NOT NULL,
+        version INTEGER NOT NULL, PRIMARY KEY (kind, actor));
+      CREATE INDEX IF NOT EXISTS causey_alarms_due ON causey_alarms (at);
+      CREATE TABLE IF NOT EXISTS causey_clock (
+        id INTEGER PRIMARY KEY, steady INTEGER NOT NULL, wall INTEGER NOT NULL);
+    `);
+  });
+}
+
+/** Applies those schema steps of a kind that this database has not seen, in one transaction. */
+export function migrate(db: SqliteDatabase, kind: ActorKind): void {
+  db.transaction(() => {
+    for (const list of schemasOf(kind)) apply(db, list);
+  });
+}
+
+function apply(db: SqliteDatabase, { name, steps }: SharedSchema): void {
+  const [row] = db.rows("SELECT steps FROM causey_schema WHERE kind = ?", [name]);
+  const applied = Number(row?.["steps"] ?? 0);
+  if (applied > steps.length) {
+    const message = `The database holds "${name}" at schema step ${applied} and this version knows ${steps.length}: start the version that wrote it`;
+    throw new ApiError("internal", { message });
+  }
+  for (const step of steps.slice(applied)) db.exec(step);
+  db.rows(
+    "INSERT INTO causey_schema (kind, steps) VALUES (?, ?) ON CONFLICT (kind) DO UPDATE SET steps = excluded.steps",
+    [name, steps.length],
+  );
+}

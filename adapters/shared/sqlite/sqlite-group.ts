@@ -1,0 +1,184 @@
+import type { DatabaseSync } from "node:sqlite";
+import { SqlError } from "../../../core/sql-error.ts";
+import type { BatchOptions, Statement, StatementResult } from "../../../core/ports.ts";
+import { toSqlError } from "./sqlite-error.ts";
+import type { Statements } from "./sqlite-statements.ts";
+
+/** Commits batches together. */
+export interface Group {
+  add(batch: readonly Statement[], options?: BatchOptions): Promise<StatementResult[]>;
+  drain(): Promise<void>;
+}
+
+/** How long one attempt to get the lock blocks the event loop; a longer wait happens in `setTimeout`. */
+export const LOCK_WAIT_MS: number = 20;
+
+/** Batches in one transaction; the rest waits for the next turn so that requests get one in between. */
+const GROUP_SIZE = 1000;
+
+interface Waiting {
+  readonly batch: readonly Statement[];
+  readonly lazy: boolean;
+  readonly since: number;
+  resolve(results: StatementResult[]): void;
+  reject(error: SqlError): void;
+}
+
+/** Options of {@link groupCommit}. */
+export interface GroupOptions {
+  /** How long a lock held by another process is waited for, in ms. */
+  readonly busyMs: number;
+  /** Whether a commit waits for the disk, unless all of its batches are lazy. */
+  readonly syncs: boolean;
+}
+
+/** Has the batches of one turn of the event loop share one transaction, hence one fsync. */
+export function groupCommit(
+  db: DatabaseSync,
+  run: Statements,
+  { busyMs, syncs }: GroupOptions,
+): Group {
+  let queue: Waiting[] = [];
+  let scheduled = false;
+
+  function flush(): void {
+    scheduled = false;
+    const group = queue.slice(0, GROUP_SIZE);
+    queue = queue.slice(GROUP_SIZE);
+    const lazy = syncs && group.every((waiting) => waiting.lazy);
+    if (lazy) db.exec("PRAGMA synchronous = NORMAL");
+    const busy = commit(db, run, group);
+    if (lazy) db.exec("PRAGMA synchronous = FULL");
+    if (busy !== undefined) {
+      const now = performance.now();
+      for (const waiting of group) {
+        if (now - waiting.since > busyMs) waiting.reject(busy);
+      }
+      // Those that may still wait go first again: their order is their callers' order.
+      queue = [...group.filter((waiting) => now - waiting.since <= busyMs), ...queue];
+    }
+    if (queue.length > 0) schedule(busy === undefined ? 0 : LOCK_WAIT_MS);
+  }
+  function schedule(waitMs: number): void {
+    if (scheduled) return;
+    scheduled = true;
+    // `setImmediate` runs after the I/O of this turn: every request of the turn is in the group. A timer of
+    // 0 ms costs the same CPU over HTTP on all three runtimes, and a lone caller a millisecond.
+    if (waitMs === 0) setImmediate(flush);
+    else setTimeout(flush, waitMs);
+  }
+  return {
+    add: (batch, { lazy = false } = {}) =>
+      new Promise((resolve, reject) => {
+        if (!db.isOpen) {
+          reject(new SqlError("invalid", "The database is closed"));
+          return;
+        }
+        queue.push({ batch, lazy, since: performance.now(), resolve, reject });
+        schedule(0);
+      }),
+    async drain() {
+      while (queue.length > 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    },
+  };
+}
+
+/** Commits the group and settles its promises, except when the database is locked: then it settles none. */
+function commit(
+  db: DatabaseSync,
+  run: Statements,
+  group: readonly Waiting[],
+): SqlError | undefined {
+  if (group.length === 1) return commitApart(db, run, group);
+  const done = commitAsOne(db, run, group);
+  return done === false ? commitApart(db, run, group) : done;
+}
+
+/**
+ * Commits the group without savepoints, which cost two statements per batch. `false` when a statement failed:
+ * everything is undone and nobody is told, so that the batches can run again, each for itself.
+ */
+function commitAsOne(
+  db: DatabaseSync,
+  run: Statements,
+  group: readonly Waiting[],
+): SqlError | undefined | false {
+  let began = false;
+  const results: StatementResult[][] = [];
+  try {
+    run.run("BEGIN IMMEDIATE", undefined);
+    began = true;
+    for (const { batch } of group) results.push(runAll(run, batch));
+    run.run("COMMIT", undefined);
+  } catch (thrown) {
+    if (db.isTransaction) db.exec("ROLLBACK");
+    const error = toSqlError(thrown, "COMMIT");
+    return !began && isBusy(error) ? error : false;
+  }
+  for (const [index, waiting] of group.entries()) waiting.resolve(results[index] ?? []);
+  return undefined;
+}
+
+/** Commits the group with a savepoint per batch, so that one that fails takes no other with it. */
+function commitApart(
+  db: DatabaseSync,
+  run: Statements,
+  group: readonly Waiting[],
+): SqlError | undefined {
+  const settle: (() => void)[] = [];
+  let began = false;
+  try {
+    run.run("BEGIN IMMEDIATE", undefined);
+    began = true;
+    for (const waiting of group) settle.push(runBatch(db, run, waiting, group.length > 1));
+    if (db.isTransaction) run.run("COMMIT", undefined);
+  } catch (thrown) {
+    const error = toSqlError(thrown, "COMMIT");
+    // SQLite itself rolls everything back on some errors: https://sqlite.org/lang_transaction.html#immediate
+    if (db.isTransaction) db.exec("ROLLBACK");
+    if (isBusy(error)) return error;
+    // The batch that hit the full disk took the others with it: let each try alone.
+    if (began && group.length > 1) for (const waiting of group) commitAlone(db, run, waiting);
+    else for (const waiting of group) waiting.reject(error);
+    return undefined;
+  }
+  for (const one of settle) one();
+  return undefined;
+}
+
+function commitAlone(db: DatabaseSync, run: Statements, waiting: Waiting): void {
+  const busy = commitApart(db, run, [waiting]);
+  if (busy !== undefined) waiting.reject(busy);
+}
+
+/** Runs one batch and says how to settle it once the group is committed. */
+function runBatch(
+  db: DatabaseSync,
+  run: Statements,
+  waiting: Waiting,
+  shared: boolean,
+): () => void {
+  if (shared) run.run("SAVEPOINT batch", undefined);
+  try {
+    const results = runAll(run, waiting.batch);
+    if (shared) run.run("RELEASE batch", undefined);
+    return () => {
+      waiting.resolve(results);
+    };
+  } catch (thrown) {
+    if (!db.isTransaction) throw thrown;
+    db.exec(shared ? "ROLLBACK TO batch; RELEASE batch" : "ROLLBACK");
+    return () => {
+      waiting.reject(toSqlError(thrown, "batch"));
+    };
+  }
+}
+
+function runAll(run: Statements, batch: readonly Statement[]): StatementResult[] {
+  return batch.map(({ sql, params }) => run.run(sql, params));
+}
+
+/** Whether another process holds the lock. */
+export function isBusy(error: unknown): error is SqlError {
+  return error instanceof SqlError && error.reason === "busy";
+}

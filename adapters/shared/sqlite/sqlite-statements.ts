@@ -1,0 +1,90 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { SqlError } from "../../../core/sql-error.ts";
+import type { SqlRow, SqlValue, StatementResult } from "../../../core/ports.ts";
+import { toSqlError } from "./sqlite-error.ts";
+
+/** Prepared statements kept per database. */
+const CACHE_SIZE = 500;
+
+interface Prepared {
+  readonly statement: StatementSync;
+  /** Number of `?`; -1 when the statement numbers its parameters itself. */
+  readonly parameters: number;
+  readonly returnsRows: boolean;
+  readonly writes: boolean;
+}
+
+/** Runs single statements, each prepared once and kept while it is used. */
+export interface Statements {
+  run(sql: string, params: readonly SqlValue[] | undefined): StatementResult;
+}
+
+/** Statements of one database; those that were not used for a while are dropped. */
+export function statements(db: DatabaseSync): Statements {
+  // Two generations: a hit in the younger one, the usual case, changes nothing.
+  let recent = new Map<string, Prepared>();
+  let older = new Map<string, Prepared>();
+
+  function prepared(sql: string): Prepared {
+    const known = recent.get(sql);
+    if (known !== undefined) return known;
+    const found = older.get(sql) ?? prepare(db, sql);
+    if (recent.size >= CACHE_SIZE / 2) {
+      older = recent;
+      recent = new Map();
+    }
+    recent.set(sql, found);
+    return found;
+  }
+
+  return {
+    run(sql, params = []) {
+      try {
+        const { statement, parameters, returnsRows, writes } = prepared(sql);
+        if (parameters !== -1 && parameters !== params.length) {
+          throw new SqlError("invalid", `${params.length} values for ${parameters} parameters`);
+        }
+        for (const value of params) checkValue(value);
+        if (!returnsRows) return { rows: [], changes: Number(statement.run(...params).changes) };
+        const rows = statement.all(...params) as SqlRow[];
+        return { rows, changes: writes ? rows.length : 0 };
+      } catch (error) {
+        throw toSqlError(error, sql);
+      }
+    },
+  };
+}
+
+function prepare(db: DatabaseSync, sql: string): Prepared {
+  const bare = sql.replaceAll(/'(?:[^']|'')*'|"[^"]*"|--[^\n]*|\/\*[\s\S]*?\*\//gu, " ").trim();
+  // SQLite would run the first statement and silently drop the rest.
+  if (/;\s*\S/u.test(bare) && !/^create\s+(?:temp\w*\s+)?trigger\b/iu.test(bare)) {
+    throw new SqlError("invalid", `One statement at a time: "${bare.slice(0, 120)}"`);
+  }
+  const statement = db.prepare(sql);
+  return {
+    statement,
+    parameters: /\?\d|[:@$]\w/u.test(bare) ? -1 : bare.split("?").length - 1,
+    returnsRows: statement.columns().length > 0,
+    writes: /\breturning\b/iu.test(bare),
+  };
+}
+
+/** Drivers differ in what they make of other values (`true` binds as 1 here and fails there). */
+function checkValue(value: unknown): void {
+  if (typeof value === "string" || value === null || value instanceof Uint8Array) return;
+  if (typeof value === "number") {
+    if (Number.isNaN(value))
+      throw new SqlError("invalid", "Cannot bind NaN: SQLite would store NULL");
+    return;
+  }
+  if (typeof value === "bigint") {
+    if (value >= Number.MIN_SAFE_INTEGER && value <= Number.MAX_SAFE_INTEGER) return;
+    throw new SqlError(
+      "invalid",
+      "Cannot bind a bigint outside the safe integers: it would not read back",
+    );
+  }
+  const type = value instanceof Date ? "Date" : typeof value;
+  throw new SqlError("invalid", `Cannot bind ${type}: encode it as text, number or bytes first`);
+}
