@@ -10,7 +10,7 @@ import { AUTHORIZATION, gatewayHeader, parseControls } from "./controls.ts";
 import { hasAmbiguousFraming, headerValue } from "./header-hygiene.ts";
 import { retryAfter } from "./limits/retry-after.ts";
 import { credentialHeaders } from "./providers.ts";
-import { leash } from "./resume/leash.ts";
+import { linkAbort } from "./resume/abort-link.ts";
 import { DEFAULT_GATEWAY, type GatewaySettings, isGatewayId } from "./settings.ts";
 import type { GatewayName } from "./gateway-name.ts";
 import type { Door } from "./trace/request-spans.ts";
@@ -66,14 +66,14 @@ export async function admit(
     eventId: controls.eventId ?? deps.nextLogId(),
     userAgent,
     signal,
-    leash: undefined,
+    abortLink: undefined,
     trace,
     traced,
   };
   if (wait > 0) throw callError(call, rateLimited(wait, name, deps));
   if (deps.resume === undefined) return call;
-  const tie = leash(signal, options.inProcess === true);
-  return { ...call, signal: tie.signal, leash: tie };
+  const abortLink = linkAbort(signal, options.inProcess === true);
+  return { ...call, signal: abortLink.signal, abortLink };
 }
 
 /** The prices of the management API are read once for each of their changes. */

@@ -16,7 +16,7 @@ import type { KeyStore } from "./keys/key-store.ts";
 import type { LoggedBody } from "./log/log-row.ts";
 import type { LogQueue } from "./log/log-queue.ts";
 import type { GatewayMetrics } from "./metrics/metrics.ts";
-import type { Leash } from "./resume/leash.ts";
+import type { AbortLink } from "./resume/abort-link.ts";
 import type { Runs } from "./resume/runs.ts";
 import type { AutoRouter } from "./router/auto-router.ts";
 import type { SemanticCache } from "./semantic/semantic-cache.ts";
@@ -99,8 +99,8 @@ export interface Call {
   readonly signal: AbortSignal;
   /** What the body takes in memory, until the last byte of the answer has passed. @default it does not count */
   readonly held?: BodyHold;
-  /** What ties the signal to the client, where streams can be resumed. */
-  readonly leash?: Leash | undefined;
+  /** Links the signal to the client, where streams can be resumed. */
+  readonly abortLink?: AbortLink | undefined;
   /** The trace that the request belongs to. */
   readonly trace: TraceParent | null;
   /** Told how the request goes, where the gateway exports traces. */

@@ -41,7 +41,7 @@ async function prepared(
   deps: GatewayDeps,
 ): Promise<Forwarded> {
   const { resume, keepAliveMs, platform } = deps;
-  const { leash, name } = forwarded.call;
+  const { abortLink, name } = forwarded.call;
   const headers = forwarded.reply.headers.filter(([header]) => header !== "content-length");
   const alive = (stream: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> =>
     keepAliveMs === undefined ? stream : keptAlive(stream, keepAliveMs, platform.system);
@@ -49,11 +49,11 @@ async function prepared(
     ...forwarded,
     reply: { ...forwarded.reply, headers, body },
   });
-  if (resume === undefined || leash === undefined) return ready(alive(events));
+  if (resume === undefined || abortLink === undefined) return ready(alive(events));
   const { stream, isLf } = await peek(events, deps);
   if (!isLf) return ready(alive(stream));
   const contentType = headerValue(headers, "content-type") ?? "";
-  const { runId, body } = resume.hold(alive(stream), { name, leash, contentType });
+  const { runId, body } = resume.hold(alive(stream), { name, abortLink, contentType });
   return { ...ready(body), runId };
 }
 

@@ -10,8 +10,8 @@ import { checkPrompt, checkReply, readable } from "./checkers/guarded.ts";
 import { type DlpReport, joinReports } from "./checkers/inspect.ts";
 import type { Safety } from "./checkers/safety.ts";
 import type { Settle } from "./cost/step-spend.ts";
-import type { CacheLead } from "./cache/flight.ts";
-import type { Keeping } from "./cache/led-answer.ts";
+import type { Leader } from "./cache/shared-call.ts";
+import type { Leadership } from "./cache/leader-answer.ts";
 import { checkKeyModel, isLimited, leaveToAsk } from "./keys/key-leave.ts";
 import { withNamedAddress } from "./named-address.ts";
 import { lawful } from "./null-body.ts";
@@ -115,10 +115,10 @@ async function shared(passage: Passage, key: string, ttl: number): Promise<Forwa
     }
   }
   const found = await lookup(passage, key, ttl);
-  if (found === null) return unmet(passage);
+  if (found === null) return afterWait(passage);
   if ("hit" in found) return fromCache(replay(found.hit), passage);
   if ("follow" in found) return fromCache(found.follow, passage);
-  return "lead" in found ? askForAll(passage, found.lead) : ask(passage, null);
+  return "leader" in found ? askAsLeader(passage, found.leader) : ask(passage, null);
 }
 
 /** What the cache holds or is about to hold; null when the request could not wait for that as long as it takes. */
@@ -142,7 +142,7 @@ function policyOf({ settings, controls }: Call, { firstByteMs }: GatewayDeps): R
 }
 
 /** Goes on after a try that ended while it waited for the answer to another request. */
-async function unmet(passage: Passage): Promise<Forwarded> {
+async function afterWait(passage: Passage): Promise<Forwarded> {
   const { step, index, call, deps } = passage;
   const hasLeft = call.signal.aborted;
   const late = hasLeft
@@ -153,19 +153,19 @@ async function unmet(passage: Passage): Promise<Forwarded> {
   return ask(passage, null, 2);
 }
 
-/** Asks for the identical requests too that wait: the call goes on without its client while any of them does. */
-async function askForAll(passage: Passage, lead: CacheLead): Promise<Forwarded> {
+/** Asks as the leader of identical requests: the call goes on without its client while a follower waits. */
+async function askAsLeader(passage: Passage, leader: Leader): Promise<Forwarded> {
   const { call, prepared } = passage;
-  const { signal } = lead;
+  const { signal } = leader;
   const led: Passage = {
     ...passage,
     call: { ...call, signal },
     prepared: { ...prepared, request: { ...prepared.request, signal } },
   };
   try {
-    return await ask(led, { lead, client: call.signal });
+    return await ask(led, { leader, client: call.signal });
   } catch (error) {
-    lead.nothing();
+    leader.nothing();
     throw error;
   }
 }
@@ -182,7 +182,7 @@ function withStep(call: Call, { controls, headers }: Step): Call {
 }
 
 /** Asks the provider, from try number `first` on. */
-async function ask(passage: Passage, keeping: Keeping | null, first = 1): Promise<Forwarded> {
+async function ask(passage: Passage, leadership: Leadership | null, first = 1): Promise<Forwarded> {
   const { step, index, isLast, deps, prepared, safety } = passage;
   const report =
     safety === null ? null : await checkPrompt(safety, step, index, passage.call, deps);
@@ -200,7 +200,7 @@ async function ask(passage: Passage, keeping: Keeping | null, first = 1): Promis
     // Another step can take over at once from a provider that wants to be left alone.
     const givesWay = !isLast && asksForPatience(answer, deps.platform.system);
     if (final || givesWay || !deservesRetry(answer, call))
-      return await conclude(answer, record, keeping, admitted);
+      return await conclude(answer, record, leadership, admitted);
     discard(answer, record, passage);
     const wait = pause(answer, number, policy, deps.platform.system);
     // Cut short by a client that left; the next try then ends at once.
@@ -229,7 +229,7 @@ function discard(answer: Answer, record: Recording, { deps }: Passage): void {
 function conclude(
   answer: Answer,
   record: Recording,
-  keeping: Keeping | null,
+  leadership: Leadership | null,
   passage: Admitted,
 ): Promise<Forwarded> | Forwarded {
   const { deps, safety, settle } = passage;
@@ -239,9 +239,9 @@ function conclude(
     throw providerFailed(answer, deps);
   }
   const reply = lawful(answer, deps.platform.system);
-  if (safety !== null) return checked(reply, safety, record, keeping, passage);
+  if (safety !== null) return checked(reply, safety, record, leadership, passage);
   const told: Told = { record, settle, dlp: passage.report, cached: false };
-  return pass(watchedAnswer(reply, told, keeping, passage), told, passage);
+  return pass(watchedAnswer(reply, told, leadership, passage), told, passage);
 }
 
 /** {@link conclude} of a gateway with checks. */
@@ -249,7 +249,7 @@ async function checked(
   reply: InboundResponse,
   safety: Safety,
   record: Recording,
-  keeping: Keeping | null,
+  leadership: Leadership | null,
   passage: Admitted,
 ): Promise<Forwarded> {
   const { call, deps, settle } = passage;
@@ -270,7 +270,7 @@ async function checked(
   }
   const dlp = joinReports(passage.report, found.report);
   const told: Told = { record, settle, dlp, cached: false };
-  return await pass(watchedAnswer(found.answer, told, keeping, passage), told, passage);
+  return await pass(watchedAnswer(found.answer, told, leadership, passage), told, passage);
 }
 
 function fromCache(reply: InboundResponse, passage: Passage): Promise<Forwarded> | Forwarded {

@@ -2,7 +2,7 @@ import type { HeaderPair, InboundResponse, OutboundRequest } from "../ports.ts";
 import { ApiError } from "../http/api-error.ts";
 import { utf8 } from "../crypto/encoding.ts";
 import { tokenOf } from "./access.ts";
-import type { CachedReply } from "./cache/flight.ts";
+import type { CachedReply } from "./cache/shared-call.ts";
 import type { Call, GatewayDeps, Step } from "./call.ts";
 import { chatBody } from "./compat.ts";
 import { headerValue, isGatewayHeader, requestHygiene } from "./header-hygiene.ts";

@@ -3,7 +3,7 @@ import type { Call, GatewayDeps } from "./call.ts";
 import type { DlpReport } from "./checkers/inspect.ts";
 import type { Settle } from "./cost/step-spend.ts";
 import { headerValue } from "./header-hygiene.ts";
-import { type Keeping, ledAnswer } from "./cache/led-answer.ts";
+import { type Leadership, leaderAnswer } from "./cache/leader-answer.ts";
 import { type Observation, observer } from "./usage/observer.ts";
 import type { Outbound } from "./outbound.ts";
 import type { Recording } from "./log/record.ts";
@@ -29,7 +29,7 @@ interface Asked {
 export function watchedAnswer(
   answer: InboundResponse,
   { record, settle, cached, dlp }: Told,
-  keeping: Keeping | null,
+  leadership: Leadership | null,
   { call, deps, prepared }: Asked,
 ): InboundResponse {
   const { status, headers, body } = answer;
@@ -55,7 +55,7 @@ export function watchedAnswer(
     if (seen instanceof Promise) system.waitUntil(seen.then(finish));
     else finish(seen);
   };
-  if (keeping !== null) return ledAnswer(answer, keeping, { onChunk, onEnd, system });
+  if (leadership !== null) return leaderAnswer(answer, leadership, { onChunk, onEnd, system });
   if (body instanceof ReadableStream) {
     const passing: StreamWatch = { onChunk, onEnd };
     if (deps.platform.transport.watch?.(body, passing) === true) return answer;

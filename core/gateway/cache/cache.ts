@@ -1,26 +1,32 @@
 import type { InboundResponse, System } from "../../ports.ts";
-import { type CachedReply, type CacheLead, type Flight, flight, type Landing } from "./flight.ts";
+import {
+  type CachedReply,
+  type Leader,
+  type SharedCall,
+  startSharedCall,
+  type JoinedAnswer,
+} from "./shared-call.ts";
 import { within } from "../within.ts";
 import { weightOf } from "./shared-stream.ts";
 
-/** What a lookup found: an answer, the duty to bring one, or neither: then the request goes its own way. */
-export type CacheLookup = Landing | { readonly lead: CacheLead } | { readonly alone: true };
+/** What a lookup found: an answer, the leadership of a new call, or neither (then the request is sent alone). */
+export type CacheLookup = JoinedAnswer | { readonly leader: Leader } | { readonly alone: true };
 
 /** Options of a lookup. */
 export interface LookupOptions {
-  /** Milliseconds to wait for another request's answer to begin: then the lookup rejects. @default as long as the client */
+  /** Milliseconds to wait for the leader's answer to begin; then the lookup rejects. @default as long as the client */
   readonly patience?: number;
-  /** Whether a whole answer that the duty brought is worth keeping. @default each is */
+  /** Whether a whole answer that the leader brought is worth keeping. @default each is */
   readonly isSound?: (reply: CachedReply) => boolean;
-  /** Told the answer that the duty brought, once it is kept, and until when (Unix ms). */
+  /** Called with the leader's answer once it is kept, and with its expiry in Unix ms. */
   readonly onKept?: (reply: CachedReply, expiresAt: number) => void;
 }
 
 /** Answers by key, for one process: least recently used ones go first when the bytes run out. */
 export interface ReplyCache {
   /**
-   * Looks for an answer that is kept for `ttl` seconds, or under way: then waits, once, for it to begin.
-   * Who leads does so for `client`.
+   * Looks for an answer that is kept, or under way: then waits, once, for it to begin. Otherwise the request leads, for
+   * `client`, a call whose answer is kept for `ttl` seconds.
    */
   lookup(
     key: string,
@@ -38,7 +44,7 @@ export interface ReplyCache {
   readonly bytes: number;
 }
 
-/** Bytes of one cacheable answer (reference, section 2.4). */
+/** Bytes of one cacheable answer; see docs/compatibility.md. */
 const REPLY_LIMIT = 25 * 1024 * 1024;
 /** What an entry costs beside its bytes. */
 const ENTRY_OVERHEAD = 1024;
@@ -56,7 +62,7 @@ type Entry = CachedReply & {
 /** A cache of at most `capacity` bytes; as much again may be held of answers under way. */
 export function replyCache(system: System, capacity: number): ReplyCache {
   const entries = lruEntries(system, capacity);
-  const underway = new Map<string, Flight>();
+  const underway = new Map<string, SharedCall>();
   const limit = Math.min(REPLY_LIMIT, capacity - ENTRY_OVERHEAD);
   const budget = { left: capacity };
   const put = (key: string, reply: CachedReply, expiresAt: number): void => {
@@ -64,12 +70,12 @@ export function replyCache(system: System, capacity: number): ReplyCache {
     const size = reply.chunks.reduce((sum, chunk) => sum + weightOf(chunk), head);
     entries.put(key, { ...reply, size, expiresAt, movedAt: system.now() });
   };
-  const lead = (
+  const startLeading = (
     key: string,
     ttl: number,
     client: AbortSignal,
     { isSound, onKept }: LookupOptions,
-  ): CacheLead => {
+  ): Leader => {
     const onClose = (reply: CachedReply | null): void => {
       if (underway.get(key) === started) underway.delete(key);
       if (reply === null || isSound?.(reply) === false) return;
@@ -77,10 +83,10 @@ export function replyCache(system: System, capacity: number): ReplyCache {
       put(key, reply, expiresAt);
       onKept?.(reply, expiresAt);
     };
-    const started = flight({ system, client, limit, budget, onClose });
+    const started = startSharedCall({ system, client, limit, budget, onClose });
     // A client that had left before: nobody may wait for its answer.
     if (!client.aborted) underway.set(key, started);
-    return started.lead;
+    return started.leader;
   };
   return {
     put,
@@ -89,15 +95,15 @@ export function replyCache(system: System, capacity: number): ReplyCache {
       if (hit !== null) return { hit };
       const other = underway.get(key);
       if (other !== undefined) {
-        const landing = await (options.patience === undefined
+        const joined = await (options.patience === undefined
           ? other.join(client)
           : within(options.patience, client, (signal) => other.join(signal), system));
-        if (landing !== null) return landing;
-        const brought = entries.get(key);
-        if (brought !== null) return { hit: brought };
+        if (joined !== null) return joined;
+        const arrived = entries.get(key);
+        if (arrived !== null) return { hit: arrived };
         if (underway.has(key)) return { alone: true };
       }
-      return { lead: lead(key, ttl, client, options) };
+      return { leader: startLeading(key, ttl, client, options) };
     },
     kept: (key) => entries.get(key),
     has: (key) => underway.has(key) || entries.get(key) !== null,

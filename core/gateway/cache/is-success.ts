@@ -1,7 +1,7 @@
 import { type Json, jsonObject } from "../usage/json-access.ts";
 import { eventData } from "../usage/sse-events.ts";
 import { headerValue } from "../header-hygiene.ts";
-import type { CachedReply } from "./flight.ts";
+import type { CachedReply } from "./shared-call.ts";
 
 /** Characters at the end of a stream that are looked at: an error is the last that a provider says. */
 const END = 64 * 1024;

@@ -2,7 +2,7 @@ import { quickSha256Hex } from "../../crypto/digest.ts";
 import { fromHex, utf8 } from "../../crypto/encoding.ts";
 import { rawSealingKey, sealBytes, type SealingKey, unsealBytes } from "../../crypto/seal.ts";
 import type { Log, System } from "../../ports.ts";
-import type { CachedReply } from "./flight.ts";
+import type { CachedReply } from "./shared-call.ts";
 import { actorName, type GatewayName } from "../gateway-name.ts";
 import type { GatewayStore } from "../store.ts";
 

@@ -4,9 +4,9 @@ import type { HeaderPair, InboundResponse, System } from "../../ports.ts";
 import type { GatewayName } from "../gateway-name.ts";
 import { actorName } from "../gateway-name.ts";
 import { ownHeaders } from "../own-headers.ts";
-import { awake } from "../cache/interest.ts";
+import { keepAwake } from "../cache/subscriber-count.ts";
 import { watchedStream } from "../watched-stream.ts";
-import type { Leash } from "./leash.ts";
+import type { AbortLink } from "./abort-link.ts";
 import { type Run, startRun } from "./run.ts";
 
 /** Option `resume` of `gateway()`. */
@@ -17,10 +17,10 @@ export interface ResumeOptions {
   readonly bytes?: number | undefined;
 }
 
-/** An answer that is to go on without its client. */
-export interface Held {
+/** An answer that goes on after its client left. */
+export interface ResumableAnswer {
   readonly name: GatewayName;
-  readonly leash: Leash;
+  readonly abortLink: AbortLink;
   readonly contentType: string;
 }
 
@@ -33,7 +33,7 @@ export interface ResumableReply {
 /** The streams of one process that can be taken up again. */
 export interface Runs {
   /** Keeps a stream; its call is no longer ended by its client. */
-  hold(source: ReadableStream<Uint8Array>, held: Held): ResumableReply;
+  hold(source: ReadableStream<Uint8Array>, held: ResumableAnswer): ResumableReply;
   /**
    * The events of a run from number `from` on. Throws `not_found` when it is not, or no longer, kept, and
    * `invalid_request` for events that have not come.
@@ -61,7 +61,7 @@ const RUN_OVERHEAD = 1024;
 /** Milliseconds between looks at a run whose client left, at most. */
 const LOOK_MS = 10_000;
 
-/** Keeps streams for the clients that lost them (reference, section 1.7). */
+/** Keeps streams for the clients that lost them (docs/gateway.md, "Lost and silent streams"). */
 export function resumableRuns(options: ResumeOptions, system: System): Runs {
   const shelf = makeShelf(options, system);
   // What nobody reads would hold up a shutdown.
@@ -127,12 +127,16 @@ async function watchOver(shelf: Shelf, run: Run): Promise<void> {
   }
 }
 
-function hold(shelf: Shelf, source: ReadableStream<Uint8Array>, held: Held): ResumableReply {
+function hold(
+  shelf: Shelf,
+  source: ReadableStream<Uint8Array>,
+  held: ResumableAnswer,
+): ResumableReply {
   const { system, entries } = shelf;
-  const { name, leash, contentType } = held;
+  const { name, abortLink, contentType } = held;
   sweep(shelf);
   const runId = toHex(system.random(16));
-  leash.letGo();
+  abortLink.detach();
   const run = startRun({
     source,
     now: () => system.now(),
@@ -142,12 +146,12 @@ function hold(shelf: Shelf, source: ReadableStream<Uint8Array>, held: Held): Res
       entries.delete(runId);
       weigh(shelf, -RUN_OVERHEAD);
     },
-    end: (reason) => leash.end(reason),
+    end: (reason) => abortLink.abort(reason),
   });
   entries.set(runId, { run, owner: actorName(name), contentType });
   weigh(shelf, RUN_OVERHEAD);
   system.waitUntil(watchOver(shelf, run));
-  return { runId, body: untilGone(run.body, leash.client, system) };
+  return { runId, body: untilGone(run.body, abortLink.client, system) };
 }
 
 function resume(shelf: Shelf, asked: Resumption): InboundResponse {
@@ -162,10 +166,10 @@ function resume(shelf: Shelf, asked: Resumption): InboundResponse {
       message: `from: this run has had ${run.events} events, got ${from}`,
     });
   }
-  const rest = awake(system);
-  const stream = run.read(from, rest);
+  const stopTimer = keepAwake(system);
+  const stream = run.read(from, stopTimer);
   if (stream === null) {
-    rest();
+    stopTimer();
     throw gone(shelf);
   }
   const headers = headersOf(runId, contentType);

@@ -1,4 +1,4 @@
-import type { CachedReply } from "../cache/flight.ts";
+import type { CachedReply } from "../cache/shared-call.ts";
 import { textOf } from "../cache/is-success.ts";
 import { headerValue } from "../header-hygiene.ts";
 import { eventData } from "../usage/sse-events.ts";

@@ -333,11 +333,11 @@ describe("replyCache()", () => {
   const head = { status: 200, headers: [] };
   const put = async (cache: ReplyCache, key: string, size: number) => {
     const found = await cache.lookup(key, 10, signal);
-    if ("lead" in found) found.lead.keep(head, new Uint8Array(size));
+    if ("leader" in found) found.leader.keep(head, new Uint8Array(size));
   };
   const has = async (cache: ReplyCache, key: string) => {
     const found = await cache.lookup(key, 10, signal);
-    if ("lead" in found) found.lead.nothing();
+    if ("leader" in found) found.leader.nothing();
     return "hit" in found;
   };
 
@@ -368,9 +368,9 @@ describe("replyCache()", () => {
         controller.close();
       },
     });
-    if (!("lead" in found)) throw new Error("Nobody else asks");
+    if (!("leader" in found)) throw new Error("Nobody else asks");
     const watch = { onChunk: () => undefined, onEnd: () => undefined };
-    const all = await new Response(found.lead.share(head, source, watch)).arrayBuffer();
+    const all = await new Response(found.leader.share(head, source, watch)).arrayBuffer();
     expect(all.byteLength).toBe(100);
     expect(cache.bytes).toBeGreaterThan(6000);
   });
@@ -380,7 +380,7 @@ describe("replyCache()", () => {
     await put(cache, "a", 1000);
     const found = await cache.lookup("large", 10, signal);
     const headers: [string, string][] = [["x-large", "x".repeat(2000)]];
-    if ("lead" in found) found.lead.keep({ status: 200, headers }, new Uint8Array(8500));
+    if ("leader" in found) found.leader.keep({ status: 200, headers }, new Uint8Array(8500));
     expect([await has(cache, "a"), await has(cache, "large")]).toEqual([true, false]);
   });
 
@@ -398,9 +398,9 @@ describe("replyCache()", () => {
     const cache = replyCache(system, 10_000);
     const first = await cache.lookup("k", 10, signal);
     const others = [1, 2, 3].map(() => cache.lookup("k", 10, signal));
-    if ("lead" in first) first.lead.nothing();
+    if ("leader" in first) first.leader.nothing();
     const found = await Promise.all(others);
-    expect(found.map((one) => Object.keys(one))).toEqual([["lead"], ["alone"], ["alone"]]);
+    expect(found.map((one) => Object.keys(one))).toEqual([["leader"], ["alone"], ["alone"]]);
   });
 
   it("lets a waiting request go when it aborts", async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { replyCache } from "../../../core/gateway/cache/cache.ts";
-import type { CacheLead } from "../../../core/gateway/cache/flight.ts";
+import type { Leader } from "../../../core/gateway/cache/shared-call.ts";
 import type { InboundResponse, System } from "../../../core/ports.ts";
 import { TransportError } from "../../../core/transport-error.ts";
 import {
@@ -52,7 +52,7 @@ const settled = async (): Promise<void> => {
   for (let i = 0; i < 50; i++) await Promise.resolve();
 };
 
-describe("a flight of identical requests", () => {
+describe("identical requests", () => {
   const head = { status: 200, headers: [] };
   const waited: Promise<unknown>[] = [];
   const system = {
@@ -66,19 +66,19 @@ describe("a flight of identical requests", () => {
     const cache = replyCache(system, capacity);
     const client = new AbortController();
     const found = await cache.lookup("k", 10, client.signal);
-    if (!("lead" in found)) throw new TransportError("broken", "no lead");
-    const { lead } = found;
+    if (!("leader" in found)) throw new TransportError("broken", "no leader");
+    const { leader } = found;
     const waiting = Array.from({ length: followers }, () => cache.lookup("k", 10, never));
     const source = fedStream();
     const ends: string[] = [];
-    const own = lead
+    const own = leader
       .share(head, source.body, { onChunk: () => undefined, onEnd: (end) => void ends.push(end) })
       .getReader();
     const landed = (await Promise.all(waiting)).map(
       (one) => ("follow" in one ? one.follow.body : null) as ReadableStream<Uint8Array>,
     );
     const followed = landed.map((body) => body.getReader());
-    return { cache, client, lead, source, ends, own, followed };
+    return { cache, client, leader, source, ends, own, followed };
   }
 
   it("brings every follower each chunk as it comes, whoever asks for it", async () => {
@@ -120,11 +120,11 @@ describe("a flight of identical requests", () => {
   });
 
   it("goes on for the followers when the leader leaves, and for the leader when they leave", async () => {
-    const { source, own, followed, client, lead, ends, cache } = await taking(2);
+    const { source, own, followed, client, leader, ends, cache } = await taking(2);
     client.abort();
     await own.cancel();
     await settled();
-    expect([lead.signal.aborted, source.cancelled]).toEqual([false, false]);
+    expect([leader.signal.aborted, source.cancelled]).toEqual([false, false]);
     await followed[0]!.cancel();
     const read = followed[1]!.read();
     await settled();
@@ -140,23 +140,23 @@ describe("a flight of identical requests", () => {
   });
 
   it("ends with the last one, whoever that is", async () => {
-    const { source, own, followed, client, lead, ends, cache } = await taking(1);
+    const { source, own, followed, client, leader, ends, cache } = await taking(1);
     await own.cancel();
     client.abort();
     const pending = followed[0]!.read();
     await settled();
     await followed[0]!.cancel();
     await settled();
-    expect([lead.signal.aborted, source.cancelled, ends]).toEqual([true, true, ["aborted"]]);
+    expect([leader.signal.aborted, source.cancelled, ends]).toEqual([true, true, ["aborted"]]);
     expect((await pending).done).toBe(true);
-    expect("lead" in (await cache.lookup("k", 10, never))).toBe(true);
+    expect("leader" in (await cache.lookup("k", 10, never))).toBe(true);
   });
 
   it("keeps the call when the leader leaves before the answer, and ends it with the last who waits", async () => {
     const cache = replyCache(system, 10_000);
     const client = new AbortController();
     const found = await cache.lookup("k", 10, client.signal);
-    const { signal } = (found as { lead: CacheLead }).lead;
+    const { signal } = (found as { leader: Leader }).leader;
     const other = new AbortController();
     const waiting = cache.lookup("k", 10, other.signal);
     client.abort();
@@ -179,7 +179,7 @@ describe("a flight of identical requests", () => {
     expect(text((await followed[0]!.read()).value)).toBe("one");
     await expect(followed[0]!.read()).rejects.toThrow("cut off");
     expect(ends).toEqual(["broken"]);
-    expect("lead" in (await cache.lookup("k", 10, never))).toBe(true);
+    expect("leader" in (await cache.lookup("k", 10, never))).toBe(true);
   });
 
   it("past its limit lets nobody join, breaks off who lags, and waits for the leader", async () => {
@@ -195,7 +195,7 @@ describe("a flight of identical requests", () => {
     }
     // `slow` has taken nothing and is now behind by five; so is the leader, which nobody breaks off.
     await expect(slow!.read()).rejects.toThrow("too slowly");
-    expect("lead" in (await cache.lookup("k", 10, never))).toBe(true);
+    expect("leader" in (await cache.lookup("k", 10, never))).toBe(true);
     const { pulls } = source;
     const ahead = quick!.read();
     await settled();
@@ -214,12 +214,12 @@ describe("a flight of identical requests", () => {
   it("shares nothing that says itself to be too long", async () => {
     const cache = replyCache(system, 10_000);
     const found = await cache.lookup("k", 10, never);
-    const { lead } = found as { lead: CacheLead };
+    const { leader } = found as { leader: Leader };
     const waiting = cache.lookup("k", 10, never);
     const long = { status: 200, headers: [["content-length", "20000"]] as const };
     const source = fedStream();
-    lead.share(long, source.body, { onChunk: () => undefined, onEnd: () => undefined });
-    expect("lead" in (await waiting)).toBe(true);
+    leader.share(long, source.body, { onChunk: () => undefined, onEnd: () => undefined });
+    expect("leader" in (await waiting)).toBe(true);
   });
 });
 

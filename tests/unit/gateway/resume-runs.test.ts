@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { eventEnds, peekFirstLine } from "../../../core/gateway/resume/event-ends.ts";
-import { leash } from "../../../core/gateway/resume/leash.ts";
+import { linkAbort } from "../../../core/gateway/resume/abort-link.ts";
 import { resumableRuns, type ResumeOptions } from "../../../core/gateway/resume/runs.ts";
 import type { System } from "../../../core/ports.ts";
 import { type FedStream, fedStream } from "../../fakes/gateway-fed-stream.ts";
@@ -17,10 +17,14 @@ function shelf(options: ResumeOptions = {}, more: Partial<System> = {}) {
   const random = (length: number): Uint8Array => new Uint8Array(length).fill(++ids);
   const runs = resumableRuns(options, { ...clock.system, random, ...more });
   const hold = (source: FedStream, client = new AbortController()) => {
-    const tie = leash(client.signal, false);
-    tie.signal.addEventListener("abort", () => source.fail());
-    const held = runs.hold(source.body, { name, leash: tie, contentType: "text/event-stream" });
-    return { ...held, client, reader: held.body.getReader(), call: tie.signal };
+    const link = linkAbort(client.signal, false);
+    link.signal.addEventListener("abort", () => source.fail());
+    const held = runs.hold(source.body, {
+      name,
+      abortLink: link,
+      contentType: "text/event-stream",
+    });
+    return { ...held, client, reader: held.body.getReader(), call: link.signal };
   };
   const resume = (runId: string, from: number, client = never, owner = name) => {
     const { body } = runs.resume({ name: owner, runId, from, client });
@@ -257,23 +261,23 @@ describe("a run", () => {
   });
 });
 
-describe("leash()", () => {
+describe("linkAbort()", () => {
   it("ties a call to its client until it is let go, and for good within a process", () => {
-    for (const [deliberate, letGo, ends] of [
+    for (const [deliberate, detach, ends] of [
       [false, false, true],
       [false, true, false],
       [true, true, true],
     ] as const) {
       const client = new AbortController();
-      const tie = leash(client.signal, deliberate);
-      if (letGo) tie.letGo();
+      const link = linkAbort(client.signal, deliberate);
+      if (detach) link.detach();
       client.abort();
-      expect(tie.signal.aborted).toBe(ends);
+      expect(link.signal.aborted).toBe(ends);
     }
-    expect(leash(AbortSignal.abort(), false).signal.aborted).toBe(true);
-    const tie = leash(never, true);
-    tie.end("over");
-    expect(tie.signal.reason).toBe("over");
+    expect(linkAbort(AbortSignal.abort(), false).signal.aborted).toBe(true);
+    const link = linkAbort(never, true);
+    link.abort("over");
+    expect(link.signal.reason).toBe("over");
   });
 });
 

@@ -1,6 +1,6 @@
 import { openPlatform } from "#platform";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { CachedReply } from "../../../core/gateway/cache/flight.ts";
+import type { CachedReply } from "../../../core/gateway/cache/shared-call.ts";
 import { initialSettings } from "../../../core/gateway/settings.ts";
 import { type GatewayStore, gatewayStore } from "../../../core/gateway/store.ts";
 import { type StoredReplies, storedReplies } from "../../../core/gateway/cache/stored-replies.ts";

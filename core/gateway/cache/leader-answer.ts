@@ -1,28 +1,28 @@
 import type { InboundResponse, StreamEnd, System } from "../../ports.ts";
-import type { CacheLead } from "./flight.ts";
+import type { Leader } from "./shared-call.ts";
 import { watchedStream } from "../watched-stream.ts";
 
-/** Whom an answer is brought to beside the client that leads. */
-export interface Keeping {
-  readonly lead: CacheLead;
-  /** The leader's client; the call itself has the lead's signal. */
+/** The leader of a shared call, and its client. */
+export interface Leadership {
+  readonly leader: Leader;
+  /** The leader's client. The call to the provider uses the leader's signal instead. */
   readonly client: AbortSignal;
 }
 
-/** Who watches a led answer. */
-export interface LedWatch {
-  /** Sees what the provider sends, also when only others still read. */
+/** Watches the answer of a leader. */
+export interface LeaderWatch {
+  /** Called with every chunk of the provider, also when only followers still read. */
   readonly onChunk: (chunk: Uint8Array) => void;
-  /** Told, once, how the provider's stream ended, or else how the leader's client did. */
+  /** Called once with how the provider's stream ended, or how the leader's client did. */
   readonly onEnd: (end: StreamEnd) => void;
   readonly system: System;
 }
 
-/** The leader's part in an answer that is kept, and followed by others, if it can be. */
-export function ledAnswer(
+/** The answer for the leader's client. A shareable one is kept, and streamed to the followers. */
+export function leaderAnswer(
   answer: InboundResponse,
-  { lead, client }: Keeping,
-  { onChunk, onEnd, system }: LedWatch,
+  { leader, client }: Leadership,
+  { onChunk, onEnd, system }: LeaderWatch,
 ): InboundResponse {
   const { status, body } = answer;
   // A cookie is meant for one client.
@@ -30,9 +30,9 @@ export function ledAnswer(
     ([name]) => name !== "set-cookie" && name !== "set-cookie2",
   );
   const isShared = status < 300 && status !== 206;
-  if (!isShared) lead.nothing();
+  if (!isShared) leader.nothing();
   if (!(body instanceof ReadableStream)) {
-    if (isShared) lead.keep({ status, headers }, body);
+    if (isShared) leader.keep({ status, headers }, body);
     if (body !== null) onChunk(body);
     onEnd("complete");
     return answer;
@@ -43,7 +43,7 @@ export function ledAnswer(
     const other = ends.find((one) => one !== "complete") ?? "complete";
     onEnd(ends.includes("broken") ? "broken" : other);
   };
-  const own = isShared ? lead.share({ status, headers }, body, { onChunk, onEnd: ended }) : body;
+  const own = isShared ? leader.share({ status, headers }, body, { onChunk, onEnd: ended }) : body;
   if (!isShared) ends.push("complete");
   const passing = { onChunk: isShared ? () => undefined : onChunk, onEnd: ended };
   return { ...answer, body: watchedStream(own, passing, client, system) };

@@ -1,7 +1,7 @@
 import type { InboundResponse, StreamWatch, System } from "../../ports.ts";
 import { headerValue } from "../header-hygiene.ts";
 import { endsInLastEvent } from "../last-event.ts";
-import { awake, type Interest, interestIn, once } from "./interest.ts";
+import { keepAwake, type SubscriberCount, subscriberCount, once } from "./subscriber-count.ts";
 import { type SharedStream, sharedStream } from "./shared-stream.ts";
 
 /** A whole successful answer. Streamed ones keep their chunks, to be replayed as a stream. */
@@ -13,66 +13,66 @@ export interface CachedReply extends ReplyHead {
 /** How an answer begins. */
 export type ReplyHead = Pick<InboundResponse, "status" | "headers">;
 
-/** What a request gets that waited for another one's answer: all of it, or its beginning and the rest as it comes. */
-export type Landing = { readonly hit: CachedReply } | { readonly follow: InboundResponse };
+/** What a follower gets: the whole answer, or its head and a stream of the rest. */
+export type JoinedAnswer = { readonly hit: CachedReply } | { readonly follow: InboundResponse };
 
-/** The one request that asks the provider while identical ones wait. The first call of a method counts. */
-export interface CacheLead {
-  /** For the call to the provider: aborts when the leader's client and all others have left. */
+/** The one request that asks the provider while identical ones wait. Only the first call of a method counts. */
+export interface Leader {
+  /** For the call to the provider: aborts when the clients of the leader and of all followers have left. */
   readonly signal: AbortSignal;
   /** The answer is whole. */
   keep(answer: ReplyHead, body: Uint8Array | null): void;
-  /** The answer comes as a stream; resolves to the leader's own part in it. `watch` sees the source. */
+  /** The answer is a stream. Returns the leader's copy; `watch` sees the source. */
   share(
     answer: ReplyHead,
     source: ReadableStream<Uint8Array>,
     watch: StreamWatch,
   ): ReadableStream<Uint8Array>;
-  /** There is nothing to share: the others ask themselves. */
+  /** There is nothing to share: each follower asks for itself. */
   nothing(): void;
 }
 
-/** One call to a provider under way. */
-export interface Flight {
-  readonly lead: CacheLead;
-  /** Waits until the answer begins; null = there is none to share. Rejects when `signal` aborts. */
-  join(signal: AbortSignal): Promise<Landing | null>;
+/** One call to a provider for identical requests (single-flight). */
+export interface SharedCall {
+  readonly leader: Leader;
+  /** Resolves when the answer begins; null when there is none to share. Rejects when `signal` aborts. */
+  join(signal: AbortSignal): Promise<JoinedAnswer | null>;
 }
 
-/** What a flight needs. */
-export interface FlightOptions {
+/** Options of {@link startSharedCall}. */
+export interface SharedCallOptions {
   readonly system: System;
   /** The leader's client. */
   readonly client: AbortSignal;
   /** Bytes of one answer that are kept. */
   readonly limit: number;
-  /** Bytes that all flights together may keep. */
+  /** Bytes that all shared calls together may keep. */
   readonly budget: { left: number };
-  /** Called once: nobody may join any more. `reply` is the whole answer, if there is one to keep. */
+  /** Called once, when followers can no longer join. `reply` is the whole answer, if there is one to keep. */
   readonly onClose: (reply: CachedReply | null) => void;
 }
 
-type Landed =
+type Started =
   | { readonly hit: CachedReply }
   | { readonly head: ReplyHead; readonly stream: SharedStream };
 
-/** Starts a flight, led by a request of `client`. It goes on for as long as anybody wants its answer. */
-export function flight(options: FlightOptions): Flight {
+/** Starts a call led by a request of `client`. It runs for as long as the leader or a follower wants its answer. */
+export function startSharedCall(options: SharedCallOptions): SharedCall {
   const { system, client } = options;
-  const landed = Promise.withResolvers<Landed | null>();
+  const started = Promise.withResolvers<Started | null>();
   const close = once(options.onClose);
   const control = new AbortController();
   let stream: SharedStream | null = null;
-  // Who leaves behind the last event has all of the answer.
-  let leftBehind = (): CachedReply | null => null;
-  const interest = interestIn(() => close(leftBehind()));
+  // A client that leaves after the last event has had the whole answer.
+  let keptOnLeave = (): CachedReply | null => null;
+  const subscribers = subscriberCount(() => close(keptOnLeave()));
   // The continuation runs in the leader's context: on Workers only that may end its requests.
-  void interest.lost.then(() => {
+  void subscribers.none.then(() => {
     const reason = client.aborted ? client.reason : new DOMException("All have left", "AbortError");
     stream?.stop(reason);
     control.abort(reason);
   });
-  const release = interest.hold();
+  const release = subscribers.add();
   const leave = (): void => {
     client.removeEventListener("abort", leave);
     release();
@@ -81,18 +81,18 @@ export function flight(options: FlightOptions): Flight {
   else client.addEventListener("abort", leave, { once: true });
 
   const nothing = (): void => {
-    landed.resolve(null);
+    started.resolve(null);
     close(null);
   };
   return {
-    join: (signal) => join(landed.promise, interest, signal, system),
-    lead: {
+    join: (signal) => join(started.promise, subscribers, signal, system),
+    leader: {
       signal: control.signal,
       nothing,
       keep(answer, body) {
         client.removeEventListener("abort", leave);
         const hit = { ...answer, chunks: body === null ? [] : [body], streamed: false };
-        landed.resolve({ hit });
+        started.resolve({ hit });
         close((body?.length ?? 0) > options.limit ? null : hit);
       },
       share(answer, source, watch) {
@@ -102,10 +102,10 @@ export function flight(options: FlightOptions): Flight {
         const limit = isTooLong ? 0 : options.limit;
         const shared = collected(answer, source, watch, { ...options, limit, onClose: close });
         stream = shared;
-        leftBehind = () => whole(answer, shared.chunks, endsInLastEvent);
-        landed.resolve({ head: answer, stream });
-        // The others need the leader's request, which workerd would end with its client.
-        system.waitUntil(shared.over.finally(awake(system)));
+        keptOnLeave = () => whole(answer, shared.chunks, endsInLastEvent);
+        started.resolve({ head: answer, stream });
+        // Followers need the leader's request, which workerd would end with its client.
+        system.waitUntil(shared.over.finally(keepAwake(system)));
         return shared.subscribe(leave) ?? source;
       },
     },
@@ -117,7 +117,7 @@ function collected(
   answer: ReplyHead,
   source: ReadableStream<Uint8Array>,
   watch: StreamWatch,
-  { limit, budget, onClose }: FlightOptions,
+  { limit, budget, onClose }: SharedCallOptions,
 ): SharedStream {
   const shared = sharedStream(
     source,
@@ -134,7 +134,7 @@ function collected(
   return shared;
 }
 
-/** The answer to keep; null when its first chunks are gone, or its last ones have not come. */
+/** The answer to keep; null when its first chunks were dropped, or its last ones are missing. */
 function whole(
   answer: ReplyHead,
   chunks: readonly Uint8Array[] | null,
@@ -144,17 +144,17 @@ function whole(
 }
 
 async function join(
-  landed: Promise<Landed | null>,
-  interest: Interest,
+  started: Promise<Started | null>,
+  subscribers: SubscriberCount,
   signal: AbortSignal,
   system: System,
-): Promise<Landing | null> {
-  const [rest, release] = [awake(system), interest.hold()];
+): Promise<JoinedAnswer | null> {
+  const [stopTimer, release] = [keepAwake(system), subscribers.add()];
   const leave = (): void => {
-    rest();
+    stopTimer();
     release();
   };
-  const found = await unlessAborted(landed, signal).catch((error: unknown) => {
+  const found = await unlessAborted(started, signal).catch((error: unknown) => {
     leave();
     throw error;
   });
