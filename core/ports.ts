@@ -169,6 +169,8 @@ export interface Wire {
   /** Called once, when the connection or the browser is gone. */
   onClose(listener: (reason: string) => void): void;
   close(): void;
+  /** Closes the connection and has its browser replaced, because it did not answer in time. @default `close()` */
+  kill?(): void;
 }
 
 /** One header, as a name in lower case and a value; repeated names stay separate. */

@@ -43,8 +43,8 @@ export interface CdpOptions {
   readonly system: System;
   /** Aborting it ends every call. */
   readonly signal: AbortSignal;
-  /** How long any single call may take, in ms. @default 300000 */
-  readonly callMs?: number;
+  /** How long any single call may take, in ms. */
+  readonly callMs: number;
 }
 
 interface Pending {
@@ -65,14 +65,19 @@ interface Incoming {
 
 /** Speaks DevTools over a wire. Every call ends: by its answer, its deadline, an abort, or the end of the wire. */
 export function openCdp(wire: Wire, options: CdpOptions): Cdp {
-  const { system, signal, callMs = 300_000 } = options;
+  const { system, signal, callMs } = options;
   const pending = new Map<number, Pending>();
   const listeners: ((event: CdpEvent) => void)[] = [];
   const { ended, failure, fail } = failOnce(pending, signal);
   const watch = deadlineWatch(pending, system, failure);
   let nextId = 1;
   wire.onClose((reason) =>
-    fail(new ApiError("no_browser", { message: `The browser went away: ${reason}` })),
+    fail(
+      new ApiError("no_browser", {
+        message: `The browser went away: ${reason}`,
+        headers: { "retry-after": "1" },
+      }),
+    ),
   );
   wire.onMessage((text) => {
     const message = JSON.parse(text) as Incoming;

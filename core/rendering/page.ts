@@ -1,6 +1,6 @@
 import { ApiError } from "../http/api-error.ts";
-import type { Browser, System, Wire } from "../ports.ts";
-import { openCdp, type Cdp, type CdpData, type CdpEvent } from "./cdp.ts";
+import type { Browser, System } from "../ports.ts";
+import type { Cdp, CdpData, CdpEvent } from "./cdp.ts";
 import { proxyFailure } from "./errors.ts";
 import { answerAuth, answerRequest } from "./intercept.ts";
 import type { Job } from "./job.ts";
@@ -14,6 +14,8 @@ export interface PageDeps {
   readonly system: System;
   /** Whether an egress proxy guards the browser. Without one, WebSockets cannot be checked and are refused. */
   readonly guarded: boolean;
+  /** The whole request, queue included, in ms. */
+  readonly requestMs: number;
 }
 
 /** The answer of the site to the load of the page itself. */
@@ -50,39 +52,8 @@ interface Tab {
   proxyError: ApiError | null;
 }
 
-/**
- * Opens a page in a fresh browser context, hands it to `use`, and disposes of the context on every way out:
- * nothing (cookies, storage, cache, service workers) survives, and nothing of the page runs on.
- */
-export async function withPage<T>(
-  deps: PageDeps,
-  job: Job,
-  signal: AbortSignal,
-  use: (page: Page) => Promise<T>,
-): Promise<T> {
-  const wire = await deps.browser.connect({ signal });
-  const cdp = openCdp(wire, { system: deps.system, signal });
-  let context: string | null = null;
-  try {
-    const made = await cdp.call("Target.createBrowserContext", { disposeOnDetach: true });
-    context = String(made["browserContextId"]);
-    return await Promise.race([openPage(cdp, deps, job, context).then(use), cdp.ended]);
-  } finally {
-    if (context !== null) dispose(wire, context);
-    cdp.fail(new ApiError("page_crashed", { message: "The page was closed" }));
-    wire.close();
-  }
-}
-
-/** Told on the wire itself, because after an abort the session takes no more calls. */
-function dispose(wire: Wire, browserContextId: string): void {
-  const id = Number.MAX_SAFE_INTEGER;
-  wire.send(
-    JSON.stringify({ id, method: "Target.disposeBrowserContext", params: { browserContextId } }),
-  );
-}
-
-async function openPage(cdp: Cdp, deps: PageDeps, job: Job, context: string): Promise<Page> {
+/** Opens a page in a browser context: everything is in force before its first request. */
+export async function openPage(cdp: Cdp, deps: PageDeps, job: Job, context: string): Promise<Page> {
   const tab: Tab = {
     cdp,
     job,

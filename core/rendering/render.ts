@@ -4,15 +4,14 @@ import { evaluate } from "./evaluate.ts";
 import type { Job } from "./job.ts";
 import { loadPage } from "./load.ts";
 import { readFacts } from "./page-scripts.ts";
-import { withPage, type Page, type PageDeps } from "./page.ts";
+import type { Page, PageDeps } from "./page.ts";
 import type { Slots } from "./slots.ts";
 import { within } from "./timers.ts";
+import { withPage } from "./with-page.ts";
 
 /** What every rendering shares. */
 export interface RenderDeps extends PageDeps {
   readonly slots: Slots;
-  /** The whole request, queue included, in ms. */
-  readonly requestMs: number;
 }
 
 /** Facts about a page that travel beside the result. */

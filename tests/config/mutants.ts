@@ -138,4 +138,18 @@ export const mutants: readonly Mutant[] = [
     replace: "return true;",
     tests: ["tests/unit/crypto"],
   },
+  {
+    name: "a browser that does not dispose of a page is replaced",
+    file: "core/rendering/with-page.ts",
+    find: "() => killBrowser(wire),",
+    replace: "() => wire.close(),",
+    tests: ["tests/unit/rendering/hung-browser"],
+  },
+  {
+    name: "a page is opened again when its browser was lost before it began",
+    file: "core/rendering/with-page.ts",
+    find: "if (error instanceof LostBrowser) return openSession(deps, job, signal);",
+    replace: "",
+    tests: ["tests/unit/rendering/hung-browser"],
+  },
 ];

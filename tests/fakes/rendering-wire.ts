@@ -13,6 +13,8 @@ export interface FakeWire {
   readonly wire: Wire;
   readonly calls: SeenCall[];
   readonly closed: boolean;
+  /** Whether it was asked to have its browser replaced. */
+  readonly killed: boolean;
   /** Delivers a message. */
   say(message: object): void;
   /** Ends the connection from the browser's side. */
@@ -27,6 +29,7 @@ export function fakeWire(
   const messages: ((message: string) => void)[] = [];
   const closes: ((reason: string) => void)[] = [];
   let closed = false;
+  let killed = false;
   const say = (message: object): void => {
     for (const listener of messages) listener(JSON.stringify(message));
   };
@@ -42,6 +45,9 @@ export function fakeWire(
     get closed() {
       return closed;
     },
+    get killed() {
+      return killed;
+    },
     wire: {
       send(message) {
         if (closed) return;
@@ -53,6 +59,24 @@ export function fakeWire(
       onMessage: (listener) => void messages.push(listener),
       onClose: (listener) => void closes.push(listener),
       close: () => end("closed"),
+      kill: () => {
+        killed = true;
+        end("killed");
+      },
     },
   };
+}
+
+/** A browser that opens one page and answers everything else with nothing. */
+export function openingBrowser(call: SeenCall, say: (message: object) => void): object | undefined {
+  if (call.method === "Target.createBrowserContext") return { result: { browserContextId: "C" } };
+  if (call.method === "Target.createTarget") {
+    const targetInfo = { targetId: "T", type: "page", browserContextId: "C" };
+    say({
+      method: "Target.attachedToTarget",
+      params: { sessionId: "S", targetInfo, waitingForDebugger: true },
+    });
+    return { result: { targetId: "T" } };
+  }
+  return { result: {} };
 }

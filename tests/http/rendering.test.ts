@@ -368,6 +368,34 @@ describe("the browser's process", () => {
       await target.stop();
     },
   );
+
+  for (const when of ["between two pages", "in the middle of a page"] as const)
+    itUnless(missing ?? (local ? undefined : "the browser is not the server's child there"))(
+      `is replaced when it hangs ${when}`,
+      async () => {
+        const target = await startTarget({
+          dataDir,
+          args: ["--account-id", account],
+          env: { CAUSEY_TOKEN: token },
+        });
+        const ask = (body: object): Promise<Answer> =>
+          post("browser-rendering/content", body, {}, target.url);
+        expect((await ask({ html: "<p>first" })).status).toBe(200);
+        const slow = { html: "<p>slow", waitForTimeout: 1000, actionTimeout: 1000 };
+        const busy = when === "between two pages" ? null : ask(slow);
+        await new Promise((done) => setTimeout(done, 300));
+        const hung = browsersOf();
+        for (const pid of hung) process.kill(-pid, "SIGSTOP");
+        const next = await ask({ html: "<p>x" });
+        expect([next.status, next.body.result]).toEqual([200, expect.stringContaining("<p>x")]);
+        if (busy !== null) expect([200, 422, 503]).toContain((await busy).status);
+        await eventually(
+          () => hung.every((pid) => !browsersOf().includes(pid)),
+          "the hung browser is gone",
+        );
+        await target.stop();
+      },
+    );
 });
 
 describe("the network of a page", () => {

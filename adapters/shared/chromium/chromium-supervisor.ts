@@ -26,6 +26,8 @@ interface Instance {
   /** Connections that were opened, and that are open or being opened. */
   jobs: number;
   users: number;
+  /** Whether it has answered at all: the first answer takes the whole start. */
+  hasAnswered: boolean;
   /** A retired browser takes no new connection and ends with its last one. */
   retired: boolean;
   idle: ReturnType<typeof startTimer> | null;
@@ -43,16 +45,12 @@ export function superviseChromium(options: SupervisorOptions): Supervisor {
   const state: State = { options, instances: new Set(), current: undefined, closed: false };
   return {
     async connect() {
-      const instance = await acquire(state);
-      try {
-        const wire = await instance.mux.connect();
-        wire.onClose(() => release(state, instance));
-        return wire;
-      } catch (error) {
-        release(state, instance);
-        const message = error instanceof Error ? error.message : "The browser did not start";
-        throw new ApiError("no_browser", { message, cause: error });
-      }
+      const first = await attach(state);
+      const answer = first instanceof Error ? await attach(state) : first;
+      if (!(answer instanceof Error)) return answer;
+      const { message } = answer;
+      const headers = { "retry-after": "1" };
+      throw new ApiError("no_browser", { message, cause: answer, headers });
     },
     async close() {
       state.closed = true;
@@ -60,6 +58,59 @@ export function superviseChromium(options: SupervisorOptions): Supervisor {
       await Promise.all([...state.instances].map((instance) => end(state, instance)));
     },
   };
+}
+
+/** How long a browser may take to answer its first call and every later one, and to show that it lives, in ms. */
+const FIRST_ANSWER_MS = 30_000;
+const ANSWER_MS = 10_000;
+const PROBE_MS = 2_000;
+
+/** Opens a connection, or gives the reason why the browser did not: it died meanwhile, or hangs and is ended. */
+async function attach(state: State): Promise<Wire | Error> {
+  const instance = await acquire(state);
+  try {
+    const wire = await answered(instance.mux, instance.hasAnswered ? ANSWER_MS : FIRST_ANSWER_MS);
+    instance.hasAnswered = true;
+    wire.onClose(() => release(state, instance));
+    return { ...wire, kill: () => replace(state, instance, wire) };
+  } catch (error) {
+    instance.retired = true;
+    release(state, instance);
+    if (error instanceof SilentBrowser) await end(state, instance);
+    return error instanceof Error ? error : new Error("The browser did not start");
+  }
+}
+
+class SilentBrowser extends Error {}
+
+/** A connection to a browser that answers in time; one that comes later is closed at once. */
+async function answered(mux: Mux, ms: number): Promise<Wire> {
+  const connecting = mux.connect();
+  const late = Promise.withResolvers<never>();
+  const timer = startTimer(() => late.reject(new SilentBrowser("The browser hangs")), ms);
+  try {
+    return await Promise.race([connecting, late.promise]);
+  } catch (error) {
+    connecting.then(
+      (wire) => wire.close(),
+      () => undefined,
+    );
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Takes a browser out of use: one that still answers may finish what it does for others, one that hangs is killed. */
+function replace(state: State, instance: Instance, wire: Wire): void {
+  instance.retired = true;
+  answered(instance.mux, PROBE_MS).then(
+    (probe) => {
+      probe.close();
+      wire.close();
+    },
+    () => void end(state, instance),
+  );
 }
 
 async function acquire(state: State): Promise<Instance> {
@@ -86,7 +137,15 @@ async function acquire(state: State): Promise<Instance> {
 async function launch(state: State): Promise<Instance> {
   const process = await state.options.launch();
   const mux = muxConnections(process);
-  const instance: Instance = { process, mux, jobs: 0, users: 0, retired: false, idle: null };
+  const instance: Instance = {
+    process,
+    mux,
+    jobs: 0,
+    users: 0,
+    hasAnswered: false,
+    retired: false,
+    idle: null,
+  };
   state.instances.add(instance);
   process.onExit((reason) => {
     if (!state.closed && state.instances.has(instance))

@@ -2,35 +2,26 @@ import { describe, expect, it } from "vitest";
 import { allowNone } from "../../../core/net/allow-hosts.ts";
 import type { RenderBody } from "../../../core/rendering/body.ts";
 import { prepareJob, type Job } from "../../../core/rendering/job.ts";
-import { withPage } from "../../../core/rendering/page.ts";
+import { withPage } from "../../../core/rendering/with-page.ts";
 import { fakeClock, settled } from "../../fakes/rendering-system.ts";
-import { fakeWire, type FakeWire, type SeenCall } from "../../fakes/rendering-wire.ts";
+import {
+  fakeWire,
+  openingBrowser,
+  type FakeWire,
+  type SeenCall,
+} from "../../fakes/rendering-wire.ts";
 
 const jobOf = (body: RenderBody): Job =>
   prepareJob(body, { allow: allowNone, caps: {}, unsafeRegex: false });
-
-/** A browser that opens one page and answers everything else with nothing. */
-const scripted = (call: SeenCall, say: (message: object) => void): object | undefined => {
-  if (call.method === "Target.createBrowserContext") return { result: { browserContextId: "C" } };
-  if (call.method === "Target.createTarget") {
-    const targetInfo = { targetId: "T", type: "page", browserContextId: "C" };
-    say({
-      method: "Target.attachedToTarget",
-      params: { sessionId: "S", targetInfo, waitingForDebugger: true },
-    });
-    return { result: { targetId: "T" } };
-  }
-  return { result: {} };
-};
 
 const run = async (
   job: Job,
   use: (fake: FakeWire) => Promise<void>,
   guarded = true,
 ): Promise<FakeWire> => {
-  const fake = fakeWire(scripted);
+  const fake = fakeWire(openingBrowser);
   const browser = { connect: () => Promise.resolve(fake.wire), close: () => Promise.resolve() };
-  const deps = { browser, system: fakeClock().system, guarded };
+  const deps = { browser, system: fakeClock().system, guarded, requestMs: 60_000 };
   await withPage(deps, job, new AbortController().signal, () => use(fake));
   return fake;
 };
@@ -64,9 +55,9 @@ describe("withPage()", () => {
   it("disposes of its context when the work is done, and when it fails", async () => {
     const failure = new Error("work failed");
     for (const work of [() => Promise.resolve(), () => Promise.reject(failure)]) {
-      const fake = fakeWire(scripted);
+      const fake = fakeWire(openingBrowser);
       const browser = { connect: () => Promise.resolve(fake.wire), close: () => Promise.resolve() };
-      const deps = { browser, system: fakeClock().system, guarded: true };
+      const deps = { browser, system: fakeClock().system, guarded: true, requestMs: 60_000 };
       await withPage(deps, jobOf({ html: "x" }), new AbortController().signal, work).catch(
         (error: unknown) => expect(error).toBe(failure),
       );
@@ -74,16 +65,17 @@ describe("withPage()", () => {
         method: "Target.disposeBrowserContext",
         params: { browserContextId: "C" },
       });
+      await settled();
       expect(fake.closed).toBe(true);
     }
   });
 
   it("disposes of its context on abort", async () => {
-    const fake = fakeWire(scripted);
+    const fake = fakeWire(openingBrowser);
     const browser = { connect: () => Promise.resolve(fake.wire), close: () => Promise.resolve() };
     const stop = new AbortController();
     const pending = withPage(
-      { browser, system: fakeClock().system, guarded: true },
+      { browser, system: fakeClock().system, guarded: true, requestMs: 60_000 },
       jobOf({ html: "x" }),
       stop.signal,
       (page) => {
@@ -97,10 +89,10 @@ describe("withPage()", () => {
 
   it("fails the work when the page crashes", async () => {
     const fake = fakeWire((call, say) =>
-      call.method === "Page.printToPDF" ? undefined : scripted(call, say),
+      call.method === "Page.printToPDF" ? undefined : openingBrowser(call, say),
     );
     const browser = { connect: () => Promise.resolve(fake.wire), close: () => Promise.resolve() };
-    const deps = { browser, system: fakeClock().system, guarded: true };
+    const deps = { browser, system: fakeClock().system, guarded: true, requestMs: 60_000 };
     const pending = withPage(deps, jobOf({ html: "x" }), new AbortController().signal, (page) => {
       const printing = page.call("Page.printToPDF");
       fake.say({ method: "Inspector.targetCrashed", params: {}, sessionId: "S" });
