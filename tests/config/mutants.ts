@@ -152,4 +152,18 @@ export const mutants: readonly Mutant[] = [
     replace: "",
     tests: ["tests/unit/rendering/hung-browser"],
   },
+  {
+    name: "a filter sees what was indexed since",
+    file: "core/search/items/commit-item.ts",
+    find: "state.allowed.reset();",
+    replace: "",
+    tests: ["tests/unit/search/broad-filter"],
+  },
+  {
+    name: "a filter looks behind the hits that it refuses",
+    file: "core/search/retrieve/keyword-leg.ts",
+    find: "found.length >= limit || rows.length < window",
+    replace: "true",
+    tests: ["tests/unit/search/broad-filter"],
+  },
 ];

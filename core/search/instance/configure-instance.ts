@@ -60,6 +60,7 @@ export async function changeInstance(
   const next = { ...facts, settings };
   await state.context.sql.batch([...statements, state.save(next)]);
   state.remember(next);
+  state.allowed.reset();
   if (settings.embedding_model !== old.embedding_model) state.vectors.reset();
 }
 
@@ -98,6 +99,7 @@ export async function destroyInstance(state: InstanceState): Promise<InstanceSet
   ]);
   state.remember(null);
   state.vectors.reset();
+  state.allowed.reset();
   return settings;
 }
 

@@ -3,6 +3,7 @@ import { ApiError } from "../../http/api-error.ts";
 import type { ActorContext, SqlRow, Statement } from "../../ports.ts";
 import type { InstanceSettings } from "./instance-settings.ts";
 import { LEXICAL_MODEL } from "../lexical/lexical-model.ts";
+import { type AllowedItems, createAllowedItems } from "../retrieve/allowed-items.ts";
 import { createVectorStore, type VectorStore } from "../retrieve/vector-store.ts";
 
 /** What an instance knows of itself; written through {@link InstanceState.save}. */
@@ -24,6 +25,7 @@ export interface InstanceState {
   /** The instance's own full-text table: ranking statistics are per table. */
   readonly index: string;
   readonly vectors: VectorStore;
+  readonly allowed: AllowedItems;
   /** Throws 7002 when the instance does not exist. */
   facts(): InstanceFacts;
   exists(): boolean;
@@ -43,6 +45,7 @@ export async function openState(context: ActorContext): Promise<InstanceState> {
     context,
     index,
     vectors: createVectorStore(context),
+    allowed: createAllowedItems(context),
     facts() {
       if (current !== null) return current;
       const id = actor.split("/").at(-1) ?? "";

@@ -79,6 +79,7 @@ export async function commitItem(
     : sql.batch(statements));
   state.remember(next);
   state.vectors.replace(itemId, tag, vectors);
+  state.allowed.reset();
   return getItem(state, itemId);
 }
 

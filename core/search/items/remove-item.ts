@@ -51,5 +51,6 @@ export async function removeItem(state: InstanceState, itemId: string): Promise<
   ]);
   state.remember(next);
   state.vectors.replace(itemId, vectorTag(facts), null);
+  state.allowed.reset();
   return { key: String(row["key"]) };
 }

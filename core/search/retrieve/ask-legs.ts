@@ -1,6 +1,7 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { Condition } from "./filter-sql.ts";
 import type { Legs } from "./fuse.ts";
+import type { Allowed } from "./allowed-items.ts";
 import type { InstanceState } from "../instance/instance-state.ts";
 import { type KeywordHit, keywordLeg, type KeywordMode } from "./keyword-leg.ts";
 import type { RetrievalType, SearchInput } from "./retrieve.ts";
@@ -32,16 +33,18 @@ export async function askLegs(
   filter: Condition | null,
   reordered: boolean,
 ): Promise<Asked> {
+  // Once for both legs.
+  const allowed = filter === null ? null : await state.allowed.of(filter);
   const failures: string[] = [];
   const bring = reordered || type === "hybrid" ? CANDIDATES : limit + SPARE;
   const keyword =
     type === "vector"
       ? null
-      : await attempt(() => askKeywords(state, input, limit, bring, filter), failures);
+      : await attempt(() => askKeywords(state, input, limit, bring, allowed), failures);
   const vector =
     type === "keyword"
       ? null
-      : await attempt(() => vectorLeg(state, input, bring, filter), failures);
+      : await attempt(() => vectorLeg(state, input, bring, allowed?.ids ?? null), failures);
   const none = keyword === null && vector === null;
   if (failures.length > 0 && (none || input.returnOnFailure === false)) {
     throw new ApiError("all_searches_failed", {
@@ -56,11 +59,11 @@ function askKeywords(
   input: SearchInput,
   limit: number,
   bring: number,
-  filter: Condition | null,
+  allowed: Allowed | null,
 ): Promise<KeywordHit[]> {
   const configured = state.facts().settings.retrieval_options?.keyword_match_mode;
   const mode: KeywordMode = input.keywordMode ?? configured ?? "fill";
-  return keywordLeg(state, input.query, mode, limit, bring, filter);
+  return keywordLeg(state, input.query, mode, limit, bring, allowed);
 }
 
 function legsOf(keyword: readonly KeywordHit[] | null, vector: VectorLeg | null): Legs {

@@ -1,6 +1,7 @@
 import type { SqlRow, Statement } from "../../ports.ts";
-import type { Condition } from "./filter-sql.ts";
+import { asSet, isOneOf } from "../../sql-text.ts";
 import type { InstanceSettings } from "../instance/instance-settings.ts";
+import type { Allowed } from "./allowed-items.ts";
 import type { InstanceState } from "../instance/instance-state.ts";
 import { type KeywordTokenizer, matchExpression, queryTerms } from "./keyword-query.ts";
 import { segment } from "../text/segment.ts";
@@ -96,12 +97,12 @@ export async function keywordLeg(
   mode: KeywordMode,
   enough: number,
   limit: number,
-  filter: Condition | null,
+  allowed: Allowed | null,
 ): Promise<KeywordHit[]> {
   const terms = queryTerms(query, tokenizerOf(state.facts().settings));
   const find = async (operator: "and" | "or"): Promise<KeywordHit[]> => {
     const match = matchExpression(terms, operator);
-    return match === null ? [] : (await matches(state, match, limit, filter)).map(toHit);
+    return match === null ? [] : (await matches(state, match, limit, allowed)).map(toHit);
   };
   if (mode !== "fill") return find(mode);
   const all = await find("and");
@@ -109,24 +110,52 @@ export async function keywordLeg(
   return lifted(all, await find("or"));
 }
 
+/** Items up to which their chunks are looked up, instead of looking at what the whole index finds. */
+const FEW = 500;
+/** How many more of the best are looked at than would be enough if hits were spread evenly, and then when it was not. */
+const MARGIN = 1.5;
+const WIDEN = 8;
+
 async function matches(
   state: InstanceState,
   match: string,
   limit: number,
-  filter: Condition | null,
+  allowed: Allowed | null,
 ): Promise<SqlRow[]> {
   const { index, actor } = state;
-  // bm25() is negative, better is smaller. The filter runs before anything is ranked.
-  const rank = `bm25(${index}, ${HEADING_WEIGHT}, 1.0)`;
-  const narrowed =
-    filter === null
-      ? ""
-      : `AND rowid IN (SELECT c.id FROM search_chunks c JOIN search_items i ON i.actor = c.actor AND i.id = c.item_id
-          WHERE c.actor = ? AND ${filter.sql})`;
-  return state.context.sql.all(
-    `SELECT rowid AS id, ${rank} AS score FROM ${index} WHERE ${index} MATCH ? ${narrowed} ORDER BY score, rowid LIMIT ?`,
-    [match, ...(filter === null ? [] : [actor, ...filter.params]), limit],
+  const { sql } = state.context;
+  // bm25() is negative, better is smaller. It weighs by the whole index, whatever the filter.
+  const best = (narrowed: string): string =>
+    `SELECT rowid AS id, bm25(${index}, ${HEADING_WEIGHT}, 1.0) AS score FROM ${index}
+      WHERE ${index} MATCH ? ${narrowed} ORDER BY score, rowid LIMIT ?`;
+  if (allowed === null) return sql.all(best(""), [match, limit]);
+  if (allowed.ids.size <= FEW) {
+    // The plus keeps FTS5 from running the whole query once per number (https://sqlite.org/optoverview.html, section 7).
+    const chunks = `AND +rowid IN (SELECT id FROM search_chunks WHERE actor = ? AND ${isOneOf("item_id", "TEXT")})`;
+    return sql.all(best(chunks), [match, actor, asSet([...allowed.ids]), limit]);
+  }
+  const share = Math.max(1, state.facts().chunks) / Math.max(1, allowed.chunks);
+  for (let window = Math.ceil(limit * share * MARGIN); ; window *= WIDEN) {
+    const rows = await sql.all(best(""), [match, window]);
+    const found = await ofItems(state, rows, allowed.ids);
+    if (found.length >= limit || rows.length < window) return found.slice(0, limit);
+  }
+}
+
+/** The rows whose chunks belong to the items. */
+async function ofItems(
+  { actor, context }: InstanceState,
+  rows: readonly SqlRow[],
+  items: ReadonlySet<string>,
+): Promise<SqlRow[]> {
+  const owners = await context.sql.all(
+    `SELECT id, item_id FROM search_chunks WHERE actor = ? AND ${isOneOf("id", "BIGINT")}`,
+    [actor, asSet(rows.map((row) => Number(row["id"])))],
   );
+  const inside = new Set(
+    owners.flatMap((row) => (items.has(String(row["item_id"])) ? [Number(row["id"])] : [])),
+  );
+  return rows.filter((row) => inside.has(Number(row["id"])));
 }
 
 function toHit(row: SqlRow): KeywordHit {

@@ -1,6 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
 import { dot, fromBytes } from "../lexical/dense.ts";
-import type { Condition } from "./filter-sql.ts";
 import { type InstanceState, vectorTag } from "../instance/instance-state.ts";
 import { LEXICAL_MODEL } from "../lexical/lexical-model.ts";
 import { calibrated, type Calibration } from "../lexical/trained-model.ts";
@@ -29,14 +28,13 @@ export async function vectorLeg(
   state: InstanceState,
   input: VectorInput,
   limit: number,
-  filter: Condition | null,
+  allowed: ReadonlySet<string> | null,
 ): Promise<VectorLeg> {
   const tag = vectorTag(state.facts());
   const { query, calibration } = await queryVector(state, input);
   const items = await state.vectors.resident(tag);
-  const allowed = filter === null ? null : await allowedItems(state, filter);
   // A training has finished in the meantime: query and vectors may be of different ones.
-  if (vectorTag(state.facts()) !== tag) return vectorLeg(state, input, limit, filter);
+  if (vectorTag(state.facts()) !== tag) return vectorLeg(state, input, limit, allowed);
   const hits = scan(items, query, allowed, calibration, limit);
   return { hits, scoreOf: scorer(items, query, calibration) };
 }
@@ -58,14 +56,6 @@ async function queryVector(
   }
   if ("failure" in given) throw new ApiError("unavailable", { message: given.failure });
   return { query: fromBytes(given.data), calibration: null };
-}
-
-async function allowedItems(state: InstanceState, filter: Condition): Promise<Set<string>> {
-  const rows = await state.context.sql.all(
-    `SELECT i.id FROM search_items i WHERE i.actor = ? AND ${filter.sql}`,
-    [state.actor, ...filter.params],
-  );
-  return new Set(rows.map((row) => String(row["id"])));
 }
 
 /** Looks up the vector of one chunk, for chunks that only the keyword leg found. */

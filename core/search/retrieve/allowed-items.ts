@@ -1,0 +1,69 @@
+import type { ActorContext, SqlRow, SqlValue } from "../../ports.ts";
+import type { Condition } from "./filter-sql.ts";
+
+/** The items that a filter lets through. */
+export interface Allowed {
+  readonly ids: ReadonlySet<string>;
+  /** Chunks that they have together. */
+  readonly chunks: number;
+}
+
+/** What filters let through, kept until an item changes. */
+export interface AllowedItems {
+  of(condition: Condition): Promise<Allowed>;
+  /** Call it after every commit that changes items. */
+  reset(): void;
+}
+
+/** Filters whose items are kept. */
+const KEPT = 16;
+/** Items that are asked for at once: a few milliseconds of SQLite. */
+const SLICE = 2000;
+
+/** Makes the memory of filters of one instance. */
+export function createAllowedItems({ name: actor, sql, system }: ActorContext): AllowedItems {
+  const kept = new Map<string, Promise<Allowed>>();
+
+  /** In slices, so that a condition over many items holds up nobody. */
+  async function read({ sql: where, params }: Condition): Promise<Allowed> {
+    const ids = new Set<string>();
+    let chunks = 0;
+    for (let after = ""; ;) {
+      const rows: SqlRow[] = await sql.all(
+        `SELECT i.id, i.chunks FROM search_items i WHERE i.actor = ? AND i.id > ? AND ${where} ORDER BY i.id LIMIT ${SLICE}`,
+        [actor, after, ...params],
+      );
+      for (const row of rows) {
+        ids.add(String(row["id"]));
+        chunks += Number(row["chunks"] ?? 0);
+      }
+      if (rows.length < SLICE) return { ids, chunks };
+      after = String(rows.at(-1)?.["id"] ?? "");
+      await system.sleep(0);
+    }
+  }
+
+  return {
+    of(condition) {
+      const key = keyOf(condition.sql, condition.params);
+      const known = kept.get(key);
+      if (known !== undefined) return known;
+      const reading = read(condition);
+      kept.set(key, reading);
+      // Asked again, not kept for ever.
+      reading.catch(() => kept.delete(key));
+      for (const oldest of kept.keys()) {
+        if (kept.size <= KEPT) break;
+        kept.delete(oldest);
+      }
+      return reading;
+    },
+    reset() {
+      kept.clear();
+    },
+  };
+}
+
+function keyOf(sql: string, params: readonly SqlValue[]): string {
+  return JSON.stringify([sql, ...params.map(String)]);
+}
