@@ -22,7 +22,12 @@ import type { Platform } from "./ports.ts";
 import { htmlToMarkdown } from "./rendering/html-to-markdown.ts";
 import { rendering, type RenderingOptions } from "./rendering/mod.ts";
 import { search, type SearchOptions } from "./search/mod.ts";
-import { webhooks, webhooksManagement, type WebhooksOptions } from "./webhooks/mod.ts";
+import {
+  prepareRetention,
+  webhooks,
+  webhooksManagement,
+  type WebhooksOptions,
+} from "./webhooks/mod.ts";
 
 /** What the platform gives every capability, so a user never repeats it. */
 type Own<Options> = Omit<Options, "platform" | "auth" | "accountId">;
@@ -49,7 +54,7 @@ export interface PlatformApiOptions extends StoredTokensOptions {
   /** The agent classes; `webhook-agent` is always there. @default [] */
   readonly agents?: Own<AgentsOptions>["agents"];
   /** Who may connect to agents, and how. */
-  readonly agentAccess?: Omit<Own<AgentsOptions>, "agents">;
+  readonly agentAccess?: Pick<AgentsOptions, "eventStream" | "origins">;
   readonly deprecations?: Own<DeprecationsOptions>;
 }
 
@@ -92,7 +97,11 @@ export function platformApi(options: PlatformApiOptions): PlatformApi {
   app.route(API_ROOT, api);
   app.route("/", parts.gateway);
   app.route("/webhooks", webhooks(webhookOptions));
-  app.route("/agents", agents({ ...options.agentAccess, ...shared, agents: options.agents ?? [] }));
+  const retention = prepareRetention(options.webhooks?.retention);
+  app.route(
+    "/agents",
+    agents({ ...options.agentAccess, ...shared, agents: options.agents ?? [], retention }),
+  );
   app.route("/", health(shared));
   closeRoutes(app, [`${API_ROOT}/*`], "api", platform);
   // Takes effect only where this app is the whole host: below `route()` the host's own 404 stays.

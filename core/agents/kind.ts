@@ -11,19 +11,20 @@ import { startIntake } from "./intake.ts";
 import { nextJob, startJobs, type Jobs } from "./jobs.ts";
 import { startLive, type Live } from "./live.ts";
 import { startQueue } from "./queue.ts";
-import { nextExpiry, prune } from "./retention.ts";
+import { followRetention, nextExpiry, prune } from "./retention.ts";
 import { agentSchema } from "./schema.ts";
 import { nextSchedule, startSchedules } from "./schedules.ts";
 import { grantOf } from "./grant.ts";
 import { startHolds } from "./holds.ts";
+import type { AgentServices } from "./services.ts";
 import { startSession, type Session } from "./session.ts";
 import { startState } from "./state.ts";
 
 /** How long an admission may wait for its connection, in ms. */
 const ADMISSION_MS = 10_000;
 
-/** The actor kind of an agent class. */
-export function agentKind(definition: AnyAgent): ActorKind {
+/** The actor kind of an agent class, whose instances have the services of one platform. */
+export function agentKind(definition: AnyAgent, services: AgentServices = {}): ActorKind {
   return {
     name: agentKindName(definition.name),
     shared: { name: "agents", steps: agentSchema },
@@ -39,7 +40,7 @@ export function agentKind(definition: AnyAgent): ActorKind {
       "admit",
     ],
     timeOfDay: true,
-    start: (context) => startAgent(context, definition),
+    start: (context) => startAgent(context, definition, services),
   };
 }
 
@@ -50,9 +51,14 @@ interface Parts extends AgentParts {
   readonly jobs: Jobs;
   readonly session: Session;
   readonly run: RunHandler;
+  readonly services: AgentServices;
 }
 
-async function startAgent(context: ActorContext, definition: AnyAgent): Promise<Actor> {
+async function startAgent(
+  context: ActorContext,
+  definition: AnyAgent,
+  services: AgentServices,
+): Promise<Actor> {
   const className = kebab(definition.name);
   const agent = `${className}/${context.name}`;
   let soonest: () => number | null = () => null;
@@ -73,11 +79,16 @@ async function startAgent(context: ActorContext, definition: AnyAgent): Promise<
   const jobs = startJobs(deps);
   const session = startSession(deps);
   const begin = async (): Promise<void> => {
+    // An idle instance has no alarm by which it would shrink.
+    if (await follow(context, agent, services)) {
+      life.hasOldEvents = true;
+      await clock.write([], context.steady());
+    }
     await schedules.ensureDefined();
     await run("onStart", (api) => definition.onStart?.(api));
   };
   await begin();
-  return actorOf({ ...deps, jobs, session }, begin);
+  return actorOf({ ...deps, jobs, services, session }, begin);
 }
 
 /** Has the next use of a destroyed instance begin as its first did. */
@@ -137,11 +148,21 @@ function actorOf(parts: Parts, begin: () => Promise<void>): Actor {
         await parts.schedules.followClock();
         await parts.schedules.fireDue();
         await jobs.runDue();
+        await follow(context, agent, parts.services);
         parts.life.hasOldEvents = await prune(context, agent);
       }),
     onMessage: (connection, message) => session.onMessage(connection, message),
     onClose: (connection, code, reason) => session.onClose(connection, code, reason),
   };
+}
+
+/** Takes the retention of the services over; whether it was another one. */
+async function follow(
+  context: ActorContext,
+  agent: string,
+  { retention }: AgentServices,
+): Promise<boolean> {
+  return retention !== undefined && (await followRetention(context, agent, retention));
 }
 
 async function answer({ className, definition, run }: Parts, request: Request): Promise<Response> {

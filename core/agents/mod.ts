@@ -7,6 +7,7 @@
 import { Hono, type Context } from "hono";
 import type { Auth } from "../auth/authorize.ts";
 import { storedTokens } from "../auth/mod.ts";
+import type { Retention } from "../entity/event.ts";
 import { eventCountsKind } from "../entity/event-counts.ts";
 import { ApiError } from "../http/api-error.ts";
 import { envelope } from "../http/envelope.ts";
@@ -19,7 +20,8 @@ import { needsEdit, startAdmission } from "./admission.ts";
 import { allowOrigins, checkOrigins } from "./cors.ts";
 import { webhookAgent, type AgentClass } from "./define-agent.ts";
 import { eventStream } from "./event-stream.ts";
-import { isUpgrade } from "./kind.ts";
+import { agentKind, isUpgrade } from "./kind.ts";
+import type { AgentServices } from "./services.ts";
 import { positionOf } from "./session.ts";
 
 export { defineAgent, webhookAgent, type AgentClass } from "./define-agent.ts";
@@ -58,6 +60,11 @@ export interface AgentsOptions {
   readonly origins?: readonly string[];
   /** Serves `GET …/events` as server-sent events; false leaves the path to `onRequest`. @default true */
   readonly eventStream?: boolean;
+  /**
+   * What is kept of the events of webhooks, as the sources say. With it an instance that gets no further event follows a
+   * changed setting too, at its next start or alarm. @default what its last event said
+   */
+  readonly retention?: Retention;
 }
 
 /**
@@ -67,7 +74,7 @@ export interface AgentsOptions {
 export function agents(options: AgentsOptions): Hono {
   const { platform, accountId = "local", origins } = options;
   const auth = options.auth ?? storedTokens(platform);
-  const classes = defineClasses(platform, options.agents ?? []);
+  const classes = defineClasses(options);
   const admission = startAdmission({ platform, accountId, auth, classes, origins });
   const app = new Hono();
   if (origins !== undefined) {
@@ -117,7 +124,11 @@ export function agents(options: AgentsOptions): Hono {
 }
 
 /** Registers the classes; two with one kebab form would share their instances, so that is an error. */
-function defineClasses(platform: Platform, own: readonly AgentClass[]): Map<string, AgentClass> {
+function defineClasses({
+  agents: own = [],
+  platform,
+  retention,
+}: AgentsOptions): Map<string, AgentClass> {
   const classes = new Map<string, AgentClass>();
   for (const one of own) {
     if (classes.has(one.name))
@@ -125,7 +136,11 @@ function defineClasses(platform: Platform, own: readonly AgentClass[]): Map<stri
     classes.set(one.name, one);
   }
   if (!classes.has(webhookAgent.name)) classes.set(webhookAgent.name, webhookAgent);
-  for (const { kind } of classes.values()) platform.actors.define(kind);
+  const services: AgentServices = { retention };
+  // Without services there is one kind, so that an app may serve the same class twice.
+  const hasServices = Object.values(services).some((one) => one !== undefined);
+  for (const { definition, kind } of classes.values())
+    platform.actors.define(hasServices ? agentKind(definition, services) : kind);
   platform.actors.define(eventCountsKind);
   return classes;
 }

@@ -1,5 +1,5 @@
-import { eventTime } from "../entity/event.ts";
-import type { ActorContext, Statement } from "../ports.ts";
+import { eventTime, type Retention } from "../entity/event.ts";
+import type { ActorContext, SqlValue, Statement } from "../ports.ts";
 import { LAST_SEQ } from "./events.ts";
 
 /** Rows that one run of retention deletes: about a millisecond of the database. */
@@ -70,4 +70,29 @@ export async function prune({ sql, system }: ActorContext, agent: string): Promi
   if (statements.length === 0) return false;
   const results = await sql.batch(statements);
   return results.some(({ changes }) => changes >= PRUNE_BATCH);
+}
+
+/**
+ * Has an entity follow the retention that is configured now, which otherwise only its next event would tell it. Entities
+ * that no source has fed keep nothing that retention could delete.
+ */
+export async function followRetention(
+  { sql }: Pick<ActorContext, "sql">,
+  agent: string,
+  { maxAgeMs, maxEvents }: Retention,
+): Promise<boolean> {
+  const [row] = await sql.all(
+    "SELECT max_events, max_age_ms FROM agents_entities WHERE agent = ? AND owner IS NOT NULL",
+    [agent],
+  );
+  if (row === undefined) return false;
+  if (numberOf(row["max_events"]) === maxEvents && numberOf(row["max_age_ms"]) === maxAgeMs)
+    return false;
+  const update = "UPDATE agents_entities SET max_events = ?, max_age_ms = ? WHERE agent = ?";
+  await sql.batch([{ sql: update, params: [maxEvents, maxAgeMs, agent] }]);
+  return true;
+}
+
+function numberOf(value: SqlValue | undefined): number | null {
+  return value == null ? null : Number(value);
 }

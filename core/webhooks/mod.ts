@@ -33,6 +33,7 @@ export { defineScheme, type Scheme } from "./scheme.ts";
 export { schemes, type SchemeName } from "./schemes.ts";
 export type { Secret } from "./keys.ts";
 export { signLike, type UnsignedRequest } from "./sign.ts";
+export { prepareRetention } from "./source.ts";
 export { simulate } from "./simulate.ts";
 export type { EntitySource, RetentionOptions, SourceOptions } from "./source.ts";
 
