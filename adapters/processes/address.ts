@@ -10,16 +10,16 @@ import {
 import { tmpdir } from "node:os";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 
-/** Where the holder of a data directory listens. */
+/** Where the lock owner of a data directory listens. */
 export interface Address {
   /** Path of the socket. */
   readonly socket: string;
-  /** Has others find it, once somebody listens there. */
+  /** Writes the file by which other processes find the socket. Call it once somebody listens there. */
   publish(): void;
   remove(): void;
 }
 
-/** The file that tells where. */
+/** Name of the file that holds the socket's path. */
 const NAME = "holder";
 /** The path of a socket has at most 107 bytes on Linux and 103 elsewhere (unix(7)). */
 const MAX_PATH = 100;
@@ -28,13 +28,13 @@ const SOCKET = "socket";
 const FOLDER = /^(?:causey-)?holder-\w+$/;
 
 /**
- * A fresh address for the holder of a data directory: a socket in a folder that only its owner may enter, since the data
+ * A fresh address for the lock owner of a data directory: a socket in a folder that only its owner may enter, since the data
  * directory may be open to others. Below the data directory, or where that path is too long, in a temporary folder.
  */
 export function makeAddress(dataDir: string): Address {
   const pointer = join(resolve(dataDir), NAME);
   const former = readAddress(dataDir);
-  // What a holder that was killed has left behind.
+  // Left behind by a lock owner that was killed.
   if (former !== null) removeSocket(former);
   const folder = mkdtempSync(shortEnough(resolve(dataDir)));
   const socket = join(folder, SOCKET);
@@ -66,7 +66,7 @@ function shortEnough(dataDir: string): string {
   return [below, ...others].find(isShort) ?? below;
 }
 
-/** The socket of the holder of a data directory, or null when none is told. It may be gone. */
+/** The socket of a data directory's lock owner; null when no file names one. Nobody may listen there any more. */
 export function readAddress(dataDir: string): string | null {
   const pointer = join(resolve(dataDir), NAME);
   try {
@@ -78,13 +78,13 @@ export function readAddress(dataDir: string): string | null {
   }
 }
 
-/** Whether that is a socket of {@link makeAddress}: what a damaged file names is neither called nor removed. */
+/** Whether {@link makeAddress} made that socket: a path from a damaged file is neither dialled nor removed. */
 function isAddress(path: string): boolean {
   const isNamedSo = basename(path) === SOCKET && FOLDER.test(basename(dirname(path)));
   return isNamedSo && isAbsolute(path) && lstatSync(path).isSocket();
 }
 
-/** Nobody else may stand in for the holder. */
+/** Whether this user owns the path and nobody else may write to it: else another user could pose as the lock owner. */
 function isOwn(path: string): boolean {
   const { uid, mode } = lstatSync(path);
   return uid === process.getuid?.() && (mode & 0o022) === 0;

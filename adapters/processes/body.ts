@@ -1,18 +1,18 @@
 import type { BodyMessage } from "./messages.ts";
 
-/** A body on its way over a link; to be told what the other side says of it. */
+/** Sends a body over a link; its methods take the messages of the other side. */
 export interface BodySource {
   more(): void;
   /** The reader on the other side has left. */
   unread(): void;
   /**
-   * Nobody is left to send it to. What its client still sends is read: else the connection breaks, and it never learns
-   * why.
+   * Reads the rest of the body and drops it. Otherwise the client's connection would break before it reads the answer
+   * that tells why.
    */
   drain(): void;
 }
 
-/** A body that comes over a link; to be told what the other side says of it. */
+/** Receives a body over a link; its methods take the messages of the other side. */
 export interface BodySink {
   readonly stream: ReadableStream<Uint8Array<ArrayBuffer>>;
   chunk(bytes: Uint8Array): void;
@@ -22,9 +22,9 @@ export interface BodySink {
 
 type Send = (message: BodyMessage) => void;
 
-/** Bytes that are read of a body that nobody wants. */
+/** Bytes read of a body that nobody wants. */
 const MAX_DRAINED = 64 * 1024 * 1024;
-/** Bytes of one message: calls on the same link wait no longer than these take. */
+/** Bytes of one message: other calls on the link wait while it is sent. */
 const PIECE = 256 * 1024;
 
 /** Sends a body piece by piece, each as the other side asks for it: a slow reader slows the writer. */
@@ -32,7 +32,7 @@ export function bodySource(id: number, body: ReadableStream<Uint8Array>, send: S
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   let rest: Uint8Array | undefined;
   let turn = Promise.resolve();
-  // Not before it is asked for: a request that moves on to the next holder takes its body along.
+  // Not before the body is asked for: a request that moves to the next lock owner takes its body along.
   const own = (): ReadableStreamDefaultReader<Uint8Array> => (reader ??= body.getReader());
   const read = async (): Promise<void> => {
     try {
@@ -59,7 +59,7 @@ export function bodySource(id: number, body: ReadableStream<Uint8Array>, send: S
     try {
       await own().cancel();
     } catch {
-      // Broken already, or somebody else's by now.
+      // Already broken, or locked by another reader.
     }
   };
   return {

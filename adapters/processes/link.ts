@@ -14,14 +14,14 @@ export interface Link<Out> {
   readonly end: () => void;
 }
 
-/** Whom a link tells. */
+/** What a link reports. */
 export interface LinkEvents<In> {
   message(message: In): void;
   /** Called once. */
   close(): void;
 }
 
-/** The engine's form of a clone: both ends have to have the same. */
+/** The engine's clone format: both ends must have the same. */
 export const cloneForm: string = serialize(null).toString("hex");
 
 /** Bytes of one message: what a call carries is bounded long before. */

@@ -25,7 +25,7 @@ export type BodyMessage =
   /** The reader has left. */
   | { readonly type: "unread"; readonly id: number };
 
-/** What happens on a WebSocket that a guest holds. */
+/** What happens on a WebSocket that a peer holds. */
 export type SocketMessage =
   | { readonly type: "opened"; readonly id: number }
   | { readonly type: "heard"; readonly id: number; readonly data: string | Uint8Array }
@@ -38,7 +38,7 @@ export type SocketMessage =
       readonly reason: string;
     };
 
-/** What the holder asks of a guest's WebSocket. */
+/** What the lock owner asks of a peer's WebSocket. */
 export type SocketOrder =
   | {
       readonly type: "upgrade";
@@ -50,8 +50,8 @@ export type SocketOrder =
   | { readonly type: "close"; readonly id: number; readonly code: number; readonly reason: string }
   | { readonly type: "terminate"; readonly id: number };
 
-/** What a guest tells the holder of the data directory. `id` is the guest's number of the call or the request. */
-export type ToHolder =
+/** What a peer tells the lock owner of the data directory. `id` is the peer's number of the call or the request. */
+export type ToOwner =
   | { readonly type: "hello"; readonly speaks: string }
   | {
       readonly type: "call";
@@ -70,23 +70,23 @@ export type ToHolder =
     }
   /** The client of a request has left. */
   | { readonly type: "abort"; readonly id: number }
-  /** Knows that the holder leaves: no call follows. */
+  /** The peer knows that the lock owner shuts down: no call follows. */
   | { readonly type: "left" }
-  /** To be answered at once. */
+  /** A heartbeat, to be answered at once. */
   | { readonly type: "ping" }
   | BodyMessage
   | SocketMessage;
 
-/** What the holder tells a guest. */
-export type ToGuest =
+/** What the lock owner tells a peer. */
+export type ToPeer =
   | { readonly type: "welcome"; readonly pid: number }
   | { readonly type: "pong" }
   | { readonly type: "refused"; readonly speaks: string }
   | { readonly type: "returned"; readonly id: number; readonly outcome: CallOutcome }
   | { readonly type: "responded"; readonly id: number; readonly head: ResponseHead }
-  /** Not begun, as the holder leaves: to be asked of its successor. */
+  /** The call was not started, because the lock owner shuts down: it goes to the next one. */
   | { readonly type: "moved"; readonly id: number }
-  /** The holder shuts down: new calls are for its successor. */
+  /** The lock owner shuts down: new calls go to the next one. */
   | { readonly type: "leaving" }
   | BodyMessage
   | SocketOrder;

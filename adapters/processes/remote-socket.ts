@@ -1,13 +1,13 @@
 import type { SocketEvents } from "../shared/http/connection.ts";
 import type { DuplexSocket } from "../shared/sockets/duplex.ts";
 import { ownBytes } from "./body.ts";
-import { sizeOf } from "./guest-socket.ts";
+import { sizeOf } from "./peer-socket.ts";
 import type { SocketMessage, SocketOrder } from "./messages.ts";
 
-/** The holder's end of a WebSocket that a guest holds. */
+/** The lock owner's end of a WebSocket that a peer holds. */
 export interface RemoteSocket {
   readonly socket: DuplexSocket;
-  /** Takes what the guest tells. */
+  /** Takes what the peer tells. */
   hear(message: SocketMessage): void;
 }
 

@@ -1,14 +1,14 @@
-import { guestActors, holdFolder } from "./guest-actors.ts";
-import { holdActors, type SharedActors, type SharedActorsOptions } from "./hold-actors.ts";
+import { peerActors, lockFolder } from "./peer-actors.ts";
+import { ownedActors, type SharedActors, type SharedActorsOptions } from "./owned-actors.ts";
 
 /**
  * The actors of a data directory. The process that comes first holds it: actors have one home. Those that come later
- * call them there, and one of them takes over when the holder ends, however it ends.
+ * call them there, and one of them takes over when the lock owner ends, however it ends.
  */
 export async function sharedActors(options: SharedActorsOptions): Promise<SharedActors> {
-  if (!(await holdFolder(options.folder))) return guestActors(options);
+  if (!(await lockFolder(options.folder))) return peerActors(options);
   try {
-    return holdActors(options);
+    return ownedActors(options);
   } catch (error) {
     options.folder.release();
     throw error;

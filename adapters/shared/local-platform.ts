@@ -8,7 +8,7 @@ import { closeAtEnd } from "./http/drain.ts";
 import { egressTransport } from "./egress/egress-transport.ts";
 import { jsonLog } from "./log.ts";
 import { defaultBodyBytes } from "./memory-limit.ts";
-import type { SharedActors } from "../processes/hold-actors.ts";
+import type { SharedActors } from "../processes/owned-actors.ts";
 import { cloneForm } from "../processes/link.ts";
 import { sharedActors } from "../processes/shared-actors.ts";
 import type { Upgrade } from "./sockets/sockets.ts";

@@ -5,7 +5,7 @@ import { AgentClient } from "agents/client";
 import { afterAll, beforeAll, describe, expect, inject } from "vitest";
 import { itUnless } from "../config/it-unless.ts";
 import type { LocalRuntimeName } from "../local/runtimes.ts";
-import { holderOf, sharingServer, type SharingServer } from "../local/sharing-servers.ts";
+import { ownerOf, sharingServer, type SharingServer } from "../local/sharing-servers.ts";
 
 const target = inject("target");
 const it = itUnless(
@@ -63,9 +63,9 @@ async function count(client: AgentClient<Box>): Promise<unknown[]> {
 }
 
 describe("AgentClient at processes that share a data directory", () => {
-  it("has state, calls and streams, and comes back after the holder was killed", async () => {
-    const { holder, guests } = await holderOf(servers);
-    const [a, b] = [connect(guests[0]!), connect(guests[1]!)];
+  it("has state, calls and streams, and comes back after the owner was killed", async () => {
+    const { owner, peers } = await ownerOf(servers);
+    const [a, b] = [connect(peers[0]!), connect(peers[1]!)];
     await Promise.all([a.ready, b.ready]);
     expect([a.identified, a.state, b.state]).toEqual([true, { n: 0 }, { n: 0 }]);
     a.setState({ n: 5 });
@@ -82,7 +82,7 @@ describe("AgentClient at processes that share a data directory", () => {
           client.addEventListener("open", resolve, { once: true });
         }),
     );
-    holder.child.kill("SIGKILL");
+    owner.child.kill("SIGKILL");
     await Promise.all(again);
     await Promise.all([a.ready, b.ready]);
     expect(codes).toEqual([1012, 1012]);

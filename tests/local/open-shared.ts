@@ -1,5 +1,5 @@
 import { openDataDir } from "../../adapters/shared/data-dir.ts";
-import type { SharedActors, SharedActorsOptions } from "../../adapters/processes/hold-actors.ts";
+import type { SharedActors, SharedActorsOptions } from "../../adapters/processes/owned-actors.ts";
 import { cloneForm } from "../../adapters/processes/link.ts";
 import { sharedActors } from "../../adapters/processes/shared-actors.ts";
 import { localSystem } from "../../adapters/shared/system.ts";

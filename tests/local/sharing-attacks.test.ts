@@ -68,7 +68,7 @@ describe("the socket of a holder", () => {
   it("closes on what does not speak its language, and serves the others on", async () => {
     const data = `attacked-${crypto.randomUUID()}`;
     await start(data);
-    const guest = await start(data);
+    const peer = await start(data);
     const path = readAddress(folderOf(data));
     expect(path).not.toBeNull();
     const long = Buffer.alloc(8, 0xff);
@@ -80,7 +80,7 @@ describe("the socket of a holder", () => {
     // Half a message, and then nothing: nobody waits for its rest.
     const half = connect(path!, () => half.write(frame(early).subarray(0, 20)));
     half.on("error", () => undefined);
-    expect(await guest.actors.get("listener", "a").call("echo", "still here")).toBe("still here");
+    expect(await peer.actors.get("listener", "a").call("echo", "still here")).toBe("still here");
     half.destroy();
   });
 });
@@ -139,17 +139,17 @@ describe("the file that names the socket of a holder", () => {
 });
 
 describe("calls at a guest", () => {
-  it("keep their order when the holder changes meanwhile", async () => {
+  it("keep their order when the owner changes meanwhile", async () => {
     const data = `ordered-${crypto.randomUUID()}`;
-    const holder = await start(data);
-    const guest = await start(data);
+    const owner = await start(data);
+    const peer = await start(data);
     heard.length = 0;
-    const ref = guest.actors.get("listener", "order");
+    const ref = peer.actors.get("listener", "order");
     const calls: Promise<unknown>[] = [];
     let closing: Promise<void> | undefined;
     for (let n = 0; n < 600; n++) {
       calls.push(ref.call("hear", String(n)));
-      if (n === 200) closing = holder.close();
+      if (n === 200) closing = owner.close();
       if (n % 20 === 0) await new Promise((resolve) => setTimeout(resolve, 1));
     }
     await Promise.all(calls);
@@ -158,15 +158,15 @@ describe("calls at a guest", () => {
   });
 });
 
-describe("a guest that cannot take over", () => {
+describe("a peer that cannot take over", () => {
   it("gives the directory up, and calls the one that can", async () => {
     const data = `unable-${crypto.randomUUID()}`;
-    const holder = await start(data);
-    const guest = await start(data);
+    const owner = await start(data);
+    const peer = await start(data);
     const broken: ActorKind = { ...listener, name: "broken", schema: ["this is no SQL"] };
-    guest.actors.define(broken);
-    await holder.close();
-    const called = guest.actors.get("listener", "a").call("echo", "moved");
+    peer.actors.define(broken);
+    await owner.close();
+    const called = peer.actors.get("listener", "a").call("echo", "moved");
     const able = await start(data);
     expect(await called).toBe("moved");
     expect(await able.actors.get("listener", "a").call("echo", "held")).toBe("held");

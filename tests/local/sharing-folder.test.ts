@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, inject, it } from "vitest";
 import { openDataDir } from "../../adapters/shared/data-dir.ts";
 import { makeAddress, readAddress } from "../../adapters/processes/address.ts";
-import type { SharedActors, SharedActorsOptions } from "../../adapters/processes/hold-actors.ts";
+import type { SharedActors, SharedActorsOptions } from "../../adapters/processes/owned-actors.ts";
 import type { ActorKind } from "../../core/ports.ts";
 import { eventually } from "../cases/eventually.ts";
 import { closeShared, openShared } from "./open-shared.ts";
@@ -58,18 +58,18 @@ const close = async (actors: SharedActors): Promise<void> => {
 const folder = (): string => join(mkdtempSync(join(inject("scratch"), "folder-")), "data");
 
 describe("a data directory", () => {
-  it("that was replaced by another one gets no second holder from among the guests of the former", async () => {
+  it("that was replaced by another one gets no second owner from among the peers of the former", async () => {
     const path = folder();
     const former = await start(path, "former");
-    const guest = await start(path, "guest");
-    expect(await guest.whoAnswers()).toBe("former");
+    const peer = await start(path, "peer");
+    expect(await peer.whoAnswers()).toBe("former");
     renameSync(path, `${path}.old`);
     const next = await start(path, "next");
-    expect([await next.whoAnswers(), await guest.whoAnswers()]).toEqual(["next", "former"]);
+    expect([await next.whoAnswers(), await peer.whoAnswers()]).toEqual(["next", "former"]);
     await close(former.actors);
-    expect(await guest.whoAnswers()).toBe("next");
+    expect(await peer.whoAnswers()).toBe("next");
     await close(next.actors);
-    expect(await guest.whoAnswers()).toBe("guest");
+    expect(await peer.whoAnswers()).toBe("peer");
     const other = openDataDir(path);
     expect(other.hold()).toBe(false);
     other.release();
@@ -77,50 +77,50 @@ describe("a data directory", () => {
 
   it("that is moved away or deleted is missed at once, once, and taken over when it is back", async () => {
     const path = folder();
-    const holder = await start(path, "holder", { watchMs: 10 });
-    const guest = await start(path, "guest");
+    const owner = await start(path, "holder", { watchMs: 10 });
+    const peer = await start(path, "peer");
     renameSync(path, `${path}.away`);
     const gone = "error: The lock of the data directory is no longer at its path";
-    await eventually(() => holder.logged.some((line) => line.startsWith(gone)), "it says so");
+    await eventually(() => owner.logged.some((line) => line.startsWith(gone)), "it says so");
     writeFileSync(path, "no folder any more");
-    await close(holder.actors);
-    const called = guest.whoAnswers();
+    await close(owner.actors);
+    const called = peer.whoAnswers();
     const failed = "error: The data directory cannot be taken over";
-    await eventually(() => guest.logged.some((line) => line.startsWith(failed)), "it says so too");
+    await eventually(() => peer.logged.some((line) => line.startsWith(failed)), "it says so too");
     rmSync(path);
     renameSync(`${path}.away`, path);
-    expect(await called).toBe("guest");
-    expect(holder.logged.filter((line) => line.startsWith(gone))).toHaveLength(1);
-    expect(guest.logged.filter((line) => line.startsWith(failed))).toEqual([
+    expect(await called).toBe("peer");
+    expect(owner.logged.filter((line) => line.startsWith(gone))).toHaveLength(1);
+    expect(peer.logged.filter((line) => line.startsWith(failed))).toEqual([
       `${failed} Error: The data directory "${path}" cannot be used (${join(path, "lock.db")} is gone): choose another with --data-dir`,
     ]);
   });
 
-  it("whose lock was deleted gets no second holder while the first one lives", async () => {
+  it("whose lock was deleted gets no second owner while the first one lives", async () => {
     const path = folder();
-    const holder = await start(path, "holder");
-    const guest = await start(path, "guest");
-    expect(await guest.whoAnswers()).toBe("holder");
+    const owner = await start(path, "holder");
+    const peer = await start(path, "peer");
+    expect(await peer.whoAnswers()).toBe("holder");
     rmSync(join(path, "lock.db"));
     const late = await start(path, "late");
-    expect([await late.whoAnswers(), await guest.whoAnswers()]).toEqual(["holder", "holder"]);
-    await close(holder.actors);
-    const [one, other] = [await late.whoAnswers(), await guest.whoAnswers()];
+    expect([await late.whoAnswers(), await peer.whoAnswers()]).toEqual(["holder", "holder"]);
+    await close(owner.actors);
+    const [one, other] = [await late.whoAnswers(), await peer.whoAnswers()];
     expect(one).toBe(other);
-    expect(["guest", "late"]).toContain(one);
+    expect(["peer", "late"]).toContain(one);
   });
 
   it("in which the way to others cannot be told is shared once it can, and nothing is left of the attempts", async () => {
     const path = folder();
     mkdirSync(join(path, "holder", "foreign"), { recursive: true });
-    const holder = await start(path, "holder");
+    const owner = await start(path, "holder");
     const line = "warn: No other process can share the data directory";
-    await eventually(() => holder.logged.some((one) => one.startsWith(line)), "it says so");
-    expect(await holder.whoAnswers()).toBe("holder");
-    const late = start(path, "guest");
+    await eventually(() => owner.logged.some((one) => one.startsWith(line)), "it says so");
+    expect(await owner.whoAnswers()).toBe("holder");
+    const late = start(path, "peer");
     rmSync(join(path, "holder"), { recursive: true });
     expect(await (await late).whoAnswers()).toBe("holder");
-    expect(holder.logged).toHaveLength(1);
+    expect(owner.logged).toHaveLength(1);
     expect(readdirSync(path).filter((name) => name.startsWith("holder"))).toHaveLength(2);
   });
 
@@ -129,11 +129,11 @@ describe("a data directory", () => {
     mkdirSync(join(path, "holder-notes"), { recursive: true });
     writeFileSync(join(path, "holder-notes", "socket"), "mine");
     writeFileSync(join(path, "holder.backup"), "mine");
-    const holder = await start(path, "holder");
-    const guest = await start(path, "guest");
-    expect(await guest.whoAnswers()).toBe("holder");
-    await close(guest.actors);
-    await close(holder.actors);
+    const owner = await start(path, "holder");
+    const peer = await start(path, "peer");
+    expect(await peer.whoAnswers()).toBe("holder");
+    await close(peer.actors);
+    await close(owner.actors);
     const left = ["holder-notes/socket", "holder.backup"].map((name) =>
       existsSync(join(path, name)),
     );

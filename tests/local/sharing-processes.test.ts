@@ -16,13 +16,13 @@ import {
 
 let servers: SharingServer[] = [];
 /** Those that do not hold the data directory. */
-let guests: SharingServer[] = [];
+let peers: SharingServer[] = [];
 
 beforeAll(async () => {
   const dataDir = mkdtempSync(join(inject("scratch"), "sharing-processes-"));
   const first = await sharingServer(host, dataDir);
-  guests = await Promise.all([sharingServer(host, dataDir), sharingServer(host, dataDir)]);
-  servers = [first, ...guests];
+  peers = await Promise.all([sharingServer(host, dataDir), sharingServer(host, dataDir)]);
+  servers = [first, ...peers];
 });
 afterAll(async () => {
   for (const { child } of servers) child.kill("SIGKILL");
@@ -45,9 +45,9 @@ async function jsonOf<T>(response: Promise<Response>): Promise<T> {
   return (await (await response).json()) as T;
 }
 
-/** The counts of what happened at the agents, which live with the holder. */
+/** The counts of what happened at the agents, which live with the lock owner. */
 const counts = (): Promise<Record<"aborted" | "cancelled" | "chunks" | "waits", number>> =>
-  jsonOf(guests[0]!.ask("/agents/box/counts/counts"));
+  jsonOf(peers[0]!.ask("/agents/box/counts/counts"));
 
 /** Reads a stream of events until it holds `text`. */
 async function readUntil(response: Response, text: string): Promise<string> {
@@ -135,9 +135,9 @@ describe("processes of one data directory", () => {
   });
 
   it("search at each what was made at a guest", async () => {
-    // The holder has had nothing to do with a search before.
+    // The lock owner has had nothing to do with a search before.
     const root = "/client/v4/accounts/local/ai-search/instances";
-    const made = await guests[0]!.ask(root, { method: "POST", body: '{"id":"shared"}' });
+    const made = await peers[0]!.ask(root, { method: "POST", body: '{"id":"shared"}' });
     expect([made.status, await made.text()]).toEqual([200, expect.any(String)]);
     for (const server of servers) {
       const found = await server.ask(`${root}/shared`);
@@ -149,7 +149,7 @@ describe("processes of one data directory", () => {
     await makeGateway(servers[0]!, "logged", { collect_logs: true });
     // From the first row on: when a follower without a position begins is its own affair.
     const headers = { "last-event-id": "0" };
-    const tail = await guests[1]!.ask(`${gateways}/logged/logs/tail`, { headers });
+    const tail = await peers[1]!.ask(`${gateways}/logged/logs/tail`, { headers });
     for (const [n, server] of servers.entries())
       expect(await chat(server, "logged", { "cf-aig-event-id": `at-${n}` })).toBe(200);
     expect(await readUntil(tail, "at-2")).toContain("at-0");
@@ -161,8 +161,8 @@ describe("processes of one data directory", () => {
   });
 
   it("stream an agent's events at a guest", async () => {
-    const events = await guests[0]!.ask("/agents/webhook-agent/streamed/events?since=0");
-    expect(await webhook(guests[1]!, "plain", "streamed", "one")).toBe(200);
+    const events = await peers[0]!.ask("/agents/webhook-agent/streamed/events?since=0");
+    expect(await webhook(peers[1]!, "plain", "streamed", "one")).toBe(200);
     expect(await readUntil(events, "one")).toContain("id: 1\n");
   });
 
@@ -196,24 +196,24 @@ describe("processes of one data directory", () => {
 
 describe("a request at a guest", () => {
   it("that no program can make, or whose answer none can take, harms no other", async () => {
-    const guest = guests[0]!;
-    const slow = guest.ask("/agents/box/slow/endless");
+    const peer = peers[0]!;
+    const slow = peer.ask("/agents/box/slow/endless");
     const reader = (await slow).body!.getReader();
     await reader.read();
-    await (await guest.ask("/agents/box/odd/unusable")).text();
+    await (await peer.ask("/agents/box/odd/unusable")).text();
     const client = new WebSocket(
-      `${guest.url.replace("http", "ws")}/agents/box/odd?token=a-token-for-tests`,
+      `${peer.url.replace("http", "ws")}/agents/box/odd?token=a-token-for-tests`,
     );
     const socket = testSocket(client);
     await socket.next();
     socket.send("close badly");
     for (let n = 0; n < 20; n++) {
-      const response = await guest.ask("/agents/box/odd/text", { method: "HEAD" });
+      const response = await peer.ask("/agents/box/odd/text", { method: "HEAD" });
       expect([response.status, await response.text()]).toEqual([200, ""]);
     }
     socket.close();
     await socket.closed;
-    // Still the same connection to the holder.
+    // Still the same connection to the lock owner.
     for (let n = 0; n < 5; n++) expect((await reader.read()).done).toBe(false);
     await reader.cancel();
   });
@@ -221,7 +221,7 @@ describe("a request at a guest", () => {
   it("reads an agent's answer at its client's pace, and its leaving reaches the agent", async () => {
     const before = await counts();
     const leaving = new AbortController();
-    const response = await guests[0]!.ask("/agents/box/slow/endless", { signal: leaving.signal });
+    const response = await peers[0]!.ask("/agents/box/slow/endless", { signal: leaving.signal });
     const reader = response.body!.getReader();
     await reader.read();
     // Nobody reads: what is under way fills up, and then it stands still.
@@ -244,7 +244,7 @@ describe("a request at a guest", () => {
   it("is aborted at the agent when its client leaves", async () => {
     const before = await counts();
     const leaving = new AbortController();
-    const waiting = guests[1]!.ask("/agents/box/waits/wait", { signal: leaving.signal });
+    const waiting = peers[1]!.ask("/agents/box/waits/wait", { signal: leaving.signal });
     await until(counts, ({ waits }) => waits > before.waits);
     // Node's requests pass an abort on only as long as somebody holds them.
     for (let n = 0; n < 2; n++) await (await servers[0]!.ask("/collect")).text();
@@ -254,20 +254,20 @@ describe("a request at a guest", () => {
   });
 
   it("carries large bodies both ways", async () => {
-    const guest = guests[0]!;
+    const peer = peers[0]!;
     const size = 32 * 1024 * 1024;
-    const upload = guest.ask("/agents/box/large/upload", {
+    const upload = peer.ask("/agents/box/large/upload", {
       method: "POST",
       body: new Uint8Array(size),
     });
     expect(await jsonOf(upload)).toBe(size);
-    const whole = await guest.ask("/agents/box/large/whole");
+    const whole = await peer.ask("/agents/box/large/whole");
     expect((await whole.arrayBuffer()).byteLength).toBe(8 * 1024 * 1024);
   });
 });
 
 describe("the end of all", () => {
-  it("loses no log row, the holder going first", async () => {
+  it("loses no log row, the owner going first", async () => {
     const rows = 30;
     const made = servers.map(async (server, at) => {
       for (let n = 0; n < rows; n++)

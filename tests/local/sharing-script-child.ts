@@ -1,4 +1,4 @@
-// A script at a guest of a data directory, which closes nothing: RUNTIME DATA_DIR. Prints what the holder's actor answers.
+// A script at a peer of a data directory, which closes nothing: RUNTIME DATA_DIR. Prints what the lock owner's actor answers.
 import type { ActorKind, Platform } from "../../core/ports.ts";
 import type { LocalPlatformOptions } from "../../adapters/shared/local-platform.ts";
 

@@ -52,14 +52,14 @@ export async function endInTurn(servers: readonly SharingServer[]): Promise<(num
 }
 
 /** The server whose process the others call, and the others. */
-export async function holderOf(
+export async function ownerOf(
   servers: readonly SharingServer[],
-): Promise<{ holder: SharingServer; guests: SharingServer[] }> {
+): Promise<{ owner: SharingServer; peers: SharingServer[] }> {
   const response = await servers[0]!.ask("/agents/box/where/pid");
   const pid = (await response.json()) as number;
-  const holder = servers.find(({ child }) => child.pid === pid);
-  if (holder === undefined) throw new Error(`No server is process ${pid}`);
-  return { holder, guests: servers.filter((server) => server !== holder) };
+  const owner = servers.find(({ child }) => child.pid === pid);
+  if (owner === undefined) throw new Error(`No server is process ${pid}`);
+  return { owner, peers: servers.filter((server) => server !== owner) };
 }
 
 /** Sends a chat through a gateway; resolves to the status. */

@@ -1,4 +1,4 @@
-// The holder of a data directory, to be stopped from outside: RUNTIME DATA_DIR. Prints `holding` once others can join.
+// The lock owner of a data directory, to be stopped from outside: RUNTIME DATA_DIR. Prints `holding` once others can join.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ActorKind, Platform } from "../../core/ports.ts";
 import type { LocalPlatformOptions } from "../../adapters/shared/local-platform.ts";

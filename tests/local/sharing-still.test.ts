@@ -2,37 +2,37 @@ import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, inject, it } from "vitest";
 import { openDataDir } from "../../adapters/shared/data-dir.ts";
-import { pulse, type Pulse } from "../../adapters/processes/pulse.ts";
-import type { SharedActors } from "../../adapters/processes/hold-actors.ts";
+import { heartbeat, type Heartbeat } from "../../adapters/processes/heartbeat.ts";
+import type { SharedActors } from "../../adapters/processes/owned-actors.ts";
 import type { ActorKind, ActorRef, Log } from "../../core/ports.ts";
 import { eventually } from "../cases/eventually.ts";
 import { host } from "../config/shared.ts";
 import { closeShared, openShared, speaks } from "./open-shared.ts";
 import { lineWith, start, type Child } from "./runtimes.ts";
 
-/** Only the holder runs it. */
+/** Only the lock owner runs it. */
 const kind: ActorKind = { name: "still", schema: [], start: () => ({ methods: {} }) };
-const BEAT_MS = 100;
+const HEARTBEAT_MS = 100;
 
 let children: Child[] = [];
-let guests: SharedActors[] = [];
+let peers: SharedActors[] = [];
 afterEach(async () => {
   // Stopped or not.
   for (const child of children) child.kill("SIGKILL");
-  for (const guest of guests) await closeShared(guest);
+  for (const peer of peers) await closeShared(peer);
   children = [];
-  guests = [];
+  peers = [];
 });
 
 interface Joined {
   readonly dataDir: string;
   readonly ref: ActorRef;
-  /** Messages of the guest's log. */
+  /** Messages of the peer's log. */
   readonly logged: string[];
   signal(name: "SIGSTOP" | "SIGCONT" | "SIGKILL"): void;
 }
 
-/** A holder in another process, and a guest in this one. */
+/** A lock owner in another process, and a peer in this one. */
 async function joined(): Promise<Joined> {
   const dataDir = mkdtempSync(join(inject("scratch"), "still-"));
   const child = start(host, "sharing-still-child.ts", [host, dataDir]);
@@ -40,13 +40,13 @@ async function joined(): Promise<Joined> {
   await lineWith(child, "holding");
   const logged: string[] = [];
   const log: Log = (level, message) => logged.push(`${level}: ${message}`);
-  const guest = await openShared(dataDir, log, { beatMs: BEAT_MS });
-  guests.push(guest);
-  guest.define(kind);
+  const peer = await openShared(dataDir, log, { heartbeatMs: HEARTBEAT_MS });
+  peers.push(peer);
+  peer.define(kind);
   const signal: Joined["signal"] = (name) => {
     if (child.pid !== undefined) process.kill(child.pid, name);
   };
-  return { dataDir, ref: guest.get("still", "one"), logged, signal };
+  return { dataDir, ref: peer.get("still", "one"), logged, signal };
 }
 
 const unavailable = (message: string): object => ({
@@ -80,7 +80,7 @@ function halves(): { body: ReadableStream<Uint8Array>; letRest(): void } {
   return { body, letRest: rest.resolve };
 }
 
-describe("a holder that stands still", () => {
+describe("an owner that is unresponsive", () => {
   it("is not waited for for ever, keeps the folder, and is called again once it answers", async () => {
     const { dataDir, logged, ref, signal } = await joined();
     expect(await ref.call("echo", "before")).toBe("before");
@@ -112,7 +112,7 @@ describe("a holder that stands still", () => {
         (text) => text === "after",
         () => false,
       );
-    await eventually(after, "the holder is called again");
+    await eventually(after, "the owner is called again");
     // What had begun goes on.
     for (let n = 0; n < 20; n++) expect((await reader.read()).done).toBe(false);
     await reader.cancel();
@@ -142,10 +142,10 @@ describe("a holder that stands still", () => {
 });
 
 describe("a process that cannot join the holder", () => {
-  it("says what it waits for, and takes over when the holder has ended", async () => {
+  it("says what it waits for, and takes over when the owner has ended", async () => {
     const path = mkdtempSync(join(inject("scratch"), "waiting-"));
-    const holder = await openShared(path, () => undefined, { speaks: "another language" });
-    holder.define(kind);
+    const owner = await openShared(path, () => undefined, { speaks: "another language" });
+    owner.define(kind);
     const logged: unknown[] = [];
     const told = Promise.withResolvers<void>();
     const second = openShared(path, (level, message, fields) => {
@@ -160,16 +160,16 @@ describe("a process that cannot join the holder", () => {
         { path },
       ],
     ]);
-    await closeShared(holder);
-    guests.push(await second);
+    await closeShared(owner);
+    peers.push(await second);
     expect(logged.slice(1)).toEqual([["info", "Took over the data directory", undefined]]);
   });
 
   it("ends in one line that tells why", async () => {
     const path = mkdtempSync(join(inject("scratch"), "waiting-"));
-    const holder = await openShared(path, () => undefined, { speaks: "another language" });
-    guests.push(holder);
-    holder.define(kind);
+    const owner = await openShared(path, () => undefined, { speaks: "another language" });
+    peers.push(owner);
+    owner.define(kind);
     const late = openShared(path, () => undefined, { predecessorMs: 200 });
     await expect(late).rejects.toThrow(
       `The data directory "${path}" is in use by another process, which is of another runtime or version (another language; this is ${speaks}): stop that, or choose another with --data-dir`,
@@ -177,21 +177,21 @@ describe("a process that cannot join the holder", () => {
   });
 });
 
-describe("pulse()", () => {
+describe("heartbeat()", () => {
   /** A side that is always waited for; `answer` is called for each question. */
-  const watched = (answer: (heard: () => void) => void): { asked(): number; heart: Pulse } => {
+  const watched = (answer: (heard: () => void) => void): { asked(): number; heart: Heartbeat } => {
     let asked = 0;
-    const heart: Pulse = pulse({
-      beatMs: 5,
+    const heart: Heartbeat = heartbeat({
+      heartbeatMs: 5,
       isBusy: () => true,
-      ask() {
+      ping() {
         asked += 1;
         answer(() => {
-          heart.heard();
+          heart.received();
         });
       },
-      onStill: () => undefined,
-      onBack: () => undefined,
+      onUnresponsive: () => undefined,
+      onRecovered: () => undefined,
     });
     return { asked: () => asked, heart };
   };
@@ -199,7 +199,7 @@ describe("pulse()", () => {
   it("waits for what takes long as long as the other side answers", async () => {
     const { asked, heart } = watched((heard) => setImmediate(heard));
     await eventually(() => asked() > 30, "it has asked 30 times");
-    expect(heart.isStill()).toBe(false);
+    expect(heart.isUnresponsive()).toBe(false);
     heart.stop();
   });
 
@@ -210,13 +210,13 @@ describe("pulse()", () => {
     });
     await eventually(() => asked() === 1, "it has asked");
     // Whatever has come meanwhile is read before the next beat but one.
-    expect(heart.isStill()).toBe(false);
+    expect(heart.isUnresponsive()).toBe(false);
     heart.stop();
   });
 
   it("asks once, and tells of silence once", async () => {
     const { asked, heart } = watched(() => undefined);
-    await eventually(() => heart.isStill(), "it stands still");
+    await eventually(() => heart.isUnresponsive(), "it stands still");
     expect(asked()).toBe(1);
     heart.stop();
   });

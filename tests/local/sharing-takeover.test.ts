@@ -10,7 +10,7 @@ import {
   chat,
   end,
   endInTurn,
-  holderOf,
+  ownerOf,
   makeGateway,
   sharingServer,
   until,
@@ -75,16 +75,16 @@ describe("processes of one data directory", () => {
           (done) => done > before + ENOUGH,
         );
       }
-      const { holder, guests } = await holderOf(alive);
-      const socket = connect(guests[0]!);
+      const { owner, peers } = await ownerOf(alive);
+      const socket = connect(peers[0]!);
       await socket.next();
-      holder.child.kill("SIGKILL");
+      owner.child.kill("SIGKILL");
       expect(await socket.closed).toMatchObject({ code: 1012 });
-      const again = connect(guests[0]!);
+      const again = connect(peers[0]!);
       await again.next();
       again.close();
-      await loads.get(holder)!.stop();
-      alive = guests;
+      await loads.get(owner)!.stop();
+      alive = peers;
     }
     await until(
       async () => loads.get(alive[0]!)!.done(),
@@ -108,13 +108,13 @@ describe("processes of one data directory", () => {
       servers.map((server, n) => [server, startLoad(server, `load-${n}`, acknowledged)]),
     );
     for (let n = 0; n < 3; n++) {
-      const { holder } = await holderOf(servers);
+      const { owner } = await ownerOf(servers);
       // As a load balancer does, before it ends a server.
-      await loads.get(holder)!.stop();
+      await loads.get(owner)!.stop();
       const next = startServer(dataDir);
-      end(holder.child);
-      expect(await exitOf(holder.child)).toBe(0);
-      servers.splice(servers.indexOf(holder), 1, await next);
+      end(owner.child);
+      expect(await exitOf(owner.child)).toBe(0);
+      servers.splice(servers.indexOf(owner), 1, await next);
       loads.set(await next, startLoad(await next, `next-${n}`, acknowledged));
       for (const one of servers) {
         const load = loads.get(one)!;
@@ -132,25 +132,25 @@ describe("processes of one data directory", () => {
   });
 
   it("end what a killed one was asked for, and serve the others on", async () => {
-    const dataDir = mkdtempSync(join(inject("scratch"), "sharing-guest-"));
-    const [holder, guest, other] = [
+    const dataDir = mkdtempSync(join(inject("scratch"), "sharing-peer-"));
+    const [owner, peer, other] = [
       await startServer(dataDir),
       await startServer(dataDir),
       await startServer(dataDir),
     ] as const;
-    const socket = connect(guest);
+    const socket = connect(peer);
     await socket.next();
-    const waiting = guest.ask("/agents/box/kept/wait").catch(() => null);
-    const endless = await guest.ask("/agents/box/kept/endless");
+    const waiting = peer.ask("/agents/box/kept/wait").catch(() => null);
+    const endless = await peer.ask("/agents/box/kept/endless");
     const counts = async (): Promise<Record<"aborted" | "cancelled" | "waits", number>> =>
       (await (await other.ask("/agents/box/kept/counts")).json()) as never;
     await until(counts, ({ waits }) => waits === 1);
-    guest.child.kill("SIGKILL");
+    peer.child.kill("SIGKILL");
     await until(counts, ({ aborted, cancelled }) => aborted === 1 && cancelled === 1);
     expect(await waiting).toBeNull();
     await expect(endless.text()).rejects.toThrow();
     expect((await socket.closed).code).not.toBe(1000);
-    expect(await holderOf([holder, other])).toMatchObject({ holder });
-    expect(await endInTurn([other, holder])).toEqual([0, 0]);
+    expect(await ownerOf([owner, other])).toMatchObject({ owner });
+    expect(await endInTurn([other, owner])).toEqual([0, 0]);
   });
 });

@@ -8,40 +8,40 @@ import { runSuite } from "../cases/suite.ts";
 import { host } from "../config/shared.ts";
 import { exitOf, lineWith, start } from "./runtimes.ts";
 
-/** A holder opens its door once its app has defined something. */
+/** A lock owner listens once its app has defined something. */
 const first: ActorKind = { name: "first", schema: [], start: () => ({ methods: {} }) };
 
 /** A platform whose actors live with another one over the same data directory, as they would in another process. */
-async function openGuest(data: string): Promise<Platform> {
-  const holder = await openPlatform({ data });
-  holder.actors.define(first);
-  const guest = await openPlatform({ data });
+async function openPeer(data: string): Promise<Platform> {
+  const owner = await openPlatform({ data });
+  owner.actors.define(first);
+  const peer = await openPlatform({ data });
   return {
-    ...guest,
+    ...peer,
     actors: {
-      get: (kind, name) => guest.actors.get(kind, name),
+      get: (kind, name) => peer.actors.get(kind, name),
       // Both run the same app.
       define(kind) {
-        holder.actors.define(kind);
-        guest.actors.define(kind);
+        owner.actors.define(kind);
+        peer.actors.define(kind);
       },
     },
     async close() {
-      await guest.close();
-      await holder.close();
+      await peer.close();
+      await owner.close();
     },
   };
 }
 
-describe("at a guest of the data directory", () => {
+describe("at a peer of the data directory", () => {
   runSuite(actorsSuite, async () => {
-    const data = `guest-actors-${crypto.randomUUID()}`;
-    const platform = await openGuest(data);
-    return { platform, subject: { platform, reopen: () => openGuest(data) } };
+    const data = `peer-actors-${crypto.randomUUID()}`;
+    const platform = await openPeer(data);
+    return { platform, subject: { platform, reopen: () => openPeer(data) } };
   });
 
   runSuite(socketsSuite, async () => {
-    const platform = await openGuest(`guest-sockets-${crypto.randomUUID()}`);
+    const platform = await openPeer(`peer-sockets-${crypto.randomUUID()}`);
     platform.actors.define(socketsKind);
     return {
       platform,
@@ -55,14 +55,14 @@ describe("at a guest of the data directory", () => {
   });
 
   it("a script waits for its answers, and ends without closing anything", async () => {
-    const data = `guest-script-${crypto.randomUUID()}`;
-    const holder = await openPlatform({ data });
-    const later = (): Promise<string> => holder.system.sleep(300).then(() => "later");
-    holder.actors.define({ name: "slow", schema: [], start: () => ({ methods: { later } }) });
+    const data = `peer-script-${crypto.randomUUID()}`;
+    const owner = await openPlatform({ data });
+    const later = (): Promise<string> => owner.system.sleep(300).then(() => "later");
+    owner.actors.define({ name: "slow", schema: [], start: () => ({ methods: { later } }) });
     const child = start(host, "sharing-script-child.ts", [host, join(inject("scratch"), data)]);
     const ended = exitOf(child);
     expect(await lineWith(child, "answer")).toBe(`answer "later"`);
     expect(await ended).toBe(0);
-    await holder.close();
+    await owner.close();
   });
 });

@@ -2,47 +2,47 @@ import type { Actors, Log } from "../../core/ports.ts";
 import { outcomeOf } from "../shared/actors/crossing.ts";
 import type { Upgrade } from "../shared/sockets/sockets.ts";
 import { bodySink, bodySource, type BodySink, type BodySource } from "./body.ts";
-import type { BodyMessage, RequestHead, SocketMessage, ToGuest, ToHolder } from "./messages.ts";
+import type { BodyMessage, RequestHead, SocketMessage, ToPeer, ToOwner } from "./messages.ts";
 import { remoteSocket, type RemoteSocket } from "./remote-socket.ts";
 
-/** Upgrades of requests that came from guests. */
+/** Upgrades of requests that came from peers. */
 export type RemoteUpgrades = WeakMap<Request, Upgrade>;
 
-/** A request of a guest's client at an actor of this process. */
-export interface Visit {
+/** A request that a peer's client sends to an actor of this process. */
+export interface IncomingRequest {
   hear(message: BodyMessage | SocketMessage): void;
   /** The client has left. */
   abort(): void;
-  /** The guest is gone. */
-  lost(): void;
+  /** The peer is gone. */
+  peerLost(): void;
   /** Whether it is a WebSocket by now. */
   isSocket(): boolean;
 }
 
-/** What a visit needs. */
-export interface VisitOptions {
+/** Options of {@link incomingRequest}. */
+export interface IncomingRequestOptions {
   readonly actors: Pick<Actors, "get">;
   readonly upgrades: RemoteUpgrades;
   readonly log: Log;
-  readonly send: (message: ToGuest) => void;
-  /** Called when nothing more will be said of it. */
+  readonly send: (message: ToPeer) => void;
+  /** Called when no more messages about it follow. */
   readonly over: () => void;
 }
 
 interface State {
   readonly upload: BodySink | undefined;
   readonly left: AbortController;
-  /** Held as long as the visit: Node's requests pass an abort on only while somebody holds them. */
+  /** Referenced while the answer is under way: Node's requests pass an abort on only while they are reachable. */
   request: Request | undefined;
   socket: RemoteSocket | undefined;
   answer: BodySource | undefined;
 }
 
-/** Hands a guest's request to its actor and the answer back. */
-export function visit(
-  asked: Extract<ToHolder, { readonly type: "fetch" }>,
-  options: VisitOptions,
-): Visit {
+/** Hands a peer's request to its actor and the answer back. */
+export function incomingRequest(
+  asked: Extract<ToOwner, { readonly type: "fetch" }>,
+  options: IncomingRequestOptions,
+): IncomingRequest {
   const { head, id } = asked;
   const upload = head.hasBody ? bodySink(id, options.send) : undefined;
   const left = new AbortController();
@@ -54,13 +54,13 @@ export function visit(
     answer: undefined,
   };
   const over = (): void => {
-    // Nobody sends what is still to come of it.
+    // No more of the upload will arrive.
     upload?.broken();
     options.over();
   };
-  const send = (message: ToGuest): void => {
+  const send = (message: ToPeer): void => {
     options.send(message);
-    // The answer's body is through.
+    // The answer's body is complete.
     if (message.type === "end" || message.type === "broken") over();
   };
   const work = (): Promise<boolean> => respond(state, asked, { ...options, send });
@@ -77,7 +77,7 @@ export function visit(
       left.abort();
     },
     isSocket: () => state.socket !== undefined,
-    lost() {
+    peerLost() {
       left.abort();
       upload?.broken();
       state.answer?.unread();
@@ -89,8 +89,8 @@ export function visit(
 /** Has the actor answer; resolves once the head is sent. */
 async function respond(
   state: State,
-  { head, id, kind, name }: Extract<ToHolder, { readonly type: "fetch" }>,
-  { actors, send, upgrades }: VisitOptions,
+  { head, id, kind, name }: Extract<ToOwner, { readonly type: "fetch" }>,
+  { actors, send, upgrades }: IncomingRequestOptions,
 ): Promise<boolean> {
   const request = toRequest(head, state.upload?.stream, state.left.signal);
   state.request = request;
@@ -104,7 +104,7 @@ async function respond(
   if (body !== null) state.answer = bodySource(id, body, send);
   const hasBody = body !== null;
   send({ type: "responded", id, head: { status, headers: [...headers], hasBody } });
-  // Unasked, so that a short answer arrives as one: its only piece, and its end.
+  // Sent before it is asked for, so that a short answer arrives at once: its only piece, and its end.
   for (let piece = 0; piece < 2; piece++) state.answer?.more();
   return hasBody;
 }
@@ -118,7 +118,7 @@ function hear({ answer, socket, upload }: State, message: BodyMessage | SocketMe
   else socket?.hear(message);
 }
 
-/** Throws for what a server may receive and no program may make, such as the method TRACE. */
+/** Throws for a request that a server may receive but a program cannot construct, such as one with the method TRACE. */
 function toRequest(
   { headers, method, url }: RequestHead,
   body: ReadableStream<Uint8Array> | undefined,

@@ -7,57 +7,60 @@ import {
   type LocalActorsOptions,
 } from "../shared/actors/local-actors.ts";
 import { openSqlite, type SqliteDatabase, type SqliteOptions } from "../shared/sqlite/sqlite.ts";
-import { serveGuests, type GuestServer } from "./serve-guests.ts";
-import type { RemoteUpgrades } from "./visit.ts";
+import { servePeers, type PeerServer } from "./serve-peers.ts";
+import type { RemoteUpgrades } from "./incoming-request.ts";
 
-/** Options of {@link holdActors} and `sharedActors()`. */
+/** Options of {@link ownedActors} and `sharedActors()`. */
 export interface SharedActorsOptions extends Omit<LocalActorsOptions, "db"> {
   readonly folder: DataDir;
   readonly synchronous?: SqliteOptions["synchronous"];
-  /** What all processes of a data directory have to agree on: runtime, version, form of clones. */
+  /** What all processes of a data directory must have in common: runtime, version, clone format. */
   readonly speaks: string;
   /** How long a process that cannot join waits for its predecessor's end, in ms: that may take its grace. @default 15000 */
   readonly predecessorMs?: number | undefined;
   /** How often the process that holds the folder looks whether it still is where it was, in ms. @default 5000 */
   readonly watchMs?: number | undefined;
-  /** See `PulseOptions`. @default 1000 */
-  readonly beatMs?: number | undefined;
+  /** See `HeartbeatOptions`. @default 1000 */
+  readonly heartbeatMs?: number | undefined;
 }
 
 /** The actors of a data directory, wherever they live. */
 export interface SharedActors extends LocalActors {
-  /** Closes what {@link LocalActors.close} has left open: the database, and the way to other processes. */
+  /** Closes what {@link LocalActors.close} has left open: the database, and the connections to other processes. */
   release(): Promise<void>;
 }
 
-/** How long answers to the clients of other processes are waited for, in ms. */
+/** How long a shutdown waits for answers to the clients of other processes, in ms. */
 const ANSWERS_MS = 5000;
-/** The pause after the way in for other processes could not be opened, in ms. */
+/** The pause after listening for other processes failed, in ms. */
 const AGAIN_MS = 1000;
 
 /** The actors of a data directory that this process holds; other processes may call them too. */
-export function holdActors(options: SharedActorsOptions): SharedActors {
+export function ownedActors(options: SharedActorsOptions): SharedActors {
   const { folder, log } = options;
   const upgrades: RemoteUpgrades = new WeakMap();
   const { actors, db } = guarded(folder.path ?? ":memory:", () => openActors(options, upgrades));
-  const door = openDoor((dataDir) => serveGuests({ ...options, dataDir, actors, upgrades }), log);
+  const listener = openListener(
+    (dataDir) => servePeers({ ...options, dataDir, actors, upgrades }),
+    log,
+  );
   const watch = watchFolder(options);
   return {
     get: (kind, name) => actors.get(kind, name),
     define(kind) {
       actors.define(kind);
-      // Not before: a guest may call at once, and an app defines its kinds in one go.
-      if (folder.path !== null) door.open(folder.path);
+      // Not before: a peer may call at once, and an app defines its kinds in one go.
+      if (folder.path !== null) listener.open(folder.path);
     },
     async close(graceMs) {
       const until = performance.now() + graceMs;
-      // All calls of the others stand still until there is a successor: an endless answer must not take the whole grace.
-      await (await door.last())?.leave(Math.min(graceMs, ANSWERS_MS));
+      // Other processes' calls wait until there is a next owner: an endless answer must not use up the whole grace.
+      await (await listener.last())?.leave(Math.min(graceMs, ANSWERS_MS));
       await actors.close(Math.max(0, until - performance.now()));
     },
     async release() {
       clearInterval(watch);
-      await (await door.last())?.close();
+      await (await listener.last())?.close();
       await db.close();
       folder.release();
     },
@@ -85,7 +88,7 @@ function openActors(options: SharedActorsOptions, upgrades: RemoteUpgrades): Ope
   }
 }
 
-/** Says so when the folder is moved or deleted: what is acknowledged from then on would be lost unseen. */
+/** Logs when the folder is moved or deleted: what is acknowledged from then on would be lost unnoticed. */
 function watchFolder({ folder, log, watchMs = 5000 }: SharedActorsOptions): NodeJS.Timeout {
   const { path } = folder;
   let wasInPlace = true;
@@ -103,20 +106,20 @@ function watchFolder({ folder, log, watchMs = 5000 }: SharedActorsOptions): Node
   return timer;
 }
 
-interface Door {
-  /** Opens it, unless that is done or under way. */
+interface Listener {
+  /** Starts to listen, unless that is done or under way. */
   open(dataDir: string): void;
-  /** What is open in the end: nothing is opened any more. */
-  last(): Promise<GuestServer | null>;
+  /** Ends all retries; resolves to the server, if one listens. */
+  last(): Promise<PeerServer | null>;
 }
 
-/** The way in for other processes. What keeps it shut, such as a full disk, may pass: it is tried again. */
-function openDoor(serve: (dataDir: string) => Promise<GuestServer>, log: Log): Door {
-  let opening: Promise<GuestServer | null> | undefined;
+/** Listens for other processes. A failure, such as a full disk, may pass: it is retried. */
+function openListener(serve: (dataDir: string) => Promise<PeerServer>, log: Log): Listener {
+  let opening: Promise<PeerServer | null> | undefined;
   let again: ReturnType<typeof setTimeout> | undefined;
   let isLast = false;
   let isSaid = false;
-  const attempt = async (dataDir: string): Promise<GuestServer | null> => {
+  const attempt = async (dataDir: string): Promise<PeerServer | null> => {
     try {
       return await serve(dataDir);
     } catch (thrown) {

@@ -4,36 +4,36 @@ import { upgradeOrThrow, type Upgrade } from "../shared/sockets/sockets.ts";
 import { ownBytes } from "./body.ts";
 import type { SocketMessage, SocketOrder } from "./messages.ts";
 
-/** A client's WebSocket at a guest, whose actor lives with the holder. */
-export interface GuestSocket {
+/** A client's WebSocket at a peer, whose actor lives with the lock owner. */
+export interface PeerSocket {
   obey(order: Exclude<SocketOrder, { readonly type: "upgrade" }>): void;
   close(code: number, reason: string): void;
 }
 
-/** What a socket needs of the link to the holder. */
+/** What a socket needs of the link to the lock owner. */
 export interface SocketLink {
   readonly tell: (message: SocketMessage) => void;
-  /** Bytes that the holder has not taken yet. */
+  /** Bytes that the lock owner has not read yet. */
   readonly unsent: () => number;
 }
 
 /** How often a full socket is looked at, in ms. */
 const POLL_MS = 10;
-/** Bytes that wait for the holder above which a client that says more is closed: a busy holder must not fill the memory. */
+/** Unsent bytes above which a client that sends more is closed: a busy lock owner must not fill the memory. */
 const MAX_WAITING = 16 * 1024 * 1024;
-/** A peer that does not answer a close frame is dropped after this; the holder may not live to do it. */
+/** A client that does not answer a close frame is dropped after this. The lock owner may end before it could do so. */
 const CLOSE_WAIT_MS = 5000;
 
 /**
- * Upgrades a request that this process received, and tells the holder what happens on the connection; the response is the
- * runtime's. Throws `missing_capability` when it cannot be upgraded.
+ * Upgrades a request that this process received and reports the connection's events to the lock owner. The response is
+ * the runtime's. Throws `missing_capability` when it cannot be upgraded.
  */
-export function guestSocket(
+export function peerSocket(
   { id, maxMessage, protocol }: Extract<SocketOrder, { readonly type: "upgrade" }>,
   request: Request,
   upgrade: Upgrade,
   { tell, unsent }: SocketLink,
-): { readonly socket: GuestSocket; readonly response: Response } {
+): { readonly socket: PeerSocket; readonly response: Response } {
   let closing: ReturnType<typeof setTimeout> | undefined;
   const events: SocketEvents = {
     open: () => {
@@ -58,7 +58,7 @@ export function guestSocket(
     try {
       socket.close(code, reason);
     } catch {
-      // A code or a reason that the runtime does not take. The actor that chose it is elsewhere.
+      // The runtime refuses the code or reason. The actor that chose them is in another process and cannot be told.
       terminate();
     }
   };
@@ -81,12 +81,12 @@ export function guestSocket(
   };
 }
 
-/** Bytes of a message; of text its length in UTF-16 units, as on the holder's side. */
+/** Bytes of a message; of text its length in UTF-16 units, as on the lock owner's side. */
 export function sizeOf(data: string | Uint8Array): number {
   return typeof data === "string" ? data.length : data.byteLength;
 }
 
-/** Tells how many of the bytes that were sent have left: the holder closes the connection of a client that is too slow. */
+/** Reports how many sent bytes have left: the lock owner closes the connection of a client that is too slow. */
 function flushes(
   socket: DuplexSocket,
   told: (bytes: number) => void,

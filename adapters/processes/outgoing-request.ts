@@ -1,53 +1,56 @@
 import { valueOf, type CallOutcome } from "../shared/actors/crossing.ts";
 import type { Upgrade } from "../shared/sockets/sockets.ts";
 import { bodySink, bodySource, type BodySink, type BodySource } from "./body.ts";
-import { gone, Moved, unanswered } from "./gone.ts";
-import { guestSocket, type GuestSocket } from "./guest-socket.ts";
-import type { ResponseHead, SocketOrder, ToGuest, ToHolder } from "./messages.ts";
+import { ownerEnded, NotStarted, ownerDidNotAnswer } from "./owner-errors.ts";
+import { peerSocket, type PeerSocket } from "./peer-socket.ts";
+import type { ResponseHead, SocketOrder, ToPeer, ToOwner } from "./messages.ts";
 
-/** A request that this process received, and an actor of the holder answers. */
-export interface GuestVisit {
+/** A request that this process received and an actor of the lock owner answers. */
+export interface OutgoingRequest {
   readonly response: Promise<Response>;
-  hear(message: Extract<ToGuest, { readonly id: number }>): void;
-  /** The holder is gone. */
-  lost(): void;
-  /** The holder stands still: answers the client unless an answer has begun, which goes on once the holder does. */
+  hear(message: Extract<ToPeer, { readonly id: number }>): void;
+  /** The connection to the lock owner is lost. */
+  ownerLost(): void;
+  /** The lock owner is unresponsive: answers 503 unless an answer has begun, which continues when the owner recovers. */
   giveUp(): void;
   /** Closes the WebSocket, if there is one. */
   closeSocket(code: number, reason: string): void;
 }
 
-/** What a visit of a guest needs. */
-export interface GuestVisitOptions {
+/** Options of {@link outgoingRequest}. */
+export interface OutgoingRequestOptions {
   readonly id: number;
   readonly kind: string;
   readonly name: string;
   readonly upgrade: Upgrade;
-  readonly send: (message: ToHolder) => void;
-  /** Bytes that the holder has not taken yet. */
+  readonly send: (message: ToOwner) => void;
+  /** Bytes that the lock owner has not read yet. */
   readonly unsent: () => number;
-  /** Called when nothing more will be said of it. */
+  /** Called when no more messages about it follow. */
   readonly over: () => void;
 }
 
 interface State {
   readonly request: Request;
-  readonly options: GuestVisitOptions;
+  readonly options: OutgoingRequestOptions;
   readonly answer: PromiseWithResolvers<Response>;
-  readonly send: (message: ToHolder) => void;
+  readonly send: (message: ToOwner) => void;
   upload: BodySource | undefined;
   download: BodySink | undefined;
-  socket: GuestSocket | undefined;
+  socket: PeerSocket | undefined;
   /** The runtime's response to the upgrade. */
   upgraded: Response | undefined;
   /** Whether the client has got an answer, or the beginning of one. */
   isAnswered: boolean;
-  /** Whether the client has got another answer than the holder's. */
+  /** Whether the client was answered here instead of by the lock owner. */
   isGivenUp: boolean;
 }
 
-/** Sends a request to an actor of the holder. */
-export function guestVisit(request: Request, options: GuestVisitOptions): GuestVisit {
+/** Sends a request to an actor of the lock owner. */
+export function outgoingRequest(
+  request: Request,
+  options: OutgoingRequestOptions,
+): OutgoingRequest {
   const { id, kind, name } = options;
   const { method, signal, url } = request;
   const abort = (): void => {
@@ -73,9 +76,9 @@ export function guestVisit(request: Request, options: GuestVisitOptions): GuestV
         state.send({ type: "unread", id });
       }
     },
-    lost() {
+    ownerLost() {
       over();
-      state.answer.reject(gone());
+      state.answer.reject(ownerEnded());
       state.download?.broken();
       state.upload?.drain();
       state.socket?.close(1012, "The server moves: come back");
@@ -84,8 +87,8 @@ export function guestVisit(request: Request, options: GuestVisitOptions): GuestV
       if (state.isAnswered) return;
       state.isAnswered = true;
       state.isGivenUp = true;
-      state.answer.reject(unanswered());
-      // The holder is not to take a part of the body for all of it, once it goes on.
+      state.answer.reject(ownerDidNotAnswer());
+      // The lock owner must not take a part of the body for the whole body once it recovers.
       state.send({ type: "abort", id });
       if (state.upload === undefined) return;
       state.send({ type: "broken", id });
@@ -98,8 +101,8 @@ export function guestVisit(request: Request, options: GuestVisitOptions): GuestV
   };
 }
 
-function newState(request: Request, options: GuestVisitOptions): State {
-  const send = (message: ToHolder): void => {
+function newState(request: Request, options: OutgoingRequestOptions): State {
+  const send = (message: ToOwner): void => {
     if (message.type === "closed" || message.type === "unread") options.over();
     options.send(message);
   };
@@ -117,7 +120,7 @@ function newState(request: Request, options: GuestVisitOptions): State {
   };
 }
 
-function hear(state: State, message: Extract<ToGuest, { readonly id: number }>): void {
+function hear(state: State, message: Extract<ToPeer, { readonly id: number }>): void {
   const { download, options, upload } = state;
   if (message.type === "responded") respond(state, message.head);
   else if (message.type === "upgrade") upgrade(state, message);
@@ -126,7 +129,7 @@ function hear(state: State, message: Extract<ToGuest, { readonly id: number }>):
     refuse(state, message.outcome);
   } else if (message.type === "moved") {
     options.over();
-    state.answer.reject(new Moved());
+    state.answer.reject(new NotStarted());
   } else if (message.type === "more") upload?.more();
   else if (message.type === "unread") upload?.unread();
   else if (message.type === "chunk") download?.chunk(message.bytes);
@@ -136,7 +139,7 @@ function hear(state: State, message: Extract<ToGuest, { readonly id: number }>):
   } else state.socket?.obey(message);
 }
 
-/** Only what is thrown comes instead of a response. */
+/** `returned` comes instead of a response only for an error. */
 function refuse({ answer }: State, outcome: CallOutcome): void {
   try {
     valueOf(outcome);
@@ -152,7 +155,7 @@ function upgrade(state: State, order: Extract<SocketOrder, { readonly type: "upg
     return;
   }
   try {
-    ({ response: state.upgraded, socket: state.socket } = guestSocket(
+    ({ response: state.upgraded, socket: state.socket } = peerSocket(
       order,
       request,
       options.upgrade,

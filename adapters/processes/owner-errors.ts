@@ -1,36 +1,36 @@
 import { ApiError } from "../../core/http/api-error.ts";
 
-/** A call that was not begun: it is for the next holder. */
-export class Moved extends Error {}
+/** The call was not started: it goes to the next lock owner. */
+export class NotStarted extends Error {}
 
-/** What becomes of a call whose holder ended before it answered. */
-export function gone(): ApiError {
+/** For a call whose lock owner ended before it answered. */
+export function ownerEnded(): ApiError {
   return unavailable(
     "The process that held the data directory has ended: whether this took effect is not known",
   );
 }
 
-/** What becomes of a call that a holder which stands still has not answered. */
-export function unanswered(): ApiError {
+/** For a call under way when the lock owner became unresponsive. */
+export function ownerDidNotAnswer(): ApiError {
   return unavailable(
     "The process that holds the data directory does not answer: whether this took effect is not known",
   );
 }
 
-/** What becomes of a call while the holder stands still. */
-export function still(): ApiError {
+/** For a new call while the lock owner is unresponsive. */
+export function ownerUnresponsive(): ApiError {
   return unavailable("The process that holds the data directory does not answer: try again later");
 }
 
-/** What becomes of a call that is one too many. */
+/** For a call beyond the limit of waiting calls. */
 export function overloaded(): ApiError {
   return unavailable(
     "Too many calls wait for the process that holds the data directory: try again later",
   );
 }
 
-/** What becomes of a call when no process has taken the directory over for long. */
-export function unheld(): ApiError {
+/** For a call that has waited too long for a process to take the directory over. */
+export function noOwner(): ApiError {
   return unavailable("No process holds the data directory: try again later");
 }
 
