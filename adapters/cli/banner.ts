@@ -31,6 +31,12 @@ export function bannerLines(prepared: Prepared, facts: BannerFacts): string[] {
   ];
 }
 
+/** What is to be said of an address that others can reach; null for loopback. */
+export function exposureWarning(host: string): string | null {
+  if (/^(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)$/iu.test(host)) return null;
+  return "Other machines can reach this address over plain HTTP, which shows tokens and contents to the networks between: put a proxy with TLS before it, or listen on 127.0.0.1";
+}
+
 function commands(prepared: Prepared, url: string): string[] {
   const { accountId, token, demoSecret } = prepared;
   const bearer = token.path === null ? "$CAUSEY_TOKEN" : `$(cat ${shellWord(token.path)})`;

@@ -26,6 +26,7 @@ export function helpText(version: string): string {
     `causey ${version}: one platform API on any JavaScript runtime`,
     "",
     "Usage: causey [serve] [options]",
+    "       causey token …         makes, lists and revokes API tokens; causey token --help says more",
     "       causey prices …        prints the prices of models that are used, with their source",
     "       causey webhook send …  sends a signed webhook; causey webhook --help says more",
     "",

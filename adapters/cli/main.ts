@@ -23,6 +23,10 @@ async function main(): Promise<void> {
     const { pricesCommand } = await import("./prices.ts");
     return pricesCommand(args.slice(1));
   }
+  if (args[0] === "token") {
+    const { tokenCommand } = await import("./token.ts");
+    return tokenCommand(args.slice(1));
+  }
   const { command, flags } = parseCommandLine(args, ["serve", "help", "version"]);
   if (command === "help" || flags.has("help")) process.stdout.write(helpText(version()));
   else if (command === "version" || flags.has("version")) process.stdout.write(`${version()}\n`);

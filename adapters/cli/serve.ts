@@ -1,7 +1,7 @@
 import process from "node:process";
 import type { Platform } from "../../core/ports.ts";
 import { closeAtEnd, type ServeOptions, type Served } from "../shared/http/drain.ts";
-import { bannerLines } from "./banner.ts";
+import { bannerLines, exposureWarning } from "./banner.ts";
 import { checkPort } from "./check-port.ts";
 import { seedDemo } from "./demo.ts";
 import { ownCommandLine } from "./own-command-line.ts";
@@ -48,6 +48,8 @@ export async function serveCommand(
     const name = processes === 1 ? runtime.name : `${runtime.name}, ${processes} processes`;
     const lines = bannerLines(prepared, { version, runtime: name, url, browser });
     process.stdout.write(`${lines.join("\n")}\n`);
+    const warning = exposureWarning(prepared.host);
+    if (warning !== null) platform.log("warn", warning, { host: prepared.host });
     // Unpacking the npm browser takes seconds, once: not at the expense of the first page. Nobody waits for
     // it, so that a server stopped at once ends at once.
     void prepareBrowser(platform);

@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import { setImmediate } from "node:timers";
 import { deserialize, serialize } from "node:v8";
+import { VERSION } from "../../core/version.ts";
 
 /** Messages over a local connection, in order. */
 export interface Link<Out> {
@@ -22,7 +23,12 @@ export interface LinkEvents<In> {
 }
 
 /** The engine's clone format: both ends must have the same. */
-export const cloneForm: string = serialize(null).toString("hex");
+const cloneForm: string = serialize(null).toString("hex");
+
+/** What processes of a data directory must have in common, for a process of that runtime. */
+export function protocolOf(runtime: string): string {
+  return `${runtime}, causey ${VERSION}, ${cloneForm}`;
+}
 
 /** Bytes of one message: what a call carries is bounded long before. */
 const MAX_MESSAGE = 512 * 1024 * 1024;

@@ -22,6 +22,8 @@ export interface SharedActorsOptions extends Omit<LocalActorsOptions, "db"> {
   readonly watchMs?: number | undefined;
   /** See `HeartbeatOptions`. @default 1000 */
   readonly heartbeatMs?: number | undefined;
+  /** Whether other processes may call the actors here. @default true */
+  readonly takesPeers?: boolean | undefined;
 }
 
 /** The actors of a data directory, wherever they live. */
@@ -37,7 +39,7 @@ const AGAIN_MS = 1000;
 
 /** The actors of a data directory that this process holds; other processes may call them too. */
 export function ownedActors(options: SharedActorsOptions): SharedActors {
-  const { folder, log } = options;
+  const { folder, log, takesPeers = true } = options;
   const upgrades: RemoteUpgrades = new WeakMap();
   const { actors, db } = guarded(folder.path ?? ":memory:", () => openActors(options, upgrades));
   const listener = openListener(
@@ -50,7 +52,7 @@ export function ownedActors(options: SharedActorsOptions): SharedActors {
     define(kind) {
       actors.define(kind);
       // Not before: a peer may call at once, and an app defines its kinds in one go.
-      if (folder.path !== null) listener.open(folder.path);
+      if (takesPeers && folder.path !== null) listener.open(folder.path);
     },
     async close(graceMs) {
       const until = performance.now() + graceMs;

@@ -1,6 +1,5 @@
 import { bodyBudget } from "../../core/body-budget.ts";
 import type { Browser, Capability, Log, Platform, Transport } from "../../core/ports.ts";
-import { VERSION } from "../../core/version.ts";
 import { chromium } from "./chromium/chromium.ts";
 import { type Threads, threads } from "./background/threads.ts";
 import { openDataDir } from "./data-dir.ts";
@@ -9,7 +8,7 @@ import { egressTransport } from "./egress/egress-transport.ts";
 import { jsonLog } from "./log.ts";
 import { defaultBodyBytes } from "./memory-limit.ts";
 import type { SharedActors } from "../processes/owned-actors.ts";
-import { cloneForm } from "../processes/link.ts";
+import { protocolOf } from "../processes/link.ts";
 import { sharedActors } from "../processes/shared-actors.ts";
 import type { Upgrade } from "./sockets/sockets.ts";
 import { syncCrypto } from "./sync-crypto.ts";
@@ -68,7 +67,7 @@ export async function localPlatform(
   const folder = openDataDir(dataDir);
   const actors = await sharedActors({
     folder,
-    speaks: `${runtime.name}, causey ${VERSION}, ${cloneForm}`,
+    speaks: protocolOf(runtime.name),
     synchronous: options.synchronous,
     system,
     log,

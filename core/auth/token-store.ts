@@ -15,7 +15,7 @@ export interface TokenStore {
 }
 
 /** The token store of a platform. */
-export function tokenStore(platform: Platform): TokenStore {
+export function tokenStore(platform: Pick<Platform, "actors">): TokenStore {
   // Not on first use: another process may call the actor in this one.
   platform.actors.define(tokenKind);
   const call = (method: string, ...args: readonly Plain[]): Promise<Plain> =>

@@ -17,6 +17,10 @@ import { recentMap } from "./recent-map.ts";
 /** Longest gateway token that is looked at. */
 const TOKEN_LIMIT = 4096;
 
+/** How a caller sends a gateway token, for the errors that ask for one. */
+export const HOW_TO_SEND: string =
+  'send "cf-aig-authorization: Bearer <GATEWAY_TOKEN>" (or gw-aig-authorization)';
+
 /**
  * The token of a gateway authorization header: `Bearer <token>` with the scheme in any case, or the bare
  * token. Null when it is missing, empty, repeated or overlong.

@@ -1,7 +1,7 @@
 import { isKeyShaped } from "../auth/token-format.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { HeaderPair } from "../ports.ts";
-import { presentedToken, tokenOf } from "./access.ts";
+import { HOW_TO_SEND, presentedToken, tokenOf } from "./access.ts";
 import type { Caller } from "./caller.ts";
 import { callError } from "./call-error.ts";
 import type { Call, GatewayDeps } from "./call.ts";
@@ -62,7 +62,7 @@ export async function admit(
     caller,
     prices,
     controls,
-    token: shown.place !== "cf-aig-authorization" ? await ownToken(shown.token, deps) : shown.token,
+    token: shown.place !== HEADER ? await ownToken(shown.token, deps) : shown.token,
     eventId: controls.eventId ?? deps.nextLogId(),
     userAgent,
     signal,
@@ -122,6 +122,9 @@ async function ownToken(token: string | null, deps: GatewayDeps): Promise<string
   return token !== null && (await deps.access.recognises(token)) ? token : null;
 }
 
+/** The header of gateway tokens, in either spelling. */
+const HEADER = "cf-aig-authorization";
+
 /** A token, and the header that it stands in or should. */
 interface Shown {
   readonly token: string | null;
@@ -135,7 +138,7 @@ function shownToken(headers: readonly HeaderPair[], options: AdmitOptions): Show
   }
   const token = presentedToken(headers);
   const key = token === null ? keyInPlaceOfCredential(headers) : null;
-  return key ?? { token, place: "cf-aig-authorization" };
+  return key ?? { token, place: HEADER };
 }
 
 /** A virtual key where an SDK puts its provider's: any SDK can be given one as its `apiKey`. */
@@ -221,13 +224,8 @@ function unknownGateway(gateway: string): ApiError {
   });
 }
 
-function unauthorized(
-  token: string | null,
-  place: Shown["place"] = "cf-aig-authorization",
-): ApiError {
-  const wanted = 'send the gateway token as "cf-aig-authorization: Bearer <GATEWAY_TOKEN>"';
-  const wrong = `the token in ${place} does not open this gateway`;
-  return new ApiError("gateway_unauthorized", {
-    message: `Unauthorized: ${token === null ? wanted : `${wrong}; ${wanted}`}`,
-  });
+function unauthorized(token: string | null, place: Shown["place"] = HEADER): ApiError {
+  const what = place === HEADER ? "the gateway token" : `the token in ${place}`;
+  const wrong = token === null ? "" : `${what} does not open this gateway; `;
+  return new ApiError("gateway_unauthorized", { message: `Unauthorized: ${wrong}${HOW_TO_SEND}` });
 }

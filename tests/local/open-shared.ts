@@ -1,14 +1,13 @@
 import { openDataDir } from "../../adapters/shared/data-dir.ts";
 import type { SharedActors, SharedActorsOptions } from "../../adapters/processes/owned-actors.ts";
-import { cloneForm } from "../../adapters/processes/link.ts";
+import { protocolOf } from "../../adapters/processes/link.ts";
 import { sharedActors } from "../../adapters/processes/shared-actors.ts";
 import { localSystem } from "../../adapters/shared/system.ts";
 import type { Log } from "../../core/ports.ts";
-import { VERSION } from "../../core/version.ts";
 import { host } from "../config/shared.ts";
 
 /** What the platforms of this runtime have to agree on. */
-export const speaks: string = `${host}, causey ${VERSION}, ${cloneForm}`;
+export const speaks: string = protocolOf(host);
 
 /** Opens the actors of a folder as a platform does. */
 export function openShared(

@@ -1,5 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { HeaderPair } from "../../ports.ts";
+import { HOW_TO_SEND } from "../access.ts";
 import type { Call, GatewayDeps } from "../call.ts";
 import { isSecretHeader } from "./custom-provider.ts";
 import { credentialValue, ECHO } from "../providers.ts";
@@ -12,7 +13,7 @@ function mayUseKeys({ caller, settings }: Call): boolean {
 
 function tokenNeeded(slug: string, header: string): ApiError {
   return new ApiError("gateway_unauthorized", {
-    message: `Unauthorized: this gateway uses its key for "${slug}" only for requests with a gateway token: send "cf-aig-authorization: Bearer <GATEWAY_TOKEN>", or a key of your own in the header ${header}`,
+    message: `Unauthorized: this gateway uses its key for "${slug}" only for requests with a gateway token: ${HOW_TO_SEND}, or a key of your own in the header ${header}`,
   });
 }
 

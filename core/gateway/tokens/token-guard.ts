@@ -41,7 +41,7 @@ export function isInPath(path: string, search: TokenSearch): boolean {
 /** The error for a token that stands where it cannot be taken out. */
 export function held(place: string): ApiError {
   return new ApiError("invalid_request", {
-    message: `The ${place} of the request holds the gateway token, which must not reach a provider: send it in the header cf-aig-authorization only`,
+    message: `The ${place} of the request holds the gateway token, which must not reach a provider: send it in the header cf-aig-authorization (or gw-aig-authorization) only`,
   });
 }
 

@@ -51,6 +51,15 @@ describe("authentication", () => {
     if (status === 401) expect(await codeOf(response)).toEqual([401, 2009]);
   });
 
+  it("tells who has no valid token the header in both spellings", async () => {
+    for (const token of [null, "wrong"]) {
+      const init = { ...jsonInit(chat), token };
+      const text = await (await gate.send("closed/openai/chat/completions", init)).text();
+      expect(text).toContain("cf-aig-authorization: Bearer <GATEWAY_TOKEN>");
+      expect(text).toContain("gw-aig-authorization");
+    }
+  });
+
   it("takes the token under the gw- prefix, which wins over cf-", async () => {
     const headers = {
       "gw-aig-authorization": `Bearer ${GATEWAY_TOKEN}`,

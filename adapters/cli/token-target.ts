@@ -1,0 +1,155 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import * as v from "valibot";
+import type { Principal } from "../../core/auth/principal.ts";
+import { tokenInputSchema } from "../../core/auth/token-schema.ts";
+import { tokenStore } from "../../core/auth/token-store.ts";
+import { createToken, getToken, listTokens } from "../../core/auth/tokens.ts";
+import { parse } from "../../core/http/body.ts";
+import type { Log } from "../../core/ports.ts";
+import { protocolOf } from "../processes/link.ts";
+import { visitingActors } from "../processes/visiting-actors.ts";
+import { openDataDir } from "../shared/data-dir.ts";
+import { jsonLog } from "../shared/log.ts";
+import { localSystem } from "../shared/system.ts";
+import { defaults, effectiveConfig } from "./settings.ts";
+import { shownTokenSchema, type ShownToken, type TokenBody } from "./token-output.ts";
+
+/** Where tokens are kept: a data directory, or a server. */
+export interface TokenTarget {
+  create(body: TokenBody): Promise<ShownToken>;
+  list(): Promise<ShownToken[]>;
+  revoke(id: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Which target a command line names, and the account. */
+export interface TargetOptions {
+  readonly url?: string;
+  readonly "data-dir"?: string;
+  readonly "account-id"?: string;
+  readonly config?: string;
+}
+
+type ReadEnv = (name: string) => string | undefined;
+
+/** How long a server's answer is waited for, in ms. */
+const ANSWER_MS = 15_000;
+const PAGE = 100;
+
+const tokensSchema = v.array(shownTokenSchema);
+
+/** Whoever may write the data directory may do everything. */
+const OWNER: Principal = {
+  id: "command",
+  kind: "token",
+  grants: [{ permissions: ["*"], accounts: ["*"] }],
+};
+
+/** The account whose tokens are meant. */
+export function accountOf(options: TargetOptions, env: ReadEnv): string {
+  if (options.url === undefined) return configOf(options, env).accountId;
+  return options["account-id"] ?? env("CAUSEY_ACCOUNT_ID") ?? defaults.accountId;
+}
+
+/** Opens what a command line names. Throws one line that says why that cannot be. */
+export async function openTarget(options: TargetOptions, env: ReadEnv): Promise<TokenTarget> {
+  const account = accountOf(options, env);
+  return options.url === undefined
+    ? folderTarget(configOf(options, env).dataDir, account)
+    : serverTarget(options.url, account, env("CAUSEY_TOKEN") ?? "");
+}
+
+function configOf(options: TargetOptions, env: ReadEnv): { dataDir: string; accountId: string } {
+  const names = ["config", "data-dir", "account-id"] as const;
+  const flags = new Map(
+    names.flatMap((name) => {
+      const value = options[name];
+      return value === undefined ? [] : [[name, value] as const];
+    }),
+  );
+  const config = effectiveConfig(flags, env, (path) => readFileSync(path, "utf8"));
+  const { dataDir = defaults.dataDir, accountId = defaults.accountId } = config;
+  return { dataDir, accountId };
+}
+
+async function folderTarget(dataDir: string, owner: string): Promise<TokenTarget> {
+  if (!existsSync(join(dataDir, "causey.db")))
+    throw new TypeError(
+      `There are no tokens in "${dataDir}", where no server has run: name its folder with --data-dir, or the server with --url`,
+    );
+  const log: Log = (level, ...what) => {
+    if (level !== "info") jsonLog(level, ...what);
+  };
+  const visiting = await visitingActors({
+    folder: openDataDir(dataDir),
+    speaks: protocolOf(runtimeName()),
+    log,
+  }).catch((error: unknown) => {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new TypeError(`${reason}, or ask the server with --url`);
+  });
+  const system = localSystem(log);
+  const deps = { store: tokenStore(visiting), system, caller: OWNER, owner };
+  const all = { page: 1, per_page: Number.MAX_SAFE_INTEGER, direction: "asc" } as const;
+  return {
+    create: async (body) =>
+      parse(shownTokenSchema, await createToken(parse(tokenInputSchema, body), deps)),
+    list: async () =>
+      parse(tokensSchema, (await listTokens({ ...all, include_expired: true }, deps)).tokens),
+    async revoke(id) {
+      await getToken(id, deps);
+      await deps.store.remove(owner, id);
+    },
+    close: () => visiting.close(),
+  };
+}
+
+function runtimeName(): string {
+  if (process.versions["bun"] !== undefined) return "bun";
+  return process.versions["deno"] === undefined ? "node" : "deno";
+}
+
+function serverTarget(url: string, account: string, token: string): TokenTarget {
+  if (token === "")
+    throw new TypeError(
+      '--url needs a token with the permission "API Tokens Edit" in the environment variable CAUSEY_TOKEN',
+    );
+  const root = `client/v4/accounts/${encodeURIComponent(account)}/tokens`;
+  const base = new URL(root, url.endsWith("/") ? url : `${url}/`);
+  const ask = async (method: string, path: string, body?: TokenBody): Promise<unknown> => {
+    const response = await fetch(`${base.href}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      redirect: "manual",
+      signal: AbortSignal.timeout(ANSWER_MS),
+    });
+    // `as`: the server's own envelope.
+    const answer = (await response.json().catch(() => ({}))) as {
+      result?: unknown;
+      errors?: { message: string }[];
+    };
+    if (response.ok && answer.result !== undefined) return answer.result;
+    throw new TypeError(
+      `The server answered ${response.status}: ${answer.errors?.[0]?.message ?? "this is not the API of causey"}`,
+    );
+  };
+  return {
+    create: async (body) => parse(shownTokenSchema, await ask("POST", "", body)),
+    async list() {
+      const found: ShownToken[] = [];
+      for (let page = 1; ; page++) {
+        const query = `?include_expired=true&direction=asc&per_page=${PAGE}&page=${page}`;
+        const tokens = parse(tokensSchema, await ask("GET", query));
+        found.push(...tokens);
+        if (tokens.length < PAGE) return found;
+      }
+    },
+    async revoke(id) {
+      await ask("DELETE", `/${encodeURIComponent(id)}`);
+    },
+    close: async () => undefined,
+  };
+}
