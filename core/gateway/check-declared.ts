@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { ApiError } from "../http/api-error.ts";
 import { didYouMean } from "../http/nearest.ts";
 import { profileNames, type SafetyOptions, unknownProfiles } from "./checkers/policies.ts";
+import { noSuchProvider, spendProviders } from "./cost/spend-providers.ts";
 import type { DeclaredGateway } from "./declared-gateways.ts";
 import { readGraph } from "./dynamic/graph.ts";
 import { providers } from "./providers.ts";
@@ -19,6 +20,11 @@ export function checkDeclared(
   }
 }
 
+/** Providers of the management API are not known yet. */
+function mayExist(segment: string): boolean {
+  return Object.hasOwn(providers, segment) || /^custom-[\w.-]{1,64}$/.test(segment);
+}
+
 function misfitOf(declaration: DeclaredGateway, safety: SafetyOptions): string | null {
   const { settings = {}, keys = {}, routes = {} } = declaration;
   const { success, issues } = v.safeParse(gatewayDeclared, settings);
@@ -26,8 +32,10 @@ function misfitOf(declaration: DeclaredGateway, safety: SafetyOptions): string |
   const [profile] = unknownProfiles(settings.dlp, safety);
   if (profile !== undefined)
     return `settings.dlp: there is no profile "${profile.slice(0, 64)}", only ${profileNames(safety).join(", ")}`;
+  for (const named of spendProviders(settings.spend_limits))
+    if (!mayExist(named.segment)) return `settings.${noSuchProvider(named)}`;
   for (const slug of Object.keys(keys)) {
-    if (Object.hasOwn(providers, slug) || /^custom-[\w.-]{1,64}$/.test(slug)) continue;
+    if (mayExist(slug)) continue;
     return `keys.${slug.slice(0, 64)}: no such provider${didYouMean(slug, Object.keys(providers))}`;
   }
   for (const [name, elements] of Object.entries(routes)) {

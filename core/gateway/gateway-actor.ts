@@ -1,5 +1,6 @@
 import { ApiError } from "../http/api-error.ts";
 import type { ActorContext, ActorKind, Statement } from "../ports.ts";
+import { isChanging } from "./cost/account-prices.ts";
 import { spendLedger, spendSchema } from "./cost/spend-ledger.ts";
 import { type GatewayLog, gatewayLog } from "./log/gateway-log.ts";
 import { keptRateWindow, type KeptRateWindow, rateSchema } from "./limits/kept-rate-window.ts";
@@ -90,7 +91,21 @@ function readSettings(text: unknown): GatewaySettings {
   return JSON.parse(String(text)) as GatewaySettings;
 }
 
+/**
+ * Runs changes one after the other. The mailbox does not: `enter` may declare settings while another call stores its
+ * own, and each would build on settings that the other is about to replace.
+ */
+function inOrder(): <T>(change: () => Promise<T> | T) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (change) => {
+    const done = last.then(change);
+    last = done.catch(() => undefined);
+    return done;
+  };
+}
+
 function settingsMethods(context: ActorContext, state: State, memory: Memory) {
+  const ordered = inOrder();
   const save = async (settings: GatewaySettings): Promise<GatewaySettings> => {
     const wipes = settings.cache_invalidate_on_update;
     await context.sql.batch([
@@ -107,50 +122,57 @@ function settingsMethods(context: ActorContext, state: State, memory: Memory) {
   };
   return {
     /** Resolves to the settings, storing the given ones when there are none yet. */
-    open: (initial: GatewaySettings) => state.settings ?? save(initial),
-    create(settings: GatewaySettings) {
-      if (state.settings !== null) {
+    open: (initial: GatewaySettings) => ordered(() => state.settings ?? save(initial)),
+    create: (settings: GatewaySettings) =>
+      ordered(() => {
+        if (state.settings === null) return save(settings);
         throw new ApiError("conflict", { message: `Gateway "${settings.id}" already exists` });
-      }
-      return save(settings);
-    },
+      }),
     /** Resolves to the settings once they are what is declared; null when there is no such gateway. */
-    async declare(declared: DeclaredSettings): Promise<GatewaySettings | null> {
-      const { settings } = state;
-      if (settings === null || agrees(settings, declared)) return settings;
-      return save(withChanges(settings, declared, context.system.now()));
-    },
+    declare: (declared: DeclaredSettings) =>
+      ordered(() => {
+        const { settings } = state;
+        if (settings === null || agrees(settings, declared)) return settings;
+        return save(withChanges(settings, declared, context.system.now()));
+      }),
     /** Resolves to the settings afterwards; null when there is no such gateway, or no longer. */
     update: (changes: GatewayChanges) =>
-      state.settings === null
-        ? null
-        : save(withChanges(state.settings, changes, context.system.now())),
-    /** Names the prices that count from now on. */
-    async markPrices(version: string): Promise<void> {
-      if (state.settings === null) return;
-      const settings = { ...state.settings, prices_version: version };
-      const sql = "UPDATE gateway_settings SET settings = ? WHERE actor = ?";
-      await context.sql.batch([{ sql, params: [JSON.stringify(settings), context.name] }]);
-      state.settings = settings;
-    },
-    async remove() {
-      const tables = [
-        "gateway_settings",
-        "gateway_logs",
-        "gateway_log_bodies",
-        "gateway_spend",
-        "gateway_rate",
-        "gateway_replies",
-      ];
-      await context.sql.batch(tables.map((table) => wipe(table, context)));
-      const removed = state.settings;
-      state.settings = null;
-      // The next gateway of this name has done nothing yet.
-      for (const part of Object.values(memory)) part.forget();
-      return removed;
-    },
+      ordered(() =>
+        state.settings === null
+          ? null
+          : save(withChanges(state.settings, changes, context.system.now())),
+      ),
+    /** Names the prices that count from now on, unless a change of them that began after `begun` is under way. */
+    markPrices: (version: string, begun: string | null = null) =>
+      ordered(async () => {
+        if (state.settings === null) return;
+        const { prices_version: current } = state.settings;
+        if (begun !== null && current !== begun && isChanging(current)) return;
+        const settings = { ...state.settings, prices_version: version };
+        const sql = "UPDATE gateway_settings SET settings = ? WHERE actor = ?";
+        await context.sql.batch([{ sql, params: [JSON.stringify(settings), context.name] }]);
+        state.settings = settings;
+      }),
+    remove: () =>
+      ordered(async () => {
+        await context.sql.batch(TABLES.map((table) => wipe(table, context)));
+        const removed = state.settings;
+        state.settings = null;
+        // The next gateway of this name has done nothing yet.
+        for (const part of Object.values(memory)) part.forget();
+        return removed;
+      }),
   };
 }
+
+const TABLES = [
+  "gateway_settings",
+  "gateway_logs",
+  "gateway_log_bodies",
+  "gateway_spend",
+  "gateway_rate",
+  "gateway_replies",
+];
 
 function wipe(table: string, { name }: ActorContext): Statement {
   return { sql: `DELETE FROM ${table} WHERE actor = ?`, params: [name] };

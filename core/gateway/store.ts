@@ -17,7 +17,7 @@ import type { LogRow } from "./log/log-row.ts";
 import type { LogSummary } from "./log/log-summary.ts";
 import type { TailPage } from "./log/log-tail.ts";
 import type { SealedReply } from "./cache/reply-shelf.ts";
-import { PRICES } from "./cost/account-prices.ts";
+import { changingPrices, PRICES } from "./cost/account-prices.ts";
 import { recordStore } from "./manage/records.ts";
 import { type GatewayChanges, type GatewaySettings, initialSettings } from "./settings.ts";
 
@@ -37,8 +37,11 @@ export interface GatewayStore {
   remove(name: GatewayName): Promise<GatewaySettings | null>;
   /** An account's gateways whose id contains `search`, by id. */
   list(account: string, search: string, offset: number, limit: number): Promise<GatewayPage>;
-  /** Names the prices that count from now on, to every gateway of an account. */
-  markPrices(account: string, version: string): Promise<void>;
+  /**
+   * Runs a change of an account's prices; every gateway of the account uses what is stored afterwards. A crash on the way
+   * leaves gateways that read the prices for every request, until the next change.
+   */
+  changePrices<T>(account: string, change: () => Promise<T>): Promise<T>;
   /** Asks for leave to spend, see `SpendLedger`. */
   spendAdmit(name: GatewayName, facts: SpendFacts, estimate: number): Promise<SpendDecision>;
   /** Enters what was spent, see `SpendLedger`. */
@@ -90,7 +93,7 @@ export function gatewayStore(options: StoreOptions): GatewayStore {
     // Looked for behind the listing: whoever changes a price after this finds the gateway there.
     const priced = await recordStore(options.platform).ofAccount(account).group("price", PRICES);
     if (priced.length > 0)
-      await of({ account, gateway: settings.id }).call("markPrices", system.id());
+      await of({ account, gateway: settings.id }).call("markPrices", system.id(), "");
     return written;
   };
   const open = async (name: GatewayName): Promise<GatewaySettings> => {
@@ -122,11 +125,10 @@ export function gatewayStore(options: StoreOptions): GatewayStore {
       await index(name.account).call("remove", name.gateway);
       return removed;
     },
-    async markPrices(account, version) {
-      // All at once: pages would shift while gateways are deleted.
-      const { gateways } = (await index(account).call("list", "", 0, MOST)) as GatewayPage;
-      await markAll(gateways, (gateway) => of({ account, gateway }), version);
-    },
+    changePrices: (account, change) =>
+      changePrices(change, system.id(), (...marks) =>
+        markAll(index(account), (gateway) => of({ account, gateway }), marks),
+      ),
     async list(account, search, offset, limit) {
       // Asked for, they are made: those that nobody has touched yet must be in the list as well.
       for (const gateway of declaredIds(account, options))
@@ -142,14 +144,31 @@ async function enlist(asked: Promise<GatewaySettings | null>, index: ActorRef): 
   if (settings !== null) await index.call("put", settings);
 }
 
-async function markAll(
-  gateways: GatewayPage["gateways"],
-  of: (gateway: string) => ActorRef,
+/** The gateways are told before it and behind it, see {@link GatewayStore.changePrices}. */
+async function changePrices<T>(
+  change: () => Promise<T>,
   version: string,
+  mark: (...marks: string[]) => Promise<void>,
+): Promise<T> {
+  const begun = changingPrices(version);
+  await mark(begun);
+  try {
+    return await change();
+  } finally {
+    await mark(version, begun);
+  }
+}
+
+async function markAll(
+  index: ActorRef,
+  of: (gateway: string) => ActorRef,
+  marks: readonly string[],
 ): Promise<void> {
+  // All at once: pages would shift while gateways are deleted.
+  const { gateways } = (await index.call("list", "", 0, MOST)) as GatewayPage;
   for (let at = 0; at < gateways.length; at += MARKED) {
     const some = gateways.slice(at, at + MARKED);
-    await Promise.all(some.map(({ id }) => of(id).call("markPrices", version)));
+    await Promise.all(some.map(({ id }) => of(id).call("markPrices", ...marks)));
   }
 }
 

@@ -27,6 +27,27 @@ export const mutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/policy.test.ts"],
   },
   {
+    name: "a change of a gateway's settings waits for the one before",
+    file: "core/gateway/gateway-actor.ts",
+    find: "const done = last.then(change);",
+    replace: "const done = Promise.resolve(change());",
+    tests: ["tests/unit/gateway/settings-order"],
+  },
+  {
+    name: "gateways know of a price before it is stored",
+    file: "core/gateway/store.ts",
+    find: "await mark(begun);",
+    replace: "",
+    tests: ["tests/unit/gateway/settings-order"],
+  },
+  {
+    name: "a spend limit names a provider that exists",
+    file: "core/gateway/manage/protections.ts",
+    find: "await checkSpendProviders(name,",
+    replace: "void (async (..._: unknown[]) => 0)(name,",
+    tests: ["tests/unit/gateway/protections"],
+  },
+  {
     name: "a session's prompt cache grows cold",
     file: "core/gateway/router/sessions.ts",
     find: "isWarm: system.now() - session.at < WARM_MS",

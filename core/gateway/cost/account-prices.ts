@@ -12,6 +12,19 @@ export const PRICES = "prices";
 const BOOKS = 200;
 const KEPT_MS = 600_000;
 
+/** What the version begins with while a price is about to be written: a crash may leave it so. */
+const CHANGING = "~";
+
+/** The version of prices of which `change` is about to be written: their book is read for every request. */
+export function changingPrices(change: string): string {
+  return CHANGING + change;
+}
+
+/** Whether a version is one of {@link changingPrices}. */
+export function isChanging(version: string | undefined): boolean {
+  return version?.startsWith(CHANGING) ?? false;
+}
+
 /** The prices of accounts: those of the management API over those of the configuration and the built-in ones. */
 export interface AccountPrices {
   /** Without those of the management API. */
@@ -37,6 +50,7 @@ export function accountPrices(
     base: priceBook({ file }),
     read,
     of(account, version) {
+      if (isChanging(version)) return read(account);
       const key = `${account}\n${version}`;
       const known = books.get(key);
       if (known !== undefined) return known;

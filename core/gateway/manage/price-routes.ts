@@ -56,16 +56,15 @@ export const priceRoutes: ManagementRoutes = (app, deps) => {
     const made = newRecord({ collection: "price", parent: PRICES, key, body: { ...body } }, system);
     const record: StoredRecord =
       former === null ? made : { ...former, body: { ...body }, modifiedAt: system.now() };
-    await records.write(former === null ? { creates: [record] } : { replaces: [record] });
-    await deps.store.markPrices(account, system.id());
+    const write = former === null ? { creates: [record] } : { replaces: [record] };
+    await deps.store.changePrices(account, () => records.write(write));
     return envelope({ id: record.id, ...body });
   });
   app.delete(`${path}/:id`, edit, async (c) => {
     const { account } = gatewayNameOf(c);
     const records = deps.records.ofAccount(account);
     const record = await records.get({ collection: "price", id: idOf(c) });
-    await records.remove(record);
-    await deps.store.markPrices(account, system.id());
+    await deps.store.changePrices(account, () => records.remove(record));
     return envelope({ id: record.id, ...record.body });
   });
 };

@@ -2,8 +2,11 @@ import { ApiError } from "../../http/api-error.ts";
 import { profileNames, type SafetyOptions, unknownProfiles } from "../checkers/policies.ts";
 import type { Platform } from "../../ports.ts";
 import type { GatewayName } from "../gateway-name.ts";
+import { noSuchProvider, spendProviders } from "../cost/spend-providers.ts";
 import type { GatewayChanges, GatewaySettings, GatewayWrite } from "../settings.ts";
+import type { ProviderOptions } from "../target.ts";
 import { otelView, sealOtel } from "../trace/otel-settings.ts";
+import { isProvider } from "./context.ts";
 import type { RecordStore } from "./records.ts";
 import type { Vault } from "./vault.ts";
 
@@ -13,6 +16,8 @@ export interface ProtectionDeps {
   readonly records: RecordStore;
   readonly vault: Vault;
   readonly safety: SafetyOptions;
+  /** Providers of the configuration. */
+  readonly configured: Readonly<Record<string, ProviderOptions>>;
 }
 
 /**
@@ -24,14 +29,16 @@ export async function storedChanges(
   name: GatewayName,
   { otel, ...changes }: GatewayWrite,
   former: GatewaySettings | null,
-  { platform, records, vault, safety }: ProtectionDeps,
+  deps: ProtectionDeps,
 ): Promise<GatewayChanges> {
+  const { platform, records, vault, safety } = deps;
   const [unknown] = unknownProfiles(changes.dlp, safety);
   if (unknown !== undefined) {
     throw new ApiError("invalid_request", {
       message: `dlp: there is no profile "${unknown.slice(0, 64)}", only ${profileNames(safety).join(", ")}`,
     });
   }
+  await checkSpendProviders(name, changes.spend_limits, former?.spend_limits, deps);
   if (otel === undefined || otel === null) return { ...changes, otel };
   for (const [index, { url }] of otel.entries()) {
     const reason = platform.egress.refusal?.(url) ?? null;
@@ -45,6 +52,23 @@ export async function storedChanges(
     ...changes,
     otel: await sealOtel(otel, former?.otel ?? [], records.ofGateway(name), vault),
   };
+}
+
+/** Throws `invalid_request` for a spend limit of a provider that does not exist: it would never apply. */
+async function checkSpendProviders(
+  { account }: GatewayName,
+  limits: GatewayWrite["spend_limits"],
+  former: GatewayWrite["spend_limits"],
+  deps: ProtectionDeps,
+): Promise<void> {
+  // A provider of before may have been deleted, and clients send back what they have read.
+  const known = new Set(spendProviders(former).map(({ segment }) => segment));
+  for (const name of Object.keys(deps.configured)) known.add(name.toLowerCase());
+  for (const named of spendProviders(limits)) {
+    if (known.has(named.segment) || (await isProvider(named.segment, account, deps))) continue;
+    const message = noSuchProvider(named, Object.keys(deps.configured));
+    throw new ApiError("invalid_request", { message });
+  }
 }
 
 /** A gateway's settings as clients see them: no credential, sealed or not, and nothing of the cache's own. */

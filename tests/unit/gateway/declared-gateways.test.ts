@@ -43,6 +43,12 @@ const options = (value: unknown = config): Partial<GatewayOptions> => {
   return gateways === undefined ? {} : { gateways };
 };
 
+const spendOf = (provider: string): object => ({
+  rules: [
+    { limit: 1, limitType: "cost", window: 60, provider: { mode: "filter", values: [provider] } },
+  ],
+});
+
 let gate: GatewayUnderTest;
 afterEach(() => gate.close());
 const token = API_TOKEN;
@@ -119,6 +125,7 @@ describe("a declaration", () => {
     [{ settings: { rate_limiting_limit: -1 } }, "rate_limiting_limit"],
     [{ settings: { authentication: false } }, "settings.authentication"],
     [{ settings: { dlp: { enabled: true, action: "BLOCK", profiles: ["nobody"] } } }, "nobody"],
+    [{ settings: { spend_limits: spendOf("antropic") } }, 'did you mean "anthropic"'],
     [{ keys: { opnai: "sk" } }, 'did you mean "openai"'],
     [{ keys: { openai: "" } }, "keys.openai"],
     [{ routes: { way: [] } }, "way"],

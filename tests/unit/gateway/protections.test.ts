@@ -120,6 +120,28 @@ describe("spend limits", () => {
     expect((await ask("x")).status).toBe(429);
   });
 
+  it("name providers that exist, by any of their names", async () => {
+    const slug = { name: "Mine", slug: "mine", base_url: "https://llm.example.com" };
+    const made = await gate.manage("/custom-providers", { method: "POST", ...jsonInit(slug) });
+    const { id } = made.body.result as { id: string };
+    const limited = (...values: string[]) => ({
+      ...requiredSettings,
+      spend_limits: { rules: [{ ...rule, provider: { mode: "filter", values } }] },
+    });
+    await protect(limited("OpenAI", "x-ai", "google", "custom-mine"));
+    const put = (settings: object) =>
+      gate.manage("/gateways/own", { method: "PUT", ...jsonInit(settings) });
+    const refused = await put(limited("openai", "antropic"));
+    expect([refused.status, refused.body.errors[0]?.message]).toEqual([
+      400,
+      'spend_limits.rules.0.provider.values.1: there is no provider "antropic": did you mean "anthropic"?',
+    ]);
+    expect((await put(limited("custom-nobody"))).status).toBe(400);
+    // A client sends back what it has read, also when the provider has gone since.
+    expect((await gate.manage(`/custom-providers/${id}`, { method: "DELETE" })).status).toBe(200);
+    expect((await put(limited("openai", "custom-mine"))).status).toBe(200);
+  });
+
   it("let a universal request go on to a provider with a budget of its own", async () => {
     const openaiOnly = { ...rule, limit: 0, provider: { mode: "filter", values: ["openai"] } };
     await protect({ spend_limits: { rules: [openaiOnly] } });
