@@ -2,9 +2,18 @@
 // It needs nothing but some Node >= 20 and npm: it installs what the task needs, by lockfile, when
 // that is not there yet, and hands over to the pinned Node (or to the Deno or Bun of tools/).
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { constants } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -20,13 +29,15 @@ const cli = "adapters/cli/main.ts";
 /** Part of what `causey serve` gives Node's V8 by itself (adapters/cli/v8-heap.ts): Deno takes it on the command line only. */
 const denoHeap = "--v8-flags=--no-allocation-site-pretenuring,--max-semi-space-size=16";
 
+/** Development dependencies that serving needs: the pinned Node where this one is too old, and the browser. */
+const serving = ["@sparticuz/chromium", "hono"];
 const everything = [".", "tools", "tests/clients"];
 /** Other releases of what the package meets. */
 const releases = "tools/releases";
 
 /** Task name -> the packages that it needs and the command that runs it, arguments appended. */
 const tasks = {
-  serve: { needs: ["."], command: [node, cli, "serve"] },
+  serve: { needs: [], serves: true, command: [servingNode(), cli, "serve"] },
   "serve:deno": { needs: [".", "tools"], command: [deno, "run", "-A", denoHeap, cli, "serve"] },
   "serve:bun": { needs: [".", "tools"], command: [bun, cli, "serve"] },
   "serve:workers": { needs: ["."], command: [node, "scripts/serve-workers.mjs"] },
@@ -72,18 +83,79 @@ function isInstalled(folder) {
   );
 }
 
+/** This Node where it is new enough to serve, else the pinned one. */
+function servingNode() {
+  const { engines } = readJson("package.json");
+  const wanted = engines.node.replace(">=", "").split(".").map(Number);
+  const [major, minor] = process.versions.node.split(".").map(Number);
+  const isEnough = major > wanted[0] || (major === wanted[0] && minor >= wanted[1]);
+  return isEnough ? process.execPath : node;
+}
+
+function readJson(...path) {
+  return JSON.parse(readFileSync(inRoot(...path), "utf8"));
+}
+
+/** What a server needs beside its Node, by name and version. */
+function servingDependencies() {
+  const { dependencies, devDependencies } = readJson("package.json");
+  const more = servingNode() === node ? [...serving, "node"] : serving;
+  return {
+    ...dependencies,
+    ...Object.fromEntries(more.map((name) => [name, devDependencies[name]])),
+  };
+}
+
+/** Whether what a server imports is there, in the versions of the lockfile. */
+function canServe() {
+  const { packages } = readJson("package-lock.json");
+  return Object.keys(servingDependencies()).every((name) => {
+    const manifest = `node_modules/${name}/package.json`;
+    return (
+      existsSync(inRoot(manifest)) &&
+      readJson(manifest).version === packages[`node_modules/${name}`].version
+    );
+  });
+}
+
+/**
+ * Installs what a server needs, a seventh of what the tests do, in the versions of the lockfile. npm cannot install a
+ * part of the development dependencies, so they are made dependencies in a folder of its own, and moved here at the end.
+ */
+function installServing() {
+  if (existsSync(inRoot("node_modules"))) return install(".");
+  const folder = mkdtempSync(inRoot(".serving-"));
+  try {
+    const manifest = { name: "causey", private: true, dependencies: servingDependencies() };
+    writeFileSync(join(folder, "package.json"), JSON.stringify(manifest));
+    copyFileSync(inRoot("package-lock.json"), join(folder, "package-lock.json"));
+    install(folder, "what serving needs", ["--omit=dev", "--omit=peer"]);
+    // A third of the pinned Node are headers, for who compiles against it.
+    const release = join(folder, "node_modules/node/node_modules");
+    if (existsSync(release))
+      for (const name of readdirSync(release).filter((one) => !one.startsWith(".")))
+        rmSync(join(release, name, "include"), { recursive: true, force: true });
+    renameSync(join(folder, "node_modules"), inRoot("node_modules"));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
 /**
  * Installs what the lockfile says and leaves it as it is. Not `npm ci`: that refuses a lockfile
  * without the binaries of every other system (a registry that lacks some writes such a one), and
  * removes node_modules under whatever is running from it.
  */
-function install(folder) {
-  const name = folder === "." ? "the project" : folder;
+function install(
+  folder,
+  name = folder === "." ? "the project" : folder,
+  parts = ["--include=dev"],
+) {
   process.stderr.write(`Installing the dependencies of ${name} (once) ...\n`);
   // The pinned Node and the runtimes are development dependencies: needed whatever NODE_ENV says.
-  const options = ["--no-save", "--include=dev", "--no-audit", "--no-fund", "--loglevel=error"];
+  const options = ["--no-save", ...parts, "--no-audit", "--no-fund", "--loglevel=error"];
   const { status, stdout } = spawnSync("npm", ["install", ...options], {
-    cwd: inRoot(folder),
+    cwd: resolve(root, folder),
     encoding: "utf8",
     shell: windows,
     stdio: ["ignore", "pipe", "inherit"],
@@ -123,6 +195,7 @@ if (task === undefined) {
   process.stderr.write(`No such task: "${name ?? ""}". Tasks: ${Object.keys(tasks).join(", ")}\n`);
   process.exit(1);
 }
+if (task.serves && !canServe()) installServing();
 for (const folder of task.needs) if (!isInstalled(folder)) install(folder);
 process.chdir(root);
 become(task.command[0], [...task.command.slice(1), ...parameters]);
