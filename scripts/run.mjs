@@ -135,16 +135,17 @@ function installServing() {
     if (existsSync(release))
       for (const name of readdirSync(release).filter((one) => !one.startsWith(".")))
         rmSync(join(release, name, "include"), { recursive: true, force: true });
-    renameSync(join(folder, "node_modules"), inRoot("node_modules"));
+    // Another start may have been faster.
+    if (!existsSync(inRoot("node_modules")))
+      renameSync(join(folder, "node_modules"), inRoot("node_modules"));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
 /**
- * Installs what the lockfile says and leaves it as it is. Not `npm ci`: that refuses a lockfile
- * without the binaries of every other system (a registry that lacks some writes such a one), and
- * removes node_modules under whatever is running from it.
+ * Installs what the lockfile says and leaves it as it is. Not `npm ci`, which removes node_modules
+ * under whatever is running from it.
  */
 function install(
   folder,

@@ -17,11 +17,16 @@ export interface Packed {
   readonly project: string;
 }
 
+/** Copies what git holds of this clone. */
+export function cloneTo(folder: string): void {
+  cpSync(root, folder, { recursive: true, filter: (path) => !OUTSIDE.has(basename(path)) });
+}
+
 /** Packs a copy of this clone and installs it. */
 export function packClone(): Packed {
   const folder = mkdtempSync(join(tmpdir(), "causey-packed-"));
   const clone = join(folder, "clone");
-  cpSync(root, clone, { recursive: true, filter: (path) => !OUTSIDE.has(basename(path)) });
+  cloneTo(clone);
   symlinkSync(join(root, "node_modules"), join(clone, "node_modules"), "junction");
   const packed = command(clone, "npm", "pack", "--json", "--pack-destination", folder);
   const report: unknown = JSON.parse(packed.slice(packed.indexOf("[\n")));

@@ -1,0 +1,65 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, existsSync, lstatSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { eventually, LONG } from "../cases/eventually.ts";
+import { root } from "../config/shared.ts";
+import { cloneTo } from "./packed.ts";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "causey-install-"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+test.each([".", "tools", "tools/releases", "tests/clients"])(
+  "npm ci takes the lockfile of %s",
+  LONG,
+  (name) => {
+    for (const file of ["package.json", "package-lock.json", ".npmrc"])
+      if (existsSync(join(root, name, file))) cpSync(join(root, name, file), join(folder, file));
+    // A dry run compares every dependency, also other systems', with the lockfile. It downloads nothing.
+    const { status, stdout, stderr } = spawnSync(
+      "npm",
+      ["ci", "--dry-run", "--offline", "--ignore-scripts"],
+      { cwd: folder, encoding: "utf8" },
+    );
+    expect(status, stdout + stderr).toBe(0);
+  },
+);
+
+test("npm start installs only what serving needs, and serves", LONG, async () => {
+  const clone = join(folder, "clone");
+  cloneTo(clone);
+  const child = spawn(process.execPath, ["scripts/run.mjs", "serve", "--port", "0"], {
+    cwd: clone,
+    env: { ...process.env, npm_config_prefer_offline: "true" },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  let errors = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text));
+  const ended = once(child, "exit");
+  const address = (): string | undefined => /http:\/\/127\.0\.0\.1:\d+/u.exec(output)?.[0];
+  try {
+    await Promise.race([ended, eventually(() => address() !== undefined, `it serves: ${errors}`)]);
+    expect(address(), errors).toBeDefined();
+    const ready = await fetch(`${address()}/readyz`);
+    expect(await ready.json()).toMatchObject({ status: "ready", runtime: "node" });
+    expect(megabytesOf(join(clone, "node_modules"))).toBeLessThan(250);
+    const left = readdirSync(clone).filter((name) => name.startsWith(".serving"));
+    expect(left).toEqual([]);
+  } finally {
+    child.kill();
+    await ended;
+  }
+});
+
+function megabytesOf(path: string): number {
+  const stats = lstatSync(path);
+  if (!stats.isDirectory()) return stats.size / 1e6;
+  return readdirSync(path).reduce((sum, name) => sum + megabytesOf(join(path, name)), 0);
+}
