@@ -4,9 +4,20 @@ import type { Platform } from "../ports.ts";
 import { openAiChatModel, openAiEmbedder } from "../search/mod.ts";
 import type { Config } from "./config.ts";
 
+function searchOptions(
+  { search: { embedder, chatModel } = {} }: Config,
+  { transport }: Platform,
+): NonNullable<PlatformApiOptions["search"]> {
+  return {
+    ...(embedder && { embedder: openAiEmbedder(embedder, transport) }),
+    ...(embedder?.timeoutSeconds && { embedderTimeoutMs: embedder.timeoutSeconds * 1000 }),
+    ...(chatModel && { chatModel: openAiChatModel(chatModel, transport) }),
+    ...(chatModel?.timeoutSeconds && { chatTimeoutMs: chatModel.timeoutSeconds * 1000 }),
+  };
+}
+
 /** The options of `platformApi()` that a checked configuration stands for. */
 export function apiOptions(config: Config, platform: Platform): PlatformApiOptions {
-  const { embedder, chatModel } = config.search ?? {};
   return {
     platform,
     accountId: config.accountId ?? "local",
@@ -18,12 +29,7 @@ export function apiOptions(config: Config, platform: Platform): PlatformApiOptio
     ...(config.jwt === undefined ? {} : { jwt: config.jwt }),
     gateway: gatewayOptions(config, platform),
     rendering: config.rendering ?? {},
-    search: {
-      ...(embedder === undefined ? {} : { embedder: openAiEmbedder(embedder, platform.transport) }),
-      ...(chatModel === undefined
-        ? {}
-        : { chatModel: openAiChatModel(chatModel, platform.transport) }),
-    },
+    search: searchOptions(config, platform),
     webhooks: {
       sources: {},
       // One secret to keep is enough; each use derives a key of its own from it.

@@ -122,8 +122,13 @@ export interface ModelConfig {
 
 /** The models behind search. */
 export interface SearchConfig {
-  readonly embedder?: ModelConfig & { readonly dimensions: number };
-  readonly chatModel?: ModelConfig;
+  /** `timeoutSeconds` bounds each request. @default 10 */
+  readonly embedder?: ModelConfig & {
+    readonly dimensions: number;
+    readonly timeoutSeconds?: number;
+  };
+  /** `timeoutSeconds` bounds the wait for the answer to begin, and then to go on. @default 60 */
+  readonly chatModel?: ModelConfig & { readonly timeoutSeconds?: number };
 }
 
 /** A secret, with the instant from which on it no longer counts. */

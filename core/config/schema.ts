@@ -62,6 +62,10 @@ const model = { baseUrl: url, model: v.string(), apiKey: v.exactOptional(headerS
 
 const positive = v.pipe(v.number(), v.gtValue(0, "Expected a number above 0"));
 
+const timeoutSeconds = v.exactOptional(
+  v.pipe(v.number(), v.minValue(0.001), v.maxValue(3600, "Expected at most 3600 seconds")),
+);
+
 const usd = v.pipe(v.number(), v.minValue(0));
 
 const router = v.strictObject({
@@ -157,8 +161,8 @@ const rendering = v.strictObject({
 });
 
 const search = v.strictObject({
-  embedder: v.exactOptional(v.strictObject({ ...model, dimensions: count })),
-  chatModel: v.exactOptional(v.strictObject(model)),
+  embedder: v.exactOptional(v.strictObject({ ...model, dimensions: count, timeoutSeconds })),
+  chatModel: v.exactOptional(v.strictObject({ ...model, timeoutSeconds })),
 });
 
 const entity = v.variant("from", [

@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import type { Context } from "hono";
 import { storedTokens } from "../auth/mod.ts";
 import { readJson } from "../http/body.ts";
+import { errorKind } from "../http/codes.ts";
 import { envelope, json } from "../http/envelope.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { sseResponse } from "../http/sse.ts";
@@ -21,6 +22,7 @@ import {
   type RouteContext,
   routeContext,
 } from "./route-context.ts";
+import { withModelDeadlines } from "./model-deadlines.ts";
 import type { SearchOptions } from "./search-deps.ts";
 import {
   type ChatBody,
@@ -52,7 +54,7 @@ export function search(options: SearchOptions): Hono {
   // Not on first use: another process may call the actors in this one, and their alarms are due after a restart.
   for (const kind of [directoryKind, instanceKind]) platform.actors.define(kind);
   const app = new Hono();
-  const context = routeContext(options, options.auth ?? storedTokens(platform));
+  const context = routeContext(withModelDeadlines(options), options.auth ?? storedTokens(platform));
   for (const root of instanceRoots) queryRoutes(app, `${root}/:id`, context);
   crossRoutes(app, context);
   instanceRoutes(app, context);
@@ -70,14 +72,16 @@ function queryRoutes(app: Hono, root: string, { options, may, instance }: RouteC
     const body = await readJson(c, searchSchema, limit);
     const query = queryOf(body, "missing_query_search");
     const text = await rewrittenQuery(query.text, body, options, c.req.raw.signal);
-    const chunks = await findChunks(
+    const { chunks, notes } = await findChunks(
       instance(c),
       text,
       body.ai_search_options,
       options,
       c.req.raw.signal,
     );
-    return envelope({ search_query: text, query_kind: query.kind, chunks });
+    const result = { search_query: text, query_kind: query.kind, chunks };
+    const { code } = errorKind("unavailable");
+    return envelope(result, { messages: notes.map((message) => ({ code, message })) });
   });
   app.post(`${root}/chat/completions`, may("AI Search Run"), async (c) => {
     const body = await readJson(c, chatSchema, limit);
@@ -85,7 +89,7 @@ function queryRoutes(app: Hono, root: string, { options, may, instance }: RouteC
     const text = await rewrittenQuery(query.text, body, options, c.req.raw.signal);
     const configured = (await instance(c).read()).ai_search_model;
     const { model, answerer } = chooseModel(body.model, configured, options);
-    const chunks = await findChunks(
+    const { chunks } = await findChunks(
       instance(c),
       text,
       body.ai_search_options,

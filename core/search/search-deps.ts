@@ -17,6 +17,10 @@ export interface SearchOptions {
   readonly embedder?: Embedder;
   /** Writes the answers. @default the builtin extractive model, which quotes sentences */
   readonly chatModel?: NamedChatModel;
+  /** Milliseconds that the embedder has for one request; a search goes on by keywords then. @default 10000 */
+  readonly embedderTimeoutMs?: number;
+  /** Milliseconds in which the chat model must begin to answer, and then go on. @default 60000 */
+  readonly chatTimeoutMs?: number;
   /** Converts uploaded HTML. @default headings, paragraphs and lists as Markdown, the rest as text */
   readonly htmlToMarkdown?: HtmlToMarkdown;
   /** Measures chunks. @default an upper-side estimate that needs no vocabulary */

@@ -7,6 +7,12 @@ import type { QueryVector } from "./vector-leg.ts";
 import type { SearchOptions } from "../search-deps.ts";
 import type { RequestOptions } from "../search-schema.ts";
 
+/** Chunks of one instance, and what the search did without. */
+export interface FoundChunks {
+  readonly chunks: Chunk[];
+  readonly notes: readonly string[];
+}
+
 /** Chunks of one instance for a query, with the options of a request. */
 export async function findChunks(
   instance: Instance,
@@ -14,9 +20,14 @@ export async function findChunks(
   options: RequestOptions | undefined,
   deps: SearchOptions,
   signal: AbortSignal,
-): Promise<Chunk[]> {
+): Promise<FoundChunks> {
   const vector = await queryVector(instance, query, options, deps, signal);
-  return instance.search(searchInput(query, options, vector));
+  const chunks = await instance.search(searchInput(query, options, vector));
+  const notes =
+    vector !== undefined && "failure" in vector
+      ? [`Searched by keywords only: ${vector.failure}`]
+      : [];
+  return { chunks, notes };
 }
 
 /** The vector of a query when the instance's vectors are of the configured embedder. */
@@ -92,7 +103,7 @@ export async function findAcross(
   const results = await Promise.all(
     ids.map(async (id) => {
       try {
-        const chunks = await findChunks(
+        const { chunks } = await findChunks(
           instanceAt(deps.platform, { account, namespace, id }),
           query,
           options,

@@ -1,0 +1,85 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { search } from "../../../core/search/mod.ts";
+import { searchUnderTest, type SearchUnderTest } from "../../fakes/search-api.ts";
+import { fakeChatModel, fakeEmbedder } from "../../fakes/search-models.ts";
+
+let api: SearchUnderTest;
+afterEach(() => api.close());
+
+const question = { messages: [{ role: "user", content: "cat" }] };
+
+describe("an embedder that hangs", () => {
+  it("leaves a hybrid search to the keywords, and the answer says so", async () => {
+    const embedder = fakeEmbedder();
+    api = await searchUnderTest({ embedder, embedderTimeoutMs: 200 });
+    await api.upload("cat.md", "The cat sleeps.");
+    embedder.mode = "hang";
+    const { status, body } = await api.call("POST", "/instances/main/search", question);
+    expect(status).toBe(200);
+    expect(body.result.chunks[0]?.text).toBe("The cat sleeps.");
+    expect(body).toMatchObject({
+      messages: [
+        {
+          code: 10503,
+          message:
+            'Searched by keywords only: The embedder "fake-embedding" did not answer within 200 ms',
+        },
+      ],
+    });
+  });
+
+  it("fails an upload in time, with the reason", async () => {
+    const embedder = fakeEmbedder();
+    embedder.mode = "hang";
+    api = await searchUnderTest({ embedder, embedderTimeoutMs: 20 });
+    const { body } = await api.upload("cat.md", "The cat sleeps.");
+    expect(body.result).toMatchObject({
+      status: "error",
+      error: 'The embedder "fake-embedding" did not answer within 20 ms',
+    });
+  });
+});
+
+describe("a chat model that hangs", () => {
+  it("before it answers is a failure, and its request ends", async () => {
+    const seen: AbortSignal[] = [];
+    const chatModel = (request: Request): Promise<Response> => {
+      seen.push(request.signal);
+      return new Promise(() => undefined);
+    };
+    api = await searchUnderTest({ chatModel, chatTimeoutMs: 20 });
+    await api.upload("cat.md", "The cat sleeps.");
+    const { status, body } = await api.call("POST", "/instances/main/chat/completions", question);
+    expect([status, JSON.stringify(body)]).toEqual([
+      500,
+      expect.stringContaining("The chat model did not answer within 20 ms"),
+    ]);
+    expect(seen.map(({ aborted }) => aborted)).toEqual([true]);
+  });
+
+  it("in the middle of a stream breaks it off", async () => {
+    const seen: AbortSignal[] = [];
+    const chatModel = fakeChatModel(["one", "two"], {
+      hold: (piece, signal) => {
+        seen[0] = signal;
+        return piece === 0 ? Promise.resolve() : new Promise(() => undefined);
+      },
+    });
+    api = await searchUnderTest({ chatModel, chatTimeoutMs: 500 });
+    await api.upload("cat.md", "The cat sleeps.");
+    const response = await api.raw("POST", "/instances/main/chat/completions", {
+      body: JSON.stringify({ ...question, stream: true }),
+      headers: { "content-type": "application/json" },
+    });
+    await expect(response.text()).rejects.toThrow();
+    expect(seen[0]?.aborted).toBe(true);
+  });
+});
+
+it("refuses a time that is none", async () => {
+  api = await searchUnderTest();
+  for (const embedderTimeoutMs of [0, Number.NaN, 4_000_000])
+    expect(() => search({ platform: api.platform, embedderTimeoutMs })).toThrow(
+      "embedderTimeoutMs: expected milliseconds",
+    );
+});
