@@ -30,7 +30,7 @@ import {
 } from "./webhooks/mod.ts";
 
 /** What the platform gives every capability, so a user never repeats it. */
-type Own<Options> = Omit<Options, "platform" | "auth" | "accountId">;
+type Own<Options> = Omit<Options, "platform" | "auth" | "accountId" | "mountPath">;
 
 /** The gateway's options; its semantic cache asks the search part's embedder, if it has none of its own. */
 type GatewayPart = Omit<Own<GatewayOptions>, "semanticCache"> & {
@@ -43,6 +43,11 @@ export interface PlatformApiOptions extends StoredTokensOptions {
   readonly platform: Platform;
   /** The account that webhooks and agents belong to. @default "local" */
   readonly accountId?: string;
+  /**
+   * What a host takes off the path before this app sees it, as `app.mount("/platform", api.fetch)` and some proxies do:
+   * links and addresses lead there again. Below `app.route()` it is not needed. @default ""
+   */
+  readonly mountPath?: string;
   /** Replaces API tokens by the host's own authentication. @default the stored and configured tokens */
   readonly auth?: Auth;
   /** Serves the deterministic demo provider `echo`. @default false */
@@ -69,16 +74,18 @@ const API_ROOT = "/client/v4";
  * `/webhooks`, agents at `/agents`, and `/healthz`, `/readyz`.
  */
 export function platformApi(options: PlatformApiOptions): PlatformApi {
-  const { platform, accountId = "local" } = options;
+  const { platform, accountId = "local", mountPath } = options;
   const authenticate = options.auth ?? storedTokens(platform, options);
   const shared = { platform, accountId, auth: authenticate };
   const parts = gatewayParts({
     ...options.gateway,
     ...shared,
+    mountPath,
     demo: options.demo ?? false,
     semanticCache: semanticCache(options),
   });
-  const webhookOptions = { sources: {}, ...options.webhooks, ...shared };
+  const webhookOptions = { sources: {}, ...options.webhooks, ...shared, mountPath };
+  const deprecationOptions = { ...options.deprecations, ...shared, mountPath };
 
   const api = new Hono();
   for (const part of [
@@ -87,13 +94,13 @@ export function platformApi(options: PlatformApiOptions): PlatformApi {
     rendering({ ...options.rendering, ...shared }),
     search({ htmlToMarkdown, ...options.search, ...shared }),
     webhooksManagement(webhookOptions),
-    deprecations({ ...options.deprecations, ...shared }),
+    deprecations(deprecationOptions),
   ]) {
     api.route("/", part);
   }
 
   const app = new Hono({ router: prefixRouter() });
-  app.use(`${API_ROOT}/*`, deprecationsMiddleware({ ...options.deprecations, ...shared }));
+  app.use(`${API_ROOT}/*`, deprecationsMiddleware(deprecationOptions));
   app.route(API_ROOT, api);
   app.route("/", parts.gateway);
   app.route("/webhooks", webhooks(webhookOptions));

@@ -21,6 +21,7 @@ export function apiOptions(config: Config, platform: Platform): PlatformApiOptio
   return {
     platform,
     accountId: config.accountId ?? "local",
+    ...(config.mountPath === undefined ? {} : { mountPath: config.mountPath }),
     demo: config.demo ?? true,
     tokens: (config.tokens ?? []).map((one) => ({
       ...one,

@@ -193,6 +193,8 @@ export interface DeprecationsConfig {
 export interface Config {
   readonly $schema?: string;
   readonly accountId?: string;
+  /** What a proxy takes off the path of a request. @default "" */
+  readonly mountPath?: string;
   readonly port?: number;
   readonly host?: string;
   readonly dataDir?: string;

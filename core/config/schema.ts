@@ -4,6 +4,7 @@ import { priceRows } from "../gateway/cost/price-rows.ts";
 import { elementList } from "../gateway/manage/dynamic-route.ts";
 import { gatewayDeclared } from "../gateway/settings.ts";
 import { parseInstant } from "../http/instant.ts";
+import { isMountPath } from "../http/mount-path.ts";
 import type { Config } from "./config.ts";
 
 const url = v.pipe(
@@ -254,6 +255,12 @@ const processes = v.union(
 export const configSchema: v.GenericSchema<unknown, Config> = v.strictObject({
   $schema: v.exactOptional(v.string()),
   accountId: v.exactOptional(id),
+  mountPath: v.exactOptional(
+    v.pipe(
+      v.string(),
+      v.check(isMountPath, 'Expected a path such as "/platform", without a slash at its end'),
+    ),
+  ),
   port: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(65535))),
   host: v.exactOptional(named),
   dataDir: v.exactOptional(named),

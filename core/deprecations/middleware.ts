@@ -1,10 +1,11 @@
 import type { Context, MiddlewareHandler, Next } from "hono";
-import { matchedRoutes, routePath } from "hono/route";
+import { matchedRoutes } from "hono/route";
 import { ApiError } from "../http/api-error.ts";
 import { answerHits, findHits, type Hits, type Host } from "./handle.ts";
+import { routedPath } from "../http/mount-path.ts";
 import { wholeRequest } from "../http/whole-request.ts";
-import { atPrefix, compile, type Deprecations, type DeprecationsOptions } from "./options.ts";
-import { pathEnd, pathStart } from "./pathname.ts";
+import { below, compile, type Deprecations, type DeprecationsOptions } from "./options.ts";
+import { pathStart } from "./pathname.ts";
 
 /**
  * The deprecations as Hono middleware: put it before the routes of the API root.
@@ -23,14 +24,9 @@ export function deprecationsMiddleware(options: DeprecationsOptions): Middleware
 function mountedAt(c: Context, known: Deprecations): Deprecations {
   const { basePath } = known.place;
   const { url } = c.req.raw;
-  const start = pathStart(url);
-  if (url.startsWith(basePath, start)) return known;
-  const route = routePath(c);
-  if (!route.endsWith(`${basePath}/*`)) return known;
-  // The host's part of the path may hold parameters: it is as many segments of this request's.
-  const depth = route.slice(0, -basePath.length - "/*".length).split("/").length;
-  const prefix = url.slice(start, pathEnd(url, start)).split("/").slice(0, depth).join("/");
-  return atPrefix(known, prefix);
+  if (url.startsWith(basePath, pathStart(url))) return known;
+  const path = routedPath(c, `${basePath}/*`);
+  return path === "" ? known : { ...known, place: below(path, known.place) };
 }
 
 async function answer(

@@ -1,7 +1,8 @@
 import { Hono } from "hono";
 import { envelope } from "../http/envelope.ts";
+import { routedPath } from "../http/mount-path.ts";
 import { closeRoutes } from "../http/routes.ts";
-import { compile, type DeprecationsOptions } from "./options.ts";
+import { below, compile, type DeprecationsOptions, OWN_DOCS } from "./options.ts";
 import { phase, type ScheduledEntry } from "./phase.ts";
 import { documentationUrl, type SignalPlace } from "./signal.ts";
 
@@ -59,10 +60,11 @@ export {
 export function deprecations(options: DeprecationsOptions): Hono {
   const { entries, now, place } = compile(options);
   const app = new Hono();
-  app.get("/deprecations", () => {
+  app.get(OWN_DOCS, (c) => {
     const at = now();
+    const here = below(routedPath(c, `${place.basePath}${OWN_DOCS}`), place);
     return envelope(
-      entries.map((entry) => show(entry, at, place)),
+      entries.map((entry) => show(entry, at, here)),
       {
         resultInfo: { count: entries.length, total_count: entries.length },
       },

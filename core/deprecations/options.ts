@@ -1,6 +1,7 @@
 import type { Auth } from "../auth/authorize.ts";
 import { ApiError } from "../http/api-error.ts";
 import { parseInstant } from "../http/instant.ts";
+import { checkMountPath } from "../http/mount-path.ts";
 import type { Platform } from "../ports.ts";
 import { checkTable } from "./check-table.ts";
 import type { DeprecationEntry } from "./entry.ts";
@@ -18,7 +19,9 @@ export interface DeprecationsOptions extends ScheduleOptions {
   readonly clock?: string | (() => number) | undefined;
   /** Path of the API root. @default "/client/v4" */
   readonly basePath?: string;
-  /** Page that documents the entries, with their ids as fragments. @default `${basePath}/deprecations` */
+  /** What a host or a proxy takes off the path before this app sees it: links lead there again. @default "" */
+  readonly mountPath?: string | undefined;
+  /** Page that documents the entries, with their ids as fragments. @default `${mountPath}${basePath}/deprecations` */
   readonly docs?: string;
   /** The entries; see `extend()` to add some. @default deprecationTable */
   readonly entries?: readonly DeprecationEntry[];
@@ -57,7 +60,7 @@ export function compile(options: DeprecationsOptions): Deprecations {
   if (problems.length > 0) throw invalid(`Deprecation table: ${problems.join("; ")}`);
   const entries = schedule(table, options);
   const active = entries.filter((entry) => entry.mode !== "off");
-  const docs = options.docs ?? `${basePath}/deprecations`;
+  const mountPath = checkMountPath(options.mountPath);
   return {
     entries,
     match: matcher(active),
@@ -66,20 +69,28 @@ export function compile(options: DeprecationsOptions): Deprecations {
     goneSettings: goneSettings(active),
     now: clockOf(options),
     place: {
-      docs,
+      docs: options.docs ?? `${mountPath}${basePath}${OWN_DOCS}`,
       docsType: options.docs === undefined ? "application/json" : "text/html",
       basePath,
+      mountPath,
     },
     auth,
     isMounted,
   };
 }
 
-/** The same for an API root that lies below a path of the host; a page of documentation elsewhere stays where it is. */
-export function atPrefix(known: Deprecations, prefix: string): Deprecations {
-  const { place } = known;
-  const docs = place.docs.startsWith(`${place.basePath}/`) ? prefix + place.docs : place.docs;
-  return { ...known, place: { ...place, docs, basePath: prefix + place.basePath } };
+/** The route of the table, below the API root. */
+export const OWN_DOCS = "/deprecations";
+
+/** An API root that lies below a path of the host; a page of documentation elsewhere stays where it is. */
+export function below(path: string, place: SignalPlace): SignalPlace {
+  const { docs, basePath, mountPath } = place;
+  const isOwn = docs === `${mountPath}${basePath}${OWN_DOCS}`;
+  return {
+    ...place,
+    docs: isOwn ? `${mountPath}${path}${basePath}${OWN_DOCS}` : docs,
+    basePath: `${path}${basePath}`,
+  };
 }
 
 function goneSettings(entries: readonly ScheduledEntry[]): Map<string, ScheduledEntry> {

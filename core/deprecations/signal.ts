@@ -7,8 +7,10 @@ export interface SignalPlace {
   readonly docs: string;
   /** Media type of that page. */
   readonly docsType: string;
-  /** Path of the API root, without a slash at the end. */
+  /** Path of the API root in requests, without a slash at the end. */
   readonly basePath: string;
+  /** What clients write before it. */
+  readonly mountPath: string;
 }
 
 /** The headers that announce a deprecation. */
@@ -61,7 +63,8 @@ function successors(
     if (kind !== "endpoint" || only === undefined || second !== undefined || template === null)
       continue;
     const target = fillPath(only.path, template, path);
-    if (target !== null) links.add(`<${place.basePath}${target}>; rel="successor-version"`);
+    if (target !== null)
+      links.add(`<${place.mountPath}${place.basePath}${target}>; rel="successor-version"`);
   }
   return [...links];
 }

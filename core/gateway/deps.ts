@@ -82,6 +82,8 @@ export interface GatewayOptions extends SafetyOptions {
   readonly firstByteSeconds?: number | undefined;
   /** Prices of models, over those that are built in. @default [] */
   readonly prices?: readonly PriceRowSetting[] | undefined;
+  /** What a host or a proxy takes off the path before this app sees it: told addresses lead there again. @default "" */
+  readonly mountPath?: string | undefined;
   /** Counts what gateways do, for Prometheus, at `/accounts/:account_id/ai-gateway/metrics`. @default false */
   readonly metrics?: boolean | undefined;
 }

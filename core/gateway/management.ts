@@ -1,4 +1,5 @@
 import { Hono } from "hono";
+import { checkMountPath } from "../http/mount-path.ts";
 import { closeRoutes, onError } from "../http/routes.ts";
 import type { GatewayDeps } from "./call.ts";
 import type { GatewayOptions } from "./deps.ts";
@@ -44,6 +45,7 @@ export function managementApp(options: GatewayOptions, engine: GatewayDeps): Hon
     ...engine,
     configured: providers,
     declared: { gateways, accountId },
+    mountPath: checkMountPath(options.mountPath),
     safety: options,
   };
   for (const register of resources) register(app, deps);

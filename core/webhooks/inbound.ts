@@ -17,6 +17,8 @@ export interface Delivery {
   readonly body: Uint8Array;
   /** The entity's name in the path; null on the route without one. */
   readonly pathName: string | null;
+  /** What the sender writes before the path of the request. */
+  readonly mountPath: string;
   /** Is told what has become of it, for the counters. */
   readonly note: Note;
 }
@@ -37,7 +39,7 @@ export async function receive(delivery: Delivery, platform: Platform): Promise<R
   const now = platform.system.now();
   const signed = {
     method: request.method,
-    url: publicUrl(source, request.url),
+    url: publicUrl(delivery),
     headers: request.headers,
     body,
   };
@@ -69,8 +71,9 @@ export async function receive(delivery: Delivery, platform: Platform): Promise<R
   return answerOne(source, stored, await outcomeOf(stored, source, platform));
 }
 
-/** The address that the sender signed: behind a proxy only its origin differs. */
-function publicUrl(source: WebhookSource, url: string): string {
-  if (source.publicUrl === undefined) return url;
-  return source.publicUrl + url.slice(url.indexOf("/", url.indexOf("://") + 3));
+/** The address that the sender signed: a proxy or host may have taken its origin and the beginning of its path off. */
+function publicUrl({ source, request: { url }, mountPath }: Delivery): string {
+  if (source.publicUrl === undefined && mountPath === "") return url;
+  const start = url.indexOf("/", url.indexOf("://") + 3);
+  return `${source.publicUrl ?? url.slice(0, start)}${mountPath}${url.slice(start)}`;
 }

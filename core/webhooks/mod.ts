@@ -12,6 +12,7 @@ import { decodeName } from "../entity/name.ts";
 import { rawSegment } from "../entity/segments.ts";
 import { ApiError } from "../http/api-error.ts";
 import { readBytes } from "../http/body.ts";
+import { checkMountPath } from "../http/mount-path.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { wholeRequest } from "../http/whole-request.ts";
 import type { Log, Platform } from "../ports.ts";
@@ -48,6 +49,8 @@ export interface WebhooksOptions {
   readonly sources: Readonly<Record<string, SourceOptions>>;
   /** @default 30 days, any number */
   readonly retention?: RetentionOptions;
+  /** What a host or a proxy takes off the path before this app sees it: some schemes sign the whole address. @default "" */
+  readonly mountPath?: string | undefined;
   /** Bytes of one body; more is 413. @default 1 MiB */
   readonly maxBodyBytes?: number;
   /**
@@ -68,6 +71,7 @@ const FALLBACK = "default";
  */
 export function webhooks(options: WebhooksOptions): Hono {
   const { platform, maxBodyBytes = 1024 * 1024 } = options;
+  const mountPath = checkMountPath(options.mountPath);
   const sources = prepareSources(options);
   warnOfHeaders(sources.values(), platform.log);
   platform.actors.define(eventCountsKind);
@@ -111,7 +115,7 @@ export function webhooks(options: WebhooksOptions): Hono {
     }
     const body = await readBytes(request, maxBodyBytes).catch(unreadable);
     const pathName = path === null ? null : decodeName(path);
-    return receive({ source, request, body, pathName, note }, platform);
+    return receive({ source, request, body, pathName, note, mountPath }, platform);
   }
 
   app.all("/:provider", (c) => {

@@ -13,6 +13,13 @@ export interface Mutant {
 /** Guards and limits whose loss nobody would see at first. `npm run test:mutants` takes each away in turn. */
 export const mutants: readonly Mutant[] = [
   {
+    name: "a mount path stands in headers and addresses as it is",
+    file: "core/http/mount-path.ts",
+    find: "if (isMountPath(path)) return path;",
+    replace: "return path;",
+    tests: ["tests/unit/http/mount-path"],
+  },
+  {
     name: "a body that streams through is sent once",
     file: "core/gateway/forward.ts",
     find: "step.body instanceof ReadableStream ? 1 : policy.attempts",

@@ -14,6 +14,9 @@ import type { ProviderOptions } from "../target.ts";
 import { CUSTOM_PREFIX } from "./custom-provider.ts";
 import type { Records } from "./records.ts";
 
+/** Where a whole platform has its API root; the gateway is beside it. */
+export const API_ROOT = "/client/v4";
+
 /** The path below which the management API lives. */
 export const MANAGEMENT_ROOT = "/accounts/:account_id/ai-gateway";
 
@@ -23,6 +26,8 @@ export interface ManagementDeps extends GatewayDeps {
   readonly configured: Readonly<Record<string, ProviderOptions>>;
   /** Gateways of the configuration. */
   readonly declared: DeclaredGateways;
+  /** What clients write before the path of a request. */
+  readonly mountPath: string;
   /** What checks a gateway's settings can ask for. */
   readonly safety: SafetyOptions;
 }

@@ -1,5 +1,6 @@
 import { readJson } from "../../http/body.ts";
 import { envelope } from "../../http/envelope.ts";
+import { routedPath } from "../../http/mount-path.ts";
 import { type DeclaredGateway, declaredGateway } from "../declared-gateways.ts";
 import * as gateways from "../manage-gateways.ts";
 import {
@@ -11,6 +12,7 @@ import {
 } from "../settings.ts";
 import { ApiError } from "../../http/api-error.ts";
 import {
+  API_ROOT,
   checkProvider,
   gatewayNameOf,
   guards,
@@ -88,14 +90,16 @@ function checkUnfixed(
 /** The address that a client's base URL is set to, for a provider, `compat` or `universal`. */
 export const gatewayUrlRoutes: ManagementRoutes = (app, deps) => {
   const { read } = guards(deps.auth);
-  app.get(`${MANAGEMENT_ROOT}/gateways/:gateway_id/url/:provider`, read, async (c) => {
+  const path = `${MANAGEMENT_ROOT}/gateways/:gateway_id/url/:provider`;
+  app.get(path, read, async (c) => {
     const name = gatewayNameOf(c);
     const { account, gateway } = name;
     const provider = c.req.param("provider");
     // The default gateway is made by its first request, which needs this address.
     if (gateway !== DEFAULT_GATEWAY) await gateways.getGateway(name, deps.store);
     const { origin } = new URL(c.req.url);
-    const base = `${origin}/v1/${encodeURIComponent(account)}/${encodeURIComponent(gateway)}`;
+    const root = `${origin}${deps.mountPath}${routedPath(c, `${API_ROOT}${path}`)}`;
+    const base = `${root}/v1/${encodeURIComponent(account)}/${encodeURIComponent(gateway)}`;
     if (provider === "universal") return envelope(base);
     if (provider !== "compat") await checkProvider(provider, account, deps);
     return envelope(`${base}/${provider}`);

@@ -19,6 +19,7 @@ const place = {
   docs: "https://docs.example/deprecations",
   docsType: "text/html",
   basePath: "/client/v4",
+  mountPath: "",
 };
 
 function entry(id: string, options: Parameters<typeof schedule>[1] = {}): ScheduledEntry {

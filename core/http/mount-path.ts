@@ -1,0 +1,32 @@
+import type { Context } from "hono";
+import { routePath } from "hono/route";
+import { ApiError } from "./api-error.ts";
+
+/** Whether a text can be the option `mountPath`: it stands in addresses and in `Link` headers as it is. */
+export function isMountPath(text: string): boolean {
+  return text.length <= 1024 && /^(?:\/[\w.~!$&'()*+;=:@%-]+)+$/.test(text);
+}
+
+/** The option `mountPath`, empty when it is not given; throws `invalid_options` for what is no path. */
+export function checkMountPath(path: string | undefined): string {
+  if (path === undefined || path === "") return "";
+  if (isMountPath(path)) return path;
+  throw new ApiError("invalid_options", {
+    message: `mountPath: expected a path such as "/platform", without a slash at its end, got "${path.slice(0, 64)}"`,
+  });
+}
+
+/**
+ * The part of a request's path at which a host has put the app by `route()`; `own` is what this app calls the route.
+ * The host's part of the route may hold parameters: it is as many segments of the request.
+ */
+export function routedPath(c: Context, own: string): string {
+  const route = routePath(c);
+  if (route.length === own.length || !route.endsWith(own)) return "";
+  const { url } = c.req.raw;
+  const depth = route.slice(0, -own.length).split("/").length;
+  return url
+    .slice(url.indexOf("/", url.indexOf("://") + 3))
+    .split("/", depth)
+    .join("/");
+}
