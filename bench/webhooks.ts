@@ -19,7 +19,7 @@ const secret = "bench-secret-0123456789abcdef";
 type Runtime = keyof typeof runtimes;
 const names: readonly Runtime[] = ["Node", "Deno", "Bun"];
 
-/** Indicative goals for the watched load, µs of CPU per event (reference: webhooks, section 5.3). */
+/** Indicative goals for the watched load, µs of CPU per event. */
 const watchedGoals: Readonly<Record<Runtime, number>> = { Node: 150, Deno: 110, Bun: 100 };
 
 const events = Array.from({ length: ENTITIES }, (_, n) => {

@@ -66,7 +66,7 @@ export interface PlatformApiOptions extends StoredTokensOptions {
 /** The app of {@link platformApi}, and what a program in the same process can use of it without HTTP. */
 export type PlatformApi = Hono & Pick<GatewayParts, "aiBinding">;
 
-/** The path of the API root: its last segment is the version of the spec. */
+/** The path of the API root: its last segment is the version of the hosted API. */
 const API_ROOT = "/client/v4";
 
 /**

@@ -50,8 +50,8 @@ const refusals: Readonly<Record<number, readonly [code: number, reason: string]>
 
 /**
  * Accepts a WebSocket and closes it at once with the code for the error; null when there is none. The public
- * client retries a refused upgrade for ever, but 1008 and 4000–4999 make it stop and report (reference,
- * section 1.4).
+ * client retries a refused upgrade for ever, but 1008 and 4000–4999 make it stop and report
+ * (docs/compatibility.md).
  */
 export function refuse(webSockets: WebSockets, request: Request, error: unknown): Response | null {
   const refusal = error instanceof ApiError ? refusals[error.status] : undefined;

@@ -2,7 +2,7 @@ import { ApiError } from "../http/api-error.ts";
 import type { System } from "../ports.ts";
 import { NonRetryableError, type RetryOptions } from "./definition.ts";
 
-/** What `agent.retry()` does unless told otherwise: the defaults of the public SDK (reference, section 1.6). */
+/** What `agent.retry()` does unless told otherwise: the defaults of the public SDK (docs/compatibility.md). */
 const inPlace = { maxAttempts: 3, baseMs: 100, maxMs: 3000 };
 
 /** Exponential with full jitter, in ms, so that the retries of a burst do not come back as one. */

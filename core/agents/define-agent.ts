@@ -3,7 +3,7 @@ import type { ActorKind, Plain } from "../ports.ts";
 import { builtInCallables, type AgentDefinition, type AnyAgent } from "./definition.ts";
 import { agentKind } from "./kind.ts";
 
-/** Names that the client's stub never sends (reference, section 1.4); an operation so named is unreachable. */
+/** Names that the client's stub never sends (docs/compatibility.md); an operation so named is unreachable. */
 const unreachable = new Set<string>([
   ..."toJSON then catch finally valueOf toString constructor prototype $$typeof".split(" "),
   ..."@@toStringTag asymmetricMatch nodeType".split(" "),

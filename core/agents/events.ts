@@ -40,7 +40,7 @@ export interface EventFilter {
 }
 
 /**
- * Reads the events stored last, newest first, each with exactly the nine fields of the spec. The order within the
+ * Reads the events stored last, newest first, each with exactly the nine fields of an event. The order within the
  * answer is by time; which ones it holds is decided by position, so a clock that jumped hides nothing.
  */
 export type EventReader = (filter: EventFilter) => Promise<EventRecord[]>;

@@ -1,7 +1,7 @@
 import type { Plain } from "../ports.ts";
 import type { EventRecord } from "../entity/event.ts";
 
-/** A frame from a client that is part of the protocol (reference, section 1.4). */
+/** A frame from a client that is part of the protocol (docs/compatibility.md). */
 export type ClientFrame =
   | {
       readonly type: "rpc";

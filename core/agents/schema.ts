@@ -1,6 +1,6 @@
 /**
  * The tables of every kind of agent. `agent` is the instance's key (class and name): many instances share one
- * database on Node, Deno and Bun. In the event table the spec's own column `actor` is who caused the event.
+ * database on Node, Deno and Bun. In the event table the event's own column `actor` is who caused the event.
  */
 export const agentSchema: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS agents_entities (

@@ -4,7 +4,7 @@ import type { DeprecationEntry, Replacement } from "./entry.ts";
 /** Kinds that mean nothing without a route to bind them to. */
 const ROUTED = new Set(["endpoint", "query", "behaviour"]);
 
-/** What is wrong with a table, in words; empty when nothing is (reference, boot checks). */
+/** What is wrong with a table, in words; empty when nothing is. */
 export function checkTable(table: readonly DeprecationEntry[]): string[] {
   const problems: string[] = [];
   const seen = new Set<string>();

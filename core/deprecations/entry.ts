@@ -25,11 +25,11 @@ export interface Replacement {
 export interface DeprecationEntry {
   /** Stable, `row.NN`; used in links, errors and configuration. */
   readonly id: string;
-  /** The row of the spec that it belongs to. */
+  /** The row (one announcement) that it belongs to. */
   readonly row: string;
-  /** Day of the deprecation (or change), `YYYY-MM-DD` in UTC; null when the spec gives an end of life only. */
+  /** Day of the deprecation (or change), `YYYY-MM-DD` in UTC; null when only an end of life was announced. */
   readonly date: string | null;
-  /** End of life, only where the spec states one. */
+  /** End of life, where one was announced. */
   readonly eol: string | null;
   /** Day from whose start (00:00 UTC) the old form is refused or gone; null = never. */
   readonly enforceFrom: string | null;
@@ -44,9 +44,9 @@ export interface DeprecationEntry {
   /** The fields, query forms or headers concerned. */
   readonly fields: readonly string[];
   readonly where: DeprecationWhere | null;
-  /** Empty unless the spec names a path. */
+  /** Empty unless the announcement names a path. */
   readonly replacement: readonly Replacement[];
-  /** The spec's prose. */
+  /** The announcement's prose. */
   readonly rule: string | null;
   /** Last segments that the template's last parameter does not stand for: live routes beside it. */
   readonly except: readonly string[];
@@ -58,7 +58,7 @@ type RowFacts = Omit<
   "id" | "row" | "methods" | "path" | "replacement" | "except"
 >;
 
-/** A route of a row: `"METHOD /path"`, or null when the spec shows none. */
+/** A route of a row: `"METHOD /path"`, or null when the announcement shows none. */
 export interface RowRoute extends Partial<RowFacts> {
   readonly on: string | null;
   /** Replacements as `"METHOD /path"`. @default [] */
@@ -66,7 +66,7 @@ export interface RowRoute extends Partial<RowFacts> {
   readonly except?: readonly string[];
 }
 
-/** One row of the spec: facts that its routes share, then the routes. */
+/** One row of the table, which is one announcement: facts that its routes share, then the routes. */
 export interface Row extends Omit<RowFacts, "fields" | "where"> {
   readonly row: string;
   /** @default [] */

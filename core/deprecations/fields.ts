@@ -26,7 +26,7 @@ export function responseCarries(entry: DeprecationEntry, body: unknown): boolean
   return recordsOf(body["result"]).some((record) => carries(entry, record));
 }
 
-/** Whether an entry's response form ends at its cut-off; where old and new stay in sync it goes on (spec, Versioning). */
+/** Whether an entry's response form ends at its cut-off; where old and new stay in sync it goes on. */
 export function endsInResponse(entry: DeprecationEntry): boolean {
   return entry.lossless === "yes" && !isSetting(entry);
 }

@@ -129,7 +129,7 @@ function brownout(
   return null;
 }
 
-/** After authentication: the table is no oracle for strangers (reference 2.4). */
+/** After authentication: the table is no oracle for strangers. */
 async function refusal(
   request: Request,
   error: ApiError,

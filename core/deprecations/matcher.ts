@@ -13,7 +13,7 @@ export type Match<T> = (method: string, url: string, start: number, end: number)
 
 interface Node<T> {
   readonly segment: string;
-  /** Radar's dimensions are the one place where case does not matter (reference 2.5). */
+  /** Radar's dimensions are the one place where case does not matter (docs/compatibility.md). */
   readonly anyCase: boolean;
   /** A live route beside a template: the search ends here, also for what lies below. */
   readonly live: boolean;

@@ -124,7 +124,7 @@ async function reviseBody(
   }
   const used = candidates.filter((entry) => requestCarries(entry, json));
   const enforced = used.filter((entry) => isEnforced(entry, now));
-  // The spec promises an error for the SRV fields; every other field has a rewrite or stays in sync.
+  // An error was announced for the SRV fields; every other field has a rewrite or stays in sync.
   const refused = enforced.find(
     (entry) => entry.mode !== "translate" || entry.row === "dns-srv-data",
   );

@@ -25,7 +25,7 @@ const rows: readonly Row[] = [
   ...protocol,
 ];
 
-/** Every deprecation of the spec, as data: 144 entries. */
+/** Every announced deprecation, as data: 144 entries (docs/compatibility.md). */
 export const deprecationTable: readonly DeprecationEntry[] = rows.flatMap(expandRow);
 
 /**

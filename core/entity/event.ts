@@ -1,4 +1,4 @@
-/** The stored event record of the spec: nine text fields, six of them nullable. */
+/** The stored event record: nine text fields, six of them nullable. */
 export type EventRecord = {
   readonly id: string;
   readonly type: string;
@@ -14,7 +14,7 @@ export type EventRecord = {
   readonly timestamp: string;
 };
 
-/** The columns of {@link EventRecord}, in the order of the spec. */
+/** The columns of {@link EventRecord}, in the order of its fields. */
 export const EVENT_COLUMNS = [
   "id",
   "type",
@@ -72,7 +72,7 @@ export type IngestReceipt = {
   readonly job: string | null;
 };
 
-/** Name of the queued job of an inbound event (spec, Events, item 3). */
+/** Name of the queued job of an inbound event. */
 export const EVENT_JOB = "processWebhook";
 
 /** Fixed-width UTC form of a time: text order equals time order. */

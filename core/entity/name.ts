@@ -45,7 +45,7 @@ export function checkName(name: string): string {
   return name;
 }
 
-/** The spec's agent name of an identifier in a payload: `/` becomes `-`, letters become lower case. */
+/** The agent name of an identifier in a payload: `/` becomes `-`, letters become lower case. */
 export function nameFromId(id: string): string {
   return checkName(id.replaceAll("/", "-").toLowerCase());
 }

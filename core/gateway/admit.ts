@@ -19,7 +19,7 @@ import { traceParent } from "./trace/trace-parent.ts";
 /** Where a request comes in, and how the token may be presented there. */
 export interface AdmitOptions {
   readonly door: Door;
-  /** On `compat` the documented client sends the gateway token in `Authorization` (reference, section 2.1). */
+  /** On `compat` the documented client sends the gateway token in `Authorization` (docs/compatibility.md). */
   readonly tokenInAuthorization?: boolean;
   /** Who calls, where that is known already, null = a stranger. @default as the token says */
   readonly caller?: Caller | null;

@@ -5,7 +5,7 @@ import { headerValue } from "./header-hygiene.ts";
 /** Growth of the pause between attempts. */
 export type Backoff = "constant" | "linear" | "exponential";
 
-/** What a request asks of the gateway by `cf-aig-*` / `gw-aig-*` headers (reference, section 1.3). */
+/** What a request asks of the gateway by `cf-aig-*` / `gw-aig-*` headers. */
 export type Controls = {
   skipCache?: boolean;
   /** Seconds; 0 = do not cache. */

@@ -16,7 +16,7 @@ const requestOnly: ReadonlySet<string> = new Set([
   "cf-visitor",
   "cf-worker",
   "cdn-loop",
-  // Aliases of gateway headers from before they had a prefix (reference, section 1.3).
+  // Aliases of gateway headers from before they had a prefix (docs/compatibility.md).
   "cf-cache-ttl",
   "cf-skip-cache",
 ]);
@@ -29,7 +29,7 @@ export function headerPairs(request: Request): readonly HeaderPair[] {
   return [...request.headers];
 }
 
-/** Whether a header belongs to the gateway's own family (reference, section 1.3). */
+/** Whether a header belongs to the gateway's own family (docs/compatibility.md). */
 export function isGatewayHeader(name: string): boolean {
   return name.startsWith("cf-aig-") || name.startsWith("gw-aig-");
 }
@@ -78,7 +78,7 @@ function connectionListed(headers: readonly HeaderPair[]): Set<string> | undefin
   return names;
 }
 
-/** A request that frames its body in two ways is a smuggling attempt (spec, Versioning, 2023-07-01). */
+/** A request that frames its body in two ways is a smuggling attempt (docs/compatibility.md). */
 export function hasAmbiguousFraming(headers: readonly HeaderPair[]): boolean {
   return (
     headerValue(headers, "transfer-encoding") !== null &&

@@ -7,7 +7,7 @@ import { AUTO_MODEL, chatBody, type ChatFormat, compatStep } from "./compat.ts";
 import { credentialHeaders, ECHO, providers } from "./providers.ts";
 import { modelPath } from "./translate/chat-format.ts";
 
-/** The paths of the REST inference API (reference, section 1.1). */
+/** The paths of the REST inference API. */
 export type InferencePath = ChatFormat | "run";
 
 /**

@@ -19,7 +19,7 @@ import { requestBody } from "./request-body.ts";
 import { DEFAULT_GATEWAY } from "./settings.ts";
 import { callError } from "./call-error.ts";
 
-/** The hosted service's status there (reference, section 1.5). */
+/** The hosted service's status there (docs/compatibility.md). */
 const RUN_BLOCKED = 422;
 
 /** Below which the REST inference API lives. */
@@ -29,7 +29,7 @@ const GATEWAY_ID = named("gateway-id");
 const door = { method: "POST", route: `${INFERENCE_ROOT}/*` };
 
 /**
- * Registers the REST inference API (reference, section 1.1): models by an API token with the permission "AI
+ * Registers the REST inference API (docs/compatibility.md): models by an API token with the permission "AI
  * Gateway Run", through the gateway that the header `cf-aig-gateway-id` names.
  */
 export const inferenceRoutes: ManagementRoutes = (app, deps) => {

@@ -5,7 +5,7 @@ const COMMENT = new TextEncoder().encode(":\n\n");
 
 /**
  * The same server-sent events, with a comment whenever the provider was silent for `ms` between two of them:
- * load balancers cut what is silent (reference, section 3.2). Nothing is sent to a client that does not read.
+ * load balancers cut what is silent. Nothing is sent to a client that does not read.
  */
 export function keptAlive(
   body: ReadableStream<Uint8Array>,

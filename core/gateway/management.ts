@@ -35,7 +35,7 @@ const resources: readonly ManagementRoutes[] = [
 ];
 
 /**
- * The gateway's management API (reference, section 1.6), to be mounted at the API root: every call of the
+ * The gateway's management API, to be mounted at the API root: every call of the
  * official SDK's `aiGateway` resource, a live tail of the log, and REST inference through the engine.
  */
 export function managementApp(options: GatewayOptions, engine: GatewayDeps): Hono {

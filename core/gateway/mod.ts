@@ -51,7 +51,7 @@ export function gatewayParts(options: GatewayOptions): GatewayParts {
 }
 
 /**
- * The gateway's management API (reference, section 1.6), to be mounted at the API root: every call of the
+ * The gateway's management API, to be mounted at the API root: every call of the
  * official SDK's `aiGateway` resource, a live tail of the log, and REST inference.
  */
 export function gatewayManagement(options: GatewayOptions): Hono {
@@ -60,8 +60,8 @@ export function gatewayManagement(options: GatewayOptions): Hono {
 
 /**
  * The gateway in front of model providers: `/v1/:account_id/:gateway_id/:provider/*` with any method and
- * path (spec, Gateway provider request) and its realtime WebSockets, the universal endpoint `/v1/:account_id/:gateway_id` (over HTTP and
- * WebSocket) and the unified one, `compat/chat/completions` (reference, section 1.1).
+ * path and its realtime WebSockets, the universal endpoint `/v1/:account_id/:gateway_id` (over HTTP and
+ * WebSocket) and the unified one, `compat/chat/completions`.
  */
 export function gateway(options: GatewayOptions): Hono {
   return gatewayApp(options, gatewayDeps(options));

@@ -32,7 +32,7 @@ export function retryPolicy(
   };
 }
 
-/** Whether an answer is worth another try (reference, section 2.3); `x-should-retry` outranks the status. */
+/** Whether an answer is worth another try (docs/compatibility.md); `x-should-retry` outranks the status. */
 export function isRetryable(status: number, shouldRetry: string | null): boolean {
   // No header makes a success worth another, paid, try.
   if (status < 400 || shouldRetry === "false") return false;

@@ -43,7 +43,7 @@ export interface Provider {
    * @default not known: they are not asked
    */
   readonly streamUsage?: "told" | "asked";
-  /** The provider's own chat format, into which the spec's `chat/completions` is translated. @default OpenAI's */
+  /** The provider's own chat format, into which the path `chat/completions` is translated. @default OpenAI's */
   readonly chat?: "anthropic" | "gemini" | "workers-ai";
 }
 
@@ -53,7 +53,7 @@ const CHAT = "chat/completions";
 /** The demo provider's path segment. */
 export const ECHO = "echo";
 
-/** Every built-in provider by its path segment (reference, section 1.2). */
+/** Every built-in provider by its path segment. */
 export const providers: Readonly<Record<string, Provider>> = {
   openai: {
     baseUrl: "https://api.openai.com",

@@ -6,7 +6,7 @@ import { NULL_BODY } from "./null-body.ts";
 import { collectsLog } from "./log/record.ts";
 import { ownHeaders } from "./own-headers.ts";
 
-/** The facts that the gateway adds to an answer, under both prefixes (reference, section 1.4). */
+/** The facts that the gateway adds to an answer, under both prefixes. */
 export function gatewayHeaders(forwarded: Forwarded, universal: boolean): HeaderPair[] {
   const { call, answeredBy, routing, logId } = forwarded;
   const pairs: HeaderPair[] = [];

@@ -24,7 +24,7 @@ const stripe = v.object({
   ),
 });
 
-/** Optional settings that belong to hosted services: kept for the client, without effect (reference, section 6). */
+/** Optional settings that belong to hosted services: kept for the client, without effect (docs/compatibility.md). */
 const keptOnly = {
   stripe: v.nullish(stripe),
   logpush: v.nullish(v.boolean()),
@@ -171,7 +171,7 @@ export const gatewayCreate: v.GenericSchema<unknown, GatewayWrite & { id: string
   ...writeEntries,
 });
 
-/** The account's first gateway: made by its first authenticated request (reference, section 1.1). */
+/** The account's first gateway: made by its first authenticated request (docs/compatibility.md). */
 export const DEFAULT_GATEWAY = "default";
 
 /** Rows of a gateway's log that are kept when its settings name no number. */

@@ -141,7 +141,7 @@ function placeable(base: string, name: string): RegExp {
 
 /**
  * Appends a path to a base URL so that `v1`, or another version, appears once: clients differ in whether their base
- * URL, their path or both carry it (reference, section 1.2, the openai `v1/` rule).
+ * URL, their path or both carry it (docs/compatibility.md).
  */
 function join(base: string, path: string, provider: Provider): string {
   const url = base.endsWith("/") ? base.slice(0, -1) : base;

@@ -27,7 +27,7 @@ export const errorKinds = {
   invalid_options: [500, 10502, "Invalid options"],
   unavailable: [503, 10503, "Temporarily unavailable"],
   missing_capability: [503, 10504, "This runtime lacks a capability that the request needs"],
-  // Gateway (reference section 1.5)
+  // Gateway: docs/gateway.md
   gateway_unknown: [400, 2001, "Please configure the gateway first: it does not exist"],
   gateway_rate_limited: [429, 2003, "Rate limited"],
   gateway_spend_limit: [429, 2003, "Spend limit reached"],
@@ -47,7 +47,7 @@ export const errorKinds = {
   response_dlp_blocked: [400, 2030, "Response content blocked due to DLP policy violations"],
   router_failed: [503, 10505, "The automatic router of this gateway failed"],
   scanner_unavailable: [503, 7013, "A check of this gateway cannot be made at the moment"],
-  // Rendering (reference section 1.6)
+  // Rendering: docs/rendering.md
   render_rate_limited: [429, 2001, "Rate limit exceeded"],
   render_internal: [500, 2000, "Internal Error"],
   no_browser: [503, 503, "No browser available. Please try again in a few minutes."],
@@ -67,7 +67,7 @@ export const errorKinds = {
   page_crashed: [422, 6001, "The page crashed"],
   render_timeout: [422, 6002, "A timer expired while rendering"],
   page_too_large: [422, 6003, "The page is too large to capture"],
-  // Search (reference section 1.7)
+  // Search: docs/search.md
   instance_not_found: [404, 7002, "ai_search_not_found"],
   invalid_model: [400, 7010, "invalid_model"],
   chat_model_failed: [500, 7011, "The chat model failed to return a valid response"],
@@ -101,11 +101,11 @@ export const errorKinds = {
   too_many_instances: [400, 7074, "too_many_multi_search_instances"],
   search_token_not_found: [404, 7075, "token_not_found"],
   image_needs_vectors: [400, 7089, "image_query_requires_vector_index"],
-  // Webhooks and agents (spec, Errors: webhook handler status codes)
+  // Webhooks and agents: docs/webhooks.md
   entity_missing: [400, 10420, "The entity identifier is missing from the request"],
   payload_invalid: [400, 10421, "The payload fails validation"],
   signature_invalid: [401, 10422, "The signature is missing or invalid"],
-  // Deprecations (reference section 1.4)
+  // Deprecations: docs/deprecations.md
   retired: [410, 10410, "This API was retired"],
   brownout: [410, 10411, "This API is in a brownout before its retirement"],
   retired_parameter: [400, 10412, "A parameter or field of this request was retired"],

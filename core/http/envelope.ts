@@ -8,7 +8,7 @@ export interface EnvelopeExtras {
   readonly messages?: readonly unknown[];
   /** Paging facts of a list (`page`, `per_page`, `count`, `total_count`). */
   readonly resultInfo?: Readonly<Record<string, unknown>>;
-  /** Facts about a rendering (reference, Success bodies). */
+  /** Facts about a rendering. */
   readonly meta?: Readonly<Record<string, unknown>>;
   /** @default 200 */
   readonly status?: number;
@@ -60,7 +60,7 @@ export function errorBody(error: ApiError, shape: ErrorShape): Record<string, un
   const entry = { code: error.code, message: error.message, ...details };
   const base = { result: null, success: false, errors: [entry], messages: [] };
   if (shape === "api") return { ...base, ...body };
-  // Gateway clients read `error` (singular), see the reference, section 1.5.
+  // Gateway clients read `error` (singular); see docs/compatibility.md.
   return { ...base, error: [entry], name: "AiGatewayError", internalCode: error.code, ...body };
 }
 

@@ -1,4 +1,4 @@
-/** A lifecycle event that a load waits for (reference, Common request body). */
+/** A lifecycle event that a load waits for. */
 export type WaitUntil = "load" | "domcontentloaded" | "networkidle0" | "networkidle2";
 
 /** How a page is loaded. */

@@ -2,7 +2,7 @@ import { ApiError } from "../http/api-error.ts";
 import type { ErrorName } from "../http/codes.ts";
 import { CdpError } from "./cdp.ts";
 
-/** Chromium's network errors and the failure that each is reported as (reference, Errors). */
+/** Chromium's network errors and the failure that each is reported as. */
 const networkErrors: readonly (readonly [RegExp, ErrorName])[] = [
   [/ERR_CERT_|ERR_SSL_/u, "certificate"],
   [/ERR_ADDRESS_UNREACHABLE|ERR_INTERNET_DISCONNECTED/u, "address_unreachable"],

@@ -1,7 +1,7 @@
 import type { System } from "../ports.ts";
 import type { CdpEvent } from "./cdp.ts";
 
-/** How long the network must be quiet, in ms (reference, Common request body). */
+/** How long the network must be quiet, in ms (docs/compatibility.md). */
 const QUIET_MS = 500;
 
 /** The requests of a page that are under way, in all its frames and workers. */

@@ -62,7 +62,7 @@ export interface RenderCall {
 /** Answers one request. */
 export type Operation = (call: RenderCall) => Promise<Response>;
 
-/** Seconds for which a rendering may be reused (reference, Endpoints). */
+/** Seconds for which a rendering may be reused. */
 const cacheTtl = v.pipe(v.string(), v.regex(/^\d{1,5}$/u), v.transform(Number), v.maxValue(86_400));
 
 const BODY_LIMIT = 50 * 1024 * 1024;

@@ -2,7 +2,7 @@ import { ApiError } from "../http/api-error.ts";
 import type { System } from "../ports.ts";
 import type { PdfBody } from "./body.ts";
 
-/** The five timers of a rendering in ms (reference, Timers). */
+/** The five timers of a rendering in ms (docs/compatibility.md). */
 export interface Timers {
   readonly goto: number;
   readonly selector: number;

@@ -47,7 +47,7 @@ const ROOT = "/accounts/:account_id/ai-search";
 
 /**
  * Search with and without generation, and the management of its instances, items, jobs and namespaces
- * (spec, Search endpoints; reference 1.1).
+ * (docs/search.md).
  */
 export function search(options: SearchOptions): Hono {
   const { platform } = options;

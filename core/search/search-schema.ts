@@ -109,7 +109,7 @@ export interface Message {
 
 type Opt<T> = T | undefined;
 
-/** `ai_search_options` of a request (spec; reference 1.2). */
+/** `ai_search_options` of a request. */
 export interface RequestOptions {
   readonly retrieval?: Opt<{
     readonly retrieval_type?: Opt<"vector" | "keyword" | "hybrid">;

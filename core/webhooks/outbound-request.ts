@@ -22,7 +22,7 @@ export interface OutboundMessage {
 }
 
 /**
- * The headers of a signed request: Standard Webhooks with every live secret, and the spec's `X-Signature` with
+ * The headers of a signed request: Standard Webhooks with every live secret, and `X-Signature` with
  * the newest HMAC one. `X-Signature` takes the secret's text as key, as the inbound scheme `generic` does.
  */
 export async function signedHeaders(

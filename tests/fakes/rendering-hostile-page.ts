@@ -1,6 +1,6 @@
 /**
  * A page that tries to reach `origin` (an `http://` address) in every way that a page has: the 21 kinds of
- * requests of the reference, each with its own path, and STUN over UDP.
+ * requests, each with its own path, and STUN over UDP.
  */
 export function hostilePage(origin: string): string {
   const at = (kind: string): string => `${origin}/leak-${kind}`;

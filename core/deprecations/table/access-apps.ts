@@ -1,6 +1,6 @@
 import type { Row } from "../entry.ts";
 
-/** Access applications and bookmarks (spec, Versioning). */
+/** Access applications and bookmarks. */
 export const accessApps: readonly Row[] = [
   {
     row: "access-apps-self-hosted-domains-account",

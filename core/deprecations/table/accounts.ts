@@ -1,6 +1,6 @@
 import type { Row } from "../entry.ts";
 
-/** Accounts (spec, Versioning). */
+/** Accounts. */
 export const accounts: readonly Row[] = [
   {
     row: "account-settings-nameservers",

@@ -1,6 +1,6 @@
 import type { Row } from "../entry.ts";
 
-/** Devices to registrations (spec, Versioning). */
+/** Devices to registrations. */
 export const devices: readonly Row[] = [
   {
     row: "devices",

@@ -1,6 +1,6 @@
 import type { Row } from "../entry.ts";
 
-/** DNS records (spec, Versioning). */
+/** DNS records. */
 export const dnsRecords: readonly Row[] = [
   {
     row: "dns-list-filters",

@@ -1,6 +1,6 @@
 import type { Row } from "../entry.ts";
 
-/** DNS settings (spec, Versioning). */
+/** DNS settings. */
 export const dnsSettings: readonly Row[] = [
   {
     row: "cname-flattening",

@@ -1,6 +1,6 @@
 import type { Row } from "../entry.ts";
 
-/** Firewall rules, filters, previous managed rules and rate limits (spec, Versioning). */
+/** Firewall rules, filters, previous managed rules and rate limits. */
 export const firewall: readonly Row[] = [
   {
     row: "firewall-rules",

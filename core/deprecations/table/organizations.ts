@@ -1,6 +1,6 @@
 import type { Row } from "../entry.ts";
 
-/** Organizations (spec, Versioning). */
+/** Organizations. */
 export const organizations: readonly Row[] = [
   {
     row: "organizations",

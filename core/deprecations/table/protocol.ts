@@ -1,6 +1,6 @@
 import type { Row } from "../entry.ts";
 
-/** Protocol rules and notices without a route (spec, Versioning). */
+/** Protocol rules and notices without a route. */
 export const protocol: readonly Row[] = [
   {
     row: "web3-doh-resolver",

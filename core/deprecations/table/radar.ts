@@ -1,6 +1,6 @@
 import type { Row } from "../entry.ts";
 
-/** Radar (spec, Versioning). */
+/** Radar. */
 export const radar: readonly Row[] = [
   {
     row: "radar-verified-bots",

@@ -1,6 +1,6 @@
 import type { Row } from "../entry.ts";
 
-/** Zone settings and zone analytics (spec, Versioning). */
+/** Zone settings and zone analytics. */
 export const zoneSettings: readonly Row[] = [
   {
     row: "setting-brotli",

@@ -3,7 +3,7 @@ export type AccessApp = Readonly<Record<string, unknown>>;
 
 /**
  * Old request to modern: without `destinations`, each of `self_hosted_domains` becomes a public destination; with
- * `destinations`, of whatever value, `self_hosted_domains` is ignored (spec, Versioning, 2025-11-21).
+ * `destinations`, of whatever value, `self_hosted_domains` is ignored (docs/compatibility.md).
  */
 export function domainsToDestinations(app: AccessApp): AccessApp {
   if (!Object.hasOwn(app, "self_hosted_domains")) return app;

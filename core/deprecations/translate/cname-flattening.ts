@@ -1,5 +1,5 @@
-/** How the old setting writes its values: as in the spec, or as the official SDK types them. */
-export type FlatteningVocabulary = "spec" | "sdk";
+/** How the old setting writes its values: as announced, or as the official SDK types them. */
+export type FlatteningVocabulary = "announced" | "sdk";
 
 /** Old value to `flatten_all_cnames`; both vocabularies are understood, null when the value is neither's. */
 export function toFlattenAllCnames(value: unknown): boolean | null {
@@ -16,10 +16,10 @@ export function toFlattenAllCnames(value: unknown): boolean | null {
   }
 }
 
-/** `flatten_all_cnames` to the old value. `apex` reads back as `off`: the spec says that they behave the same. */
+/** `flatten_all_cnames` to the old value. `apex` reads back as `off`: the two behave the same. */
 export function fromFlattenAllCnames(
   flattenAll: boolean,
-  vocabulary: FlatteningVocabulary = "spec",
+  vocabulary: FlatteningVocabulary = "announced",
 ): string {
   if (vocabulary === "sdk") return flattenAll ? "flatten_all" : "flatten_at_root";
   return flattenAll ? "on" : "off";

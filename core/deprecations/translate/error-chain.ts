@@ -7,7 +7,7 @@ export interface ChainedError {
 
 /**
  * Old to modern: every error with a non-empty `error_chain` gives way to the chain's members (which may be wrapped
- * themselves), the others stay; no `error_chain` is left. For failed DNS record creation only (spec, Errors).
+ * themselves), the others stay; no `error_chain` is left. For failed DNS record creation only (docs/compatibility.md).
  */
 export function unwrapErrorChain(errors: readonly ChainedError[]): ChainedError[] {
   const out: ChainedError[] = [];

@@ -5,7 +5,7 @@ import type { Outbound } from "../outbound.ts";
 import { actorName } from "../gateway-name.ts";
 import { varyingHeaders } from "./varying-headers.ts";
 
-/** Seconds that a caller's own cache key lives when nothing else says so (reference, section 1.3). */
+/** Seconds that a caller's own cache key lives when nothing else says so (docs/compatibility.md). */
 const CACHE_KEY_TTL = 300;
 
 const CACHEABLE: ReadonlySet<string> = new Set(["GET", "HEAD", "POST"]);

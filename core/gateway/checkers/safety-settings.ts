@@ -26,7 +26,7 @@ export const hazards: Readonly<Record<string, string>> = {
 /** What happens to a text in which something was found. */
 export type SafetyAction = "FLAG" | "BLOCK";
 
-/** The setting `guardrails`: what happens to which kind of harm (reference, section 1.6). */
+/** The setting `guardrails`: what happens to which kind of harm. */
 export type Guardrails = {
   prompt: Record<string, SafetyAction>;
   response: Record<string, SafetyAction>;

@@ -76,7 +76,7 @@ const start = v.object({ id, type: v.literal("start"), outputs: v.object({ next:
 const conditional = v.object({
   id,
   type: v.literal("conditional"),
-  // The documentation writes `condition`, the official client `conditions` (reference, section 1.6).
+  // The documentation writes `condition`, the official client `conditions` (docs/compatibility.md).
   properties: v.union([v.object({ conditions: condition }), v.object({ condition })]),
   outputs: v.object({ true: output, false: output }),
 });

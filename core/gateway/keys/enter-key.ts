@@ -28,10 +28,10 @@ const reasons = {
 /** Entry by the keys of a store. */
 export function keyEntry(keys: KeyStore, system: System): KeyEntry {
   const enter = async (
-    reference: KeyReference,
+    keyReference: KeyReference,
     name: GatewayName,
     counts: boolean,
-  ): Promise<Caller> => callerOf(await keys.enter(reference, name, counts));
+  ): Promise<Caller> => callerOf(await keys.enter(keyReference, name, counts));
   return {
     bySecret: async (secret, name, counts) =>
       enter({ hash: await quickSha256Hex(secret, system) }, name, counts),

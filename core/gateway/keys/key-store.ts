@@ -16,7 +16,7 @@ export type ShownKey = { readonly key: VirtualKey; readonly usage: readonly Limi
 /** The virtual keys of all accounts, behind typed calls. */
 export interface KeyStore {
   /** Whom a key stands for at a gateway; counts one request, if `counts`. */
-  enter(reference: KeyReference, name: GatewayName, counts: boolean): Promise<KeyEntrance>;
+  enter(keyReference: KeyReference, name: GatewayName, counts: boolean): Promise<KeyEntrance>;
   /** Sets aside what a request is expected to use, see `KeyLedger`. */
   reserve(account: string, id: string, amounts: KeyAmounts): Promise<KeyDecision>;
   settle(
@@ -39,8 +39,8 @@ export function keyStore({ actors }: Platform): KeyStore {
   const call = (account: string, method: string, ...args: readonly Plain[]): Promise<Plain> =>
     actors.get(keysActor.name, account).call(method, ...args);
   return {
-    enter: async (reference, { account, gateway }, counts) =>
-      (await call(account, "enter", reference, gateway, counts)) as KeyEntrance,
+    enter: async (keyReference, { account, gateway }, counts) =>
+      (await call(account, "enter", keyReference, gateway, counts)) as KeyEntrance,
     reserve: async (account, id, amounts) =>
       (await call(account, "reserve", id, amounts)) as KeyDecision,
     async settle(account, id, entries, amounts) {

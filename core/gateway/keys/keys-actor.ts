@@ -70,10 +70,14 @@ function useMethods(context: ActorContext, rows: KeyRows, ledger: KeyLedger) {
   const { system } = context;
   return {
     /** Whom a key stands for at a gateway; counts one request, if `counts`. */
-    async enter(reference: KeyReference, gateway: string, counts: boolean): Promise<KeyEntrance> {
+    async enter(
+      keyReference: KeyReference,
+      gateway: string,
+      counts: boolean,
+    ): Promise<KeyEntrance> {
       const now = system.now();
-      const key = await rows.find(reference);
-      if (key === null || isLate(key, reference, now)) return { reason: "unknown" };
+      const key = await rows.find(keyReference);
+      if (key === null || isLate(key, keyReference, now)) return { reason: "unknown" };
       const { id, settings } = key;
       if (!settings.enabled) return { reason: "disabled" };
       if (settings.expires_at !== null && now >= settings.expires_at) return { reason: "expired" };
@@ -95,8 +99,8 @@ function useMethods(context: ActorContext, rows: KeyRows, ledger: KeyLedger) {
 }
 
 /** Whether a key was presented by a secret that it no longer has. */
-function isLate(key: VirtualKey, reference: KeyReference, now: number): boolean {
-  if (!("hash" in reference) || reference.hash === key.hash) return false;
+function isLate(key: VirtualKey, keyReference: KeyReference, now: number): boolean {
+  if (!("hash" in keyReference) || keyReference.hash === key.hash) return false;
   return key.formerUntil === null || now >= key.formerUntil;
 }
 
@@ -175,7 +179,7 @@ function condition(
 
 /** The rows of one account's keys, those in use remembered. */
 interface KeyRows {
-  find(reference: KeyReference): Promise<VirtualKey | null>;
+  find(keyReference: KeyReference): Promise<VirtualKey | null>;
   put(key: VirtualKey): Promise<void>;
   remove(id: string, together: readonly Statement[]): Promise<void>;
   /** Never rejects: a lost update costs a minute of precision. */
@@ -189,16 +193,16 @@ function keyRows({ name: actor, sql }: ActorContext): KeyRows {
     generation++;
     known.clear();
   };
-  const read = async (reference: KeyReference): Promise<VirtualKey | null> => {
+  const read = async (keyReference: KeyReference): Promise<VirtualKey | null> => {
     const [row] =
-      "hash" in reference
+      "hash" in keyReference
         ? await sql.all(
             "SELECT * FROM gateway_keys WHERE actor = ? AND (hash = ? OR former_hash = ?)",
-            [actor, reference.hash, reference.hash],
+            [actor, keyReference.hash, keyReference.hash],
           )
         : await sql.all("SELECT * FROM gateway_keys WHERE actor = ? AND id = ?", [
             actor,
-            reference.id,
+            keyReference.id,
           ]);
     return row === undefined ? null : fromRow(row);
   };
@@ -208,12 +212,12 @@ function keyRows({ name: actor, sql }: ActorContext): KeyRows {
     await sql.batch(statements).finally(forget);
   };
   return {
-    async find(reference) {
-      const name = "hash" in reference ? reference.hash : `id:${reference.id}`;
+    async find(keyReference) {
+      const name = "hash" in keyReference ? keyReference.hash : `id:${keyReference.id}`;
       const found = known.get(name);
       if (found !== undefined) return found;
       const before = generation;
-      const key = await read(reference);
+      const key = await read(keyReference);
       if (before === generation) {
         if (known.size >= REMEMBERED) known.clear();
         known.set(name, key);

@@ -20,7 +20,7 @@ export type LogQuery = {
 
 type Kind = "text" | "number" | "boolean" | "time";
 
-/** Filter keys with the kind of their values (reference, section 1.6). */
+/** Filter keys with the kind of their values. */
 const keys: Readonly<Record<string, Kind>> = {
   id: "text",
   created_at: "time",

@@ -11,7 +11,7 @@ const OPTIONAL = [
   "status_code",
 ];
 
-/** A stored row as the management API shows it (reference, section 1.6). */
+/** A stored row as the management API shows it. */
 export function logView(row: SqlRow): Record<string, unknown> {
   const view: Record<string, unknown> = {
     id: row["id"],

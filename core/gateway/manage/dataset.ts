@@ -19,7 +19,7 @@ export interface DatasetWrite {
   readonly filters: readonly DatasetFilter[];
 }
 
-/** Keys that a dataset can filter by (reference, section 1.6). */
+/** Keys that a dataset can filter by. */
 const keys = [
   "created_at",
   "request_content_type",

@@ -37,7 +37,7 @@ interface EvaluationType {
   readonly score: (summary: LogSummary) => { readonly value: number | null; readonly rows: number };
 }
 
-/** What can be evaluated: computed here, from the log (reference, section 6). */
+/** What can be evaluated: computed here, from the log (docs/compatibility.md). */
 const types: readonly EvaluationType[] = [
   {
     id: "cost",

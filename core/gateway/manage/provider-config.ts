@@ -8,7 +8,7 @@ import { newRecord, recordView, type StoredRecord } from "./record.ts";
 import type { Records } from "./records.ts";
 import type { Vault } from "./vault.ts";
 
-/** The alias of a stored key that is meant when a request names none (reference, section 1.3). */
+/** The alias of a stored key that is meant when a request names none. */
 export const DEFAULT_ALIAS = "default";
 
 /** Only one key of a provider is its default. */

@@ -10,7 +10,7 @@ import { socketActorName, universalSocketKind } from "./universal-socket.ts";
 /** Gateways of different options that one platform can serve WebSockets for. */
 const KINDS = 16;
 
-/** Accepts universal WebSockets (reference, section 1.8). */
+/** Accepts universal WebSockets. */
 export interface UniversalSockets {
   /** Throws `upgrade_required` for a request that is no upgrade, and what `admit` throws. */
   connect(request: Request, name: GatewayName): Promise<Response>;

@@ -24,7 +24,7 @@ const gemini: RealtimeProvider = {
   parameters: { api_key: "key" },
 };
 
-/** Realtime providers by their path segment (reference, section 1.1); all others are reached by their own paths. */
+/** Realtime providers by their path segment; all others are reached by their own paths. */
 export const realtimeProviders: Readonly<Record<string, RealtimeProvider>> = {
   openai: { path: "v1/realtime", keyWord: "openai-insecure-api-key" },
   google: gemini,

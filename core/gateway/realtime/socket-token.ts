@@ -4,7 +4,7 @@ import { headerValue } from "../header-hygiene.ts";
 
 /**
  * The gateway token of an upgrade request: in its header, or in a subprotocol, because browsers send no
- * headers with a WebSocket (reference, section 1.3).
+ * headers with a WebSocket (docs/compatibility.md).
  */
 export function socketToken(headers: readonly HeaderPair[]): string | null {
   const inHeader = presentedToken(headers);

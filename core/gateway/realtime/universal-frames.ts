@@ -14,7 +14,7 @@ import { collectsLog } from "../log/record.ts";
 import { sseEvents } from "../usage/sse-events.ts";
 import { streamOf } from "../stream-of.ts";
 
-/** A request over the universal WebSocket (reference, section 1.8): a step of the universal endpoint. */
+/** A request over the universal WebSocket: a step of the universal endpoint. */
 export interface UniversalCreate {
   readonly eventId: string | null;
   /** Looked at by the reader of universal steps. */

@@ -39,7 +39,7 @@ export function resumeRun(
   return new Response(body as ReadableStream<Uint8Array>, { headers: toHeadersInit(headers) });
 }
 
-/** Registers the resumption of streams (reference, section 1.1), for whoever may run the account's models. */
+/** Registers the resumption of streams, for whoever may run the account's models. */
 export const resumeRoutes: ManagementRoutes = (app, deps) => {
   const path = `${MANAGEMENT_ROOT}/gateways/:gateway_id/run/:run_id/resume`;
   app.get(path, authorize(deps.auth, "AI Gateway Run"), (c) => {

@@ -26,7 +26,7 @@ export interface RouterCandidate {
 }
 
 /**
- * The automatic router, which answers for the model `cloudflare/auto` (reference, sections 1.3 and 1.4). It chooses
+ * The automatic router, which answers for the model `cloudflare/auto`. It chooses
  * among its candidates those that are allowed and able; the cheapest of them comes first unless `choose` says otherwise.
  */
 export interface ModelRouter {

@@ -33,7 +33,7 @@ const endpoint = v.object({
   ),
 });
 
-/** One element of the setting `otel` as a client writes it (reference, section 1.6). */
+/** One element of the setting `otel` as a client writes it. */
 export interface OtelWrite {
   url: string;
   headers: Record<string, string>;

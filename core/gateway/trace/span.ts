@@ -93,7 +93,7 @@ function failureOf({ statusCode }: LogRow): string {
   return statusCode < 400 ? "The answer did not arrive whole" : `Status ${statusCode}`;
 }
 
-/** What a model was asked and has answered (reference, section 2.7). */
+/** What a model was asked and has answered (docs/compatibility.md). */
 export function modelFacts(row: LogRow): Facts {
   return [
     ["gen_ai.request.model", row.model],

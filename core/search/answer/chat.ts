@@ -37,7 +37,7 @@ export function chooseModel(
 
 const NO_USAGE = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
 
-/** The chat completion object of the spec. Without chunks no model is asked and the content is empty. */
+/** The chat completion object, with the chunks. Without chunks no model is asked and the content is empty. */
 export async function completeChat(
   input: ChatInput,
   answerer: Answerer,
@@ -68,7 +68,7 @@ export async function completeChat(
 }
 
 /**
- * The events of a streamed answer: `chunks`, then the deltas, then `[DONE]` (spec, Events). The chunks go
+ * The events of a streamed answer: `chunks`, then the deltas, then `[DONE]`. The chunks go
  * out before the model is asked. A client that leaves aborts the model's request at once.
  */
 export function streamChat(

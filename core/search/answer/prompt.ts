@@ -5,7 +5,7 @@ import type { Message } from "../search-schema.ts";
  * The messages for a chat model: our instructions with the retrieved text, then the client's conversation
  * as it came. Retrieved text is untrusted: each source is one line of JSON with no angle bracket in it,
  * between tags that carry a random mark, so that no document can end the list or speak as another role
- * (reference 2.5).
+ * (docs/compatibility.md).
  */
 export function promptMessages(question: Question, mark: string): Message[] {
   const sources = question.chunks.map((chunk, index) =>

@@ -103,7 +103,7 @@ export async function destroyInstance(state: InstanceState): Promise<InstanceSet
   return settings;
 }
 
-/** Counts as the API shows them (reference 1.4). */
+/** Counts as the API shows them. */
 export async function instanceStats(state: InstanceState): Promise<Record<string, unknown>> {
   const facts = state.facts();
   const { sql } = state.context;

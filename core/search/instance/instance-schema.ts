@@ -65,7 +65,7 @@ const model = v.nullish(trimmed(128));
 const unit = v.pipe(v.number(), v.finite(), v.minValue(0), v.maxValue(1));
 const plainObject = v.record(v.string(), v.unknown());
 
-/** The id of an instance, and of a namespace (reference 1.5). */
+/** The id of an instance, and of a namespace. */
 export const instanceId: v.GenericSchema<unknown, string> = v.pipe(
   v.string(),
   v.minLength(1),

@@ -34,7 +34,7 @@ export interface ModelNames {
   readonly chat: string;
 }
 
-/** A new instance: the changes over the defaults of the reference, section 1.5. Throws 7010, 7036. */
+/** A new instance: the changes over the defaults (docs/search.md). Throws 7010, 7036. */
 export function newSettings(
   changes: SettingsChanges & { readonly id: string },
   namespace: string,

@@ -45,7 +45,7 @@ export async function embedQuery(
   }
 }
 
-/** A copy of length 1. A zero vector or one with NaN becomes zeros, which nothing resembles (reference 2.7). */
+/** A copy of length 1. A zero vector or one with NaN becomes zeros, which nothing resembles. */
 function usable(embedder: Embedder, vector: Float32Array): Float32Array {
   if (vector.length !== embedder.dimensions) {
     throw bad(

@@ -1,7 +1,7 @@
 import { ApiError } from "../../http/api-error.ts";
 import { type HtmlToMarkdown, htmlText } from "./html-text.ts";
 
-/** Bytes of one file (reference 1.5). */
+/** Bytes of one file (docs/compatibility.md). */
 export const FILE_LIMIT: number = 4 * 1024 * 1024;
 
 /** The text of a file and how it is structured. */

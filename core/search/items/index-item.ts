@@ -28,7 +28,7 @@ export type UploadedItem = Item & { readonly warnings?: readonly MetadataWarning
 const MAX_KEY = 128;
 /** Chunks of one item. */
 const MAX_CHUNKS = 20_000;
-/** How long a caller waits for completion at most, in ms (reference 1.4). */
+/** How long a caller waits for completion at most, in ms (docs/compatibility.md). */
 const WAIT_MS = 40_000;
 
 /**

@@ -5,7 +5,7 @@ import { builtinMetadata, type Metadata } from "./metadata.ts";
 /** Where an item is on its way into the index. */
 export type ItemStatus = "queued" | "running" | "completed" | "error" | "skipped" | "outdated";
 
-/** An item as the API shows it (reference 1.4). */
+/** An item as the API shows it. */
 export type Item = {
   readonly id: string;
   readonly key: string;

@@ -49,7 +49,7 @@ export async function getItem(state: InstanceState, itemId: string): Promise<Ite
 
 /**
  * Stores an upload and opens an attempt to index it. What was indexed before under the same key goes on
- * serving until the attempt is committed (reference 2.7).
+ * serving until the attempt is committed.
  */
 export async function beginUpload(state: InstanceState, upload: Upload): Promise<Attempt> {
   const { settings } = state.facts();

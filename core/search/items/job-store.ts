@@ -3,7 +3,7 @@ import { formatInstant } from "../../http/instant.ts";
 import type { SqlRow } from "../../ports.ts";
 import type { InstanceState } from "../instance/instance-state.ts";
 
-/** A sync job as the API shows it (reference 1.4). */
+/** A sync job as the API shows it (docs/compatibility.md). */
 export type Job = {
   readonly id: string;
   readonly source: "user";
@@ -24,7 +24,7 @@ export type JobLog = {
 
 /** Jobs that are kept per instance. */
 const KEPT_JOBS = 100;
-/** Between the starts of two sync jobs, in ms (reference 1.7, code 7020). */
+/** Between the starts of two sync jobs, in ms (docs/compatibility.md). */
 const COOLDOWN_MS = 30_000;
 /** A job that has not been heard of for this long died with its process, in ms. */
 const LOST_AFTER_MS = 10 * 60_000;

@@ -11,7 +11,7 @@ export type MetadataField = { readonly field_name: string; readonly data_type: F
 /** Metadata of an item; values are scalars. */
 export type Metadata = Readonly<Record<string, Scalar>>;
 
-/** What an upload is told about metadata that no filter will see (reference 1.4). */
+/** What an upload is told about metadata that no filter will see (docs/compatibility.md). */
 export type MetadataWarning =
   | {
       readonly code: "custom_metadata_value_not_indexed";
@@ -134,7 +134,7 @@ function truth(value: Scalar): number | null {
   return TRUTH.get(String(value).toLowerCase()) ?? null;
 }
 
-/** Below this a number is seconds, otherwise milliseconds: 1e11 s is the year 5138 (reference 1.3). */
+/** Below this a number is seconds, otherwise milliseconds: 1e11 s is the year 5138 (docs/compatibility.md). */
 const MILLISECONDS_FROM = 1e11;
 
 /** A point in time as whole Unix seconds; null when it is none. */

@@ -14,7 +14,7 @@ const STRENGTH = 0.1;
 
 /**
  * A function that adds boosts to the score of an item's chunk. Boosts reorder what was retrieved; they
- * bring nothing in (reference 2.1). Throws 400 for a field or direction that cannot be.
+ * bring nothing in. Throws 400 for a field or direction that cannot be.
  */
 export async function boosts(
   state: InstanceState,

@@ -5,7 +5,7 @@ import type { InstanceState } from "../instance/instance-state.ts";
 import { itemMetadata } from "../items/item-record.ts";
 import type { Metadata } from "../items/metadata.ts";
 
-/** A retrieved chunk as the API shows it (spec, Chunk; reference 1.4). */
+/** A retrieved chunk as the API shows it. */
 export type Chunk = {
   readonly id: string;
   readonly type: "text";

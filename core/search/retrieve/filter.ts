@@ -38,7 +38,7 @@ const MAX_FIELD = 64;
 const COMPARISONS: ReadonlySet<string> = new Set(["eq", "ne", "lt", "lte", "gt", "gte"]);
 
 /**
- * Reads a filter of either dialect (reference 1.3): `{field: scalar | {$eq, $in, …}}`, where everything
+ * Reads a filter of either dialect (docs/compatibility.md): `{field: scalar | {$eq, $in, …}}`, where everything
  * must hold, or the older `{type, key, value}` and `{type: "and" | "or", filters}`.
  * Throws 7058, or 7015 and 7016 for an older `or` that is not about one key and `eq`.
  */

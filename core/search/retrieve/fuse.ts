@@ -29,7 +29,7 @@ export interface Legs {
 /**
  * Joins the legs into one list of candidates, in no order. Scores lie in 0 to 1.
  * A chunk that the vector leg alone found must reach `threshold`; one that the keyword leg found stays
- * whatever its vector score (reference 2.1).
+ * whatever its vector score (docs/compatibility.md).
  *
  * @param vectorWeight share of the vector leg in `weighted`
  */

@@ -15,7 +15,7 @@ export interface KeywordHit {
   readonly value: number;
 }
 
-/** `"fill"` = hits of all terms first, then hits of some (reference 2.2). */
+/** `"fill"` = hits of all terms first, then hits of some (docs/compatibility.md). */
 export type KeywordMode = "and" | "or" | "fill";
 
 /** How much a word in a heading outweighs one in the text. */

@@ -4,7 +4,7 @@ import { isStopWord } from "../text/stop-words.ts";
 /** How the keyword index splits text: words with English stemming, or runs of three characters. */
 export type KeywordTokenizer = "porter" | "trigram";
 
-/** Terms of one query: an OR of thousands of terms takes a tenth of a second (reference, section 3). */
+/** Terms of one query: an OR of thousands of terms takes a tenth of a second (docs/compatibility.md). */
 const MAX_TERMS = 64;
 /** Characters of a query that are looked at, so that any accepted query ends in bounded time. */
 const MAX_CHARACTERS = 8_192;

@@ -31,7 +31,7 @@ export type SearchInput = {
   readonly vector?: QueryVector | undefined;
 };
 
-/** Share of the builtin vectors in a hybrid score: after a training, and before (reference 2.4, 5.2). */
+/** Share of the builtin vectors in a hybrid score: after a training, and before. */
 const TRAINED_WEIGHT = 0.2;
 const UNTRAINED_WEIGHT = 0.1;
 

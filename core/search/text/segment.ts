@@ -12,7 +12,7 @@ const RUNS = new RegExp(
 /**
  * Text as the full-text index gets it: one Unicode form, and spaces between the words of scripts that
  * have none. SQLite's tokenizers find no two-character word inside a Chinese or Japanese sentence
- * (reference, section 3). Latin text passes unchanged: SQLite folds and stems it faster than we could.
+ * (docs/compatibility.md). Latin text passes unchanged: SQLite folds and stems it faster than we could.
  *
  * @param side `"index"` adds the last character of a run, so that a prefix query for one character
  * finds it wherever it stands.

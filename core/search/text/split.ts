@@ -41,7 +41,7 @@ const BOUNDARIES: readonly RegExp[] = [
 
 /**
  * Splits a text into chunks of at most `size` tokens: at headings (Markdown), then paragraphs, then
- * sentences, then words, then anywhere between two characters (reference 2.8). Chunks are slices of the
+ * sentences, then words, then anywhere between two characters. Chunks are slices of the
  * text, trimmed; blank ones are left out.
  */
 export function splitText(text: string, options: SplitOptions): TextChunk[] {

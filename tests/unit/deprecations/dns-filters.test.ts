@@ -15,7 +15,7 @@ const rewritten = (query: string): string => {
 };
 
 describe("planFilters()", () => {
-  it("rewrites every prefix form of the spec", () => {
+  it("rewrites every announced prefix form", () => {
     expect(rewritten("name=contains:www")).toBe("name.contains=www");
     expect(rewritten("name=starts_with:www")).toBe("name.startswith=www");
     expect(rewritten("name=ends_with:www")).toBe("name.endswith=www");

@@ -86,7 +86,7 @@ describe("a retired endpoint that nobody mounts", () => {
     }
   });
 
-  it("names the replacement in the message, a path or the spec's prose", async () => {
+  it("names the replacement in the message, a path or the announcement's prose", async () => {
     const message = async (method: string, path: string): Promise<string | undefined> =>
       (await body(await host().request(`${ROOT}${path}`, { method }))).errors[0]?.message;
     expect(await message("GET", "/radar/verified_bots/top/bots")).toContain(

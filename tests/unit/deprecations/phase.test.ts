@@ -119,7 +119,7 @@ describe("isEnforced()", () => {
 });
 
 describe("signals()", () => {
-  it("are those of the reference's example", () => {
+  it("follow RFC 9745, RFC 8594 and RFC 8288", () => {
     const sent = signals(
       [entry("radar-attacks-top.01")],
       place,

@@ -50,7 +50,7 @@ describe("deprecationTable", () => {
     for (const entry of deprecationTable) expect(() => v.parse(entrySchema, entry)).not.toThrow();
   });
 
-  it("has the reference's counts by kind, class, loss, end of life and cut-off", () => {
+  it("has known counts by kind, class, loss, end of life and cut-off", () => {
     expect(count((entry) => entry.kind)).toEqual({
       endpoint: 99,
       field: 30,
@@ -78,7 +78,7 @@ describe("deprecationTable", () => {
     expect(checkTable(deprecationTable)).toEqual([]);
   });
 
-  it("ends where the spec says after, until, from or end of life", () => {
+  it("ends where the announcement says after, until, from or end of life", () => {
     const end = (id: string): string | null | undefined =>
       deprecationTable.find((entry) => entry.id === id)?.enforceFrom;
     expect(end("dns-error-chain.01")).toBe("2024-10-02");

@@ -32,7 +32,7 @@ const { error } = fc.letrec((tie) => ({
 }));
 
 describe("error_chain", () => {
-  it("unwraps the example of the spec, and wraps it again", () => {
+  it("unwraps an example, and wraps it again", () => {
     const root = { code: 9999, message: "Content for A record must be a valid IPv4 address." };
     const old = [{ code: 1004, message: "DNS Validation Error", error_chain: [root] }];
     expect(unwrapErrorChain(old)).toEqual([root]);

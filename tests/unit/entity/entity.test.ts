@@ -66,7 +66,7 @@ describe("decodeName()", () => {
 });
 
 describe("names of identifiers", () => {
-  it("follow the spec and collide only without their guard", async () => {
+  it("are kebab-like and collide only without their guard", async () => {
     expect(nameFromId("Octo/Hello-World")).toBe("octo-hello-world");
     expect(nameFromId("foo-bar/baz")).toBe(nameFromId("foo/bar-baz"));
     expect(await guardedName("foo-bar/baz")).not.toBe(await guardedName("foo/bar-baz"));

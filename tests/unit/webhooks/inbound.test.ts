@@ -81,7 +81,7 @@ async function until(holds: () => Promise<boolean> | boolean): Promise<void> {
 }
 
 describe("an inbound webhook", () => {
-  it("is stored with exactly the nine fields of the spec and answered 200", async () => {
+  it("is stored with exactly the nine documented fields and answered 200", async () => {
     const payload = {
       action: "opened",
       issue: { title: "Bug" },
