@@ -8,6 +8,6 @@ export { platformApi, type PlatformApi, type PlatformApiOptions } from "./api.ts
 export { apiOptions } from "./config/api-options.ts";
 export { parseConfig } from "./config/parse-config.ts";
 export type { Config } from "./config/config.ts";
-export { defineAgent } from "./agents/mod.ts";
+export { defineAgent, getAgentByName } from "./agents/mod.ts";
 export { ApiError, type ApiErrorOptions } from "./http/api-error.ts";
 export type * from "./ports.ts";

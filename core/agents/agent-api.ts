@@ -9,8 +9,10 @@ import type { Holds } from "./holds.ts";
 import { ownTables } from "./own-tables.ts";
 import type { Queue } from "./queue.ts";
 import { agentTables } from "./schema.ts";
+import { reachOf } from "./reach.ts";
 import type { Schedules } from "./schedules.ts";
 import type { StateHolder } from "./state.ts";
+import type { Caller } from "./stub.ts";
 
 /** How long a handler or a callable may take unless the definition says otherwise. */
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -43,17 +45,26 @@ export type RunHandler = <T>(
   what: string,
   work: (agent: Agent, deadline: Deadline) => T | Promise<T>,
   ms?: number,
+  /** Who waits for it, itself included. @default nobody */
+  chain?: readonly Caller[],
 ) => Promise<T>;
 
 /** How an instance runs its handlers; each has the definition's time unless it is given one. */
 export function handlerRunner(parts: AgentParts): RunHandler {
   const { context, definition } = parts;
-  return (what, work, ms = definition.timeoutMs ?? DEFAULT_TIMEOUT_MS) =>
-    withDeadline(context.system, ms, what, (deadline) => work(agentApi(parts, deadline), deadline));
+  return (what, work, ms = timeOf(definition), chain = []) =>
+    withDeadline(context.system, ms, what, (deadline) =>
+      work(agentApi(parts, deadline, chain), deadline),
+    );
+}
+
+/** How long a handler or callable of a class may take unless it has a time of its own, in ms. */
+export function timeOf({ timeoutMs = DEFAULT_TIMEOUT_MS }: AnyAgent): number {
+  return timeoutMs;
 }
 
 /** An instance as one run of a handler sees it. */
-function agentApi(parts: AgentParts, deadline: Deadline): Agent {
+function agentApi(parts: AgentParts, deadline: Deadline, chain: readonly Caller[]): Agent {
   const { agent, className, context, definition, holds, queue, schedules, state } = parts;
   const { sql, sockets, system } = context;
   const inTime =
@@ -63,6 +74,7 @@ function agentApi(parts: AgentParts, deadline: Deadline): Agent {
       return work(...args);
     };
   const api: Agent = {
+    ...reachOf(parts, deadline, chain),
     name: context.name,
     className,
     key: agent,

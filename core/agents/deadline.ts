@@ -7,6 +7,8 @@ export interface Deadline {
   readonly signal: AbortSignal;
   /** Throws once the time is over: what is asked for from then on is not done. */
   readonly check: () => void;
+  /** What is left of the time, in ms. */
+  readonly left: () => number;
   /** Lets the time begin anew. */
   readonly extend: () => void;
 }
@@ -28,6 +30,7 @@ export async function withDeadline<T>(
     check() {
       over.signal.throwIfAborted();
     },
+    left: () => Math.max(0, until - system.monotonic()),
     extend() {
       until = system.monotonic() + ms;
     },

@@ -1,7 +1,9 @@
 import { kebab } from "../entity/kebab.ts";
 import type { ActorKind, Plain } from "../ports.ts";
-import { builtInCallables, type AgentDefinition, type AnyAgent } from "./definition.ts";
+import { builtInCallables } from "./built-in.ts";
+import type { AgentDefinition, AnyAgent, Callables } from "./definition.ts";
 import { agentKind } from "./kind.ts";
+import type { CallableClass } from "./stub.ts";
 
 /** Names that the client's stub never sends (docs/compatibility.md); an operation so named is unreachable. */
 const unreachable = new Set<string>([
@@ -9,16 +11,16 @@ const unreachable = new Set<string>([
   ..."@@toStringTag asymmetricMatch nodeType".split(" "),
 ]);
 
-/** A class of agents that is ready to be served. */
-export interface AgentClass {
-  /** Path form of its name. */
-  readonly name: string;
+/** A class of agents that is ready to be served; `name` is the path form of its name. */
+export interface AgentClass<Calls extends object = object> extends CallableClass<Calls> {
   readonly definition: AnyAgent;
   readonly kind: ActorKind;
 }
 
 /** Checks a definition and makes it a class. Throws `TypeError` when it cannot work. */
-export function defineAgent<State = Plain>(definition: AgentDefinition<State>): AgentClass {
+export function defineAgent<State = Plain, Calls extends Callables<State> = Callables<State>>(
+  definition: AgentDefinition<State, Calls>,
+): AgentClass<Calls> {
   const where = `agent "${definition.name}"`;
   if (!/^[a-z0-9][a-z0-9-]{0,63}$/.test(kebab(definition.name))) {
     throw new TypeError(`The name of ${where} must be 1 to 64 letters, digits, "-" and "_"`);
@@ -38,7 +40,12 @@ export function defineAgent<State = Plain>(definition: AgentDefinition<State>): 
   }
   // State is stored as JSON, so every state is Plain by the time it is read back.
   const own = Object.freeze({ ...definition }) as AnyAgent;
-  return Object.freeze({ name: kebab(own.name), definition: own, kind: agentKind(own) });
+  return Object.freeze({
+    name: kebab(own.name),
+    callable: definition.callable ?? ({} as Calls),
+    definition: own,
+    kind: agentKind(own),
+  });
 }
 
 /** What plain JavaScript may get wrong, and what would otherwise show only when the first handler runs. */
@@ -57,4 +64,7 @@ function checkSettings<State>(definition: AgentDefinition<State>, where: string)
 }
 
 /** The built-in agent: it needs no code, keeps the events and shows the newest as its state. */
-export const webhookAgent: AgentClass = defineAgent({ name: "webhook-agent", feed: true });
+export const webhookAgent: AgentClass = defineAgent({
+  name: "webhook-agent",
+  feed: true,
+});

@@ -1,5 +1,6 @@
 import type { Plain, SqlRow, SqlValue } from "../ports.ts";
 import type { EventRecord } from "../entity/event.ts";
+import type { AgentReach } from "./reach.ts";
 
 /** A stored event as a handler gets it: the payload is parsed. */
 export interface AgentEvent extends Omit<EventRecord, "payload"> {
@@ -111,7 +112,7 @@ export interface AgentConnection {
 }
 
 /** What handlers are given: the running instance. */
-export interface Agent<State = Plain> {
+export interface Agent<State = Plain> extends AgentReach {
   /** Name of the instance (the entity). */
   readonly name: string;
   /** Path form of the class. */
@@ -216,11 +217,14 @@ export type Callable<State> =
     })
   | (CallableOptions & { readonly run: StreamOperation<State>; readonly streaming: true });
 
+/** Operations by name. */
+export type Callables<State> = Readonly<Record<string, Callable<State>>>;
+
 /**
  * A class of agents. Events and tasks of one instance run one at a time; messages of one connection too. Callables,
  * requests and connections neither wait for them nor for each other.
  */
-export interface AgentDefinition<State = Plain> {
+export interface AgentDefinition<State = Plain, Calls extends object = Callables<State>> {
   /** The class name; its kebab form is the path segment. */
   readonly name: string;
   /** @default none: no state frame is sent until `setState` */
@@ -261,7 +265,7 @@ export interface AgentDefinition<State = Plain> {
   /** Clients whose token has "Agents Edit" may set the state. @default false */
   readonly clientState?: boolean;
   /** Operations that clients may call; nothing else is reachable. */
-  readonly callable?: Readonly<Record<string, Callable<State>>>;
+  readonly callable?: Calls;
   /** Handlers of `queue()` and `schedule()`. */
   readonly tasks?: Readonly<Record<string, Task<State>>>;
   /** Tasks that every instance runs from its start on, by task name: a cron expression or seconds. */
@@ -291,6 +295,3 @@ export type AnyAgent = AgentDefinition;
 export class NonRetryableError extends Error {
   override readonly name = "NonRetryableError";
 }
-
-/** Names that the runtime answers on every agent. */
-export const builtInCallables = ["getEvents", "getEventsByType"] as const;

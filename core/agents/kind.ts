@@ -18,7 +18,10 @@ import { grantOf } from "./grant.ts";
 import { startHolds } from "./holds.ts";
 import type { AgentServices } from "./services.ts";
 import { startSession, type Session } from "./session.ts";
+import { callByCode } from "./rpc.ts";
+import { startSlots, WAITING_LIMIT, type Slots } from "./slots.ts";
 import { startState } from "./state.ts";
+import type { CodeCall } from "./stub.ts";
 
 /** How long an admission may wait for its connection, in ms. */
 const ADMISSION_MS = 10_000;
@@ -29,8 +32,10 @@ export function agentKind(definition: AnyAgent, services: AgentServices = {}): A
     name: agentKindName(definition.name),
     shared: { name: "agents", steps: agentSchema },
     schema: definition.schema ?? [],
-    // They take no decision that another call could overtake: SQL alone, or waiting for news.
+    // They take no decision that another call could overtake: SQL alone, or waiting for news. Calls wait in turns of
+    // their own.
     interleaved: [
+      "call",
       "ingest",
       "nextEvents",
       "getEvents",
@@ -52,6 +57,7 @@ interface Parts extends AgentParts {
   readonly session: Session;
   readonly run: RunHandler;
   readonly services: AgentServices;
+  readonly exclusive: Slots;
 }
 
 async function startAgent(
@@ -75,7 +81,8 @@ async function startAgent(
   const schedules = startSchedules({ ...base, queue });
   const run = handlerRunner({ ...base, queue, schedules });
   const tally = eventTally(context.actors, context.system);
-  const deps = { ...base, listEvents, queue, schedules, live, tally, run };
+  const exclusive = startSlots(1, WAITING_LIMIT);
+  const deps = { ...base, exclusive, listEvents, queue, schedules, live, tally, run };
   const jobs = startJobs(deps);
   const session = startSession(deps);
   const begin = async (): Promise<void> => {
@@ -120,6 +127,10 @@ function actorOf(parts: Parts, begin: () => Promise<void>): Actor {
       ingest(event: IncomingEvent) {
         const begun = ready();
         return begun === undefined ? take(event) : begun.then(() => take(event));
+      },
+      async call(call: CodeCall) {
+        await ready();
+        return callByCode(parts, call);
       },
       process: (job: string) => jobs.runEvent(job),
       nextEvents: (since: number, waitMs: number) => live.next(since, waitMs),

@@ -23,8 +23,11 @@ import { eventStream } from "./event-stream.ts";
 import { agentKind, isUpgrade } from "./kind.ts";
 import type { AgentServices } from "./services.ts";
 import { positionOf } from "./session.ts";
+import { agentStub, type AgentStub, type CallableClass } from "./stub.ts";
 
 export { defineAgent, webhookAgent, type AgentClass } from "./define-agent.ts";
+export type { AgentReach } from "./reach.ts";
+export type { AgentStub, CallableClass } from "./stub.ts";
 export {
   NonRetryableError,
   type Agent,
@@ -32,6 +35,7 @@ export {
   type AgentDefinition,
   type AgentEvent,
   type Callable,
+  type Callables,
   type DeadLetter,
   type EventQuery,
   type QueuedTask,
@@ -65,6 +69,28 @@ export interface AgentsOptions {
    * changed setting too, at its next start or alarm. @default what its last event said
    */
   readonly retention?: Retention;
+}
+
+/** How {@link getAgentByName} calls. */
+export interface CallSettings {
+  /** Longest time of a call in ms, if it is shorter than the callable's own. @default the callable's own */
+  readonly timeoutMs?: number;
+}
+
+/**
+ * An instance for code of the server: its callables, `edit` or not, are typed methods. The class has to be served on
+ * the same platform. Throws 400 for a name that cannot be one.
+ *
+ * @example
+ * const latest = await getAgentByName(platform, repo, "octo-hello").latest(5);
+ */
+export function getAgentByName<Calls extends object>(
+  platform: Pick<Platform, "actors">,
+  of: CallableClass<Calls>,
+  name: string,
+  { timeoutMs }: CallSettings = {},
+): AgentStub<Calls> {
+  return agentStub(platform.actors, of, name, () => ({ chain: [], ms: timeoutMs }));
 }
 
 /**

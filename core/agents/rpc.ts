@@ -1,30 +1,32 @@
 import { ApiError } from "../http/api-error.ts";
-import type { Connection, Plain } from "../ports.ts";
+import type { ActorContext, Connection, Plain } from "../ports.ts";
 import { SqlError } from "../sql-error.ts";
-import type { RunHandler } from "./agent-api.ts";
-import type { Deadline } from "./deadline.ts";
-import {
-  builtInCallables,
-  type AnyAgent,
-  type Callable,
-  type Operation,
-  type StreamReply,
-} from "./definition.ts";
+import { timeOf, type RunHandler } from "./agent-api.ts";
+import { builtInCallables } from "./built-in.ts";
+import { withDeadline, type Deadline } from "./deadline.ts";
+import type { Agent, AnyAgent, Callable, Operation, StreamReply } from "./definition.ts";
 import type { EventReader } from "./events.ts";
 import type { Grant } from "./grant.ts";
 import { errorFrame, resultFrame, type ClientFrame } from "./protocol.ts";
 import type { Slots } from "./slots.ts";
 import type { StateHolder } from "./state.ts";
+import type { Caller, CodeCall } from "./stub.ts";
 
-/** What a call of a client works with. */
-export interface CallDeps {
+/** What a call works with. */
+interface OperationDeps {
+  /** Class and name. */
+  readonly agent: string;
   readonly definition: AnyAgent;
   readonly events: EventReader;
-  readonly state: StateHolder;
-  readonly grant: Grant;
   readonly run: RunHandler;
   /** Lets the instance's exclusive callables run one after another. */
   readonly exclusive: Slots;
+}
+
+/** What a call of a client works with. */
+export interface CallDeps extends OperationDeps {
+  readonly state: StateHolder;
+  readonly grant: Grant;
 }
 
 type Call = Extract<ClientFrame, { type: "rpc" }>;
@@ -37,12 +39,12 @@ export async function callOperation(
 ): Promise<void> {
   const { id, method, args } = frame;
   try {
-    const found = await findCallable(deps, method);
+    const found = await findCallable(deps, method, deps.grant);
     if (typeof found === "object" && found.streaming === true) {
       await stream(deps, connection, frame, found);
       return;
     }
-    const result = await runOperation(deps, method, found, args);
+    const result = await runOperation(deps, method, found, args, []);
     // A state that the call has set arrives before its result.
     deps.state.flush();
     connection.send(resultFrame(id, result, true));
@@ -55,17 +57,66 @@ type PlainCallable = Exclude<Callable<Plain>, { readonly streaming: true }>;
 type StreamCallable = Extract<Callable<Plain>, { readonly streaming: true }>;
 
 function runOperation(
-  { exclusive, run }: CallDeps,
+  { agent, exclusive, run }: OperationDeps,
   method: string,
   found: PlainCallable,
   args: readonly Plain[],
+  chain: readonly Caller[],
+  deadline?: Deadline,
 ): Promise<unknown> {
   const settings = typeof found === "function" ? { run: found } : found;
+  const self = { agent, method, exclusive: settings.exclusive === true };
   const work = (): Promise<unknown> => {
     const operation: Operation<Plain> = settings.run;
-    return run(nameOf(method), (api) => operation(api, ...(args as never[])), settings.timeoutMs);
+    deadline?.check();
+    const ms = deadline?.left() ?? settings.timeoutMs;
+    const call = (api: Agent): unknown => operation(api, ...(args as never[]));
+    return run(nameOf(method), call, ms, [...chain, self]);
   };
-  return settings.exclusive === true ? exclusive(work) : work();
+  return self.exclusive ? exclusive(work) : work();
+}
+
+/** Calls that may wait for each other: beyond it, some call each other for ever. */
+const CHAIN_LIMIT = 32;
+
+/** Runs one call of the program's own code, which may call everything; resolves to JSON. */
+export async function callByCode(
+  deps: OperationDeps & { readonly context: Pick<ActorContext, "system"> },
+  { args, chain, method, ms = Infinity }: CodeCall,
+): Promise<string | undefined> {
+  const found = await findCallable(deps, method, { edit: true });
+  if (typeof found === "object" && found.streaming === true) {
+    const message = `${nameOf(method)} streams: only connections can call it`;
+    throw new ApiError("invalid_request", { message });
+  }
+  checkChain(chain, { agent: deps.agent, method, exclusive: isExclusive(found) });
+  const own = (typeof found === "object" ? found.timeoutMs : undefined) ?? timeOf(deps.definition);
+  // The time includes waiting for other exclusive calls.
+  const result = await withDeadline(
+    deps.context.system,
+    Math.min(own, ms),
+    nameOf(method),
+    (deadline) => runOperation(deps, method, found, JSON.parse(args) as Plain[], chain, deadline),
+  );
+  return JSON.stringify(result);
+}
+
+function isExclusive(found: Callable<Plain>): boolean {
+  return typeof found === "object" && found.streaming !== true && found.exclusive === true;
+}
+
+/** Refuses what would wait for itself until its time is over. */
+function checkChain(chain: readonly Caller[], call: Caller): void {
+  const path = [...chain, call].map(({ agent, method }) => `${agent}.${method}`).join(" → ");
+  if (call.exclusive && chain.some(({ agent, exclusive }) => exclusive && agent === call.agent)) {
+    throw new ApiError("conflict", {
+      message: `${nameOf(call.method)} is exclusive and would wait for itself: ${path}`,
+    });
+  }
+  if (chain.length >= CHAIN_LIMIT) {
+    const message = `More than ${CHAIN_LIMIT} agents wait for each other: ${path.slice(0, 512)}`;
+    throw new ApiError("conflict", { message });
+  }
 }
 
 function nameOf(method: string): string {
@@ -73,7 +124,11 @@ function nameOf(method: string): string {
 }
 
 /** Own members of the allow-list only: no prototype, no framework method is reachable. */
-async function findCallable(deps: CallDeps, method: string): Promise<Callable<Plain>> {
+async function findCallable(
+  deps: OperationDeps,
+  method: string,
+  grant: Pick<Grant, "edit">,
+): Promise<Callable<Plain>> {
   const own = deps.definition.callable ?? {};
   const found = Object.hasOwn(own, method) ? own[method] : builtIn(deps, method);
   if (found === undefined) {
@@ -82,7 +137,7 @@ async function findCallable(deps: CallDeps, method: string): Promise<Callable<Pl
       message: `${nameOf(method)} ${exists ? "is not callable" : "does not exist"}`,
     });
   }
-  if (typeof found === "object" && found.edit === true && !deps.grant.edit) {
+  if (typeof found === "object" && found.edit === true && !grant.edit) {
     throw new ApiError("forbidden", {
       message: `${nameOf(method)} needs the permission "Agents Edit"`,
     });
@@ -90,7 +145,7 @@ async function findCallable(deps: CallDeps, method: string): Promise<Callable<Pl
   return found;
 }
 
-function builtIn(deps: CallDeps, method: string): Callable<Plain> | undefined {
+function builtIn(deps: OperationDeps, method: string): Callable<Plain> | undefined {
   const [getEvents, getEventsByType] = builtInCallables;
   if (method === getEvents) return (_, limit: unknown) => deps.events({ limit });
   if (method !== getEventsByType) return undefined;

@@ -13,7 +13,7 @@ import {
 } from "./protocol.ts";
 import { forHandlers, grantOf, type Grant } from "./grant.ts";
 import { callOperation } from "./rpc.ts";
-import { startLines, startSlots, WAITING_LIMIT } from "./slots.ts";
+import { startLines, type Slots } from "./slots.ts";
 import type { StateHolder } from "./state.ts";
 
 /** The WebSocket side of an instance. */
@@ -34,12 +34,13 @@ export interface SessionDeps {
   readonly live: Live;
   readonly events: EventReader;
   readonly run: RunHandler;
+  /** Lets the instance's exclusive callables run one after another. */
+  readonly exclusive: Slots;
 }
 
 /** The WebSocket side of an instance. */
 export function startSession(deps: SessionDeps): Session {
   const { context, definition, state, live } = deps;
-  const exclusive = startSlots(1, WAITING_LIMIT);
   const lines = startLines();
 
   async function connect(request: Request, edit: boolean): Promise<Response> {
@@ -77,7 +78,7 @@ export function startSession(deps: SessionDeps): Session {
       if (line.opened !== undefined) await line.opened.catch(() => undefined);
       const frame = typeof message === "string" ? parseFrame(message) : null;
       if (frame?.type === "rpc") {
-        const caller = { ...deps, exclusive, grant: grantOf(connection) };
+        const caller = { ...deps, grant: grantOf(connection) };
         await line.calls(() => callOperation(caller, connection, frame));
       } else if (frame === null) {
         await line.messages(() =>

@@ -194,4 +194,18 @@ export const mutants: readonly Mutant[] = [
     replace: "true",
     tests: ["tests/unit/search/broad-filter"],
   },
+  {
+    name: "an exclusive callable that would wait for itself is refused",
+    file: "core/agents/rpc.ts",
+    find: "exclusive && agent === call.agent",
+    replace: "exclusive && agent !== call.agent",
+    tests: ["tests/unit/agents/calls"],
+  },
+  {
+    name: "what waited for its turn for too long never begins",
+    file: "core/agents/rpc.ts",
+    find: "    deadline?.check();\n",
+    replace: "",
+    tests: ["tests/unit/agents/calls"],
+  },
 ];

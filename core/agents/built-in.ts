@@ -1,0 +1,2 @@
+/** Names that the runtime answers on every agent. */
+export const builtInCallables = ["getEvents", "getEventsByType"] as const;
