@@ -1,6 +1,14 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, existsSync, lstatSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -30,10 +38,37 @@ test.each([".", "tools", "tools/releases", "tests/clients"])(
   },
 );
 
+const deno = join(root, "tools/node_modules/deno/deno");
+
 test("npm start installs only what serving needs, and serves", LONG, async () => {
+  const clone = await serveClone("node", process.execPath, "scripts/run.mjs", "serve");
+  expect(megabytesOf(join(clone, "node_modules"))).toBeLessThan(250);
+  expect(readdirSync(clone).filter((name) => name.startsWith(".serving"))).toEqual([]);
+});
+
+test("deno task serve needs neither npm nor node_modules", LONG, async () => {
+  const clone = await serveClone("deno", deno, "task", "serve");
+  expect(readdirSync(clone)).not.toContain("node_modules");
+});
+
+test("Deno takes the versions of package.json", () => {
+  const read = (name: string): unknown => JSON.parse(readFileSync(join(root, name), "utf8"));
+  const { imports } = read("deno.json") as { imports: Record<string, string> };
+  const { dependencies, devDependencies } = read("package.json") as {
+    dependencies: Record<string, string>;
+    devDependencies: Record<string, string>;
+  };
+  const packages = Object.entries(imports).filter(([, target]) => target.startsWith("npm:"));
+  const wanted = { ...dependencies, hono: devDependencies["hono"] };
+  const expected = Object.entries(wanted).map(([name, range]) => [name, `npm:${name}@${range}`]);
+  expect(Object.fromEntries(packages)).toEqual(Object.fromEntries(expected));
+});
+
+/** Serves a clone in which nothing was installed, until it answered; returns its folder. */
+async function serveClone(runtime: string, file: string, ...args: string[]): Promise<string> {
   const clone = join(folder, "clone");
   cloneTo(clone);
-  const child = spawn(process.execPath, ["scripts/run.mjs", "serve", "--port", "0"], {
+  const child = spawn(file, [...args, "--port", "0"], {
     cwd: clone,
     env: { ...process.env, npm_config_prefer_offline: "true" },
     stdio: ["ignore", "pipe", "pipe"],
@@ -45,18 +80,16 @@ test("npm start installs only what serving needs, and serves", LONG, async () =>
   const ended = once(child, "exit");
   const address = (): string | undefined => /http:\/\/127\.0\.0\.1:\d+/u.exec(output)?.[0];
   try {
-    await Promise.race([ended, eventually(() => address() !== undefined, `it serves: ${errors}`)]);
+    await eventually(() => address() !== undefined || child.exitCode !== null, "it serves");
     expect(address(), errors).toBeDefined();
     const ready = await fetch(`${address()}/readyz`);
-    expect(await ready.json()).toMatchObject({ status: "ready", runtime: "node" });
-    expect(megabytesOf(join(clone, "node_modules"))).toBeLessThan(250);
-    const left = readdirSync(clone).filter((name) => name.startsWith(".serving"));
-    expect(left).toEqual([]);
+    expect(await ready.json()).toMatchObject({ status: "ready", runtime });
   } finally {
     child.kill();
     await ended;
   }
-});
+  return clone;
+}
 
 function megabytesOf(path: string): number {
   const stats = lstatSync(path);
