@@ -2,12 +2,12 @@
 // prints `ack ENTITY SOURCE ID` once one is answered, `run ENTITY ID ATTEMPT` when a handler starts. Life 0 sends
 // nothing: its queues run.
 import { createHmac } from "node:crypto";
-import { writeSync } from "node:fs";
 import { Hono } from "hono";
 import { agents, defineAgent } from "../../core/agents/mod.ts";
 import type { Platform } from "../../core/ports.ts";
 import { webhooks } from "../../core/webhooks/mod.ts";
 import type { LocalPlatformOptions } from "../../adapters/shared/local-platform.ts";
+import { printNow } from "./print-now.ts";
 
 const [runtime = "node", dataDir = "", lifeText = "1"] = process.argv.slice(2);
 const life = Number(lifeText);
@@ -18,7 +18,7 @@ const secret = "a secret for crash tests";
 const SENDERS = 12;
 
 /** Straight to the pipe: what was printed before the kill had happened before it. */
-const tell = (line: string): void => void writeSync(1, `${line}\n`);
+const tell = printNow;
 
 const worker = defineAgent({
   name: "crash-worker",

@@ -1,5 +1,5 @@
 // Writes as many batches as it can and prints the number of each one once it is acknowledged.
-import { writeSync } from "node:fs";
+import { printNow } from "./print-now.ts";
 import { openSqlite } from "../../adapters/shared/sqlite/sqlite.ts";
 
 const db = openSqlite(process.argv[2] ?? "");
@@ -14,7 +14,7 @@ async function writer(): Promise<void> {
       { sql: "INSERT INTO acknowledged (n, part) VALUES (?, 2)", params: [n] },
     ]);
     // Straight to the pipe: what was printed before the kill was acknowledged before it.
-    writeSync(1, `${n}\n`);
+    printNow(String(n));
   }
 }
 

@@ -1,12 +1,12 @@
 // One of several servers over one data directory: RUNTIME DATA_DIR. Prints `listening URL`, and `run ENTITY ID ATTEMPT`
 // when the handler of a webhook starts.
-import { writeSync } from "node:fs";
 import { Hono } from "hono";
 import { platformApi } from "../../core/api.ts";
 import { defineAgent } from "../../core/agents/mod.ts";
 import type { Platform } from "../../core/ports.ts";
 import type { FetchApp, Served, ServeOptions } from "../../adapters/shared/http/drain.ts";
 import type { LocalPlatformOptions } from "../../adapters/shared/local-platform.ts";
+import { printNow } from "./print-now.ts";
 
 interface Adapter {
   serve(app: FetchApp, options: ServeOptions): Promise<Served>;
@@ -19,7 +19,7 @@ const open = adapter[`${runtime}Platform`] as (options: LocalPlatformOptions) =>
 const platform = await open({ dataDir, chromiumPath: "/nowhere", synchronous: "NORMAL" });
 const secret = "a secret for sharing tests";
 
-const tell = (line: string): void => void writeSync(1, `${line}\n`);
+const tell = printNow;
 
 const worker = defineAgent({
   name: "crash-worker",
