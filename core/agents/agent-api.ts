@@ -8,6 +8,7 @@ import { forHandlers } from "./grant.ts";
 import type { Holds } from "./holds.ts";
 import { ownTables } from "./own-tables.ts";
 import type { Queue } from "./queue.ts";
+import { ITSELF, type Reports } from "./reports.ts";
 import { agentTables } from "./schema.ts";
 import { reachOf } from "./reach.ts";
 import type { Schedules } from "./schedules.ts";
@@ -36,6 +37,7 @@ export interface AgentParts {
   readonly holds: Holds;
   readonly life: Life;
   readonly queue: Queue;
+  readonly reports: Reports;
   readonly schedules: Schedules;
   readonly state: StateHolder;
 }
@@ -126,15 +128,16 @@ function agentApi(parts: AgentParts, deadline: Deadline, chain: readonly Caller[
 
 /** The tables stay, also the class's own: other instances may share them, and this one may be used again. */
 async function destroy(parts: AgentParts): Promise<void> {
-  const { agent, clock, context, definition, life, state } = parts;
+  const { agent, clock, context, definition, life, reports, state } = parts;
   const params = [agent];
-  await clock.clear([
+  const rows = [
     ...agentTables.map((table) => ({ sql: `DELETE FROM ${table} WHERE agent = ?`, params })),
     ...ownTables(definition.schema ?? []).map((table) => ({
       sql: `DELETE FROM ${table} WHERE actor = ?`,
       params,
     })),
-  ]);
+  ];
+  await clock.clear([...rows, reports.note(ITSELF)], context.steady()).finally(reports.end);
   life.isOver = true;
   await state.reload();
   for (const connection of context.sockets.connections())

@@ -10,6 +10,7 @@ import type { Sql, SqlValue, Statement, StatementResult } from "../ports.ts";
 import { SqlError } from "../sql-error.ts";
 import type { Clock } from "../entity/clock.ts";
 import { LAST_SEQ } from "./events.ts";
+import { ITSELF, type Reports } from "./reports.ts";
 import { pruneByCount } from "./retention.ts";
 
 /** Rows that one ingest removes at most: retention must not hold up an acknowledgement. */
@@ -33,6 +34,8 @@ export interface IngestDeps {
   readonly sql: Pick<Sql, "all">;
   /** Whether retention by count is due, see {@link pruneEvery}. */
   readonly prunes: boolean;
+  /** Where the index of all entities should hear of this one; null when it has. */
+  readonly reports: Pick<Reports, "note" | "noted"> | null;
 }
 
 /** What an entity's row says: whose the name is, whose the entity, and the retention. */
@@ -68,7 +71,9 @@ export async function ingest(event: IncomingEvent, deps: IngestDeps): Promise<In
     if (seq !== null) return { outcome: "stored", owner: deps.owner, seq, job: deps.jobId };
     // A duplicate, or the entity was destroyed meanwhile: the whole transaction tells which.
   }
-  const [seq, claimed] = await store(event, deps, [claimEntity(event, deps.agent)]);
+  const claim = claimEntity(event, deps.agent);
+  const report = deps.reports === null ? [] : [deps.reports.note(ITSELF)];
+  const [seq, claimed] = await store(event, deps, [claim, ...report]);
   const [row] = claimed?.rows ?? [];
   if (row === undefined) return refused(event, deps);
   const owner = row["owner"] == null ? null : String(row["owner"]);
@@ -95,7 +100,8 @@ async function store(
   deps: IngestDeps,
   first: readonly Statement[],
 ): Promise<[seq: number | null, first: StatementResult | undefined]> {
-  const due = deps.steady + (event.respond === "processed" ? PROCESS_GRACE_MS : 0);
+  const { clock, reports, steady } = deps;
+  const due = steady + (event.respond === "processed" ? PROCESS_GRACE_MS : 0);
   const statements = [
     ...first,
     // Before the event: both find the same rows, so the job is queued exactly if the event is new.
@@ -105,10 +111,10 @@ async function store(
   const at = statements.length - 1;
   if (deps.prunes) statements.push(pruneByCount(deps.agent, PRUNE_LIMIT));
   try {
-    const results = await deps.clock.write(statements, dueOf(event, deps, due));
+    const work = clock.write(statements, reports === null ? dueOf(event, deps, due) : steady);
+    const results = await (reports === null ? work : work.finally(reports.noted));
     // After a lowered limit there is more than one event may delete: the alarm does the rest.
-    if (deps.prunes && results.at(-1)?.changes === PRUNE_LIMIT)
-      await deps.clock.write([], deps.steady);
+    if (deps.prunes && results.at(-1)?.changes === PRUNE_LIMIT) await clock.write([], steady);
     const seq = results[at]?.rows[0]?.["seq"];
     return [seq === undefined ? null : Number(seq), results[0]];
   } catch (error) {

@@ -4,6 +4,7 @@ import type { ActorContext } from "../ports.ts";
 import type { AnyAgent } from "./definition.ts";
 import { ingest, isClaimed, pruneEvery, type Claim } from "./ingest.ts";
 import type { Live } from "./live.ts";
+import type { Reports } from "./reports.ts";
 import type { StateHolder } from "./state.ts";
 
 /** What an intake works with. */
@@ -14,6 +15,7 @@ export interface IntakeDeps {
   readonly clock: Clock;
   readonly state: StateHolder;
   readonly live: Live;
+  readonly reports: Reports;
 }
 
 /**
@@ -21,7 +23,7 @@ export interface IntakeDeps {
  * says and when retention ran, so that the usual event is one statement.
  */
 export function startIntake(deps: IntakeDeps): (event: IncomingEvent) => Promise<IngestReceipt> {
-  const { agent, clock, context, definition, live, state } = deps;
+  const { agent, clock, context, definition, live, reports, state } = deps;
   /** The newest claim that is stored. */
   let known: Claim | undefined;
   /** Events since retention by count ran; at the start it is due. */
@@ -31,17 +33,20 @@ export function startIntake(deps: IntakeDeps): (event: IncomingEvent) => Promise
     const { maxEvents } = event.retention;
     const prunes = maxEvents !== null && ++unpruned >= pruneEvery(maxEvents);
     if (prunes) unpruned = 0;
+    const announces = reports.isStale() ? reports : null;
     const receipt = await ingest(event, {
       agent,
       clock,
       now: context.system.now(),
       steady: context.steady(),
       jobId: definition.onEvent === undefined ? null : context.system.id(),
-      isClaimed: known !== undefined && isClaimed(known, event),
+      isClaimed: known !== undefined && announces === null && isClaimed(known, event),
       owner: known?.owner ?? null,
       sql: context.sql,
       prunes,
+      reports: announces,
     });
+    if (announces !== null) reports.renew();
     if (receipt.outcome === "stored") {
       const { canonical, retention } = event;
       known = { canonical, retention, owner: receipt.owner };

@@ -133,7 +133,7 @@ function toJob(row: SqlRow): Job {
 
 /** Runs a job; whether it is over with it, done or dead. */
 async function runJob(deps: JobDeps, job: Job): Promise<boolean> {
-  const { agent, clock, definition } = deps;
+  const { agent, clock, definition, reports } = deps;
   const retry = { ...definition.retry, ...job.retry };
   const limit = retry.maxAttempts ?? 5;
   // Counted before the run: a job that takes the process down with it does not run for ever.
@@ -163,12 +163,14 @@ async function runJob(deps: JobDeps, job: Job): Promise<boolean> {
     const due = deps.context.steady() + backoff(deps.context.system, retry, attempt);
     // Without ordering the event goes behind all that have not run yet, whose positions are small.
     const isMoved = job.eventSeq !== null && definition.ordering === "none";
-    const sql = `UPDATE agents_jobs SET due = ?, error = ?, position = ${isMoved ? "?" : "position"} ${where}`;
-    const params = [due, text, ...(isMoved ? [due] : []), agent, job.id];
-    await clock.write([{ sql, params }], due);
+    const sql = `UPDATE agents_jobs SET due = ?, error = ?, failed_at = ?, position = ${isMoved ? "?" : "position"} ${where}`;
+    const failedAt = eventTime(deps.context.system.now());
+    const params = [due, text, failedAt, ...(isMoved ? [due] : []), agent, job.id];
+    await reports.write(clock, [job.id], [{ sql, params }]);
     return false;
   }
-  await clock.write([{ sql: `DELETE FROM agents_jobs ${where}`, params: [agent, job.id] }], null);
+  const done = { sql: `DELETE FROM agents_jobs ${where}`, params: [agent, job.id] };
+  await (attempt === 1 ? clock.write([done], null) : reports.write(clock, [job.id], [done]));
   if (provider !== null) deps.tally.add(provider, "handled");
   return true;
 }
@@ -212,8 +214,10 @@ async function loadEvent({ context, agent }: JobDeps, seq: number): Promise<Agen
 }
 
 async function bury(deps: JobDeps, job: Job, error: string): Promise<void> {
-  const { context, agent, clock } = deps;
-  await clock.write(
+  const { context, agent, clock, reports } = deps;
+  await reports.write(
+    clock,
+    [job.id],
     [
       {
         sql: `INSERT INTO agents_dead (agent, id, task, payload, event_seq, attempts, error, failed_at)
@@ -233,7 +237,6 @@ async function bury(deps: JobDeps, job: Job, error: string): Promise<void> {
       },
       { sql: "DELETE FROM agents_jobs WHERE agent = ? AND id = ?", params: [agent, job.id] },
     ],
-    null,
   );
   await note(deps, job, "dead");
 }

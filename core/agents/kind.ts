@@ -11,6 +11,7 @@ import { startIntake } from "./intake.ts";
 import { nextJob, startJobs, type Jobs } from "./jobs.ts";
 import { startLive, type Live } from "./live.ts";
 import { startQueue } from "./queue.ts";
+import { startReports, type Reports } from "./reports.ts";
 import { followRetention, nextExpiry, prune } from "./retention.ts";
 import { agentSchema } from "./schema.ts";
 import { nextSchedule, startSchedules } from "./schedules.ts";
@@ -68,7 +69,10 @@ async function startAgent(
   const className = kebab(definition.name);
   const agent = `${className}/${context.name}`;
   let soonest: () => number | null = () => null;
-  const clock = await startClock(context, () => nextDue(context, agent, soonest()));
+  const reports = startReports(context, agent, className);
+  const clock = await startClock(context, () => nextDue(context, agent, reports, soonest()));
+  // What a crash, or the version before, has left to be told: the stored alarm may be a later one.
+  if ((await reports.nextDue()) !== null) await clock.write([], context.steady());
   const holds = startHolds(context, (at) => clock.write([], at));
   const state = await startState(context, definition, agent);
   const live = await startLive(context, agent, (connection) => grantOf(connection).follows);
@@ -76,7 +80,18 @@ async function startAgent(
   soonest = () => (life.hasOldEvents ? context.steady() : holds.nextBeat());
   const listEvents = eventLister(context, agent);
   const events = eventReader(listEvents);
-  const base = { context, definition, className, agent, clock, events, holds, life, state };
+  const base = {
+    context,
+    definition,
+    className,
+    agent,
+    clock,
+    events,
+    holds,
+    life,
+    reports,
+    state,
+  };
   const queue = startQueue(base);
   const schedules = startSchedules({ ...base, queue });
   const run = handlerRunner({ ...base, queue, schedules });
@@ -159,6 +174,7 @@ function actorOf(parts: Parts, begin: () => Promise<void>): Actor {
         await parts.schedules.followClock();
         await parts.schedules.fireDue();
         await jobs.runDue();
+        await parts.reports.flush();
         await follow(context, agent, parts.services);
         parts.life.hasOldEvents = await prune(context, agent);
       }),
@@ -198,6 +214,7 @@ export function isUpgrade(request: Request): boolean {
 async function nextDue(
   context: ActorContext,
   agent: string,
+  reports: Reports,
   soonest: number | null,
 ): Promise<number | null> {
   const times = [
@@ -205,6 +222,7 @@ async function nextDue(
     await nextSchedule(context, agent),
     soonest,
     await nextExpiry(context, agent),
+    await reports.nextDue(),
   ].filter((due) => due !== null);
   return times.length === 0 ? null : Math.min(...times);
 }

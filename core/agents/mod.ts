@@ -9,6 +9,7 @@ import type { Auth } from "../auth/authorize.ts";
 import { storedTokens } from "../auth/mod.ts";
 import type { Retention } from "../entity/event.ts";
 import { eventCountsKind } from "../entity/event-counts.ts";
+import { webhookIndexKind } from "../entity/webhook-index.ts";
 import { ApiError } from "../http/api-error.ts";
 import { envelope } from "../http/envelope.ts";
 import { tellsUnknownFields } from "../http/unknown-fields.ts";
@@ -168,6 +169,7 @@ function defineClasses({
   for (const { definition, kind } of classes.values())
     platform.actors.define(hasServices ? agentKind(definition, services) : kind);
   platform.actors.define(eventCountsKind);
+  platform.actors.define(webhookIndexKind);
   return classes;
 }
 

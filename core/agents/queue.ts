@@ -4,6 +4,7 @@ import type { Clock } from "../entity/clock.ts";
 import { checkRetry } from "./backoff.ts";
 import type { AnyAgent, DeadLetter, QueuedTask, QueueOptions } from "./definition.ts";
 import { clampLimit } from "./events.ts";
+import type { Reports } from "./reports.ts";
 
 /** Longest payload of a job as JSON, in characters. */
 const PAYLOAD_LIMIT = 1024 * 1024;
@@ -34,11 +35,12 @@ export interface QueueDeps {
   readonly definition: AnyAgent;
   readonly agent: string;
   readonly clock: Clock;
+  readonly reports: Reports;
 }
 
 /** The queue of an instance. */
 export function startQueue(deps: QueueDeps): Queue {
-  const { agent, clock } = deps;
+  const { agent, clock, reports } = deps;
   const { sql, system } = deps.context;
   const select =
     "SELECT id, task, payload, attempt, due, error FROM agents_jobs WHERE agent = ? AND event_seq IS NULL";
@@ -81,7 +83,9 @@ export function startQueue(deps: QueueDeps): Queue {
     async replay(id) {
       const fresh = system.id();
       const now = deps.context.steady();
-      const [inserted] = await clock.write(
+      const [inserted] = await reports.write(
+        clock,
+        [id],
         [
           {
             sql: `INSERT INTO agents_jobs (agent, id, position, task, payload, event_seq, attempt, due)
@@ -91,7 +95,6 @@ export function startQueue(deps: QueueDeps): Queue {
           },
           { sql: "DELETE FROM agents_dead WHERE agent = ? AND id = ?", params: [agent, id] },
         ],
-        now,
       );
       return inserted?.changes === 1 ? fresh : null;
     },

@@ -39,6 +39,14 @@ export const agentSchema: readonly string[] = [
   "ALTER TABLE agents_entities ADD COLUMN owner TEXT",
   // By the steady clock: when a schedule ran last.
   "ALTER TABLE agents_schedules ADD COLUMN fired BIGINT",
+  // What the index of all entities has still to hear of: a job, or the entity itself where `id` is empty.
+  `CREATE TABLE IF NOT EXISTS agents_reports (
+    agent TEXT NOT NULL, id TEXT NOT NULL, rev INTEGER NOT NULL, PRIMARY KEY (agent, id))`,
+  // Entities of before the index tell it at their next start.
+  `INSERT INTO agents_reports (agent, id, rev) SELECT agent, '', 1 FROM agents_entities
+    UNION SELECT agent, id, 1 FROM agents_dead
+    UNION SELECT agent, id, 1 FROM agents_jobs WHERE error IS NOT NULL`,
+  "ALTER TABLE agents_jobs ADD COLUMN failed_at TEXT",
 ];
 
 /** The tables that hold rows of an instance. */
@@ -48,4 +56,5 @@ export const agentTables = [
   "agents_jobs",
   "agents_dead",
   "agents_schedules",
+  "agents_reports",
 ] as const;

@@ -1,12 +1,18 @@
 import type { Context, Hono, MiddlewareHandler } from "hono";
 import * as v from "valibot";
 import { readEventCounts } from "../entity/event-counts.ts";
-import { agentKindName } from "../entity/kebab.ts";
+import { agentKindName, kebab } from "../entity/kebab.ts";
 import { checkName } from "../entity/name.ts";
+import {
+  INDEX_KIND,
+  INDEX_NAME,
+  type IndexPage,
+  type IndexQuery,
+} from "../entity/webhook-index.ts";
 import { ApiError } from "../http/api-error.ts";
 import { envelope } from "../http/envelope.ts";
 import { readQuery } from "../http/query.ts";
-import type { ActorRef, Platform } from "../ports.ts";
+import type { ActorRef, Plain, Platform } from "../ports.ts";
 import { outboundOf, outboundRoutes } from "./outbound-routes.ts";
 import type { WebhookSource } from "./source.ts";
 
@@ -34,9 +40,18 @@ const eventQuery = v.object({
   limit,
 });
 
+const entityQuery = v.object({
+  agent: v.optional(v.string()),
+  source: v.optional(v.string()),
+  cursor: v.optional(v.pipe(v.string(), v.maxLength(8192))),
+  limit,
+});
+const indexQuery = v.object({ ...entityQuery.entries, entity: v.optional(v.string()) });
+
 /** Adds the management routes below `base`. */
 export function managementRoutes(app: Hono, base: string, deps: ManagementDeps): void {
   inboundRoutes(app, base, deps);
+  indexRoutes(app, base, deps);
   outboundRoutes(app, base, deps);
   app.get(`${base}/stats`, deps.read, async (c) => {
     const stats = await outboundOf(deps.platform, c).call("stats");
@@ -64,13 +79,6 @@ function inboundRoutes(app: Hono, base: string, deps: ManagementDeps): void {
     const { before, limit: most, source, type } = query;
     return envelope(await agent.call("listEvents", { before, limit: most, source, type }));
   });
-  app.get(`${base}/dead-letters`, deps.read, async (c) => {
-    checkAccount(c, deps);
-    const query = readQuery(c, eventQuery);
-    return envelope(
-      await entityAgent(deps, query).call("deadLetters", Math.min(query.limit ?? 20, 1000)),
-    );
-  });
   app.post(`${base}/dead-letters/:id/replay`, deps.edit, async (c) => {
     checkAccount(c, deps);
     const agent = entityAgent(deps, readQuery(c, eventQuery));
@@ -78,6 +86,45 @@ function inboundRoutes(app: Hono, base: string, deps: ManagementDeps): void {
     if (job === null) throw new ApiError("not_found", { message: "No such dead letter" });
     return envelope({ job }, { status: 202 });
   });
+}
+
+/** The lists across entities. Those of one entity come from its agent: they are newer, and hold the payloads. */
+function indexRoutes(app: Hono, base: string, deps: ManagementDeps): void {
+  const index = (): ActorRef => deps.platform.actors.get(INDEX_KIND, INDEX_NAME);
+  const asPage = (page: Plain): Response => {
+    const { cursor, rows } = page as IndexPage;
+    return envelope(rows, { resultInfo: { count: rows.length, cursor } });
+  };
+  app.get(`${base}/entities`, deps.read, async (c) => {
+    checkAccount(c, deps);
+    return asPage(await index().call("entities", toIndexQuery(readQuery(c, entityQuery))));
+  });
+  app.get(`${base}/failures`, deps.read, async (c) => {
+    checkAccount(c, deps);
+    return asPage(
+      await index().call("failures", "failing", toIndexQuery(readQuery(c, indexQuery))),
+    );
+  });
+  app.get(`${base}/dead-letters`, deps.read, async (c) => {
+    checkAccount(c, deps);
+    const query = readQuery(c, indexQuery);
+    const { cursor, entity, limit: most } = query;
+    if (entity === undefined || cursor !== undefined)
+      return asPage(await index().call("failures", "dead", toIndexQuery(query)));
+    const agent = entityAgent(deps, { ...query, entity });
+    return envelope(await agent.call("deadLetters", clampLimit(most, 1000)));
+  });
+}
+
+/** A class is named in either form, as everywhere. */
+function toIndexQuery(query: v.InferOutput<typeof indexQuery>): IndexQuery {
+  const { agent, limit: most } = query;
+  const limited = { ...query, limit: clampLimit(most, 100) };
+  return agent === undefined ? limited : { ...limited, agent: kebab(agent) };
+}
+
+function clampLimit(most: number | undefined, max: number): number {
+  return Math.min(Math.max(most ?? 20, 1), max);
 }
 
 function checkAccount(c: Context, deps: ManagementDeps): void {

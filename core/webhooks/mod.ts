@@ -8,6 +8,7 @@ import { Hono, type Context } from "hono";
 import { authorize, type Auth } from "../auth/authorize.ts";
 import { storedTokens } from "../auth/mod.ts";
 import { eventCountsKind, eventTally, type Note } from "../entity/event-counts.ts";
+import { webhookIndexKind } from "../entity/webhook-index.ts";
 import { decodeName } from "../entity/name.ts";
 import { rawSegment } from "../entity/segments.ts";
 import { ApiError } from "../http/api-error.ts";
@@ -138,6 +139,7 @@ export function webhooksManagement(options: WebhooksOptions): Hono {
   const { platform } = options;
   const auth = options.auth ?? storedTokens(platform);
   platform.actors.define(eventCountsKind);
+  platform.actors.define(webhookIndexKind);
   platform.actors.define(
     outboundKind({
       egress: platform.egress,

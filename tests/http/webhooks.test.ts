@@ -1,6 +1,7 @@
 import { createHmac } from "node:crypto";
 import { request } from "node:http";
 import { describe, expect, inject, it } from "vitest";
+import { eventually } from "../cases/eventually.ts";
 import { webhookSecrets } from "./prepare-target.ts";
 
 const baseUrl = inject("baseUrl");
@@ -20,6 +21,11 @@ function post(
     body,
     headers: { "x-signature": signature(body), ...headers },
   });
+}
+
+interface Page {
+  readonly result: readonly { readonly entity: string }[];
+  readonly result_info: { readonly cursor: string | null };
 }
 
 interface Answer {
@@ -106,6 +112,34 @@ describe("POST /webhooks/…", () => {
       expect([response.status, success]).toEqual([status, false]);
       expect(errors[0]?.message).toMatch(/^[A-Z].*[^.]$/);
       if (status === 405) expect(response.headers.get("allow")).toBe("POST");
+    }
+  });
+});
+
+describe("GET …/webhooks/entities", () => {
+  it("lists entities of a source, a page at a time", async () => {
+    const entities = ["http-list-1", "http-list-2", "http-list-3"];
+    for (const entity of entities) {
+      const body = JSON.stringify({ entity, event_id: "one", type: "ping" });
+      expect(await statusOf(post(body))).toBe(200);
+    }
+    const listed = async (): Promise<string[]> => {
+      const found: string[] = [];
+      for (let cursor: string | null = ""; cursor !== null;) {
+        const path: string = `/entities?source=generic&limit=2${cursor && `&cursor=${cursor}`}`;
+        const { body } = await manage("GET", path);
+        const { result, result_info } = body as Page;
+        found.push(...result.map(({ entity }) => entity));
+        cursor = result_info.cursor;
+      }
+      return found.filter((entity) => entity.startsWith("http-list-")).toSorted();
+    };
+    await eventually(async () => (await listed()).length === 3, "all three are listed");
+    expect(await listed()).toEqual(entities);
+    for (const list of ["entities", "failures", "dead-letters"]) {
+      expect(await statusOf(fetch(`${api}/${list}`))).toBe(401);
+      expect((await manage("GET", `/${list}?cursor=x`)).status).toBe(400);
+      expect((await manage("GET", `/${list}?source=nobody`)).body.result).toEqual([]);
     }
   });
 });

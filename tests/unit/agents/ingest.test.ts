@@ -37,6 +37,7 @@ describe("ingest()", () => {
       jobId: "j",
       isClaimed: false,
       prunes: false,
+      reports: null,
       owner: null,
       sql: { all: () => Promise.resolve([]) },
       clock: {

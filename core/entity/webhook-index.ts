@@ -1,0 +1,196 @@
+import { ApiError } from "../http/api-error.ts";
+import type { ActorContext, ActorKind, SqlRow, SqlValue, Statement } from "../ports.ts";
+
+/** Kind of actor that knows which entities there are and what failed there. */
+export const INDEX_KIND = "webhooks-index";
+/** Inbound events belong to one account, so one actor lists them all. */
+export const INDEX_NAME = "all";
+
+/** A job of an entity that has failed. */
+export type Failure = {
+  /** The job's id, which is also the id of its dead letter. */
+  readonly id: string;
+  /** It runs again, or it was given up. */
+  readonly state: "failing" | "dead";
+  readonly task: string;
+  /** Position and id of the job's event; null for a task. */
+  readonly seq: number | null;
+  readonly event: string | null;
+  readonly source: string | null;
+  readonly attempts: number;
+  readonly error: string;
+  readonly failed_at: string;
+  /** When a failing job was to run again; null for a dead one. */
+  readonly next_at: string | null;
+};
+
+/** What an entity tells of itself: how it stands now, so that telling it twice does no harm. */
+export type IndexReport = {
+  /** Kebab form of the agent class. */
+  readonly agent: string;
+  readonly entity: string;
+  /** Left out: nothing new; null: it was destroyed. */
+  readonly row?: { readonly source: string | null; readonly last_seen: string } | null;
+  readonly failures: readonly Failure[];
+  /** Jobs that no longer fail. */
+  readonly settled: readonly string[];
+};
+
+/** Which rows of a list a caller asks for. */
+export type IndexQuery = {
+  readonly agent?: string | undefined;
+  readonly entity?: string | undefined;
+  readonly source?: string | undefined;
+  /** Where the page before ended. */
+  readonly cursor?: string | undefined;
+  readonly limit: number;
+};
+
+/** A page of a list; `cursor` is null on the last one. */
+export type IndexPage = { readonly rows: SqlRow[]; readonly cursor: string | null };
+
+/** Each list is read along one of its indexes, so a page costs the same wherever it begins. */
+const schema = [
+  `CREATE TABLE IF NOT EXISTS webhooks_index_entities (
+    actor TEXT NOT NULL, agent TEXT NOT NULL, entity TEXT NOT NULL, source TEXT, last_seen TEXT NOT NULL,
+    PRIMARY KEY (actor, agent, entity))`,
+  `CREATE INDEX IF NOT EXISTS webhooks_index_entities_time
+    ON webhooks_index_entities (actor, last_seen, agent, entity)`,
+  `CREATE INDEX IF NOT EXISTS webhooks_index_entities_agent
+    ON webhooks_index_entities (actor, agent, last_seen, entity)`,
+  `CREATE INDEX IF NOT EXISTS webhooks_index_entities_source
+    ON webhooks_index_entities (actor, source, last_seen, agent, entity)`,
+  `CREATE TABLE IF NOT EXISTS webhooks_index_failures (
+    actor TEXT NOT NULL, agent TEXT NOT NULL, entity TEXT NOT NULL, id TEXT NOT NULL, state TEXT NOT NULL,
+    task TEXT NOT NULL, seq INTEGER, event TEXT, source TEXT, attempts INTEGER NOT NULL, error TEXT NOT NULL,
+    failed_at TEXT NOT NULL, next_at TEXT, PRIMARY KEY (actor, agent, entity, id))`,
+  `CREATE INDEX IF NOT EXISTS webhooks_index_failures_time
+    ON webhooks_index_failures (actor, state, failed_at, agent, entity, id)`,
+  `CREATE INDEX IF NOT EXISTS webhooks_index_failures_agent
+    ON webhooks_index_failures (actor, state, agent, failed_at, entity, id)`,
+  `CREATE INDEX IF NOT EXISTS webhooks_index_failures_source
+    ON webhooks_index_failures (actor, state, source, failed_at, agent, entity, id)`,
+];
+
+/**
+ * The kind of actor that lists entities, failures and dead letters across entities. Entities report to it when their
+ * agent starts and when a job fails, is given up, or succeeds after all: an entity that is well sends nothing.
+ */
+export const webhookIndexKind: ActorKind = {
+  name: INDEX_KIND,
+  schema,
+  interleaved: ["report", "entities", "failures"],
+  start: (context) => ({
+    methods: {
+      report: async (report: IndexReport) =>
+        void (await context.sql.batch(changes(context, report))),
+      entities: (query: IndexQuery) => page(context, ENTITIES, [], query),
+      failures: (state: Failure["state"], query: IndexQuery) =>
+        page(context, FAILURES, [["state", state]], query),
+    },
+  }),
+};
+
+const SAVE_ENTITY = `INSERT INTO webhooks_index_entities (actor, agent, entity, source, last_seen)
+  VALUES (?, ?, ?, ?, ?) ON CONFLICT (actor, agent, entity) DO UPDATE SET
+    source = excluded.source, last_seen = excluded.last_seen`;
+const SAVE_FAILURE = `INSERT INTO webhooks_index_failures
+  (actor, agent, entity, id, state, task, seq, event, source, attempts, error, failed_at, next_at)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (actor, agent, entity, id) DO UPDATE SET
+    state = excluded.state, attempts = excluded.attempts, error = excluded.error,
+    failed_at = excluded.failed_at, next_at = excluded.next_at`;
+
+function changes({ name: actor }: ActorContext, report: IndexReport): Statement[] {
+  const { agent, entity, failures, row, settled } = report;
+  const key = [actor, agent, entity];
+  const statements: Statement[] = [];
+  if (row === null) {
+    for (const table of ["webhooks_index_entities", "webhooks_index_failures"])
+      statements.push({
+        sql: `DELETE FROM ${table} WHERE actor = ? AND agent = ? AND entity = ?`,
+        params: key,
+      });
+  } else if (row !== undefined) {
+    statements.push({ sql: SAVE_ENTITY, params: [...key, row.source, row.last_seen] });
+  }
+  for (const id of settled)
+    statements.push({
+      sql: "DELETE FROM webhooks_index_failures WHERE actor = ? AND agent = ? AND entity = ? AND id = ?",
+      params: [...key, id],
+    });
+  for (const one of failures) {
+    const { attempts, error, event, failed_at, id, next_at, seq, source, state, task } = one;
+    const values = [id, state, task, seq, event, source, attempts, error, failed_at, next_at];
+    statements.push({ sql: SAVE_FAILURE, params: [...key, ...values] });
+  }
+  return statements;
+}
+
+/** A list: its rows, and what their order is by, newest first. */
+interface List {
+  readonly select: string;
+  readonly order: readonly string[];
+}
+
+const ENTITIES: List = {
+  select: "SELECT agent, entity, source, last_seen FROM webhooks_index_entities",
+  order: ["last_seen", "agent", "entity"],
+};
+const FAILURES: List = {
+  select: `SELECT id, agent, entity, source, task, event, seq, attempts, error, failed_at, next_at
+    FROM webhooks_index_failures`,
+  order: ["failed_at", "agent", "entity", "id"],
+};
+
+async function page(
+  { name: actor, sql }: ActorContext,
+  { order, select }: List,
+  fixed: readonly (readonly [string, string])[],
+  { agent, cursor, entity, limit, source }: IndexQuery,
+): Promise<IndexPage> {
+  const asked = Object.entries({ agent, entity, source }).flatMap(
+    ([column, value]): [string, string][] => (value === undefined ? [] : [[column, value]]),
+  );
+  const equal: readonly (readonly [string, SqlValue])[] = [["actor", actor], ...fixed, ...asked];
+  const params = equal.map(([, value]) => value);
+  let where = equal.map(([column]) => `${column} = ?`).join(" AND ");
+  if (cursor !== undefined) {
+    where += ` AND (${order.join(", ")}) < (${order.map(() => "?").join(", ")})`;
+    params.push(...decodeCursor(cursor, order.length));
+  }
+  const by = order.map((column) => `${column} DESC`).join(", ");
+  const rows = await sql.all(`${select} WHERE ${where} ORDER BY ${by} LIMIT ?`, [
+    ...params,
+    limit + 1,
+  ]);
+  const shown = rows.slice(0, limit);
+  const last = rows.length > limit ? shown.at(-1) : undefined;
+  return {
+    rows: shown,
+    cursor: last === undefined ? null : encodeCursor(order.map((column) => String(last[column]))),
+  };
+}
+
+/** Percent-encoding is ASCII, which `btoa` takes. */
+function encodeCursor(values: readonly string[]): string {
+  const text = btoa(encodeURIComponent(JSON.stringify(values)));
+  return text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+/** Throws 400 for anything but what {@link encodeCursor} makes. */
+function decodeCursor(cursor: string, length: number): string[] {
+  try {
+    const text = atob(cursor.replaceAll("-", "+").replaceAll("_", "/"));
+    const values: unknown = JSON.parse(decodeURIComponent(text));
+    if (Array.isArray(values) && values.length === length && values.every(isText)) return values;
+  } catch {
+    // Refused below.
+  }
+  throw new ApiError("invalid_request", {
+    message: 'cursor: Expected the "cursor" of the page before',
+  });
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
+}
