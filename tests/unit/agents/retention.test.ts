@@ -48,6 +48,12 @@ describe("a lowered maxEvents", () => {
         await ref.call("ingest", incoming(`e${i}`, loose));
       }
     expect(await ids(first, "idle")).toHaveLength(12);
+    // What an instance has to tell the index would start it in the second life.
+    const index = first.actors.get("webhooks-index", "all");
+    await eventually(
+      async () => JSON.stringify(await index.call("entities", { limit: 10 })).includes("other"),
+      "the index has heard of both",
+    );
     await first.close();
     await evict();
 
