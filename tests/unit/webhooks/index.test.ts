@@ -72,8 +72,9 @@ async function all(path: string, limit: number): Promise<Record<string, unknown>
   return rows;
 }
 
-const names = (rows: readonly Record<string, unknown>[]): unknown[] =>
-  rows.map((row) => row["entity"]);
+const byText = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
+const names = (rows: readonly Record<string, unknown>[]): string[] =>
+  rows.map((row) => String(row["entity"]));
 const holds = async (path: string, count: number): Promise<void> =>
   eventually(async () => (await all(path, 100)).length === count, `${path} has ${count} rows`);
 
@@ -85,7 +86,7 @@ describe("the lists across entities", () => {
     await holds("entities?source=plain", 7);
     await holds("entities?source=work", 1);
     const rows = await all("entities?source=plain", 2);
-    expect(names(rows).toSorted()).toEqual(entities);
+    expect(names(rows).toSorted(byText)).toEqual(entities);
     const times = rows.map((row) => String(row["last_seen"]));
     expect(times).toEqual(times.toSorted().toReversed());
     expect(rows[0]).toMatchObject({ agent: "webhook-agent", source: "plain" });
@@ -113,13 +114,14 @@ describe("the lists across entities", () => {
     });
     expect(Number(failing?.["attempts"])).toBeGreaterThan(0);
     const dead = await all("dead-letters?source=work", 1);
-    expect(names(dead).toSorted()).toEqual(["d-1", "d-2", "d-3"]);
+    expect(names(dead).toSorted(byText)).toEqual(["d-1", "d-2", "d-3"]);
     expect(dead[0]).toMatchObject({ attempts: 1, error: "given up", next_at: null });
     const times = dead.map((row) => String(row["failed_at"]));
     expect(times).toEqual(times.toSorted().toReversed());
     isBroken = false;
     await holds("failures?agent=index-worker", 0);
-    for (const { entity, id } of dead) {
+    for (const row of dead) {
+      const [entity, id] = [String(row["entity"]), String(row["id"])];
       const replay = `dead-letters/${id}/replay?entity=${entity}&source=work`;
       expect((await ask(replay, "POST")).status).toBe(202);
     }
