@@ -107,7 +107,13 @@ export function platformApi(options: PlatformApiOptions): PlatformApi {
   const retention = prepareRetention(options.webhooks?.retention);
   app.route(
     "/agents",
-    agents({ ...options.agentAccess, ...shared, agents: options.agents ?? [], retention }),
+    agents({
+      ...options.agentAccess,
+      ...shared,
+      agents: options.agents ?? [],
+      retention,
+      sendsWebhooks: true,
+    }),
   );
   app.route("/", health(shared));
   closeRoutes(app, [`${API_ROOT}/*`], "api", platform);

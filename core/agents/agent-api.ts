@@ -1,4 +1,4 @@
-import type { ActorContext, SqlValue } from "../ports.ts";
+import type { ActorContext, Plain, Sockets, SqlValue } from "../ports.ts";
 import type { Clock } from "../entity/clock.ts";
 import { retryInPlace } from "./backoff.ts";
 import { withDeadline, type Deadline } from "./deadline.ts";
@@ -7,13 +7,16 @@ import type { EventReader } from "./events.ts";
 import { forHandlers } from "./grant.ts";
 import type { Holds } from "./holds.ts";
 import { ownTables } from "./own-tables.ts";
+import { flushOutbox } from "./outbox.ts";
 import type { Queue } from "./queue.ts";
 import { ITSELF, type Reports } from "./reports.ts";
 import { agentTables } from "./schema.ts";
 import { reachOf } from "./reach.ts";
 import type { Schedules } from "./schedules.ts";
+import type { AgentServices } from "./services.ts";
 import type { StateHolder } from "./state.ts";
 import type { Caller } from "./stub.ts";
+import { transact } from "./transaction.ts";
 
 /** How long a handler or a callable may take unless the definition says otherwise. */
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -39,6 +42,7 @@ export interface AgentParts {
   readonly queue: Queue;
   readonly reports: Reports;
   readonly schedules: Schedules;
+  readonly services: AgentServices;
   readonly state: StateHolder;
 }
 
@@ -75,6 +79,7 @@ function agentApi(parts: AgentParts, deadline: Deadline, chain: readonly Caller[
       deadline.check();
       return work(...args);
     };
+  const changed = (next: Plain): unknown => definition.onStateChanged?.(api, next, "server");
   const api: Agent = {
     ...reachOf(parts, deadline, chain),
     name: context.name,
@@ -86,8 +91,9 @@ function agentApi(parts: AgentParts, deadline: Deadline, chain: readonly Caller[
     },
     setState: inTime(async (next) => {
       await state.set(next, "server");
-      await definition.onStateChanged?.(api, next, "server");
+      await changed(next);
     }),
+    transaction: inTime((collect) => transact(parts, collect, changed)),
     events: inTime((query = {}) => parts.events(query)),
     sql: inTime(async (strings, ...values: readonly SqlValue[]) => {
       const [result] = await sql.batch([{ sql: strings.join("?"), params: values }]);
@@ -111,9 +117,7 @@ function agentApi(parts: AgentParts, deadline: Deadline, chain: readonly Caller[
     retry: (work, options) => retryInPlace(system, work, options, deadline.signal),
     broadcast(message, without = []) {
       deadline.check();
-      if (typeof message === "string") sockets.broadcast(message, without);
-      else
-        for (const one of sockets.connections()) if (!without.includes(one.id)) one.send(message);
+      broadcast(sockets, message, without);
     },
     getConnections: (tag) =>
       sockets.connections(tag).map((one) => forHandlers(one, deadline.check)),
@@ -126,10 +130,21 @@ function agentApi(parts: AgentParts, deadline: Deadline, chain: readonly Caller[
   return api;
 }
 
+function broadcast(
+  sockets: Sockets,
+  message: string | Uint8Array,
+  without: readonly string[],
+): void {
+  if (typeof message === "string") sockets.broadcast(message, without);
+  else for (const one of sockets.connections()) if (!without.includes(one.id)) one.send(message);
+}
+
 /** The tables stay, also the class's own: other instances may share them, and this one may be used again. */
 async function destroy(parts: AgentParts): Promise<void> {
   const { agent, clock, context, definition, life, reports, state } = parts;
   const params = [agent];
+  // What was to be sent is no row of the instance's own.
+  await flushOutbox(parts);
   const rows = [
     ...agentTables.map((table) => ({ sql: `DELETE FROM ${table} WHERE agent = ?`, params })),
     ...ownTables(definition.schema ?? []).map((table) => ({

@@ -1,6 +1,6 @@
 import { kebab } from "../entity/kebab.ts";
 import type { ActorKind, Plain } from "../ports.ts";
-import { builtInCallables } from "./built-in.ts";
+import { builtInCallables, SEND_JOB } from "./built-in.ts";
 import type { AgentDefinition, AnyAgent, Callables } from "./definition.ts";
 import { agentKind } from "./kind.ts";
 import type { CallableClass } from "./stub.ts";
@@ -33,6 +33,8 @@ export function defineAgent<State = Plain, Calls extends Callables<State> = Call
       throw new TypeError(`"${name}" of ${where} is built in: rename yours`);
     }
   }
+  if (Object.hasOwn(definition.tasks ?? {}, SEND_JOB))
+    throw new TypeError(`The task "${SEND_JOB}" of ${where} is the runtime's: rename yours`);
   for (const name of Object.keys(definition.schedules ?? {})) {
     if (!Object.hasOwn(definition.tasks ?? {}, name)) {
       throw new TypeError(`The schedule "${name}" of ${where} has no task of that name`);

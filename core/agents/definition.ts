@@ -1,6 +1,7 @@
 import type { Plain, SqlRow, SqlValue } from "../ports.ts";
 import type { EventRecord } from "../entity/event.ts";
 import type { AgentReach } from "./reach.ts";
+import type { AgentTransaction } from "./transaction.ts";
 
 /** A stored event as a handler gets it: the payload is parsed. */
 export interface AgentEvent extends Omit<EventRecord, "payload"> {
@@ -125,6 +126,11 @@ export interface Agent<State = Plain> extends AgentReach {
   readonly state: State;
   /** Stores the state, then tells every client (except the connection that set it). */
   setState(state: State): Promise<void>;
+  /**
+   * Writes a state, rows and outbound webhooks together or not at all: `tx` collects them and must not be kept. Resolves
+   * to the rows of each `` tx.sql`…` `` after the commit.
+   */
+  transaction(collect: (tx: AgentTransaction<State>) => void): Promise<SqlRow[][]>;
   events(query?: EventQuery): Promise<EventRecord[]>;
   /**
    * Runs one SQL statement, `` agent.sql`SELECT …` ``, values as parameters. Instances may share a database:

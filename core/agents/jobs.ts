@@ -1,8 +1,9 @@
 import type { EventCount, EventTally } from "../entity/event-counts.ts";
 import { EVENT_COLUMNS, EVENT_JOB, eventTime } from "../entity/event.ts";
-import type { ActorContext, SqlRow } from "../ports.ts";
+import type { ActorContext, Plain, SqlRow } from "../ports.ts";
 import type { RunHandler } from "./agent-api.ts";
 import { backoff } from "./backoff.ts";
+import { SEND_JOB } from "./built-in.ts";
 import {
   NonRetryableError,
   type Agent,
@@ -10,7 +11,9 @@ import {
   type RetryOptions,
   type Run,
 } from "./definition.ts";
+import { sendWebhook } from "./outbox.ts";
 import type { QueueDeps } from "./queue.ts";
+import type { AgentServices } from "./services.ts";
 
 /** Jobs of one alarm; then other calls of the mailbox get their turn. */
 const BATCH = 32;
@@ -28,6 +31,7 @@ export interface Jobs {
 /** What running jobs takes. */
 export interface JobDeps extends QueueDeps {
   readonly run: RunHandler;
+  readonly services: AgentServices;
   readonly tally: EventTally;
 }
 
@@ -192,6 +196,10 @@ async function handle(deps: JobDeps, job: Job, api: Agent, run: Run): Promise<st
     const event = await loadEvent(deps, job.eventSeq);
     if (event !== null) await definition.onEvent?.(api, event, run);
     return event?.provider ?? null;
+  }
+  if (job.task === SEND_JOB) {
+    await sendWebhook(deps, JSON.parse(job.payload ?? "null") as Plain);
+    return null;
   }
   const tasks = definition.tasks ?? {};
   const task = Object.hasOwn(tasks, job.task) ? tasks[job.task] : undefined;

@@ -57,7 +57,6 @@ interface Parts extends AgentParts {
   readonly jobs: Jobs;
   readonly session: Session;
   readonly run: RunHandler;
-  readonly services: AgentServices;
   readonly exclusive: Slots;
 }
 
@@ -81,6 +80,7 @@ async function startAgent(
   const listEvents = eventLister(context, agent);
   const events = eventReader(listEvents);
   const base = {
+    services,
     context,
     definition,
     className,
@@ -110,7 +110,7 @@ async function startAgent(
     await run("onStart", (api) => definition.onStart?.(api));
   };
   await begin();
-  return actorOf({ ...deps, jobs, services, session }, begin);
+  return actorOf({ ...deps, jobs, session }, begin);
 }
 
 /** Has the next use of a destroyed instance begin as its first did. */

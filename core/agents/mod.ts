@@ -27,7 +27,9 @@ import { positionOf } from "./session.ts";
 import { agentStub, type AgentStub, type CallableClass } from "./stub.ts";
 
 export { defineAgent, webhookAgent, type AgentClass } from "./define-agent.ts";
+export type { OutboundWebhook } from "./outbox.ts";
 export type { AgentReach } from "./reach.ts";
+export type { AgentTransaction } from "./transaction.ts";
 export type { AgentStub, CallableClass } from "./stub.ts";
 export {
   NonRetryableError,
@@ -70,6 +72,8 @@ export interface AgentsOptions {
    * changed setting too, at its next start or alarm. @default what its last event said
    */
   readonly retention?: Retention;
+  /** Has `agent.webhooks` send to the account's endpoints, which `webhooksManagement()` serves. @default false */
+  readonly sendsWebhooks?: boolean;
 }
 
 /** How {@link getAgentByName} calls. */
@@ -152,9 +156,11 @@ export function agents(options: AgentsOptions): Hono {
 
 /** Registers the classes; two with one kebab form would share their instances, so that is an error. */
 function defineClasses({
+  accountId = "local",
   agents: own = [],
   platform,
   retention,
+  sendsWebhooks = false,
 }: AgentsOptions): Map<string, AgentClass> {
   const classes = new Map<string, AgentClass>();
   for (const one of own) {
@@ -163,7 +169,8 @@ function defineClasses({
     classes.set(one.name, one);
   }
   if (!classes.has(webhookAgent.name)) classes.set(webhookAgent.name, webhookAgent);
-  const services: AgentServices = { retention };
+  const outboundAccount = sendsWebhooks ? accountId : undefined;
+  const services: AgentServices = { retention, outboundAccount };
   // Without services there is one kind, so that an app may serve the same class twice.
   const hasServices = Object.values(services).some((one) => one !== undefined);
   for (const { definition, kind } of classes.values())

@@ -2,6 +2,7 @@ import { ApiError } from "../http/api-error.ts";
 import type { ActorContext, Plain, SqlRow, Statement } from "../ports.ts";
 import type { Clock } from "../entity/clock.ts";
 import { checkRetry } from "./backoff.ts";
+import { SEND_JOB } from "./built-in.ts";
 import type { AnyAgent, DeadLetter, QueuedTask, QueueOptions } from "./definition.ts";
 import { clampLimit } from "./events.ts";
 import type { Reports } from "./reports.ts";
@@ -10,6 +11,9 @@ import type { Reports } from "./reports.ts";
 const PAYLOAD_LIMIT = 1024 * 1024;
 const LIST_LIMIT = 1000;
 const ID_LIMIT = 256;
+
+/** Neither events nor webhooks that are to be sent: what the class has queued itself. */
+const OWN_TASKS = `event_seq IS NULL AND task <> '${SEND_JOB}'`;
 
 /** The tasks that an instance has queued, and the dead letters. Events are in the same table and left alone here. */
 export interface Queue {
@@ -42,8 +46,7 @@ export interface QueueDeps {
 export function startQueue(deps: QueueDeps): Queue {
   const { agent, clock, reports } = deps;
   const { sql, system } = deps.context;
-  const select =
-    "SELECT id, task, payload, attempt, due, error FROM agents_jobs WHERE agent = ? AND event_seq IS NULL";
+  const select = `SELECT id, task, payload, attempt, due, error FROM agents_jobs WHERE agent = ? AND ${OWN_TASKS}`;
 
   const deadRows = (limit: number): Promise<SqlRow[]> =>
     sql.all(
@@ -52,7 +55,7 @@ export function startQueue(deps: QueueDeps): Queue {
       [agent, limit],
     );
   async function remove(condition: string, ...params: string[]): Promise<number> {
-    const from = "DELETE FROM agents_jobs WHERE agent = ? AND event_seq IS NULL";
+    const from = `DELETE FROM agents_jobs WHERE agent = ? AND ${OWN_TASKS}`;
     const statement = { sql: `${from} ${condition}`, params: [agent, ...params] };
     const [removed] = await clock.write([statement], null);
     return removed?.changes ?? 0;

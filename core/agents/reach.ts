@@ -1,5 +1,6 @@
-import type { ActorContext } from "../ports.ts";
+import type { Clock } from "../entity/clock.ts";
 import type { Deadline } from "./deadline.ts";
+import { queueWebhook, type OutboundWebhook, type OutboxDeps } from "./outbox.ts";
 import { agentStub, type AgentStub, type CallableClass, type Caller } from "./stub.ts";
 
 /** What an instance reaches beside itself. */
@@ -9,15 +10,28 @@ export interface AgentReach {
    * with this run's time at the latest. An exclusive callable that would wait for itself is refused at once.
    */
   getAgentByName<Calls extends object>(of: CallableClass<Calls>, name: string): AgentStub<Calls>;
+  /**
+   * The account's outbound webhooks. `send` resolves once the message is stored with the instance; from there it goes to
+   * the account's queue once, whatever happens in between. {@link AgentTransaction} stores it with a state.
+   */
+  readonly webhooks: { send(message: OutboundWebhook): Promise<void> };
 }
 
 /** What one run of an instance's handler reaches. */
 export function reachOf(
-  { context }: { readonly context: Pick<ActorContext, "actors"> },
+  deps: OutboxDeps & { readonly clock: Clock },
   deadline: Deadline,
   chain: readonly Caller[],
 ): AgentReach {
+  const { clock, context } = deps;
   return {
+    webhooks: {
+      async send(message) {
+        deadline.check();
+        const job = await queueWebhook(deps, message);
+        await clock.write([job], context.steady());
+      },
+    },
     getAgentByName: (of, name) =>
       agentStub(context.actors, of, name, () => {
         deadline.check();

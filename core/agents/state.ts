@@ -1,4 +1,4 @@
-import type { ActorContext, Plain } from "../ports.ts";
+import type { ActorContext, Plain, Statement } from "../ports.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { EventRecord } from "../entity/event.ts";
 import type { AnyAgent } from "./definition.ts";
@@ -14,8 +14,13 @@ export interface StateHolder {
   current(): Plain;
   /** The newest one that is stored: what clients may see. */
   stored(): Plain;
-  /** Checks, stores, then tells every client except the connection `origin`. */
-  set(next: Plain, source: "server" | "client", origin?: string): Promise<void>;
+  /** Checks, stores (by `store`, if given), then tells every client except the connection `origin`. */
+  set(
+    next: Plain,
+    source: "server" | "client",
+    origin?: string,
+    store?: (row: Statement) => Promise<unknown>,
+  ): Promise<void>;
   /** Takes a stored event into a feed's state. */
   addEvent(seq: number, event: EventRecord): void;
   /** Sends a frame that waits. */
@@ -53,7 +58,7 @@ export async function startState(
       current = stored;
       announce(undefined);
     },
-    async set(next, source, from) {
+    async set(next, source, from, store = (row) => context.sql.batch([row])) {
       if (feed)
         throw new ApiError("invalid_request", { message: "This agent keeps its state itself" });
       definition.validateState?.(next, source);
@@ -63,13 +68,11 @@ export async function startState(
       // At once: a callable that runs meanwhile builds on it, so that none undoes what another has set.
       current = value;
       try {
-        await context.sql.batch([
-          {
-            sql: `INSERT INTO agents_entities (agent, last_seq, state) VALUES (?, 0, ?)
-              ON CONFLICT (agent) DO UPDATE SET state = excluded.state`,
-            params: [agent, text],
-          },
-        ]);
+        await store({
+          sql: `INSERT INTO agents_entities (agent, last_seq, state) VALUES (?, 0, ?)
+            ON CONFLICT (agent) DO UPDATE SET state = excluded.state`,
+          params: [agent, text],
+        });
       } catch (error) {
         if (current === value) current = stored;
         throw error;

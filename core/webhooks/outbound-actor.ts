@@ -1,3 +1,4 @@
+import { OUTBOUND_KIND } from "../entity/outbound.ts";
 import { startClock } from "../entity/clock.ts";
 import type { Actor, ActorContext, ActorKind, Log, Transport } from "../ports.ts";
 import { turns } from "./in-turn.ts";
@@ -6,7 +7,6 @@ import { deliveries, type DeliveryQuery, type ReplayFilter } from "./outbound-de
 import { endpoints } from "./outbound-endpoints.ts";
 import type { DeliveryRetention, SendInput } from "./outbound-messages.ts";
 import {
-  OUTBOUND_KIND,
   outboundSchema,
   type EndpointInput,
   type EndpointPatch,

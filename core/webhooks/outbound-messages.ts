@@ -1,9 +1,8 @@
 import { eventTime } from "../entity/event.ts";
+import { OUTBOUND_LIMIT } from "../entity/outbound.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { ActorContext, Plain, Statement } from "../ports.ts";
 
-/** Longest body that is sent, in characters. */
-const PAYLOAD_LIMIT = 256 * 1024;
 /** Old rows of each kind that one `send` removes. */
 const PRUNE_LIMIT = 20;
 
@@ -41,9 +40,9 @@ export async function prepareMessage(
   isNotice: boolean = false,
 ): Promise<NewMessage> {
   const payload = JSON.stringify(input.payload);
-  if (payload === undefined || payload.length > PAYLOAD_LIMIT) {
+  if (payload === undefined || payload.length > OUTBOUND_LIMIT) {
     throw new ApiError("too_large", {
-      message: `The payload must be JSON of at most ${PAYLOAD_LIMIT} characters`,
+      message: `The payload must be JSON of at most ${OUTBOUND_LIMIT} characters`,
     });
   }
   const targets = await matching(context, input, isNotice);

@@ -1,18 +1,13 @@
 import type { Context, Hono, MiddlewareHandler } from "hono";
 import * as v from "valibot";
+import { OUTBOUND_KIND, sendInput } from "../entity/outbound.ts";
 import { ApiError } from "../http/api-error.ts";
 import { readJson } from "../http/body.ts";
 import { envelope } from "../http/envelope.ts";
 import { parseInstant } from "../http/instant.ts";
 import { readQuery } from "../http/query.ts";
 import type { ActorRef, Plain, Platform } from "../ports.ts";
-import {
-  endpointInput,
-  endpointPatch,
-  OUTBOUND_KIND,
-  rotateInput,
-  sendInput,
-} from "./outbound-schema.ts";
+import { endpointInput, endpointPatch, rotateInput } from "./outbound-schema.ts";
 
 /** What the outbound routes work with. */
 export interface OutboundRouteDeps {

@@ -1,9 +1,6 @@
 import * as v from "valibot";
 import { CONCURRENCY_DEFAULT } from "./outbound-lanes.ts";
 
-/** Kind of actor that holds the outbound webhooks of one account; its name is the account id. */
-export const OUTBOUND_KIND = "webhooks-outbound";
-
 /** The tables of the outbound side, keyed by account. */
 export const outboundSchema: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS webhooks_endpoints (
@@ -74,7 +71,6 @@ const secret = v.pipe(
 const concurrency = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(200));
 /** Requests to the endpoint per second; null = any number. */
 const rate = v.nullable(v.pipe(v.number(), v.minValue(0.01), v.maxValue(10_000)));
-const entity = v.pipe(v.string(), v.minLength(1), v.maxLength(1024));
 
 /** A checked body of `POST …/endpoints`. */
 export type EndpointInput = {
@@ -108,15 +104,6 @@ export type EndpointPatch = {
   readonly ordered?: boolean | undefined;
   readonly concurrency?: number | undefined;
   readonly rate_per_second?: number | null | undefined;
-};
-
-/** A checked body of `POST …/send`. */
-export type SendBody = {
-  readonly type: string;
-  readonly payload?: unknown;
-  readonly entity?: string | undefined;
-  readonly endpoint_id?: string | undefined;
-  readonly idempotency_key?: string | undefined;
 };
 
 /** Body of `POST …/endpoints`. */
@@ -155,17 +142,6 @@ export const endpointPatch: v.GenericSchema<unknown, EndpointPatch> = v.object({
   ordered: v.optional(v.boolean()),
   concurrency: v.optional(concurrency),
   rate_per_second: v.optional(rate),
-});
-
-/** Body of `POST …/send`. */
-export const sendInput: v.GenericSchema<unknown, SendBody> = v.object({
-  type: v.pipe(v.string(), v.minLength(1), v.maxLength(256)),
-  /** Becomes the body of the request as it is. */
-  payload: v.unknown(),
-  /** Whose event it is, for endpoints that are `ordered`. */
-  entity: v.optional(entity),
-  endpoint_id: v.optional(v.string()),
-  idempotency_key: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(256))),
 });
 
 function isTarget(text: string): boolean {

@@ -202,6 +202,20 @@ export const mutants: readonly Mutant[] = [
     tests: ["tests/unit/agents/calls"],
   },
   {
+    name: "a transaction takes nothing once it is over",
+    file: "core/agents/transaction.ts",
+    find: "  isOver = true;",
+    replace: "",
+    tests: ["tests/unit/agents/outbox"],
+  },
+  {
+    name: "emptying an agent's queue takes no webhook back",
+    file: "core/agents/queue.ts",
+    find: " AND task <> '${SEND_JOB}'",
+    replace: "",
+    tests: ["tests/unit/agents/outbox"],
+  },
+  {
     name: "what waited for its turn for too long never begins",
     file: "core/agents/rpc.ts",
     find: "    deadline?.check();\n",

@@ -30,3 +30,21 @@ export async function report(platform: Platform): Promise<string> {
   return `The board says ${total}`;
 }
 // end
+
+// shown: outbox
+export const shop = defineAgent({
+  name: "shop",
+  initialState: { sold: 0 },
+  async onEvent(agent, event) {
+    await agent.transaction((tx) => {
+      tx.setState({ sold: agent.state.sold + 1 });
+      // A handler may run again for the same event: of the messages with one key the first counts.
+      tx.webhooks.send({
+        type: "shop.sold",
+        payload: { order: event.id },
+        idempotency_key: event.id,
+      });
+    });
+  },
+});
+// end
