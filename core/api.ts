@@ -113,6 +113,7 @@ export function platformApi(options: PlatformApiOptions): PlatformApi {
       agents: options.agents ?? [],
       retention,
       sendsWebhooks: true,
+      gateway: parts.aiBinding,
     }),
   );
   app.route("/", health(shared));

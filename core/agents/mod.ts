@@ -22,12 +22,13 @@ import { allowOrigins, checkOrigins } from "./cors.ts";
 import { webhookAgent, type AgentClass } from "./define-agent.ts";
 import { eventStream } from "./event-stream.ts";
 import { agentKind, isUpgrade } from "./kind.ts";
-import type { AgentServices } from "./services.ts";
+import type { AgentGateway, AgentServices } from "./services.ts";
 import { positionOf } from "./session.ts";
 import { agentStub, type AgentStub, type CallableClass } from "./stub.ts";
 
 export { defineAgent, webhookAgent, type AgentClass } from "./define-agent.ts";
 export type { OutboundWebhook } from "./outbox.ts";
+export type { AgentGateway } from "./services.ts";
 export type { AgentReach } from "./reach.ts";
 export type { AgentTransaction } from "./transaction.ts";
 export type { AgentStub, CallableClass } from "./stub.ts";
@@ -74,6 +75,8 @@ export interface AgentsOptions {
   readonly retention?: Retention;
   /** Has `agent.webhooks` send to the account's endpoints, which `webhooksManagement()` serves. @default false */
   readonly sendsWebhooks?: boolean;
+  /** The gateways of `agent.gateway(name)`, e.g. `gatewayParts().aiBinding`. @default none: it throws */
+  readonly gateway?: (name: string) => AgentGateway;
 }
 
 /** How {@link getAgentByName} calls. */
@@ -158,6 +161,7 @@ export function agents(options: AgentsOptions): Hono {
 function defineClasses({
   accountId = "local",
   agents: own = [],
+  gateway,
   platform,
   retention,
   sendsWebhooks = false,
@@ -170,7 +174,7 @@ function defineClasses({
   }
   if (!classes.has(webhookAgent.name)) classes.set(webhookAgent.name, webhookAgent);
   const outboundAccount = sendsWebhooks ? accountId : undefined;
-  const services: AgentServices = { retention, outboundAccount };
+  const services: AgentServices = { retention, outboundAccount, gateway };
   // Without services there is one kind, so that an app may serve the same class twice.
   const hasServices = Object.values(services).some((one) => one !== undefined);
   for (const { definition, kind } of classes.values())

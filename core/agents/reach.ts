@@ -1,3 +1,5 @@
+import { ApiError } from "../http/api-error.ts";
+import type { AgentGateway } from "./services.ts";
 import type { Clock } from "../entity/clock.ts";
 import type { Deadline } from "./deadline.ts";
 import { queueWebhook, type OutboundWebhook, type OutboxDeps } from "./outbox.ts";
@@ -15,6 +17,11 @@ export interface AgentReach {
    * the account's queue once, whatever happens in between. {@link AgentTransaction} stores it with a state.
    */
   readonly webhooks: { send(message: OutboundWebhook): Promise<void> };
+  /**
+   * A gateway of the same program: `agent.gateway("default").run({ provider, endpoint, query })`, without a token. Its
+   * requests end with this run's time. Throws where `agents()` was given no `gateway`.
+   */
+  gateway(name?: string): AgentGateway;
 }
 
 /** What one run of an instance's handler reaches. */
@@ -31,6 +38,24 @@ export function reachOf(
         const job = await queueWebhook(deps, message);
         await clock.write([job], context.steady());
       },
+    },
+    gateway(name = "default") {
+      deadline.check();
+      const binding = deps.services.gateway?.(name);
+      if (binding === undefined) {
+        const message =
+          'agent.gateway needs the option "gateway" of agents(), which platformApi() gives';
+        throw new ApiError("invalid_options", { message });
+      }
+      return {
+        run: (steps, { signal = deadline.signal, ...options } = {}) => {
+          deadline.check();
+          return binding.run(steps, {
+            ...options,
+            signal: AbortSignal.any([signal, deadline.signal]),
+          });
+        },
+      };
     },
     getAgentByName: (of, name) =>
       agentStub(context.actors, of, name, () => {

@@ -6,4 +6,18 @@ export interface AgentServices {
   readonly retention?: Retention | undefined;
   /** The account whose webhook endpoints get what instances send. @default they cannot send */
   readonly outboundAccount?: string | undefined;
+  /** The gateway of a name. @default none */
+  readonly gateway?: ((name: string) => AgentGateway) | undefined;
+}
+
+/** A gateway in the same process: the binding that `platformApi().aiBinding()` gives. */
+export interface AgentGateway {
+  /** Runs one step or several, tried in turn, of a universal request; resolves to the provider's raw answer. */
+  run(
+    steps: unknown,
+    options?: {
+      readonly signal?: AbortSignal | undefined;
+      readonly extraHeaders?: Readonly<Record<string, string>> | undefined;
+    },
+  ): Promise<Response>;
 }

@@ -48,3 +48,19 @@ export const shop = defineAgent({
   },
 });
 // end
+
+// shown: gateway
+export const assistant = defineAgent({
+  name: "assistant",
+  callable: {
+    async ask(agent, content: string) {
+      const answer = await agent.gateway("default").run({
+        provider: "echo",
+        endpoint: "chat/completions",
+        query: { model: "echo", messages: [{ role: "user", content }] },
+      });
+      return answer.json();
+    },
+  },
+});
+// end
