@@ -1,5 +1,5 @@
 // The agents of docs/agents.md, which tests run and compare with the page: what stands between two marks is shown.
-import { defineAgent, getAgentByName } from "../../core/agents/mod.ts";
+import { defineAgent, getAgentByName, NonRetryableError } from "../../core/agents/mod.ts";
 import type { Platform } from "../../core/ports.ts";
 
 // shown: calls
@@ -62,5 +62,34 @@ export const assistant = defineAgent({
       return answer.json();
     },
   },
+});
+// end
+
+// shown: tasks
+export const mailer = defineAgent({
+  name: "mailer",
+  initialState: { sent: 0 },
+  callable: {
+    remind: (agent, to: string, seconds: number) => agent.schedule(seconds, "mail", { to }),
+    mail: (agent, to: string) => agent.queue("mail", { to }, { delaySeconds: 0 }),
+    count: {
+      streaming: true,
+      run(_agent, stream, to: number) {
+        for (let n = 1; n <= to; n++) stream.send(n);
+        stream.end("done");
+      },
+    },
+    dead: (agent) => agent.deadLetters(),
+    sent: (agent) => agent.state.sent,
+  },
+  tasks: {
+    async mail(agent, { to }: { to: string }, run) {
+      // No later attempt would do better: a dead letter at once.
+      if (!to.includes("@")) throw new NonRetryableError(`No address: ${to} (run ${run.attempt})`);
+      await agent.setState({ sent: agent.state.sent + 1 });
+    },
+    report: (agent) => agent.broadcast(`${agent.state.sent} sent`),
+  },
+  schedules: { report: "0 8 * * 1" },
 });
 // end
