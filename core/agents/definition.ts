@@ -17,6 +17,8 @@ export interface Run {
   /** 1 at the first run; it also counts a run that a crash cut off. */
   readonly attempt: number;
   readonly job: string;
+  /** Somebody asked for it again: the event or task had run before, or was given up. */
+  readonly isReplay: boolean;
   /** Aborted when the handler's time is over. */
   readonly signal: AbortSignal;
 }

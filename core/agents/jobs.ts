@@ -39,7 +39,8 @@ export interface JobDeps extends QueueDeps {
 export function startJobs(deps: JobDeps): Jobs {
   const { context, agent } = deps;
   const { sql } = context;
-  const columns = "SELECT id, task, payload, event_seq, attempt, due, retry FROM agents_jobs";
+  const columns =
+    "SELECT id, task, payload, event_seq, attempt, due, retry, replay FROM agents_jobs";
   const select = `${columns} WHERE agent = ? AND event_seq IS`;
   const isStrict = deps.definition.ordering !== "none";
 
@@ -122,6 +123,7 @@ interface Job {
   readonly eventSeq: number | null;
   readonly attempt: number;
   readonly retry: RetryOptions | null;
+  readonly isReplay: boolean;
 }
 
 function toJob(row: SqlRow): Job {
@@ -131,6 +133,7 @@ function toJob(row: SqlRow): Job {
     payload: row["payload"] == null ? null : String(row["payload"]),
     eventSeq: row["event_seq"] == null ? null : Number(row["event_seq"]),
     attempt: Number(row["attempt"]),
+    isReplay: row["replay"] != null,
     retry: typeof row["retry"] === "string" ? (JSON.parse(row["retry"]) as RetryOptions) : null,
   };
 }
@@ -154,7 +157,7 @@ async function runJob(deps: JobDeps, job: Job): Promise<boolean> {
   let provider: string | null;
   try {
     provider = await deps.run("The handler", (api, { signal }) =>
-      handle(deps, job, api, { attempt, job: job.id, signal }),
+      handle(deps, job, api, { attempt, job: job.id, isReplay: job.isReplay, signal }),
     );
   } catch (error) {
     await note(deps, job, "failed");

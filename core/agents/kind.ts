@@ -2,6 +2,7 @@ import { ApiError } from "../http/api-error.ts";
 import { agentKindName, kebab } from "../entity/kebab.ts";
 import { eventTally } from "../entity/event-counts.ts";
 import type { IncomingEvent } from "../entity/event.ts";
+import type { ReplaySlice } from "../entity/webhook-replays.ts";
 import type { Actor, ActorContext, ActorKind } from "../ports.ts";
 import { startClock } from "../entity/clock.ts";
 import { handlerRunner, type AgentParts, type RunHandler } from "./agent-api.ts";
@@ -11,6 +12,7 @@ import { startIntake } from "./intake.ts";
 import { nextJob, startJobs, type Jobs } from "./jobs.ts";
 import { startLive, type Live } from "./live.ts";
 import { startQueue } from "./queue.ts";
+import { startReplays } from "./replays.ts";
 import { startReports, type Reports } from "./reports.ts";
 import { followRetention, nextExpiry, prune } from "./retention.ts";
 import { agentSchema } from "./schema.ts";
@@ -43,6 +45,7 @@ export function agentKind(definition: AnyAgent, services: AgentServices = {}): A
       "getEventsByType",
       "listEvents",
       "deadLetters",
+      "replaySlice",
       "admit",
     ],
     timeOfDay: true,
@@ -136,6 +139,7 @@ function actorOf(parts: Parts, begin: () => Promise<void>): Actor {
   const { system } = context;
   const admitted = new Map<string, number>();
   const ready = rebirth(parts, begin);
+  const replays = startReplays(parts);
   const take = startIntake(parts);
   return {
     methods: {
@@ -154,6 +158,8 @@ function actorOf(parts: Parts, begin: () => Promise<void>): Actor {
       listEvents: (filter: EventFilter) => listEvents(filter),
       deadLetters: (limit: number) => queue.deadRows(limit),
       replay: (id: string) => queue.replay(id),
+      replayEvent: (id: string, source?: string) => replays.event(id, source),
+      replaySlice: (slice: ReplaySlice) => replays.slice(slice),
       /** The connection of this `sec-websocket-key` comes with "Agents Edit". */
       admit(key: string) {
         const now = system.monotonic();

@@ -85,23 +85,33 @@ export function startQueue(deps: QueueDeps): Queue {
     dead: async (limit) => (await deadRows(clampLimit(limit))).map(toDeadLetter),
     async replay(id) {
       const fresh = system.id();
-      const now = deps.context.steady();
-      const [inserted] = await reports.write(
-        clock,
-        [id],
-        [
-          {
-            sql: `INSERT INTO agents_jobs (agent, id, position, task, payload, event_seq, attempt, due)
-              SELECT agent, ?, COALESCE(event_seq, 0), task, payload, event_seq, 0, ? FROM agents_dead
-              WHERE agent = ? AND id = ?`,
-            params: [fresh, now, agent, id],
-          },
-          { sql: "DELETE FROM agents_dead WHERE agent = ? AND id = ?", params: [agent, id] },
-        ],
-      );
+      const due = deps.context.steady();
+      const statements = replayStatements(agent, { id, fresh, replay: fresh, due });
+      const [inserted] = await reports.write(clock, [id], statements);
       return inserted?.changes === 1 ? fresh : null;
     },
   };
+}
+
+/** Puts a dead letter back into the queue: as the job `fresh`, in the place of its event. */
+export function replayStatements(
+  agent: string,
+  one: {
+    readonly id: string;
+    readonly fresh: string;
+    readonly replay: string;
+    readonly due: number;
+  },
+): Statement[] {
+  return [
+    {
+      sql: `INSERT INTO agents_jobs (agent, id, position, task, payload, event_seq, attempt, due, replay)
+        SELECT agent, ?, COALESCE(event_seq, 0), task, payload, event_seq, 0, ?, ? FROM agents_dead
+        WHERE agent = ? AND id = ?`,
+      params: [one.fresh, one.due, one.replay, agent, one.id],
+    },
+    { sql: "DELETE FROM agents_dead WHERE agent = ? AND id = ?", params: [agent, one.id] },
+  ];
 }
 
 /** Counts the places of tasks. What is stored is asked once: nobody else queues tasks of this instance. */

@@ -47,6 +47,13 @@ export const agentSchema: readonly string[] = [
     UNION SELECT agent, id, 1 FROM agents_dead
     UNION SELECT agent, id, 1 FROM agents_jobs WHERE error IS NOT NULL`,
   "ALTER TABLE agents_jobs ADD COLUMN failed_at TEXT",
+  // Which replay queued the job; null for what came by itself.
+  "ALTER TABLE agents_jobs ADD COLUMN replay TEXT",
+  "CREATE INDEX IF NOT EXISTS agents_dead_event ON agents_dead (agent, event_seq)",
+  // How far the replays over many entities are here.
+  `CREATE TABLE IF NOT EXISTS agents_replays (
+    agent TEXT NOT NULL, id TEXT NOT NULL, position INTEGER NOT NULL, queued INTEGER NOT NULL,
+    done INTEGER NOT NULL, at TEXT NOT NULL, PRIMARY KEY (agent, id))`,
 ];
 
 /** The tables that hold rows of an instance. */
@@ -57,4 +64,5 @@ export const agentTables = [
   "agents_dead",
   "agents_schedules",
   "agents_reports",
+  "agents_replays",
 ] as const;

@@ -1,5 +1,7 @@
 import { ApiError } from "../http/api-error.ts";
-import type { ActorContext, ActorKind, SqlRow, SqlValue, Statement } from "../ports.ts";
+import { startClock } from "./clock.ts";
+import { nextReplay, replaySchema, startReplays, type ReplayFilter } from "./webhook-replays.ts";
+import type { Actor, ActorContext, ActorKind, SqlRow, SqlValue, Statement } from "../ports.ts";
 
 /** Kind of actor that knows which entities there are and what failed there. */
 export const INDEX_KIND = "webhooks-index";
@@ -50,7 +52,7 @@ export type IndexQuery = {
 export type IndexPage = { readonly rows: SqlRow[]; readonly cursor: string | null };
 
 /** Each list is read along one of its indexes, so a page costs the same wherever it begins. */
-const schema = [
+const schema: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS webhooks_index_entities (
     actor TEXT NOT NULL, agent TEXT NOT NULL, entity TEXT NOT NULL, source TEXT, last_seen TEXT NOT NULL,
     PRIMARY KEY (actor, agent, entity))`,
@@ -70,6 +72,7 @@ const schema = [
     ON webhooks_index_failures (actor, state, agent, failed_at, entity, id)`,
   `CREATE INDEX IF NOT EXISTS webhooks_index_failures_source
     ON webhooks_index_failures (actor, state, source, failed_at, agent, entity, id)`,
+  ...replaySchema,
 ];
 
 /**
@@ -79,17 +82,32 @@ const schema = [
 export const webhookIndexKind: ActorKind = {
   name: INDEX_KIND,
   schema,
-  interleaved: ["report", "entities", "failures"],
-  start: (context) => ({
+  // The alarm holds the mailbox while it waits for entities, which may be reporting: nobody waits for it.
+  interleaved: "report entities failures createReplay listReplays getReplay cancelReplay".split(
+    " ",
+  ),
+  start: startIndex,
+};
+
+async function startIndex(context: ActorContext): Promise<Actor> {
+  const clock = await startClock(context, () => nextReplay(context));
+  const replays = startReplays(context, clock);
+  return {
     methods: {
       report: async (report: IndexReport) =>
         void (await context.sql.batch(changes(context, report))),
       entities: (query: IndexQuery) => page(context, ENTITIES, [], query),
       failures: (state: Failure["state"], query: IndexQuery) =>
         page(context, FAILURES, [["state", state]], query),
+      createReplay: (filter: ReplayFilter, owners: readonly string[] | null) =>
+        replays.create(filter, owners),
+      listReplays: () => replays.list(),
+      getReplay: (id: string) => replays.get(id),
+      cancelReplay: (id: string) => replays.cancel(id),
     },
-  }),
-};
+    onAlarm: () => clock.onAlarm(() => replays.run()),
+  };
+}
 
 const SAVE_ENTITY = `INSERT INTO webhooks_index_entities (actor, agent, entity, source, last_seen)
   VALUES (?, ?, ?, ?, ?) ON CONFLICT (actor, agent, entity) DO UPDATE SET

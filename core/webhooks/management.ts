@@ -14,6 +14,7 @@ import { envelope } from "../http/envelope.ts";
 import { readQuery } from "../http/query.ts";
 import type { ActorRef, Plain, Platform } from "../ports.ts";
 import { outboundOf, outboundRoutes } from "./outbound-routes.ts";
+import { replayRoutes } from "./replay-routes.ts";
 import type { WebhookSource } from "./source.ts";
 
 /** What the management routes work with. */
@@ -52,6 +53,9 @@ const indexQuery = v.object({ ...entityQuery.entries, entity: v.optional(v.strin
 export function managementRoutes(app: Hono, base: string, deps: ManagementDeps): void {
   inboundRoutes(app, base, deps);
   indexRoutes(app, base, deps);
+  replayRoutes(app, base, deps, (c) => {
+    checkAccount(c, deps);
+  });
   outboundRoutes(app, base, deps);
   app.get(`${base}/stats`, deps.read, async (c) => {
     const stats = await outboundOf(deps.platform, c).call("stats");
@@ -78,6 +82,13 @@ function inboundRoutes(app: Hono, base: string, deps: ManagementDeps): void {
     const agent = entityAgent(deps, query);
     const { before, limit: most, source, type } = query;
     return envelope(await agent.call("listEvents", { before, limit: most, source, type }));
+  });
+  app.post(`${base}/events/:id/replay`, deps.edit, async (c) => {
+    checkAccount(c, deps);
+    const query = readQuery(c, eventQuery);
+    const job = await entityAgent(deps, query).call("replayEvent", c.req.param("id"), query.source);
+    if (job === null) throw new ApiError("not_found", { message: "No such event" });
+    return envelope({ job }, { status: 202 });
   });
   app.post(`${base}/dead-letters/:id/replay`, deps.edit, async (c) => {
     checkAccount(c, deps);

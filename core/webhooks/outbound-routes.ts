@@ -24,13 +24,12 @@ const IDS_LIMIT = 50;
 const status = v.picklist(["pending", "delivered", "dead", "replayed", "canceled"]);
 const text = v.optional(v.pipe(v.string(), v.maxLength(1024)));
 /** Stored times have a fixed width, so that they compare as text. */
-const instant = v.optional(
-  v.pipe(
-    v.string(),
-    v.check((value) => parseInstant(value) !== null, "Expected an RFC 3339 instant"),
-    v.transform((value) => new Date(parseInstant(value) ?? 0).toISOString()),
-  ),
+export const instantText: v.GenericSchema<string, string> = v.pipe(
+  v.string(),
+  v.check((value) => parseInstant(value) !== null, "Expected an RFC 3339 instant"),
+  v.transform((value) => new Date(parseInstant(value) ?? 0).toISOString()),
 );
+const instant = v.optional(instantText);
 const deliveryQuery = v.object({
   status: v.optional(status),
   endpoint_id: text,

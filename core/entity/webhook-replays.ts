@@ -1,0 +1,298 @@
+import { ApiError } from "../http/api-error.ts";
+import type { ActorContext, Plain, SqlRow, SqlValue, Statement } from "../ports.ts";
+import type { Clock } from "./clock.ts";
+import { eventTime } from "./event.ts";
+import { agentKindName } from "./kebab.ts";
+
+/** What is to run again. */
+export type ReplayFilter = {
+  readonly of: "events" | "dead-letters";
+  readonly agent?: string | undefined;
+  readonly entity?: string | undefined;
+  readonly source?: string | undefined;
+  readonly type?: string | undefined;
+  /** Fixed-width UTC, both inclusive: when an event came, when a dead letter was given up. */
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
+};
+
+/** What an entity is asked for. */
+export type ReplaySlice = ReplayFilter & { readonly id: string; readonly until: string };
+
+/** How far an entity is with a replay. */
+export type SliceReceipt = { readonly queued: number; readonly isDone: boolean };
+
+/** Replays under way at a time. */
+const RUNNING_LIMIT = 20;
+/** Replays that are listed: all under way, and the newest of those that are over. */
+const KEPT = 100;
+/** Entities that one statement lists. */
+const LIST_SLICE = 200;
+/** Entities that are asked at a time, and rounds of one alarm. */
+const AT_A_TIME = 16;
+const ROUNDS = 10;
+/** How long an entity that still works at its last slice is left alone, in ms. */
+const PAUSE_MS = 500;
+/** Failed calls in a row after which an entity is given up. */
+const TRIES = 8;
+
+/** The tables of replays. */
+export const replaySchema: readonly string[] = [
+  `CREATE TABLE IF NOT EXISTS webhooks_replays (
+    actor TEXT NOT NULL, id TEXT NOT NULL, status TEXT NOT NULL, filter TEXT NOT NULL, owners TEXT,
+    listed INTEGER NOT NULL, agent TEXT NOT NULL, entity TEXT NOT NULL, entities INTEGER NOT NULL,
+    done INTEGER NOT NULL, failed INTEGER NOT NULL, queued INTEGER NOT NULL, created_at TEXT NOT NULL,
+    finished_at TEXT, PRIMARY KEY (actor, id))`,
+  "CREATE INDEX IF NOT EXISTS webhooks_replays_time ON webhooks_replays (actor, created_at, id)",
+  `CREATE TABLE IF NOT EXISTS webhooks_replay_entities (
+    actor TEXT NOT NULL, replay TEXT NOT NULL, agent TEXT NOT NULL, entity TEXT NOT NULL,
+    due BIGINT NOT NULL, tries INTEGER NOT NULL, queued INTEGER NOT NULL,
+    PRIMARY KEY (actor, replay, agent, entity))`,
+  `CREATE INDEX IF NOT EXISTS webhooks_replay_entities_due
+    ON webhooks_replay_entities (actor, due, replay, agent, entity)`,
+];
+
+/** Replays over many entities: rows that the alarm works off, so a crash ends none and repeats nothing. */
+export interface Replays {
+  create(filter: ReplayFilter, owners: readonly string[] | null): Promise<Plain>;
+  list(): Promise<Plain>;
+  get(id: string): Promise<Plain>;
+  cancel(id: string): Promise<Plain>;
+  /** The alarm's part. */
+  run(): Promise<void>;
+}
+
+const COLUMNS = "id, status, filter, entities, done, failed, queued, created_at, finished_at";
+
+/** The replays of the index. */
+export function startReplays(context: ActorContext, clock: Clock): Replays {
+  const { name: actor, sql, system } = context;
+
+  async function get(id: string): Promise<Plain> {
+    const [row] = await sql.all(
+      `SELECT ${COLUMNS} FROM webhooks_replays WHERE actor = ? AND id = ?`,
+      [actor, id],
+    );
+    if (row === undefined) throw new ApiError("not_found", { message: "No such replay" });
+    return toReplay(row);
+  }
+
+  return {
+    get,
+    async create(filter, owners) {
+      return get(await create(context, clock, filter, owners));
+    },
+    async list() {
+      const rows = await sql.all(
+        `SELECT ${COLUMNS} FROM webhooks_replays WHERE actor = ? ORDER BY created_at DESC, id DESC LIMIT ?`,
+        [actor, KEPT + RUNNING_LIMIT],
+      );
+      return rows.map(toReplay);
+    },
+    async cancel(id) {
+      await sql.batch([
+        {
+          sql: `UPDATE webhooks_replays SET status = 'canceled', finished_at = ?
+            WHERE actor = ? AND id = ? AND status = 'running'`,
+          params: [eventTime(system.now()), actor, id],
+        },
+        {
+          sql: "DELETE FROM webhooks_replay_entities WHERE actor = ? AND replay = ?",
+          params: [actor, id],
+        },
+      ]);
+      return get(id);
+    },
+    async run() {
+      for (let round = 0; round < ROUNDS; round++) {
+        const listed = await listMore(context);
+        const worked = await work(context);
+        if (!listed && !worked) break;
+      }
+      await finish(context);
+    },
+  };
+}
+
+/** Stores a replay; resolves to its id. Throws 409 while too many are under way. */
+async function create(
+  { name: actor, sql, steady, system }: ActorContext,
+  clock: Clock,
+  filter: ReplayFilter,
+  owners: readonly string[] | null,
+): Promise<string> {
+  const [running] = await sql.all(
+    "SELECT COUNT(*) AS n FROM webhooks_replays WHERE actor = ? AND status = 'running'",
+    [actor],
+  );
+  if (Number(running?.["n"]) >= RUNNING_LIMIT) {
+    throw new ApiError("conflict", {
+      message: `${RUNNING_LIMIT} replays are under way: wait for one of them, or cancel it`,
+    });
+  }
+  const id = `rp_${system.id().replaceAll("-", "")}`;
+  const now = eventTime(system.now());
+  // What comes later, or dies again, is not this replay's.
+  const bounded = { ...filter, until: filter.until ?? now };
+  await clock.write(
+    [
+      {
+        sql: `INSERT INTO webhooks_replays (actor, id, status, filter, owners, listed, agent, entity,
+          entities, done, failed, queued, created_at) VALUES (?, ?, 'running', ?, ?, 0, '', '', 0, 0, 0, 0, ?)`,
+        params: [actor, id, JSON.stringify(bounded), owners && JSON.stringify(owners), now],
+      },
+      {
+        sql: `DELETE FROM webhooks_replays WHERE actor = ? AND status <> 'running' AND id NOT IN (
+          SELECT r.id FROM webhooks_replays r WHERE r.actor = ? ORDER BY r.created_at DESC, r.id DESC LIMIT ?)`,
+        params: [actor, actor, KEPT],
+      },
+    ],
+    steady(),
+  );
+  return id;
+}
+
+function toReplay(row: SqlRow): { readonly [key: string]: Plain } {
+  const { filter, ...rest } = row;
+  return { ...rest, ...(JSON.parse(String(filter)) as ReplayFilter) };
+}
+
+/** When replays have something to do, by the steady clock. */
+export async function nextReplay({ name, sql, steady }: ActorContext): Promise<number | null> {
+  const [row] = await sql.all(
+    `SELECT (SELECT MIN(due) FROM webhooks_replay_entities WHERE actor = ?) AS due,
+      (SELECT COUNT(*) FROM webhooks_replays WHERE actor = ? AND status = 'running' AND listed = 0) AS unlisted`,
+    [name, name],
+  );
+  if (Number(row?.["unlisted"]) > 0) return steady();
+  return row?.["due"] == null ? null : Number(row["due"]);
+}
+
+/** Lists the next entities of the oldest replay that has not listed all; whether there was one. */
+async function listMore(context: ActorContext): Promise<boolean> {
+  const { name: actor, sql, steady } = context;
+  const [replay] = await sql.all(
+    `SELECT id, filter, owners, agent, entity FROM webhooks_replays
+      WHERE actor = ? AND status = 'running' AND listed = 0 ORDER BY created_at, id LIMIT 1`,
+    [actor],
+  );
+  if (replay === undefined) return false;
+  const id = String(replay["id"]);
+  const rows = await sql.all(...entitiesOf(actor, replay));
+  const last = rows.at(-1) ?? replay;
+  const statements: Statement[] = rows.map((row) => ({
+    sql: `INSERT INTO webhooks_replay_entities (actor, replay, agent, entity, due, tries, queued)
+      SELECT actor, id, ?, ?, ?, 0, 0 FROM webhooks_replays WHERE actor = ? AND id = ? AND status = 'running'
+      ON CONFLICT (actor, replay, agent, entity) DO NOTHING`,
+    params: [row["agent"] ?? "", row["entity"] ?? "", steady(), actor, id],
+  }));
+  statements.push({
+    sql: `UPDATE webhooks_replays SET agent = ?, entity = ?, entities = entities + ?, listed = ?
+      WHERE actor = ? AND id = ?`,
+    params: [
+      last["agent"] ?? "",
+      last["entity"] ?? "",
+      rows.length,
+      Number(rows.length < LIST_SLICE),
+      actor,
+      id,
+    ],
+  });
+  await sql.batch(statements);
+  return true;
+}
+
+function entitiesOf(actor: string, replay: SqlRow): [sql: string, params: SqlValue[]] {
+  const filter = JSON.parse(String(replay["filter"])) as ReplayFilter;
+  const owners = JSON.parse(String(replay["owners"] ?? "null")) as string[] | null;
+  const isDead = filter.of === "dead-letters";
+  const table = isDead ? "webhooks_index_failures" : "webhooks_index_entities";
+  const params: SqlValue[] = [actor, String(replay["agent"]), String(replay["entity"])];
+  let where = "actor = ? AND (agent, entity) > (?, ?)";
+  if (isDead) where += " AND state = 'dead'";
+  for (const column of ["agent", "entity"] as const) {
+    const value = filter[column];
+    if (value === undefined) continue;
+    where += ` AND ${column} = ?`;
+    params.push(value);
+  }
+  // Which events are a source's is known by the entity; the entities of its group may hold some.
+  const sources = isDead && filter.source !== undefined ? [filter.source] : owners;
+  if (sources !== null) {
+    where += ` AND source IN (${sources.map(() => "?").join(", ")})`;
+    params.push(...sources);
+  }
+  const sql = `SELECT agent, entity FROM ${table} WHERE ${where} GROUP BY agent, entity ORDER BY agent, entity LIMIT ?`;
+  return [sql, [...params, LIST_SLICE]];
+}
+
+/** Asks those entities that are due for a slice each, who waited longest first; whether there were any. */
+async function work(context: ActorContext): Promise<boolean> {
+  const { name: actor, sql, steady } = context;
+  const rows = await sql.all(
+    `SELECT e.replay, e.agent, e.entity, e.tries, e.queued, r.filter
+      FROM webhooks_replay_entities e JOIN webhooks_replays r ON r.actor = e.actor AND r.id = e.replay
+      WHERE e.actor = ? AND e.due <= ? ORDER BY e.due, e.replay, e.agent, e.entity LIMIT ?`,
+    [actor, steady(), AT_A_TIME],
+  );
+  await Promise.all(rows.map((row) => workOn(context, row)));
+  return rows.length > 0;
+}
+
+async function workOn(context: ActorContext, row: SqlRow): Promise<void> {
+  const { actors, sql, steady } = context;
+  const [replay, agent, entity] = [row["replay"], row["agent"], row["entity"]].map(String);
+  const slice = { ...(JSON.parse(String(row["filter"])) as ReplaySlice), id: replay ?? "" };
+  const before = Number(row["queued"]);
+  const key = [context.name, replay ?? "", agent ?? "", entity ?? ""];
+  let receipt: SliceReceipt;
+  try {
+    const ref = actors.get(agentKindName(agent ?? ""), entity ?? "");
+    receipt = (await ref.call("replaySlice", slice)) as SliceReceipt;
+  } catch {
+    const tries = Number(row["tries"]) + 1;
+    const due = steady() + PAUSE_MS * 2 ** tries;
+    await sql.batch(tries < TRIES ? [wait(key, due, tries, before)] : over(key, "failed", 0));
+    return;
+  }
+  const more = receipt.queued - before;
+  await sql.batch(
+    receipt.isDone
+      ? over(key, "done", more)
+      : [wait(key, steady() + PAUSE_MS, 0, receipt.queued), count(key, "queued", more)],
+  );
+}
+
+const THIS = "actor = ? AND replay = ? AND agent = ? AND entity = ?";
+
+function wait(key: readonly string[], due: number, tries: number, queued: number): Statement {
+  return {
+    sql: `UPDATE webhooks_replay_entities SET due = ?, tries = ?, queued = ? WHERE ${THIS}`,
+    params: [due, tries, queued, ...key],
+  };
+}
+
+function count([actor = "", id = ""]: readonly string[], column: string, by: number): Statement {
+  return {
+    sql: `UPDATE webhooks_replays SET ${column} = ${column} + ? WHERE actor = ? AND id = ?`,
+    params: [by, actor, id],
+  };
+}
+
+function over(key: readonly string[], column: "done" | "failed", queued: number): Statement[] {
+  const gone = { sql: `DELETE FROM webhooks_replay_entities WHERE ${THIS}`, params: [...key] };
+  return [gone, count(key, column, 1), count(key, "queued", queued)];
+}
+
+/** Ends the replays whose entities are all done. */
+async function finish({ name: actor, sql, system }: ActorContext): Promise<void> {
+  await sql.batch([
+    {
+      sql: `UPDATE webhooks_replays SET status = 'completed', finished_at = ?
+        WHERE actor = ? AND status = 'running' AND listed = 1 AND NOT EXISTS (
+          SELECT 1 FROM webhooks_replay_entities e
+          WHERE e.actor = webhooks_replays.actor AND e.replay = webhooks_replays.id)`,
+      params: [eventTime(system.now()), actor],
+    },
+  ]);
+}

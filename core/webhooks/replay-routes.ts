@@ -1,0 +1,53 @@
+import type { Context, Hono } from "hono";
+import * as v from "valibot";
+import { kebab } from "../entity/kebab.ts";
+import { INDEX_KIND, INDEX_NAME } from "../entity/webhook-index.ts";
+import { readJson } from "../http/body.ts";
+import { envelope } from "../http/envelope.ts";
+import type { ActorRef } from "../ports.ts";
+import type { ManagementDeps } from "./management.ts";
+import { instantText } from "./outbound-routes.ts";
+
+const instant = v.optional(instantText);
+const text = v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(1024)));
+/** An unknown filter would have meant fewer. */
+const replayInput = v.strictObject({
+  of: v.picklist(["events", "dead-letters"]),
+  agent: text,
+  entity: text,
+  source: text,
+  type: text,
+  since: instant,
+  until: instant,
+});
+
+/** Adds the routes of replays over many entities below `base`. */
+export function replayRoutes(
+  app: Hono,
+  base: string,
+  { edit, platform, read, sources }: ManagementDeps,
+  check: (c: Context) => void,
+): void {
+  const index = (): ActorRef => platform.actors.get(INDEX_KIND, INDEX_NAME);
+  app.post(`${base}/replays`, edit, async (c) => {
+    check(c);
+    const { agent, ...input } = await readJson(c, replayInput);
+    const filter = agent === undefined ? input : { ...input, agent: kebab(agent) };
+    const { source } = filter;
+    const owners =
+      source === undefined ? null : (sources.get(source)?.ownership.owners ?? [source]);
+    return envelope(await index().call("createReplay", filter, owners), { status: 202 });
+  });
+  app.get(`${base}/replays`, read, async (c) => {
+    check(c);
+    return envelope(await index().call("listReplays"));
+  });
+  app.get(`${base}/replays/:id`, read, async (c) => {
+    check(c);
+    return envelope(await index().call("getReplay", c.req.param("id")));
+  });
+  app.post(`${base}/replays/:id/cancel`, edit, async (c) => {
+    check(c);
+    return envelope(await index().call("cancelReplay", c.req.param("id")));
+  });
+}
