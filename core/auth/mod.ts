@@ -130,14 +130,16 @@ function tokenRoutes(app: Hono, root: string, { platform, caller, anyone }: Toke
   });
   app.post(root, tellsUnknownFields, async (c) => {
     const known = await deps(c, "API Tokens Edit");
-    return envelope(await createToken(await readJson(c, tokenInputSchema), known));
+    return envelope(await createToken(await readJson(c, tokenInputSchema, { platform }), known));
   });
   app.get(`${root}/:token_id`, async (c) =>
     envelope(showToken(await getToken(id(c), await deps(c, "API Tokens Read")), system.now())),
   );
   app.put(`${root}/:token_id`, tellsUnknownFields, async (c) => {
     const known = await deps(c, "API Tokens Edit");
-    return envelope(await updateToken(id(c), await readJson(c, tokenInputSchema), known));
+    return envelope(
+      await updateToken(id(c), await readJson(c, tokenInputSchema, { platform }), known),
+    );
   });
   app.delete(`${root}/:token_id`, async (c) => {
     const known = await deps(c, "API Tokens Edit");

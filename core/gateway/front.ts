@@ -129,7 +129,7 @@ async function universal(
   const call = await admit(name, headerPairs(raw), raw.signal, deps, UNIVERSAL);
   const held = deps.bodies.hold();
   try {
-    const steps = await readSteps(raw, held);
+    const steps = await readSteps(raw, held, deps.platform.system);
     return await deliver(await forwardSteps(steps, { ...call, held }, deps), deps, true);
   } catch (error) {
     throw callError(call, error);

@@ -1,5 +1,13 @@
 import type { BodyHold } from "../body-budget.ts";
 import { ApiError } from "../http/api-error.ts";
+import {
+  arrivalClock,
+  bodiesFull,
+  inTime,
+  READ_AT_ONCE,
+  UNCOUNTED,
+  weightOf,
+} from "../http/arriving-body.ts";
 import type { HeaderPair, ReceivedRequest, System } from "../ports.ts";
 import type { Step } from "./call.ts";
 import { headerValue } from "./header-hygiene.ts";
@@ -8,13 +16,6 @@ import { headerValue } from "./header-hygiene.ts";
 const JSON_LIMIT = 10 * 1024 * 1024;
 /** Bytes of any other body of known length that are read into memory, so that it can be sent again. */
 const OTHER_LIMIT = 1024 * 1024;
-/** Bodies up to this many bytes weigh as little as the rest of their request, and do not count. */
-const UNCOUNTED = 16 * 1024;
-/** Longer ones count as they arrive: what is only announced takes no room from others. */
-const READ_AT_ONCE = 256 * 1024;
-/** Milliseconds for such a body to arrive, and without a byte of it. */
-const ARRIVAL_MS = 300_000;
-const STALL_MS = 30_000;
 
 /** What a body may take, and what may be done with one for which there is no room. */
 export interface BodyRoom {
@@ -48,7 +49,10 @@ export function requestBody(
       received === null
         ? request.arrayBuffer().then((bytes) => new Uint8Array(bytes), brokenOff)
         : received.bytes().catch(brokenOff);
-    return length <= UNCOUNTED ? whole : whole.then((bytes) => counted(bytes, isJson, room));
+    if (length <= UNCOUNTED) return whole;
+    // Node's server has a deadline of its own.
+    const arrived = received === null ? inTime(whole, room.system) : whole;
+    return arrived.then((bytes) => counted(bytes, isJson, room));
   }
   if (request.body === null) return null;
   const isRead = length <= limit || (isJson && Number.isNaN(length));
@@ -58,16 +62,6 @@ export function requestBody(
 function counted(bytes: Uint8Array, isJson: boolean, room: BodyRoom): Uint8Array {
   if (!room.hold().take(weightOf(bytes.length, isJson))) throw bodiesFull();
   return bytes;
-}
-
-/** Of JSON the text is made, too, for the model's name and for the row. */
-export function weightOf(bytes: number, isJson: boolean): number {
-  return isJson ? 2 * bytes : bytes;
-}
-
-/** The answer where the process holds as much as it may. */
-export function bodiesFull(): ApiError {
-  return new ApiError("bodies_full", { headers: { "retry-after": "1" } });
 }
 
 function brokenOff(cause: unknown): never {
@@ -138,35 +132,6 @@ function again(
     },
     { highWaterMark: 0 },
   );
-}
-
-/** Ends the reading of a body that stands still, or takes too long: it holds memory that others need. */
-function arrivalClock(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-  size: () => number,
-  system: System,
-): { check(): void; stop(): void } {
-  const over = new AbortController();
-  let isLate = false;
-  const watch = async (): Promise<void> => {
-    for (let waited = 0, seen = -1; waited < ARRIVAL_MS && seen !== size(); waited += STALL_MS) {
-      seen = size();
-      await system.sleep(STALL_MS, over.signal);
-    }
-    isLate = true;
-    await reader.cancel();
-  };
-  watch().catch(() => undefined);
-  return {
-    check() {
-      if (!isLate) return;
-      throw new ApiError("request_timeout", {
-        message: "The request body did not arrive in time",
-        headers: { connection: "close" },
-      });
-    },
-    stop: () => over.abort(),
-  };
 }
 
 function joined(chunks: readonly Uint8Array[], size: number): Uint8Array {

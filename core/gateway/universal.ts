@@ -3,7 +3,7 @@ import type { BodyHold } from "../body-budget.ts";
 import { ApiError } from "../http/api-error.ts";
 import { parse, parseJson, readBytes } from "../http/body.ts";
 import { utf8 } from "../crypto/encoding.ts";
-import type { HeaderPair } from "../ports.ts";
+import type { HeaderPair, System } from "../ports.ts";
 import type { Call, GatewayDeps, Step } from "./call.ts";
 import { compatStep } from "./compat.ts";
 import { type Controls, parseControls } from "./controls.ts";
@@ -11,7 +11,7 @@ import { forwardAny } from "./dynamic/forward-route.ts";
 import type { Forwarded } from "./forward.ts";
 import { isGatewayHeader } from "./header-hygiene.ts";
 import { inTurn } from "./in-turn.ts";
-import { bodiesFull, weightOf } from "./request-body.ts";
+import { weightOf } from "../http/arriving-body.ts";
 
 /** Bytes of a universal request: the JSON bodies of all its steps. */
 export const BODY_LIMIT: number = 10 * 1024 * 1024;
@@ -42,10 +42,10 @@ const stepsSchema = v.pipe(
 );
 
 /** Reads the steps of a universal request. */
-export async function readSteps(request: Request, held: BodyHold): Promise<Step[]> {
-  const bytes = await readBytes(request, BODY_LIMIT);
-  if (!held.take(weightOf(bytes.length, true))) throw bodiesFull();
-  return toSteps(parseJson(bytes));
+export async function readSteps(request: Request, held: BodyHold, system: System): Promise<Step[]> {
+  const take = (bytes: number): boolean => held.take(weightOf(bytes, true));
+  const clear = (): void => held.clear();
+  return toSteps(parseJson(await readBytes(request, BODY_LIMIT, { system, take, clear })));
 }
 
 /** Checks the steps of a universal request; a misfit is a 400 that names it. */

@@ -2,7 +2,17 @@ import type { Context, HonoRequest } from "hono";
 import * as v from "valibot";
 import { ApiError } from "./api-error.ts";
 import type { ErrorName } from "./codes.ts";
-import { collect } from "./collect.ts";
+import type { BodyHold } from "../body-budget.ts";
+import type { Platform, System } from "../ports.ts";
+import {
+  arrivalClock,
+  bodiesFull,
+  inTime,
+  READ_AT_ONCE,
+  UNCOUNTED,
+  weightOf,
+} from "./arriving-body.ts";
+import { collect, joinBytes } from "./collect.ts";
 import { checkFields, hasEveryField, noteUnknownFields } from "./unknown-fields.ts";
 import { wholeRequest } from "./whole-request.ts";
 
@@ -14,19 +24,100 @@ const MAX_DEPTH = 256;
 /** Characters of a message about a misfit: the schema's quotes what it got, which may be the whole body. */
 const MISFIT_LENGTH = 300;
 
-/** Reads a whole body, counting bytes as they arrive; over the limit is 413 at once, one that breaks off is 400. */
-export async function readBytes(request: Request, limit: number): Promise<Uint8Array<ArrayBuffer>> {
+/** Where the memory that a body takes is counted. */
+export type BodyPlatform = Pick<Platform, "system" | "bodies">;
+
+/**
+ * Reads a whole body for `use`, until the end of which it counts among the bodies in memory. Throws as {@link readBytes}
+ * does, `bodies_full` where there is no room for it and `request_timeout` for one that does not arrive in time.
+ */
+export async function withBytes<T>(
+  request: Request,
+  limit: number,
+  { system, bodies }: BodyPlatform,
+  use: (bytes: Uint8Array<ArrayBuffer>) => Promise<T> | T,
+): Promise<T> {
+  let held: BodyHold | undefined;
+  const take = (bytes: number): boolean => {
+    held ??= bodies?.hold();
+    return held?.take(weightOf(bytes, true)) ?? true;
+  };
+  try {
+    return await use(await readBytes(request, limit, { system, take, clear: () => held?.clear() }));
+  } finally {
+    held?.release();
+  }
+}
+
+/** What a body may take while it arrives. */
+interface ArrivingRoom {
+  readonly system: System;
+  /** False when there is no room for so many more bytes. */
+  take(bytes: number): boolean;
+  clear(): void;
+}
+
+/**
+ * Reads a whole body, counting bytes as they arrive; over the limit is 413 at once, one that breaks off is 400. With
+ * `room`, one of over {@link UNCOUNTED} bytes has to find room, and to arrive in time.
+ */
+export async function readBytes(
+  request: Request,
+  limit: number,
+  room?: ArrivingRoom,
+): Promise<Uint8Array<ArrayBuffer>> {
   const declared = Number(request.headers.get("content-length") ?? Number.NaN);
   if (declared > limit) throw tooLarge(limit);
   // HTTP bounds such a body by its length, and without a stream the runtimes read it several times faster.
-  if (declared <= limit) {
-    const whole = await request.arrayBuffer().catch(brokenOff);
-    return withinLimit(new Uint8Array(whole), limit);
+  if (declared <= (room === undefined ? limit : Math.min(limit, READ_AT_ONCE))) {
+    const whole = request.arrayBuffer().catch(brokenOff);
+    if (room === undefined || declared <= UNCOUNTED)
+      return withinLimit(new Uint8Array(await whole), limit);
+    const bytes = withinLimit(new Uint8Array(await inTime(whole, room.system)), limit);
+    if (!room.take(bytes.length)) throw bodiesFull();
+    return bytes;
   }
+  if (room !== undefined) return readCounted(request, limit, room);
   if (request.body === null) return new Uint8Array(0);
   const bytes = await collect(request.body, limit).catch(brokenOff);
   if (bytes === null) throw tooLarge(limit);
   return bytes;
+}
+
+async function readCounted(
+  { body }: Request,
+  limit: number,
+  room: ArrivingRoom,
+): Promise<Uint8Array<ArrayBuffer>> {
+  if (body === null) return new Uint8Array(0);
+  const reader = body.getReader();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  let isFull = false;
+  const clock = arrivalClock(reader, () => size, room.system);
+  try {
+    for (;;) {
+      const { done, value } = await reader.read().catch(brokenOff);
+      clock.check();
+      if (done) break;
+      size += value.length;
+      if (size > limit) {
+        await reader.cancel().catch(() => undefined);
+        throw tooLarge(limit);
+      }
+      // Taken all the same: a client that could not send the rest would not read the refusal.
+      if (isFull) continue;
+      chunks.push(value);
+      if (size <= UNCOUNTED || room.take(value.length)) continue;
+      isFull = true;
+      chunks.length = 0;
+      room.clear();
+    }
+  } finally {
+    clock.stop();
+  }
+  if (isFull) throw bodiesFull();
+  return joinBytes(chunks);
 }
 
 /** The client left, or its framing is wrong: runtimes report either in errors of their own. */
@@ -54,6 +145,8 @@ export interface ReadJsonOptions {
   readonly error?: ErrorName;
   /** Whether no body at all stands for `{}`. @default false */
   readonly optional?: boolean;
+  /** Has the body count among those in memory until it is parsed, and arrive in time. */
+  readonly platform?: BodyPlatform;
   /** Is told of unknown fields. @default the answer's `messages`, where a context is passed */
   readonly onUnknown?: (messages: readonly string[]) => void;
 }
@@ -69,8 +162,12 @@ export async function readJson<S extends v.GenericSchema>(
 ): Promise<v.InferOutput<S>> {
   const request = "req" in from ? from.req : from;
   const whole = "raw" in request ? await wholeRequest(request) : request;
-  const bytes = await readBytes(whole, options.limit ?? JSON_BODY_LIMIT);
-  const { output, unknown } = readJsonBytes(bytes, schema, options);
+  const { limit = JSON_BODY_LIMIT, platform } = options;
+  const parsed = (bytes: Uint8Array) => readJsonBytes(bytes, schema, options);
+  const { output, unknown } =
+    platform === undefined
+      ? parsed(await readBytes(whole, limit))
+      : await withBytes(whole, limit, platform, parsed);
   if (options.onUnknown !== undefined) options.onUnknown(unknown);
   else if ("req" in from) noteUnknownFields(from, unknown);
   return output;

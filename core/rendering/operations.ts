@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { ApiError } from "../http/api-error.ts";
-import { readBytes, readJsonBytes } from "../http/body.ts";
+import { withBytes, readJsonBytes } from "../http/body.ts";
 import { envelope } from "../http/envelope.ts";
 import { parseAllowHosts } from "../net/allow-hosts.ts";
 import type { Background, Platform } from "../ports.ts";
@@ -127,19 +127,21 @@ function operationOver(options: RenderingOptions, deps: RenderDeps): MakeOperati
   return (schema, actionOf, answer, shortcut = passOn) =>
     async ({ request, query, onBrowserMs, onUnknown }) => {
       checkCacheTtl(query);
-      const sent = await readBytes(request, options.maxBodyBytes ?? BODY_LIMIT);
-      const bytes = await shortcut(sent, request.signal, onUnknown);
-      if (bytes instanceof Response) return bytes;
-      const { output: body, unknown } = readJsonBytes(bytes, schema);
-      onUnknown(unknown);
-      const job = prepareJob(body, policy);
-      const action = actionOf(body);
-      const rendered = await render(deps, job, request.signal, onBrowserMs, action).catch(
-        (error: unknown) => {
-          throw reportable(error, platform, request.signal);
-        },
-      );
-      return answer(rendered, body);
+      const limit = options.maxBodyBytes ?? BODY_LIMIT;
+      return withBytes(request, limit, platform, async (sent) => {
+        const bytes = await shortcut(sent, request.signal, onUnknown);
+        if (bytes instanceof Response) return bytes;
+        const { output: body, unknown } = readJsonBytes(bytes, schema);
+        onUnknown(unknown);
+        const job = prepareJob(body, policy);
+        const action = actionOf(body);
+        const rendered = await render(deps, job, request.signal, onBrowserMs, action).catch(
+          (error: unknown) => {
+            throw reportable(error, platform, request.signal);
+          },
+        );
+        return answer(rendered, body);
+      });
     };
 }
 

@@ -69,7 +69,7 @@ const limit = { limit: SEARCH_BODY_LIMIT };
 
 function queryRoutes(app: Hono, root: string, { options, may, instance }: RouteContext): void {
   app.post(`${root}/search`, may("AI Search Run"), async (c) => {
-    const body = await readJson(c, searchSchema, limit);
+    const body = await readJson(c, searchSchema, { ...limit, platform: options.platform });
     const query = queryOf(body, "missing_query_search");
     const text = await rewrittenQuery(query.text, body, options, c.req.raw.signal);
     const { chunks, notes } = await findChunks(
@@ -84,7 +84,7 @@ function queryRoutes(app: Hono, root: string, { options, may, instance }: RouteC
     return envelope(result, { messages: notes.map((message) => ({ code, message })) });
   });
   app.post(`${root}/chat/completions`, may("AI Search Run"), async (c) => {
-    const body = await readJson(c, chatSchema, limit);
+    const body = await readJson(c, chatSchema, { ...limit, platform: options.platform });
     const query = queryOf(body, "missing_query_chat");
     const text = await rewrittenQuery(query.text, body, options, c.req.raw.signal);
     const configured = (await instance(c).read()).ai_search_model;
@@ -109,7 +109,7 @@ function queryRoutes(app: Hono, root: string, { options, may, instance }: RouteC
 function crossRoutes(app: Hono, { options, may }: RouteContext): void {
   const root = `${ROOT}/namespaces/:name`;
   app.post(`${root}/search`, may("AI Search Run"), async (c) => {
-    const body = await readJson(c, searchSchema, limit);
+    const body = await readJson(c, searchSchema, { ...limit, platform: options.platform });
     const query = queryOf(body, "missing_query_search");
     const text = await rewrittenQuery(query.text, body, options, c.req.raw.signal);
     const found = await findAcross(
@@ -123,7 +123,7 @@ function crossRoutes(app: Hono, { options, may }: RouteContext): void {
     return envelope({ search_query: text, query_kind: query.kind, ...found });
   });
   app.post(`${root}/chat/completions`, may("AI Search Run"), async (c) => {
-    const body = await readJson(c, chatSchema, limit);
+    const body = await readJson(c, chatSchema, { ...limit, platform: options.platform });
     const query = queryOf(body, "missing_query_chat");
     const text = await rewrittenQuery(query.text, body, options, c.req.raw.signal);
     const { model, answerer } = chooseModel(body.model, "", options);

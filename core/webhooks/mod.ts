@@ -12,7 +12,7 @@ import { webhookIndexKind } from "../entity/webhook-index.ts";
 import { decodeName } from "../entity/name.ts";
 import { rawSegment } from "../entity/segments.ts";
 import { ApiError } from "../http/api-error.ts";
-import { readBytes } from "../http/body.ts";
+import { withBytes } from "../http/body.ts";
 import { checkMountPath } from "../http/mount-path.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { wholeRequest } from "../http/whole-request.ts";
@@ -114,9 +114,9 @@ export function webhooks(options: WebhooksOptions): Hono {
       const allow = source.scheme.handshake === "get-challenge" ? "GET, POST" : "POST";
       throw new ApiError("method_not_allowed", { headers: { allow } });
     }
-    const body = await readBytes(request, maxBodyBytes).catch(unreadable);
-    const pathName = path === null ? null : decodeName(path);
-    return receive({ source, request, body, pathName, note, mountPath }, platform);
+    return withBytes(request, maxBodyBytes, platform, (body) =>
+      receive({ source, request, body, pathName: pathNameOf(path), note, mountPath }, platform),
+    );
   }
 
   app.all("/:provider", (c) => {
@@ -190,8 +190,6 @@ function reasonOf(error: unknown): string {
     : error.kind;
 }
 
-/** The sender went away while it sent: nobody reads the answer, but it is no fault of ours. */
-function unreadable(error: unknown): never {
-  if (error instanceof ApiError) throw error;
-  throw new ApiError("invalid_request", { message: "The body ended early", cause: error });
+function pathNameOf(path: string | null): string | null {
+  return path === null ? null : decodeName(path);
 }

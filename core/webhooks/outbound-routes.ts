@@ -66,21 +66,21 @@ function endpointRoutes(
     envelope(await outbound(c).call("listEndpoints")),
   );
   app.post(`${base}/endpoints`, edit, async (c) => {
-    const input = await readJson(c, endpointInput);
+    const input = await readJson(c, endpointInput, { platform });
     return envelope(await outbound(c).call("createEndpoint", input), { status: 201 });
   });
   app.get(`${base}/endpoints/:id`, read, async (c) =>
     envelope(await outbound(c).call("getEndpoint", c.req.param("id"))),
   );
   app.patch(`${base}/endpoints/:id`, edit, async (c) => {
-    const patch = await readJson(c, endpointPatch);
+    const patch = await readJson(c, endpointPatch, { platform });
     return envelope(await outbound(c).call("updateEndpoint", c.req.param("id"), patch));
   });
   app.delete(`${base}/endpoints/:id`, edit, async (c) =>
     envelope(await outbound(c).call("deleteEndpoint", c.req.param("id"))),
   );
   app.post(`${base}/endpoints/:id/rotate`, edit, async (c) => {
-    const input = await readJson(c, rotateInput, { optional: true });
+    const input = await readJson(c, rotateInput, { optional: true, platform });
     return envelope(await outbound(c).call("rotateSecret", c.req.param("id"), input));
   });
 }
@@ -92,7 +92,7 @@ function deliveryRoutes(
 ): void {
   const outbound = (c: Context): ActorRef => outboundOf(platform, c);
   app.post(`${base}/send`, edit, async (c) => {
-    const input = await readJson(c, sendInput);
+    const input = await readJson(c, sendInput, { platform });
     const key = input.idempotency_key ?? c.req.header("idempotency-key");
     if (key !== undefined && (key === "" || key.length > KEY_LIMIT)) {
       throw new ApiError("invalid_request", {
@@ -111,7 +111,7 @@ function deliveryRoutes(
     envelope(await outbound(c).call("listDeliveries", readQuery(c, deliveryQuery))),
   );
   app.post(`${base}/deliveries/replay`, edit, async (c) => {
-    const filter = await readJson(c, replayInput, { optional: true });
+    const filter = await readJson(c, replayInput, { optional: true, platform });
     return envelope(await outbound(c).call("replayAll", filter), { status: 202 });
   });
   app.get(`${base}/deliveries/:id`, read, async (c) =>

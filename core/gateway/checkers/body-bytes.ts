@@ -4,7 +4,7 @@ import { TransportError } from "../../transport-error.ts";
 import { bytePieces } from "../usage/byte-pieces.ts";
 import type { ContentDecoding } from "../usage/content-decoder.ts";
 import { headerValue } from "../header-hygiene.ts";
-import { bodiesFull } from "../request-body.ts";
+import { bodiesFull } from "../../http/arriving-body.ts";
 
 /** Bytes of a body that are collected; a longer one cannot be checked. */
 const BODY_LIMIT = 25 * 1024 * 1024;

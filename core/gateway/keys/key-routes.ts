@@ -30,7 +30,8 @@ import {
 } from "./virtual-key.ts";
 
 /** The virtual keys of an account: `…/virtual-keys`. */
-export const virtualKeyRoutes: ManagementRoutes = (app, { keys, auth, platform: { system } }) => {
+export const virtualKeyRoutes: ManagementRoutes = (app, { keys, auth, platform }) => {
+  const { system } = platform;
   const { read, edit } = guards(auth);
   const path = `${MANAGEMENT_ROOT}/virtual-keys`;
   const account = (c: Context): string => gatewayNameOf(c).account;
@@ -52,13 +53,16 @@ export const virtualKeyRoutes: ManagementRoutes = (app, { keys, auth, platform: 
   });
   app.post(path, edit, async (c) => {
     checkAccountId(account(c));
-    const { key, secret } = await made(keySettings(await readJson(c.req, keyCreate)), system);
+    const { key, secret } = await made(
+      keySettings(await readJson(c.req, keyCreate, { platform })),
+      system,
+    );
     return envelope({ ...show(await keys.create(account(c), key)), key: secret });
   });
   app.get(`${path}/:id`, read, async (c) => envelope(show(await found(c))));
   for (const method of ["put", "patch"] as const) {
     app[method](`${path}/:id`, edit, async (c) => {
-      const change = await readJson(c.req, keyChange);
+      const change = await readJson(c.req, keyChange, { platform });
       const { key } = await found(c);
       const settings = changed(key.settings, change);
       const next = { ...key, settings, modifiedAt: later(key, system) };

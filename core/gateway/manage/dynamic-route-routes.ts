@@ -27,12 +27,12 @@ export const dynamicRouteRoutes: ManagementRoutes = (app, deps) => {
     return listing("routes", await routes.listRoutes(page, await own(c)), page);
   });
   app.post(path, edit, async (c) => {
-    const body = await readJson(c, routes.routeCreate);
+    const body = await readJson(c, routes.routeCreate, { platform: deps.platform });
     return envelope(await routes.createRoute(body, await own(c)));
   });
   app.get(`${path}/:id`, read, async (c) => envelope(await routes.getRoute(idOf(c), await own(c))));
   app.patch(`${path}/:id`, edit, async (c) => {
-    const { name } = await readJson(c, routes.routeRename);
+    const { name } = await readJson(c, routes.routeRename, { platform: deps.platform });
     const route = await routes.renameRoute(idOf(c), name, await own(c));
     return json({ success: true, route, errors: [], messages: [] });
   });
@@ -40,14 +40,14 @@ export const dynamicRouteRoutes: ManagementRoutes = (app, deps) => {
     envelope(await routes.deleteRoute(idOf(c), await own(c))),
   );
   app.post(`${path}/:id/versions`, edit, async (c) => {
-    const { elements } = await readJson(c, routes.versionCreate);
+    const { elements } = await readJson(c, routes.versionCreate, { platform: deps.platform });
     return envelope(await routes.createVersion(idOf(c), elements, await own(c)));
   });
   app.get(`${path}/:id/versions/:version_id`, read, async (c) =>
     envelope(await routes.getVersion(idOf(c), c.req.param("version_id"), await own(c))),
   );
   app.post(`${path}/:id/deployments`, edit, async (c) => {
-    const body = await readJson(c, routes.deploymentCreate);
+    const body = await readJson(c, routes.deploymentCreate, { platform: deps.platform });
     return envelope(await routes.createDeployment(idOf(c), body.version_id, await own(c)));
   });
   for (const kind of ["version", "deployment"] as const) {

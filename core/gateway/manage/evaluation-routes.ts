@@ -25,7 +25,7 @@ export const evaluationRoutes: ManagementRoutes = (app, deps) => {
   const path = `${MANAGEMENT_ROOT}/gateways/:gateway_id/evaluations`;
   app.get(path, read, (c) => list(c, "evaluation", "processed", deps));
   app.post(path, edit, async (c) => {
-    const body = await readJson(c, evaluations.evaluationCreate);
+    const body = await readJson(c, evaluations.evaluationCreate, { platform: deps.platform });
     const name = gatewayNameOf(c);
     const record = await evaluations.createEvaluation(body, {
       ...name,
@@ -59,13 +59,13 @@ const datasetRoutes: ManagementRoutes = (app, deps) => {
   const { system } = deps.platform;
   app.get(path, read, (c) => list(c, "dataset", "enable", deps));
   app.post(path, edit, async (c) => {
-    const body = await readJson(c, datasets.datasetWrite);
+    const body = await readJson(c, datasets.datasetWrite, { platform: deps.platform });
     const record = await datasets.createDataset(body, await gatewayRecords(c, deps), system);
     return envelope(recordView(gatewayNameOf(c).gateway, record));
   });
   app.get(`${path}/:id`, read, (c) => show(c, "dataset", deps));
   app.put(`${path}/:id`, edit, async (c) => {
-    const body = await readJson(c, datasets.datasetWrite);
+    const body = await readJson(c, datasets.datasetWrite, { platform: deps.platform });
     const records = await gatewayRecords(c, deps);
     const record = await datasets.updateDataset(idOf(c), body, records, system);
     return envelope(recordView(gatewayNameOf(c).gateway, record));

@@ -43,7 +43,7 @@ export const gatewayRoutes: ManagementRoutes = (app, deps) => {
     return listAnswer(found.gateways.map(settingsView), page, found.total);
   });
   app.post(path, edit, async (c) => {
-    const { id, ...body } = await readJson(c, gatewayCreate);
+    const { id, ...body } = await readJson(c, gatewayCreate, { platform: deps.platform });
     const { account } = gatewayNameOf(c);
     const changes = await storedChanges({ account, gateway: id }, body, null, deps);
     const { system } = deps.platform;
@@ -56,7 +56,7 @@ export const gatewayRoutes: ManagementRoutes = (app, deps) => {
   );
   app.put(`${path}/:gateway_id`, edit, async (c) => {
     const name = gatewayNameOf(c);
-    const body = await readJson(c, gatewayWrite);
+    const body = await readJson(c, gatewayWrite, { platform: deps.platform });
     const former = await gateways.getGateway(name, store);
     checkUnfixed(body, former, declaredGateway(name, deps.declared));
     const changes = await storedChanges(name, body, former, deps);

@@ -40,7 +40,7 @@ export const logRoutes: ManagementRoutes = (app, deps) => {
     envelope(await logs.getLog(gatewayNameOf(c), idOf(c), store)),
   );
   app.patch(`${PATH}/:id`, edit, async (c) => {
-    const body = await readJson(c, logs.logPatch);
+    const body = await readJson(c, logs.logPatch, { platform: deps.platform });
     return envelope(await logs.patchLog(gatewayNameOf(c), idOf(c), body, store));
   });
   for (const side of ["request", "response"] as const) {

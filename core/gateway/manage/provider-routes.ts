@@ -34,7 +34,7 @@ export const providerConfigRoutes: ManagementRoutes = (app, deps) => {
     );
   });
   app.post(path, edit, async (c) => {
-    const body = await readJson(c, stored.providerConfigCreate);
+    const body = await readJson(c, stored.providerConfigCreate, { platform: deps.platform });
     return envelope(show(c, await stored.createProviderConfig(body, await configDeps(c, deps))));
   });
   app.get(`${path}/:id`, read, async (c) => {
@@ -43,7 +43,7 @@ export const providerConfigRoutes: ManagementRoutes = (app, deps) => {
   });
   for (const method of ["put", "patch"] as const) {
     app[method](`${path}/:id`, edit, async (c) => {
-      const body = await readJson(c, stored.providerConfigChange);
+      const body = await readJson(c, stored.providerConfigChange, { platform: deps.platform });
       const own = await configDeps(c, deps);
       return envelope(show(c, await stored.updateProviderConfig(idOf(c), body, own)));
     });
@@ -85,7 +85,7 @@ export const customProviderRoutes: ManagementRoutes = (app, deps) => {
     return listAnswer(found.records.map(custom.customProviderView), page, found.total);
   });
   app.post(path, edit, async (c) => {
-    const body = await readJson(c, custom.customProviderCreate);
+    const body = await readJson(c, custom.customProviderCreate, { platform: deps.platform });
     return envelope(custom.customProviderView(await custom.createCustomProvider(body, own(c))));
   });
   app.get(`${path}/:id`, read, async (c) => {
@@ -94,7 +94,7 @@ export const customProviderRoutes: ManagementRoutes = (app, deps) => {
   });
   for (const method of ["put", "patch"] as const) {
     app[method](`${path}/:id`, edit, async (c) => {
-      const body = await readJson(c, custom.customProviderChange);
+      const body = await readJson(c, custom.customProviderChange, { platform: deps.platform });
       const record = await custom.updateCustomProvider(idOf(c), body, own(c));
       return envelope(custom.customProviderView(record));
     });

@@ -8,7 +8,7 @@ import { TransportError } from "../../transport-error.ts";
 import type { Forwarded } from "../forward.ts";
 import type { ContentDecoding } from "../usage/content-decoder.ts";
 import { headerValue } from "../header-hygiene.ts";
-import { bodiesFull } from "../request-body.ts";
+import { bodiesFull } from "../../http/arriving-body.ts";
 import { plainBody } from "../plain-body.ts";
 import { collectsLog } from "../log/record.ts";
 import { sseEvents } from "../usage/sse-events.ts";

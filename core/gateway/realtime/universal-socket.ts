@@ -6,7 +6,7 @@ import type { Call, GatewayDeps } from "../call.ts";
 import type { Caller } from "../caller.ts";
 import type { GatewayName } from "../gateway-name.ts";
 import { headerPairs } from "../header-hygiene.ts";
-import { bodiesFull, weightOf } from "../request-body.ts";
+import { bodiesFull, weightOf } from "../../http/arriving-body.ts";
 import { tracedError } from "../trace/request-trace.ts";
 import { BODY_LIMIT, forwardSteps, toSteps } from "../universal.ts";
 import { socketToken } from "./socket-token.ts";

@@ -28,7 +28,7 @@ export function instanceRoutes(app: Hono, { options, may, instance }: RouteConte
   const names = modelNames(options);
   for (const root of instanceRoots) {
     app.post(root, may("AI Search Edit"), async (c) => {
-      const body = await readJson(c, createSchema);
+      const body = await readJson(c, createSchema, { platform: options.platform });
       const settings = await createInstance(accountOf(c), namespaceOf(c), body, options);
       return envelope(shownSettings(settings, names));
     });
@@ -50,7 +50,7 @@ export function instanceRoutes(app: Hono, { options, may, instance }: RouteConte
       envelope(shownSettings(await instance(c).read(), names)),
     );
     app.put(`${root}/:id`, may("AI Search Edit"), async (c) => {
-      const changes = await readJson(c, updateSchema);
+      const changes = await readJson(c, updateSchema, { platform: options.platform });
       return envelope(
         shownSettings(await updateInstance(accountOf(c), instance(c), changes, options), names),
       );

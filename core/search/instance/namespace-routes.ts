@@ -23,6 +23,7 @@ export function namespaceRoutes(app: Hono, { options, may }: RouteContext): void
   app.post(root, may("AI Search Edit"), async (c) => {
     const { name, ...rest } = await readJson(c, createSchema, {
       error: "namespace_invalid",
+      platform: options.platform,
     });
     return envelope(await directory(accountOf(c)).createNamespace(name, toChanges(rest)));
   });
@@ -36,7 +37,7 @@ export function namespaceRoutes(app: Hono, { options, may }: RouteContext): void
     envelope(await directory(accountOf(c)).namespace(namespaceOf(c))),
   );
   app.put(`${root}/:name`, may("AI Search Edit"), async (c) => {
-    const body = await readJson(c, updateSchema);
+    const body = await readJson(c, updateSchema, { platform: options.platform });
     return envelope(await directory(accountOf(c)).changeNamespace(namespaceOf(c), toChanges(body)));
   });
   app.delete(`${root}/:name`, may("AI Search Edit"), async (c) =>

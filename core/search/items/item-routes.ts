@@ -1,7 +1,7 @@
 import type { Context, Hono } from "hono";
 import * as v from "valibot";
 import { ApiError } from "../../http/api-error.ts";
-import { parse, readBytes, readJson } from "../../http/body.ts";
+import { parse, type BodyPlatform, readJson, withBytes } from "../../http/body.ts";
 import { envelope } from "../../http/envelope.ts";
 import { checkQuery } from "../../http/query.ts";
 import { wholeRequest } from "../../http/whole-request.ts";
@@ -38,11 +38,14 @@ export function itemRoutes(app: Hono, { options, may, instance }: RouteContext):
   for (const root of instanceRoots.map((one) => `${one}/:id/items`)) {
     app.get(root, may("AI Search Read"), (c) => listItems(c, instance(c)));
     app.post(root, may("AI Search Edit"), async (c) => {
-      const { file, wait } = await readForm(await wholeRequest(c.req));
-      return envelope(await uploadItem(instance(c), file, wait, options));
+      const upload = async ({ file, wait }: Upload): Promise<Response> =>
+        envelope(await uploadItem(instance(c), file, wait, options));
+      return withForm(await wholeRequest(c.req), options.platform, upload);
     });
     app.put(root, may("AI Search Edit"), async (c) => {
-      const { key, wait_for_completion: wait } = await readJson(c, putSchema);
+      const { key, wait_for_completion: wait } = await readJson(c, putSchema, {
+        platform: options.platform,
+      });
       if (key.length > 128) throw new ApiError("file_name_too_long");
       const { items } = await instance(c).items(
         { page: 1, perPage: 1, key, sortBy: "status" },
@@ -60,7 +63,9 @@ export function itemRoutes(app: Hono, { options, may, instance }: RouteContext):
       envelope(await instance(c).item(itemId(c))),
     );
     app.patch(`${root}/:item_id`, may("AI Search Edit"), async (c) => {
-      const { wait_for_completion: wait } = await readJson(c, syncSchema);
+      const { wait_for_completion: wait } = await readJson(c, syncSchema, {
+        platform: options.platform,
+      });
       return envelope(await syncItem(instance(c), itemId(c), wait, options));
     });
     app.delete(`${root}/:item_id`, may("AI Search Edit"), async (c) =>
@@ -139,11 +144,36 @@ function jsonText(source: string): string {
   }
 }
 
-/** Reads an upload form: `file`, `metadata`, `wait_for_completion`. Throws 7054 and 7055. */
-async function readForm(
+/** What an upload form holds. */
+interface Upload {
+  readonly file: FileUpload;
+  readonly wait: boolean;
+}
+
+/** Reads an upload form for `use`: `file`, `metadata`, `wait_for_completion`. Throws 7054 and 7055. */
+async function withForm(
   request: Request,
-): Promise<{ readonly file: FileUpload; readonly wait: boolean }> {
-  const form = await formData(request);
+  platform: BodyPlatform,
+  use: (upload: Upload) => Promise<Response>,
+): Promise<Response> {
+  const type = request.headers.get("content-type") ?? "";
+  if (!/^multipart\/form-data\s*;/i.test(type)) throw new ApiError("file_required");
+  try {
+    return await withBytes(request, FILE_LIMIT + FORM_OVERHEAD, platform, async (bytes) =>
+      use(await readForm(bytes, type)),
+    );
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.kind !== "too_large") throw error;
+    throw new ApiError("file_too_large", {
+      message: `file_exceeds_maximum_size: ${FILE_LIMIT} bytes`,
+    });
+  }
+}
+
+async function readForm(body: Uint8Array<ArrayBuffer>, type: string): Promise<Upload> {
+  const form = await new Response(body, { headers: { "content-type": type } })
+    .formData()
+    .catch(malformed);
   const file = form.get("file");
   if (file === null || typeof file === "string") {
     throw new ApiError("file_required", {
@@ -163,21 +193,8 @@ async function readForm(
   };
 }
 
-async function formData(request: Request): Promise<FormData> {
-  const type = request.headers.get("content-type") ?? "";
-  if (!/^multipart\/form-data\s*;/i.test(type)) throw new ApiError("file_required");
-  try {
-    const bytes = await readBytes(request, FILE_LIMIT + FORM_OVERHEAD);
-    return await new Response(bytes, { headers: { "content-type": type } }).formData();
-  } catch (error) {
-    if (error instanceof ApiError && error.kind === "too_large") {
-      throw new ApiError("file_too_large", {
-        message: `file_exceeds_maximum_size: ${FILE_LIMIT} bytes`,
-      });
-    }
-    if (error instanceof ApiError) throw error;
-    throw new ApiError("invalid_request", {
-      message: "The form cannot be read: it is not well-formed multipart/form-data",
-    });
-  }
+function malformed(): never {
+  throw new ApiError("invalid_request", {
+    message: "The form cannot be read: it is not well-formed multipart/form-data",
+  });
 }

@@ -12,7 +12,10 @@ const cancelSchema = v.object({ action: v.literal("cancel") });
 export function jobRoutes(app: Hono, { options, may, instance }: RouteContext): void {
   for (const root of instanceRoots.map((one) => `${one}/:id/jobs`)) {
     app.post(root, may("AI Search Edit"), async (c) => {
-      const { description } = await readJson(c, createSchema, { optional: true });
+      const { description } = await readJson(c, createSchema, {
+        optional: true,
+        platform: options.platform,
+      });
       return envelope(await startSync(instance(c), description, options));
     });
     app.get(root, may("AI Search Read"), async (c) => {
@@ -24,7 +27,7 @@ export function jobRoutes(app: Hono, { options, may, instance }: RouteContext): 
       envelope(await instance(c).job(jobId(c))),
     );
     app.patch(`${root}/:job_id`, may("AI Search Edit"), async (c) => {
-      await readJson(c, cancelSchema);
+      await readJson(c, cancelSchema, { platform: options.platform });
       return envelope(await instance(c).cancelJob(jobId(c)));
     });
     app.get(`${root}/:job_id/logs`, may("AI Search Read"), async (c) => {
