@@ -1,10 +1,15 @@
-/** Why a statement failed: `busy` and `full` are worth a retry later, the others are not. */
+/**
+ * Why a statement failed: `busy` and `full` are worth a retry later, the others are not. `full` is a database that takes no
+ * writes: its disk is full or fails, or it is read-only.
+ */
 export type SqlErrorReason = "constraint" | "busy" | "full" | "invalid";
 
 /** The one error that `Sql` rejects with, whatever the driver. */
 export class SqlError extends Error {
   override readonly name = "SqlError";
   readonly reason: SqlErrorReason;
+  /** Whether the log tells of it already: then nobody writes another line. */
+  isReported = false;
 
   constructor(reason: SqlErrorReason, message: string, options?: ErrorOptions) {
     super(message, options);

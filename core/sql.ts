@@ -31,6 +31,8 @@ export interface BatchOptions {
  */
 export interface Sql {
   readonly dialect: "sqlite" | "postgres";
+  /** Why writes fail at present, e.g. on a full disk; null while they do not. @default unknown */
+  failure?(): string | null;
   /** Runs one query and returns its rows. */
   all(sql: string, params?: readonly SqlValue[]): Promise<SqlRow[]>;
   /** Runs the statements in one transaction, all or nothing; resolves after the commit is durable. */

@@ -76,7 +76,7 @@ interface Opened {
 
 function openActors(options: SharedActorsOptions, upgrades: RemoteUpgrades): Opened {
   const { folder, synchronous, upgrade } = options;
-  const db = openSqlite(folder.database, { synchronous });
+  const db = openSqlite(folder.database, { synchronous, log: options.log });
   try {
     const actors = localActors({
       ...options,

@@ -54,7 +54,8 @@ export function noRoute(c: Context): ApiError {
 export function onError(error: unknown, c: Context, shape: ErrorShape, deps: RouteDeps): Response {
   if (error instanceof ApiError) return errorResponse(error, shape);
   if (error instanceof SqlError && (error.reason === "busy" || error.reason === "full")) {
-    deps.log("error", "The database took no write", { reason: error.reason, error: error.message });
+    const { reason, message, isReported } = error;
+    if (!isReported) deps.log("error", "The database took no write", { reason, error: message });
     return errorResponse(new ApiError("unavailable"), shape, { "retry-after": "1" });
   }
   const id = deps.system.id();

@@ -39,14 +39,19 @@ export function start(
   return spawn(command, parameters, { cwd: root, env, stdio: ["ignore", "pipe", "inherit"] });
 }
 
+/** The command `causey` with its arguments, as a runtime runs it. */
+export function commandLine(runtime: LocalRuntimeName, args: readonly string[]): string[] {
+  return [...commands[runtime], `${root}adapters/cli/main.ts`, ...args];
+}
+
 /** Starts the command `causey` in a runtime, without a browser; what it says on both streams is read. */
 export function startCommand(
   runtime: LocalRuntimeName,
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
 ): CommandChild {
-  const [command, ...before] = commands[runtime];
-  return spawn(command, [...before, `${root}adapters/cli/main.ts`, ...args], {
+  const [command = "", ...rest] = commandLine(runtime, args);
+  return spawn(command, rest, {
     cwd: root,
     // Any executable stands in for the browser, which is not used.
     env: { ...process.env, CAUSEY_CHROMIUM_PATH: process.execPath, ...env },

@@ -59,14 +59,19 @@ function toThrown(error: unknown, log: Log, what: string): Thrown {
   if (error instanceof ApiError) return { api: error.toData() };
   const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
   // The stack stays here: the caller sees its own.
-  log("error", "Actor failed", { what, error: `${name}: ${message}`, stack });
+  if (!(error instanceof SqlError && error.isReported))
+    log("error", "Actor failed", { what, error: `${name}: ${message}`, stack });
   return error instanceof SqlError ? { sql: error.reason, message } : { other: name, message };
 }
 
 /** As in one process: the same class where core knows it, else an `Error` that is answered as a generic 500. */
 function fromThrown(thrown: Thrown): Error {
   if ("api" in thrown) return ApiError.from(thrown.api);
-  if ("sql" in thrown) return new SqlError(thrown.sql, thrown.message);
+  if ("sql" in thrown) {
+    const error = new SqlError(thrown.sql, thrown.message);
+    error.isReported = true;
+    return error;
+  }
   const error = new Error(thrown.message);
   error.name = thrown.other;
   return error;

@@ -5,8 +5,10 @@ const reasons: ReadonlyMap<number, SqlErrorReason> = new Map([
   [5, "busy"], // BUSY
   [6, "busy"], // LOCKED
   [7, "full"], // NOMEM
+  [8, "full"], // READONLY
   [10, "full"], // IOERR: a full disk often shows itself as a failed write of the journal
   [13, "full"], // FULL
+  [14, "full"], // CANTOPEN: the journal, as the database is open
   [17, "busy"], // SCHEMA
   [19, "constraint"], // CONSTRAINT
 ]);

@@ -19,8 +19,11 @@ export interface Statements {
   run(sql: string, params: readonly SqlValue[] | undefined): StatementResult;
 }
 
-/** Statements of one database; those that were not used for a while are dropped. */
-export function statements(db: DatabaseSync): Statements {
+/** Statements of one database, whose errors `onError` hears of; those that were not used for a while are dropped. */
+export function statements(
+  db: DatabaseSync,
+  onError: (error: SqlError) => void = () => undefined,
+): Statements {
   // Two generations: a hit in the younger one, the usual case, changes nothing.
   let recent = new Map<string, Prepared>();
   let older = new Map<string, Prepared>();
@@ -48,8 +51,10 @@ export function statements(db: DatabaseSync): Statements {
         if (!returnsRows) return { rows: [], changes: Number(statement.run(...params).changes) };
         const rows = statement.all(...params) as SqlRow[];
         return { rows, changes: writes ? rows.length : 0 };
-      } catch (error) {
-        throw toSqlError(error, sql);
+      } catch (thrown) {
+        const error = toSqlError(thrown, sql);
+        onError(error);
+        throw error;
       }
     },
   };

@@ -1,9 +1,10 @@
 import { DatabaseSync } from "../database-sync.ts";
 import { ApiError } from "../../../core/http/api-error.ts";
-import type { Sql, SqlRow, SqlValue } from "../../../core/ports.ts";
+import type { Log, Sql, SqlRow, SqlValue } from "../../../core/ports.ts";
 import { toSqlError } from "./sqlite-error.ts";
 import { groupCommit, isBusy, LOCK_WAIT_MS } from "./sqlite-group.ts";
 import { statements } from "./sqlite-statements.ts";
+import { writeState } from "./write-state.ts";
 
 /** Options of {@link openSqlite}. */
 export interface SqliteOptions {
@@ -11,6 +12,10 @@ export interface SqliteOptions {
   readonly synchronous?: "FULL" | "NORMAL" | undefined;
   /** How long a lock held by another process is waited for, in ms. @default 5000 */
   readonly busyMs?: number | undefined;
+  /** Hears when writes begin to fail, and when they succeed again. @default nobody */
+  readonly log?: Log | undefined;
+  /** How often a write is tried while they fail, in ms. @default 1000 */
+  readonly probeMs?: number | undefined;
 }
 
 /** The journal database of a process, with what schema steps need: synchronous work. */
@@ -50,11 +55,13 @@ export function openSqlite(path: string, options: SqliteOptions = {}): SqliteDat
   );
   db.exec(`PRAGMA cache_size = -${CACHE_KIB}; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
   db.exec(`PRAGMA busy_timeout = ${LOCK_WAIT_MS}`);
-  const run = statements(db);
+  const writes = writeState(db, options.log ?? (() => undefined), options.probeMs);
+  const run = statements(db, writes.note);
   const group = groupCommit(db, run, { busyMs, syncs: options.synchronous !== "NORMAL" });
 
   return {
     dialect: "sqlite",
+    failure: () => writes.failure(),
     async all(sql, params) {
       const until = Date.now() + busyMs;
       for (;;) {
@@ -87,6 +94,7 @@ export function openSqlite(path: string, options: SqliteOptions = {}): SqliteDat
     rows: (sql, params) => run.run(sql, params).rows,
     async close() {
       await group.drain();
+      writes.stop();
       if (db.isOpen) db.close();
     },
   };
