@@ -1,5 +1,6 @@
 import { toBase64, utf8 } from "../crypto/encoding.ts";
 import type { CdpData, CdpEvent } from "./cdp.ts";
+import { proxyFailure } from "./errors.ts";
 import type { Job } from "./job.ts";
 import { decideRequest } from "./request-gate.ts";
 
@@ -13,8 +14,21 @@ export interface Answer {
 export interface RequestContext {
   /** Whether the event came from the page's own target, and for its main frame. */
   readonly mainFrame: boolean;
+  /** Whether a document of the page asks for it, and not the load of the page itself. */
+  readonly later: boolean;
+  /** Is told of navigations away from the page that are refused. */
+  readonly onRefused: (url: string, reason: RefusedNavigation["reason"]) => void;
   /** Whether `html` has been delivered under the URL of the job already. */
   readonly delivered: boolean;
+}
+
+/**
+ * A navigation away from the page that came to nothing: to an address that is not allowed, against a rule of the
+ * caller, to a site that could not be reached, or to a file.
+ */
+export interface RefusedNavigation {
+  readonly url: string;
+  readonly reason: "forbidden" | "blocked" | "unreachable" | "download";
 }
 
 /** Answers one `Fetch.requestPaused` event. */
@@ -22,11 +36,23 @@ export function answerRequest(event: CdpEvent, job: Job, context: RequestContext
   const { params } = event;
   const { requestId } = params;
   const request = params["request"] as { url: string; headers: Readonly<Record<string, string>> };
+  if (params["responseStatusCode"] !== undefined || params["responseErrorReason"] !== undefined) {
+    const refusal = context.later ? refusalOf(params) : null;
+    if (refusal === null) return { method: "Fetch.continueRequest", params: { requestId } };
+    context.onRefused(request.url, refusal);
+    // What failed already takes no answer, but it may end without an error page.
+    return params["responseErrorReason"] === undefined
+      ? stay(requestId)
+      : { method: "Fetch.failRequest", params: { requestId, errorReason: "Aborted" } };
+  }
   const type = String(params["resourceType"]).toLowerCase();
   const main = context.mainFrame && type === "document";
   const decision = decideRequest({ url: withoutHash(request.url), type, main }, job.rules);
   if (decision !== "continue") {
-    return { method: "Fetch.failRequest", params: { requestId, errorReason: "BlockedByClient" } };
+    if (!context.later)
+      return { method: "Fetch.failRequest", params: { requestId, errorReason: "BlockedByClient" } };
+    context.onRefused(request.url, decision);
+    return stay(requestId);
   }
   if (main && !context.delivered && job.body.html !== undefined)
     return deliverHtml(requestId, job.body.html);
@@ -35,6 +61,21 @@ export function answerRequest(event: CdpEvent, job: Job, context: RequestContext
     method: "Fetch.continueRequest",
     params: headers === null ? { requestId } : { requestId, headers },
   };
+}
+
+/** Why an answer must not take the place of the page; null when it may. */
+function refusalOf(params: CdpData): RefusedNavigation["reason"] | null {
+  if (params["responseErrorReason"] !== undefined) return "unreachable";
+  const headers = (params["responseHeaders"] ?? []) as { name: string; value: string }[];
+  const said = headers.find(({ name }) => name.toLowerCase() === "proxy-status");
+  const failure = proxyFailure(said?.value ?? "");
+  if (failure === null) return null;
+  return failure.kind === "blocked_url" ? "forbidden" : "unreachable";
+}
+
+/** An answer without content commits no document: the one that is shown stays (RFC 9110, section 15.3.5). */
+function stay(requestId: unknown): Answer {
+  return { method: "Fetch.fulfillRequest", params: { requestId, responseCode: 204 } };
 }
 
 /** `html` with a base is the answer to its own URL: nothing is loaded, and relative links still work. */

@@ -14,6 +14,10 @@ export interface Lifecycle {
    * not count for the next one), or before new markup is written into it.
    */
   restart(how: "replaced" | "rewritten"): void;
+  /** The page navigates: unless a new document comes, the one that is shown is as loaded as it will ever be. */
+  leaves(): void;
+  /** Whether a navigation that came to nothing stopped the document before its end. */
+  readonly isCut: boolean;
 }
 
 /** Follows `Page.lifecycleEvent` of the main frame. */
@@ -21,9 +25,22 @@ export function followLifecycle(mainFrame: () => string): Lifecycle {
   let names = new Set<string>();
   let loader = "";
   let stale: string | null = null;
+  let leaving = false;
+  let isCut = false;
   const waiting = new Set<() => void>();
   return {
+    get isCut() {
+      return isCut;
+    },
     see({ method, params }) {
+      // Chromium stops reading a document that navigates, and never says that it is loaded.
+      if (method === "Page.frameStoppedLoading" && params["frameId"] === mainFrame() && leaving) {
+        leaving = false;
+        isCut ||= !names.has("DOMContentLoaded");
+        names.add("DOMContentLoaded").add("load");
+        for (const check of waiting) check();
+        return;
+      }
       if (
         method !== "Page.lifecycleEvent" ||
         params["frameId"] !== mainFrame() ||
@@ -32,35 +49,52 @@ export function followLifecycle(mainFrame: () => string): Lifecycle {
         return;
       const name = String(params["name"]);
       // "init" starts a new document in the frame.
-      if (name === "init") names = new Set();
+      if (name === "init") {
+        names = new Set();
+        leaving = false;
+        isCut = false;
+      }
       loader = String(params["loaderId"]);
       names.add(name);
       for (const check of waiting) check();
     },
-    reached(events, signal) {
-      return new Promise((resolve, reject) => {
-        const check = (): void => {
-          if (!events.every((event) => names.has(event))) return;
-          settle();
-          resolve();
-        };
-        const abort = (): void => {
-          settle();
-          reject(signal.reason);
-        };
-        const settle = (): void => {
-          waiting.delete(check);
-          signal.removeEventListener("abort", abort);
-        };
-        if (signal.aborted) return abort();
-        signal.addEventListener("abort", abort, { once: true });
-        waiting.add(check);
-        check();
-      });
-    },
+    reached: (events, signal) =>
+      reach(waiting, () => events.every((event) => names.has(event)), signal),
     restart(how) {
       names = new Set();
+      leaving = false;
+      isCut = false;
       if (how === "replaced") stale = loader;
     },
+    leaves() {
+      leaving = true;
+    },
   };
+}
+
+/** Resolves when a check holds that is made again at every call of the functions in `waiting`. */
+function reach(
+  waiting: Set<() => void>,
+  isReached: () => boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const check = (): void => {
+      if (!isReached()) return;
+      settle();
+      resolve();
+    };
+    const abort = (): void => {
+      settle();
+      reject(signal.reason);
+    };
+    const settle = (): void => {
+      waiting.delete(check);
+      signal.removeEventListener("abort", abort);
+    };
+    if (signal.aborted) return abort();
+    signal.addEventListener("abort", abort, { once: true });
+    waiting.add(check);
+    check();
+  });
 }

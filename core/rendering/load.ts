@@ -4,7 +4,7 @@ import { networkFailure } from "./errors.ts";
 import { evaluate } from "./evaluate.ts";
 import type { Job } from "./job.ts";
 import type { Page } from "./page.ts";
-import { addTag, findSelector } from "./page-scripts.ts";
+import { addTag, findSelector, neverSubmit, stayOnPage } from "./page-scripts.ts";
 import { within } from "./timers.ts";
 
 /** The pause between two looks for a selector, in ms. */
@@ -12,11 +12,16 @@ const POLL_MS = 50;
 
 /**
  * Loads the page of a job and does its waits: load, tags, selector, fixed wait. With `bestAttempt`, a wait
- * that fails or times out is passed over; a page that cannot be reached or is not allowed still fails.
+ * that fails or times out is passed over; a page that cannot be reached or is not allowed still fails, and so does one
+ * of which nothing came. Returns the failure of the load that was passed over.
  */
-export async function loadPage(page: Page, job: Job, signal: AbortSignal): Promise<void> {
+export async function loadPage(
+  page: Page,
+  job: Job,
+  signal: AbortSignal,
+): Promise<ApiError | null> {
   const { body, timers } = job;
-  await attempt(page, job, () =>
+  const missed = await attempt(page, job, () =>
     within(
       timers.goto,
       page.system,
@@ -25,9 +30,11 @@ export async function loadPage(page: Page, job: Job, signal: AbortSignal): Promi
       async (inner) => {
         await open(page, job, inner);
         await waitForLoad(page, job, inner);
+        if (page.lifecycle.isCut) await loadAndStay(page, job, inner);
       },
     ),
   );
+  if (missed !== null && job.url !== null && page.load().response === null) throw missed;
   await checkArrival(page);
   await attempt(page, job, () =>
     within(
@@ -54,18 +61,20 @@ export async function loadPage(page: Page, job: Job, signal: AbortSignal): Promi
     );
   }
   if (timers.wait > 0) await page.system.sleep(timers.wait, signal);
+  return missed;
 }
 
-/** Passes a failed wait over when the caller wants the best attempt. */
-async function attempt(page: Page, job: Job, wait: () => Promise<void>): Promise<void> {
+/** Passes a failed wait over, and returns its failure, when the caller wants the best attempt. */
+async function attempt(page: Page, job: Job, wait: () => Promise<void>): Promise<ApiError | null> {
   try {
     await wait();
+    return null;
   } catch (error) {
-    const tolerable =
-      error instanceof ApiError && ["render_timeout", "context_destroyed"].includes(error.kind);
-    if (job.body.bestAttempt !== true || !tolerable) throw error;
+    if (job.body.bestAttempt !== true || !(error instanceof ApiError)) throw error;
+    if (error.kind !== "render_timeout" && error.kind !== "context_destroyed") throw error;
     // A navigation that has not arrived would hold up everything that is asked of the page.
     page.call("Page.stopLoading").catch(() => undefined);
+    return error;
   }
 }
 
@@ -96,6 +105,7 @@ async function open(page: Page, job: Job, signal: AbortSignal): Promise<void> {
   }
   const load = job.body.gotoOptions ?? job.body.goToOptions;
   page.lifecycle.restart("replaced");
+  page.navigating();
   const answer = await page.call("Page.navigate", {
     url: job.url.href,
     ...(load?.referer === undefined ? {} : { referrer: load.referer }),
@@ -105,7 +115,26 @@ async function open(page: Page, job: Job, signal: AbortSignal): Promise<void> {
   });
   const failure = answer["errorText"];
   if (typeof failure === "string" && failure !== "")
-    throw page.proxyError() ?? explain(page, failure);
+    throw page.lastResponse()?.proxyError ?? explain(page, failure);
+}
+
+/**
+ * Loads the page once more without leaving it: a script that navigates stops the parser, so that nothing below it would
+ * be there. Navigations are cancelled in a world of its own, where the page cannot undo it. Chromium has no such event
+ * for pages without an address: there the markup is read with scripts off.
+ */
+async function loadAndStay(page: Page, job: Job, signal: AbortSignal): Promise<void> {
+  const scripts = (value: boolean): Promise<unknown> =>
+    page.call("Emulation.setScriptExecutionDisabled", { value });
+  if (job.url === null) await scripts(true);
+  else {
+    const script = "Page.addScriptToEvaluateOnNewDocument";
+    await page.call(script, { source: `(${stayOnPage})()`, worldName: "causey" });
+    await page.call(script, { source: `(${neverSubmit})()` });
+  }
+  await open(page, job, signal);
+  await waitForLoad(page, job, signal);
+  if (job.url === null) await scripts(job.body.setJavaScriptEnabled === false);
 }
 
 /** DevTools writes `no-referrer` as `noReferrer`. */
@@ -114,7 +143,7 @@ function referrerPolicy(policy: string): string {
 }
 
 function explain(page: Page, failure: string): ApiError {
-  const type = page.response()?.type ?? "";
+  const type = page.lastResponse()?.type ?? "";
   if (failure.includes("ERR_ABORTED") && type !== "" && !/html|xml|text|json|image/u.test(type)) {
     return new ApiError("load_aborted", {
       message: `The URL is a download of type ${type}, not a page`,
@@ -125,7 +154,7 @@ function explain(page: Page, failure: string): ApiError {
 
 /** A plain-http page that the egress proxy could not reach arrives as the proxy's own answer. */
 async function checkArrival(page: Page): Promise<void> {
-  const failure = page.proxyError();
+  const failure = page.load().response?.proxyError ?? null;
   if (failure !== null) throw failure;
 }
 

@@ -16,6 +16,19 @@ export const readFacts: string = `function () {
   return { title: document.title, base: document.baseURI, url: document.URL, empty };
 }`;
 
+/** Cancels every navigation to another document from now on. */
+export const stayOnPage: string = `function () {
+  globalThis.navigation?.addEventListener("navigate", (event) => {
+    if (event.cancelable && !event.hashChange) event.preventDefault();
+  });
+  addEventListener("submit", (event) => event.preventDefault(), true);
+}`;
+
+/** \`form.submit()\` stops the parser before any event: for the page's own world. */
+export const neverSubmit: string = `function () {
+  HTMLFormElement.prototype.submit = () => undefined;
+}`;
+
 /** Whether the first match of a selector is "absent", "hidden" or "visible". */
 export const findSelector: string = `function (selector) {
   const element = document.querySelector(selector);

@@ -1,9 +1,14 @@
 import { ApiError } from "../http/api-error.ts";
 import type { Browser, System } from "../ports.ts";
 import type { Cdp, CdpData, CdpEvent } from "./cdp.ts";
-import { proxyFailure } from "./errors.ts";
-import { answerAuth, answerRequest } from "./intercept.ts";
+import { answerAuth, answerRequest, type RefusedNavigation } from "./intercept.ts";
 import type { Job } from "./job.ts";
+import {
+  followDocument,
+  type Load,
+  type MainDocument,
+  type MainResponse,
+} from "./main-document.ts";
 import { followLifecycle, type Lifecycle } from "./lifecycle.ts";
 import { followNetwork, type NetworkActivity } from "./network-idle.ts";
 import { crashFailure, followTargets, isCrash, type Target, type TargetHooks } from "./targets.ts";
@@ -18,13 +23,6 @@ export interface PageDeps {
   readonly requestMs: number;
 }
 
-/** The answer of the site to the load of the page itself. */
-export interface MainResponse {
-  readonly status: number;
-  readonly type: string;
-  readonly url: string;
-}
-
 /** An open page in a browser context of its own. */
 export interface Page {
   /** Calls a method of the page's target. */
@@ -33,10 +31,14 @@ export interface Page {
   readonly lifecycle: Lifecycle;
   readonly network: NetworkActivity;
   readonly system: System;
-  /** The last answer to a load of the page itself; null for `html` without a URL. */
-  response(): MainResponse | null;
-  /** What went wrong between the browser and the site, as the egress proxy saw it. */
-  proxyError(): ApiError | null;
+  /** How the document that is shown came to be there. */
+  load(): Load;
+  /** The last answer to a load of the page itself, whether or not its document came to be shown. */
+  lastResponse(): MainResponse | null;
+  /** Whoever asks next for the document of the main frame does so for the caller, and not for the page. */
+  navigating(): void;
+  /** Navigations away from the page that came to nothing: the page stays. */
+  readonly refused: readonly RefusedNavigation[];
 }
 
 interface Tab {
@@ -45,11 +47,14 @@ interface Tab {
   readonly guarded: boolean;
   readonly lifecycle: Lifecycle;
   readonly network: NetworkActivity;
+  readonly document: MainDocument;
+  readonly refused: RefusedNavigation[];
   readonly asked: Set<string>;
   main: Target | null;
   delivered: boolean;
-  response: MainResponse | null;
-  proxyError: ApiError | null;
+  /** The requests that load the page itself, and whether the next one of the main frame is such. */
+  readonly own: Set<string>;
+  isNextOwn: boolean;
 }
 
 /** Opens a page in a browser context: everything is in force before its first request. */
@@ -63,8 +68,10 @@ export async function openPage(cdp: Cdp, deps: PageDeps, job: Job, context: stri
     asked: new Set(),
     main: null,
     delivered: job.url === null,
-    response: null,
-    proxyError: null,
+    document: followDocument(() => tab.main?.id ?? ""),
+    refused: [],
+    own: new Set(),
+    isNextOwn: false,
   };
   cdp.on((event) => handle(tab, event));
   const opened = new Promise<void>((resolve, reject) => {
@@ -98,8 +105,13 @@ export async function openPage(cdp: Cdp, deps: PageDeps, job: Job, context: stri
     lifecycle: tab.lifecycle,
     network: tab.network,
     system: deps.system,
-    response: () => tab.response,
-    proxyError: () => tab.proxyError,
+    load: () => tab.document.load(),
+    lastResponse: () => tab.document.lastResponse(),
+    navigating: () => {
+      tab.isNextOwn = true;
+      tab.delivered = false;
+    },
+    refused: tab.refused,
   };
 }
 
@@ -110,7 +122,14 @@ async function setUp(tab: Tab, target: Target): Promise<void> {
   const calls: [string, CdpData][] = [
     [
       "Fetch.enable",
-      { handleAuthRequests: true, patterns: [{ urlPattern: "*", requestStage: "Request" }] },
+      {
+        handleAuthRequests: true,
+        patterns: [
+          { urlPattern: "*", requestStage: "Request" },
+          // What answers a navigation decides whether the page is left at all.
+          { urlPattern: "*", resourceType: "Document", requestStage: "Response" },
+        ],
+      },
     ],
     ["Network.enable", { maxTotalBufferSize: 0, maxResourceBufferSize: 0 }],
   ];
@@ -193,9 +212,14 @@ async function setCookies(cdp: Cdp, job: Job, browserContextId: string): Promise
 
 function handle(tab: Tab, event: CdpEvent): void {
   const isMain = event.session !== undefined && event.session === tab.main?.session;
-  if (isMain) tab.lifecycle.see(event);
+  if (isMain) {
+    tab.lifecycle.see(event);
+    tab.document.see(event);
+  }
   tab.network.see(event);
   if (isMain && isCrash(event)) return tab.cdp.fail(crashFailure());
+  if (event.method === "Page.downloadWillBegin" && event.params["frameId"] === tab.main?.id)
+    return noteRefused(tab, String(event.params["url"]), "download");
   if (event.method === "Fetch.requestPaused") return pause(tab, event, isMain);
   if (event.method === "Fetch.authRequired")
     return answer(tab, event, answerAuth(event, tab.job, tab.asked));
@@ -204,32 +228,39 @@ function handle(tab: Tab, event: CdpEvent): void {
     const accept = event.params["type"] === "beforeunload";
     return answer(tab, event, { method: "Page.handleJavaScriptDialog", params: { accept } });
   }
-  if (isMain && event.method === "Network.responseReceived") noteResponse(tab, event);
 }
 
 function pause(tab: Tab, event: CdpEvent, isMain: boolean): void {
-  const mainFrame = isMain && event.params["frameId"] === tab.main?.id;
-  const reply = answerRequest(event, tab.job, { mainFrame, delivered: tab.delivered });
+  const { params } = event;
+  const mainFrame = isMain && params["frameId"] === tab.main?.id;
+  const isDocument = mainFrame && params["resourceType"] === "Document";
+  const network = String(params["networkId"]);
+  if (isDocument && tab.isNextOwn) {
+    tab.own.add(network);
+    tab.isNextOwn = false;
+  }
+  const later = isDocument && !tab.own.has(network);
+  if (later) tab.lifecycle.leaves();
+  const reply = answerRequest(event, tab.job, {
+    mainFrame,
+    later,
+    delivered: tab.delivered,
+    onRefused: (url, reason) => noteRefused(tab, url, reason),
+  });
   if (reply.method === "Fetch.fulfillRequest") tab.delivered = true;
   answer(tab, event, reply);
+}
+
+/** Refused navigations that are told: a page may try without end. */
+const REFUSED_LIMIT = 10;
+
+function noteRefused(tab: Tab, url: string, reason: RefusedNavigation["reason"]): void {
+  const isNew = tab.refused.every((refused) => refused.url !== url);
+  if (isNew && tab.refused.length < REFUSED_LIMIT)
+    tab.refused.push({ url: url.slice(0, 2000), reason });
 }
 
 /** The target may be gone by now: nobody waits for the answer. */
 function answer(tab: Tab, event: CdpEvent, reply: { method: string; params: CdpData }): void {
   tab.cdp.call(reply.method, reply.params, event.session).catch(() => undefined);
-}
-
-function noteResponse(tab: Tab, { params }: CdpEvent): void {
-  if (params["type"] !== "Document" || params["frameId"] !== tab.main?.id) return;
-  const response = params["response"] as {
-    status: number;
-    mimeType: string;
-    url: string;
-    headers: Record<string, string>;
-  };
-  tab.response = { status: response.status, type: response.mimeType, url: response.url };
-  const said = Object.entries(response.headers).find(
-    ([name]) => name.toLowerCase() === "proxy-status",
-  );
-  tab.proxyError = proxyFailure(said?.[1] ?? "");
 }

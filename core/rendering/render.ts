@@ -4,6 +4,8 @@ import { evaluate } from "./evaluate.ts";
 import type { Job } from "./job.ts";
 import { loadPage } from "./load.ts";
 import { readFacts } from "./page-scripts.ts";
+import type { RefusedNavigation } from "./intercept.ts";
+import type { Hop } from "./main-document.ts";
 import type { Page, PageDeps } from "./page.ts";
 import type { Slots } from "./slots.ts";
 import { within } from "./timers.ts";
@@ -17,7 +19,15 @@ export interface RenderDeps extends PageDeps {
 /** Facts about a page that travel beside the result. */
 export interface PageMeta {
   readonly status?: number;
-  readonly title?: string;
+  readonly title: string;
+  /** The address of the document that was rendered. */
+  readonly finalUrl?: string;
+  /** The headers of its answer, in lower case; repeated ones are joined by newlines, credentials are left out. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The redirects on the way to it, oldest first. */
+  readonly redirectChain?: readonly Hop[];
+  /** Where the page wanted to go and could not: what had been loaded was rendered. */
+  readonly refusedNavigations?: readonly RefusedNavigation[];
 }
 
 /** What a rendering gave. */
@@ -29,6 +39,8 @@ export interface Rendered<T> {
 /** Facts about the loaded document. */
 export interface DocumentFacts {
   readonly title: string;
+  /** Its own address; null for `html` without a URL. */
+  readonly url: string | null;
   /** What relative links start from; null for `html` without a URL. */
   readonly base: string | null;
 }
@@ -74,34 +86,52 @@ async function use<T>(
   signal: AbortSignal,
   action: Action<T>,
 ): Promise<Rendered<T>> {
-  await loadPage(page, job, signal);
+  const missed = await loadPage(page, job, signal);
   const ms = job.timers.action;
   const expired = (): ApiError =>
     new ApiError("render_timeout", {
       message: `Timeout of ${ms} ms exceeded while the page was captured`,
     });
   return within(ms, page.system, signal, expired, async (inner) => {
-    const facts = await readDocument(page, inner);
+    const facts = await readDocument(page, missed, inner);
     const result = await action(page, facts, inner);
     return { result, meta: metaOf(page, facts) };
   });
 }
 
-async function readDocument(page: Page, signal: AbortSignal): Promise<DocumentFacts> {
+/** An empty document whose load was cut short is no result: the failure of the load is. */
+async function readDocument(
+  page: Page,
+  missed: ApiError | null,
+  signal: AbortSignal,
+): Promise<DocumentFacts> {
   const facts = (await evaluate(page, readFacts, [], signal)) as {
     title: string;
     base: string;
     url: string;
     empty: boolean;
   };
-  if (facts.empty && (page.response()?.status ?? 0) >= 400) throw new ApiError("empty_http_error");
+  if (facts.empty && (page.load().response?.status ?? 0) >= 400)
+    throw new ApiError("empty_http_error");
+  if (facts.empty && missed !== null) throw missed;
   // Chromium shows a page of its own when a site cannot be reached: that is not the caller's page.
   if (facts.url.startsWith("chrome-error:"))
-    throw page.proxyError() ?? networkFailure("net::ERR_FAILED");
-  return { title: facts.title, base: /^https?:/iu.test(facts.base) ? facts.base : null };
+    throw page.load().response?.proxyError ?? networkFailure("net::ERR_FAILED");
+  return { title: facts.title, url: webAddress(facts.url), base: webAddress(facts.base) };
 }
 
-function metaOf(page: Page, facts: DocumentFacts): PageMeta {
-  const status = page.response()?.status;
-  return { ...(status === undefined ? {} : { status }), title: facts.title };
+function webAddress(url: string): string | null {
+  return /^https?:/iu.test(url) ? url : null;
+}
+
+function metaOf(page: Page, { title, url }: DocumentFacts): PageMeta {
+  const { response, redirects } = page.load();
+  return {
+    ...(response === null ? {} : { status: response.status }),
+    title,
+    ...(url === null ? {} : { finalUrl: url }),
+    ...(response === null ? {} : { headers: response.headers }),
+    ...(redirects.length === 0 ? {} : { redirectChain: redirects }),
+    ...(page.refused.length === 0 ? {} : { refusedNavigations: page.refused }),
+  };
 }

@@ -250,4 +250,11 @@ export const mutants: readonly Mutant[] = [
     replace: "",
     tests: ["tests/unit/agents/calls"],
   },
+  {
+    name: "a page stays when it wants to go where it may not",
+    file: "core/rendering/intercept.ts",
+    find: "if (!context.later)\n      return",
+    replace: "if (decision !== undefined)\n      return",
+    tests: ["tests/unit/rendering/page.test.ts"],
+  },
 ];

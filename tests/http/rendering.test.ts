@@ -23,7 +23,14 @@ interface Answer {
     result: unknown;
     success: boolean;
     errors: { code: number; message: string }[];
-    meta?: { status?: number; title?: string };
+    meta?: {
+      status?: number;
+      title?: string;
+      finalUrl?: string;
+      headers?: Record<string, string>;
+      redirectChain?: { url: string; status: number }[];
+      refusedNavigations?: { url: string; reason: string }[];
+    };
   };
 }
 
@@ -422,6 +429,14 @@ describe("the network of a page", () => {
       const html = { "content-type": "text/html" };
       const pages: Record<string, () => unknown> = {
         "/redirect": () => response.writeHead(302, { location: originOf(victim) }).end(),
+        "/there": () => response.writeHead(302, { location: "/echo" }).end(),
+        "/silent": () => undefined,
+        "/headers": () => response.writeHead(200, html).flushHeaders(),
+        "/drip": () => response.writeHead(200, html).write("<p>a page that drips"),
+        "/file": () =>
+          response
+            .writeHead(200, { "content-disposition": "attachment; filename=a.bin" })
+            .end("data"),
         "/echo": () => response.writeHead(200, html).end(`<p>${JSON.stringify(request.headers)}`),
         "/empty": () => response.writeHead(500).end(),
         "/missing": () => response.writeHead(404, html).end("<title>Not here</title><p>nope"),
@@ -517,12 +532,78 @@ describe("the network of a page", () => {
     expect(answer.body.result).toContain('"user-agent":"causey-test/1"');
   });
 
+  withBrowser("tells the final address, its headers and the redirects", async () => {
+    const { body } = await there("content", { url: `${originOf(site)}/there` });
+    expect(body.meta).toMatchObject({
+      status: 200,
+      finalUrl: `${originOf(site)}/echo`,
+      headers: { "content-type": "text/html" },
+      redirectChain: [{ url: `${originOf(site)}/there`, status: 302 }],
+    });
+  });
+
+  const ways: readonly (readonly [string, (to: string) => string])[] = [
+    ["a script", (to) => `<script>location = "${to}"</script>`],
+    ["a refresh", (to) => `<meta http-equiv="refresh" content="0;url=${to}">`],
+    ["a download", (to) => `<a id=a download href="${to}">a</a><script>a.click()</script>`],
+    ["a form", (to) => `<form id=f method=post action="${to}"></form><script>f.submit()</script>`],
+    ["a script after the load", (to) => `<script>onload = () => (location = "${to}")</script>`],
+    ["a script without end", (to) => `<script>setInterval(() => (location = "${to}"), 5)</script>`],
+  ];
+  for (const [way, markup] of ways)
+    withBrowser(`keeps a page that wants to leave for a refused address by ${way}`, async () => {
+      const wait = { waitForTimeout: 300, gotoOptions: { waitUntil: "load" } };
+      const own = originOf(site);
+      const goals: readonly (readonly [string, string])[] = [
+        [`${originOf(victim)}/x`, "forbidden"],
+        [`${own}/redirect`, "forbidden"],
+        [`${own}/rejected`, "blocked"],
+      ];
+      for (const [to, reason] of goals)
+        for (const place of [{}, { url: `${own}/page` }]) {
+          const html = `<p>before</p>${markup(to)}<p>after</p>`;
+          const rejectRequestPattern = ["rejected"];
+          const answer = await there("content", { html, ...place, ...wait, rejectRequestPattern });
+          expect([answer.status, answer.body.result], to).toEqual([
+            200,
+            expect.stringMatching(/before.*after/su),
+          ]);
+          const told = answer.body.meta?.refusedNavigations ?? [];
+          expect(told).toContainEqual({ url: expect.stringContaining("http"), reason });
+        }
+      expect(hits).toEqual([]);
+    });
+
+  withBrowser("keeps a page that leaves for a file", async () => {
+    const html = `<p>before</p><script>location = "${originOf(site)}/file"</script><p>after</p>`;
+    const answer = await there("content", { html, waitForTimeout: 300 });
+    expect([answer.status, answer.body.result]).toEqual([
+      200,
+      expect.stringMatching(/before.*after/su),
+    ]);
+    expect(answer.body.meta?.refusedNavigations).toEqual([
+      { url: `${originOf(site)}/file`, reason: "download" },
+    ]);
+  });
+
+  withBrowser("fails when nothing was loaded, with bestAttempt too", async () => {
+    const hasty = { gotoOptions: { timeout: 1000 }, bestAttempt: true };
+    for (const [path, extra] of [
+      ["/silent", {}],
+      ["/silent", { addStyleTag: [{ content: "p {}" }] }],
+      ["/headers", {}],
+    ] as const) {
+      const answer = await there("content", { url: originOf(site) + path, ...hasty, ...extra });
+      expect([answer.status, answer.body.errors[0]?.code], path).toEqual([422, 6002]);
+    }
+    const drip = await there("content", { url: `${originOf(site)}/drip`, ...hasty });
+    expect([drip.status, drip.body.result]).toEqual([200, expect.stringContaining("drips")]);
+  });
+
   withBrowser("tells an error page from an empty error", async () => {
     const missingPage = await there("content", { url: `${originOf(site)}/missing` });
-    expect([missingPage.status, missingPage.body.meta]).toEqual([
-      200,
-      { status: 404, title: "Not here" },
-    ]);
+    expect(missingPage.status).toBe(200);
+    expect(missingPage.body.meta).toMatchObject({ status: 404, title: "Not here" });
     const empty = await there("content", { url: `${originOf(site)}/empty` });
     expect([empty.status, empty.body.errors[0]?.code]).toEqual([422, 5007]);
   });

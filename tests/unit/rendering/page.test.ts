@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { allowNone } from "../../../core/net/allow-hosts.ts";
 import type { RenderBody } from "../../../core/rendering/body.ts";
 import { prepareJob, type Job } from "../../../core/rendering/job.ts";
+import type { Page } from "../../../core/rendering/page.ts";
 import { withPage } from "../../../core/rendering/with-page.ts";
 import { fakeClock, settled } from "../../fakes/rendering-system.ts";
 import {
@@ -16,13 +17,13 @@ const jobOf = (body: RenderBody): Job =>
 
 const run = async (
   job: Job,
-  use: (fake: FakeWire) => Promise<void>,
+  use: (fake: FakeWire, page: Page) => Promise<void>,
   guarded = true,
 ): Promise<FakeWire> => {
   const fake = fakeWire(openingBrowser);
   const browser = { connect: () => Promise.resolve(fake.wire), close: () => Promise.resolve() };
   const deps = { browser, system: fakeClock().system, guarded, requestMs: 60_000 };
-  await withPage(deps, job, new AbortController().signal, () => use(fake));
+  await withPage(deps, job, new AbortController().signal, (page) => use(fake, page));
   return fake;
 };
 
@@ -120,6 +121,108 @@ describe("withPage()", () => {
     });
   });
 
+  it("keeps the page when it wants to go where it may not, and tells so", async () => {
+    const job = jobOf({ url: "http://example.com/", rejectRequestPattern: ["never"] });
+    await run(job, async (fake, page) => {
+      const go = (networkId: string, url: string, extra: object = {}): void =>
+        pause(fake, networkId + url, url, { resourceType: "Document", networkId, ...extra });
+      page.navigating();
+      go("own", "http://example.com/");
+      go("own", "http://127.0.0.1/redirect");
+      go("later", "http://127.0.0.1/later");
+      go("later2", "http://example.com/never");
+      const proxyStatus = "causey; error=destination_ip_prohibited";
+      const responseHeaders = [{ name: "Proxy-Status", value: proxyStatus }];
+      go("later3", "http://rebound.example/", { responseStatusCode: 403, responseHeaders });
+      go("later4", "http://dead.example/", { responseErrorReason: "Failed" });
+      go("own", "http://example.com/end", { responseStatusCode: 403, responseHeaders });
+      go("later5", "http://example.org/", { responseStatusCode: 404, responseHeaders: [] });
+      await settled();
+      const answers = fake.calls.filter(
+        ({ method }) => method.startsWith("Fetch.") && method !== "Fetch.enable",
+      );
+      expect(
+        answers.map(({ method, params }) => [
+          method,
+          params["responseCode"] ?? params["errorReason"],
+        ]),
+      ).toEqual([
+        ["Fetch.continueRequest", undefined],
+        ["Fetch.failRequest", "BlockedByClient"],
+        ["Fetch.fulfillRequest", 204],
+        ["Fetch.fulfillRequest", 204],
+        ["Fetch.fulfillRequest", 204],
+        ["Fetch.failRequest", "Aborted"],
+        ["Fetch.continueRequest", undefined],
+        ["Fetch.continueRequest", undefined],
+      ]);
+      expect(page.refused).toEqual([
+        { url: "http://127.0.0.1/later", reason: "forbidden" },
+        { url: "http://example.com/never", reason: "blocked" },
+        { url: "http://rebound.example/", reason: "forbidden" },
+        { url: "http://dead.example/", reason: "unreachable" },
+      ]);
+      for (let i = 0; i < 50; i++) go(`loop${i}`, `http://127.0.0.1/${i}`);
+      await settled();
+      expect(page.refused).toHaveLength(10);
+    });
+  });
+
+  it("counts a document as loaded when the page stops loading because it wanted to leave", async () => {
+    await run(jobOf({ url: "http://example.com/" }), async (fake, page) => {
+      const say = (method: string, params: object): void =>
+        fake.say({ method, params: { frameId: "T", ...params }, sessionId: "S" });
+      let isLoaded = false;
+      page.navigating();
+      page.lifecycle.restart("replaced");
+      const loaded = page.lifecycle
+        .reached(["DOMContentLoaded", "load"], new AbortController().signal)
+        .then(() => (isLoaded = true));
+      pause(fake, "1", "http://example.com/", { resourceType: "Document", networkId: "own" });
+      say("Page.lifecycleEvent", { name: "init", loaderId: "own" });
+      say("Page.frameStoppedLoading", {});
+      await settled();
+      expect([isLoaded, page.lifecycle.isCut]).toEqual([false, false]);
+      pause(fake, "2", "http://127.0.0.1/", { resourceType: "Document", networkId: "later" });
+      say("Page.frameStoppedLoading", {});
+      await loaded;
+      expect(page.lifecycle.isCut).toBe(true);
+      say("Page.lifecycleEvent", { name: "init", loaderId: "next" });
+      expect(page.lifecycle.isCut).toBe(false);
+    });
+  });
+
+  it("knows the way to the document that is shown, without credentials", async () => {
+    await run(jobOf({ url: "http://example.com/" }), async (fake, page) => {
+      const answered = (url: string, status: number, headers: object): object => ({
+        url,
+        status,
+        headers,
+        mimeType: "text/html",
+      });
+      const say = (method: string, params: object): void =>
+        fake.say({ method, params: { frameId: "T", type: "Document", ...params }, sessionId: "S" });
+      const from = { "Set-Cookie": "a=b", "X-From": "1" };
+      const redirectResponse = answered("http://example.com/", 301, from);
+      const shown = answered("http://example.com/new", 200, { Server: "s", Connection: "close" });
+      say("Network.requestWillBeSent", { loaderId: "L", redirectResponse });
+      say("Network.responseReceived", { loaderId: "L", response: shown });
+      expect(page.load().response).toBe(null);
+      say("Page.frameNavigated", { frame: { id: "T", loaderId: "L" } });
+      for (let i = 0; i < 20; i++)
+        say("Network.responseReceived", {
+          loaderId: `later${i}`,
+          response: answered("http://example.org/", 204, {}),
+        });
+      expect(page.load()).toMatchObject({
+        redirects: [{ url: "http://example.com/", status: 301, headers: { "x-from": "1" } }],
+        response: { url: "http://example.com/new", status: 200, headers: { server: "s" } },
+      });
+      expect(JSON.stringify(page.load())).not.toMatch(/cookie|connection/iu);
+      expect(page.lastResponse()?.status).toBe(204);
+    });
+  });
+
   it("sends extra headers to the origin of the URL only, redirects included", async () => {
     const job = jobOf({ url: "http://example.com/", setExtraHTTPHeaders: { "X-Secret": "s" } });
     await run(job, async (fake) => {
@@ -161,7 +264,8 @@ describe("withPage()", () => {
   });
 
   it("delivers html under its URL instead of loading it", async () => {
-    await run(jobOf({ url: "http://example.com/a/", html: "<p>é" }), async (fake) => {
+    await run(jobOf({ url: "http://example.com/a/", html: "<p>é" }), async (fake, page) => {
+      page.navigating();
       pause(fake, "main", "http://example.com/a/", { resourceType: "Document" });
       pause(fake, "again", "http://example.com/a/", { resourceType: "Document" });
       await settled();
