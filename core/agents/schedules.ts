@@ -104,7 +104,7 @@ async function fireDue(deps: ScheduleDeps): Promise<void> {
   const steady = context.steady();
   const rows = await sql.all(
     `SELECT id, task, payload, kind, rule FROM agents_schedules
-          WHERE agent = ? AND due <= CASE WHEN ${ELAPSED} THEN ? ELSE ? END ORDER BY due LIMIT ?`,
+          WHERE agent = ? AND due <= CASE WHEN ${ELAPSED} THEN CAST(? AS BIGINT) ELSE CAST(? AS BIGINT) END ORDER BY due LIMIT ?`,
     [agent, steady, system.now(), BATCH],
   );
   if (rows.length === 0) return;
