@@ -10,7 +10,7 @@ import type { AgentClass } from "./define-agent.ts";
 import { ticketInput, tickets, type Issued } from "./ticket.ts";
 
 /** The agent that a request names. */
-export interface Found {
+export interface NamedAgent {
   readonly found: AgentClass;
   readonly ref: ActorRef;
   /** Class and name. */
@@ -20,11 +20,11 @@ export interface Found {
 /** Finds the agent of a request and what its caller may do with it. */
 export interface Admission {
   /** Throws 404 for an unknown class, 400 for a malformed name. */
-  find(c: Context): Found;
+  find(c: Context): NamedAgent;
   /** Of a request with a token. Throws 401 or 403. */
   caller(c: Context): Promise<Access>;
   /** Of somebody who connects or follows: they may show a ticket instead. Throws 401, 403, 404. */
-  visitor(c: Context): Promise<Found & { readonly access: Access }>;
+  visitor(c: Context): Promise<NamedAgent & { readonly access: Access }>;
   /** Makes a ticket for whoever holds a token. */
   ticket(c: Context): Promise<Issued>;
 }
@@ -43,7 +43,7 @@ export function startAdmission(deps: AdmissionDeps): Admission {
   const { accountId, auth, classes, origins, platform } = deps;
   const issuer = tickets(platform, accountId);
 
-  function find(c: Context): Found {
+  function find(c: Context): NamedAgent {
     const found = classes.get(decodeName(rawSegment(c, "class")));
     if (found === undefined) throw new ApiError("not_found", { message: "No such agent class" });
     const name = decodeName(rawSegment(c, "name"));

@@ -25,14 +25,14 @@ export function storedTokens(platform: Platform, options: StoredTokensOptions = 
   const configured = staticTokens(options.tokens ?? [], (length) => platform.system.random(length));
   const jwt = options.jwt === undefined ? null : jwtAuth(options.jwt, platform);
 
-  const stored = (token: string, hash: string): Found =>
+  const stored = (token: string, hash: string): PrincipalLookup =>
     isTokenShaped(token) ? store.find(hash) : (jwt?.byToken?.(token) ?? null);
-  const byHash = (token: string, hash: string): Found => {
+  const byHash = (token: string, hash: string): PrincipalLookup => {
     const found = configured.find(hash);
     if (found instanceof Promise) return found.then((one) => one ?? stored(token, hash));
     return found ?? stored(token, hash);
   };
-  const byToken = (token: string): Found => {
+  const byToken = (token: string): PrincipalLookup => {
     const hash = quickSha256Hex(token, platform.system);
     return typeof hash === "string" ? byHash(token, hash) : hash.then((one) => byHash(token, one));
   };
@@ -45,4 +45,4 @@ export function storedTokens(platform: Platform, options: StoredTokensOptions = 
   return Object.assign(authenticate, { byToken, isIn });
 }
 
-type Found = Promise<Principal | null> | Principal | null;
+type PrincipalLookup = Promise<Principal | null> | Principal | null;

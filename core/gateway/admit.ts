@@ -13,12 +13,12 @@ import { credentialHeaders } from "./providers.ts";
 import { linkAbort } from "./resume/abort-link.ts";
 import { DEFAULT_GATEWAY, type GatewaySettings, isGatewayId } from "./settings.ts";
 import type { GatewayName } from "./gateway-name.ts";
-import type { Door } from "./trace/request-spans.ts";
+import type { EntryRoute } from "./trace/request-spans.ts";
 import { traceParent } from "./trace/trace-parent.ts";
 
 /** Where a request comes in, and how the token may be presented there. */
 export interface AdmitOptions {
-  readonly door: Door;
+  readonly entry: EntryRoute;
   /** On `compat` the documented client sends the gateway token in `Authorization` (docs/compatibility.md). */
   readonly tokenInAuthorization?: boolean;
   /** Who calls, where that is known already, null = a stranger. @default as the token says */
@@ -39,11 +39,11 @@ export async function admit(
   options: AdmitOptions,
 ): Promise<Call> {
   if (hasAmbiguousFraming(headers)) throw new ApiError("ambiguous_framing");
-  const shown = shownToken(headers, options);
-  const asked = verdictOn(shown, name, deps, options);
-  const { caller, refusal } = asked instanceof Promise ? await asked : asked;
+  const presented = findToken(headers, options);
+  const judged = verdictOn(presented, name, deps, options);
+  const { caller, refusal } = judged instanceof Promise ? await judged : judged;
   checkName(name, refusal);
-  // Who may not come in is told that, and nothing about the headers.
+  // An unauthorised caller learns that, and nothing about its headers.
   const wishes = refusal === null ? readAsked(headers) : null;
   const { settings: found, wait } = await deps.store.enter(name, refusal === null);
   const settings = entered(found, name, refusal, deps) ?? (await deps.store.open(name));
@@ -62,7 +62,7 @@ export async function admit(
     caller,
     prices,
     controls,
-    token: shown.place !== HEADER ? await ownToken(shown.token, deps) : shown.token,
+    token: presented.place !== HEADER ? await ownToken(presented.token, deps) : presented.token,
     eventId: controls.eventId ?? deps.nextLogId(),
     userAgent,
     signal,
@@ -125,13 +125,13 @@ async function ownToken(token: string | null, deps: GatewayDeps): Promise<string
 /** The header of gateway tokens, in either spelling. */
 const HEADER = "cf-aig-authorization";
 
-/** A token, and the header that it stands in or should. */
-interface Shown {
+/** The token that a request presents, and the header in which it stands or should stand. */
+interface PresentedToken {
   readonly token: string | null;
   readonly place: string;
 }
 
-function shownToken(headers: readonly HeaderPair[], options: AdmitOptions): Shown {
+function findToken(headers: readonly HeaderPair[], options: AdmitOptions): PresentedToken {
   if (options.tokenInAuthorization === true && gatewayHeader(headers, AUTHORIZATION) === null) {
     const token = tokenOf(headerValue(headers, "authorization"));
     if (token !== null) return { token, place: "Authorization" };
@@ -142,7 +142,7 @@ function shownToken(headers: readonly HeaderPair[], options: AdmitOptions): Show
 }
 
 /** A virtual key where an SDK puts its provider's: any SDK can be given one as its `apiKey`. */
-function keyInPlaceOfCredential(headers: readonly HeaderPair[]): Shown | null {
+function keyInPlaceOfCredential(headers: readonly HeaderPair[]): PresentedToken | null {
   for (const [name, value] of headers) {
     if (!credentialHeaders.has(name) || !value.includes("causey_")) continue;
     const token = value.slice(value.lastIndexOf(" ") + 1);
@@ -151,38 +151,38 @@ function keyInPlaceOfCredential(headers: readonly HeaderPair[]): Shown | null {
   return null;
 }
 
-/** A token that does not open a gateway. */
-interface Refusal extends Shown {
+/** A token that the gateway refuses. */
+interface TokenRefusal extends PresentedToken {
   /** Set when that could not be found out. */
   readonly error?: unknown;
-  /** Whether it counts on a gateway without authentication, too: who shows a virtual key is held to it. */
+  /** Whether it counts on a gateway without authentication, too: a caller that presents a virtual key is held to it. */
   readonly isFinal?: boolean;
 }
 
-/** Who calls, or why a gateway with authentication does not let them in. */
+/** The caller, or why a gateway with authentication refuses it. */
 type Verdict =
   | { readonly caller: Caller; readonly refusal: null }
-  | { readonly caller: null; readonly refusal: Refusal };
+  | { readonly caller: null; readonly refusal: TokenRefusal };
 
-/** Found out before the gateway's settings are, so that one call to its actor is enough; thrown only if it counts. */
+/** Computed before the gateway's settings are read, so that one call to its actor is enough. Thrown only if it counts. */
 function verdictOn(
-  shown: Shown,
+  presented: PresentedToken,
   name: GatewayName,
   { access }: GatewayDeps,
   options: AdmitOptions,
 ): Promise<Verdict> | Verdict {
   const verdict = (caller: Caller | null): Verdict =>
-    caller === null ? { caller, refusal: shown } : { caller, refusal: null };
+    caller === null ? { caller, refusal: presented } : { caller, refusal: null };
   const isFinal =
-    options.caller?.kind === "key" || (shown.token !== null && isKeyShaped(shown.token));
+    options.caller?.kind === "key" || (presented.token !== null && isKeyShaped(presented.token));
   const failed = (error: unknown): Verdict => ({
     caller: null,
-    refusal: { ...shown, error, isFinal },
+    refusal: { ...presented, error, isFinal },
   });
   try {
     const caller =
       options.caller === undefined
-        ? access.callerOf(shown.token, name)
+        ? access.callerOf(presented.token, name)
         : access.again(options.caller, name);
     return caller instanceof Promise ? caller.then(verdict, failed) : verdict(caller);
   } catch (error) {
@@ -190,7 +190,7 @@ function verdictOn(
   }
 }
 
-function errorOf({ token, place, error }: Refusal): unknown {
+function errorOf({ token, place, error }: TokenRefusal): unknown {
   return error ?? unauthorized(token, place);
 }
 
@@ -198,10 +198,10 @@ function errorOf({ token, place, error }: Refusal): unknown {
 function entered(
   settings: GatewaySettings | null,
   name: GatewayName,
-  refusal: Refusal | null,
+  refusal: TokenRefusal | null,
   deps: GatewayDeps,
 ): GatewaySettings | null {
-  // Who may not come in is not told which gateways there are.
+  // An unauthorised caller is not told which gateways there are.
   const isUnknown = settings === null && name.gateway !== DEFAULT_GATEWAY;
   if (isUnknown && refusal === null) throw unknownGateway(name.gateway);
   const isStranger = settings?.authentication === false && refusal?.isFinal !== true;
@@ -210,7 +210,7 @@ function entered(
   throw errorOf(refusal);
 }
 
-function checkName(name: GatewayName, refusal: Refusal | null): void {
+function checkName(name: GatewayName, refusal: TokenRefusal | null): void {
   if (!isName(name)) throw refusal === null ? unknownGateway(name.gateway) : errorOf(refusal);
 }
 
@@ -224,7 +224,7 @@ function unknownGateway(gateway: string): ApiError {
   });
 }
 
-function unauthorized(token: string | null, place: Shown["place"] = HEADER): ApiError {
+function unauthorized(token: string | null, place: PresentedToken["place"] = HEADER): ApiError {
   const what = place === HEADER ? "the gateway token" : `the token in ${place}`;
   const wrong = token === null ? "" : `${what} does not open this gateway; `;
   return new ApiError("gateway_unauthorized", { message: `Unauthorized: ${wrong}${HOW_TO_SEND}` });

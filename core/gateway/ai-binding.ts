@@ -57,7 +57,7 @@ export function createAiBinding(options: AiBindingOptions): AiBinding {
 const IN_PROCESS: AdmitOptions = {
   caller: OPERATOR,
   inProcess: true,
-  door: { method: null, route: "AiBinding.run" },
+  entry: { method: null, route: "AiBinding.run" },
 };
 
 /** The binding of one gateway over an engine. */

@@ -12,8 +12,8 @@ import {
   type RetryPolicy,
 } from "./policy.ts";
 
-/** How one try ended: with an answer of any status, or without one. */
-export type Answer = InboundResponse | TransportError;
+/** How one attempt ended: with an answer of any status, or without one. */
+export type AttemptOutcome = InboundResponse | TransportError;
 
 /** Sends a prepared request once; `beginMs` bounds the wait for an answer to begin. */
 export async function attempt(
@@ -21,7 +21,7 @@ export async function attempt(
   beginMs: number,
   call: Call,
   deps: GatewayDeps,
-): Promise<Answer> {
+): Promise<AttemptOutcome> {
   const { system, transport, egress } = deps.platform;
   const outside = target.custom === undefined ? transport : egress;
   const via = target.url.startsWith("echo:") ? echoTransport(system) : outside;
@@ -35,24 +35,29 @@ export async function attempt(
   }
 }
 
-/** Whether another try could do better. A client that left wants none. */
-export function deservesRetry(answer: Answer, call: Call): boolean {
+/** Whether another attempt is worth making. After the client left none is. */
+export function isWorthRetrying(answer: AttemptOutcome, call: Call): boolean {
   if (call.signal.aborted) return false;
   if (answer instanceof TransportError) return answer.reason !== "refused";
   return isRetryable(answer.status, headerValue(answer.headers, "x-should-retry"));
 }
 
-/** Whether the provider itself says that another try makes no sense soon. */
-export function asksForPatience(answer: Answer, system: System): boolean {
+/** Whether the provider asks for a longer pause (`retry-after`) than we are willing to make. */
+export function hasLongRetryAfter(answer: AttemptOutcome, system: System): boolean {
   return (retryAfterOf(answer, system) ?? 0) > LONGEST_RETRY_AFTER;
 }
 
-/** Milliseconds to wait after try number `number` (from 1). */
-export function pause(answer: Answer, number: number, policy: RetryPolicy, system: System): number {
+/** Milliseconds to wait after attempt number `number` (from 1). */
+export function retryDelay(
+  answer: AttemptOutcome,
+  number: number,
+  policy: RetryPolicy,
+  system: System,
+): number {
   return pauseAfter(number, policy, retryAfterOf(answer, system));
 }
 
-function retryAfterOf(answer: Answer, system: System): number | null {
+function retryAfterOf(answer: AttemptOutcome, system: System): number | null {
   if (answer instanceof TransportError) return null;
   return retryAfterMs(
     headerValue(answer.headers, "retry-after-ms"),

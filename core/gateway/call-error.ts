@@ -5,7 +5,7 @@ import { tracedError } from "./trace/request-trace.ts";
 
 /**
  * The error that answers a call which was let in: its trace is told, and the answer has the event id under which the
- * rows of the call's tries are found.
+ * rows of the call's attempts are found.
  */
 export function callError(call: Call | undefined, error: unknown): unknown {
   tracedError(call, error);

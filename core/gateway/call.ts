@@ -17,7 +17,7 @@ import type { LoggedBody } from "./log/log-row.ts";
 import type { LogQueue } from "./log/log-queue.ts";
 import type { GatewayMetrics } from "./metrics/metrics.ts";
 import type { AbortLink } from "./resume/abort-link.ts";
-import type { Runs } from "./resume/runs.ts";
+import type { ResumableRuns } from "./resume/runs.ts";
 import type { AutoRouter } from "./router/auto-router.ts";
 import type { SemanticCache } from "./semantic/semantic-cache.ts";
 import type { GatewaySettings } from "./settings.ts";
@@ -78,7 +78,7 @@ export interface GatewayDeps {
   /** Chooses the model where a request leaves that to the gateway. @default none */
   readonly router?: AutoRouter | undefined;
   /** Keeps streams for clients that lose them. @default none */
-  readonly resume?: Runs | undefined;
+  readonly resume?: ResumableRuns | undefined;
   /** Milliseconds of silence after which a stream of events gets a comment. @default never */
   readonly keepAliveMs?: number | undefined;
 }
@@ -110,11 +110,11 @@ export interface Call {
   /** Told the cost (US dollars) of each answer. */
   readonly onCost?: (cost: number) => void;
   /** Told what each provider's answer used. */
-  readonly onAnswer?: (answer: Answered) => void;
+  readonly onAnswer?: (answer: AnswerUsage) => void;
 }
 
 /** What a provider's answer used, and of which model. */
-export interface Answered {
+export interface AnswerUsage {
   readonly provider: string;
   readonly model: string;
   readonly usage: Usage;

@@ -76,7 +76,7 @@ export interface GatewayOptions extends SafetyOptions {
   /** Seconds of silence after which a stream of server-sent events gets a comment. @default never */
   readonly sseKeepAliveSeconds?: number | undefined;
   /**
-   * Seconds within which a provider must begin to answer each try, where `cf-aig-request-timeout` says nothing else.
+   * Seconds within which a provider must begin to answer each attempt, where `cf-aig-request-timeout` says nothing else.
    * @default 600
    */
   readonly firstByteSeconds?: number | undefined;

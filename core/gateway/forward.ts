@@ -1,7 +1,13 @@
 import { ApiError } from "../http/api-error.ts";
 import type { InboundResponse } from "../ports.ts";
 import { TransportError } from "../transport-error.ts";
-import { type Answer, asksForPatience, attempt, deservesRetry, pause } from "./attempt.ts";
+import {
+  type AttemptOutcome,
+  hasLongRetryAfter,
+  attempt,
+  isWorthRetrying,
+  retryDelay,
+} from "./attempt.ts";
 import { cacheKey, cacheTtl } from "./cache/cache-policy.ts";
 import { type CacheLookup, replay } from "./cache/cache.ts";
 import { isSuccess } from "./cache/is-success.ts";
@@ -14,13 +20,13 @@ import type { Leader } from "./cache/shared-call.ts";
 import type { Leadership } from "./cache/leader-answer.ts";
 import { checkKeyModel, isLimited, leaveToAsk } from "./keys/key-leave.ts";
 import { withNamedAddress } from "./named-address.ts";
-import { lawful } from "./null-body.ts";
+import { withNullBodyStatus } from "./null-body-status.ts";
 import { type Outbound, outbound, withoutOwnTokens } from "./outbound.ts";
 import { retryPolicy, type RetryPolicy } from "./policy.ts";
 import { type Recording, startRecord } from "./log/record.ts";
 import { withPlainBody } from "./readable-body.ts";
 import { traceParent } from "./trace/trace-parent.ts";
-import { type Told, watchedAnswer } from "./watched-answer.ts";
+import { type AnswerRecord, watchedAnswer } from "./watched-answer.ts";
 
 /** The answer of a provider, or of the cache, on its way to the client. */
 export interface Forwarded {
@@ -45,8 +51,8 @@ export interface Forwarded {
   readonly runId?: string;
 }
 
-/** One step on its way through the gateway. */
-interface Passage {
+/** One step and what its request needs. */
+interface StepContext {
   readonly step: Step;
   readonly index: number;
   /** Whether no other step could take over. */
@@ -57,8 +63,8 @@ interface Passage {
   readonly safety: Safety | null;
 }
 
-/** A passage whose request may go out. */
-interface Admitted extends Passage {
+/** A step whose request may be sent. */
+interface AdmittedStep extends StepContext {
   readonly settle: Settle;
   /** What was flagged in the request. */
   readonly report: DlpReport | null;
@@ -84,46 +90,46 @@ export async function forward(
   const safety = deps.safetyOf(call.settings);
   const ready = outbound(step, call, deps);
   const prepared = readable(ready instanceof Promise ? await ready : ready, safety);
-  const passage: Passage = { step, index, isLast, call, deps, prepared, safety };
+  const context: StepContext = { step, index, isLast, call, deps, prepared, safety };
   const ttl = cacheTtl(call);
   const found = ttl === 0 ? null : cacheKey(prepared, call, deps.platform.system);
   const key = found instanceof Promise ? await found : found;
   // Awaited here: a promise that an async function returns costs two more.
-  if (key === null) return await ask(passage, null);
+  if (key === null) return await ask(context, null);
   const kept = deps.cache.kept(key);
-  if (kept !== null) return fromCache(replay(kept), passage);
-  return await shared(passage, key, ttl);
+  if (kept !== null) return fromCache(replay(kept), context);
+  return await shared(context, key, ttl);
 }
 
 /** Answers a step whose answer may be kept, and is not yet. */
-async function shared(passage: Passage, key: string, ttl: number): Promise<Forwarded> {
-  const { call, deps, prepared, safety } = passage;
+async function shared(context: StepContext, key: string, ttl: number): Promise<Forwarded> {
+  const { call, deps, prepared, safety } = context;
   const stored = deps.cache.has(key)
     ? undefined
     : await deps.replies?.find(call.name, key, call.signal);
   if (stored !== undefined && stored !== null) {
     // Another request may have brought it to memory meanwhile, or a newer one.
     if (!deps.cache.has(key)) deps.cache.put(key, stored.reply, stored.expiresAt);
-    return fromCache(replay(stored.reply), passage);
+    return fromCache(replay(stored.reply), context);
   }
   // A check that let one text pass may not let the other pass, nor may the embedder see it before.
   if (deps.semantic !== undefined && safety === null && !deps.cache.has(key)) {
     const near = await deps.semantic.find(prepared, key, ttl, call);
     if (near !== null) {
       const { similarity } = near;
-      return { ...(await fromCache(replay(near.reply), passage)), similarity };
+      return { ...(await fromCache(replay(near.reply), context)), similarity };
     }
   }
-  const found = await lookup(passage, key, ttl);
-  if (found === null) return afterWait(passage);
-  if ("hit" in found) return fromCache(replay(found.hit), passage);
-  if ("follow" in found) return fromCache(found.follow, passage);
-  return "leader" in found ? askAsLeader(passage, found.leader) : ask(passage, null);
+  const found = await lookup(context, key, ttl);
+  if (found === null) return afterWait(context);
+  if ("hit" in found) return fromCache(replay(found.hit), context);
+  if ("follow" in found) return fromCache(found.follow, context);
+  return "leader" in found ? askAsLeader(context, found.leader) : ask(context, null);
 }
 
 /** What the cache holds or is about to hold; null when the request could not wait for that as long as it takes. */
 function lookup(
-  { call, deps, prepared }: Passage,
+  { call, deps, prepared }: StepContext,
   key: string,
   ttl: number,
 ): Promise<CacheLookup | null> {
@@ -141,24 +147,24 @@ function policyOf({ settings, controls }: Call, { firstByteMs }: GatewayDeps): R
   return retryPolicy(settings, controls, firstByteMs);
 }
 
-/** Goes on after a try that ended while it waited for the answer to another request. */
-async function afterWait(passage: Passage): Promise<Forwarded> {
-  const { step, index, call, deps } = passage;
+/** Continues after an attempt that ended while it waited as a follower. */
+async function afterWait(context: StepContext): Promise<Forwarded> {
+  const { step, index, call, deps } = context;
   const hasLeft = call.signal.aborted;
   const late = hasLeft
     ? new TransportError("aborted", "The client went away")
     : new TransportError("late", "The identical request has no answer yet");
-  discard(late, startRecord(step, index, call, deps), passage);
+  discard(late, startRecord(step, index, call, deps), context);
   if (hasLeft || policyOf(call, deps).attempts === 1) throw providerFailed(late, deps);
-  return ask(passage, null, 2);
+  return ask(context, null, 2);
 }
 
 /** Asks as the leader of identical requests: the call goes on without its client while a follower waits. */
-async function askAsLeader(passage: Passage, leader: Leader): Promise<Forwarded> {
-  const { call, prepared } = passage;
+async function askAsLeader(context: StepContext, leader: Leader): Promise<Forwarded> {
+  const { call, prepared } = context;
   const { signal } = leader;
-  const led: Passage = {
-    ...passage,
+  const led: StepContext = {
+    ...context,
     call: { ...call, signal },
     prepared: { ...prepared, request: { ...prepared.request, signal } },
   };
@@ -181,15 +187,19 @@ function withStep(call: Call, { controls, headers }: Step): Call {
   };
 }
 
-/** Asks the provider, from try number `first` on. */
-async function ask(passage: Passage, leadership: Leadership | null, first = 1): Promise<Forwarded> {
-  const { step, index, isLast, deps, prepared, safety } = passage;
+/** Asks the provider, from attempt number `first` on. */
+async function ask(
+  context: StepContext,
+  leadership: Leadership | null,
+  first = 1,
+): Promise<Forwarded> {
+  const { step, index, isLast, deps, prepared, safety } = context;
   const report =
-    safety === null ? null : await checkPrompt(safety, step, index, passage.call, deps);
-  const { call, settle } = isLimited(passage.call)
-    ? await leaveToAsk(step, passage.call, deps)
-    : { call: passage.call, settle: unpaid };
-  const admitted: Admitted = { ...passage, report, settle };
+    safety === null ? null : await checkPrompt(safety, step, index, context.call, deps);
+  const { call, settle } = isLimited(context.call)
+    ? await leaveToAsk(step, context.call, deps)
+    : { call: context.call, settle: unpaid };
+  const admitted: AdmittedStep = { ...context, report, settle };
   const policy = policyOf(call, deps);
   // A body that streams through can be sent only once.
   const attempts = step.body instanceof ReadableStream ? 1 : policy.attempts;
@@ -198,12 +208,12 @@ async function ask(passage: Passage, leadership: Leadership | null, first = 1): 
     const record = startRecord(step, index, call, deps);
     const answer = await attempt(prepared, policy.timeout, call, deps);
     // Another step can take over at once from a provider that wants to be left alone.
-    const givesWay = !isLast && asksForPatience(answer, deps.platform.system);
-    if (final || givesWay || !deservesRetry(answer, call))
+    const givesWay = !isLast && hasLongRetryAfter(answer, deps.platform.system);
+    if (final || givesWay || !isWorthRetrying(answer, call))
       return await conclude(answer, record, leadership, admitted);
-    discard(answer, record, passage);
-    const wait = pause(answer, number, policy, deps.platform.system);
-    // Cut short by a client that left; the next try then ends at once.
+    discard(answer, record, context);
+    const wait = retryDelay(answer, number, policy, deps.platform.system);
+    // Cut short by a client that left; the next attempt then ends at once.
     await deps.platform.system.sleep(wait, call.signal).catch(() => undefined);
   }
 }
@@ -213,8 +223,8 @@ const LEFT: ReadonlySet<string> = new Set(["aborted", "late"]);
 
 const unpaid: Settle = () => undefined;
 
-/** Ends a try whose answer nobody will see. */
-function discard(answer: Answer, record: Recording, { deps }: Passage): void {
+/** Ends an attempt whose answer is not delivered. */
+function discard(answer: AttemptOutcome, record: Recording, { deps }: StepContext): void {
   if (answer instanceof TransportError) {
     record.finish({ status: null, complete: false, headers: [], seen: null });
     return;
@@ -227,21 +237,21 @@ function discard(answer: Answer, record: Recording, { deps }: Passage): void {
 
 /** Hands the last answer on, watched on its way; no answer is the gateway's own error. */
 function conclude(
-  answer: Answer,
+  answer: AttemptOutcome,
   record: Recording,
   leadership: Leadership | null,
-  passage: Admitted,
+  context: AdmittedStep,
 ): Promise<Forwarded> | Forwarded {
-  const { deps, safety, settle } = passage;
+  const { deps, safety, settle } = context;
   if (answer instanceof TransportError || answer.status < 200 || answer.status > 599) {
-    discard(answer, record, passage);
+    discard(answer, record, context);
     settle(answer instanceof TransportError && LEFT.has(answer.reason) ? null : 0);
     throw providerFailed(answer, deps);
   }
-  const reply = lawful(answer, deps.platform.system);
-  if (safety !== null) return checked(reply, safety, record, leadership, passage);
-  const told: Told = { record, settle, dlp: passage.report, cached: false };
-  return pass(watchedAnswer(reply, told, leadership, passage), told, passage);
+  const reply = withNullBodyStatus(answer, deps.platform.system);
+  if (safety !== null) return checked(reply, safety, record, leadership, context);
+  const answerRecord: AnswerRecord = { record, settle, dlp: context.report, cached: false };
+  return pass(watchedAnswer(reply, answerRecord, leadership, context), answerRecord, context);
 }
 
 /** {@link conclude} of a gateway with checks. */
@@ -250,12 +260,12 @@ async function checked(
   safety: Safety,
   record: Recording,
   leadership: Leadership | null,
-  passage: Admitted,
+  context: AdmittedStep,
 ): Promise<Forwarded> {
-  const { call, deps, settle } = passage;
+  const { call, deps, settle } = context;
   const found = await checkReply(safety, reply, record, call, deps).catch((error: unknown) => {
     if (error instanceof TransportError) {
-      discard(error, record, passage);
+      discard(error, record, context);
       throw providerFailed(error, deps);
     }
     // It was paid for all the same.
@@ -268,21 +278,25 @@ async function checked(
     settle(found.cost);
     throw found.error;
   }
-  const dlp = joinReports(passage.report, found.report);
-  const told: Told = { record, settle, dlp, cached: false };
-  return await pass(watchedAnswer(found.answer, told, leadership, passage), told, passage);
+  const dlp = joinReports(context.report, found.report);
+  const answerRecord: AnswerRecord = { record, settle, dlp, cached: false };
+  return await pass(
+    watchedAnswer(found.answer, answerRecord, leadership, context),
+    answerRecord,
+    context,
+  );
 }
 
-function fromCache(reply: InboundResponse, passage: Passage): Promise<Forwarded> | Forwarded {
-  const record = startRecord(passage.step, passage.index, passage.call, passage.deps);
-  const told: Told = { record, settle: unpaid, dlp: null, cached: true };
-  return pass(watchedAnswer(reply, told, null, passage), told, passage);
+function fromCache(reply: InboundResponse, context: StepContext): Promise<Forwarded> | Forwarded {
+  const record = startRecord(context.step, context.index, context.call, context.deps);
+  const answerRecord: AnswerRecord = { record, settle: unpaid, dlp: null, cached: true };
+  return pass(watchedAnswer(reply, answerRecord, null, context), answerRecord, context);
 }
 
 function pass(
   answer: InboundResponse,
-  { record, cached, dlp }: Told,
-  { index, call, deps, prepared }: Passage,
+  { record, cached, dlp }: AnswerRecord,
+  { index, call, deps, prepared }: StepContext,
 ): Promise<Forwarded> | Forwarded {
   const passed = (reply: InboundResponse): Forwarded => {
     const failed = reply.status >= 400;

@@ -35,10 +35,10 @@ interface Arrival {
 
 const ROOT = "/v1/:account_id/:gateway_id";
 const PROVIDER = `${ROOT}/:provider/*`;
-const POSTED: AdmitOptions = { door: { method: "POST", route: PROVIDER } };
-const UNIVERSAL: AdmitOptions = { door: { method: "POST", route: ROOT } };
+const POSTED: AdmitOptions = { entry: { method: "POST", route: PROVIDER } };
+const UNIVERSAL: AdmitOptions = { entry: { method: "POST", route: ROOT } };
 const COMPAT: AdmitOptions = {
-  door: { method: "POST", route: `${ROOT}/compat/*` },
+  entry: { method: "POST", route: `${ROOT}/compat/*` },
   tokenInAuthorization: true,
 };
 
@@ -60,7 +60,7 @@ export function gatewayFront(
       const other = elsewhere(arrival, c, sockets, deps);
       if (other !== null) return await other;
       const { method } = arrival.raw;
-      const how = method === "POST" ? POSTED : { door: { method, route: PROVIDER } };
+      const how = method === "POST" ? POSTED : { entry: { method, route: PROVIDER } };
       const accepted = await accept(arrival, how, deps);
       call = accepted.call;
       const forwarded = await forward(accepted.step, 0, true, call, deps);
@@ -152,7 +152,7 @@ function unified(arrival: Arrival, deps: GatewayDeps): Promise<Response> | null 
       }
     });
   if (raw.method !== "GET" || !/^(?:v1\/)?models$/.test(tail.rest)) return null;
-  const how = { ...COMPAT, door: { ...COMPAT.door, method: "GET" } };
+  const how = { ...COMPAT, entry: { ...COMPAT.entry, method: "GET" } };
   return admit(name, headerPairs(raw), raw.signal, deps, how).then(() =>
     json(modelList(deps.targets.demo, deps.router !== undefined)),
   );

@@ -26,7 +26,7 @@ const RUN_BLOCKED = 422;
 export const INFERENCE_ROOT = "/accounts/:account_id/ai";
 
 const GATEWAY_ID = named("gateway-id");
-const door = { method: "POST", route: `${INFERENCE_ROOT}/*` };
+const entry = { method: "POST", route: `${INFERENCE_ROOT}/*` };
 
 /**
  * Registers the REST inference API (docs/compatibility.md): models by an API token with the permission "AI
@@ -48,7 +48,7 @@ export const inferenceRoutes: ManagementRoutes = (app, deps) => {
       const room = { system, hold: () => held, mayPass: () => false };
       const step = inferenceStep(path, await requestBody(raw, headers, null, room), headers, model);
       // The API token was checked: the gateway asks for no second one.
-      const admitted = await admit(name, headers, raw.signal, deps, { caller, door });
+      const admitted = await admit(name, headers, raw.signal, deps, { caller, entry });
       const token = tokenOf(headerValue(headers, "authorization"));
       const blocked = path === "run" ? { blockedStatus: RUN_BLOCKED } : {};
       call = { ...admitted, token, held, ...blocked };

@@ -1,14 +1,14 @@
 import type { Backoff, Controls } from "./controls.ts";
 import type { GatewaySettings } from "./settings.ts";
 
-/** How often and how patiently a step is tried. */
+/** How often and how patiently a step is attempted. */
 export interface RetryPolicy {
-  /** Total tries. */
+  /** Total attempts. */
   readonly attempts: number;
   /** Milliseconds. */
   readonly delay: number;
   readonly backoff: Backoff;
-  /** Milliseconds within which an answer to each try must begin. */
+  /** Milliseconds within which an answer to each attempt must begin. */
   readonly timeout: number;
 }
 
@@ -32,9 +32,9 @@ export function retryPolicy(
   };
 }
 
-/** Whether an answer is worth another try (docs/compatibility.md); `x-should-retry` outranks the status. */
+/** Whether an answer is worth another attempt (docs/compatibility.md); `x-should-retry` outranks the status. */
 export function isRetryable(status: number, shouldRetry: string | null): boolean {
-  // No header makes a success worth another, paid, try.
+  // No header makes a success worth another, paid, attempt.
   if (status < 400 || shouldRetry === "false") return false;
   if (shouldRetry === "true") return true;
   return status === 408 || status === 409 || status === 429 || status >= 500;

@@ -2,7 +2,7 @@ import type { HeaderPair } from "../ports.ts";
 import { dlpHeaders } from "./checkers/inspect.ts";
 import type { Forwarded } from "./forward.ts";
 import { replyHygiene, toHeadersInit } from "./header-hygiene.ts";
-import { NULL_BODY } from "./null-body.ts";
+import { NULL_BODY } from "./null-body-status.ts";
 import { collectsLog } from "./log/record.ts";
 import { ownHeaders } from "./own-headers.ts";
 

@@ -10,7 +10,7 @@ import { type Controls, parseControls } from "./controls.ts";
 import { forwardAny } from "./dynamic/forward-route.ts";
 import type { Forwarded } from "./forward.ts";
 import { isGatewayHeader } from "./header-hygiene.ts";
-import { inTurn } from "./in-turn.ts";
+import { askInOrder } from "./ask-in-order.ts";
 import { weightOf } from "../http/arriving-body.ts";
 
 /** Bytes of a universal request: the JSON bodies of all its steps. */
@@ -125,5 +125,5 @@ export function forwardSteps(
 ): Promise<Forwarded> {
   const ask = (step: Step, index: number, isLast: boolean): Promise<Forwarded> =>
     forwardAny(step, index, isLast, call, deps);
-  return inTurn(steps, ask, call, deps);
+  return askInOrder(steps, ask, call, deps);
 }

@@ -6,19 +6,19 @@ import type { RawTail } from "./raw-path.ts";
 import { resolveTarget } from "./target.ts";
 
 /** A request to a provider, as it came. */
-interface Asked {
+interface UploadRequest {
   readonly url: string;
   readonly slug: string;
   readonly tail: RawTail;
 }
 
 /**
- * An answer that tells where an upload goes on (`uploadAddress` of the provider's row), told the gateway's own address
- * in place of the provider's: Google's SDK keeps the path of that address, and takes the host of its base URL.
+ * Puts the gateway's own address into an answer that names where an upload continues (`uploadAddress` of the provider's
+ * row). Google's SDK keeps the path of that address, and takes the host from its base URL.
  */
 export function withUploadAddress(
   forwarded: Forwarded,
-  { url, slug, tail }: Asked,
+  { url, slug, tail }: UploadRequest,
   deps: GatewayDeps,
 ): Forwarded {
   const row = Object.hasOwn(providers, slug) ? providers[slug] : undefined;
@@ -27,10 +27,10 @@ export function withUploadAddress(
   const own = url.slice(0, url.lastIndexOf(`/${tail.rest}`) + 1);
   const configured = resolveTarget(slug, "", "", deps.targets).url;
   const theirs = [configured, `${baseUrl}/`];
-  const told = ([name, value]: HeaderPair): HeaderPair => {
+  const rewritten = ([name, value]: HeaderPair): HeaderPair => {
     const base = name === header ? theirs.find((one) => value.startsWith(one)) : undefined;
     return base === undefined ? [name, value] : [name, own + value.slice(base.length)];
   };
   const { reply } = forwarded;
-  return { ...forwarded, reply: { ...reply, headers: reply.headers.map(told) } };
+  return { ...forwarded, reply: { ...reply, headers: reply.headers.map(rewritten) } };
 }

@@ -10,27 +10,27 @@ import type { Recording } from "./log/record.ts";
 import { withoutCredentials } from "./log/row-hygiene.ts";
 import { watchedStream } from "./watched-stream.ts";
 
-/** Who is told how an answer went. */
-export interface Told {
+/** What records how an answer went. */
+export interface AnswerRecord {
   readonly record: Recording;
   readonly settle: Settle;
   readonly dlp: DlpReport | null;
   readonly cached: boolean;
 }
 
-/** What was asked, and of whom. */
-interface Asked {
+/** The call, and the request that was sent. */
+interface AnswerContext {
   readonly call: Call;
   readonly deps: GatewayDeps;
   readonly prepared: Outbound;
 }
 
-/** The same answer, whose bytes are seen by the log and collected for the cache as they pass. */
+/** The same answer; its bytes are observed for the log, and kept for the cache, as they pass. */
 export function watchedAnswer(
   answer: InboundResponse,
-  { record, settle, cached, dlp }: Told,
+  { record, settle, cached, dlp }: AnswerRecord,
   leadership: Leadership | null,
-  { call, deps, prepared }: Asked,
+  { call, deps, prepared }: AnswerContext,
 ): InboundResponse {
   const { status, headers, body } = answer;
   const { system } = deps.platform;

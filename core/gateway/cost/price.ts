@@ -74,21 +74,21 @@ export function tiered(
   );
 }
 
-/** The same models, all of whose input has one price, spoken or written. */
-export function hearing(table: PriceTable): PriceTable {
-  const heard = <P extends Tariff>(given: P): P => {
+/** The same models, with audio input at the price of text input. */
+export function withAudioAtInputPrice(table: PriceTable): PriceTable {
+  const withAudio = <P extends Tariff>(given: P): P => {
     const { input, cached = input } = given;
     return { ...given, kinds: { audio: { input, cached } } };
   };
   return Object.fromEntries(
     Object.entries(table).map(([model, { long, ...given }]) => [
       model,
-      { ...heard(given), ...(long === undefined ? {} : { long: heard(long) }) },
+      { ...withAudio(given), ...(long === undefined ? {} : { long: withAudio(long) }) },
     ]),
   );
 }
 
-/** The prices of a model that hears, and may speak and see. */
-export function voice(text: PriceRow, audio: KindPrice, image?: KindPrice): Price {
+/** The prices of a model that takes audio, and maybe images. */
+export function voicePrice(text: PriceRow, audio: KindPrice, image?: KindPrice): Price {
   return { ...price(text), kinds: { audio, ...(image === undefined ? {} : { image }) } };
 }

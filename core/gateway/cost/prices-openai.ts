@@ -1,4 +1,4 @@
-import { type PriceTable, rows, tiered, voice } from "./price.ts";
+import { type PriceTable, rows, tiered, voicePrice } from "./price.ts";
 
 /**
  * OpenAI's models, from its price list as OpenAI's changelog, other gateways and open price tables quote it
@@ -98,18 +98,18 @@ const smallImage = { input: 0.8, cached: 0.08 };
  * text sources contradict each other.
  */
 export const openaiVoicePrices: PriceTable = {
-  "gpt-realtime-2.1": voice([4, 24, 0.4], audio, image),
-  "gpt-realtime-2.1-mini": voice([0.6, 2.4, 0.06], smallAudio, smallImage),
-  "gpt-realtime-2": voice([4, 24, 0.4], audio, image),
-  "gpt-realtime-1.5": voice([4, 16, 0.4], audio, image),
-  "gpt-realtime": voice([4, 16, 0.4], audio, image),
-  "gpt-4o-realtime-preview": voice([5, 20, 2.5], { input: 40, cached: 2.5, output: 80 }),
-  "gpt-4o-mini-realtime-preview": voice([0.6, 2.4, 0.3], smallAudio),
-  "gpt-audio-1.5": voice([2.5, 10], { input: 32, output: 64 }),
-  "gpt-audio": voice([2.5, 10], { input: 32, output: 64 }),
-  "gpt-audio-mini": voice([0.6, 2.4], { input: 10, output: 20 }),
-  "gpt-4o-audio-preview": voice([2.5, 10], { input: 40, output: 80 }),
-  "gpt-4o-mini-audio-preview": voice([0.15, 0.6], { input: 10, output: 20 }),
+  "gpt-realtime-2.1": voicePrice([4, 24, 0.4], audio, image),
+  "gpt-realtime-2.1-mini": voicePrice([0.6, 2.4, 0.06], smallAudio, smallImage),
+  "gpt-realtime-2": voicePrice([4, 24, 0.4], audio, image),
+  "gpt-realtime-1.5": voicePrice([4, 16, 0.4], audio, image),
+  "gpt-realtime": voicePrice([4, 16, 0.4], audio, image),
+  "gpt-4o-realtime-preview": voicePrice([5, 20, 2.5], { input: 40, cached: 2.5, output: 80 }),
+  "gpt-4o-mini-realtime-preview": voicePrice([0.6, 2.4, 0.3], smallAudio),
+  "gpt-audio-1.5": voicePrice([2.5, 10], { input: 32, output: 64 }),
+  "gpt-audio": voicePrice([2.5, 10], { input: 32, output: 64 }),
+  "gpt-audio-mini": voicePrice([0.6, 2.4], { input: 10, output: 20 }),
+  "gpt-4o-audio-preview": voicePrice([2.5, 10], { input: 40, output: 80 }),
+  "gpt-4o-mini-audio-preview": voicePrice([0.15, 0.6], { input: 10, output: 20 }),
   // Their sound cost more, by how much was not looked up.
   "gpt-4o-realtime-preview-2024-10-01": { input: 5, cached: 2.5, output: 20 },
   "gpt-4o-audio-preview-2024-10-01": { input: 2.5, output: 10 },

@@ -61,9 +61,9 @@ export function mayLimit(limits: SpendLimits | null | undefined, facts: SpendFac
 }
 
 /** `model` null = any. */
-type Asked = Omit<SpendFacts, "model"> & { readonly model: string | null };
+type SpendTarget = Omit<SpendFacts, "model"> & { readonly model: string | null };
 
-function applies(rule: SpendRule, { provider, model }: Asked, metadata: Metadata): boolean {
+function applies(rule: SpendRule, { provider, model }: SpendTarget, metadata: Metadata): boolean {
   return (
     isProvider(rule.provider, provider) &&
     (model === null || isModel(rule.model, model, provider)) &&

@@ -7,7 +7,7 @@ import { chatBody, compatStep } from "../compat.ts";
 import { dropBody } from "../drop-body.ts";
 import { forward, type Forwarded } from "../forward.ts";
 import { isGatewayHeader } from "../header-hygiene.ts";
-import { impersonal } from "../impersonal.ts";
+import { stripCredentials } from "../strip-credentials.ts";
 import { retryAfter } from "../limits/retry-after.ts";
 import { credentialHeaders } from "../providers.ts";
 import { readMetadata } from "../request-metadata.ts";
@@ -51,7 +51,7 @@ export async function forwardAny(
   const body = chatBody(step.body);
   const graph = readGraph(found.elements);
   return follow({
-    step: isOneProvider(graph) ? step : impersonal(step),
+    step: isOneProvider(graph) ? step : stripCredentials(step),
     route: found.id,
     index,
     isLast,

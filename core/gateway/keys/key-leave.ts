@@ -1,5 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
-import type { Answered, Call, GatewayDeps, Step } from "../call.ts";
+import type { AnswerUsage, Call, GatewayDeps, Step } from "../call.ts";
 import type { KeyGrant } from "../caller.ts";
 import { cost, leastCost } from "../cost/cost.ts";
 import { isFree, unknownCost } from "../cost/known-cost.ts";
@@ -100,7 +100,7 @@ async function keyLeave(step: Step, keyed: KeyedCall, deps: GatewayDeps): Promis
 /** Adds an answer up by list prices: what the caller says that it costs is no matter to the key's owner. */
 function add(
   used: { cost: number | null; tokens: number | null },
-  { usage, model, provider }: Answered,
+  { usage, model, provider }: AnswerUsage,
   { prices }: Call,
   { platform }: GatewayDeps,
 ): void {

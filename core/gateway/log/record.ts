@@ -13,7 +13,7 @@ import { stepModel } from "../request-model.ts";
 import { actorName } from "../gateway-name.ts";
 import { noUsage } from "../usage/usage.ts";
 
-/** The log row of one try, while its end is not known. */
+/** The log row of one attempt, while its end is not known. */
 export interface Recording {
   readonly id: string;
   /** Bytes of the answer that the row will keep. */
@@ -24,7 +24,7 @@ export interface Recording {
   finish(result: RecordedResult): number | null;
 }
 
-/** How a try ended. */
+/** How an attempt ended. */
 export interface RecordedResult {
   /** Null when no answer came. */
   readonly status: number | null;
@@ -69,7 +69,7 @@ function isTold(call: Call): boolean {
   return collectsLog(call) || call.traced !== undefined;
 }
 
-/** Starts the row of one try. */
+/** Starts the row of one attempt. */
 export function startRecord(step: Step, index: number, call: Call, deps: GatewayDeps): Recording {
   const { system } = deps.platform;
   const createdAt = system.now();
@@ -95,8 +95,8 @@ export function startRecord(step: Step, index: number, call: Call, deps: Gateway
       tellAnswer(call, result, about);
       if (!isCounted) return charge;
       const duration = Math.max(0, system.now() - createdAt);
-      const known = { id, createdAt, duration, step: index, cost: amount, customCost };
-      const row = rowOf(about, known, result);
+      const facts: RowFacts = { id, createdAt, duration, step: index, cost: amount, customCost };
+      const row = rowOf(about, facts, result);
       deps.metrics?.count(call.name, row);
       if (collects) deps.queue.push(actorName(call.name), row);
       traced?.(row, isSent(result), result.left === true);
@@ -120,20 +120,20 @@ function isSent({ cached, blocked, seen }: RecordedResult): boolean {
 }
 
 /** What is known of a row beside its request and its answer. */
-type Known = Pick<LogRow, "id" | "createdAt" | "duration" | "step" | "cost" | "customCost">;
+type RowFacts = Pick<LogRow, "id" | "createdAt" | "duration" | "step" | "cost" | "customCost">;
 
-/** Named one by one: every spread but the first costs more than all the rest of it. */
-function rowOf(about: Description, known: Known, result: RecordedResult): LogRow {
+/** Fields are named one by one: a spread of each object would cost more than all the rest of this function. */
+function rowOf(about: Description, facts: RowFacts, result: RecordedResult): LogRow {
   const { status, complete, seen } = result;
   const usage = seen?.usage ?? noUsage;
   return {
     ...about,
-    id: known.id,
-    createdAt: known.createdAt,
-    duration: known.duration,
-    step: known.step,
-    cost: known.cost,
-    customCost: known.customCost,
+    id: facts.id,
+    createdAt: facts.createdAt,
+    duration: facts.duration,
+    step: facts.step,
+    cost: facts.cost,
+    customCost: facts.customCost,
     statusCode: status,
     success: complete && status !== null && status < 400,
     cached: result.cached === true,

@@ -52,13 +52,13 @@ export interface RouteDeps {
   readonly system: System;
 }
 
-type Shown = Record<string, unknown>;
+type RouteView = Record<string, unknown>;
 
 /** Creates a route; its first version is deployed at once. Throws `conflict` when its name is taken. */
 export async function createRoute(
   body: { readonly name: string; readonly elements: Value },
   deps: RouteDeps,
-): Promise<Shown> {
+): Promise<RouteView> {
   readGraph(body.elements);
   const { records, system } = deps;
   const id = system.id();
@@ -71,19 +71,23 @@ export async function createRoute(
 }
 
 /** Lists a gateway's routes, newest first. */
-export async function listRoutes(page: Page, deps: RouteDeps): Promise<Shown[]> {
+export async function listRoutes(page: Page, deps: RouteDeps): Promise<RouteView[]> {
   const query = { collection: "route" } as const;
   const { records } = await deps.records.list(query, page.offset, page.perPage);
   return records.map((route) => ({ ...routeView(route, deps), account_tag: deps.account }));
 }
 
 /** Shows a route; throws `not_found`. */
-export async function getRoute(id: string, deps: RouteDeps): Promise<Shown> {
+export async function getRoute(id: string, deps: RouteDeps): Promise<RouteView> {
   return routeView(await deps.records.get({ collection: "route", id }), deps);
 }
 
 /** Renames a route; requests name it by its new name from then on. */
-export async function renameRoute(id: string, renamed: string, deps: RouteDeps): Promise<Shown> {
+export async function renameRoute(
+  id: string,
+  renamed: string,
+  deps: RouteDeps,
+): Promise<RouteView> {
   const old = await deps.records.get({ collection: "route", id });
   const body = { ...old.body, name: renamed };
   const route = { ...old, key: renamed, body, modifiedAt: deps.system.now() };
@@ -92,14 +96,18 @@ export async function renameRoute(id: string, renamed: string, deps: RouteDeps):
 }
 
 /** Deletes a route with its versions and deployments. */
-export async function deleteRoute(id: string, deps: RouteDeps): Promise<Shown> {
+export async function deleteRoute(id: string, deps: RouteDeps): Promise<RouteView> {
   const route = await deps.records.get({ collection: "route", id });
   await deps.records.remove(route);
   return summaryView(route, route.body["elements"], deps);
 }
 
 /** Adds a version, which serves nothing until it is deployed. The oldest idle one goes when there are too many. */
-export async function createVersion(id: string, elements: Value, deps: RouteDeps): Promise<Shown> {
+export async function createVersion(
+  id: string,
+  elements: Value,
+  deps: RouteDeps,
+): Promise<RouteView> {
   readGraph(elements);
   const { records, system } = deps;
   const route = await records.get({ collection: "route", id });
@@ -112,7 +120,11 @@ export async function createVersion(id: string, elements: Value, deps: RouteDeps
 }
 
 /** Shows a version of a route; throws `not_found`. */
-export async function getVersion(id: string, versionId: string, deps: RouteDeps): Promise<Shown> {
+export async function getVersion(
+  id: string,
+  versionId: string,
+  deps: RouteDeps,
+): Promise<RouteView> {
   const route = await deps.records.get({ collection: "route", id });
   const version = await versionFor(route, versionId, deps);
   const elements = version.body["elements"];
@@ -124,7 +136,7 @@ export async function createDeployment(
   id: string,
   versionId: string,
   deps: RouteDeps,
-): Promise<Shown> {
+): Promise<RouteView> {
   const { records, system } = deps;
   const route = await records.get({ collection: "route", id });
   const version = await versionFor(route, versionId, deps);
@@ -143,7 +155,7 @@ export async function listOfRoute(
   collection: "version" | "deployment",
   page: Page,
   deps: RouteDeps,
-): Promise<Shown[]> {
+): Promise<RouteView[]> {
   const route = await deps.records.get({ collection: "route", id });
   const query = { collection, parent: id };
   const { records } = await deps.records.list(query, page.offset, page.perPage);
@@ -180,7 +192,7 @@ function activeVersion({ body }: StoredRecord): Value {
   return (body["deployment"] as { readonly version_id: string }).version_id;
 }
 
-function summaryView(route: StoredRecord, elements: Value, { gateway }: RouteDeps): Shown {
+function summaryView(route: StoredRecord, elements: Value, { gateway }: RouteDeps): RouteView {
   return {
     id: route.id,
     name: route.key,
@@ -190,7 +202,7 @@ function summaryView(route: StoredRecord, elements: Value, { gateway }: RouteDep
   };
 }
 
-function routeView(route: StoredRecord, deps: RouteDeps): Shown {
+function routeView(route: StoredRecord, deps: RouteDeps): RouteView {
   const { elements, deployment, version_created_at: createdAt } = route.body;
   const version = {
     version_id: activeVersion(route),
@@ -203,7 +215,7 @@ function routeView(route: StoredRecord, deps: RouteDeps): Shown {
 }
 
 /** `active` is a text: so the official client declares it. */
-function versionView(version: StoredRecord, route: StoredRecord): Shown {
+function versionView(version: StoredRecord, route: StoredRecord): RouteView {
   return {
     version_id: version.id,
     active: String(activeVersion(route) === version.id),
@@ -213,7 +225,7 @@ function versionView(version: StoredRecord, route: StoredRecord): Shown {
   };
 }
 
-function deploymentView({ id, body, createdAt }: StoredRecord): Shown {
+function deploymentView({ id, body, createdAt }: StoredRecord): RouteView {
   return { deployment_id: id, version_id: body["version_id"], created_at: isoTime(createdAt) };
 }
 

@@ -12,7 +12,7 @@ export type RefusalReason = "unauthorized" | "rate_limited" | "spend_limit" | "s
 
 /** Counts what gateways do; none of the counting waits or fails. */
 export interface GatewayMetrics {
-  /** Counts a try, when it has ended. */
+  /** Counts an attempt when it has ended. */
   count(name: GatewayName, row: CountedRow): void;
   /** Counts a request that a gateway, one that exists, sent away. */
   refuse(name: GatewayName, reason: RefusalReason): void;

@@ -45,7 +45,7 @@ export const OTHER = "other";
 /** Parts keys. No label holds a tab: labels have no control characters. */
 const SEPARATOR = "\t";
 
-/** The key of the series of a try; `provider` and `model` are labels. */
+/** The key of the series of an attempt; `provider` and `model` are labels. */
 export function rowKey(gateway: string, provider: string, model: string, row: CountedRow): string {
   const status = row.statusCode === null ? "none" : String(row.statusCode);
   return `request\t${gateway}\t${provider}\t${model}\t${status}\t${row.success}\t${row.cached}`;

@@ -38,10 +38,10 @@ export function noTotals(): Totals {
   return { count: 0, tokensIn: 0, tokensOut: 0, cost: 0, duration: 0, buckets: [] };
 }
 
-/** The highest cost of a try that is counted, in USD, as for spend limits: callers name costs, and sums stay finite. */
+/** The highest cost of an attempt that is counted, in USD, as for spend limits: callers name costs, and sums stay finite. */
 const MOST_USD = 200_000;
 
-/** Adds one try. */
+/** Adds one attempt. */
 export function addRow(totals: Totals, { duration, tokensIn, tokensOut, cost }: CountedRow): void {
   const { buckets } = totals;
   while (buckets.length <= durationBounds.length) buckets.push(0);

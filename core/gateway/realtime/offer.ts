@@ -57,13 +57,13 @@ function offeredProtocols(headers: readonly HeaderPair[]): string[] {
 }
 
 /** A credential that was found among the subprotocols. */
-interface Found {
+interface OfferedCredential {
   /** Null: it is another provider's, and travels nowhere. */
   readonly header: HeaderPair | null;
   readonly tookNext: boolean;
 }
 
-function keyIn(offered: string, slug: string): Found | null {
+function keyIn(offered: string, slug: string): OfferedCredential | null {
   for (const [name, { keyWord }] of Object.entries(realtimeProviders)) {
     if (keyWord === undefined || !offered.startsWith(`${keyWord}.`)) continue;
     const provider = name === slug ? providerOf(slug) : undefined;
@@ -77,7 +77,11 @@ function keyIn(offered: string, slug: string): Found | null {
   return null;
 }
 
-function keyAfter(offered: string, next: string | undefined, slug: string): Found | null {
+function keyAfter(
+  offered: string,
+  next: string | undefined,
+  slug: string,
+): OfferedCredential | null {
   const row = Object.hasOwn(realtimeProviders, slug) ? realtimeProviders[slug] : undefined;
   const schemes = row?.keyAfter ?? {};
   const provider = providerOf(slug);

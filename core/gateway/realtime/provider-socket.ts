@@ -34,7 +34,7 @@ export interface RealtimeRequest {
 }
 
 const SOCKET: AdmitOptions = {
-  door: { method: "GET", route: "/v1/:account_id/:gateway_id/:provider/*" },
+  entry: { method: "GET", route: "/v1/:account_id/:gateway_id/:provider/*" },
 };
 
 /** Milliseconds that a provider may take to accept, unless the request says otherwise. */

@@ -10,8 +10,8 @@ export interface RelayEnd extends DuplexEnd {
   readonly by: Side;
 }
 
-/** What passes between the two ends. */
-export interface Passage {
+/** Options of {@link relay}. */
+export interface RelayOptions {
   readonly client: Duplex;
   readonly provider: Duplex;
   /** Sees each message on its way; must not hold it up. */
@@ -26,7 +26,12 @@ const DRAIN_MS = 5000;
  * Passes messages both ways, one at a time, so that a slow reader slows the other side, until either end closes;
  * then the other one is closed alike. Resolves as soon as that is known; both are over soon after.
  */
-export async function relay({ client, provider, onMessage, system }: Passage): Promise<RelayEnd> {
+export async function relay({
+  client,
+  provider,
+  onMessage,
+  system,
+}: RelayOptions): Promise<RelayEnd> {
   const over = new AbortController();
   const oneWay = async (by: Side, from: Duplex, to: Duplex): Promise<RelayEnd> => {
     const passed = pass(from, to, (message) => {

@@ -30,8 +30,8 @@ interface Requests {
   length: number;
 }
 
-/** What this process knows of its connections, by their ids. */
-interface Known {
+/** State that this process keeps of its connections, by their ids. */
+interface ConnectionState {
   readonly requests: Map<string, Requests>;
   /** The gateway tokens that they showed, so that none of them travels to a provider. Never stored. */
   readonly tokens: Map<string, string>;
@@ -51,11 +51,15 @@ export function socketActorName({ account, gateway }: GatewayName, random: numbe
  * instance, which may be evicted while a long answer still comes.
  */
 export function universalSocketKind(name: string, deps: GatewayDeps): ActorKind {
-  const known: Known = { requests: new Map(), tokens: new Map() };
-  return { name, schema: [], start: (context) => socketActor(context, known, deps) };
+  const state: ConnectionState = { requests: new Map(), tokens: new Map() };
+  return { name, schema: [], start: (context) => socketActor(context, state, deps) };
 }
 
-function socketActor(context: ActorContext, { requests, tokens }: Known, deps: GatewayDeps): Actor {
+function socketActor(
+  context: ActorContext,
+  { requests, tokens }: ConnectionState,
+  deps: GatewayDeps,
+): Actor {
   const [account = "", gateway = ""] = JSON.parse(context.name) as string[];
   const name = { account, gateway };
   const start = (message: Message, connection: Connection, own: Requests): void => {
@@ -145,7 +149,7 @@ function tooMany(): ApiError {
   });
 }
 
-const MESSAGE: AdmitOptions = { door: { method: null, route: "universal.create" } };
+const MESSAGE: AdmitOptions = { entry: { method: null, route: "universal.create" } };
 
 /** Forwards one request and sends the frames of its answer; never rejects. */
 async function answer(

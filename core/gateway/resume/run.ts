@@ -7,7 +7,7 @@ const PIECE_OVERHEAD = 64;
 const END_BYTES = 8;
 
 /** A stream that goes on without its reader, and can be taken up again. */
-export interface Run {
+export interface ResumableRun {
   /** All of it, for the first reader. */
   readonly body: ReadableStream<Uint8Array>;
   /**
@@ -71,7 +71,7 @@ interface State {
  * Keeps what a stream brings. While somebody reads, the source gives a chunk only when all before were taken, so
  * that a slow client slows it; while nobody does, it is read as it comes.
  */
-export function startRun(options: RunOptions): Run {
+export function startRun(options: RunOptions): ResumableRun {
   const state: State = {
     options,
     pieces: [],

@@ -7,7 +7,7 @@ import { ownHeaders } from "../own-headers.ts";
 import { keepAwake } from "../cache/subscriber-count.ts";
 import { watchedStream } from "../watched-stream.ts";
 import type { AbortLink } from "./abort-link.ts";
-import { type Run, startRun } from "./run.ts";
+import { type ResumableRun, startRun } from "./run.ts";
 
 /** Option `resume` of `gateway()`. */
 export interface ResumeOptions {
@@ -31,14 +31,14 @@ export interface ResumableReply {
 }
 
 /** The streams of one process that can be taken up again. */
-export interface Runs {
+export interface ResumableRuns {
   /** Keeps a stream; its call is no longer ended by its client. */
   hold(source: ReadableStream<Uint8Array>, held: ResumableAnswer): ResumableReply;
   /**
    * The events of a run from number `from` on. Throws `not_found` when it is not, or no longer, kept, and
    * `invalid_request` for events that have not come.
    */
-  resume(asked: Resumption): InboundResponse;
+  resume(request: Resumption): InboundResponse;
 }
 
 /** Who asks for the rest of which run. */
@@ -51,7 +51,7 @@ export interface Resumption {
 }
 
 interface Entry {
-  readonly run: Run;
+  readonly run: ResumableRun;
   readonly owner: string;
   readonly contentType: string;
 }
@@ -62,13 +62,13 @@ const RUN_OVERHEAD = 1024;
 const LOOK_MS = 10_000;
 
 /** Keeps streams for the clients that lost them (docs/gateway.md, "Lost and silent streams"). */
-export function resumableRuns(options: ResumeOptions, system: System): Runs {
+export function resumableRuns(options: ResumeOptions, system: System): ResumableRuns {
   const shelf = makeShelf(options, system);
   // What nobody reads would hold up a shutdown.
   system.closing?.addEventListener("abort", () => sweep(shelf), { once: true });
   return {
     hold: (source, held) => hold(shelf, source, held),
-    resume: (asked) => resume(shelf, asked),
+    resume: (request) => resume(shelf, request),
   };
 }
 
@@ -105,7 +105,7 @@ function weigh(shelf: Shelf, change: number): void {
 }
 
 /** Lets a run go that nobody came back to in time. */
-function review({ system, seconds }: Shelf, run: Run): void {
+function review({ system, seconds }: Shelf, run: ResumableRun): void {
   const { leftAt } = run;
   if (leftAt === null) return;
   const isOver = system.closing?.aborted === true || system.now() - leftAt >= seconds * 1000;
@@ -117,7 +117,7 @@ function sweep(shelf: Shelf): void {
 }
 
 /** While the provider sends, also what nobody asks for must end in time. */
-async function watchOver(shelf: Shelf, run: Run): Promise<void> {
+async function watchOver(shelf: Shelf, run: ResumableRun): Promise<void> {
   const ended = new AbortController();
   void run.over.then(() => ended.abort());
   const pause = Math.min(LOOK_MS, shelf.seconds * 1000);
@@ -154,9 +154,9 @@ function hold(
   return { runId, body: untilGone(run.body, abortLink.client, system) };
 }
 
-function resume(shelf: Shelf, asked: Resumption): InboundResponse {
+function resume(shelf: Shelf, request: Resumption): InboundResponse {
   const { system, entries } = shelf;
-  const { name, runId, from, client } = asked;
+  const { name, runId, from, client } = request;
   sweep(shelf);
   const found = entries.get(runId);
   if (found === undefined || found.owner !== actorName(name)) throw gone(shelf);

@@ -3,8 +3,8 @@ import { utf8 } from "../../crypto/encoding.ts";
 import type { Call, GatewayDeps, Step } from "../call.ts";
 import { AUTO_MODEL, chatBody, type ChatFormat, compatStep } from "../compat.ts";
 import { forward, type Forwarded } from "../forward.ts";
-import { impersonal, isPersonalStep } from "../impersonal.ts";
-import { inTurn } from "../in-turn.ts";
+import { stripCredentials, holdsCredentials } from "../strip-credentials.ts";
+import { askInOrder } from "../ask-in-order.ts";
 import type { Json } from "../usage/json-access.ts";
 import { providers } from "../providers.ts";
 import type { Decision } from "./auto-router.ts";
@@ -35,10 +35,10 @@ export async function forwardAuto(
   const body = chatBody(step.body);
   const controls = { ...call.controls, ...step.controls };
   const decision = await deps.router.route({ call, controls, format, bytes: step.body });
-  const own = decision.isOneProvider ? step : impersonal(step);
+  const own = decision.isOneProvider ? step : stripCredentials(step);
   const isOwnLimit = controls.requestTimeout !== undefined;
-  const isOwnKey = controls.byokAlias !== undefined || isPersonalStep(own, call.token);
-  const ask = async (candidate: Candidate, tried: number, isEnd: boolean): Promise<Forwarded> => {
+  const isOwnKey = controls.byokAlias !== undefined || holdsCredentials(own, call.token);
+  const ask = async (candidate: Candidate, rank: number, isEnd: boolean): Promise<Forwarded> => {
     const target = compatStep({
       ...own,
       body: utf8(JSON.stringify(bodyFor(candidate, body, format))),
@@ -49,7 +49,7 @@ export async function forwardAuto(
       if (!forwarded.failed) decision.served(candidate);
       // What a provider says of the caller's key, it says to the caller alone.
       else if (status >= 500 || (!isOwnKey && UNABLE.has(status))) decision.failed(candidate);
-      return told(forwarded, candidate, tried, decision);
+      return withRouting(forwarded, candidate, rank, decision);
     } catch (error) {
       // A client's own impatience says nothing about the provider.
       const isDown = error instanceof ApiError && error.kind === "provider_failed";
@@ -57,14 +57,14 @@ export async function forwardAuto(
       throw error;
     }
   };
-  return inTurn(decision.candidates, ask, call, deps);
+  return askInOrder(decision.candidates, ask, call, deps);
 }
 
 /** The answer with what is said of the decision in its headers. */
-function told(
+function withRouting(
   forwarded: Forwarded,
   candidate: Candidate,
-  tried: number,
+  index: number,
   { id, reason }: Decision,
 ): Forwarded {
   return {
@@ -73,7 +73,7 @@ function told(
     routing: {
       id,
       model: candidate.name,
-      reason: tried === 0 ? reason : "fallback_candidate_unavailable",
+      reason: index === 0 ? reason : "fallback_candidate_unavailable",
     },
   };
 }

@@ -37,7 +37,7 @@ const media: Readonly<Record<string, Ability>> = {
 const texts: ReadonlySet<string> = new Set(["text", "input_text"]);
 
 /** What is found in a conversation. */
-interface Found {
+interface ConversationScan {
   readonly abilities: Set<Ability>;
   mediaCount: number;
   mediaLength: number;
@@ -45,7 +45,7 @@ interface Found {
 
 /** Reads what a request of `size` bytes needs. Nothing is checked: a provider says what is wrong with a request. */
 export function needsOf(body: Json, format: ChatFormat, size: number): Needs {
-  const found: Found = { abilities: new Set(), mediaCount: 0, mediaLength: 0 };
+  const found: ConversationScan = { abilities: new Set(), mediaCount: 0, mediaLength: 0 };
   const conversation = conversationOf(body, format);
   look(conversation, found, 0);
   if (hasEntries(body["tools"]) || hasEntries(body["functions"])) found.abilities.add("tools");
@@ -72,7 +72,7 @@ export function conversationOf(body: Json, format: ChatFormat): unknown {
   return body[format === "responses" ? "input" : "messages"];
 }
 
-function look(value: unknown, found: Found, depth: number): void {
+function look(value: unknown, found: ConversationScan, depth: number): void {
   if (typeof value !== "object" || value === null || depth > DEPTH) return;
   const { type } = value as Json;
   const ability = typeof type === "string" && Object.hasOwn(media, type) ? media[type] : undefined;

@@ -15,7 +15,7 @@ export interface KnownQuestion {
 }
 
 /** The nearest known question that has an answer. */
-export interface Found<T> {
+export interface NearestQuestion<T> {
   readonly reply: T;
   /** Cosine. */
   readonly similarity: number;
@@ -26,9 +26,9 @@ export interface KnownQuestions {
   put(question: KnownQuestion): void;
   /** The nearest question near enough, among those for which `answerOf` has an answer. */
   nearest<T>(
-    asked: Pick<KnownQuestion, "scope" | "vector" | "terms">,
+    question: Pick<KnownQuestion, "scope" | "vector" | "terms">,
     answerOf: (key: string) => T | null,
-  ): Found<T> | null;
+  ): NearestQuestion<T> | null;
 }
 
 /** At most `maxEntries` questions, of which two are alike from `threshold` (cosine) on. */
@@ -61,16 +61,16 @@ export function knownQuestions(
   return {
     put,
     nearest<T>(
-      asked: Pick<KnownQuestion, "scope" | "vector" | "terms">,
+      question: Pick<KnownQuestion, "scope" | "vector" | "terms">,
       answerOf: (key: string) => T | null,
-    ): Found<T> | null {
+    ): NearestQuestion<T> | null {
       const now = system.now();
       let best: KnownQuestion | null = null;
-      let found: Found<T> | null = null;
-      for (const known of scopes.get(asked.scope) ?? []) {
+      let found: NearestQuestion<T> | null = null;
+      for (const known of scopes.get(question.scope) ?? []) {
         if (known.expiresAt <= now) drop(known);
-        if (known.expiresAt <= now || known.terms !== asked.terms) continue;
-        const similarity = cosine(asked.vector, known.vector);
+        if (known.expiresAt <= now || known.terms !== question.terms) continue;
+        const similarity = cosine(question.vector, known.vector);
         if (similarity < threshold || similarity <= (found?.similarity ?? -1)) continue;
         const reply = answerOf(known.key);
         if (reply === null) continue;

@@ -6,7 +6,7 @@ import type { Call } from "../call.ts";
 import type { CachedReply } from "../cache/shared-call.ts";
 import type { Outbound } from "../outbound.ts";
 import { exactTerms } from "./exact-terms.ts";
-import { type Found, knownQuestions } from "./known-questions.ts";
+import { type NearestQuestion, knownQuestions } from "./known-questions.ts";
 import { questionOf } from "./question.ts";
 import { type Embed, questionVectors } from "./question-vector.ts";
 
@@ -27,7 +27,7 @@ export interface SemanticCacheOptions {
 }
 
 /** A kept answer to a question like the one that was asked. */
-export type Near = Found<CachedReply>;
+export type Near = NearestQuestion<CachedReply>;
 
 /** Finds answers to questions in other words; see {@link SemanticCacheOptions}. */
 export interface SemanticCache {

@@ -1,16 +1,16 @@
 import type { LogRow } from "../log/log-row.ts";
-import { type Facts, metadataFacts, modelFacts, type Span, spanAt, trySpan } from "./span.ts";
+import { type Facts, metadataFacts, modelFacts, type Span, spanAt, attemptSpan } from "./span.ts";
 import type { TraceParent } from "./trace-parent.ts";
 
-/** Where requests come in, in the words of OpenTelemetry's conventions for HTTP. */
-export interface Door {
+/** The route by which a request arrived, in the words of OpenTelemetry's conventions for HTTP. */
+export interface EntryRoute {
   /** Null where it is no HTTP request. */
   readonly method: string | null;
   readonly route: string;
 }
 
-/** One row of a request, as its trace has it. */
-export interface Tried {
+/** One attempt of a request: its log row, and what the trace needs beside it. */
+export interface TracedAttempt {
   readonly row: LogRow;
   /** What the caller, or the step, says of the trace. */
   readonly parent: TraceParent | null;
@@ -23,13 +23,13 @@ export interface Tried {
 }
 
 /** How a request ended: with the answer of one row, or with an error of the gateway's own. */
-export type Outcome =
+export type RequestOutcome =
   | { readonly logId: string; readonly status: number; readonly step: number }
   | { readonly error: string; readonly status: number | null; readonly code: number | null };
 
 /** A request that is over. */
 export interface TracedRequest {
-  readonly door: Door;
+  readonly entry: EntryRoute;
   readonly traceId: string;
   readonly spanId: string;
   readonly parentSpanId: string | null;
@@ -41,34 +41,34 @@ export interface TracedRequest {
   readonly userAgent: string | null;
   /** JSON text. */
   readonly metadata: string | null;
-  readonly tries: readonly Tried[];
-  readonly outcome: Outcome;
-  /** Why an answer is not whole that is not. */
+  readonly attempts: readonly TracedAttempt[];
+  readonly outcome: RequestOutcome;
+  /** Why an incomplete answer is incomplete. */
   readonly breach: "aborted" | "broken";
 }
 
 /** The span of a whole request, named and judged as OpenTelemetry's conventions for HTTP servers say. */
 export function requestSpan(request: TracedRequest): Span {
-  const { door, tries, outcome } = request;
-  const answered = "logId" in outcome ? rowOf(outcome.logId, tries) : null;
+  const { entry, attempts, outcome } = request;
+  const answered = "logId" in outcome ? rowOf(outcome.logId, attempts) : null;
   const { error, isFailure } = verdictOn(outcome, answered, request.breach);
   const facts: Facts = [
-    ...httpFacts(door),
+    ...httpFacts(entry),
     ["http.response.status_code", outcome.status],
     ["error.type", error],
     ["user_agent.original", request.userAgent?.slice(0, 512) ?? null],
     ...answerFacts(answered),
-    ["gateway.cost", costOf(tries)],
-    ["gateway.tries", tries.filter(({ sent }) => sent).length],
-    ["gateway.event_id", tries.at(-1)?.row.eventId ?? request.eventId],
+    ["gateway.cost", costOf(attempts)],
+    ["gateway.tries", attempts.filter(({ sent }) => sent).length],
+    ["gateway.event_id", attempts.at(-1)?.row.eventId ?? request.eventId],
     ["gateway.error_code", "code" in outcome ? outcome.code : null],
-    // Cost and tokens are told by the tries: nobody may add to them here.
+    // The spans of the attempts carry cost and tokens: repeating them here would count them twice.
     ...metadataFacts(answered?.metadata ?? request.metadata).filter(
       ([key]) => !key.startsWith("gen_ai."),
     ),
   ];
   return spanAt(request, {
-    name: nameOf(door),
+    name: nameOf(entry),
     kind: 2,
     from: request.from,
     to: request.to,
@@ -77,22 +77,22 @@ export function requestSpan(request: TracedRequest): Span {
   });
 }
 
-/** The span of one try; null when nobody was asked. A step that names another trace has its tries there. */
+/** The span of one attempt; null when nobody was asked. A step that names another trace has its attempts there. */
 export function childSpan(
-  { row, parent, resends, sent }: Tried,
+  { row, parent, resends, sent }: TracedAttempt,
   { traceId, spanId }: Pick<TracedRequest, "traceId" | "spanId">,
   ownId: string,
 ): Span | null {
   if (!sent) return null;
   const isElsewhere = parent !== null && parent.traceId !== traceId;
-  return trySpan(row, resends, {
+  return attemptSpan(row, resends, {
     traceId: isElsewhere ? parent.traceId : traceId,
     spanId: ownId,
     parentSpanId: isElsewhere ? parent.spanId : spanId,
   });
 }
 
-function httpFacts({ method, route }: Door): Facts {
+function httpFacts({ method, route }: EntryRoute): Facts {
   if (method === null) return [];
   return [
     ["http.request.method", known(method)],
@@ -103,7 +103,7 @@ function httpFacts({ method, route }: Door): Facts {
 function answerFacts(row: LogRow | null): Facts {
   if (row === null) return [["gateway.cached", false]];
   return [
-    // Nobody was asked, so no other span says it.
+    // No provider was asked, so no other span says it.
     ...(row.cached ? modelFacts(row) : []),
     ["gateway.cached", row.cached],
     ["gateway.step", row.step],
@@ -111,18 +111,18 @@ function answerFacts(row: LogRow | null): Facts {
   ];
 }
 
-/** In US dollars; null = not known of any try. */
-function costOf(tries: readonly Tried[]): number | null {
-  const costs = tries.flatMap(({ row }) => (row.cost === null ? [] : [row.cost]));
+/** In US dollars; null = not known of any attempt. */
+function costOf(attempts: readonly TracedAttempt[]): number | null {
+  const costs = attempts.flatMap(({ row }) => (row.cost === null ? [] : [row.cost]));
   return costs.length === 0 ? null : costs.reduce((sum, cost) => sum + cost, 0);
 }
 
-function rowOf(logId: string, tries: readonly Tried[]): LogRow | null {
-  return tries.find(({ row }) => row.id === logId)?.row ?? null;
+function rowOf(logId: string, attempts: readonly TracedAttempt[]): LogRow | null {
+  return attempts.find(({ row }) => row.id === logId)?.row ?? null;
 }
 
 function verdictOn(
-  outcome: Outcome,
+  outcome: RequestOutcome,
   answered: LogRow | null,
   breach: TracedRequest["breach"],
 ): { readonly error: string | null; readonly isFailure: boolean } {
@@ -135,7 +135,7 @@ function verdictOn(
   return { error: isBroken ? breach : null, isFailure: isBroken };
 }
 
-function nameOf({ method, route }: Door): string {
+function nameOf({ method, route }: EntryRoute): string {
   if (method === null) return route;
   return `${known(method) === "_OTHER" ? "HTTP" : method} ${route}`;
 }

@@ -6,30 +6,33 @@ import type { Controls } from "../controls.ts";
 import type { LogRow } from "../log/log-row.ts";
 import {
   childSpan,
-  type Door,
-  type Outcome,
+  type EntryRoute,
+  type RequestOutcome,
   requestSpan,
   type TracedRequest,
-  type Tried,
+  type TracedAttempt,
 } from "./request-spans.ts";
 import type { Span } from "./span.ts";
 import type { TraceParent } from "./trace-parent.ts";
 
-/** Told how a request goes, so that it and its tries become one trace. Never fails and never waits. */
+/** Observes a request, so that it and its attempts become one trace. Never throws and never waits. */
 export interface RequestTrace {
-  /** A try begins, which ends the hopes of those before; the result is told its row, whether a provider was asked, and whether the client left. */
+  /**
+   * An attempt begins, so the earlier ones were not the answer. Call the result with its row, whether a provider was
+   * asked, and whether the client left.
+   */
   begin(
     step: Step,
     parent: TraceParent | null,
   ): (row: LogRow, sent: boolean, left: boolean) => void;
   /** The answer is on its way; the request ends with its row. */
-  answer(answered: Answered): void;
-  /** There will be no answer. */
+  answer(answered: AnswerStart): void;
+  /** The request ends with an error. */
   fail(error: unknown): void;
 }
 
 /** The beginning of an answer. */
-export interface Answered {
+export interface AnswerStart {
   readonly logId: string;
   readonly step: number;
   readonly reply: { readonly status: number };
@@ -37,7 +40,7 @@ export interface Answered {
 
 /** What is known of a request when it begins. */
 export interface TraceStart {
-  readonly door: Door;
+  readonly entry: EntryRoute;
   readonly parent: TraceParent | null;
   readonly controls: Pick<Controls, "eventId" | "metadata">;
   readonly userAgent: string | null;
@@ -58,36 +61,38 @@ export function requestTrace(
   emit: (span: Span) => void,
 ): RequestTrace {
   const from = system.now();
-  let tries: Tried[] = [];
-  let outcome: Outcome | null = null;
+  let attempts: TracedAttempt[] = [];
+  let outcome: RequestOutcome | null = null;
   let begun: { readonly step: Step; readonly resends: number } | null = null;
   let ended: { readonly traceId: string; readonly spanId: string } | null = null;
   const id = (bytes: number): string => toHex(system.random(bytes));
-  const emitTry = (tried: Tried, request: { traceId: string; spanId: string }): void => {
-    const span = childSpan(tried, request, id(8));
+  type Parent = Pick<TracedRequest, "traceId" | "spanId">;
+  const emitAttempt = (attempt: TracedAttempt, request: Parent): void => {
+    const span = childSpan(attempt, request, id(8));
     if (span !== null) emit(span);
   };
-  const end = (how: Outcome): void => {
-    const parent = parentOf(start, tries);
+  const end = (how: RequestOutcome): void => {
+    const parent = parentOf(start, attempts);
     const place = {
       traceId: parent?.traceId ?? id(16),
       spanId: id(8),
       parentSpanId: parent?.spanId ?? null,
     };
     const to = system.now();
-    const breach = isLeft(start, tries) ? "aborted" : "broken";
-    const request = { ...about(start), ...place, from, to, tries, outcome: how, breach } as const;
+    const breach = isLeft(start, attempts) ? "aborted" : "broken";
+    const span = { from, to, attempts, outcome: how, breach } as const;
+    const request = { ...about(start), ...place, ...span };
     ended = place;
     emit(requestSpan(request));
-    for (const tried of tries) emitTry(tried, request);
-    tries = [];
+    for (const attempt of attempts) emitAttempt(attempt, request);
+    attempts = [];
   };
   const settle = (): void => {
     if (outcome === null || ended !== null) return;
     const logId = "logId" in outcome ? outcome.logId : null;
-    if (logId === null || tries.some(({ row }) => row.id === logId)) end(outcome);
+    if (logId === null || attempts.some(({ row }) => row.id === logId)) end(outcome);
   };
-  const decide = (how: Outcome): void => {
+  const decide = (how: RequestOutcome): void => {
     outcome = how;
     settle();
   };
@@ -96,13 +101,13 @@ export function requestTrace(
       const resends = begun?.step === step ? begun.resends + 1 : 0;
       const self = { step, resends };
       begun = self;
-      tries = tries.map(withoutBodies);
+      attempts = attempts.map(withoutBodies);
       return (row, sent, left) => {
         const whole = { row, parent, resends, sent, left };
-        const tried = begun === self ? whole : withoutBodies(whole);
-        // An answer that nobody wanted can be unpacked for longer than the one that was.
-        if (ended !== null) return emitTry(tried, ended);
-        tries.push(tried);
+        const attempt = begun === self ? whole : withoutBodies(whole);
+        // Decoding a discarded answer can take longer than decoding the one that was delivered.
+        if (ended !== null) return emitAttempt(attempt, ended);
+        attempts.push(attempt);
         settle();
       };
     },
@@ -112,40 +117,40 @@ export function requestTrace(
 }
 
 /** Some servers only cancel the answer's stream, or tell by the signal later. */
-function isLeft({ signal }: TraceStart, tries: readonly Tried[]): boolean {
-  return signal.aborted || tries.some(({ left }) => left);
+function isLeft({ signal }: TraceStart, attempts: readonly TracedAttempt[]): boolean {
+  return signal.aborted || attempts.some(({ left }) => left);
 }
 
 /** Options of some clients are headers of each step. */
-function parentOf({ parent }: TraceStart, [first]: readonly Tried[]): TraceParent | null {
+function parentOf({ parent }: TraceStart, [first]: readonly TracedAttempt[]): TraceParent | null {
   return parent ?? first?.parent ?? null;
 }
 
-type About = Pick<TracedRequest, "door" | "userAgent" | "eventId" | "metadata">;
+type About = Pick<TracedRequest, "entry" | "userAgent" | "eventId" | "metadata">;
 
-function about({ door, userAgent, controls }: TraceStart): About {
+function about({ entry, userAgent, controls }: TraceStart): About {
   return {
-    door,
+    entry,
     userAgent,
     eventId: controls.eventId ?? null,
     metadata: controls.metadata ?? null,
   };
 }
 
-/** Prompts and answers travel once: with the last try, whose answer the caller gets. */
-function withoutBodies(tried: Tried): Tried {
-  const { request, response } = tried.row;
-  if (request.text === null && response.text === null) return tried;
+/** Prompts and answers travel once: with the last attempt, whose answer the caller gets. */
+function withoutBodies(attempt: TracedAttempt): TracedAttempt {
+  const { request, response } = attempt.row;
+  if (request.text === null && response.text === null) return attempt;
   const row = {
-    ...tried.row,
+    ...attempt.row,
     request: { ...request, text: null },
     response: { ...response, text: null },
   };
-  return { ...tried, row };
+  return { ...attempt, row };
 }
 
 /** Names, never messages: those quote what callers sent. */
-function failure(error: unknown, signal: AbortSignal): Outcome {
+function failure(error: unknown, signal: AbortSignal): RequestOutcome {
   if (signal.aborted) return { error: "aborted", status: null, code: null };
   return error instanceof ApiError
     ? { error: error.kind, status: error.status, code: error.code }

@@ -36,7 +36,7 @@ export interface SpanQueueOptions {
 
 /** The pauses before a batch is sent again, in ms. */
 const RETRIES = [500, 2000];
-/** Milliseconds that an endpoint may take, and no second try, once the process is to end. */
+/** Milliseconds that an endpoint may take, and without a second attempt, once the process is to end. */
 const LAST_MS = 2000;
 /** Milliseconds after which a planned flush counts as lost. */
 const OVERDUE = 10_000;
@@ -153,7 +153,7 @@ async function send(
     if (status !== null && ![429, 502, 503, 504].includes(status)) return false;
     const { system } = options;
     if (system.closing?.aborted === true) return false;
-    // Cut short by the end: then there is one more try.
+    // Cut short by the end: then there is one more attempt.
     if (pause !== null) await system.sleep(pause, system.closing).catch(() => undefined);
   }
   return false;

@@ -68,7 +68,7 @@ export function spanAt(place: Place, { name, kind, status, from, to, facts }: Sp
 }
 
 /** The span of one request to a provider, sent `resends` times before. */
-export function trySpan(row: LogRow, resends: number, place: Place): Span {
+export function attemptSpan(row: LogRow, resends: number, place: Place): Span {
   return spanAt(place, {
     name: row.model === "" ? row.provider : `${row.provider} ${row.model}`,
     kind: 3,

@@ -1,7 +1,7 @@
 import { formatEvent } from "../../http/sse.ts";
 import type { ChatReasoning, ChatUsage } from "./chat-format.ts";
 import { readChat } from "./chat-request.ts";
-import type { Asked, ChatDelta, ChatFront, ChatReply, StreamWriter } from "./reply.ts";
+import type { ReplyContext, ChatDelta, ChatFront, ChatReply, StreamWriter } from "./reply.ts";
 
 /**
  * OpenAI's chat completions. Thoughts stand in `reasoning_content`, what their provider wants back in
@@ -15,7 +15,7 @@ export function failure(message: string, status: number): object {
   return { error: { message, type, param: null, code: null } };
 }
 
-function completion(reply: ChatReply, { chat, created, id }: Asked): object {
+function completion(reply: ChatReply, { chat, created, id }: ReplyContext): object {
   const { model, text, refusal, reasoning = [], images = [], toolCalls, finishReason } = reply;
   const thoughts = reasoning.map((one) => one.text).join("");
   const details = reasoning.flatMap(detailsOf);
@@ -50,7 +50,7 @@ function imagePart(url: string): object {
   return { type: "image_url", image_url: { url } };
 }
 
-function chunks({ chat, created, id }: Asked): StreamWriter {
+function chunks({ chat, created, id }: ReplyContext): StreamWriter {
   const base = {
     id: `chatcmpl-${id}`,
     object: "chat.completion.chunk",

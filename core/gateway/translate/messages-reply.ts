@@ -3,7 +3,7 @@ import { type ChatUsage, chatUsage } from "./chat-format.ts";
 import type { Json } from "../usage/json-access.ts";
 import { type Block, blocksOf, type BlockEvents, blockStream } from "./blocks.ts";
 import { readMessages } from "./messages-request.ts";
-import type { Asked, ChatFront, ChatReply, StreamWriter } from "./reply.ts";
+import type { ReplyContext, ChatFront, ChatReply, StreamWriter } from "./reply.ts";
 
 /** Anthropic's Messages format. */
 export const messagesFront: ChatFront = { read: readMessages, reply: whole, stream, failure };
@@ -22,17 +22,17 @@ function failure(message: string, status: number): object {
   return { type: "error", error: { type: errorTypes[status] ?? other, message } };
 }
 
-function whole(reply: ChatReply, asked: Asked): object {
+function whole(reply: ChatReply, context: ReplyContext): object {
   const blocks = blocksOf(reply);
   return {
-    ...begun(asked, reply.model),
+    ...begun(context, reply.model),
     content: blocks.map((block) => ({ ...contentBlock(block), ...said(block) })),
     ...stopped(reply.finishReason, blocks),
     usage: usageOf(reply.usage),
   };
 }
 
-function begun({ chat, id }: Asked, model: string): object {
+function begun({ chat, id }: ReplyContext, model: string): object {
   return {
     id: `msg_${id}`,
     type: "message",
@@ -112,7 +112,7 @@ function asObject(text: string): unknown {
   }
 }
 
-function stream(asked: Asked): StreamWriter {
+function stream(context: ReplyContext): StreamWriter {
   const emit = (type: string, more: object): string =>
     formatEvent({ event: type, data: JSON.stringify({ type, ...more }) });
   const told = blockStream(blockEvents(emit));
@@ -126,7 +126,7 @@ function stream(asked: Asked): StreamWriter {
       const start = started
         ? ""
         : emit("message_start", {
-            message: { ...begun(asked, event.model ?? ""), usage: usageOf(usage) },
+            message: { ...begun(context, event.model ?? ""), usage: usageOf(usage) },
           });
       started = true;
       return start + told.add(event.delta ?? {});

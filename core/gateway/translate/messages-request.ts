@@ -93,7 +93,7 @@ const schema = v.looseObject({
   ),
 });
 
-type Asked = v.InferOutput<typeof schema>;
+type MessagesRequest = v.InferOutput<typeof schema>;
 type Block = v.InferOutput<typeof block>;
 type ResultBlock = v.InferOutput<typeof resultBlock>;
 
@@ -103,21 +103,21 @@ const untranslatable = ["container", "context_management", "mcp_servers", "outpu
 /** Reads a request in Anthropic's Messages format; what cannot be translated is a 400 that names it. */
 export function readMessages(given: Json): Chat {
   refuse(given, untranslatable);
-  const asked = parse(schema, given, "chat_format");
-  const { system, thinking, output_config: config } = asked;
+  const request = parse(schema, given, "chat_format");
+  const { system, thinking, output_config: config } = request;
   return {
-    model: asked.model,
+    model: request.model,
     messages: [
       ...(system == null ? [] : [{ role: "system" as const, content: systemOf(system) }]),
-      ...asked.messages.flatMap(messagesOf),
+      ...request.messages.flatMap(messagesOf),
     ],
-    stream: asked.stream,
-    max_completion_tokens: asked.max_tokens,
-    temperature: asked.temperature,
-    top_p: asked.top_p,
-    top_k: asked.top_k,
-    stop: asked.stop_sequences?.length === 0 ? null : asked.stop_sequences,
-    ...toolsOf(asked),
+    stream: request.stream,
+    max_completion_tokens: request.max_tokens,
+    temperature: request.temperature,
+    top_p: request.top_p,
+    top_k: request.top_k,
+    stop: request.stop_sequences?.length === 0 ? null : request.stop_sequences,
+    ...toolsOf(request),
     response_format:
       config?.format == null
         ? null
@@ -133,7 +133,7 @@ function systemOf(system: string | v.InferOutput<typeof textBlock>[]): string {
   return typeof system === "string" ? system : system.map((one) => one.text).join("\n\n");
 }
 
-function toolsOf({ tools, tool_choice: choice }: Asked): Partial<Chat> {
+function toolsOf({ tools, tool_choice: choice }: MessagesRequest): Partial<Chat> {
   if (tools == null || tools.length === 0) return {};
   return {
     tools: tools.map(({ name, description, input_schema: parameters, strict }) => ({
@@ -150,7 +150,7 @@ function toolsOf({ tools, tool_choice: choice }: Asked): Partial<Chat> {
   };
 }
 
-function choiceOf(choice: Asked["tool_choice"]): Chat["tool_choice"] {
+function choiceOf(choice: MessagesRequest["tool_choice"]): Chat["tool_choice"] {
   if (choice == null) return null;
   if (choice.type === "tool") return { type: "function", function: { name: choice.name } };
   return choice.type === "any" ? "required" : choice.type;

@@ -93,8 +93,8 @@ export interface ChatTranslator {
   errorMessage(body: Json): unknown;
 }
 
-/** What an answer is written for. */
-export interface Asked {
+/** The chat that an answer replies to. */
+export interface ReplyContext {
   readonly chat: Chat;
   /** The client's request, for formats whose answers repeat some of it. */
   readonly given: Json;
@@ -116,8 +116,8 @@ export interface StreamWriter {
 export interface ChatFront {
   /** Reads a request; what cannot be translated is a 400 (`chat_format`) that names it. */
   read(given: Json): Chat;
-  reply(reply: ChatReply, asked: Asked): object;
-  stream(asked: Asked): StreamWriter;
+  reply(reply: ChatReply, context: ReplyContext): object;
+  stream(context: ReplyContext): StreamWriter;
   failure(message: string, status: number): object;
 }
 
@@ -130,7 +130,7 @@ export interface Translation {
 }
 
 /** Milliseconds between the words of an error and the break of its stream: most clients drop what they have not read by then. */
-const TOLD = 200;
+const ERROR_PAUSE = 200;
 
 /** Headers of a native answer that describe bytes which the translation replaces. */
 const replaced: ReadonlySet<string> = new Set([
@@ -150,7 +150,7 @@ export async function translateReply(
   const { status, headers, body } = answer;
   if (body === null) return answer;
   const created = Math.floor(system.now() / 1000);
-  const asked: Asked = { chat, given, id: system.id(), created };
+  const context: ReplyContext = { chat, given, id: system.id(), created };
   const replied = (type: string, more: Pick<InboundResponse, "status" | "body">) => {
     const kept = headers.filter(([name]) => !replaced.has(name));
     return { ...more, headers: [...kept, ["content-type", `${type}; charset=utf-8`] as const] };
@@ -158,28 +158,31 @@ export async function translateReply(
   const isStream = /^text\/event-stream/i.test(headerValue(headers, "content-type") ?? "");
   if (status < 400 && isStream) {
     const source = body instanceof Uint8Array ? streamOf(body) : body;
-    const told = textStream(source, (bytes, left) =>
-      events({ ...translation, system }, asked, bytes, left),
+    const translated = textStream(source, (bytes, left) =>
+      events({ ...translation, system }, context, bytes, left),
     );
-    return replied("text/event-stream", { status, body: told });
+    return replied("text/event-stream", { status, body: translated });
   }
   const text = await wholeText(body);
   const native = parsed(text);
   const failure = failureOf(translation, native, status, text);
   if (failure !== null) {
-    const told = front.failure(failure.message, failure.status);
+    const written = front.failure(failure.message, failure.status);
     return replied("application/json", {
       status: failure.status,
-      body: utf8(JSON.stringify(told)),
+      body: utf8(JSON.stringify(written)),
     });
   }
   const reply = translator.reply(native ?? {}, chat);
   // Some models do not stream, and answer as if nobody had asked for it.
   return chat.stream === true
-    ? replied("text/event-stream", { status, body: utf8(toldAtOnce(reply, front.stream(asked))) })
+    ? replied("text/event-stream", {
+        status,
+        body: utf8(writeAtOnce(reply, front.stream(context))),
+      })
     : replied("application/json", {
         status,
-        body: utf8(JSON.stringify(front.reply(reply, asked))),
+        body: utf8(JSON.stringify(front.reply(reply, context))),
       });
 }
 
@@ -215,7 +218,7 @@ export function failureOf(
 }
 
 /** A whole answer as the events of a stream. */
-function toldAtOnce(reply: ChatReply, writer: StreamWriter): string {
+function writeAtOnce(reply: ChatReply, writer: StreamWriter): string {
   const { id, model, text, refusal, reasoning = [], images = [], toolCalls, usage } = reply;
   const deltas: MessageDelta[] = [
     { role: "assistant", content: "" },
@@ -225,19 +228,19 @@ function toldAtOnce(reply: ChatReply, writer: StreamWriter): string {
     ...(images.length === 0 ? [] : [{ images }]),
     ...toolCalls.map((call, index) => ({ tool_calls: [{ ...call, index }] })),
   ];
-  const told = deltas.map((delta) => writer.add({ id, model, delta })).join("");
+  const written = deltas.map((delta) => writer.add({ id, model, delta })).join("");
   const finishReason = reply.finishReason ?? "stop";
-  return told + writer.add({ delta: {}, finishReason, usage }) + writer.end();
+  return written + writer.add({ delta: {}, finishReason, usage }) + writer.end();
 }
 
 async function* events(
   { front, translator, chat, system }: Translation & { readonly system: System },
-  asked: Asked,
+  context: ReplyContext,
   source: ReadableStream<Uint8Array>,
   left: AbortSignal,
 ): AsyncGenerator<string> {
   const reader = translator.stream(chat);
-  const writer = front.stream(asked);
+  const writer = front.stream(context);
   let ended = false;
   let size = 0;
   // Read on to the very end, also behind a `done`: stopping there would look like a client that left.
@@ -248,7 +251,7 @@ async function* events(
     const event = deltaOf(reader, data);
     if (event.error !== undefined) {
       yield writer.error(event.error);
-      await system.sleep(TOLD, left);
+      await system.sleep(ERROR_PAUSE, left);
       throw new TransportError("broken", "The provider ended its stream with an error");
     }
     ended ||= ends(event, reader);

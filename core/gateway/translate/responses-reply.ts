@@ -4,7 +4,7 @@ import { type Json, jsonObject } from "../usage/json-access.ts";
 import { type Block, blocksOf, type BlockEvents, blockStream } from "./blocks.ts";
 import { failure } from "./chat-reply.ts";
 import { HIDDEN, readResponses } from "./responses-request.ts";
-import type { Asked, ChatFront, ChatReply, StreamWriter } from "./reply.ts";
+import type { ReplyContext, ChatFront, ChatReply, StreamWriter } from "./reply.ts";
 
 /**
  * OpenAI's Responses format, without what needs a provider that keeps state. A thought is a reasoning item:
@@ -21,9 +21,9 @@ interface Progress {
   readonly reason?: string | null;
 }
 
-function whole(reply: ChatReply, asked: Asked): object {
+function whole(reply: ChatReply, context: ReplyContext): object {
   const { model, usage, finishReason: reason } = reply;
-  return response(asked, { ...ending(reason), model, blocks: blocksOf(reply), usage, reason });
+  return response(context, { ...ending(reason), model, blocks: blocksOf(reply), usage, reason });
 }
 
 function ending(reason: string | null): Pick<Progress, "status"> {
@@ -31,7 +31,7 @@ function ending(reason: string | null): Pick<Progress, "status"> {
   return { status: isCut ? "incomplete" : "completed" };
 }
 
-function response({ chat, given, id, created }: Asked, progress: Progress): object {
+function response({ chat, given, id, created }: ReplyContext, progress: Progress): object {
   const { status, model, blocks, usage, reason } = progress;
   const cut = reason === "length" ? "max_output_tokens" : "content_filter";
   const echoed = Object.entries(defaults).map(([key, value]) => [key, given[key] ?? value]);
@@ -132,19 +132,19 @@ function part({ kind }: Block, text: string): object {
     : { type: "output_text", text, annotations: [], logprobs: [] };
 }
 
-function stream(asked: Asked): StreamWriter {
+function stream(context: ReplyContext): StreamWriter {
   let sequence = 0;
   const emit = (type: string, more: object): string =>
     formatEvent({
       event: type,
       data: JSON.stringify({ type, sequence_number: sequence++, ...more }),
     });
-  const told = blockStream(blockEvents(asked.id, emit));
+  const told = blockStream(blockEvents(context.id, emit));
   let model = "";
   let usage: ChatUsage = chatUsage({ prompt: 0, completion: 0 });
   let reason: string | null = null;
   const snapshot = (status: Progress["status"], last: Partial<Progress> = {}): object => ({
-    response: response(asked, { status, model, blocks: told.blocks, ...last }),
+    response: response(context, { status, model, blocks: told.blocks, ...last }),
   });
   return {
     add(event) {

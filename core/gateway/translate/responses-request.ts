@@ -133,31 +133,31 @@ const untranslatable = [
 export function readResponses(given: Json): Chat {
   refuse(given, untranslatable);
   refuseReferences(given["input"]);
-  const asked = parse(schema, given, "chat_format");
-  const { verbosity } = asked.text ?? {};
+  const request = parse(schema, given, "chat_format");
+  const { verbosity } = request.text ?? {};
   if (verbosity != null && verbosity !== "medium") throw cannot(`text.verbosity ${verbosity}`);
-  if (asked.truncation != null && asked.truncation !== "disabled")
-    throw cannot(`truncation ${asked.truncation}`);
-  const extra = asked.include?.find((one) => one !== "reasoning.encrypted_content");
+  if (request.truncation != null && request.truncation !== "disabled")
+    throw cannot(`truncation ${request.truncation}`);
+  const extra = request.include?.find((one) => one !== "reasoning.encrypted_content");
   if (extra !== undefined) throw cannot(`include ${extra}`);
-  const summary = asked.reasoning?.summary ?? asked.reasoning?.generate_summary;
+  const summary = request.reasoning?.summary ?? request.reasoning?.generate_summary;
   return {
-    model: asked.model,
+    model: request.model,
     messages: [
-      ...(asked.instructions == null
+      ...(request.instructions == null
         ? []
-        : [{ role: "system" as const, content: asked.instructions }]),
-      ...messagesOf(asked.input),
+        : [{ role: "system" as const, content: request.instructions }]),
+      ...messagesOf(request.input),
     ],
-    stream: asked.stream,
-    max_completion_tokens: asked.max_output_tokens,
-    temperature: asked.temperature,
-    top_p: asked.top_p,
-    ...toolsOf(asked),
-    response_format: formatOf(asked.text?.format),
-    reasoning_effort: asked.reasoning?.effort,
+    stream: request.stream,
+    max_completion_tokens: request.max_output_tokens,
+    temperature: request.temperature,
+    top_p: request.top_p,
+    ...toolsOf(request),
+    response_format: formatOf(request.text?.format),
+    reasoning_effort: request.reasoning?.effort,
     shows_thoughts: summary != null,
-    ...cacheMark(asked),
+    ...cacheMark(request),
   };
 }
 
@@ -176,9 +176,9 @@ function isMessage(given: unknown): boolean {
   return type === "message";
 }
 
-function toolsOf(asked: v.InferOutput<typeof schema>): Partial<Chat> {
-  const { tool_choice: choice, parallel_tool_calls: parallel } = asked;
-  const tools = asked.tools?.map((given): ChatTool => ({
+function toolsOf(request: v.InferOutput<typeof schema>): Partial<Chat> {
+  const { tool_choice: choice, parallel_tool_calls: parallel } = request;
+  const tools = request.tools?.map((given): ChatTool => ({
     type: "function",
     function: functionOf(given),
     ...cacheMark(given),

@@ -13,7 +13,7 @@ const CANDIDATES = 100;
 const SPARE = 20;
 
 /** What the legs of a search found. */
-export interface Asked {
+export interface LegResults {
   readonly legs: Legs;
   /** Whether both legs answered. */
   readonly both: boolean;
@@ -32,7 +32,7 @@ export async function askLegs(
   limit: number,
   filter: Condition | null,
   reordered: boolean,
-): Promise<Asked> {
+): Promise<LegResults> {
   // Once for both legs.
   const allowed = filter === null ? null : await state.allowed.of(filter);
   const failures: string[] = [];

@@ -16,9 +16,9 @@ import {
   childSpan,
   requestSpan,
   type TracedRequest,
-  type Tried,
+  type TracedAttempt,
 } from "../../../core/gateway/trace/request-spans.ts";
-import { type Span, trySpan } from "../../../core/gateway/trace/span.ts";
+import { type Span, attemptSpan } from "../../../core/gateway/trace/span.ts";
 import { spanQueue } from "../../../core/gateway/trace/span-queue.ts";
 import { traceParent } from "../../../core/gateway/trace/trace-parent.ts";
 import type { Platform } from "../../../core/ports.ts";
@@ -110,7 +110,7 @@ describe("trySpan()", () => {
   const place = { traceId: TRACE, spanId: "1".repeat(16), parentSpanId: SPAN };
 
   it("carries the gen_ai attributes, the cost and the metadata", () => {
-    const span = trySpan(row(), 0, place);
+    const span = attemptSpan(row(), 0, place);
     expect(span).toMatchObject({
       ...place,
       name: "openai gpt-4o",
@@ -138,7 +138,7 @@ describe("trySpan()", () => {
 
   it("marks failures and counts what was sent before", () => {
     const lost = row({ success: false, statusCode: null, tokensIn: null });
-    const span = trySpan(lost, 2, { ...place, parentSpanId: null });
+    const span = attemptSpan(lost, 2, { ...place, parentSpanId: null });
     expect("parentSpanId" in span).toBe(false);
     expect(span.status).toEqual({ code: 2, message: "No answer" });
     expect(attributes(span)["http.request.resend_count"]).toBe("2");
@@ -147,7 +147,7 @@ describe("trySpan()", () => {
 });
 
 describe("requestSpan()", () => {
-  const tried = (more: Partial<LogRow> = {}, sent = true): Tried => ({
+  const tried = (more: Partial<LogRow> = {}, sent = true): TracedAttempt => ({
     row: row(more),
     parent: null,
     resends: 0,
@@ -155,7 +155,7 @@ describe("requestSpan()", () => {
     left: false,
   });
   const request = (more: Partial<TracedRequest> = {}): TracedRequest => ({
-    door: { method: "POST", route: "/v1/:account_id/:gateway_id/:provider/*" },
+    entry: { method: "POST", route: "/v1/:account_id/:gateway_id/:provider/*" },
     traceId: TRACE,
     spanId: "2".repeat(16),
     parentSpanId: SPAN,
@@ -164,7 +164,7 @@ describe("requestSpan()", () => {
     eventId: null,
     userAgent: "client/1",
     metadata: null,
-    tries: [tried({ id: "A", success: false, statusCode: 500 }), tried()],
+    attempts: [tried({ id: "A", success: false, statusCode: 500 }), tried()],
     outcome: { logId: "LOG", status: 200, step: 0 },
     breach: "broken",
     ...more,
@@ -200,7 +200,7 @@ describe("requestSpan()", () => {
 
   it("has the gen_ai attributes of an answer from the cache, which has no try", () => {
     const hit = tried({ cached: true, cost: 0 }, false);
-    const span = requestSpan(request({ tries: [hit] }));
+    const span = requestSpan(request({ attempts: [hit] }));
     expect(attributes(span)).toMatchObject({
       "gen_ai.request.model": "gpt-4o",
       "gen_ai.usage.cost": 0,
@@ -221,15 +221,15 @@ describe("requestSpan()", () => {
     [{ error: "provider_failed", status: 502, code: 2005 }, {}, 2, "provider_failed"],
     [{ error: "aborted", status: null, code: null }, {}, 2, "aborted"],
   ] as const)("judges %j as a server's span", (outcome, about, code, error) => {
-    const span = requestSpan(request({ outcome, tries: [tried(about)] }));
+    const span = requestSpan(request({ outcome, attempts: [tried(about)] }));
     expect(span.status).toEqual({ code });
     expect(attributes(span)["error.type"]).toBe(error);
   });
 
   it("names no method that HTTP does not have, and none where there is no HTTP", () => {
-    const odd = requestSpan(request({ door: { method: "BREW", route: "/x" } }));
+    const odd = requestSpan(request({ entry: { method: "BREW", route: "/x" } }));
     expect([odd.name, attributes(odd)["http.request.method"]]).toEqual(["HTTP /x", "_OTHER"]);
-    const inside = requestSpan(request({ door: { method: null, route: "AiBinding.run" } }));
+    const inside = requestSpan(request({ entry: { method: null, route: "AiBinding.run" } }));
     expect(inside.name).toBe("AiBinding.run");
     expect("http.route" in attributes(inside)).toBe(false);
   });
@@ -237,7 +237,7 @@ describe("requestSpan()", () => {
   it("lets no metadata pass for the cost or the tokens of a try", () => {
     const metadata = '{"gen_ai.usage.cost":9,"gateway.cost":9,"team":"a"}';
     const span = requestSpan(
-      request({ metadata, tries: [], outcome: { error: "x", status: 400, code: 7001 } }),
+      request({ metadata, attempts: [], outcome: { error: "x", status: 400, code: 7001 } }),
     );
     expect(attributes(span)).toMatchObject({ team: "a" });
     expect(JSON.stringify(span)).not.toContain("9}");
@@ -321,7 +321,7 @@ describe("spanQueue()", () => {
       ...options,
     });
     const place = { traceId: TRACE, spanId: SPAN, parentSpanId: null };
-    return { egress, queue, logged, span: trySpan(row(), 0, place) };
+    return { egress, queue, logged, span: attemptSpan(row(), 0, place) };
   }
 
   it("sends OTLP/JSON in batches, one per gateway and endpoint", async () => {

@@ -4,11 +4,11 @@ import { isVerdict } from "./checkers/inspect.ts";
 import { dropBody } from "./drop-body.ts";
 import type { Forwarded } from "./forward.ts";
 
-/** Asks one of several that can answer; `isLast` = nobody else can take over. */
+/** Asks one of several candidates; `isLast` = no other can take over. */
 export type AskOne<T> = (one: T, index: number, isLast: boolean) => Promise<Forwarded>;
 
-/** Asks one after the other until one succeeds; when none does, the last one's answer is the answer. */
-export async function inTurn<T>(
+/** Asks the candidates in order until one succeeds. When none does, the last one's answer counts (fallback). */
+export async function askInOrder<T>(
   all: readonly T[],
   ask: AskOne<T>,
   call: Call,
@@ -16,7 +16,7 @@ export async function inTurn<T>(
 ): Promise<Forwarded> {
   for (const [index, one] of all.entries()) {
     const isLast = index === all.length - 1;
-    const forwarded = await tried(() => ask(one, index, isLast), isLast, call);
+    const forwarded = await attemptOne(() => ask(one, index, isLast), isLast, call);
     if (forwarded === null) continue;
     if (isLast || !forwarded.failed) return forwarded;
     dropBody(forwarded.reply, deps.platform.system);
@@ -24,8 +24,8 @@ export async function inTurn<T>(
   throw new ApiError("provider_failed", { status: deps.failureStatus });
 }
 
-/** Null when there is no answer and another one may take over. */
-async function tried(
+/** Null when there is no answer and the next candidate may take over. */
+async function attemptOne(
   ask: () => Promise<Forwarded>,
   isLast: boolean,
   { signal }: Call,
@@ -34,7 +34,7 @@ async function tried(
     return await ask();
   } catch (error) {
     if (isLast || signal.aborted || !(error instanceof ApiError)) throw error;
-    // Another provider must not get what a check held back.
+    // What a check held back must not be sent to another provider.
     if (isVerdict(error)) throw error;
     return null;
   }

@@ -1,11 +1,11 @@
 import type { InboundResponse, System } from "../ports.ts";
 import { dropBody } from "./drop-body.ts";
 
-/** Statuses whose answers have no body (fetch standard, "null body status"). */
+/** Statuses whose answers have no body ([null body status](https://fetch.spec.whatwg.org/#null-body-status)). */
 export const NULL_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** An answer without the body that its status forbids: nobody would read it, and its length would be a lie. */
-export function lawful(answer: InboundResponse, system: System): InboundResponse {
+/** Drops a body that the status forbids: no client reads it, and its `content-length` would be wrong. */
+export function withNullBodyStatus(answer: InboundResponse, system: System): InboundResponse {
   const { status, headers, body } = answer;
   if (body === null || !NULL_BODY.has(status)) return answer;
   dropBody(answer, system);
