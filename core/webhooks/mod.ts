@@ -36,6 +36,7 @@ export { schemes, type SchemeName } from "./schemes.ts";
 export type { Secret } from "./keys.ts";
 export { signLike, type UnsignedRequest } from "./sign.ts";
 export { prepareRetention } from "./source.ts";
+export { verifyWebhook, type VerifyWebhookOptions, type WebhookVerdict } from "./verify-webhook.ts";
 export { simulate } from "./simulate.ts";
 export type { EntitySource, RetentionOptions, SourceOptions } from "./source.ts";
 

@@ -192,7 +192,11 @@ function entityRule(configured: EntitySource | undefined, scheme: Scheme): Entit
   return path === undefined ? { from: "path" } : { from: "payload", path: [path].flat() };
 }
 
-function schemeOf(options: SourceOptions, where: string): Scheme {
+/** The scheme of a source with what its options replace; throws `TypeError` on one that nobody knows. */
+export function schemeOf(
+  options: Pick<SourceOptions, "header" | "scheme" | "toleranceSeconds">,
+  where: string,
+): Scheme {
   const { header, scheme, toleranceSeconds } = options;
   const base = typeof scheme === "string" ? named(scheme, where) : scheme;
   const timestamp =
