@@ -8,7 +8,7 @@ export interface VerifyWebhookOptions extends Pick<
   SourceOptions,
   "header" | "scheme" | "secret" | "secrets" | "toleranceSeconds"
 > {
-  /** The time, `Date.now()`: needed where the scheme signs a time or a secret expires. */
+  /** The time in Unix ms: needed where the scheme signs a time or a secret expires. */
   readonly now?: number;
   /** The address that the sender called, where it is signed and a proxy or a host has changed it. @default the request's */
   readonly url?: string;
@@ -46,7 +46,9 @@ export async function verifyWebhook(
   const keys = given.map((one: string | Secret) => prepareKey(scheme, one, where));
   const needsTime = typeof scheme.timestamp?.toleranceSeconds === "number";
   if (options.now === undefined && (needsTime || keys.some(({ expires }) => expires < Infinity))) {
-    throw new TypeError("The webhook's signature or secret ends with time: pass now: Date.now()");
+    throw new TypeError(
+      "The webhook's signature or secret ends with time: pass the time as now, in Unix ms",
+    );
   }
   const { method, headers } = request;
   const url = options.url ?? request.url;
