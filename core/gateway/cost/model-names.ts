@@ -39,11 +39,6 @@ const authors: Readonly<Record<string, string>> = {
   cohere: "cohere",
 };
 
-/** The families that a provider (a path segment) sells by its own price list, for tables of what is used. */
-export function familyOfProvider(provider: string): string | null {
-  return own(families, provider) ?? null;
-}
-
 /** The path segment of the provider whose own price list a family is; the family's name for one that has none. */
 export function providerOfFamily(family: string): string {
   const found = Object.entries(families).find(([, one]) => one === family);
