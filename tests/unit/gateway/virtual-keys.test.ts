@@ -48,6 +48,32 @@ const ask = (key: string, body: object = gpt, path = "closed/openai/v1/chat/comp
 const messageOf = async (response: Response): Promise<string> =>
   JSON.stringify(await response.json());
 describe("a virtual key", () => {
+  it("in the query, or in the headers of a universal step, reaches no provider", async () => {
+    const { key } = await make();
+    const step = {
+      provider: "openai",
+      endpoint: "v1/chat/completions",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      query: gpt,
+    };
+    const token = { "cf-aig-authorization": `Bearer ${API_TOKEN}` };
+    for (const gateway of ["open", "closed"]) {
+      const answers = [
+        await gate.send(
+          `${gateway}/google-ai-studio/v1beta/models/m:generateContent?key=${key}`,
+          jsonInit({}),
+        ),
+        await gate.send(gateway, jsonInit([step])),
+        await gate.send(gateway, jsonInit([step], token)),
+      ];
+      for (const one of answers) await one.text();
+    }
+    const sent = gate.transport.requests.map(({ url, headers }, at) =>
+      JSON.stringify([url, headers, gate.transport.bodies[at]]),
+    );
+    expect(sent.filter((text) => text.includes(key))).toEqual([]);
+  });
+
   it("is shown once, and kept as a hash", async () => {
     const made = await make({ owner: "ann", tags: ["blue"] });
     expect(made.key).toMatch(/^causey_vk_[0-9A-Za-z]{46}$/);
