@@ -1,3 +1,4 @@
+import { SqlError } from "../../../core/sql-error.ts";
 import { setInterval, setTimeout } from "node:timers";
 import type { Log, Statement, StatementResult } from "../../../core/ports.ts";
 import {
@@ -126,7 +127,8 @@ function lookAfterClock({ clock, db, log, rescanMs = 60_000, timeOfDay }: AlarmO
     advance(db, timeOfDay(), clock.now());
     return true;
   } catch (error) {
-    log("warn", "Could not look after the clock", { error: String(error) });
+    if (!(error instanceof SqlError && error.isReported))
+      log("warn", "Could not look after the clock", { error: String(error) });
     return false;
   }
 }
@@ -149,7 +151,9 @@ async function ringOnce(
     const delay = Math.min(MAX_BACKOFF_MS, backoffMs * 2 ** Math.min(row.attempts, 16));
     const attempts = row.attempts + 1;
     const fields = { kind: row.kind, attempts, retry_ms: delay, error: String(error) };
-    log("warn", "An alarm failed and will run again", fields);
+    // A database that takes no writes is told of once, not by each alarm.
+    if (!(error instanceof SqlError && error.isReported))
+      log("warn", "An alarm failed and will run again", fields);
     try {
       await db.batch([retryAt(row, clock.now() + delay)]);
     } catch {
