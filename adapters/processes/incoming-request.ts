@@ -125,6 +125,6 @@ function toRequest(
   signal: AbortSignal,
 ): Request {
   const pairs = headers.map(([name, value]): [string, string] => [name, value]);
-  const upload = body === undefined ? {} : { body, duplex: "half" };
+  const upload = body === undefined ? {} : { body, duplex: "half" as const };
   return new Request(url, { method, headers: pairs, signal, ...upload });
 }

@@ -1,5 +1,6 @@
 import { ApiError } from "../../core/http/api-error.ts";
 import type { Browser, System, Wire } from "../../core/ports.ts";
+import type { FetchBinding } from "./worker-env.ts";
 
 /** Why there is no page rendering without the binding. */
 export const NO_BROWSER: string =
@@ -18,7 +19,7 @@ export const missingBrowser: Browser = {
  * `Browser` over the Workers browser binding, speaking plain DevTools frames. Each connection is a browser
  * session of its own: a Worker cannot use one request's socket in another request.
  */
-export function boundBrowser(binding: Fetcher, system: System): Browser {
+export function boundBrowser(binding: FetchBinding, system: System): Browser {
   return {
     async connect(options = {}) {
       const session = await acquire(binding, options.signal);
@@ -36,18 +37,18 @@ export function boundBrowser(binding: Fetcher, system: System): Browser {
   };
 }
 
-async function acquire(binding: Fetcher, signal: AbortSignal | undefined): Promise<string> {
+async function acquire(binding: FetchBinding, signal: AbortSignal | undefined): Promise<string> {
   const response = await binding.fetch(
     `${SERVICE}/acquire`,
     signal === undefined ? {} : { signal },
   );
   if (!response.ok) throw await noBrowser(response);
-  const { sessionId } = await response.json<{ readonly sessionId: string }>();
+  const { sessionId }: { readonly sessionId: string } = await response.json();
   return sessionId;
 }
 
 async function upgrade(
-  binding: Fetcher,
+  binding: FetchBinding,
   session: string,
   signal: AbortSignal | undefined,
 ): Promise<WebSocket> {
@@ -65,7 +66,7 @@ async function upgrade(
 }
 
 /** Ends the session at once instead of after its idle time; nothing is owed when it is gone already. */
-async function release(binding: Fetcher, session: string): Promise<void> {
+async function release(binding: FetchBinding, session: string): Promise<void> {
   const url = `${SERVICE}/devtools/browser/${encodeURIComponent(session)}`;
   const response = await binding.fetch(url, { method: "DELETE" }).catch(() => null);
   await response?.body?.cancel();

@@ -53,7 +53,7 @@ export class CauseyObject extends DurableObject<WorkerEnv> {
     for (const socket of this.ctx.getWebSockets()) socket.close(code, reason);
   }
 
-  override async fetch(request: Request): Promise<Response> {
+  async fetch(request: Request): Promise<Response> {
     try {
       const response = await this.#host().fetch(request);
       if (response.webSocket !== null && this.#name !== undefined) socketHolders.add(this.#name);
@@ -64,13 +64,13 @@ export class CauseyObject extends DurableObject<WorkerEnv> {
   }
 
   /** Runs the actor's alarm. A failure sets the next run itself: the platform's own retries end after six. */
-  override async alarm(): Promise<void> {
+  async alarm(): Promise<void> {
     const { kv } = this.ctx.storage;
     try {
       await this.#host().onAlarm();
       if (kv.get(ALARM_FAILURES_KEY) !== undefined) kv.delete(ALARM_FAILURES_KEY);
     } catch (error) {
-      const failures = (kv.get<number>(ALARM_FAILURES_KEY) ?? 0) + 1;
+      const failures = Number(kv.get(ALARM_FAILURES_KEY) ?? 0) + 1;
       this.#space.log("error", "Alarm failed", {
         actor: this.#name,
         failures,
@@ -83,11 +83,11 @@ export class CauseyObject extends DurableObject<WorkerEnv> {
     }
   }
 
-  override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
+  async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
     await this.#handle("onMessage", (hosted) => hosted.onMessage(socket, message));
   }
 
-  override async webSocketClose(socket: WebSocket, code: number, reason: string): Promise<void> {
+  async webSocketClose(socket: WebSocket, code: number, reason: string): Promise<void> {
     try {
       // 1005 and 1006 mean "no code" and "no close frame": they cannot be sent back.
       socket.close(code === 1005 || code === 1006 ? 1000 : code, reason);
@@ -97,7 +97,7 @@ export class CauseyObject extends DurableObject<WorkerEnv> {
     await this.#closed(socket, code, reason);
   }
 
-  override async webSocketError(socket: WebSocket): Promise<void> {
+  async webSocketError(socket: WebSocket): Promise<void> {
     await this.#closed(socket, 1006, "");
   }
 
@@ -118,8 +118,13 @@ export class CauseyObject extends DurableObject<WorkerEnv> {
     }
   }
 
+  #storedName(): string | undefined {
+    const name = this.ctx.storage.kv.get(NAME_KEY);
+    return typeof name === "string" ? name : undefined;
+  }
+
   #host(given?: string): HostedActor {
-    this.#name ??= this.ctx.id.name ?? this.ctx.storage.kv.get<string>(NAME_KEY);
+    this.#name ??= this.ctx.id.name ?? this.#storedName();
     if (this.#name === undefined && given !== undefined) this.identify(given);
     if (this.#name === undefined)
       throw new ApiError("internal", { message: "The Durable Object has no name" });

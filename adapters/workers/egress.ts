@@ -3,6 +3,7 @@ import { checkUrl, reasonOf } from "../../core/net/check-url.ts";
 import type { Transport } from "../../core/ports.ts";
 import { TransportError } from "../../core/transport-error.ts";
 import { fetchTransport, type Send } from "./fetch-transport.ts";
+import type { FetchBinding } from "./worker-env.ts";
 
 /** Why requests to caller-steered addresses are less guarded here than on other runtimes. */
 export const UNPINNED: string =
@@ -14,7 +15,7 @@ export const UNPINNED: string =
  */
 export function guardedTransport(
   allowHosts: readonly string[],
-  filtered: Fetcher | undefined,
+  filtered: FetchBinding | undefined,
 ): Transport {
   const allow = parseAllowHosts(allowHosts);
   const open = fetchTransport();
@@ -36,7 +37,7 @@ export function guardedTransport(
 /** How a WebSocket request to an address that a caller can steer leaves; throws `refused` as {@link guardedTransport} does. */
 export function guardedSend(
   allowHosts: readonly string[],
-  filtered: Fetcher | undefined,
+  filtered: FetchBinding | undefined,
 ): (url: string) => Send {
   const allow = parseAllowHosts(allowHosts);
   return (url) => {

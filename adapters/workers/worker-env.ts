@@ -1,7 +1,20 @@
+// workerd's own types are global, so a package cannot name them for everybody: a project has those of
+// @cloudflare/workers-types or of `wrangler types`, and JSR has none. Both fit into these.
+
+/** The id of a Durable Object, as far as the adapter needs it. */
+export interface ObjectId {
+  toString(): string;
+}
+
 /** A Durable Object namespace, as far as the adapter needs it. */
 export interface ObjectNamespace {
-  idFromName(name: string): DurableObjectId;
-  get(id: DurableObjectId): { fetch(request: Request): Promise<Response> };
+  idFromName(name: string): ObjectId;
+  get(id: ObjectId): { fetch(request: Request): Promise<Response> };
+}
+
+/** A service or browser binding, as far as the adapter needs it. */
+export interface FetchBinding {
+  fetch(input: Request | string, init?: RequestInit): Promise<Response>;
 }
 
 /** The bindings that the adapter uses; further ones are the user's own. */
@@ -9,10 +22,10 @@ export interface WorkerEnv {
   /** The namespace of the class `CauseyObject`, with `new_sqlite_classes` in its migration. */
   readonly CAUSEY: ObjectNamespace;
   /** Browser binding; without it page rendering answers 503. */
-  readonly BROWSER?: Fetcher;
+  readonly BROWSER?: FetchBinding;
   /**
    * A service that reaches public addresses only, checked after DNS resolution (in workerd: a `network`
    * service that allows "public"). Requests that a caller steers then go through it.
    */
-  readonly CAUSEY_EGRESS?: Fetcher;
+  readonly CAUSEY_EGRESS?: FetchBinding;
 }

@@ -1,4 +1,4 @@
-import type { Hono } from "hono";
+import type { ExecutionContext, Hono } from "hono";
 import { platformApi, type PlatformApiOptions } from "../../core/api.ts";
 import type { Platform } from "../../core/ports.ts";
 import { workersPlatform, type WorkersPlatformOptions } from "./platform.ts";

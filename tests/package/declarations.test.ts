@@ -13,7 +13,7 @@ beforeAll(() => {
 afterAll(() => rmSync(packed.folder, { recursive: true, force: true }));
 
 const nodes = `${root}tools/releases/node_modules`;
-const types = [
+const nodeTypes = [
   ["20", `${nodes}/types20`],
   ["22", `${nodes}/types22`],
   ["24", `${root}node_modules/@types/node`],
@@ -26,20 +26,18 @@ const resolutions = [
 ] as const;
 const entries = ["", "/gateway", "/rendering", "/search", "/agents", "/webhooks", "/deprecations"];
 
-/** A strict project that uses every entry with some release of Node's types; what the compiler says of it. */
-function check(name: string, source: string, more: object): string {
+const strict = {
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noEmit: true,
+  skipLibCheck: false,
+  target: "es2022",
+  lib: ["ES2022"],
+};
+
+/** A folder with the package and what it depends on installed, but nobody's types. */
+function project(name: string): string {
   const folder = join(packed.folder, "types", name);
-  mkdirSync(folder, { recursive: true });
-  const compilerOptions = {
-    strict: true,
-    exactOptionalPropertyTypes: true,
-    noEmit: true,
-    skipLibCheck: false,
-    target: "es2022",
-    lib: ["ES2022"],
-    types: ["node"],
-    typeRoots: [join(folder, "node_modules/@types")],
-  };
   const installed = join(folder, "node_modules");
   mkdirSync(join(installed, "@types"), { recursive: true });
   for (const one of readdirSync(join(packed.project, "node_modules")))
@@ -48,6 +46,27 @@ function check(name: string, source: string, more: object): string {
   cpSync(join(packed.project, "node_modules/causey"), join(installed, "causey"), {
     recursive: true,
   });
+  writeFileSync(join(folder, "package.json"), '{"type":"module"}');
+  return folder;
+}
+
+/** What the compiler says of `main` in the folder of a project. */
+function compile(folder: string, main: string, compilerOptions: object): string {
+  writeFileSync(join(folder, "main.ts"), main);
+  const config = { compilerOptions: { ...strict, ...compilerOptions }, files: ["main.ts"] };
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
+  const tsc = `${root}node_modules/typescript/bin/tsc`;
+  const { stdout } = spawnSync(process.execPath, [tsc, "-p", ".", "--pretty", "false"], {
+    cwd: folder,
+    encoding: "utf8",
+  });
+  return stdout;
+}
+
+/** Uses every entry with some release of Node's types. */
+function checkOnNode(name: string, source: string, more: object): string {
+  const folder = project(name);
+  const installed = join(folder, "node_modules");
   cpSync(source, join(installed, "@types/node"), { recursive: true });
   // What these types import; beside them in the folder that they were installed in.
   const undici = join(source, "../undici-types");
@@ -61,26 +80,47 @@ function check(name: string, source: string, more: object): string {
   const lines = [...entries, "/node"].map(
     (entry, at) => `export * as e${at} from "causey${entry}";`,
   );
-  writeFileSync(join(folder, "main.ts"), lines.join("\n"));
-  writeFileSync(join(folder, "package.json"), '{"type":"module"}');
-  writeFileSync(
-    join(folder, "tsconfig.json"),
-    JSON.stringify({ compilerOptions: { ...compilerOptions, ...more }, files: ["main.ts"] }),
-  );
-  const tsc = `${root}node_modules/typescript/bin/tsc`;
-  const { stdout } = spawnSync(process.execPath, [tsc, "-p", ".", "--pretty", "false"], {
-    cwd: folder,
-    encoding: "utf8",
-  });
-  return stdout;
+  const typeRoots = [join(installed, "@types")];
+  return compile(folder, lines.join("\n"), { types: ["node"], typeRoots, ...more });
 }
 
-test.each(types)(
+/** A Worker whose bindings have the types that `wrangler types` writes. */
+const WORKER = `
+import { CauseyObject, fromEnv, worker, workersPlatform, type WorkerEnv } from "causey/workers";
+export { CauseyObject };
+
+interface Env extends WorkerEnv {
+  readonly CAUSEY: DurableObjectNamespace<CauseyObject>;
+  readonly BROWSER: Fetcher;
+  readonly CAUSEY_EGRESS: Fetcher;
+}
+export default worker(fromEnv) satisfies ExportedHandler<Env>;
+export const platform = (env: Env) => workersPlatform({ env });
+export const close = (env: Env) => env.CAUSEY.getByName("a").closeSockets(1000, "");
+`;
+
+test.each(nodeTypes)(
   "the declarations are clean with the types of Node %s",
   LONG,
   (release, source) => {
     for (const [moduleResolution, module] of resolutions) {
-      const said = check(`${release}-${moduleResolution}`, source, { module, moduleResolution });
+      const said = checkOnNode(`${release}-${moduleResolution}`, source, {
+        module,
+        moduleResolution,
+      });
+      expect(said, moduleResolution).toBe("");
+    }
+  },
+);
+
+test(
+  "the Worker's declarations are clean with the types of workerd, and fit into them",
+  LONG,
+  () => {
+    const folder = project("workers");
+    for (const [moduleResolution, module] of resolutions) {
+      const types = ["@cloudflare/workers-types"];
+      const said = compile(folder, WORKER, { types, module, moduleResolution });
       expect(said, moduleResolution).toBe("");
     }
   },

@@ -1,4 +1,5 @@
 import { availableParallelism } from "node:os";
+import { URL } from "node:url";
 import { Worker } from "node:worker_threads";
 import { stepwise } from "../../../core/background.ts";
 import { ApiError } from "../../../core/http/api-error.ts";

@@ -150,7 +150,9 @@ function open(request: OutboundRequest, url: URL, lookup: Lookup | undefined): C
     agent: false,
     ...(lookup === undefined ? {} : { lookup }),
   };
-  return url.protocol === "https:" ? httpsRequest(url, settings) : httpRequest(url, settings);
+  return url.protocol === "https:"
+    ? httpsRequest(url.href, settings)
+    : httpRequest(url.href, settings);
 }
 
 async function sendBody(
