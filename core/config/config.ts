@@ -1,7 +1,7 @@
-import type { DeclaredKey } from "../gateway/declared-gateways.ts";
-import type { Value } from "../gateway/manage/record.ts";
-import type { DeclaredSettings } from "../gateway/settings.ts";
-import type { PriceRowSetting } from "../gateway/cost/price-rows.ts";
+import type { DeclaredKey } from "../gateway/gateways/declared-gateways.ts";
+import type { Value } from "../gateway/manage/records/record.ts";
+import type { DeclaredSettings } from "../gateway/gateways/settings.ts";
+import type { PriceRowSetting } from "../gateway/observe/prices/price-rows.ts";
 
 /** A token of the configuration file. */
 export interface TokenConfig {

@@ -1,15 +1,15 @@
 import { Hono } from "hono";
 import { onError } from "../http/routes.ts";
-import { type AiBinding, aiBinding } from "./ai-binding.ts";
-import type { GatewayDeps } from "./call.ts";
+import { type AiBinding, aiBinding } from "./entry/ai-binding.ts";
+import type { GatewayDeps } from "./call/call.ts";
 import { gatewayDeps, type GatewayOptions } from "./deps.ts";
-import { withoutTokens } from "./error-hygiene.ts";
-import { gatewayFront } from "./front.ts";
-import { managementApp } from "./management.ts";
+import { withoutTokens } from "./entry/error-hygiene.ts";
+import { gatewayFront } from "./entry/front.ts";
+import { managementApp } from "./manage/management.ts";
 
 export type { GatewayOptions } from "./deps.ts";
-export type { ResumeOptions } from "./resume/runs.ts";
-export type { SemanticCacheOptions } from "./semantic/semantic-cache.ts";
+export type { ResumeOptions } from "./answer/resume/runs.ts";
+export type { SemanticCacheOptions } from "./answer/semantic/semantic-cache.ts";
 export type {
   Ability,
   EligibleModel,
@@ -17,14 +17,20 @@ export type {
   RouteChoice,
   RouterCandidate,
   RouteRequest,
-} from "./router/model-router.ts";
+} from "./choose/router/model-router.ts";
 export {
   type AiBinding,
   type AiBindingOptions,
   type AiRunOptions,
   createAiBinding,
-} from "./ai-binding.ts";
-export type { Checker, CheckAction, CheckPhase, CheckResult, Finding } from "./checkers/checker.ts";
+} from "./entry/ai-binding.ts";
+export type {
+  Checker,
+  CheckAction,
+  CheckPhase,
+  CheckResult,
+  Finding,
+} from "./guard/checkers/checker.ts";
 
 /** The doors to one engine, see {@link gatewayParts}. */
 export interface GatewayParts {

@@ -1,13 +1,13 @@
 import { ApiError } from "../../http/api-error.ts";
-import type { AnswerUsage, Call, GatewayDeps, Step } from "../call.ts";
-import type { KeyGrant } from "../caller.ts";
-import { cost, leastCost } from "../cost/cost.ts";
-import { isFree, unknownCost } from "../cost/known-cost.ts";
-import { BYTES_PER_TOKEN, estimateOf, limitsSpend } from "../cost/spend.ts";
-import { type RealtimeSpend, type Settle, spendOn } from "../cost/step-spend.ts";
-import { jsonOf, plainBytes } from "../readable-body.ts";
-import { stepModel } from "../request-model.ts";
-import { hidesUsage } from "../usage/stream-usage.ts";
+import type { AnswerUsage, Call, GatewayDeps, Step } from "../call/call.ts";
+import type { KeyGrant } from "../entry/caller.ts";
+import { cost, leastCost } from "../observe/cost/cost.ts";
+import { isFree, unknownCost } from "../observe/cost/known-cost.ts";
+import { BYTES_PER_TOKEN, estimateOf, limitsSpend } from "../observe/spend/spend.ts";
+import { type RealtimeSpend, type Settle, spendOn } from "../observe/spend/step-spend.ts";
+import { jsonOf, plainBytes } from "../wire/readable-body.ts";
+import { stepModel } from "../chat/request-model.ts";
+import { hidesUsage } from "../observe/usage/stream-usage.ts";
 import { refusalHeaders } from "./enter-key.ts";
 import { checkModel } from "./key-models.ts";
 

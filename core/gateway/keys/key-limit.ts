@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { formatUsd, toParts } from "../cost/usd.ts";
+import { formatUsd, toParts } from "../observe/cost/usd.ts";
 
 /** What a limit of a virtual key counts: USD, tokens in and out, or requests. */
 export type LimitType = "cost" | "tokens" | "requests";

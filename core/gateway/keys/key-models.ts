@@ -1,9 +1,9 @@
 import { ApiError } from "../../http/api-error.ts";
-import type { Step } from "../call.ts";
-import { modelNames } from "../cost/model-names.ts";
-import { headerValue } from "../header-hygiene.ts";
-import { plainBytes } from "../readable-body.ts";
-import { formModel, queryModel, requestModel } from "../request-model.ts";
+import type { Step } from "../call/call.ts";
+import { modelNames } from "../observe/prices/model-names.ts";
+import { headerValue } from "../wire/header-hygiene.ts";
+import { plainBytes } from "../wire/readable-body.ts";
+import { formModel, queryModel, requestModel } from "../chat/request-model.ts";
 
 /**
  * Throws `forbidden` unless a step names a model, and every place that a provider may read it from names one of

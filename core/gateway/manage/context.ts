@@ -3,16 +3,16 @@ import { type Auth, authorize } from "../../auth/authorize.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { envelope } from "../../http/envelope.ts";
 import { checkQuery } from "../../http/query.ts";
-import type { GatewayDeps } from "../call.ts";
-import type { SafetyOptions } from "../checkers/policies.ts";
-import type { DeclaredGateways } from "../declared-gateways.ts";
-import type { GatewayName } from "../gateway-name.ts";
-import { getGateway } from "../manage-gateways.ts";
-import { type Page, pageOf, resultInfo } from "../paging.ts";
-import { ECHO, providers } from "../providers.ts";
-import type { ProviderOptions } from "../target.ts";
+import type { GatewayDeps } from "../call/call.ts";
+import type { SafetyOptions } from "../guard/checkers/policies.ts";
+import type { DeclaredGateways } from "../gateways/declared-gateways.ts";
+import type { GatewayName } from "../gateways/gateway-name.ts";
+import { getGateway } from "./manage-gateways.ts";
+import { type Page, pageOf, resultInfo } from "./paging.ts";
+import { ECHO, providers } from "../providers/table.ts";
+import type { ProviderOptions } from "../providers/target.ts";
 import { CUSTOM_PREFIX } from "./custom-provider.ts";
-import type { Records } from "./records.ts";
+import type { Records } from "./records/records.ts";
 
 /** Where a whole platform has its API root; the gateway is beside it. */
 export const API_ROOT = "/client/v4";

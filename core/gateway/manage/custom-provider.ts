@@ -3,12 +3,12 @@ import { ApiError } from "../../http/api-error.ts";
 import { plainText } from "../../http/plain-text.ts";
 import { checkUrl } from "../../net/check-url.ts";
 import type { HeaderPair, System } from "../../ports.ts";
-import type { Page } from "../paging.ts";
+import type { Page } from "./paging.ts";
 import { HEADER_NAME } from "./header-schema.ts";
 import { preview } from "./provider-config.ts";
-import { newRecord, recordTimes, type StoredRecord } from "./record.ts";
-import type { Records } from "./records.ts";
-import type { Vault } from "./vault.ts";
+import { newRecord, recordTimes, type StoredRecord } from "./records/record.ts";
+import type { Records } from "./records/records.ts";
+import type { Vault } from "./records/vault.ts";
 
 /** What every custom provider's path segment begins with. */
 export const CUSTOM_PREFIX = "custom-";

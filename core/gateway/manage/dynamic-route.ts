@@ -2,11 +2,17 @@ import * as v from "valibot";
 import { ApiError } from "../../http/api-error.ts";
 import { holds } from "../../http/schema-fields.ts";
 import type { System } from "../../ports.ts";
-import { elementsSchema } from "../dynamic/element.ts";
-import { readGraph } from "../dynamic/graph.ts";
-import type { Page } from "../paging.ts";
-import { newRecord, recordLimits, recordTimes, type StoredRecord, type Value } from "./record.ts";
-import type { Records } from "./records.ts";
+import { elementsSchema } from "../choose/dynamic/element.ts";
+import { readGraph } from "../choose/dynamic/graph.ts";
+import type { Page } from "./paging.ts";
+import {
+  newRecord,
+  recordLimits,
+  recordTimes,
+  type StoredRecord,
+  type Value,
+} from "./records/record.ts";
+import type { Records } from "./records/records.ts";
 
 /** Bytes of a route's elements as JSON: a listing shows the elements of every route. */
 const ELEMENTS_LIMIT = 65_536;

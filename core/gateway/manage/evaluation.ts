@@ -2,11 +2,11 @@ import * as v from "valibot";
 import { ApiError } from "../../http/api-error.ts";
 import { plainText } from "../../http/plain-text.ts";
 import type { System } from "../../ports.ts";
-import type { LogSummary } from "../log/log-summary.ts";
-import type { LogQuery } from "../log/log-filters.ts";
+import type { LogSummary } from "../observe/log/log-summary.ts";
+import type { LogQuery } from "../observe/log/log-filters.ts";
 import { type DatasetFilter, logQueryOf } from "./dataset.ts";
-import { newRecord, recordView, type StoredRecord, type Value } from "./record.ts";
-import type { Records } from "./records.ts";
+import { newRecord, recordView, type StoredRecord, type Value } from "./records/record.ts";
+import type { Records } from "./records/records.ts";
 
 /** The body that creates an evaluation. */
 export interface EvaluationCreate {

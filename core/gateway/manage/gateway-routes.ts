@@ -1,15 +1,15 @@
 import { readJson } from "../../http/body.ts";
 import { envelope } from "../../http/envelope.ts";
 import { routedPath } from "../../http/mount-path.ts";
-import { type DeclaredGateway, declaredGateway } from "../declared-gateways.ts";
-import * as gateways from "../manage-gateways.ts";
+import { type DeclaredGateway, declaredGateway } from "../gateways/declared-gateways.ts";
+import * as gateways from "./manage-gateways.ts";
 import {
   DEFAULT_GATEWAY,
   gatewayCreate,
   type GatewaySettings,
   gatewayWrite,
   type GatewayWrite,
-} from "../settings.ts";
+} from "../gateways/settings.ts";
 import { ApiError } from "../../http/api-error.ts";
 import {
   API_ROOT,

@@ -3,10 +3,10 @@ import { readJson } from "../../http/body.ts";
 import { envelope, json } from "../../http/envelope.ts";
 import { checkQuery, checkWholeQuery } from "../../http/query.ts";
 import { sseResponse } from "../../http/sse.ts";
-import { isFilterPart, logParameters, parseLogQuery } from "../log/log-filters.ts";
-import { tailEvents, tailPosition } from "../log/log-tail.ts";
-import * as logs from "../log/manage-logs.ts";
-import { getGateway } from "../manage-gateways.ts";
+import { isFilterPart, logParameters, parseLogQuery } from "../observe/log/log-filters.ts";
+import { tailEvents, tailPosition } from "../observe/log/log-tail.ts";
+import * as logs from "../observe/log/manage-logs.ts";
+import { getGateway } from "./manage-gateways.ts";
 import {
   gatewayNameOf,
   guards,

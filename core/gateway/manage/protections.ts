@@ -1,14 +1,14 @@
 import { ApiError } from "../../http/api-error.ts";
-import { profileNames, type SafetyOptions, unknownProfiles } from "../checkers/policies.ts";
+import { profileNames, type SafetyOptions, unknownProfiles } from "../guard/checkers/policies.ts";
 import type { Platform } from "../../ports.ts";
-import type { GatewayName } from "../gateway-name.ts";
-import { noSuchProvider, spendProviders } from "../cost/spend-providers.ts";
-import type { GatewayChanges, GatewaySettings, GatewayWrite } from "../settings.ts";
-import type { ProviderOptions } from "../target.ts";
-import { otelView, sealOtel } from "../trace/otel-settings.ts";
+import type { GatewayName } from "../gateways/gateway-name.ts";
+import { noSuchProvider, spendProviders } from "../observe/spend/spend-providers.ts";
+import type { GatewayChanges, GatewaySettings, GatewayWrite } from "../gateways/settings.ts";
+import type { ProviderOptions } from "../providers/target.ts";
+import { otelView, sealOtel } from "../observe/trace/otel-settings.ts";
 import { isProvider } from "./context.ts";
-import type { RecordStore } from "./records.ts";
-import type { Vault } from "./vault.ts";
+import type { RecordStore } from "./records/records.ts";
+import type { Vault } from "./records/vault.ts";
 
 /** What makes a gateway's protections ready to be stored. */
 export interface ProtectionDeps {

@@ -1,12 +1,12 @@
 import * as v from "valibot";
 import { ApiError } from "../../http/api-error.ts";
 import type { System } from "../../ports.ts";
-import { jsonText } from "../usage/json-access.ts";
-import type { Page } from "../paging.ts";
+import { jsonText } from "../wire/json-access.ts";
+import type { Page } from "./paging.ts";
 import { headerCredential } from "./header-schema.ts";
-import { newRecord, recordView, type StoredRecord } from "./record.ts";
-import type { Records } from "./records.ts";
-import type { Vault } from "./vault.ts";
+import { newRecord, recordView, type StoredRecord } from "./records/record.ts";
+import type { Records } from "./records/records.ts";
+import type { Vault } from "./records/vault.ts";
 
 /** The alias of a stored key that is meant when a request names none. */
 export const DEFAULT_ALIAS = "default";

@@ -1,9 +1,9 @@
 import { ApiError } from "../../http/api-error.ts";
-import { admitConnection } from "../admit.ts";
-import type { GatewayDeps } from "../call.ts";
+import { admitConnection } from "../entry/admit.ts";
+import type { GatewayDeps } from "../call/call.ts";
 import type { HeaderPair } from "../../ports.ts";
-import { headerPairs, headerValue } from "../header-hygiene.ts";
-import type { GatewayName } from "../gateway-name.ts";
+import { headerPairs, headerValue } from "../wire/header-hygiene.ts";
+import type { GatewayName } from "../gateways/gateway-name.ts";
 import { socketToken } from "./socket-token.ts";
 import { socketActorName, universalSocketKind } from "./universal-socket.ts";
 

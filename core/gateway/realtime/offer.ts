@@ -1,8 +1,8 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { HeaderPair } from "../../ports.ts";
-import { AUTHORIZATION, gatewayHeader } from "../controls.ts";
-import { headerValue } from "../header-hygiene.ts";
-import { credentialValue, type Provider, providers } from "../providers.ts";
+import { AUTHORIZATION, gatewayHeader } from "../entry/controls.ts";
+import { headerValue } from "../wire/header-hygiene.ts";
+import { credentialValue, type Provider, providers } from "../providers/table.ts";
 import { realtimeProviders } from "./realtime-providers.ts";
 
 /** An upgrade request, its credentials moved from subprotocols, where browsers put them, into headers. */

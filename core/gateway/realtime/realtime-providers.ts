@@ -1,6 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
-import { decodedValue } from "../tokens/own-tokens.ts";
-import { movedTo, type TargetOptions } from "../target.ts";
+import { decodedValue } from "../guard/tokens/own-tokens.ts";
+import { movedTo, type TargetOptions } from "../providers/target.ts";
 
 /** What a provider's realtime WebSocket differs in from its HTTP paths: data, so that adding one is adding a row. */
 export interface RealtimeProvider {

@@ -1,6 +1,6 @@
 import type { HeaderPair } from "../../ports.ts";
-import { presentedToken, tokenOf } from "../access.ts";
-import { headerValue } from "../header-hygiene.ts";
+import { presentedToken, tokenOf } from "../entry/access.ts";
+import { headerValue } from "../wire/header-hygiene.ts";
 
 /**
  * The gateway token of an upgrade request: in its header, or in a subprotocol, because browsers send no

@@ -1,8 +1,8 @@
-import type { LoggedBody, LogRow } from "../log/log-row.ts";
-import { jsonText } from "../usage/json-access.ts";
-import { modelName } from "../log/log-row.ts";
-import type { Observation } from "../usage/observer.ts";
-import { addUsage, noUsage, sumOfUsage, type Usage } from "../usage/usage.ts";
+import type { LoggedBody, LogRow } from "../observe/log/log-row.ts";
+import { jsonText } from "../wire/json-access.ts";
+import { modelName } from "../observe/log/log-row.ts";
+import type { Observation } from "../observe/usage/observer.ts";
+import { addUsage, noUsage, sumOfUsage, type Usage } from "../observe/usage/usage.ts";
 import type { RelayEnd, Side } from "./relay.ts";
 
 /** Counts what passes on a connection, for its one log row. */

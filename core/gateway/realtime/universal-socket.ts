@@ -1,14 +1,14 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { Actor, ActorContext, ActorKind, Connection } from "../../ports.ts";
 import { TransportError } from "../../transport-error.ts";
-import { admit, type AdmitOptions } from "../admit.ts";
-import type { Call, GatewayDeps } from "../call.ts";
-import type { Caller } from "../caller.ts";
-import type { GatewayName } from "../gateway-name.ts";
-import { headerPairs } from "../header-hygiene.ts";
+import { admit, type AdmitOptions } from "../entry/admit.ts";
+import type { Call, GatewayDeps } from "../call/call.ts";
+import type { Caller } from "../entry/caller.ts";
+import type { GatewayName } from "../gateways/gateway-name.ts";
+import { headerPairs } from "../wire/header-hygiene.ts";
 import { bodiesFull, weightOf } from "../../http/arriving-body.ts";
-import { tracedError } from "../trace/request-trace.ts";
-import { BODY_LIMIT, forwardSteps, toSteps } from "../universal.ts";
+import { tracedError } from "../observe/trace/request-trace.ts";
+import { BODY_LIMIT, forwardSteps, toSteps } from "../entry/universal.ts";
 import { socketToken } from "./socket-token.ts";
 import { errorFrame, eventIdOf, readCreate, universalFrames } from "./universal-frames.ts";
 

@@ -1,0 +1,96 @@
+import { quickSha256Hex } from "../../../crypto/digest.ts";
+import type { OutboundRequest, System } from "../../../ports.ts";
+import type { Call } from "../../call/call.ts";
+import type { Outbound } from "../../call/outbound.ts";
+import { actorName } from "../../gateways/gateway-name.ts";
+import { varyingHeaders } from "./varying-headers.ts";
+
+/** Seconds that a caller's own cache key lives when nothing else says so (docs/compatibility.md). */
+const CACHE_KEY_TTL = 300;
+
+const CACHEABLE: ReadonlySet<string> = new Set(["GET", "HEAD", "POST"]);
+
+/** Seconds that an answer to this call may be kept; 0 = not at all. */
+export function cacheTtl({ controls, settings }: Call): number {
+  if (controls.skipCache === true) return 0;
+  if (controls.cacheTtl !== undefined) return controls.cacheTtl;
+  const usual = settings.cache_ttl ?? 0;
+  return usual === 0 && controls.cacheKey !== undefined ? CACHE_KEY_TTL : usual;
+}
+
+/**
+ * The cache key of a request, or null when it cannot have one. Everything that is sent and can change an answer is in it:
+ * gateway, provider, address, headers (see `varying-headers.ts`) and body. A caller's own key replaces address and body
+ * only (but not whether a stream is wanted), so that no tenant can read another's answers by guessing keys.
+ */
+export function cacheKey(
+  { target, request }: Outbound,
+  call: Call,
+  system: System,
+): Promise<string | null> | string | null {
+  // Repeating a deletion or a change is no question that an earlier answer could settle.
+  if (request.body instanceof ReadableStream || !CACHEABLE.has(request.method)) return null;
+  const { controls } = call;
+  if (controls.cacheKey !== undefined) {
+    const form = asksForStream(request) ? "stream" : "whole";
+    const content = [
+      "key",
+      request.method,
+      form,
+      controls.cacheKey,
+      ...queryCredentials(target.url),
+    ];
+    return keyOf(content, { target, request }, call, system);
+  }
+  const asked = (digest: string): Promise<string> | string =>
+    keyOf([request.method, target.url, digest], { target, request }, call, system);
+  const digest = quickSha256Hex(request.body ?? "", system);
+  return digest instanceof Promise ? digest.then(asked) : asked(digest);
+}
+
+function keyOf(
+  content: readonly string[],
+  { target, request }: Pick<Outbound, "target" | "request">,
+  call: Call,
+  system: System,
+): Promise<string> | string {
+  const { settings } = call;
+  const identity = varyingHeaders(request.headers, target, settings.cache_ignore_headers ?? []);
+  // An update that empties the cache makes a new generation, and so does a new gateway in the place of a deleted one.
+  const generation = settings.cache_since ?? settings.created_at;
+  const custom = target.custom?.generation ?? "";
+  // What one set of checks let pass, another might not.
+  const checks = [settings.dlp ?? null, settings.guardrails ?? null];
+  const parts = [
+    actorName(call.name),
+    generation,
+    JSON.stringify(checks),
+    target.slug,
+    custom,
+    ...identity,
+    "",
+    ...content,
+  ];
+  return quickSha256Hex(JSON.stringify(parts), system);
+}
+
+/** Whether the answer is to be a stream: a caller's own key must not bring a client what it cannot read. */
+function asksForStream({ url, body }: OutboundRequest): boolean {
+  const [path = ""] = url.split("?", 1);
+  if (/:stream\w+$/.test(path)) return true;
+  if (!(body instanceof Uint8Array)) return false;
+  try {
+    const asked: unknown = JSON.parse(new TextDecoder().decode(body));
+    return (
+      typeof asked === "object" && asked !== null && "stream" in asked && asked.stream === true
+    );
+  } catch {
+    return false;
+  }
+}
+
+/** Keys in the query tell tenants apart like keys in headers do. */
+function queryCredentials(url: string): string[] {
+  const question = url.indexOf("?");
+  return question === -1 ? [] : [url.slice(question)];
+}

@@ -1,0 +1,62 @@
+import { type Json, jsonObject } from "../../wire/json-access.ts";
+import { eventData } from "../../wire/sse-events.ts";
+import { headerValue } from "../../wire/header-hygiene.ts";
+import type { CachedReply } from "./shared-call.ts";
+
+/** Characters at the end of a stream that are looked at: an error is the last that a provider says. */
+const END = 64 * 1024;
+
+/**
+ * Whether a whole answer with a status of success is none of the failures that providers report with one, mostly in
+ * streams that had begun: such an answer is not kept. Of an encoded answer, and of what is no JSON, nothing is known.
+ */
+export function isSuccess(reply: CachedReply): boolean {
+  if ((headerValue(reply.headers, "content-encoding") ?? "identity") !== "identity") return true;
+  const type = (headerValue(reply.headers, "content-type") ?? "").toLowerCase();
+  if (type.startsWith("text/event-stream")) {
+    const text = textOf(reply.chunks, END);
+    return !mentions(text) || !eventData(text).some(tellsFailure);
+  }
+  // The header of a frame that ends a stream of Amazon's (Smithy's specification "Amazon Event Stream").
+  if (type.startsWith("application/vnd.amazon.eventstream"))
+    return !textOf(reply.chunks, END).includes(":exception-type");
+  if (!/^application\/(?:[\w.-]+\+)?json\b/.test(type)) return true;
+  const text = textOf(reply.chunks, Number.POSITIVE_INFINITY);
+  return !mentions(text) || !tellsFailure(text);
+}
+
+/** Most answers need not be parsed for this. */
+function mentions(text: string): boolean {
+  return text.includes('"error"') || text.includes('"success"');
+}
+
+/** Of OpenAI and Anthropic, those who imitate them, and Cloudflare. */
+function tellsFailure(json: string): boolean {
+  const said = parsed(json);
+  const { type, error } = said;
+  return (
+    type === "error" ||
+    type === "response.failed" ||
+    (error !== undefined && error !== null) ||
+    said["success"] === false
+  );
+}
+
+/** Gemini's streams are one list, where nobody asks for events. */
+function parsed(json: string): Json {
+  try {
+    const said: unknown = JSON.parse(json);
+    return jsonObject(Array.isArray(said) ? said.at(-1) : said);
+  } catch {
+    return {};
+  }
+}
+
+/** The text of the last bytes, at least as many as asked for where there are. */
+export function textOf(chunks: readonly Uint8Array[], last: number): string {
+  let [from, size] = [chunks.length, 0];
+  while (from > 0 && size < last) size += chunks[--from]?.length ?? 0;
+  const decoder = new TextDecoder();
+  const pieces = chunks.slice(from).map((chunk) => decoder.decode(chunk, { stream: true }));
+  return pieces.join("");
+}

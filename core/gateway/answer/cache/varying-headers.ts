@@ -1,0 +1,95 @@
+import * as v from "valibot";
+import type { HeaderPair } from "../../../ports.ts";
+import { isSecretHeader } from "../../manage/custom-provider.ts";
+import { HEADER_NAME } from "../../manage/header-schema.ts";
+import { credentialHeaders } from "../../providers/table.ts";
+import type { Target } from "../../providers/target.ts";
+
+/**
+ * Headers that name a request or its place in a trace. By their definitions no answer depends on them, and every request
+ * has other values. `baggage` is none of them: what it carries is the application's (W3C Baggage).
+ */
+const perRequest: ReadonlySet<string> = new Set([
+  // https://www.w3.org/TR/trace-context/ and what was there before it
+  "traceparent",
+  "tracestate",
+  "b3",
+  "uber-trace-id",
+  "sentry-trace",
+  "newrelic",
+  "elastic-apm-traceparent",
+  "x-amzn-trace-id",
+  "x-cloud-trace-context",
+  "x-datadog-trace-id",
+  "x-datadog-parent-id",
+  "x-datadog-sampling-priority",
+  // Names for logs; https://platform.openai.com/docs/api-reference/debugging-requests
+  "x-request-id",
+  "x-correlation-id",
+  "x-client-request-id",
+  "x-ms-client-request-id",
+  // Tells a repetition from a new request (draft-ietf-httpapi-idempotency-key-header)
+  "idempotency-key",
+  "x-idempotency-key",
+  // Counters of repetitions; https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html
+  "amz-sdk-invocation-id",
+  "amz-sdk-request",
+]);
+
+/** Which client asks: built-in providers answer all alike; what is behind a custom provider is not known. */
+const perClient: ReadonlySet<string> = new Set([
+  "user-agent",
+  "x-amz-user-agent",
+  "x-goog-api-client",
+]);
+
+function isOfTrace(name: string): boolean {
+  return perRequest.has(name) || name.startsWith("x-b3-");
+}
+
+/** Telemetry of clients: Stainless makes those of OpenAI and Anthropic, Fern those of Cohere, Deepgram and ElevenLabs. */
+function isTelemetry(name: string): boolean {
+  return perClient.has(name) || name.startsWith("x-stainless-") || name.startsWith("x-fern-");
+}
+
+/**
+ * The headers of a request that tell its answer apart from that of another one, in one order: all but those that cannot
+ * change an answer, and those that the gateway's settings take out.
+ */
+export function varyingHeaders(
+  headers: readonly HeaderPair[],
+  { slug }: Pick<Target, "slug">,
+  ignored: readonly string[],
+): string[] {
+  const isCustom = slug.startsWith("custom-");
+  const kept: string[] = [];
+  for (const [name, value] of headers) {
+    if (isOfTrace(name) || (!isCustom && isTelemetry(name)) || ignored.includes(name)) continue;
+    kept.push(`${name}: ${value}`);
+  }
+  return kept.toSorted();
+}
+
+/** Without these a client would get what it cannot read, or did not ask for. */
+const framing = /^(?:accept-encoding|content-.*|range|if-.*)$/;
+
+function isIgnorable(name: string): boolean {
+  return !framing.test(name) && !credentialHeaders.has(name) && !isSecretHeader(name);
+}
+
+/** Checks the setting `cache_ignore_headers`; names are kept in lower case. */
+export const ignoredHeaders: v.GenericSchema<unknown, string[]> = v.pipe(
+  v.array(
+    v.pipe(
+      v.string(),
+      v.regex(HEADER_NAME, "expected the name of a header"),
+      v.toLowerCase(),
+      v.check(
+        isIgnorable,
+        ({ input }) =>
+          `"${input}" must stay in the cache key: it may hold a credential, or says what the body is`,
+      ),
+    ),
+  ),
+  v.maxLength(50, "at most 50 headers are allowed"),
+);

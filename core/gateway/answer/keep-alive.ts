@@ -1,0 +1,60 @@
+import type { System } from "../../ports.ts";
+
+/** A comment that is an event of its own: the parsers that split at blank lines take it for nothing as well. */
+const COMMENT = new TextEncoder().encode(":\n\n");
+
+/**
+ * The same server-sent events, with a comment whenever the provider was silent for `ms` between two of them:
+ * load balancers cut what is silent. Nothing is sent to a client that does not read.
+ */
+export function keptAlive(
+  body: ReadableStream<Uint8Array>,
+  ms: number,
+  system: System,
+): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  let tail = "\n\n";
+  let pending: ReturnType<typeof reader.read> | undefined;
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const next = (pending ??= reader.read());
+        if (isBetweenEvents(tail) && (await isSilent(next, ms, system))) {
+          controller.enqueue(COMMENT.slice());
+          return;
+        }
+        const { done, value } = await next;
+        pending = undefined;
+        if (done) {
+          controller.close();
+          return;
+        }
+        tail = (tail + String.fromCharCode(...value.subarray(-3))).slice(-3);
+        controller.enqueue(value);
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/** Whether a read takes longer than `ms`. */
+async function isSilent(read: Promise<unknown>, ms: number, system: System): Promise<boolean> {
+  const over = new AbortController();
+  const late = system.sleep(ms, over.signal).then(
+    () => true,
+    () => false,
+  );
+  const came = read.then(
+    () => false,
+    () => false,
+  );
+  const silent = await Promise.race([came, late]);
+  over.abort();
+  return silent;
+}
+
+/** Whether the last line was blank, in any of the line ends of the standard (HTML, 9.2.5). */
+function isBetweenEvents(tail: string): boolean {
+  return tail.endsWith("\n\n") || tail.endsWith("\r\r") || tail.endsWith("\n\r\n");
+}

@@ -1,0 +1,67 @@
+import type { InboundResponse, System } from "../../ports.ts";
+import { TransportError } from "../../transport-error.ts";
+import type { Call, GatewayDeps } from "./call.ts";
+import { echoTransport } from "../providers/echo.ts";
+import { headerValue } from "../wire/header-hygiene.ts";
+import type { Outbound } from "./outbound.ts";
+import {
+  isRetryable,
+  LONGEST_RETRY_AFTER,
+  pauseAfter,
+  retryAfterMs,
+  type RetryPolicy,
+} from "./policy.ts";
+
+/** How one attempt ended: with an answer of any status, or without one. */
+export type AttemptOutcome = InboundResponse | TransportError;
+
+/** Sends a prepared request once; `beginMs` bounds the wait for an answer to begin. */
+export async function attempt(
+  { target, request }: Outbound,
+  beginMs: number,
+  call: Call,
+  deps: GatewayDeps,
+): Promise<AttemptOutcome> {
+  const { system, transport, egress } = deps.platform;
+  const outside = target.custom === undefined ? transport : egress;
+  const via = target.url.startsWith("echo:") ? echoTransport(system) : outside;
+  try {
+    return await via.send({ ...request, beginMs });
+  } catch (error) {
+    if (error instanceof TransportError) return error;
+    if (call.signal.aborted)
+      return new TransportError("aborted", "The client went away", { cause: error });
+    throw error;
+  }
+}
+
+/** Whether another attempt is worth making. After the client left none is. */
+export function isWorthRetrying(answer: AttemptOutcome, call: Call): boolean {
+  if (call.signal.aborted) return false;
+  if (answer instanceof TransportError) return answer.reason !== "refused";
+  return isRetryable(answer.status, headerValue(answer.headers, "x-should-retry"));
+}
+
+/** Whether the provider asks for a longer pause (`retry-after`) than we are willing to make. */
+export function hasLongRetryAfter(answer: AttemptOutcome, system: System): boolean {
+  return (retryAfterOf(answer, system) ?? 0) > LONGEST_RETRY_AFTER;
+}
+
+/** Milliseconds to wait after attempt number `number` (from 1). */
+export function retryDelay(
+  answer: AttemptOutcome,
+  number: number,
+  policy: RetryPolicy,
+  system: System,
+): number {
+  return pauseAfter(number, policy, retryAfterOf(answer, system));
+}
+
+function retryAfterOf(answer: AttemptOutcome, system: System): number | null {
+  if (answer instanceof TransportError) return null;
+  return retryAfterMs(
+    headerValue(answer.headers, "retry-after-ms"),
+    headerValue(answer.headers, "retry-after"),
+    system.now(),
+  );
+}

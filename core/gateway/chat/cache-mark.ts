@@ -1,0 +1,45 @@
+import { type Json, jsonText } from "../wire/json-access.ts";
+import type { ChatPart, ChatTool, Markable } from "./chat-format.ts";
+
+/**
+ * Anthropic's mark up to which a prompt is to be cached, `{"cache_control": {"type": "ephemeral", "ttl"?}}`, as
+ * clients of OpenAI's formats give it (LiteLLM, OpenRouter): on parts, messages, calls, tools, or the whole request.
+ * The first one counts, as it was given; what is no mark is none. It is a hint: other providers are not told of it.
+ */
+export function cacheMark(...given: readonly Markable[]): Markable {
+  for (const { cache_control: mark } of given) {
+    if (typeof mark === "object" && mark !== null && "type" in mark) return { cache_control: mark };
+  }
+  return {};
+}
+
+/** Whether a part has a mark. */
+export function isMarked(part: Markable): boolean {
+  return cacheMark(part).cache_control !== undefined;
+}
+
+/** The last mark of several parts that become one block. */
+export function lastMark(parts: readonly Markable[]): Markable {
+  return cacheMark(...parts.toReversed());
+}
+
+/** The blocks of a message, of which the last one has the message's mark; thoughts take none. */
+export function markedBlocks(blocks: Json[], message: Markable): Json[] {
+  const at = blocks.findLastIndex(({ type }) => !jsonText(type).endsWith("thinking"));
+  const last = blocks[at];
+  if (last === undefined || !isMarked(message)) return blocks;
+  return blocks.with(at, { ...last, ...cacheMark(last, message) });
+}
+
+/** A part without its mark, for providers that may refuse what they do not know. */
+export function unmarkedPart(part: ChatPart): ChatPart {
+  const { cache_control: _, ...rest } = part;
+  return rest;
+}
+
+/** A tool without its mark, likewise. */
+export function unmarkedTool(tool: ChatTool): ChatTool {
+  const { cache_control: _, ...rest } = tool;
+  const { cache_control: __, ...named } = tool.function;
+  return { ...rest, function: named };
+}

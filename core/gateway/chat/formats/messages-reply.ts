@@ -1,0 +1,167 @@
+import { formatEvent } from "../../../http/sse.ts";
+import { type ChatUsage, chatUsage } from "../chat-format.ts";
+import type { Json } from "../../wire/json-access.ts";
+import { type Block, blocksOf, type BlockEvents, blockStream } from "../blocks.ts";
+import { readMessages } from "./messages-request.ts";
+import type { ReplyContext, ChatFront, ChatReply, StreamWriter } from "../reply.ts";
+
+/** Anthropic's Messages format. */
+export const messagesFront: ChatFront = { read: readMessages, reply: whole, stream, failure };
+
+const errorTypes: Readonly<Record<number, string>> = {
+  401: "authentication_error",
+  403: "permission_error",
+  404: "not_found_error",
+  413: "request_too_large",
+  429: "rate_limit_error",
+  529: "overloaded_error",
+};
+
+function failure(message: string, status: number): object {
+  const other = status >= 500 ? "api_error" : "invalid_request_error";
+  return { type: "error", error: { type: errorTypes[status] ?? other, message } };
+}
+
+function whole(reply: ChatReply, context: ReplyContext): object {
+  const blocks = blocksOf(reply);
+  return {
+    ...begun(context, reply.model),
+    content: blocks.map((block) => ({ ...contentBlock(block), ...said(block) })),
+    ...stopped(reply.finishReason, blocks),
+    usage: usageOf(reply.usage),
+  };
+}
+
+function begun({ chat, id }: ReplyContext, model: string): object {
+  return {
+    id: `msg_${id}`,
+    type: "message",
+    role: "assistant",
+    model: model === "" ? chat.model : model,
+    content: [],
+    container: null,
+    stop_reason: null,
+    stop_sequence: null,
+    stop_details: null,
+  };
+}
+
+const stopReasons: Readonly<Record<string, string>> = {
+  stop: "end_turn",
+  length: "max_tokens",
+  tool_calls: "tool_use",
+  content_filter: "refusal",
+};
+
+/** Why an answer ended: a model that says why it refuses says so in a text. */
+function stopped(reason: string | null, blocks: readonly Block[]): Json {
+  const refusal = blocks.find(({ kind }) => kind === "refusal");
+  const why = refusal === undefined ? (stopReasons[reason ?? ""] ?? "end_turn") : "refusal";
+  const details = { type: "refusal", category: null, explanation: refusal?.text ?? null };
+  return {
+    stop_reason: why,
+    stop_sequence: null,
+    stop_details: why === "refusal" ? details : null,
+  };
+}
+
+/** Anthropic counts cached tokens beside the input, OpenAI within. */
+function usageOf(usage: ChatUsage): object {
+  const { cached_tokens: cached, cache_write_tokens: written = 0 } = usage.prompt_tokens_details;
+  const thinking = usage.completion_tokens_details?.reasoning_tokens;
+  return {
+    input_tokens: Math.max(0, usage.prompt_tokens - cached - written),
+    cache_creation_input_tokens: written,
+    cache_read_input_tokens: cached,
+    output_tokens: usage.completion_tokens,
+    ...(thinking === undefined ? {} : { output_tokens_details: { thinking_tokens: thinking } }),
+  };
+}
+
+/** A block as it begins. */
+function contentBlock({ kind, reasoning, id, name, extra }: Block): Json {
+  if (kind === "call") {
+    const kept = extra === undefined ? {} : { extra_content: extra };
+    return { type: "tool_use", id, name, input: {}, ...kept };
+  }
+  if (kind !== "thought") return { type: "text", text: "" };
+  if (reasoning?.hidden !== undefined) return { type: "redacted_thinking", data: reasoning.hidden };
+  return { type: "thinking", thinking: "", signature: "" };
+}
+
+/** What a whole block says. */
+function said({ kind, text, reasoning }: Block): Json {
+  if (kind === "call") return { input: asObject(text) };
+  if (kind === "image") return { text: picture(text) };
+  if (kind !== "thought") return { text };
+  if (reasoning?.hidden !== undefined) return {};
+  return { thinking: text, signature: reasoning?.signature ?? "" };
+}
+
+/** Anthropic's models draw nothing: an image has no block, and is told as Markdown. */
+function picture(url: string): string {
+  return `![](${url})`;
+}
+
+/** Models do not always write JSON; the client then sees what they wrote. */
+function asObject(text: string): unknown {
+  try {
+    return text.trim() === "" ? {} : (JSON.parse(text) as unknown);
+  } catch {
+    return { _raw: text };
+  }
+}
+
+function stream(context: ReplyContext): StreamWriter {
+  const emit = (type: string, more: object): string =>
+    formatEvent({ event: type, data: JSON.stringify({ type, ...more }) });
+  const told = blockStream(blockEvents(emit));
+  let started = false;
+  let usage: ChatUsage = chatUsage({ prompt: 0, completion: 0 });
+  let reason: string | null = null;
+  return {
+    add(event) {
+      usage = event.usage ?? usage;
+      reason = event.finishReason ?? reason;
+      const start = started
+        ? ""
+        : emit("message_start", {
+            message: { ...begun(context, event.model ?? ""), usage: usageOf(usage) },
+          });
+      started = true;
+      return start + told.add(event.delta ?? {});
+    },
+    end() {
+      const delta = { ...stopped(reason, told.blocks), container: null };
+      return (
+        told.end() +
+        emit("message_delta", { delta, usage: usageOf(usage) }) +
+        emit("message_stop", {})
+      );
+    },
+    error: (text) => emit("error", { error: { type: "api_error", message: text } }),
+  };
+}
+
+function blockEvents(emit: (type: string, more: object) => string): BlockEvents {
+  const delta = (index: number, piece: object): string =>
+    emit("content_block_delta", { index, delta: piece });
+  return {
+    open: (block) =>
+      emit("content_block_start", { index: block.index, content_block: contentBlock(block) }),
+    piece({ kind, index }, text) {
+      if (kind === "call") return delta(index, { type: "input_json_delta", partial_json: text });
+      return kind === "thought"
+        ? delta(index, { type: "thinking_delta", thinking: text })
+        : delta(index, { type: "text_delta", text: kind === "image" ? picture(text) : text });
+    },
+    close({ index, reasoning }) {
+      const { signature, hidden } = reasoning ?? {};
+      const signed =
+        signature === undefined || hidden !== undefined
+          ? ""
+          : delta(index, { type: "signature_delta", signature });
+      return signed + emit("content_block_stop", { index });
+    },
+  };
+}

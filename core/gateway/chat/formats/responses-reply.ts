@@ -1,0 +1,230 @@
+import { formatEvent } from "../../../http/sse.ts";
+import { type ChatUsage, chatUsage } from "../chat-format.ts";
+import { type Json, jsonObject } from "../../wire/json-access.ts";
+import { type Block, blocksOf, type BlockEvents, blockStream } from "../blocks.ts";
+import { failure } from "./chat-reply.ts";
+import { HIDDEN, readResponses } from "./responses-request.ts";
+import type { ReplyContext, ChatFront, ChatReply, StreamWriter } from "../reply.ts";
+
+/**
+ * OpenAI's Responses format, without what needs a provider that keeps state. A thought is a reasoning item:
+ * its text the summary, what its provider wants back the encrypted content.
+ */
+export const responsesFront: ChatFront = { read: readResponses, reply: whole, stream, failure };
+
+/** How far an answer is. */
+interface Progress {
+  readonly status: "in_progress" | "completed" | "incomplete";
+  readonly model: string;
+  readonly blocks: readonly Block[];
+  readonly usage?: ChatUsage;
+  readonly reason?: string | null;
+}
+
+function whole(reply: ChatReply, context: ReplyContext): object {
+  const { model, usage, finishReason: reason } = reply;
+  return response(context, { ...ending(reason), model, blocks: blocksOf(reply), usage, reason });
+}
+
+function ending(reason: string | null): Pick<Progress, "status"> {
+  const isCut = reason === "length" || reason === "content_filter";
+  return { status: isCut ? "incomplete" : "completed" };
+}
+
+function response({ chat, given, id, created }: ReplyContext, progress: Progress): object {
+  const { status, model, blocks, usage, reason } = progress;
+  const cut = reason === "length" ? "max_output_tokens" : "content_filter";
+  const echoed = Object.entries(defaults).map(([key, value]) => [key, given[key] ?? value]);
+  return {
+    id: `resp_${id}`,
+    object: "response",
+    created_at: created,
+    status,
+    background: false,
+    error: null,
+    incomplete_details: status === "incomplete" ? { reason: cut } : null,
+    model: model === "" ? chat.model : model,
+    // Only what was told last can have been cut.
+    output: blocks.map((block) => item(block, id, block === blocks.at(-1) ? status : "completed")),
+    previous_response_id: null,
+    store: false,
+    truncation: "disabled",
+    usage: usage === undefined ? null : usageOf(usage),
+    ...(Object.fromEntries(echoed) as Json),
+  };
+}
+
+/** Members that repeat the request's, with what they are when the request has none. */
+const defaults: Json = {
+  instructions: null,
+  max_output_tokens: null,
+  metadata: {},
+  parallel_tool_calls: true,
+  reasoning: { effort: null, summary: null },
+  temperature: null,
+  text: { format: { type: "text" } },
+  tool_choice: "auto",
+  tools: [],
+  top_p: null,
+  user: null,
+};
+
+function usageOf(usage: ChatUsage): object {
+  return {
+    input_tokens: usage.prompt_tokens,
+    input_tokens_details: { cache_write_tokens: 0, ...usage.prompt_tokens_details },
+    output_tokens: usage.completion_tokens,
+    output_tokens_details: usage.completion_tokens_details ?? { reasoning_tokens: 0 },
+    total_tokens: usage.total_tokens,
+  };
+}
+
+const prefixes = { thought: "rs", text: "msg", refusal: "msg", image: "ig", call: "fc" } as const;
+
+function itemId({ kind, index }: Block, id: string): string {
+  return `${prefixes[kind]}_${id}_${index}`;
+}
+
+function item(block: Block, id: string, status: Progress["status"]): Json {
+  const base = { id: itemId(block, id) };
+  if (block.kind === "thought") {
+    const { signature, hidden } = block.reasoning ?? {};
+    const secret = hidden === undefined ? signature : HIDDEN + hidden;
+    return {
+      ...base,
+      type: "reasoning",
+      summary: block.text === "" ? [] : [summary(block.text)],
+      ...(secret === undefined ? {} : { encrypted_content: secret }),
+    };
+  }
+  if (block.kind === "image") {
+    const isDone = status !== "in_progress";
+    const result = isDone ? block.text.slice(block.text.indexOf(",") + 1) : null;
+    return {
+      ...base,
+      type: "image_generation_call",
+      status: isDone ? "completed" : status,
+      result,
+    };
+  }
+  if (block.kind === "call") {
+    const { id: callId, name, text, extra } = block;
+    const call = { call_id: callId, name, arguments: text };
+    const kept = extra === undefined ? {} : { extra_content: extra };
+    return { ...base, type: "function_call", status, ...call, ...kept };
+  }
+  return {
+    ...base,
+    type: "message",
+    status,
+    role: "assistant",
+    content: [part(block, block.text)],
+  };
+}
+
+function summary(text: string): object {
+  return { type: "summary_text", text };
+}
+
+function part({ kind }: Block, text: string): object {
+  return kind === "refusal"
+    ? { type: "refusal", refusal: text }
+    : { type: "output_text", text, annotations: [], logprobs: [] };
+}
+
+function stream(context: ReplyContext): StreamWriter {
+  let sequence = 0;
+  const emit = (type: string, more: object): string =>
+    formatEvent({
+      event: type,
+      data: JSON.stringify({ type, sequence_number: sequence++, ...more }),
+    });
+  const told = blockStream(blockEvents(context.id, emit));
+  let model = "";
+  let usage: ChatUsage = chatUsage({ prompt: 0, completion: 0 });
+  let reason: string | null = null;
+  const snapshot = (status: Progress["status"], last: Partial<Progress> = {}): object => ({
+    response: response(context, { status, model, blocks: told.blocks, ...last }),
+  });
+  return {
+    add(event) {
+      const isFirst = sequence === 0;
+      model = event.model || model;
+      usage = event.usage ?? usage;
+      reason = event.finishReason ?? reason;
+      const begun = isFirst
+        ? emit("response.created", snapshot("in_progress")) +
+          emit("response.in_progress", snapshot("in_progress"))
+        : "";
+      return begun + told.add(event.delta ?? {});
+    },
+    end() {
+      const { status } = ending(reason);
+      return told.end() + emit(`response.${status}`, snapshot(status, { usage, reason }));
+    },
+    error: (message) => emit("error", { code: "server_error", message, param: null }),
+  };
+}
+
+type Emit = (type: string, more: object) => string;
+
+function blockEvents(id: string, emit: Emit): BlockEvents {
+  const place = (block: Block): object => ({
+    item_id: itemId(block, id),
+    output_index: block.index,
+    ...(block.kind === "thought" ? { summary_index: 0 } : {}),
+    ...(block.kind === "text" || block.kind === "refusal" ? { content_index: 0 } : {}),
+  });
+  const opened = new Set<Block>();
+  /** A thought may turn out to have no text, and a call has no parts. */
+  const partOpened = (block: Block): string => {
+    if (block.kind === "call" || block.kind === "image" || opened.has(block)) return "";
+    opened.add(block);
+    const [type, empty] =
+      block.kind === "thought"
+        ? ["response.reasoning_summary_part.added", summary("")]
+        : ["response.content_part.added", part(block, "")];
+    return emit(type, { ...place(block), part: empty });
+  };
+  return {
+    open(block) {
+      const begun = { ...item(block, id, "in_progress") };
+      if (block.kind === "text" || block.kind === "refusal") begun["content"] = [];
+      return emit("response.output_item.added", { output_index: block.index, item: begun });
+    },
+    piece(block, delta) {
+      if (block.kind === "image") return "";
+      const told = { ...place(block), delta, ...(block.kind === "text" ? { logprobs: [] } : {}) };
+      return partOpened(block) + emit(`response.${names[block.kind]}.delta`, told);
+    },
+    close(block) {
+      const done = { output_index: block.index, item: item(block, id, "completed") };
+      return (
+        closing(block, opened.has(block), place(block), emit) +
+        emit("response.output_item.done", done)
+      );
+    },
+  };
+}
+
+const names = {
+  thought: "reasoning_summary_text",
+  text: "output_text",
+  refusal: "refusal",
+  call: "function_call_arguments",
+} as const;
+
+function closing(block: Block, hasPart: boolean, place: object, emit: Emit): string {
+  const { kind, text, name } = block;
+  if (kind === "image") return "";
+  const type = `response.${names[kind]}.done`;
+  if (kind === "call") return emit(type, { ...place, name, arguments: text });
+  if (!hasPart) return "";
+  if (kind === "thought") {
+    const told = { ...place, part: summary(text) };
+    return emit(type, { ...place, text }) + emit("response.reasoning_summary_part.done", told);
+  }
+  const said = kind === "refusal" ? { refusal: text } : { text, logprobs: [] };
+  const done = { ...place, part: jsonObject(part(block, text)) };
+  return emit(type, { ...place, ...said }) + emit("response.content_part.done", done);
+}

@@ -1,0 +1,292 @@
+import * as v from "valibot";
+import { ApiError } from "../../../http/api-error.ts";
+import { parse } from "../../../http/body.ts";
+import { allowedTools } from "../allowed-tools.ts";
+import { cacheMark } from "../cache-mark.ts";
+import {
+  cannot,
+  type Chat,
+  type ChatMessage,
+  type ChatPart,
+  type ChatReasoning,
+  type ChatTool,
+  refuse,
+} from "../chat-format.ts";
+import { extraContent } from "../extra-content.ts";
+import { type Json, jsonObjects } from "../../wire/json-access.ts";
+
+const text = v.string();
+const markable = { cache_control: v.optional(v.unknown()) };
+const part = v.variant("type", [
+  v.looseObject({ ...markable, type: v.picklist(["input_text", "output_text", "text"]), text }),
+  v.looseObject({ ...markable, type: v.picklist(["refusal"]), refusal: text }),
+  v.looseObject({
+    ...markable,
+    type: v.picklist(["input_image"]),
+    image_url: v.string("expected a URL: files of the provider cannot be translated"),
+  }),
+  v.looseObject({
+    ...markable,
+    type: v.picklist(["input_file"]),
+    file_data: v.nullish(text),
+    file_url: v.nullish(text),
+    file_id: v.nullish(text),
+    filename: v.nullish(text),
+  }),
+]);
+// Not a union: of that, an error would name the content, but not what is wrong within.
+const content = v.lazy((given) =>
+  Array.isArray(given) ? v.array(part) : v.string("expected text or parts"),
+);
+const message = v.looseObject({
+  type: v.optional(v.literal("message"), "message"),
+  role: v.picklist(["user", "assistant", "system", "developer"]),
+  content,
+});
+const otherItem = v.variant("type", [
+  v.looseObject({
+    type: v.literal("function_call"),
+    call_id: text,
+    name: text,
+    arguments: text,
+    extra_content: extraContent,
+  }),
+  v.looseObject({ type: v.literal("function_call_output"), call_id: text, output: content }),
+  v.looseObject({ type: v.literal("image_generation_call"), result: text }),
+  v.looseObject({
+    type: v.literal("reasoning"),
+    summary: v.nullish(v.array(v.looseObject({ text: v.optional(text, "") }))),
+    content: v.nullish(v.array(v.looseObject({ text: v.optional(text, "") }))),
+    encrypted_content: v.nullish(text),
+  }),
+]);
+const item = v.lazy((given) => (isMessage(given) ? message : otherItem));
+const tool = v.looseObject({
+  ...markable,
+  type: v.literal("function"),
+  name: text,
+  description: v.nullish(text),
+  parameters: v.nullish(v.record(text, v.unknown())),
+  strict: v.nullish(v.boolean()),
+});
+const toolChoice = v.lazy((given) =>
+  typeof given === "string"
+    ? v.picklist(["none", "auto", "required"])
+    : v.variant("type", [
+        v.looseObject({ type: v.literal("function"), name: text }),
+        v.looseObject({
+          type: v.literal("allowed_tools"),
+          mode: v.picklist(["auto", "required"]),
+          tools: v.array(v.looseObject({ type: v.literal("function"), name: text })),
+        }),
+      ]),
+);
+const format = v.looseObject({
+  type: v.picklist(["text", "json_object", "json_schema"]),
+  name: v.nullish(text),
+  strict: v.nullish(v.boolean()),
+  schema: v.nullish(v.record(text, v.unknown())),
+});
+
+const schema = v.looseObject({
+  ...markable,
+  model: v.pipe(text, v.minLength(1)),
+  input: v.lazy((given) => (Array.isArray(given) ? v.array(item) : v.string("expected input"))),
+  instructions: v.nullish(text),
+  stream: v.nullish(v.boolean()),
+  max_output_tokens: v.nullish(v.number()),
+  temperature: v.nullish(v.number()),
+  top_p: v.nullish(v.number()),
+  tools: v.nullish(v.array(tool)),
+  tool_choice: v.nullish(toolChoice),
+  parallel_tool_calls: v.nullish(v.boolean()),
+  text: v.nullish(v.looseObject({ format: v.nullish(format), verbosity: v.nullish(text) })),
+  reasoning: v.nullish(
+    v.looseObject({
+      effort: v.nullish(text),
+      summary: v.nullish(text),
+      generate_summary: v.nullish(text),
+    }),
+  ),
+  truncation: v.nullish(text),
+  include: v.nullish(v.array(text)),
+});
+
+/** Tells the encrypted content of a hidden thought from the signature of a told one. */
+export const HIDDEN: string = "hidden:";
+
+type Item = v.InferOutput<typeof message> | v.InferOutput<typeof otherItem>;
+type Part = v.InferOutput<typeof part>;
+
+/** What another provider has no state or place for. */
+const untranslatable = [
+  "background",
+  "context_management",
+  "conversation",
+  "moderation",
+  "previous_response_id",
+  "prompt",
+  "top_logprobs",
+] as const;
+
+/** Reads a request in OpenAI's Responses format; what cannot be translated is a 400 that names it. */
+export function readResponses(given: Json): Chat {
+  refuse(given, untranslatable);
+  refuseReferences(given["input"]);
+  const request = parse(schema, given, "chat_format");
+  const { verbosity } = request.text ?? {};
+  if (verbosity != null && verbosity !== "medium") throw cannot(`text.verbosity ${verbosity}`);
+  if (request.truncation != null && request.truncation !== "disabled")
+    throw cannot(`truncation ${request.truncation}`);
+  const extra = request.include?.find((one) => one !== "reasoning.encrypted_content");
+  if (extra !== undefined) throw cannot(`include ${extra}`);
+  const summary = request.reasoning?.summary ?? request.reasoning?.generate_summary;
+  return {
+    model: request.model,
+    messages: [
+      ...(request.instructions == null
+        ? []
+        : [{ role: "system" as const, content: request.instructions }]),
+      ...messagesOf(request.input),
+    ],
+    stream: request.stream,
+    max_completion_tokens: request.max_output_tokens,
+    temperature: request.temperature,
+    top_p: request.top_p,
+    ...toolsOf(request),
+    response_format: formatOf(request.text?.format),
+    reasoning_effort: request.reasoning?.effort,
+    shows_thoughts: summary != null,
+    ...cacheMark(request),
+  };
+}
+
+/** Clients that take the provider to keep state send what it said by its id alone. */
+function refuseReferences(input: unknown): void {
+  if (!jsonObjects(input).some(({ type }) => type === "item_reference")) return;
+  throw new ApiError("chat_format", {
+    message:
+      "input: an item_reference cannot be translated, no state is kept for this provider: send the items, with store: false",
+  });
+}
+
+function isMessage(given: unknown): boolean {
+  if (typeof given !== "object" || given === null) return true;
+  const { type = "message" } = given as { type?: unknown };
+  return type === "message";
+}
+
+function toolsOf(request: v.InferOutput<typeof schema>): Partial<Chat> {
+  const { tool_choice: choice, parallel_tool_calls: parallel } = request;
+  const tools = request.tools?.map((given): ChatTool => ({
+    type: "function",
+    function: functionOf(given),
+    ...cacheMark(given),
+  }));
+  const all = { tools, parallel_tool_calls: parallel };
+  if (choice == null || typeof choice === "string") return { ...all, tool_choice: choice };
+  if (choice.type === "function")
+    return { ...all, tool_choice: { type: "function", function: { name: choice.name } } };
+  const names = choice.tools.map(({ name }) => name);
+  return { ...all, ...allowedTools(tools ?? [], names, choice.mode) };
+}
+
+function functionOf(given: v.InferOutput<typeof tool>): ChatTool["function"] {
+  const { name, description, parameters, strict } = given;
+  return {
+    name,
+    ...(description == null ? {} : { description }),
+    ...(parameters == null ? {} : { parameters }),
+    ...(strict == null ? {} : { strict }),
+  };
+}
+
+function formatOf(given: v.InferOutput<typeof format> | null | undefined): Chat["response_format"] {
+  if (given == null) return null;
+  const { type, name, schema: form, strict } = given;
+  return type === "json_schema" ? { type, json_schema: { name, schema: form, strict } } : { type };
+}
+
+/** Thoughts, words and calls are items side by side; in a chat they are one message of the assistant. */
+function messagesOf(input: string | Item[]): ChatMessage[] {
+  if (typeof input === "string") return [{ role: "user", content: input }];
+  const out: ChatMessage[] = [];
+  for (const one of input) {
+    const next = messageOf(one);
+    const last = out.at(-1);
+    if (next.role !== "assistant" || last?.role !== "assistant") out.push(next);
+    else {
+      const merged = [...contentOf(last.content), ...contentOf(next.content)];
+      const reasoning = [...(last.reasoning ?? []), ...(next.reasoning ?? [])];
+      const calls = [...(last.tool_calls ?? []), ...(next.tool_calls ?? [])];
+      out[out.length - 1] = { role: "assistant", content: merged, reasoning, tool_calls: calls };
+    }
+  }
+  return out;
+}
+
+function contentOf(given: ChatMessage["content"]): ChatPart[] {
+  return typeof given === "string" ? [{ type: "text", text: given }] : (given ?? []);
+}
+
+function messageOf(one: Item): ChatMessage {
+  switch (one.type) {
+    case "function_call":
+      return {
+        role: "assistant",
+        tool_calls: [
+          {
+            id: one.call_id,
+            function: { name: one.name, arguments: one.arguments },
+            extra_content: one.extra_content,
+          },
+        ],
+      };
+    case "function_call_output":
+      return { role: "tool", tool_call_id: one.call_id, content: partsOf(one.output) };
+    case "image_generation_call":
+      return { role: "assistant", content: [imageOf(one.result)] };
+    case "reasoning":
+      return { role: "assistant", reasoning: [thoughtOf(one)] };
+    default:
+      return { role: one.role, content: partsOf(one.content) };
+  }
+}
+
+/** An image as `responses-reply.ts` gave it: its type stands in its first bytes. */
+function imageOf(data: string): ChatPart {
+  const type = data.startsWith("/9j/") ? "jpeg" : data.startsWith("UklGR") ? "webp" : "png";
+  return { type: "image_url", image_url: { url: `data:image/${type};base64,${data}` } };
+}
+
+/** A thought as `responses-reply.ts` gave it. */
+function thoughtOf(one: Extract<Item, { type: "reasoning" }>): ChatReasoning {
+  const said = [...(one.summary ?? []), ...(one.content ?? [])].map((piece) => piece.text).join("");
+  const { encrypted_content: secret } = one;
+  if (secret == null) return { text: said };
+  return secret.startsWith(HIDDEN)
+    ? { text: "", hidden: secret.slice(HIDDEN.length) }
+    : { text: said, signature: secret };
+}
+
+function partsOf(given: string | Part[]): string | ChatPart[] {
+  return typeof given === "string"
+    ? given
+    : given.map((one) => ({ ...partOf(one), ...cacheMark(one) }));
+}
+
+function partOf(one: Part): ChatPart {
+  switch (one.type) {
+    case "refusal":
+      return { type: "refusal", refusal: one.refusal };
+    case "input_image":
+      return { type: "image_url", image_url: { url: one.image_url } };
+    case "input_file": {
+      const data = one.file_data ?? one.file_url;
+      if (data == null) throw cannot("input_file without file_data or file_url");
+      return { type: "file", file: { file_data: data, filename: one.filename } };
+    }
+    default:
+      return { type: "text", text: one.text };
+  }
+}

@@ -1,0 +1,183 @@
+import { toBase64 } from "../../crypto/encoding.ts";
+import { ApiError } from "../../http/api-error.ts";
+import { joinBytes } from "../../http/collect.ts";
+import type { InboundResponse, Platform } from "../../ports.ts";
+import { TransportError, type TransportErrorReason } from "../../transport-error.ts";
+import type { Chat, ChatContent, ChatPart } from "./chat-format.ts";
+import { headerValue } from "../wire/header-hygiene.ts";
+import { within } from "../call/within.ts";
+
+/** Images that one request may have fetched. */
+const IMAGES = 16;
+/** Bytes of them all together, as fetched. */
+const TOTAL_LIMIT = 20 * 1024 * 1024;
+/** Milliseconds for all of them. */
+const TIMEOUT = 15_000;
+const REDIRECTS = 3;
+
+/** What is left of the request's allowance. */
+interface Budget {
+  bytes: number;
+}
+
+/**
+ * The chat with its `http(s)` images as `data:` URLs, for providers that fetch none. They come through the
+ * platform's `egress`, so only public addresses are reached: at most 16 images, 20 MiB together, in 15 s. Throws
+ * `chat_format` when one is not to be had.
+ */
+export async function withInlineImages(
+  chat: Chat,
+  platform: Platform,
+  signal: AbortSignal,
+): Promise<Chat> {
+  const urls = new Set(chat.messages.flatMap(({ content }) => remoteImages(content)));
+  if (urls.size === 0) return chat;
+  if (urls.size > IMAGES) {
+    throw new ApiError("chat_format", {
+      message: `image_url: at most ${IMAGES} images are fetched for this provider, send data: URLs`,
+    });
+  }
+  const inlined = await fetchAll([...urls], platform, signal);
+  const messages = chat.messages.map((message) => ({
+    ...message,
+    content: replaced(message.content, inlined),
+  }));
+  return { ...chat, messages };
+}
+
+function remoteImages(content: ChatContent): string[] {
+  if (!Array.isArray(content)) return [];
+  return content.flatMap((part) =>
+    part.type === "image_url" && isRemote(part.image_url.url) ? [part.image_url.url] : [],
+  );
+}
+
+/** Gemini reads its own files itself. */
+function isRemote(url: string): boolean {
+  return /^https?:\/\//i.test(url) && !url.startsWith("https://generativelanguage.googleapis.com/");
+}
+
+function replaced(content: ChatContent, inlined: ReadonlyMap<string, string>): ChatContent {
+  if (!Array.isArray(content)) return content;
+  return content.map((part): ChatPart => {
+    const url = part.type === "image_url" ? inlined.get(part.image_url.url) : undefined;
+    return url === undefined ? part : { type: "image_url", image_url: { url } };
+  });
+}
+
+async function fetchAll(
+  urls: readonly string[],
+  { egress, system }: Platform,
+  signal: AbortSignal,
+): Promise<Map<string, string>> {
+  const budget: Budget = { bytes: TOTAL_LIMIT };
+  const failing = new AbortController();
+  const fetchOne = async (url: string, either: AbortSignal): Promise<readonly [string, string]> => {
+    try {
+      return [url, await fetchImage(url, egress, either, budget)];
+    } catch (error) {
+      throw failed(url, error);
+    }
+  };
+  const fetchEach = (either: AbortSignal): Promise<(readonly [string, string])[]> =>
+    Promise.all(urls.map((url) => fetchOne(url, either)));
+  try {
+    const signals = AbortSignal.any([signal, failing.signal]);
+    return new Map(await within(TIMEOUT, signals, fetchEach, system));
+  } catch (error) {
+    // What one failed for, the others need not go on for.
+    failing.abort(error);
+    throw error;
+  }
+}
+
+const reasons: Readonly<Record<TransportErrorReason, string>> = {
+  refused: "it is not at a public address",
+  unreachable: "nothing answers there",
+  late: `it took more than ${TIMEOUT} ms`,
+  aborted: `it took more than ${TIMEOUT} ms`,
+  broken: "the answer broke off",
+};
+
+/** Names the caller's own URL, without the query in which a signature may stand. */
+function failed(url: string, error: unknown): unknown {
+  if (!(error instanceof ApiError) && !(error instanceof TransportError)) return error;
+  const why = error instanceof ApiError ? error.message : reasons[error.reason];
+  const place = url.replace(/[?#].*$/s, "").slice(0, 128);
+  return new ApiError("chat_format", {
+    message: `image_url: "${place}" cannot be fetched for this provider: ${why}`,
+    cause: error,
+  });
+}
+
+async function fetchImage(
+  given: string,
+  egress: Platform["egress"],
+  signal: AbortSignal,
+  budget: Budget,
+): Promise<string> {
+  let url = given;
+  for (let hops = 0; hops <= REDIRECTS; hops++) {
+    const answer = await egress.send({
+      method: "GET",
+      url,
+      headers: [
+        ["accept", "image/*"],
+        ["accept-encoding", "identity"],
+        ["user-agent", "causey"],
+      ],
+      signal,
+    });
+    const to = headerValue(answer.headers, "location");
+    if (answer.status < 300 || answer.status > 399 || to === null) return dataOf(answer, budget);
+    if (answer.body instanceof ReadableStream) await answer.body.cancel().catch(() => undefined);
+    url = resolved(to, url);
+  }
+  throw wrong(`more than ${REDIRECTS} redirects`);
+}
+
+function resolved(to: string, from: string): string {
+  if (URL.canParse(to, from)) {
+    const url = new URL(to, from);
+    if (url.protocol === "http:" || url.protocol === "https:") return url.href;
+  }
+  throw wrong("a redirect to what is no web address");
+}
+
+function wrong(what: string): ApiError {
+  return new ApiError("chat_format", { message: what });
+}
+
+async function dataOf(answer: InboundResponse, budget: Budget): Promise<string> {
+  const type = /^image\/[\w.+-]{1,64}/i.exec(
+    headerValue(answer.headers, "content-type") ?? "",
+  )?.[0];
+  const encoding = headerValue(answer.headers, "content-encoding") ?? "identity";
+  const usable = answer.status === 200 && type !== undefined && encoding === "identity";
+  if (!usable || answer.body === null) {
+    if (answer.body instanceof ReadableStream) await answer.body.cancel().catch(() => undefined);
+    throw wrong(answer.status === 200 ? "it is not an image" : `status ${answer.status}`);
+  }
+  const bytes = answer.body instanceof Uint8Array ? answer.body : await read(answer.body, budget);
+  if (answer.body instanceof Uint8Array) spend(budget, bytes.length);
+  return `data:${type.toLowerCase()};base64,${toBase64(bytes)}`;
+}
+
+function spend(budget: Budget, size: number): void {
+  budget.bytes -= size;
+  if (budget.bytes < 0) throw wrong(`the images are larger than ${TOTAL_LIMIT} bytes`);
+}
+
+async function read(body: ReadableStream<Uint8Array>, budget: Budget): Promise<Uint8Array> {
+  const reader = body.getReader();
+  const chunks: Uint8Array[] = [];
+  try {
+    for (let next = await reader.read(); !next.done; next = await reader.read()) {
+      spend(budget, next.value.length);
+      chunks.push(next.value);
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+  return joinBytes(chunks);
+}

@@ -1,0 +1,101 @@
+import type { Step } from "../call/call.ts";
+import { partsOf } from "../guard/text/multipart.ts";
+import { headerValue } from "../wire/header-hygiene.ts";
+import { modelName } from "../observe/log/log-row.ts";
+import { plainBytes } from "../wire/readable-body.ts";
+import { decodedValue } from "../guard/tokens/own-tokens.ts";
+
+/** A body whose first member is the model, as the official clients write it. */
+const MODEL_FIRST = /^\s*\{\s*"model"\s*:\s*"([^"\\]{0,256})"\s*[,}]/;
+
+/** What stands behind a deployment in the paths of Azure, which the gateway takes without `openai/deployments/`. */
+const DEPLOYMENT =
+  /(?:^|\/)(?!v1\/|chat\/completions(?:\/|$))([^/]+)\/(?:chat\/completions|completions|embeddings|images|audio)(?:\/|$)/;
+
+/** The model that a step names: in its form, else as {@link requestModel}, else in its query; `json` is the body's text. */
+export function stepModel(step: Step, json: string | null): string {
+  const { headers, rest, query, slug } = step;
+  const type = headerValue(headers, "content-type") ?? "";
+  const bytes = plainBytes(step);
+  const inForm = bytes === null ? "" : formModel(bytes, type);
+  return inForm || requestModel(json, rest, slug) || queryModel(query);
+}
+
+/**
+ * The model that a request to a provider (`slug`) names: in its JSON body, else in its path; the other way round where
+ * the provider goes by the path and does not look at the body's. Null for a body that is no JSON.
+ * Most bodies need no parsing for it, and parsing a long conversation costs more than all the rest of its log row.
+ */
+export function requestModel(body: string | null, path: string, slug: string): string {
+  const inPath = PATH_FIRST.has(slug) ? pathModel(path, slug) : "";
+  if (inPath !== "") return inPath;
+  const named = (body === null ? null : namedFirst(body)) ?? modelName(parsed(body), "");
+  return named === "" ? pathModel(path, slug) : named;
+}
+
+/** Providers that answer with the model of the path, whatever the body names. */
+const PATH_FIRST: ReadonlySet<string> = new Set([
+  "azure-openai",
+  "google-ai-studio",
+  "google-vertex-ai",
+  "aws-bedrock",
+  "workers-ai",
+  "replicate",
+  "huggingface",
+  "fal",
+]);
+
+function pathModel(path: string, slug: string): string {
+  const own = Object.hasOwn(MODEL_PATHS, slug) ? MODEL_PATHS[slug]?.exec(path)?.[1] : undefined;
+  return own?.slice(0, 256) ?? modelName(null, spelledOut(path, slug));
+}
+
+/** Where providers whose models are named by owner and name have them in a path. */
+const MODEL_PATHS: Readonly<Record<string, RegExp>> = {
+  replicate: /^(?:v1\/)?(?:models|deployments)\/([^/]+\/[^/]+)/,
+  huggingface: /^(?:models\/)?((?!v1\/)[^/]+(?:\/(?!v1\/|pipeline\/)[^/]+)?)/,
+  fal: /^(?!storage\/|tokens\b)(.+?)(?:\/(?:requests|stream|realtime)(?:\/.*)?)?$/,
+};
+
+/** The model that a query names; empty when it names none. */
+export function queryModel(query: string): string {
+  const given = /[?&](?:model|model_id)=([^&]*)/.exec(query)?.[1];
+  return given === undefined ? "" : decodedValue(given).slice(0, 256);
+}
+
+/** The model that a form names (uploads of sounds and pictures): empty when the body is no form, or names none. */
+export function formModel(body: Uint8Array, contentType: string): string {
+  if (!/^multipart\/form-data\b/i.test(contentType)) return "";
+  const parts = partsOf(body, contentType) ?? [];
+  const field = parts.find(({ name, fileName }) => MODEL_FIELD.test(name) && fileName === null);
+  return field === undefined ? "" : new TextDecoder().decode(field.body.subarray(0, 256));
+}
+
+const MODEL_FIELD = /^model(?:_id)?$/;
+
+/** A path of a provider, in the manner of the others. */
+function spelledOut(path: string, slug: string): string {
+  if (slug === "azure-openai" && !path.includes("deployments/"))
+    return path.replace(DEPLOYMENT, "/deployments/$1/");
+  // Amazon's clients escape the colon before a model's revision.
+  return slug === "aws-bedrock" ? path.replace(/%3A(?=\d{1,4}\/)/i, ":") : path;
+}
+
+/** The model of a body that names it first and, spelled out or escaped, nowhere again: the last one would count. */
+function namedFirst(body: string): string | null {
+  const found = MODEL_FIRST.exec(body);
+  if (found === null) return null;
+  const end = found[0].length;
+  // Engines stop at each first character of what they look for, and prose and code hold more quotes than letters "m".
+  // Each letter of the name, if escaped, begins with \u006.
+  const isNamedAgain = body.includes('model"', end) || body.includes("\\u006", end);
+  return isNamedAgain ? null : (found[1] ?? null);
+}
+
+function parsed(body: string | null): unknown {
+  try {
+    return body === null ? null : JSON.parse(body);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,181 @@
+import { ApiError } from "../../../http/api-error.ts";
+import { utf8 } from "../../../crypto/encoding.ts";
+import type { System } from "../../../ports.ts";
+import type { Call, GatewayDeps, Step } from "../../call/call.ts";
+import { isVerdict } from "../../guard/checkers/inspect.ts";
+import { chatBody, compatStep } from "../../entry/compat.ts";
+import { dropBody } from "../../wire/drop-body.ts";
+import { forward, type Forwarded } from "../../call/forward.ts";
+import { isGatewayHeader } from "../../wire/header-hygiene.ts";
+import { stripCredentials } from "../../wire/strip-credentials.ts";
+import { retryAfter } from "../../guard/limits/retry-after.ts";
+import { credentialHeaders } from "../../providers/table.ts";
+import { readMetadata } from "../../entry/request-metadata.ts";
+import { forwardAuto } from "../router/forward-auto.ts";
+import { advance } from "./advance.ts";
+import { factAt, type Facts } from "./condition.ts";
+import type { ModelElement, RateElement } from "./element.ts";
+import { type Graph, readGraph } from "./graph.ts";
+
+/** A dynamic route on its way. */
+interface Run {
+  readonly step: Step;
+  readonly route: string;
+  readonly index: number;
+  readonly isLast: boolean;
+  readonly call: Call;
+  readonly deps: GatewayDeps;
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly facts: Facts;
+  readonly graph: Graph;
+  /** Counts of cost that this request adds to when it is answered. */
+  readonly budgets: { readonly key: string; readonly window: number }[];
+}
+
+/** Answers one step: a dynamic route, or the automatic router, by the models that it leads to, any other step by its provider. */
+export async function forwardAny(
+  step: Step,
+  index: number,
+  isLast: boolean,
+  call: Call,
+  deps: GatewayDeps,
+): Promise<Forwarded> {
+  if (step.auto !== undefined) return forwardAuto(step, step.auto, index, isLast, call, deps);
+  if (step.route === undefined) return forward(step, index, isLast, call, deps);
+  const found = await deps.stored.route(call.name, step.route);
+  if (found === null) {
+    throw new ApiError("chat_format", {
+      message: `There is no dynamic route "${step.route.slice(0, 64)}" in this gateway`,
+    });
+  }
+  const body = chatBody(step.body);
+  const graph = readGraph(found.elements);
+  return follow({
+    step: isOneProvider(graph) ? step : stripCredentials(step),
+    route: found.id,
+    index,
+    isLast,
+    call,
+    deps,
+    body,
+    facts: factsOf(step, call, body),
+    graph,
+    budgets: [],
+  });
+}
+
+/** Whether a route leads to one provider only, so that a caller's key can be meant for it. */
+function isOneProvider({ elements }: Graph): boolean {
+  const models = [...elements.values()].filter((element) => element.kind === "model");
+  return new Set(models.map(({ provider }) => provider)).size < 2;
+}
+
+/** Follows the route until a model answers well, or the route is over. */
+async function follow(run: Run): Promise<Forwarded> {
+  const { graph, facts, deps } = run;
+  const { system } = deps.platform;
+  let at: string | null = graph.start;
+  let failure: Failure | null = null;
+  for (;;) {
+    const stop = advance(graph, at, facts, () => randomNumber(system));
+    if (stop.kind === "end") return outcome(failure);
+    if (stop.kind === "rate") {
+      at = await count(stop, run);
+      continue;
+    }
+    // A failed answer that another model makes good is not read.
+    if (failure !== null && "forwarded" in failure) dropBody(failure.forwarded.reply, system);
+    const answer = await ask(stop, run);
+    if ("forwarded" in answer && !answer.forwarded.failed) return answer.forwarded;
+    failure = answer;
+    at = stop.fallback;
+  }
+}
+
+type Failure = { readonly forwarded: Forwarded } | { readonly error: ApiError };
+
+function outcome(failure: Failure | null): Forwarded {
+  if (failure === null) {
+    throw new ApiError("invalid_request", { message: "The dynamic route ended without a model" });
+  }
+  if ("error" in failure) throw failure.error;
+  return failure.forwarded;
+}
+
+async function ask(model: ModelElement, run: Run): Promise<Failure> {
+  const { step, index, call, deps, body } = run;
+  const { route: _, ...rest } = step;
+  const controls = {
+    ...step.controls,
+    maxAttempts: model.retries + 1,
+    ...(model.timeout === null ? {} : { requestTimeout: model.timeout }),
+  };
+  const isLast = run.isLast && endsAt(model.fallback, run.graph);
+  try {
+    const target = compatStep({
+      ...rest,
+      controls,
+      body: utf8(JSON.stringify({ ...body, model: `${model.provider}/${model.model}` })),
+    });
+    const forwarded = await forward(target, index, isLast, charging(run), deps);
+    const answeredBy = { provider: model.provider, model: model.model };
+    return { forwarded: { ...forwarded, answeredBy } };
+  } catch (error) {
+    if (call.signal.aborted || !(error instanceof ApiError) || isVerdict(error)) throw error;
+    return { error };
+  }
+}
+
+function endsAt(id: string | null, { elements }: Graph): boolean {
+  return id === null || elements.get(id)?.kind === "end";
+}
+
+/** The call, which also tells the budgets on its way what it cost. */
+function charging({ call, deps, budgets }: Run): Call {
+  if (budgets.length === 0) return call;
+  const counters = deps.stored.counters(call.name);
+  return {
+    ...call,
+    onCost(cost) {
+      const spent = budgets.map(({ key, window }) => counters.spend(key, cost, window));
+      deps.platform.system.waitUntil(Promise.allSettled(spent));
+      call.onCost?.(cost);
+    },
+  };
+}
+
+/** Counts a request at a rate element; resolves to where it goes on. */
+async function count(rate: RateElement, run: Run): Promise<string> {
+  const { limit, technique, limitType } = rate;
+  const window = Math.round(rate.window * 1000);
+  const partition = rate.key === "" ? "" : JSON.stringify(factAt(rate.key, run.facts) ?? null);
+  const key = `route/${run.route}/${rate.id}/${partition.slice(0, 256)}`;
+  const counters = run.deps.stored.counters(run.call.name);
+  // What a request costs is known afterwards: a budget lets requests through until it is used up.
+  const amount = limitType === "count" ? 1 : 0;
+  const wait = await counters.take(key, amount, { limit, window, technique });
+  if (wait === 0) {
+    if (limitType === "cost") run.budgets.push({ key, window });
+    return rate.success;
+  }
+  if (rate.fallback !== null) return rate.fallback;
+  throw new ApiError("gateway_rate_limited", { headers: retryAfter(wait) });
+}
+
+function factsOf(step: Step, call: Call, body: Run["body"]): Facts {
+  // A route's author must not be able to test a caller's secrets.
+  const headers = step.headers.filter(
+    ([name]) => !isGatewayHeader(name) && !credentialHeaders.has(name) && name !== "cookie",
+  );
+  return {
+    metadata: readMetadata(step.controls?.metadata ?? call.controls.metadata),
+    body,
+    headers: Object.fromEntries(headers),
+  };
+}
+
+/** From 0 up to, not including, 1. */
+function randomNumber(system: System): number {
+  const bytes = system.random(4);
+  return new DataView(bytes.buffer, bytes.byteOffset, 4).getUint32(0) / 2 ** 32;
+}

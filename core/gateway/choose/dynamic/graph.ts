@@ -1,0 +1,95 @@
+import { ApiError } from "../../../http/api-error.ts";
+import * as v from "valibot";
+import { parse } from "../../../http/body.ts";
+import { type Element, elementsSchema } from "./element.ts";
+
+/** A route that can run: connected, without a circle. */
+export interface Graph {
+  readonly start: string;
+  readonly elements: ReadonlyMap<string, Element>;
+}
+
+const route = v.object({ elements: elementsSchema });
+
+/** Most branches of a percentage element, beside `else`. */
+const SHARES = 5;
+
+/** Reads a route's elements; what cannot run is a 400 that names the element. */
+export function readGraph(value: unknown): Graph {
+  const elements = new Map<string, Element>();
+  for (const { id, element } of parse(route, { elements: value }).elements) {
+    if (elements.has(id)) throw misfit(id, "has the id of another element");
+    elements.set(id, element);
+  }
+  const starts = [...elements].filter(([, element]) => element.kind === "start");
+  const [start] = starts;
+  if (start === undefined || starts.length > 1) {
+    throw new ApiError("invalid_request", {
+      message: `elements: expected exactly one "start", got ${starts.length}`,
+    });
+  }
+  for (const [id, element] of elements) {
+    if (element.kind === "percentage") checkShares(id, element);
+    for (const to of outputsOf(element)) {
+      if (!elements.has(to))
+        throw misfit(id, `leads to "${to.slice(0, 64)}", which does not exist`);
+      if (to === start[0]) throw misfit(id, "leads back to the start");
+    }
+  }
+  checkCircles(elements);
+  return { start: start[0], elements };
+}
+
+/** The ids that an element leads to. */
+export function outputsOf(element: Element): string[] {
+  const given = (to: string | null): string[] => (to === null ? [] : [to]);
+  switch (element.kind) {
+    case "start":
+      return [element.next];
+    case "conditional":
+      return [element.yes, element.no];
+    case "percentage":
+      return [...element.shares.map(({ to }) => to), ...given(element.otherwise)];
+    case "rate":
+      return [element.success, ...given(element.fallback)];
+    case "model":
+      return [...given(element.success), ...given(element.fallback)];
+    case "end":
+      return [];
+  }
+}
+
+function checkShares(
+  id: string,
+  { shares, otherwise }: Extract<Element, { kind: "percentage" }>,
+): void {
+  if (shares.length > SHARES) throw misfit(id, `has more than ${SHARES} percentages`);
+  if (shares.some(({ percent }) => Number.isNaN(percent))) {
+    throw misfit(id, 'names its outputs by percentages such as "10%", and "else"');
+  }
+  const sum = shares.reduce((total, { percent }) => total + percent, 0);
+  if (sum > 100.0001) throw misfit(id, `has percentages of ${sum} in sum, more than 100`);
+  if (otherwise === null && sum < 99.9999) {
+    throw misfit(id, `has percentages of ${sum} in sum: add "else", or make it 100`);
+  }
+}
+
+/** A route visits no element twice, so it always ends. */
+function checkCircles(elements: ReadonlyMap<string, Element>): void {
+  const state = new Map<string, "open" | "done">();
+  const visit = (id: string): void => {
+    if (state.get(id) === "done") return;
+    if (state.get(id) === "open") throw misfit(id, "is part of a circle");
+    state.set(id, "open");
+    const element = elements.get(id);
+    if (element !== undefined) for (const to of outputsOf(element)) visit(to);
+    state.set(id, "done");
+  };
+  for (const id of elements.keys()) visit(id);
+}
+
+function misfit(id: string, problem: string): ApiError {
+  return new ApiError("invalid_request", {
+    message: `elements: the element "${id.slice(0, 64)}" ${problem}`,
+  });
+}

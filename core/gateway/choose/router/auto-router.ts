@@ -1,0 +1,152 @@
+import type { Platform } from "../../../ports.ts";
+import type { Call } from "../../call/call.ts";
+import { chatBody, type ChatFormat } from "../../entry/compat.ts";
+import type { Controls } from "../../entry/controls.ts";
+import { type RecentMap, recentMap } from "../../wire/recent-map.ts";
+import { readMetadata } from "../../entry/request-metadata.ts";
+import { type Choose, chooser, type Order } from "./choose.ts";
+import type { ModelRouter, RouteRequest } from "./model-router.ts";
+import { type Needs, needsOf } from "../../chat/needs.ts";
+import type { PriceBook } from "../../observe/prices/price-book.ts";
+import { ableOf, allowedOf, type Candidate, readPool } from "./pool.ts";
+import { type Ranked, ranked } from "./rank.ts";
+import { type Affinity, routerSessions, type Sessions } from "./sessions.ts";
+
+/** What is to be routed. */
+export interface Routable {
+  readonly call: Call;
+  /** The call's controls and the step's. */
+  readonly controls: Controls;
+  readonly format: ChatFormat;
+  readonly bytes: Uint8Array;
+}
+
+/** Where a request goes. */
+export interface Decision {
+  readonly id: string;
+  readonly reason: string;
+  /** In the order in which they are tried. */
+  readonly candidates: readonly Candidate[];
+  /** Whether the caller allows models of one provider only, so that a key of its own can be meant for it. */
+  readonly isOneProvider: boolean;
+  /** Told that a candidate has answered well. */
+  readonly served: (candidate: Candidate) => void;
+  /** Told that a candidate could not serve. */
+  readonly failed: (candidate: Candidate) => void;
+}
+
+/** Chooses models for requests that leave the choice to the gateway. */
+export interface AutoRouter {
+  route(request: Routable): Promise<Decision>;
+}
+
+/** Candidates that are tried for one request, at most. */
+const TRIES = 5;
+/** Milliseconds for which a candidate that failed is tried after all others. */
+const COOLDOWN_MS = 30_000;
+const COOLDOWNS = 10_000;
+/** The automatic router of the options; throws `invalid_options`. */
+export function autoRouter(
+  options: ModelRouter,
+  platform: Pick<Platform, "system" | "log">,
+  prices: PriceBook,
+): AutoRouter {
+  const { system } = platform;
+  const router: Router = {
+    pool: readPool(
+      options,
+      (model, provider) => prices.find(model, provider, system.now())?.price ?? null,
+    ),
+    choose: options.choose === undefined ? null : chooser(options.choose, options, platform),
+    sessions: routerSessions(options, system),
+    failing: recentMap<true>(COOLDOWNS, COOLDOWN_MS, system),
+    system,
+  };
+  return { route: (request) => route(request, router) };
+}
+
+interface Router {
+  readonly pool: readonly Candidate[];
+  readonly choose: Choose | null;
+  readonly sessions: Sessions;
+  /** By gateway, whose keys and limits are its own. */
+  readonly failing: RecentMap<true>;
+  readonly system: Platform["system"];
+}
+
+async function route(request: Routable, router: Router): Promise<Decision> {
+  const { call, controls, format, bytes } = request;
+  const { system, failing } = router;
+  const allowed = allowedOf(router.pool, {
+    models: controls.allowedModels,
+    providers: controls.allowedProviders,
+  });
+  const body = chatBody(bytes);
+  const needs = needsOf(body, format, bytes.length);
+  const able = ableOf(allowed, needs, format);
+  const { account, gateway } = call.name;
+  const failingKey = ({ name }: Candidate): string => JSON.stringify([account, gateway, name]);
+  const well = able.filter((one) => failing.get(failingKey(one)) === undefined);
+  const eligible = well.length > 0 ? well : able;
+  const affinity = await router.sessions.of(request, body);
+  const order = await orderOf({ ...request, needs, eligible, affinity }, router);
+  // What fails at the moment is better than nothing, unless the operator's hook left it out.
+  const spare = order.isChosen === true ? [] : able.filter((one) => !eligible.includes(one));
+  return {
+    id: system.id(),
+    reason: order.reason,
+    candidates: [...order.candidates.map(({ candidate }) => candidate), ...spare].slice(0, TRIES),
+    isOneProvider: new Set(allowed.map(({ slug }) => slug)).size === 1,
+    served: ({ name }) => affinity.keep(name),
+    failed: (candidate) => failing.set(failingKey(candidate), true),
+  };
+}
+
+/** A request whose candidates are to be put in order. */
+interface Open extends Routable {
+  readonly needs: Needs;
+  readonly eligible: readonly Candidate[];
+  readonly affinity: Affinity;
+}
+
+async function orderOf(open: Open, { choose }: Router): Promise<Order> {
+  const { call, needs, eligible, affinity } = open;
+  const last = eligible.find(({ name }) => name === affinity.model) ?? null;
+  const byCost = ranked(eligible, needs, affinity.isWarm ? last : null);
+  const order = (reason: string): Order => ({ candidates: byCost, reason });
+  if (last !== null && affinity.isSameTurn) {
+    return { candidates: pinnedFirst(byCost, last), reason: "pinned_by_turn" };
+  }
+  if (byCost.length === 1) return order("forced_by_candidate_pool");
+  if (choose === null) return order("cost_optimal_within_pool");
+  if (!needs.hasText) return order("fallback_unsupported_input");
+  return choose(routeRequest(open, byCost), byCost, call.signal);
+}
+
+function pinnedFirst(byCost: readonly Ranked[], pinned: Candidate): Ranked[] {
+  const isPinned = ({ candidate }: Ranked): boolean => candidate === pinned;
+  return [...byCost.filter(isPinned), ...byCost.filter((one) => !isPinned(one))];
+}
+
+function routeRequest(open: Open, byCost: readonly Ranked[]): RouteRequest {
+  const { call, controls, format, bytes, needs, affinity } = open;
+  // Read anew: what the hook does to its copy must not change what the provider gets.
+  const body = chatBody(bytes);
+  return {
+    ...call.name,
+    format,
+    body,
+    isStream: body["stream"] === true,
+    candidates: byCost.map(({ candidate: { name, slug }, cost }) => ({
+      model: name,
+      provider: slug,
+      cost,
+    })),
+    needs: needs.abilities,
+    inputTokens: needs.inputTokens,
+    sessionId: controls.sessionId ?? null,
+    turnId: controls.turnId ?? null,
+    sessionModel: affinity.model,
+    metadata: readMetadata(controls.metadata),
+  };
+}

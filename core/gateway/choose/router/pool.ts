@@ -1,0 +1,170 @@
+import { ApiError } from "../../../http/api-error.ts";
+import { chatFormats, type ChatFormat, takesChats } from "../../entry/compat.ts";
+import type { Price } from "../../observe/prices/price.ts";
+import { modelOf } from "../../entry/inference-step.ts";
+import { type Ability, abilities, type ModelRouter, type RouterCandidate } from "./model-router.ts";
+import type { Needs } from "../../chat/needs.ts";
+
+/** A checked candidate. */
+export interface Candidate {
+  /** As the operator wrote it. */
+  readonly name: string;
+  /** The provider's path segment, and the model's name there. */
+  readonly slug: string;
+  readonly model: string;
+  /** All names under which a client may allow the model, and its provider. */
+  readonly names: readonly string[];
+  readonly providers: readonly string[];
+  readonly price: Price | null;
+  readonly contextTokens: number;
+  readonly lacks: readonly Ability[];
+}
+
+/** What is known of a model's price at a provider. */
+export type PriceLookup = (model: string, provider: string) => Price | null;
+
+const CANDIDATES = 64;
+
+/** Reads the candidates of the options; throws `invalid_options` that names the one at fault. */
+export function readPool(
+  { candidates, choose }: ModelRouter,
+  priceOf: PriceLookup,
+): readonly Candidate[] {
+  if (candidates.length === 0 || candidates.length > CANDIDATES) {
+    throw invalid(`candidates: expected 1 to ${CANDIDATES} models, got ${candidates.length}`);
+  }
+  const pool = candidates.map((one) => readCandidate(one, priceOf));
+  for (const [index, { name, slug, model, price }] of pool.entries()) {
+    if (pool.findIndex((other) => other.slug === slug && other.model === model) !== index) {
+      throw invalid(`"${name}" is a candidate twice`);
+    }
+    if (price === null && choose === undefined) {
+      throw invalid(`no price is known of "${name}": give its "price"`);
+    }
+  }
+  return pool;
+}
+
+function readCandidate(given: RouterCandidate, priceOf: PriceLookup): Candidate {
+  const { model: name, contextTokens = Number.POSITIVE_INFINITY, lacks = [] } = given;
+  // It stands in a header of the answer.
+  if (!/^[!-+\--~]{1,256}$/.test(name)) throw invalid(`"${name.slice(0, 64)}" is no model's name`);
+  const { slug, model } = split(name);
+  if (!chatFormats.some((format) => takesChats(slug, format))) {
+    throw invalid(`"${name}": expected a model of a provider that takes chats`);
+  }
+  const price = given.price ?? priceOf(model, slug);
+  const numbers = price === null ? [] : [price.input, price.output, price.cached ?? 0];
+  if (!(contextTokens > 0) || !numbers.every((number) => number >= 0)) {
+    throw invalid(`"${name}": prices and "contextTokens" are positive numbers`);
+  }
+  const unknown = lacks.find((ability) => !abilities.includes(ability));
+  if (unknown !== undefined) throw invalid(`"${name}" lacks "${unknown.slice(0, 32)}"`);
+  const author = name.startsWith("@") ? slug : name.slice(0, name.indexOf("/"));
+  return {
+    name,
+    slug,
+    model,
+    names: [name, `${slug}/${model}`],
+    providers: [author, slug],
+    price,
+    contextTokens,
+    lacks,
+  };
+}
+
+function split(name: string): { readonly slug: string; readonly model: string } {
+  try {
+    return modelOf(name);
+  } catch {
+    throw invalid(`"${name}": expected "{provider}/{model}" of a known provider`);
+  }
+}
+
+function invalid(problem: string): ApiError {
+  return new ApiError("invalid_options", { message: `router: ${problem}` });
+}
+
+/** What a client allows: entries of the two headers. */
+export interface Allowed {
+  readonly models: readonly string[] | undefined;
+  readonly providers: readonly string[] | undefined;
+}
+
+/**
+ * The candidates that a client allows; a model must match both headers. Throws `invalid_request` for an entry that no
+ * candidate matches, and when none matches both.
+ */
+export function allowedOf(pool: readonly Candidate[], allowed: Allowed): readonly Candidate[] {
+  const { models, providers } = allowed;
+  const byModel = filtered(pool, models, "allowed-models", (entry, { names }) =>
+    names.some((name) => matches(entry, name)),
+  );
+  const byBoth = filtered(pool, providers, "allowed-providers", (entry, candidate) =>
+    candidate.providers.includes(entry),
+  ).filter((candidate) => byModel.includes(candidate));
+  if (byBoth.length > 0) return byBoth;
+  throw new ApiError("invalid_request", {
+    message:
+      "Headers cf-aig-allowed-models and cf-aig-allowed-providers: no model of the automatic router matches both",
+  });
+}
+
+function filtered(
+  pool: readonly Candidate[],
+  entries: readonly string[] | undefined,
+  header: string,
+  fits: (entry: string, candidate: Candidate) => boolean,
+): readonly Candidate[] {
+  if (entries === undefined) return pool;
+  for (const entry of entries) {
+    if (pool.some((candidate) => fits(entry, candidate))) continue;
+    throw new ApiError("invalid_request", {
+      message: `Header cf-aig-${header}: no model of the automatic router matches "${entry.slice(0, 128)}"`,
+    });
+  }
+  return pool.filter((candidate) => entries.some((entry) => fits(entry, candidate)));
+}
+
+/** Whether a name matches a pattern, in which `*` stands for any characters but `/`. */
+export function matches(pattern: string, name: string): boolean {
+  const [patterns, names] = [pattern.split("/"), name.split("/")];
+  return (
+    patterns.length === names.length &&
+    patterns.every((part, index) => matchesSegment(part, names[index] ?? ""))
+  );
+}
+
+/** Each text between stars is looked for once, from left to right: no pattern can run long. */
+function matchesSegment(pattern: string, text: string): boolean {
+  const [first = "", ...rest] = pattern.split("*");
+  const last = rest.pop();
+  if (last === undefined) return pattern === text;
+  if (!text.startsWith(first)) return false;
+  let at = first.length;
+  for (const part of rest) {
+    const found = text.indexOf(part, at);
+    if (found === -1) return false;
+    at = found + part.length;
+  }
+  return text.length - last.length >= at && text.endsWith(last);
+}
+
+/** The candidates that can take a request; throws `chat_format` that says what none has. */
+export function ableOf(
+  pool: readonly Candidate[],
+  needs: Needs,
+  format: ChatFormat,
+): readonly Candidate[] {
+  const able = pool.filter(
+    ({ slug, lacks, contextTokens }) =>
+      takesChats(slug, format) &&
+      needs.contextTokens <= contextTokens &&
+      !needs.abilities.some((ability) => lacks.includes(ability)),
+  );
+  if (able.length > 0) return able;
+  const what = [...needs.abilities, `about ${needs.contextTokens} tokens`].join(", ");
+  throw new ApiError("chat_format", {
+    message: `No model that the automatic router may choose takes this request, which needs: ${what}`,
+  });
+}

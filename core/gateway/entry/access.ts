@@ -1,0 +1,170 @@
+import type { Auth, Authenticate } from "../../auth/authorize.ts";
+import { allows, type Principal } from "../../auth/principal.ts";
+import { secretSearch } from "../../auth/secret-search.ts";
+import { hasTokenShape, isKeyShaped } from "../../auth/token-format.ts";
+import { sha256Hex } from "../../crypto/digest.ts";
+import { utf8 } from "../../crypto/encoding.ts";
+import { constantTimeEqual } from "../../crypto/equal.ts";
+import type { HeaderPair, System } from "../../ports.ts";
+import { AUTHORIZATION, gatewayHeader } from "./controls.ts";
+import { basicCredentials, credentialsIn } from "../guard/tokens/own-tokens.ts";
+import { type Caller, GATEWAY, HOST } from "./caller.ts";
+import { declaredGateway, type DeclaredGateways } from "../gateways/declared-gateways.ts";
+import type { GatewayName } from "../gateways/gateway-name.ts";
+import type { KeyEntry } from "../keys/enter-key.ts";
+import { recentMap } from "../wire/recent-map.ts";
+
+/** Longest gateway token that is looked at. */
+const TOKEN_LIMIT = 4096;
+
+/** How a caller sends a gateway token, for the errors that ask for one. */
+export const HOW_TO_SEND: string =
+  'send "cf-aig-authorization: Bearer <GATEWAY_TOKEN>" (or gw-aig-authorization)';
+
+/**
+ * The token of a gateway authorization header: `Bearer <token>` with the scheme in any case, or the bare
+ * token. Null when it is missing, empty, repeated or overlong.
+ */
+export function presentedToken(headers: readonly HeaderPair[]): string | null {
+  return tokenOf(gatewayHeader(headers, AUTHORIZATION));
+}
+
+/** The token in a header value, see {@link presentedToken}. */
+export function tokenOf(value: string | null): string | null {
+  if (value === null || value.length > TOKEN_LIMIT) return null;
+  const token = /^(?:bearer +)?([!-+\--~]+) *$/i.exec(value)?.[1] ?? null;
+  return token === null || /^bearer$/i.test(token) ? null : token;
+}
+
+/** Decides who may use a gateway, and knows our tokens so that none of them travels to a provider. */
+export interface Access {
+  /**
+   * Who opens the gateway with a token; null when it does not open it. A virtual key that does not is an error of its own,
+   * and one that does counts a request, unless `counts` is false.
+   */
+  callerOf(
+    token: string | null,
+    name: GatewayName,
+    counts?: boolean,
+  ): Promise<Caller | null> | Caller | null;
+  /** The same caller for another request of its connection. */
+  again(caller: Caller | null, name: GatewayName): Promise<Caller> | Caller | null;
+  /** Whether a token is one of ours at all: of the configuration, or an API token of any permission. */
+  recognises(token: string): Promise<boolean> | boolean;
+  /**
+   * Whether a header or query value holds one of ours, given the token that this request presented and what
+   * {@link Access.ask} found out.
+   */
+  isOurs(value: string, presented: string | null, asked?: ReadonlySet<string>): boolean;
+  /** Whether only {@link Access.ask} knows the host's tokens. */
+  readonly asksHost: boolean;
+  /** Asks a host's own authentication which words of these values are tokens of its. */
+  ask(values: readonly string[]): Promise<ReadonlySet<string>> | undefined;
+}
+
+/** What {@link gatewayAccess} needs. */
+export interface AccessOptions extends DeclaredGateways {
+  readonly auth: Auth;
+  readonly system: System;
+  readonly keys: KeyEntry;
+}
+
+/** Access by the tokens of the configuration, else by API tokens with the permission "AI Gateway Run". */
+export function gatewayAccess(options: AccessOptions): Access {
+  const { auth, system, keys } = options;
+  const declared = Object.values(options.gateways).map((gateway) => {
+    const tokens = (gateway.tokens ?? []).filter(Boolean);
+    return { gateway, tokens, bytes: tokens.map(utf8) };
+  });
+  const tokensOf = new Map(declared.map(({ gateway, bytes }) => [gateway, bytes]));
+  const searchTokens = secretSearch(
+    declared.flatMap(({ tokens }) => tokens),
+    (length) => system.random(length),
+  );
+  const isIn = (text: string): boolean =>
+    hasTokenShape(text) || (auth !== "off" && auth.isIn?.(text) === true) || searchTokens(text);
+  const host = auth === "off" || auth.isIn !== undefined ? null : hostTokens(auth, system);
+  return {
+    again: (caller, name) => (caller?.kind === "key" ? keys.byId(caller.id ?? "", name) : caller),
+    callerOf(token, name, counts = true) {
+      if (token !== null && isKeyShaped(token)) return keys.bySecret(token, name, counts);
+      const gateway = declaredGateway(name, options);
+      const own = gateway === undefined ? undefined : tokensOf.get(gateway);
+      // Left to the host app, unless the gateway has tokens of its own.
+      if (auth === "off" && (own === undefined || own.length === 0)) return HOST;
+      if (token === null) return null;
+      if (own !== undefined && matchesAny(utf8(token), own)) return GATEWAY;
+      if (auth === "off") return null;
+      const found = principalOf(auth, token);
+      return found instanceof Promise
+        ? found.then((principal) => runner(principal, name))
+        : runner(found, name);
+    },
+    recognises: (token) => isIn(token) || (host?.knows(token) ?? false),
+    isOurs(value, presented, asked) {
+      const shown = presented !== null && value.includes(presented);
+      if (shown || (asked?.size ?? 0) > 0) {
+        const words = credentialsIn(value);
+        if (words.some((word) => word === presented || asked?.has(word) === true)) return true;
+      }
+      const pair = basicCredentials(value);
+      return isIn(value) || (pair !== null && isIn(pair));
+    },
+    asksHost: host !== null,
+    ask: (values) => host?.among(values.flatMap(credentialsIn)),
+  };
+}
+
+function runner(principal: Principal | null, { account, gateway }: GatewayName): Caller | null {
+  if (principal === null || !allows(principal, "AI Gateway Run", account, gateway)) return null;
+  return { kind: principal.kind, id: principal.id };
+}
+
+/** Compares with all of them, so that the time does not tell which one nearly matched. */
+function matchesAny(token: Uint8Array, known: readonly Uint8Array[]): boolean {
+  let found = false;
+  for (const one of known) found = constantTimeEqual(token, one) || found;
+  return found;
+}
+
+function principalOf(
+  auth: Authenticate,
+  token: string,
+): Promise<Principal | null> | Principal | null {
+  if (auth.byToken !== undefined) return auth.byToken(token);
+  const headers = { authorization: `Bearer ${token}` };
+  return auth(new Request("http://gateway.invalid/", { headers }));
+}
+
+/** The tokens of a host's own authentication, which can only be asked about one text after the other. */
+interface HostTokens {
+  knows(text: string): Promise<boolean>;
+  /** Those of the texts that are tokens. */
+  among(texts: readonly string[]): Promise<ReadonlySet<string>>;
+}
+
+/** Milliseconds that a verdict about a text is kept; the texts themselves, providers' keys, are not. */
+const VERDICT_MS = 60_000;
+/** Verdicts that are kept. */
+const VERDICTS = 1000;
+
+function hostTokens(auth: Authenticate, system: System): HostTokens {
+  const verdicts = recentMap<boolean>(VERDICTS, VERDICT_MS, system);
+  const knows = async (text: string): Promise<boolean> => {
+    // What no header may hold is nobody's token, and a request could not be made of it.
+    if (!/^[!-~]+$/.test(text) || text.length > TOKEN_LIMIT) return false;
+    const key = await sha256Hex(text);
+    const known = verdicts.get(key);
+    if (known !== undefined) return known;
+    const isOurs = (await principalOf(auth, text)) !== null;
+    verdicts.set(key, isOurs);
+    return isOurs;
+  };
+  return {
+    knows,
+    async among(texts) {
+      const found = await Promise.all(texts.map(async (text) => ((await knows(text)) ? text : "")));
+      return new Set(found.filter((text) => text !== ""));
+    },
+  };
+}

@@ -1,0 +1,231 @@
+import { isKeyShaped } from "../../auth/token-format.ts";
+import { ApiError } from "../../http/api-error.ts";
+import type { HeaderPair } from "../../ports.ts";
+import { HOW_TO_SEND, presentedToken, tokenOf } from "./access.ts";
+import type { Caller } from "./caller.ts";
+import { callError } from "./call-error.ts";
+import type { Call, GatewayDeps } from "../call/call.ts";
+import type { PriceBook } from "../observe/prices/price-book.ts";
+import { AUTHORIZATION, gatewayHeader, parseControls } from "./controls.ts";
+import { hasAmbiguousFraming, headerValue } from "../wire/header-hygiene.ts";
+import { retryAfter } from "../guard/limits/retry-after.ts";
+import { credentialHeaders } from "../providers/table.ts";
+import { linkAbort } from "../answer/resume/abort-link.ts";
+import { DEFAULT_GATEWAY, type GatewaySettings, isGatewayId } from "../gateways/settings.ts";
+import type { GatewayName } from "../gateways/gateway-name.ts";
+import type { EntryRoute } from "../observe/trace/request-spans.ts";
+import { traceParent } from "../observe/trace/trace-parent.ts";
+
+/** Where a request comes in, and how the token may be presented there. */
+export interface AdmitOptions {
+  readonly entry: EntryRoute;
+  /** On `compat` the documented client sends the gateway token in `Authorization` (docs/compatibility.md). */
+  readonly tokenInAuthorization?: boolean;
+  /** Who calls, where that is known already, null = a stranger. @default as the token says */
+  readonly caller?: Caller | null;
+  /** Its signal is the program's own word, not a connection's. */
+  readonly inProcess?: boolean;
+}
+
+/**
+ * Lets a request in or throws: 401/2009 without a token that opens the gateway, 400/2001 for an unknown
+ * gateway, 429/2003 over its rate limit. A refused request leaves no row behind.
+ */
+export async function admit(
+  name: GatewayName,
+  headers: readonly HeaderPair[],
+  signal: AbortSignal,
+  deps: GatewayDeps,
+  options: AdmitOptions,
+): Promise<Call> {
+  if (hasAmbiguousFraming(headers)) throw new ApiError("ambiguous_framing");
+  const presented = findToken(headers, options);
+  const judged = verdictOn(presented, name, deps, options);
+  const { caller, refusal } = judged instanceof Promise ? await judged : judged;
+  checkName(name, refusal);
+  // An unauthorised caller learns that, and nothing about its headers.
+  const wishes = refusal === null ? readAsked(headers) : null;
+  const { settings: found, wait } = await deps.store.enter(name, refusal === null);
+  const settings = entered(found, name, refusal, deps) ?? (await deps.store.open(name));
+  const { controls, trace } = wishes ?? readAsked(headers);
+  const { otel } = settings;
+  const userAgent = headerValue(headers, "user-agent");
+  const traced =
+    otel == null || otel.length === 0
+      ? undefined
+      : deps.tracing.begin(name, otel, { ...options, parent: trace, controls, userAgent, signal });
+  const book = pricesOf(settings, name, deps);
+  const prices = book instanceof Promise ? await book : book;
+  const call: Call = {
+    name,
+    settings,
+    caller,
+    prices,
+    controls,
+    token: presented.place !== HEADER ? await ownToken(presented.token, deps) : presented.token,
+    eventId: controls.eventId ?? deps.nextLogId(),
+    userAgent,
+    signal,
+    abortLink: undefined,
+    trace,
+    traced,
+  };
+  if (wait > 0) throw callError(call, rateLimited(wait, name, deps));
+  if (deps.resume === undefined) return call;
+  const abortLink = linkAbort(signal, options.inProcess === true);
+  return { ...call, signal: abortLink.signal, abortLink };
+}
+
+/** The prices of the management API are read once for each of their changes. */
+function pricesOf(
+  { prices_version: version }: GatewaySettings,
+  { account }: GatewayName,
+  { prices }: GatewayDeps,
+): PriceBook | Promise<PriceBook> {
+  return version === undefined ? prices.base : prices.of(account, version);
+}
+
+/** What a request asks of the gateway. */
+function readAsked(headers: readonly HeaderPair[]): Pick<Call, "controls" | "trace"> {
+  return { controls: parseControls(headers), trace: traceParent(headers) };
+}
+
+function rateLimited(wait: number, name: GatewayName, { metrics }: GatewayDeps): ApiError {
+  metrics?.refuse(name, "rate_limited");
+  return new ApiError("gateway_rate_limited", { headers: retryAfter(wait) });
+}
+
+/**
+ * Lets a connection in or throws as {@link admit} does; its messages are counted, not the connection. Each of them asks
+ * anew: a gateway can be closed while a stranger is connected.
+ */
+export async function admitConnection(
+  name: GatewayName,
+  token: string | null,
+  deps: GatewayDeps,
+): Promise<void> {
+  const settings = isName(name) ? await deps.store.settings(name) : null;
+  const isOpen =
+    (settings?.authentication === false && (token === null || !isKeyShaped(token))) ||
+    (await deps.access.callerOf(token, name, false)) !== null;
+  if (!isOpen) {
+    if (settings !== null) deps.metrics?.refuse(name, "unauthorized");
+    throw unauthorized(token);
+  }
+  checkName(name, null);
+  if (settings === null && name.gateway !== DEFAULT_GATEWAY) throw unknownGateway(name.gateway);
+  if (settings === null) await deps.store.open(name);
+}
+
+/** `Authorization` may hold either our token or the provider's key: only ours must be held back. */
+async function ownToken(token: string | null, deps: GatewayDeps): Promise<string | null> {
+  return token !== null && (await deps.access.recognises(token)) ? token : null;
+}
+
+/** The header of gateway tokens, in either spelling. */
+const HEADER = "cf-aig-authorization";
+
+/** The token that a request presents, and the header in which it stands or should stand. */
+interface PresentedToken {
+  readonly token: string | null;
+  readonly place: string;
+}
+
+function findToken(headers: readonly HeaderPair[], options: AdmitOptions): PresentedToken {
+  if (options.tokenInAuthorization === true && gatewayHeader(headers, AUTHORIZATION) === null) {
+    const token = tokenOf(headerValue(headers, "authorization"));
+    if (token !== null) return { token, place: "Authorization" };
+  }
+  const token = presentedToken(headers);
+  const key = token === null ? keyInPlaceOfCredential(headers) : null;
+  return key ?? { token, place: HEADER };
+}
+
+/** A virtual key where an SDK puts its provider's: any SDK can be given one as its `apiKey`. */
+function keyInPlaceOfCredential(headers: readonly HeaderPair[]): PresentedToken | null {
+  for (const [name, value] of headers) {
+    if (!credentialHeaders.has(name) || !value.includes("causey_")) continue;
+    const token = value.slice(value.lastIndexOf(" ") + 1);
+    if (isKeyShaped(token)) return { token, place: name };
+  }
+  return null;
+}
+
+/** A token that the gateway refuses. */
+interface TokenRefusal extends PresentedToken {
+  /** Set when that could not be found out. */
+  readonly error?: unknown;
+  /** Whether it counts on a gateway without authentication, too: a caller that presents a virtual key is held to it. */
+  readonly isFinal?: boolean;
+}
+
+/** The caller, or why a gateway with authentication refuses it. */
+type Verdict =
+  | { readonly caller: Caller; readonly refusal: null }
+  | { readonly caller: null; readonly refusal: TokenRefusal };
+
+/** Computed before the gateway's settings are read, so that one call to its actor is enough. Thrown only if it counts. */
+function verdictOn(
+  presented: PresentedToken,
+  name: GatewayName,
+  { access }: GatewayDeps,
+  options: AdmitOptions,
+): Promise<Verdict> | Verdict {
+  const verdict = (caller: Caller | null): Verdict =>
+    caller === null ? { caller, refusal: presented } : { caller, refusal: null };
+  const isFinal =
+    options.caller?.kind === "key" || (presented.token !== null && isKeyShaped(presented.token));
+  const failed = (error: unknown): Verdict => ({
+    caller: null,
+    refusal: { ...presented, error, isFinal },
+  });
+  try {
+    const caller =
+      options.caller === undefined
+        ? access.callerOf(presented.token, name)
+        : access.again(options.caller, name);
+    return caller instanceof Promise ? caller.then(verdict, failed) : verdict(caller);
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+function errorOf({ token, place, error }: TokenRefusal): unknown {
+  return error ?? unauthorized(token, place);
+}
+
+/** The settings of the gateway that a request may enter; null for the default one, which its first request makes. */
+function entered(
+  settings: GatewaySettings | null,
+  name: GatewayName,
+  refusal: TokenRefusal | null,
+  deps: GatewayDeps,
+): GatewaySettings | null {
+  // An unauthorised caller is not told which gateways there are.
+  const isUnknown = settings === null && name.gateway !== DEFAULT_GATEWAY;
+  if (isUnknown && refusal === null) throw unknownGateway(name.gateway);
+  const isStranger = settings?.authentication === false && refusal?.isFinal !== true;
+  if (refusal === null || isStranger) return settings;
+  if (settings !== null && refusal.error === undefined) deps.metrics?.refuse(name, "unauthorized");
+  throw errorOf(refusal);
+}
+
+function checkName(name: GatewayName, refusal: TokenRefusal | null): void {
+  if (!isName(name)) throw refusal === null ? unknownGateway(name.gateway) : errorOf(refusal);
+}
+
+function isName({ account, gateway }: GatewayName): boolean {
+  return isGatewayId(gateway) && account.length > 0 && account.length <= 64;
+}
+
+function unknownGateway(gateway: string): ApiError {
+  return new ApiError("gateway_unknown", {
+    message: `Please configure AI Gateway: there is no gateway "${gateway.slice(0, 64)}" in this account`,
+  });
+}
+
+function unauthorized(token: string | null, place: PresentedToken["place"] = HEADER): ApiError {
+  const what = place === HEADER ? "the gateway token" : `the token in ${place}`;
+  const wrong = token === null ? "" : `${what} does not open this gateway; `;
+  return new ApiError("gateway_unauthorized", { message: `Unauthorized: ${wrong}${HOW_TO_SEND}` });
+}

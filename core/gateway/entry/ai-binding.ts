@@ -1,0 +1,114 @@
+import { ApiError } from "../../http/api-error.ts";
+import { errorResponse, type ErrorShape } from "../../http/envelope.ts";
+import type { HeaderPair } from "../../ports.ts";
+import { admit, type AdmitOptions } from "./admit.ts";
+import { OPERATOR } from "./caller.ts";
+import type { GatewayDeps } from "../call/call.ts";
+import { deliver } from "./deliver.ts";
+import { gatewayDeps, type GatewayOptions } from "../deps.ts";
+import type { GatewayName } from "../gateways/gateway-name.ts";
+import { resumeRun } from "../answer/resume/resume-run.ts";
+import { callError } from "./call-error.ts";
+import { forwardSteps, toSteps } from "./universal.ts";
+
+/** Options of {@link createAiBinding}. */
+export interface AiBindingOptions extends GatewayOptions {
+  /** @default "default" */
+  readonly gateway?: string;
+  /** @default "local" */
+  readonly accountId?: string | undefined;
+}
+
+/** Options of one {@link AiBinding.run}. */
+export interface AiRunOptions {
+  /** Ends the provider's request. */
+  readonly signal?: AbortSignal | undefined;
+  /** Gateway headers for all steps; a step's own outrank them. @default {} */
+  readonly extraHeaders?: Readonly<Record<string, string>> | undefined;
+}
+
+/** What `ai-gateway-provider` takes as its `binding`, and as the `binding` of its `resume`. */
+export interface AiBinding {
+  /**
+   * Runs one step or several, tried in turn, of a universal request in this process; resolves to the provider's raw
+   * answer. Options of the client arrive as headers of each step.
+   */
+  run(steps: unknown, options?: AiRunOptions): Promise<Response>;
+  /**
+   * Takes up a stream again that broke off: `https://workers-binding.ai/ai-gateway/gateways/{gateway}/run/{run
+   * id}/resume?from={events received}`. Other addresses are a 404.
+   */
+  fetch(
+    input: string | URL | Request,
+    init?: { readonly method?: string; readonly signal?: AbortSignal | null | undefined },
+  ): Promise<Response>;
+}
+
+/**
+ * Makes a gateway usable in process, without a network and without a gateway token: the caller is the
+ * operator's own code. Pass it as `createAiGateway({ binding })` of `ai-gateway-provider`. It has an engine of its
+ * own; where the gateway is served as well, take `aiBinding()` of `platformApi()` or `gatewayParts()`, which shares it.
+ */
+export function createAiBinding(options: AiBindingOptions): AiBinding {
+  const { accountId: account = "local", gateway = "default" } = options;
+  return aiBinding({ account, gateway }, gatewayDeps(options));
+}
+
+const IN_PROCESS: AdmitOptions = {
+  caller: OPERATOR,
+  inProcess: true,
+  entry: { method: null, route: "AiBinding.run" },
+};
+
+/** The binding of one gateway over an engine. */
+export function aiBinding(name: GatewayName, deps: GatewayDeps): AiBinding {
+  return {
+    run: (steps, options = {}) =>
+      answered("gateway", async () => {
+        const { signal = new AbortController().signal, extraHeaders = {} } = options;
+        const headers = Object.entries(extraHeaders).map(([key, value]): HeaderPair => [
+          key.toLowerCase(),
+          value,
+        ]);
+        const call = await admit(name, headers, signal, deps, IN_PROCESS);
+        const list = Array.isArray(steps) ? steps : [steps];
+        try {
+          return await deliver(await forwardSteps(toSteps(list), call, deps), deps, true);
+        } catch (error) {
+          throw callError(call, error);
+        }
+      }),
+    fetch: (input, init = {}) =>
+      answered("api", () => {
+        const request = input instanceof Request ? input : null;
+        const method = init.method ?? request?.method ?? "GET";
+        const signal = init.signal ?? request?.signal ?? new AbortController().signal;
+        const asked = resumption(new URL(input instanceof Request ? input.url : input));
+        if (asked === null || method !== "GET") throw new ApiError("no_route");
+        const { gateway, runId, from } = asked;
+        return resumeRun({ name: { ...name, gateway }, runId, from, signal }, deps);
+      }),
+  };
+}
+
+const resumption = (url: URL): { gateway: string; runId: string; from: string | null } | null => {
+  const path = /^\/ai-gateway\/gateways\/([^/]+)\/run\/([^/]+)\/resume$/.exec(url.pathname);
+  const [, gateway, runId] = path ?? [];
+  if (url.hostname !== "workers-binding.ai" || gateway === undefined || runId === undefined) {
+    return null;
+  }
+  return { gateway, runId, from: url.searchParams.get("from") };
+};
+
+/** In process, too, failures are answers. */
+async function answered(
+  shape: ErrorShape,
+  answer: () => Promise<Response> | Response,
+): Promise<Response> {
+  try {
+    return await answer();
+  } catch (error) {
+    if (error instanceof ApiError) return errorResponse(error, shape);
+    throw error;
+  }
+}

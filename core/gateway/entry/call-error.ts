@@ -1,0 +1,20 @@
+import { ApiError } from "../../http/api-error.ts";
+import type { Call } from "../call/call.ts";
+import { ownHeaders } from "../wire/own-headers.ts";
+import { tracedError } from "../observe/trace/request-trace.ts";
+
+/**
+ * The error that answers a call which was let in: its trace is told, and the answer has the event id under which the
+ * rows of the call's attempts are found.
+ */
+export function callError(call: Call | undefined, error: unknown): unknown {
+  tracedError(call, error);
+  if (call === undefined || !(error instanceof ApiError)) return error;
+  const { eventId, token } = call;
+  // What is refused because it holds the token is not repeated.
+  if (token !== null && eventId.includes(token)) return error;
+  const { options, kind, message } = error;
+  const own = Object.fromEntries(ownHeaders("event-id", eventId));
+  const headers = { ...options.headers, ...own };
+  return new ApiError(kind, { ...options, message, headers });
+}

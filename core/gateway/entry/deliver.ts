@@ -1,0 +1,74 @@
+import type { InboundResponse } from "../../ports.ts";
+import type { GatewayDeps } from "../call/call.ts";
+import type { Forwarded } from "../call/forward.ts";
+import { headerValue } from "../wire/header-hygiene.ts";
+import { keptAlive } from "../answer/keep-alive.ts";
+import { respond } from "./respond.ts";
+import { type Peeked, peekFirstLine } from "../answer/resume/event-ends.ts";
+import { streamOf } from "../wire/stream-of.ts";
+
+/** {@link respond}, with what the options add to server-sent events on their way. */
+export function deliver(
+  forwarded: Forwarded,
+  deps: GatewayDeps,
+  universal: boolean = false,
+): Response | Promise<Response> {
+  forwarded.call.traced?.answer(forwarded);
+  if (deps.resume === undefined && deps.keepAliveMs === undefined) {
+    return respond(forwarded, universal);
+  }
+  const events = eventsOf(forwarded.reply, deps.resume !== undefined);
+  if (events === null) return respond(forwarded, universal);
+  return prepared(forwarded, events, deps).then((ready) => respond(ready, universal));
+}
+
+/** The server-sent events of a reply, if they are plain text; those that came at once only where `whole` says so. */
+function eventsOf(
+  { status, headers, body }: InboundResponse,
+  whole: boolean,
+): ReadableStream<Uint8Array> | null {
+  const type = headerValue(headers, "content-type") ?? "";
+  const encoding = headerValue(headers, "content-encoding") ?? "identity";
+  if (body === null || status !== 200 || !/^text\/event-stream\b/i.test(type)) return null;
+  if (encoding.toLowerCase() !== "identity") return null;
+  if (body instanceof ReadableStream) return body;
+  return whole ? streamOf(body) : null;
+}
+
+async function prepared(
+  forwarded: Forwarded,
+  events: ReadableStream<Uint8Array>,
+  deps: GatewayDeps,
+): Promise<Forwarded> {
+  const { resume, keepAliveMs, platform } = deps;
+  const { abortLink, name } = forwarded.call;
+  const headers = forwarded.reply.headers.filter(([header]) => header !== "content-length");
+  const alive = (stream: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> =>
+    keepAliveMs === undefined ? stream : keptAlive(stream, keepAliveMs, platform.system);
+  const ready = (body: ReadableStream<Uint8Array>): Forwarded => ({
+    ...forwarded,
+    reply: { ...forwarded.reply, headers, body },
+  });
+  if (resume === undefined || abortLink === undefined) return ready(alive(events));
+  const { stream, isLf } = await peek(events, deps);
+  if (!isLf) return ready(alive(stream));
+  const contentType = headerValue(headers, "content-type") ?? "";
+  const { runId, body } = resume.hold(alive(stream), { name, abortLink, contentType });
+  return { ...ready(body), runId };
+}
+
+/** A head that waits must not be what a load balancer takes for silence. */
+async function peek(
+  events: ReadableStream<Uint8Array>,
+  { keepAliveMs, platform: { system } }: GatewayDeps,
+): Promise<Peeked> {
+  if (keepAliveMs === undefined) return peekFirstLine(events, null);
+  const over = new AbortController();
+  const late = system.sleep(keepAliveMs, over.signal).then(
+    () => false as const,
+    () => false as const,
+  );
+  const peeked = await peekFirstLine(events, late);
+  over.abort();
+  return peeked;
+}

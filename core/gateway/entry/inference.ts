@@ -1,0 +1,87 @@
+import type { Context } from "hono";
+import { checkAccountId } from "../../auth/account-id.ts";
+import { requirePermission } from "../../auth/authorize.ts";
+import { isKeyShaped } from "../../auth/token-format.ts";
+import { wholeRequest } from "../../http/whole-request.ts";
+import { tokenOf } from "./access.ts";
+import { admit } from "./admit.ts";
+import type { Call, GatewayDeps } from "../call/call.ts";
+import { type Caller, HOST } from "./caller.ts";
+import { chatFormats } from "./compat.ts";
+import { gatewayHeader, named } from "./controls.ts";
+import { deliver } from "./deliver.ts";
+import { forwardAny } from "../choose/dynamic/forward-route.ts";
+import type { GatewayName } from "../gateways/gateway-name.ts";
+import { headerPairs, headerValue } from "../wire/header-hygiene.ts";
+import { type InferencePath, inferenceStep } from "./inference-step.ts";
+import { gatewayNameOf, type ManagementRoutes } from "../manage/context.ts";
+import { requestBody } from "./request-body.ts";
+import { DEFAULT_GATEWAY } from "../gateways/settings.ts";
+import { callError } from "./call-error.ts";
+
+/** The hosted service's status there (docs/compatibility.md). */
+const RUN_BLOCKED = 422;
+
+/** Below which the REST inference API lives. */
+export const INFERENCE_ROOT = "/accounts/:account_id/ai";
+
+const GATEWAY_ID = named("gateway-id");
+const entry = { method: "POST", route: `${INFERENCE_ROOT}/*` };
+
+/**
+ * Registers the REST inference API (docs/compatibility.md): models by an API token with the permission "AI
+ * Gateway Run", through the gateway that the header `cf-aig-gateway-id` names.
+ */
+export const inferenceRoutes: ManagementRoutes = (app, deps) => {
+  const answer = async (c: Context, path: InferencePath, model?: string): Promise<Response> => {
+    const { account } = gatewayNameOf(c);
+    const given = headerPairs(c.req.raw);
+    const name = { account, gateway: gatewayHeader(given, GATEWAY_ID) ?? DEFAULT_GATEWAY };
+    const caller = await callerOf(c.req.raw, name, deps);
+    checkAccountId(account);
+    const raw = await wholeRequest(c.req);
+    const headers = headerPairs(raw);
+    const held = deps.bodies.hold();
+    const { system } = deps.platform;
+    let call: Call | undefined;
+    try {
+      const room = { system, hold: () => held, mayPass: () => false };
+      const step = inferenceStep(path, await requestBody(raw, headers, null, room), headers, model);
+      // The API token was checked: the gateway asks for no second one.
+      const admitted = await admit(name, headers, raw.signal, deps, { caller, entry });
+      const token = tokenOf(headerValue(headers, "authorization"));
+      const blocked = path === "run" ? { blockedStatus: RUN_BLOCKED } : {};
+      call = { ...admitted, token, held, ...blocked };
+      return await deliver(await forwardAny(step, 0, true, call, deps), deps);
+    } catch (error) {
+      throw callError(call, error);
+    } finally {
+      held.release();
+    }
+  };
+  for (const path of chatFormats) {
+    app.post(`${INFERENCE_ROOT}/v1/${path}`, (c) => answer(c, path));
+  }
+  app.post(`${INFERENCE_ROOT}/run`, (c) => answer(c, "run"));
+  app.post(`${INFERENCE_ROOT}/run/:model{.+}`, (c) => answer(c, "run", c.req.param("model") ?? ""));
+};
+
+/** Who calls, by the API token in `Authorization`; throws 401 and 403. */
+async function callerOf(
+  request: Request,
+  name: GatewayName,
+  { auth, access }: GatewayDeps,
+): Promise<Caller> {
+  const token = tokenOf(request.headers.get("authorization"));
+  const key = token !== null && isKeyShaped(token) ? await access.callerOf(token, name) : null;
+  if (key !== null) return key;
+  if (auth === "off") return HOST;
+  const { kind, id } = await requirePermission(
+    auth,
+    request,
+    "AI Gateway Run",
+    name.account,
+    name.gateway,
+  );
+  return { kind, id };
+}

@@ -1,0 +1,35 @@
+import type { Pause } from "../text/slices.ts";
+
+/** What is to become of a text: pass, pass with a note, or be held back. */
+export type CheckAction = "allow" | "flag" | "block";
+
+/** Whether a text is on its way to a model or comes from one. */
+export type CheckPhase = "prompt" | "response";
+
+/** What a checker found. Never the text itself: findings travel in headers and logs. */
+export interface Finding {
+  /** Names the kind, e.g. `credit_card` or `S1`. */
+  readonly type: string;
+  /** How often it was found. */
+  readonly count: number;
+}
+
+/** What a checker says about a text. */
+export interface CheckResult {
+  readonly action: CheckAction;
+  readonly findings: readonly Finding[];
+}
+
+/** Looks at the text of a request or of an answer. A rejection counts as "cannot check". */
+export interface Checker {
+  /** Long work awaits `pause` every few milliseconds, so that other requests go on meanwhile. */
+  check(
+    text: string,
+    phase: CheckPhase,
+    signal: AbortSignal,
+    pause?: Pause,
+  ): CheckResult | Promise<CheckResult>;
+}
+
+/** Nothing found. */
+export const clean: CheckResult = { action: "allow", findings: [] };

@@ -1,0 +1,178 @@
+import { ApiError } from "../../../http/api-error.ts";
+import type { HeaderPair, Log } from "../../../ports.ts";
+import { ownHeaders } from "../../wire/own-headers.ts";
+import type { CheckPhase, CheckResult, Finding } from "./checker.ts";
+import type { Pause } from "../text/slices.ts";
+import { unavailable } from "./judge.ts";
+import type { Policy } from "./policies.ts";
+import type { SafetyAction } from "./safety-settings.ts";
+
+/** One entry of the response header `dlp`: which profile matched, by which policy. No matched text. */
+interface DlpFinding {
+  readonly profile: {
+    readonly context: Readonly<Record<string, never>>;
+    readonly entry_ids: readonly string[];
+    readonly profile_id: string;
+  };
+  readonly policy_ids: readonly string[];
+  readonly check: "REQUEST" | "RESPONSE";
+}
+
+/** What DLP has found in a request and its answer. */
+export interface DlpReport {
+  readonly action: SafetyAction;
+  readonly findings: readonly DlpFinding[];
+}
+
+/** Characters of the header: under both prefixes it has to fit into what clients take of all headers, often 16 KiB. */
+const HEADER_LIMIT = 3000;
+
+/** Joins the reports of both directions. */
+export function joinReports(first: DlpReport | null, second: DlpReport | null): DlpReport | null {
+  if (first === null || second === null) return first ?? second;
+  const action = [first, second].some((one) => one.action === "BLOCK") ? "BLOCK" : "FLAG";
+  return { action, findings: [...first.findings, ...second.findings] };
+}
+
+/** The header of a report, under both prefixes; none for nothing. */
+export function dlpHeaders(report: DlpReport | null): HeaderPair[] {
+  if (report === null) return [];
+  const { action } = report;
+  const shown: DlpFinding[] = [];
+  for (const finding of report.findings) {
+    if (asciiJson({ findings: [...shown, finding], action }).length > HEADER_LIMIT) break;
+    shown.push(finding);
+  }
+  return ownHeaders("dlp", asciiJson({ findings: shown, action }));
+}
+
+/** JSON whose every character stands for itself in a header. */
+function asciiJson(value: unknown): string {
+  return JSON.stringify(value).replaceAll(
+    /[^\x20-\x24\x26-\x7e]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+/** What an inspection works with. */
+export interface Inspection {
+  readonly signal: AbortSignal;
+  readonly log: Log;
+  /** @default long texts are checked without a pause */
+  readonly pause?: Pause | undefined;
+}
+
+/**
+ * Has a text pass all policies of its phase. Resolves to what DLP flagged. Throws `prompt_blocked`,
+ * `response_blocked`, `request_dlp_blocked` or `response_dlp_blocked`, and `scanner_unavailable` when a check
+ * that may block cannot be made: such a text does not pass unseen.
+ */
+export async function inspect(
+  text: string,
+  phase: CheckPhase,
+  policies: readonly Policy[],
+  { signal, log, pause }: Inspection,
+): Promise<DlpReport | null> {
+  const results = new Map<string, Promise<CheckResult>>();
+  let report: DlpReport | null = null;
+  for (const policy of policies) {
+    const found = await findingsOf(policy);
+    const blocking = found.filter(({ type }) => policy.actionOf(type) === "BLOCK");
+    if (found.length === 0) continue;
+    if (policy.kind === "guardrails") {
+      if (blocking.length > 0) throw guardrailsBlocked(phase, blocking);
+      log("info", "Guardrails flagged a text", { phase, categories: typesOf(found).join(",") });
+      continue;
+    }
+    report = joinReports(report, reportOf(policy, phase, found, blocking.length > 0));
+  }
+  if (report?.action === "BLOCK") throw dlpBlocked(phase, report);
+  return report;
+
+  async function findingsOf(policy: Policy): Promise<readonly Finding[]> {
+    try {
+      const { action, findings } = await once(policy);
+      return action === "allow"
+        ? []
+        : findings.filter(({ type }) => policy.actionOf(type) !== null);
+    } catch (error) {
+      if (policy.blocks) throw cannotCheck(policy, error);
+      log("warn", "A checker failed", { policy: policy.id, profile: policy.profile, phase });
+      return [];
+    }
+  }
+
+  /** Two policies may name the same profile. */
+  function once({ kind, profile, checker }: Policy): Promise<CheckResult> {
+    const key = `${kind}/${profile}`;
+    let result = results.get(key);
+    if (result === undefined) {
+      result = run(checker, profile);
+      results.set(key, result);
+    }
+    return result;
+  }
+
+  async function run(checker: Policy["checker"], profile: string): Promise<CheckResult> {
+    if (checker === null) throw unavailable(`There is no checker for "${profile}"`);
+    return checker.check(text, phase, signal, pause);
+  }
+}
+
+function cannotCheck(policy: Policy, error: unknown): ApiError {
+  if (error instanceof ApiError && error.kind === "scanner_unavailable") return error;
+  return unavailable(`The check "${policy.profile}" of "${policy.id}" failed`, error);
+}
+
+function typesOf(findings: readonly Finding[]): string[] {
+  return [...new Set(findings.map(({ type }) => type))];
+}
+
+function reportOf(
+  { id, profile }: Policy,
+  phase: CheckPhase,
+  found: readonly Finding[],
+  blocks: boolean,
+): DlpReport {
+  const finding: DlpFinding = {
+    profile: { context: {}, entry_ids: typesOf(found), profile_id: profile },
+    policy_ids: [id],
+    check: phase === "prompt" ? "REQUEST" : "RESPONSE",
+  };
+  return { action: blocks ? "BLOCK" : "FLAG", findings: [finding] };
+}
+
+/** Clients of the hosted service know a verdict by its code or by these words. */
+function guardrailsBlocked(phase: CheckPhase, found: readonly Finding[]): ApiError {
+  const what = phase === "prompt" ? "Prompt" : "Response";
+  return new ApiError(phase === "prompt" ? "prompt_blocked" : "response_blocked", {
+    message: `${what} blocked due to security configurations: ${typesOf(found).join(", ")}`,
+    headers: { "x-should-retry": "false" },
+  });
+}
+
+function dlpBlocked(phase: CheckPhase, report: DlpReport): ApiError {
+  const what = phase === "prompt" ? "Request" : "Response";
+  const policies = new Set(report.findings.flatMap(({ policy_ids: ids }) => ids));
+  return new ApiError(phase === "prompt" ? "request_dlp_blocked" : "response_dlp_blocked", {
+    message:
+      `${what} content blocked due to DLP policy violations: ${[...policies].join(", ")}`.slice(
+        0,
+        300,
+      ),
+    headers: { ...Object.fromEntries(dlpHeaders(report)), "x-should-retry": "false" },
+  });
+}
+
+/** Whether an error is the verdict of a check: then no other step may try the same text again. */
+export function isVerdict(error: unknown): error is ApiError {
+  return error instanceof ApiError && verdicts.includes(error.kind);
+}
+
+const verdicts: readonly string[] = [
+  "prompt_blocked",
+  "response_blocked",
+  "request_dlp_blocked",
+  "response_dlp_blocked",
+  "scanner_unavailable",
+];

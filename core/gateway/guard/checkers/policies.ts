@@ -1,0 +1,100 @@
+import type { ChatModel } from "../../../ports.ts";
+import type { Checker, CheckPhase } from "./checker.ts";
+import { llmJudge } from "./judge.ts";
+import { profiles } from "../detect/profiles.ts";
+import type { Dlp, DlpPolicy, Guardrails, SafetyAction } from "./safety-settings.ts";
+
+/** What an operator may give to the checks. */
+export interface SafetyOptions {
+  /** DLP profiles beside the built-in ones; one of the same name replaces it. @default {} */
+  readonly checkers?: Readonly<Record<string, Checker>> | undefined;
+  /** The model that judges texts for `guardrails`, in OpenAI's chat format. @default none */
+  readonly judge?: ChatModel | undefined;
+  /** Sent to the judge as `model`. @default "guard" */
+  readonly judgeModel?: string | undefined;
+}
+
+/** The settings of a gateway that concern its checks. */
+export interface SafetySettings {
+  readonly guardrails?: Guardrails | null | undefined;
+  readonly dlp?: Dlp | null | undefined;
+}
+
+/** One check that a text has to pass. */
+export interface Policy {
+  readonly kind: "guardrails" | "dlp";
+  /** Names it to the client. */
+  readonly id: string;
+  readonly profile: string;
+  /** Null: the operator has not provided it. */
+  readonly checker: Checker | null;
+  /** What becomes of a text with a finding of this type. */
+  readonly actionOf: (type: string) => SafetyAction | null;
+  /** Whether it may hold a text back: then a checker that fails does so as well. */
+  readonly blocks: boolean;
+}
+
+/** The names of all profiles that a policy can use. */
+export function profileNames({ checkers = {} }: SafetyOptions): string[] {
+  return [...new Set([...Object.keys(profiles), ...Object.keys(checkers)])];
+}
+
+/** The checks of a phase, guardrails first: a blocked prompt needs no further look. */
+export function policiesOf(
+  { guardrails, dlp }: SafetySettings,
+  phase: CheckPhase,
+  options: SafetyOptions,
+): Policy[] {
+  const found = guardrails == null ? [] : guardrailPolicies(guardrails[phase], options);
+  return dlp?.enabled === true ? [...found, ...dlpPolicies(dlp, phase, options)] : found;
+}
+
+function guardrailPolicies(
+  actions: Readonly<Record<string, SafetyAction>>,
+  { judge, judgeModel }: SafetyOptions,
+): Policy[] {
+  const categories = Object.keys(actions);
+  if (categories.length === 0) return [];
+  const checker =
+    judge === undefined ? null : llmJudge({ ask: judge, model: judgeModel, categories });
+  return [
+    {
+      kind: "guardrails",
+      id: "guardrails",
+      profile: "guardrails",
+      checker,
+      actionOf: (type) => (Object.hasOwn(actions, type) ? (actions[type] ?? null) : null),
+      blocks: Object.values(actions).includes("BLOCK"),
+    },
+  ];
+}
+
+function dlpPolicies(dlp: Dlp, phase: CheckPhase, { checkers = {} }: SafetyOptions): Policy[] {
+  const known = { ...profiles, ...checkers };
+  const side = phase === "prompt" ? "REQUEST" : "RESPONSE";
+  return longForm(dlp)
+    .filter(({ enabled, check }) => enabled && check.includes(side))
+    .flatMap(({ id, action, profiles: names }) =>
+      names.map((profile): Policy => {
+        const checker = Object.hasOwn(known, profile) ? (known[profile] ?? null) : null;
+        const blocks = action === "BLOCK";
+        return { kind: "dlp", id, profile, checker, actionOf: () => action, blocks };
+      }),
+    );
+}
+
+/** The short form is one policy for both directions. */
+function longForm(dlp: Dlp): readonly DlpPolicy[] {
+  if ("policies" in dlp) return dlp.policies;
+  const { action, profiles: names } = dlp;
+  return [{ id: "dlp", enabled: true, action, check: ["REQUEST", "RESPONSE"], profiles: names }];
+}
+
+/** The profiles of a setting that nobody has provided. */
+export function unknownProfiles(dlp: Dlp | null | undefined, options: SafetyOptions): string[] {
+  if (dlp == null) return [];
+  const known = profileNames(options);
+  return longForm(dlp)
+    .flatMap((policy) => policy.profiles)
+    .filter((profile) => !known.includes(profile));
+}

@@ -1,0 +1,190 @@
+import type { BodyHold } from "../../../body-budget.ts";
+import { ApiError } from "../../../http/api-error.ts";
+import type { HeaderPair, InboundResponse, Log, System } from "../../../ports.ts";
+import { type ContentDecoding, contentDecoding } from "../../wire/content-decoder.ts";
+import { headerValue } from "../../wire/header-hygiene.ts";
+import { collected, decoded, encodingOf, isText } from "../text/body-bytes.ts";
+import { bodyText } from "../text/body-text.ts";
+import type { CheckPhase } from "./checker.ts";
+import { inTime } from "./in-time.ts";
+import { type DlpReport, inspect, type Inspection, isVerdict } from "./inspect.ts";
+import { unavailable } from "./judge.ts";
+import { policiesOf, type Policy, type SafetyOptions, type SafetySettings } from "./policies.ts";
+import type { Scope } from "../text/found-texts.ts";
+import { visibleText } from "../detect/plain-form.ts";
+import { inSlices, type Slices } from "../text/slices.ts";
+
+/** A request as it goes out. */
+export interface Prompt {
+  /** As they describe the body; {@link Prompt.beside} has what is checked of them. */
+  readonly headers: readonly HeaderPair[];
+  readonly body: Uint8Array | ReadableStream<Uint8Array> | null;
+  /** What else the provider reads: path, query and headers, a text each. Called where DLP asks. @default nothing */
+  readonly beside?: () => readonly string[];
+}
+
+/** An answer that was looked at, and what was found in it. */
+export interface CheckedReply {
+  /** With its whole body when that was collected. */
+  readonly answer: InboundResponse;
+  readonly report: DlpReport | null;
+  /** The verdict that holds the answer back, see `inspect`. */
+  readonly blocked: ApiError | null;
+}
+
+/** The checks of one gateway. */
+export interface Safety {
+  /** Whether answers are checked: then they must come in a readable encoding. */
+  readonly checksReplies: boolean;
+  /** Whether anything may be held back: then nothing passes that cannot be checked. */
+  readonly blocks: boolean;
+  /** Checks what goes to the provider; see `inspect` for what it throws. */
+  prompt(prompt: Prompt, signal: AbortSignal): Promise<DlpReport | null>;
+  /**
+   * Checks an answer as a whole: a stream is collected first, for what was sent cannot be taken back.
+   * Rejects with `TransportError` when the answer breaks off, with `bodies_full` when `held` has no room for it.
+   */
+  reply(answer: InboundResponse, signal: AbortSignal, held?: BodyHold): Promise<CheckedReply>;
+}
+
+/** The checks that a gateway's settings ask for, or null when there are none; with a `system` none takes for ever. */
+export function safetyOf(
+  settings: SafetySettings,
+  options: SafetyOptions,
+  log: Log,
+  decoding: ContentDecoding = contentDecoding({}),
+  system?: System,
+): Safety | null {
+  if (settings.guardrails == null && settings.dlp == null) return null;
+  const bounded = boundedBy(system);
+  const prompts = policiesOf(settings, "prompt", options).map(bounded);
+  const replies = policiesOf(settings, "response", options).map(bounded);
+  if (prompts.length === 0 && replies.length === 0) return null;
+  const inspection = (signal: AbortSignal): Inspection & { decoding: ContentDecoding } => ({
+    signal,
+    log,
+    decoding,
+    pause: system === undefined ? undefined : () => system.sleep(0, signal),
+  });
+  return {
+    checksReplies: replies.length > 0,
+    blocks: canBlock([...prompts, ...replies]),
+    prompt: (prompt, signal) => checkPrompt(prompt, prompts, inspection(signal)),
+    async reply(answer, signal, held) {
+      const { headers } = answer;
+      const type = headerValue(headers, "content-type") ?? "";
+      const skip = replies.length === 0 || answer.status >= 400 || answer.body === null;
+      if (skip || !isText(type)) return { answer, report: null, blocked: null };
+      const body = await collected(answer.body, held);
+      if (!(body instanceof Uint8Array) && !canBlock(replies)) {
+        log("warn", "An answer is too long to be checked and passes unchecked", {});
+        return { answer: { ...answer, body }, report: null, blocked: null };
+      }
+      const whole = { ...answer, body: body instanceof Uint8Array ? body : null };
+      try {
+        if (!(body instanceof Uint8Array)) {
+          await body.cancel().catch(() => undefined);
+          throw unavailable("The answer is too long to be checked");
+        }
+        const checks = { body, headers, phase: "response", policies: replies } as const;
+        const report = await check({ ...checks, ...inspection(signal) });
+        return { answer: whole, report, blocked: null };
+      } catch (error) {
+        if (isVerdict(error)) return { answer: whole, report: null, blocked: error };
+        throw error;
+      }
+    },
+  };
+}
+
+async function checkPrompt(
+  { headers, body, beside }: Prompt,
+  policies: readonly Policy[],
+  inspection: Inspection & { decoding: ContentDecoding },
+): Promise<DlpReport | null> {
+  if (policies.length === 0) return null;
+  const checks = { ...inspection, headers, beside, phase: "prompt", policies } as const;
+  // What the bytes are says more than their declared type.
+  if (!(body instanceof ReadableStream)) return check({ ...checks, body });
+  if (isText(headerValue(headers, "content-type") ?? "")) {
+    if (canBlock(policies)) throw tooLargeToCheck();
+    inspection.log("warn", "A request body streams through unchecked", {});
+  }
+  return check({ ...checks, body: null });
+}
+
+function boundedBy(system: System | undefined): (policy: Policy) => Policy {
+  return (policy) =>
+    system === undefined || policy.checker === null
+      ? policy
+      : { ...policy, checker: inTime(policy.checker, system) };
+}
+
+function canBlock(policies: readonly Policy[]): boolean {
+  return policies.some(({ blocks }) => blocks);
+}
+
+interface Check extends Inspection {
+  readonly beside?: Prompt["beside"] | undefined;
+  readonly body: Uint8Array | null;
+  readonly headers: readonly HeaderPair[];
+  readonly phase: CheckPhase;
+  readonly policies: readonly Policy[];
+  readonly decoding: ContentDecoding;
+}
+
+async function check(given: Check): Promise<DlpReport | null> {
+  const { body, headers, phase, policies, log, decoding, pause } = given;
+  const encoding = encodingOf(headers);
+  const bytes = body === null ? body : await decoded(body, encoding, decoding);
+  if (bytes === null && body !== null) {
+    if (canBlock(policies))
+      throw unavailable(`A body in the encoding "${encoding}" cannot be checked`);
+    log("warn", "A body in an unknown encoding passes unchecked", { encoding });
+  }
+  const ask = async (kind: Policy["kind"], scope: Scope): Promise<DlpReport | null> => {
+    const some = policies.filter((policy) => policy.kind === kind);
+    if (some.length === 0) return null;
+    const found = bytes === null ? null : await inSlices(readable(bytes, scope, given), pause);
+    const others = kind === "dlp" ? (given.beside?.() ?? []) : [];
+    if (found === null && others.length === 0) return null;
+    const text = [...(found === null ? [] : [found]), ...others].join("\n");
+    const plain = kind === "dlp" ? await inSlices(visibleText(text), pause) : text;
+    return inspect(plain, phase, some, given);
+  };
+  // DLP looks at everything that leaves, the judge at the conversation. Patterns first: they are quick,
+  // and what they hold back the judge need not see.
+  const report = await ask("dlp", "all");
+  await ask("guardrails", "spoken");
+  return report;
+}
+
+/** The text of a body. Throws `invalid_request` for a request that its provider could read in another way. */
+function* readable(bytes: Uint8Array, scope: Scope, given: Check): Slices<string | null> {
+  const { headers, phase, policies } = given;
+  const type = headerValue(headers, "content-type") ?? "";
+  const { text, duplicate, isJson } = yield* bodyText(bytes, type, scope);
+  if (phase === "response") return text;
+  if (duplicate !== null)
+    throw uncheckable(
+      `the member "${duplicate}" is there twice, and parsers differ in which they read`,
+    );
+  if (!isJson && JSON_TYPE.test(type) && bytes.length > 0 && canBlock(policies))
+    throw uncheckable("it is declared as JSON and is not valid JSON");
+  return text;
+}
+
+/** JSON as such, not a list of documents. */
+const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i;
+
+function uncheckable(why: string): ApiError {
+  return new ApiError("invalid_request", {
+    message: `This gateway checks what is sent, and this body cannot be checked: ${why}`,
+  });
+}
+
+function tooLargeToCheck(): ApiError {
+  return new ApiError("too_large", {
+    message: "The request body is too large to be checked, and a policy of this gateway blocks",
+  });
+}

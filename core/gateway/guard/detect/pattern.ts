@@ -1,0 +1,74 @@
+import { type Checker, type CheckResult, clean, type Finding } from "../checkers/checker.ts";
+import { cutAfter, plainForm, REACH } from "./plain-form.ts";
+import { atOnce, inSlices, SLICE, type Slices } from "../text/slices.ts";
+
+/** Something that is recognised by its form. Takes time in proportion to the text, whatever is in it. */
+export interface Pattern {
+  readonly type: string;
+  /** How often it occurs in a text of plain form. */
+  count(text: string): number;
+  /** How a line begins that is no continuation of the one before. @default any can be one */
+  readonly begins?: RegExp;
+}
+
+/** A checker that reports what has one of these forms. */
+export function patternChecker(patterns: readonly Pattern[]): Checker {
+  return {
+    check(text, _phase, _signal, pause) {
+      if (pause === undefined)
+        return resultOf(patterns, atOnce(countIn(text, patterns, text.length)));
+      const work = countIn(text, patterns, WINDOW);
+      return text.length <= WINDOW
+        ? resultOf(patterns, atOnce(work))
+        : inSlices(work, pause).then((counts) => resultOf(patterns, counts));
+    },
+  };
+}
+
+/** Characters that are looked at in one go: a dozen expressions run over them. */
+const WINDOW: number = SLICE / 2;
+/** Characters that windows share, so that nothing hides on the border of two: what has blanks in it is shorter. */
+const SHARED = 256;
+
+function resultOf(patterns: readonly Pattern[], counts: readonly number[]): CheckResult {
+  const findings = patterns
+    .map(({ type }, index): Finding => ({ type, count: counts[index] ?? 0 }))
+    .filter(({ count }) => count > 0);
+  return findings.length === 0 ? clean : { action: "flag", findings };
+}
+
+function* countIn(text: string, patterns: readonly Pattern[], window: number): Slices<number[]> {
+  const counts = patterns.map(() => 0);
+  const add = function* (from: number, to: number, sign: 1 | -1): Slices<void> {
+    const plain = plainForm(text.slice(from, to));
+    for (const [index, pattern] of patterns.entries()) {
+      counts[index] = (counts[index] ?? 0) + sign * occurrences(plain, pattern);
+      yield;
+    }
+  };
+  for (let at = 0; ;) {
+    const end = cutAfter(text, at + window);
+    yield* add(at, end, 1);
+    if (end >= text.length) return counts;
+    const isBetweenWords = /\s/.test(text.charAt(end - 1));
+    at = isBetweenWords ? cutAfter(text, end - SHARED, SHARED) : end - REACH;
+    // What lies in both windows was found twice.
+    yield* add(at, end, -1);
+  }
+}
+
+/** A line break can stand between two words, or in the middle of one: the text is read both ways. */
+function occurrences(plain: string, pattern: Pattern): number {
+  const count = pattern.count(plain);
+  return plain.includes("\n")
+    ? Math.max(count, pattern.count(withoutBreaks(plain, pattern)))
+    : count;
+}
+
+function withoutBreaks(plain: string, { begins }: Pattern): string {
+  if (begins === undefined) return plain.replaceAll("\n", "");
+  return plain
+    .split("\n")
+    .map((line) => (begins.test(line) ? ` ${line}` : line))
+    .join("");
+}

@@ -1,0 +1,76 @@
+import type { Usage } from "../usage/usage.ts";
+import { kindCost, type TextTokens } from "./kind-cost.ts";
+import { type Price, type Tariff, tariffFor } from "../prices/price.ts";
+
+/** The caller's own prices (header `cf-aig-custom-cost`), in USD. */
+export type CustomCost =
+  | { readonly perTokenIn: number; readonly perTokenOut: number }
+  | { readonly total: number };
+
+const MILLION = 1_000_000;
+
+/**
+ * The cost of one request in USD, or null when its tokens or its model's price are not known, that for tokens of
+ * sound included. A custom cost outranks the price; cached tokens never cost more than uncached ones, whatever the
+ * price says.
+ */
+export function cost(usage: Usage, price: Price | null, custom?: CustomCost): number | null {
+  if (custom !== undefined && "total" in custom) return custom.total;
+  const { tokensIn, tokensOut } = usage;
+  if (tokensIn === null && tokensOut === null) return null;
+  if (custom !== undefined) {
+    return rounded(custom.perTokenIn * (tokensIn ?? 0) + custom.perTokenOut * (tokensOut ?? 0));
+  }
+  const amount = price === null || usage.unpriced === true ? null : priced(usage, price);
+  return amount === null ? null : rounded(amount / MILLION);
+}
+
+/**
+ * What a request costs at least, of which {@link cost} knows no more: what has no price of its own counts as text, so
+ * that a limit of spending is not led around by a little of it.
+ */
+export function leastCost(usage: Usage, price: Price | null): number | null {
+  const { kinds: _, unpriced: __, ...text } = usage;
+  return cost(text, price);
+}
+
+/** The least that a request can cost, known before it is sent: null without a price. */
+export function costOfInput(tokensIn: number, price: Price | null): number | null {
+  return cost({ tokensIn, tokensOut: 0, cachedIn: 0, cacheWriteIn: 0 }, price);
+}
+
+function priced(usage: Usage, list: Price): number | null {
+  const { tokensIn, tokensOut, cachedIn, kinds } = usage;
+  const input = tokensIn ?? 0;
+  const price = tariffFor(input, list);
+  const all = { input, output: tokensOut ?? 0, cached: Math.min(cachedIn, input) };
+  if (kinds === undefined) return textCost(usage, all, price);
+  const apart = kindCost(kinds, all, price);
+  return apart === null ? null : apart.amount + textCost(usage, apart.text, price);
+}
+
+function textCost(
+  usage: Usage,
+  { input, output, cached: given }: TextTokens,
+  price: Tariff,
+): number {
+  // Counts that contradict each other must not make negative or double costs.
+  const cached = Math.min(given, input);
+  const written = Math.min(usage.cacheWriteIn, input - cached);
+  const hour = Math.min(usage.cacheWriteHourIn ?? 0, written);
+  const write = price.cacheWrite ?? price.input;
+  const reasoning = Math.min(usage.reasoningOut ?? 0, output);
+  return (
+    (input - cached - written) * price.input +
+    cached * Math.min(price.cached ?? price.input, price.input) +
+    (written - hour) * write +
+    hour * (price.cacheWriteHour ?? write) +
+    (output - reasoning) * price.output +
+    reasoning * (price.reasoning ?? price.output)
+  );
+}
+
+/** A finite amount, without the noise that binary fractions leave behind the twelfth decimal. */
+function rounded(usd: number): number {
+  return Number(Math.min(usd, Number.MAX_VALUE).toFixed(12));
+}

@@ -1,0 +1,84 @@
+import { ApiError } from "../../../http/api-error.ts";
+import type { Step } from "../../call/call.ts";
+import { modelType } from "../log/log-row.ts";
+import { providers } from "../../providers/table.ts";
+import type { CustomCost } from "./cost.ts";
+import type { Price } from "../prices/price.ts";
+
+/** What is asked of {@link unknownCost}. */
+export interface CostQuestion {
+  readonly step: Step;
+  /** Empty = it cannot be read. */
+  readonly model: string;
+  readonly price: Price | null;
+  readonly custom: CustomCost | undefined;
+  /** The body as text, where it is JSON. */
+  readonly json: string | null;
+  /** Whether the request opens a connection, whose messages tell the usage. @default false */
+  readonly realtime?: boolean;
+  /** Whether the request asks for a stream that will not tell its usage. */
+  readonly hidesUsage: () => boolean;
+}
+
+/** Methods that ask a provider for no work. */
+const READS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "DELETE"]);
+
+/** Paths of the built-in providers that are free of charge: files, cancellations, counts of tokens, moderation. */
+const FREE =
+  /(?:^|\/)(?:files|uploads|moderations|cancel|count_tokens|input_tokens)(?:\/|$)|:countTokens$/;
+
+/** Work that goes on behind its answer, which tells no usage: lists of requests, and those that run on their own. */
+const LATER = /batch(?!EmbedContents)|async-invoke/i;
+const LATER_MEMBERS = ["background", "deferred"] as const;
+
+/** Whether a request costs nothing, whatever its model. */
+export function isFree({ slug, method, rest }: Step): boolean {
+  return READS.has(method) || (Object.hasOwn(providers, slug) && FREE.test(rest));
+}
+
+/** Why nobody can know what a request will have cost; null = that will be known. */
+export function unknownCost(question: CostQuestion): string | null {
+  const { step, model, price, custom, json, realtime = false } = question;
+  if (custom !== undefined && "total" in custom) return null;
+  if (!realtime && isFree(step)) return null;
+  if (custom === undefined) {
+    if (model === "")
+      return `the model of this request to "${step.slug}" cannot be read: ${unread(step)}`;
+    if (price === null)
+      return `no price is known of the model "${model.slice(0, 128)}" at "${step.slug}"`;
+  }
+  if (realtime) return null;
+  const isLater = LATER.test(step.rest) || runsLater(json);
+  if (isLater || modelType(step.rest) === null)
+    return `no answer of "${step.slug}" to "${step.rest.slice(0, 128)}" tells what this request costs`;
+  return question.hidesUsage()
+    ? `this stream of "${step.slug}" does not tell its usage: send "stream_options": {"include_usage": true}, or set "streamUsage" of the provider`
+    : null;
+}
+
+function unread({ body, plain }: Step): string {
+  if (body instanceof ReadableStream) return "its body is too long, or of no known length";
+  if (plain === null) return "its content encoding cannot be undone";
+  return "it names none";
+}
+
+/** Whether a body asks to be answered later. */
+function runsLater(json: string | null): boolean {
+  // Names can be escaped: each letter of theirs is then written with \u006 or \u007.
+  if (json === null || !/"(?:background|deferred)"|\\u00[67]/.test(json)) return false;
+  try {
+    const body: unknown = JSON.parse(json);
+    if (typeof body !== "object" || body === null) return false;
+    return LATER_MEMBERS.some((member) => Reflect.get(body, member) === true);
+  } catch {
+    return true;
+  }
+}
+
+/** The refusal of a request whose cost a limit could not count. */
+export function spendUnknown(reason: string): ApiError {
+  return new ApiError("gateway_spend_unknown", {
+    message: `A spend limit applies, but ${reason}. Give the model a price (gateway.prices in the configuration, or PUT …/ai-gateway/prices), or set "on_unknown": "allow" in the gateway's spend_limits`,
+    headers: { "x-should-retry": "false" },
+  });
+}

@@ -1,0 +1,56 @@
+import type { SqlRow } from "../../../ports.ts";
+
+/** Members that a row lacks rather than has null: the official client's types know no null there. */
+const OPTIONAL = [
+  "cost",
+  "metadata",
+  "model_type",
+  "request_content_type",
+  "request_type",
+  "response_content_type",
+  "status_code",
+];
+
+/** A stored row as the management API shows it. */
+export function logView(row: SqlRow): Record<string, unknown> {
+  const view: Record<string, unknown> = {
+    id: row["id"],
+    created_at: new Date(Number(row["created_at"])).toISOString(),
+    provider: row["provider"],
+    model: row["model"],
+    path: row["path"],
+    success: row["success"] === 1,
+    cached: row["cached"] === 1,
+    duration: row["duration"],
+    tokens_in: row["tokens_in"],
+    tokens_out: row["tokens_out"],
+    custom_cost: row["custom_cost"] === 1,
+    step: row["step"],
+    event_id: row["event_id"],
+    user_agent: row["user_agent"],
+    authentication: row["authentication"] === 1,
+    caller: row["caller"],
+    dlp_action: row["dlp_action"],
+    feedback: row["feedback"],
+    score: row["score"],
+  };
+  for (const name of OPTIONAL) if (row[name] !== null) view[name] = row[name];
+  return view;
+}
+
+/** Characters of each body in a single row's answer; `…/request` and `…/response` have all that is kept. */
+const HEAD = 4096;
+
+/** A single row, with the beginning of both bodies. */
+export function logDetail(row: SqlRow): Record<string, unknown> {
+  return { ...logView(row), ...head(row, "request"), ...head(row, "response") };
+}
+
+function head(row: SqlRow, side: "request" | "response"): Record<string, unknown> {
+  const text = String(row[side] ?? "");
+  return {
+    [`${side}_head`]: text.slice(0, HEAD),
+    [`${side}_head_complete`]: row[`${side}_complete`] === 1 && text.length <= HEAD,
+    [`${side}_size`]: row[`${side}_size`],
+  };
+}

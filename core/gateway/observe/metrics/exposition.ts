@@ -1,0 +1,204 @@
+import type { SeriesTable } from "./series-table.ts";
+import { type RequestSeries, type Series, seriesOf } from "./series.ts";
+import { VERSION } from "../../../version.ts";
+import { durationBounds, sumOf, type Totals } from "./totals.ts";
+
+/** Prometheus' text format 0.0.4, or OpenMetrics 1.0. */
+export type ExpositionFormat = "text" | "openmetrics";
+
+/** The media types of the formats. */
+export const mediaTypes: Readonly<Record<ExpositionFormat, string>> = {
+  text: "text/plain; version=0.0.4; charset=utf-8",
+  openmetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8",
+};
+
+type Labels = Readonly<Record<string, string>>;
+
+/** A line of a family: what follows its name (`_total`, `_bucket` …), labels, value. */
+type Sample = readonly [suffix: string, labels: Labels, value: number];
+
+interface Family {
+  readonly name: string;
+  readonly type: "counter" | "gauge" | "histogram";
+  readonly help: string;
+  readonly samples: readonly Sample[];
+}
+
+/** An account's series as a scraper reads them; `runtime` is where this process runs. */
+export function exposition(table: SeriesTable, runtime: string, format: ExpositionFormat): string {
+  const entries = [...table].flatMap(([key, totals]): Entry[] => {
+    const series = seriesOf(key);
+    return series === null ? [] : [[series, totals]];
+  });
+  const families = [
+    ...requestFamilies(entries.filter(isRequest)),
+    ...keyFamilies(entries),
+    ...otherFamilies(entries),
+    gauge("causey_gateway_metric_series", "Series kept of this account", {}, table.size),
+    gauge("causey_build_info", "What answers", { version: VERSION, runtime }, 1),
+  ];
+  const end = format === "openmetrics" ? "# EOF\n" : "";
+  return families.map((family) => textOf(family, format)).join("") + end;
+}
+
+type Entry = readonly [series: Series, totals: Totals];
+type RequestEntry = readonly [series: RequestSeries, totals: Totals];
+
+function isRequest(entry: Entry): entry is RequestEntry {
+  return entry[0].family === "request";
+}
+
+function requestFamilies(entries: readonly RequestEntry[]): Family[] {
+  const byModel = sums(entries, ({ gateway, provider, model }) => ({ gateway, provider, model }));
+  const byCached = sums(entries, ({ gateway, provider, model, cached }) => ({
+    gateway,
+    provider,
+    model,
+    cached,
+  }));
+  return [
+    {
+      name: "causey_gateway_requests",
+      type: "counter",
+      help: "Tries: requests to providers, and answers from the cache",
+      samples: entries.map(([series, { count }]) => ["_total", labelsOf(series), count]),
+    },
+    {
+      name: "causey_gateway_request_duration_seconds",
+      type: "histogram",
+      help: "Time of a try until the last byte of its answer",
+      samples: byCached.flatMap(([labels, totals]) => histogram(labels, totals)),
+    },
+    {
+      name: "causey_gateway_tokens",
+      type: "counter",
+      help: "Tokens as providers report them; those of cached answers are not used anew",
+      samples: byCached.flatMap(([labels, { tokensIn, tokensOut }]): Sample[] => [
+        ["_total", { ...labels, type: "input" }, tokensIn],
+        ["_total", { ...labels, type: "output" }, tokensOut],
+      ]),
+    },
+    {
+      name: "causey_gateway_cost_usd",
+      type: "counter",
+      help: "Cost in US dollars, as far as prices are known",
+      samples: byModel.map(([labels, { cost }]) => ["_total", labels, cost]),
+    },
+  ];
+}
+
+/** By virtual key, apart from the models: both together would be too many. */
+function keyFamilies(entries: readonly Entry[]): Family[] {
+  const samples = (of: (totals: Totals) => readonly (readonly [Labels, number])[]): Sample[] =>
+    entries.flatMap(([series, totals]) => {
+      if (series.family !== "key") return [];
+      const { gateway, key } = series;
+      return of(totals).map(([more, value]): Sample => [
+        "_total",
+        { gateway, key, ...more },
+        value,
+      ]);
+    });
+  return [
+    {
+      name: "causey_gateway_key_requests",
+      type: "counter",
+      help: "Tries of the callers of a virtual key",
+      samples: samples(({ count }) => [[{}, count]]),
+    },
+    {
+      name: "causey_gateway_key_tokens",
+      type: "counter",
+      help: "Tokens of the callers of a virtual key",
+      samples: samples(({ tokensIn, tokensOut }) => [
+        [{ type: "input" }, tokensIn],
+        [{ type: "output" }, tokensOut],
+      ]),
+    },
+    {
+      name: "causey_gateway_key_cost_usd",
+      type: "counter",
+      help: "Cost of the callers of a virtual key in US dollars, as far as prices are known",
+      samples: samples(({ cost }) => [[{}, cost]]),
+    },
+  ];
+}
+
+function otherFamilies(entries: readonly Entry[]): Family[] {
+  return [
+    {
+      name: "causey_gateway_refused",
+      type: "counter",
+      help: "Requests sent away before any provider was asked",
+      samples: entries.flatMap(([series, { count }]): Sample[] =>
+        series.family === "refused"
+          ? [["_total", { gateway: series.gateway, reason: series.reason }, count]]
+          : [],
+      ),
+    },
+    {
+      name: "causey_gateway_log_rows_dropped",
+      type: "counter",
+      help: "Log rows lost because they could not be stored in time",
+      samples: entries.flatMap(([series, { count }]): Sample[] =>
+        series.family === "dropped" ? [["_total", { gateway: series.gateway }, count]] : [],
+      ),
+    },
+  ];
+}
+
+function gauge(name: string, help: string, labels: Labels, value: number): Family {
+  return { name, type: "gauge", help, samples: [["", labels, value]] };
+}
+
+function labelsOf(series: RequestSeries): Labels {
+  const { gateway, provider, model, status, success, cached } = series;
+  return { gateway, provider, model, status, success, cached };
+}
+
+/** The sums over all series with the same of some labels. */
+function sums(
+  entries: readonly RequestEntry[],
+  some: (series: RequestSeries) => Labels,
+): [Labels, Totals][] {
+  const found = new Map<string, [Labels, Totals]>();
+  for (const [series, totals] of entries) {
+    const labels = some(series);
+    const key = Object.values(labels).join("\t");
+    found.set(key, [labels, sumOf(totals, found.get(key)?.[1])]);
+  }
+  return [...found.values()];
+}
+
+function histogram(labels: Labels, { buckets, duration, count }: Totals): Sample[] {
+  let sum = 0;
+  const samples = durationBounds.map((bound, at): Sample => {
+    sum += buckets[at] ?? 0;
+    return ["_bucket", { ...labels, le: String(bound) }, sum];
+  });
+  return [
+    ...samples,
+    ["_bucket", { ...labels, le: "+Inf" }, count],
+    ["_sum", labels, duration / 1000],
+    ["_count", labels, count],
+  ];
+}
+
+/** In 0.0.4 a counter's family is called like its samples, in OpenMetrics without their `_total`. */
+function textOf({ name, type, help, samples }: Family, format: ExpositionFormat): string {
+  const family = type === "counter" && format === "text" ? `${name}_total` : name;
+  const lines = samples.map(
+    ([suffix, labels, value]) => `${name}${suffix}${labelText(labels)} ${value}\n`,
+  );
+  return `# HELP ${family} ${help}\n# TYPE ${family} ${type}\n${lines.join("")}`;
+}
+
+function labelText(labels: Labels): string {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value)}"`);
+  return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
+}
+
+/** As both formats want it: backslash, double quote, line feed. */
+function escaped(value: string): string {
+  return value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
+}

@@ -1,0 +1,102 @@
+import type { Log, System } from "../../../ports.ts";
+import { type Batch, emptyLedger, type Ledger } from "./ledger.ts";
+import type { Delta } from "./series-table.ts";
+import { noTotals, type Totals } from "./totals.ts";
+
+/** Adds up in memory what accounts' series grow by, and hands it on about once a second. */
+export interface Meter {
+  /** See {@link Ledger.growth}. */
+  growth(account: string, key: string): Totals;
+  /** Hands on what an account's series grew by before this call; resolves when that is stored, or was given up for now. */
+  flush(account: string): Promise<void>;
+}
+
+/** What a meter needs. */
+export interface MeterOptions {
+  readonly system: System;
+  readonly log: Log;
+  /**
+   * Stores a batch. It may be called again with the same batch, also at the same time: a source's sequence numbers
+   * tell, because they grow and no batch is sent before the one before it was stored.
+   */
+  readonly store: (
+    account: string,
+    source: string,
+    sequence: number,
+    deltas: readonly Delta[],
+  ) => Promise<void>;
+  /** Milliseconds between two batches. @default 1000 */
+  readonly interval?: number;
+}
+
+/** The pauses before a batch is sent again, in ms; then it waits for the next flush. */
+const RETRIES = [50, 250, 1000];
+/** Milliseconds after which a planned flush counts as lost: a runtime may end a request's background work. */
+const OVERDUE = 5000;
+/** Accounts that are held at once: where gateways are open to all, callers may name accounts without end. */
+const ACCOUNTS = 10_000;
+
+/** Makes a meter. `system.waitUntil` carries its batches, so that a clean shutdown loses nothing. */
+export function meter(options: MeterOptions): Meter {
+  const { system, log, interval = 1000 } = options;
+  const ledgers = new Map<string, Ledger>();
+  const send = sender(options);
+  // One count for all accounts: a ledger that is made anew must not repeat a number.
+  let sequence = 0;
+  let plannedAt = Number.NEGATIVE_INFINITY;
+  const ledgerOf = (account: string): Ledger => {
+    const found = ledgers.get(account);
+    if (found !== undefined) return found;
+    const made = emptyLedger(
+      (batch) => send(account, batch),
+      () => ++sequence,
+    );
+    ledgers.set(account, made);
+    return made;
+  };
+  const flush = async (account: string): Promise<void> => {
+    const ledger = ledgers.get(account);
+    if (ledger === undefined) return;
+    try {
+      await ledger.flush();
+      if (ledger.isEmpty && ledgers.get(account) === ledger) ledgers.delete(account);
+    } catch (error) {
+      log("warn", "Gateway metrics could not be stored", { error: String(error) });
+    }
+  };
+  const flushAll = async (): Promise<void> => {
+    plannedAt = Number.NEGATIVE_INFINITY;
+    await Promise.all([...ledgers.keys()].map(flush));
+  };
+  return {
+    growth(account, key) {
+      const now = system.now();
+      if (now - plannedAt > OVERDUE) {
+        plannedAt = now;
+        const pause = system.sleep(interval, system.closing).catch(() => undefined);
+        system.waitUntil(pause.then(flushAll));
+      }
+      const isFull = ledgers.size >= ACCOUNTS && !ledgers.has(account);
+      return isFull ? noTotals() : ledgerOf(account).growth(key);
+    },
+    flush,
+  };
+}
+
+/** Sends a batch, with patience; rejects when it cannot be stored. */
+function sender({ store, system }: MeterOptions): (account: string, batch: Batch) => Promise<void> {
+  // Made when it is needed: Workers have no random numbers while a module is evaluated.
+  let source: string | null = null;
+  return async (account, { sequence, deltas }) => {
+    source ??= system.id();
+    for (const pause of [...RETRIES, null]) {
+      try {
+        await store(account, source, sequence, deltas);
+        return;
+      } catch (error) {
+        if (pause === null) throw error;
+        await system.sleep(pause);
+      }
+    }
+  };
+}

@@ -1,0 +1,70 @@
+import type { Platform } from "../../../ports.ts";
+import type { GatewayName } from "../../gateways/gateway-name.ts";
+import { labels } from "./label.ts";
+import { meter } from "./meter.ts";
+import { metricsActor } from "./metrics-actor.ts";
+import type { Delta, SeriesTable } from "./series-table.ts";
+import { keyOf, rowKey } from "./series.ts";
+import { addRow, type CountedRow } from "./totals.ts";
+
+/** Why a gateway sent a request away before any provider was asked. */
+export type RefusalReason = "unauthorized" | "rate_limited" | "spend_limit" | "spend_unknown";
+
+/** Counts what gateways do; none of the counting waits or fails. */
+export interface GatewayMetrics {
+  /** Counts an attempt when it has ended. */
+  count(name: GatewayName, row: CountedRow): void;
+  /** Counts a request that a gateway, one that exists, sent away. */
+  refuse(name: GatewayName, reason: RefusalReason): void;
+  /** Counts log rows that were lost, of the gateway of this actor name. */
+  drop(actor: string, rows: number): void;
+  /** An account's series, with all that this process has counted before. */
+  read(account: string): Promise<SeriesTable>;
+  /** Drops the series of a gateway that is no more, if that can be done. */
+  forget(name: GatewayName): Promise<void>;
+}
+
+/** Makes the metrics of one factory. */
+export function gatewayMetrics({ actors, system, log }: Platform): GatewayMetrics {
+  actors.define(metricsActor);
+  const of = (account: string) => actors.get(metricsActor.name, account);
+  const label = labels();
+  const counted = meter({
+    system,
+    log,
+    async store(account, source, sequence, deltas) {
+      await of(account).call("add", source, sequence, deltas);
+    },
+  });
+  return {
+    count({ account, gateway }, row) {
+      const key = rowKey(gateway, label(row.provider), label(row.model), row);
+      addRow(counted.growth(account, key), row);
+      if (row.caller?.startsWith("key:") !== true) return;
+      const own = { family: "key", gateway, key: row.caller.slice("key:".length) } as const;
+      addRow(counted.growth(account, keyOf(own)), row);
+    },
+    refuse({ account, gateway }, reason) {
+      counted.growth(account, keyOf({ family: "refused", gateway, reason })).count += 1;
+    },
+    drop(actor, rows) {
+      // Accounts may have one, gateways have none.
+      const slash = actor.lastIndexOf("/");
+      const gateway = actor.slice(slash + 1);
+      counted.growth(actor.slice(0, slash), keyOf({ family: "dropped", gateway })).count += rows;
+    },
+    async read(account) {
+      await counted.flush(account);
+      return new Map((await of(account).call("read")) as readonly Delta[]);
+    },
+    async forget({ account, gateway }) {
+      // First what is on its way, or it would bring the gateway back.
+      await counted.flush(account);
+      await of(account)
+        .call("forget", gateway)
+        .catch((error: unknown) => {
+          log("warn", "Gateway metrics could not be dropped", { gateway, error: String(error) });
+        });
+    },
+  };
+}

@@ -1,0 +1,67 @@
+import { ApiError } from "../../../http/api-error.ts";
+import { retryAfter } from "../../guard/limits/retry-after.ts";
+import { type CustomCost, costOfInput } from "../cost/cost.ts";
+import type { SpendDecision, SpendTicket } from "./spend-ledger.ts";
+import type { Price } from "../prices/price.ts";
+import type { SpendFacts } from "./spend-rules.ts";
+import type { SpendLimits } from "./spend-settings.ts";
+
+/** Bytes of a request that make about one token. */
+export const BYTES_PER_TOKEN = 4;
+
+/** The calls of a gateway's actor, see `SpendLedger`. */
+export interface SpendCalls {
+  admit(facts: SpendFacts, estimate: number): Promise<SpendDecision>;
+  settle(ticket: SpendTicket, amount: number): Promise<void>;
+}
+
+/** Leave to spend, held while the request is under way. */
+export interface SpendLeave {
+  /**
+   * Enters what the request has cost in USD, in place of the estimate; null = not known, so the estimate
+   * stays: leaving an answer before it tells its usage must not make it free. Once; then it does nothing.
+   */
+  settle(amount: number | null): Promise<void>;
+}
+
+/** Whether a gateway has any rule that could refuse a request. */
+export function limitsSpend(limits: SpendLimits | null | undefined): boolean {
+  return limits != null && limits.enabled !== false && (limits.rules ?? []).length > 0;
+}
+
+/**
+ * What a request will cost at least, in USD: the caller's own total, which is exact, else the price of its
+ * input at four bytes per token.
+ */
+export function estimateOf(
+  price: Price | null,
+  bodyBytes: number,
+  custom: CustomCost | undefined,
+): number {
+  const tokens = Math.floor(bodyBytes / BYTES_PER_TOKEN);
+  if (custom === undefined) return costOfInput(tokens, price) ?? 0;
+  return "total" in custom ? custom.total : custom.perTokenIn * tokens;
+}
+
+/** Asks for leave; throws `gateway_spend_limit` (429/2003), which names the rule, when a budget is exhausted. */
+export async function leaveToSpend(
+  facts: SpendFacts,
+  estimate: number,
+  calls: SpendCalls,
+): Promise<SpendLeave> {
+  const decision = await calls.admit(facts, estimate);
+  if ("refused" in decision) {
+    throw new ApiError("gateway_spend_limit", {
+      message: `Spend limit reached: ${decision.refused}`,
+      headers: { ...retryAfter(decision.wait), "x-should-retry": "false" },
+    });
+  }
+  let { ticket } = decision;
+  return {
+    async settle(amount) {
+      const held = ticket;
+      ticket = null;
+      if (held !== null && amount !== null) await calls.settle(held, amount);
+    },
+  };
+}

@@ -1,0 +1,158 @@
+import { ApiError } from "../../../http/api-error.ts";
+import { toHex } from "../../../crypto/encoding.ts";
+import type { System } from "../../../ports.ts";
+import type { Call, Step } from "../../call/call.ts";
+import type { Controls } from "../../entry/controls.ts";
+import type { LogRow } from "../log/log-row.ts";
+import {
+  childSpan,
+  type EntryRoute,
+  type RequestOutcome,
+  requestSpan,
+  type TracedRequest,
+  type TracedAttempt,
+} from "./request-spans.ts";
+import type { Span } from "./span.ts";
+import type { TraceParent } from "./trace-parent.ts";
+
+/** Observes a request, so that it and its attempts become one trace. Never throws and never waits. */
+export interface RequestTrace {
+  /**
+   * An attempt begins, so the earlier ones were not the answer. Call the result with its row, whether a provider was
+   * asked, and whether the client left.
+   */
+  begin(
+    step: Step,
+    parent: TraceParent | null,
+  ): (row: LogRow, sent: boolean, left: boolean) => void;
+  /** The answer is on its way; the request ends with its row. */
+  answer(answered: AnswerStart): void;
+  /** The request ends with an error. */
+  fail(error: unknown): void;
+}
+
+/** The beginning of an answer. */
+export interface AnswerStart {
+  readonly logId: string;
+  readonly step: number;
+  readonly reply: { readonly status: number };
+}
+
+/** What is known of a request when it begins. */
+export interface TraceStart {
+  readonly entry: EntryRoute;
+  readonly parent: TraceParent | null;
+  readonly controls: Pick<Controls, "eventId" | "metadata">;
+  readonly userAgent: string | null;
+  /** Aborts when the client leaves. */
+  readonly signal: AbortSignal;
+}
+
+/** Takes note of the error that is a request's answer, and returns it. */
+export function tracedError(call: Call | undefined, error: unknown): unknown {
+  call?.traced?.fail(error);
+  return error;
+}
+
+/** Follows a request; its spans are emitted when it ends. */
+export function requestTrace(
+  start: TraceStart,
+  system: System,
+  emit: (span: Span) => void,
+): RequestTrace {
+  const from = system.now();
+  let attempts: TracedAttempt[] = [];
+  let outcome: RequestOutcome | null = null;
+  let begun: { readonly step: Step; readonly resends: number } | null = null;
+  let ended: { readonly traceId: string; readonly spanId: string } | null = null;
+  const id = (bytes: number): string => toHex(system.random(bytes));
+  type Parent = Pick<TracedRequest, "traceId" | "spanId">;
+  const emitAttempt = (attempt: TracedAttempt, request: Parent): void => {
+    const span = childSpan(attempt, request, id(8));
+    if (span !== null) emit(span);
+  };
+  const end = (how: RequestOutcome): void => {
+    const parent = parentOf(start, attempts);
+    const place = {
+      traceId: parent?.traceId ?? id(16),
+      spanId: id(8),
+      parentSpanId: parent?.spanId ?? null,
+    };
+    const to = system.now();
+    const breach = isLeft(start, attempts) ? "aborted" : "broken";
+    const span = { from, to, attempts, outcome: how, breach } as const;
+    const request = { ...about(start), ...place, ...span };
+    ended = place;
+    emit(requestSpan(request));
+    for (const attempt of attempts) emitAttempt(attempt, request);
+    attempts = [];
+  };
+  const settle = (): void => {
+    if (outcome === null || ended !== null) return;
+    const logId = "logId" in outcome ? outcome.logId : null;
+    if (logId === null || attempts.some(({ row }) => row.id === logId)) end(outcome);
+  };
+  const decide = (how: RequestOutcome): void => {
+    outcome = how;
+    settle();
+  };
+  return {
+    begin(step, parent) {
+      const resends = begun?.step === step ? begun.resends + 1 : 0;
+      const self = { step, resends };
+      begun = self;
+      attempts = attempts.map(withoutBodies);
+      return (row, sent, left) => {
+        const whole = { row, parent, resends, sent, left };
+        const attempt = begun === self ? whole : withoutBodies(whole);
+        // Decoding a discarded answer can take longer than decoding the one that was delivered.
+        if (ended !== null) return emitAttempt(attempt, ended);
+        attempts.push(attempt);
+        settle();
+      };
+    },
+    answer: ({ logId, step, reply: { status } }) => decide({ logId, step, status }),
+    fail: (error) => decide(failure(error, start.signal)),
+  };
+}
+
+/** Some servers only cancel the answer's stream, or tell by the signal later. */
+function isLeft({ signal }: TraceStart, attempts: readonly TracedAttempt[]): boolean {
+  return signal.aborted || attempts.some(({ left }) => left);
+}
+
+/** Options of some clients are headers of each step. */
+function parentOf({ parent }: TraceStart, [first]: readonly TracedAttempt[]): TraceParent | null {
+  return parent ?? first?.parent ?? null;
+}
+
+type About = Pick<TracedRequest, "entry" | "userAgent" | "eventId" | "metadata">;
+
+function about({ entry, userAgent, controls }: TraceStart): About {
+  return {
+    entry,
+    userAgent,
+    eventId: controls.eventId ?? null,
+    metadata: controls.metadata ?? null,
+  };
+}
+
+/** Prompts and answers travel once: with the last attempt, whose answer the caller gets. */
+function withoutBodies(attempt: TracedAttempt): TracedAttempt {
+  const { request, response } = attempt.row;
+  if (request.text === null && response.text === null) return attempt;
+  const row = {
+    ...attempt.row,
+    request: { ...request, text: null },
+    response: { ...response, text: null },
+  };
+  return { ...attempt, row };
+}
+
+/** Names, never messages: those quote what callers sent. */
+function failure(error: unknown, signal: AbortSignal): RequestOutcome {
+  if (signal.aborted) return { error: "aborted", status: null, code: null };
+  return error instanceof ApiError
+    ? { error: error.kind, status: error.status, code: error.code }
+    : { error: "internal", status: 500, code: null };
+}

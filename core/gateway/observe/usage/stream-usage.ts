@@ -1,0 +1,145 @@
+import { utf8 } from "../../../crypto/encoding.ts";
+import type { InboundResponse } from "../../../ports.ts";
+import type { Call, GatewayDeps, Step } from "../../call/call.ts";
+import { headerValue } from "../../wire/header-hygiene.ts";
+import { wantsUsage } from "../log/record.ts";
+import { plainBody } from "../../wire/plain-body.ts";
+import { providers } from "../../providers/table.ts";
+import { plainBytes } from "../../wire/readable-body.ts";
+import { changedStream } from "../../wire/changed-stream.ts";
+import { withoutUnaskedUsage } from "./unasked-usage.ts";
+
+/** Where OpenAI's format has streams that tell their usage only when they are asked. */
+const CHAT_PATH = /(?:^|\/)(?:chat\/)?completions$/;
+/** The first version of Azure's API that takes the question, and refuses requests with it no longer. */
+const AZURE_SINCE = "2024-09-01";
+const ENCODING: ReadonlySet<string> = new Set(["accept-encoding", "content-encoding"]);
+
+const decoder = new TextDecoder();
+
+/** A request for a stream in OpenAI's format. */
+interface StreamRequest {
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly bytes: Uint8Array;
+  /** Whether the client asks for the usage itself. */
+  readonly asks: boolean;
+}
+
+/** The stream that a step asks for; null for any other request. Only bodies that mention one are parsed. */
+function streamRequest(step: Step): StreamRequest | null {
+  if (step.method !== "POST" || !CHAT_PATH.test(step.rest)) return null;
+  const bytes = plainBytes(step);
+  if (bytes === null) return null;
+  const text = decoder.decode(bytes);
+  // Names can be escaped: each letter of this one is then written with \u006 or \u007.
+  if (!text.includes('"stream"') && !/\\u00[67]/.test(text)) return null;
+  const body = objectIn(text);
+  if (body === null || body["stream"] !== true) return null;
+  return { body, bytes, asks: optionsOf(body)["include_usage"] === true };
+}
+
+function objectIn(text: string): Readonly<Record<string, unknown>> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value))
+      : null;
+  } catch {
+    return null;
+  }
+}
+
+function optionsOf(body: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const { stream_options: options } = body;
+  return typeof options === "object" && options !== null ? { ...options } : {};
+}
+
+/** Whether a provider's streams in OpenAI's format tell their usage by themselves, or when they are asked; else null. */
+function tellsUsage({ slug, rest }: Step, deps: GatewayDeps): "asked" | "told" | null {
+  const configured = Object.hasOwn(deps.targets.providers, slug)
+    ? deps.targets.providers[slug]?.streamUsage
+    : undefined;
+  if (configured !== undefined) return configured ? "asked" : null;
+  const provider = Object.hasOwn(providers, slug) ? providers[slug] : undefined;
+  // Translated into a format whose streams all tell.
+  if (provider?.chat !== undefined && rest === "chat/completions") return "told";
+  return provider?.streamUsage ?? null;
+}
+
+/** Whether this request may be asked for its usage: Azure refuses the question of old versions, and beside its search. */
+function takesQuestion({ slug, rest, query }: Step, { body }: StreamRequest): boolean {
+  if (slug !== "azure-openai") return true;
+  if ("data_sources" in body) return false;
+  const version = new URLSearchParams(query).get("api-version");
+  return version === null
+    ? /(?:^|\/)v1\//.test(rest)
+    : version === "preview" || version >= AZURE_SINCE;
+}
+
+/**
+ * The body that also asks for the usage of its stream, where the gateway wants to know it and its provider tells it
+ * only then; null for all other requests, which go out as they came.
+ */
+export function askingBody(step: Step, call: Call, deps: GatewayDeps): Uint8Array | null {
+  if (call.settings.stream_usage === false || tellsUsage(step, deps) !== "asked") return null;
+  if (!wantsUsage(call, deps)) return null;
+  const request = streamRequest(step);
+  if (request === null || request.asks || !takesQuestion(step, request)) return null;
+  const { body, bytes } = request;
+  if ("stream_options" in body) {
+    const options = { ...optionsOf(body), include_usage: true };
+    return utf8(JSON.stringify({ ...body, stream_options: options }));
+  }
+  const end = bytes.lastIndexOf(CLOSE);
+  const asking = new Uint8Array(bytes.length + QUESTION.length);
+  asking.set(bytes.subarray(0, end));
+  asking.set(QUESTION, end);
+  asking.set(bytes.subarray(end), end + QUESTION.length);
+  return asking;
+}
+
+const CLOSE = 0x7d;
+const QUESTION = utf8(',"stream_options":{"include_usage":true}');
+
+/** Whether a step asks for a stream whose usage nobody will tell, so that its cost cannot be known. */
+export function hidesUsage(step: Step, call: Call, deps: GatewayDeps): boolean {
+  const tells = tellsUsage(step, deps);
+  if (tells === "told") return false;
+  const request = streamRequest(step);
+  if (request === null || request.asks) return false;
+  return tells === null || call.settings.stream_usage === false || !takesQuestion(step, request);
+}
+
+/** Whether a header is about encodings, in which neither the question nor its answer may travel. */
+export function isEncoding(name: string): boolean {
+  return ENCODING.has(name);
+}
+
+/** The answer as it would have come unasked. */
+export function unasked(answer: InboundResponse, deps: GatewayDeps): InboundResponse {
+  const type = headerValue(answer.headers, "content-type") ?? "";
+  if (answer.status !== 200 || !/^text\/event-stream\b/i.test(type)) return answer;
+  const encoding = headerValue(answer.headers, "content-encoding") ?? "";
+  // No answer should have one; what cannot be undone here the client undoes.
+  if (encoding !== "" && deps.decoding.readable(encoding) === "") return answer;
+  const body = plainBody(answer, deps.decoding);
+  const headers = answer.headers.filter(
+    ([name]) => name !== "content-length" && name !== "content-encoding",
+  );
+  return { ...answer, headers, body: withoutUnasked(body, deps) };
+}
+
+function withoutUnasked(
+  body: InboundResponse["body"],
+  { platform: { transport } }: GatewayDeps,
+): InboundResponse["body"] {
+  if (body === null) return null;
+  const change = withoutUnaskedUsage();
+  if (body instanceof Uint8Array) {
+    const [first, last] = [change.push(body), change.end()];
+    return last.length === 0 ? first : new Uint8Array([...first, ...last]);
+  }
+  // What comes straight from the network is kept by nobody: a log row copies what it keeps.
+  const isChanged = transport.change?.(body, withoutUnaskedUsage(true)) === true;
+  return isChanged ? body : changedStream(body, change);
+}

@@ -1,0 +1,254 @@
+import type { StreamChange } from "../../../ports.ts";
+import { joined } from "../../wire/byte-pieces.ts";
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const LF = 0x0a;
+const CR = 0x0d;
+const [OPEN, CLOSE, OPEN_LIST, CLOSE_LIST] = [0x7b, 0x7d, 0x5b, 0x5d] as const;
+const NAME = new TextEncoder().encode('"usage"');
+const NULL = new TextEncoder().encode("null");
+const DATA = new TextEncoder().encode("data:");
+
+/** Bytes of an event above which it is passed on as it is: it reports no usage. */
+const EVENT_LIMIT = 256 * 1024;
+/** Bytes of a blank line and the end of the line before it, but the last. */
+const BLANK = 3;
+const NOTHING = new Uint8Array(0);
+const decoder = new TextDecoder();
+
+/**
+ * Turns the stream of a provider that was asked for usage (`stream_options.include_usage`) into the one that it would
+ * have sent unasked: OpenAI adds one event without choices that reports, and `"usage":null` to all others
+ * (https://platform.openai.com/docs/api-reference/chat/create#chat-create-stream_options). All other bytes stay, but an
+ * event that came in pieces leaves in one.
+ *
+ * @param isOwn Whether chunks are nobody else's, so that they may be changed in place: a new one costs a microsecond
+ */
+export function withoutUnaskedUsage(isOwn: boolean = false): StreamChange {
+  let room = NOTHING;
+  let used = 0;
+  let isTooLong = false;
+  const keep = (bytes: Uint8Array): void => {
+    if (used + bytes.length > room.length) {
+      const larger = new Uint8Array(Math.max(2 * room.length, used + bytes.length, 1024));
+      larger.set(room.subarray(0, used));
+      room = larger;
+    }
+    room.set(bytes, used);
+    used += bytes.length;
+  };
+  const take = (chunk: Uint8Array): Uint8Array => {
+    const held = used;
+    keep(chunk);
+    const all = room.subarray(0, used);
+    // A blank line can begin with the last bytes that were held.
+    const end = lastBlankLine(all, Math.max(0, held - BLANK));
+    const isLong = end === -1 && (isTooLong || used > EVENT_LIMIT);
+    const cut = isLong ? used - BLANK : end;
+    if (cut <= 0) return NOTHING;
+    const out = all.slice(0, cut);
+    room.copyWithin(0, cut, used);
+    used -= cut;
+    const begin = isTooLong && !isLong ? firstBlankLine(out) : 0;
+    isTooLong = isLong;
+    return isLong ? out : joined([out.subarray(0, begin), changed(out.subarray(begin))]);
+  };
+  return {
+    push: (chunk) => {
+      if (used > 0 || isTooLong || !endsEvent(chunk)) return take(chunk);
+      return (isOwn ? shortened(chunk) : null) ?? changed(chunk);
+    },
+    end() {
+      const rest = room.slice(0, used);
+      used = 0;
+      return isTooLong ? rest : changed(rest);
+    },
+  };
+}
+
+function endsEvent(bytes: Uint8Array): boolean {
+  return bytes[bytes.length - 1] === LF && bytes[bytes.length - 2] === LF;
+}
+
+/** Whether a blank line ends behind `at` (HTML standard, 9.2.6: LF, CR or both end a line). */
+function isBlankLineEnd(bytes: Uint8Array, at: number): boolean {
+  const [before, last] = [bytes[at - 1], bytes[at]];
+  if (last === LF) {
+    if (before === LF) return true;
+    return before === CR && (bytes[at - 2] === LF || bytes[at - 2] === CR);
+  }
+  // Behind a CR an LF may still come that belongs to it.
+  return last === CR && before === CR && at + 1 < bytes.length && bytes[at + 1] !== LF;
+}
+
+/** Where the last event ends, behind its blank line; -1 = nowhere behind `from`. */
+function lastBlankLine(bytes: Uint8Array, from: number): number {
+  for (let at = bytes.length - 1; at > from; at--) if (isBlankLineEnd(bytes, at)) return at + 1;
+  return -1;
+}
+
+function firstBlankLine(bytes: Uint8Array): number {
+  for (let at = 1; at < bytes.length; at++) if (isBlankLineEnd(bytes, at)) return at + 1;
+  return -1;
+}
+
+/** Bytes of whole events, without what was only sent because it was asked for. */
+function changed(bytes: Uint8Array): Uint8Array {
+  const kept: Uint8Array[] = [];
+  let end = bytes.length;
+  // Backwards, because providers put it last.
+  for (let at = lastName(bytes, end); at !== -1;) {
+    const line = lineAround(bytes, at);
+    const cut = cutAt(bytes, at, line);
+    if (cut !== null) {
+      kept.push(bytes.subarray(cut.end, end));
+      end = cut.begin;
+    }
+    // An event has one such member; what is within another is looked at until it is found.
+    at = lastName(bytes, cut === null ? at : Math.min(cut.begin, line.begin));
+  }
+  if (end === bytes.length) return bytes;
+  kept.push(bytes.subarray(0, end));
+  return joined(kept.toReversed());
+}
+
+/** One event, changed in place; null for what takes more than that. */
+function shortened(bytes: Uint8Array): Uint8Array | null {
+  const end = bytes.length - 2;
+  if (bytes.indexOf(LF) !== end) return null;
+  const at = lastName(bytes, end);
+  if (at === -1) return bytes;
+  const cut = cutAt(bytes, at, { begin: 0, end });
+  if (cut === null) return null;
+  bytes.copyWithin(cut.begin, cut.end);
+  return bytes.subarray(0, bytes.length - (cut.end - cut.begin));
+}
+
+/** How far back to look next for `"usage"` behind each byte: as far as it can stand within the name. */
+const SHIFTS: Uint8Array = new Uint8Array(256).fill(NAME.length);
+for (let at = NAME.length - 1; at > 0; at--) SHIFTS[NAME[at] ?? 0] = at;
+
+/** Where `"usage"` stands last before `before`; -1 = nowhere. */
+function lastName(bytes: Uint8Array, before: number): number {
+  for (let at = before - NAME.length; at >= 0;) {
+    const byte = bytes[at] ?? 0;
+    if (byte === QUOTE && isAt(bytes, at, NAME)) return at;
+    at -= SHIFTS[byte] ?? 1;
+  }
+  return -1;
+}
+
+function isAt(bytes: Uint8Array, at: number, text: Uint8Array): boolean {
+  for (let i = 0; i < text.length; i++) if (bytes[at + i] !== text[i]) return false;
+  return true;
+}
+
+interface Cut {
+  readonly begin: number;
+  readonly end: number;
+}
+
+/** What has to go because of a `"usage"` at `at`: the member that is null, or the event that reports; null = nothing. */
+function cutAt(bytes: Uint8Array, at: number, line: Cut): Cut | null {
+  const colon = skipSpace(bytes, at + NAME.length);
+  if (bytes[colon] !== COLON) return null;
+  const value = skipSpace(bytes, colon + 1);
+  const isNull = isAt(bytes, value, NULL);
+  if (!isNull && bytes[value] !== OPEN) return null;
+  if (!isAt(bytes, line.begin, DATA)) return null;
+  const begin = line.begin + DATA.length;
+  if (isNull) {
+    const behind = value + NULL.length;
+    const isOwn = endsPlainly(bytes, behind, line.end) || depthAt(bytes, begin, at) === 1;
+    return isOwn ? member(bytes, at, behind) : null;
+  }
+  return isReport(decoder.decode(bytes.subarray(begin, line.end)))
+    ? eventAround(bytes, line)
+    : null;
+}
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x09;
+}
+
+function skipSpace(bytes: Uint8Array, from: number): number {
+  let at = from;
+  while (isSpace(bytes[at])) at++;
+  return at;
+}
+
+function lineAround(bytes: Uint8Array, at: number): Cut {
+  // Most chunks are one line and a blank one.
+  const last = bytes.length - 2;
+  if (at < last && bytes.indexOf(LF) === last && endsEvent(bytes)) return { begin: 0, end: last };
+  let begin = at;
+  while (begin > 0 && bytes[begin - 1] !== LF && bytes[begin - 1] !== CR) begin--;
+  let end = at;
+  while (end < bytes.length && bytes[end] !== LF && bytes[end] !== CR) end++;
+  return { begin, end };
+}
+
+/** Whether only plain members follow up to the one bracket that closes: then what they follow is a member of the whole. */
+function endsPlainly(bytes: Uint8Array, from: number, end: number): boolean {
+  let closed = 0;
+  for (let at = from; at < end; at++) {
+    const byte = bytes[at];
+    if (byte === CLOSE) closed++;
+    else if (closed > 0 && !isSpace(byte)) return false;
+    else if (byte === OPEN || byte === OPEN_LIST || byte === CLOSE_LIST || byte === BACKSLASH)
+      return false;
+  }
+  return closed === 1;
+}
+
+/** How deep in brackets a place of JSON is; -1 inside a text. */
+function depthAt(bytes: Uint8Array, from: number, place: number): number {
+  let depth = 0;
+  let inText = false;
+  for (let at = from; at < place; at++) {
+    const byte = bytes[at];
+    if (inText) {
+      if (byte === BACKSLASH) at++;
+      else if (byte === QUOTE) inText = false;
+    } else if (byte === QUOTE) inText = true;
+    else if (byte === OPEN || byte === OPEN_LIST) depth++;
+    else if (byte === CLOSE || byte === CLOSE_LIST) depth--;
+  }
+  return inText ? -1 : depth;
+}
+
+/** A member with the comma that parts it from the others. */
+function member(bytes: Uint8Array, begin: number, end: number): Cut {
+  let before = begin;
+  while (isSpace(bytes[before - 1])) before--;
+  if (bytes[before - 1] === COMMA) return { begin: before - 1, end };
+  const behind = skipSpace(bytes, end);
+  return { begin, end: bytes[behind] === COMMA ? skipSpace(bytes, behind + 1) : end };
+}
+
+/** Whether an event says what was used and nothing else. */
+function isReport(data: string): boolean {
+  try {
+    const event: unknown = JSON.parse(data);
+    if (typeof event !== "object" || event === null || !("choices" in event)) return false;
+    const { choices } = event;
+    const usage: unknown = Reflect.get(event, "usage");
+    return (
+      Array.isArray(choices) && choices.length === 0 && typeof usage === "object" && usage !== null
+    );
+  } catch {
+    return false;
+  }
+}
+
+/** The whole event that a line belongs to, with its blank line. */
+function eventAround(bytes: Uint8Array, { begin: line, end: lineEnd }: Cut): Cut {
+  let begin = line;
+  while (begin > 0 && !isBlankLineEnd(bytes, begin - 1)) begin--;
+  let end = lineEnd;
+  while (end < bytes.length && !isBlankLineEnd(bytes, end)) end++;
+  return { begin, end: Math.min(bytes.length, end + 1) };
+}

@@ -1,0 +1,22 @@
+import { didYouMean } from "../../http/nearest.ts";
+import { ECHO, providers } from "./table.ts";
+import { isCustomSegment, type ProviderOptions } from "./target.ts";
+
+/** Why no request could ever reach a configured provider; null when one can. */
+export function providerProblem(slug: string, { baseUrl }: ProviderOptions): string | null {
+  const name = slug.slice(0, 80);
+  if (slug.startsWith("custom-")) {
+    if (!isCustomSegment(slug))
+      return `"${name}" is no provider's name: expected "custom-" and 1 to 64 letters, digits, "-", "_" or "."`;
+    return baseUrl === undefined ? `"${name}" needs a baseUrl: it has no address of its own` : null;
+  }
+  if (slug === ECHO) return null;
+  const known = Object.hasOwn(providers, slug) ? providers[slug] : undefined;
+  if (known === undefined) {
+    const guess = didYouMean(slug, Object.keys(providers));
+    return `There is no provider "${name}"${guess === "" ? "." : guess} Any other server that speaks OpenAI's format is "custom-${name}" with a baseUrl`;
+  }
+  return known.baseUrl === null && baseUrl === undefined
+    ? `"${name}" needs a baseUrl: it has no public address`
+    : null;
+}

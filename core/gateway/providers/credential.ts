@@ -1,0 +1,72 @@
+import { ApiError } from "../../http/api-error.ts";
+import type { HeaderPair } from "../../ports.ts";
+import { HOW_TO_SEND } from "../entry/access.ts";
+import type { Call, GatewayDeps } from "../call/call.ts";
+import { isSecretHeader } from "../manage/custom-provider.ts";
+import { credentialValue, ECHO } from "./table.ts";
+import type { Target } from "./target.ts";
+
+/** Whether provider keys of the operator's serve a call: a stranger would spend their money. */
+function mayUseKeys({ caller, settings }: Call): boolean {
+  return caller !== null || settings.stored_keys_for_anonymous === true;
+}
+
+function tokenNeeded(slug: string, header: string): ApiError {
+  return new ApiError("gateway_unauthorized", {
+    message: `Unauthorized: this gateway uses its key for "${slug}" only for requests with a gateway token: ${HOW_TO_SEND}, or a key of your own in the header ${header}`,
+  });
+}
+
+/**
+ * The headers of a request with the credential that it lacks: the stored key of its alias, else what the
+ * configuration has for the provider. A gateway with `byok_only` uses no key of the operator's. Throws
+ * `gateway_unauthorized` where one would be used for a stranger.
+ */
+export async function withCredential(
+  headers: readonly HeaderPair[],
+  target: Target,
+  call: Call,
+  deps: GatewayDeps,
+): Promise<HeaderPair[]> {
+  const { provider, slug, apiKey, custom } = target;
+  if (slug === ECHO) return [...headers];
+  const native = provider.credentials[0];
+  const alias = call.controls.byokAlias;
+  if (!mayUseKeys(call)) {
+    const isKept = apiKey !== undefined && call.settings.byok_only !== true;
+    if (isKept || alias !== undefined || (await deps.stored.hasKey(call.name, slug, alias)))
+      throw tokenNeeded(slug, native);
+    return [...headers];
+  }
+  const stored = await deps.stored.key(call.name, slug, alias);
+  if (stored !== null) return [...headers, [native, credentialValue(provider, stored)]];
+  if (custom?.headers.some(([name]) => provider.credentials.includes(name)) === true)
+    return [...headers];
+  if (call.settings.byok_only === true) {
+    throw new ApiError("invalid_request", {
+      message: `This gateway takes customers' own keys only: send one for "${slug}" in the header ${native}, or store one`,
+    });
+  }
+  if (apiKey === undefined) return [...headers];
+  return [...headers, [native, credentialValue(provider, apiKey)]];
+}
+
+/**
+ * The headers with those of a custom provider. A credential that the request brought stays. Throws
+ * `gateway_unauthorized` where a stranger would get one of the operator's.
+ */
+export function withProviderHeaders(
+  headers: readonly HeaderPair[],
+  { custom, provider, slug }: Target,
+  call: Call,
+): HeaderPair[] {
+  if (custom === undefined || custom.headers.length === 0) return [...headers];
+  const brought = new Set(
+    headers.map(([name]) => name).filter((name) => provider.credentials.includes(name)),
+  );
+  const added = custom.headers.filter(([name]) => !brought.has(name));
+  if (!mayUseKeys(call) && added.some(([name]) => isSecretHeader(name)))
+    throw tokenNeeded(slug, provider.credentials[0]);
+  const names = new Set(added.map(([name]) => name));
+  return [...headers.filter(([name]) => !names.has(name)), ...added];
+}

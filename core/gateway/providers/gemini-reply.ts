@@ -1,0 +1,124 @@
+import { chatUsage, type ChatUsage } from "../chat/chat-format.ts";
+import { type Json, jsonCount, jsonObject, jsonObjects, jsonText } from "../wire/json-access.ts";
+import { modalityTokens } from "../observe/usage/usage.ts";
+import type { ChatDelta, ChatReply, ChatToolCall, StreamReader } from "../chat/reply.ts";
+
+/** Reasons that are no refusal; all others but those below are (Gemini API, `FinishReason`). */
+const finishReasons: Readonly<Record<string, string>> = {
+  STOP: "stop",
+  MAX_TOKENS: "length",
+  CONTINUATION: "length",
+  FINISH_REASON_UNSPECIFIED: "stop",
+  OTHER: "stop",
+  MALFORMED_FUNCTION_CALL: "stop",
+  UNEXPECTED_TOOL_CALL: "stop",
+  TOO_MANY_TOOL_CALLS: "stop",
+};
+
+/** An answer of `generateContent`. */
+export function geminiReply(body: Json): ChatReply {
+  return replyAfter(body, 0);
+}
+
+/** An answer, or one event of a stream, which has the same shape, behind so many calls. */
+function replyAfter(body: Json, calls: number): ChatReply {
+  const candidate = jsonObjects(body["candidates"])[0] ?? {};
+  const parts = jsonObjects(jsonObject(candidate["content"])["parts"]);
+  const id = jsonText(body["responseId"]);
+  const toolCalls = parts
+    .filter((part) => part["functionCall"] !== undefined)
+    .map((part, index) => toolCall(part, `call_${id}_${calls + index}`));
+  const said = (isThought: boolean): string =>
+    parts
+      .filter((part) => (part["thought"] === true) === isThought)
+      .map((part) => jsonText(part["text"]))
+      .join("");
+  const thought = said(true);
+  const images = parts.flatMap(imageOf);
+  return {
+    id,
+    model: jsonText(body["modelVersion"]),
+    text: said(false),
+    reasoning: thought === "" ? [] : [{ text: thought }],
+    ...(images.length === 0 ? {} : { images }),
+    toolCalls,
+    finishReason: reasonOf(body, candidate["finishReason"], toolCalls.length > 0),
+    usage: usageOf(jsonObject(body["usageMetadata"])),
+  };
+}
+
+/** The image that a part is, as a `data:` URL; none when it is another part, or a draft among the thoughts. */
+function imageOf(part: Json): string[] {
+  const { mimeType: type, data } = jsonObject(part["inlineData"]);
+  const isImage = /^image\/[\w.+-]{1,64}$/.test(jsonText(type)) && part["thought"] !== true;
+  return isImage ? [`data:${jsonText(type)};base64,${jsonText(data)}`] : [];
+}
+
+/** A prompt that was blocked has no candidate, and so no reason of its own. */
+function reasonOf(body: Json, reason: unknown, hasCalls: boolean): string | null {
+  if (reason === undefined) {
+    return jsonObject(body["promptFeedback"])["blockReason"] === undefined
+      ? null
+      : "content_filter";
+  }
+  if (reason === "STOP" && hasCalls) return "tool_calls";
+  return finishReasons[jsonText(reason)] ?? "content_filter";
+}
+
+function toolCall(part: Json, fallbackId: string): ChatToolCall {
+  const call = jsonObject(part["functionCall"]);
+  const signature = part["thoughtSignature"];
+  return {
+    id: typeof call["id"] === "string" ? call["id"] : fallbackId,
+    type: "function",
+    function: { name: jsonText(call["name"]), arguments: JSON.stringify(call["args"] ?? {}) },
+    // Must come back with the call, or newer models refuse the conversation.
+    ...(typeof signature === "string"
+      ? { extra_content: { google: { thought_signature: signature } } }
+      : {}),
+  };
+}
+
+function usageOf(usage: Json): ChatUsage {
+  const reasoning = jsonCount(usage["thoughtsTokenCount"]);
+  return chatUsage({
+    prompt: jsonCount(usage["promptTokenCount"]),
+    completion: jsonCount(usage["candidatesTokenCount"]) + reasoning,
+    cached: jsonCount(usage["cachedContentTokenCount"]),
+    audio: modalityTokens(usage["promptTokensDetails"], "audio") ?? 0,
+    reasoning,
+  });
+}
+
+/** Gemini's streams end with the event that has a finish reason. */
+export function geminiStream(): StreamReader {
+  let started = false;
+  let calls = 0;
+  const read = (event: Json): ChatDelta => {
+    if (event["error"] !== undefined) {
+      return { error: jsonText(jsonObject(event["error"])["message"], "The provider failed") };
+    }
+    const told = replyAfter(event, calls);
+    const { id, model, text, reasoning, images, toolCalls, finishReason, usage } = told;
+    const thought = reasoning?.[0]?.text ?? "";
+    const first = started ? {} : { role: "assistant" as const, content: text };
+    started = true;
+    const numbered = toolCalls.map((call) => ({ ...call, index: calls++ }));
+    // The finish may come in an event after the calls.
+    const reason = finishReason === "stop" && calls > 0 ? "tool_calls" : finishReason;
+    return {
+      id,
+      model,
+      delta: {
+        ...first,
+        ...(text === "" ? {} : { content: text }),
+        ...(thought === "" ? {} : { thought }),
+        ...(images === undefined ? {} : { images }),
+        ...(numbered.length === 0 ? {} : { tool_calls: numbered }),
+      },
+      ...(reason === null ? {} : { finishReason: reason }),
+      ...(event["usageMetadata"] == null ? {} : { usage }),
+    };
+  };
+  return { read, endsByItself: true };
+}

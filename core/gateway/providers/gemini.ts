@@ -1,0 +1,194 @@
+import {
+  cannot,
+  type Chat,
+  type ChatMessage,
+  type ChatPart,
+  contentParts,
+  dataUrl,
+  modelPath,
+  systemText,
+  textContent,
+  toolArguments,
+} from "../chat/chat-format.ts";
+import { type Json, jsonObject, jsonObjects } from "../wire/json-access.ts";
+import { geminiReply, geminiStream } from "./gemini-reply.ts";
+import type { ChatTranslator } from "../chat/reply.ts";
+import { singleCall, singleCallStream } from "../chat/single-call.ts";
+import { withTextResults } from "../chat/text-results.ts";
+
+/** OpenAI chat completions over Gemini's `generateContent`. */
+export const geminiTranslator: ChatTranslator = {
+  wantsInlineImages: true,
+  request(chat) {
+    const system = systemText(chat.messages);
+    const method = chat.stream === true ? "streamGenerateContent" : "generateContent";
+    const model = modelPath(chat.model.replace(/^models\//, ""));
+    const body = {
+      contents: contents(chat),
+      ...(system === "" ? {} : { systemInstruction: { parts: [{ text: system }] } }),
+      generationConfig: generationConfig(chat),
+      ...tools(chat),
+    };
+    const query = chat.stream === true ? "?alt=sse" : "";
+    return { rest: `v1beta/models/${model}:${method}`, query, body, headers: [] };
+  },
+  reply: (body, chat) => singleCall(geminiReply(body), chat),
+  stream: (chat) => singleCallStream(geminiStream(), chat),
+  // A stream request that fails is answered with an array of one error.
+  errorMessage: (body) => jsonObject((jsonObjects(body)[0] ?? body)["error"])["message"],
+};
+
+function generationConfig(chat: Chat): Json {
+  const limit = chat.max_completion_tokens ?? chat.max_tokens;
+  const format = chat.response_format;
+  const isJson = format != null && format.type !== "text";
+  const thinkingConfig = thinkingOf(chat);
+  const named: readonly (readonly [string, unknown])[] = [
+    ["temperature", chat.temperature],
+    ["topP", chat.top_p],
+    ["topK", chat.top_k],
+    ["maxOutputTokens", limit],
+    ["stopSequences", chat.stop == null ? null : [chat.stop].flat()],
+    ["seed", chat.seed],
+    ["presencePenalty", chat.presence_penalty],
+    ["frequencyPenalty", chat.frequency_penalty],
+    ["responseMimeType", isJson ? "application/json" : null],
+    ["responseJsonSchema", format?.json_schema?.schema],
+  ];
+  return {
+    ...Object.fromEntries(named.filter(([, value]) => value != null)),
+    ...(Object.keys(thinkingConfig).length === 0 ? {} : { thinkingConfig }),
+  };
+}
+
+/** Models of the second generation are told how many tokens to think (as Google's own OpenAI endpoint does it). */
+const budgets: Readonly<Record<string, number>> = {
+  none: 0,
+  minimal: 1024,
+  low: 1024,
+  medium: 8192,
+  high: 24_576,
+  xhigh: 24_576,
+  max: 24_576,
+};
+/** Efforts that Gemini has no word for, and the nearest that it has. */
+const levels: ReadonlyMap<string, string> = new Map([
+  ["none", "minimal"],
+  ["xhigh", "high"],
+  ["max", "high"],
+]);
+
+function thinkingOf(chat: Chat): Json {
+  const shown = chat.shows_thoughts === true ? { includeThoughts: true } : {};
+  const { reasoning_effort: effort, thinking_budget: budget } = chat;
+  if (budget != null) return { thinkingBudget: budget, ...shown };
+  if (effort == null) return shown;
+  if (!/gemini-2/.test(chat.model)) {
+    // Later ones always think, and are told how hard.
+    return { thinkingLevel: levels.get(effort) ?? effort, ...shown };
+  }
+  const tokens = Object.hasOwn(budgets, effort) ? budgets[effort] : undefined;
+  if (tokens === undefined) throw cannot(`reasoning_effort ${effort}`);
+  return { thinkingBudget: tokens, ...shown };
+}
+
+function tools(chat: Chat): Json {
+  if (chat.tools == null || chat.tools.length === 0) return {};
+  const choice = chat.tool_choice ?? "auto";
+  const functionDeclarations = chat.tools.map(
+    ({ function: { name, description, parameters } }) => ({
+      name,
+      ...(description == null ? {} : { description }),
+      ...(parameters == null ? {} : { parametersJsonSchema: parameters }),
+    }),
+  );
+  const modes = { auto: "AUTO", none: "NONE", required: "ANY" } as const;
+  const functionCallingConfig =
+    typeof choice === "string"
+      ? { mode: modes[choice] }
+      : { mode: "ANY", allowedFunctionNames: [choice.function.name] };
+  return { tools: [{ functionDeclarations }], toolConfig: { functionCallingConfig } };
+}
+
+function contents({ messages, model }: Chat): { role: string; parts: Json[] }[] {
+  const out: { role: string; parts: Json[] }[] = [];
+  // Results name the function that was called.
+  const names = new Map<string, string>();
+  const checksSignatures = /gemini-(?:[3-9]|\d\d|[a-z-]+-latest)/.test(model);
+  for (const message of withTextResults(messages)) {
+    if (message.role === "system" || message.role === "developer") continue;
+    const role = message.role === "assistant" ? "model" : "user";
+    const parts = partsOf(message, names, checksSignatures);
+    if (parts.length === 0) continue;
+    const last = out.at(-1);
+    if (last?.role === role) last.parts.push(...parts);
+    else out.push({ role, parts });
+  }
+  return out;
+}
+
+/** What Google documents for calls that another model made, or whose signature the client did not keep. */
+const NO_SIGNATURE = "skip_thought_signature_validator";
+
+function partsOf(
+  message: ChatMessage,
+  names: Map<string, string>,
+  checksSignatures: boolean,
+): Json[] {
+  if (message.role === "tool") {
+    const { tool_call_id: id, content, failed } = message;
+    const response = { [failed === true ? "error" : "result"]: textContent(content) };
+    // The id tells parallel calls of one function apart.
+    return [{ functionResponse: { id, name: names.get(id) ?? id, response } }];
+  }
+  if (message.role === "assistant") {
+    const said = contentParts(message.content).map((part) => ownPart(part, checksSignatures));
+    const calls = (message.tool_calls ?? []).map((call, index) => {
+      const { id, function: made } = call;
+      names.set(id, made.name);
+      // Only the first of parallel calls is checked.
+      const needed = checksSignatures && index === 0 ? NO_SIGNATURE : null;
+      const signature = call.extra_content?.google?.thought_signature ?? needed;
+      return {
+        functionCall: { id, name: made.name, args: toolArguments(made.arguments) },
+        ...(signature === null ? {} : { thoughtSignature: signature }),
+      };
+    });
+    return [...said, ...calls];
+  }
+  return contentParts(message.content).map(partOf);
+}
+
+/** A part of what the model said or drew itself. */
+function ownPart(one: ChatPart, checksSignatures: boolean): Json {
+  if (one.type === "text" || one.type === "refusal") return { text: textContent([one]) };
+  if (one.type !== "image_url") throw cannot(`${one.type} outside of a user message`);
+  return { ...partOf(one), ...(checksSignatures ? { thoughtSignature: NO_SIGNATURE } : {}) };
+}
+
+function partOf(one: ChatPart): Json {
+  switch (one.type) {
+    case "text":
+      return { text: one.text };
+    case "image_url":
+      return inlined(one.image_url.url, "image_url other than a data: URL");
+    case "file":
+      if (one.file.file_data == null) throw cannot("file without file_data");
+      return inlined(one.file.file_data, "file other than a data: URL");
+    case "input_audio": {
+      const { data, format } = one.input_audio;
+      return { inlineData: { mimeType: `audio/${format}`, data } };
+    }
+    default:
+      throw cannot(one.type);
+  }
+}
+
+function inlined(url: string, what: string): Json {
+  // What lies at Google is read there.
+  if (/^(?:gs:\/\/|https:\/\/generativelanguage\.googleapis\.com\/)/.test(url))
+    return { fileData: { fileUri: url } };
+  const inline = dataUrl(url);
+  if (inline === null) throw cannot(what);
+  return { inlineData: { mimeType: inline.mediaType, data: inline.data } };
+}

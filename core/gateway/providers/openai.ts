@@ -1,0 +1,260 @@
+import { unmarkedPart, unmarkedTool } from "../chat/cache-mark.ts";
+import {
+  cannot,
+  type Chat,
+  type ChatMessage,
+  type ChatPart,
+  type ChatResponseFormat,
+  chatUsage,
+  type ChatUsage,
+  effortOf,
+  refuse,
+  textContent,
+} from "../chat/chat-format.ts";
+import { type Json, jsonCount, jsonObject, jsonObjects, jsonText } from "../wire/json-access.ts";
+import { thoughtsBeside } from "../observe/usage/usage.ts";
+import type {
+  ChatDelta,
+  ChatReply,
+  ChatTranslator,
+  StreamReader,
+  ToolCallDelta,
+} from "../chat/reply.ts";
+import { withTextResults } from "../chat/text-results.ts";
+
+/** What sets one provider of OpenAI's chat format apart from OpenAI. */
+export interface OpenAiDialect {
+  /** Where it takes chats. */
+  readonly path: string;
+  /** The member that limits the answer. */
+  readonly limit: "max_tokens" | "max_completion_tokens";
+  /** Whether the usage of a stream has to be asked for; others send it, and refuse the question. */
+  readonly asksUsage: boolean;
+  /** Whether a model's thoughts have to come back with its tool calls. */
+  readonly wantsThoughts: boolean;
+}
+
+/** Chats that came in another format than OpenAI's, over a provider that speaks OpenAI's. */
+export function openaiTranslator(dialect: OpenAiDialect): ChatTranslator {
+  return {
+    request: (chat) => ({
+      rest: dialect.path,
+      query: "",
+      body: requestBody(chat, dialect),
+      headers: [],
+    }),
+    reply,
+    stream,
+    errorMessage: (body) => {
+      const { error, message } = body;
+      return typeof error === "string" ? error : (jsonObject(error)["message"] ?? message);
+    },
+  };
+}
+
+/** Members that stand in the request as they came. */
+const same = [
+  "model",
+  "temperature",
+  "top_p",
+  "presence_penalty",
+  "frequency_penalty",
+  "stop",
+  "seed",
+] as const;
+
+function requestBody(chat: Chat, dialect: OpenAiDialect): Json {
+  refuse({ ...chat }, ["top_k"]);
+  const limit = chat.max_completion_tokens ?? chat.max_tokens;
+  const effort = effortOf(chat);
+  const kept = same.flatMap((key) => (chat[key] == null ? [] : [[key, chat[key]] as const]));
+  const usage = dialect.asksUsage ? { stream_options: { include_usage: true } } : {};
+  return {
+    ...Object.fromEntries(kept),
+    messages: withTextResults(chat.messages).map((one) => messageOf(one, dialect)),
+    ...(limit == null ? {} : { [dialect.limit]: limit }),
+    ...(chat.stream === true ? { stream: true, ...usage } : {}),
+    ...(effort === null ? {} : { reasoning_effort: effort }),
+    ...(chat.response_format == null ? {} : { response_format: formatOf(chat.response_format) }),
+    ...tools(chat),
+  };
+}
+
+/** OpenAI requires a name of a schema. */
+function formatOf({ type, json_schema: given }: ChatResponseFormat): Json {
+  return given == null
+    ? { type }
+    : { type, json_schema: { ...given, name: given.name ?? "answer" } };
+}
+
+function tools({ tools: given, tool_choice: choice, parallel_tool_calls: parallel }: Chat): Json {
+  if (given == null || given.length === 0) return {};
+  return {
+    tools: given.map(unmarkedTool),
+    ...(choice == null ? {} : { tool_choice: choice }),
+    ...(parallel == null ? {} : { parallel_tool_calls: parallel }),
+  };
+}
+
+function messageOf(message: ChatMessage, dialect: OpenAiDialect): Json {
+  const { role, content } = message;
+  if (role === "user") return { role, content: userContent(content) };
+  if (role === "tool") {
+    return { role, tool_call_id: message.tool_call_id, content: textContent(content) };
+  }
+  if (role !== "assistant") return { role: "system", content: textContent(content) };
+  const calls = message.tool_calls ?? [];
+  const text = textContent(content);
+  const thoughts = (message.reasoning ?? []).map((one) => one.text).join("");
+  return {
+    role,
+    content: text === "" && calls.length > 0 ? null : text,
+    ...(dialect.wantsThoughts && thoughts !== "" ? { reasoning_content: thoughts } : {}),
+    ...(calls.length === 0
+      ? {}
+      : {
+          tool_calls: calls.map(({ id, function: made }) => ({
+            id,
+            type: "function",
+            function: made,
+          })),
+        }),
+  };
+}
+
+function userContent(content: ChatMessage["content"]): string | ChatPart[] {
+  if (typeof content === "string" || content == null) return content ?? "";
+  if (content.every(({ type }) => type === "text")) return textContent(content);
+  return content.map((one) => {
+    if (one.type !== "file") return unmarkedPart(one);
+    const { file_data: data } = one.file;
+    if (data?.startsWith("http") === true) throw cannot("file other than a data: URL");
+    return { type: "file", file: { ...one.file, filename: one.file.filename ?? "file" } };
+  });
+}
+
+const finishReasons: ReadonlySet<string> = new Set([
+  "stop",
+  "length",
+  "tool_calls",
+  "content_filter",
+]);
+
+function finishOf(reason: unknown): string {
+  const text = jsonText(reason);
+  return finishReasons.has(text) ? text : text === "function_call" ? "tool_calls" : "stop";
+}
+
+function reply(body: Json): ChatReply {
+  const [choice = {}] = jsonObjects(body["choices"]);
+  const message = jsonObject(choice["message"]);
+  const thought = thoughtOf(message);
+  const refusal = jsonText(message["refusal"]);
+  return {
+    id: jsonText(body["id"]),
+    model: jsonText(body["model"]),
+    text: textOf(message["content"]),
+    ...(refusal === "" ? {} : { refusal }),
+    reasoning: thought === "" ? [] : [{ text: thought }],
+    toolCalls: jsonObjects(message["tool_calls"]).map((call) => ({
+      id: jsonText(call["id"]),
+      type: "function",
+      function: {
+        name: jsonText(jsonObject(call["function"])["name"]),
+        arguments: argumentsOf(jsonObject(call["function"])["arguments"], "{}"),
+      },
+    })),
+    finishReason: finishOf(choice["finish_reason"]),
+    usage: openaiUsage(jsonObject(body["usage"])),
+  };
+}
+
+/** Providers differ in the name; Mistral's thoughts are parts of the content. */
+function thoughtOf(message: Json): string {
+  const named = message["reasoning_content"] ?? message["reasoning"];
+  if (typeof named === "string") return named;
+  const parts = jsonObjects(message["content"]).filter(({ type }) => type === "thinking");
+  return parts.map((part) => textOf(part["thinking"])).join("");
+}
+
+function textOf(content: unknown): string {
+  if (!Array.isArray(content)) return jsonText(content);
+  return jsonObjects(content)
+    .map((part) => jsonText(part["text"]))
+    .join("");
+}
+
+/** Token counts as OpenAI gives them. */
+export function openaiUsage(usage: Json): ChatUsage {
+  const details = jsonObject(usage["prompt_tokens_details"]);
+  const reasoning =
+    jsonObject(usage["completion_tokens_details"])["reasoning_tokens"] ?? usage["reasoning_tokens"];
+  return chatUsage({
+    prompt: jsonCount(usage["prompt_tokens"]),
+    completion: jsonCount(usage["completion_tokens"]) + thoughtsBeside(usage),
+    // DeepSeek counts them beside the details.
+    cached: jsonCount(details["cached_tokens"] ?? usage["prompt_cache_hit_tokens"]),
+    cacheWrite: jsonCount(details["cache_write_tokens"]),
+    reasoning: typeof reasoning === "number" ? reasoning : undefined,
+  });
+}
+
+function stream(): StreamReader {
+  let started = false;
+  const read = (event: Json): ChatDelta => {
+    if (event["error"] != null) {
+      const { error } = event;
+      return { error: jsonText(jsonObject(error)["message"] ?? error, "The provider failed") };
+    }
+    const [choice] = jsonObjects(event["choices"]);
+    const usage = event["usage"] ?? jsonObject(event["x_groq"])["usage"];
+    const delta = choice === undefined ? undefined : deltaOf(jsonObject(choice["delta"]), started);
+    started ||= delta !== undefined;
+    return {
+      id: jsonText(event["id"]),
+      model: jsonText(event["model"]),
+      ...(delta === undefined ? {} : { delta }),
+      ...(choice?.["finish_reason"] == null
+        ? {}
+        : { finishReason: finishOf(choice["finish_reason"]) }),
+      ...(usage == null ? {} : { usage: openaiUsage(jsonObject(usage)) }),
+    };
+  };
+  // Perplexity and others send no `[DONE]`.
+  return { read, endsByItself: true, finish: () => ({ done: true }) };
+}
+
+function deltaOf(given: Json, started: boolean): NonNullable<ChatDelta["delta"]> {
+  const content = textOf(given["content"]);
+  const thought = thoughtOf(given);
+  const refusal = jsonText(given["refusal"]);
+  const calls = jsonObjects(given["tool_calls"]).map(openaiCallDelta);
+  return {
+    ...(started ? {} : { role: "assistant" }),
+    ...(content === "" ? {} : { content }),
+    ...(thought === "" ? {} : { thought }),
+    ...(refusal === "" ? {} : { refusal }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+  };
+}
+
+/** A piece of a tool call in OpenAI's form, whose absent members some providers send as null. */
+export function openaiCallDelta(call: Json, next: number): ToolCallDelta {
+  const { name, arguments: args } = jsonObject(call["function"]);
+  const index = typeof call["index"] === "number" ? call["index"] : next;
+  const id = jsonText(call["id"]);
+  return {
+    index,
+    ...(id === "" ? {} : { id, type: "function" }),
+    function: {
+      ...(typeof name === "string" && name !== "" ? { name } : {}),
+      arguments: argumentsOf(args, ""),
+    },
+  };
+}
+
+/** Some providers give the arguments themselves, not their text. */
+function argumentsOf(given: unknown, absent: string): string {
+  if (given == null || given === "") return absent;
+  return typeof given === "string" ? given : JSON.stringify(given);
+}

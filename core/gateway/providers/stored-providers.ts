@@ -1,0 +1,138 @@
+import { ApiError } from "../../http/api-error.ts";
+import type { HeaderPair, System } from "../../ports.ts";
+import { retryAfter } from "../guard/limits/retry-after.ts";
+import { jsonText } from "../wire/json-access.ts";
+import {
+  declaredGateway,
+  type DeclaredGateways,
+  declaredKey,
+} from "../gateways/declared-gateways.ts";
+import type { GatewayName } from "../gateways/gateway-name.ts";
+import { CUSTOM_PREFIX, readHeaders } from "../manage/custom-provider.ts";
+import { chooseConfig } from "../manage/provider-config.ts";
+import type { StoredRecord, Value } from "../manage/records/record.ts";
+import type { Records, RecordStore } from "../manage/records/records.ts";
+import type { Vault } from "../manage/records/vault.ts";
+
+/** Where a custom provider of the management API leads. */
+export interface CustomTarget {
+  readonly baseUrl: string;
+  /** Sent with every request. */
+  readonly headers: readonly HeaderPair[];
+  /** Changes with every change of the provider, so that no older cached answer is found. */
+  readonly generation: string;
+}
+
+/** What the management API stores for requests on their way: custom providers, keys, dynamic routes. */
+export interface StoredProviders {
+  /** A custom provider by its path segment; null when there is none. Throws `provider_unknown` for a disabled one. */
+  custom(account: string, segment: string): Promise<CustomTarget | null>;
+  /**
+   * The stored key of a provider; null when there is none for a request that names no alias. Throws
+   * `invalid_request` for an alias that is not stored (another key in its place would bill somebody else) and
+   * `gateway_rate_limited` over the key's own limit.
+   */
+  key(name: GatewayName, segment: string, alias: string | undefined): Promise<string | null>;
+  /** Whether a key is stored for a provider, under this alias if one is named. */
+  hasKey(name: GatewayName, segment: string, alias: string | undefined): Promise<boolean>;
+  /** The elements of a dynamic route's deployed version; null when there is no such route. */
+  route(name: GatewayName, route: string): Promise<DeployedRoute | null>;
+  /** Where the limits of a gateway's routes are counted. */
+  counters(name: GatewayName): Pick<Records, "take" | "spend">;
+}
+
+/** A dynamic route as it runs. */
+export interface DeployedRoute {
+  readonly id: string;
+  readonly elements: Value;
+}
+
+/** The stored providers of a record store. */
+export function storedProviders(store: RecordStore, vault: Vault, system: System): StoredProviders {
+  const open = async (records: Records, record: StoredRecord, id: string): Promise<string> => {
+    const sealed = jsonText(record.body["sealed"]);
+    const { text, resealed } = await vault.open(records, id, sealed);
+    // When this fails the secret stays under the old key, where the next request finds it again.
+    if (resealed !== null) {
+      system.waitUntil(records.reseal(record.collection, sealed, resealed).catch(() => undefined));
+    }
+    return text;
+  };
+  return {
+    async custom(account, segment) {
+      if (!segment.startsWith(CUSTOM_PREFIX)) return null;
+      const records = store.ofAccount(account);
+      const slug = segment.slice(CUSTOM_PREFIX.length);
+      const record = slug.length > 64 ? null : await records.find("custom_provider", slug);
+      if (record === null) return null;
+      if (record.body["enable"] !== true) {
+        throw new ApiError("provider_unknown", {
+          message: `The provider "${segment}" is not enabled`,
+        });
+      }
+      const headers =
+        typeof record.body["sealed"] === "string"
+          ? (readHeaders(await open(records, record, record.id)) ?? [])
+          : [];
+      return {
+        baseUrl: jsonText(record.body["base_url"]),
+        headers,
+        generation: `${record.id}/${record.modifiedAt}`,
+      };
+    },
+    async key(name, segment, alias) {
+      const records = store.ofGateway(name);
+      const config = chooseConfig(await records.group("provider_config", segment), alias);
+      if (config === null) {
+        if (alias === undefined) return null;
+        throw new ApiError("invalid_request", {
+          message: `Header cf-aig-byok-alias: this gateway stores no key "${alias}" for "${segment}"`,
+        });
+      }
+      await countUse(config, records);
+      return open(records, config, jsonText(config.body["secret_id"]));
+    },
+    async hasKey(name, segment, alias) {
+      const configs = await store.ofGateway(name).group("provider_config", segment);
+      return chooseConfig(configs, alias) !== null;
+    },
+    async route(name, route) {
+      const record = await store.ofGateway(name).find("route", route);
+      return record === null ? null : { id: record.id, elements: record.body["elements"] };
+    },
+    counters: (name) => store.ofGateway(name),
+  };
+}
+
+/** The stored providers, with the keys and routes that are declared over them. */
+export function withDeclaredProviders(
+  stored: StoredProviders,
+  declared: DeclaredGateways,
+): StoredProviders {
+  const keyOf = (name: GatewayName, segment: string, alias: string | undefined): string | null =>
+    declaredKey(declaredGateway(name, declared), segment, alias);
+  return {
+    ...stored,
+    key: async (name, segment, alias) =>
+      keyOf(name, segment, alias) ?? stored.key(name, segment, alias),
+    hasKey: async (name, segment, alias) =>
+      keyOf(name, segment, alias) !== null || stored.hasKey(name, segment, alias),
+    async route(name, route) {
+      const routes = declaredGateway(name, declared)?.routes ?? {};
+      if (!Object.hasOwn(routes, route)) return stored.route(name, route);
+      return { id: `declared/${route}`, elements: routes[route] };
+    },
+  };
+}
+
+async function countUse(config: StoredRecord, records: Records): Promise<void> {
+  const { rate_limit: limit, rate_limit_period: seconds } = config.body;
+  if (typeof limit !== "number" || typeof seconds !== "number") return;
+  const rule = { limit, window: seconds * 1000, technique: "fixed" } as const;
+  const wait = await records.take(`key/${config.id}`, 1, rule);
+  if (wait === 0) return;
+  throw new ApiError("gateway_rate_limited", {
+    message: `The stored key "${jsonText(config.body["alias"])}" is over its own limit of ${limit} requests in ${seconds} s`,
+    headers: retryAfter(wait),
+  });
+}

@@ -1,0 +1,166 @@
+import { ApiError } from "../../http/api-error.ts";
+import type { CustomTarget } from "./stored-providers.ts";
+import { ECHO, type Place, type Provider, providers } from "./table.ts";
+
+/** What an operator may set for a provider. */
+export interface ProviderOptions {
+  /** What the provider's own SDK calls its base URL, e.g. `https://api.openai.com/v1`. */
+  readonly baseUrl?: string | undefined;
+  /** Sent in the provider's native header when a request carries no credential of its own. */
+  readonly apiKey?: string | undefined;
+  /**
+   * Whether streams of OpenAI's format tell their usage when they are asked as OpenAI's are; false = they are never
+   * asked. @default as the provider's table says; of one that is not built in, false
+   */
+  readonly streamUsage?: boolean | undefined;
+}
+
+/** A provider with its settings applied, and where a path of it leads. */
+export interface Target {
+  readonly slug: string;
+  readonly provider: Provider;
+  /** Absolute URL of the request, query included. */
+  readonly url: string;
+  readonly apiKey?: string | undefined;
+  /** Set for a provider of the management API: its editor is a caller, so only public addresses are reached. */
+  readonly custom?: CustomTarget | undefined;
+}
+
+/** What tells `resolveTarget` about the configured providers. */
+export interface TargetOptions {
+  readonly providers: Readonly<Record<string, ProviderOptions>>;
+  readonly demo: boolean;
+}
+
+/** The same settings, with another base URL for a provider that none is configured for. */
+export function movedTo(options: TargetOptions, slug: string, baseUrl: string): TargetOptions {
+  const configured = own(options.providers, slug);
+  const moved = { ...configured, baseUrl: configured?.baseUrl ?? baseUrl };
+  return { ...options, providers: { ...options.providers, [slug]: moved } };
+}
+
+/**
+ * Finds where a request for `rest` (raw, not decoded) of a provider goes: base URL + `rest` + query.
+ * Throws `provider_unknown` for an unknown or unconfigured provider and `invalid_request` for a path
+ * that would leave the provider's base URL.
+ */
+export function resolveTarget(
+  slug: string,
+  rest: string,
+  query: string,
+  options: TargetOptions,
+  custom: CustomTarget | null = null,
+): Target {
+  const configured = own(options.providers, slug);
+  const settings: ProviderOptions | undefined = configured ?? custom ?? undefined;
+  const provider = providerOf(slug, settings, options.demo);
+  // A URL parser reads "%2e%2e" and "..\\" as "../": such a path could leave the configured base.
+  if (/(?:^|[\\/])(?:\.|%2e){1,2}(?:[\\/]|$)/i.test(rest)) {
+    throw new ApiError("invalid_request", {
+      message: "The provider path must not contain dot segments",
+    });
+  }
+  const base = settings?.baseUrl ?? provider.baseUrl;
+  if (base === null) {
+    throw new ApiError("provider_unknown", {
+      message: `Provider "${slug}" has no public address: configure its baseUrl`,
+    });
+  }
+  const { url, tail } =
+    settings?.baseUrl === undefined ? expand(provider, base, rest) : { url: base, tail: rest };
+  const address = join(url, tail, provider) + query;
+  const defined = configured === undefined ? (custom ?? undefined) : undefined;
+  return { slug, provider, url: address, apiKey: configured?.apiKey, custom: defined };
+}
+
+/** Whether a path segment can be that of a custom provider. */
+export function isCustomSegment(segment: string): boolean {
+  return /^custom-[\w.-]{1,64}$/.test(segment);
+}
+
+function providerOf(slug: string, settings: ProviderOptions | undefined, demo: boolean): Provider {
+  if (slug === ECHO && demo) return { baseUrl: "echo:", credentials: ["authorization"] };
+  const known = own(providers, slug);
+  if (known !== undefined) return known;
+  if (isCustomSegment(slug) && settings?.baseUrl !== undefined) {
+    return { baseUrl: null, credentials: ["authorization"] };
+  }
+  throw new ApiError("provider_unknown", { message: `Invalid provider "${slug.slice(0, 64)}"` });
+}
+
+/** A caller names the key, so inherited members such as "constructor" must not be found. */
+function own<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
+  return Object.hasOwn(record, key) ? record[key] : undefined;
+}
+
+/** Fills the placeholders of a base URL from the leading segments of the path. */
+function expand(provider: Provider, base: string, rest: string): { url: string; tail: string } {
+  if (base === "https://aiplatform.googleapis.com") return { url: vertexHost(rest), tail: rest };
+  const { path, places = [] } = provider;
+  if (path === undefined) return { url: base, tail: rest };
+  for (const place of [...places, { path, baseUrl: base }]) {
+    const found = placed(place, rest);
+    if (found !== null) return found;
+  }
+  const paths = [{ path }, ...places].map((place) => `"${place.path}"`).join(" or ");
+  throw new ApiError("invalid_request", {
+    message: `The path of this provider starts with ${paths}`,
+  });
+}
+
+/** Vertex AI serves each region from its own host; "global" has none, and "us" and "eu" are no regions. */
+function vertexHost(rest: string): string {
+  const place = /(?:^|\/)locations\/([a-z]+-[a-z]+\d+|us|eu)\//.exec(rest)?.[1];
+  if (place === undefined) return "https://aiplatform.googleapis.com";
+  return place.length === 2
+    ? `https://aiplatform.${place}.rep.googleapis.com`
+    : `https://${place}-aiplatform.googleapis.com`;
+}
+
+/** Null for a path that does not lead to this place. */
+function placed(place: Place, rest: string): { url: string; tail: string } | null {
+  const names = place.path.split("/");
+  const segments = rest.split("/");
+  let url = place.baseUrl;
+  for (const [index, name] of names.entries()) {
+    const segment = segments[index] ?? "";
+    const isNamed = name.startsWith("{");
+    const fits = isNamed ? placeable(place.baseUrl, name).test(segment) : segment === name;
+    if (!fits) return null;
+    url = url.replace(name, segment);
+  }
+  const tail = segments.slice(names.length).join("/");
+  return place.unless?.test(tail) === true ? null : { url, tail };
+}
+
+/** What may fill a placeholder: a dot in a host name would lead to another host; in a path it stands in names of models. */
+function placeable(base: string, name: string): RegExp {
+  const [, , host = ""] = base.split("/", 3);
+  return host.includes(name) ? /^[\w-]{1,64}$/ : /^[\w.-]{1,64}$/;
+}
+
+/**
+ * Appends a path to a base URL so that `v1`, or another version, appears once: clients differ in whether their base
+ * URL, their path or both carry it (docs/compatibility.md).
+ */
+function join(base: string, path: string, provider: Provider): string {
+  const url = base.endsWith("/") ? base.slice(0, -1) : base;
+  const rest = withoutRepeated(url, path, provider);
+  const last = url.slice(url.lastIndexOf("/") + 1);
+  const isAgain = /^v\d\w*$/.test(last) && (rest === last || rest.startsWith(`${last}/`));
+  if (isAgain) return `${url}/${rest.slice(last.length + 1)}`;
+  const isPlain = provider.versioned === true && last !== "v1" && !VERSION.test(rest);
+  return `${url}/${isPlain ? "v1/" : ""}${rest}`;
+}
+
+/** How a path begins that names a version. */
+const VERSION = /^(?:v\d\w*|alpha|beta)(?:\/|$)/;
+
+/** A path without what it says twice, or says again behind the provider's base URL, as `groq-sdk` does. */
+function withoutRepeated(url: string, path: string, { baseUrl }: Provider): string {
+  if (baseUrl === null) return path;
+  const rest = path.replace(/^(v\d\w*)\/(?=\1(?:\/|$))/, "");
+  const end = /^https:\/\/[^/]+(\/[^{]+)$/.exec(baseUrl)?.[1];
+  if (end === undefined || !url.endsWith(end)) return rest;
+  return `/${rest}/`.startsWith(`${end}/`) ? rest.slice(end.length) : rest;
+}

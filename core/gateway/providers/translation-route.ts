@@ -1,0 +1,56 @@
+import type { Step } from "../call/call.ts";
+import { providers } from "./table.ts";
+import type { TargetOptions } from "./target.ts";
+import { anthropicTranslator } from "./anthropic.ts";
+import { chatFront } from "../chat/formats/chat-reply.ts";
+import { geminiTranslator } from "./gemini.ts";
+import { messagesFront } from "../chat/formats/messages-reply.ts";
+import { openaiTranslator } from "./openai.ts";
+import { responsesFront } from "../chat/formats/responses-reply.ts";
+import { workersAiTranslator } from "./workers-ai.ts";
+import type { ChatFront, ChatTranslator } from "../chat/reply.ts";
+
+/** The client's format, and the one that a provider wants in its place. */
+export interface TranslationRoute {
+  readonly front: ChatFront;
+  readonly translator: ChatTranslator;
+}
+
+const CHAT = "chat/completions";
+const translators = {
+  anthropic: anthropicTranslator,
+  gemini: geminiTranslator,
+  "workers-ai": workersAiTranslator,
+} as const;
+const fronts = { responses: responsesFront, messages: messagesFront } as const;
+
+/** How a step is translated; undefined when its bytes go out as they are. */
+export function translationRoute(step: Step, targets: TargetOptions): TranslationRoute | undefined {
+  const { slug, rest, format, method } = step;
+  if (format === undefined) {
+    if (rest !== CHAT || method !== "POST" || !Object.hasOwn(providers, slug)) return undefined;
+    const translator = translatorOf(slug, targets);
+    return translator === undefined ? undefined : { front: chatFront, translator };
+  }
+  const own = Object.hasOwn(providers, slug) ? translatorOf(slug, targets) : undefined;
+  return { front: fronts[format], translator: own ?? overChat(slug) };
+}
+
+/** The translator of a provider with a format of its own. */
+function translatorOf(slug: string, targets: TargetOptions): ChatTranslator | undefined {
+  const format = providers[slug]?.chat;
+  // Below `v1` Workers AI speaks OpenAI's format.
+  const base = Object.hasOwn(targets.providers, slug) ? targets.providers[slug]?.baseUrl : "";
+  const isOpenAi = format === undefined || (format === "workers-ai" && /\/v1\/?$/.test(base ?? ""));
+  return isOpenAi ? undefined : translators[format];
+}
+
+function overChat(slug: string): ChatTranslator {
+  const provider = Object.hasOwn(providers, slug) ? providers[slug] : undefined;
+  return openaiTranslator({
+    path: provider?.openaiChat ?? CHAT,
+    limit: provider?.dialect?.limit ?? "max_tokens",
+    asksUsage: provider?.dialect?.asksUsage ?? true,
+    wantsThoughts: provider?.dialect?.wantsThoughts ?? false,
+  });
+}

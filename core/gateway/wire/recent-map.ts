@@ -1,0 +1,28 @@
+import type { System } from "../../ports.ts";
+
+/** What was used of late, by name. */
+export interface RecentMap<T> {
+  get(key: string): T | undefined;
+  set(key: string, value: T): void;
+}
+
+/** A map of at most `size` entries, which forgets what was not set for `ms`, and what was set longest ago. */
+export function recentMap<T>(size: number, ms: number, system: Pick<System, "now">): RecentMap<T> {
+  const entries = new Map<string, { readonly value: T; readonly until: number }>();
+  return {
+    get(key) {
+      const entry = entries.get(key);
+      if (entry === undefined || entry.until > system.now()) return entry?.value;
+      entries.delete(key);
+      return undefined;
+    },
+    set(key, value) {
+      entries.delete(key);
+      entries.set(key, { value, until: system.now() + ms });
+      for (const oldest of entries.keys()) {
+        if (entries.size <= size) break;
+        entries.delete(oldest);
+      }
+    },
+  };
+}

@@ -1,0 +1,61 @@
+import type { StreamEnd, StreamWatch, System } from "../../ports.ts";
+
+/**
+ * Milliseconds that a stream whose client left waits for its server to cancel it before it fails. Deno cancels a
+ * moment after it has told that the client left, and prints the error of a body that failed before.
+ */
+const GONE = 50;
+
+/**
+ * Passes a stream on, one chunk per pull, so that a slow reader slows the source; watched in the
+ * forwarding loop itself, because `tee` buffers without bound and a transform doubles the cost.
+ * A source that breaks breaks the copy: no clean end is ever made up.
+ */
+export function watchedStream(
+  source: ReadableStream<Uint8Array>,
+  watch: StreamWatch,
+  signal: AbortSignal,
+  system: System,
+): ReadableStream<Uint8Array> {
+  const reader = source.getReader();
+  let ended = false;
+  const end = (how: StreamEnd): void => {
+    if (ended) return;
+    ended = true;
+    signal.removeEventListener("abort", onAbort);
+    watch.onEnd(how);
+  };
+  const onAbort = (): void => {
+    end("aborted");
+    // A server that drops its client may never read nor cancel the stream.
+    reader.cancel(signal.reason).catch(() => undefined);
+  };
+  if (signal.aborted) onAbort();
+  else signal.addEventListener("abort", onAbort, { once: true });
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await reader.read();
+          if (done && signal.aborted) throw signal.reason;
+          if (done) {
+            end("complete");
+            controller.close();
+            return;
+          }
+          watch.onChunk(value);
+          controller.enqueue(value);
+        } catch (error) {
+          end(signal.aborted ? "aborted" : "broken");
+          if (signal.aborted) await system.sleep(GONE);
+          controller.error(error);
+        }
+      },
+      async cancel(reason) {
+        end("aborted");
+        await reader.cancel(reason);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}

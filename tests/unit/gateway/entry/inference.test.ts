@@ -1,0 +1,274 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { eventually } from "../../../cases/eventually.ts";
+import {
+  API_TOKEN,
+  chat,
+  type GatewayUnderTest,
+  gatewayUnderTest,
+  jsonInit,
+  requiredSettings,
+} from "../../../fakes/gateway-app.ts";
+import { gatewayManagement, gatewayParts } from "../../../../core/gateway/mod.ts";
+import { jsonReply, sentHeaders } from "../../../fakes/gateway-transport.ts";
+
+let gate: GatewayUnderTest;
+let send: (path: string, body: unknown, headers?: Record<string, string>) => Promise<Response>;
+let manage: (path: string, body: unknown) => Promise<Response>;
+
+beforeAll(async () => {
+  gate = await gatewayUnderTest({
+    providers: {
+      openai: { apiKey: "stored-key" },
+      anthropic: { apiKey: "stored-anthropic" },
+      "workers-ai": { baseUrl: "https://workers.test/ai", apiKey: "stored-workers" },
+    },
+  });
+  const known: Record<string, "*" | "AI Gateway Read"> = {
+    [`Bearer ${API_TOKEN}`]: "*",
+    "Bearer read-only": "AI Gateway Read",
+  };
+  const app = gatewayManagement({
+    platform: gate.platform,
+    auth: (request) => {
+      const permission = known[request.headers.get("authorization") ?? ""];
+      const grants = [{ permissions: [permission ?? "*"], accounts: ["acme"] }];
+      return Promise.resolve(permission === undefined ? null : { id: "t", kind: "token", grants });
+    },
+    gateways: { open: { authentication: false } },
+    judge: async (request) => {
+      const content = (await request.text()).includes("bomb") ? "unsafe\nS9" : "safe";
+      return Response.json({ choices: [{ message: { content } }] });
+    },
+    providers: {
+      openai: { apiKey: "stored-key" },
+      anthropic: { apiKey: "stored-anthropic" },
+      "workers-ai": { baseUrl: "https://workers.test/ai", apiKey: "stored-workers" },
+    },
+  });
+  const post = async (path: string, body: unknown, headers: object = {}): Promise<Response> =>
+    app.fetch(
+      new Request(`http://gateway.test/accounts/acme/${path}`, {
+        method: "POST",
+        ...jsonInit(body, { authorization: `Bearer ${API_TOKEN}`, ...headers }),
+      }),
+    );
+  send = (path, body, headers) => post(`ai/${path}`, body, headers);
+  manage = (path, body) => post(`ai-gateway${path}`, body);
+});
+afterAll(() => gate.close());
+beforeEach(() => {
+  gate.transport.requests.length = 0;
+  gate.transport.bodies.length = 0;
+  gate.transport.behave = () => jsonReply({ ok: true });
+});
+
+describe("REST inference", () => {
+  it.each([
+    ["v1/chat/completions", "openai/gpt-test", "https://api.openai.com/v1/chat/completions"],
+    ["v1/responses", "openai/gpt-test", "https://api.openai.com/v1/responses"],
+    ["v1/messages", "anthropic/claude-test", "https://api.anthropic.com/v1/messages"],
+    ["v1/chat/completions", "@cf/meta/llama", "https://workers.test/ai/run/@cf/meta/llama"],
+    ["v1/responses", "@cf/meta/llama", "https://workers.test/ai/run/@cf/meta/llama"],
+    ["v1/messages", "@cf/meta/llama", "https://workers.test/ai/run/@cf/meta/llama"],
+    ["v1/responses", "anthropic/claude-test", "https://api.anthropic.com/v1/messages"],
+    ["v1/messages", "openai/gpt-test", "https://api.openai.com/v1/chat/completions"],
+    ["v1/messages", "deepseek/d-test", "https://api.deepseek.com/chat/completions"],
+    ["v1/responses", "x-ai/grok-test", "https://api.x.ai/v1/responses"],
+  ])("%s sends %s to %s", async (path, model, url) => {
+    const more = path === "v1/responses" ? { input: "hi" } : { max_tokens: 9 };
+    expect((await send(path, { ...chat, ...more, model })).status).toBe(200);
+    expect(gate.transport.requests[0]?.url).toBe(url);
+    const sent = JSON.parse(gate.transport.bodies[0] ?? "") as { model?: string };
+    expect(sent.model).toBe(model.startsWith("@cf/") ? undefined : model.split("/")[1]);
+  });
+
+  it("gives the provider its stored key in place of the API token", async () => {
+    await send("v1/messages", { ...chat, model: "anthropic/claude-test" });
+    expect(sentHeaders(gate.transport.requests[0])["x-api-key"]).toBe("stored-anthropic");
+    expect(JSON.stringify(gate.transport.requests[0])).not.toContain(API_TOKEN);
+  });
+
+  it("does not repeat the API token where it refuses it", async () => {
+    const held = { "cf-aig-event-id": API_TOKEN };
+    const answer = await send("v1/messages", { ...chat, model: "anthropic/claude-test" }, held);
+    const text = JSON.stringify([...answer.headers]) + (await answer.text());
+    expect([answer.status, text.includes(API_TOKEN)]).toEqual([400, false]);
+  });
+
+  it("translates a chat for a provider with a format of its own", async () => {
+    await send("v1/chat/completions", { ...chat, model: "anthropic/claude-test" });
+    expect(gate.transport.requests[0]?.url).toBe("https://api.anthropic.com/v1/messages");
+  });
+
+  it("answers a response and a message for Workers AI in their own format", async () => {
+    gate.transport.behave = () => jsonReply({ result: { response: "Hello" } });
+    const model = "@cf/meta/llama";
+    const response = await send("v1/responses", { model, input: "hi" });
+    expect(await response.json()).toMatchObject({
+      object: "response",
+      output: [{ content: [{ type: "output_text", text: "Hello" }] }],
+    });
+    const message = await send("v1/messages", { ...chat, model, max_tokens: 9 });
+    expect(await message.json()).toMatchObject({
+      type: "message",
+      model,
+      content: [{ type: "text", text: "Hello" }],
+      stop_reason: "end_turn",
+    });
+  });
+
+  it("logs a translated request as the client sent it", async () => {
+    const asked = { ...chat, model: "openai/gpt-logged", max_tokens: 9 };
+    const usage = { prompt_tokens: 3, completion_tokens: 2 };
+    gate.transport.behave = () => jsonReply({ choices: [{ message: { content: "Hi" } }], usage });
+    await send("v1/messages", asked, { "cf-aig-event-id": "logged", "cf-aig-gateway-id": "open" });
+    const [row] = await gate.rowsOf("open", "logged", 1);
+    expect(row).toMatchObject({
+      provider: "openai",
+      model: "gpt-logged",
+      path: "messages",
+      model_type: "text-generation",
+      tokens_in: 3,
+      tokens_out: 2,
+    });
+  });
+
+  it("run takes a model's name to no other place", async () => {
+    await send("run", { model: "@cf/meta/llama?x#\ud800", input: {} });
+    expect(gate.transport.requests[0]?.url).toBe(
+      "https://workers.test/ai/run/@cf/meta/llama%3Fx%23%EF%BF%BD",
+    );
+  });
+
+  it("run takes model and input, or the model in the path", async () => {
+    const input = { prompt: "hello" };
+    await send("run", { model: "@cf/meta/llama", input });
+    await send("run/@cf/meta/llama", input);
+    const urls = gate.transport.requests.map(({ url }) => url);
+    expect(urls).toEqual(Array(2).fill("https://workers.test/ai/run/@cf/meta/llama"));
+    expect(gate.transport.bodies).toEqual(Array(2).fill(JSON.stringify(input)));
+    await send("run", { model: "openai/gpt-test", input: { messages: chat.messages } });
+    expect(gate.transport.requests[2]?.url).toBe("https://api.openai.com/v1/chat/completions");
+  });
+
+  it("goes through the gateway that the header names, else through default", async () => {
+    const body = { ...chat, model: "openai/gpt-test" };
+    expect((await send("v1/chat/completions", body, { "cf-aig-gateway-id": "open" })).status).toBe(
+      200,
+    );
+    expect(await gate.logs("open", 1)).toMatchObject([{ provider: "openai" }]);
+    await send("v1/chat/completions", { ...body, model: "openai/only-here" });
+    await eventually(
+      async () => (await gate.logs("default", 1)).some(({ model }) => model === "only-here"),
+      "it has a row in the gateway default",
+    );
+    const unknown = await send("v1/chat/completions", body, { "gw-aig-gateway-id": "nope" });
+    expect(await unknown.json()).toMatchObject({ success: false, errors: [{ code: 2001 }] });
+  });
+
+  it("answers a bad token 401/10000 in the plain envelope, one without Run 403", async () => {
+    const bad = await send("v1/chat/completions", chat, { authorization: "Bearer nobody" });
+    expect(bad.status).toBe(401);
+    const body = (await bad.json()) as object;
+    expect(body).toMatchObject({ success: false, result: null, errors: [{ code: 10000 }] });
+    expect(body).not.toHaveProperty("error");
+    const weak = await send("v1/chat/completions", chat, { authorization: "Bearer read-only" });
+    expect(weak.status).toBe(403);
+    expect(gate.transport.requests).toEqual([]);
+  });
+
+  it.each([
+    ["v1/chat/completions", "gpt-test"],
+    ["v1/chat/completions", "nobody/model"],
+    ["v1/responses", "replicate/some/model"],
+    ["v1/messages", "deepgram/nova"],
+  ])("%s answers 400/2019 for the model %s", async (path, model) => {
+    const response = await send(path, { ...chat, model });
+    expect(await response.json()).toMatchObject({ errors: [{ code: 2019 }] });
+    expect(response.status).toBe(400);
+  });
+
+  it("says why a model's provider is not asked", async () => {
+    const message = async (model: string): Promise<string> => {
+      const answer = await send("v1/chat/completions", { ...chat, model });
+      return ((await answer.json()) as { errors: [{ message: string }] }).errors[0].message;
+    };
+    for (const slug of [
+      "azure-openai",
+      "google-vertex-ai",
+      "aws-bedrock",
+      "huggingface",
+      "replicate",
+    ]) {
+      const said = await message(`${slug}/some/model`);
+      expect(said).toContain(`"chat/completions" for models of "${slug}" is not supported here`);
+      expect(said).toContain(`"/v1/{account_id}/{gateway_id}/${slug}/…"`);
+    }
+    const compat = async (model: string): Promise<string> =>
+      (await gate.send("open/compat/chat/completions", jsonInit({ ...chat, model }))).text();
+    expect(await compat("nobody/model")).toContain('there is no provider \\"nobody\\"');
+    expect(await compat("constructor/x")).toContain('there is no provider \\"constructor\\"');
+    expect(await compat("opnai/gpt")).toContain('\\"opnai\\": did you mean \\"openai\\"?');
+    for (const model of ["gpt", "/gpt", "openai/"])
+      expect(await compat(model)).toContain('must be \\"{provider}/{model}\\"');
+  });
+});
+
+describe("gatewayParts()", () => {
+  it("lets REST inference and the gateway share answers", async () => {
+    const { gateway, management } = gatewayParts({
+      platform: gate.platform,
+      auth: "off",
+      gateways: { open: { authentication: false } },
+    });
+    const init = (model: string) => ({
+      method: "POST",
+      ...jsonInit(
+        { ...chat, model, user: "shared" },
+        {
+          "cf-aig-cache-ttl": "60",
+          "cf-aig-gateway-id": "open",
+        },
+      ),
+    });
+    const status = (response: Response) => response.headers.get("cf-aig-cache-status");
+    const url = "http://gateway.test/v1/acme/open/compat/chat/completions";
+    expect(status(await gateway.fetch(new Request(url, init("openai/m"))))).toBe("MISS");
+    const inference = "http://gateway.test/accounts/acme/ai/v1/chat/completions";
+    expect(status(await management.fetch(new Request(inference, init("openai/m"))))).toBe("HIT");
+    const alone = gatewayManagement({ platform: gate.platform, auth: "off", storedCacheBytes: 0 });
+    expect(status(await alone.fetch(new Request(inference, init("openai/m"))))).toBe("MISS");
+  });
+});
+
+describe("compat/models", () => {
+  it("lists models as compat takes them, to those whom the gateway lets in", async () => {
+    const list = await gate.send("closed/compat/models", { method: "GET", token: API_TOKEN });
+    const { data } = (await list.json()) as { data: { id: string }[] };
+    expect(data.map(({ id }) => id)).toEqual(expect.arrayContaining(["echo/echo-demo"]));
+    expect(data.every(({ id }) => id.includes("/"))).toBe(true);
+    expect((await gate.send("closed/compat/models", { method: "GET" })).status).toBe(401);
+  });
+});
+
+it("what guardrails hold back of a run has the status 422, of a chat 424", async () => {
+  const made = await manage("/gateways", {
+    id: "guarded",
+    ...requiredSettings,
+    guardrails: { prompt: { S9: "BLOCK" }, response: { S9: "BLOCK" } },
+  });
+  expect(made.status).toBe(200);
+  const verdictOn = async (path: string, body: object): Promise<unknown[]> => {
+    const answer = await send(path, body, { "cf-aig-gateway-id": "guarded" });
+    const { errors } = (await answer.json()) as { errors: [{ code: number }] };
+    return [answer.status, errors[0].code];
+  };
+  gate.transport.behave = () => jsonReply({ result: { response: "a bomb is" } });
+  const model = "@cf/meta/llama";
+  expect(await verdictOn(`run/${model}`, { prompt: "a bomb" })).toEqual([422, 2016]);
+  expect(await verdictOn("run", { model, input: { prompt: "hi" } })).toEqual([422, 2017]);
+  const messages = [{ role: "user", content: "a bomb" }];
+  expect(await verdictOn("v1/chat/completions", { model: "openai/m", messages })).toEqual([
+    424, 2016,
+  ]);
+});

@@ -1,0 +1,105 @@
+import { describe, expect, it } from "vitest";
+import { observer, type Observation } from "../../../../core/gateway/observe/usage/observer.ts";
+import { bytePieces } from "../../../../core/gateway/wire/byte-pieces.ts";
+import { textBlocks } from "../../../../core/gateway/observe/usage/text-blocks.ts";
+
+const reading = {
+  decoding: { readable: () => "", decoder: () => null },
+  unreadable: () => undefined,
+};
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+/** What is kept of an answer that comes in chunks of this size. */
+async function kept(
+  type: string,
+  text: string,
+  keep: number,
+  chunk: number,
+): Promise<Observation["body"]> {
+  const watch = observer(type, "", keep, reading);
+  const all = bytes(text);
+  for (let at = 0; at < all.length; at += chunk) watch.push(all.slice(at, at + chunk));
+  return (await watch.finish()).body;
+}
+
+describe("observer()", () => {
+  const types = ["text/event-stream", "application/json", "text/plain; charset=utf-8"];
+  const text = `data: "${"aé日🎉".repeat(20_000)}"\n\n`;
+  const size = bytes(text).length;
+
+  it.each(types)("keeps the whole text of %s up to its limit", async (type) => {
+    for (const chunk of [7, 1000, size])
+      expect(await kept(type, text, size, chunk)).toEqual({ text, size, complete: true });
+  });
+
+  it.each(types)("cuts %s off behind a whole character", async (type) => {
+    for (const keep of [1, 8, 9, 10, 11, 12, 100_000, size - 1]) {
+      const cut = await kept(type, text, keep, 999);
+      expect(cut).toMatchObject({ size, complete: false });
+      expect(text.startsWith(cut.text ?? "?")).toBe(true);
+      expect(bytes(cut.text ?? "").length).toBeLessThanOrEqual(keep);
+      expect(bytes(cut.text ?? "").length).toBeGreaterThan(keep - 4);
+    }
+  });
+
+  it.each(types)("keeps nothing of %s where nothing is wanted", async (type) => {
+    expect(await kept(type, text, 0, 999)).toEqual({ text: null, size, complete: false });
+  });
+});
+
+describe("the end of a stream of events", () => {
+  const chunk = `data: {"a":"${"x".repeat(70_000)}"}\n\n`;
+  const isOver = async (text: string, size: number): Promise<boolean | undefined> => {
+    const watch = observer("text/event-stream", "", 0, reading);
+    const all = bytes(text);
+    for (let at = 0; at < all.length; at += size) watch.push(all.slice(at, at + size));
+    return (await watch.finish()).isOver;
+  };
+
+  it.each([
+    ["data: [DONE]\n\n", true],
+    ["data:[DONE]\r\n\r\n", true],
+    ["data: [DONE]", false],
+    ["data: [DONE]\r\n", false],
+    ['event: message_stop\ndata: {"type":"message_stop"}\n\n', true],
+    ["data: [DONE]\n\ndata: {}\n\n", false],
+    ['data: {"a":"data: [DONE]"}\n\n', false],
+    ["data: [DON", false],
+    ["", false],
+  ])("has passed with %j: %s", async (last, expected) => {
+    for (const size of [1, 5, 64 * 1024, 1_000_000]) {
+      expect(await isOver(chunk + last, size)).toBe(expected);
+      expect(await isOver(last, size)).toBe(expected);
+    }
+  });
+});
+
+describe("bytePieces()", () => {
+  it("keeps few pieces, and every byte in its place, however small the chunks", () => {
+    const all = Uint8Array.from({ length: 100_000 }, (_, index) => index % 251);
+    const pieces = bytePieces();
+    let at = 0;
+    for (let length = 0; at < all.length; length = (length + 1) % 4) {
+      pieces.add(all.subarray(at, at + length));
+      at += length;
+    }
+    expect(pieces.size).toBe(all.length);
+    expect(pieces.list.length).toBeLessThan(1100);
+    expect(pieces.whole()).toEqual(all);
+  });
+});
+
+describe("textBlocks()", () => {
+  it("hands over whole blocks and what is left, whatever the chunks", () => {
+    const all = "ä€🎉x".repeat(50);
+    for (const chunk of [1, 3, 64, 1000]) {
+      const pieces: string[] = [];
+      const blocks = textBlocks((piece) => pieces.push(piece), 64);
+      for (let at = 0; at < bytes(all).length; at += chunk)
+        blocks.push(bytes(all).slice(at, at + chunk));
+      blocks.end();
+      expect(pieces.join("")).toBe(all);
+      expect(pieces.length).toBe(Math.ceil(bytes(all).length / 64));
+    }
+  });
+});

@@ -1,0 +1,240 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import {
+  chat,
+  type GatewayUnderTest,
+  gatewayUnderTest,
+  jsonInit,
+} from "../../../fakes/gateway-app.ts";
+import { jsonReply } from "../../../fakes/gateway-transport.ts";
+
+const usage = { prompt_tokens: 1_000_000, completion_tokens: 0 };
+const all = { id: "all", limit: 0.0001, limitType: "cost", window: 86_400 };
+const gpt4o = { ...all, id: "gpt-4o", model: { mode: "filter", values: ["gpt-4o"] } };
+const lab = { "custom-lab": { baseUrl: "https://lab.example/v1" } };
+const prices = [{ provider: "custom-lab", model: "*", input: 1, output: 1 }];
+
+let gate: GatewayUnderTest;
+beforeEach(async () => {
+  gate = await gatewayUnderTest({ providers: lab, prices });
+  gate.transport.behave = () => jsonReply({ choices: [], usage });
+});
+afterEach(() => gate.close());
+
+const limited = (rules: object[], more: object = {}): Promise<void> =>
+  gate.create("own", { spend_limits: { rules, ...more } });
+
+const send = (path: string, body: object, headers: Record<string, string> = {}) =>
+  gate.send(`own/${path}`, jsonInit(body, headers));
+
+async function gzipped(
+  text: string,
+  format: CompressionFormat = "gzip",
+): Promise<Uint8Array<ArrayBuffer>> {
+  const packed = new Response(text).body?.pipeThrough(new CompressionStream(format));
+  return new Uint8Array(await new Response(packed).arrayBuffer());
+}
+
+const raw = (body: BodyInit, headers: Record<string, string>, path = "openai/chat/completions") =>
+  gate.send(`own/${path}`, { method: "POST", body, headers });
+
+const errorOf = async (answer: Response): Promise<{ code: number; message: string }> =>
+  ((await answer.json()) as { error: [{ code: number; message: string }] }).error[0];
+
+/** The statuses of 12 requests one after the other; what the first has cost is entered before the second. */
+async function twelve(ask: () => Promise<Response>): Promise<number[]> {
+  const statuses: number[] = [];
+  for (let i = 0; i < 12; i++) {
+    const answer = await ask();
+    await answer.text();
+    statuses.push(answer.status);
+    // A cost is entered before its row is stored.
+    if (i === 0) await gate.logs("own", 1);
+  }
+  return statuses;
+}
+
+describe("a spend limit", () => {
+  it.each([
+    ["openai/chat/completions", "gpt-4o"],
+    ["openai/chat/completions", "gpt-4o-2024-08-06"],
+    ["openai/chat/completions", "GPT-4o"],
+    ["openai/chat/completions", "chatgpt-4o-latest"],
+    ["openai/chat/completions", "models/gpt-4o"],
+    ["openai/chat/completions", "openai/gpt-4o"],
+    ["compat/chat/completions", "openai/GPT-4o-2024-11-20"],
+    ["openrouter/v1/chat/completions", "openai/gpt-4o:nitro"],
+  ])("of one model holds for %s with %s", async (path, model) => {
+    await limited([gpt4o]);
+    expect(await twelve(() => send(path, { ...chat, model }))).toEqual([
+      200,
+      ...Array.from({ length: 11 }, () => 429),
+    ]);
+  });
+
+  it("of one model does not hold for another that begins the same", async () => {
+    await limited([gpt4o]);
+    for (const model of ["gpt-4o-mini", "gpt-4", "gpt-4o-audio-preview", "o1"])
+      expect(await twelve(() => send("openai/chat/completions", { ...chat, model }))).not.toContain(
+        429,
+      );
+  });
+
+  it("of one model refuses its fine-tunes, whose price is another one, until that is given", async () => {
+    await limited([gpt4o]);
+    const model = "ft:gpt-4o-2024-08-06:acme::abc";
+    const answer = await send("openai/chat/completions", { ...chat, model });
+    expect([answer.status, await errorOf(answer)]).toEqual([
+      400,
+      {
+        code: 10521,
+        message: expect.stringContaining(`no price is known of the model "${model}" at "openai"`),
+      },
+    ]);
+    expect(gate.transport.requests).toHaveLength(0);
+  });
+
+  it.each([
+    ["gzip", "gzip"],
+    ["x-gzip", "gzip"],
+    ["deflate", "deflate"],
+  ] as const)("reads a body that is packed with %s", async (encoding, format) => {
+    await limited([gpt4o]);
+    const body = await gzipped(JSON.stringify({ ...chat, model: "gpt-4o" }), format);
+    const headers = { "content-type": "application/json", "content-encoding": encoding };
+    expect((await twelve(() => raw(body, headers))).slice(0, 3)).toEqual([200, 429, 429]);
+    const [row] = await gate.logs("own", 1);
+    expect(row).toMatchObject({ model: "gpt-4o", cost: 2.5 });
+  });
+
+  it.each(["text/plain", "text/plain;charset=UTF-8", "application/octet-stream", ""])(
+    "reads JSON of the type %j",
+    async (type) => {
+      await limited([gpt4o]);
+      const text = JSON.stringify({ ...chat, model: "gpt-4o" });
+      const body = new TextEncoder().encode(text);
+      const headers: Record<string, string> = type === "" ? {} : { "content-type": type };
+      const length = { "content-length": String(body.length) };
+      const ask = () => raw(body, { ...headers, ...length });
+      expect((await twelve(ask)).slice(0, 3)).toEqual([200, 429, 429]);
+    },
+  );
+
+  it("refuses what cannot be read, before anything is sent", async () => {
+    await limited([gpt4o]);
+    const json = { "content-type": "application/json" };
+    const bomb = await gzipped(`{"model":"gpt-4o","x":"${" ".repeat(30_000_000)}"}`);
+    const form = new TextEncoder().encode("--b\r\n\r\n--b--");
+    const stream = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        controller.enqueue(new Uint8Array(1024 * 1024).fill(0x20));
+      },
+    });
+    for (const ask of [
+      () => raw("not JSON", json),
+      () => raw("{}", json),
+      () => raw(bomb, { ...json, "content-encoding": "gzip" }),
+      () => raw("{", { ...json, "content-encoding": "compress" }),
+      () => raw(form, { "content-type": "multipart/form-data; boundary=b" }, "openai/audio/x"),
+      () =>
+        gate.send("own/openai/v1/images/edits", {
+          method: "POST",
+          body: stream,
+          duplex: "half",
+          headers: { "content-type": "multipart/form-data; boundary=b" },
+        } as RequestInit),
+      () => raw(JSON.stringify({ input_file_id: "f" }), json, "openai/v1/batches"),
+    ]) {
+      const answer = await ask();
+      const { code, message } = await errorOf(answer);
+      expect([answer.status, code]).toEqual([400, 10521]);
+      expect(message).toMatch(/cannot be read.*"on_unknown": "allow"/);
+      expect(answer.headers.get("x-should-retry")).toBe("false");
+    }
+    expect(gate.transport.requests).toHaveLength(0);
+  });
+
+  it("refuses work that goes on behind its answer, and what no token count prices", async () => {
+    await limited([all]);
+    for (const [path, more] of [
+      ["openai/v1/responses", { background: true }],
+      ["openai/v1/fine_tuning/jobs", {}],
+      ["grok/chat/completions", { model: "grok-4", deferred: true }],
+      ["google-ai-studio/v1beta/models/gemini-2.5-flash:batchGenerateContent", {}],
+    ] as const) {
+      const answer = await send(path, { ...chat, model: "gpt-4o", ...more });
+      expect([path, answer.status, (await errorOf(answer)).message]).toEqual([
+        path,
+        400,
+        expect.stringContaining("tells what this request costs"),
+      ]);
+    }
+    expect(gate.transport.requests).toHaveLength(0);
+  });
+
+  it("goes by the path where the provider does, whatever the body names", async () => {
+    await limited([gpt4o]);
+    const body = { ...chat, model: "gpt-4o-mini" };
+    const path = "azure-openai/resource/gpt-4o/chat/completions?api-version=2024-10-21";
+    expect((await twelve(() => send(path, body))).slice(0, 2)).toEqual([200, 429]);
+  });
+
+  it("lets pass what is free, and what no rule is about", async () => {
+    await limited([{ ...all, provider: { mode: "filter", values: ["OpenAI"] } }]);
+    expect((await gate.send("own/openai/v1/models", { method: "GET" })).status).toBe(200);
+    expect((await send("openai/v1/files", {})).status).toBe(200);
+    expect((await send("groq/chat/completions", { ...chat, model: "no-such" })).status).toBe(200);
+    const unknown = await send("openai/chat/completions", { ...chat, model: "no-such" });
+    expect(unknown.status).toBe(400);
+  });
+
+  it("allows what it cannot count where the gateway says so", async () => {
+    await limited([all], { on_unknown: "allow" });
+    const answers = await twelve(() => send("openai/chat/completions", { ...chat, model: "new" }));
+    expect(answers).toEqual(Array.from({ length: 12 }, () => 200));
+    const bad = await gate.manage("/gateways", {
+      method: "POST",
+      ...jsonInit({
+        id: "bad",
+        cache_invalidate_on_update: false,
+        cache_ttl: 0,
+        collect_logs: true,
+        rate_limiting_interval: null,
+        rate_limiting_limit: null,
+        spend_limits: { rules: [all], on_unknown: "maybe" },
+      }),
+    });
+    expect([bad.status, bad.body.errors[0]?.message]).toEqual([
+      400,
+      expect.stringContaining("on_unknown"),
+    ]);
+  });
+
+  it("counts a request whose caller names its price", async () => {
+    await limited([all]);
+    const paid = { "cf-aig-custom-cost": '{"total_cost":0.1}' };
+    const ask = () => send("openai/whatever", { ...chat, model: "new" }, paid);
+    expect((await twelve(ask)).slice(0, 2)).toEqual([200, 429]);
+  });
+
+  it("counts by configured prices, of one's own provider too", async () => {
+    await limited([{ ...all, limit: 1 }]);
+    const ask = () => send("custom-lab/chat/completions", { ...chat, model: "tiny" });
+    expect((await twelve(ask)).slice(0, 2)).toEqual([200, 429]);
+  });
+
+  it("moves a universal request on, and names the model of the last step", async () => {
+    await limited([all]);
+    const steps = ["no-such", "gpt-4o"].map((model) => ({
+      provider: "openai",
+      endpoint: "chat/completions",
+      query: { ...chat, model },
+    }));
+    const answer = await gate.send("own", jsonInit(steps));
+    expect([answer.status, answer.headers.get("cf-aig-step")]).toEqual([200, "1"]);
+    const none = await gate.send("own", jsonInit(steps.slice(0, 1)));
+    expect([none.status, (await errorOf(none)).message]).toEqual([
+      400,
+      expect.stringContaining('"no-such"'),
+    ]);
+  });
+});

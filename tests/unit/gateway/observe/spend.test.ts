@@ -1,0 +1,226 @@
+import { openPlatform } from "#platform";
+import { afterEach, describe, expect, it } from "vitest";
+import * as v from "valibot";
+import { leaveToSpend, estimateOf } from "../../../../core/gateway/observe/spend/spend.ts";
+import {
+  type SpendDecision,
+  spendLedger,
+  spendSchema,
+  type SpendTicket,
+} from "../../../../core/gateway/observe/spend/spend-ledger.ts";
+import { spendBudgets } from "../../../../core/gateway/observe/spend/spend-rules.ts";
+import {
+  type SpendLimits,
+  spendLimits,
+} from "../../../../core/gateway/observe/spend/spend-settings.ts";
+import { initialSettings } from "../../../../core/gateway/gateways/settings.ts";
+import { gatewayStore } from "../../../../core/gateway/gateways/store.ts";
+import type { ActorKind, Platform } from "../../../../core/ports.ts";
+import { priceOf } from "../../../fakes/gateway-prices.ts";
+
+const facts = { provider: "openai", model: "gpt-4o", metadata: null };
+const rule = { limit: 1, limitType: "cost" as const, window: 3600 };
+
+describe("spendBudgets()", () => {
+  it("aligns fixed windows to the clock and lets sliding ones roll", () => {
+    const now = 10_000_500;
+    const [fixed] = spendBudgets({ rules: [{ ...rule, window: 100 }] }, facts, now);
+    expect([fixed?.slice, fixed?.since, fixed?.ends]).toEqual([10_000_000, 10_000_000, 10_100_000]);
+    const sliding = { ...rule, window: 100, technique: "sliding" as const };
+    const [rolling] = spendBudgets({ rules: [sliding] }, facts, now);
+    expect([rolling?.slice, rolling?.since]).toEqual([10_000_500, 9_900_500]);
+    expect(rolling?.ends).toBe(10_100_600);
+  });
+
+  it("applies a rule only to its models, providers and metadata values", () => {
+    const only = (more: object, metadata: string | null = null): number =>
+      spendBudgets({ rules: [{ ...rule, ...more }] }, { ...facts, metadata }, 0).length;
+    expect(only({ model: { mode: "filter", values: ["gpt-4o"] } })).toBe(1);
+    expect(only({ model: { mode: "filter", values: ["gpt-5"] } })).toBe(0);
+    expect(only({ provider: { mode: "filter", values: ["anthropic"] } })).toBe(0);
+    const team = { metadata: { team: { mode: "filter", values: ["a", "7"] } } };
+    expect(only(team, '{"team":"a"}')).toBe(1);
+    expect(only(team, '{"team":7}')).toBe(1);
+    expect(only(team, '{"team":"b"}')).toBe(0);
+    expect(only(team)).toBe(0);
+  });
+
+  it("gives every value of a partition key its own budget, and one to requests without the key", () => {
+    const limits: SpendLimits = { rules: [{ ...rule, metadata: { user: { mode: "partition" } } }] };
+    const part = (metadata: string | null): string | undefined =>
+      spendBudgets(limits, { ...facts, metadata }, 0)[0]?.part;
+    expect(part('{"user":"ann"}')).not.toBe(part('{"user":"bob"}'));
+    expect(part('{"user":"ann","x":1}')).toBe(part('{"user":"ann"}'));
+    expect(part(null)).toBe(part('{"other":1}'));
+    expect(part(null)).not.toBe(part('{"user":"null"}'));
+    expect(part('{"toString":1}')).toBe(part(null));
+  });
+
+  it("leaves out what is switched off", () => {
+    expect(spendBudgets(null, facts, 0)).toEqual([]);
+    expect(spendBudgets({ enabled: false, rules: [rule] }, facts, 0)).toEqual([]);
+    expect(spendBudgets({ rules: [{ ...rule, enabled: false }] }, facts, 0)).toEqual([]);
+  });
+});
+
+describe("the setting spend_limits", () => {
+  it("takes the SDK's rules and refuses misfits", () => {
+    const good = {
+      enabled: true,
+      rules: [
+        {
+          ...rule,
+          id: "team",
+          technique: "sliding",
+          model: { mode: "filter", values: ["m"] },
+          metadata: { team: { mode: "partition" }, tier: { mode: "filter", values: ["pro"] } },
+        },
+      ],
+    };
+    expect(v.parse(spendLimits, good)).toEqual(good);
+    for (const bad of [
+      { rules: [{ ...rule, limit: -1 }] },
+      { rules: [{ ...rule, limitType: "count" }] },
+      { rules: [{ ...rule, window: 0 }] },
+      { rules: [{ ...rule, metadata: { team: { mode: "group" } } }] },
+      { rules: Array.from({ length: 21 }, () => rule) },
+      {
+        rules: [
+          { ...rule, id: "a" },
+          { ...rule, id: "a" },
+        ],
+      },
+    ]) {
+      expect(v.safeParse(spendLimits, bad).success).toBe(false);
+    }
+  });
+});
+
+describe("estimateOf()", () => {
+  it("is the caller's total, else the price of the input", () => {
+    expect(estimateOf(priceOf("gpt-4o", "openai"), 4_000_000, { total: 0.25 })).toBe(0.25);
+    expect(estimateOf(priceOf("gpt-4o", "openai"), 4_000_000, undefined)).toBe(2.5);
+    expect(estimateOf(priceOf("gpt-4o", "openai"), 400, { perTokenIn: 0.01, perTokenOut: 1 })).toBe(
+      1,
+    );
+    expect(estimateOf(null, 400, undefined)).toBe(0);
+  });
+});
+
+describe("the spend ledger", () => {
+  let platform: Platform | undefined;
+  let clock = 1_000_000_000_000;
+  afterEach(() => platform?.close());
+
+  async function ledger(limits: SpendLimits) {
+    clock = 1_000_000_000_000;
+    platform = await openPlatform();
+    const kind: ActorKind = {
+      name: "spend-test",
+      schema: spendSchema,
+      interleaved: ["spendAdmit", "spendSettle"],
+      start(context) {
+        const system = { ...context.system, now: () => clock };
+        return { methods: { ...spendLedger({ ...context, system }, () => limits) } };
+      },
+    };
+    platform.actors.define(kind);
+    const ref = platform.actors.get(kind.name, "acme/one");
+    return {
+      admit: async (estimate: number, more: object = {}) =>
+        (await ref.call("spendAdmit", { ...facts, ...more }, estimate)) as SpendDecision,
+      settle: async (ticket: SpendTicket, amount: number): Promise<void> => {
+        await ref.call("spendSettle", ticket, amount);
+      },
+    };
+  }
+
+  async function spend(amount: number, { admit, settle }: Awaited<ReturnType<typeof ledger>>) {
+    const leave = await leaveToSpend(facts, 0, { admit: (_, estimate) => admit(estimate), settle });
+    await leave.settle(amount);
+  }
+
+  it("refuses with a 429 that names the rule once the budget is spent", async () => {
+    const calls = await ledger({ rules: [{ ...rule, id: "daily" }] });
+    await spend(0.6, calls);
+    await spend(0.6, calls);
+    await expect(spend(0.6, calls)).rejects.toMatchObject({
+      status: 429,
+      code: 2003,
+      message: 'Spend limit reached: The rule "daily" allows 1 USD per 3600 s',
+    });
+    clock += 3_600_000;
+    await spend(0.6, calls);
+  });
+
+  it("admits exactly what fits when the cost is known and all come at once", async () => {
+    const calls = await ledger({ rules: [rule] });
+    const decisions = await Promise.all(Array.from({ length: 40 }, () => calls.admit(0.1)));
+    expect(decisions.filter((one) => "ticket" in one)).toHaveLength(10);
+  });
+
+  it("gives back what was set aside and not spent", async () => {
+    const calls = await ledger({ rules: [rule] });
+    const first = await calls.admit(1);
+    expect("refused" in (await calls.admit(0))).toBe(true);
+    if ("ticket" in first && first.ticket !== null) await calls.settle(first.ticket, 0.2);
+    expect("ticket" in (await calls.admit(0))).toBe(true);
+  });
+
+  it("lets a sliding window free its budget entry by entry", async () => {
+    const calls = await ledger({ rules: [{ ...rule, window: 10, technique: "sliding" }] });
+    await spend(0.5, calls);
+    clock += 6000;
+    await spend(0.5, calls);
+    const refused = await calls.admit(0);
+    expect("refused" in refused && refused.wait).toBe(4010);
+    clock += 4020;
+    await spend(0.4, calls);
+    expect("ticket" in (await calls.admit(0))).toBe(true);
+  });
+
+  it("keeps partitions apart", async () => {
+    const calls = await ledger({ rules: [{ ...rule, metadata: { user: { mode: "partition" } } }] });
+    const ann = { metadata: '{"user":"ann"}' };
+    expect("ticket" in (await calls.admit(1, ann))).toBe(true);
+    expect("refused" in (await calls.admit(0, ann))).toBe(true);
+    expect("ticket" in (await calls.admit(0, { metadata: '{"user":"bob"}' }))).toBe(true);
+  });
+
+  it("refuses an absurd estimate once the budget is spent, and counts what others spent beside it", async () => {
+    const calls = await ledger({ rules: [rule] });
+    await spend(1, calls);
+    for (const estimate of [1e6, 1e15, 1e300]) {
+      expect("refused" in (await calls.admit(estimate))).toBe(true);
+    }
+    const others = await ledger({ rules: [rule] });
+    const many = await Promise.all(Array.from({ length: 50 }, () => others.admit(1e300)));
+    expect(many.filter((one) => "ticket" in one)).toHaveLength(1);
+  });
+
+  it("survives absurd amounts", async () => {
+    const calls = await ledger({ rules: [rule] });
+    const many = await Promise.all([0, 0, 0].map(() => calls.admit(0)));
+    for (const one of many) {
+      if ("ticket" in one && one.ticket !== null) await calls.settle(one.ticket, 1e300);
+    }
+    expect("refused" in (await calls.admit(0))).toBe(true);
+  });
+
+  it("leaves no credit to the next gateway of a name", async () => {
+    platform = await openPlatform();
+    const store = gatewayStore({ platform, gateways: {} });
+    const name = { account: "acme", gateway: "again" };
+    const settings = { ...initialSettings("again", 1, false), spend_limits: { rules: [rule] } };
+    await store.create("acme", settings);
+    const before = await store.spendAdmit(name, facts, 0.9);
+    await store.remove(name);
+    await store.create("acme", settings);
+    if ("ticket" in before && before.ticket !== null)
+      await store.spendSettle(name, before.ticket, 0);
+    const decisions = [];
+    for (let call = 0; call < 3; call++)
+      decisions.push("refused" in (await store.spendAdmit(name, facts, 0.5)));
+    expect(decisions).toEqual([false, false, true]);
+  });
+});
