@@ -20,8 +20,8 @@ import { prefixRouter } from "./http/prefix-router.ts";
 import { closeRoutes, noRoute } from "./http/routes.ts";
 import type { Platform } from "./ports.ts";
 import { htmlToMarkdown } from "./rendering/html-to-markdown.ts";
-import { rendering, type RenderingOptions } from "./rendering/mod.ts";
-import { search, type SearchOptions } from "./search/mod.ts";
+import { renderingParts, type RenderingOptions } from "./rendering/mod.ts";
+import { searchParts, type SearchOptions } from "./search/mod.ts";
 import {
   prepareRetention,
   webhooks,
@@ -84,6 +84,8 @@ export function platformApi(options: PlatformApiOptions): PlatformApi {
     demo: options.demo ?? false,
     semanticCache: semanticCache(options),
   });
+  const pages = renderingParts({ ...options.rendering, ...shared });
+  const instances = searchParts({ htmlToMarkdown, ...options.search, ...shared });
   const webhookOptions = { sources: {}, ...options.webhooks, ...shared, mountPath };
   const deprecationOptions = { ...options.deprecations, ...shared, mountPath };
 
@@ -91,8 +93,8 @@ export function platformApi(options: PlatformApiOptions): PlatformApi {
   for (const part of [
     auth(shared),
     parts.management,
-    rendering({ ...options.rendering, ...shared }),
-    search({ htmlToMarkdown, ...options.search, ...shared }),
+    pages.routes,
+    instances.routes,
     webhooksManagement(webhookOptions),
     deprecations(deprecationOptions),
   ]) {
@@ -114,6 +116,8 @@ export function platformApi(options: PlatformApiOptions): PlatformApi {
       retention,
       sendsWebhooks: true,
       gateway: parts.aiBinding,
+      search: instances.binding,
+      render: pages.binding,
     }),
   );
   app.route("/", health(shared));

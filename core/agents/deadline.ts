@@ -41,7 +41,8 @@ export async function withDeadline<T>(
     for (let left = ms; left > 0; left = until - system.monotonic()) {
       await system.sleep(left, done.signal);
     }
-    const error = new ApiError("request_timeout", { message: `${what} took more than ${ms} ms` });
+    const message = `${what} took more than ${Math.ceil(ms)} ms`;
+    const error = new ApiError("request_timeout", { message });
     over.abort(error);
     throw error;
   };

@@ -22,13 +22,26 @@ import { allowOrigins, checkOrigins } from "./cors.ts";
 import { webhookAgent, type AgentClass } from "./define-agent.ts";
 import { eventStream } from "./event-stream.ts";
 import { agentKind, isUpgrade } from "./kind.ts";
-import type { AgentGateway, AgentServices } from "./services.ts";
+import type { AgentGateway, AgentRender, AgentSearch, AgentServices } from "./services.ts";
 import { positionOf } from "./session.ts";
 import { agentStub, type AgentStub, type CallableClass } from "./stub.ts";
 
 export { defineAgent, webhookAgent, type AgentClass } from "./define-agent.ts";
 export type { OutboundWebhook } from "./outbox.ts";
-export type { AgentGateway } from "./services.ts";
+export type {
+  AgentAnswer,
+  AgentCall,
+  AgentChunk,
+  AgentConversation,
+  AgentFindings,
+  AgentGateway,
+  AgentMessage,
+  AgentPage,
+  AgentQuestion,
+  AgentRender,
+  AgentRenderings,
+  AgentSearch,
+} from "./services.ts";
 export type { AgentReach } from "./reach.ts";
 export type { AgentTransaction } from "./transaction.ts";
 export type { AgentStub, CallableClass } from "./stub.ts";
@@ -77,6 +90,10 @@ export interface AgentsOptions {
   readonly sendsWebhooks?: boolean;
   /** The gateways of `agent.gateway(name)`, e.g. `gatewayParts().aiBinding`. @default none: it throws */
   readonly gateway?: (name: string) => AgentGateway;
+  /** The instances of `agent.search(id)`, e.g. `searchParts().binding`. @default none: it throws */
+  readonly search?: (id: string, namespace?: string) => AgentSearch;
+  /** What `agent.render` renders with, e.g. `renderingParts().binding`. @default none: it rejects */
+  readonly render?: AgentRender;
 }
 
 /** How {@link getAgentByName} calls. */
@@ -163,7 +180,9 @@ function defineClasses({
   agents: own = [],
   gateway,
   platform,
+  render,
   retention,
+  search,
   sendsWebhooks = false,
 }: AgentsOptions): Map<string, AgentClass> {
   const classes = new Map<string, AgentClass>();
@@ -174,7 +193,7 @@ function defineClasses({
   }
   if (!classes.has(webhookAgent.name)) classes.set(webhookAgent.name, webhookAgent);
   const outboundAccount = sendsWebhooks ? accountId : undefined;
-  const services: AgentServices = { retention, outboundAccount, gateway };
+  const services: AgentServices = { retention, outboundAccount, gateway, search, render };
   // Without services there is one kind, so that an app may serve the same class twice.
   const hasServices = Object.values(services).some((one) => one !== undefined);
   for (const { definition, kind } of classes.values())

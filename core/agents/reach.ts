@@ -1,12 +1,11 @@
-import { ApiError } from "../http/api-error.ts";
-import type { AgentGateway } from "./services.ts";
+import { type AgentCapabilities, capabilitiesOf } from "./capabilities.ts";
 import type { Clock } from "../entity/clock.ts";
 import type { Deadline } from "./deadline.ts";
 import { queueWebhook, type OutboundWebhook, type OutboxDeps } from "./outbox.ts";
 import { agentStub, type AgentStub, type CallableClass, type Caller } from "./stub.ts";
 
 /** What an instance reaches beside itself. */
-export interface AgentReach {
+export interface AgentReach extends AgentCapabilities {
   /**
    * Another instance (or this one), whose callables are methods: `agent.getAgentByName(Board, "main").add(1)`. A call ends
    * with this run's time at the latest. An exclusive callable that would wait for itself is refused at once.
@@ -17,11 +16,6 @@ export interface AgentReach {
    * the account's queue once, whatever happens in between. {@link AgentTransaction} stores it with a state.
    */
   readonly webhooks: { send(message: OutboundWebhook): Promise<void> };
-  /**
-   * A gateway of the same program: `agent.gateway("default").run({ provider, endpoint, query })`, without a token. Its
-   * requests end with this run's time. Throws where `agents()` was given no `gateway`.
-   */
-  gateway(name?: string): AgentGateway;
 }
 
 /** What one run of an instance's handler reaches. */
@@ -30,7 +24,7 @@ export function reachOf(
   deadline: Deadline,
   chain: readonly Caller[],
 ): AgentReach {
-  const { clock, context } = deps;
+  const { clock, context, services } = deps;
   return {
     webhooks: {
       async send(message) {
@@ -39,24 +33,7 @@ export function reachOf(
         await clock.write([job], context.steady());
       },
     },
-    gateway(name = "default") {
-      deadline.check();
-      const binding = deps.services.gateway?.(name);
-      if (binding === undefined) {
-        const message =
-          'agent.gateway needs the option "gateway" of agents(), which platformApi() gives';
-        throw new ApiError("invalid_options", { message });
-      }
-      return {
-        run: (steps, { signal = deadline.signal, ...options } = {}) => {
-          deadline.check();
-          return binding.run(steps, {
-            ...options,
-            signal: AbortSignal.any([signal, deadline.signal]),
-          });
-        },
-      };
-    },
+    ...capabilitiesOf(services, deadline),
     getAgentByName: (of, name) =>
       agentStub(context.actors, of, name, () => {
         deadline.check();

@@ -12,6 +12,7 @@ import {
   UNCOUNTED,
   weightOf,
 } from "./arriving-body.ts";
+import { utf8 } from "../crypto/encoding.ts";
 import { collect, joinBytes } from "./collect.ts";
 import { checkFields, hasEveryField, noteUnknownFields } from "./unknown-fields.ts";
 import { wholeRequest } from "./whole-request.ts";
@@ -181,6 +182,28 @@ export function readJsonBytes<S extends v.GenericSchema>(
 ): { readonly output: v.InferOutput<S>; readonly unknown: readonly string[] } {
   const value = optional && bytes.length === 0 ? {} : parseJson(bytes, error);
   return parseKnown(schema, value, error);
+}
+
+/**
+ * Does {@link readJson} with a value from code of the same process, which gets no `messages`: there, every unknown field
+ * is refused.
+ */
+export function checkedJson<S extends v.GenericSchema>(
+  value: unknown,
+  schema: S,
+  limit: number,
+): v.InferOutput<S> {
+  // As bytes, so that it is bounded, plain and a copy, as a client's is.
+  const bytes = utf8(JSON.stringify(value) ?? "");
+  if (bytes.length > limit) throw tooLarge(limit);
+  const { output, unknown } = readJsonBytes(bytes, schema);
+  refuseUnknown(unknown);
+  return output;
+}
+
+/** Refuses fields that have no effect, for callers that could not be told of them. */
+export function refuseUnknown(unknown: readonly string[]): void {
+  if (unknown.length > 0) throw new ApiError("invalid_request", { message: unknown.join("; ") });
 }
 
 /** Does {@link parse}, and {@link checkFields} where that could find something. */

@@ -12,7 +12,9 @@ import { noteUnknownFields } from "../http/unknown-fields.ts";
 import { wholeRequest } from "../http/whole-request.ts";
 import type { Platform } from "../ports.ts";
 import { renderOperations, type Operation, type RenderingOptions } from "./operations.ts";
+import { renderBinding, type RenderBinding } from "./render-binding.ts";
 
+export type { RenderBinding, Scraped } from "./render-binding.ts";
 export type { RenderingOptions } from "./operations.ts";
 export type { TimerCaps } from "./timers.ts";
 
@@ -35,6 +37,18 @@ const prefixes = ["/accounts/:account_id/browser-rendering", "/accounts/:account
  * ```
  */
 export function rendering(options: RenderingSettings): Hono {
+  return renderingParts(options).routes;
+}
+
+/** Rendering of {@link renderingParts}: what is served, and what code of the same process uses. */
+export interface RenderingParts {
+  readonly routes: Hono;
+  /** The operations for code of the same process, e.g. for the agents' `agent.render`. */
+  readonly binding: RenderBinding;
+}
+
+/** {@link rendering}, and its operations for code of the same process; both share the browser's limits. */
+export function renderingParts(options: RenderingSettings): RenderingParts {
   const { platform } = options;
   const app = new Hono();
   const auth = options.auth ?? storedTokens(platform);
@@ -55,7 +69,7 @@ export function rendering(options: RenderingSettings): Hono {
     "api",
     platform,
   );
-  return app;
+  return { routes: app, binding: renderBinding(operations) };
 }
 
 interface BrowserTime {

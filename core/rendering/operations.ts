@@ -67,8 +67,20 @@ const cacheTtl = v.pipe(v.string(), v.regex(/^\d{1,5}$/u), v.transform(Number), 
 
 const BODY_LIMIT = 50 * 1024 * 1024;
 
+/** The last segment of an operation's path. */
+export type OperationName =
+  | "pdf"
+  | "markdown"
+  | "content"
+  | "screenshot"
+  | "links"
+  | "scrape"
+  | "snapshot";
+
 /** The operations by the last segment of their path. */
-export function renderOperations(options: RenderingOptions): Readonly<Record<string, Operation>> {
+export function renderOperations(
+  options: RenderingOptions,
+): Readonly<Record<OperationName, Operation>> {
   const { background } = options.platform;
   const deps = renderDeps(options);
   const frontmatter = options.frontmatter !== false;

@@ -8,7 +8,9 @@ import { closeRoutes } from "../http/routes.ts";
 import { sseResponse } from "../http/sse.ts";
 import { chooseModel, type ChatInput, completeChat, streamChat } from "./answer/chat.ts";
 import { directoryKind } from "./instance/directory.ts";
-import { findAcross, findChunks } from "./retrieve/find-chunks.ts";
+import { findForChat, searchInstance } from "./answer/ask.ts";
+import { searchBinding, type SearchBinding } from "./search-binding.ts";
+import { findAcross } from "./retrieve/find-chunks.ts";
 import { instanceKind } from "./instance/instance-actor.ts";
 import { instanceRoutes } from "./instance/instance-routes.ts";
 import { itemRoutes } from "./items/item-routes.ts";
@@ -41,28 +43,51 @@ export {
   type OpenAiEndpoint,
 } from "./answer/openai.ts";
 export type { NamedChatModel, SearchOptions } from "./search-deps.ts";
+export type { SearchBinding } from "./search-binding.ts";
 export { seedInstance, type Seed } from "./items/seed.ts";
 
 const ROOT = "/accounts/:account_id/ai-search";
+
+/** Search of {@link searchParts}: what is served, and what code of the same process asks. */
+export interface SearchParts {
+  readonly routes: Hono;
+  /** An instance for code of the same process, e.g. for the agents' `agent.search`. */
+  readonly binding: (instance: string, namespace?: string) => SearchBinding;
+}
+
+/** Options of {@link searchParts}. */
+export interface SearchPartsOptions extends SearchOptions {
+  /** The account whose instances the binding searches. @default "local" */
+  readonly accountId?: string;
+}
 
 /**
  * Search with and without generation, and the management of its instances, items, jobs and namespaces
  * (docs/search.md).
  */
 export function search(options: SearchOptions): Hono {
-  const { platform } = options;
+  return searchParts(options).routes;
+}
+
+/** {@link search}, and its instances for code of the same process. */
+export function searchParts(options: SearchPartsOptions): SearchParts {
+  const { platform, accountId: account = "local" } = options;
   // Not on first use: another process may call the actors in this one, and their alarms are due after a restart.
   for (const kind of [directoryKind, instanceKind]) platform.actors.define(kind);
-  const app = new Hono();
-  const context = routeContext(withModelDeadlines(options), options.auth ?? storedTokens(platform));
-  for (const root of instanceRoots) queryRoutes(app, `${root}/:id`, context);
-  crossRoutes(app, context);
-  instanceRoutes(app, context);
-  itemRoutes(app, context);
-  jobRoutes(app, context);
-  namespaceRoutes(app, context);
-  closeRoutes(app, [`${ROOT}/*`], "api", platform);
-  return app;
+  const routes = new Hono();
+  const bounded = withModelDeadlines(options);
+  const context = routeContext(bounded, options.auth ?? storedTokens(platform));
+  for (const root of instanceRoots) queryRoutes(routes, `${root}/:id`, context);
+  crossRoutes(routes, context);
+  instanceRoutes(routes, context);
+  itemRoutes(routes, context);
+  jobRoutes(routes, context);
+  namespaceRoutes(routes, context);
+  closeRoutes(routes, [`${ROOT}/*`], "api", platform);
+  return {
+    routes,
+    binding: (id, namespace) => searchBinding({ account, id, namespace }, bounded),
+  };
 }
 
 const limit = { limit: SEARCH_BODY_LIMIT };
@@ -70,39 +95,14 @@ const limit = { limit: SEARCH_BODY_LIMIT };
 function queryRoutes(app: Hono, root: string, { options, may, instance }: RouteContext): void {
   app.post(`${root}/search`, may("AI Search Run"), async (c) => {
     const body = await readJson(c, searchSchema, { ...limit, platform: options.platform });
-    const query = queryOf(body, "missing_query_search");
-    const text = await rewrittenQuery(query.text, body, options, c.req.raw.signal);
-    const { chunks, notes } = await findChunks(
-      instance(c),
-      text,
-      body.ai_search_options,
-      options,
-      c.req.raw.signal,
-    );
-    const result = { search_query: text, query_kind: query.kind, chunks };
+    const { notes, ...result } = await searchInstance(instance(c), body, options, c.req.raw.signal);
     const { code } = errorKind("unavailable");
     return envelope(result, { messages: notes.map((message) => ({ code, message })) });
   });
   app.post(`${root}/chat/completions`, may("AI Search Run"), async (c) => {
     const body = await readJson(c, chatSchema, { ...limit, platform: options.platform });
-    const query = queryOf(body, "missing_query_chat");
-    const text = await rewrittenQuery(query.text, body, options, c.req.raw.signal);
-    const configured = (await instance(c).read()).ai_search_model;
-    const { model, answerer } = chooseModel(body.model, configured, options);
-    const { chunks } = await findChunks(
-      instance(c),
-      text,
-      body.ai_search_options,
-      options,
-      c.req.raw.signal,
-    );
-    return reply(
-      c,
-      body,
-      { query: text, messages: body.messages ?? [], chunks, model },
-      answerer,
-      options,
-    );
+    const found = await findForChat(instance(c), body, options, c.req.raw.signal);
+    return reply(c, body, found.input, found.answerer, options);
   });
 }
 

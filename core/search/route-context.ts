@@ -42,7 +42,13 @@ export function accountOf(c: Context): string {
 /** The namespace of a path; throws 7063 for a name that none can have. */
 export function namespaceOf(c: Context): string {
   const name = c.req.param("name") ?? DEFAULT_NAMESPACE;
-  if (v.safeParse(instanceId, name).success) return name;
+  checkNamespace(name);
+  return name;
+}
+
+/** Throws 7063 for a name that no namespace can have. */
+export function checkNamespace(name: string): void {
+  if (v.safeParse(instanceId, name).success) return;
   throw new ApiError("namespace_not_found", {
     message: `namespace_not_found: "${name.slice(0, 64)}"`,
   });
@@ -50,12 +56,16 @@ export function namespaceOf(c: Context): string {
 
 function address(c: Context): InstanceAddress {
   const id = c.req.param("id") ?? "";
-  if (!v.safeParse(instanceId, id).success) {
-    throw new ApiError("instance_not_found", {
-      message: `ai_search_not_found: no instance "${id.slice(0, 64)}"`,
-    });
-  }
+  checkInstanceId(id);
   return { account: accountOf(c), namespace: namespaceOf(c), id };
+}
+
+/** Throws 7002 for an id that no instance can have. */
+export function checkInstanceId(id: string): void {
+  if (v.safeParse(instanceId, id).success) return;
+  throw new ApiError("instance_not_found", {
+    message: `ai_search_not_found: no instance "${id.slice(0, 64)}"`,
+  });
 }
 
 const whole = (fallback: number, min: number, max: number) =>

@@ -13,6 +13,20 @@ export interface Mutant {
 /** Guards and limits whose loss nobody would see at first. `npm run test:mutants` takes each away in turn. */
 export const mutants: readonly Mutant[] = [
   {
+    name: "what an agent asks of search and rendering ends with its run",
+    file: "core/agents/capabilities.ts",
+    find: "return work(body, inTime(call));",
+    replace: "return work(body, call);",
+    tests: ["tests/unit/agents/shown"],
+  },
+  {
+    name: "a field without effect is refused where nobody could be told",
+    file: "core/http/body.ts",
+    find: "  refuseUnknown(unknown);\n",
+    replace: "",
+    tests: ["tests/unit/search/binding"],
+  },
+  {
     name: "a signed time is compared with a time that is known",
     file: "core/webhooks/verify-webhook.ts",
     find: "if (options.now === undefined && (",

@@ -1,6 +1,27 @@
 // The agents of docs/agents.md, which tests run and compare with the page: what stands between two marks is shown.
 import { defineAgent, getAgentByName, NonRetryableError } from "../../core/agents/mod.ts";
+import { platformApi, type PlatformApi } from "../../core/api.ts";
 import type { Platform } from "../../core/ports.ts";
+
+// shown: first
+export const repo = defineAgent({
+  name: "repo-agent",
+  initialState: { stars: 0 },
+  async onEvent(agent, event) {
+    const { repository } = event.payload as { repository: { stargazers_count: number } };
+    await agent.setState({ stars: repository.stargazers_count });
+  },
+  callable: { latest: (agent, limit: number) => agent.events({ limit }) },
+});
+
+export function serve(platform: Platform, secret: string): PlatformApi {
+  return platformApi({
+    platform,
+    agents: [repo],
+    webhooks: { sources: { github: { scheme: "github", secret, agent: "repo-agent" } } },
+  });
+}
+// end
 
 // shown: calls
 export const board = defineAgent({
@@ -65,6 +86,23 @@ export const assistant = defineAgent({
 });
 // end
 
+// shown: capabilities
+export const librarian = defineAgent({
+  name: "librarian",
+  callable: {
+    async find(agent, query: string) {
+      const { chunks } = await agent.search("docs").search({ query });
+      return chunks.map((chunk) => chunk.text);
+    },
+    read: {
+      // A browser may take longer than the 30 s that a callable has.
+      timeoutMs: 120_000,
+      run: (agent, html: string) => agent.render.markdown({ html, setJavaScriptEnabled: false }),
+    },
+  },
+});
+// end
+
 // shown: tasks
 export const mailer = defineAgent({
   name: "mailer",
@@ -92,4 +130,16 @@ export const mailer = defineAgent({
   },
   schedules: { report: "0 8 * * 1" },
 });
+// end
+
+// shown: ticket
+export async function ticketFor(app: PlatformApi, name: string, token: string): Promise<string> {
+  const answer = await app.request(`/agents/board/${encodeURIComponent(name)}/ticket`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: JSON.stringify({ ttl_seconds: 60, origin: "https://app.example" }),
+  });
+  const { result } = (await answer.json()) as { result: { ticket: string } };
+  return result.ticket;
+}
 // end

@@ -37,13 +37,35 @@ export function chooseModel(
 
 const NO_USAGE = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
 
+/** A chat completion object. */
+export interface ChatCompletion {
+  readonly id: string;
+  readonly object: "chat.completion";
+  /** Unix seconds. */
+  readonly created: number;
+  readonly model: string;
+  readonly choices: readonly {
+    readonly index: number;
+    readonly message: {
+      readonly role: "assistant";
+      readonly content: string;
+      readonly refusal: string | null;
+    };
+    readonly logprobs: null;
+    readonly finish_reason: string;
+  }[];
+  readonly usage: unknown;
+  readonly chunks: readonly Chunk[];
+  readonly errors?: readonly InstanceFailure[];
+}
+
 /** The chat completion object, with the chunks. Without chunks no model is asked and the content is empty. */
 export async function completeChat(
   input: ChatInput,
   answerer: Answerer,
   { platform: { system } }: SearchOptions,
   signal: AbortSignal,
-): Promise<Record<string, unknown>> {
+): Promise<ChatCompletion> {
   const answer =
     input.chunks.length === 0
       ? { content: "", refusal: null, finishReason: "stop", usage: NO_USAGE }

@@ -1,0 +1,90 @@
+import * as v from "valibot";
+import { refuseUnknown } from "../http/body.ts";
+import type { Operation, OperationName } from "./operations.ts";
+
+/** How a {@link RenderBinding} renders. */
+export interface RenderCallOptions {
+  /** Ends the rendering. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** One selector of `scrape`, and its matches. */
+export interface Scraped {
+  readonly selector: string;
+  readonly results: readonly {
+    readonly text: string;
+    readonly html: string;
+    readonly attributes: readonly { readonly name: string; readonly value: string }[];
+    readonly height: number;
+    readonly width: number;
+    readonly top: number;
+    readonly left: number;
+  }[];
+}
+
+type Render<Result> = (body: unknown, options?: RenderCallOptions) => Promise<Result>;
+
+/** The operations for code of the same process, which needs no token. Bodies are those of the routes. */
+export interface RenderBinding {
+  readonly pdf: Render<Uint8Array<ArrayBuffer>>;
+  readonly screenshot: Render<Uint8Array<ArrayBuffer>>;
+  readonly markdown: Render<string>;
+  readonly content: Render<string>;
+  readonly links: Render<readonly string[]>;
+  readonly scrape: Render<readonly Scraped[]>;
+  /** The parts by name: `content`, `screenshot` (base64), `markdown`. */
+  readonly snapshot: Render<Readonly<Record<string, string>>>;
+}
+
+const scraped: v.GenericSchema<unknown, readonly Scraped[]> = v.array(
+  v.object({
+    selector: v.string(),
+    results: v.array(
+      v.object({
+        text: v.string(),
+        html: v.string(),
+        attributes: v.array(v.object({ name: v.string(), value: v.string() })),
+        height: v.number(),
+        width: v.number(),
+        top: v.number(),
+        left: v.number(),
+      }),
+    ),
+  }),
+);
+
+/** Makes the binding over the operations that the routes have: both share the slots of the browser. */
+export function renderBinding(
+  operations: Readonly<Record<OperationName, Operation>>,
+): RenderBinding {
+  const run = (name: OperationName, body: unknown, { signal }: RenderCallOptions = {}) =>
+    operations[name]({
+      request: new Request("http://localhost/", {
+        method: "POST",
+        body: JSON.stringify(body),
+        signal: signal ?? null,
+      }),
+      query: new URLSearchParams(),
+      onBrowserMs: () => undefined,
+      onUnknown: refuseUnknown,
+    });
+  const bytes =
+    (name: OperationName): Render<Uint8Array<ArrayBuffer>> =>
+    async (body, options) =>
+      new Uint8Array(await (await run(name, body, options)).arrayBuffer());
+  const result =
+    <T>(name: OperationName, schema: v.GenericSchema<unknown, T>): Render<T> =>
+    async (body, options) => {
+      const answer: unknown = await (await run(name, body, options)).json();
+      return v.parse(v.object({ result: schema }), answer).result;
+    };
+  return {
+    pdf: bytes("pdf"),
+    screenshot: bytes("screenshot"),
+    markdown: result("markdown", v.string()),
+    content: result("content", v.string()),
+    links: result("links", v.array(v.string())),
+    scrape: result("scrape", scraped),
+    snapshot: result("snapshot", v.record(v.string(), v.string())),
+  };
+}

@@ -1,0 +1,52 @@
+import { ApiError } from "../http/api-error.ts";
+import { checkedJson } from "../http/body.ts";
+import { findForChat, searchInstance, type SearchResult } from "./answer/ask.ts";
+import { type ChatCompletion, completeChat } from "./answer/chat.ts";
+import { instanceAt } from "./instance/instance-client.ts";
+import { DEFAULT_NAMESPACE } from "./instance/namespace-store.ts";
+import { checkInstanceId, checkNamespace } from "./route-context.ts";
+import type { SearchOptions } from "./search-deps.ts";
+import { chatSchema, SEARCH_BODY_LIMIT, searchSchema } from "./search-schema.ts";
+
+/** How a {@link SearchBinding} asks. */
+export interface SearchCall {
+  /** Ends the models' requests. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** An instance for code of the same process, which needs no token. Bodies are those of the routes. */
+export interface SearchBinding {
+  search(body: unknown, call?: SearchCall): Promise<SearchResult>;
+  /** Resolves to the whole answer; `stream: true` is refused. */
+  chatCompletions(body: unknown, call?: SearchCall): Promise<ChatCompletion>;
+}
+
+/** Where a {@link SearchBinding} looks. */
+export interface SearchPlace {
+  readonly account: string;
+  readonly id: string;
+  /** @default "default" */
+  readonly namespace?: string | undefined;
+}
+
+/** The binding of one instance. Throws where no instance can have the name. */
+export function searchBinding(place: SearchPlace, options: SearchOptions): SearchBinding {
+  const { account, id, namespace = DEFAULT_NAMESPACE } = place;
+  checkNamespace(namespace);
+  checkInstanceId(id);
+  const instance = instanceAt(options.platform, { account, namespace, id });
+  const never = new AbortController().signal;
+  return {
+    search: async (body, { signal = never } = {}) =>
+      searchInstance(instance, checkedJson(body, searchSchema, SEARCH_BODY_LIMIT), options, signal),
+    async chatCompletions(body, { signal = never } = {}) {
+      const checked = checkedJson(body, chatSchema, SEARCH_BODY_LIMIT);
+      if (checked.stream === true) {
+        const message = "stream: code of the same process gets the whole answer; leave it out";
+        throw new ApiError("invalid_request", { message });
+      }
+      const { input, answerer } = await findForChat(instance, checked, options, signal);
+      return completeChat(input, answerer, options, signal);
+    },
+  };
+}
