@@ -7,6 +7,7 @@ import {
   type JoinedAnswer,
 } from "./shared-call.ts";
 import { within } from "../../call/within.ts";
+import { joined } from "../../wire/byte-pieces.ts";
 import { weightOf } from "./shared-stream.ts";
 
 /** What a lookup found: an answer, the leadership of a new call, or neither (then the request is sent alone). */
@@ -65,10 +66,13 @@ export function replyCache(system: System, capacity: number): ReplyCache {
   const underway = new Map<string, SharedCall>();
   const limit = Math.min(REPLY_LIMIT, capacity - ENTRY_OVERHEAD);
   const budget = { left: capacity };
-  const put = (key: string, reply: CachedReply, expiresAt: number): void => {
+  const put = (key: string, reply: CachedReply, expiresAt: number): CachedReply => {
     const head = reply.headers.reduce((sum, pair) => sum + pair[0].length + pair[1].length, 0);
-    const size = reply.chunks.reduce((sum, chunk) => sum + weightOf(chunk), head);
-    entries.put(key, { ...reply, size, expiresAt, movedAt: system.now() });
+    const chunks = inPieces(reply.chunks);
+    const size = chunks.reduce((sum, chunk) => sum + weightOf(chunk), head);
+    const entry = { ...reply, chunks, size, expiresAt, movedAt: system.now() };
+    entries.put(key, entry);
+    return entry;
   };
   const startLeading = (
     key: string,
@@ -80,8 +84,8 @@ export function replyCache(system: System, capacity: number): ReplyCache {
       if (underway.get(key) === started) underway.delete(key);
       if (reply === null || isSound?.(reply) === false) return;
       const expiresAt = system.now() + ttl * 1000;
-      put(key, reply, expiresAt);
-      onKept?.(reply, expiresAt);
+      const kept = put(key, reply, expiresAt);
+      onKept?.(kept, expiresAt);
     };
     const started = startSharedCall({ system, client, limit, budget, onClose });
     // A client that had left before: nobody may wait for its answer.
@@ -89,16 +93,18 @@ export function replyCache(system: System, capacity: number): ReplyCache {
     return started.leader;
   };
   return {
-    put,
+    put(key, reply, expiresAt) {
+      put(key, reply, expiresAt);
+    },
     async lookup(key, ttl, client, options = {}) {
       const hit = entries.get(key);
       if (hit !== null) return { hit };
       const other = underway.get(key);
       if (other !== undefined) {
-        const joined = await (options.patience === undefined
+        const answer = await (options.patience === undefined
           ? other.join(client)
           : within(options.patience, client, (signal) => other.join(signal), system));
-        if (joined !== null) return joined;
+        if (answer !== null) return answer;
         const arrived = entries.get(key);
         if (arrived !== null) return { hit: arrived };
         if (underway.has(key)) return { alone: true };
@@ -111,6 +117,29 @@ export function replyCache(system: System, capacity: number): ReplyCache {
       return entries.bytes;
     },
   };
+}
+
+/** Bytes of a piece of a kept stream. */
+const PIECE = 64 * 1024;
+
+/**
+ * The same bytes in few pieces: a chunk for each event would cost every replay ten times as much, and a chunk can hold a
+ * whole buffer of the network.
+ */
+function inPieces(chunks: readonly Uint8Array[]): readonly Uint8Array[] {
+  if (chunks.length < 2) return chunks;
+  const pieces: Uint8Array[] = [];
+  let [from, size] = [0, 0];
+  const flush = (to: number): void => {
+    if (to > from) pieces.push(joined(chunks.slice(from, to)));
+    [from, size] = [to, 0];
+  };
+  for (const [at, { length }] of chunks.entries()) {
+    if (size + length > PIECE) flush(at);
+    size += length;
+  }
+  flush(chunks.length);
+  return pieces;
 }
 
 interface LruEntries {

@@ -255,7 +255,7 @@ describe("the cache", () => {
     const again = await gate.send("open/openai/x", jsonInit(body, TTL));
     expect(again.headers.get("content-type")).toBe("text/event-stream");
     const reader = again.body!.getReader();
-    expect(new TextDecoder().decode((await reader.read()).value)).toBe(chunks[0]);
+    expect(new TextDecoder().decode((await reader.read()).value)).toBe(chunks.join(""));
     await reader.cancel();
     expect(await ask(body)).toEqual(["HIT", chunks.join("")]);
     expect(gate.transport.requests.length).toBe(1);
@@ -359,20 +359,29 @@ describe("replyCache()", () => {
     expect(await has(cache, "huge")).toBe(false);
   });
 
-  it("counts what many small chunks cost beside their bytes", async () => {
-    const cache = replyCache(system, 10_000);
-    const found = await cache.lookup("tiny", 10, signal);
-    const source = new ReadableStream<Uint8Array>({
-      start(controller) {
-        for (let i = 0; i < 100; i++) controller.enqueue(new Uint8Array(1));
-        controller.close();
-      },
-    });
-    if (!("leader" in found)) throw new Error("Nobody else asks");
-    const watch = { onChunk: () => undefined, onEnd: () => undefined };
-    const all = await new Response(found.leader.share(head, source, watch)).arrayBuffer();
-    expect(all.byteLength).toBe(100);
-    expect(cache.bytes).toBeGreaterThan(6000);
+  it("keeps a stream of many small chunks in few pieces", async () => {
+    const cache = replyCache(system, 1_000_000);
+    const share = async (key: string, chunks: readonly Uint8Array<ArrayBuffer>[]) => {
+      const found = await cache.lookup(key, 10, signal);
+      if (!("leader" in found)) throw new Error("Nobody else asks");
+      const watch = { onChunk: () => undefined, onEnd: () => undefined };
+      const source = new ReadableStream<Uint8Array>({
+        start(controller) {
+          for (const chunk of chunks) controller.enqueue(chunk);
+          controller.close();
+        },
+      });
+      const all = await new Response(found.leader.share(head, source, watch)).bytes();
+      const { chunks: kept = [], streamed } = cache.kept(key) ?? {};
+      expect(streamed).toBe(true);
+      expect(await new Response(new Blob(kept as Uint8Array<ArrayBuffer>[])).bytes()).toEqual(all);
+      return kept.map(({ length }) => length);
+    };
+    const tiny = Array.from({ length: 100 }, (_, at) => new Uint8Array([at]));
+    expect(await share("tiny", tiny)).toEqual([100]);
+    expect(cache.bytes).toBeLessThan(2000);
+    const sizes = [40_000, 40_000, 100, 100_000, 1, 2].map((size) => new Uint8Array(size).fill(7));
+    expect(await share("large", sizes)).toEqual([40_000, 40_100, 100_000, 3]);
   });
 
   it("keeps the others when an answer is too large with its head", async () => {
