@@ -6,7 +6,8 @@ import {
   type LocalActors,
   type LocalActorsOptions,
 } from "../shared/actors/local-actors.ts";
-import { openSqlite, type SqliteDatabase, type SqliteOptions } from "../shared/sqlite/sqlite.ts";
+import { openSqlite, type SqliteOptions } from "../shared/sqlite/open-sqlite.ts";
+import type { SqliteDatabase } from "../shared/sqlite/sqlite.ts";
 import { servePeers, type PeerServer } from "./serve-peers.ts";
 import type { RemoteUpgrades } from "./incoming-request.ts";
 

@@ -13,7 +13,8 @@ import { sharedActors } from "../processes/shared-actors.ts";
 import type { Upgrade } from "./sockets/sockets.ts";
 import { syncCrypto } from "./sync-crypto.ts";
 import { localSystem, type LocalSystem } from "./system.ts";
-import { localWebSockets } from "./sockets/web-sockets.ts";
+import { webSockets } from "./sockets/web-sockets.ts";
+import { webSocketDialler } from "./egress/web-socket-dialler.ts";
 import { zlibDecoder } from "./http/zlib-decoder.ts";
 
 /** Options of `nodePlatform()`, `denoPlatform()` and `bunPlatform()`. */
@@ -93,11 +94,10 @@ export async function localPlatform(
     actors,
     transport: runtime.transport,
     egress: egressTransport(allowHosts === undefined ? {} : { allowHosts }),
-    webSockets: localWebSockets({
+    webSockets: webSockets({
       upgrade: runtime.upgrade,
-      allowHosts,
       // Bun brings a `ws` of its own.
-      passesProxy: runtime.name === "bun",
+      dial: webSocketDialler({ allowHosts, passesProxy: runtime.name === "bun" }),
       system,
     }),
     browser,

@@ -1,8 +1,7 @@
-import { allowNone, parseAllowHosts } from "../../core/net/allow-hosts.ts";
-import { checkUrl, reasonOf } from "../../core/net/check-url.ts";
 import type { Transport } from "../../core/ports.ts";
-import { TransportError } from "../../core/transport-error.ts";
-import { fetchTransport, type Send } from "./fetch-transport.ts";
+import { urlGuard } from "../shared/egress/url-guard.ts";
+import type { Send } from "../shared/http/fetch-transport.ts";
+import { workerTransport } from "./fetch-transport.ts";
 import type { FetchBinding } from "./worker-env.ts";
 
 /** Why requests to caller-steered addresses are less guarded here than on other runtimes. */
@@ -17,20 +16,14 @@ export function guardedTransport(
   allowHosts: readonly string[],
   filtered: FetchBinding | undefined,
 ): Transport {
-  const allow = parseAllowHosts(allowHosts);
-  const open = fetchTransport();
+  const guard = urlGuard(allowHosts);
+  const open = workerTransport();
   const guarded =
-    filtered === undefined ? open : fetchTransport((request) => filtered.fetch(request));
+    filtered === undefined ? open : workerTransport((request) => filtered.fetch(request));
   return {
-    refusal: (url) => reasonOf(checkUrl(url, allow)),
-    async send(request) {
-      const verdict = checkUrl(request.url, allow);
-      if (!verdict.ok) throw new TransportError("refused", verdict.reason);
-      // What only the operator's list lets through is not public: the filter would refuse it.
-      const isPublic =
-        checkUrl(verdict.url, allowNone).ok && !allow.host(verdict.host, verdict.port);
-      return (isPublic ? guarded : open).send(request);
-    },
+    refusal: (url) => guard.refusal(url),
+    // What only the operator's list lets through is not public: the filter would refuse it.
+    send: async (request) => (guard.pass(request.url).isPublic ? guarded : open).send(request),
   };
 }
 
@@ -39,13 +32,9 @@ export function guardedSend(
   allowHosts: readonly string[],
   filtered: FetchBinding | undefined,
 ): (url: string) => Send {
-  const allow = parseAllowHosts(allowHosts);
-  return (url) => {
-    const verdict = checkUrl(url, allow);
-    if (!verdict.ok) throw new TransportError("refused", verdict.reason);
-    const isPublic = checkUrl(verdict.url, allowNone).ok && !allow.host(verdict.host, verdict.port);
-    return isPublic && filtered !== undefined
+  const guard = urlGuard(allowHosts);
+  return (url) =>
+    guard.pass(url).isPublic && filtered !== undefined
       ? (request) => filtered.fetch(request)
       : (request) => fetch(request);
-  };
 }

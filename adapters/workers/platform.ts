@@ -3,7 +3,7 @@ import { bodyBudget } from "../../core/body-budget.ts";
 import type { Log, Platform } from "../../core/ports.ts";
 import { boundBrowser, missingBrowser, NO_BROWSER } from "./browser-binding.ts";
 import { guardedSend, guardedTransport, UNPINNED } from "./egress.ts";
-import { fetchTransport } from "./fetch-transport.ts";
+import { workerTransport } from "./fetch-transport.ts";
 import { closeAllSockets, objectActors } from "./object-actors.ts";
 import { closeSpace, openSpace } from "./registry.ts";
 import { workerWebSockets } from "./web-sockets.ts";
@@ -49,7 +49,7 @@ export function workersPlatform(options: WorkersPlatformOptions): Platform {
       transport: true,
     },
     actors: objectActors(env.CAUSEY, prefix),
-    transport: fetchTransport(),
+    transport: workerTransport(),
     egress: guardedTransport(allowHosts, env.CAUSEY_EGRESS),
     webSockets: workerWebSockets(system, guardedSend(allowHosts, env.CAUSEY_EGRESS)),
     browser: env.BROWSER === undefined ? missingBrowser : boundBrowser(env.BROWSER, system),

@@ -13,7 +13,8 @@ import { type DuplexSocket, localDuplex } from "../shared/sockets/duplex.ts";
 import { toTransportError } from "../shared/http/to-transport-error.ts";
 import { endToEnd, handshakeHeaders } from "../shared/http/header-pairs.ts";
 import { offeredProtocol } from "../shared/sockets/subprotocol.ts";
-import { decodedHeaders, type Send } from "./fetch-transport.ts";
+import { workerdDecodes } from "./fetch-transport.ts";
+import { decodedHeaders, type Send } from "../shared/http/fetch-transport.ts";
 
 /** Bytes a second that a peer is taken to read. */
 const READ_RATE: number = MAX_DUPLEX_MESSAGE;
@@ -97,7 +98,7 @@ function headersOf({ headers, protocols = [] }: DialRequest): [string, string][]
 
 async function refusalOf(response: Response): Promise<InboundResponse> {
   const pairs: HeaderPair[] = [...response.headers].map(([name, value]) => [name, value]);
-  const headers = endToEnd(pairs, ["content-length", ...decodedHeaders(response)]);
+  const headers = endToEnd(pairs, ["content-length", ...decodedHeaders(response, workerdDecodes)]);
   const reader = response.body?.getReader();
   const chunks: Uint8Array[] = [];
   let size = 0;

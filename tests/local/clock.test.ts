@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { localActors, type LocalActors } from "../../adapters/shared/actors/local-actors.ts";
-import { openSqlite, type SqliteDatabase } from "../../adapters/shared/sqlite/sqlite.ts";
+import { openSqlite } from "../../adapters/shared/sqlite/open-sqlite.ts";
+import type { SqliteDatabase } from "../../adapters/shared/sqlite/sqlite.ts";
 import { localSystem } from "../../adapters/shared/system.ts";
 import { agents, defineAgent, type Agent } from "../../core/agents/mod.ts";
 import type { ActorRef, Plain, Platform, System } from "../../core/ports.ts";

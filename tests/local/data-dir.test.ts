@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { bannerLines } from "../../adapters/cli/banner.ts";
 import { prepare } from "../../adapters/cli/prepare.ts";
 import { openDataDir } from "../../adapters/shared/data-dir.ts";
-import { openSqlite } from "../../adapters/shared/sqlite/sqlite.ts";
+import { openSqlite } from "../../adapters/shared/sqlite/open-sqlite.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "causey data dïr "));
 afterAll(() => {

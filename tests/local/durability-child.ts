@@ -1,6 +1,6 @@
 // Writes as many batches as it can and prints the number of each one once it is acknowledged.
 import { printNow } from "./print-now.ts";
-import { openSqlite } from "../../adapters/shared/sqlite/sqlite.ts";
+import { openSqlite } from "../../adapters/shared/sqlite/open-sqlite.ts";
 
 const db = openSqlite(process.argv[2] ?? "");
 let next = 0;

@@ -1,7 +1,7 @@
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, inject, it } from "vitest";
-import { openSqlite } from "../../adapters/shared/sqlite/sqlite.ts";
+import { openSqlite } from "../../adapters/shared/sqlite/open-sqlite.ts";
 import type { Statement } from "../../core/ports.ts";
 import { SqlError } from "../../core/sql-error.ts";
 import { exitOf, missing, runtimes, start } from "./runtimes.ts";

@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, inject, it } from "vitest";
-import { openSqlite } from "../../adapters/shared/sqlite/sqlite.ts";
+import { openSqlite } from "../../adapters/shared/sqlite/open-sqlite.ts";
 import { eventually } from "../cases/eventually.ts";
 import { itUnless } from "../config/it-unless.ts";
 import { host } from "../config/shared.ts";

@@ -7,7 +7,8 @@ import {
   type LocalActorsOptions,
 } from "../../adapters/shared/actors/local-actors.ts";
 import { localPlatform, type LocalRuntime } from "../../adapters/shared/local-platform.ts";
-import { openSqlite, type SqliteDatabase } from "../../adapters/shared/sqlite/sqlite.ts";
+import { openSqlite } from "../../adapters/shared/sqlite/open-sqlite.ts";
+import type { SqliteDatabase } from "../../adapters/shared/sqlite/sqlite.ts";
 import { localSystem } from "../../adapters/shared/system.ts";
 import type { ActorContext, ActorKind } from "../../core/ports.ts";
 import { eventually } from "../cases/eventually.ts";

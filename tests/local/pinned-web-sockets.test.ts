@@ -5,8 +5,7 @@ import { WebSocketServer } from "ws";
 import { PATIENCE_MS } from "../cases/eventually.ts";
 import type { Resolve } from "../../adapters/shared/egress/egress-resolve.ts";
 import { wsAsksLookup } from "../../adapters/shared/egress/dial.ts";
-import { localSystem } from "../../adapters/shared/system.ts";
-import { localWebSockets } from "../../adapters/shared/sockets/web-sockets.ts";
+import { webSocketDialler } from "../../adapters/shared/egress/web-socket-dialler.ts";
 import type { Dialled, DialRequest } from "../../core/duplex.ts";
 
 const loopback = { address: "127.0.0.1", family: 4 } as const;
@@ -40,10 +39,8 @@ function dial(
   more: Partial<DialRequest> = {},
   allowHosts: readonly string[] = [],
 ): Promise<Dialled> {
-  const system = localSystem(() => undefined);
-  const sockets = localWebSockets({ system, allowHosts, resolve, upgrade: () => null });
   const { signal } = new AbortController();
-  return sockets.dial({
+  return webSocketDialler({ allowHosts, resolve })({
     url,
     headers: [],
     reach: "public",

@@ -1,5 +1,4 @@
 import { SqlError } from "../../../core/sql-error.ts";
-import { setInterval, setTimeout } from "node:timers";
 import type { Log, Statement, StatementResult } from "../../../core/ports.ts";
 import {
   advance,
@@ -13,6 +12,7 @@ import {
 } from "../sqlite/alarm-rows.ts";
 import type { SqliteDatabase } from "../sqlite/sqlite.ts";
 import type { SteadyClock } from "../steady-clock.ts";
+import { unref } from "../unref.ts";
 
 /** The alarms of all actors of a process. */
 export interface Alarms {
@@ -58,7 +58,7 @@ const MAX_RINGING = 256;
 export function alarms(options: AlarmOptions): Alarms {
   const { clock, db, log, rescanMs = 60_000 } = options;
   const ringing = new Set<string>();
-  let timer: NodeJS.Timeout | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
   let wakeAt = Number.POSITIVE_INFINITY;
   let isStopped = false;
 
@@ -67,7 +67,7 @@ export function alarms(options: AlarmOptions): Alarms {
     clearTimeout(timer);
     wakeAt = at;
     timer = setTimeout(scan, Math.max(0, Math.min(at - clock.now(), rescanMs)));
-    timer.unref();
+    unref(timer);
   }
 
   function scan(): void {
@@ -97,7 +97,7 @@ export function alarms(options: AlarmOptions): Alarms {
     if (lookAfterClock(options)) wake(clock.now());
   };
   const watch = setInterval(look, Math.min(rescanMs, WATCH_MS));
-  watch.unref();
+  unref(watch);
 
   return {
     async set(kind, actor, at, together) {

@@ -1,4 +1,3 @@
-import { setInterval } from "node:timers";
 import { ApiError } from "../../../core/http/api-error.ts";
 import type {
   Actor,
@@ -22,6 +21,7 @@ import {
 } from "../sockets/sockets.ts";
 import type { SqliteDatabase } from "../sqlite/sqlite.ts";
 import { steadyClock } from "../steady-clock.ts";
+import { unref } from "../unref.ts";
 
 /** Options of {@link localActors}. */
 export interface LocalActorsOptions {
@@ -127,7 +127,7 @@ function sweep(directory: ActorDirectory, idleMs: number): ReturnType<typeof set
   const timer = setInterval(() => {
     directory.evict(performance.now() - idleMs);
   }, idleMs / 2);
-  timer.unref();
+  unref(timer);
   return timer;
 }
 

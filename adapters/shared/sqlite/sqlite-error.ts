@@ -13,7 +13,7 @@ const reasons: ReadonlyMap<number, SqlErrorReason> = new Map([
   [19, "constraint"], // CONSTRAINT
 ]);
 
-/** Translates what `node:sqlite` threw; the statement is quoted, its values never are. */
+/** Translates what a SQLite library threw; the statement is quoted, its values never are. */
 export function toSqlError(error: unknown, sql: string): SqlError {
   if (error instanceof SqlError) return error;
   const message = error instanceof Error ? error.message : String(error);

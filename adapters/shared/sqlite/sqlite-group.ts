@@ -1,7 +1,7 @@
-import type { DatabaseSync } from "node:sqlite";
 import { SqlError } from "../../../core/sql-error.ts";
 import type { BatchOptions, Statement, StatementResult } from "../../../core/ports.ts";
 import { toSqlError } from "./sqlite-error.ts";
+import type { SqliteConnection } from "./sqlite-library.ts";
 import type { Statements } from "./sqlite-statements.ts";
 
 /** Commits batches together. */
@@ -30,13 +30,15 @@ export interface GroupOptions {
   readonly busyMs: number;
   /** Whether a commit waits for the disk, unless all of its batches are lazy. */
   readonly syncs: boolean;
+  /** Runs the work when what is under way has had its turn. */
+  readonly nextTurn: (work: () => void) => void;
 }
 
 /** Has the batches of one turn of the event loop share one transaction, hence one fsync. */
 export function groupCommit(
-  db: DatabaseSync,
+  db: SqliteConnection,
   run: Statements,
-  { busyMs, syncs }: GroupOptions,
+  { busyMs, syncs, nextTurn }: GroupOptions,
 ): Group {
   let queue: Waiting[] = [];
   let scheduled = false;
@@ -62,9 +64,7 @@ export function groupCommit(
   function schedule(waitMs: number): void {
     if (scheduled) return;
     scheduled = true;
-    // `setImmediate` runs after the I/O of this turn: every request of the turn is in the group. A timer of
-    // 0 ms costs the same CPU over HTTP on all three runtimes, and a lone caller a millisecond.
-    if (waitMs === 0) setImmediate(flush);
+    if (waitMs === 0) nextTurn(flush);
     else setTimeout(flush, waitMs);
   }
   return {
@@ -85,7 +85,7 @@ export function groupCommit(
 
 /** Commits the group and settles its promises, except when the database is locked: then it settles none. */
 function commit(
-  db: DatabaseSync,
+  db: SqliteConnection,
   run: Statements,
   group: readonly Waiting[],
 ): SqlError | undefined {
@@ -99,7 +99,7 @@ function commit(
  * everything is undone and nobody is told, so that the batches can run again, each for itself.
  */
 function commitAsOne(
-  db: DatabaseSync,
+  db: SqliteConnection,
   run: Statements,
   group: readonly Waiting[],
 ): SqlError | undefined | false {
@@ -121,7 +121,7 @@ function commitAsOne(
 
 /** Commits the group with a savepoint per batch, so that one that fails takes no other with it. */
 function commitApart(
-  db: DatabaseSync,
+  db: SqliteConnection,
   run: Statements,
   group: readonly Waiting[],
 ): SqlError | undefined {
@@ -146,14 +146,14 @@ function commitApart(
   return undefined;
 }
 
-function commitAlone(db: DatabaseSync, run: Statements, waiting: Waiting): void {
+function commitAlone(db: SqliteConnection, run: Statements, waiting: Waiting): void {
   const busy = commitApart(db, run, [waiting]);
   if (busy !== undefined) waiting.reject(busy);
 }
 
 /** Runs one batch and says how to settle it once the group is committed. */
 function runBatch(
-  db: DatabaseSync,
+  db: SqliteConnection,
   run: Statements,
   waiting: Waiting,
   shared: boolean,

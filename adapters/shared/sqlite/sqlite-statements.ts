@@ -1,13 +1,13 @@
-import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { SqlError } from "../../../core/sql-error.ts";
-import type { SqlRow, SqlValue, StatementResult } from "../../../core/ports.ts";
+import type { SqlValue, StatementResult } from "../../../core/ports.ts";
 import { toSqlError } from "./sqlite-error.ts";
+import type { PreparedStatement, SqliteConnection } from "./sqlite-library.ts";
 
 /** Prepared statements kept per database. */
 const CACHE_SIZE = 500;
 
 interface Prepared {
-  readonly statement: StatementSync;
+  readonly statement: PreparedStatement;
   /** Number of `?`; -1 when the statement numbers its parameters itself. */
   readonly parameters: number;
   readonly returnsRows: boolean;
@@ -21,7 +21,7 @@ export interface Statements {
 
 /** Statements of one database, whose errors `onError` hears of; those that were not used for a while are dropped. */
 export function statements(
-  db: DatabaseSync,
+  db: SqliteConnection,
   onError: (error: SqlError) => void = () => undefined,
 ): Statements {
   // Two generations: a hit in the younger one, the usual case, changes nothing.
@@ -49,7 +49,7 @@ export function statements(
         }
         for (const value of params) checkValue(value);
         if (!returnsRows) return { rows: [], changes: Number(statement.run(...params).changes) };
-        const rows = statement.all(...params) as SqlRow[];
+        const rows = statement.all(...params);
         return { rows, changes: writes ? rows.length : 0 };
       } catch (thrown) {
         const error = toSqlError(thrown, sql);
@@ -60,7 +60,7 @@ export function statements(
   };
 }
 
-function prepare(db: DatabaseSync, sql: string): Prepared {
+function prepare(db: SqliteConnection, sql: string): Prepared {
   const bare = sql.replaceAll(/'(?:[^']|'')*'|"[^"]*"|--[^\n]*|\/\*[\s\S]*?\*\//gu, " ").trim();
   // SQLite would run the first statement and silently drop the rest.
   if (/;\s*\S/u.test(bare) && !/^create\s+(?:temp\w*\s+)?trigger\b/iu.test(bare)) {

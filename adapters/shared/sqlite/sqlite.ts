@@ -1,21 +1,27 @@
-import { DatabaseSync } from "../database-sync.ts";
 import { ApiError } from "../../../core/http/api-error.ts";
 import type { Log, Sql, SqlRow, SqlValue } from "../../../core/ports.ts";
 import { toSqlError } from "./sqlite-error.ts";
 import { groupCommit, isBusy, LOCK_WAIT_MS } from "./sqlite-group.ts";
+import type { SqliteConnection } from "./sqlite-library.ts";
 import { statements } from "./sqlite-statements.ts";
 import { writeState } from "./write-state.ts";
 
-/** Options of {@link openSqlite}. */
-export interface SqliteOptions {
-  /** `FULL` survives a power cut, `NORMAL` only the death of the process. @default "FULL" */
-  readonly synchronous?: "FULL" | "NORMAL" | undefined;
+/** What the journal databases of all platforms have in common. */
+export interface JournalOptions {
   /** How long a lock held by another process is waited for, in ms. @default 5000 */
   readonly busyMs?: number | undefined;
   /** Hears when writes begin to fail, and when they succeed again. @default nobody */
   readonly log?: Log | undefined;
   /** How often a write is tried while they fail, in ms. @default 1000 */
   readonly probeMs?: number | undefined;
+}
+
+/** How a platform commits. */
+export interface Committing {
+  /** Whether a commit waits for the disk, unless all of its batches are lazy. */
+  readonly syncs: boolean;
+  /** Has something run when what is under way has had its turn: its batches are committed together. */
+  readonly nextTurn: (work: () => void) => void;
 }
 
 /** The journal database of a process, with what schema steps need: synchronous work. */
@@ -28,36 +34,20 @@ export interface SqliteDatabase extends Sql {
 }
 
 /**
- * Pages that stay in memory, in KiB (negative: https://sqlite.org/pragma.html#pragma_cache_size). Events go to one
- * place of each index per entity, which the default of 2 MB does not hold.
+ * The journal over an open database. Statements run on the calling thread: a query that takes 50 ms stops the process
+ * for 50 ms. Batches of one turn of the event loop share one transaction; one that fails takes no other with it. `all`
+ * sees what is committed: await a batch before reading what it wrote.
  */
-const CACHE_KIB = 16_384;
-/**
- * Pages of the write-ahead log between checkpoints. The pages of busy entities are written to the log again and
- * again, and to the database once per checkpoint: four times the default costs a fifth less CPU per event.
- */
-const CHECKPOINT_PAGES = 4000;
-
-/**
- * Opens a SQLite file (or `:memory:`) through `node:sqlite`, which Node, Deno and Bun all have.
- * Statements run on the calling thread: a query that takes 50 ms stops the process for 50 ms.
- * Batches of one turn of the event loop share one transaction, hence one fsync; one that fails takes no
- * other with it. `all` sees what is committed: await a batch before reading what it wrote.
- */
-export function openSqlite(path: string, options: SqliteOptions = {}): SqliteDatabase {
-  const db = new DatabaseSync(path);
+export function journal(
+  db: SqliteConnection,
+  { syncs, nextTurn }: Committing,
+  options: JournalOptions = {},
+): SqliteDatabase {
   const busyMs = options.busyMs ?? 5000;
-  db.exec(`PRAGMA busy_timeout = ${busyMs}`);
-  db.exec("PRAGMA journal_mode = WAL");
-  db.exec(`PRAGMA synchronous = ${options.synchronous ?? "FULL"}`);
-  db.exec(
-    "PRAGMA foreign_keys = ON; PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY",
-  );
-  db.exec(`PRAGMA cache_size = -${CACHE_KIB}; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
   db.exec(`PRAGMA busy_timeout = ${LOCK_WAIT_MS}`);
   const writes = writeState(db, options.log ?? (() => undefined), options.probeMs);
   const run = statements(db, writes.note);
-  const group = groupCommit(db, run, { busyMs, syncs: options.synchronous !== "NORMAL" });
+  const group = groupCommit(db, run, { busyMs, syncs, nextTurn });
 
   return {
     dialect: "sqlite",
@@ -100,7 +90,7 @@ export function openSqlite(path: string, options: SqliteOptions = {}): SqliteDat
   };
 }
 
-function transaction<T>(db: DatabaseSync, work: () => T): T {
+function transaction<T>(db: SqliteConnection, work: () => T): T {
   db.exec("BEGIN IMMEDIATE");
   try {
     const result = work();

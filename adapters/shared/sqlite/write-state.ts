@@ -1,8 +1,8 @@
-import { setInterval } from "node:timers";
-import type { DatabaseSync } from "node:sqlite";
 import type { Log } from "../../../core/ports.ts";
 import type { SqlError } from "../../../core/sql-error.ts";
+import { unref } from "../unref.ts";
 import { toSqlError } from "./sqlite-error.ts";
+import type { SqliteConnection } from "./sqlite-library.ts";
 
 /** Whether a database takes writes: it does not on a full or failing disk, or where it is read-only. */
 export interface WriteState {
@@ -22,11 +22,11 @@ const PROBE_BYTES = 65_536;
  * Logs one line when writes begin to fail and one when they succeed again. Meanwhile it tries a write of its own every
  * second, because nobody may send any to a server that is not ready.
  */
-export function writeState(db: DatabaseSync, log: Log, probeMs: number = PROBE_MS): WriteState {
+export function writeState(db: SqliteConnection, log: Log, probeMs: number = PROBE_MS): WriteState {
   let reason: string | null = null;
   let since = 0;
   let hasFailed = false;
-  let timer: NodeJS.Timeout | undefined;
+  let timer: ReturnType<typeof setInterval> | undefined;
 
   const probe = (): void => {
     const failed = hasFailed;
@@ -52,7 +52,7 @@ export function writeState(db: DatabaseSync, log: Log, probeMs: number = PROBE_M
         reason,
       });
       timer = setInterval(probe, probeMs);
-      timer.unref();
+      unref(timer);
     },
     failure: () => reason,
     stop() {
@@ -66,7 +66,7 @@ function causeOf({ cause, message }: SqlError): string {
   return cause instanceof Error ? cause.message : message;
 }
 
-function tryWrite(db: DatabaseSync): SqlError | null {
+function tryWrite(db: SqliteConnection): SqlError | null {
   try {
     // As in a batch, page by page; the pages are free for other writes afterwards.
     db.exec(`BEGIN IMMEDIATE;

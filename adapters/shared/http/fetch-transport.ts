@@ -1,0 +1,96 @@
+import type {
+  HeaderPair,
+  InboundResponse,
+  OutboundRequest,
+  Transport,
+} from "../../../core/ports.ts";
+import { beginDeadlines } from "../begin-deadline.ts";
+import { type BeginLink, beginLink } from "../begin-link.ts";
+import { guarded, watchGuarded } from "./guarded-body.ts";
+import { endToEnd, REQUEST_FRAMING } from "./header-pairs.ts";
+import { toTransportError } from "./to-transport-error.ts";
+
+/** How a request leaves. */
+export type Send = (request: Request) => Promise<Response>;
+
+/** What {@link fetchTransport} has to know of a `fetch`. */
+export interface FetchTransportOptions {
+  readonly send: Send;
+  /** Whether `send` has undone the encoding that a `content-encoding` header names. */
+  readonly decodes: (encoding: string) => boolean;
+  /** Gives a body that streams its announced length. @default it goes without one */
+  readonly framed?: (body: ReadableStream<Uint8Array>, length: number) => ReadableStream;
+}
+
+/** A transport over what takes and gives standard requests and responses: redirects are never followed. */
+export function fetchTransport(options: FetchTransportOptions): Transport {
+  // None share a timer: some runtimes let a timer of one request touch no other (workerd).
+  const deadlines = beginDeadlines({ durations: 0 });
+  return {
+    async send(request) {
+      const link = beginLink(request, deadlines);
+      try {
+        request.signal?.throwIfAborted();
+        const response = await options.send(toRequest(request, link, options));
+        link.begun();
+        return toInbound(response, request, options);
+      } catch (error) {
+        link.over();
+        throw toTransportError(error, link.signal, "unreachable");
+      }
+    },
+    watch: watchGuarded,
+  };
+}
+
+/** `duplex` is what a body that streams needs (Fetch standard); the types do not know it. */
+type StreamingInit = RequestInit & { duplex?: "half" };
+
+/**
+ * The signal is never that of the incoming request itself: workerd does not end a subrequest by it while `waitUntil`
+ * keeps that request's context alive.
+ */
+function toRequest(
+  { method, url, headers }: OutboundRequest,
+  { body, signal }: BeginLink,
+  options: FetchTransportOptions,
+): Request {
+  const length = headers.find(([name]) => name === "content-length")?.[1];
+  const init: StreamingInit = {
+    method,
+    headers: endToEnd(headers, REQUEST_FRAMING).map(([name, value]) => [name, value]),
+    redirect: "manual",
+    signal,
+  };
+  // `as`: a typed array over a shared buffer, which fetch refuses at run time, never gets here.
+  if (body instanceof Uint8Array) init.body = body as Uint8Array<ArrayBuffer>;
+  else if (body !== null) {
+    const isKnown = length !== undefined && /^\d{1,15}$/u.test(length);
+    init.body = isKnown ? (options.framed?.(body, Number(length)) ?? body) : body;
+    init.duplex = "half";
+  }
+  return new Request(url, init);
+}
+
+/** The headers that no longer hold for a body that was decoded on its way. */
+export function decodedHeaders(
+  { headers }: Response,
+  decodes: FetchTransportOptions["decodes"],
+): readonly string[] {
+  const encoding = headers.get("content-encoding");
+  return encoding !== null && decodes(encoding) ? ["content-encoding", "content-length"] : [];
+}
+
+function toInbound(
+  response: Response,
+  { method, signal }: OutboundRequest,
+  { decodes }: FetchTransportOptions,
+): InboundResponse {
+  const body = method === "HEAD" ? null : response.body;
+  const pairs: HeaderPair[] = [...response.headers].map(([name, value]) => [name, value]);
+  return {
+    status: response.status,
+    headers: endToEnd(pairs, body === null ? [] : decodedHeaders(response, decodes)),
+    body: body === null ? null : guarded(body, signal),
+  };
+}

@@ -1,0 +1,33 @@
+import type { RawSocket, SocketEvents } from "../http/connection.ts";
+
+/** Tells what happens on a standard `WebSocket` (https://websockets.spec.whatwg.org), and hands over its controls. */
+export function standardSocket(socket: WebSocket, events: SocketEvents): RawSocket {
+  socket.binaryType = "arraybuffer";
+  socket.onopen = () => {
+    events.open();
+  };
+  socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => {
+    events.message(typeof data === "string" ? data : new Uint8Array(data));
+  };
+  socket.onclose = ({ code, reason }) => {
+    // 0: on Deno the peer broke the protocol, or sent a code that Deno does not know.
+    events.close(code === 0 ? 1006 : code, reason);
+  };
+  // "close" follows.
+  socket.onerror = () => undefined;
+  return {
+    buffered: () => socket.bufferedAmount,
+    send(message) {
+      // Between the peer's close and our "close" event.
+      if (socket.readyState === socket.OPEN)
+        socket.send(message as string | Uint8Array<ArrayBuffer>);
+    },
+    close: (code, reason) => {
+      socket.close(code, reason);
+    },
+    terminate() {
+      // The standard knows no way to drop a connection; whoever waits for its end need not.
+      events.close(1006, "");
+    },
+  };
+}
