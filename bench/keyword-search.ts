@@ -8,6 +8,7 @@ import { utf8 } from "../core/crypto/encoding.ts";
 import { uploadItem } from "../core/search/items/index-item.ts";
 import { type Instance, instanceAt } from "../core/search/instance/instance-client.ts";
 import { matchExpression, queryTerms } from "../core/search/retrieve/keyword-query.ts";
+import { search as searchApi } from "../core/search/mod.ts";
 import { createInstance } from "../core/search/instance/manage-instances.ts";
 import { stem } from "../core/search/text/porter.ts";
 import { isStopWord } from "../core/search/text/stop-words.ts";
@@ -149,6 +150,7 @@ async function filled(
 ): Promise<{ instance: Instance; close: () => Promise<void> }> {
   const platform = await nodePlatform({ dataDir: ":memory:", log: () => undefined });
   const options = { platform };
+  searchApi(options);
   const settings = { id: "bench", index_method: { keyword: true, vector } };
   await createInstance("bench", "default", settings, options);
   const instance = instanceAt(platform, { account: "bench", namespace: "default", id: "bench" });

@@ -18,7 +18,7 @@ const GRACE_MS = 10_000;
 /** What a child may take for its end beside the grace for requests and that for what they left behind, in ms. */
 const END_MS = 5000;
 
-/** `causey serve`: opens the platform, seeds the demo, listens, starts the other processes, and prints the start lines. */
+/** `causey serve`: opens the platform, listens, starts the other processes, seeds the demo, and prints the start lines. */
 export async function serveCommand(
   flags: ReadonlyMap<string, string>,
   version: string,
@@ -31,19 +31,10 @@ export async function serveCommand(
   const command = processes > 1 ? ownCommandLine() : [];
   const runtime = await loadRuntime();
   const app = await openApp(prepared, runtime, processes);
-  const { api, platform } = app;
+  const { platform } = app;
   try {
-    const { token, accountId, demoSecret } = prepared;
-    if (demoSecret !== null) {
-      // In process and before the port opens, so that every line printed below works at once.
-      await seedDemo({
-        fetch: (request) => api.fetch(request),
-        url: "http://127.0.0.1",
-        token: token.value,
-        accountId,
-      });
-    }
     const { url } = await listen(prepared, runtime, app, { command, count: processes });
+    await seed(prepared, app);
     const browser = (await platform.browser.describe?.()) ?? String(platform.capabilities.browser);
     const name = processes === 1 ? runtime.name : `${runtime.name}, ${processes} processes`;
     const lines = bannerLines(prepared, { version, runtime: name, url, browser });
@@ -56,6 +47,20 @@ export async function serveCommand(
   } catch (error) {
     await platform.close();
     throw error;
+  }
+}
+
+/** Sets up the demo in process; the port is open meanwhile, and the lines printed afterwards work at once. */
+async function seed(
+  { token, accountId, demoSecret }: Prepared,
+  { api, platform }: OpenApp,
+): Promise<void> {
+  if (demoSecret === null) return;
+  const fetch = (request: Request): Response | Promise<Response> => api.fetch(request);
+  try {
+    await seedDemo({ fetch, url: "http://127.0.0.1", token: token.value, accountId });
+  } catch (error) {
+    platform.log("warn", "The demo could not be set up", { error: String(error) });
   }
 }
 

@@ -44,7 +44,6 @@ export {
 } from "./answer/openai.ts";
 export type { NamedChatModel, SearchOptions } from "./search-deps.ts";
 export type { SearchBinding } from "./search-binding.ts";
-export { seedInstance, type Seed } from "./items/seed.ts";
 
 const ROOT = "/accounts/:account_id/ai-search";
 
@@ -72,10 +71,10 @@ export function search(options: SearchOptions): Hono {
 /** {@link search}, and its instances for code of the same process. */
 export function searchParts(options: SearchPartsOptions): SearchParts {
   const { platform, accountId: account = "local" } = options;
-  // Not on first use: another process may call the actors in this one, and their alarms are due after a restart.
-  for (const kind of [directoryKind, instanceKind]) platform.actors.define(kind);
-  const routes = new Hono();
   const bounded = withModelDeadlines(options);
+  // Not on first use: another process may call the actors in this one, and their alarms are due after a restart.
+  for (const kind of [directoryKind, instanceKind(bounded)]) platform.actors.define(kind);
+  const routes = new Hono();
   const context = routeContext(bounded, options.auth ?? storedTokens(platform));
   for (const root of instanceRoots) queryRoutes(routes, `${root}/:id`, context);
   crossRoutes(routes, context);

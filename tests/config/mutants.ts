@@ -139,6 +139,27 @@ export const mutants: readonly Mutant[] = [
     tests: ["tests/unit/search/api"],
   },
   {
+    name: "a restarted instance holds no lease of its former life",
+    file: "core/search/instance/instance-state.ts",
+    find: "await endLeases({ actor, context });",
+    replace: "",
+    tests: ["tests/unit/search/items"],
+  },
+  {
+    name: "a vector holds numbers only",
+    file: "core/search/items/embed-chunks.ts",
+    find: "if (!vector.every(Number.isFinite))",
+    replace: "if (false)",
+    tests: ["tests/unit/search/items"],
+  },
+  {
+    name: "vectors of chunks that were replaced meanwhile are not stored",
+    file: "core/search/queue/embed-item.ts",
+    find: "if (!(await isCurrent(state, work))) return;",
+    replace: "",
+    tests: ["tests/unit/search/items"],
+  },
+  {
     name: "a search asks at most ten instances",
     file: "core/search/retrieve/find-chunks.ts",
     find: 'if (ids.length > MAX_INSTANCES) throw new ApiError("too_many_instances");',

@@ -30,6 +30,8 @@ export interface Shown {
   readonly completed: number;
   readonly ended_at?: string;
   readonly end_reason: string;
+  readonly next_action: string | null;
+  readonly progress: Readonly<Record<string, number>>;
   readonly embedding_model: string;
   readonly search_query: string;
   readonly chunks: readonly FoundChunk[];
@@ -92,12 +94,16 @@ export interface UploadOptions {
   readonly wait?: boolean;
 }
 
-/** Opens the search API; `settings` are those of the instance `main`. */
+/**
+ * Opens the search API; `settings` are those of the instance `main`. What was opened with the same `data` before is
+ * there again.
+ */
 export async function searchUnderTest(
   options: Omit<SearchOptions, "platform"> = {},
   settings: Record<string, unknown> = {},
+  data?: string,
 ): Promise<SearchUnderTest> {
-  const platform = await openPlatform();
+  const platform = await openPlatform(data === undefined ? {} : { data });
   const app = search({ platform, auth: "off", ...options });
   const raw = async (method: string, path: string, init: RequestInit = {}): Promise<Response> =>
     app.fetch(

@@ -13,18 +13,22 @@ const VOCABULARY = ["cat", "dog", "car", "tree", "house", "river", "music", "bre
 
 /** Makes a fake embedder of eight dimensions. */
 export function fakeEmbedder(model: string = "fake-embedding"): FakeEmbedder {
-  const waiting: (() => void)[] = [];
+  // Looked at by whoever waits: on Workers no promise of one Durable Object may be settled in another's.
+  let released = 0;
   return {
     model,
     dimensions: VOCABULARY.length,
     mode: "work",
     calls: [],
     release() {
-      for (const go of waiting.splice(0)) go();
+      released += 1;
     },
-    async embed(texts, purpose) {
+    async embed(texts, purpose, signal) {
       this.calls.push({ purpose, count: texts.length });
-      if (this.mode === "hang") await new Promise<void>((resolve) => waiting.push(resolve));
+      const before = released;
+      const hangs = this.mode === "hang";
+      while (hangs && before === released && signal?.aborted !== true)
+        await new Promise((resolve) => setTimeout(resolve, 2));
       if (this.mode === "fail") throw new Error("embedder is down");
       return texts.map((text) => {
         const vector = Float32Array.from(

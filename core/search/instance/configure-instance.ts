@@ -90,13 +90,17 @@ async function reindexMetadata(
 /** Removes the instance with all its rows. */
 export async function destroyInstance(state: InstanceState): Promise<InstanceSettings> {
   const { settings } = state.facts();
-  await state.context.alarm(null, [
-    dropKeywordIndex(state),
-    ...instanceTableNames.map((table) => ({
-      sql: `DELETE FROM ${table} WHERE actor = ?`,
-      params: [state.actor],
-    })),
-  ]);
+  await state.clock.clear(
+    [
+      dropKeywordIndex(state),
+      ...instanceTableNames.map((table) => ({
+        sql: `DELETE FROM ${table} WHERE actor = ?`,
+        params: [state.actor],
+      })),
+    ],
+    null,
+  );
+  state.bell.ring();
   state.remember(null);
   state.vectors.reset();
   state.allowed.reset();
@@ -120,12 +124,19 @@ export async function instanceStats(state: InstanceState): Promise<Record<string
     "SELECT COUNT(DISTINCT item_id) AS n, COALESCE(SUM(LENGTH(data)), 0) AS bytes FROM search_content WHERE actor = ?",
     [state.actor],
   );
+  const waiting = await sql.all(
+    `SELECT i.error, COUNT(*) AS n FROM search_items i JOIN search_work w ON w.actor = i.actor AND w.id = i.id
+      WHERE i.actor = ? AND i.status = 'error' GROUP BY i.error ORDER BY n DESC, i.error LIMIT 20`,
+    [state.actor],
+  );
   const statuses = ["queued", "running", "completed", "error", "skipped", "outdated"];
   return {
     ...Object.fromEntries(statuses.map((status) => [status, counts.get(status) ?? 0])),
     ...(facts.activeMs === null ? {} : { last_activity: new Date(facts.activeMs).toISOString() }),
-    degraded: false,
-    file_embed_errors: {},
+    degraded: waiting.length > 0,
+    file_embed_errors: Object.fromEntries(
+      waiting.map((row) => [String(row["error"]), Number(row["n"])]),
+    ),
     index_source_errors: {},
     engine: {
       vectorize: {

@@ -1,5 +1,5 @@
 import type { Actor, ActorContext, ActorKind } from "../../ports.ts";
-import { commitItem, type NewChunk, type NewVectors } from "../items/commit-item.ts";
+import { commitItem, type NewChunk } from "../items/commit-item.ts";
 import {
   changeInstance,
   createInstance,
@@ -9,7 +9,7 @@ import {
 import { parseFilter } from "../retrieve/filter.ts";
 import { filterCondition } from "../retrieve/filter-sql.ts";
 import type { InstanceSettings } from "./instance-settings.ts";
-import { type InstanceState, openState } from "./instance-state.ts";
+import { type InstanceState, needsTraining, openState } from "./instance-state.ts";
 import { itemChunks, itemLogs } from "../items/item-details.ts";
 import {
   beginSync,
@@ -20,55 +20,48 @@ import {
   readContent,
   type Upload,
 } from "../items/item-store.ts";
-import {
-  cancelJob,
-  endJob,
-  getJob,
-  jobLogs,
-  jobProgress,
-  listJobs,
-  startJob,
-} from "../items/job-store.ts";
+import { cancelJob, getJob, jobLogs, listJobs, startJob } from "../items/job-store.ts";
+import { performWork } from "../queue/perform-work.ts";
+import { queueRunner } from "../queue/run-queue.ts";
+import { releaseWork } from "../queue/work-rows.ts";
 import { retrieve, type SearchInput } from "../retrieve/retrieve.ts";
 import { instanceTables } from "./tables.ts";
 import { failItem, removeItem } from "../items/remove-item.ts";
 import { trainInstance } from "../lexical/train-instance.ts";
+import type { SearchOptions } from "../search-deps.ts";
 
-/** The kind of actor that is one search instance, named `account/namespace/id`. */
-export const instanceKind: ActorKind = {
-  name: "search",
-  schema: instanceTables,
-  // Readers: a search must not wait for an upload, nor for a training.
-  interleaved: [
-    "search",
-    "read",
-    "stats",
-    "items",
-    "item",
-    "chunks",
-    "content",
-    "logs",
-    "jobs",
-    "job",
-    "jobLogs",
-  ],
-  start,
-};
+/** The name of the kind of actor that is one search instance; each is named `account/namespace/id`. */
+export const INSTANCE_KIND: string = "search";
 
-/** An attempt to index that is older than this died with its process, in ms. */
-const LOST_AFTER_MS = 10 * 60_000;
+/**
+ * The methods, all of which run beside the mailbox: what changes something waits for its turn among its like. The
+ * mailbox belongs to the alarm, which lasts as long as the queue has work to do.
+ */
+const interleaved =
+  "create change destroy read stats search train begin beginSync commit fail release remove item items chunks content logs startJob cancelJob job jobLogs jobs";
 
-async function start(context: ActorContext): Promise<Actor> {
-  const state = await openState(context);
-  await failLostAttempts(context);
+/** The kind of actor that is one search instance, with what its queue indexes with. */
+export function instanceKind(deps: SearchOptions): ActorKind {
   return {
-    methods: { ...settingsMethods(state), ...itemMethods(state), ...jobMethods(state) },
-    onAlarm: () => alarm(state),
+    name: INSTANCE_KIND,
+    schema: instanceTables,
+    interleaved: interleaved.split(" "),
+    start: (context) => start(context, deps),
   };
 }
 
-async function alarm(state: InstanceState): Promise<void> {
-  if (state.exists()) await trainInstance(state);
+async function start(context: ActorContext, deps: SearchOptions): Promise<Actor> {
+  const state = await openState(context);
+  const runQueue = queueRunner(state, (work) => performWork(state, work, deps), deps.platform.log);
+  return {
+    methods: { ...settingsMethods(state), ...itemMethods(state), ...jobMethods(state) },
+    onAlarm: () =>
+      state.clock.onAlarm(async () => {
+        await runQueue();
+        if (state.exists() && needsTraining(state.facts()))
+          await state.inTurn(() => trainInstance(state));
+      }),
+  };
 }
 
 /** The methods of an instance; `instance-client.ts` is their typed other end. */
@@ -86,13 +79,13 @@ function settingsMethods(state: InstanceState): {
   train(): Promise<void>;
 } {
   return {
-    create: (settings) => createInstance(state, settings),
-    change: (settings) => changeInstance(state, settings),
-    destroy: () => destroyInstance(state),
+    create: (settings) => state.inTurn(() => createInstance(state, settings)),
+    change: (settings) => state.inTurn(() => changeInstance(state, settings)),
+    destroy: () => state.inTurn(() => destroyInstance(state)),
     read: () => state.facts().settings,
     stats: () => instanceStats(state),
     search: (input) => retrieve(state, input),
-    train: () => trainInstance(state),
+    train: () => state.inTurn(() => trainInstance(state)),
   };
 }
 
@@ -103,9 +96,9 @@ function itemMethods(state: InstanceState): {
     itemId: string,
     revision: number,
     chunks: readonly NewChunk[],
-    vectors: NewVectors | null,
     tookMs: number,
   ): ReturnType<typeof commitItem>;
+  release(itemId: string): Promise<void>;
   fail(
     itemId: string,
     revision: number,
@@ -120,12 +113,14 @@ function itemMethods(state: InstanceState): {
   logs(itemId: string, limit: number, before: number | null): ReturnType<typeof itemLogs>;
 } {
   return {
-    begin: (upload) => beginUpload(state, upload),
-    beginSync: (itemId) => beginSync(state, itemId),
-    commit: (itemId, revision, chunks, vectors, tookMs) =>
-      commitItem(state, itemId, revision, chunks, vectors, tookMs),
-    fail: (itemId, revision, error, tookMs) => failItem(state, itemId, revision, error, tookMs),
-    remove: (itemId) => removeItem(state, itemId),
+    begin: (upload) => state.inTurn(() => beginUpload(state, upload)),
+    beginSync: (itemId) => state.inTurn(() => beginSync(state, itemId)),
+    commit: (itemId, revision, chunks, tookMs) =>
+      state.inTurn(() => commitItem(state, itemId, revision, chunks, null, tookMs)),
+    fail: (itemId, revision, error, tookMs) =>
+      state.inTurn(() => failItem(state, itemId, revision, error, tookMs)),
+    release: (itemId) => state.inTurn(() => releaseWork(state, itemId)),
+    remove: (itemId) => state.inTurn(() => removeItem(state, itemId)),
     item: (itemId) => getItem(state, itemId),
     items: (query, filter) => {
       const { custom_metadata: schema } = state.facts().settings;
@@ -143,37 +138,16 @@ function itemMethods(state: InstanceState): {
 
 function jobMethods(state: InstanceState): {
   startJob(description: string | undefined): ReturnType<typeof startJob>;
-  jobProgress(id: string, message: string, failed: boolean): Promise<boolean>;
-  endJob(id: string, reason: string): Promise<void>;
   cancelJob(id: string): ReturnType<typeof cancelJob>;
   job(id: string): ReturnType<typeof getJob>;
-  jobLogs(id: string): ReturnType<typeof jobLogs>;
+  jobLogs(id: string, page: number, perPage: number): ReturnType<typeof jobLogs>;
   jobs(page: number, perPage: number): ReturnType<typeof listJobs>;
 } {
   return {
-    startJob: (description) => startJob(state, description),
-    jobProgress: (id, message, failed) => jobProgress(state, id, message, failed),
-    endJob: (id, reason) => endJob(state, id, reason),
-    cancelJob: (id) => cancelJob(state, id),
+    startJob: (description) => state.inTurn(() => startJob(state, description)),
+    cancelJob: (id) => state.inTurn(() => cancelJob(state, id)),
     job: (id) => getJob(state, id),
-    jobLogs: (id) => jobLogs(state, id),
+    jobLogs: (id, page, perPage) => jobLogs(state, id, page, perPage),
     jobs: (page, perPage) => listJobs(state, page, perPage),
   };
-}
-
-/** An attempt whose process died would say "running" for ever. */
-async function failLostAttempts({ name, sql, system }: ActorContext): Promise<void> {
-  const before = system.now() - LOST_AFTER_MS;
-  const [lost] = await sql.all(
-    "SELECT COUNT(*) AS n FROM search_items WHERE actor = ? AND status = 'running' AND seen_ms < ?",
-    [name, before],
-  );
-  if (Number(lost?.["n"] ?? 0) === 0) return;
-  await sql.batch([
-    {
-      sql: `UPDATE search_items SET status = 'error', error = 'Indexing was interrupted: sync the item again'
-        WHERE actor = ? AND status = 'running' AND seen_ms < ?`,
-      params: [name, before],
-    },
-  ]);
 }

@@ -1,5 +1,5 @@
 import type { ActorRef, Plain, Platform } from "../../ports.ts";
-import { type InstanceMethods, instanceKind } from "./instance-actor.ts";
+import { INSTANCE_KIND, type InstanceMethods } from "./instance-actor.ts";
 
 /** The typed near end of an instance actor: one function per method. */
 export type Instance = {
@@ -15,13 +15,12 @@ export interface InstanceAddress {
   readonly id: string;
 }
 
-/** The instance at an address, whether it exists or not: its methods throw 7002 then. */
+/** The instance at an address, whether it exists or not: its methods throw 7002 then. `search()` defines its kind. */
 export function instanceAt(
   platform: Platform,
   { account, namespace, id }: InstanceAddress,
 ): Instance {
-  platform.actors.define(instanceKind);
-  const actor = platform.actors.get(instanceKind.name, `${account}/${namespace}/${id}`);
+  const actor = platform.actors.get(INSTANCE_KIND, `${account}/${namespace}/${id}`);
   const call = <Method extends keyof InstanceMethods>(method: Method): Instance[Method] =>
     caller(actor, method) as Instance[Method];
   return {
@@ -36,6 +35,7 @@ export function instanceAt(
     beginSync: call("beginSync"),
     commit: call("commit"),
     fail: call("fail"),
+    release: call("release"),
     remove: call("remove"),
     item: call("item"),
     items: call("items"),
@@ -43,8 +43,6 @@ export function instanceAt(
     content: call("content"),
     logs: call("logs"),
     startJob: call("startJob"),
-    jobProgress: call("jobProgress"),
-    endJob: call("endJob"),
     cancelJob: call("cancelJob"),
     job: call("job"),
     jobLogs: call("jobLogs"),

@@ -127,3 +127,17 @@ function embeddingModel(name: string | null, names: ModelNames): string {
 export function shownSettings(settings: InstanceSettings, names: ModelNames): InstanceSettings {
   return settings.ai_search_model === "" ? { ...settings, ai_search_model: names.chat } : settings;
 }
+
+/** Whether an instance's vectors come from an embedder that is asked over the network. */
+export function isRemote({
+  index_method: method,
+  embedding_model: model,
+}: InstanceSettings): boolean {
+  return method.vector && model !== LEXICAL_MODEL;
+}
+
+/** The settings that decide what becomes of an item's content. */
+export function recipeOf(settings: InstanceSettings): string {
+  const { chunk, chunk_size: size, chunk_overlap: overlap } = settings;
+  return JSON.stringify([chunk, size, overlap, settings.index_method, settings.embedding_model]);
+}

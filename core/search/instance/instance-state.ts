@@ -1,8 +1,12 @@
 import { sha256Hex } from "../../crypto/digest.ts";
+import { type Clock, startClock } from "../../entity/clock.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { ActorContext, SqlRow, Statement } from "../../ports.ts";
 import type { InstanceSettings } from "./instance-settings.ts";
-import { LEXICAL_MODEL } from "../lexical/lexical-model.ts";
+import { LEXICAL_MODEL, TRAIN_FROM } from "../lexical/lexical-model.ts";
+import { type Bell, createBell } from "../queue/bell.ts";
+import { createTurns, type InTurn } from "../queue/in-turn.ts";
+import { earliestDue, endLeases } from "../queue/work-rows.ts";
 import { type AllowedItems, createAllowedItems } from "../retrieve/allowed-items.ts";
 import { createVectorStore, type VectorStore } from "../retrieve/vector-store.ts";
 
@@ -26,6 +30,12 @@ export interface InstanceState {
   readonly index: string;
   readonly vectors: VectorStore;
   readonly allowed: AllowedItems;
+  /** Has the alarm go off for work that is written with it. */
+  readonly clock: Clock;
+  /** Rings when work was put into the queue, or taken out. */
+  readonly bell: Bell;
+  /** What reads rows and writes them back runs here: the methods of an instance do not wait for its mailbox. */
+  readonly inTurn: InTurn;
   /** Throws 7002 when the instance does not exist. */
   facts(): InstanceFacts;
   exists(): boolean;
@@ -39,6 +49,10 @@ export async function openState(context: ActorContext): Promise<InstanceState> {
   const actor = context.name;
   const [row] = await context.sql.all("SELECT * FROM search_instances WHERE actor = ?", [actor]);
   let current = row === undefined ? null : toFacts(row);
+  await endLeases({ actor, context });
+  const clock = await startClock(context, async () =>
+    current !== null && needsTraining(current) ? context.steady() : earliestDue({ actor, context }),
+  );
   const index = `search_fts_${(await sha256Hex(actor)).slice(0, 24)}`;
   return {
     actor,
@@ -46,6 +60,9 @@ export async function openState(context: ActorContext): Promise<InstanceState> {
     index,
     vectors: createVectorStore(context),
     allowed: createAllowedItems(context),
+    clock,
+    bell: createBell(),
+    inTurn: createTurns(),
     facts() {
       if (current !== null) return current;
       const id = actor.split("/").at(-1) ?? "";
@@ -84,6 +101,12 @@ function toFacts(row: SqlRow): InstanceFacts {
     trainedChunks: Number(row["trained_chunks"]),
     activeMs: row["active_ms"] === null ? null : Number(row["active_ms"]),
   };
+}
+
+/** Whether the builtin vectors should be learned anew: the corpus has grown by half since the last time. */
+export function needsTraining({ settings, chunks, trainedChunks }: InstanceFacts): boolean {
+  const builtin = settings.index_method.vector && settings.embedding_model === LEXICAL_MODEL;
+  return builtin && chunks >= TRAIN_FROM && chunks >= trainedChunks * 1.5;
 }
 
 /** The name under which current vectors are stored: those of another model or training are never mixed in. */

@@ -35,6 +35,18 @@ export const instanceTables: readonly string[] = [
     actor TEXT NOT NULL, id TEXT NOT NULL, description TEXT, started_ms INTEGER NOT NULL,
     ended_ms INTEGER, end_reason TEXT, seen_ms INTEGER NOT NULL, log TEXT NOT NULL,
     PRIMARY KEY (actor, id))`,
+  // What waits to be indexed; times are of `steady()`.
+  `CREATE TABLE search_work (
+    actor TEXT NOT NULL, id TEXT NOT NULL, stage TEXT NOT NULL, revision INTEGER NOT NULL, token TEXT NOT NULL,
+    due_ms INTEGER NOT NULL, lease_ms INTEGER NOT NULL, attempts INTEGER NOT NULL, PRIMARY KEY (actor, id))`,
+  "CREATE INDEX search_work_due ON search_work (actor, due_ms)",
+  `CREATE TABLE search_job_logs (
+    actor TEXT NOT NULL, job_id TEXT NOT NULL, seq INTEGER NOT NULL, at_ms INTEGER NOT NULL,
+    message TEXT NOT NULL, failed INTEGER NOT NULL, PRIMARY KEY (actor, job_id, seq))`,
+  // What a job has done, so that it goes on there.
+  "ALTER TABLE search_jobs ADD COLUMN progress TEXT",
+  // How an item was indexed, so that a sync job knows what it would only do again.
+  "ALTER TABLE search_items ADD COLUMN recipe TEXT",
 ];
 
 /** Every table that holds rows of an instance, for its deletion. */
@@ -48,6 +60,8 @@ export const instanceTableNames: readonly string[] = [
   "search_models",
   "search_logs",
   "search_jobs",
+  "search_job_logs",
+  "search_work",
 ];
 
 /** The tables of an account's directory of instances and namespaces, see `directory-actor.ts`. */

@@ -1,12 +1,14 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { SqlRow, Statement } from "../../ports.ts";
+import { dropWork, enqueue } from "../queue/work-rows.ts";
 import { fromBytes } from "../lexical/dense.ts";
-import { type InstanceState, vectorTag } from "../instance/instance-state.ts";
+import { isRemote, recipeOf } from "../instance/instance-settings.ts";
+import { type InstanceState, needsTraining, vectorTag } from "../instance/instance-state.ts";
 import { getItem, itemRow, type Pending } from "./item-store.ts";
 import { logStatements } from "./item-log.ts";
 import type { Item } from "./item-record.ts";
 import { insertKeywordRow, removeKeywordRows, tokenizerOf } from "../retrieve/keyword-leg.ts";
-import { LEXICAL_MODEL, TRAIN_FROM } from "../lexical/lexical-model.ts";
+import { LEXICAL_MODEL } from "../lexical/lexical-model.ts";
 import { type IndexedValue, indexMetadata, type Metadata } from "./metadata.ts";
 import type { TextChunk } from "../text/split.ts";
 import { type ItemVectors, vectorStatements } from "../retrieve/vector-store.ts";
@@ -22,8 +24,9 @@ export type NewVectors = {
 };
 
 /**
- * Swaps an item's chunks, vectors and metadata for new ones, in one transaction. An attempt that a newer
- * upload has overtaken, or whose item is gone, changes nothing.
+ * Swaps an item's chunks, vectors and metadata for new ones, in one transaction. Without vectors of its embedder the
+ * item can be found by keywords, and what makes them is put into the queue. An attempt that a newer upload has overtaken,
+ * or whose item is gone, changes nothing.
  */
 export async function commitItem(
   state: InstanceState,
@@ -37,11 +40,11 @@ export async function commitItem(
   const { settings } = facts;
   const row = await itemRow(state, itemId);
   if (Number(row["revision"]) !== revision) return getItem(state, itemId);
-  const { sql, system } = state.context;
-  const now = system.now();
+  const now = state.context.system.now();
   const first = facts.nextChunk;
   const tag = vectorTag(facts);
-  const vectors = await vectorsOf(state, chunks, given, first);
+  const waits = isRemote(settings) && given === null && chunks.length > 0;
+  const vectors = waits ? null : await vectorsOf(state, chunks, given, first);
   const next = {
     ...facts,
     nextChunk: first + chunks.length,
@@ -65,7 +68,10 @@ export async function commitItem(
       sql: "DELETE FROM search_content WHERE actor = ? AND item_id = ? AND revision < ?",
       params: [state.actor, itemId, revision],
     },
-    completed(state.actor, itemId, live, revision, chunks.length, now),
+    indexed(state, itemId, live, { revision, chunks: chunks.length, waits }),
+    waits
+      ? enqueue(state, { id: itemId, stage: "vectors", revision }, false)
+      : dropWork(state.actor, itemId),
     ...logStatements(state.actor, itemId, {
       at: now,
       chunks: chunks.length,
@@ -74,23 +80,13 @@ export async function commitItem(
     }),
     state.save(next),
   ];
-  await (needsTraining(next)
-    ? state.context.alarm(state.context.steady(), statements)
-    : sql.batch(statements));
+  const isDue = waits || needsTraining(next);
+  await state.clock.write(statements, isDue ? state.context.steady() : null);
+  state.bell.ring();
   state.remember(next);
   state.vectors.replace(itemId, tag, vectors);
   state.allowed.reset();
   return getItem(state, itemId);
-}
-
-/** Whether the builtin vectors should be learned anew: the corpus has grown by half since the last time. */
-function needsTraining({
-  settings,
-  chunks,
-  trainedChunks,
-}: ReturnType<InstanceState["facts"]>): boolean {
-  const builtin = settings.index_method.vector && settings.embedding_model === LEXICAL_MODEL;
-  return builtin && chunks >= TRAIN_FROM && chunks >= trainedChunks * 1.5;
 }
 
 /** The text that vectors are made of: a chunk under its headings. */
@@ -182,18 +178,25 @@ function liveFacts(row: SqlRow): Pending {
   };
 }
 
-function completed(
-  actor: string,
+interface Indexed {
+  readonly revision: number;
+  readonly chunks: number;
+  /** Whether its vectors are still to come. */
+  readonly waits: boolean;
+}
+
+function indexed(
+  state: InstanceState,
   itemId: string,
   live: Pending,
-  revision: number,
-  chunks: number,
-  now: number,
+  { revision, chunks, waits }: Indexed,
 ): Statement {
   return {
-    sql: `UPDATE search_items SET status = 'completed', error = NULL, indexed_revision = ?, pending = NULL, chunks = ?,
-      metadata = ?, checksum = ?, size = ?, content_type = ?, modified_ms = ?, seen_ms = ? WHERE actor = ? AND id = ?`,
+    sql: `UPDATE search_items SET status = ?, error = NULL, indexed_revision = ?, pending = NULL, chunks = ?,
+      metadata = ?, checksum = ?, size = ?, content_type = ?, modified_ms = ?, seen_ms = ?, recipe = ?
+      WHERE actor = ? AND id = ?`,
     params: [
+      waits ? "running" : "completed",
       revision,
       chunks,
       JSON.stringify(live.metadata),
@@ -201,8 +204,9 @@ function completed(
       live.size,
       live.contentType,
       live.modified,
-      now,
-      actor,
+      state.context.system.now(),
+      recipeOf(state.facts().settings),
+      state.actor,
       itemId,
     ],
   };

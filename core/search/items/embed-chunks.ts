@@ -10,7 +10,7 @@ const BATCH = 64;
 /** Vectors of all chunks of an item, of the configured embedder. Throws when any of them is unusable. */
 export async function embedChunks(
   embedder: Embedder,
-  chunks: readonly NewChunk[],
+  chunks: readonly Pick<NewChunk, "heading" | "text">[],
   signal?: AbortSignal,
 ): Promise<NewVectors> {
   const { dimensions, model } = embedder;
@@ -45,7 +45,7 @@ export async function embedQuery(
   }
 }
 
-/** A copy of length 1. A zero vector or one with NaN becomes zeros, which nothing resembles. */
+/** A copy of length 1; all zeros stay zeros, which nothing resembles. Throws when it is no vector of the embedder's. */
 function usable(embedder: Embedder, vector: Float32Array): Float32Array {
   if (vector.length !== embedder.dimensions) {
     throw bad(
@@ -53,6 +53,8 @@ function usable(embedder: Embedder, vector: Float32Array): Float32Array {
       `vectors of ${vector.length} dimensions, ${embedder.dimensions} are configured`,
     );
   }
+  if (!vector.every(Number.isFinite))
+    throw bad(embedder, "a vector with numbers that are not finite");
   const copy = vector.slice();
   if (!normalize(copy)) copy.fill(0);
   return copy;

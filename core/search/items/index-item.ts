@@ -1,13 +1,10 @@
 import { sha256Hex } from "../../crypto/digest.ts";
 import { ApiError } from "../../http/api-error.ts";
-import type { NewVectors } from "./commit-item.ts";
-import { describeFailure, embedChunks } from "./embed-chunks.ts";
 import { extractText, type ExtractedText, FILE_LIMIT } from "./extract-text.ts";
 import type { Instance } from "../instance/instance-client.ts";
 import type { InstanceSettings } from "../instance/instance-settings.ts";
 import type { Item } from "./item-record.ts";
 import type { Attempt } from "./item-store.ts";
-import { LEXICAL_MODEL } from "../lexical/lexical-model.ts";
 import { type Metadata, type MetadataWarning, parseMetadata } from "./metadata.ts";
 import type { SearchOptions } from "../search-deps.ts";
 import { splitText } from "../text/split.ts";
@@ -32,8 +29,8 @@ const MAX_CHUNKS = 20_000;
 const WAIT_MS = 40_000;
 
 /**
- * Stores and indexes a file under its key, in place of what was there. With a configured embedder and
- * without `wait` the answer comes before the vectors do (status `running`).
+ * Stores and indexes a file under its key, in place of what was there: keywords find it at once. The vectors of a
+ * configured embedder come from the queue of the instance; `wait` waits for them (else the status is `running`).
  */
 export async function uploadItem(
   instance: Instance,
@@ -89,59 +86,58 @@ async function indexNow(
   wait: boolean,
   deps: SearchOptions,
 ): Promise<Item> {
-  const { system } = deps.platform;
-  const settings = await instance.read();
-  const work = runAttempt(instance, attempt, text, settings, deps);
-  const remote = settings.index_method.vector && settings.embedding_model !== LEXICAL_MODEL;
-  if (!remote) return work;
-  // Its failure is noted on the item, or the item is gone.
-  system.waitUntil(work.catch(() => undefined));
-  if (!wait) return instance.item(attempt.itemId);
-  const patience = new AbortController();
-  const late = system.sleep(WAIT_MS, patience.signal).then(
-    () => instance.item(attempt.itemId),
-    () => work,
-  );
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    patience.abort();
+  if (attempt.isOwn) await runAttempt(instance, attempt, text, deps);
+  return wait ? settledItem(instance, attempt.itemId, deps) : instance.item(attempt.itemId);
+}
+
+/** The item once it is indexed, or once that has failed a first time, or when the patience of its caller ends. */
+async function settledItem(
+  instance: Instance,
+  itemId: string,
+  { platform: { system } }: SearchOptions,
+): Promise<Item> {
+  const end = system.monotonic() + WAIT_MS;
+  for (let pause = 5; ; pause = Math.min(250, pause * 2)) {
+    const item = await instance.item(itemId);
+    const waits = item.status === "running" || item.status === "queued";
+    if (!waits || system.monotonic() > end || system.closing?.aborted === true) return item;
+    await system.sleep(pause);
   }
 }
 
-/** Splits, embeds and commits; whatever goes wrong on the way is noted on the item. */
+/** Splits and commits; what is wrong with the content is noted on the item, any other failure has the queue try again. */
 async function runAttempt(
   instance: Instance,
-  { itemId, revision }: Attempt,
-  { text, format }: ExtractedText,
-  settings: InstanceSettings,
+  { itemId, revision, settings }: Attempt,
+  text: ExtractedText,
   deps: SearchOptions,
-): Promise<Item> {
+): Promise<void> {
   const { system, log } = deps.platform;
-  const started = system.now();
+  const started = system.monotonic();
+  const took = (): number => Math.round(system.monotonic() - started);
   try {
-    const chunks = chunksOf(text, format, settings, deps);
-    const vectors = await vectorsFor(chunks, settings, deps);
-    return await instance.commit(itemId, revision, chunks, vectors, system.now() - started);
+    const chunks = chunksOf(text, settings, deps);
+    await instance.commit(itemId, revision, chunks, took());
   } catch (error) {
     if (error instanceof ApiError && error.status === 404) throw error;
     log("warn", "An item could not be indexed", { item_id: itemId, error: String(error) });
-    const reason = describeFailure(deps.embedder, error);
-    return instance.fail(itemId, revision, reason, system.now() - started);
+    if (error instanceof ApiError && error.status < 500)
+      await instance.fail(itemId, revision, error.message, took());
+    else await instance.release(itemId);
   }
 }
 
-function chunksOf(
-  text: string,
-  format: "markdown" | "text",
+/** The chunks of a text under the settings of an instance. Throws when there are too many. */
+export function chunksOf(
+  { text, format }: ExtractedText,
   settings: InstanceSettings,
-  deps: SearchOptions,
+  { countTokens }: Pick<SearchOptions, "countTokens">,
 ): ReturnType<typeof splitText> {
   const chunks = splitText(text, {
     size: settings.chunk_size,
     overlapPercent: settings.chunk_overlap,
     format,
-    ...(deps.countTokens === undefined ? {} : { countTokens: deps.countTokens }),
+    ...(countTokens === undefined ? {} : { countTokens }),
   });
   if (chunks.length > MAX_CHUNKS) {
     throw new ApiError("file_too_large", {
@@ -149,18 +145,4 @@ function chunksOf(
     });
   }
   return chunks;
-}
-
-async function vectorsFor(
-  chunks: ReturnType<typeof splitText>,
-  settings: InstanceSettings,
-  { embedder }: SearchOptions,
-): Promise<NewVectors | null> {
-  if (!settings.index_method.vector || settings.embedding_model === LEXICAL_MODEL) return null;
-  if (embedder?.model !== settings.embedding_model) {
-    throw new ApiError("invalid_model", {
-      message: `The embedding model "${settings.embedding_model}" is not configured`,
-    });
-  }
-  return embedChunks(embedder, chunks);
 }

@@ -22,9 +22,12 @@ export type Item = {
   readonly error?: string;
 };
 
+/** The column that tells whether something of an item waits to be indexed. */
+export const WAITS: string =
+  "(SELECT COUNT(*) FROM search_work w WHERE w.actor = i.actor AND w.id = i.id) AS waits";
+
 /** The columns that {@link toItem} reads. */
-export const ITEM_COLUMNS: string =
-  "i.id, i.key, i.status, i.error, i.metadata, i.checksum, i.size, i.chunks, i.created_ms, i.modified_ms, i.seen_ms";
+export const ITEM_COLUMNS: string = `i.id, i.key, i.status, i.error, i.metadata, i.checksum, i.size, i.chunks, i.created_ms, i.modified_ms, i.seen_ms, ${WAITS}`;
 
 /** A row of `search_items` as an item. */
 export function toItem(row: SqlRow, namespace: string): Item {
@@ -41,7 +44,7 @@ export function toItem(row: SqlRow, namespace: string): Item {
     file_size: Number(row["size"]),
     metadata: itemMetadata(row, key),
     namespace,
-    next_action: status === "queued" || status === "running" ? "INDEX" : null,
+    next_action: Number(row["waits"]) > 0 ? "INDEX" : null,
     source_id: "builtin",
     status,
     ...(typeof error === "string" ? { error } : {}),

@@ -1,10 +1,12 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { SqlRow, SqlValue, Statement } from "../../ports.ts";
 import { contains } from "../../sql-text.ts";
+import { enqueue } from "../queue/work-rows.ts";
 import { insertParts, joinParts } from "./blob-parts.ts";
 import type { Condition } from "../retrieve/filter-sql.ts";
+import { type InstanceSettings, isRemote } from "../instance/instance-settings.ts";
 import type { InstanceState } from "../instance/instance-state.ts";
-import { ITEM_COLUMNS, type Item, toItem } from "./item-record.ts";
+import { ITEM_COLUMNS, type Item, toItem, WAITS } from "./item-record.ts";
 import { indexMetadata, type Metadata, type MetadataWarning } from "./metadata.ts";
 
 /** An upload before it is indexed. */
@@ -21,6 +23,9 @@ export type Attempt = {
   readonly itemId: string;
   readonly revision: number;
   readonly warnings: readonly MetadataWarning[];
+  readonly settings: InstanceSettings;
+  /** Whether whoever has the ticket indexes the item; else the queue of the instance does. */
+  readonly isOwn: boolean;
 };
 
 /** What takes the place of an item's facts when its new chunks do. */
@@ -33,7 +38,7 @@ export type Pending = Omit<Upload, "bytes" | "key"> & {
 export async function itemRow(state: InstanceState, itemId: string): Promise<SqlRow> {
   state.facts();
   const [row] = await state.context.sql.all(
-    "SELECT * FROM search_items WHERE actor = ? AND id = ?",
+    `SELECT i.*, ${WAITS} FROM search_items i WHERE i.actor = ? AND i.id = ?`,
     [state.actor, itemId],
   );
   if (row !== undefined) return row;
@@ -68,43 +73,66 @@ export async function beginUpload(state: InstanceState, upload: Upload): Promise
     size: upload.bytes.length,
     modified: now,
   };
-  const row: Statement =
-    old === undefined
-      ? {
-          sql: `INSERT INTO search_items (actor, id, key, status, error, revision, pending, metadata, checksum, size,
-            content_type, created_ms, modified_ms, seen_ms) VALUES (?, ?, ?, 'running', NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-          params: [
-            state.actor,
-            itemId,
-            upload.key,
-            revision,
-            JSON.stringify(pending),
-            JSON.stringify(upload.metadata),
-            upload.checksum,
-            upload.bytes.length,
-            upload.contentType,
-            now,
-            now,
-            now,
-          ],
-        }
-      : {
-          sql: `UPDATE search_items SET status = 'running', error = NULL, revision = ?, pending = ?, seen_ms = ?
-            WHERE actor = ? AND id = ?`,
-          params: [revision, JSON.stringify(pending), now, state.actor, itemId],
-        };
   const content = insertParts(
     "INSERT INTO search_content (actor, item_id, revision, part, data) VALUES (?, ?, ?, ?, ?)",
     [state.actor, itemId, revision],
     upload.bytes,
   );
-  await sql.batch([
-    row,
-    ...dropOtherContent(state, itemId, Number(old?.["indexed_revision"] ?? 0)),
-    ...content,
-  ]);
+  const isOwn = indexesAtOnce(settings);
+  await state.clock.write(
+    [
+      startRow(state, upload, pending, old, itemId),
+      ...dropOtherContent(state, itemId, Number(old?.["indexed_revision"] ?? 0)),
+      ...content,
+      enqueue(state, { id: itemId, stage: "text", revision }, isOwn),
+    ],
+    state.context.steady(),
+  );
+  if (!isOwn) state.bell.ring();
   const { warnings } = indexMetadata(upload.key, now, upload.metadata, settings.custom_metadata);
-  return { itemId, revision, warnings };
+  return { itemId, revision, warnings, settings, isOwn };
+}
+
+/** The statement that has an item's row say that an upload is being indexed. */
+function startRow(
+  { actor }: InstanceState,
+  upload: Upload,
+  pending: Pending,
+  old: SqlRow | undefined,
+  itemId: string,
+): Statement {
+  const now = pending.modified;
+  const revision = Number(old?.["revision"] ?? 0) + 1;
+  if (old !== undefined) {
+    return {
+      sql: `UPDATE search_items SET status = 'running', error = NULL, revision = ?, pending = ?, seen_ms = ?
+        WHERE actor = ? AND id = ?`,
+      params: [revision, JSON.stringify(pending), now, actor, itemId],
+    };
+  }
+  return {
+    sql: `INSERT INTO search_items (actor, id, key, status, error, revision, pending, metadata, checksum, size,
+      content_type, created_ms, modified_ms, seen_ms) VALUES (?, ?, ?, 'running', NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    params: [
+      actor,
+      itemId,
+      upload.key,
+      revision,
+      JSON.stringify(pending),
+      JSON.stringify(upload.metadata),
+      upload.checksum,
+      upload.bytes.length,
+      upload.contentType,
+      now,
+      now,
+      now,
+    ],
+  };
+}
+
+/** Not where an item can be found by nothing but vectors of an embedder: the old ones serve until those are there. */
+function indexesAtOnce(settings: InstanceSettings): boolean {
+  return settings.index_method.keyword || !isRemote(settings);
 }
 
 /** Removes contents that neither serve nor are about to. */
@@ -122,17 +150,23 @@ export async function beginSync(
   state: InstanceState,
   itemId: string,
 ): Promise<Attempt & { readonly content: Content }> {
-  state.facts();
-  const { sql, system } = state.context;
+  const { settings } = state.facts();
   const row = await itemRow(state, itemId);
   const revision = Number(row["revision"]);
-  await sql.batch([
-    {
-      sql: "UPDATE search_items SET status = 'running', error = NULL, seen_ms = ? WHERE actor = ? AND id = ?",
-      params: [system.now(), state.actor, itemId],
-    },
-  ]);
-  return { itemId, revision, warnings: [], content: await readContent(state, itemId) };
+  const isOwn = indexesAtOnce(settings);
+  await state.clock.write(
+    [
+      {
+        sql: "UPDATE search_items SET status = 'running', error = NULL, seen_ms = ? WHERE actor = ? AND id = ?",
+        params: [state.context.system.now(), state.actor, itemId],
+      },
+      enqueue(state, { id: itemId, stage: "text", revision }, isOwn),
+    ],
+    state.context.steady(),
+  );
+  if (!isOwn) state.bell.ring();
+  const content = await readContent(state, itemId);
+  return { itemId, revision, warnings: [], settings, isOwn, content };
 }
 
 /** The stored bytes of an item. */

@@ -3,7 +3,6 @@ import * as v from "valibot";
 import { readJson } from "../../http/body.ts";
 import { envelope } from "../../http/envelope.ts";
 import { instanceRoots, pageInfo, pageOf, type RouteContext } from "../route-context.ts";
-import { startSync } from "./sync-job.ts";
 
 const createSchema = v.object({ description: v.optional(v.pipe(v.string(), v.maxLength(256))) });
 const cancelSchema = v.object({ action: v.literal("cancel") });
@@ -16,7 +15,7 @@ export function jobRoutes(app: Hono, { options, may, instance }: RouteContext): 
         optional: true,
         platform: options.platform,
       });
-      return envelope(await startSync(instance(c), description, options));
+      return envelope(await instance(c).startJob(description));
     });
     app.get(root, may("AI Search Read"), async (c) => {
       const page = pageOf(c);
@@ -32,9 +31,8 @@ export function jobRoutes(app: Hono, { options, may, instance }: RouteContext): 
     });
     app.get(`${root}/:job_id/logs`, may("AI Search Read"), async (c) => {
       const page = pageOf(c);
-      const logs = await instance(c).jobLogs(jobId(c));
-      const shown = logs.slice((page.page - 1) * page.perPage, page.page * page.perPage);
-      return envelope(shown, { resultInfo: pageInfo(page, shown.length, logs.length) });
+      const { logs, total } = await instance(c).jobLogs(jobId(c), page.page, page.perPage);
+      return envelope(logs, { resultInfo: pageInfo(page, logs.length, total) });
     });
   }
 }

@@ -2,6 +2,7 @@ import { ApiError } from "../../http/api-error.ts";
 import { formatInstant } from "../../http/instant.ts";
 import type { SqlRow } from "../../ports.ts";
 import type { InstanceState } from "../instance/instance-state.ts";
+import { enqueue } from "../queue/work-rows.ts";
 
 /** A sync job as the API shows it (docs/compatibility.md). */
 export type Job = {
@@ -12,6 +13,8 @@ export type Job = {
   readonly last_seen_at: string;
   readonly ended_at?: string;
   readonly end_reason?: string;
+  /** Items so far; our own addition. */
+  readonly progress: Omit<Progress, "after">;
 };
 
 /** An entry of a job's log. `message_type` 0 = information, 1 = error. */
@@ -26,14 +29,25 @@ export type JobLog = {
 const KEPT_JOBS = 100;
 /** Between the starts of two sync jobs, in ms (docs/compatibility.md). */
 const COOLDOWN_MS = 30_000;
-/** A job that has not been heard of for this long died with its process, in ms. */
-const LOST_AFTER_MS = 10 * 60_000;
+/** Entries of a job's log that are kept. */
+const KEPT_LOGS = 500;
 
-/** Starts a job; throws 7020 when one started less than 30 seconds ago. */
+/** How far a sync job has come. */
+export type Progress = {
+  /** The last item that was looked at; they come in the order of their ids. */
+  readonly after: string;
+  readonly indexed: number;
+  readonly failed: number;
+  readonly unchanged: number;
+};
+
+const NOTHING: Progress = { after: "", indexed: 0, failed: 0, unchanged: 0 };
+
+/** Starts a job, which the queue of the instance runs; throws 7020 when one started less than 30 seconds ago. */
 export async function startJob(
   state: InstanceState,
   description: string | undefined,
-): Promise<{ job: Job; itemIds: string[] }> {
+): Promise<Job> {
   state.facts();
   const { sql, system } = state.context;
   const now = system.now();
@@ -49,51 +63,72 @@ export async function startJob(
     });
   }
   const id = system.id();
-  await sql.batch([
-    {
-      sql: "INSERT INTO search_jobs (actor, id, description, started_ms, seen_ms, log) VALUES (?, ?, ?, ?, ?, '[]')",
-      params: [state.actor, id, description?.toWellFormed() ?? null, now, now],
-    },
-    {
-      sql: `DELETE FROM search_jobs WHERE actor = ? AND started_ms <
-        (SELECT MIN(started_ms) FROM (SELECT started_ms FROM search_jobs WHERE actor = ? ORDER BY started_ms DESC LIMIT ?) AS kept)`,
-      params: [state.actor, state.actor, KEPT_JOBS],
-    },
-  ]);
-  const rows = await sql.all("SELECT id FROM search_items WHERE actor = ? ORDER BY key", [
-    state.actor,
-  ]);
-  return { job: await getJob(state, id), itemIds: rows.map((row) => String(row["id"])) };
+  const kept = `started_ms >= (SELECT MIN(started_ms) FROM
+    (SELECT started_ms FROM search_jobs WHERE actor = ? ORDER BY started_ms DESC LIMIT ?) AS kept)`;
+  await state.clock.write(
+    [
+      {
+        sql: "INSERT INTO search_jobs (actor, id, description, started_ms, seen_ms, log) VALUES (?, ?, ?, ?, ?, '')",
+        params: [state.actor, id, description?.toWellFormed() ?? null, now, now],
+      },
+      {
+        sql: `DELETE FROM search_jobs WHERE actor = ? AND NOT (${kept})`,
+        params: [state.actor, state.actor, KEPT_JOBS],
+      },
+      {
+        sql: `DELETE FROM search_job_logs WHERE actor = ? AND job_id NOT IN (SELECT id FROM search_jobs WHERE actor = ?)`,
+        params: [state.actor, state.actor],
+      },
+      enqueue(state, { id, stage: "job", revision: 0 }, false),
+    ],
+    state.context.steady(),
+  );
+  state.bell.ring();
+  return getJob(state, id);
 }
 
-/** Notes progress; false when the job was cancelled (or deleted) and should stop. */
-export async function jobProgress(
-  state: InstanceState,
-  id: string,
-  message: string,
-  failed: boolean,
-): Promise<boolean> {
-  if (!state.exists()) return false;
+/** How far a job has come; null when it was cancelled, or deleted, and should stop. */
+export async function jobProgress(state: InstanceState, id: string): Promise<Progress | null> {
   const [row] = await state.context.sql.all(
-    "SELECT * FROM search_jobs WHERE actor = ? AND id = ?",
+    "SELECT ended_ms, progress FROM search_jobs WHERE actor = ? AND id = ?",
     [state.actor, id],
   );
-  if (row === undefined || row["ended_ms"] !== null) return false;
-  const now = state.context.system.now();
-  const log = JSON.parse(String(row["log"])) as JobLog[];
-  log.push({
-    id: log.length + 1,
-    created_at: now,
-    message: message.slice(0, 300),
-    message_type: failed ? 1 : 0,
-  });
-  await state.context.sql.batch([
+  if (row === undefined || row["ended_ms"] !== null) return null;
+  const stored = row["progress"];
+  return typeof stored === "string" ? (JSON.parse(stored) as Progress) : NOTHING;
+}
+
+/** Notes progress, with an entry in the log; false when the job was cancelled and should stop. */
+export async function noteProgress(
+  { actor, context: { sql, system } }: InstanceState,
+  id: string,
+  progress: Progress,
+  entry: { readonly message: string; readonly failed: boolean } | null,
+): Promise<boolean> {
+  const now = system.now();
+  const note =
+    entry === null
+      ? []
+      : [
+          {
+            sql: `INSERT INTO search_job_logs (actor, job_id, seq, at_ms, message, failed)
+              SELECT ?, ?, COALESCE(MAX(seq), 0) + 1, ?, ?, ? FROM search_job_logs WHERE actor = ? AND job_id = ?`,
+            params: [actor, id, now, entry.message.slice(0, 300), entry.failed ? 1 : 0, actor, id],
+          },
+          {
+            sql: `DELETE FROM search_job_logs WHERE actor = ? AND job_id = ? AND seq <=
+              (SELECT MAX(seq) FROM search_job_logs WHERE actor = ? AND job_id = ?) - ?`,
+            params: [actor, id, actor, id, KEPT_LOGS],
+          },
+        ];
+  const [updated] = await sql.batch([
     {
-      sql: "UPDATE search_jobs SET seen_ms = ?, log = ? WHERE actor = ? AND id = ?",
-      params: [now, JSON.stringify(log.slice(-500)), state.actor, id],
+      sql: "UPDATE search_jobs SET seen_ms = ?, progress = ? WHERE actor = ? AND id = ? AND ended_ms IS NULL",
+      params: [now, JSON.stringify(progress), actor, id],
     },
+    ...note,
   ]);
-  return true;
+  return updated?.changes === 1;
 }
 
 /** Ends a job that still runs. */
@@ -118,12 +153,34 @@ export async function cancelJob(state: InstanceState, id: string): Promise<Job> 
 
 /** One job; throws 7021. */
 export async function getJob(state: InstanceState, id: string): Promise<Job> {
-  return toJob(await jobRow(state, id), state.context.system.now());
+  return toJob(await jobRow(state, id));
 }
 
 /** The log of a job. */
-export async function jobLogs(state: InstanceState, id: string): Promise<JobLog[]> {
-  return JSON.parse(String((await jobRow(state, id))["log"])) as JobLog[];
+export async function jobLogs(
+  state: InstanceState,
+  id: string,
+  page: number,
+  perPage: number,
+): Promise<{ logs: JobLog[]; total: number }> {
+  await jobRow(state, id);
+  const { sql } = state.context;
+  const [count] = await sql.all(
+    "SELECT COUNT(*) AS n FROM search_job_logs WHERE actor = ? AND job_id = ?",
+    [state.actor, id],
+  );
+  const rows = await sql.all(
+    `SELECT seq, at_ms, message, failed FROM search_job_logs WHERE actor = ? AND job_id = ?
+      ORDER BY seq LIMIT ? OFFSET ?`,
+    [state.actor, id, perPage, (page - 1) * perPage],
+  );
+  const logs = rows.map((row) => ({
+    id: Number(row["seq"]),
+    created_at: Number(row["at_ms"]),
+    message: String(row["message"]),
+    message_type: Number(row["failed"]),
+  }));
+  return { logs, total: Number(count?.["n"] ?? 0) };
 }
 
 async function jobRow(state: InstanceState, id: string): Promise<SqlRow> {
@@ -144,7 +201,7 @@ export async function listJobs(
   perPage: number,
 ): Promise<{ jobs: Job[]; total: number }> {
   state.facts();
-  const { sql, system } = state.context;
+  const { sql } = state.context;
   const [count] = await sql.all("SELECT COUNT(*) AS n FROM search_jobs WHERE actor = ?", [
     state.actor,
   ]);
@@ -152,24 +209,22 @@ export async function listJobs(
     "SELECT * FROM search_jobs WHERE actor = ? ORDER BY started_ms DESC, id LIMIT ? OFFSET ?",
     [state.actor, perPage, (page - 1) * perPage],
   );
-  return { jobs: rows.map((row) => toJob(row, system.now())), total: Number(count?.["n"] ?? 0) };
+  return { jobs: rows.map(toJob), total: Number(count?.["n"] ?? 0) };
 }
 
-function toJob(row: SqlRow, now: number): Job {
-  const seen = Number(row["seen_ms"]);
-  const lost = row["ended_ms"] === null && now - seen > LOST_AFTER_MS;
-  const ended = lost ? seen : row["ended_ms"];
+function toJob(row: SqlRow): Job {
+  const ended = row["ended_ms"] ?? null;
+  const stored = row["progress"];
+  const { indexed, failed, unchanged } =
+    typeof stored === "string" ? (JSON.parse(stored) as Progress) : NOTHING;
   return {
     id: String(row["id"]),
     source: "user",
     ...(row["description"] === null ? {} : { description: String(row["description"]) }),
     started_at: formatInstant(Number(row["started_ms"])),
-    last_seen_at: formatInstant(seen),
-    ...(ended === null || ended === undefined ? {} : { ended_at: formatInstant(Number(ended)) }),
-    ...(lost
-      ? { end_reason: "interrupted" }
-      : row["end_reason"] === null
-        ? {}
-        : { end_reason: String(row["end_reason"]) }),
+    last_seen_at: formatInstant(Number(row["seen_ms"])),
+    ...(ended === null ? {} : { ended_at: formatInstant(Number(ended)) }),
+    ...(row["end_reason"] === null ? {} : { end_reason: String(row["end_reason"]) }),
+    progress: { indexed, failed, unchanged },
   };
 }

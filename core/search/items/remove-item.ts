@@ -1,3 +1,4 @@
+import { dropWork } from "../queue/work-rows.ts";
 import { type InstanceState, vectorTag } from "../instance/instance-state.ts";
 import { removeIndexed } from "./commit-item.ts";
 import { logStatements } from "./item-log.ts";
@@ -27,7 +28,9 @@ export async function failItem(
         failure: error.slice(0, 500),
         tookMs,
       }),
+      dropWork(state.actor, itemId),
     ]);
+    state.bell.ring();
   }
   return getItem(state, itemId);
 }
@@ -47,8 +50,10 @@ export async function removeItem(state: InstanceState, itemId: string): Promise<
     { sql: "DELETE FROM search_content WHERE actor = ? AND item_id = ?", params },
     { sql: "DELETE FROM search_logs WHERE actor = ? AND item_id = ?", params },
     { sql: "DELETE FROM search_items WHERE actor = ? AND id = ?", params },
+    dropWork(state.actor, itemId),
     state.save(next),
   ]);
+  state.bell.ring();
   state.remember(next);
   state.vectors.replace(itemId, vectorTag(facts), null);
   state.allowed.reset();

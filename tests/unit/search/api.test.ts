@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { search } from "../../../core/search/mod.ts";
 import {
   type FoundChunk,
   type SearchAnswer,
@@ -374,33 +373,31 @@ describe("routes", () => {
   });
 
   it("ask for Run to search and for Read or Edit to manage", async () => {
-    const granted = (permission: "AI Search Run" | "AI Search Read" | "AI Search Edit") =>
-      search({
-        platform: api.platform,
-        auth: () =>
-          Promise.resolve({
-            id: "t",
-            kind: "token",
-            grants: [{ permissions: [permission], accounts: ["acme"] }],
-          }),
-      });
+    let permission: "AI Search Run" | "AI Search Read" | "AI Search Edit" = "AI Search Edit";
+    await api.close();
+    api = await searchUnderTest({
+      auth: () =>
+        Promise.resolve({
+          id: "t",
+          kind: "token",
+          grants: [{ permissions: [permission], accounts: ["acme"] }],
+        }),
+    });
     const status = async (
-      permission: Parameters<typeof granted>[0],
+      granted: typeof permission,
       method: string,
       path: string,
       account: string = "acme",
     ): Promise<number> => {
+      permission = granted;
       const init = {
         method,
         ...(method === "POST"
           ? { body: '{"query":"x"}', headers: { "content-type": "application/json" } }
           : {}),
       };
-      return (
-        await granted(permission).fetch(
-          new Request(`http://test/accounts/${account}/ai-search${path}`, init),
-        )
-      ).status;
+      const request = new Request(`http://test/accounts/${account}/ai-search${path}`, init);
+      return (await api.app.fetch(request)).status;
     };
     expect(await status("AI Search Run", "POST", "/instances/main/search")).toBe(200);
     expect(await status("AI Search Run", "GET", "/instances/main")).toBe(403);

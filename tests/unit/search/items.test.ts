@@ -16,6 +16,15 @@ const main = (): Instance =>
 const stats = async (): Promise<Shown> =>
   (await api.call("GET", "/instances/main/stats")).body.result;
 
+/** The item, once it has that status. */
+async function statusOf(id: string, status: string): Promise<Shown> {
+  for (;;) {
+    const { result } = (await api.call("GET", `/instances/main/items/${id}`)).body;
+    if (result.status === status) return result;
+    await api.platform.system.sleep(5);
+  }
+}
+
 interface BadUpload {
   readonly name?: string;
   readonly metadata?: string;
@@ -221,34 +230,46 @@ describe("indexing with a configured embedder", () => {
     expect((await api.search("cat"))[0]!.scoring_details.fusion_method).toBe("rrf");
   });
 
-  it.each(["fail", "short"] as const)(
-    "goes on serving the old chunks when the embedder says %s",
+  it.each(["fail", "short", "nan"] as const)(
+    "is found by keywords at once when the embedder says %s, and gets its vectors by itself when it works again",
     async (mode) => {
       const embedder = fakeEmbedder();
       api = await searchUnderTest({ embedder });
       await api.upload("a.md", "old cat");
       embedder.mode = mode;
       const { body } = await api.upload("a.md", "new dog");
-      expect(body.result).toMatchObject({ status: "error", chunks_count: 1 });
-      expect(body.result.error).toBeTruthy();
-      embedder.mode = "work";
-      expect((await api.search("cat", { retrieval_type: "keyword" }))[0]!.text).toBe("old cat");
-      expect(await api.search("dog", { retrieval_type: "keyword" })).toEqual([]);
-      await api.call("PATCH", `/instances/main/items/${body.result.id}`, {
-        next_action: "INDEX",
-        wait_for_completion: true,
-      });
+      expect(body.result).toMatchObject({ status: "error", chunks_count: 1, next_action: "INDEX" });
+      expect(body.result.error).toMatch(/^Found by keywords only: The embedder "fake-embedding" /);
+      expect(await api.search("cat", { retrieval_type: "keyword" })).toEqual([]);
       expect((await api.search("dog", { retrieval_type: "keyword" }))[0]!.text).toBe("new dog");
+      const broken = (await api.call("GET", "/instances/main/stats")).body.result;
+      expect(broken).toMatchObject({
+        error: 1,
+        degraded: true,
+        file_embed_errors: { [body.result.error]: 1 },
+      });
+      const logs = await api.call("GET", `/instances/main/items/${body.result.id}/logs`);
+      expect(JSON.stringify(logs.body.result[0])).toContain("(attempt 1; the next in 1 s)");
+      embedder.mode = "work";
+      const item = await statusOf(body.result.id, "completed");
+      expect(item).toMatchObject({ next_action: null });
+      expect(item.error).toBeUndefined();
+      expect((await api.search("dog", { retrieval_type: "vector" }))[0]!.text).toBe("new dog");
+      expect(await stats()).toMatchObject({ error: 0, degraded: false, file_embed_errors: {} });
     },
   );
 
-  it("skips vectors that are not numbers", async () => {
+  it("keeps the old chunks of an instance without keywords until the new ones have vectors", async () => {
     const embedder = fakeEmbedder();
-    embedder.mode = "nan";
-    api = await searchUnderTest({ embedder });
-    expect((await api.upload("a.md", "cat")).body.result.status).toBe("completed");
+    api = await searchUnderTest({ embedder }, { index_method: { vector: true, keyword: false } });
+    await api.upload("a.md", "old cat");
+    embedder.mode = "fail";
+    const { body } = await api.upload("a.md", "new dog");
+    expect(body.result).toMatchObject({ status: "error", next_action: "INDEX" });
     embedder.mode = "work";
-    expect(await api.search("cat", { retrieval_type: "vector", match_threshold: 0 })).toEqual([]);
+    expect((await api.search("cat"))[0]!.text).toBe("old cat");
+    await statusOf(body.result.id, "completed");
+    expect((await api.search("dog"))[0]!.text).toBe("new dog");
   });
 
   it("answers before it is done when nobody waits", async () => {
@@ -259,17 +280,13 @@ describe("indexing with a configured embedder", () => {
     expect(body.result).toMatchObject({
       status: "running",
       next_action: "INDEX",
-      chunks_count: null,
+      chunks_count: 1,
     });
+    expect(await api.search("cat", { retrieval_type: "keyword" })).toHaveLength(1);
     while (embedder.calls.length === 0) await api.platform.system.sleep(1);
     embedder.mode = "work";
     embedder.release();
-    let status = "running";
-    while (status === "running") {
-      await api.platform.system.sleep(2);
-      ({ status } = (await api.call("GET", `/instances/main/items/${body.result.id}`)).body.result);
-    }
-    expect(status).toBe("completed");
+    await statusOf(body.result.id, "completed");
   });
 
   it("lets the newest of two overlapping uploads win", async () => {
@@ -284,6 +301,8 @@ describe("indexing with a configured embedder", () => {
     await slow;
     expect(await api.search("cat", { retrieval_type: "keyword" })).toEqual([]);
     expect((await api.search("dog", { retrieval_type: "keyword" }))[0]!.text).toBe("new dog");
+    const near = await api.search("dog", { retrieval_type: "vector", match_threshold: 0 });
+    expect(near.map(({ score }) => score)).toEqual([1]);
   });
 
   it("leaves nothing behind when the item is deleted meanwhile", async () => {
@@ -322,18 +341,57 @@ describe("indexing with a configured embedder", () => {
   });
 });
 
+/** The job at a path, once it has ended. */
+async function endOf(path: string): Promise<Shown> {
+  for (;;) {
+    const { result } = (await api.call("GET", path)).body;
+    if (result.ended_at !== undefined) return result;
+    await api.platform.system.sleep(5);
+  }
+}
+
 describe("a sync job", () => {
-  it("indexes everything again, reports progress and has a cooldown", async () => {
+  it("indexes what the settings would have otherwise now, and nothing else", async () => {
+    api = await searchUnderTest();
+    await api.upload("a.md", "alpha beta gamma. ".repeat(40));
+    await api.call("PUT", "/instances/main", { chunk_size: 64 });
+    await api.upload("b.md", "zebra");
+    const { body } = await api.call("POST", "/instances/main/jobs");
+    const job = await endOf(`/instances/main/jobs/${body.result.id}`);
+    expect(job).toMatchObject({
+      end_reason: "completed",
+      progress: { indexed: 1, failed: 0, unchanged: 1 },
+    });
+    const [a] = (await api.call("GET", "/instances/main/items?key=a.md")).body.result;
+    expect(a!.chunks_count).toBeGreaterThan(1);
+  });
+
+  it("goes on after a restart where it was", async () => {
+    const embedder = fakeEmbedder();
+    const settings = { index_method: { vector: true, keyword: false } };
+    const data = "search-job";
+    api = await searchUnderTest({ embedder }, settings, data);
+    for (const key of ["a.md", "b.md", "c.md"]) await api.upload(key, `The cat of ${key}.`);
+    await api.call("PUT", "/instances/main", { chunk_size: 64 });
+    await api.close();
+    const slow = fakeEmbedder();
+    slow.mode = "hang";
+    api = await searchUnderTest({ embedder: slow }, {}, data);
+    const { body } = await api.call("POST", "/instances/main/jobs");
+    while (slow.calls.length === 0) await api.platform.system.sleep(5);
+    await api.close();
+    api = await searchUnderTest({ embedder }, {}, data);
+    const job = await endOf(`/instances/main/jobs/${body.result.id}`);
+    expect(job).toMatchObject({ end_reason: "completed", progress: { indexed: 3, failed: 0 } });
+  });
+
+  it("reports progress and has a cooldown", async () => {
     api = await searchUnderTest();
     await api.upload("a.md", "zebra");
     const started = await api.call("POST", "/instances/main/jobs", { description: "nightly" });
     expect(started.body.result).toMatchObject({ source: "user", description: "nightly" });
     const path = `/instances/main/jobs/${started.body.result.id}`;
-    let job: Shown;
-    do {
-      await api.platform.system.sleep(2);
-      job = (await api.call("GET", path)).body.result;
-    } while (job.ended_at === undefined);
+    const job = await endOf(path);
     expect(job.end_reason).toBe("completed");
     expect((await api.call("GET", `${path}/logs`)).body.result).toMatchObject([
       { id: 1, message_type: 0 },
@@ -342,6 +400,25 @@ describe("a sync job", () => {
     expect((await api.call("POST", "/instances/main/jobs")).body.errors?.[0]?.code).toBe(7020);
     expect((await api.call("PATCH", path, { action: "cancel" })).body.errors?.[0]?.code).toBe(7046);
     expect((await api.call("GET", "/instances/main/jobs/none")).body.errors?.[0]?.code).toBe(7021);
+    expect(await api.search("zebra")).toHaveLength(1);
+  });
+});
+
+describe("the text of an upload whose process dies", () => {
+  it("is indexed by the queue", async () => {
+    api = await searchUnderTest({}, {}, "search-lost");
+    const upload = {
+      key: "a.md",
+      metadata: {},
+      checksum: "x",
+      contentType: "text/markdown",
+      bytes: new TextEncoder().encode("zebra"),
+    };
+    const { itemId } = await main().begin(upload);
+    expect(await api.search("zebra")).toEqual([]);
+    await api.close();
+    api = await searchUnderTest({}, {}, "search-lost");
+    await statusOf(itemId, "completed");
     expect(await api.search("zebra")).toHaveLength(1);
   });
 });

@@ -1,7 +1,9 @@
 import { openPlatform } from "#platform";
 import { afterEach, describe, expect, it } from "vitest";
+import { uploadItem } from "../../../core/search/items/index-item.ts";
 import { instanceAt } from "../../../core/search/instance/instance-client.ts";
-import { seedInstance } from "../../../core/search/mod.ts";
+import { createInstance } from "../../../core/search/instance/manage-instances.ts";
+import { search } from "../../../core/search/mod.ts";
 import type { Platform } from "../../../core/ports.ts";
 import { topicTexts } from "../../fakes/search-corpus.ts";
 import type { Chunk } from "../../../core/search/retrieve/chunk-view.ts";
@@ -19,7 +21,18 @@ const documents = [0, 1, 2, 3, 4, 5].map((topic) => ({
     .join("\n\n"),
 }));
 const address = { account: "acme", namespace: "default", id: "topics" };
-const seed = { account: "acme", id: "topics", documents };
+
+/** Opens search on a platform, with an instance that holds the documents. */
+async function seed(order: typeof documents): Promise<void> {
+  const options = { platform };
+  search(options);
+  await createInstance(address.account, address.namespace, { id: address.id }, options);
+  const instance = instanceAt(platform, address);
+  for (const { key, text } of order) {
+    const bytes = new TextEncoder().encode(text);
+    await uploadItem(instance, { key, contentType: "text/markdown", bytes }, true, options);
+  }
+}
 
 async function find(query: string, type: RetrievalType): Promise<readonly Chunk[]> {
   return instanceAt(platform, address).search({ query, type, limit: 10, threshold: 0 });
@@ -33,7 +46,7 @@ const keysOf = (chunks: readonly Chunk[]): string[] => [
 describe("the builtin vectors of an instance", () => {
   it("are learned by themselves once there are 200 chunks", async () => {
     platform = await openPlatform();
-    await seedInstance({ platform }, seed);
+    await seed(documents);
     const instance = instanceAt(platform, address);
     const engine = async (): Promise<string> => JSON.stringify((await instance.stats())["engine"]);
     while (!(await engine()).includes('"dimensions":640')) await platform.system.sleep(5);
@@ -46,7 +59,7 @@ describe("the builtin vectors of an instance", () => {
     for (const order of [documents, documents.toReversed()]) {
       if (runs.length > 0) await platform.close();
       platform = await openPlatform();
-      await seedInstance({ platform }, { ...seed, documents: order });
+      await seed(order);
       await instanceAt(platform, address).train();
       const chunks = await find("the judge hears a witness", "hybrid");
       runs.push(chunks.map(({ text, score }) => [text, score]));
@@ -58,12 +71,12 @@ describe("the builtin vectors of an instance", () => {
   it("survive a restart with everything else", async () => {
     const data = "search-restart";
     platform = await openPlatform({ data });
-    await seedInstance({ platform }, seed);
+    await seed(documents);
     await instanceAt(platform, address).train();
     const before = await find("yeast and flour", "hybrid");
     await platform.close();
     platform = await openPlatform({ data });
+    search({ platform });
     expect(await find("yeast and flour", "hybrid")).toEqual(before);
-    expect(await seedInstance({ platform }, { ...seed, documents: [] })).toBe(false);
   });
 });

@@ -1,0 +1,28 @@
+import { isRemote } from "../instance/instance-settings.ts";
+import type { InstanceState } from "../instance/instance-state.ts";
+import { commitItem } from "../items/commit-item.ts";
+import { embedChunks } from "../items/embed-chunks.ts";
+import { extractText } from "../items/extract-text.ts";
+import { chunksOf } from "../items/index-item.ts";
+import { readContent } from "../items/item-store.ts";
+import type { SearchOptions } from "../search-deps.ts";
+import { embedderOf } from "./embed-item.ts";
+
+/** Indexes an item from its stored content; `started` is when that began, of `monotonic()`. */
+export async function indexContent(
+  state: InstanceState,
+  itemId: string,
+  revision: number,
+  deps: SearchOptions,
+  started: number,
+): Promise<void> {
+  const { settings } = state.facts();
+  const content = await readContent(state, itemId);
+  const chunks = chunksOf(extractText(content, deps.htmlToMarkdown), settings, deps);
+  const hasToHaveVectors = isRemote(settings) && !settings.index_method.keyword;
+  const vectors = hasToHaveVectors
+    ? await embedChunks(embedderOf(settings, deps), chunks, state.context.system.closing)
+    : null;
+  const tookMs = Math.round(state.context.system.monotonic() - started);
+  await state.inTurn(() => commitItem(state, itemId, revision, chunks, vectors, tookMs));
+}

@@ -1,0 +1,154 @@
+import type { SqlRow, SqlValue, Statement } from "../../ports.ts";
+import type { InstanceState } from "../instance/instance-state.ts";
+
+/**
+ * What waits to be done: to index the text of an item, to make the vectors of one whose text is indexed, to go on with
+ * a sync job.
+ */
+export type Stage = "text" | "vectors" | "job";
+
+/** One row of the queue. An item or a job has one at most; a newer one takes its place. */
+export interface Work {
+  /** Of the item or the job. */
+  readonly id: string;
+  readonly stage: Stage;
+  readonly revision: number;
+  /** Attempts that have begun, this one included. */
+  readonly attempts: number;
+  /** Tells this row from one that has taken its place meanwhile. */
+  readonly token: string;
+}
+
+/** How long work is left to whoever took it, in ms of `steady()`: the restart of its actor ends that at once. */
+const LEASE_MS = 120_000;
+
+/** The statement that puts work into the queue, in place of what waited for the same item. */
+export function enqueue(
+  { actor, context }: InstanceState,
+  work: { readonly id: string; readonly stage: Stage; readonly revision: number },
+  leased: boolean,
+): Statement {
+  const now = context.steady();
+  return {
+    sql: `INSERT INTO search_work (actor, id, stage, revision, token, due_ms, lease_ms, attempts) VALUES (?, ?, ?, ?, ?, ?, ?, 0)
+      ON CONFLICT (actor, id) DO UPDATE SET stage = excluded.stage, revision = excluded.revision, token = excluded.token,
+      due_ms = excluded.due_ms, lease_ms = excluded.lease_ms, attempts = 0`,
+    params: [
+      actor,
+      work.id,
+      work.stage,
+      work.revision,
+      context.system.id(),
+      now,
+      leased ? now + LEASE_MS : 0,
+    ],
+  };
+}
+
+/** The statement that takes work out of the queue, whichever it is. */
+export function dropWork(actor: string, id: string): Statement {
+  return { sql: "DELETE FROM search_work WHERE actor = ? AND id = ?", params: [actor, id] };
+}
+
+/** Leaves work to the queue that its caller could not do. */
+export async function releaseWork(state: InstanceState, id: string): Promise<void> {
+  await state.clock.write(
+    [
+      {
+        sql: "UPDATE search_work SET lease_ms = 0 WHERE actor = ? AND id = ?",
+        params: [state.actor, id],
+      },
+    ],
+    state.context.steady(),
+  );
+  state.bell.ring();
+}
+
+/** The statement that has work wait until `due` (of `steady()`). */
+export function postpone(actor: string, { id, token }: Work, due: number): Statement {
+  return {
+    sql: "UPDATE search_work SET due_ms = ?, lease_ms = 0 WHERE actor = ? AND id = ? AND token = ?",
+    params: [due, actor, id, token],
+  };
+}
+
+/** Whether nothing has taken the place of this work. */
+export async function isCurrent(
+  { actor, context }: InstanceState,
+  { id, token }: Work,
+): Promise<boolean> {
+  const [row] = await context.sql.all("SELECT token FROM search_work WHERE actor = ? AND id = ?", [
+    actor,
+    id,
+  ]);
+  return row?.["token"] === token;
+}
+
+/** Takes up to `most` pieces of work that are due and that nobody has; the attempt is counted before it begins. */
+export async function claim({ actor, context }: InstanceState, most: number): Promise<Work[]> {
+  const now = context.steady();
+  const rows = await context.sql.all(
+    `SELECT id, stage, revision, token, attempts FROM search_work
+      WHERE actor = ? AND due_ms <= ? AND lease_ms <= ? ORDER BY due_ms, id LIMIT ?`,
+    [actor, now, now, most],
+  );
+  if (rows.length === 0) return [];
+  await context.sql.batch(
+    rows.map((row) => ({
+      sql: "UPDATE search_work SET lease_ms = ?, attempts = attempts + 1 WHERE actor = ? AND id = ? AND token = ?",
+      params: [now + LEASE_MS, actor, column(row, "id"), column(row, "token")],
+    })),
+  );
+  return rows.map(toWork);
+}
+
+function column(row: SqlRow, name: string): SqlValue {
+  return row[name] ?? null;
+}
+
+function toWork(row: SqlRow): Work {
+  const stage = String(row["stage"]);
+  return {
+    id: String(row["id"]),
+    stage: stage === "vectors" || stage === "job" ? stage : "text",
+    revision: Number(row["revision"]),
+    attempts: Number(row["attempts"]) + 1,
+    token: String(row["token"]),
+  };
+}
+
+/** When the earliest work is due (of `steady()`); null when there is none. */
+export async function earliestDue({
+  actor,
+  context,
+}: Pick<InstanceState, "actor" | "context">): Promise<number | null> {
+  const [row] = await context.sql.all(
+    "SELECT MIN(due_ms) AS due FROM search_work WHERE actor = ?",
+    [actor],
+  );
+  return row?.["due"] == null ? null : Number(row["due"]);
+}
+
+/** When the first lease on work that is due ends (of `steady()`); null when no such work is there. */
+export async function earliestLease({ actor, context }: InstanceState): Promise<number | null> {
+  const [row] = await context.sql.all(
+    "SELECT MIN(lease_ms) AS lease FROM search_work WHERE actor = ? AND due_ms <= ?",
+    [actor, context.steady()],
+  );
+  return row?.["lease"] == null ? null : Number(row["lease"]);
+}
+
+/** Ends all leases: whoever had them died with the former life of this actor, of which there is one at a time. */
+export async function endLeases({
+  actor,
+  context,
+}: Pick<InstanceState, "actor" | "context">): Promise<void> {
+  const [row] = await context.sql.all(
+    "SELECT COUNT(*) AS n FROM search_work WHERE actor = ? AND lease_ms > 0",
+    [actor],
+  );
+  if (Number(row?.["n"] ?? 0) === 0) return;
+  await context.sql.batch([
+    { sql: "UPDATE search_work SET lease_ms = 0 WHERE actor = ?", params: [actor] },
+  ]);
+}

@@ -1,0 +1,26 @@
+import { mkdtempSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, inject } from "vitest";
+import { LONG } from "../cases/eventually.ts";
+import { itUnless } from "../config/it-unless.ts";
+import { exitOf, lineWith, missing, runtimes, start } from "./runtimes.ts";
+
+describe.each(runtimes)("a server on %s that is killed while it makes vectors", (runtime) => {
+  itUnless(missing(runtime) || undefined)(
+    "goes on at once after its restart: no lease of its former life holds it up",
+    LONG,
+    async () => {
+      const dataDir = mkdtempSync(join(inject("scratch"), "search-crash-"));
+      const first = start(runtime, "search-crash-child.ts", [runtime, dataDir, "hang"]);
+      expect(await lineWith(first, "uploaded")).toBe("uploaded 3");
+      first.kill("SIGKILL");
+      await exitOf(first);
+      const second = start(runtime, "search-crash-child.ts", [runtime, dataDir, "work"]);
+      const [, count, ms] = (await lineWith(second, "vectors")).split(" ");
+      expect(count).toBe("3");
+      // A lease lasts two minutes.
+      expect(Number(ms)).toBeLessThan(60_000);
+      expect(await exitOf(second)).toBe(0);
+    },
+  );
+});
