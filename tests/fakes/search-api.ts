@@ -1,6 +1,6 @@
 import { openPlatform } from "#platform";
 import type { Hono } from "hono";
-import { search, type SearchOptions } from "../../core/search/mod.ts";
+import { type SearchParts, searchParts, type SearchPartsOptions } from "../../core/search/mod.ts";
 import type { Platform } from "../../core/ports.ts";
 
 /** A chunk, as far as tests look at it. */
@@ -67,6 +67,7 @@ export interface SearchAnswer {
 export interface SearchUnderTest {
   readonly platform: Platform;
   readonly app: Hono;
+  readonly binding: SearchParts["binding"];
   /** Calls a path below `/accounts/acme/ai-search`; `body` is sent as JSON. */
   call(
     method: string,
@@ -99,12 +100,17 @@ export interface UploadOptions {
  * there again.
  */
 export async function searchUnderTest(
-  options: Omit<SearchOptions, "platform"> = {},
+  options: Omit<SearchPartsOptions, "platform"> = {},
   settings: Record<string, unknown> = {},
   data?: string,
 ): Promise<SearchUnderTest> {
   const platform = await openPlatform(data === undefined ? {} : { data });
-  const app = search({ platform, auth: "off", ...options });
+  const { binding, routes: app } = searchParts({
+    platform,
+    auth: "off",
+    accountId: "acme",
+    ...options,
+  });
   const raw = async (method: string, path: string, init: RequestInit = {}): Promise<Response> =>
     app.fetch(
       new Request(`http://test/accounts/acme/ai-search${path}`, {
@@ -124,6 +130,7 @@ export async function searchUnderTest(
   return {
     platform,
     app,
+    binding,
     raw,
     call,
     async upload(

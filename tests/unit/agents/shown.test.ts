@@ -4,7 +4,7 @@ import { platformApi, type PlatformApi } from "../../../core/api.ts";
 import { agents, defineAgent, getAgentByName } from "../../../core/agents/mod.ts";
 import type { Authenticate } from "../../../core/auth/authorize.ts";
 import type { Platform } from "../../../core/ports.ts";
-import { seedInstance } from "../../../core/search/mod.ts";
+import { seedInstance } from "../../fakes/search-seed.ts";
 import { eventually } from "../../cases/eventually.ts";
 import {
   assistant,

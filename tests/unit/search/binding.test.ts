@@ -1,15 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { searchParts, seedInstance, type SearchBinding } from "../../../core/search/mod.ts";
+import type { SearchBinding } from "../../../core/search/mod.ts";
 import { searchUnderTest, type SearchUnderTest } from "../../fakes/search-api.ts";
 
 let subject: SearchUnderTest;
 let birds: SearchBinding;
 beforeAll(async () => {
   subject = await searchUnderTest();
-  const { platform } = subject;
-  const documents = [{ key: "birds.md", text: "Herons stand in the river." }];
-  await seedInstance({ platform }, { account: "acme", id: "birds", documents });
-  birds = searchParts({ platform, auth: "off", accountId: "acme" }).binding("birds");
+  await subject.call("POST", "/instances", { id: "birds" });
+  await subject.upload("birds.md", "Herons stand in the river.", { instance: "birds" });
+  birds = subject.binding("birds");
 });
 afterAll(() => subject.close());
 
@@ -40,14 +39,11 @@ describe("searchParts().binding()", () => {
   });
 
   it("knows only instances of its account and of the namespace", async () => {
-    const { binding } = searchParts({ platform: subject.platform, auth: "off" });
+    const other = await searchUnderTest({ accountId: "local" });
     const question = { query: "herons" };
-    await expect(binding("birds").search(question)).rejects.toThrow("ai_search_not_found");
-    const { binding: own } = searchParts({
-      platform: subject.platform,
-      auth: "off",
-      accountId: "acme",
-    });
+    await expect(other.binding("main").search(question)).rejects.toThrow("ai_search_not_found");
+    await other.close();
+    const own = subject.binding;
     await expect(own("birds", "other").search(question)).rejects.toMatchObject({ status: 404 });
     expect(() => own("../birds")).toThrow("ai_search_not_found");
     expect(() => own("birds", "a/b")).toThrow("namespace_not_found");

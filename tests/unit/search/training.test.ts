@@ -1,10 +1,9 @@
 import { openPlatform } from "#platform";
 import { afterEach, describe, expect, it } from "vitest";
-import { uploadItem } from "../../../core/search/items/index-item.ts";
 import { instanceAt } from "../../../core/search/instance/instance-client.ts";
-import { createInstance } from "../../../core/search/instance/manage-instances.ts";
 import { search } from "../../../core/search/mod.ts";
 import type { Platform } from "../../../core/ports.ts";
+import { seedInstance } from "../../fakes/search-seed.ts";
 import { topicTexts } from "../../fakes/search-corpus.ts";
 import type { Chunk } from "../../../core/search/retrieve/chunk-view.ts";
 import type { RetrievalType } from "../../../core/search/retrieve/retrieve.ts";
@@ -22,16 +21,10 @@ const documents = [0, 1, 2, 3, 4, 5].map((topic) => ({
 }));
 const address = { account: "acme", namespace: "default", id: "topics" };
 
-/** Opens search on a platform, with an instance that holds the documents. */
+/** Opens search on the platform, with an instance that holds the documents. */
 async function seed(order: typeof documents): Promise<void> {
-  const options = { platform };
-  search(options);
-  await createInstance(address.account, address.namespace, { id: address.id }, options);
-  const instance = instanceAt(platform, address);
-  for (const { key, text } of order) {
-    const bytes = new TextEncoder().encode(text);
-    await uploadItem(instance, { key, contentType: "text/markdown", bytes }, true, options);
-  }
+  search({ platform });
+  await seedInstance({ platform }, { account: "acme", id: "topics", documents: order });
 }
 
 async function find(query: string, type: RetrievalType): Promise<readonly Chunk[]> {
