@@ -27,8 +27,8 @@ export function fakeEmbedder(model: string = "fake-embedding"): FakeEmbedder {
       this.calls.push({ purpose, count: texts.length });
       const before = released;
       const hangs = this.mode === "hang";
-      while (hangs && before === released && signal?.aborted !== true)
-        await new Promise((resolve) => setTimeout(resolve, 2));
+      const isHeld = (): boolean => hangs && before === released && signal?.aborted !== true;
+      while (isHeld()) await new Promise((resolve) => setTimeout(resolve, 2));
       if (this.mode === "fail") throw new Error("embedder is down");
       return texts.map((text) => {
         const vector = Float32Array.from(
