@@ -1,6 +1,6 @@
 import { ApiError } from "../http/api-error.ts";
 import type { ErrorName } from "../http/codes.ts";
-import { CdpError } from "./cdp.ts";
+import { CdpError } from "./page/cdp.ts";
 
 /** Chromium's network errors and the failure that each is reported as. */
 const networkErrors: readonly (readonly [RegExp, ErrorName])[] = [

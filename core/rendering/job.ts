@@ -2,8 +2,8 @@ import { ApiError } from "../http/api-error.ts";
 import type { AllowHosts } from "../net/allow-hosts.ts";
 import { checkUrl } from "../net/check-url.ts";
 import type { PdfBody, RenderBody, Tag } from "./body.ts";
-import { compilePatterns } from "./patterns.ts";
-import type { RequestRules } from "./request-gate.ts";
+import { compilePatterns } from "./intercept/patterns.ts";
+import type { RequestRules } from "./intercept/request-gate.ts";
 import { readTimers, type TimerCaps, type Timers } from "./timers.ts";
 
 /** One rendering, checked and ready to run. */

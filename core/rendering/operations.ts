@@ -11,7 +11,7 @@ import {
   pictureAction,
   printAction,
   scrapeAction,
-} from "./actions.ts";
+} from "./actions/actions.ts";
 import type { RenderBody, SnapshotBody } from "./body.ts";
 import { prepareJob, type JobPolicy } from "./job.ts";
 import { convertDocument } from "./markdown.ts";

@@ -1,15 +1,15 @@
 import { ApiError } from "../http/api-error.ts";
 import { networkFailure, renderFailure } from "./errors.ts";
-import { evaluate } from "./evaluate.ts";
+import { evaluate } from "./page/evaluate.ts";
 import type { Job } from "./job.ts";
-import { loadPage } from "./load.ts";
-import { readFacts } from "./page-scripts.ts";
-import type { RefusedNavigation } from "./intercept.ts";
-import type { Hop } from "./main-document.ts";
-import type { Page, PageDeps } from "./page.ts";
+import { loadPage } from "./page/load.ts";
+import { readFacts } from "./page/page-scripts.ts";
+import type { RefusedNavigation } from "./intercept/intercept.ts";
+import type { Hop } from "./page/main-document.ts";
+import type { Page, PageDeps } from "./page/page.ts";
 import type { Slots } from "./slots.ts";
 import { within } from "./timers.ts";
-import { withPage } from "./with-page.ts";
+import { withPage } from "./page/with-page.ts";
 
 /** What every rendering shares. */
 export interface RenderDeps extends PageDeps {

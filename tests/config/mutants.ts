@@ -217,14 +217,14 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "a page that never settles is given up",
-    file: "core/rendering/evaluate.ts",
+    file: "core/rendering/page/evaluate.ts",
     find: " || attempt === ATTEMPTS",
     replace: " || attempt === 1_000_000",
     tests: ["tests/unit/rendering/evaluate"],
   },
   {
     name: "a page that moved on is asked again",
-    file: "core/rendering/evaluate.ts",
+    file: "core/rendering/page/evaluate.ts",
     find: "attempt === ATTEMPTS",
     replace: "attempt === 1",
     tests: ["tests/unit/rendering/evaluate"],
@@ -238,14 +238,14 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "a browser that does not dispose of a page is replaced",
-    file: "core/rendering/with-page.ts",
+    file: "core/rendering/page/with-page.ts",
     find: "() => killBrowser(wire),",
     replace: "() => wire.close(),",
     tests: ["tests/unit/rendering/hung-browser"],
   },
   {
     name: "a page is opened again when its browser was lost before it began",
-    file: "core/rendering/with-page.ts",
+    file: "core/rendering/page/with-page.ts",
     find: "if (error instanceof LostBrowser) return openSession(deps, job, signal);",
     replace: "",
     tests: ["tests/unit/rendering/hung-browser"],
@@ -294,7 +294,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "a page stays when it wants to go where it may not",
-    file: "core/rendering/intercept.ts",
+    file: "core/rendering/intercept/intercept.ts",
     find: "if (!context.later)\n      return",
     replace: "if (decision !== undefined)\n      return",
     tests: ["tests/unit/rendering/page.test.ts"],

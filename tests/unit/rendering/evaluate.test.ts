@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { CdpError } from "../../../core/rendering/cdp.ts";
-import { evaluate } from "../../../core/rendering/evaluate.ts";
-import type { Page } from "../../../core/rendering/page.ts";
+import { CdpError } from "../../../core/rendering/page/cdp.ts";
+import { evaluate } from "../../../core/rendering/page/evaluate.ts";
+import type { Page } from "../../../core/rendering/page/page.ts";
 
 /** A page that goes to another document `moves` times while it is asked. */
 function movingPage(moves: number): { readonly page: Page; readonly asked: () => number } {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { allowNone } from "../../../core/net/allow-hosts.ts";
 import type { Wire } from "../../../core/ports.ts";
 import { prepareJob } from "../../../core/rendering/job.ts";
-import { withPage } from "../../../core/rendering/with-page.ts";
+import { withPage } from "../../../core/rendering/page/with-page.ts";
 import { fakeClock, settled, type FakeClock } from "../../fakes/rendering-system.ts";
 import { fakeWire, openingBrowser, type FakeWire } from "../../fakes/rendering-wire.ts";
 

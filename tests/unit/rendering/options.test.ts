@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { allowNone } from "../../../core/net/allow-hosts.ts";
 import { networkFailure, proxyFailure } from "../../../core/rendering/errors.ts";
 import { prepareJob } from "../../../core/rendering/job.ts";
-import { printParameters } from "../../../core/rendering/pdf-options.ts";
+import { printParameters } from "../../../core/rendering/actions/pdf-options.ts";
 import { readTimers } from "../../../core/rendering/timers.ts";
 
 describe("printParameters()", () => {

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { allowNone } from "../../../core/net/allow-hosts.ts";
 import type { RenderBody } from "../../../core/rendering/body.ts";
 import { prepareJob, type Job } from "../../../core/rendering/job.ts";
-import type { Page } from "../../../core/rendering/page.ts";
-import { withPage } from "../../../core/rendering/with-page.ts";
+import type { Page } from "../../../core/rendering/page/page.ts";
+import { withPage } from "../../../core/rendering/page/with-page.ts";
 import { fakeClock, settled } from "../../fakes/rendering-system.ts";
 import {
   fakeWire,

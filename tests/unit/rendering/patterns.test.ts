@@ -1,7 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { allowNone } from "../../../core/net/allow-hosts.ts";
-import { compilePattern, compilePatterns, parseLiteral } from "../../../core/rendering/patterns.ts";
-import { decideRequest, type RequestRules } from "../../../core/rendering/request-gate.ts";
+import {
+  compilePattern,
+  compilePatterns,
+  parseLiteral,
+} from "../../../core/rendering/intercept/patterns.ts";
+import {
+  decideRequest,
+  type RequestRules,
+} from "../../../core/rendering/intercept/request-gate.ts";
 
 const field = "rejectRequestPattern";
 const matches = (pattern: string, url: string): boolean => compilePattern(pattern, { field })(url);

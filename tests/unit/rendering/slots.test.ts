@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { followNetwork } from "../../../core/rendering/network-idle.ts";
+import { followNetwork } from "../../../core/rendering/page/network-idle.ts";
 import { renderSlots } from "../../../core/rendering/slots.ts";
 import { within } from "../../../core/rendering/timers.ts";
 import { ApiError } from "../../../core/http/api-error.ts";

@@ -1,7 +1,7 @@
-import { ApiError } from "../http/api-error.ts";
-import type { LinksBody, PdfOptions, ScrapeBody, ScreenshotOptions } from "./body.ts";
-import type { CdpData } from "./cdp.ts";
-import { evaluate } from "./evaluate.ts";
+import { ApiError } from "../../http/api-error.ts";
+import type { LinksBody, PdfOptions, ScrapeBody, ScreenshotOptions } from "../body.ts";
+import type { CdpData } from "../page/cdp.ts";
+import { evaluate } from "../page/evaluate.ts";
 import {
   locateElement,
   readContent,
@@ -9,10 +9,10 @@ import {
   scrapeElements,
   scrollThrough,
   waitForFonts,
-} from "./page-scripts.ts";
-import type { Page } from "./page.ts";
+} from "../page/page-scripts.ts";
+import type { Page } from "../page/page.ts";
 import { printParameters } from "./pdf-options.ts";
-import type { Action } from "./render.ts";
+import type { Action } from "../render.ts";
 
 /** Prints the page; the bytes of a PDF. */
 export function printAction(

@@ -1,9 +1,9 @@
-import { ApiError } from "../http/api-error.ts";
-import type { Wire } from "../ports.ts";
+import { ApiError } from "../../http/api-error.ts";
+import type { Wire } from "../../ports.ts";
 import { openCdp, type Cdp } from "./cdp.ts";
-import type { Job } from "./job.ts";
+import type { Job } from "../job.ts";
 import { openPage, type Page, type PageDeps } from "./page.ts";
-import { within } from "./timers.ts";
+import { within } from "../timers.ts";
 
 /** How long a browser may take to start and accept a connection, to open a page, and to dispose of it, in ms. */
 const CONNECT_MS = 60_000;

@@ -1,5 +1,5 @@
-import { ApiError } from "../http/api-error.ts";
-import type { System, Wire } from "../ports.ts";
+import { ApiError } from "../../http/api-error.ts";
+import type { System, Wire } from "../../ports.ts";
 
 /** The parameters or the result of a DevTools call. */
 export type CdpData = Readonly<Record<string, unknown>>;

@@ -1,11 +1,11 @@
-import { ApiError } from "../http/api-error.ts";
-import type { SelectorWait, Tag, WaitUntil } from "./body.ts";
-import { networkFailure } from "./errors.ts";
+import { ApiError } from "../../http/api-error.ts";
+import type { SelectorWait, Tag, WaitUntil } from "../body.ts";
+import { networkFailure } from "../errors.ts";
 import { evaluate } from "./evaluate.ts";
-import type { Job } from "./job.ts";
+import type { Job } from "../job.ts";
 import type { Page } from "./page.ts";
 import { addTag, findSelector, neverSubmit, stayOnPage } from "./page-scripts.ts";
-import { within } from "./timers.ts";
+import { within } from "../timers.ts";
 
 /** The pause between two looks for a selector, in ms. */
 const POLL_MS = 50;

@@ -1,7 +1,7 @@
-import { toBase64, utf8 } from "../crypto/encoding.ts";
-import type { CdpData, CdpEvent } from "./cdp.ts";
-import { proxyFailure } from "./errors.ts";
-import type { Job } from "./job.ts";
+import { toBase64, utf8 } from "../../crypto/encoding.ts";
+import type { CdpData, CdpEvent } from "../page/cdp.ts";
+import { proxyFailure } from "../errors.ts";
+import type { Job } from "../job.ts";
 import { decideRequest } from "./request-gate.ts";
 
 /** What to answer to an intercepted request: a method of the `Fetch` domain and its parameters. */

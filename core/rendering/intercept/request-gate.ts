@@ -1,5 +1,5 @@
-import type { AllowHosts } from "../net/allow-hosts.ts";
-import { checkUrl } from "../net/check-url.ts";
+import type { AllowHosts } from "../../net/allow-hosts.ts";
+import { checkUrl } from "../../net/check-url.ts";
 import type { Matcher } from "./patterns.ts";
 
 /** What a page may request. */

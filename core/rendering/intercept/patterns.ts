@@ -1,5 +1,5 @@
 import { RE2JS } from "re2js";
-import { ApiError } from "../http/api-error.ts";
+import { ApiError } from "../../http/api-error.ts";
 
 /** Decides whether a URL matches. */
 export type Matcher = (url: string) => boolean;

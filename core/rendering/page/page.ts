@@ -1,8 +1,8 @@
-import { ApiError } from "../http/api-error.ts";
-import type { Browser, System } from "../ports.ts";
+import { ApiError } from "../../http/api-error.ts";
+import type { Browser, System } from "../../ports.ts";
 import type { Cdp, CdpData, CdpEvent } from "./cdp.ts";
-import { answerAuth, answerRequest, type RefusedNavigation } from "./intercept.ts";
-import type { Job } from "./job.ts";
+import { answerAuth, answerRequest, type RefusedNavigation } from "../intercept/intercept.ts";
+import type { Job } from "../job.ts";
 import {
   followDocument,
   type Load,

@@ -1,4 +1,4 @@
-import type { System } from "../ports.ts";
+import type { System } from "../../ports.ts";
 import type { CdpEvent } from "./cdp.ts";
 
 /** How long the network must be quiet, in ms (docs/compatibility.md). */

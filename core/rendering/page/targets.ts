@@ -1,4 +1,4 @@
-import { ApiError } from "../http/api-error.ts";
+import { ApiError } from "../../http/api-error.ts";
 import type { Cdp, CdpEvent } from "./cdp.ts";
 
 /** A target of the page's browser context: the page itself, a frame in another process, a worker. */
