@@ -154,6 +154,8 @@ export interface Connection {
 export interface Browser {
   /** Whether everything that its pages load passes an egress proxy of this platform. @default false */
   readonly guarded?: boolean;
+  /** Whether a connection may outlive the request that opened it, so that pages can be made ahead. @default false */
+  readonly lasting?: boolean;
   connect(options?: { readonly signal?: AbortSignal }): Promise<Wire>;
   /** One line for people: which browser, and how it is guarded. */
   describe?(): Promise<string>;

@@ -110,6 +110,7 @@ export interface RenderingConfig {
   readonly endpoint?: string;
   readonly allowHosts?: readonly string[];
   readonly maxConcurrency?: number;
+  readonly pagesAhead?: number;
   readonly noSandbox?: boolean;
 }
 

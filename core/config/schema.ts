@@ -158,6 +158,7 @@ const rendering = v.strictObject({
   endpoint: v.exactOptional(endpoint),
   allowHosts: v.exactOptional(strings),
   maxConcurrency: v.exactOptional(count),
+  pagesAhead: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(0))),
   noSandbox: v.exactOptional(v.boolean()),
 });
 

@@ -15,6 +15,7 @@ import {
 import type { RenderBody, SnapshotBody } from "./body.ts";
 import { prepareJob, type JobPolicy } from "./job.ts";
 import { convertDocument } from "./markdown.ts";
+import { noPagesAhead, pagesAhead } from "./page/pages-ahead.ts";
 import { render, tooLate, type Action, type RenderDeps, type Rendered } from "./render.ts";
 import {
   linksSchema,
@@ -33,6 +34,12 @@ export interface RenderingOptions {
   readonly platform: Platform;
   /** Renderings at a time. @default 2 */
   readonly maxConcurrency?: number;
+  /**
+   * Blank pages that are kept ready, so that a rendering need not wait for one; 0 makes each when it is asked for. Where a
+   * connection to the browser cannot outlive a request (Workers), or goes to a remote one, there are none.
+   * @default `maxConcurrency`, at most 4
+   */
+  readonly pagesAhead?: number;
   /** Renderings that may wait; more are answered 429. @default 20 */
   readonly maxQueue?: number;
   /** Bytes of a request body. @default 52428800 */
@@ -158,13 +165,17 @@ function operationOver(options: RenderingOptions, deps: RenderDeps): MakeOperati
 }
 
 function renderDeps(options: RenderingOptions): RenderDeps {
-  const { platform } = options;
-  return {
+  const { platform, maxConcurrency = 2, pagesAhead: ahead = Math.min(maxConcurrency, 4) } = options;
+  const deps = {
     browser: platform.browser,
     system: platform.system,
     guarded: platform.browser.guarded === true,
-    slots: renderSlots({ running: options.maxConcurrency ?? 2, waiting: options.maxQueue ?? 20 }),
     requestMs: options.requestTimeout ?? 180_000,
+  };
+  return {
+    ...deps,
+    ahead: platform.browser.lasting === true ? pagesAhead(ahead, deps) : noPagesAhead,
+    slots: renderSlots({ running: maxConcurrency, waiting: options.maxQueue ?? 20 }),
   };
 }
 

@@ -6,10 +6,10 @@ import { loadPage } from "./page/load.ts";
 import { readFacts } from "./page/page-scripts.ts";
 import type { RefusedNavigation } from "./intercept/intercept.ts";
 import type { Hop } from "./page/main-document.ts";
-import type { Page, PageDeps } from "./page/page.ts";
+import type { Page } from "./page/page.ts";
 import type { Slots } from "./slots.ts";
 import { within } from "./timers.ts";
-import { withPage } from "./page/with-page.ts";
+import { type PageDeps, withPage } from "./page/with-page.ts";
 
 /** What every rendering shares. */
 export interface RenderDeps extends PageDeps {

@@ -238,7 +238,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "a browser that does not dispose of a page is replaced",
-    file: "core/rendering/page/with-page.ts",
+    file: "core/rendering/page/session.ts",
     find: "() => killBrowser(wire),",
     replace: "() => wire.close(),",
     tests: ["tests/unit/rendering/hung-browser"],
@@ -246,9 +246,37 @@ export const mutants: readonly Mutant[] = [
   {
     name: "a page is opened again when its browser was lost before it began",
     file: "core/rendering/page/with-page.ts",
-    find: "if (error instanceof LostBrowser) return openSession(deps, job, signal);",
+    find: "if (isLost(error)) return begin(deps, job, signal);",
     replace: "",
     tests: ["tests/unit/rendering/hung-browser"],
+  },
+  {
+    name: "a page that was made ahead asks for nothing before it has a job",
+    file: "core/rendering/page/tab.ts",
+    find: "if (tab.job === null) return answer(tab, event, refuseRequest(event));",
+    replace: "if (tab.job === null) return;",
+    tests: ["tests/unit/rendering/pages-ahead"],
+  },
+  {
+    name: "a browser that hung while a page waited is found out",
+    file: "core/rendering/page/page.ts",
+    find: 'cdp.call("Browser.getVersion"),',
+    replace: "",
+    tests: ["tests/unit/rendering/pages-ahead"],
+  },
+  {
+    name: "a page that was made ahead is used once",
+    file: "core/rendering/page/pages-ahead.ts",
+    find: "if (session !== undefined) ready.delete(session);",
+    replace: "",
+    tests: ["tests/unit/rendering/pages-ahead"],
+  },
+  {
+    name: "pages that nobody asks for let the browser end",
+    file: "core/rendering/page/pages-ahead.ts",
+    find: "for (const session of ready) end(session);",
+    replace: "",
+    tests: ["tests/unit/rendering/pages-ahead"],
   },
   {
     name: "a filter sees what was indexed since",

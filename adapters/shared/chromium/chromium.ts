@@ -97,6 +97,7 @@ function localChromium(options: ChromiumOptions): Chromium {
   });
   return {
     guarded: true,
+    lasting: true,
     connect: async ({ signal } = {}) => {
       signal?.throwIfAborted();
       const wire = await supervisor.connect();

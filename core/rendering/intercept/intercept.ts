@@ -49,8 +49,7 @@ export function answerRequest(event: CdpEvent, job: Job, context: RequestContext
   const main = context.mainFrame && type === "document";
   const decision = decideRequest({ url: withoutHash(request.url), type, main }, job.rules);
   if (decision !== "continue") {
-    if (!context.later)
-      return { method: "Fetch.failRequest", params: { requestId, errorReason: "BlockedByClient" } };
+    if (!context.later) return refuseRequest(event);
     context.onRefused(request.url, decision);
     return stay(requestId);
   }
@@ -61,6 +60,11 @@ export function answerRequest(event: CdpEvent, job: Job, context: RequestContext
     method: "Fetch.continueRequest",
     params: headers === null ? { requestId } : { requestId, headers },
   };
+}
+
+/** Fails a request. */
+export function refuseRequest({ params: { requestId } }: CdpEvent): Answer {
+  return { method: "Fetch.failRequest", params: { requestId, errorReason: "BlockedByClient" } };
 }
 
 /** Why an answer must not take the place of the page; null when it may. */
@@ -109,14 +113,12 @@ function requestHeaders(
 }
 
 /** Answers one `Fetch.authRequired` event: the caller's name and password, once, to the origin of `url` only. */
-export function answerAuth(event: CdpEvent, job: Job, asked: Set<string>): Answer {
+export function answerAuth(event: CdpEvent, job: Job | null, asked: Set<string>): Answer {
   const requestId = String(event.params["requestId"]);
   const challenge = event.params["authChallenge"] as { source?: string; origin?: string };
-  const { authenticate } = job.body;
+  const authenticate = job?.body.authenticate;
   const own =
-    challenge.source !== "Proxy" &&
-    job.url !== null &&
-    originOf(challenge.origin) === job.url.origin;
+    challenge.source !== "Proxy" && originOf(challenge.origin) === (job?.url?.origin ?? null);
   const first = !asked.has(requestId);
   asked.add(requestId);
   const response =

@@ -24,6 +24,8 @@ export interface Cdp {
   on(listener: (event: CdpEvent) => void): void;
   /** Ends every call that waits, with this error; nothing can be called after. */
   fail(error: unknown): void;
+  /** Fails with the reason of a signal as soon as that is aborted. */
+  endWith(signal: AbortSignal): void;
   /** Rejects with the error that ended the connection, for work that waits for something else than a call. */
   readonly ended: Promise<never>;
 }
@@ -41,8 +43,6 @@ export class CdpError extends Error {
 /** Options of {@link openCdp}. */
 export interface CdpOptions {
   readonly system: System;
-  /** Aborting it ends every call. */
-  readonly signal: AbortSignal;
   /** How long any single call may take, in ms. */
   readonly callMs: number;
 }
@@ -65,10 +65,10 @@ interface Incoming {
 
 /** Speaks DevTools over a wire. Every call ends: by its answer, its deadline, an abort, or the end of the wire. */
 export function openCdp(wire: Wire, options: CdpOptions): Cdp {
-  const { system, signal, callMs } = options;
+  const { system, callMs } = options;
   const pending = new Map<number, Pending>();
   const listeners: ((event: CdpEvent) => void)[] = [];
-  const { ended, failure, fail } = failOnce(pending, signal);
+  const { ended, failure, fail, endWith } = failOnce(pending);
   const watch = deadlineWatch(pending, system, failure);
   let nextId = 1;
   wire.onClose((reason) =>
@@ -103,6 +103,7 @@ export function openCdp(wire: Wire, options: CdpOptions): Cdp {
     },
     on: (listener) => void listeners.push(listener),
     fail,
+    endWith,
     ended,
   };
 }
@@ -112,10 +113,11 @@ interface Failing {
   /** Aborted with the error that ended the connection. */
   readonly failure: AbortSignal;
   readonly fail: (error: unknown) => void;
+  readonly endWith: (signal: AbortSignal) => void;
 }
 
 /** The one end of a connection: the first error ends every call that waits. */
-function failOnce(pending: Map<number, Pending>, signal: AbortSignal): Failing {
+function failOnce(pending: Map<number, Pending>): Failing {
   const failing = new AbortController();
   const { promise: ended, reject } = Promise.withResolvers<never>();
   // Whoever waits for it hears of it; nobody has to.
@@ -123,15 +125,16 @@ function failOnce(pending: Map<number, Pending>, signal: AbortSignal): Failing {
   const fail = (error: unknown): void => {
     if (failing.signal.aborted) return;
     failing.abort(error);
-    signal.removeEventListener("abort", onAbort);
     reject(error);
     for (const call of pending.values()) call.reject(error);
     pending.clear();
   };
-  const onAbort = (): void => fail(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
-  if (signal.aborted) onAbort();
-  return { ended, failure: failing.signal, fail };
+  const endWith = (signal: AbortSignal): void => {
+    if (signal.aborted) return fail(signal.reason);
+    const options = { once: true, signal: failing.signal };
+    signal.addEventListener("abort", () => fail(signal.reason), options);
+  };
+  return { ended, failure: failing.signal, fail, endWith };
 }
 
 /** Rejects calls that are overdue, with one sleeper for all of them that is awake only while there are any. */

@@ -7,7 +7,8 @@ const open = (script: Parameters<typeof fakeWire>[0]) => {
   const clock = fakeClock();
   const stop = new AbortController();
   const fake: FakeWire = fakeWire(script);
-  const cdp = openCdp(fake.wire, { system: clock.system, signal: stop.signal, callMs: 1000 });
+  const cdp = openCdp(fake.wire, { system: clock.system, callMs: 1000 });
+  cdp.endWith(stop.signal);
   return { clock, stop, fake, cdp };
 };
 

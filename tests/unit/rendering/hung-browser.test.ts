@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { allowNone } from "../../../core/net/allow-hosts.ts";
 import type { Wire } from "../../../core/ports.ts";
 import { prepareJob } from "../../../core/rendering/job.ts";
+import { noPagesAhead } from "../../../core/rendering/page/pages-ahead.ts";
 import { withPage } from "../../../core/rendering/page/with-page.ts";
 import { fakeClock, settled, type FakeClock } from "../../fakes/rendering-system.ts";
 import { fakeWire, openingBrowser, type FakeWire } from "../../fakes/rendering-wire.ts";
@@ -28,7 +29,13 @@ const start = (
     },
     close: () => Promise.resolve(),
   };
-  const deps = { browser, system: clock.system, guarded: true, requestMs: 60_000 };
+  const deps = {
+    browser,
+    system: clock.system,
+    guarded: true,
+    requestMs: 60_000,
+    ahead: noPagesAhead,
+  };
   const { signal = forever, use = () => Promise.resolve("done") } = options;
   return withPage(deps, job, signal, use).catch((error: unknown) => error);
 };
@@ -111,7 +118,13 @@ describe("a connection that does not come", () => {
     const late = Promise.withResolvers<Wire>();
     const wire = fakeWire(openingBrowser);
     const browser = { connect: () => late.promise, close: () => Promise.resolve() };
-    const deps = { browser, system: clock.system, guarded: true, requestMs: 180_000 };
+    const deps = {
+      browser,
+      system: clock.system,
+      guarded: true,
+      requestMs: 180_000,
+      ahead: noPagesAhead,
+    };
     const result = withPage(deps, job, forever, () => Promise.resolve(1)).catch(
       (error: unknown) => error,
     );

@@ -3,6 +3,7 @@ import { allowNone } from "../../../core/net/allow-hosts.ts";
 import type { RenderBody } from "../../../core/rendering/body.ts";
 import { prepareJob, type Job } from "../../../core/rendering/job.ts";
 import type { Page } from "../../../core/rendering/page/page.ts";
+import { noPagesAhead } from "../../../core/rendering/page/pages-ahead.ts";
 import { withPage } from "../../../core/rendering/page/with-page.ts";
 import { fakeClock, settled } from "../../fakes/rendering-system.ts";
 import {
@@ -22,7 +23,13 @@ const run = async (
 ): Promise<FakeWire> => {
   const fake = fakeWire(openingBrowser);
   const browser = { connect: () => Promise.resolve(fake.wire), close: () => Promise.resolve() };
-  const deps = { browser, system: fakeClock().system, guarded, requestMs: 60_000 };
+  const deps = {
+    browser,
+    system: fakeClock().system,
+    guarded,
+    requestMs: 60_000,
+    ahead: noPagesAhead,
+  };
   await withPage(deps, job, new AbortController().signal, (page) => use(fake, page));
   return fake;
 };
@@ -58,7 +65,13 @@ describe("withPage()", () => {
     for (const work of [() => Promise.resolve(), () => Promise.reject(failure)]) {
       const fake = fakeWire(openingBrowser);
       const browser = { connect: () => Promise.resolve(fake.wire), close: () => Promise.resolve() };
-      const deps = { browser, system: fakeClock().system, guarded: true, requestMs: 60_000 };
+      const deps = {
+        browser,
+        system: fakeClock().system,
+        guarded: true,
+        requestMs: 60_000,
+        ahead: noPagesAhead,
+      };
       await withPage(deps, jobOf({ html: "x" }), new AbortController().signal, work).catch(
         (error: unknown) => expect(error).toBe(failure),
       );
@@ -76,7 +89,13 @@ describe("withPage()", () => {
     const browser = { connect: () => Promise.resolve(fake.wire), close: () => Promise.resolve() };
     const stop = new AbortController();
     const pending = withPage(
-      { browser, system: fakeClock().system, guarded: true, requestMs: 60_000 },
+      {
+        browser,
+        system: fakeClock().system,
+        guarded: true,
+        requestMs: 60_000,
+        ahead: noPagesAhead,
+      },
       jobOf({ html: "x" }),
       stop.signal,
       (page) => {
@@ -93,7 +112,13 @@ describe("withPage()", () => {
       call.method === "Page.printToPDF" ? undefined : openingBrowser(call, say),
     );
     const browser = { connect: () => Promise.resolve(fake.wire), close: () => Promise.resolve() };
-    const deps = { browser, system: fakeClock().system, guarded: true, requestMs: 60_000 };
+    const deps = {
+      browser,
+      system: fakeClock().system,
+      guarded: true,
+      requestMs: 60_000,
+      ahead: noPagesAhead,
+    };
     const pending = withPage(deps, jobOf({ html: "x" }), new AbortController().signal, (page) => {
       const printing = page.call("Page.printToPDF");
       fake.say({ method: "Inspector.targetCrashed", params: {}, sessionId: "S" });

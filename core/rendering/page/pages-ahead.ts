@@ -1,0 +1,84 @@
+import { endSession, openSession, type Session, type SessionDeps } from "./session.ts";
+
+/** Blank pages that are made before anybody asks for them. Each is used once. */
+export interface PagesAhead {
+  /** The page that has waited longest; undefined when none is ready. */
+  take(): Session | undefined;
+  /** Makes as many as are missing; to be called when whoever took one, or found none, has begun. */
+  refill(): void;
+  /** Tells that a page is being disposed of: as long as many are, no new ones are made. */
+  closing(over: Promise<void>): void;
+}
+
+/** Pages that nobody has asked for in this time are thrown away, so that an idle browser can end, in ms. */
+const UNUSED_MS = 30_000;
+
+/** The runtime has no pages ahead: each connection belongs to the request that opened it. */
+export const noPagesAhead: PagesAhead = {
+  take: () => undefined,
+  refill: () => undefined,
+  closing: () => undefined,
+};
+
+/**
+ * Keeps up to `count` blank pages ready. They are made from the first request on, after each that is taken; when the
+ * browser does not make one, the next request finds out why.
+ */
+export function pagesAhead(count: number, deps: SessionDeps): PagesAhead {
+  const { system } = deps;
+  const ready = new Set<Session>();
+  const unused = new AbortController();
+  let opening = 0;
+  let closing = 0;
+  let asked = 0;
+  let isWatching = false;
+  const open = async (): Promise<void> => {
+    opening += 1;
+    try {
+      const session = await openSession(deps, system.closing ?? unused.signal);
+      ready.add(session);
+      session.cdp.ended.catch(() => {
+        if (ready.has(session)) end(session);
+      });
+      watch();
+    } finally {
+      opening -= 1;
+    }
+  };
+  const fill = (): void => {
+    while (ready.size + opening + closing < 2 * count && ready.size + opening < count)
+      open().catch(() => undefined);
+  };
+  /** Throws the pages away when nobody has asked for one in a while. */
+  const watch = (): void => {
+    if (isWatching) return;
+    isWatching = true;
+    const wait = async (): Promise<void> => {
+      for (let left = UNUSED_MS; left > 0; left = asked + UNUSED_MS - system.now())
+        await system.sleep(left, system.closing);
+      for (const session of ready) end(session);
+      isWatching = false;
+    };
+    wait().catch(() => undefined);
+  };
+  const end = (session: Session): void => {
+    ready.delete(session);
+    void endSession(deps, { ...session, context: session.tab.context });
+  };
+  return {
+    take() {
+      asked = system.now();
+      const [session] = ready;
+      if (session !== undefined) ready.delete(session);
+      return session;
+    },
+    refill: fill,
+    closing(over) {
+      closing += 1;
+      void over.finally(() => {
+        closing -= 1;
+        fill();
+      });
+    },
+  };
+}

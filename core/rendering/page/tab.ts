@@ -1,0 +1,212 @@
+import type { System } from "../../ports.ts";
+import {
+  answerAuth,
+  answerRequest,
+  refuseRequest,
+  type RefusedNavigation,
+} from "../intercept/intercept.ts";
+import type { Job } from "../job.ts";
+import type { Cdp, CdpData, CdpEvent } from "./cdp.ts";
+import { followLifecycle, type Lifecycle } from "./lifecycle.ts";
+import { followDocument, type MainDocument } from "./main-document.ts";
+import { followNetwork, type NetworkActivity } from "./network-idle.ts";
+import { crashFailure, followTargets, isCrash, type Target, type TargetHooks } from "./targets.ts";
+
+/** What a tab needs from its surroundings. */
+export interface TabDeps {
+  readonly system: System;
+  /** Whether an egress proxy guards the browser. Without one, WebSockets cannot be checked and are refused. */
+  readonly guarded: boolean;
+}
+
+/** A tab in a browser context of its own, and everything of its targets that is followed. */
+export interface Tab {
+  readonly cdp: Cdp;
+  readonly context: string;
+  readonly guarded: boolean;
+  readonly system: System;
+  readonly lifecycle: Lifecycle;
+  readonly network: NetworkActivity;
+  readonly document: MainDocument;
+  readonly refused: RefusedNavigation[];
+  readonly asked: Set<string>;
+  /** What the tab is for; null while it is blank. Nothing is requested before that. */
+  job: Job | null;
+  main: Target | null;
+  /** Whether `html` has been delivered under the URL of the job already. */
+  delivered: boolean;
+  /** The requests that load the page itself, and whether the next one of the main frame is such. */
+  readonly own: Set<string>;
+  isNextOwn: boolean;
+}
+
+/** A call of a target's set-up: method and parameters. */
+export type SetUpCall = readonly [method: string, params: CdpData];
+
+/** The window of pages whose caller asks for no other. */
+export const defaultViewport = { width: 1920, height: 1080 } as const;
+
+/**
+ * Opens a blank tab in a browser context: requests are intercepted, downloads refused and its window has the usual
+ * size. The calls do not wait for each other: the browser takes them in their order.
+ */
+export async function openTab(cdp: Cdp, deps: TabDeps, context: string): Promise<Tab> {
+  const tab: Tab = {
+    cdp,
+    context,
+    guarded: deps.guarded,
+    system: deps.system,
+    lifecycle: followLifecycle(() => tab.main?.id ?? ""),
+    network: followNetwork(deps.system),
+    asked: new Set(),
+    job: null,
+    main: null,
+    delivered: false,
+    document: followDocument(() => tab.main?.id ?? ""),
+    refused: [],
+    own: new Set(),
+    isNextOwn: false,
+  };
+  cdp.on((event) => handle(tab, event));
+  const opened = new Promise<void>((resolve, reject) => {
+    const hooks: TargetHooks = {
+      setUp: (target) => setUp(tab, target),
+      onMain: (target, ready) => {
+        tab.main = target;
+        ready.then(() => resolve(), reject);
+      },
+    };
+    followTargets(cdp, context, hooks).catch(reject);
+  });
+  await Promise.all([
+    cdp.call("Browser.setDownloadBehavior", { behavior: "deny", browserContextId: context }),
+    cdp.call("Target.createTarget", {
+      url: "about:blank",
+      browserContextId: context,
+      ...defaultViewport,
+    }),
+    opened,
+  ]);
+  return tab;
+}
+
+/** Everything that must be in force before a frame's first request. */
+async function setUp(tab: Tab, target: Target): Promise<void> {
+  const { session } = target;
+  const calls: SetUpCall[] = [
+    [
+      "Fetch.enable",
+      {
+        handleAuthRequests: true,
+        patterns: [
+          { urlPattern: "*", requestStage: "Request" },
+          // What answers a navigation decides whether the page is left at all.
+          { urlPattern: "*", resourceType: "Document", requestStage: "Response" },
+        ],
+      },
+    ],
+    ["Network.enable", { maxTotalBufferSize: 0, maxResourceBufferSize: 0 }],
+    ...networkCalls(tab.guarded, tab.job),
+  ];
+  if (target.type === "page" || target.type === "iframe") {
+    calls.push(
+      ["Page.enable", {}],
+      ["Page.setLifecycleEventsEnabled", { enabled: true }],
+      ["Inspector.enable", {}],
+    );
+  }
+  if (tab.main === null || tab.main.id === target.id)
+    calls.push(["Emulation.setDeviceMetricsOverride", metrics(defaultViewport)]);
+  await Promise.all(calls.map(([method, params]) => tab.cdp.call(method, params, session)));
+}
+
+/** What a job wants of every target's network. */
+export function networkCalls(guarded: boolean, job: Job | null): SetUpCall[] {
+  const userAgent = job?.body.userAgent;
+  return [
+    ...(refusesSockets(guarded, job)
+      ? [["Network.setBlockedURLs", { urls: ["ws://*", "wss://*"] }] as const]
+      : []),
+    ...(userAgent === undefined ? [] : [["Network.setUserAgentOverride", { userAgent }] as const]),
+  ];
+}
+
+/** WebSockets pass interception by: they are refused unless a proxy checks them and no rule is against them. */
+function refusesSockets(guarded: boolean, job: Job | null): boolean {
+  if (!guarded || job === null) return !guarded;
+  const { allowTypes, rejectTypes } = job.rules;
+  return (
+    rejectTypes.includes("websocket") ||
+    (allowTypes.length > 0 && !allowTypes.includes("websocket"))
+  );
+}
+
+/** The parameters of a window's size. */
+export function metrics(view: NonNullable<Job["body"]["viewport"]>): CdpData {
+  return {
+    width: view.width,
+    height: view.height,
+    deviceScaleFactor: view.deviceScaleFactor ?? 1,
+    mobile: view.isMobile === true,
+    screenOrientation:
+      view.isLandscape === true
+        ? { angle: 90, type: "landscapePrimary" }
+        : { angle: 0, type: "portraitPrimary" },
+  };
+}
+
+function handle(tab: Tab, event: CdpEvent): void {
+  const isMain = event.session !== undefined && event.session === tab.main?.session;
+  if (isMain) {
+    tab.lifecycle.see(event);
+    tab.document.see(event);
+  }
+  tab.network.see(event);
+  if (isMain && isCrash(event)) return tab.cdp.fail(crashFailure());
+  if (event.method === "Page.downloadWillBegin" && event.params["frameId"] === tab.main?.id)
+    return noteRefused(tab, String(event.params["url"]), "download");
+  if (event.method === "Fetch.requestPaused") return pause(tab, event, isMain);
+  if (event.method === "Fetch.authRequired")
+    return answer(tab, event, answerAuth(event, tab.job, tab.asked));
+  if (event.method === "Page.javascriptDialogOpening") {
+    // beforeunload dialogs are accepted so that the page can be left; all others are dismissed.
+    const accept = event.params["type"] === "beforeunload";
+    return answer(tab, event, { method: "Page.handleJavaScriptDialog", params: { accept } });
+  }
+}
+
+function pause(tab: Tab, event: CdpEvent, isMain: boolean): void {
+  const { params } = event;
+  const mainFrame = isMain && params["frameId"] === tab.main?.id;
+  const isDocument = mainFrame && params["resourceType"] === "Document";
+  const network = String(params["networkId"]);
+  if (isDocument && tab.isNextOwn) {
+    tab.own.add(network);
+    tab.isNextOwn = false;
+  }
+  const later = isDocument && !tab.own.has(network);
+  if (later) tab.lifecycle.leaves();
+  if (tab.job === null) return answer(tab, event, refuseRequest(event));
+  const reply = answerRequest(event, tab.job, {
+    mainFrame,
+    later,
+    delivered: tab.delivered,
+    onRefused: (url, reason) => noteRefused(tab, url, reason),
+  });
+  if (reply.method === "Fetch.fulfillRequest") tab.delivered = true;
+  answer(tab, event, reply);
+}
+
+/** Refused navigations that are told: a page may try without end. */
+const REFUSED_LIMIT = 10;
+
+function noteRefused(tab: Tab, url: string, reason: RefusedNavigation["reason"]): void {
+  const isNew = tab.refused.every((refused) => refused.url !== url);
+  if (isNew && tab.refused.length < REFUSED_LIMIT)
+    tab.refused.push({ url: url.slice(0, 2000), reason });
+}
+
+/** The target may be gone by now: nobody waits for the answer. */
+function answer(tab: Tab, event: CdpEvent, reply: { method: string; params: CdpData }): void {
+  tab.cdp.call(reply.method, reply.params, event.session).catch(() => undefined);
+}
