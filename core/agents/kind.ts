@@ -46,6 +46,7 @@ export function agentKind(definition: AnyAgent, services: AgentServices = {}): A
       "listEvents",
       "deadLetters",
       "replaySlice",
+      "followRetention",
       "admit",
     ],
     timeOfDay: true,
@@ -61,6 +62,8 @@ interface Parts extends AgentParts {
   readonly session: Session;
   readonly run: RunHandler;
   readonly exclusive: Slots;
+  /** Has the instance follow the retention that is configured now. */
+  readonly shrink: () => Promise<void>;
 }
 
 async function startAgent(
@@ -71,7 +74,7 @@ async function startAgent(
   const className = kebab(definition.name);
   const agent = `${className}/${context.name}`;
   let soonest: () => number | null = () => null;
-  const reports = startReports(context, agent, className);
+  const reports = startReports(context, { agent, className, retention: services.retention });
   const clock = await startClock(context, () => nextDue(context, agent, reports, soonest()));
   // What a crash, or the version before, has left to be told: the stored alarm may be a later one.
   if ((await reports.nextDue()) !== null) await clock.write([], context.steady());
@@ -103,17 +106,14 @@ async function startAgent(
   const deps = { ...base, exclusive, listEvents, queue, schedules, live, tally, run };
   const jobs = startJobs(deps);
   const session = startSession(deps);
+  const shrink = shrinker(base);
   const begin = async (): Promise<void> => {
-    // An idle instance has no alarm by which it would shrink.
-    if (await follow(context, agent, services)) {
-      life.hasOldEvents = true;
-      await clock.write([], context.steady());
-    }
+    await shrink();
     await schedules.ensureDefined();
     await run("onStart", (api) => definition.onStart?.(api));
   };
   await begin();
-  return actorOf({ ...deps, jobs, session }, begin);
+  return actorOf({ ...deps, jobs, session, shrink }, begin);
 }
 
 /** Has the next use of a destroyed instance begin as its first did. */
@@ -158,6 +158,7 @@ function actorOf(parts: Parts, begin: () => Promise<void>): Actor {
       listEvents: (filter: EventFilter) => listEvents(filter),
       deadLetters: (limit: number) => queue.deadRows(limit),
       replay: (id: string) => queue.replay(id),
+      followRetention: () => parts.shrink(),
       replayEvent: (id: string, source?: string) => replays.event(id, source),
       replaySlice: (slice: ReplaySlice) => replays.slice(slice),
       /** The connection of this `sec-websocket-key` comes with "Agents Edit". */
@@ -186,6 +187,16 @@ function actorOf(parts: Parts, begin: () => Promise<void>): Actor {
       }),
     onMessage: (connection, message) => session.onMessage(connection, message),
     onClose: (connection, code, reason) => session.onClose(connection, code, reason),
+  };
+}
+
+/** Has an instance follow a changed retention: an idle one has no alarm by which it would shrink. */
+function shrinker(parts: Omit<AgentParts, "queue" | "schedules">): () => Promise<void> {
+  const { agent, clock, context, life, services } = parts;
+  return async () => {
+    if (!(await follow(context, agent, services))) return;
+    life.hasOldEvents = true;
+    await clock.write([], context.steady());
   };
 }
 

@@ -3,6 +3,7 @@ import { INDEX_KIND, INDEX_NAME, type Failure, type IndexReport } from "../entit
 import { eventTime } from "../entity/event.ts";
 import type { ActorContext, SqlRow, Statement, StatementResult } from "../ports.ts";
 import { LAST_SEQ } from "./events.ts";
+import type { AgentServices } from "./services.ts";
 
 /** Jobs of one report: SQLite on Workers binds at most 100 values to a statement. */
 const BATCH = 50;
@@ -46,8 +47,16 @@ const NOTE = `INSERT INTO agents_reports (agent, id, rev) VALUES (?, ?, 1)
   ON CONFLICT (agent, id) DO UPDATE SET rev = agents_reports.rev + 1`;
 const FORGET = "DELETE FROM agents_reports WHERE agent = ? AND id = ? AND rev = ?";
 
+/** Who reports. */
+interface Reporter extends Pick<AgentServices, "retention"> {
+  /** The instance's key. */
+  readonly agent: string;
+  readonly className: string;
+}
+
 /** The reports of an instance. */
-export function startReports(context: ActorContext, agent: string, className: string): Reports {
+export function startReports(context: ActorContext, who: Reporter): Reports {
+  const { agent } = who;
   const { sql, steady, system } = context;
   // Whether there may be rows: the database is asked only then.
   let mayHold = true;
@@ -65,7 +74,7 @@ export function startReports(context: ActorContext, agent: string, className: st
     );
     if (rows.length === 0) return false;
     const ids = rows.map((row) => String(row["id"]));
-    const report = await reportOf(context, agent, className, ids);
+    const report = await reportOf(context, who, ids);
     try {
       await context.actors.get(INDEX_KIND, INDEX_NAME).call("report", report);
     } catch {
@@ -115,8 +124,7 @@ const ENTITY = `SELECT ${LAST_SEQ} AS last, e.owner AS owner,
 /** How things stand that are to be told. */
 async function reportOf(
   context: ActorContext,
-  agent: string,
-  className: string,
+  { agent, className, retention }: Reporter,
   ids: readonly string[],
 ): Promise<IndexReport> {
   const { name: entity, sql, system } = context;
@@ -124,7 +132,8 @@ async function reportOf(
   const failures = await failuresOf(context, agent, jobs);
   const failing = new Set(failures.map(({ id }) => id));
   const settled = jobs.filter((id) => !failing.has(id));
-  const report = { agent: className, entity, failures, settled };
+  const configured = retention === undefined ? {} : { retention };
+  const report = { agent: className, entity, failures, settled, ...configured };
   if (jobs.length === ids.length) return report;
   const [row] = await sql.all(ENTITY, [agent]);
   if (row === undefined) return { ...report, row: null };

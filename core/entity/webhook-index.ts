@@ -1,5 +1,7 @@
 import { ApiError } from "../http/api-error.ts";
 import { startClock } from "./clock.ts";
+import type { Retention } from "./event.ts";
+import { nextSweep, startSweep, sweepSchema } from "./retention-sweep.ts";
 import { nextReplay, replaySchema, startReplays, type ReplayFilter } from "./webhook-replays.ts";
 import type { Actor, ActorContext, ActorKind, SqlRow, SqlValue, Statement } from "../ports.ts";
 
@@ -36,6 +38,8 @@ export type IndexReport = {
   readonly failures: readonly Failure[];
   /** Jobs that no longer fail. */
   readonly settled: readonly string[];
+  /** What is configured where the entity runs; left out where nothing is. */
+  readonly retention?: Retention;
 };
 
 /** Which rows of a list a caller asks for. */
@@ -73,6 +77,7 @@ const schema: readonly string[] = [
   `CREATE INDEX IF NOT EXISTS webhooks_index_failures_source
     ON webhooks_index_failures (actor, state, source, failed_at, agent, entity, id)`,
   ...replaySchema,
+  ...sweepSchema,
 ];
 
 /**
@@ -90,12 +95,18 @@ export const webhookIndexKind: ActorKind = {
 };
 
 async function startIndex(context: ActorContext): Promise<Actor> {
-  const clock = await startClock(context, () => nextReplay(context));
+  const clock = await startClock(context, async () => {
+    const due = [await nextReplay(context), await nextSweep(context)].filter((one) => one !== null);
+    return due.length === 0 ? null : Math.min(...due);
+  });
   const replays = startReplays(context, clock);
+  const sweep = startSweep(context, clock);
   return {
     methods: {
-      report: async (report: IndexReport) =>
-        void (await context.sql.batch(changes(context, report))),
+      async report(report: IndexReport) {
+        await context.sql.batch(changes(context, report));
+        if (report.retention !== undefined) await sweep.follow(report.retention);
+      },
       entities: (query: IndexQuery) => page(context, ENTITIES, [], query),
       failures: (state: Failure["state"], query: IndexQuery) =>
         page(context, FAILURES, [["state", state]], query),
@@ -105,7 +116,11 @@ async function startIndex(context: ActorContext): Promise<Actor> {
       getReplay: (id: string) => replays.get(id),
       cancelReplay: (id: string) => replays.cancel(id),
     },
-    onAlarm: () => clock.onAlarm(() => replays.run()),
+    onAlarm: () =>
+      clock.onAlarm(async () => {
+        await sweep.run();
+        await replays.run();
+      }),
   };
 }
 

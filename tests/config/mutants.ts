@@ -13,6 +13,20 @@ export interface Mutant {
 /** Guards and limits whose loss nobody would see at first. `npm run test:mutants` takes each away in turn. */
 export const mutants: readonly Mutant[] = [
   {
+    name: "a changed retention reaches entities that nobody touches",
+    file: "core/entity/webhook-index.ts",
+    find: "await sweep.run();",
+    replace: "",
+    tests: ["tests/unit/agents/retention"],
+  },
+  {
+    name: "a retention that has not changed starts no entity",
+    file: "core/entity/retention-sweep.ts",
+    find: "WHERE webhooks_index_sweep.retention <> excluded.retention",
+    replace: "",
+    tests: ["tests/unit/agents/retention"],
+  },
+  {
     name: "what an agent asks of search and rendering ends with its run",
     file: "core/agents/capabilities.ts",
     find: "return work(body, inTime(call));",

@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
 import { evict, openPlatform } from "#platform";
 import { platformApi } from "../../../core/api.ts";
-import { agents } from "../../../core/agents/mod.ts";
+import { agents, defineAgent } from "../../../core/agents/mod.ts";
 import type { IncomingEvent } from "../../../core/entity/event.ts";
 import type { Platform } from "../../../core/ports.ts";
 import { LONG, eventually } from "../../cases/eventually.ts";
@@ -76,5 +76,65 @@ describe("a lowered maxEvents", () => {
     app.route("/agents", agents({ platform: third, auth: "off" }));
     expect(await ids(third, "other")).toHaveLength(12);
     await third.close();
+  });
+
+  it("reaches entities that nobody touches, a few at a time", LONG, async () => {
+    const data = `swept-${Math.trunc(performance.now())}`;
+    const loose = { maxEvents: 20, maxAgeMs: null };
+    let atOnce = 0;
+    let most = 0;
+    const started: string[] = [];
+    const watched = defineAgent({
+      name: "watched",
+      async onStart(agent) {
+        most = Math.max(most, ++atOnce);
+        await Promise.resolve();
+        started.push(agent.name);
+        atOnce -= 1;
+      },
+    });
+    const names = Array.from({ length: 40 }, (_, n) => `idle-${n}`);
+    const first = await openPlatform({ data });
+    agents({ platform: first, auth: "off", retention: loose, agents: [watched] });
+    for (const name of names)
+      for (let i = 1; i <= 5; i++)
+        await first.actors.get("agent:watched", name).call("ingest", incoming(`e${i}`, loose));
+    const index = first.actors.get("webhooks-index", "all");
+    await eventually(async () => {
+      const { rows } = (await index.call("entities", { limit: 100 })) as { rows: unknown[] };
+      return rows.length === names.length;
+    }, "the index has heard of all");
+    await first.close();
+    await evict();
+
+    started.length = 0;
+    most = 0;
+    const tight = { maxEvents: 2, maxAgeMs: null };
+    const second = await openPlatform({ data });
+    agents({ platform: second, auth: "off", retention: tight, agents: [watched] });
+    // By an event of one entity the others hear of it.
+    await second.actors.get("agent:watched", "busy").call("ingest", incoming("e1", tight));
+    await eventually(() => new Set(started).size === names.length + 1, "all have been started");
+    expect(most).toBeLessThanOrEqual(17);
+    for (const name of names) {
+      const ref = second.actors.get("agent:watched", name);
+      await eventually(async () => {
+        const rows = (await ref.call("listEvents", { limit: 100 })) as { readonly id: string }[];
+        return rows.map(({ id }) => id).join() === "e5,e4";
+      }, `the newest two of ${name} are left`);
+    }
+    // Once for a setting: a later report, even to a new instance of the index, starts nobody.
+    await evict();
+    started.length = 0;
+    await second.actors.get("agent:watched", "new").call("ingest", incoming("e1", tight));
+    await eventually(async () => {
+      const query = { limit: 1, entity: "new" };
+      const again = second.actors.get("webhooks-index", "all");
+      const { rows } = (await again.call("entities", query)) as { rows: unknown[] };
+      return rows.length === 1;
+    }, "the index has heard of it");
+    await evict();
+    await second.close();
+    expect(started.filter((name) => name.startsWith("idle-"))).toEqual([]);
   });
 });

@@ -170,6 +170,7 @@ describe("a capability of an agent", () => {
       (what: string) =>
       (_body: unknown, call?: { readonly signal?: AbortSignal | undefined }): Promise<never> => {
         asked.push(what);
+        if (call?.signal === undefined) return Promise.reject(new Error("no signal"));
         return new Promise((_resolve, reject) => {
           call?.signal?.addEventListener("abort", () => {
             asked.push(`${what} ended`);
