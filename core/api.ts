@@ -14,7 +14,6 @@ import {
   type SemanticCacheOptions,
 } from "./gateway/mod.ts";
 import { ApiError } from "./http/api-error.ts";
-import { health } from "./health.ts";
 import { errorResponse } from "./http/envelope.ts";
 import { prefixRouter } from "./http/prefix-router.ts";
 import { closeRoutes, noRoute } from "./http/routes.ts";
@@ -22,6 +21,7 @@ import type { Platform } from "./ports.ts";
 import { htmlToMarkdown } from "./rendering/html-to-markdown.ts";
 import { renderingParts, type RenderingOptions } from "./rendering/mod.ts";
 import { searchParts, type SearchOptions } from "./search/mod.ts";
+import { type Signals, signals, type SignalsOptions } from "./signals/mod.ts";
 import {
   prepareRetention,
   webhooks,
@@ -61,10 +61,21 @@ export interface PlatformApiOptions extends StoredTokensOptions {
   /** Who may connect to agents, and how. */
   readonly agentAccess?: Pick<AgentsOptions, "eventStream" | "origins">;
   readonly deprecations?: Own<DeprecationsOptions>;
+  /**
+   * Writes a line for each request that comes in through `fetch`, with its route, status, time and the reason of an
+   * error. An app that is mounted by `route()` has no `fetch` of its own. @default false
+   */
+  readonly accessLog?: boolean;
+  /** Counts the same requests, for `/metrics`. @default false */
+  readonly metrics?: boolean;
 }
 
 /** The app of {@link platformApi}, and what a program in the same process can use of it without HTTP. */
-export type PlatformApi = Hono & Pick<GatewayParts, "aiBinding">;
+export type PlatformApi = Hono &
+  Pick<GatewayParts, "aiBinding"> & {
+    /** `fetch` without a line in the access log and without being counted: for the program's own requests. */
+    readonly quietFetch: Hono["fetch"];
+  };
 
 /** The path of the API root: its last segment is the version of the hosted API. */
 const API_ROOT = "/client/v4";
@@ -77,15 +88,13 @@ export function platformApi(options: PlatformApiOptions): PlatformApi {
   const { platform, accountId = "local", mountPath } = options;
   const authenticate = options.auth ?? storedTokens(platform, options);
   const shared = { platform, accountId, auth: authenticate };
-  const parts = gatewayParts({
-    ...options.gateway,
-    ...shared,
-    mountPath,
-    demo: options.demo ?? false,
-    semanticCache: semanticCache(options),
-  });
+  const { parts, seen } = watchedGateway(options, shared);
   const pages = renderingParts({ ...options.rendering, ...shared });
-  const instances = searchParts({ htmlToMarkdown, ...options.search, ...shared });
+  const instances = searchParts({
+    htmlToMarkdown,
+    ...watchedModels(options, seen),
+    ...shared,
+  });
   const webhookOptions = { sources: {}, ...options.webhooks, ...shared, mountPath };
   const deprecationOptions = { ...options.deprecations, ...shared, mountPath };
 
@@ -120,11 +129,49 @@ export function platformApi(options: PlatformApiOptions): PlatformApi {
       render: pages.binding,
     }),
   );
-  app.route("/", health(shared));
+  app.route("/", seen.routes);
   closeRoutes(app, [`${API_ROOT}/*`], "api", platform);
   // Takes effect only where this app is the whole host: below `route()` the host's own 404 stays.
   app.notFound((c) => errorResponse(noRoute(c), "api"));
-  return Object.assign(app, { aiBinding: parts.aiBinding });
+  const { fetch: quietFetch } = app;
+  return Object.assign(app, {
+    aiBinding: parts.aiBinding,
+    quietFetch,
+    fetch: seen.observed(app),
+  });
+}
+
+/** The gateway, and what tells of it and of all else. */
+function watchedGateway(
+  options: PlatformApiOptions,
+  shared: Pick<SignalsOptions, "platform" | "accountId" | "auth">,
+): { readonly parts: GatewayParts; readonly seen: Signals } {
+  const { accessLog = false, metrics = false } = options;
+  const parts = gatewayParts({
+    ...options.gateway,
+    ...shared,
+    mountPath: options.mountPath,
+    demo: options.demo ?? false,
+    accessLog: accessLog || metrics,
+    semanticCache: semanticCache(options),
+  });
+  return {
+    parts,
+    seen: signals({ ...shared, accessLog, metrics, gatewayMetrics: parts.metricsOf }),
+  };
+}
+
+/** The options of search with models of which `/readyz` tells. */
+function watchedModels(
+  { search: given = {} }: PlatformApiOptions,
+  { models }: Signals,
+): Own<SearchOptions> {
+  const { embedder, chatModel } = given;
+  return {
+    ...given,
+    ...(embedder && { embedder: models.embedder(embedder) }),
+    ...(chatModel && { chatModel: models.chatModel(chatModel) }),
+  };
 }
 
 function semanticCache({

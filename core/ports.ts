@@ -357,6 +357,14 @@ export interface ReceivedRequest {
   bytes(): Promise<Uint8Array>;
 }
 
+/** What a process takes. */
+export interface Vitals {
+  readonly cpuSeconds: number;
+  readonly residentBytes: number;
+  /** Unix ms. */
+  readonly startedAt: number;
+}
+
 /** Everything a runtime provides. Made by `nodePlatform()`, `denoPlatform()`, `bunPlatform()`, `workersPlatform()`. */
 export interface Platform {
   readonly runtime: "node" | "deno" | "bun" | "workers";
@@ -376,6 +384,8 @@ export interface Platform {
   readonly log: Log;
   /** What the bodies of all requests may take in memory, in this process. @default without a bound */
   readonly bodies?: BodyBudget;
+  /** What the process takes; for metrics. @default not known */
+  vitals?(): Vitals;
   /** The same request in a cheaper form, or null when there is none. @default none */
   received?(request: Request): ReceivedRequest | null;
   /** Flushes, closes sockets with 1001 and the database. */

@@ -31,8 +31,11 @@ async function serve(prepared) {
     log: jsonLog,
     system: localSystem(jsonLog),
   });
+  const state = { isReady: false };
   const workerd = await startWorkerd({
     entry,
+    // The demo is made by requests.
+    isUnsaid: (line) => !state.isReady && line.includes('"message":"Request"'),
     host,
     port: prepared.port,
     storageDir: join(dataDir, "workers"),
@@ -40,7 +43,10 @@ async function serve(prepared) {
     browser: (await browser.available()) === true ? browser : null,
   });
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${workerd.port}`;
-  return { url, workerd, browser: await browser.describe() };
+  const ready = () => {
+    state.isReady = true;
+  };
+  return { url, workerd, ready, browser: await browser.describe() };
 }
 
 async function main() {
@@ -73,6 +79,7 @@ async function main() {
   if (prepared.demoSecret !== null && process.env["CAUSEY_WORKERS_ENTRY"] === undefined) {
     await seedDemo({ fetch, url: server.url, token: token.value, accountId });
   }
+  server.ready();
   const facts = { version, runtime: "workerd", url: server.url, browser: server.browser };
   console.log(bannerLines(prepared, facts).join("\n"));
 }

@@ -29,6 +29,8 @@ export interface WorkerdOptions {
   readonly vars: Readonly<Record<string, string>>;
   /** What the browser binding runs on; null = no binding. */
   readonly browser: Browser | null;
+  /** Whether a line of the log is left out, e.g. because it is about the start's own requests. @default none */
+  readonly isUnsaid?: (line: string) => boolean;
 }
 
 /** A running workerd. */
@@ -51,7 +53,7 @@ export async function startWorkerd(options: WorkerdOptions): Promise<Workerd> {
   };
   try {
     await prepare(options, folder);
-    const child = spawnWorkerd(folder);
+    const child = spawnWorkerd(folder, options);
     const port = await listening(child);
     // workerd has read them, and they hold the operator's secrets.
     for (const name of readdirSync(folder)) if (!name.endsWith(".sock")) rmSync(join(folder, name));
@@ -73,7 +75,7 @@ async function prepare(options: WorkerdOptions, folder: string): Promise<void> {
   writeFileSync(join(folder, "config.capnp"), configOf(options, folder, hasControl));
 }
 
-function spawnWorkerd(folder: string): ChildProcess {
+function spawnWorkerd(folder: string, { isUnsaid }: WorkerdOptions): ChildProcess {
   const child = spawn(binary.default, ["serve", join(folder, "config.capnp"), "--control-fd=3"], {
     stdio: ["ignore", "pipe", "pipe", "pipe"],
     // Its own group: a Ctrl-C of the terminal is for this process, which then lets workerd drain.
@@ -81,7 +83,10 @@ function spawnWorkerd(folder: string): ChildProcess {
     env: environment(),
   });
   endWithThisProcess(child, folder);
-  child.stdout?.on("data", (chunk: Buffer) => process.stderr.write(chunk));
+  child.stdout?.on("data", (chunk: Buffer) => {
+    const lines = chunk.toString().split(/(?<=\n)/u);
+    process.stderr.write(lines.filter((line) => isUnsaid?.(line) !== true).join(""));
+  });
   return child;
 }
 

@@ -1,9 +1,7 @@
-import { platformApi } from "../../core/api.ts";
+import { platformApi, type PlatformApi } from "../../core/api.ts";
 import { apiOptions } from "../../core/config/api-options.ts";
 import type { Log, Platform } from "../../core/ports.ts";
-import type { FetchApp } from "../shared/http/drain.ts";
 import type { LocalPlatformOptions } from "../shared/local-platform.ts";
-import { jsonLog } from "../shared/log.ts";
 import { defaultBodyBytes } from "../shared/memory-limit.ts";
 import type { Prepared } from "./prepare.ts";
 import { pagesOfEach } from "./process-count.ts";
@@ -12,7 +10,7 @@ import type { Runtime } from "./runtime.ts";
 /** What `causey serve` serves. */
 export interface OpenApp {
   readonly platform: Platform;
-  readonly api: FetchApp;
+  readonly api: PlatformApi;
 }
 
 /** Opens the platform, and the API on it. Of `processes` each renders its part of the pages. */
@@ -20,7 +18,7 @@ export async function openApp(
   prepared: Prepared,
   runtime: Runtime,
   processes: number,
-  log: Log = jsonLog,
+  log: Log,
 ): Promise<OpenApp> {
   const platform = await runtime.open({ ...platformOptions(prepared, processes), log });
   try {
@@ -31,7 +29,7 @@ export async function openApp(
   }
 }
 
-function apiOn(platform: Platform, { config, token }: Prepared, processes: number): FetchApp {
+function apiOn(platform: Platform, { config, token }: Prepared, processes: number): PlatformApi {
   const rendering = { ...config.rendering, maxConcurrency: pagesOfEach(config, processes) };
   const options = apiOptions({ ...config, rendering }, platform);
   const own = { token: token.value, permissions: ["*" as const], accounts: ["*"] };

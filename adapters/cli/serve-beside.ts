@@ -1,7 +1,7 @@
 import process from "node:process";
 import type { Log } from "../../core/ports.ts";
 import type { Served } from "../shared/http/drain.ts";
-import { jsonLog } from "../shared/log.ts";
+import { configuredLog } from "./log-sink.ts";
 import { openApp } from "./open-app.ts";
 import type { ParentProcess } from "./parent-process.ts";
 import { prepare } from "./prepare.ts";
@@ -14,12 +14,13 @@ export async function serveBeside(
   flags: ReadonlyMap<string, string>,
 ): Promise<void> {
   let isReady = false;
-  const log: Log = (level, ...what) => {
-    // How the start goes is the parent's to say, once for all its children.
-    if (isReady || level !== "info") jsonLog(level, ...what);
-  };
   try {
     const prepared = prepare(flags, process.env);
+    const written = configuredLog(prepared.config);
+    const log: Log = (level, ...what) => {
+      // How the start goes is the parent's to say, once for all its children.
+      if (isReady || level !== "info") written(level, ...what);
+    };
     const { config, host } = prepared;
     const runtime = await loadRuntime();
     const { api, platform } = await openApp(prepared, runtime, processCount(config), log);

@@ -4,6 +4,7 @@ import { closeAtEnd, type ServeOptions, type Served } from "../shared/http/drain
 import { bannerLines, exposureWarning } from "./banner.ts";
 import { checkPort } from "./check-port.ts";
 import { seedDemo } from "./demo.ts";
+import { configuredLog } from "./log-sink.ts";
 import { ownCommandLine } from "./own-command-line.ts";
 import { openApp, type OpenApp } from "./open-app.ts";
 import { parentProcess } from "./parent-process.ts";
@@ -30,7 +31,7 @@ export async function serveCommand(
   // Before anything is opened: it says whether this can work at all.
   const command = processes > 1 ? ownCommandLine() : [];
   const runtime = await loadRuntime();
-  const app = await openApp(prepared, runtime, processes);
+  const app = await openApp(prepared, runtime, processes, configuredLog(prepared.config));
   const { platform } = app;
   try {
     const { url } = await listen(prepared, runtime, app, { command, count: processes });
@@ -56,7 +57,7 @@ async function seed(
   { api, platform }: OpenApp,
 ): Promise<void> {
   if (demoSecret === null) return;
-  const fetch = (request: Request): Response | Promise<Response> => api.fetch(request);
+  const fetch = (request: Request): Response | Promise<Response> => api.quietFetch(request);
   try {
     await seedDemo({ fetch, url: "http://127.0.0.1", token: token.value, accountId });
   } catch (error) {

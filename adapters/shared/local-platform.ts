@@ -1,5 +1,6 @@
+import process from "node:process";
 import { bodyBudget } from "../../core/body-budget.ts";
-import type { Browser, Capability, Log, Platform, Transport } from "../../core/ports.ts";
+import type { Browser, Capability, Log, Platform, Transport, Vitals } from "../../core/ports.ts";
 import { chromium } from "./chromium/chromium.ts";
 import { type Threads, threads } from "./background/threads.ts";
 import { openDataDir } from "./data-dir.ts";
@@ -104,6 +105,7 @@ export async function localPlatform(
     system,
     background,
     log,
+    vitals,
     bodies: bodyBudget(options.bodyBytes ?? defaultBodyBytes()),
     ...(runtime.received === undefined ? {} : { received: runtime.received }),
     close: () => (closing ??= closeParts(parts, closeGraceMs).finally(forget)),
@@ -112,6 +114,15 @@ export async function localPlatform(
     system.end();
   });
   return platform;
+}
+
+function vitals(): Vitals {
+  const { user, system } = process.cpuUsage();
+  return {
+    cpuSeconds: (user + system) / 1e6,
+    residentBytes: process.memoryUsage().rss,
+    startedAt: Math.round(Date.now() - process.uptime() * 1000),
+  };
 }
 
 function capabilities(browser: true | string): Record<Capability, true | string> {

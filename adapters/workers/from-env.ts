@@ -2,6 +2,7 @@ import { platformApi } from "../../core/api.ts";
 import { apiOptions } from "../../core/config/api-options.ts";
 import { parseConfig } from "../../core/config/parse-config.ts";
 import type { WorkerBuild } from "./worker.ts";
+import { configuredLog } from "./worker-system.ts";
 import type { WorkerEnv } from "./worker-env.ts";
 
 /** The variables that {@link fromEnv} reads. */
@@ -30,6 +31,7 @@ export function fromEnv(env: ConfiguredEnv): WorkerBuild<ConfiguredEnv> {
   };
   return {
     workers: {
+      log: configuredLog(config),
       ...(config.bodyBytes === undefined ? {} : { bodyBytes: config.bodyBytes }),
       allowHosts: [...(config.rendering?.allowHosts ?? []), ...(config.webhooks?.allowHosts ?? [])],
     },

@@ -1,4 +1,5 @@
 import { waitUntil } from "cloudflare:workers";
+import type { Config } from "../../core/config/config.ts";
 import type { Log, System } from "../../core/ports.ts";
 import { localSystem } from "../shared/system.ts";
 
@@ -6,6 +7,16 @@ import { localSystem } from "../shared/system.ts";
 export const consoleLog: Log = (level, message, fields) => {
   console[level](JSON.stringify({ level, message, ...fields }));
 };
+
+const levels = ["debug", "info", "warn", "error"] as const;
+
+/** {@link consoleLog} as a configuration asks for it. */
+export function configuredLog({ log, logLevel = "info" }: Pick<Config, "log" | "logLevel">): Log {
+  const least = log === "off" ? levels.length : levels.indexOf(logLevel);
+  return (level, ...what) => {
+    if (levels.indexOf(level) >= least) consoleLog(level, ...what);
+  };
+}
 
 /** Requests and background work of this isolate that have not ended. What the runtime cut short never does. */
 let unfinished = 0;

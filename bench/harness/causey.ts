@@ -32,7 +32,9 @@ export function causeyCommand(
   const folder = mkdtempSync(join(tmpdir(), "causey-bench-"));
   atExit(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, "causey.json");
-  writeFileSync(file, JSON.stringify({ demo: false, ...config }));
+  // What signals cost is `bench/signals.ts`.
+  const quiet = { demo: false, log: "off", metrics: false };
+  writeFileSync(file, JSON.stringify({ ...quiet, ...config }));
   const settings = ["--port", "0", "--data-dir", join(folder, "data"), "--config", file];
   return {
     command: [...runtimes[runtime], ...serve[runtime], ...settings],

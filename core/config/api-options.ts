@@ -23,6 +23,8 @@ export function apiOptions(config: Config, platform: Platform): PlatformApiOptio
     accountId: config.accountId ?? "local",
     ...(config.mountPath === undefined ? {} : { mountPath: config.mountPath }),
     demo: config.demo ?? true,
+    accessLog: config.log !== "off",
+    metrics: config.metrics ?? true,
     tokens: (config.tokens ?? []).map((one) => ({
       ...one,
       permissions: checkPermissions(one.permissions),
@@ -48,10 +50,11 @@ export function apiOptions(config: Config, platform: Platform): PlatformApiOptio
 }
 
 function gatewayOptions(
-  { gateway = {} }: Config,
+  { gateway = {}, metrics = true }: Config,
   platform: Platform,
 ): NonNullable<PlatformApiOptions["gateway"]> {
-  const { judge, ...rest } = gateway;
+  const { judge, ...own } = gateway;
+  const rest = { ...own, metrics: gateway.metrics ?? metrics };
   if (judge === undefined) return rest;
   return { ...rest, judge: openAiChatModel(judge, platform.transport), judgeModel: judge.model };
 }

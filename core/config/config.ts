@@ -55,7 +55,7 @@ export interface GatewayConfig {
   readonly compat2005?: 400 | 502;
   /** Prices of models, over those that are built in. @default [] */
   readonly prices?: readonly PriceRowSetting[];
-  /** Counts what gateways do, for Prometheus. @default false */
+  /** Counts what gateways do, for Prometheus. @default as the platform's metrics */
   readonly metrics?: boolean;
   /** Bytes of answers that the cache of one process holds. @default 64 MiB */
   readonly cacheBytes?: number;
@@ -207,6 +207,12 @@ export interface Config {
   /** Bytes that request bodies may take in memory at once; processes share them. @default a quarter of the memory */
   readonly bodyBytes?: number;
   readonly demo?: boolean;
+  /** How the log is written: a line for each request, and what the platform has to say. */
+  readonly log?: "json" | "pretty" | "off";
+  /** What is below it is left out. @default "info" */
+  readonly logLevel?: "debug" | "info" | "warn" | "error";
+  /** Counts requests, for `/metrics`. @default true */
+  readonly metrics?: boolean;
   readonly tokens?: readonly TokenConfig[];
   readonly jwt?: JwtConfig;
   readonly gateway?: GatewayConfig;

@@ -1,3 +1,4 @@
+import { carryNote } from "../http/answer-note.ts";
 import type { ScheduledEntry } from "./phase.ts";
 import { fillPath } from "./pathname.ts";
 
@@ -97,5 +98,6 @@ function exposed(existing: string | null): string {
 export function withSignals(response: Response, sent: Signals): Response {
   if (response.status < 200) return response;
   const { status, statusText, body } = response;
-  return new Response(body, { status, statusText, headers: signalHeaders(sent, response.headers) });
+  const headers = signalHeaders(sent, response.headers);
+  return carryNote(response, new Response(body, { status, statusText, headers }));
 }

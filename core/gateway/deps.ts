@@ -86,6 +86,8 @@ export interface GatewayOptions extends SafetyOptions {
   readonly mountPath?: string | undefined;
   /** Counts what gateways do, for Prometheus, at `/accounts/:account_id/ai-gateway/metrics`. @default false */
   readonly metrics?: boolean | undefined;
+  /** Has answers tell an access log around the app their size and their log row. @default false */
+  readonly accessLog?: boolean | undefined;
 }
 
 /** The vault of the options' master keys; throws `invalid_options` for a short one. */
@@ -137,6 +139,11 @@ function milliseconds(name: string, seconds: number): number {
   });
 }
 
+function signalsOf(options: GatewayOptions): Pick<GatewayDeps, "metrics" | "accessLog"> {
+  const metrics = options.metrics === true ? gatewayMetrics(options.platform) : undefined;
+  return { metrics, accessLog: options.accessLog ?? false };
+}
+
 /** Throws `invalid_options` for a provider that no request could reach. */
 function checkProviders({ providers = {} }: GatewayOptions): void {
   for (const [slug, settings] of Object.entries(providers)) {
@@ -159,7 +166,7 @@ export function gatewayDeps(options: GatewayOptions): GatewayDeps {
   const decoding = contentDecoding(system);
   const cache = replyCache(system, options.cacheBytes ?? 64 * 1024 * 1024);
   const capacity = options.storedCacheBytes ?? 128 * 1024 * 1024;
-  const metrics = options.metrics === true ? gatewayMetrics(platform) : undefined;
+  const signals = signalsOf(options);
   const prices = accountPrices(ownPrices(options), records, system);
   return {
     platform,
@@ -174,7 +181,7 @@ export function gatewayDeps(options: GatewayOptions): GatewayDeps {
       system,
       log,
       store: (actor, rows) => store.append(actor, rows),
-      onDrop: (actor, rows) => metrics?.drop(actor, rows),
+      onDrop: (actor, rows) => signals.metrics?.drop(actor, rows),
     }),
     cache,
     replies: capacity > 0 ? storedReplies({ store, system, log, capacity }) : undefined,
@@ -186,7 +193,7 @@ export function gatewayDeps(options: GatewayOptions): GatewayDeps {
     }),
     safetyOf: (settings) => safetyOf(settings, options, log, decoding, system),
     tracing: tracing(platform, records, secrets),
-    metrics,
+    ...signals,
     decoding,
     unreadable: unreadable(log),
     searchFor: tokenSearches(),

@@ -1,4 +1,5 @@
 import { Hono } from "hono";
+import type { ExpositionFormat } from "../http/metrics-format.ts";
 import { onError } from "../http/routes.ts";
 import { type AiBinding, aiBinding } from "./entry/ai-binding.ts";
 import type { GatewayDeps } from "./call/call.ts";
@@ -6,6 +7,7 @@ import { gatewayDeps, type GatewayOptions } from "./deps.ts";
 import { withoutTokens } from "./entry/error-hygiene.ts";
 import { gatewayFront } from "./entry/front.ts";
 import { managementApp } from "./manage/management.ts";
+import { exposition } from "./observe/metrics/exposition.ts";
 
 export type { GatewayOptions } from "./deps.ts";
 export type { ResumeOptions } from "./answer/resume/runs.ts";
@@ -40,6 +42,8 @@ export interface GatewayParts {
   readonly management: Hono;
   /** What {@link createAiBinding} returns, for a gateway of the options' account. @default "default" */
   readonly aiBinding: (gateway?: string) => AiBinding;
+  /** An account's metrics as a scraper reads them; null where they are off. */
+  readonly metricsOf: (account: string, format: ExpositionFormat) => Promise<string | null>;
 }
 
 /**
@@ -53,6 +57,10 @@ export function gatewayParts(options: GatewayOptions): GatewayParts {
     gateway: gatewayApp(options, engine),
     management: managementApp(options, engine),
     aiBinding: (id = "default") => aiBinding({ account, gateway: id }, engine),
+    async metricsOf(owner, format) {
+      const table = await engine.metrics?.read(owner);
+      return table === undefined ? null : exposition(table, options.platform.runtime, format);
+    },
   };
 }
 

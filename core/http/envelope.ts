@@ -1,3 +1,4 @@
+import { noteAnswer } from "./answer-note.ts";
 import type { ApiError } from "./api-error.ts";
 
 /** The three bodies in which an error travels: the API's envelope, the gateway's, and OpenAI's. */
@@ -21,10 +22,20 @@ export function json(
   status: number = 200,
   headers: Readonly<Record<string, string>> = {},
 ): Response {
-  return new Response(JSON.stringify(body), {
+  return textResponse(JSON.stringify(body), status, headers);
+}
+
+function textResponse(
+  body: string,
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  error?: ApiError,
+): Response {
+  const response = new Response(body, {
     status,
     headers: { "content-type": "application/json; charset=utf-8", ...headers },
   });
+  return noteAnswer(response, error === undefined ? { body } : { body, error });
 }
 
 /** The success envelope `{result, success, errors, messages}` of the API. */
@@ -70,5 +81,6 @@ export function errorResponse(
   shape: ErrorShape,
   headers: Readonly<Record<string, string>> = {},
 ): Response {
-  return json(errorBody(error, shape), error.status, { ...headers, ...error.options.headers });
+  const body = JSON.stringify(errorBody(error, shape));
+  return textResponse(body, error.status, { ...headers, ...error.options.headers }, error);
 }

@@ -1,4 +1,5 @@
 import type { Context, Hono } from "hono";
+import { answerNote, noteAnswer } from "./answer-note.ts";
 import { ApiError } from "./api-error.ts";
 import { errorResponse, type ErrorShape } from "./envelope.ts";
 import type { Log, System } from "../ports.ts";
@@ -68,7 +69,8 @@ export function onError(error: unknown, c: Context, shape: ErrorShape, deps: Rou
     stack: error instanceof Error ? error.stack : undefined,
   });
   const failure = new ApiError("internal", { message: `Internal error, request id ${id}` });
-  return errorResponse(failure, shape, { "x-request-id": id });
+  const response = errorResponse(failure, shape, { "x-request-id": id });
+  return noteAnswer(response, { ...answerNote(response), requestId: id });
 }
 
 /** A path for messages and logs: bounded, so that a huge URL cannot fill either. */

@@ -1,4 +1,5 @@
 import { utf8 } from "../crypto/encoding.ts";
+import { noteAnswer, passingBytes } from "./answer-note.ts";
 
 /** One server-sent event. */
 export interface ServerSentEvent {
@@ -29,17 +30,30 @@ export function sseResponse(
   headers: Readonly<Record<string, string>> = {},
 ): Response {
   const iterator = source[Symbol.asyncIterator]();
+  const passing = passingBytes();
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
-      const { done, value } = await iterator.next();
-      if (done === true) controller.close();
-      else controller.enqueue(utf8(typeof value === "string" ? value : formatEvent(value)));
+      try {
+        const { done, value } = await iterator.next();
+        if (done === true) {
+          passing.end();
+          controller.close();
+          return;
+        }
+        const chunk = utf8(typeof value === "string" ? value : formatEvent(value));
+        passing.push(chunk);
+        controller.enqueue(chunk);
+      } catch (error) {
+        passing.end();
+        throw error;
+      }
     },
     async cancel() {
+      passing.end();
       await iterator.return?.();
     },
   });
-  return new Response(body, {
+  const response = new Response(body, {
     headers: {
       "content-type": "text/event-stream; charset=utf-8",
       "cache-control": "no-cache",
@@ -47,4 +61,5 @@ export function sseResponse(
       ...headers,
     },
   });
+  return noteAnswer(response, { body: passing });
 }

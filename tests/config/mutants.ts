@@ -41,6 +41,20 @@ export const mutants: readonly Mutant[] = [
     tests: ["tests/unit/search/binding"],
   },
   {
+    name: "a reason that names a token is not logged",
+    file: "core/signals/access-log.ts",
+    find: "if (hasTokenShape(message) || isSecret(message))",
+    replace: "if (false)",
+    tests: ["tests/unit/signals/signals"],
+  },
+  {
+    name: "the platform's metrics are not for everybody",
+    file: "core/signals/mod.ts",
+    find: 'authorize(auth, "AI Gateway Read", accountId), ',
+    replace: "",
+    tests: ["tests/unit/signals/signals"],
+  },
+  {
     name: "a signed time is compared with a time that is known",
     file: "core/webhooks/verify-webhook.ts",
     find: "if (options.now === undefined && (",

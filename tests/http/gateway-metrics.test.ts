@@ -137,10 +137,15 @@ describe("the metrics of a served gateway", () => {
     expect(parseExposition(await open.text(), true).size).toBe(11);
   });
 
-  it("are a 404 where they are off", async () => {
-    const url = `${inject("baseUrl")}/client/v4/accounts/${inject("accountId")}/ai-gateway/metrics`;
-    const off = await fetch(url, { headers: { authorization: `Bearer ${inject("token")}` } });
-    expect(off.status).toBe(404);
-    expect(await off.json()).toMatchObject({ success: false, errors: [{ code: 404 }] });
+  it("are on in a server of the command, which counts for the whole platform, too", async () => {
+    const headers = { authorization: `Bearer ${inject("token")}` };
+    const own = `${inject("baseUrl")}/client/v4/accounts/${inject("accountId")}/ai-gateway/metrics`;
+    expect((await fetch(own, { headers })).status).toBe(200);
+    const all = await fetch(`${inject("baseUrl")}/metrics`, { headers });
+    expect(all.status).toBe(200);
+    const text = await all.text();
+    expect(text).toContain("causey_http_requests_total{");
+    expect(parseExposition(text).has("causey_gateway_requests_total")).toBe(true);
+    expect((await fetch(`${inject("baseUrl")}/metrics`)).status).toBe(401);
   });
 });

@@ -62,6 +62,8 @@ export interface GatewayDeps {
   readonly prices: AccountPrices;
   /** @default nothing is counted */
   readonly metrics?: GatewayMetrics | undefined;
+  /** See the option of this name. */
+  readonly accessLog: boolean;
   readonly decoding: ContentDecoding;
   /** Told the encoding of an answer that cannot be undone here, so that its usage is not known. */
   readonly unreadable: (encoding: string) => void;

@@ -1,3 +1,4 @@
+import { markPassing, passingBytes } from "../../http/answer-note.ts";
 import type { InboundResponse, StreamEnd, StreamWatch } from "../../ports.ts";
 import type { Call, GatewayDeps } from "./call.ts";
 import type { DlpReport } from "../guard/checkers/inspect.ts";
@@ -37,10 +38,15 @@ export function watchedAnswer(
   const type = headerValue(headers, "content-type") ?? "";
   const encoding = headerValue(headers, "content-encoding") ?? "";
   const watch = record.observes ? observer(type, encoding, record.keep, deps) : null;
-  const onChunk = (chunk: Uint8Array): void => watch?.push(chunk);
   const isStream = body instanceof ReadableStream;
+  const passing = isStream && deps.accessLog ? passingBytes() : undefined;
+  const onChunk = (chunk: Uint8Array): void => {
+    watch?.push(chunk);
+    passing?.push(chunk);
+  };
   if (isStream) call.held?.retain();
   const onEnd = (end: StreamEnd): void => {
+    passing?.end();
     if (isStream) call.held?.release();
     const finish = (all: Observation | null): void => {
       const complete = end === "complete" || (end === "aborted" && all?.isOver === true);
@@ -55,11 +61,17 @@ export function watchedAnswer(
     if (seen instanceof Promise) system.waitUntil(seen.then(finish));
     else finish(seen);
   };
-  if (leadership !== null) return leaderAnswer(answer, leadership, { onChunk, onEnd, system });
+  const marked = (passed: InboundResponse): InboundResponse => {
+    if (passing !== undefined && passed.body instanceof ReadableStream)
+      markPassing(passed.body, passing);
+    return passed;
+  };
+  if (leadership !== null)
+    return marked(leaderAnswer(answer, leadership, { onChunk, onEnd, system }));
   if (body instanceof ReadableStream) {
-    const passing: StreamWatch = { onChunk, onEnd };
-    if (deps.platform.transport.watch?.(body, passing) === true) return answer;
-    return { status, headers, body: watchedStream(body, passing, call.signal, system) };
+    const bytes: StreamWatch = { onChunk, onEnd };
+    if (deps.platform.transport.watch?.(body, bytes) === true) return marked(answer);
+    return marked({ status, headers, body: watchedStream(body, bytes, call.signal, system) });
   }
   if (body !== null) onChunk(body);
   onEnd("complete");

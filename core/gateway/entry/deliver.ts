@@ -1,3 +1,4 @@
+import { noteAnswer, passingOf } from "../../http/answer-note.ts";
 import type { InboundResponse } from "../../ports.ts";
 import type { GatewayDeps } from "../call/call.ts";
 import type { Forwarded } from "../call/forward.ts";
@@ -12,6 +13,26 @@ export function deliver(
   forwarded: Forwarded,
   deps: GatewayDeps,
   universal: boolean = false,
+): Response | Promise<Response> {
+  const answer = delivered(forwarded, deps, universal);
+  if (!deps.accessLog) return answer;
+  return answer instanceof Promise
+    ? answer.then((response) => noted(response, forwarded))
+    : noted(answer, forwarded);
+}
+
+/** Tells the access log what reading it from the answer would cost. */
+function noted(response: Response, { reply: { body }, logId }: Forwarded): Response {
+  return noteAnswer(response, {
+    body: body instanceof ReadableStream ? passingOf(body) : body,
+    requestId: logId,
+  });
+}
+
+function delivered(
+  forwarded: Forwarded,
+  deps: GatewayDeps,
+  universal: boolean,
 ): Response | Promise<Response> {
   forwarded.call.traced?.answer(forwarded);
   if (deps.resume === undefined && deps.keepAliveMs === undefined) {

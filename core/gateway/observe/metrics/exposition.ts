@@ -1,16 +1,8 @@
+import type { ExpositionFormat } from "../../../http/metrics-format.ts";
 import type { SeriesTable } from "./series-table.ts";
 import { type RequestSeries, type Series, seriesOf } from "./series.ts";
 import { VERSION } from "../../../version.ts";
 import { durationBounds, sumOf, type Totals } from "./totals.ts";
-
-/** Prometheus' text format 0.0.4, or OpenMetrics 1.0. */
-export type ExpositionFormat = "text" | "openmetrics";
-
-/** The media types of the formats. */
-export const mediaTypes: Readonly<Record<ExpositionFormat, string>> = {
-  text: "text/plain; version=0.0.4; charset=utf-8",
-  openmetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8",
-};
 
 type Labels = Readonly<Record<string, string>>;
 

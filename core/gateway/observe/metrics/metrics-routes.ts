@@ -5,8 +5,8 @@ import {
   MANAGEMENT_ROOT,
   type ManagementRoutes,
 } from "../../manage/context.ts";
-import { acceptedFormat } from "./accepted-format.ts";
-import { exposition, mediaTypes } from "./exposition.ts";
+import { acceptedFormat, mediaTypes } from "../../../http/metrics-format.ts";
+import { exposition } from "./exposition.ts";
 
 /** An account's metrics, for scrapers. */
 export const metricsRoutes: ManagementRoutes = (app, { auth, metrics, platform }) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { acceptedFormat } from "../../../../../core/gateway/observe/metrics/accepted-format.ts";
+import { acceptedFormat } from "../../../../../core/http/metrics-format.ts";
 import { exposition } from "../../../../../core/gateway/observe/metrics/exposition.ts";
 import { keyOf, type RequestSeries } from "../../../../../core/gateway/observe/metrics/series.ts";
 import {

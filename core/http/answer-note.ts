@@ -1,0 +1,81 @@
+import type { ApiError } from "./api-error.ts";
+
+/** The body of an answer that streams: how many bytes have passed, and whether that is all. */
+export interface PassingBytes {
+  readonly bytes: number;
+  readonly isOver: boolean;
+  push(chunk: Uint8Array): void;
+  end(): void;
+  /** Called once, when the stream has ended in whatever way. */
+  onEnd(listener: () => void): void;
+}
+
+/** What the maker of an answer knows, for the access log: reading it from the answer would take that off its fast way. */
+export interface AnswerNote {
+  /** Null = empty, undefined = not known. */
+  readonly body?: string | Uint8Array | PassingBytes | null | undefined;
+  /** Why the request was not served. */
+  readonly error?: ApiError;
+  /** The id under which the answer itself, or a line of the log, knows the request. */
+  readonly requestId?: string | undefined;
+}
+
+/** A property: a `WeakMap` of all answers under way costs the collector much more. */
+const noteKey = Symbol("causey.answer-note");
+const passingKey = Symbol("causey.passing-bytes");
+
+/** Attaches a note, and returns the answer. */
+export function noteAnswer(response: Response, note: AnswerNote): Response {
+  Reflect.set(response, noteKey, note);
+  return response;
+}
+
+/** The note of an answer, if its maker left one. */
+export function answerNote(response: Response): AnswerNote | undefined {
+  // `as`: only noteAnswer() writes this property.
+  return Reflect.get(response, noteKey) as AnswerNote | undefined;
+}
+
+/** Takes the note of an answer over to one that stands in its place. */
+export function carryNote(from: Response, to: Response): Response {
+  const note = answerNote(from);
+  return note === undefined ? to : noteAnswer(to, note);
+}
+
+/** Counts the bytes of a stream. */
+export function passingBytes(): PassingBytes {
+  let bytes = 0;
+  let isOver = false;
+  let listener: (() => void) | undefined;
+  return {
+    get bytes() {
+      return bytes;
+    },
+    get isOver() {
+      return isOver;
+    },
+    push(chunk) {
+      bytes += chunk.byteLength;
+    },
+    end() {
+      if (isOver) return;
+      isOver = true;
+      listener?.();
+    },
+    onEnd(given) {
+      listener = given;
+      if (isOver) given();
+    },
+  };
+}
+
+/** Remembers who counts the bytes of a stream. */
+export function markPassing(stream: ReadableStream<Uint8Array>, passing: PassingBytes): void {
+  Reflect.set(stream, passingKey, passing);
+}
+
+/** Who counts the bytes of a stream; undefined when nobody does. */
+export function passingOf(stream: ReadableStream<Uint8Array>): PassingBytes | undefined {
+  // `as`: only markPassing() writes this property.
+  return Reflect.get(stream, passingKey) as PassingBytes | undefined;
+}

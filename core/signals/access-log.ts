@@ -1,0 +1,169 @@
+import type { Hono } from "hono";
+import { hasTokenShape } from "../auth/token-format.ts";
+import { quickSha256Hex } from "../crypto/digest.ts";
+import { utf8 } from "../crypto/encoding.ts";
+import { type AnswerNote, answerNote } from "../http/answer-note.ts";
+import type { Platform } from "../ports.ts";
+import type { RequestRow } from "./request-row.ts";
+import { GATEWAY_ROUTE, type RouteTemplate, routeTemplates } from "./route-template.ts";
+
+type Fetch = Hono["fetch"];
+
+/** Hex digits of a caller: enough to tell callers apart, too few to prove a guess of the credential. */
+const CALLER_DIGITS = 8;
+/** Characters of a reason. */
+const REASON = 300;
+/** Where callers present credentials; the first one there counts. */
+const CREDENTIALS = ["cf-aig-authorization", "authorization", "x-api-key", "x-goog-api-key"];
+const ID = /^[\w.:-]{1,128}$/;
+
+/** Who watches an app. */
+export interface Observer {
+  readonly platform: Platform;
+  /** Whether a text holds a credential. */
+  readonly isSecret: (text: string) => boolean;
+  /** Is told of each request. */
+  readonly tell: (row: RequestRow) => void;
+}
+
+/**
+ * The app's `fetch`, telling `tell` of every request once its answer is complete. Nothing is read from an answer of the
+ * gateway, which would cost it its fast way: its makers leave a note (`core/http/answer-note.ts`).
+ */
+export function observedFetch(app: Hono, { platform, isSecret, tell }: Observer): Fetch {
+  const { system } = platform;
+  const { fetch } = app;
+  const templateOf = routeTemplates(app);
+  const seen = (request: Request, response: Response, began: Began): Response => {
+    const template = templateOf(request.method, app.getPath(request));
+    const note = answerNote(response);
+    const reason = note?.error === undefined ? "" : shown(note.error.message, isSecret);
+    const arrived = { request, response, template, note, reason, began };
+    const firstMs = system.monotonic() - began.at;
+    const passing = note?.body;
+    const isPassing = passing !== null && typeof passing === "object" && "onEnd" in passing;
+    const caller = callerOf(request, platform);
+    const id = requestId(arrived, platform);
+    const finish = (known: string | undefined): void => {
+      const ms = isPassing ? system.monotonic() - began.at : firstMs;
+      tell(rowOf(arrived, { id, caller: known, ms, firstMs: isPassing ? firstMs : undefined }));
+    };
+    const finishLater = (): void => {
+      if (caller instanceof Promise) system.waitUntil(caller.then(finish));
+      else finish(caller);
+    };
+    if (isPassing) passing.onEnd(finishLater);
+    else finishLater();
+    return response;
+  };
+  return (request, ...rest) => {
+    const began = { at: system.monotonic(), time: system.now() };
+    const answer = fetch(request, ...rest);
+    return answer instanceof Promise
+      ? answer.then((response) => seen(request, response, began))
+      : seen(request, answer, began);
+  };
+}
+
+interface Began {
+  /** Of the steady clock, and Unix ms. */
+  readonly at: number;
+  readonly time: number;
+}
+
+interface Arrived {
+  readonly request: Request;
+  readonly response: Response;
+  readonly template: RouteTemplate;
+  readonly note: AnswerNote | undefined;
+  readonly reason: string;
+  readonly began: Began;
+}
+
+interface Ended {
+  readonly id: string;
+  readonly caller: string | undefined;
+  readonly ms: number;
+  readonly firstMs: number | undefined;
+}
+
+function rowOf(arrived: Arrived, { id, caller, ms, firstMs }: Ended): RequestRow {
+  const { request, response, template, note, reason, began } = arrived;
+  const bytes = bytesOf(arrived);
+  const error = note?.error;
+  return {
+    time: began.time,
+    id,
+    part: template.part,
+    method: request.method,
+    route: template.route,
+    status: response.status,
+    ms: rounded(ms),
+    ...(firstMs === undefined ? {} : { firstMs: rounded(firstMs) }),
+    ...(bytes === undefined ? {} : { bytes }),
+    ...(caller === undefined ? {} : { caller }),
+    ...(error === undefined ? {} : { error: error.kind, reason }),
+  };
+}
+
+function rounded(ms: number): number {
+  return Math.round(ms * 1000) / 1000;
+}
+
+/** One line that holds no token, even where a caller put one into a name. */
+function shown(message: string, isSecret: (text: string) => boolean): string {
+  if (hasTokenShape(message) || isSecret(message)) return "[withheld: it names a token]";
+  return message.slice(0, REASON).replaceAll(/[\p{Cc}\p{Cf}]+/gu, " ");
+}
+
+function bytesOf({ request, response, template, note }: Arrived): number | undefined {
+  if (request.method === "HEAD") return 0;
+  const body = note?.body;
+  if (body === null) return 0;
+  if (typeof body === "string") return utf8(body).byteLength;
+  if (body instanceof Uint8Array) return body.byteLength;
+  if (body !== undefined) return body.bytes;
+  if (template === GATEWAY_ROUTE) return undefined;
+  const length = response.headers.get("content-length");
+  return length === null ? undefined : Number(length);
+}
+
+/** The caller's own id, else that of the answer, else a fresh one; answers of the gateway have theirs already. */
+function requestId({ request, response, note, template }: Arrived, { system }: Platform): string {
+  if (note?.requestId !== undefined) return note.requestId;
+  if (template === GATEWAY_ROUTE) return system.id();
+  const given = request.headers.get("x-request-id");
+  const id = given !== null && ID.test(given) ? given : system.id();
+  // An upgrade's headers are the runtime's.
+  if (response.status >= 200) setHeader(response, id);
+  return id;
+}
+
+function setHeader({ headers }: Response, id: string): void {
+  try {
+    headers.set("x-request-id", id);
+  } catch {
+    // A host's own answer may be immutable.
+  }
+}
+
+function callerOf(request: Request, platform: Platform): Promise<string> | string | undefined {
+  const credential = credentialOf(request, platform);
+  if (credential === undefined) return undefined;
+  const hash = quickSha256Hex(credential, platform.system);
+  return typeof hash === "string"
+    ? hash.slice(0, CALLER_DIGITS)
+    : hash.then((digits) => digits.slice(0, CALLER_DIGITS));
+}
+
+function credentialOf(request: Request, platform: Platform): string | undefined {
+  const received = platform.received?.(request)?.headers;
+  for (const name of CREDENTIALS) {
+    const value =
+      received === undefined
+        ? request.headers.get(name)
+        : received.find(([header]) => header === name)?.[1];
+    if (value != null && value !== "") return value.replace(/^bearer +/i, "");
+  }
+  return undefined;
+}

@@ -1,0 +1,130 @@
+import type { ExpositionFormat } from "../http/metrics-format.ts";
+import type { Vitals } from "../ports.ts";
+import type { Health } from "./health.ts";
+import { labelsOf, type RequestTotals, secondBounds } from "./request-totals.ts";
+
+type Labels = Readonly<Record<string, string>>;
+type Sample = readonly [suffix: string, labels: Labels, value: number];
+
+interface Family {
+  readonly name: string;
+  readonly type: "counter" | "gauge" | "histogram";
+  readonly help: string;
+  readonly samples: readonly Sample[];
+}
+
+/** What a scraper reads of the platform beside the gateway's own families. */
+export interface PlatformFigures {
+  readonly requests: readonly (readonly [key: string, totals: RequestTotals])[];
+  readonly parts: Health;
+  readonly vitals: Vitals | undefined;
+}
+
+/** The platform's families, without the line that ends OpenMetrics. */
+export function platformExposition(figures: PlatformFigures, format: ExpositionFormat): string {
+  return [...requestFamilies(figures), ...healthFamilies(figures), ...vitalFamilies(figures)]
+    .map((family) => textOf(family, format))
+    .join("");
+}
+
+function requestFamilies({ requests }: PlatformFigures): Family[] {
+  const byRoute = new Map<string, [Labels, RequestTotals[]]>();
+  for (const [key, totals] of requests) {
+    const { part, method, route } = labelsOf(key);
+    const id = `${part}\t${method}\t${route}`;
+    const found = byRoute.get(id) ?? [{ part, method, route }, []];
+    found[1].push(totals);
+    byRoute.set(id, found);
+  }
+  const routes = [...byRoute.values()];
+  return [
+    {
+      name: "causey_http_requests",
+      type: "counter",
+      help: "Answered requests by route and status",
+      samples: requests.map(([key, { count }]) => ["_total", { ...labelsOf(key) }, count]),
+    },
+    {
+      name: "causey_http_request_duration_seconds",
+      type: "histogram",
+      help: "Time until the last byte of an answer was handed over",
+      samples: routes.flatMap(([labels, totals]) => histogram(labels, totals)),
+    },
+    {
+      name: "causey_http_response_bytes",
+      type: "counter",
+      help: "Bytes of answers, as far as their makers know them",
+      samples: routes.map(([labels, totals]) => [
+        "_total",
+        labels,
+        totals.reduce((sum, { bytes }) => sum + bytes, 0),
+      ]),
+    },
+  ];
+}
+
+function histogram(labels: Labels, totals: readonly RequestTotals[]): Sample[] {
+  let below = 0;
+  const samples = secondBounds.map((bound, at): Sample => {
+    below += totals.reduce((sum, { buckets }) => sum + (buckets[at] ?? 0), 0);
+    return ["_bucket", { ...labels, le: String(bound) }, below];
+  });
+  const count = totals.reduce((sum, one) => sum + one.count, 0);
+  const seconds = totals.reduce((sum, one) => sum + one.ms, 0) / 1000;
+  return [
+    ...samples,
+    ["_bucket", { ...labels, le: "+Inf" }, count],
+    ["_sum", labels, seconds],
+    ["_count", labels, count],
+  ];
+}
+
+function healthFamilies({ parts }: PlatformFigures): Family[] {
+  return [
+    {
+      name: "causey_part_ready",
+      type: "gauge",
+      help: "1 = the part works, 0 = /readyz tells why it does not",
+      samples: Object.entries(parts).map(([part, { status }]) => [
+        "",
+        { part },
+        status === "ready" ? 1 : 0,
+      ]),
+    },
+  ];
+}
+
+/** By the names that every Prometheus client library has for them. */
+function vitalFamilies({ vitals }: PlatformFigures): Family[] {
+  if (vitals === undefined) return [];
+  const { cpuSeconds, residentBytes, startedAt } = vitals;
+  return [
+    {
+      name: "process_cpu_seconds",
+      type: "counter",
+      help: "CPU time of the process that answered",
+      samples: [["_total", {}, cpuSeconds]],
+    },
+    gauge("process_resident_memory_bytes", "Memory of that process", residentBytes),
+    gauge("process_start_time_seconds", "When it started, in Unix time", startedAt / 1000),
+  ];
+}
+
+function gauge(name: string, help: string, value: number): Family {
+  return { name, type: "gauge", help, samples: [["", {}, value]] };
+}
+
+/** In 0.0.4 a counter's family is called like its samples, in OpenMetrics without their `_total`. */
+function textOf({ name, type, help, samples }: Family, format: ExpositionFormat): string {
+  const family = type === "counter" && format === "text" ? `${name}_total` : name;
+  const lines = samples.map(
+    ([suffix, labels, value]) => `${name}${suffix}${labelText(labels)} ${value}\n`,
+  );
+  return `# HELP ${family} ${help}\n# TYPE ${family} ${type}\n${lines.join("")}`;
+}
+
+function labelText(labels: Labels): string {
+  // No label holds what would need an escape: parts, routes, methods and statuses are ours.
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${value}"`);
+  return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
+}

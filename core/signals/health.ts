@@ -1,0 +1,81 @@
+import { Hono } from "hono";
+import { json } from "../http/envelope.ts";
+import { closeRoutes } from "../http/routes.ts";
+import type { ActorKind, Platform } from "../ports.ts";
+
+/** How a part is. `failing`: it takes requests, and its last one failed elsewhere. */
+export interface PartHealth {
+  readonly status: "ready" | "failing" | "unavailable";
+  /** Anybody may read it: no address, no key. */
+  readonly reason?: string;
+}
+
+/** The health of all parts. */
+export type Health = Readonly<Record<string, PartHealth>>;
+
+const READY: PartHealth = { status: "ready" };
+
+/** Reads its own database, so that an answer proves that storage works; tells why writes fail, if they do. */
+const healthKind: ActorKind = {
+  name: "health",
+  schema: [],
+  start: ({ sql }) => ({
+    methods: {
+      async ping() {
+        await sql.all("SELECT 1 AS one");
+        return sql.failure?.() ?? null;
+      },
+    },
+  }),
+};
+
+/** Looks at every part; `search` is what its models did last. */
+export function healthOf(platform: Platform, search: () => PartHealth): () => Promise<Health> {
+  platform.actors.define(healthKind);
+  return async () => ({
+    server:
+      platform.system.closing?.aborted === true
+        ? { status: "unavailable", reason: "The server is shutting down" }
+        : READY,
+    database: await databaseHealth(platform),
+    rendering: renderingHealth(platform),
+    search: search(),
+  });
+}
+
+async function databaseHealth(platform: Platform): Promise<PartHealth> {
+  try {
+    const failure = await platform.actors.get("health", "ready").call("ping");
+    if (typeof failure !== "string") return READY;
+    return { status: "unavailable", reason: `The database takes no writes: ${failure}` };
+  } catch (error) {
+    platform.log("warn", "Not ready", { error: String(error) });
+    return { status: "unavailable", reason: "The database does not answer" };
+  }
+}
+
+function renderingHealth({ capabilities: { browser } }: Platform): PartHealth {
+  return browser === true ? READY : { status: "unavailable", reason: browser };
+}
+
+/** Without these nothing works: `/readyz` is 503. The others are one part's trouble. */
+const needed = ["server", "database"];
+
+/**
+ * `GET /healthz`: the process answers. `GET /readyz`: storage answers and takes writes, and no shutdown has begun; else
+ * 503 with the reason. The body tells how every part is, which capabilities this runtime has, and why it lacks the others.
+ */
+export function healthRoutes(platform: Platform, health: () => Promise<Health>): Hono {
+  const app = new Hono();
+  app.get("/healthz", () => json({ status: "ok" }));
+  app.get("/readyz", async () => {
+    const parts = await health();
+    const { runtime, capabilities } = platform;
+    const broken = needed.map((name) => parts[name]).find((part) => part?.status !== "ready");
+    if (broken === undefined) return json({ status: "ready", runtime, parts, capabilities });
+    const { reason } = broken;
+    return json({ status: "unavailable", runtime, reason, parts }, 503, { "retry-after": "1" });
+  });
+  closeRoutes(app, [], "api", platform);
+  return app;
+}

@@ -1,0 +1,123 @@
+import { Hono } from "hono";
+import { type Auth, authorize } from "../auth/authorize.ts";
+import { acceptedFormat, type ExpositionFormat, mediaTypes } from "../http/metrics-format.ts";
+import { closeRoutes } from "../http/routes.ts";
+import type { Plain, Platform } from "../ports.ts";
+import { observedFetch } from "./access-log.ts";
+import { platformExposition } from "./exposition.ts";
+import { type Health, healthOf, healthRoutes } from "./health.ts";
+import { type ModelHealth, modelHealth } from "./model-health.ts";
+import { type RequestCounting, requestCounting } from "./request-counting.ts";
+import type { RequestRow } from "./request-row.ts";
+import type { RequestTotals } from "./request-totals.ts";
+import { type RecentPage, signalsKind, type Slot } from "./signals-actor.ts";
+
+/** Options of {@link signals}. */
+export interface SignalsOptions {
+  readonly platform: Platform;
+  readonly accountId: string;
+  readonly auth: Auth;
+  /** Writes a line of the log for each request. @default false */
+  readonly accessLog?: boolean;
+  /** Counts requests for `/metrics` and for the console. @default false */
+  readonly metrics?: boolean;
+  /** The gateway's metrics, or null where they are off. */
+  readonly gatewayMetrics: (account: string, format: ExpositionFormat) => Promise<string | null>;
+}
+
+/** What happens on the platform, and how it is. */
+export interface Signals {
+  /** `/healthz`, `/readyz` and, where they are on, `/metrics`. */
+  readonly routes: Hono;
+  readonly models: ModelHealth;
+  readonly health: () => Promise<Health>;
+  /** The app's `fetch` with what is to be told of its requests; the app's own where nothing is. */
+  readonly observed: (app: Hono) => Hono["fetch"];
+  /** The minutes since an instant in Unix ms, by part. */
+  readonly history: (since: number) => Promise<readonly Slot[]>;
+  /** Requests after a position (-1 = the newest there are); waits up to `waitMs` for some. */
+  readonly follow: (position: number, waitMs: number) => Promise<RecentPage>;
+}
+
+/** Makes the signals of one platform. */
+export function signals(options: SignalsOptions): Signals {
+  const { platform, accessLog = false, metrics = false } = options;
+  const { actors, log, system } = platform;
+  actors.define(signalsKind);
+  const call = (method: string, ...args: readonly Plain[]): Promise<Plain> =>
+    actors.get(signalsKind.name, "all").call(method, ...args);
+  const models = modelHealth(system);
+  const health = healthOf(platform, models.part);
+  const counting = requestCounting(platform, async (batch) => {
+    await call("add", batch as unknown as Plain);
+  });
+  const { auth } = options;
+  const isSecret = (text: string): boolean => auth !== "off" && auth.isIn?.(text) === true;
+  const tell = (row: RequestRow): void => {
+    if (metrics) counting.add(row);
+    if (accessLog) writeLine(row, log);
+  };
+  const routes = new Hono();
+  if (metrics) routes.route("/", metricsRoutes(options, { call, counting, health }));
+  routes.route("/", healthRoutes(platform, health));
+  return {
+    routes,
+    models,
+    health,
+    observed: (app) =>
+      accessLog || metrics ? observedFetch(app, { platform, isSecret, tell }) : app.fetch,
+    history: async (since) => (await call("history", since)) as readonly Slot[],
+    follow: async (position, waitMs) => (await call("follow", position, waitMs)) as RecentPage,
+  };
+}
+
+interface MetricsDeps {
+  readonly call: (method: string, ...args: readonly Plain[]) => Promise<Plain>;
+  readonly counting: RequestCounting;
+  readonly health: () => Promise<Health>;
+}
+
+/** `GET /metrics`: the whole platform, with the gateway's families of the account. */
+function metricsRoutes(
+  { platform, accountId, auth, gatewayMetrics }: SignalsOptions,
+  { call, counting, health }: MetricsDeps,
+): Hono {
+  const app = new Hono();
+  app.get("/metrics", authorize(auth, "AI Gateway Read", accountId), async (c) => {
+    const format = acceptedFormat(c.req.header("accept"));
+    await counting.flush();
+    const requests = (await call("totals")) as readonly (readonly [string, RequestTotals])[];
+    const figures = { requests, parts: await health(), vitals: platform.vitals?.() };
+    const gateway = (await gatewayMetrics(accountId, format)) ?? "";
+    const end = format === "openmetrics" ? "# EOF\n" : "";
+    const text = `${platformExposition(figures, format)}${gateway.replace(/# EOF\n$/, "")}${end}`;
+    return new Response(text, {
+      headers: {
+        "content-type": mediaTypes[format],
+        "cache-control": "no-store",
+        vary: "accept",
+      },
+    });
+  });
+  closeRoutes(app, [], "api", platform);
+  return app;
+}
+
+/** Warns of what the platform itself did wrong; who calls may cause the rest. */
+function writeLine(row: RequestRow, log: Platform["log"]): void {
+  const { id, part, method, route, status, ms, firstMs, bytes, caller, error, reason } = row;
+  // JSON leaves out what is undefined.
+  log(status >= 500 ? "warn" : "info", "Request", {
+    request_id: id,
+    part,
+    method,
+    route,
+    status,
+    ms,
+    first_ms: firstMs,
+    bytes,
+    caller,
+    error,
+    reason,
+  });
+}

@@ -1,0 +1,61 @@
+import { formatInstant } from "../http/instant.ts";
+import type { ChatModel, Embedder, System } from "../ports.ts";
+import type { PartHealth } from "./health.ts";
+
+type NamedChatModel = ChatModel & { readonly model?: string };
+
+/** Remembers how the last request to each model endpoint went. */
+export interface ModelHealth {
+  embedder(embedder: Embedder): Embedder;
+  chatModel(model: NamedChatModel): NamedChatModel;
+  readonly part: () => PartHealth;
+}
+
+/** Watches model endpoints; what a caller gave up on says nothing about them. */
+export function modelHealth(system: System): ModelHealth {
+  const failed = new Map<string, number>();
+  const note = (name: string, isFailed: boolean): void => {
+    if (isFailed) failed.set(name, system.now());
+    else failed.delete(name);
+  };
+  return {
+    embedder: (embedder) => ({
+      model: embedder.model,
+      dimensions: embedder.dimensions,
+      async embed(texts, purpose, signal) {
+        const name = `embedder "${embedder.model}"`;
+        try {
+          const vectors = await embedder.embed(texts, purpose, signal);
+          note(name, false);
+          return vectors;
+        } catch (error) {
+          if (signal?.aborted !== true) note(name, true);
+          throw error;
+        }
+      },
+    }),
+    chatModel(model) {
+      const name = `chat model "${model.model ?? "default"}"`;
+      const ask = async (request: Request): Promise<Response> => {
+        try {
+          const response = await model(request);
+          note(name, response.status >= 400);
+          return response;
+        } catch (error) {
+          if (!request.signal.aborted) note(name, true);
+          throw error;
+        }
+      };
+      return model.model === undefined ? ask : Object.assign(ask, { model: model.model });
+    },
+    part() {
+      const [first] = failed;
+      if (first === undefined) return { status: "ready" };
+      const [name, at] = first;
+      return {
+        status: "failing",
+        reason: `The last request to the ${name} failed, at ${formatInstant(at)}`,
+      };
+    },
+  };
+}

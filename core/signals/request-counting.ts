@@ -1,0 +1,89 @@
+import type { Log, System } from "../ports.ts";
+import type { RequestRow } from "./request-row.ts";
+import {
+  addRequest,
+  noRequests,
+  type RequestDelta,
+  type RequestTotals,
+  seriesKey,
+} from "./request-totals.ts";
+
+/** What a process hands to the actor about once a second. */
+export interface RequestBatch {
+  readonly source: string;
+  /** Grows by one: a batch that is sent again counts once. */
+  readonly sequence: number;
+  readonly deltas: readonly RequestDelta[];
+  /** The newest requests. */
+  readonly rows: readonly RequestRow[];
+}
+
+/** Adds up what requests did; nothing of it waits or fails. */
+export interface RequestCounting {
+  add(row: RequestRow): void;
+  /** Hands on what there is. */
+  flush(): Promise<void>;
+}
+
+/** Milliseconds between two batches. */
+const INTERVAL = 1000;
+/** Milliseconds after which a planned batch counts as lost: a runtime may end a request's background work. */
+const OVERDUE = 5000;
+/** Requests of a batch that are told one by one; the others are only counted. */
+const ROWS = 100;
+
+/** Collects requests in memory and hands them on. */
+export function requestCounting(
+  { system, log }: { readonly system: System; readonly log: Log },
+  store: (batch: RequestBatch) => Promise<void>,
+): RequestCounting {
+  const source = system.id();
+  let sequence = 0;
+  let growing = new Map<string, RequestTotals>();
+  let rows: RequestRow[] = [];
+  /** The place of the oldest row, once there are {@link ROWS}. */
+  let oldest = 0;
+  let sending: RequestBatch | null = null;
+  let plannedAt = Number.NEGATIVE_INFINITY;
+  const flush = async (): Promise<void> => {
+    if (sending === null && growing.size > 0) {
+      const inOrder = [...rows.slice(oldest), ...rows.slice(0, oldest)];
+      sending = { source, sequence: ++sequence, deltas: [...growing], rows: inOrder };
+      growing = new Map();
+      rows = [];
+      oldest = 0;
+    }
+    const batch = sending;
+    if (batch === null) return;
+    await store(batch);
+    if (sending === batch) sending = null;
+  };
+  const flushLater = async (): Promise<void> => {
+    try {
+      // A shutdown does not wait for the second to be over.
+      await system.sleep(INTERVAL, system.closing).catch(() => undefined);
+      await flush();
+    } catch (error) {
+      log("warn", "Requests could not be counted", { error: String(error) });
+    } finally {
+      plannedAt = Number.NEGATIVE_INFINITY;
+    }
+  };
+  return {
+    add(row) {
+      const key = seriesKey(row);
+      let totals = growing.get(key);
+      if (totals === undefined) growing.set(key, (totals = noRequests()));
+      addRequest(totals, row);
+      if (rows.length < ROWS) rows.push(row);
+      else {
+        rows[oldest] = row;
+        oldest = (oldest + 1) % ROWS;
+      }
+      if (row.time - plannedAt < OVERDUE) return;
+      plannedAt = row.time;
+      system.waitUntil(flushLater());
+    },
+    flush,
+  };
+}

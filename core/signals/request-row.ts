@@ -1,0 +1,23 @@
+/** One answered request, as the access log tells it. Nothing in it is a secret or a body. */
+export type RequestRow = {
+  /** Unix ms at which it came. */
+  readonly time: number;
+  readonly id: string;
+  /** What of the platform answered: `gateway`, `rendering` … */
+  readonly part: string;
+  readonly method: string;
+  /** The route's template: paths hold names that callers chose, queries hold tokens. */
+  readonly route: string;
+  readonly status: number;
+  /** Milliseconds until the answer was complete, or given to the server. */
+  readonly ms: number;
+  /** Milliseconds until a streamed answer began. */
+  readonly firstMs?: number;
+  /** Bytes of the answer's body, where its maker knows them. */
+  readonly bytes?: number;
+  /** The first digits of the SHA-256 of the credential. */
+  readonly caller?: string;
+  /** Name and message of the error. */
+  readonly error?: string;
+  readonly reason?: string;
+};

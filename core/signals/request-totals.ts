@@ -1,0 +1,74 @@
+import type { RequestRow } from "./request-row.ts";
+
+/** What a series of requests adds up. Plain, because it crosses to an actor. */
+export type RequestTotals = {
+  count: number;
+  /** Milliseconds. */
+  ms: number;
+  bytes: number;
+  /** How many took longer than the bound before and not longer than this one, of {@link secondBounds}; at last those above all. */
+  readonly buckets: number[];
+};
+
+/** What a series grew by. */
+export type RequestDelta = readonly [key: string, totals: RequestTotals];
+
+/** Upper bounds of durations in seconds: OpenTelemetry's for `http.server.request.duration`, and two below them. */
+export const secondBounds: readonly number[] = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10,
+];
+
+const msBounds = secondBounds.map((seconds) => seconds * 1000);
+
+/** The key of a request's series: as many as there are routes, methods and statuses. */
+export function seriesKey({ part, method, route, status }: RequestRow): string {
+  return `${part}\t${verb(method)}\t${route}\t${status}`;
+}
+
+/** Callers choose methods: those that nobody uses are one. */
+function verb(method: string): string {
+  return /^(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)$/.test(method) ? method : "other";
+}
+
+/** A series' labels. */
+export interface SeriesLabels {
+  readonly part: string;
+  readonly method: string;
+  readonly route: string;
+  readonly status: string;
+}
+
+/** Reads a key of {@link seriesKey}. */
+export function labelsOf(key: string): SeriesLabels {
+  const [part = "", method = "", route = "", status = ""] = key.split("\t");
+  return { part, method, route, status };
+}
+
+/** Nothing yet. */
+export function noRequests(): RequestTotals {
+  return {
+    count: 0,
+    ms: 0,
+    bytes: 0,
+    buckets: Array.from({ length: msBounds.length + 1 }, () => 0),
+  };
+}
+
+/** Adds one request. */
+export function addRequest(totals: RequestTotals, { ms, bytes = 0 }: RequestRow): void {
+  let at = 0;
+  while (at < msBounds.length && ms > (msBounds[at] ?? 0)) at++;
+  totals.count += 1;
+  totals.ms += ms;
+  totals.bytes += bytes;
+  totals.buckets[at] = (totals.buckets[at] ?? 0) + 1;
+}
+
+/** Adds another's totals to one. */
+export function addTotals(totals: RequestTotals, other: RequestTotals): void {
+  totals.count += other.count;
+  totals.ms += other.ms;
+  totals.bytes += other.bytes;
+  for (const [at, count] of other.buckets.entries())
+    totals.buckets[at] = (totals.buckets[at] ?? 0) + count;
+}

@@ -1,0 +1,58 @@
+import type { Hono } from "hono";
+
+/** The route that answers a request. */
+export interface RouteTemplate {
+  readonly route: string;
+  /** What of the platform it belongs to. */
+  readonly part: string;
+}
+
+/** The gateway's one route. */
+export const GATEWAY_ROUTE: RouteTemplate = {
+  route: "/v1/:account_id/:gateway_id/*",
+  part: "gateway",
+};
+const NONE: RouteTemplate = { route: "*", part: "none" };
+
+/** The parts by the segment of the API that names them. */
+const parts: Readonly<Record<string, string>> = {
+  "ai-gateway": "gateway",
+  ai: "gateway",
+  "browser-rendering": "rendering",
+  "ai-search": "search",
+  webhooks: "webhooks",
+  "webhook-sources": "webhooks",
+  agents: "agents",
+  deprecations: "deprecations",
+  console: "console",
+};
+
+/** Finds the templates of an app's routes: there are as many as routes, whatever callers ask for. */
+export function routeTemplates(app: Hono): (method: string, path: string) => RouteTemplate {
+  const known = new Map<string, RouteTemplate>();
+  return (method, path) => {
+    // The hot path has one route.
+    if (path.startsWith("/v1/")) return GATEWAY_ROUTE;
+    const [handlers] = app.router.match(method === "HEAD" ? "GET" : method, path);
+    let route: string | undefined;
+    for (const [[, { path: own, method: verb }]] of handlers) {
+      // Of those for all methods, middleware among them, the one that says most.
+      if (verb !== "ALL" || own.length > (route?.length ?? 0)) route = own;
+      if (verb !== "ALL") break;
+    }
+    if (route === undefined) return NONE;
+    const found = known.get(route);
+    if (found !== undefined) return found;
+    const template = { route, part: partOf(route) };
+    known.set(route, template);
+    return template;
+  };
+}
+
+function partOf(route: string): string {
+  for (const segment of route.split("/")) {
+    const part = Object.hasOwn(parts, segment) ? parts[segment] : undefined;
+    if (part !== undefined) return part;
+  }
+  return "platform";
+}

@@ -1,0 +1,191 @@
+import type { ActorContext, ActorKind, Plain, Statement } from "../ports.ts";
+import type { RequestBatch } from "./request-counting.ts";
+import type { RequestRow } from "./request-row.ts";
+import { addTotals, labelsOf, noRequests, type RequestTotals } from "./request-totals.ts";
+
+/** Milliseconds of a slot of the history, and how long the history is kept. */
+const SLOT_MS = 60_000;
+const HISTORY_MS = 24 * 3_600_000;
+/** Milliseconds after which a silent source is forgotten; none sends a batch again so late. */
+const SOURCE_KEPT = 3_600_000;
+/** Series of one platform: as many as routes, methods and statuses can be, and some. */
+const SERIES = 2000;
+/** Requests that are told one by one, and batches of them that outlive the instance. */
+const RECENT = 500;
+const BATCHES = 10;
+/** Clients that wait for news at the same time. */
+const FOLLOWERS = 100;
+
+/** A minute of one part. */
+export type Slot = {
+  /** Unix ms. */
+  readonly at: number;
+  readonly part: string;
+  /** Answers with a status from 500 on. */
+  failed: number;
+  /** Answers with a status from 400 to 499. */
+  refused: number;
+  readonly totals: RequestTotals;
+};
+
+/** Requests after a position, and the position after them. */
+export type RecentPage = { readonly rows: readonly RequestRow[]; readonly position: number };
+
+interface State {
+  readonly context: ActorContext;
+  readonly series: Map<string, RequestTotals>;
+  readonly slots: Map<string, Slot>;
+  readonly sources: Map<string, { readonly sequence: number; readonly seen: number }>;
+  recent: RequestRow[];
+  /** How many requests there have been told of. */
+  position: number;
+  readonly waiters: Set<() => void>;
+}
+
+/** What all processes and isolates of a platform count and tell of requests, in one place. */
+export const signalsKind: ActorKind = {
+  name: "signals",
+  schema: [
+    `CREATE TABLE signals_series (
+      actor TEXT NOT NULL, series TEXT NOT NULL, totals TEXT NOT NULL, PRIMARY KEY (actor, series))`,
+    `CREATE TABLE signals_slots (
+      actor TEXT NOT NULL, at INTEGER NOT NULL, part TEXT NOT NULL, slot TEXT NOT NULL, PRIMARY KEY (actor, at, part))`,
+    `CREATE TABLE signals_recent (
+      actor TEXT NOT NULL, position INTEGER NOT NULL, requests TEXT NOT NULL, PRIMARY KEY (actor, position))`,
+  ],
+  // They await nothing but a timer.
+  interleaved: ["follow"],
+  async start(context) {
+    const state = await stored(context);
+    return {
+      methods: {
+        add: (batch: RequestBatch) => add(batch, state),
+        totals: (): Plain => [...state.series],
+        history: (since: number): Plain =>
+          [...state.slots.values()].filter(({ at }) => at >= since),
+        follow: (position: number, waitMs: number) => follow(position, waitMs, state),
+      },
+    };
+  },
+};
+
+/** Adds a batch, once, however often it comes. */
+async function add(batch: RequestBatch, state: State): Promise<void> {
+  const { context, sources, series } = state;
+  const before = sources.get(batch.source);
+  if (before !== undefined && batch.sequence <= before.sequence) return;
+  const now = context.system.now();
+  sources.set(batch.source, { sequence: batch.sequence, seen: now });
+  const changed = new Set<string>();
+  const touched = new Set<string>();
+  for (const [given, totals] of batch.deltas) {
+    const key = series.has(given) || series.size < SERIES ? given : "other\tother\tother\tother";
+    const kept = series.get(key) ?? noRequests();
+    addTotals(kept, totals);
+    series.set(key, kept);
+    changed.add(key);
+    touched.add(addToSlot(given, totals, now, state));
+  }
+  state.recent = [...state.recent, ...batch.rows].slice(-RECENT);
+  state.position += batch.rows.length;
+  for (const wake of state.waiters) wake();
+  forgetOld(state, now);
+  await context.sql.batch(statements(batch, changed, touched, now, state), { lazy: true });
+}
+
+function addToSlot(key: string, totals: RequestTotals, now: number, { slots }: State): string {
+  const { part, status } = labelsOf(key);
+  const at = now - (now % SLOT_MS);
+  const slotKey = `${at}\t${part}`;
+  const slot = slots.get(slotKey) ?? { at, part, failed: 0, refused: 0, totals: noRequests() };
+  addTotals(slot.totals, totals);
+  if (Number(status) >= 500) slot.failed += totals.count;
+  else if (Number(status) >= 400) slot.refused += totals.count;
+  slots.set(slotKey, slot);
+  return slotKey;
+}
+
+function statements(
+  { rows }: RequestBatch,
+  changed: ReadonlySet<string>,
+  touched: ReadonlySet<string>,
+  now: number,
+  { context: { name: actor }, series, slots, position }: State,
+): Statement[] {
+  return [
+    ...[...changed].map((key) => ({
+      sql: `INSERT INTO signals_series (actor, series, totals) VALUES (?, ?, ?)
+        ON CONFLICT (actor, series) DO UPDATE SET totals = excluded.totals`,
+      params: [actor, key, JSON.stringify(series.get(key))],
+    })),
+    ...[...touched].map((key) => {
+      const slot = slots.get(key);
+      return {
+        sql: `INSERT INTO signals_slots (actor, at, part, slot) VALUES (?, ?, ?, ?)
+          ON CONFLICT (actor, at, part) DO UPDATE SET slot = excluded.slot`,
+        params: [actor, slot?.at ?? now, slot?.part ?? "", JSON.stringify(slot)],
+      };
+    }),
+    {
+      sql: "DELETE FROM signals_slots WHERE actor = ? AND at < ?",
+      params: [actor, now - HISTORY_MS],
+    },
+    {
+      sql: `INSERT INTO signals_recent (actor, position, requests) VALUES (?, ?, ?)
+        ON CONFLICT (actor, position) DO UPDATE SET requests = excluded.requests`,
+      params: [actor, position, JSON.stringify(rows)],
+    },
+    {
+      sql: `DELETE FROM signals_recent WHERE actor = ? AND position NOT IN
+        (SELECT position FROM signals_recent WHERE actor = ? ORDER BY position DESC LIMIT ${BATCHES})`,
+      params: [actor, actor],
+    },
+  ];
+}
+
+function forgetOld({ slots, sources }: State, now: number): void {
+  for (const [key, { at }] of slots) if (at < now - HISTORY_MS) slots.delete(key);
+  for (const [key, { seen }] of sources) if (seen < now - SOURCE_KEPT) sources.delete(key);
+}
+
+/** Requests after `position` (-1 = the newest there are); when there are none, waits up to `waitMs` for some. */
+async function follow(position: number, waitMs: number, state: State): Promise<RecentPage> {
+  const { waiters, context } = state;
+  if (position === state.position && waiters.size < FOLLOWERS) {
+    const over = new AbortController();
+    const { promise: woken, resolve: wake } = Promise.withResolvers<void>();
+    waiters.add(wake);
+    const { closing } = context.system;
+    const signal = closing === undefined ? over.signal : AbortSignal.any([over.signal, closing]);
+    await Promise.race([woken, context.system.sleep(waitMs, signal).catch(() => undefined)]);
+    waiters.delete(wake);
+    over.abort();
+  }
+  const missing = position < 0 || position > state.position ? RECENT : state.position - position;
+  return {
+    rows: missing === 0 ? [] : state.recent.slice(-Math.min(missing, RECENT)),
+    position: state.position,
+  };
+}
+
+async function stored(context: ActorContext): Promise<State> {
+  const { name, sql } = context;
+  const series = await sql.all("SELECT series, totals FROM signals_series WHERE actor = ?", [name]);
+  const slots = await sql.all("SELECT at, part, slot FROM signals_slots WHERE actor = ?", [name]);
+  const recent = await sql.all(
+    "SELECT position, requests FROM signals_recent WHERE actor = ? ORDER BY position",
+    [name],
+  );
+  const parsed = (value: unknown): never => JSON.parse(String(value)) as never;
+  return {
+    context,
+    series: new Map(series.map((row) => [String(row["series"]), parsed(row["totals"])])),
+    slots: new Map(
+      slots.map((row) => [`${String(row["at"])}\t${String(row["part"])}`, parsed(row["slot"])]),
+    ),
+    sources: new Map(),
+    recent: recent.flatMap((row): RequestRow[] => parsed(row["requests"])).slice(-RECENT),
+    position: Number(recent.at(-1)?.["position"] ?? 0),
+    waiters: new Set(),
+  };
+}
