@@ -11,6 +11,7 @@ import {
   pictureAction,
   printAction,
   scrapeAction,
+  visibleAction,
 } from "./actions/actions.ts";
 import type { RenderBody, SnapshotBody } from "./body.ts";
 import { prepareJob, type JobPolicy } from "./job.ts";
@@ -243,7 +244,7 @@ function jsonBytes(body: Uint8Array<ArrayBuffer>): Response {
 
 function markdownAction(frontmatter: boolean, background: Background): Action<string> {
   return async (page, facts, signal) => {
-    const html = await contentAction(page, facts, signal);
+    const html = await visibleAction(page, facts, signal);
     return convertDocument({ html, base: facts.base, frontmatter }, background, signal);
   };
 }
@@ -255,16 +256,11 @@ function snapshotAction(
 ): Action<Record<string, string>> {
   const formats = new Set(body.formats ?? ["content", "screenshot"]);
   const picture = pictureAction(body.screenshotOptions ?? {});
+  const toMarkdown = markdownAction(frontmatter, background);
   return async (page, facts, signal) => {
     const parts: Record<string, string> = {};
-    const content = await contentAction(page, facts, signal);
-    if (formats.has("content")) parts["content"] = content;
-    if (formats.has("markdown"))
-      parts["markdown"] = await convertDocument(
-        { html: content, base: facts.base, frontmatter },
-        background,
-        signal,
-      );
+    if (formats.has("content")) parts["content"] = await contentAction(page, facts, signal);
+    if (formats.has("markdown")) parts["markdown"] = await toMarkdown(page, facts, signal);
     if (formats.has("screenshot"))
       parts["screenshot"] = (await picture(page, facts, signal)).base64;
     return parts;

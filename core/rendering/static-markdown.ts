@@ -55,7 +55,7 @@ function isStatic(job: Job): boolean {
   return setJavaScriptEnabled === false || !mayRunScript(html);
 }
 
-/** Errs on the side of the browser: a mere mention of a script counts. What frames show is left out anyway. */
+/** Errs on the side of the browser: a mere mention of a script, or of a frame that brings its markup, counts. */
 function mayRunScript(html: string): boolean {
-  return /<script|<meta[^>]{0,200}refresh|\son[a-z]{3,30}\s{0,20}=/iu.test(html);
+  return /<script|<meta[^>]{0,200}refresh|\son[a-z]{3,30}\s{0,20}=|\ssrcdoc\s{0,20}=/iu.test(html);
 }

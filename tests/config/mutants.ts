@@ -279,6 +279,20 @@ export const mutants: readonly Mutant[] = [
     tests: ["tests/unit/rendering/hung-browser"],
   },
   {
+    name: "an exclamation mark before a link makes no picture of it",
+    file: "core/rendering/markdown/inline.ts",
+    find: "  escapeBeforeLinks(state.parts);\n",
+    replace: "",
+    tests: ["tests/unit/rendering/markdown"],
+  },
+  {
+    name: "what nobody sees does not get into Markdown",
+    file: "core/rendering/markdown/left-out.ts",
+    find: "return isHidden(name, attributes);",
+    replace: "return false;",
+    tests: ["tests/unit/rendering/markdown"],
+  },
+  {
     name: "a page that was made ahead asks for nothing before it has a job",
     file: "core/rendering/page/tab.ts",
     find: "if (tab.job === null) return answer(tab, event, refuseRequest(event));",

@@ -205,4 +205,69 @@ export const markdownCases: readonly MarkdownCase[] = [
     html: "<p>שלום <b>👩‍🚀</b> <i>é</i>",
     markdown: "שלום **👩‍🚀** _é_",
   },
+  {
+    name: "an exclamation mark before a link makes no picture of it",
+    html: 'Sale!<a href="/m">More</a>, now! <a href="/m">More</a>, so!<b><a href="/m">more</a></b>x',
+    markdown:
+      "Sale\\![More](https://example.com/m), now! [More](https://example.com/m), so\\![more](https://example.com/m)x",
+  },
+  {
+    name: "a written asterisk before bold text",
+    html: "<p>*<b>Required</b> <p>a*<i>b</i> <p>_<i>c</i>",
+    markdown: "\\***Required**\n\na\\*_b_\n\n\\__c_",
+  },
+  {
+    name: "text that stands higher or lower",
+    html: "x<sup>2</sup> H<sub>2</sub>O<sup></sup> <sup><a href='#n'>[1]</a></sup>",
+    markdown: "x<sup>2</sup> H<sub>2</sub>O [\\[1\\]](https://example.com/dir/page#n)",
+  },
+  {
+    name: "formulas that bring their TeX",
+    html: '<p>So <span class="katex"><span class="katex-mathml"><math><semantics><mrow><msup><mi>x</mi><mn>2</mn></msup></mrow><annotation encoding="application/x-tex">x^2 \\le 1</annotation></semantics></math></span><span class="katex-html" aria-hidden="true"><span>x</span><span>2</span></span></span>.',
+    markdown: "So $x^2 \\le 1$.",
+  },
+  {
+    name: "formulas of a line of their own, with their TeX in an attribute, and without any",
+    html: '<math display="block" alttext="\\frac{a}{b}"><mfrac><mi>a</mi><mi>b</mi></mfrac></math> <math><mi>c</mi></math>',
+    markdown: "$$\\frac{a}{b}$$ c",
+  },
+  {
+    name: "a tag that the document ends in",
+    html: "<p>a<p",
+    markdown: "a",
+  },
+  { name: "a closing tag that the document ends in", html: "<p>a</p", markdown: "a" },
+  { name: "a bracket that the document ends in", html: "<p>a <", markdown: "a \\<" },
+  {
+    name: "what nobody sees is left out",
+    html: '<body style="visibility:hidden">a<p hidden>b<br>c</p><p style="color:red; Display : none">d<img src=x><i>e</i></p><div style="visibility:hidden">f</div><dialog>g</dialog><dialog open>h</dialog><p hidden="until-found">i</p><details><summary>j</summary>k</details>',
+    markdown: "a\n\nh\n\ni\n\nj\n\nk",
+  },
+  {
+    name: "shadow trees that the document declares",
+    html: "<x-card><template shadowrootmode=open><p>a</p></template>b</x-card><template>c</template>",
+    markdown: "a\n\nb",
+  },
+  {
+    name: "frames with a name are links",
+    html: '<iframe src="/v" title="A film">x</iframe><iframe src="/ad"></iframe><iframe title="t" src="about:blank"></iframe>',
+    markdown: "[A film](https://example.com/v)",
+  },
+  {
+    name: "lazy pictures with a placeholder of their own",
+    html: '<img src="spacer.gif" data-src="/a.png"><img src="low.jpg" data-srcset="/s.png 1x, /l.png 2x"><img src="b.png" data-src="{&quot;a&quot;: 1}">',
+    markdown:
+      "![](https://example.com/a.png)![](https://example.com/l.png)![](https://example.com/dir/b.png)",
+  },
+  {
+    name: "columns keep their alignment",
+    html: '<table><tr><th align=right>A<th style="text-align: center">B<th>C<th>D<tr><td>1<td>2<td align=left>3<td>4<tr><td>5<td>6<td>7<td align=right>8</table>',
+    markdown:
+      "| A | B | C | D |\n| ---: | :---: | :--- | --- |\n| 1 | 2 | 3 | 4 |\n| 5 | 6 | 7 | 8 |",
+  },
+  {
+    name: "the language of wrapped code",
+    html: '<div class="highlight highlight-source-ts"><pre>a</pre></div><div class="language-js highlighter-rouge"><div class="highlight"><pre class="highlight"><code>b</code></pre></div></div><pre data-lang=Go>c</pre><div class="lang-py"><section></section></div><pre>d</pre>',
+    markdown: "```ts\na\n```\n\n```js\nb\n```\n\n```go\nc\n```\n\n```\nd\n```",
+  },
 ];

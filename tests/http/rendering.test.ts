@@ -187,6 +187,29 @@ describe("rendering html", () => {
     expect((await render("pdf", { html, pdfOptions: { pageRanges: "9" } })).status).toBe(400);
   });
 
+  withBrowser("/markdown has what a reader sees, and only that", async () => {
+    const html = `<!doctype html><title>t</title><style>.x { display: none } .y { visibility: hidden }</style>
+      <p>a<span class=x>b</span><span class=y>c<i style="visibility:visible">d</i></span>
+      <x-card><b slot=s>in</b>lost</x-card>
+      <iframe srcdoc="<p>e <a href='/f'>f</a><script>document.write('g')</script>"></iframe>
+      <iframe class=x srcdoc="h"></iframe><iframe src="about:blank"></iframe>
+      <details><summary>i</summary>j</details><pre>k
+  &lt;l&gt;</pre>
+      <script>
+        const root = document.querySelector("x-card").attachShadow({ mode: "open" });
+        root.innerHTML = "<p>shadow <slot name=s></slot></p>";
+      </script>`;
+    const markdown = await render("markdown", { html, url: "http://example.com/" });
+    expect(markdown.body.result).toBe(
+      '---\ntitle: "t"\n---\n\na*d*\n\nshadow **in**\n\ne [f](http://example.com/f)g\n\ni\n\nj\n\n```\nk\n  <l>\n```',
+    );
+  });
+
+  withBrowser("/markdown of a page that fades in has its text", async () => {
+    const html = "<body style='visibility:hidden'><p>a<script>1</script>";
+    expect((await render("markdown", { html })).body.result).toBe("a");
+  });
+
   withBrowser("/markdown and /content run scripts", async () => {
     const html = "<title>T</title><p>a</p><script>document.body.append('made by script')</script>";
     const markdown = await render("markdown", { html });

@@ -6,6 +6,7 @@ import {
   locateElement,
   readContent,
   readLinks,
+  readVisible,
   scrapeElements,
   scrollThrough,
   waitForFonts,
@@ -39,6 +40,10 @@ export function printAction(
 /** The document as HTML after scripts have run. */
 export const contentAction: Action<string> = async (page, _facts, signal) =>
   String(await evaluate(page, readContent, [], signal));
+
+/** What a reader sees of the document, as HTML for the converter. */
+export const visibleAction: Action<string> = async (page, _facts, signal) =>
+  String(await evaluate(page, readVisible, [], signal));
 
 /** A picture and its media type. */
 export interface Picture {

@@ -1,4 +1,5 @@
 import { longestRun } from "./escape.ts";
+import type { Attributes } from "./html-events.ts";
 
 /** The lines of a fenced code block; its fence is longer than any run of backticks inside. */
 export function fenced(text: string, language: string): string[] {
@@ -8,8 +9,16 @@ export function fenced(text: string, language: string): string[] {
   return [fence + language, ...body.split("\n"), fence];
 }
 
-/** The language that classes of `pre` or `code` name (`language-ts`, `lang-ts`, `highlight-source-ts`); empty for none. */
-export function languageOf(classes: string): string {
+/**
+ * The language that an element names for its code by a class (`language-ts`, `lang-ts`, `highlight-source-ts`) or an
+ * attribute (`data-lang`); empty for none.
+ */
+export function languageOf(attributes: Attributes): string {
+  const said = attributes["data-lang"] ?? attributes["data-language"] ?? "";
+  return /^[\w+#.-]{1,40}$/u.test(said) ? said.toLowerCase() : ofClasses(attributes["class"] ?? "");
+}
+
+function ofClasses(classes: string): string {
   const match =
     /(?:^|\s)(?:language|lang|highlight-source|brush:)-?\s?(?<name>[\w+#.-]{1,40})(?:\s|$|;)/iu.exec(
       classes.slice(0, 1000),

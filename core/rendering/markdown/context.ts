@@ -1,8 +1,9 @@
 import { fenced } from "./code-block.ts";
 import { codeSpan, escapeHeadingEnd, escapeLineStart } from "./escape.ts";
+import type { Attributes } from "./html-events.ts";
 import { inlineCollector, type Inline } from "./inline.ts";
 import { lineWriter, type LineWriter } from "./lines.ts";
-import type { Table } from "./table.ts";
+import type { CellKind, Table } from "./table.ts";
 
 /** A list that is open. */
 export interface List {
@@ -16,7 +17,7 @@ export interface OpenTable {
   readonly table: Table;
   /** Blocks of the open cell; null between cells. */
   cell: string[] | null;
-  cellSpan: { readonly header: boolean; readonly columns: number; readonly rows: number };
+  cellKind: CellKind;
   inHead: boolean;
   /** A table with another one inside lays out the page: its cells are ordinary blocks. */
   layout: boolean;
@@ -45,8 +46,18 @@ export interface Context {
   metaTitle: string;
   description: string;
   image: string;
+  /** The formula that is open: its text, its TeX, and whether the latter is being read. */
+  math: { text: string; tex: string; readingTex: boolean; readonly isBlock: boolean } | null;
+  /** The languages that open `div` and `figure` elements name for the code in them; empty for none. */
+  readonly languages: string[];
   /** The list that ended last, and how much had been written then. */
   lastList: { readonly list: List; readonly written: number } | null;
+}
+
+/** What an element does to the text when it opens and when it closes. */
+export interface Element {
+  readonly open?: (context: Context, attributes: Attributes) => void;
+  readonly close?: (context: Context) => void;
 }
 
 /** A fresh state. */
@@ -68,6 +79,8 @@ export function newContext(base: string | null): Context {
     metaTitle: "",
     description: "",
     image: "",
+    math: null,
+    languages: [],
     lastList: null,
   };
 }
@@ -108,10 +121,17 @@ export function flushPre(context: Context): void {
   const cell = openCell(context);
   if (cell === null) {
     writer.gap(2);
-    return writer.write(fenced(text, pre.language));
+    return writer.write(fenced(text, pre.language || wrappedLanguage(context)));
   }
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   cell.push(lines.map((line) => codeSpan(line.trim()).replaceAll("|", "\\|")).join("<br>"));
+}
+
+/** Highlighters wrap code in a few elements, the outer of which names the language. */
+const WRAPPERS = 3;
+
+function wrappedLanguage({ languages }: Context): string {
+  return languages.slice(-WRAPPERS).findLast((language) => language !== "") ?? "";
 }
 
 /** Writes the lines of a table, as a paragraph when it has one cell only. */

@@ -1,8 +1,9 @@
 import { runThrough } from "../../background.ts";
 import { flushBlock, newContext, type Context } from "./context.ts";
-import { elements, leftOut } from "./elements.ts";
+import { elements } from "./elements.ts";
 import { frontmatterOf } from "./frontmatter.ts";
-import { readHtml, type Attributes, type HtmlHandler } from "./html-events.ts";
+import { isVoid, readHtml, type Attributes, type HtmlHandler } from "./html-events.ts";
+import { isLeftOut } from "./left-out.ts";
 import { absolute } from "./urls.ts";
 
 /** Options of {@link htmlToMarkdown}. */
@@ -51,8 +52,10 @@ const insideCode = new Set(["code", "kbd", "samp", "tt", "pre"]);
 function handlerOf(context: Context): HtmlHandler {
   return {
     open(name, attributes) {
-      if (leftOut.has(name)) return void (context.skipped += 1);
-      if (context.skipped > 0) return;
+      if (context.skipped > 0 || isLeftOut(name, attributes)) {
+        if (!isVoid(name)) context.skipped += 1;
+        return;
+      }
       if (name === "title") {
         // The first title counts; what follows are titles of something else.
         context.readingTitle = context.title === null;
@@ -64,8 +67,7 @@ function handlerOf(context: Context): HtmlHandler {
       elements.get(name)?.open?.(context, attributes);
     },
     close(name) {
-      if (leftOut.has(name)) return void (context.skipped -= 1);
-      if (context.skipped > 0) return;
+      if (context.skipped > 0) return void (context.skipped -= 1);
       if (name === "title") return void (context.readingTitle = false);
       if (inCode(context) && !insideCode.has(name)) {
         if (name === "a") context.links.pop();
@@ -76,6 +78,8 @@ function handlerOf(context: Context): HtmlHandler {
     text(text) {
       if (context.skipped > 0) return;
       if (context.readingTitle) context.title += text;
+      else if (context.math !== null)
+        context.math[context.math.readingTex ? "tex" : "text"] += text;
       else if (context.pre !== null) context.pre.parts.push(text.replaceAll(/\r\n?/gu, "\n"));
       else if (context.code.depth > 0) context.code.text += text;
       else context.inline.text(text);

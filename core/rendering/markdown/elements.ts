@@ -1,22 +1,10 @@
-import {
-  flushBlock,
-  flushPre,
-  openCell,
-  writeTable,
-  type Context,
-  type OpenTable,
-} from "./context.ts";
 import { languageOf } from "./code-block.ts";
+import { type Context, type Element, flushBlock, flushPre, openCell } from "./context.ts";
 import type { Attributes } from "./html-events.ts";
 import type { MarkKind } from "./inline.ts";
-import { tableCollector } from "./table.ts";
+import { annotation, math } from "./math.ts";
+import { tableElements } from "./table-elements.ts";
 import { absolute, imageAddress, linkAddress } from "./urls.ts";
-
-/** What an element does to the text when it opens and when it closes. */
-export interface Element {
-  readonly open?: (context: Context, attributes: Attributes) => void;
-  readonly close?: (context: Context) => void;
-}
 
 const block: Element = { open: flushBlock, close: flushBlock };
 
@@ -39,7 +27,7 @@ const heading = (level: number): Element => ({
 const code: Element = {
   open(context, attributes) {
     if (context.pre !== null) {
-      if (context.pre.language === "") context.pre.language = languageOf(attributes["class"] ?? "");
+      if (context.pre.language === "") context.pre.language = languageOf(attributes);
       return;
     }
     context.code.depth += 1;
@@ -56,7 +44,7 @@ const code: Element = {
 const pre: Element = {
   open(context, attributes) {
     flushBlock(context);
-    context.pre ??= { parts: [], language: languageOf(attributes["class"] ?? "") };
+    context.pre ??= { parts: [], language: languageOf(attributes) };
   },
   close: flushPre,
 };
@@ -156,84 +144,6 @@ const item: Element = {
   },
 };
 
-const table: Element = {
-  open(context) {
-    flushBlock(context);
-    const outer = context.tables.at(-1);
-    if (outer !== undefined && !outer.layout) dissolve(context, outer);
-    const cellSpan = { header: false, columns: 1, rows: 1 };
-    context.tables.push({
-      table: tableCollector(),
-      cell: null,
-      cellSpan,
-      inHead: false,
-      layout: false,
-    });
-  },
-  close(context) {
-    flushBlock(context);
-    const ended = context.tables.pop();
-    if (ended !== undefined && !ended.layout) writeTable(context, ended.table);
-  },
-};
-
-/** Turns a table that has another one inside into ordinary blocks: nothing of it is lost. */
-function dissolve(context: Context, outer: OpenTable): void {
-  const { cell } = outer;
-  outer.layout = true;
-  outer.cell = null;
-  writeTable(context, outer.table);
-  for (const text of cell ?? []) {
-    context.writer.gap(2);
-    context.writer.write([text]);
-  }
-}
-
-const section = (inHead: boolean): Element => ({
-  open(context) {
-    flushBlock(context);
-    const top = context.tables.at(-1);
-    if (top !== undefined) top.inHead = inHead;
-  },
-  close: flushBlock,
-});
-
-const row: Element = {
-  open(context) {
-    flushBlock(context);
-    const top = context.tables.at(-1);
-    if (top !== undefined && !top.layout) top.table.row(top.inHead);
-  },
-  close: flushBlock,
-};
-
-const cell = (header: boolean): Element => ({
-  open(context, attributes) {
-    flushBlock(context);
-    const top = context.tables.at(-1);
-    if (top === undefined || top.layout) return;
-    top.cell = [];
-    top.cellSpan = {
-      header: header || top.inHead,
-      columns: span(attributes["colspan"]),
-      rows: span(attributes["rowspan"]),
-    };
-  },
-  close(context) {
-    flushBlock(context);
-    const top = context.tables.at(-1);
-    if (top === undefined || top.layout || top.cell === null) return;
-    const { header: isHeader, columns, rows } = top.cellSpan;
-    top.table.cell(top.cell.join("<br>"), isHeader, columns, rows);
-    top.cell = null;
-  },
-});
-
-function span(text: string | undefined): number {
-  const value = Number.parseInt(text ?? "1", 10);
-  return value >= 1 ? Math.min(value, 1000) : 1;
-}
-
 function input(context: Context, attributes: Attributes): void {
   if (attributes["type"]?.toLowerCase() !== "checkbox") return;
   if (!context.writer.atItemStart || !context.inline.empty) return;
@@ -257,43 +167,61 @@ const quoted: Element = {
 };
 
 const blocks =
-  "address article aside body caption center dd details dialog dir div dl dt fieldset figcaption figure footer form " +
+  "address article aside body caption center dd details dialog dir dl dt fieldset figcaption footer form " +
   "header hgroup legend main nav optgroup p search section select summary";
+
+/** A block that may say of what language the code in it is. */
+const wrapper: Element = {
+  open(context, attributes) {
+    flushBlock(context);
+    context.languages.push(languageOf(attributes));
+  },
+  close(context) {
+    flushBlock(context);
+    context.languages.pop();
+  },
+};
+
+/** What a frame shows is not in the document; one that has a name is worth a link. */
+function frame(context: Context, attributes: Attributes): void {
+  // What stands between its tags is for browsers without frames.
+  context.skipped = 1;
+  const title = (attributes["title"] ?? "").replaceAll(/\s+/gu, " ").trim();
+  const src = absolute((attributes["src"] ?? "").trim(), context.base);
+  const address = /^https?:/iu.test(src) ? linkAddress(src, null) : null;
+  if (title === "" || address === null) return;
+  context.inline.open("link", `](${address})`);
+  context.inline.text(title);
+  context.inline.close("link");
+}
 
 /** What each element does; those that are not here are nothing but their text. */
 export const elements: ReadonlyMap<string, Element> = new Map<string, Element>([
   ...blocks.split(" ").map((name): [string, Element] => [name, block]),
+  ...["div", "figure"].map((name): [string, Element] => [name, wrapper]),
   ...[1, 2, 3, 4, 5, 6].map((level): [string, Element] => [`h${level}`, heading(level)]),
   ...["b", "strong"].map((name): [string, Element] => [name, mark("strong")]),
   ...["i", "em"].map((name): [string, Element] => [name, mark("em")]),
   ...["del", "s", "strike"].map((name): [string, Element] => [name, mark("del")]),
   ...["code", "kbd", "samp", "tt"].map((name): [string, Element] => [name, code]),
   ["a", link],
+  ["annotation", annotation],
   ["blockquote", quote],
   ["br", { open: lineBreak }],
   ["hr", { open: rule }],
   ["img", { open: image }],
   ["input", { open: input }],
+  ["iframe", { open: frame }],
   ["li", item],
+  ["math", math],
   ["menu", list(false)],
   ["meta", { open: meta }],
   ["ol", list(true)],
   ["option", { close: ({ inline }) => inline.text(" ") }],
   ["pre", pre],
   ["q", quoted],
-  ["table", table],
-  ["tbody", section(false)],
-  ["td", cell(false)],
-  ["tfoot", section(false)],
-  ["th", cell(true)],
-  ["thead", section(true)],
-  ["tr", row],
+  ["sub", mark("sub")],
+  ["sup", mark("sup")],
   ["ul", list(false)],
+  ...tableElements,
 ]);
-
-/** Elements that are left out with everything in them. */
-export const leftOut: ReadonlySet<string> = new Set(
-  "annotation annotation-xml audio canvas iframe noembed noframes noscript object script style svg template video".split(
-    " ",
-  ),
-);

@@ -21,6 +21,11 @@ const voidElements = new Set(
   "area base basefont br col embed frame hr img input link meta param source track wbr".split(" "),
 );
 
+/** Whether an element has no content, and so no close. */
+export function isVoid(name: string): boolean {
+  return voidElements.has(name);
+}
+
 const closesParagraph = new Set(
   (
     "address article aside blockquote center details dialog dir div dl fieldset figcaption figure footer form h1 h2 h3 " +
@@ -174,7 +179,12 @@ function tokenCallbacks(
       if (foreign && !voidElements.has(name)) elements.close(name);
     },
     onclosetag: (start, end) => elements.close(html.slice(start, end).toLowerCase()),
-    ontext: (start, end) => handler.text(html.slice(start, end)),
+    ontext(start, end) {
+      // A tag that the document ends in is no text (HTML, "eof-in-tag").
+      if (end === html.length && html[start - 1] === "<" && /[a-z]/iu.test(html[start] ?? ""))
+        return;
+      handler.text(html.slice(start, end));
+    },
     ontextentity: (codepoint) => handler.text(String.fromCodePoint(codepoint)),
     oncdata(start, end, offset) {
       if (elements.foreign) handler.text(html.slice(start, end - offset));

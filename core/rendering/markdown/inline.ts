@@ -1,7 +1,7 @@
 import { codeSpan, escapeText } from "./escape.ts";
 
 /** A formatting that is in force until it is closed. */
-export type MarkKind = "strong" | "em" | "del" | "link";
+export type MarkKind = "strong" | "em" | "del" | "link" | "sup" | "sub";
 
 interface Mark {
   readonly kind: MarkKind;
@@ -34,11 +34,18 @@ export interface Inline {
 }
 
 /** What each kind begins and ends with, unless its surroundings ask for another. */
-const delimiters: Readonly<Record<Exclude<MarkKind, "link">, string>> = {
-  strong: "**",
-  em: "_",
-  del: "~~",
+const delimiters: Readonly<Record<MarkKind, readonly [begin: string, end: string]>> = {
+  strong: ["**", "**"],
+  em: ["_", "_"],
+  del: ["~~", "~~"],
+  link: ["[", ""],
+  // No markup says it: readers, models and GitHub all understand the tags.
+  sup: ["<sup>", "</sup>"],
+  sub: ["<sub>", "</sub>"],
 };
+
+/** The parts that are delimiters. Text never ends in one of their characters unless that is escaped. */
+const emphases: ReadonlySet<string> = new Set(["**", "*", "_", "~~"]);
 
 /** Where a line ends inside a block; no text can contain it, because white space is collapsed. */
 const BREAK = "\n";
@@ -53,7 +60,7 @@ export function inlineCollector(): Inline {
     parts: [],
     marks: [],
     closed: [],
-    nested: { strong: 0, em: 0, del: 0, link: 0 },
+    nested: { strong: 0, em: 0, del: 0, link: 0, sup: 0, sub: 0 },
     space: false,
     rawText: "",
     heldCode: "",
@@ -129,7 +136,7 @@ function write(state: State, markdown: string): void {
   for (const mark of state.marks) {
     if (mark.opened >= 0) continue;
     mark.opened = state.parts.length;
-    state.parts.push(mark.kind === "link" ? "[" : delimiters[mark.kind]);
+    state.parts.push(delimiters[mark.kind][0]);
   }
   state.parts.push(markdown);
 }
@@ -169,7 +176,7 @@ function closeMark(state: State, kind: MarkKind): void {
 function endMark(state: State, mark: Mark): void {
   if (mark.opened < 0) return;
   state.closed.push({ kind: mark.kind, start: mark.opened, end: state.parts.length });
-  state.parts.push(mark.kind === "link" ? mark.end : delimiters[mark.kind]);
+  state.parts.push(mark.end + delimiters[mark.kind][1]);
   mark.opened = -1;
 }
 
@@ -177,6 +184,7 @@ function flush(state: State): string[] {
   drain(state);
   for (const mark of state.marks.toReversed()) endMark(state, mark);
   settle(state, " ");
+  escapeBeforeLinks(state.parts);
   const joined = state.parts.join("").trim();
   state.parts = [];
   state.space = false;
@@ -187,7 +195,18 @@ function flush(state: State): string[] {
 function firstOpening(marks: readonly Mark[]): string | undefined {
   const mark = marks.find(({ opened }) => opened < 0);
   if (mark === undefined) return undefined;
-  return mark.kind === "link" ? "[" : delimiters[mark.kind][0];
+  return delimiters[mark.kind][0][0];
+}
+
+/** An exclamation mark before a link would make a picture of it. */
+function escapeBeforeLinks(parts: string[]): void {
+  let last = -1;
+  for (const [n, part] of parts.entries()) {
+    if (part === "") continue;
+    const before = parts[last];
+    if (part === "[" && before?.endsWith("!") === true) parts[last] = `${before.slice(0, -1)}\\!`;
+    last = n;
+  }
 }
 
 /** Chooses the delimiter of an emphasis now that both of its surroundings are known, or takes it away. */
@@ -199,6 +218,7 @@ function settleMark(
   next: string,
 ): void {
   if (kind === "link") return;
+  if (kind === "sup" || kind === "sub") return settleTag(parts, start, end);
   const before = charBefore(parts, start);
   const inner = firstChar(parts, start, end);
   const innerEnd = charBefore(parts, end);
@@ -214,6 +234,13 @@ function settleMark(
   parts[end] = delimiter;
 }
 
+/** A note's number is a link and needs no tags around it. */
+function settleTag(parts: string[], start: number, end: number): void {
+  if (parts[start + 1] !== "[" || parts[end - 1]?.startsWith("](") !== true) return;
+  parts[start] = "";
+  parts[end] = "";
+}
+
 function emphasis(before: string, next: string): string {
   // An underscore inside a word is text; an asterisk beside another one belongs to a longer run.
   if (!isWord(before) && !isWord(next) && before !== "_" && next !== "_") return "_";
@@ -223,9 +250,14 @@ function emphasis(before: string, next: string): string {
 function charBefore(parts: readonly string[], index: number): string {
   for (let i = index - 1; i >= 0; i--) {
     const part = parts[i] ?? "";
-    if (part !== "") return lastChar(part);
+    if (part !== "") return emphases.has(part) ? lastChar(part) : afterText(lastChar(part));
   }
   return "";
+}
+
+/** At its end, text has these characters escaped: they do not belong to a delimiter that follows. */
+function afterText(char: string): string {
+  return char === "*" || char === "_" || char === "~" ? "\\" : char;
 }
 
 function firstChar(parts: readonly string[], start: number, end: number): string {

@@ -3,15 +3,35 @@ export interface Table {
   /** Begins a row; `header` when it is in a `thead`. */
   row(header: boolean): void;
   /** Adds a cell's text to the row. */
-  cell(text: string, header: boolean, columns: number, rows: number): void;
+  cell(text: string, kind: CellKind): void;
   /** The lines of the table as GitHub's Markdown has it; none when it has no cells. */
   lines(): string[];
   /** The texts of the cells in order, for a table that turns out to be page layout. */
   cells(): string[];
 }
 
+/** What is known of a cell beside its text. */
+export interface CellKind {
+  readonly header: boolean;
+  /** How many columns and rows it takes. */
+  readonly columns: number;
+  readonly rows: number;
+  readonly align: Alignment | null;
+}
+
+/** Where a column's text stands. */
+export type Alignment = "left" | "center" | "right";
+
+/** The rule below the header, as GitHub's Markdown has it. */
+const rules: Readonly<Record<Alignment, string>> = {
+  left: ":---",
+  center: ":---:",
+  right: "---:",
+};
+
 interface Row {
   readonly cells: string[];
+  readonly aligns: (Alignment | null)[];
   header: boolean;
 }
 
@@ -26,7 +46,7 @@ export function tableCollector(): Table {
   const current = (): Row => {
     const row = rows.at(-1);
     if (row !== undefined) return row;
-    const first: Row = { cells: [], header: false };
+    const first: Row = { cells: [], aligns: [], header: false };
     rows.push(first);
     return first;
   };
@@ -40,11 +60,12 @@ export function tableCollector(): Table {
     row(header) {
       const last = rows.at(-1);
       if (last !== undefined) skipTaken(last.cells);
-      rows.push({ cells: [], header });
+      rows.push({ cells: [], aligns: [], header });
     },
-    cell(text, header, columns, height) {
+    cell(text, { header, columns, rows: height, align }) {
       const row = current();
       skipTaken(row.cells);
+      row.aligns[row.cells.length] = align;
       if (row.cells.length === 0 && header) row.header = true;
       if (!header) row.header = false;
       const width = row.cells.length < SPAN_LIMIT ? Math.min(columns, SPAN_LIMIT) : 1;
@@ -67,12 +88,21 @@ export function tableCollector(): Table {
       // The format needs a header: the first row is it, marked as one or not.
       return [
         line(pad(first.cells)),
-        line(Array.from({ length: width }, () => "---")),
+        line(Array.from({ length: width }, (_, column) => ruleOf(filled, column))),
         ...filled.slice(1).map(({ cells }) => line(cells)),
       ];
     },
     cells: () => rows.flatMap(({ cells }) => cells.filter((cell) => cell !== "")),
   };
+}
+
+/** The alignment of the header's cell, else of the one below it. */
+function ruleOf(rows: readonly Row[], column: number): string {
+  for (const { aligns } of rows.slice(0, 2)) {
+    const align = aligns[column] ?? null;
+    if (align !== null) return rules[align];
+  }
+  return "---";
 }
 
 function line(cells: readonly string[]): string {

@@ -8,14 +8,16 @@ export function linkAddress(href: string, base: string | null): string | null {
   return bracketSafe(absolute(trimmed, base));
 }
 
-/** The best address of a picture: `src`, unless that is a placeholder and a lazy or responsive one is given. */
+/**
+ * The best address of a picture: the lazy one that scripts put in the place of `src`, else `src`, else the largest of the
+ * responsive ones.
+ */
 export function imageAddress(attributes: Attributes, base: string | null): string | null {
   const candidates = [
+    ...["data-src", "data-original", "data-lazy-src"].map((name) => lazy(attributes[name])),
+    largest(attributes["data-srcset"] ?? ""),
     attributes["src"],
-    attributes["data-src"],
-    attributes["data-original"],
-    attributes["data-lazy-src"],
-    largest(attributes["srcset"] ?? attributes["data-srcset"] ?? ""),
+    largest(attributes["srcset"] ?? ""),
   ];
   for (const candidate of candidates) {
     const address = (candidate ?? "").trim();
@@ -24,6 +26,12 @@ export function imageAddress(attributes: Attributes, base: string | null): strin
     if (found !== null) return found;
   }
   return null;
+}
+
+/** What is written like an address; scripts keep other things in such attributes too. */
+function lazy(address: string | undefined): string | undefined {
+  const text = address?.trim() ?? "";
+  return text.length <= 8192 && /^[^\s{}<>"]*[./][^\s{}<>"]*$/u.test(text) ? text : undefined;
 }
 
 /** An address against a base, as written when it cannot be resolved. */

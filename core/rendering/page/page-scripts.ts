@@ -9,6 +9,75 @@ export const readContent: string = `function () {
   return doctype + (document.documentElement === null ? "" : document.documentElement.outerHTML);
 }`;
 
+/**
+ * What a reader sees of the document, as HTML for the converter: without elements that style sheets hide, with shadow trees
+ * in the place of what they show, and with frames of the same origin. Frames of other sites stay as they are written.
+ */
+export const readVisible: string = `function () {
+  const left = new Set(["script", "style", "noscript", "object", "audio", "video", "canvas", "svg", "template", "link"]);
+  const empty = new Set(["area", "base", "br", "col", "embed", "hr", "img", "input", "meta", "source", "track", "wbr"]);
+  const kept = new Set(("href src srcset data-src data-original data-lazy-src data-srcset alt title class start value type " +
+    "checked colspan rowspan align data-lang data-language display alttext encoding content name property width height open").split(" "));
+  const escaped = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+  const escape = (text) => text.replace(/[&<>"]/g, (char) => escaped[char]);
+  const root = document.documentElement;
+  const body = document.body ?? root;
+  // A page that scripts show as a whole when they are done.
+  const faded = body !== null && getComputedStyle(body).visibility !== "visible";
+  const attributes = (element) => {
+    let text = "";
+    for (const { name, value } of element.attributes) {
+      if (name === "style" && /text-align/i.test(value)) text += ' style="' + escape(value) + '"';
+      if (!kept.has(name)) continue;
+      const framed = element.ownerDocument !== document && (name === "href" || name === "src");
+      const own = framed && typeof element[name] === "string" ? element[name] : value;
+      text += " " + name + '="' + escape(own) + '"';
+    }
+    return text;
+  };
+  const childrenOf = (element, name) => {
+    if (element.shadowRoot) return element.shadowRoot.childNodes;
+    const assigned = name === "slot" ? element.assignedNodes() : [];
+    return assigned.length > 0 ? assigned : element.childNodes;
+  };
+  const documentIn = (element) => {
+    try {
+      return element.contentDocument?.body ?? null;
+    } catch {
+      return null;
+    }
+  };
+  const out = [];
+  const stack = root === null ? [] : [{ node: root, shown: true }];
+  const push = (nodes, shown) => {
+    for (let i = nodes.length - 1; i >= 0; i--) stack.push({ node: nodes[i], shown });
+  };
+  const enter = (element) => {
+    const name = element.localName;
+    if (left.has(name)) return;
+    const whole = name === "html" || name === "body" || name === "head" || element.parentElement?.localName === "head";
+    const style = whole ? null : getComputedStyle(element);
+    if (style !== null && style.display === "none") return;
+    const shown = style === null || faded || style.visibility === "visible";
+    if (empty.has(name)) {
+      if (shown) out.push("<" + name + attributes(element) + ">");
+      return;
+    }
+    const inner = name === "iframe" || name === "frame" ? documentIn(element) : null;
+    const tag = inner === null ? name : "div";
+    out.push("<" + tag + (inner === null ? attributes(element) : "") + ">");
+    stack.push("</" + tag + ">");
+    push(inner === null ? childrenOf(element, name) : inner.childNodes, shown);
+  };
+  while (stack.length > 0) {
+    const next = stack.pop();
+    if (typeof next === "string") out.push(next);
+    else if (next.node.nodeType === 1) enter(next.node);
+    else if (next.node.nodeType === 3 && next.shown) out.push(escape(next.node.data));
+  }
+  return out.join("");
+}`;
+
 /** The title, the address that relative links start from, the document's own, and whether there is nothing in it. */
 export const readFacts: string = `function () {
   const root = document.documentElement;

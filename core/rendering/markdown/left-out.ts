@@ -1,0 +1,27 @@
+import type { Attributes } from "./html-events.ts";
+
+/** Elements that have no text of their own for a reader. */
+const withoutText: ReadonlySet<string> = new Set(
+  "annotation-xml audio canvas noembed noframes noscript object script style svg video".split(" "),
+);
+
+/** Whether an element is left out with everything in it: it has no text, or nobody sees it. */
+export function isLeftOut(name: string, attributes: Attributes): boolean {
+  if (withoutText.has(name)) return true;
+  // A shadow tree that the document declares is part of what is seen.
+  if (name === "template") return attributes["shadowrootmode"] === undefined;
+  if (name === "dialog" && attributes["open"] === undefined) return true;
+  return isHidden(name, attributes);
+}
+
+const hiding = /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\b/iu;
+
+/** Only what the markup itself says: style sheets are the browser's business, and scripts show a whole hidden page. */
+function isHidden(name: string, attributes: Attributes): boolean {
+  if (name === "html" || name === "body" || name === "head") return false;
+  const { hidden, style, class: classes } = attributes;
+  if (hidden !== undefined && hidden.toLowerCase() !== "until-found") return true;
+  if (style !== undefined && hiding.test(style.slice(0, 2000))) return true;
+  // KaTeX writes each formula twice: as MathML for readers, and as boxes for the eye.
+  return classes === "katex-html";
+}

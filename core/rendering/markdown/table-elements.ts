@@ -1,0 +1,108 @@
+import { type Element, flushBlock, type OpenTable, type Context, writeTable } from "./context.ts";
+import type { Attributes } from "./html-events.ts";
+import { type Alignment, tableCollector } from "./table.ts";
+
+const table: Element = {
+  open(context) {
+    flushBlock(context);
+    const outer = context.tables.at(-1);
+    if (outer !== undefined && !outer.layout) dissolve(context, outer);
+    const cellKind = { header: false, columns: 1, rows: 1, align: null };
+    context.tables.push({
+      table: tableCollector(),
+      cell: null,
+      cellKind,
+      inHead: false,
+      layout: false,
+    });
+  },
+  close(context) {
+    flushBlock(context);
+    const ended = context.tables.pop();
+    if (ended !== undefined && !ended.layout) writeTable(context, ended.table);
+  },
+};
+
+/** Turns a table that has another one inside into ordinary blocks: nothing of it is lost. */
+function dissolve(context: Context, outer: OpenTable): void {
+  const { cell } = outer;
+  outer.layout = true;
+  outer.cell = null;
+  writeTable(context, outer.table);
+  for (const text of cell ?? []) {
+    context.writer.gap(2);
+    context.writer.write([text]);
+  }
+}
+
+const section = (inHead: boolean): Element => ({
+  open(context) {
+    flushBlock(context);
+    const top = context.tables.at(-1);
+    if (top !== undefined) top.inHead = inHead;
+  },
+  close: flushBlock,
+});
+
+const row: Element = {
+  open(context) {
+    flushBlock(context);
+    const top = context.tables.at(-1);
+    if (top !== undefined && !top.layout) top.table.row(top.inHead);
+  },
+  close: flushBlock,
+};
+
+const cell = (header: boolean): Element => ({
+  open(context, attributes) {
+    flushBlock(context);
+    const top = context.tables.at(-1);
+    if (top === undefined || top.layout) return;
+    top.cell = [];
+    top.cellKind = {
+      header: header || top.inHead,
+      columns: span(attributes["colspan"]),
+      rows: span(attributes["rowspan"]),
+      align: alignmentOf(attributes),
+    };
+  },
+  close(context) {
+    flushBlock(context);
+    const top = context.tables.at(-1);
+    if (top === undefined || top.layout || top.cell === null) return;
+    top.table.cell(top.cell.join("<br>"), top.cellKind);
+    top.cell = null;
+  },
+});
+
+function alignmentOf(attributes: Attributes): Alignment | null {
+  const styled = /text-align\s*:\s*(left|center|right)/iu.exec(
+    (attributes["style"] ?? "").slice(0, 1000),
+  );
+  switch ((styled?.[1] ?? attributes["align"] ?? "").toLowerCase()) {
+    case "left":
+      return "left";
+    case "center":
+      return "center";
+    case "right":
+      return "right";
+    default:
+      return null;
+  }
+}
+
+function span(text: string | undefined): number {
+  const value = Number.parseInt(text ?? "1", 10);
+  return value >= 1 ? Math.min(value, 1000) : 1;
+}
+
+/** What the elements of tables do. */
+export const tableElements: readonly (readonly [name: string, element: Element])[] = [
+  ["table", table],
+  ["tbody", section(false)],
+  ["td", cell(false)],
+  ["tfoot", section(false)],
+  ["th", cell(true)],
+  ["thead", section(true)],
+  ["tr", row],
+];
