@@ -1,3 +1,4 @@
+import { nfkc } from "../../nfkc.ts";
 import type { SqlRow, Statement } from "../../ports.ts";
 import { asSet, isOneOf } from "../../sql-text.ts";
 import type { InstanceSettings } from "../instance/instance-settings.ts";
@@ -54,8 +55,7 @@ export function insertKeywordRow(
   text: string,
 ): Statement {
   const porter = tokenizer === "porter";
-  const prepare = (source: string): string =>
-    porter ? segment(source, "index") : source.normalize("NFKC");
+  const prepare = (source: string): string => (porter ? segment(source, "index") : nfkc(source));
   return {
     sql: `INSERT INTO ${state.index} (rowid, heading, body) VALUES (?, ?, ?)`,
     params: [id, prepare(heading), prepare(text)],

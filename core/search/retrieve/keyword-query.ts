@@ -1,3 +1,4 @@
+import { nfkc } from "../../nfkc.ts";
 import { isSingleCharacter, words } from "../text/segment.ts";
 import { isStopWord } from "../text/stop-words.ts";
 
@@ -19,8 +20,7 @@ export function queryTerms(query: string, tokenizer: KeywordTokenizer): string[]
   const text = query.slice(0, MAX_CHARACTERS).toWellFormed();
   const all =
     tokenizer === "trigram"
-      ? (text
-          .normalize("NFKC")
+      ? (nfkc(text)
           .toLowerCase()
           .match(/[\p{L}\p{N}\p{M}]{3,}/gu) ?? [])
       : words(text, "query");

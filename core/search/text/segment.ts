@@ -1,3 +1,5 @@
+import { nfkc } from "../../nfkc.ts";
+
 /** Scripts that write words without spaces, and whose words are short: indexed as pairs of characters. */
 const PAIRED = "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}ー々〆";
 /** Scripts that write words without spaces, and whose words need a dictionary. */
@@ -18,7 +20,7 @@ const RUNS = new RegExp(
  * finds it wherever it stands.
  */
 export function segment(text: string, side: "index" | "query"): string {
-  const normal = text.normalize("NFKC");
+  const normal = nfkc(text);
   if (!UNSPACED.test(normal)) return normal;
   return normal.replace(RUNS, (_, paired: string | undefined, spelled: string | undefined) => {
     const found = paired === undefined ? dictionaryWords(spelled ?? "") : pairs(paired, side);

@@ -1,3 +1,5 @@
+import { nfkc } from "../../../nfkc.ts";
+
 /** Words that turn a sentence into its opposite, in the languages that are asked most; letters are in lower case. */
 const NEGATIONS: ReadonlySet<string> = new Set(
   [
@@ -29,7 +31,7 @@ const WORD = /[\p{L}\p{M}']+/gu;
  * (https://github.com/zilliztech/GPTCache/issues/694). Two texts whose terms differ are two questions.
  */
 export function exactTerms(text: string): string {
-  const plain = text.normalize("NFKC").replaceAll("’", "'").toLowerCase();
+  const plain = nfkc(text).replaceAll("’", "'").toLowerCase();
   return Array.from(plain.matchAll(RUN), ([run]) =>
     /\p{N}/u.test(run)
       ? [withoutEnd(run)]

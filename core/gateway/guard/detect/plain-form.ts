@@ -1,3 +1,4 @@
+import { nfkc } from "../../../nfkc.ts";
 import { SLICE, type Slices } from "../text/slices.ts";
 
 /** Spaces and dashes that typesetting, spreadsheets and models use in the place of the plain ones. */
@@ -29,7 +30,7 @@ const isPlain = /^[\x20-\x5b\x5d-\x7e]*$/;
  */
 export function visibleForm(text: string): string {
   if (isPlain.test(text)) return text;
-  const normal = /^\p{ASCII}*$/u.test(text) ? text : text.normalize("NFKC");
+  const normal = /^\p{ASCII}*$/u.test(text) ? text : nfkc(text);
   return trimmedLines(
     normal
       .replaceAll(breaks, "\n")

@@ -1,7 +1,7 @@
 import { isText } from "./body-bytes.ts";
 import type { Scope } from "./found-texts.ts";
 import { type Part, partsOf } from "./multipart.ts";
-import type { Slices } from "./slices.ts";
+import { isDue, type Meter, meter, type Slices, STEP } from "./slices.ts";
 import { type BodyText, textOf } from "./text.ts";
 
 const nothing: BodyText = { text: null, duplicate: null, isJson: false };
@@ -13,21 +13,23 @@ const nothing: BodyText = { text: null, duplicate: null, isJson: false };
  */
 export function* bodyText(bytes: Uint8Array, contentType: string, scope: Scope): Slices<BodyText> {
   const type = contentType.toLowerCase();
+  const counted = meter();
   if (type.startsWith("multipart/")) {
     // The boundary's letter case counts.
     const parts = partsOf(bytes, contentType);
     if (parts === null) return { ...nothing, text: new TextDecoder().decode(bytes) };
     const found: BodyText[] = [];
     for (const part of parts) {
-      const one = yield* partText(part, scope);
+      const one = yield* partText(part, scope, counted);
       if (one.text !== null) found.push(one);
     }
     return joined(found);
   }
   if (!isText(type) && !isUtf8(bytes)) return nothing;
   const text = new TextDecoder().decode(bytes);
-  if (type.startsWith("application/x-www-form-urlencoded")) return yield* formText(text, scope);
-  return yield* textOf(text, type, scope);
+  if (type.startsWith("application/x-www-form-urlencoded"))
+    return yield* formText(text, scope, counted);
+  return yield* textOf(text, type, scope, counted);
 }
 
 function joined(found: readonly BodyText[]): BodyText {
@@ -40,19 +42,24 @@ function joined(found: readonly BodyText[]): BodyText {
 }
 
 /** A part without a type is text (RFC 7578, section 4.4); of files only the conversation's own are spoken. */
-function* partText({ name, fileName, type, body }: Part, scope: Scope): Slices<BodyText> {
+function* partText(
+  { name, fileName, type, body }: Part,
+  scope: Scope,
+  counted: Meter,
+): Slices<BodyText> {
   const isDeclared = type === "" ? fileName === null : isText(type);
   if (!isDeclared && !isUtf8(body)) return nothing;
-  const found = yield* textOf(new TextDecoder().decode(body), type, scope);
+  const found = yield* textOf(new TextDecoder().decode(body), type, scope, counted);
   const text = found.text ?? "";
   return scope === "all" ? { ...found, text: [name, fileName ?? "", text].join("\n") } : found;
 }
 
-function* formText(text: string, scope: Scope): Slices<BodyText> {
+function* formText(text: string, scope: Scope, counted: Meter): Slices<BodyText> {
   const found: BodyText[] = [];
   for (const [name, value] of new URLSearchParams(text)) {
     if (scope === "all") found.push({ ...nothing, text: name });
-    found.push(yield* textOf(value, "", scope));
+    found.push(yield* textOf(value, "", scope, counted));
+    if (isDue(counted, STEP)) yield;
   }
   return found.length === 0 ? { ...nothing, text: "" } : joined(found);
 }

@@ -1,5 +1,5 @@
 import type { JsonValue } from "./json-value.ts";
-import { SLICE, type Slices } from "./slices.ts";
+import { isDue, type Meter, SLICE, type Slices, STEP } from "./slices.ts";
 
 /** Members that say how a message is built, not what it says. */
 export const structural: ReadonlySet<string> = new Set([
@@ -93,7 +93,7 @@ export interface FoundTexts {
    * All texts, each on lines of its own. First what people and models say, in its order: a model reads the parts of a
    * message, and messages, one after the other, so that nothing may stand between them here.
    */
-  text(): string;
+  text(): Slices<string>;
 }
 
 /** What is to be collected. */
@@ -103,6 +103,7 @@ export interface FoundTextsOptions {
   readonly skipped: ReadonlySet<string>;
   /** Whether names of members are looked at. */
   readonly names: boolean;
+  readonly counted: Meter;
 }
 
 /** How a value is read. */
@@ -122,7 +123,7 @@ interface Walk extends Reading {
 }
 
 /** Makes a {@link FoundTexts}. */
-export function foundTexts({ scope, skipped, names }: FoundTextsOptions): FoundTexts {
+export function foundTexts({ scope, skipped, names, counted }: FoundTextsOptions): FoundTexts {
   const said = new Map<number, string[]>();
   const others = new Map<number, string[]>();
   const numbers = new Map<string, number>();
@@ -145,7 +146,7 @@ export function foundTexts({ scope, skipped, names }: FoundTextsOptions): FoundT
   const visit = function* (value: JsonValue, at: Reading, open: Walk[]): Slices<void> {
     if (typeof value === "string") {
       if (at.isSpoken) put(said, at.place, value);
-      else if (!(yield* isBlob(value))) put(others, at.place, value);
+      else if (!(yield* isBlob(value, counted))) put(others, at.place, value);
     } else if (typeof value === "object" && value !== null) {
       if ("digits" in value) put(others, at.place, `${value.digits}\n`);
       else {
@@ -161,9 +162,8 @@ export function foundTexts({ scope, skipped, names }: FoundTextsOptions): FoundT
       const own = discriminatorOf(message);
       const place = own === "" ? root : within(root, own);
       yield* visit(spokenPart(message, scope), { place, skipped, isSpoken: false }, open);
-      let steps = 0;
       for (let walk = open.at(-1); walk !== undefined; walk = open.at(-1)) {
-        if (++steps % STEPS === 0) yield;
+        if (isDue(counted, STEP)) yield;
         const index = walk.next++;
         const value = walk.values[index];
         if (value === undefined) {
@@ -177,7 +177,7 @@ export function foundTexts({ scope, skipped, names }: FoundTextsOptions): FoundT
         else if (!walk.skipped.has(name)) yield* visit(value, member(name, index, walk), open);
       }
     },
-    text: () => [...said.values(), ...others.values()].map((pieces) => pieces.join("")).join("\n"),
+    text: () => linesOf([...said.values(), ...others.values()], counted),
   };
 }
 
@@ -198,8 +198,32 @@ function member(name: string, index: number, { place, skipped, repeats }: Walk):
   };
 }
 
-/** Values that are walked through between two stops. */
-const STEPS = 4096;
+/** The texts of pieces, each on lines of its own. */
+function* linesOf(texts: readonly (readonly string[])[], counted: Meter): Slices<string> {
+  const blocks: string[] = [];
+  let block: string[] = [];
+  for (const pieces of texts) {
+    block.push(yield* joined(pieces, counted));
+    if (!isDue(counted, STEP)) continue;
+    blocks.push(block.join("\n"));
+    block = [];
+    yield;
+  }
+  return (block.length === 0 ? blocks : [...blocks, block.join("\n")]).join("\n");
+}
+
+/** Pieces that are joined in one go. */
+const PIECES = 4096;
+
+function* joined(pieces: readonly string[], counted: Meter): Slices<string> {
+  if (pieces.length <= PIECES) return pieces.join("");
+  const blocks: string[] = [];
+  for (let at = 0; at < pieces.length; at += PIECES) {
+    blocks.push(pieces.slice(at, at + PIECES).join(""));
+    if (isDue(counted, PIECES * STEP)) yield;
+  }
+  return blocks.join("");
+}
 
 function within(place: Place, name: string): Place {
   return { within: place, name };
@@ -237,13 +261,13 @@ function isObject(
 }
 
 /** Base64 data, whole or as a URL: no text. What only begins like it is text. */
-function* isBlob(text: string): Slices<boolean> {
+function* isBlob(text: string, counted: Meter): Slices<boolean> {
   if (text.length < BLOB) return false;
   const start = /^data:[\w.+/;=-]{1,100},/.exec(text)?.[0].length ?? 0;
   const end = text.length - (/={1,2}$/.exec(text.slice(-2))?.[0].length ?? 0);
   for (let at = start; at < end; at += SLICE) {
     if (!/^[A-Za-z0-9+/_-]+$/.test(text.slice(at, Math.min(at + SLICE, end)))) return false;
-    yield;
+    if (isDue(counted, SLICE)) yield;
   }
   return true;
 }

@@ -1,4 +1,4 @@
-import { SLICE, type Slices } from "./slices.ts";
+import { isDue, type Meter, meter, SLICE, type Slices, STEP } from "./slices.ts";
 
 /** A JSON value as a provider may read it: every member is kept, also one whose name has been there before. */
 export type JsonValue = string | number | null | LongNumber | JsonObject | readonly JsonValue[];
@@ -31,13 +31,6 @@ const LONG = 13;
 /** Members from which on a `Set` finds a name sooner than a look at all of them. */
 const MANY = 16;
 
-interface Cursor {
-  readonly text: string;
-  at: number;
-  /** The string before the cursor, as it is written. */
-  pending?: string;
-}
-
 /** An array or an object that has not ended. */
 interface Open {
   /** Undefined for an array. */
@@ -47,34 +40,113 @@ interface Open {
   repeats?: Set<number>;
 }
 
+/** What may come next; the first of an array or object may be missing. */
+type Wanted = "value" | "first value" | "name" | "first name" | "colon" | "next";
+
+/** A document that is read token by token. */
+interface Reader {
+  readonly text: string;
+  readonly counted: Meter;
+  readonly open: Open[];
+  at: number;
+  wanted: Wanted;
+  /** The whole value, once it has been read. */
+  whole: JsonValue | undefined;
+  duplicate: string | null;
+}
+
+/** What a step has found. A string or number that is too long for one step is read in several. */
+type Token = "more" | "end" | "wrong" | "deep" | "long string" | "long number";
+
 /**
  * Reads a JSON document (RFC 8259) in time in proportion to it; null for what is none. Control characters within strings
  * pass, and so do `NaN` and `Infinity`: some providers' parsers take them.
  */
-export function* jsonDocument(text: string): Slices<JsonDocument | null> {
-  const cursor: Cursor = { text, at: 0 };
-  const open: Open[] = [];
-  let duplicate: string | null = null;
-  let rested = 0;
+export function* jsonDocument(text: string, counted: Meter = meter()): Slices<JsonDocument | null> {
+  const start = { at: 0, wanted: "value", whole: undefined, duplicate: null } as const;
+  const reader: Reader = { text, counted, open: [], ...start };
   for (;;) {
-    if (cursor.at - rested > SLICE) {
-      rested = cursor.at;
-      yield;
-    }
-    skipBlanks(cursor);
-    let value = opened(cursor, open) ?? scalar(cursor);
-    if (value === PIECES) value = yield* inPieces(cursor);
-    if (value === undefined) return null;
-    if (value !== NESTED) value = placed(value, cursor, open);
-    if (value === undefined) return null;
-    if (value !== NESTED) return { value, duplicate };
-    if (open.length > DEPTH) return { value: undefined, duplicate };
-    const inner = open.at(-1);
-    if (inner?.names === undefined) continue;
-    const name = memberName(cursor);
-    if (name === undefined) return null;
-    if (begin(name, inner)) duplicate ??= pathOf(open, name);
+    const from = reader.at;
+    let token = step(reader);
+    if (token === "long string" || token === "long number") {
+      const value = yield* token === "long string" ? longString(reader) : longNumber(reader);
+      token = value === undefined ? "wrong" : taken(reader, value);
+    } else if (isDue(counted, STEP + reader.at - from)) yield;
+    if (token === "wrong") return null;
+    if (token === "deep") return { value: undefined, duplicate: reader.duplicate };
+    if (token === "end") return { value: reader.whole, duplicate: reader.duplicate };
   }
+}
+
+/** Reads one token, and the blanks before it. */
+function step(reader: Reader): Token {
+  if (!skipBlanks(reader)) return "more";
+  const { text, wanted } = reader;
+  const char = text[reader.at];
+  if (wanted === "next") return next(reader, char);
+  if (wanted === "colon") {
+    reader.at++;
+    reader.wanted = "value";
+    return char === ":" ? "more" : "wrong";
+  }
+  if (char === '"') {
+    const found = shortString(reader);
+    return found === undefined ? "long string" : taken(reader, found);
+  }
+  if (char === "]" && wanted === "first value") return closed(reader);
+  if (char === "}" && wanted === "first name") return closed(reader);
+  if (isName(wanted)) return "wrong";
+  return char === "{" || char === "[" ? opened(reader, char) : word(reader);
+}
+
+function isName(wanted: Wanted): boolean {
+  return wanted === "name" || wanted === "first name";
+}
+
+function opened(reader: Reader, char: "{" | "["): Token {
+  const { open } = reader;
+  reader.at++;
+  open.push({ names: char === "{" ? [] : undefined, values: [] });
+  reader.wanted = char === "{" ? "first name" : "first value";
+  return open.length > DEPTH ? "deep" : "more";
+}
+
+/** Behind a value: another one, the end of what it is in, or the end of all. */
+function next(reader: Reader, char: string | undefined): Token {
+  const inner = reader.open.at(-1);
+  if (inner === undefined) return char === undefined ? "end" : "wrong";
+  if (char === ",") {
+    reader.at++;
+    reader.wanted = inner.names === undefined ? "value" : "name";
+    return "more";
+  }
+  return char === (inner.names === undefined ? "]" : "}") ? closed(reader) : "wrong";
+}
+
+/** Ends the innermost array or object. */
+function closed(reader: Reader): Token {
+  reader.at++;
+  const inner = reader.open.pop();
+  if (inner === undefined) return "wrong";
+  const { names, values, repeats } = inner;
+  reader.wanted = "next";
+  if (names === undefined) return taken(reader, values);
+  return taken(reader, repeats === undefined ? { names, values } : { names, values, repeats });
+}
+
+/** Puts a value, or the name of a member, where it belongs. */
+function taken(reader: Reader, value: JsonValue): Token {
+  const { open, wanted } = reader;
+  const inner = open.at(-1);
+  if (isName(wanted) && typeof value === "string") {
+    if (inner !== undefined && begin(value, inner)) reader.duplicate ??= pathOf(open, value);
+    reader.wanted = "colon";
+    return "more";
+  }
+  if (inner === undefined) reader.whole = value;
+  else inner.values.push(value);
+  reader.wanted = "next";
+  return "more";
 }
 
 /** Begins a member; returns whether one of its name was there before. */
@@ -84,65 +156,6 @@ function begin(name: string, object: Open): boolean {
   if (isAgain) (object.repeats ??= new Set()).add(names.length);
   names.push(name);
   return isAgain;
-}
-
-/** Stands for a value that goes on behind the cursor. */
-const NESTED: unique symbol = Symbol("nested");
-/** Stands for a string before the cursor that is too long to be unescaped at once. */
-const PIECES: unique symbol = Symbol("pieces");
-
-/** Opens what begins at the cursor; an empty array or object is a value at once. Undefined for what is neither. */
-function opened(cursor: Cursor, open: Open[]): JsonValue | typeof NESTED | undefined {
-  const char = cursor.text[cursor.at];
-  if (char !== "{" && char !== "[") return undefined;
-  cursor.at++;
-  skipBlanks(cursor);
-  const made: Open = { names: char === "{" ? [] : undefined, values: [] };
-  if (cursor.text[cursor.at] !== (char === "{" ? "}" : "]")) {
-    open.push(made);
-    return NESTED;
-  }
-  cursor.at++;
-  return finished(made);
-}
-
-function finished({ names, values, repeats }: Open): JsonValue {
-  if (names === undefined) return values;
-  return repeats === undefined ? { names, values } : { names, values, repeats };
-}
-
-/**
- * Puts a value into what is open, and closes whatever ends behind it. The whole document when all is closed, else
- * {@link NESTED}: then another value or member follows. Undefined for what is no JSON.
- */
-function placed(
-  first: JsonValue,
-  cursor: Cursor,
-  open: Open[],
-): JsonValue | typeof NESTED | undefined {
-  const { text } = cursor;
-  for (let value = first; ;) {
-    skipBlanks(cursor);
-    const inner = open.at(-1);
-    if (inner === undefined) return cursor.at === text.length ? value : undefined;
-    inner.values.push(value);
-    const char = text[cursor.at++];
-    if (char === ",") {
-      skipBlanks(cursor);
-      return NESTED;
-    }
-    if (char !== (inner.names === undefined ? "]" : "}")) return undefined;
-    open.pop();
-    value = finished(inner);
-  }
-}
-
-/** The name of a member, up to its colon. */
-function memberName(cursor: Cursor): string | undefined {
-  if (cursor.text[cursor.at] !== '"') return undefined;
-  const name = stringAt(cursor);
-  skipBlanks(cursor);
-  return typeof name === "string" && cursor.text[cursor.at++] === ":" ? name : undefined;
 }
 
 function isKnown(open: Open, name: string): boolean {
@@ -163,78 +176,103 @@ function pathOf(open: readonly Open[], name: string): string {
   return `${steps.join("")}.${name.slice(0, 64)}`.replace(/^\./, "").slice(-PATH);
 }
 
-function skipBlanks(cursor: Cursor): void {
-  const { text } = cursor;
+/** Skips blanks, as many as one step may; returns whether something else follows. */
+function skipBlanks(reader: Reader): boolean {
+  const { text } = reader;
+  for (const end = reader.at + SHORT; reader.at < end; reader.at++) {
+    const code = text.charCodeAt(reader.at);
+    if (code !== 32 && code !== 10 && code !== 13 && code !== 9) return true;
+  }
+  return false;
+}
+
+/** Characters of a token, or of blanks, that are read in one step. */
+const SHORT = 4096;
+
+const words = /-?(?:\d[\d.eE+-]{0,1024}|Infinity)|true|false|null|NaN/y;
+const digits = /[\d.eE+-]{0,65536}/y;
+
+function word(reader: Reader): Token {
+  words.lastIndex = reader.at;
+  const raw = words.exec(reader.text)?.[0];
+  if (raw === undefined) return "wrong";
+  if (!/\d/.test(raw)) {
+    reader.at += raw.length;
+    return taken(reader, null);
+  }
+  if (raw.length > 1024) return "long number";
+  reader.at += raw.length;
+  const number = Number(raw);
+  if (Number.isNaN(number)) return "wrong";
+  if (Math.abs(number) < 10 ** (LONG - 1)) return taken(reader, number);
+  return taken(reader, { digits: /^-?\d+$/.test(raw) ? raw : String(number) });
+}
+
+function* longNumber(reader: Reader): Slices<LongNumber> {
+  const { text, counted, at: start } = reader;
   for (;;) {
-    const code = text.charCodeAt(cursor.at);
-    if (code !== 32 && code !== 10 && code !== 13 && code !== 9) return;
-    cursor.at++;
+    digits.lastIndex = reader.at;
+    digits.test(text);
+    const read = digits.lastIndex - reader.at;
+    if (read === 0) return { digits: text.slice(start, reader.at) };
+    reader.at += read;
+    if (isDue(counted, read)) yield;
   }
 }
 
-const word = /-?(?:\d[\d.eE+-]*|Infinity)|true|false|null|NaN/y;
-
-function scalar(cursor: Cursor): JsonValue | typeof PIECES | undefined {
-  if (cursor.text[cursor.at] === '"') return stringAt(cursor);
-  word.lastIndex = cursor.at;
-  const raw = word.exec(cursor.text)?.[0];
-  if (raw === undefined) return undefined;
-  cursor.at += raw.length;
-  if (!/\d/.test(raw)) return null;
-  const number = Number(raw);
-  if (Number.isNaN(number)) return undefined;
-  if (Math.abs(number) < 10 ** (LONG - 1)) return number;
-  return { digits: /^-?\d+$/.test(raw) ? raw : String(number) };
-}
-
-/** The string that begins at the cursor; undefined for one that does not end, or has an escape that there is not. */
-function stringAt(cursor: Cursor): string | typeof PIECES | undefined {
-  const { text } = cursor;
-  const start = cursor.at + 1;
+/** The string that begins at the reader; undefined for one that one step should not read, or that is none. */
+function shortString(reader: Reader): string | undefined {
+  const { text } = reader;
+  const start = reader.at + 1;
   let end = text.indexOf('"', start);
-  while (end !== -1 && isEscaped(text, end, start)) end = text.indexOf('"', end + 1);
+  while (end !== -1 && isEscaped(text, end, start)) {
+    if (end - start > SHORT) return undefined;
+    end = text.indexOf('"', end + 1);
+  }
   if (end === -1) return undefined;
   const raw = text.slice(start, end);
-  cursor.at = end + 1;
-  if (!raw.includes("\\")) return raw;
-  if (raw.length <= SLICE) return unescaped(raw);
-  cursor.pending = raw;
-  return PIECES;
+  const isPlain = !raw.includes("\\");
+  if (!isPlain && raw.length > SHORT) return undefined;
+  const found = isPlain ? raw : unescaped(raw);
+  if (found !== undefined) reader.at = end + 1;
+  return found;
 }
 
-function* inPieces({ pending: raw = "" }: Cursor): Slices<string | undefined> {
-  const pieces: string[] = [];
-  for (let at = 0; at < raw.length;) {
-    const next = cutBefore(raw, at);
-    const piece = unescaped(raw.slice(at, next));
-    if (piece === undefined) return undefined;
-    pieces.push(piece);
-    at = next;
-    yield;
-  }
-  return pieces.join("");
-}
-
-/** Whether an odd number of backslashes stands before a quote. */
+/** Whether an odd number of backslashes stands before a quote; true as well when there are too many to count at once. */
 function isEscaped(text: string, quote: number, start: number): boolean {
   let at = quote;
-  while (at > start && text[at - 1] === "\\") at--;
+  while (at > start && text[at - 1] === "\\") if (quote - --at > SHORT) return true;
   return (quote - at) % 2 === 1;
 }
 
-/** The longest escape: `\u0000`. */
-const ESCAPE = 6;
+const unbroken = /[^"\\]{0,65536}/y;
 
-/** Where a piece from `at` on may end: not within an escape. */
-function cutBefore(text: string, at: number): number {
-  const wanted = at + SLICE;
-  if (wanted >= text.length) return text.length;
-  const last = text.lastIndexOf("\\", wanted - 1);
-  if (last < at || last <= wanted - ESCAPE) return wanted;
-  let first = last;
-  while (first > at && text[first - 1] === "\\") first--;
-  // Where the run of backslashes begins, an escape does; one that fills the piece is cut between two of them.
-  return first > at ? first : at + ((last - at + 1) & ~1);
+/** The string that begins at the reader; undefined for one that does not end, or has an escape that there is not. */
+function* longString(reader: Reader): Slices<string | undefined> {
+  const { text, counted } = reader;
+  const pieces: string[] = [];
+  let from = reader.at + 1;
+  for (let at = from; ;) {
+    unbroken.lastIndex = at;
+    unbroken.test(text);
+    const work = STEP + unbroken.lastIndex - at;
+    at = unbroken.lastIndex;
+    const char = text[at];
+    if (char === undefined) return undefined;
+    // No piece ends within an escape, the longest of which is `\u0000`.
+    if (char === "\\") at += text[at + 1] === "u" ? 6 : 2;
+    if (char === '"' || at - from > SLICE) {
+      const piece = unescaped(text.slice(from, at));
+      if (piece === undefined) return undefined;
+      pieces.push(piece);
+      from = at;
+    }
+    if (char === '"') {
+      reader.at = at + 1;
+      return pieces.join("");
+    }
+    if (isDue(counted, work)) yield;
+  }
 }
 
 const escapes = /\\(?:u([\dA-Fa-f]{4})|(["\\/bfnrt])|)/g;

@@ -4,8 +4,29 @@ export type Slices<T> = Generator<void, T, void>;
 /** Lets other requests go on. */
 export type Pause = () => Promise<void>;
 
-/** Characters that are worked on between two stops. */
+/** Work between two stops, in characters that are read. */
 export const SLICE: number = 64 * 1024;
+
+/** What a value, a line or an event costs beside its characters, in the same measure. */
+export const STEP = 16;
+
+/** Counts work, so that a slice ends by what was done and not by how much text that was. One is shared by all who work on a body. */
+export interface Meter {
+  done: number;
+}
+
+/** A meter of its own. */
+export function meter(): Meter {
+  return { done: 0 };
+}
+
+/** Counts work. Whether it is time to stop. */
+export function isDue(counted: Meter, work: number): boolean {
+  counted.done += work;
+  if (counted.done < SLICE) return false;
+  counted.done = 0;
+  return true;
+}
 
 /** Does work with a pause at each of its stops; what has none is done at once. */
 export async function inSlices<T>(work: Slices<T>, pause: Pause | undefined): Promise<T> {

@@ -1,6 +1,6 @@
 import { foundTexts, type FoundTexts, opaque, type Scope, structural } from "./found-texts.ts";
 import { jsonDocument, type JsonDocument } from "./json-value.ts";
-import { SLICE, type Slices } from "./slices.ts";
+import { isDue, type Meter, meter, type Slices, STEP } from "./slices.ts";
 
 /** What was read of a body. */
 export interface BodyText {
@@ -13,104 +13,123 @@ export interface BodyText {
 }
 
 /** A stream under another name: as it stands its pieces would not be joined. */
-const looksLikeStream = /^\uFEFF?\s*(?:data|event|id|retry)?:/;
+const looksLikeStream = /^\uFEFF?\s{0,4096}(?:data|event|id|retry)?:/;
 
 /**
  * The text of a body, whatever provider's format it has: a JSON document, a stream of server-sent events
  * (whose deltas are joined, so that nothing hides on the border of two) or plain text. `spoken` leaves out
  * what is no part of the conversation, such as tool definitions.
  */
-export function* textOf(body: string, contentType: string, scope: Scope): Slices<BodyText> {
+export function* textOf(
+  body: string,
+  contentType: string,
+  scope: Scope,
+  counted: Meter = meter(),
+): Slices<BodyText> {
   const isStream = contentType.toLowerCase().startsWith("text/event-stream");
   if (isStream || looksLikeStream.test(body)) {
-    const found = yield* streamText(body, scope);
+    const found = yield* streamText(body, scope, counted);
     if (found !== null)
       return isStream ? found : { ...found, text: `${found.text ?? ""}\n${body}` };
   }
-  const document = yield* jsonDocument(body);
-  if (document === null) return yield* linesOf(body, scope);
-  const found = textsOf(scope);
-  const isDeep = yield* collect(document, found);
-  const text = isDeep ? `${found.text()}\n${body}` : found.text();
+  const document = yield* jsonDocument(body, counted);
+  if (document === null) return yield* linesOf(body, scope, counted);
+  const found = textsOf(scope, counted);
+  const isDeep = yield* collect(document, found, counted);
+  const texts = yield* found.text();
+  const text = isDeep ? `${texts}\n${body}` : texts;
   return { text, duplicate: document.duplicate, isJson: true };
 }
 
-function textsOf(scope: Scope): FoundTexts {
+function textsOf(scope: Scope, counted: Meter): FoundTexts {
   return scope === "all"
-    ? foundTexts({ scope, skipped: opaque, names: true })
-    : foundTexts({ scope, skipped: structural, names: false });
+    ? foundTexts({ scope, skipped: opaque, names: true, counted })
+    : foundTexts({ scope, skipped: structural, names: false, counted });
 }
 
 /** Takes the texts of a document; resolves to whether some of it is nested too deeply for that. */
-function* collect({ value }: JsonDocument, found: FoundTexts): Slices<boolean> {
+function* collect({ value }: JsonDocument, found: FoundTexts, counted: Meter): Slices<boolean> {
   if (value === undefined) return true;
   // Gemini streams without `alt=sse` are one array of what would be events.
-  for (const message of Array.isArray(value) ? value : [value]) yield* found.collect(message);
+  for (const message of Array.isArray(value) ? value : [value]) {
+    yield* found.collect(message);
+    if (isDue(counted, STEP)) yield;
+  }
   return false;
 }
 
 /** Null for a body without events. */
-function* streamText(body: string, scope: Scope): Slices<BodyText | null> {
+function* streamText(body: string, scope: Scope, counted: Meter): Slices<BodyText | null> {
   // Ids of a stream come with every event.
-  const found = foundTexts({ scope, skipped: structural, names: false });
+  const found = foundTexts({ scope, skipped: structural, names: false, counted });
   let duplicate: string | null = null;
   let isDeep = false;
   let isEmpty = true;
-  for (const event of eventsOf(body)) {
+  for (const event of eventsOf(body, counted)) {
     if (event === null) {
       yield;
       continue;
     }
     if (event === "[DONE]") continue;
     isEmpty = false;
-    const document = yield* jsonDocument(event);
+    const document = yield* jsonDocument(event, counted);
     if (document === null) found.add(event);
     else if (document.value === undefined) isDeep = true;
     else yield* found.collect(document.value);
     duplicate ??= document?.duplicate ?? null;
   }
   if (isEmpty) return null;
-  const text = isDeep ? `${found.text()}\n${body}` : found.text();
-  return { text, duplicate, isJson: false };
+  const texts = yield* found.text();
+  return { text: isDeep ? `${texts}\n${body}` : texts, duplicate, isJson: false };
 }
 
 /** The data of every event, of one without its blank line as well; null now and then, where it is time to stop. */
-function* eventsOf(stream: string): Generator<string | null, void> {
-  const ends = /\r\n|\r|\n|$/g;
+function* eventsOf(stream: string, counted: Meter): Generator<string | null, void> {
   let data: string[] = [];
-  let rested = 0;
-  for (let at = 0; at <= stream.length; at = ends.lastIndex) {
-    ends.lastIndex = at;
-    const end = ends.exec(stream);
-    const stop = end?.index ?? stream.length;
-    const line = stream.slice(at, stop);
-    if (end?.[0] === "" || end === null) ends.lastIndex = stream.length + 1;
+  // An event of very many lines is joined block by block.
+  let blocks: string[] = [];
+  const event = (): string => {
+    const whole = [...blocks, ...data].join("\n");
+    [data, blocks] = [[], []];
+    return whole;
+  };
+  for (const line of linesIn(stream, lineEnd)) {
     if (line.startsWith("data:")) data.push(line.slice(line[5] === " " ? 6 : 5));
-    else if (line === "" && data.length > 0) {
-      yield data.join("\n");
+    else if (line === "" && data.length + blocks.length > 0) yield event();
+    if (data.length === BLOCK) {
+      blocks.push(data.join("\n"));
       data = [];
     }
-    if (stop - rested > SLICE) {
-      rested = stop;
-      yield null;
-    }
+    if (isDue(counted, STEP + line.length)) yield null;
   }
-  if (data.length > 0) yield data.join("\n");
+  if (data.length + blocks.length > 0) yield event();
+}
+
+/** Lines that are joined in one go. */
+const BLOCK = 4096;
+const lineEnd = /\r\n|\r|\n/g;
+
+function* linesIn(text: string, ends: RegExp): Generator<string, void> {
+  const end = new RegExp(ends);
+  for (let at = 0; at <= text.length;) {
+    end.lastIndex = at;
+    const found = end.exec(text);
+    yield text.slice(at, found?.index ?? text.length);
+    at = found === null ? text.length + 1 : end.lastIndex;
+  }
 }
 
 /** Text, or a JSON document in each line, as batches and training data are written. */
-function* linesOf(body: string, scope: Scope): Slices<BodyText> {
+function* linesOf(body: string, scope: Scope, counted: Meter): Slices<BodyText> {
   const plain: BodyText = { text: body, duplicate: null, isJson: false };
-  if (!/^\s*\{/.test(body)) return plain;
-  const found = textsOf(scope);
+  if (!/^\s{0,4096}\{/.test(body)) return plain;
+  const found = textsOf(scope, counted);
   let duplicate: string | null = null;
   let isDeep = false;
   let documents = 0;
-  for (let at = 0; at <= body.length;) {
-    const end = body.indexOf("\n", at);
-    const line = body.slice(at, end === -1 ? body.length : end);
-    at = end === -1 ? body.length + 1 : end + 1;
-    const document = yield* jsonDocument(line);
+  for (const line of linesIn(body, /\n/g)) {
+    if (isDue(counted, STEP)) yield;
+    const document = yield* jsonDocument(line, counted);
     if (document === null) {
       found.add(`${line}\n`);
       continue;
@@ -119,9 +138,8 @@ function* linesOf(body: string, scope: Scope): Slices<BodyText> {
     duplicate ??= document.duplicate;
     if (document.value === undefined) isDeep = true;
     else yield* found.collect(document.value);
-    yield;
   }
   if (documents === 0) return plain;
-  const text = isDeep ? `${found.text()}\n${body}` : found.text();
-  return { text, duplicate, isJson: false };
+  const texts = yield* found.text();
+  return { text: isDeep ? `${texts}\n${body}` : texts, duplicate, isJson: false };
 }

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { visibleForm } from "../../../../core/gateway/guard/detect/plain-form.ts";
 import { bodyText as readBody } from "../../../../core/gateway/guard/text/body-text.ts";
 import { atOnce } from "../../../../core/gateway/guard/text/slices.ts";
 import { partsOf } from "../../../../core/gateway/guard/text/multipart.ts";
@@ -119,6 +120,32 @@ describe("bodyText()", () => {
     for (let i = 0; i < 1000; i++) nested = [nested];
     expect(all({ nested })).toContain(CARD);
   });
+});
+
+it("bodyText() stops by what it has done, whatever the body is of", () => {
+  const json = "application/json";
+  // Values, lines and events. A slice is some thousand of them.
+  const bodies: readonly (readonly [string, string, number])[] = [
+    [json, `[${"1,".repeat(100_000)}1]`, 200_000],
+    [json, `[${'"",'.repeat(100_000)}1]`, 200_000],
+    [json, `[${'{"content":"x"},'.repeat(100_000)}1]`, 500_000],
+    [json, `{"content":[${'"x",'.repeat(100_000)}1]}`, 200_000],
+    [json, `{\n${"\n".repeat(200_000)}`, 200_000],
+    [json, '{"a":1}\n'.repeat(100_000), 400_000],
+    ["text/event-stream", "data: 1\n\n".repeat(100_000), 300_000],
+    ["text/event-stream", `data: {\n${"data:\n".repeat(200_000)}\n`, 200_000],
+    ["application/x-www-form-urlencoded", "a=1&".repeat(100_000), 200_000],
+  ];
+  for (const [type, body, steps] of bodies) {
+    const stops = [...readBody(bytes(body), type, "all")].length;
+    expect([type, body.slice(0, 9), stops > steps / 8192]).toEqual([type, body.slice(0, 9), true]);
+  }
+});
+
+it("a text of marks upon one letter takes time in proportion to it", () => {
+  // Sorting them would take minutes.
+  expect(visibleForm(`e${"\u0301\u0323".repeat(500_000)}x`)).toBe("\u1eb9x");
+  expect(visibleForm("e\u0301n\u0303")).toBe("éñ");
 });
 
 it("a policy that blocks sees the parts of a form", async () => {

@@ -103,12 +103,52 @@ describe("jsonDocument()", () => {
     }
   });
 
+  it("reads names, numbers and blanks of any length", () => {
+    const name = "n\n".repeat(SLICE);
+    const document = read(JSON.stringify({ a: { [name]: 1, b: 2 } }));
+    expect(document?.value).toEqual({
+      names: ["a"],
+      values: [{ names: [name, "b"], values: [1, 2] }],
+    });
+    const twice = `{${JSON.stringify(name)}:1,${JSON.stringify(name)}:2}`;
+    expect(read(twice)?.duplicate).toBe(name.slice(0, 64));
+    const number = "7".repeat(3 * SLICE);
+    expect(read(`[${number},-1${number}]`)?.value).toEqual([
+      { digits: number },
+      { digits: `-1${number}` },
+    ]);
+    const blanks = " \n\r\t".repeat(SLICE);
+    expect(
+      read(`${blanks}{${blanks}"a"${blanks}:${blanks}[${blanks}]${blanks},"a":1}${blanks}`),
+    ).toEqual({
+      value: { names: ["a", "a"], values: [[], 1], repeats: new Set([1]) },
+      duplicate: "a",
+    });
+  });
+
   it("stops now and then on its way through a long text", () => {
     const long = JSON.stringify(Array.from({ length: 100_000 }, () => ({ role: "user" })));
     const stops = [...jsonDocument(long)].length;
     expect(stops).toBeGreaterThan(long.length / SLICE / 2);
     const one = JSON.stringify("\n".repeat(1_000_000));
     expect([...jsonDocument(one)].length).toBeGreaterThan(one.length / SLICE / 2);
+  });
+
+  it("stops by what it has done, whatever the text is of", () => {
+    // Steps: values, escapes, blanks. A slice is some thousand of them.
+    const bodies: readonly (readonly [string, number])[] = [
+      [`[${"1,".repeat(200_000)}1]`, 200_000],
+      [`[${"{},".repeat(200_000)}1]`, 400_000],
+      [`{${'"a":1,'.repeat(100_000)}"b":1}`, 300_000],
+      [`"${'\\"'.repeat(200_000)}"`, 200_000],
+      [`"${"\\\\".repeat(200_000)}"`, 200_000],
+      [`[${" ".repeat(2_000_000)}1]`, 2_000_000 / 16],
+      [`[${"1".repeat(2_000_000)}]`, 2_000_000 / 16],
+    ];
+    for (const [body, steps] of bodies) {
+      const stops = [...jsonDocument(body)].length;
+      expect([body.slice(0, 9), stops > steps / 8192]).toEqual([body.slice(0, 9), true]);
+    }
   });
 
   it("takes time in proportion to the text, whatever is in it", () => {
@@ -124,6 +164,7 @@ describe("jsonDocument()", () => {
       '"a":1,',
       " ",
       "1",
+      "1.5e",
       "-",
       "1e",
       '"a",',
