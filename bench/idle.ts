@@ -1,10 +1,15 @@
-// What much that does nothing costs in memory: 10 000 entities that had one event each, while they are in memory, when
+// What a server that does nothing keeps in memory ten seconds after its start: `causey serve` of the packed package, its
+// first start, which makes the demo, and a later one. Then what much that does nothing costs: 10 000 entities that had one event each, while they are in memory, when
 // idleness has dropped them, and when 10 000 others have come; and 10 000 open WebSockets, ten per entity. Resident
 // memory above that of the same server after 20 000 events to 50 entities. It is what the system gave, so it holds what
 // a runtime keeps for later and SQLite's page cache (up to 32 MB). `--only entities`, `--only Node` narrow it down.
 import { createHmac } from "node:crypto";
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { WebSocket } from "ws";
-import { causeyCommand, TOKEN } from "./harness/causey.ts";
+import { packClone } from "../tests/package/packed.ts";
+import { atExit } from "./harness/at-exit.ts";
+import { causeyCommand, denoFlags, TOKEN } from "./harness/causey.ts";
 import { type Figure, once } from "./harness/figure.ts";
 import { type Call, sendAll } from "./harness/load.ts";
 import type { Options } from "./harness/options.ts";
@@ -17,6 +22,9 @@ const SOCKETS_PER_ENTITY = 10;
 const DROPPED_MS = 95_000;
 /** For what was needed meanwhile to be given back. */
 const SETTLE_MS = 5000;
+const STARTED_MS = 10_000;
+/** The most that a server keeps, MB. */
+const STARTED_GOALS = { Node: 110, Deno: 100, Bun: 75 };
 const secret = "bench-secret-0123456789abcdef";
 
 type Runtime = keyof typeof runtimes;
@@ -28,6 +36,7 @@ export async function* bench({ only }: Options): AsyncGenerator<Figure[]> {
   const isWanted = (title: string): boolean =>
     only === undefined || title.includes(only) || names.some((name) => name === only);
   const field = names.filter((name) => !names.some((one) => one === only) || name === only);
+  if (isWanted(STARTS)) yield await starts(field);
   for (const [title, measure] of [
     [`idle: ${COUNT} entities`, entities],
     [`idle: ${COUNT} WebSockets`, sockets],
@@ -37,6 +46,34 @@ export async function* bench({ only }: Options): AsyncGenerator<Figure[]> {
     for (const name of field) figures.push(await measured(title, name, measure));
     yield figures;
   }
+}
+
+const STARTS = "idle: after the start";
+
+async function starts(field: readonly Runtime[]): Promise<Figure[]> {
+  const packed = packClone();
+  atExit(() => rmSync(packed.folder, { recursive: true, force: true }));
+  // Deno looks for packages in node_modules where it is started beside a manifest.
+  writeFileSync(join(packed.project, "package.json"), '{"type":"module"}');
+  const cli = join(packed.project, "node_modules/causey/dist/adapters/cli/main.js");
+  const figures: Figure[] = [];
+  for (const name of field) {
+    const dataDir = join(packed.folder, `data-${name}`);
+    const flags = name === "Deno" ? denoFlags() : [];
+    const command = [...runtimes[name], ...flags, cli, "serve", "--port", "0"] as const;
+    const megabytes = async (): Promise<number> => {
+      const env = { CAUSEY_CHROMIUM_PATH: process.execPath };
+      const server = await start([...command, "--data-dir", dataDir], env, packed.project);
+      await pause(STARTED_MS);
+      const rss = server.rssMb();
+      await server.stop();
+      return rss;
+    };
+    const measures = { "first start MB": await megabytes(), "later start MB": await megabytes() };
+    const goal = { what: "later start MB", atMost: STARTED_GOALS[name] };
+    figures.push(once(STARTS, `causey on ${name}`, measures, [goal]));
+  }
+  return figures;
 }
 
 async function measured(

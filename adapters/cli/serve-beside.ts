@@ -7,6 +7,7 @@ import type { ParentProcess } from "./parent-process.ts";
 import { prepare } from "./prepare.ts";
 import { processCount } from "./process-count.ts";
 import { loadRuntime } from "./runtime.ts";
+import { collectGarbage } from "./v8-heap.ts";
 
 /** `causey serve` in a process that another one started: listens on the same port, and ends with the other. */
 export async function serveBeside(
@@ -24,6 +25,7 @@ export async function serveBeside(
     const { config, host } = prepared;
     const runtime = await loadRuntime();
     const { api, platform } = await openApp(prepared, runtime, processCount(config), log);
+    collectGarbage();
     const served = await runtime.serve(api, {
       port: parent.port,
       hostname: host,

@@ -13,6 +13,7 @@ import { processCount } from "./process-count.ts";
 import { loadRuntime, type Runtime } from "./runtime.ts";
 import { serveBeside } from "./serve-beside.ts";
 import { startChildren } from "./start-children.ts";
+import { collectGarbage } from "./v8-heap.ts";
 
 /** How long a shutdown waits for requests under way when nothing else is said, in ms. */
 const GRACE_MS = 10_000;
@@ -34,6 +35,7 @@ export async function serveCommand(
   const app = await openApp(prepared, runtime, processes, configuredLog(prepared.config));
   const { platform } = app;
   try {
+    collectGarbage();
     const { url } = await listen(prepared, runtime, app, { command, count: processes });
     await seed(prepared, app);
     const browser = (await platform.browser.describe?.()) ?? String(platform.capabilities.browser);

@@ -21,11 +21,15 @@ const LIMIT = "--max-semi-space-size=16";
  */
 const SLOW_GROWTH = "--heap-growing-percent=30";
 
+/** Gives `globalThis.gc`, for {@link collectGarbage}. */
+const COLLECTABLE = "--expose-gc";
+
 /** V8's flags for a server, and the part of a flag's name by which one of the same kind is known. */
 const flags = [
   [ALL_YOUNG, "allocation-site-pretenuring"],
   [LIMIT, "semi-space-size"],
   [SLOW_GROWTH, "heap-growing-percent"],
+  [COLLECTABLE, "expose-gc"],
 ] as const;
 
 /**
@@ -45,6 +49,14 @@ export function setUpV8Heap(): void {
     process.execve?.(execPath, [execPath, ...lacking, ...execArgv, ...argv.slice(1)], env);
   }
   for (const flag of lacking) if (flag !== LIMIT) setFlagsFromString(flag);
+}
+
+/**
+ * Gives back what the start left, a fifth of Node's resident memory: V8 itself does not while a process is idle. It takes
+ * some 150 ms, so the port opens after it. Deno and Bun let nobody do so, or give back by themselves.
+ */
+export function collectGarbage(): void {
+  globalThis.gc?.({ type: "major", flavor: "last-resort" });
 }
 
 function mayRestart(): boolean {

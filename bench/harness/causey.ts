@@ -18,7 +18,12 @@ const serve = {
 function denoServe(): readonly string[] {
   const manifest = readFileSync(new URL("../../deno.json", import.meta.url), "utf8");
   const { tasks } = JSON.parse(manifest) as { tasks: { serve: string } };
-  return tasks.serve.split(" ").slice(3);
+  return tasks.serve.split(" ").slice(4);
+}
+
+/** V8's flags for a server on Deno. */
+export function denoFlags(): readonly string[] {
+  return denoServe().filter((word) => word.startsWith("--v8-flags="));
 }
 
 /**

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { atExit } from "./at-exit.ts";
 import {
   type Figure,
@@ -69,12 +70,14 @@ export const FIRST_BYTE: readonly [p50: string, p99: string] = [
 /** How long a server may take to end after SIGTERM, ms. */
 const STOP_MS = 5000;
 
-/** Starts a command and waits until it prints an address of this machine. */
+/** Starts a command, in a folder if one is given, and waits until it prints an address of this machine. */
 export async function start(
   [file, ...args]: readonly [string, ...string[]],
   env: Readonly<Record<string, string>> = {},
+  cwd: string = process.cwd(),
 ): Promise<Running> {
-  const child = spawn(file, args, {
+  const child = spawn(resolve(file), args, {
+    cwd,
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "inherit"],
   });

@@ -13,7 +13,8 @@ interface Told {
 const ALL_YOUNG = "--no-allocation-site-pretenuring";
 const LIMIT = "--max-semi-space-size=16";
 const SLOW_GROWTH = "--heap-growing-percent=30";
-const KINDS = /pretenuring|semi-space|heap-growing/;
+const COLLECTABLE = "--expose-gc";
+const KINDS = /pretenuring|semi-space|heap-growing|expose-gc/;
 
 describe.each(runtimes)("the heap of V8 on %s", (runtime) => {
   const it = itUnless(missing(runtime) || undefined);
@@ -33,13 +34,13 @@ describe.each(runtimes)("the heap of V8 on %s", (runtime) => {
   it("is bounded by flags of V8's start on Node, and starts no other runtime again", async () => {
     const { execArgv } = await told({ NODE_OPTIONS: "" });
     const flags = execArgv.filter((flag) => KINDS.test(flag));
-    expect(flags).toEqual(runtime === "node" ? [ALL_YOUNG, LIMIT, SLOW_GROWTH] : []);
+    expect(flags).toEqual(runtime === "node" ? [ALL_YOUNG, LIMIT, SLOW_GROWTH, COLLECTABLE] : []);
   });
 
   it("is as large as whoever starts the server wants it", async () => {
     const { execArgv } = await told({ NODE_OPTIONS: "--max-semi-space-size=64" });
     const flags = execArgv.filter((flag) => KINDS.test(flag));
-    expect(flags).toEqual(runtime === "node" ? [ALL_YOUNG, SLOW_GROWTH] : []);
+    expect(flags).toEqual(runtime === "node" ? [ALL_YOUNG, SLOW_GROWTH, COLLECTABLE] : []);
   });
 });
 

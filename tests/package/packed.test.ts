@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { checkNode } from "../../adapters/shared/check-node.ts";
@@ -75,14 +75,18 @@ test("the home page and the issues are those of the repository", () => {
 });
 
 /** Starts the installed command, and ends it when `use` is done. */
-async function serving(node: string, use: (url: string) => Promise<void>): Promise<string> {
+async function serving(
+  node: string,
+  use: (url: string) => Promise<void>,
+  more: NodeJS.ProcessEnv = {},
+): Promise<string> {
   const child = spawn(
     node,
     ["node_modules/causey/dist/adapters/cli/main.js", "serve", "--port", "0"],
     {
       cwd: packed.project,
       // Any executable stands in for the browser, which is not used.
-      env: { ...process.env, CAUSEY_TOKEN: TOKEN, CAUSEY_CHROMIUM_PATH: node },
+      env: { ...process.env, CAUSEY_TOKEN: TOKEN, CAUSEY_CHROMIUM_PATH: node, ...more },
       stdio: ["ignore", "pipe", "pipe"],
     },
   );
@@ -168,4 +172,34 @@ test("the demo of the package answers from the documents", LONG, async () => {
     expect(chunks.map(({ item }) => item.key)).toContain("docs/gateway.md");
     expect(choices[0]?.message.content).toContain("formerMasterKeys");
   });
+});
+
+/** Notes the size of each file that Node loads as code, in the process and what it starts anew. */
+const NOTE_MODULES = `
+import { appendFileSync, statSync } from "node:fs";
+import { registerHooks } from "node:module";
+registerHooks({
+  load(url, context, next) {
+    if (url.startsWith("file:") && !url.includes("note-modules"))
+      appendFileSync(process.env.NOTED, statSync(new URL(url)).size + " " + url + "\\n");
+    return next(url, context);
+  },
+});`;
+
+test("a server loads no more code at its start than it serves with", LONG, async () => {
+  const note = join(packed.folder, "note-modules.mjs");
+  const noted = join(packed.folder, "modules.txt");
+  writeFileSync(note, NOTE_MODULES);
+  const hook = { NODE_OPTIONS: `--import ${note}`, NOTED: noted };
+  await serving(process.execPath, () => Promise.resolve(), hook);
+  const sizes = new Map<string, number>();
+  for (const line of readFileSync(noted, "utf8").trim().split("\n")) {
+    const [size, url = ""] = line.split(" ");
+    sizes.set(url, Number(size));
+  }
+  const bytes = [...sizes.values()].reduce((sum, size) => sum + size, 0);
+  // Each megabyte of code takes six to ten of memory. Raise it for a reason only; `npm run bench -- idle` shows what it costs.
+  expect(bytes).toBeLessThan(5_000_000);
+  const development = /@sparticuz|typescript|vitest|esbuild|workerd|oxlint/u;
+  expect([...sizes.keys()].filter((url) => development.test(url))).toEqual([]);
 });
