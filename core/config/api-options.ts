@@ -1,16 +1,18 @@
 import type { PlatformApiOptions } from "../api.ts";
 import { checkPermissions } from "../auth/static-tokens.ts";
 import type { Platform } from "../ports.ts";
-import { openAiChatModel, openAiEmbedder } from "../search/mod.ts";
+import { httpReranker, openAiChatModel, openAiEmbedder } from "../search/mod.ts";
 import type { Config } from "./config.ts";
 
 function searchOptions(
-  { search: { embedder, chatModel } = {} }: Config,
+  { search: { embedder, chatModel, reranker } = {} }: Config,
   { transport }: Platform,
 ): NonNullable<PlatformApiOptions["search"]> {
   return {
     ...(embedder && { embedder: openAiEmbedder(embedder, transport) }),
     ...(embedder?.timeoutSeconds && { embedderTimeoutMs: embedder.timeoutSeconds * 1000 }),
+    ...(reranker && { reranker: httpReranker(reranker, transport) }),
+    ...(reranker?.timeoutSeconds && { rerankerTimeoutMs: reranker.timeoutSeconds * 1000 }),
     ...(chatModel && { chatModel: openAiChatModel(chatModel, transport) }),
     ...(chatModel?.timeoutSeconds && { chatTimeoutMs: chatModel.timeoutSeconds * 1000 }),
   };

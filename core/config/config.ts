@@ -119,10 +119,14 @@ export interface ModelConfig {
   readonly baseUrl: string;
   readonly model: string;
   readonly apiKey?: string;
+  /** Sent with every request. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** The models behind search. */
 export interface SearchConfig {
+  /** Reorders what was found, `POST {baseUrl}/rerank`; `timeoutSeconds` bounds each request. @default 10 */
+  readonly reranker?: ModelConfig & { readonly timeoutSeconds?: number };
   /** `timeoutSeconds` bounds each request. @default 10 */
   readonly embedder?: ModelConfig & {
     readonly dimensions: number;

@@ -59,7 +59,17 @@ const masterKey = v.pipe(
   v.minLength(16, "Expected a master key of at least 16 characters"),
 );
 
-const model = { baseUrl: url, model: v.string(), apiKey: v.exactOptional(headerSecret) };
+const headerName = v.pipe(
+  v.string(),
+  v.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "Expected the name of a header"),
+);
+
+const model = {
+  baseUrl: url,
+  model: v.string(),
+  apiKey: v.exactOptional(headerSecret),
+  headers: v.exactOptional(v.record(headerName, headerSecret)),
+};
 
 const positive = v.pipe(v.number(), v.gtValue(0, "Expected a number above 0"));
 
@@ -165,6 +175,7 @@ const rendering = v.strictObject({
 const search = v.strictObject({
   embedder: v.exactOptional(v.strictObject({ ...model, dimensions: count, timeoutSeconds })),
   chatModel: v.exactOptional(v.strictObject({ ...model, timeoutSeconds })),
+  reranker: v.exactOptional(v.strictObject({ ...model, timeoutSeconds })),
 });
 
 const entity = v.variant("from", [

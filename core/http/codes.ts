@@ -69,6 +69,7 @@ export const errorKinds = {
   page_too_large: [422, 6003, "The page is too large to capture"],
   // Search: docs/search.md
   instance_not_found: [404, 7002, "ai_search_not_found"],
+  instance_disabled: [403, 10530, "The instance is switched off"],
   invalid_model: [400, 7010, "invalid_model"],
   chat_model_failed: [500, 7011, "The chat model failed to return a valid response"],
   max_instances: [403, 7013, "max_instances_reached"],

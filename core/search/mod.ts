@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import type { Context } from "hono";
 import { storedTokens } from "../auth/mod.ts";
-import { readJson } from "../http/body.ts";
+import { readJson, type ReadJsonOptions, refuseUnknown } from "../http/body.ts";
 import { errorKind } from "../http/codes.ts";
 import { envelope, json } from "../http/envelope.ts";
 import { closeRoutes } from "../http/routes.ts";
@@ -29,6 +29,7 @@ import type { SearchOptions } from "./search-deps.ts";
 import {
   type ChatBody,
   chatSchema,
+  modelParameters,
   queryOf,
   SEARCH_BODY_LIMIT,
   searchSchema,
@@ -42,7 +43,8 @@ export {
   type OpenAiEmbeddings,
   type OpenAiEndpoint,
 } from "./answer/openai.ts";
-export type { NamedChatModel, SearchOptions } from "./search-deps.ts";
+export { httpReranker } from "./answer/http-reranker.ts";
+export type { NamedChatModel, Reranker, SearchOptions } from "./search-deps.ts";
 export type { SearchBinding } from "./search-binding.ts";
 
 const ROOT = "/accounts/:account_id/ai-search";
@@ -89,28 +91,35 @@ export function searchParts(options: SearchPartsOptions): SearchParts {
   };
 }
 
-const limit = { limit: SEARCH_BODY_LIMIT };
+/** How bodies of questions are read: an option that nobody knows is refused, not ignored. */
+const reading = ({ platform }: SearchOptions): ReadJsonOptions => ({
+  limit: SEARCH_BODY_LIMIT,
+  platform,
+  onUnknown: refuseUnknown,
+});
 
 function queryRoutes(app: Hono, root: string, { options, may, instance }: RouteContext): void {
   app.post(`${root}/search`, may("AI Search Run"), async (c) => {
-    const body = await readJson(c, searchSchema, { ...limit, platform: options.platform });
+    const body = await readJson(c, searchSchema, reading(options));
     const { notes, ...result } = await searchInstance(instance(c), body, options, c.req.raw.signal);
     const { code } = errorKind("unavailable");
     return envelope(result, { messages: notes.map((message) => ({ code, message })) });
   });
   app.post(`${root}/chat/completions`, may("AI Search Run"), async (c) => {
-    const body = await readJson(c, chatSchema, { ...limit, platform: options.platform });
+    const body = await readJson(c, chatSchema, reading(options));
     const found = await findForChat(instance(c), body, options, c.req.raw.signal);
-    return reply(c, body, found.input, found.answerer, options);
+    const response = await reply(c, body, found.input, found.answerer, options);
+    if (found.cacheStatus !== null) response.headers.set("cf-aig-cache-status", found.cacheStatus);
+    return response;
   });
 }
 
 function crossRoutes(app: Hono, { options, may }: RouteContext): void {
   const root = `${ROOT}/namespaces/:name`;
   app.post(`${root}/search`, may("AI Search Run"), async (c) => {
-    const body = await readJson(c, searchSchema, { ...limit, platform: options.platform });
+    const body = await readJson(c, searchSchema, reading(options));
     const query = queryOf(body, "missing_query_search");
-    const text = await rewrittenQuery(query.text, body, options, c.req.raw.signal);
+    const text = await rewrittenQuery(query.text, body, null, options, c.req.raw.signal);
     const found = await findAcross(
       accountOf(c),
       namespaceOf(c),
@@ -122,10 +131,11 @@ function crossRoutes(app: Hono, { options, may }: RouteContext): void {
     return envelope({ search_query: text, query_kind: query.kind, ...found });
   });
   app.post(`${root}/chat/completions`, may("AI Search Run"), async (c) => {
-    const body = await readJson(c, chatSchema, { ...limit, platform: options.platform });
+    const body = await readJson(c, chatSchema, reading(options));
     const query = queryOf(body, "missing_query_chat");
-    const text = await rewrittenQuery(query.text, body, options, c.req.raw.signal);
-    const { model, answerer } = chooseModel(body.model, "", options);
+    const text = await rewrittenQuery(query.text, body, null, options, c.req.raw.signal);
+    const parameters = modelParameters(body);
+    const { model, answerer } = chooseModel(body.model, "", parameters, options);
     const found = await findAcross(
       accountOf(c),
       namespaceOf(c),
@@ -137,7 +147,14 @@ function crossRoutes(app: Hono, { options, may }: RouteContext): void {
     return reply(
       c,
       body,
-      { query: text, messages: body.messages ?? [], model, ...found },
+      {
+        query: text,
+        messages: body.messages ?? [],
+        model,
+        parameters,
+        wantsUsage: body.stream_options?.include_usage === true,
+        ...found,
+      },
       answerer,
       options,
     );

@@ -1,9 +1,11 @@
 import { ApiError } from "../http/api-error.ts";
 import type { Embedder, System } from "../ports.ts";
-import type { NamedChatModel, SearchOptions } from "./search-deps.ts";
+import type { NamedChatModel, Reranker, SearchOptions } from "./search-deps.ts";
 
 /** Milliseconds that an embedder has for one request. */
 const EMBEDDER_MS = 10_000;
+/** Milliseconds that a reranker has for one search. */
+const RERANKER_MS = 10_000;
 /** Milliseconds in which a chat model must begin to answer, and then go on. */
 const CHAT_MS = 60_000;
 
@@ -12,13 +14,16 @@ const CHAT_MS = 60_000;
  * made it need not look at the signal.
  */
 export function withModelDeadlines(options: SearchOptions): SearchOptions {
-  const { embedder, chatModel, platform } = options;
+  const { embedder, chatModel, platform, reranker } = options;
   const { embedderTimeoutMs = EMBEDDER_MS, chatTimeoutMs = CHAT_MS } = options;
+  const { rerankerTimeoutMs = RERANKER_MS } = options;
   checkTimeout("embedderTimeoutMs", embedderTimeoutMs);
+  checkTimeout("rerankerTimeoutMs", rerankerTimeoutMs);
   checkTimeout("chatTimeoutMs", chatTimeoutMs);
   return {
     ...options,
     ...(embedder && { embedder: timedEmbedder(embedder, embedderTimeoutMs, platform.system) }),
+    ...(reranker && { reranker: timedReranker(reranker, rerankerTimeoutMs, platform.system) }),
     ...(chatModel && { chatModel: timedChatModel(chatModel, chatTimeoutMs, platform.system) }),
   };
 }
@@ -43,6 +48,22 @@ function timedEmbedder(embedder: Embedder, ms: number, system: System): Embedder
       const stop = new AbortController();
       const linked = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
       const work = embedder.embed(texts, purpose, linked);
+      return inTime(work, ms, system, late, stop, signal);
+    },
+  };
+}
+
+function timedReranker(reranker: Reranker, ms: number, system: System): Reranker {
+  const { model } = reranker;
+  const late = (): ApiError =>
+    new ApiError("unavailable", {
+      message: `The reranker "${model}" did not answer within ${ms} ms`,
+    });
+  return {
+    model,
+    rerank(query, texts, signal) {
+      const stop = new AbortController();
+      const work = reranker.rerank(query, texts, AbortSignal.any([signal, stop.signal]));
       return inTime(work, ms, system, late, stop, signal);
     },
   };

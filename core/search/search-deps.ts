@@ -5,6 +5,14 @@ import { EXTRACTIVE_MODEL } from "./answer/extractive.ts";
 import type { HtmlToMarkdown } from "./items/html-text.ts";
 import type { ModelNames } from "./instance/instance-settings.ts";
 
+/** Says how well each of several texts answers a query. */
+export interface Reranker {
+  /** Name shown to users. */
+  readonly model: string;
+  /** One score from 0 to 1 per text, in their order. */
+  rerank(query: string, texts: readonly string[], signal: AbortSignal): Promise<number[]>;
+}
+
 /** A chat model with the name that is used when neither request nor instance names one. */
 export type NamedChatModel = ChatModel & { readonly model?: string };
 
@@ -17,6 +25,10 @@ export interface SearchOptions {
   readonly embedder?: Embedder;
   /** Writes the answers. @default the builtin extractive model, which quotes sentences */
   readonly chatModel?: NamedChatModel;
+  /** Reorders what was found, where a request or an instance asks for it. @default the builtin one, which counts words */
+  readonly reranker?: Reranker;
+  /** Milliseconds that the reranker has for one search, which goes on in the former order then. @default 10000 */
+  readonly rerankerTimeoutMs?: number;
   /** Milliseconds that the embedder has for one request; a search goes on by keywords then. @default 10000 */
   readonly embedderTimeoutMs?: number;
   /** Milliseconds in which the chat model must begin to answer, and then go on. @default 60000 */
@@ -33,5 +45,6 @@ export function modelNames(options: SearchOptions): ModelNames {
   return {
     embedder: options.embedder?.model ?? null,
     chat: chatModel === undefined ? EXTRACTIVE_MODEL : (chatModel.model ?? "default"),
+    reranker: options.reranker?.model ?? null,
   };
 }

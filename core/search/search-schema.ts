@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { ApiError } from "../http/api-error.ts";
 import type { ErrorName } from "../http/codes.ts";
+import { misspelling } from "../http/nearest.ts";
 import type { Boost } from "./retrieve/boost.ts";
 import { boostBy, instanceId } from "./instance/instance-schema.ts";
 
@@ -76,7 +77,7 @@ const options = v.pipe(
     reranking: v.optional(
       v.object({
         enabled: v.optional(v.boolean()),
-        model: v.optional(v.literal("@cf/baai/bge-reranker-base")),
+        model: v.optional(name),
         match_threshold: v.optional(unit),
       }),
     ),
@@ -109,6 +110,13 @@ export interface Message {
 
 type Opt<T> = T | undefined;
 
+/** How alike two questions have to be for one answer. */
+export type CacheThreshold =
+  | "super_strict_match"
+  | "close_enough"
+  | "flexible_friend"
+  | "anything_goes";
+
 /** `ai_search_options` of a request. */
 export interface RequestOptions {
   readonly retrieval?: Opt<{
@@ -130,9 +138,13 @@ export interface RequestOptions {
   }>;
   readonly reranking?: Opt<{
     readonly enabled?: Opt<boolean>;
+    readonly model?: Opt<string>;
     readonly match_threshold?: Opt<number>;
   }>;
-  readonly cache?: Opt<{ readonly enabled?: Opt<boolean>; readonly cache_threshold?: Opt<string> }>;
+  readonly cache?: Opt<{
+    readonly enabled?: Opt<boolean>;
+    readonly cache_threshold?: Opt<CacheThreshold>;
+  }>;
   readonly custom_metadata?: Opt<Readonly<Record<string, string | number | boolean>>>;
   readonly instance_ids?: Opt<readonly string[]>;
 }
@@ -150,8 +162,31 @@ export interface ChatBody {
   readonly model?: string | undefined;
   readonly stream?: boolean | undefined;
   /** Our extension: `include_chunks: false` leaves the `chunks` event out, for clients that cannot skip it. */
-  readonly stream_options?: { readonly include_chunks?: boolean | undefined } | null | undefined;
+  readonly stream_options?:
+    | {
+        readonly include_chunks?: boolean | undefined;
+        readonly include_usage?: boolean | undefined;
+      }
+    | null
+    | undefined;
   readonly ai_search_options?: RequestOptions | undefined;
+  /** Any others are the chat model's: `temperature`, `max_tokens`, `tools` and their like. */
+  readonly [parameter: string]: unknown;
+}
+
+const OWN = ["messages", "model", "stream", "stream_options", "ai_search_options"];
+
+/** What a chat body says to the chat model itself. Throws 400 for a misspelt field of ours. */
+export function modelParameters(body: ChatBody): Readonly<Record<string, unknown>> {
+  const others = Object.entries(body).filter(([key]) => !OWN.includes(key));
+  for (const [key] of others) {
+    const meant = misspelling(key, OWN);
+    if (meant !== undefined)
+      throw new ApiError("invalid_request", {
+        message: `Unknown field "${key.slice(0, 64)}": did you mean "${meant}"?`,
+      });
+  }
+  return Object.fromEntries(others);
 }
 
 /** Checks the body of a search. */
@@ -168,14 +203,19 @@ export const searchSchema: v.GenericSchema<unknown, SearchBody> = v.pipe(
   ),
 );
 
-/** Checks the body of a chat completion; unknown members are allowed. */
+/** Checks the body of a chat completion; members that are not listed are the chat model's. */
 export const chatSchema: v.GenericSchema<unknown, ChatBody> = v.pipe(
   notArray,
-  v.object({
+  v.looseObject({
     messages: v.optional(messages),
     model: v.optional(name),
     stream: v.optional(v.boolean()),
-    stream_options: v.nullish(v.object({ include_chunks: v.optional(v.boolean()) })),
+    stream_options: v.nullish(
+      v.object({
+        include_chunks: v.optional(v.boolean()),
+        include_usage: v.optional(v.boolean()),
+      }),
+    ),
     ai_search_options: v.optional(options),
   }),
 );

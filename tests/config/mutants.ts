@@ -188,6 +188,20 @@ export const mutants: readonly Mutant[] = [
     tests: ["tests/unit/search/items"],
   },
   {
+    name: "a kept answer serves no question with another number or negation",
+    file: "core/search/answer/alike.ts",
+    find: " || fixedWords(x) !== fixedWords(y)",
+    replace: "",
+    tests: ["tests/unit/search/effects"],
+  },
+  {
+    name: "a kept answer is bound to the texts that it was made of",
+    file: "core/search/answer/answer-cache.ts",
+    find: "others, filters, found]",
+    replace: "others, filters]",
+    tests: ["tests/unit/search/effects"],
+  },
+  {
     name: "a search asks at most ten instances",
     file: "core/search/retrieve/find-chunks.ts",
     find: 'if (ids.length > MAX_INSTANCES) throw new ApiError("too_many_instances");',

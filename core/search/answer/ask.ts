@@ -1,8 +1,16 @@
 import type { Instance } from "../instance/instance-client.ts";
+import type { InstanceSettings } from "../instance/instance-settings.ts";
 import type { Chunk } from "../retrieve/chunk-view.ts";
-import { findChunks } from "../retrieve/find-chunks.ts";
+import { checkEnabled, findChunks } from "../retrieve/find-chunks.ts";
 import type { SearchOptions } from "../search-deps.ts";
-import { type ChatBody, type Query, queryOf, type SearchBody } from "../search-schema.ts";
+import {
+  type ChatBody,
+  modelParameters,
+  type Query,
+  queryOf,
+  type SearchBody,
+} from "../search-schema.ts";
+import { cachedAnswerer, type CacheStatus } from "./answer-cache.ts";
 import type { Answerer } from "./answerer.ts";
 import { type ChatInput, chooseModel } from "./chat.ts";
 import { rewrittenQuery } from "./rewrite-query.ts";
@@ -26,22 +34,54 @@ export async function searchInstance(
   signal: AbortSignal,
 ): Promise<SearchResult> {
   const query = queryOf(body, "missing_query_search");
-  const text = await rewrittenQuery(query.text, body, options, signal);
-  const found = await findChunks(instance, text, body.ai_search_options, options, signal);
+  const settings = await enabled(instance);
+  const text = await rewrittenQuery(query.text, body, settings, options, signal);
+  const found = await findChunks(instance, settings, text, body.ai_search_options, options, signal);
   return { search_query: text, query_kind: query.kind, ...found };
 }
 
-/** Finds the chunks for a chat over one instance, and the model that is to answer. */
+/** A chat whose chunks were found. */
+export interface FoundForChat {
+  readonly input: ChatInput;
+  readonly answerer: Answerer;
+  /** Whether the answer was given before; null where no cache is asked. */
+  readonly cacheStatus: CacheStatus | null;
+}
+
+/** Finds the chunks for a chat over one instance, and who is to answer. */
 export async function findForChat(
   instance: Instance,
   body: ChatBody,
   options: SearchOptions,
   signal: AbortSignal,
-): Promise<{ readonly input: ChatInput; readonly answerer: Answerer }> {
+): Promise<FoundForChat> {
   const query = queryOf(body, "missing_query_chat");
-  const text = await rewrittenQuery(query.text, body, options, signal);
-  const configured = (await instance.read()).ai_search_model;
-  const { model, answerer } = chooseModel(body.model, configured, options);
-  const { chunks } = await findChunks(instance, text, body.ai_search_options, options, signal);
-  return { input: { query: text, messages: body.messages ?? [], chunks, model }, answerer };
+  const parameters = modelParameters(body);
+  const settings = await enabled(instance);
+  const text = await rewrittenQuery(query.text, body, settings, options, signal);
+  const { model, answerer } = chooseModel(
+    body.model,
+    settings.ai_search_model,
+    parameters,
+    options,
+  );
+  const { chunks } = await findChunks(
+    instance,
+    settings,
+    text,
+    body.ai_search_options,
+    options,
+    signal,
+  );
+  const wantsUsage = body.stream_options?.include_usage === true;
+  const messages = body.messages ?? [];
+  const input = { query: text, messages, chunks, model, parameters, wantsUsage };
+  const cached = await cachedAnswerer(instance, input, answerer, { body, settings }, options);
+  return { input, ...cached };
+}
+
+async function enabled(instance: Instance): Promise<InstanceSettings> {
+  const settings = await instance.read();
+  checkEnabled(settings);
+  return settings;
 }

@@ -1,6 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { ServerSentEvent } from "../../http/sse.ts";
-import type { AnswerDelta, Answerer, Question } from "./answerer.ts";
+import type { AnswerDelta, Answerer, Question, Usage } from "./answerer.ts";
 import type { Chunk } from "../retrieve/chunk-view.ts";
 import { EXTRACTIVE_MODEL, extractiveAnswerer } from "./extractive.ts";
 import type { InstanceFailure } from "../retrieve/find-chunks.ts";
@@ -13,16 +13,36 @@ export interface ChatInput extends Question {
   readonly errors?: readonly InstanceFailure[];
 }
 
-/** Which answerer and model serve a request. Throws 7010 for a model that the builtin one cannot be. */
+/** Parameters that the builtin model honours, or that change nothing where nothing is left to chance. */
+const FOR_EXTRACTIVE: ReadonlySet<string> = new Set([
+  "max_completion_tokens",
+  "max_tokens",
+  "metadata",
+  "seed",
+  "store",
+  "temperature",
+  "top_p",
+  "user",
+]);
+
+/**
+ * Which answerer and model serve a request. Throws 7010 for a model that the builtin one cannot be, and 400 for a parameter
+ * that would have no effect on it.
+ */
 export function chooseModel(
   asked: string | undefined,
   configured: string,
+  parameters: Readonly<Record<string, unknown>>,
   options: SearchOptions,
 ): { readonly answerer: Answerer; readonly model: string } {
   const { chatModel, platform } = options;
   const wanted = asked === undefined || asked === "" ? configured : asked;
   if (wanted === EXTRACTIVE_MODEL || (chatModel === undefined && wanted === "")) {
-    return { answerer: extractiveAnswerer, model: EXTRACTIVE_MODEL };
+    const odd = Object.keys(parameters).find((key) => !FOR_EXTRACTIVE.has(key));
+    if (odd === undefined) return { answerer: extractiveAnswerer, model: EXTRACTIVE_MODEL };
+    throw new ApiError("invalid_request", {
+      message: `${odd.slice(0, 64)}: has no effect on "${EXTRACTIVE_MODEL}", which quotes sentences; configure a chat model`,
+    });
   }
   if (chatModel === undefined) {
     throw new ApiError("invalid_model", {
@@ -50,6 +70,7 @@ export interface ChatCompletion {
       readonly role: "assistant";
       readonly content: string;
       readonly refusal: string | null;
+      readonly tool_calls?: unknown;
     };
     readonly logprobs: null;
     readonly finish_reason: string;
@@ -78,7 +99,12 @@ export async function completeChat(
     choices: [
       {
         index: 0,
-        message: { role: "assistant", content: answer.content, refusal: answer.refusal },
+        message: {
+          role: "assistant",
+          content: answer.content,
+          refusal: answer.refusal,
+          ...("toolCalls" in answer && { tool_calls: answer.toolCalls }),
+        },
         logprobs: null,
         finish_reason: answer.finishReason,
       },
@@ -90,7 +116,7 @@ export async function completeChat(
 }
 
 /**
- * The events of a streamed answer: `chunks`, then the deltas, then `[DONE]`. The chunks go
+ * The events of a streamed answer: `chunks`, then the deltas, then `[DONE]`; or `error` in place of the rest. The chunks go
  * out before the model is asked. A client that leaves aborts the model's request at once.
  */
 export function streamChat(
@@ -107,17 +133,23 @@ export function streamChat(
     model: input.model,
   };
   async function* events(own: AbortSignal): AsyncGenerator<ServerSentEvent> {
+    let usage: Usage | null = null;
     if (withChunks) yield chunksEvent(input.chunks);
     try {
       if (input.chunks.length > 0)
-        for await (const delta of answerer.stream(input, own)) yield deltaEvent(base, delta);
+        for await (const delta of answerer.stream(input, own)) {
+          if (delta.usage !== undefined && input.wantsUsage === true) usage = delta.usage;
+          if (isShown(delta)) yield deltaEvent(base, delta);
+        }
     } catch (error) {
-      if (!own.aborted)
-        log("warn", "An answer broke off", {
-          error: error instanceof Error ? error.message : String(error),
-        });
-      throw error;
+      if (own.aborted) throw error;
+      log("warn", "An answer broke off", {
+        error: error instanceof Error ? error.message : String(error),
+      });
+      yield errorEvent(error);
+      return;
     }
+    if (usage !== null) yield { data: JSON.stringify({ ...base, choices: [], usage }) };
     yield { data: "[DONE]" };
   }
   return abortable(events, signal);
@@ -127,13 +159,24 @@ function chunksEvent(chunks: readonly Chunk[]): ServerSentEvent {
   return { event: "chunks", data: JSON.stringify(chunks) };
 }
 
+/** In the form that the OpenAI clients throw as an error. */
+function errorEvent(error: unknown): ServerSentEvent {
+  const known = error instanceof ApiError ? error : new ApiError("chat_model_failed");
+  const shown = { message: known.message, type: "server_error", code: String(known.code) };
+  return { event: "error", data: JSON.stringify({ error: shown }) };
+}
+
+function isShown({ content, finishReason, toolCalls }: AnswerDelta): boolean {
+  return content !== "" || finishReason !== null || toolCalls !== undefined;
+}
+
 function deltaEvent(
   base: Readonly<Record<string, unknown>>,
-  { content, finishReason }: AnswerDelta,
+  { content, finishReason, toolCalls }: AnswerDelta,
 ): ServerSentEvent {
   const choice = {
     index: 0,
-    delta: { content },
+    delta: { content, ...(toolCalls !== undefined && { tool_calls: toolCalls }) },
     ...(finishReason === null ? {} : { finish_reason: finishReason }),
   };
   return { data: JSON.stringify({ ...base, choices: [choice] }) };

@@ -24,16 +24,17 @@ interface Sentence {
 export const extractiveAnswerer: Answerer = {
   complete: (question) => Promise.resolve(extract(question)),
   async *stream(question, signal): AsyncGenerator<AnswerDelta> {
-    for (const piece of extract(question).content.split(/(?<=\s)/)) {
+    const { content, finishReason, usage } = extract(question);
+    for (const piece of content.split(/(?<=\s)/)) {
       signal.throwIfAborted();
       yield { content: piece, finishReason: null };
     }
     await Promise.resolve();
-    yield { content: "", finishReason: "stop" };
+    yield { content: "", finishReason, usage };
   },
 };
 
-function extract({ query, messages, chunks }: Question): Answer {
+function extract({ query, messages, chunks, parameters }: Question): Answer {
   const asked = termsOf(query);
   const chosen = choose(sentencesOf(chunks.slice(0, MAX_CHUNKS)), asked);
   const quotes = chosen.map(({ text, source }) => `${text} [${source}]`).join(" ");
@@ -41,7 +42,8 @@ function extract({ query, messages, chunks }: Question): Answer {
   const list = sources
     .map((source) => `[${source}] ${chunks[source - 1]?.item.key ?? ""}`)
     .join("\n");
-  const content = `${quotes}\n\nSources:\n${list}`;
+  const whole = `${quotes}\n\nSources:\n${list}`;
+  const content = shortened(whole, parameters);
   const prompt = messages.reduce(
     (sum, message) => sum + countTokens(JSON.stringify(message.content ?? "")),
     0,
@@ -51,13 +53,22 @@ function extract({ query, messages, chunks }: Question): Answer {
   return {
     content,
     refusal: null,
-    finishReason: "stop",
+    finishReason: content === whole ? "stop" : "length",
     usage: {
       prompt_tokens: prompt + context,
       completion_tokens: completion,
       total_tokens: prompt + context + completion,
     },
   };
+}
+
+/** The text cut to the tokens that a request allows. */
+function shortened(text: string, parameters: Question["parameters"]): string {
+  const most = parameters["max_completion_tokens"] ?? parameters["max_tokens"];
+  if (typeof most !== "number" || countTokens(text) <= most) return text;
+  const pieces = text.split(/(?<=\s)/);
+  while (pieces.length > 0 && countTokens(pieces.join("")) > most) pieces.pop();
+  return pieces.join("");
 }
 
 function sentencesOf(chunks: Question["chunks"]): Sentence[] {

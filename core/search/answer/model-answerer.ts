@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { ApiError } from "../../http/api-error.ts";
-import type { ChatModel, System } from "../../ports.ts";
+import type { ChatModel, Plain, System } from "../../ports.ts";
 import type { Answer, AnswerDelta, Answerer, Question } from "./answerer.ts";
 import { countTokens } from "../text/count-tokens.ts";
 import { eventData } from "./event-data.ts";
@@ -18,11 +18,24 @@ const usage = v.object({
   total_tokens: v.number(),
 });
 
+const toolCalls = v.nullish(
+  v.array(
+    v.record(
+      v.string(),
+      v.custom<Plain>(() => true),
+    ),
+  ),
+);
+
 const completion = v.object({
   choices: v.pipe(
     v.array(
       v.object({
-        message: v.object({ content: v.nullish(v.string()), refusal: v.nullish(v.string()) }),
+        message: v.object({
+          content: v.nullish(v.string()),
+          refusal: v.nullish(v.string()),
+          tool_calls: toolCalls,
+        }),
         finish_reason: v.nullish(v.string()),
       }),
     ),
@@ -34,10 +47,11 @@ const completion = v.object({
 const streamChunk = v.object({
   choices: v.array(
     v.object({
-      delta: v.optional(v.object({ content: v.nullish(v.string()) })),
+      delta: v.optional(v.object({ content: v.nullish(v.string()), tool_calls: toolCalls })),
       finish_reason: v.nullish(v.string()),
     }),
   ),
+  usage: v.nullish(usage),
 });
 
 /** Turns a question into the messages that a model gets; `mark` is random. */
@@ -53,9 +67,11 @@ export function modelAnswerer(
     send(
       model,
       {
+        ...question.parameters,
         model: question.model,
         messages: prompt(question, system.id().replaceAll("-", "")),
         stream,
+        ...(stream && question.wantsUsage === true && { stream_options: { include_usage: true } }),
       },
       signal,
     );
@@ -73,16 +89,30 @@ export function modelAnswerer(
           ended = true;
           break;
         }
-        const parsed = v.safeParse(streamChunk, parseJson(data));
-        if (!parsed.success) throw failed("a stream that is not chat completion chunks");
-        const choice = parsed.output.choices[0];
-        const content = choice?.delta?.content ?? "";
-        const finishReason = choice?.finish_reason ?? null;
-        if (content !== "" || finishReason !== null) yield { content, finishReason };
+        const delta = toDelta(data);
+        if (delta !== null) yield delta;
       }
       // A stream that breaks off must not look finished to the client.
-      if (!ended) throw failed("a stream without [DONE]");
+      if (!ended) throw failed("a stream that broke off");
     },
+  };
+}
+
+/** What an event of a stream says; null for one that says nothing. */
+function toDelta(data: string): AnswerDelta | null {
+  const parsed = v.safeParse(streamChunk, parseJson(data));
+  if (!parsed.success) throw failed("a stream that is not chat completion chunks");
+  const { choices, usage: told } = parsed.output;
+  const choice = choices[0];
+  const content = choice?.delta?.content ?? "";
+  const finishReason = choice?.finish_reason ?? null;
+  const calls = choice?.delta?.tool_calls;
+  if (content === "" && finishReason === null && calls == null && told == null) return null;
+  return {
+    content,
+    finishReason,
+    ...(calls != null && { toolCalls: calls }),
+    ...(told != null && { usage: told }),
   };
 }
 
@@ -111,6 +141,7 @@ function toAnswer(text: string, question: Question): Answer {
     refusal: choice.message.refusal ?? null,
     finishReason: choice.finish_reason ?? "stop",
     usage: parsed.output.usage ?? estimate(question, content),
+    ...(choice.message.tool_calls != null && { toolCalls: choice.message.tool_calls }),
   };
 }
 

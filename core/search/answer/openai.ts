@@ -12,6 +12,8 @@ export interface OpenAiEndpoint {
   readonly model: string;
   /** Sent as a bearer token. @default none */
   readonly apiKey?: string | undefined;
+  /** Sent with every request, e.g. `cf-aig-authorization` for a gateway. @default none */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 /** An endpoint for embeddings. */
@@ -27,12 +29,12 @@ const MAX_ANSWER = 64 * 1024 * 1024;
 
 /** A chat model behind any OpenAI-compatible endpoint. */
 export function openAiChatModel(endpoint: OpenAiEndpoint, transport: Transport): NamedChatModel {
-  const url = address(endpoint, "chat/completions");
+  const url = endpointUrl(endpoint, "chat/completions");
   const model = async (request: Request): Promise<Response> => {
     const { status, headers, body } = await transport.send({
       method: "POST",
       url,
-      headers: requestHeaders(endpoint),
+      headers: endpointHeaders(endpoint),
       body: new Uint8Array(await request.arrayBuffer()),
       signal: request.signal,
     });
@@ -53,7 +55,8 @@ const embeddings = v.object({
 /** An embedder behind any OpenAI-compatible endpoint. */
 export function openAiEmbedder(endpoint: OpenAiEmbeddings, transport: Transport): Embedder {
   const { model, dimensions } = endpoint;
-  const url = address(endpoint, "embeddings");
+  const url = endpointUrl(endpoint, "embeddings");
+  const who = `The embedder "${model}"`;
   return {
     model,
     dimensions,
@@ -67,14 +70,14 @@ export function openAiEmbedder(endpoint: OpenAiEmbeddings, transport: Transport)
       const answer = await transport.send({
         method: "POST",
         url,
-        headers: requestHeaders(endpoint),
+        headers: endpointHeaders(endpoint),
         body: utf8(JSON.stringify(body)),
         ...(signal === undefined ? {} : { signal }),
       });
-      const text = await bodyText(answer.body, model);
-      if (answer.status !== 200) throw failed(model, `status ${answer.status}`);
+      const text = await bodyText(answer.body, who);
+      if (answer.status !== 200) throw failed(who, `status ${answer.status}`);
       const parsed = v.safeParse(embeddings, parseJson(text));
-      if (!parsed.success) throw failed(model, "no list of embeddings");
+      if (!parsed.success) throw failed(who, "no list of embeddings");
       const sorted = parsed.output.data
         .map((one, at) => ({ ...one, index: one.index ?? at }))
         .toSorted((a, b) => a.index - b.index);
@@ -83,24 +86,31 @@ export function openAiEmbedder(endpoint: OpenAiEmbeddings, transport: Transport)
   };
 }
 
-function address({ baseUrl }: OpenAiEndpoint, path: string): string {
+/** The address of a path below an endpoint. */
+export function endpointUrl({ baseUrl }: OpenAiEndpoint, path: string): string {
   return `${baseUrl.replace(/\/+$/, "")}/${path}`;
 }
 
-function requestHeaders({ apiKey }: OpenAiEndpoint): HeaderPair[] {
-  const headers: HeaderPair[] = [["content-type", "application/json"]];
-  return apiKey === undefined ? headers : [...headers, ["authorization", `Bearer ${apiKey}`]];
+/** The headers of a request to an endpoint. */
+export function endpointHeaders({ apiKey, headers = {} }: OpenAiEndpoint): HeaderPair[] {
+  const key: HeaderPair[] = apiKey === undefined ? [] : [["authorization", `Bearer ${apiKey}`]];
+  const own = Object.entries(headers).map(([name, value]): HeaderPair => [
+    name.toLowerCase(),
+    value,
+  ]);
+  return [["content-type", "application/json"], ...key, ...own];
 }
 
-async function bodyText(body: InboundResponse["body"], model: string): Promise<string> {
+/** The text of an answer's body; `who` sent it. Throws when it is too long or breaks off. */
+export async function bodyText(body: InboundResponse["body"], who: string): Promise<string> {
   if (body === null) return "";
   const bytes =
     body instanceof Uint8Array
       ? body
       : await collect(body, MAX_ANSWER).catch((cause: unknown) => {
-          throw failed(model, "a body that broke off", cause);
+          throw failed(who, "a body that broke off", cause);
         });
-  if (bytes === null) throw failed(model, `more than ${MAX_ANSWER} bytes`);
+  if (bytes === null) throw failed(who, `more than ${MAX_ANSWER} bytes`);
   return new TextDecoder().decode(bytes);
 }
 
@@ -112,9 +122,9 @@ function parseJson(text: string): unknown {
   }
 }
 
-function failed(model: string, what: string, cause?: unknown): ApiError {
+function failed(who: string, what: string, cause?: unknown): ApiError {
   return new ApiError("unavailable", {
-    message: `The embedder "${model}" answered ${what}`,
+    message: `${who} answered ${what}`,
     cause,
   });
 }

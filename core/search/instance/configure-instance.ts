@@ -58,8 +58,11 @@ export async function changeInstance(
     statements.push(...(await reindexMetadata(state, settings)));
   }
   const next = { ...facts, settings };
-  await state.context.sql.batch([...statements, state.save(next)]);
+  // What waited while the instance was paused is due.
+  const due = old.paused === true && settings.paused !== true ? state.context.steady() : null;
+  await state.clock.write([...statements, state.save(next)], due);
   state.remember(next);
+  state.bell.ring();
   state.allowed.reset();
   if (settings.embedding_model !== old.embedding_model) state.vectors.reset();
 }

@@ -1,4 +1,7 @@
 import type { Actor, ActorContext, ActorKind } from "../../ports.ts";
+import type { Answer } from "../answer/answerer.ts";
+import { cachedAnswer, keepAnswer } from "../answer/stored-answers.ts";
+import type { CacheThreshold } from "../search-schema.ts";
 import { commitItem, type NewChunk } from "../items/commit-item.ts";
 import {
   changeInstance,
@@ -38,7 +41,7 @@ export const INSTANCE_KIND: string = "search";
  * mailbox belongs to the alarm, which lasts as long as the queue has work to do.
  */
 const interleaved =
-  "create change destroy read stats search train begin beginSync commit fail release remove item items chunks content logs startJob cancelJob job jobLogs jobs";
+  "create change destroy read stats search train cachedAnswer keepAnswer begin beginSync commit fail release remove item items chunks content logs startJob cancelJob job jobLogs jobs";
 
 /** The kind of actor that is one search instance, with what its queue indexes with. */
 export function instanceKind(deps: SearchOptions): ActorKind {
@@ -58,7 +61,7 @@ async function start(context: ActorContext, deps: SearchOptions): Promise<Actor>
     onAlarm: () =>
       state.clock.onAlarm(async () => {
         await runQueue();
-        if (state.exists() && needsTraining(state.facts()))
+        if (state.exists() && !state.facts().settings.paused && needsTraining(state.facts()))
           await state.inTurn(() => trainInstance(state));
       }),
   };
@@ -77,6 +80,12 @@ function settingsMethods(state: InstanceState): {
   stats(): Promise<Record<string, unknown>>;
   search(input: SearchInput): ReturnType<typeof retrieve>;
   train(): Promise<void>;
+  cachedAnswer(
+    context: string,
+    question: string,
+    threshold: CacheThreshold,
+  ): ReturnType<typeof cachedAnswer>;
+  keepAnswer(context: string, question: string, answer: Answer, ttl: number): Promise<void>;
 } {
   return {
     create: (settings) => state.inTurn(() => createInstance(state, settings)),
@@ -85,6 +94,10 @@ function settingsMethods(state: InstanceState): {
     read: () => state.facts().settings,
     stats: () => instanceStats(state),
     search: (input) => retrieve(state, input),
+    cachedAnswer: (context, question, threshold) =>
+      cachedAnswer(state, context, question, threshold),
+    keepAnswer: (context, question, answer, ttl) =>
+      keepAnswer(state, context, question, answer, ttl),
     train: () => state.inTurn(() => trainInstance(state)),
   };
 }

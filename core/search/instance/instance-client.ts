@@ -31,6 +31,8 @@ export function instanceAt(
     stats: call("stats"),
     search: call("search"),
     train: call("train"),
+    cachedAnswer: call("cachedAnswer"),
+    keepAnswer: call("keepAnswer"),
     begin: call("begin"),
     beginSync: call("beginSync"),
     commit: call("commit"),

@@ -55,7 +55,7 @@ export interface SettingsChanges {
   readonly score_threshold?: number | undefined;
   readonly source?: string | null | undefined;
   readonly source_params?: JsonObject | null | undefined;
-  readonly sync_interval?: number | undefined;
+  readonly sync_interval?: number | null | undefined;
   readonly token_id?: string | null | undefined;
   readonly type?: "r2" | "web-crawler" | null | undefined;
 }
@@ -158,7 +158,7 @@ const entries = {
   score_threshold: v.optional(unit),
   source: v.nullish(trimmed(1024)),
   source_params: v.nullish(plainObject),
-  sync_interval: v.optional(v.picklist([900, 1800, 3600, 7200, 14400, 21600, 43200, 86400])),
+  sync_interval: v.nullish(v.picklist([900, 1800, 3600, 7200, 14400, 21600, 43200, 86400])),
   token_id: v.nullish(trimmed(64)),
   type: v.nullish(v.picklist(["r2", "web-crawler"])),
 };

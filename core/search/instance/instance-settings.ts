@@ -1,4 +1,7 @@
 import { ApiError } from "../../http/api-error.ts";
+import { EXTRACTIVE_MODEL } from "../answer/extractive.ts";
+import { checkReranker } from "../answer/rerank.ts";
+import { noRewriting } from "../answer/rewrite-query.ts";
 import type { SettingsChanges } from "./instance-schema.ts";
 import { LEXICAL_MODEL } from "../lexical/lexical-model.ts";
 import type { MetadataField } from "../items/metadata.ts";
@@ -32,6 +35,8 @@ export interface ModelNames {
   /** The configured embedder's; null = builtin only. */
   readonly embedder: string | null;
   readonly chat: string;
+  /** The configured reranker's; null = builtin only. */
+  readonly reranker: string | null;
 }
 
 /** A new instance: the changes over the defaults (docs/search.md). Throws 7010, 7036. */
@@ -49,7 +54,7 @@ export function newSettings(
     ai_gateway_id: null,
     ai_search_model: "",
     cache: true,
-    cache_threshold: "close_enough",
+    cache_threshold: "super_strict_match",
     cache_ttl: 172800,
     chunk: true,
     chunk_overlap: 10,
@@ -92,6 +97,7 @@ export function changedSettings(
       message: `Sources of type "${changes.type}" are not part of causey: upload items instead`,
     });
   }
+  checkEffects(changes, names);
   const { hybrid_search_enabled: hybrid, ...rest } = changes;
   const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
   const next = { ...old, ...given, id: old.id, modified_at: now } as InstanceSettings;
@@ -112,6 +118,29 @@ export function changedSettings(
     embedding_model: embeddingModel(next.embedding_model, names),
     ai_search_model: next.ai_search_model ?? "",
   };
+}
+
+/** Throws for what would be stored and have no effect. */
+function checkEffects(changes: SettingsChanges, names: ModelNames): void {
+  if (changes.sync_interval != null)
+    throw withoutEffect(
+      "sync_interval",
+      "items come by upload, so nothing is fetched on a schedule",
+    );
+  if (changes.public_endpoint_params != null)
+    throw withoutEffect(
+      "public_endpoint_params",
+      "there are no public endpoints; give callers a token with the permission AI Search Run",
+    );
+  if (changes.indexing_options?.use_ocr === true)
+    throw withoutEffect("indexing_options.use_ocr", "images are not read");
+  if (changes.rewrite_query === true && names.chat === EXTRACTIVE_MODEL)
+    throw noRewriting("rewrite_query");
+  checkReranker(changes.reranking_model ?? "", names.reranker);
+}
+
+function withoutEffect(setting: string, why: string): ApiError {
+  return new ApiError("not_part", { message: `${setting} would have no effect: ${why}` });
 }
 
 function embeddingModel(name: string | null, names: ModelNames): string {

@@ -50,9 +50,11 @@ export async function openState(context: ActorContext): Promise<InstanceState> {
   const [row] = await context.sql.all("SELECT * FROM search_instances WHERE actor = ?", [actor]);
   let current = row === undefined ? null : toFacts(row);
   await endLeases({ actor, context });
-  const clock = await startClock(context, async () =>
-    current !== null && needsTraining(current) ? context.steady() : earliestDue({ actor, context }),
-  );
+  const clock = await startClock(context, async () => {
+    if (current?.settings.paused === true) return null;
+    const trains = current !== null && needsTraining(current);
+    return trains ? context.steady() : earliestDue({ actor, context });
+  });
   const index = `search_fts_${(await sha256Hex(actor)).slice(0, 24)}`;
   return {
     actor,

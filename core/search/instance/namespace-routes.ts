@@ -10,7 +10,15 @@ import { accountOf, namespaceOf, pageInfo, pageOf, type RouteContext } from "../
 
 const changes = {
   description: v.nullish(v.pipe(v.string(), v.maxLength(256))),
-  public_endpoint_params: v.nullish(v.record(v.string(), v.unknown())),
+  public_endpoint_params: v.nullish(
+    v.pipe(
+      v.unknown(),
+      v.check(
+        (value) => value === null,
+        "There are no public endpoints; give callers a token with the permission AI Search Run",
+      ),
+    ),
+  ),
 };
 const createSchema = v.object({ name: instanceId, ...changes });
 const updateSchema = v.object(changes);

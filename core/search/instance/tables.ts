@@ -47,6 +47,11 @@ export const instanceTables: readonly string[] = [
   "ALTER TABLE search_jobs ADD COLUMN progress TEXT",
   // How an item was indexed, so that a sync job knows what it would only do again.
   "ALTER TABLE search_items ADD COLUMN recipe TEXT",
+  // Answers to questions, by a hash of all that they depend on beside the question.
+  `CREATE TABLE search_answers (
+    actor TEXT NOT NULL, context TEXT NOT NULL, question_key TEXT NOT NULL, question TEXT NOT NULL,
+    answer TEXT NOT NULL, expires_ms INTEGER NOT NULL, PRIMARY KEY (actor, context, question_key))`,
+  "CREATE INDEX search_answers_expiry ON search_answers (actor, expires_ms)",
 ];
 
 /** Every table that holds rows of an instance, for its deletion. */
@@ -62,6 +67,7 @@ export const instanceTableNames: readonly string[] = [
   "search_jobs",
   "search_job_logs",
   "search_work",
+  "search_answers",
 ];
 
 /** The tables of an account's directory of instances and namespaces, see `directory-actor.ts`. */

@@ -87,7 +87,8 @@ async function indexNow(
   deps: SearchOptions,
 ): Promise<Item> {
   if (attempt.isOwn) await runAttempt(instance, attempt, text, deps);
-  return wait ? settledItem(instance, attempt.itemId, deps) : instance.item(attempt.itemId);
+  const waits = wait && attempt.settings.paused !== true;
+  return waits ? settledItem(instance, attempt.itemId, deps) : instance.item(attempt.itemId);
 }
 
 /** The item once it is indexed, or once that has failed a first time, or when the patience of its caller ends. */
@@ -134,9 +135,9 @@ export function chunksOf(
   { countTokens }: Pick<SearchOptions, "countTokens">,
 ): ReturnType<typeof splitText> {
   const chunks = splitText(text, {
-    size: settings.chunk_size,
-    overlapPercent: settings.chunk_overlap,
-    format,
+    size: settings.chunk ? settings.chunk_size : Number.MAX_SAFE_INTEGER,
+    overlapPercent: settings.chunk ? settings.chunk_overlap : 0,
+    format: settings.chunk ? format : "text",
     ...(countTokens === undefined ? {} : { countTokens }),
   });
   if (chunks.length > MAX_CHUNKS) {

@@ -93,30 +93,37 @@ export async function beginUpload(state: InstanceState, upload: Upload): Promise
   return { itemId, revision, warnings, settings, isOwn };
 }
 
+/** What an item is whose indexing begins; a paused instance only takes uploads in. */
+function startStatus({ paused }: InstanceSettings): "queued" | "running" {
+  return paused === true ? "queued" : "running";
+}
+
 /** The statement that has an item's row say that an upload is being indexed. */
 function startRow(
-  { actor }: InstanceState,
+  state: InstanceState,
   upload: Upload,
   pending: Pending,
   old: SqlRow | undefined,
   itemId: string,
 ): Statement {
   const now = pending.modified;
+  const status = startStatus(state.facts().settings);
   const revision = Number(old?.["revision"] ?? 0) + 1;
   if (old !== undefined) {
     return {
-      sql: `UPDATE search_items SET status = 'running', error = NULL, revision = ?, pending = ?, seen_ms = ?
+      sql: `UPDATE search_items SET status = ?, error = NULL, revision = ?, pending = ?, seen_ms = ?
         WHERE actor = ? AND id = ?`,
-      params: [revision, JSON.stringify(pending), now, actor, itemId],
+      params: [status, revision, JSON.stringify(pending), now, state.actor, itemId],
     };
   }
   return {
     sql: `INSERT INTO search_items (actor, id, key, status, error, revision, pending, metadata, checksum, size,
-      content_type, created_ms, modified_ms, seen_ms) VALUES (?, ?, ?, 'running', NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      content_type, created_ms, modified_ms, seen_ms) VALUES (?, ?, ?, ?, NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     params: [
-      actor,
+      state.actor,
       itemId,
       upload.key,
+      status,
       revision,
       JSON.stringify(pending),
       JSON.stringify(upload.metadata),
@@ -132,7 +139,7 @@ function startRow(
 
 /** Not where an item can be found by nothing but vectors of an embedder: the old ones serve until those are there. */
 function indexesAtOnce(settings: InstanceSettings): boolean {
-  return settings.index_method.keyword || !isRemote(settings);
+  return settings.paused !== true && (settings.index_method.keyword || !isRemote(settings));
 }
 
 /** Removes contents that neither serve nor are about to. */
@@ -157,8 +164,8 @@ export async function beginSync(
   await state.clock.write(
     [
       {
-        sql: "UPDATE search_items SET status = 'running', error = NULL, seen_ms = ? WHERE actor = ? AND id = ?",
-        params: [state.context.system.now(), state.actor, itemId],
+        sql: "UPDATE search_items SET status = ?, error = NULL, seen_ms = ? WHERE actor = ? AND id = ?",
+        params: [startStatus(settings), state.context.system.now(), state.actor, itemId],
       },
       enqueue(state, { id: itemId, stage: "text", revision }, isOwn),
     ],

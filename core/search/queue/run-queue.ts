@@ -45,6 +45,7 @@ export function queueRunner(
       const now = context.steady();
       // What is under way past the end goes on beside the next alarm.
       if (now > end || system.closing?.aborted === true || !state.exists()) return;
+      if (state.facts().settings.paused === true) return;
       const free = AT_ONCE - underWay.size;
       const claimed = free > 0 ? await claim(state, free) : [];
       for (const work of claimed) start(work);

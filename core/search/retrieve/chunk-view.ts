@@ -18,6 +18,7 @@ export type Chunk = {
     readonly vector_rank?: number;
     readonly keyword_rank?: number;
     readonly fusion_method?: FusionMethod;
+    readonly reranking_score?: number;
   };
   /** Only in answers over several instances. */
   readonly instance_id?: string;

@@ -2,6 +2,8 @@ import { ApiError } from "../../http/api-error.ts";
 import type { Chunk } from "./chunk-view.ts";
 import { embedQuery } from "../items/embed-chunks.ts";
 import { type Instance, instanceAt } from "../instance/instance-client.ts";
+import type { InstanceSettings } from "../instance/instance-settings.ts";
+import { chooseReranker, rerank, RERANKED, type Reranking } from "../answer/rerank.ts";
 import type { SearchInput } from "./retrieve.ts";
 import type { QueryVector } from "./vector-leg.ts";
 import type { SearchOptions } from "../search-deps.ts";
@@ -16,30 +18,66 @@ export interface FoundChunks {
 /** Chunks of one instance for a query, with the options of a request. */
 export async function findChunks(
   instance: Instance,
+  settings: InstanceSettings,
   query: string,
   options: RequestOptions | undefined,
   deps: SearchOptions,
   signal: AbortSignal,
 ): Promise<FoundChunks> {
-  const vector = await queryVector(instance, query, options, deps, signal);
-  const chunks = await instance.search(searchInput(query, options, vector));
+  const reranking = chooseReranker(options?.reranking, settings, deps);
+  const vector = await queryVector(settings, query, options, deps, signal);
+  const input = searchInput(query, options, vector);
   const notes =
     vector !== undefined && "failure" in vector
       ? [`Searched by keywords only: ${vector.failure}`]
       : [];
-  return { chunks, notes };
+  if (reranking === null) return { chunks: await instance.search(input), notes };
+  const limit = input.limit ?? settings.max_num_results;
+  const found = await instance.search({ ...input, limit: RERANKED, metadataOnly: false });
+  const ranked = await reranked(query, found, reranking, signal);
+  const chunks = ranked.chunks.slice(0, limit);
+  return {
+    chunks: input.metadataOnly === true ? chunks.map((one) => ({ ...one, text: "" })) : chunks,
+    notes: [...notes, ...ranked.notes],
+  };
+}
+
+/** The chunks as a reranker orders them; in their former order, with a note, when it fails. */
+async function reranked(
+  query: string,
+  chunks: Chunk[],
+  reranking: Reranking,
+  signal: AbortSignal,
+): Promise<FoundChunks> {
+  try {
+    return { chunks: await rerank(query, chunks, reranking, signal), notes: [] };
+  } catch (error) {
+    signal.throwIfAborted();
+    const why =
+      error instanceof ApiError
+        ? error.message
+        : `The reranker "${reranking.reranker.model}" could not be asked`;
+    return { chunks, notes: [`Not reranked: ${why}`] };
+  }
+}
+
+/** Throws when the instance is switched off. */
+export function checkEnabled({ enable, id }: InstanceSettings): void {
+  if (enable !== false) return;
+  throw new ApiError("instance_disabled", {
+    message: `The instance "${id}" is switched off: its setting "enable" is false`,
+  });
 }
 
 /** The vector of a query when the instance's vectors are of the configured embedder. */
 async function queryVector(
-  instance: Instance,
+  { embedding_model: model, index_method: method }: InstanceSettings,
   query: string,
   options: RequestOptions | undefined,
   { embedder }: SearchOptions,
   signal: AbortSignal,
 ): Promise<QueryVector | undefined> {
   if (embedder === undefined || options?.retrieval?.retrieval_type === "keyword") return undefined;
-  const { embedding_model: model, index_method: method } = await instance.read();
   return method.vector && model === embedder.model
     ? embedQuery(embedder, query, signal)
     : undefined;
@@ -103,13 +141,10 @@ export async function findAcross(
   const results = await Promise.all(
     ids.map(async (id) => {
       try {
-        const { chunks } = await findChunks(
-          instanceAt(deps.platform, { account, namespace, id }),
-          query,
-          options,
-          deps,
-          signal,
-        );
+        const instance = instanceAt(deps.platform, { account, namespace, id });
+        const settings = await instance.read();
+        checkEnabled(settings);
+        const { chunks } = await findChunks(instance, settings, query, options, deps, signal);
         return { chunks: chunks.map((chunk) => ({ ...chunk, instance_id: id })), errors: [] };
       } catch (error) {
         signal.throwIfAborted();

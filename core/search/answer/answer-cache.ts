@@ -1,0 +1,102 @@
+import { sha256Hex } from "../../crypto/digest.ts";
+import type { Instance } from "../instance/instance-client.ts";
+import type { InstanceSettings } from "../instance/instance-settings.ts";
+import type { SearchOptions } from "../search-deps.ts";
+import { type ChatBody, textOf } from "../search-schema.ts";
+import type { Answer, AnswerDelta, Answerer } from "./answerer.ts";
+import type { ChatInput } from "./chat.ts";
+import { extractiveAnswerer } from "./extractive.ts";
+
+/** Whether an answer was given before. */
+export type CacheStatus = "HIT" | "MISS";
+
+/** Seconds that an answer is kept when the instance does not say. */
+const TTL_S = 172_800;
+
+/**
+ * Who answers: an answer that was given before to a question alike enough, or the model, whose answer is then kept. What is
+ * kept is bound to everything but the wording of the question: the very texts that were found for it, the filters, the model
+ * and its parameters, and the conversation before. So no answer outlives a change of what it was made of.
+ */
+export async function cachedAnswerer(
+  instance: Instance,
+  input: ChatInput,
+  answerer: Answerer,
+  { body, settings }: { readonly body: ChatBody; readonly settings: InstanceSettings },
+  { platform }: SearchOptions,
+): Promise<{ readonly answerer: Answerer; readonly cacheStatus: CacheStatus | null }> {
+  const asked = body.ai_search_options?.cache;
+  const isOn = asked?.enabled ?? settings.cache === true;
+  // The builtin model gives the same answer anyway; calls of tools are not answers.
+  const isFit =
+    input.chunks.length > 0 && answerer !== extractiveAnswerer && !("tools" in input.parameters);
+  if (!isOn || !isFit) return { answerer, cacheStatus: null };
+  const question = lastQuestion(input);
+  const context = await contextOf(input, body);
+  const threshold = asked?.cache_threshold ?? settings.cache_threshold ?? "super_strict_match";
+  const known = await instance.cachedAnswer(context, question, threshold);
+  if (known !== null) return { answerer: replay(known), cacheStatus: "HIT" };
+  const ttl = settings.cache_ttl ?? TTL_S;
+  const keep = (answer: Answer): void => {
+    if (answer.finishReason !== "stop" || answer.content === "" || answer.refusal !== null) return;
+    const kept = instance.keepAnswer(context, question, answer, ttl * 1000);
+    platform.system.waitUntil(kept.catch(() => undefined));
+  };
+  return { answerer: keeping(answerer, keep), cacheStatus: "MISS" };
+}
+
+function lastQuestion({ messages, query }: ChatInput): string {
+  const last = messages.findLast((one) => one.role === "user");
+  return last === undefined ? query : textOf(last);
+}
+
+/** A hash of all that an answer depends on beside the wording of the question. */
+function contextOf(
+  { chunks, messages, model, parameters }: ChatInput,
+  body: ChatBody,
+): Promise<string> {
+  const last = messages.findLastIndex((one) => one.role === "user");
+  const others = messages.map((one, at) => (at === last ? { ...one, content: kindsOf(one) } : one));
+  const found = chunks.map(({ item, text }) => [item.key, text]);
+  const filters = body.ai_search_options?.retrieval?.filters ?? null;
+  return sha256Hex(JSON.stringify([model, parameters, others, filters, found]));
+}
+
+/** What a question holds beside its text, e.g. pictures. */
+function kindsOf({ content }: ChatInput["messages"][number]): unknown {
+  return Array.isArray(content) ? content.filter((part) => part.type !== "text") : null;
+}
+
+function replay(answer: Answer): Answerer {
+  return {
+    complete: () => Promise.resolve(answer),
+    async *stream(): AsyncGenerator<AnswerDelta> {
+      await Promise.resolve();
+      yield { content: answer.content, finishReason: null };
+      yield { content: "", finishReason: answer.finishReason, usage: answer.usage };
+    },
+  };
+}
+
+function keeping(answerer: Answerer, keep: (answer: Answer) => void): Answerer {
+  return {
+    async complete(question, signal) {
+      const answer = await answerer.complete(question, signal);
+      keep(answer);
+      return answer;
+    },
+    async *stream(question, signal): AsyncGenerator<AnswerDelta> {
+      let content = "";
+      let finishReason = "stop";
+      let usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+      for await (const delta of answerer.stream(question, signal)) {
+        content += delta.content;
+        finishReason = delta.finishReason ?? finishReason;
+        usage = delta.usage ?? usage;
+        yield delta;
+      }
+      // Only here has the model said that it is done.
+      keep({ content, refusal: null, finishReason, usage });
+    },
+  };
+}

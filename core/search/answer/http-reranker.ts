@@ -1,0 +1,63 @@
+import * as v from "valibot";
+import { utf8 } from "../../crypto/encoding.ts";
+import { ApiError } from "../../http/api-error.ts";
+import type { Transport } from "../../ports.ts";
+import type { Reranker } from "../search-deps.ts";
+import { bodyText, endpointHeaders, endpointUrl, type OpenAiEndpoint } from "./openai.ts";
+
+const scored = v.array(
+  v.object({
+    index: v.number(),
+    relevance_score: v.optional(v.number()),
+    score: v.optional(v.number()),
+  }),
+);
+/** Cohere, Jina and vLLM say `results`, Voyage `data`, Text Embeddings Inference sends the list itself. */
+const answer = v.union([v.object({ results: scored }), v.object({ data: scored }), scored]);
+
+/** A reranker behind an endpoint like Cohere's, Jina's or vLLM's: `POST {baseUrl}/rerank`. */
+export function httpReranker(endpoint: OpenAiEndpoint, transport: Transport): Reranker {
+  const { model } = endpoint;
+  return {
+    model,
+    async rerank(query, texts, signal) {
+      const response = await transport.send({
+        method: "POST",
+        url: endpointUrl(endpoint, "rerank"),
+        headers: endpointHeaders(endpoint),
+        body: utf8(JSON.stringify({ model, query, documents: texts, top_n: texts.length })),
+        signal,
+      });
+      const text = await bodyText(response.body, `The reranker "${model}"`);
+      if (response.status !== 200) throw failed(model, `status ${response.status}`);
+      const parsed = v.safeParse(answer, parseJson(text));
+      if (!parsed.success) throw failed(model, "no list of scores");
+      const list = listOf(parsed.output);
+      const scores = texts.map((_, at) => scoreOf(list.find(({ index }) => index === at)));
+      // Some models answer logits.
+      const areShares = scores.every((score) => score >= 0 && score <= 1);
+      return areShares ? scores : scores.map((score) => 1 / (1 + Math.exp(-score)));
+    },
+  };
+}
+
+function listOf(output: v.InferOutput<typeof answer>): v.InferOutput<typeof scored> {
+  if (Array.isArray(output)) return output;
+  return "results" in output ? output.results : output.data;
+}
+
+function scoreOf(one: v.InferOutput<typeof scored>[number] | undefined): number {
+  return one?.relevance_score ?? one?.score ?? 0;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function failed(model: string, what: string): ApiError {
+  return new ApiError("unavailable", { message: `The reranker "${model}" answered ${what}` });
+}
