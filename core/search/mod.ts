@@ -132,7 +132,7 @@ function crossRoutes(app: Hono, { options, may }: RouteContext): void {
   });
   app.post(`${root}/chat/completions`, may("AI Search Run"), async (c) => {
     const body = await readJson(c, chatSchema, reading(options));
-    const query = queryOf(body, "missing_query_chat");
+    const query = queryOf({ messages: body.messages }, "missing_query_chat");
     const text = await rewrittenQuery(query.text, body, null, options, c.req.raw.signal);
     const parameters = modelParameters(body);
     const { model, answerer } = chooseModel(body.model, "", parameters, options);

@@ -37,10 +37,14 @@ export async function cachedAnswerer(
   const known = await instance.cachedAnswer(context, question, threshold);
   if (known !== null) return { answerer: replay(known), cacheStatus: "HIT" };
   const ttl = settings.cache_ttl ?? TTL_S;
-  const keep = (answer: Answer): void => {
+  const keep = async (answer: Answer): Promise<void> => {
     if (answer.finishReason !== "stop" || answer.content === "" || answer.refusal !== null) return;
-    const kept = instance.keepAnswer(context, question, answer, ttl * 1000);
-    platform.system.waitUntil(kept.catch(() => undefined));
+    try {
+      await instance.keepAnswer(context, question, answer, ttl * 1000);
+    } catch (error) {
+      // It is an answer all the same.
+      platform.log("warn", "An answer could not be kept", { error: String(error) });
+    }
   };
   return { answerer: keeping(answerer, keep), cacheStatus: "MISS" };
 }
@@ -78,11 +82,11 @@ function replay(answer: Answer): Answerer {
   };
 }
 
-function keeping(answerer: Answerer, keep: (answer: Answer) => void): Answerer {
+function keeping(answerer: Answerer, keep: (answer: Answer) => Promise<void>): Answerer {
   return {
     async complete(question, signal) {
       const answer = await answerer.complete(question, signal);
-      keep(answer);
+      await keep(answer);
       return answer;
     },
     async *stream(question, signal): AsyncGenerator<AnswerDelta> {
@@ -96,7 +100,7 @@ function keeping(answerer: Answerer, keep: (answer: Answer) => void): Answerer {
         yield delta;
       }
       // Only here has the model said that it is done.
-      keep({ content, refusal: null, finishReason, usage });
+      await keep({ content, refusal: null, finishReason, usage });
     },
   };
 }

@@ -55,7 +55,7 @@ export async function findForChat(
   options: SearchOptions,
   signal: AbortSignal,
 ): Promise<FoundForChat> {
-  const query = queryOf(body, "missing_query_chat");
+  const query = queryOf({ messages: body.messages }, "missing_query_chat");
   const parameters = modelParameters(body);
   const settings = await enabled(instance);
   const text = await rewrittenQuery(query.text, body, settings, options, signal);

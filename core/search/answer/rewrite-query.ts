@@ -1,4 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
+import type { ChatModel, Platform } from "../../ports.ts";
+import type { Question } from "./answerer.ts";
 import type { InstanceSettings } from "../instance/instance-settings.ts";
 import type { SearchOptions } from "../search-deps.ts";
 import { type Message, type RequestOptions, textOf } from "../search-schema.ts";
@@ -31,39 +33,44 @@ export async function rewrittenQuery(
 ): Promise<string> {
   const { chatModel, platform } = options;
   const wanted = body.ai_search_options?.query_rewrite;
-  const turns = (body.messages ?? []).filter(
-    (message) => message.role === "user" || message.role === "assistant",
-  );
-  const followUp = turns.filter((message) => message.role === "user").length > 1;
-  if (wanted?.enabled === true && chatModel === undefined)
-    throw noRewriting("query_rewrite.enabled");
-  const enabled = wanted?.enabled ?? settings?.rewrite_query === true;
-  if (!enabled || chatModel === undefined || !followUp) return query;
-  const model =
-    [wanted?.model, settings?.rewrite_model, chatModel.model].find(Boolean) ?? "default";
-  const instructions = wanted?.rewrite_prompt ?? PROMPT;
-  const ask = modelAnswerer(chatModel, platform.system, ({ messages }) => [...messages]);
+  if (chatModel === undefined) {
+    if (wanted?.enabled === true) throw noRewriting("query_rewrite.enabled");
+    return query;
+  }
+  const isWanted = wanted?.enabled ?? settings?.rewrite_query === true;
+  const turns = (body.messages ?? []).filter(({ role }) => role === "user" || role === "assistant");
+  const isFollowUp = turns.filter(({ role }) => role === "user").length > 1;
+  if (!isWanted || !isFollowUp) return query;
+  const names = [wanted?.model, settings?.rewrite_model, chatModel.model];
+  const model = names.find(Boolean) ?? "default";
+  const question = { query, model, messages: promptOf(turns, wanted?.rewrite_prompt) };
+  return (await answerOf(chatModel, question, platform, signal)) ?? query;
+}
+
+function promptOf(turns: readonly Message[], prompt: string = PROMPT): Message[] {
+  return [
+    { role: "system", content: prompt },
+    { role: "user", content: conversationOf(turns) },
+  ];
+}
+
+/** What the model makes of it; null when it fails, or makes nothing. */
+async function answerOf(
+  chatModel: ChatModel,
+  question: Pick<Question, "messages" | "model" | "query">,
+  { log, system }: Platform,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const ask = modelAnswerer(chatModel, system, ({ messages }) => [...messages]);
   try {
-    const { content } = await ask.complete(
-      {
-        query,
-        parameters: {},
-        chunks: [],
-        model,
-        messages: [
-          { role: "system", content: instructions },
-          { role: "user", content: conversationOf(turns) },
-        ],
-      },
-      signal,
-    );
-    return content.trim().slice(0, MAX_QUERY) || query;
+    const { content } = await ask.complete({ ...question, parameters: {}, chunks: [] }, signal);
+    return content.trim().slice(0, MAX_QUERY) || null;
   } catch (error) {
     signal.throwIfAborted();
-    platform.log("warn", "A query could not be rewritten", {
+    log("warn", "A query could not be rewritten", {
       error: error instanceof Error ? error.message : String(error),
     });
-    return query;
+    return null;
   }
 }
 

@@ -58,8 +58,3 @@ export async function keepAnswer(
     { lazy: true },
   );
 }
-
-/** The statement that forgets every kept answer. */
-export function forgetAnswers(actor: string): { readonly sql: string; readonly params: string[] } {
-  return { sql: "DELETE FROM search_answers WHERE actor = ?", params: [actor] };
-}
