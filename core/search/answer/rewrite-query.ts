@@ -39,12 +39,15 @@ export async function rewrittenQuery(
   }
   const isWanted = wanted?.enabled ?? settings?.rewrite_query === true;
   const turns = (body.messages ?? []).filter(({ role }) => role === "user" || role === "assistant");
-  const isFollowUp = turns.filter(({ role }) => role === "user").length > 1;
-  if (!isWanted || !isFollowUp) return query;
+  if (!isWanted || !isFollowUp(turns)) return query;
   const names = [wanted?.model, settings?.rewrite_model, chatModel.model];
   const model = names.find(Boolean) ?? "default";
   const question = { query, model, messages: promptOf(turns, wanted?.rewrite_prompt) };
   return (await answerOf(chatModel, question, platform, signal)) ?? query;
+}
+
+function isFollowUp(turns: readonly Message[]): boolean {
+  return turns.filter(({ role }) => role === "user").length > 1;
 }
 
 function promptOf(turns: readonly Message[], prompt: string = PROMPT): Message[] {
