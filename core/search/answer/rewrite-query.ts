@@ -40,10 +40,13 @@ export async function rewrittenQuery(
   const isWanted = wanted?.enabled ?? settings?.rewrite_query === true;
   const turns = (body.messages ?? []).filter(({ role }) => role === "user" || role === "assistant");
   if (!isWanted || !isFollowUp(turns)) return query;
-  const names = [wanted?.model, settings?.rewrite_model, chatModel.model];
-  const model = names.find(Boolean) ?? "default";
+  const model = firstNamed(wanted?.model, settings?.rewrite_model, chatModel.model);
   const question = { query, model, messages: promptOf(turns, wanted?.rewrite_prompt) };
   return (await answerOf(chatModel, question, platform, signal)) ?? query;
+}
+
+function firstNamed(...names: readonly (string | null | undefined)[]): string {
+  return names.find(Boolean) ?? "default";
 }
 
 function isFollowUp(turns: readonly Message[]): boolean {
