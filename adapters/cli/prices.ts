@@ -1,11 +1,7 @@
 import { readFileSync } from "node:fs";
 import process from "node:process";
 import { parseArgs } from "node:util";
-import {
-  type PriceView,
-  priceBook,
-  priceView,
-} from "../../core/gateway/observe/prices/price-book.ts";
+import { type PriceView, priceBook, priceView } from "../../core/gateway/prices/price-book.ts";
 import { effectiveConfig } from "./settings.ts";
 
 /** How long each page of a server's prices is waited for, in ms. */

@@ -1,7 +1,7 @@
-import type { DeclaredKey } from "../gateway/gateways/declared-gateways.ts";
-import type { Value } from "../gateway/manage/records/record.ts";
-import type { DeclaredSettings } from "../gateway/gateways/settings.ts";
-import type { PriceRowSetting } from "../gateway/observe/prices/price-rows.ts";
+import type { DeclaredKey } from "../gateway/settings/declared-gateways.ts";
+import type { Value } from "../gateway/wire/json-access.ts";
+import type { DeclaredSettings } from "../gateway/settings/settings.ts";
+import type { PriceRowSetting } from "../gateway/prices/price-rows.ts";
 
 /** A token of the configuration file. */
 export interface TokenConfig {

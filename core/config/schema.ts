@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { providerProblem } from "../gateway/providers/check-providers.ts";
-import { priceRows } from "../gateway/observe/prices/price-rows.ts";
+import { priceRows } from "../gateway/prices/price-rows.ts";
 import { elementList } from "../gateway/manage/dynamic-route.ts";
-import { gatewayDeclared } from "../gateway/gateways/settings.ts";
+import { gatewayDeclared } from "../gateway/settings/settings.ts";
 import { parseInstant } from "../http/instant.ts";
 import { isMountPath } from "../http/mount-path.ts";
 import type { Config } from "./config.ts";

@@ -2,24 +2,25 @@ import { Hono } from "hono";
 import type { ExpositionFormat } from "../http/metrics-format.ts";
 import { onError } from "../http/routes.ts";
 import { type AiBinding, aiBinding } from "./entry/ai-binding.ts";
-import type { GatewayDeps } from "./call/call.ts";
-import { gatewayDeps, type GatewayOptions } from "./deps.ts";
+import { type Engine, gatewayEngine } from "./engine.ts";
+import { type GatewayOptions } from "./options.ts";
 import { withoutTokens } from "./entry/error-hygiene.ts";
+import { universalSockets } from "./realtime/connect.ts";
 import { gatewayFront } from "./entry/front.ts";
 import { managementApp } from "./manage/management.ts";
 import { exposition } from "./observe/metrics/exposition.ts";
 
-export type { GatewayOptions } from "./deps.ts";
+export type { GatewayOptions } from "./options.ts";
 export type { ResumeOptions } from "./answer/resume/runs.ts";
 export type { SemanticCacheOptions } from "./answer/semantic/semantic-cache.ts";
 export type {
-  Ability,
   EligibleModel,
   ModelRouter,
   RouteChoice,
   RouterCandidate,
   RouteRequest,
 } from "./choose/router/model-router.ts";
+export type { Ability } from "./chat/needs.ts";
 export {
   type AiBinding,
   type AiBindingOptions,
@@ -51,7 +52,7 @@ export interface GatewayParts {
  * takes. Made one by one, each has an engine of its own.
  */
 export function gatewayParts(options: GatewayOptions): GatewayParts {
-  const engine = gatewayDeps(options);
+  const engine = gatewayEngine(options);
   const account = options.accountId ?? "local";
   return {
     gateway: gatewayApp(options, engine),
@@ -69,7 +70,7 @@ export function gatewayParts(options: GatewayOptions): GatewayParts {
  * official SDK's `aiGateway` resource, a live tail of the log, and REST inference.
  */
 export function gatewayManagement(options: GatewayOptions): Hono {
-  return managementApp(options, gatewayDeps(options));
+  return managementApp(options, gatewayEngine(options));
 }
 
 /**
@@ -78,12 +79,12 @@ export function gatewayManagement(options: GatewayOptions): Hono {
  * WebSocket) and the unified one, `compat/chat/completions`.
  */
 export function gateway(options: GatewayOptions): Hono {
-  return gatewayApp(options, gatewayDeps(options));
+  return gatewayApp(options, gatewayEngine(options));
 }
 
-function gatewayApp({ platform }: GatewayOptions, deps: GatewayDeps): Hono {
+function gatewayApp({ platform }: GatewayOptions, engine: Engine): Hono {
   const app = new Hono();
-  const front = gatewayFront(deps, (error, c) =>
+  const front = gatewayFront({ ...engine, sockets: universalSockets(engine) }, (error, c) =>
     onError(withoutTokens(error, c.req.raw), c, "gateway", platform),
   );
   // One route, which catches its own errors: routers and middleware are a tenth of what a small request costs.

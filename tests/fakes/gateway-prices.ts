@@ -1,5 +1,5 @@
-import { priceBook } from "../../core/gateway/observe/prices/price-book.ts";
-import type { Price } from "../../core/gateway/observe/prices/price.ts";
+import { priceBook } from "../../core/gateway/prices/price-book.ts";
+import type { Price } from "../../core/gateway/prices/price.ts";
 
 /** When the built-in prices were looked up. */
 export const PRICED_AT: number = Date.UTC(2026, 10, 22);

@@ -12,7 +12,7 @@ import { datasetWrite } from "../../core/gateway/manage/dataset.ts";
 import * as route from "../../core/gateway/manage/dynamic-route.ts";
 import { evaluationCreate } from "../../core/gateway/manage/evaluation.ts";
 import { providerConfigCreate } from "../../core/gateway/manage/provider-config.ts";
-import { gatewayCreate, gatewayWrite } from "../../core/gateway/gateways/settings.ts";
+import { gatewayCreate, gatewayWrite } from "../../core/gateway/settings/settings.ts";
 import { checkFields } from "../../core/http/unknown-fields.ts";
 import * as render from "../../core/rendering/schema.ts";
 import { createSchema, updateSchema } from "../../core/search/instance/instance-schema.ts";

@@ -1,8 +1,7 @@
 import type { InboundResponse, System } from "../../ports.ts";
 import { TransportError } from "../../transport-error.ts";
-import type { Call, GatewayDeps } from "./call.ts";
-import { echoTransport } from "../providers/echo.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
+import type { Call } from "./call.ts";
 import type { Outbound } from "./outbound.ts";
 import {
   isRetryable,
@@ -17,14 +16,10 @@ export type AttemptOutcome = InboundResponse | TransportError;
 
 /** Sends a prepared request once; `beginMs` bounds the wait for an answer to begin. */
 export async function attempt(
-  { target, request }: Outbound,
+  { via, request }: Outbound,
   beginMs: number,
   call: Call,
-  deps: GatewayDeps,
 ): Promise<AttemptOutcome> {
-  const { system, transport, egress } = deps.platform;
-  const outside = target.custom === undefined ? transport : egress;
-  const via = target.url.startsWith("echo:") ? echoTransport(system) : outside;
   try {
     return await via.send({ ...request, beginMs });
   } catch (error) {

@@ -1,27 +1,35 @@
 import { ApiError } from "../../http/api-error.ts";
-import type { Call, GatewayDeps } from "./call.ts";
-import { isVerdict } from "../guard/checkers/inspect.ts";
-import { dropBody } from "../wire/drop-body.ts";
-import type { Forwarded } from "./forward.ts";
+import type { System } from "../../ports.ts";
+import type { Call } from "./call.ts";
+import { isVerdict } from "./checks.ts";
+import { dropBody } from "../wire/reply-body.ts";
+import type { Forwarded } from "./forwarded.ts";
 
 /** Asks one of several candidates; `isLast` = no other can take over. */
 export type AskOne<T> = (one: T, index: number, isLast: boolean) => Promise<Forwarded>;
+
+/** What {@link askInOrder} works with. */
+export interface FallbackParts {
+  readonly system: System;
+  /** The status of error 2005. */
+  readonly failureStatus: 502 | 400;
+}
 
 /** Asks the candidates in order until one succeeds. When none does, the last one's answer counts (fallback). */
 export async function askInOrder<T>(
   all: readonly T[],
   ask: AskOne<T>,
   call: Call,
-  deps: GatewayDeps,
+  { system, failureStatus }: FallbackParts,
 ): Promise<Forwarded> {
   for (const [index, one] of all.entries()) {
     const isLast = index === all.length - 1;
     const forwarded = await attemptOne(() => ask(one, index, isLast), isLast, call);
     if (forwarded === null) continue;
     if (isLast || !forwarded.failed) return forwarded;
-    dropBody(forwarded.reply, deps.platform.system);
+    dropBody(forwarded.reply, system);
   }
-  throw new ApiError("provider_failed", { status: deps.failureStatus });
+  throw new ApiError("provider_failed", { status: failureStatus });
 }
 
 /** Null when there is no answer and the next candidate may take over. */

@@ -1,15 +1,10 @@
 import { markPassing, passingBytes } from "../../http/answer-note.ts";
-import type { InboundResponse, StreamEnd, StreamWatch } from "../../ports.ts";
-import type { Call, GatewayDeps } from "./call.ts";
-import type { DlpReport } from "../guard/checkers/inspect.ts";
-import type { Settle } from "../observe/spend/step-spend.ts";
-import { headerValue } from "../wire/header-hygiene.ts";
-import { type Leadership, leaderAnswer } from "../answer/cache/leader-answer.ts";
-import { type Observation, observer } from "../observe/usage/observer.ts";
-import type { Outbound } from "./outbound.ts";
-import type { Recording } from "../observe/log/record.ts";
-import { withoutCredentials } from "../observe/log/row-hygiene.ts";
+import type { InboundResponse, StreamEnd, StreamWatch, System, Transport } from "../../ports.ts";
 import { watchedStream } from "../wire/watched-stream.ts";
+import type { Share, StepRun } from "./answers.ts";
+import type { DlpReport } from "./forwarded.ts";
+import type { Settle } from "./limits.ts";
+import type { Observation, Recording } from "./recording.ts";
 
 /** What records how an answer went. */
 export interface AnswerRecord {
@@ -19,27 +14,26 @@ export interface AnswerRecord {
   readonly cached: boolean;
 }
 
-/** The call, and the request that was sent. */
-interface AnswerContext {
-  readonly call: Call;
-  readonly deps: GatewayDeps;
-  readonly prepared: Outbound;
+/** What watches answers. */
+export interface WatchParts {
+  readonly system: System;
+  readonly transport: Pick<Transport, "watch">;
+  /** Whether an access log wants to know how long answers are. */
+  readonly accessLog: boolean;
 }
 
-/** The same answer; its bytes are observed for the log, and kept for the cache, as they pass. */
+/** The same answer; its bytes are observed, and shared, as they pass. */
 export function watchedAnswer(
   answer: InboundResponse,
   { record, settle, cached, dlp }: AnswerRecord,
-  leadership: Leadership | null,
-  { call, deps, prepared }: AnswerContext,
+  share: Share | null,
+  { call, prepared }: StepRun,
+  { system, transport, accessLog }: WatchParts,
 ): InboundResponse {
   const { status, headers, body } = answer;
-  const { system } = deps.platform;
-  const type = headerValue(headers, "content-type") ?? "";
-  const encoding = headerValue(headers, "content-encoding") ?? "";
-  const watch = record.observes ? observer(type, encoding, record.keep, deps) : null;
+  const watch = record.watch(headers, prepared);
   const isStream = body instanceof ReadableStream;
-  const passing = isStream && deps.accessLog ? passingBytes() : undefined;
+  const passing = isStream && accessLog ? passingBytes() : undefined;
   const onChunk = (chunk: Uint8Array): void => {
     watch?.push(chunk);
     passing?.push(chunk);
@@ -48,9 +42,8 @@ export function watchedAnswer(
   const onEnd = (end: StreamEnd): void => {
     passing?.end();
     if (isStream) call.held?.release();
-    const finish = (all: Observation | null): void => {
-      const complete = end === "complete" || (end === "aborted" && all?.isOver === true);
-      const seen = withoutCredentials(all, prepared);
+    const finish = (seen: Observation | null): void => {
+      const complete = end === "complete" || (end === "aborted" && seen?.isOver === true);
       const dlpAction = dlp?.action ?? null;
       const left = end === "aborted";
       const cost = record.finish({ status, complete, left, headers, cached, seen, dlpAction });
@@ -66,11 +59,10 @@ export function watchedAnswer(
       markPassing(passed.body, passing);
     return passed;
   };
-  if (leadership !== null)
-    return marked(leaderAnswer(answer, leadership, { onChunk, onEnd, system }));
+  const bytes: StreamWatch = { onChunk, onEnd };
+  if (share !== null) return marked(share(answer, bytes));
   if (body instanceof ReadableStream) {
-    const bytes: StreamWatch = { onChunk, onEnd };
-    if (deps.platform.transport.watch?.(body, bytes) === true) return marked(answer);
+    if (transport.watch?.(body, bytes) === true) return marked(answer);
     return marked({ status, headers, body: watchedStream(body, bytes, call.signal, system) });
   }
   if (body !== null) onChunk(body);

@@ -1,5 +1,4 @@
-import type { CachedReply } from "../answer/cache/shared-call.ts";
-import { textOf } from "../answer/cache/is-success.ts";
+import { type CachedReply, textOf } from "../wire/cached-reply.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import { eventData } from "../wire/sse-events.ts";
 import { deltaOf, ends, failureOf, parsed, type Translation } from "./reply.ts";

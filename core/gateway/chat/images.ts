@@ -27,7 +27,7 @@ interface Budget {
  */
 export async function withInlineImages(
   chat: Chat,
-  platform: Platform,
+  platform: Pick<Platform, "egress" | "system">,
   signal: AbortSignal,
 ): Promise<Chat> {
   const urls = new Set(chat.messages.flatMap(({ content }) => remoteImages(content)));
@@ -67,7 +67,7 @@ function replaced(content: ChatContent, inlined: ReadonlyMap<string, string>): C
 
 async function fetchAll(
   urls: readonly string[],
-  { egress, system }: Platform,
+  { egress, system }: Pick<Platform, "egress" | "system">,
   signal: AbortSignal,
 ): Promise<Map<string, string>> {
   const budget: Budget = { bytes: TOTAL_LIMIT };

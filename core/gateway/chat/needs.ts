@@ -1,7 +1,6 @@
-import type { ChatFormat } from "../entry/compat.ts";
-import { BYTES_PER_TOKEN } from "../observe/spend/spend.ts";
+import type { ChatFormat } from "./chat-body.ts";
+import { BYTES_PER_TOKEN } from "../prices/price.ts";
 import { type Json, jsonCount, jsonObject, jsonObjects } from "../wire/json-access.ts";
-import { type Ability, abilities } from "../choose/router/model-router.ts";
 
 /** What a request needs of a model. */
 export interface Needs {
@@ -18,6 +17,7 @@ export interface Needs {
 
 /** Tokens of one image, sound or file, about. */
 const MEDIA_TOKENS = 1000;
+
 /** How deep content is looked into: a block in the content of a tool's result is the deepest that formats know. */
 const DEPTH = 8;
 
@@ -117,3 +117,15 @@ function speaks(content: unknown): boolean {
     ({ type, text }) => texts.has(String(type)) && typeof text === "string" && text.trim() !== "",
   );
 }
+
+/** What a request can need of a model beyond text. */
+export const abilities: readonly ["tools", "images", "audio", "files", "json"] = [
+  "tools",
+  "images",
+  "audio",
+  "files",
+  "json",
+];
+
+/** One of {@link abilities}; `json` is an answer of a given form. */
+export type Ability = (typeof abilities)[number];

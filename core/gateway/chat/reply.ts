@@ -5,7 +5,7 @@ import type { Chat, ChatReasoning, ChatUsage, ExtraContent } from "./chat-format
 import { headerValue } from "../wire/header-hygiene.ts";
 import { type Json, jsonObject } from "../wire/json-access.ts";
 import { sseEvents } from "../wire/sse-events.ts";
-import { streamOf } from "../wire/stream-of.ts";
+import { streamOf } from "../wire/reply-body.ts";
 import { textStream } from "./text-stream.ts";
 import { ANSWER_LIMIT, wholeText } from "./whole-text.ts";
 

@@ -1,9 +1,7 @@
-import type { Step } from "../call/call.ts";
-import { partsOf } from "../guard/text/multipart.ts";
+import { partsOf } from "../wire/multipart.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
-import { modelName } from "../observe/log/log-row.ts";
-import { plainBytes } from "../wire/readable-body.ts";
-import { decodedValue } from "../guard/tokens/own-tokens.ts";
+import { plainBytes, type ReadableRequest } from "../wire/readable-body.ts";
+import { decodedValue } from "../wire/own-tokens.ts";
 
 /** A body whose first member is the model, as the official clients write it. */
 const MODEL_FIRST = /^\s*\{\s*"model"\s*:\s*"([^"\\]{0,256})"\s*[,}]/;
@@ -12,8 +10,17 @@ const MODEL_FIRST = /^\s*\{\s*"model"\s*:\s*"([^"\\]{0,256})"\s*[,}]/;
 const DEPLOYMENT =
   /(?:^|\/)(?!v1\/|chat\/completions(?:\/|$))([^/]+)\/(?:chat\/completions|completions|embeddings|images|audio)(?:\/|$)/;
 
+/** A request to a provider that may name a model. */
+export interface ModelRequest extends ReadableRequest {
+  readonly slug: string;
+  /** Raw path behind the provider segment. */
+  readonly rest: string;
+  /** Raw query with its question mark, or empty. */
+  readonly query: string;
+}
+
 /** The model that a step names: in its form, else as {@link requestModel}, else in its query; `json` is the body's text. */
-export function stepModel(step: Step, json: string | null): string {
+export function stepModel(step: ModelRequest, json: string | null): string {
   const { headers, rest, query, slug } = step;
   const type = headerValue(headers, "content-type") ?? "";
   const bytes = plainBytes(step);
@@ -98,4 +105,31 @@ function parsed(body: string | null): unknown {
   } catch {
     return null;
   }
+}
+
+/** What kind of work a provider path asks for, as clients filter by `model_type`. */
+export function modelType(path: string): string | null {
+  for (const [pattern, type] of modelTypes) if (pattern.test(path)) return type;
+  return null;
+}
+
+const modelTypes: readonly (readonly [RegExp, string])[] = [
+  [/embed/i, "embeddings"],
+  [/audio\/speech|text-to-speech/i, "text-to-speech"],
+  [/audio\/|speech-to-text|\/listen/i, "speech-to-text"],
+  [/images?\//i, "image-generation"],
+  [/chat|messages|responses|generateContent|completions|converse|\/run\//i, "text-generation"],
+];
+
+/** The model that a request names: in its JSON body, else in its path (Gemini, Bedrock, Azure, Workers AI). */
+export function modelName(body: unknown, path: string): string {
+  if (typeof body === "object" && body !== null) {
+    // ElevenLabs and Cartesia call it an id.
+    const { model, model_id: id } = body as { model?: unknown; model_id?: unknown };
+    const named = typeof model === "string" ? model : id;
+    if (typeof named === "string") return named.slice(0, 256);
+  }
+  const inPath = /(?:^|\/)(?:models|model|deployments)\/([^/:?]+)/.exec(path)?.[1];
+  const name = inPath ?? /(@(?:cf|hf)\/[^?]+)/.exec(path)?.[1] ?? "";
+  return name.slice(0, 256);
 }

@@ -1,6 +1,6 @@
 import { quickSha256Hex } from "../../crypto/digest.ts";
 import type { System } from "../../ports.ts";
-import type { ChatFormat } from "../entry/compat.ts";
+import type { ChatFormat } from "./chat-body.ts";
 import { type Json, jsonObjects } from "../wire/json-access.ts";
 import { conversationOf } from "./needs.ts";
 

@@ -5,36 +5,14 @@ import { hasTokenShape, isKeyShaped } from "../../auth/token-format.ts";
 import { sha256Hex } from "../../crypto/digest.ts";
 import { utf8 } from "../../crypto/encoding.ts";
 import { constantTimeEqual } from "../../crypto/equal.ts";
-import type { HeaderPair, System } from "../../ports.ts";
-import { AUTHORIZATION, gatewayHeader } from "./controls.ts";
-import { basicCredentials, credentialsIn } from "../guard/tokens/own-tokens.ts";
-import { type Caller, GATEWAY, HOST } from "./caller.ts";
-import { declaredGateway, type DeclaredGateways } from "../gateways/declared-gateways.ts";
-import type { GatewayName } from "../gateways/gateway-name.ts";
+import type { System } from "../../ports.ts";
+import { basicCredentials, credentialsIn } from "../wire/own-tokens.ts";
+import { type Caller, GATEWAY, HOST } from "../call/caller.ts";
+import { declaredGateway, type DeclaredGateways } from "../settings/declared-gateways.ts";
+import type { GatewayName } from "../settings/gateway-name.ts";
 import type { KeyEntry } from "../keys/enter-key.ts";
 import { recentMap } from "../wire/recent-map.ts";
-
-/** Longest gateway token that is looked at. */
-const TOKEN_LIMIT = 4096;
-
-/** How a caller sends a gateway token, for the errors that ask for one. */
-export const HOW_TO_SEND: string =
-  'send "cf-aig-authorization: Bearer <GATEWAY_TOKEN>" (or gw-aig-authorization)';
-
-/**
- * The token of a gateway authorization header: `Bearer <token>` with the scheme in any case, or the bare
- * token. Null when it is missing, empty, repeated or overlong.
- */
-export function presentedToken(headers: readonly HeaderPair[]): string | null {
-  return tokenOf(gatewayHeader(headers, AUTHORIZATION));
-}
-
-/** The token in a header value, see {@link presentedToken}. */
-export function tokenOf(value: string | null): string | null {
-  if (value === null || value.length > TOKEN_LIMIT) return null;
-  const token = /^(?:bearer +)?([!-+\--~]+) *$/i.exec(value)?.[1] ?? null;
-  return token === null || /^bearer$/i.test(token) ? null : token;
-}
+import { TOKEN_LIMIT } from "../call/gateway-token.ts";
 
 /** Decides who may use a gateway, and knows our tokens so that none of them travels to a provider. */
 export interface Access {
@@ -145,6 +123,7 @@ interface HostTokens {
 
 /** Milliseconds that a verdict about a text is kept; the texts themselves, providers' keys, are not. */
 const VERDICT_MS = 60_000;
+
 /** Verdicts that are kept. */
 const VERDICTS = 1000;
 

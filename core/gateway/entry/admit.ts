@@ -1,20 +1,25 @@
 import { isKeyShaped } from "../../auth/token-format.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { HeaderPair } from "../../ports.ts";
-import { HOW_TO_SEND, presentedToken, tokenOf } from "./access.ts";
-import type { Caller } from "./caller.ts";
+import { HOW_TO_SEND, presentedToken, tokenOf } from "../call/gateway-token.ts";
+import type { Caller } from "../call/caller.ts";
 import { callError } from "./call-error.ts";
-import type { Call, GatewayDeps } from "../call/call.ts";
-import type { PriceBook } from "../observe/prices/price-book.ts";
-import { AUTHORIZATION, gatewayHeader, parseControls } from "./controls.ts";
+import type { Call } from "../call/call.ts";
+import type { AccountPrices } from "../prices/account-prices.ts";
+import type { GatewayStore } from "../gateways/store.ts";
+import type { GatewayMetrics } from "../observe/metrics/metrics.ts";
+import type { Tracing } from "../observe/trace/tracing.ts";
+import type { Access } from "./access.ts";
+import type { PriceBook } from "../prices/price-book.ts";
+import { AUTHORIZATION, gatewayHeader, parseControls } from "../call/controls.ts";
 import { hasAmbiguousFraming, headerValue } from "../wire/header-hygiene.ts";
-import { retryAfter } from "../guard/limits/retry-after.ts";
+import { retryAfter } from "../wire/retry-after.ts";
 import { credentialHeaders } from "../providers/table.ts";
-import { linkAbort } from "../answer/resume/abort-link.ts";
-import { DEFAULT_GATEWAY, type GatewaySettings, isGatewayId } from "../gateways/settings.ts";
-import type { GatewayName } from "../gateways/gateway-name.ts";
+import { linkAbort } from "../call/abort-link.ts";
+import { DEFAULT_GATEWAY, type GatewaySettings, isGatewayId } from "../settings/settings.ts";
+import type { GatewayName } from "../settings/gateway-name.ts";
 import type { EntryRoute } from "../observe/trace/request-spans.ts";
-import { traceParent } from "../observe/trace/trace-parent.ts";
+import { traceParent } from "../call/trace-parent.ts";
 
 /** Where a request comes in, and how the token may be presented there. */
 export interface AdmitOptions {
@@ -27,34 +32,70 @@ export interface AdmitOptions {
   readonly inProcess?: boolean;
 }
 
-/**
- * Lets a request in or throws: 401/2009 without a token that opens the gateway, 400/2001 for an unknown
- * gateway, 429/2003 over its rate limit. A refused request leaves no row behind.
- */
-export async function admit(
+/** What decides who comes in. */
+export interface AdmissionParts {
+  readonly access: Pick<Access, "callerOf" | "again" | "recognises">;
+  readonly store: Pick<GatewayStore, "enter" | "open" | "settings">;
+  readonly prices: Pick<AccountPrices, "base" | "of">;
+  readonly tracing: Pick<Tracing, "begin">;
+  /** Counts what is refused. @default nothing is counted */
+  readonly metrics?: Pick<GatewayMetrics, "refuse"> | undefined;
+  readonly nextLogId: () => string;
+  /** Whether streams can be taken up again by clients that lose them. */
+  readonly resumes: boolean;
+}
+
+/** Lets requests in. */
+export interface Admission {
+  /**
+   * Lets a request in or throws: 401/2009 without a token that opens the gateway, 400/2001 for an unknown
+   * gateway, 429/2003 over its rate limit. A refused request leaves no row behind.
+   */
+  admit(
+    name: GatewayName,
+    headers: readonly HeaderPair[],
+    signal: AbortSignal,
+    options: AdmitOptions,
+  ): Promise<Call>;
+  /**
+   * Lets a connection in or throws as `admit` does; its messages are counted, not the connection. Each of them asks
+   * anew: a gateway can be closed while a stranger is connected.
+   */
+  connect(name: GatewayName, token: string | null): Promise<void>;
+}
+
+/** Makes the admission of one factory. */
+export function admission(parts: AdmissionParts): Admission {
+  return {
+    admit: (name, headers, signal, options) => admit(name, headers, signal, parts, options),
+    connect: (name, token) => admitConnection(name, token, parts),
+  };
+}
+
+async function admit(
   name: GatewayName,
   headers: readonly HeaderPair[],
   signal: AbortSignal,
-  deps: GatewayDeps,
+  parts: AdmissionParts,
   options: AdmitOptions,
 ): Promise<Call> {
   if (hasAmbiguousFraming(headers)) throw new ApiError("ambiguous_framing");
   const presented = findToken(headers, options);
-  const judged = verdictOn(presented, name, deps, options);
+  const judged = verdictOn(presented, name, parts, options);
   const { caller, refusal } = judged instanceof Promise ? await judged : judged;
   checkName(name, refusal);
   // An unauthorised caller learns that, and nothing about its headers.
   const wishes = refusal === null ? readAsked(headers) : null;
-  const { settings: found, wait } = await deps.store.enter(name, refusal === null);
-  const settings = entered(found, name, refusal, deps) ?? (await deps.store.open(name));
+  const { settings: found, wait } = await parts.store.enter(name, refusal === null);
+  const settings = entered(found, name, refusal, parts) ?? (await parts.store.open(name));
   const { controls, trace } = wishes ?? readAsked(headers);
   const { otel } = settings;
   const userAgent = headerValue(headers, "user-agent");
   const traced =
     otel == null || otel.length === 0
       ? undefined
-      : deps.tracing.begin(name, otel, { ...options, parent: trace, controls, userAgent, signal });
-  const book = pricesOf(settings, name, deps);
+      : parts.tracing.begin(name, otel, { ...options, parent: trace, controls, userAgent, signal });
+  const book = pricesOf(settings, name, parts);
   const prices = book instanceof Promise ? await book : book;
   const call: Call = {
     name,
@@ -62,16 +103,16 @@ export async function admit(
     caller,
     prices,
     controls,
-    token: presented.place !== HEADER ? await ownToken(presented.token, deps) : presented.token,
-    eventId: controls.eventId ?? deps.nextLogId(),
+    token: presented.place !== HEADER ? await ownToken(presented.token, parts) : presented.token,
+    eventId: controls.eventId ?? parts.nextLogId(),
     userAgent,
     signal,
     abortLink: undefined,
     trace,
     traced,
   };
-  if (wait > 0) throw callError(call, rateLimited(wait, name, deps));
-  if (deps.resume === undefined) return call;
+  if (wait > 0) throw callError(call, rateLimited(wait, name, parts));
+  if (!parts.resumes) return call;
   const abortLink = linkAbort(signal, options.inProcess === true);
   return { ...call, signal: abortLink.signal, abortLink };
 }
@@ -80,7 +121,7 @@ export async function admit(
 function pricesOf(
   { prices_version: version }: GatewaySettings,
   { account }: GatewayName,
-  { prices }: GatewayDeps,
+  { prices }: AdmissionParts,
 ): PriceBook | Promise<PriceBook> {
   return version === undefined ? prices.base : prices.of(account, version);
 }
@@ -90,36 +131,32 @@ function readAsked(headers: readonly HeaderPair[]): Pick<Call, "controls" | "tra
   return { controls: parseControls(headers), trace: traceParent(headers) };
 }
 
-function rateLimited(wait: number, name: GatewayName, { metrics }: GatewayDeps): ApiError {
+function rateLimited(wait: number, name: GatewayName, { metrics }: AdmissionParts): ApiError {
   metrics?.refuse(name, "rate_limited");
   return new ApiError("gateway_rate_limited", { headers: retryAfter(wait) });
 }
 
-/**
- * Lets a connection in or throws as {@link admit} does; its messages are counted, not the connection. Each of them asks
- * anew: a gateway can be closed while a stranger is connected.
- */
-export async function admitConnection(
+async function admitConnection(
   name: GatewayName,
   token: string | null,
-  deps: GatewayDeps,
+  parts: AdmissionParts,
 ): Promise<void> {
-  const settings = isName(name) ? await deps.store.settings(name) : null;
+  const settings = isName(name) ? await parts.store.settings(name) : null;
   const isOpen =
     (settings?.authentication === false && (token === null || !isKeyShaped(token))) ||
-    (await deps.access.callerOf(token, name, false)) !== null;
+    (await parts.access.callerOf(token, name, false)) !== null;
   if (!isOpen) {
-    if (settings !== null) deps.metrics?.refuse(name, "unauthorized");
+    if (settings !== null) parts.metrics?.refuse(name, "unauthorized");
     throw unauthorized(token);
   }
   checkName(name, null);
   if (settings === null && name.gateway !== DEFAULT_GATEWAY) throw unknownGateway(name.gateway);
-  if (settings === null) await deps.store.open(name);
+  if (settings === null) await parts.store.open(name);
 }
 
 /** `Authorization` may hold either our token or the provider's key: only ours must be held back. */
-async function ownToken(token: string | null, deps: GatewayDeps): Promise<string | null> {
-  return token !== null && (await deps.access.recognises(token)) ? token : null;
+async function ownToken(token: string | null, parts: AdmissionParts): Promise<string | null> {
+  return token !== null && (await parts.access.recognises(token)) ? token : null;
 }
 
 /** The header of gateway tokens, in either spelling. */
@@ -168,7 +205,7 @@ type Verdict =
 function verdictOn(
   presented: PresentedToken,
   name: GatewayName,
-  { access }: GatewayDeps,
+  { access }: AdmissionParts,
   options: AdmitOptions,
 ): Promise<Verdict> | Verdict {
   const verdict = (caller: Caller | null): Verdict =>
@@ -199,14 +236,14 @@ function entered(
   settings: GatewaySettings | null,
   name: GatewayName,
   refusal: TokenRefusal | null,
-  deps: GatewayDeps,
+  parts: AdmissionParts,
 ): GatewaySettings | null {
   // An unauthorised caller is not told which gateways there are.
   const isUnknown = settings === null && name.gateway !== DEFAULT_GATEWAY;
   if (isUnknown && refusal === null) throw unknownGateway(name.gateway);
   const isStranger = settings?.authentication === false && refusal?.isFinal !== true;
   if (refusal === null || isStranger) return settings;
-  if (settings !== null && refusal.error === undefined) deps.metrics?.refuse(name, "unauthorized");
+  if (settings !== null && refusal.error === undefined) parts.metrics?.refuse(name, "unauthorized");
   throw errorOf(refusal);
 }
 

@@ -1,15 +1,16 @@
 import { ApiError } from "../../http/api-error.ts";
 import { errorResponse, type ErrorShape } from "../../http/envelope.ts";
 import type { HeaderPair } from "../../ports.ts";
-import { admit, type AdmitOptions } from "./admit.ts";
-import { OPERATOR } from "./caller.ts";
-import type { GatewayDeps } from "../call/call.ts";
-import { deliver } from "./deliver.ts";
-import { gatewayDeps, type GatewayOptions } from "../deps.ts";
-import type { GatewayName } from "../gateways/gateway-name.ts";
+import type { Admission, AdmitOptions } from "./admit.ts";
+import { OPERATOR } from "../call/caller.ts";
+import type { Deliver } from "./deliver.ts";
+import type { ResumableRuns } from "../answer/resume/runs.ts";
+import { gatewayEngine } from "../engine.ts";
+import { type GatewayOptions } from "../options.ts";
+import type { GatewayName } from "../settings/gateway-name.ts";
 import { resumeRun } from "../answer/resume/resume-run.ts";
 import { callError } from "./call-error.ts";
-import { forwardSteps, toSteps } from "./universal.ts";
+import { forwardSteps, type StepsParts, toSteps } from "./universal.ts";
 
 /** Options of {@link createAiBinding}. */
 export interface AiBindingOptions extends GatewayOptions {
@@ -51,7 +52,7 @@ export interface AiBinding {
  */
 export function createAiBinding(options: AiBindingOptions): AiBinding {
   const { accountId: account = "local", gateway = "default" } = options;
-  return aiBinding({ account, gateway }, gatewayDeps(options));
+  return aiBinding({ account, gateway }, gatewayEngine(options));
 }
 
 const IN_PROCESS: AdmitOptions = {
@@ -60,8 +61,15 @@ const IN_PROCESS: AdmitOptions = {
   entry: { method: null, route: "AiBinding.run" },
 };
 
+/** What {@link aiBinding} works with. */
+export interface BindingParts extends StepsParts {
+  readonly admission: Pick<Admission, "admit">;
+  readonly deliver: Deliver;
+  readonly resume?: ResumableRuns | undefined;
+}
+
 /** The binding of one gateway over an engine. */
-export function aiBinding(name: GatewayName, deps: GatewayDeps): AiBinding {
+export function aiBinding(name: GatewayName, parts: BindingParts): AiBinding {
   return {
     run: (steps, options = {}) =>
       answered("gateway", async () => {
@@ -70,10 +78,10 @@ export function aiBinding(name: GatewayName, deps: GatewayDeps): AiBinding {
           key.toLowerCase(),
           value,
         ]);
-        const call = await admit(name, headers, signal, deps, IN_PROCESS);
+        const call = await parts.admission.admit(name, headers, signal, IN_PROCESS);
         const list = Array.isArray(steps) ? steps : [steps];
         try {
-          return await deliver(await forwardSteps(toSteps(list), call, deps), deps, true);
+          return await parts.deliver(await forwardSteps(toSteps(list), call, parts), true);
         } catch (error) {
           throw callError(call, error);
         }
@@ -86,7 +94,7 @@ export function aiBinding(name: GatewayName, deps: GatewayDeps): AiBinding {
         const asked = resumption(new URL(input instanceof Request ? input.url : input));
         if (asked === null || method !== "GET") throw new ApiError("no_route");
         const { gateway, runId, from } = asked;
-        return resumeRun({ name: { ...name, gateway }, runId, from, signal }, deps);
+        return resumeRun({ name: { ...name, gateway }, runId, from, signal }, parts.resume);
       }),
   };
 }

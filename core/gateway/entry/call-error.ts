@@ -1,7 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { Call } from "../call/call.ts";
 import { ownHeaders } from "../wire/own-headers.ts";
-import { tracedError } from "../observe/trace/request-trace.ts";
 
 /**
  * The error that answers a call which was let in: its trace is told, and the answer has the event id under which the
@@ -17,4 +16,10 @@ export function callError(call: Call | undefined, error: unknown): unknown {
   const own = Object.fromEntries(ownHeaders("event-id", eventId));
   const headers = { ...options.headers, ...own };
   return new ApiError(kind, { ...options, message, headers });
+}
+
+/** Takes note of the error that is a request's answer, and returns it. */
+export function tracedError(call: Call | undefined, error: unknown): unknown {
+  call?.traced?.fail(error);
+  return error;
 }

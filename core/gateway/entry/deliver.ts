@@ -1,24 +1,44 @@
 import { noteAnswer, passingOf } from "../../http/answer-note.ts";
-import type { InboundResponse } from "../../ports.ts";
-import type { GatewayDeps } from "../call/call.ts";
-import type { Forwarded } from "../call/forward.ts";
+import type { InboundResponse, System } from "../../ports.ts";
+import type { Forwarded } from "../call/forwarded.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import { keptAlive } from "../answer/keep-alive.ts";
+import type { ResumableRuns } from "../answer/resume/runs.ts";
 import { respond } from "./respond.ts";
 import { type Peeked, peekFirstLine } from "../answer/resume/event-ends.ts";
-import { streamOf } from "../wire/stream-of.ts";
+import { streamOf } from "../wire/reply-body.ts";
+
+/** What the options add to server-sent events on their way. */
+export interface DeliveryParts {
+  readonly system: System;
+  /** Keeps streams for clients that lose them. @default none */
+  readonly resume?: ResumableRuns | undefined;
+  /** Milliseconds of silence after which a stream of events gets a comment. @default never */
+  readonly keepAliveMs?: number | undefined;
+  /** Whether an access log wants to know of answers. */
+  readonly accessLog: boolean;
+}
+
+/** Makes the response of an answer; `universal` also tells which step answered. */
+export type Deliver = (forwarded: Forwarded, universal?: boolean) => Response | Promise<Response>;
 
 /** {@link respond}, with what the options add to server-sent events on their way. */
-export function deliver(
-  forwarded: Forwarded,
-  deps: GatewayDeps,
-  universal: boolean = false,
-): Response | Promise<Response> {
-  const answer = delivered(forwarded, deps, universal);
-  if (!deps.accessLog) return answer;
-  return answer instanceof Promise
-    ? answer.then((response) => noted(response, forwarded))
-    : noted(answer, forwarded);
+export function delivery(parts: DeliveryParts): Deliver {
+  const { resume, keepAliveMs, accessLog } = parts;
+  const delivered: Deliver = (forwarded, universal = false) => {
+    forwarded.call.traced?.answer(forwarded);
+    if (resume === undefined && keepAliveMs === undefined) return respond(forwarded, universal);
+    const events = eventsOf(forwarded.reply, resume !== undefined);
+    if (events === null) return respond(forwarded, universal);
+    return prepared(forwarded, events, parts).then((ready) => respond(ready, universal));
+  };
+  if (!accessLog) return delivered;
+  return (forwarded, universal) => {
+    const answer = delivered(forwarded, universal);
+    return answer instanceof Promise
+      ? answer.then((response) => noted(response, forwarded))
+      : noted(answer, forwarded);
+  };
 }
 
 /** Tells the access log what reading it from the answer would cost. */
@@ -27,20 +47,6 @@ function noted(response: Response, { reply: { body }, logId }: Forwarded): Respo
     body: body instanceof ReadableStream ? passingOf(body) : body,
     requestId: logId,
   });
-}
-
-function delivered(
-  forwarded: Forwarded,
-  deps: GatewayDeps,
-  universal: boolean,
-): Response | Promise<Response> {
-  forwarded.call.traced?.answer(forwarded);
-  if (deps.resume === undefined && deps.keepAliveMs === undefined) {
-    return respond(forwarded, universal);
-  }
-  const events = eventsOf(forwarded.reply, deps.resume !== undefined);
-  if (events === null) return respond(forwarded, universal);
-  return prepared(forwarded, events, deps).then((ready) => respond(ready, universal));
 }
 
 /** The server-sent events of a reply, if they are plain text; those that came at once only where `whole` says so. */
@@ -59,19 +65,19 @@ function eventsOf(
 async function prepared(
   forwarded: Forwarded,
   events: ReadableStream<Uint8Array>,
-  deps: GatewayDeps,
+  parts: DeliveryParts,
 ): Promise<Forwarded> {
-  const { resume, keepAliveMs, platform } = deps;
+  const { resume, keepAliveMs, system } = parts;
   const { abortLink, name } = forwarded.call;
   const headers = forwarded.reply.headers.filter(([header]) => header !== "content-length");
   const alive = (stream: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> =>
-    keepAliveMs === undefined ? stream : keptAlive(stream, keepAliveMs, platform.system);
+    keepAliveMs === undefined ? stream : keptAlive(stream, keepAliveMs, system);
   const ready = (body: ReadableStream<Uint8Array>): Forwarded => ({
     ...forwarded,
     reply: { ...forwarded.reply, headers, body },
   });
   if (resume === undefined || abortLink === undefined) return ready(alive(events));
-  const { stream, isLf } = await peek(events, deps);
+  const { stream, isLf } = await peek(events, parts);
   if (!isLf) return ready(alive(stream));
   const contentType = headerValue(headers, "content-type") ?? "";
   const { runId, body } = resume.hold(alive(stream), { name, abortLink, contentType });
@@ -81,7 +87,7 @@ async function prepared(
 /** A head that waits must not be what a load balancer takes for silence. */
 async function peek(
   events: ReadableStream<Uint8Array>,
-  { keepAliveMs, platform: { system } }: GatewayDeps,
+  { keepAliveMs, system }: DeliveryParts,
 ): Promise<Peeked> {
   if (keepAliveMs === undefined) return peekFirstLine(events, null);
   const over = new AbortController();

@@ -1,6 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import { headerPairs, headerValue } from "../wire/header-hygiene.ts";
-import { presentedToken, tokenOf } from "./access.ts";
+import { presentedToken, tokenOf } from "../call/gateway-token.ts";
 import { held, isInPath } from "../guard/tokens/token-guard.ts";
 import { tokenSearch } from "../guard/tokens/token-search.ts";
 

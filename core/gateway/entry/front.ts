@@ -5,24 +5,24 @@ import { ApiError } from "../../http/api-error.ts";
 import { json } from "../../http/envelope.ts";
 import { noRoute } from "../../http/routes.ts";
 import { wholeRequest } from "../../http/whole-request.ts";
-import { admit, type AdmitOptions } from "./admit.ts";
-import type { Call, GatewayDeps, Step } from "../call/call.ts";
-import { compatStep } from "./compat.ts";
-import { deliver } from "./deliver.ts";
-import { forwardAny } from "../choose/dynamic/forward-route.ts";
-import { forward } from "../call/forward.ts";
-import type { GatewayName } from "../gateways/gateway-name.ts";
+import type { Admission, AdmitOptions } from "./admit.ts";
+import type { Call, Step } from "../call/call.ts";
+import { compatStep } from "../providers/unified-step.ts";
+import type { GatewayName } from "../settings/gateway-name.ts";
 import { headerPairs } from "../wire/header-hygiene.ts";
 import { modelList } from "./model-list.ts";
 import { type RawTail, rawTail } from "../wire/raw-path.ts";
-import { isUpgrade, type UniversalSockets, universalSockets } from "../realtime/connect.ts";
-import { providerSocket } from "../realtime/provider-socket.ts";
+import { isUpgrade, type UniversalSockets } from "../realtime/connect.ts";
 import { requestBody } from "./request-body.ts";
 import { callError } from "./call-error.ts";
-import type { BodyHold } from "../../body-budget.ts";
-import { needsBody } from "./needs-body.ts";
+import type { BodyBudget, BodyHold } from "../../body-budget.ts";
+import type { Platform } from "../../ports.ts";
+import type { Forward } from "../call/forward.ts";
+import type { TargetOptions } from "../providers/target.ts";
+import type { RealtimeRequest } from "../realtime/provider-socket.ts";
+import type { Deliver } from "./deliver.ts";
 import { withUploadAddress } from "../providers/upload-address.ts";
-import { forwardSteps, readSteps } from "./universal.ts";
+import { forwardSteps, readSteps, type StepsParts } from "./universal.ts";
 
 /** A request below `/v1/:account_id/:gateway_id`. */
 interface Arrival {
@@ -42,32 +42,52 @@ const COMPAT: AdmitOptions = {
   tokenInAuthorization: true,
 };
 
+/** What {@link gatewayFront} works with. */
+export interface FrontParts extends StepsParts {
+  readonly platform: Pick<Platform, "received">;
+  readonly admission: Pick<Admission, "admit">;
+  /** Answers a step by its provider. */
+  readonly forward: Forward;
+  /** Answers a step by whatever it names. */
+  readonly answer: Forward;
+  readonly deliver: Deliver;
+  readonly targets: TargetOptions;
+  /** What the bodies of all requests may take in memory. */
+  readonly bodies: BodyBudget;
+  /** Whether something would read a step's body, or send it twice. */
+  readonly needsBody: (step: Step, call: Call) => boolean;
+  /** Whether the automatic router is there. */
+  readonly routes: boolean;
+  /** Universal WebSockets. */
+  readonly sockets: UniversalSockets;
+  /** Connects a client with a provider's WebSocket. */
+  readonly providerSocket: (asked: RealtimeRequest) => Promise<Response>;
+}
+
 /**
  * Answers everything below `/v1/:account_id/:gateway_id`, as its first segment says: none is the universal
  * endpoint, over HTTP and WebSocket; `compat` the unified one; any other a provider, with any method and path.
  * What is thrown becomes the answer that `refuse` makes of it.
  */
 export function gatewayFront(
-  deps: GatewayDeps,
+  parts: FrontParts,
   refuse: (error: unknown, c: Context) => Response,
 ): (c: Context) => Promise<Response> {
-  const sockets = universalSockets(deps);
   return async (c) => {
     let call: Call | undefined;
     try {
       const raw = wholeRequest(c.req);
       const arrival = arrivalOf(c, raw instanceof Promise ? await raw : raw);
-      const other = elsewhere(arrival, c, sockets, deps);
+      const other = elsewhere(arrival, c, parts);
       if (other !== null) return await other;
       const { method } = arrival.raw;
       const how = method === "POST" ? POSTED : { entry: { method, route: PROVIDER } };
-      const accepted = await accept(arrival, how, deps);
+      const accepted = await accept(arrival, how, parts);
       call = accepted.call;
-      const forwarded = await forward(accepted.step, 0, true, call, deps);
+      const forwarded = await parts.forward(accepted.step, 0, true, call);
       const { segment: slug, tail } = arrival;
-      const answer = deliver(
-        withUploadAddress(forwarded, { url: arrival.raw.url, slug, tail }, deps),
-        deps,
+      const answer = parts.deliver(
+        withUploadAddress(forwarded, { url: arrival.raw.url, slug, tail }, parts.targets),
       );
       return answer instanceof Promise ? await answer : answer;
     } catch (error) {
@@ -79,22 +99,17 @@ export function gatewayFront(
 }
 
 /** The answer to what is no HTTP request to a provider; null for one that is. */
-function elsewhere(
-  arrival: Arrival,
-  c: Context,
-  sockets: UniversalSockets,
-  deps: GatewayDeps,
-): Promise<Response> | null {
+function elsewhere(arrival: Arrival, c: Context, parts: FrontParts): Promise<Response> | null {
   const { raw, name, segment, tail } = arrival;
   if (segment === "") {
     if (tail.rest !== "") throw noRoute(c);
-    return universal(arrival, sockets, deps);
+    return universal(arrival, parts);
   }
-  const answer = segment === "compat" ? unified(arrival, deps) : null;
+  const answer = segment === "compat" ? unified(arrival, parts) : null;
   if (answer !== null) return answer;
   // Looking at `Headers` makes them, which a request with a body need not.
   return raw.method === "GET" && isUpgrade(raw)
-    ? providerSocket({ request: raw, name, segment, ...tail }, deps)
+    ? parts.providerSocket({ request: raw, name, segment, ...tail })
     : null;
 }
 
@@ -118,19 +133,15 @@ function decoded(segment: string): string {
   }
 }
 
-async function universal(
-  { raw, name }: Arrival,
-  sockets: UniversalSockets,
-  deps: GatewayDeps,
-): Promise<Response> {
-  if (raw.method === "GET") return sockets.connect(raw, name);
+async function universal({ raw, name }: Arrival, parts: FrontParts): Promise<Response> {
+  if (raw.method === "GET") return parts.sockets.connect(raw, name);
   if (raw.method !== "POST")
     throw new ApiError("method_not_allowed", { headers: { allow: "GET, HEAD, POST" } });
-  const call = await admit(name, headerPairs(raw), raw.signal, deps, UNIVERSAL);
-  const held = deps.bodies.hold();
+  const call = await parts.admission.admit(name, headerPairs(raw), raw.signal, UNIVERSAL);
+  const held = parts.bodies.hold();
   try {
-    const steps = await readSteps(raw, held, deps.platform.system);
-    return await deliver(await forwardSteps(steps, { ...call, held }, deps), deps, true);
+    const steps = await readSteps(raw, held, parts.system);
+    return await parts.deliver(await forwardSteps(steps, { ...call, held }, parts), true);
   } catch (error) {
     throw callError(call, error);
   } finally {
@@ -139,12 +150,12 @@ async function universal(
 }
 
 /** Null for what the unified endpoint has no answer for. */
-function unified(arrival: Arrival, deps: GatewayDeps): Promise<Response> | null {
+function unified(arrival: Arrival, parts: FrontParts): Promise<Response> | null {
   const { raw, name, tail } = arrival;
   if (raw.method === "POST")
-    return accept(arrival, COMPAT, deps).then(async ({ call, step }) => {
+    return accept(arrival, COMPAT, parts).then(async ({ call, step }) => {
       try {
-        return await deliver(await forwardAny(compatStep(step), 0, true, call, deps), deps);
+        return await parts.deliver(await parts.answer(compatStep(step), 0, true, call));
       } catch (error) {
         throw callError(call, error);
       } finally {
@@ -153,26 +164,26 @@ function unified(arrival: Arrival, deps: GatewayDeps): Promise<Response> | null 
     });
   if (raw.method !== "GET" || !/^(?:v1\/)?models$/.test(tail.rest)) return null;
   const how = { ...COMPAT, entry: { ...COMPAT.entry, method: "GET" } };
-  return admit(name, headerPairs(raw), raw.signal, deps, how).then(() =>
-    json(modelList(deps.targets.demo, deps.router !== undefined)),
-  );
+  return parts.admission
+    .admit(name, headerPairs(raw), raw.signal, how)
+    .then(() => json(modelList(parts.targets.demo, parts.routes)));
 }
 
 async function accept(
   { raw, name, segment, tail }: Arrival,
   how: AdmitOptions,
-  deps: GatewayDeps,
+  parts: FrontParts,
 ): Promise<{ call: Call; step: Step }> {
-  const received = deps.platform.received?.(raw) ?? null;
+  const received = parts.platform.received?.(raw) ?? null;
   const headers = received?.headers ?? headerPairs(raw);
-  const call = await admit(name, headers, raw.signal, deps, how);
+  const call = await parts.admission.admit(name, headers, raw.signal, how);
   let held: BodyHold | undefined;
   const step = { slug: segment, ...tail, method: raw.method, headers, body: null };
   try {
     const body = await requestBody(raw, headers, received, {
-      system: deps.platform.system,
-      hold: () => (held = deps.bodies.hold()),
-      mayPass: () => !needsBody(step, call, deps),
+      system: parts.system,
+      hold: () => (held = parts.bodies.hold()),
+      mayPass: () => !parts.needsBody(step, call),
     });
     return { call: held === undefined ? call : { ...call, held }, step: { ...step, body } };
   } catch (error) {

@@ -3,20 +3,17 @@ import { checkAccountId } from "../../auth/account-id.ts";
 import { requirePermission } from "../../auth/authorize.ts";
 import { isKeyShaped } from "../../auth/token-format.ts";
 import { wholeRequest } from "../../http/whole-request.ts";
-import { tokenOf } from "./access.ts";
-import { admit } from "./admit.ts";
-import type { Call, GatewayDeps } from "../call/call.ts";
-import { type Caller, HOST } from "./caller.ts";
-import { chatFormats } from "./compat.ts";
-import { gatewayHeader, named } from "./controls.ts";
-import { deliver } from "./deliver.ts";
-import { forwardAny } from "../choose/dynamic/forward-route.ts";
-import type { GatewayName } from "../gateways/gateway-name.ts";
+import { tokenOf } from "../call/gateway-token.ts";
+import type { Call } from "../call/call.ts";
+import { type Caller, HOST } from "../call/caller.ts";
+import { chatFormats } from "../chat/chat-body.ts";
+import { gatewayHeader, named } from "../call/controls.ts";
+import type { GatewayName } from "../settings/gateway-name.ts";
 import { headerPairs, headerValue } from "../wire/header-hygiene.ts";
-import { type InferencePath, inferenceStep } from "./inference-step.ts";
-import { gatewayNameOf, type ManagementRoutes } from "../manage/context.ts";
+import { type InferencePath, inferenceStep } from "../providers/inference-step.ts";
+import { gatewayNameOf, type ManagementDeps, type ManagementRoutes } from "../manage/context.ts";
 import { requestBody } from "./request-body.ts";
-import { DEFAULT_GATEWAY } from "../gateways/settings.ts";
+import { DEFAULT_GATEWAY } from "../settings/settings.ts";
 import { callError } from "./call-error.ts";
 
 /** The hosted service's status there (docs/compatibility.md). */
@@ -48,11 +45,11 @@ export const inferenceRoutes: ManagementRoutes = (app, deps) => {
       const room = { system, hold: () => held, mayPass: () => false };
       const step = inferenceStep(path, await requestBody(raw, headers, null, room), headers, model);
       // The API token was checked: the gateway asks for no second one.
-      const admitted = await admit(name, headers, raw.signal, deps, { caller, entry });
+      const admitted = await deps.admission.admit(name, headers, raw.signal, { caller, entry });
       const token = tokenOf(headerValue(headers, "authorization"));
       const blocked = path === "run" ? { blockedStatus: RUN_BLOCKED } : {};
       call = { ...admitted, token, held, ...blocked };
-      return await deliver(await forwardAny(step, 0, true, call, deps), deps);
+      return await deps.deliver(await deps.answer(step, 0, true, call));
     } catch (error) {
       throw callError(call, error);
     } finally {
@@ -70,7 +67,7 @@ export const inferenceRoutes: ManagementRoutes = (app, deps) => {
 async function callerOf(
   request: Request,
   name: GatewayName,
-  { auth, access }: GatewayDeps,
+  { auth, access }: Pick<ManagementDeps, "auth" | "access">,
 ): Promise<Caller> {
   const token = tokenOf(request.headers.get("authorization"));
   const key = token !== null && isKeyShaped(token) ? await access.callerOf(token, name) : null;

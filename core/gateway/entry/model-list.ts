@@ -1,6 +1,6 @@
 import { segmentOf } from "../providers/author-segment.ts";
-import { AUTO_MODEL } from "./compat.ts";
-import { priceLists } from "../observe/prices/prices.ts";
+import { AUTO_MODEL } from "../providers/unified-step.ts";
+import { priceLists } from "../prices/prices.ts";
 import { ECHO } from "../providers/table.ts";
 
 /** The models whose names are known, in OpenAI's list format with names as `compat` takes them; others work too. */

@@ -1,20 +1,30 @@
 import { cacheTtl } from "../answer/cache/cache-policy.ts";
-import type { Call, GatewayDeps, Step } from "../call/call.ts";
+import type { Call, Step } from "../call/call.ts";
 import { limitsSpend } from "../observe/spend/spend.ts";
 import { retryPolicy } from "../call/policy.ts";
+import type { TargetOptions } from "../providers/target.ts";
+import type { GatewaySettings } from "../settings/settings.ts";
 import { translationRoute } from "../providers/translation-route.ts";
 
+/** What the needs of a request depend on beside itself. */
+export interface BodyNeeds {
+  readonly targets: TargetOptions;
+  readonly hasChecks: (settings: GatewaySettings) => boolean;
+  /** Milliseconds within which a provider must begin to answer, where a request says nothing else. */
+  readonly firstByteMs: number;
+}
+
 /** Whether something would read a step's body, or send it twice: then it cannot stream through. */
-export function needsBody(step: Step, call: Call, deps: GatewayDeps): boolean {
+export function needsBody(step: Step, call: Call, parts: BodyNeeds): boolean {
   const { settings, controls, caller } = call;
   return (
     step.slug === "compat" ||
-    translationRoute(step, deps.targets) !== undefined ||
-    deps.safetyOf(settings) !== null ||
+    translationRoute(step, parts.targets) !== undefined ||
+    parts.hasChecks(settings) ||
     limitsSpend(settings.spend_limits) ||
     // A virtual key's models and budget are those of the body.
     caller?.grant !== undefined ||
     cacheTtl(call) > 0 ||
-    retryPolicy(settings, controls, deps.firstByteMs).attempts > 1
+    retryPolicy(settings, controls, parts.firstByteMs).attempts > 1
   );
 }

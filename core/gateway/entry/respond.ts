@@ -1,9 +1,9 @@
 import type { HeaderPair } from "../../ports.ts";
 import { dlpHeaders } from "../guard/checkers/inspect.ts";
-import type { Forwarded } from "../call/forward.ts";
+import type { Forwarded } from "../call/forwarded.ts";
 import { replyHygiene, toHeadersInit } from "../wire/header-hygiene.ts";
-import { NULL_BODY } from "../wire/null-body-status.ts";
-import { collectsLog } from "../observe/log/record.ts";
+import { NULL_BODY } from "../wire/reply-body.ts";
+import { collectsLog } from "../call/recording.ts";
 import { ownHeaders } from "../wire/own-headers.ts";
 
 /** The facts that the gateway adds to an answer, under both prefixes. */

@@ -4,13 +4,13 @@ import { ApiError } from "../../http/api-error.ts";
 import { parse, parseJson, readBytes } from "../../http/body.ts";
 import { utf8 } from "../../crypto/encoding.ts";
 import type { HeaderPair, System } from "../../ports.ts";
-import type { Call, GatewayDeps, Step } from "../call/call.ts";
-import { compatStep } from "./compat.ts";
-import { type Controls, parseControls } from "./controls.ts";
-import { forwardAny } from "../choose/dynamic/forward-route.ts";
-import type { Forwarded } from "../call/forward.ts";
+import type { Call, Step } from "../call/call.ts";
+import { compatStep } from "../providers/unified-step.ts";
+import { type Controls, parseControls } from "../call/controls.ts";
+import type { Forwarded } from "../call/forwarded.ts";
 import { isGatewayHeader } from "../wire/header-hygiene.ts";
-import { askInOrder } from "../call/fallback.ts";
+import type { Forward } from "../call/forward.ts";
+import { askInOrder, type FallbackParts } from "../call/fallback.ts";
 import { weightOf } from "../../http/arriving-body.ts";
 
 /** Bytes of a universal request: the JSON bodies of all its steps. */
@@ -117,13 +117,18 @@ function fromConfig(config: Readonly<Record<string, unknown>>): Controls {
   return parseControls(pairs);
 }
 
+/** What {@link forwardSteps} works with. */
+export interface StepsParts extends FallbackParts {
+  readonly answer: Forward;
+}
+
 /** Tries the steps in order until one succeeds; when none does, the last one's answer is the answer. */
 export function forwardSteps(
   steps: readonly Step[],
   call: Call,
-  deps: GatewayDeps,
+  parts: StepsParts,
 ): Promise<Forwarded> {
   const ask = (step: Step, index: number, isLast: boolean): Promise<Forwarded> =>
-    forwardAny(step, index, isLast, call, deps);
-  return askInOrder(steps, ask, call, deps);
+    parts.answer(step, index, isLast, call);
+  return askInOrder(steps, ask, call, parts);
 }

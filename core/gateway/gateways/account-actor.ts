@@ -1,6 +1,6 @@
 import type { ActorKind, SqlValue } from "../../ports.ts";
 import { contains } from "../../sql-text.ts";
-import type { GatewaySettings } from "./settings.ts";
+import type { GatewaySettings } from "../settings/settings.ts";
 
 /** A page of an account's gateways with the count of all that fit. */
 export type GatewayPage = { gateways: GatewaySettings[]; total: number };

@@ -3,10 +3,10 @@ import { ApiError } from "../../http/api-error.ts";
 import { didYouMean } from "../../http/nearest.ts";
 import { profileNames, type SafetyOptions, unknownProfiles } from "../guard/checkers/policies.ts";
 import { noSuchProvider, spendProviders } from "../observe/spend/spend-providers.ts";
-import type { DeclaredGateway } from "./declared-gateways.ts";
+import type { DeclaredGateway } from "../settings/declared-gateways.ts";
 import { readGraph } from "../choose/dynamic/graph.ts";
 import { providers } from "../providers/table.ts";
-import { gatewayDeclared } from "./settings.ts";
+import { gatewayDeclared } from "../settings/settings.ts";
 
 /** Throws `invalid_options` for a declared gateway that cannot be meant; nothing is found out by a request. */
 export function checkDeclared(

@@ -1,6 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { ActorContext, ActorKind, Statement } from "../../ports.ts";
-import { isChanging } from "../observe/prices/account-prices.ts";
+import { isChanging } from "../prices/account-prices.ts";
 import { spendLedger, spendSchema } from "../observe/spend/spend-ledger.ts";
 import { type GatewayLog, gatewayLog } from "../observe/log/gateway-log.ts";
 import {
@@ -16,7 +16,7 @@ import {
   type GatewayChanges,
   type GatewaySettings,
   withChanges,
-} from "./settings.ts";
+} from "../settings/settings.ts";
 
 /** What a request finds at a gateway's door. */
 export type Entrance = {

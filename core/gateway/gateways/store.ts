@@ -10,16 +10,20 @@ import {
   type DeclaredGateways,
   declaredIds,
   withDeclared,
-} from "./declared-gateways.ts";
-import { actorName, type GatewayName } from "./gateway-name.ts";
+} from "../settings/declared-gateways.ts";
+import { actorName, type GatewayName } from "../settings/gateway-name.ts";
 import type { LogQuery } from "../observe/log/log-filters.ts";
-import type { LogRow } from "../observe/log/log-row.ts";
+import type { LogRow } from "../call/ended-attempt.ts";
 import type { LogSummary } from "../observe/log/log-summary.ts";
 import type { TailPage } from "../observe/log/log-tail.ts";
 import type { SealedReply } from "../answer/cache/reply-shelf.ts";
-import { changingPrices, PRICES } from "../observe/prices/account-prices.ts";
-import { recordStore } from "../manage/records/records.ts";
-import { type GatewayChanges, type GatewaySettings, initialSettings } from "./settings.ts";
+import { changingPrices, PRICES } from "../prices/account-prices.ts";
+import { recordStore } from "../records/records.ts";
+import {
+  type GatewayChanges,
+  type GatewaySettings,
+  initialSettings,
+} from "../settings/settings.ts";
 
 /** The gateways of all accounts, behind typed calls: the one place that speaks to their actors. */
 export interface GatewayStore {

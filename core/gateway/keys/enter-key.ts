@@ -1,9 +1,9 @@
 import { quickSha256Hex } from "../../crypto/digest.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { System } from "../../ports.ts";
-import type { Caller } from "../entry/caller.ts";
-import type { GatewayName } from "../gateways/gateway-name.ts";
-import { retryAfter } from "../guard/limits/retry-after.ts";
+import type { Caller } from "../call/caller.ts";
+import type { GatewayName } from "../settings/gateway-name.ts";
+import { retryAfter } from "../wire/retry-after.ts";
 import type { KeyStore } from "./key-store.ts";
 import type { KeyEntrance, KeyReference } from "./keys-actor.ts";
 

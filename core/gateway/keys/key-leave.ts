@@ -1,54 +1,66 @@
 import { ApiError } from "../../http/api-error.ts";
-import type { AnswerUsage, Call, GatewayDeps, Step } from "../call/call.ts";
-import type { KeyGrant } from "../entry/caller.ts";
+import type { Call, Step } from "../call/call.ts";
+import type { KeyGrant } from "../call/caller.ts";
+import type { Leave, Limits, Settle } from "../call/limits.ts";
+import type { EndedAttempt } from "../call/ended-attempt.ts";
+import { stepModel } from "../chat/request-model.ts";
 import { cost, leastCost } from "../observe/cost/cost.ts";
 import { isFree, unknownCost } from "../observe/cost/known-cost.ts";
-import { BYTES_PER_TOKEN, estimateOf, limitsSpend } from "../observe/spend/spend.ts";
-import { type RealtimeSpend, type Settle, spendOn } from "../observe/spend/step-spend.ts";
-import { jsonOf, plainBytes } from "../wire/readable-body.ts";
-import { stepModel } from "../chat/request-model.ts";
+import { estimateOf, limitsSpend } from "../observe/spend/spend.ts";
+import { type RealtimeSpend, type SpendParts, spendOn } from "../observe/spend/step-spend.ts";
 import { hidesUsage } from "../observe/usage/stream-usage.ts";
+import { BYTES_PER_TOKEN } from "../prices/price.ts";
+import { jsonOf, plainBytes } from "../wire/readable-body.ts";
 import { refusalHeaders } from "./enter-key.ts";
 import { checkModel } from "./key-models.ts";
+import type { KeyStore } from "./key-store.ts";
 
-/** Leave to ask a provider: what is told how it went, and the call whose rows tell it. */
-export interface Leave {
-  readonly settle: Settle;
-  readonly call: Call;
+/** What {@link callLimits} works with. */
+export interface LimitParts extends SpendParts {
+  readonly keys: Pick<KeyStore, "reserve" | "settle">;
+}
+
+/** The limits of gateways and of virtual keys. */
+export interface CallLimits extends Limits {
+  /** Throws `forbidden` for a model that the caller's virtual key does not allow; `model` outranks the step's. */
+  checkModel(step: Step, call: Call, model?: string): void;
+  leave(step: Step, call: Call, realtime?: RealtimeSpend): Promise<Leave>;
+}
+
+/** Makes the limits of calls. */
+export function callLimits(parts: LimitParts): CallLimits {
+  return {
+    checkModel(step, { caller }, model) {
+      const models = caller?.grant?.models;
+      if (models !== undefined && models !== null) checkModel(step, models, model);
+    },
+    applyTo: ({ settings, caller }) =>
+      caller?.grant !== undefined || limitsSpend(settings.spend_limits),
+    leave: (step, call, realtime) => leaveToAsk(step, call, parts, realtime),
+  };
 }
 
 /**
  * Asks for leave to spend on a step: of the gateway's spend limits and of the caller's virtual key. Throws
  * `gateway_spend_limit`, and `gateway_spend_unknown` for what a limit could not count.
  */
-export async function leaveToAsk(
+async function leaveToAsk(
   step: Step,
   call: Call,
-  deps: GatewayDeps,
+  parts: LimitParts,
   realtime?: RealtimeSpend,
 ): Promise<Leave> {
-  const settle = await spendOn(step, call, deps, realtime);
+  const settle = await spendOn(step, call, parts, realtime);
   const { caller } = call;
   const grant = caller?.grant;
   if (caller?.id == null || grant === undefined || !(grant.cost || grant.tokens))
     return { settle, call };
   try {
-    return await keyLeave(step, { call, id: caller.id, grant, settle, realtime }, deps);
+    return await keyLeave(step, { call, id: caller.id, grant, settle, realtime }, parts);
   } catch (error) {
     settle(0);
     throw error;
   }
-}
-
-/** Whether anything can limit what a call may spend. */
-export function isLimited({ settings, caller }: Call): boolean {
-  return caller?.grant !== undefined || limitsSpend(settings.spend_limits);
-}
-
-/** Throws `forbidden` for a model that the caller's virtual key does not allow. */
-export function checkKeyModel(step: Step, { caller }: Call, model?: string): void {
-  const models = caller?.grant?.models;
-  if (models !== undefined && models !== null) checkModel(step, models, model);
 }
 
 interface KeyedCall {
@@ -59,18 +71,18 @@ interface KeyedCall {
   readonly realtime: RealtimeSpend | undefined;
 }
 
-async function keyLeave(step: Step, keyed: KeyedCall, deps: GatewayDeps): Promise<Leave> {
+async function keyLeave(step: Step, keyed: KeyedCall, parts: LimitParts): Promise<Leave> {
   const { call, id, grant, settle } = keyed;
   const { account } = call.name;
-  const { cost: estimate, tokens, unknown } = expected(step, keyed, deps);
+  const { cost: estimate, tokens, unknown } = expected(step, keyed, parts);
   if (grant.cost && unknown !== null && grant.onUnknown === "refuse") {
-    deps.metrics?.refuse(call.name, "spend_unknown");
+    parts.refused?.(call.name, "spend_unknown");
     throw uncountable(unknown);
   }
   const asked = { cost: grant.cost ? estimate : null, tokens: grant.tokens ? tokens : null };
-  const decision = await deps.keys.reserve(account, id, asked);
+  const decision = await parts.keys.reserve(account, id, asked);
   if ("refused" in decision) {
-    deps.metrics?.refuse(call.name, "spend_limit");
+    parts.refused?.(call.name, "spend_limit");
     throw new ApiError("gateway_spend_limit", {
       message: `Spend limit reached: the virtual key allows ${decision.refused}`,
       headers: refusalHeaders(decision.wait),
@@ -79,15 +91,15 @@ async function keyLeave(step: Step, keyed: KeyedCall, deps: GatewayDeps): Promis
   const used: { cost: number | null; tokens: number | null } = { cost: null, tokens: null };
   let isOpen = true;
   return {
-    call: { ...call, onAnswer: (answer) => add(used, answer, call, deps) },
+    call: { ...call, onEnded: (ended) => add(used, ended, call, parts) },
     settle(amount) {
       settle(amount);
       if (!isOpen) return;
       isOpen = false;
       // What is not known stays as it was estimated: leaving an answer early must not make it free.
       const amounts = amount === 0 ? { cost: used.cost ?? 0, tokens: used.tokens ?? 0 } : used;
-      const { log, system } = deps.platform;
-      const entered = deps.keys
+      const { log, system } = parts;
+      const entered = parts.keys
         .settle(account, id, decision.entries, amounts)
         .catch((error: unknown) => {
           log("error", "The use of a virtual key could not be entered", { error: String(error) });
@@ -100,14 +112,15 @@ async function keyLeave(step: Step, keyed: KeyedCall, deps: GatewayDeps): Promis
 /** Adds an answer up by list prices: what the caller says that it costs is no matter to the key's owner. */
 function add(
   used: { cost: number | null; tokens: number | null },
-  { usage, model, provider }: AnswerUsage,
+  { usage, row }: EndedAttempt,
   { prices }: Call,
-  { platform }: GatewayDeps,
+  { system }: LimitParts,
 ): void {
+  if (usage === null) return;
   const { tokensIn, tokensOut } = usage;
   if (tokensIn !== null || tokensOut !== null)
     used.tokens = (used.tokens ?? 0) + (tokensIn ?? 0) + (tokensOut ?? 0);
-  const price = prices.find(model, provider, platform.system.now())?.price ?? null;
+  const price = prices.find(row.model, row.provider, system.now())?.price ?? null;
   const amount = cost(usage, price) ?? leastCost(usage, price);
   if (amount !== null) used.cost = (used.cost ?? 0) + amount;
 }
@@ -116,17 +129,17 @@ function add(
 function expected(
   step: Step,
   { call, realtime }: KeyedCall,
-  deps: GatewayDeps,
+  parts: LimitParts,
 ): { readonly cost: number; readonly tokens: number; readonly unknown: string | null } {
   const json = jsonOf(step);
   const model = realtime?.model ?? stepModel(step, json);
-  const price = call.prices.find(model, step.slug, deps.platform.system.now())?.price ?? null;
+  const price = call.prices.find(model, step.slug, parts.system.now())?.price ?? null;
   // The caller's own word on the cost is no matter to the key's owner.
   const question = { step, model, price, custom: undefined, json };
   const unknown = unknownCost({
     ...question,
     realtime: realtime !== undefined,
-    hidesUsage: () => hidesUsage(step, call, deps),
+    hidesUsage: () => hidesUsage(step, call, parts.targets),
   });
   const isUnpaid = realtime === undefined && isFree(step);
   const bytes = isUnpaid ? 0 : Math.max(BYTES_PER_TOKEN, plainBytes(step)?.length ?? 0);

@@ -1,6 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { Step } from "../call/call.ts";
-import { modelNames } from "../observe/prices/model-names.ts";
+import { modelNames } from "../prices/model-names.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import { plainBytes } from "../wire/readable-body.ts";
 import { formModel, queryModel, requestModel } from "../chat/request-model.ts";

@@ -1,5 +1,5 @@
 import type { Plain, Platform } from "../../ports.ts";
-import type { GatewayName } from "../gateways/gateway-name.ts";
+import type { GatewayName } from "../settings/gateway-name.ts";
 import type { KeyAmounts, KeyDecision, KeyEntry } from "./key-ledger.ts";
 import {
   type KeyEntrance,

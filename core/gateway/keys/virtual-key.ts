@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { formatInstant, parseInstant } from "../../http/instant.ts";
-import { isGatewayId } from "../gateways/settings.ts";
+import { isGatewayId } from "../settings/settings.ts";
 import { type KeyLimit, keyLimits } from "./key-limit.ts";
 
 /** What is set of a virtual key. */

@@ -1,18 +1,28 @@
+import type { BodyBudget } from "../../body-budget.ts";
+import type { Platform } from "../../ports.ts";
+import type { ResumableRuns } from "../answer/resume/runs.ts";
+import type { Forward } from "../call/forward.ts";
+import type { Access } from "../entry/access.ts";
+import type { Admission } from "../entry/admit.ts";
+import type { Deliver } from "../entry/deliver.ts";
+import type { GatewayStore } from "../gateways/store.ts";
+import type { KeyStore } from "../keys/key-store.ts";
+import type { GatewayMetrics } from "../observe/metrics/metrics.ts";
+import type { AccountPrices } from "../prices/account-prices.ts";
+import type { Vault } from "../records/vault.ts";
 import type { Context, Hono, MiddlewareHandler } from "hono";
 import { type Auth, authorize } from "../../auth/authorize.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { envelope } from "../../http/envelope.ts";
 import { checkQuery } from "../../http/query.ts";
-import type { GatewayDeps } from "../call/call.ts";
 import type { SafetyOptions } from "../guard/checkers/policies.ts";
-import type { DeclaredGateways } from "../gateways/declared-gateways.ts";
-import type { GatewayName } from "../gateways/gateway-name.ts";
+import type { DeclaredGateways } from "../settings/declared-gateways.ts";
+import type { GatewayName } from "../settings/gateway-name.ts";
 import { getGateway } from "./manage-gateways.ts";
 import { type Page, pageOf, resultInfo } from "./paging.ts";
 import { ECHO, providers } from "../providers/table.ts";
-import type { ProviderOptions } from "../providers/target.ts";
-import { CUSTOM_PREFIX } from "./custom-provider.ts";
-import type { Records } from "./records/records.ts";
+import { type ProviderOptions, CUSTOM_PREFIX } from "../providers/target.ts";
+import type { Records, RecordStore } from "../records/records.ts";
 
 /** Where a whole platform has its API root; the gateway is beside it. */
 export const API_ROOT = "/client/v4";
@@ -20,8 +30,28 @@ export const API_ROOT = "/client/v4";
 /** The path below which the management API lives. */
 export const MANAGEMENT_ROOT = "/accounts/:account_id/ai-gateway";
 
-/** What the routes of the management API work with: the engine, and what is configured beside it. */
-export interface ManagementDeps extends GatewayDeps {
+/** What the routes of the management API work with. */
+export interface ManagementDeps {
+  readonly platform: Platform;
+  /** Finds out who calls. */
+  readonly auth: Auth;
+  readonly store: GatewayStore;
+  /** Virtual keys. */
+  readonly keys: KeyStore;
+  /** What is stored, and what seals its secrets. */
+  readonly records: RecordStore;
+  readonly vault: Vault;
+  readonly prices: AccountPrices;
+  /** @default nothing is counted */
+  readonly metrics?: GatewayMetrics | undefined;
+  /** Streams that can be taken up again. @default none */
+  readonly resume?: ResumableRuns | undefined;
+  /** What REST inference takes a request through. */
+  readonly access: Pick<Access, "callerOf">;
+  readonly admission: Pick<Admission, "admit">;
+  readonly answer: Forward;
+  readonly deliver: Deliver;
+  readonly bodies: BodyBudget;
   /** Providers of the configuration. */
   readonly configured: Readonly<Record<string, ProviderOptions>>;
   /** Gateways of the configuration. */

@@ -4,14 +4,13 @@ import { plainText } from "../../http/plain-text.ts";
 import { checkUrl } from "../../net/check-url.ts";
 import type { HeaderPair, System } from "../../ports.ts";
 import type { Page } from "./paging.ts";
-import { HEADER_NAME } from "./header-schema.ts";
+import { HEADER_NAME } from "../settings/header-schema.ts";
 import { preview } from "./provider-config.ts";
-import { newRecord, recordTimes, type StoredRecord } from "./records/record.ts";
-import type { Records } from "./records/records.ts";
-import type { Vault } from "./records/vault.ts";
-
-/** What every custom provider's path segment begins with. */
-export const CUSTOM_PREFIX = "custom-";
+import { newRecord, recordTimes, type StoredRecord } from "../records/record.ts";
+import type { Records } from "../records/records.ts";
+import type { Vault } from "../records/vault.ts";
+import { isSecretHeader } from "../wire/header-hygiene.ts";
+import { CUSTOM_PREFIX } from "../providers/target.ts";
 
 /** The body that creates a custom provider. */
 export interface CustomProviderCreate {
@@ -37,6 +36,7 @@ export type CustomProviderChange = {
 
 const text = (maximum: number): v.GenericSchema<string, string> =>
   v.pipe(v.string(), v.maxLength(maximum, `expected at most ${maximum} characters`));
+
 const baseUrl = v.pipe(
   text(2048),
   // Pasted with a space behind it, it would be no address once a path follows.
@@ -46,11 +46,14 @@ const baseUrl = v.pipe(
     ({ input }) => refusal(input) ?? "expected an https URL",
   ),
 );
+
 const name = plainText(128);
+
 const slug = v.pipe(
   v.string(),
   v.regex(/^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/, 'expected 1 to 64 of a-z, 0-9 and "-"'),
 );
+
 const optional = {
   enable: v.optional(v.boolean()),
   beta: v.optional(v.boolean()),
@@ -219,11 +222,6 @@ async function headerMembers(
     sealed: await vault.seal(records, id, headers),
     headers_preview: JSON.stringify(Object.fromEntries(shown)),
   };
-}
-
-/** Whether a header's value can be a credential, by its name in lower case. */
-export function isSecretHeader(header: string): boolean {
-  return /auth|key|token|secret|cookie|password|credential|session|signature/.test(header);
 }
 
 function checkFree(wanted: string, { declared }: CustomProviderDeps): void {

@@ -2,8 +2,8 @@ import * as v from "valibot";
 import { plainText } from "../../http/plain-text.ts";
 import type { System } from "../../ports.ts";
 import { type LogQuery, parseLogQuery } from "../observe/log/log-filters.ts";
-import { newRecord, type StoredRecord } from "./records/record.ts";
-import type { Records } from "./records/records.ts";
+import { newRecord, type StoredRecord } from "../records/record.ts";
+import type { Records } from "../records/records.ts";
 
 /** A condition of a dataset on the rows of the log. */
 export type DatasetFilter = {

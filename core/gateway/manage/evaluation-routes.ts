@@ -16,7 +16,7 @@ import {
 } from "./context.ts";
 import * as datasets from "./dataset.ts";
 import * as evaluations from "./evaluation.ts";
-import { type RecordQuery, recordView } from "./records/record.ts";
+import { type RecordQuery, recordView } from "../records/record.ts";
 
 /** Datasets, evaluations and their types. */
 export const evaluationRoutes: ManagementRoutes = (app, deps) => {

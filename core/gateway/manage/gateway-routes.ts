@@ -1,7 +1,7 @@
 import { readJson } from "../../http/body.ts";
 import { envelope } from "../../http/envelope.ts";
 import { routedPath } from "../../http/mount-path.ts";
-import { type DeclaredGateway, declaredGateway } from "../gateways/declared-gateways.ts";
+import { type DeclaredGateway, declaredGateway } from "../settings/declared-gateways.ts";
 import * as gateways from "./manage-gateways.ts";
 import {
   DEFAULT_GATEWAY,
@@ -9,7 +9,7 @@ import {
   type GatewaySettings,
   gatewayWrite,
   type GatewayWrite,
-} from "../gateways/settings.ts";
+} from "../settings/settings.ts";
 import { ApiError } from "../../http/api-error.ts";
 import {
   API_ROOT,

@@ -8,8 +8,8 @@ import {
   initialSettings,
   isGatewayId,
   withChanges,
-} from "../gateways/settings.ts";
-import type { GatewayName } from "../gateways/gateway-name.ts";
+} from "../settings/settings.ts";
+import type { GatewayName } from "../settings/gateway-name.ts";
 import type { GatewayStore } from "../gateways/store.ts";
 
 /** Lists an account's gateways whose id contains `search`, ordered by id. */

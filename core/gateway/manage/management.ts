@@ -1,8 +1,8 @@
 import { Hono } from "hono";
 import { checkMountPath } from "../../http/mount-path.ts";
 import { closeRoutes, onError } from "../../http/routes.ts";
-import type { GatewayDeps } from "../call/call.ts";
-import type { GatewayOptions } from "../deps.ts";
+import type { Engine } from "../engine.ts";
+import type { GatewayOptions } from "../options.ts";
 import { withoutTokens } from "../entry/error-hygiene.ts";
 import { INFERENCE_ROOT, inferenceRoutes } from "../entry/inference.ts";
 import { virtualKeyRoutes } from "../keys/key-routes.ts";
@@ -38,7 +38,7 @@ const resources: readonly ManagementRoutes[] = [
  * The gateway's management API, to be mounted at the API root: every call of the
  * official SDK's `aiGateway` resource, a live tail of the log, and REST inference through the engine.
  */
-export function managementApp(options: GatewayOptions, engine: GatewayDeps): Hono {
+export function managementApp(options: GatewayOptions, engine: Engine): Hono {
   const { platform, providers = {}, gateways = {}, accountId } = options;
   const app = new Hono();
   const deps: ManagementDeps = {

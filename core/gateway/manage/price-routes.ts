@@ -1,9 +1,9 @@
 import { readJson } from "../../http/body.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { envelope } from "../../http/envelope.ts";
-import { PRICES } from "../observe/prices/account-prices.ts";
-import { priceView } from "../observe/prices/price-book.ts";
-import { priceRow, rowKey } from "../observe/prices/price-rows.ts";
+import { PRICES } from "../prices/account-prices.ts";
+import { priceView } from "../prices/price-book.ts";
+import { priceRow, rowKey } from "../prices/price-rows.ts";
 import {
   checkProvider,
   gatewayNameOf,
@@ -14,7 +14,7 @@ import {
   type ManagementRoutes,
   pageOfQuery,
 } from "./context.ts";
-import { newRecord, type StoredRecord } from "./records/record.ts";
+import { newRecord, type StoredRecord } from "../records/record.ts";
 
 /**
  * The prices of an account, `…/prices` (ours; the hosted service has no such resource): what is used with its source,

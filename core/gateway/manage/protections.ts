@@ -1,14 +1,14 @@
 import { ApiError } from "../../http/api-error.ts";
 import { profileNames, type SafetyOptions, unknownProfiles } from "../guard/checkers/policies.ts";
 import type { Platform } from "../../ports.ts";
-import type { GatewayName } from "../gateways/gateway-name.ts";
+import type { GatewayName } from "../settings/gateway-name.ts";
 import { noSuchProvider, spendProviders } from "../observe/spend/spend-providers.ts";
-import type { GatewayChanges, GatewaySettings, GatewayWrite } from "../gateways/settings.ts";
+import type { GatewayChanges, GatewaySettings, GatewayWrite } from "../settings/settings.ts";
 import type { ProviderOptions } from "../providers/target.ts";
-import { otelView, sealOtel } from "../observe/trace/otel-settings.ts";
+import { otelView, sealOtel } from "../observe/trace/sealed-otel.ts";
 import { isProvider } from "./context.ts";
-import type { RecordStore } from "./records/records.ts";
-import type { Vault } from "./records/vault.ts";
+import type { RecordStore } from "../records/records.ts";
+import type { Vault } from "../records/vault.ts";
 
 /** What makes a gateway's protections ready to be stored. */
 export interface ProtectionDeps {

@@ -3,13 +3,11 @@ import { ApiError } from "../../http/api-error.ts";
 import type { System } from "../../ports.ts";
 import { jsonText } from "../wire/json-access.ts";
 import type { Page } from "./paging.ts";
-import { headerCredential } from "./header-schema.ts";
-import { newRecord, recordView, type StoredRecord } from "./records/record.ts";
-import type { Records } from "./records/records.ts";
-import type { Vault } from "./records/vault.ts";
-
-/** The alias of a stored key that is meant when a request names none. */
-export const DEFAULT_ALIAS = "default";
+import { headerCredential } from "../settings/header-schema.ts";
+import { newRecord, recordView, type StoredRecord } from "../records/record.ts";
+import type { Records } from "../records/records.ts";
+import type { Vault } from "../records/vault.ts";
+import { DEFAULT_ALIAS } from "../settings/declared-gateways.ts";
 
 /** Only one key of a provider is its default. */
 const DEFAULT_FLAG = "default_config";
@@ -18,7 +16,9 @@ const alias = v.pipe(
   v.string(),
   v.regex(/^[\w.-]{1,64}$/, 'expected 1 to 64 letters, digits, "-", "_" or "."'),
 );
+
 const limit = v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1_000_000)));
+
 const period = v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(2_678_400)));
 
 /** The body that stores a provider's key. */

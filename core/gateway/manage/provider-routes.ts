@@ -16,7 +16,7 @@ import {
 } from "./context.ts";
 import * as custom from "./custom-provider.ts";
 import * as stored from "./provider-config.ts";
-import type { StoredRecord } from "./records/record.ts";
+import type { StoredRecord } from "../records/record.ts";
 
 /** Stored keys: `…/gateways/{id}/provider_configs`. */
 export const providerConfigRoutes: ManagementRoutes = (app, deps) => {

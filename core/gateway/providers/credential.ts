@@ -1,9 +1,10 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { HeaderPair } from "../../ports.ts";
-import { HOW_TO_SEND } from "../entry/access.ts";
-import type { Call, GatewayDeps } from "../call/call.ts";
-import { isSecretHeader } from "../manage/custom-provider.ts";
+import { HOW_TO_SEND } from "../call/gateway-token.ts";
+import type { Call } from "../call/call.ts";
+import { isSecretHeader } from "../wire/header-hygiene.ts";
 import { credentialValue, ECHO } from "./table.ts";
+import type { StoredProviders } from "./stored-providers.ts";
 import type { Target } from "./target.ts";
 
 /** Whether provider keys of the operator's serve a call: a stranger would spend their money. */
@@ -26,7 +27,7 @@ export async function withCredential(
   headers: readonly HeaderPair[],
   target: Target,
   call: Call,
-  deps: GatewayDeps,
+  keys: Pick<StoredProviders, "key" | "hasKey">,
 ): Promise<HeaderPair[]> {
   const { provider, slug, apiKey, custom } = target;
   if (slug === ECHO) return [...headers];
@@ -34,11 +35,11 @@ export async function withCredential(
   const alias = call.controls.byokAlias;
   if (!mayUseKeys(call)) {
     const isKept = apiKey !== undefined && call.settings.byok_only !== true;
-    if (isKept || alias !== undefined || (await deps.stored.hasKey(call.name, slug, alias)))
+    if (isKept || alias !== undefined || (await keys.hasKey(call.name, slug, alias)))
       throw tokenNeeded(slug, native);
     return [...headers];
   }
-  const stored = await deps.stored.key(call.name, slug, alias);
+  const stored = await keys.key(call.name, slug, alias);
   if (stored !== null) return [...headers, [native, credentialValue(provider, stored)]];
   if (custom?.headers.some(([name]) => provider.credentials.includes(name)) === true)
     return [...headers];

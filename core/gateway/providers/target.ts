@@ -164,3 +164,6 @@ function withoutRepeated(url: string, path: string, { baseUrl }: Provider): stri
   if (end === undefined || !url.endsWith(end)) return rest;
   return `/${rest}/`.startsWith(`${end}/`) ? rest.slice(end.length) : rest;
 }
+
+/** What every custom provider's path segment begins with. */
+export const CUSTOM_PREFIX = "custom-";

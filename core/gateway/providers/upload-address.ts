@@ -1,9 +1,8 @@
 import type { HeaderPair } from "../../ports.ts";
-import type { GatewayDeps } from "../call/call.ts";
-import type { Forwarded } from "../call/forward.ts";
+import type { Forwarded } from "../call/forwarded.ts";
 import { providers } from "./table.ts";
 import type { RawTail } from "../wire/raw-path.ts";
-import { resolveTarget } from "./target.ts";
+import { resolveTarget, type TargetOptions } from "./target.ts";
 
 /** A request to a provider, as it came. */
 interface UploadRequest {
@@ -19,13 +18,13 @@ interface UploadRequest {
 export function withUploadAddress(
   forwarded: Forwarded,
   { url, slug, tail }: UploadRequest,
-  deps: GatewayDeps,
+  targets: TargetOptions,
 ): Forwarded {
   const row = Object.hasOwn(providers, slug) ? providers[slug] : undefined;
   const { uploadAddress: header, baseUrl } = row ?? {};
   if (header === undefined || !tail.rest.startsWith("upload/")) return forwarded;
   const own = url.slice(0, url.lastIndexOf(`/${tail.rest}`) + 1);
-  const configured = resolveTarget(slug, "", "", deps.targets).url;
+  const configured = resolveTarget(slug, "", "", targets).url;
   const theirs = [configured, `${baseUrl}/`];
   const rewritten = ([name, value]: HeaderPair): HeaderPair => {
     const base = name === header ? theirs.find((one) => value.startsWith(one)) : undefined;

@@ -1,11 +1,10 @@
 import { ApiError } from "../../http/api-error.ts";
-import { admitConnection } from "../entry/admit.ts";
-import type { GatewayDeps } from "../call/call.ts";
-import type { HeaderPair } from "../../ports.ts";
+import type { Admission } from "../entry/admit.ts";
+import type { HeaderPair, Platform } from "../../ports.ts";
 import { headerPairs, headerValue } from "../wire/header-hygiene.ts";
-import type { GatewayName } from "../gateways/gateway-name.ts";
+import type { GatewayName } from "../settings/gateway-name.ts";
 import { socketToken } from "./socket-token.ts";
-import { socketActorName, universalSocketKind } from "./universal-socket.ts";
+import { socketActorName, type SocketParts, universalSocketKind } from "./universal-socket.ts";
 
 /** Gateways of different options that one platform can serve WebSockets for. */
 const KINDS = 16;
@@ -16,10 +15,16 @@ export interface UniversalSockets {
   connect(request: Request, name: GatewayName): Promise<Response>;
 }
 
+/** What {@link universalSockets} works with. */
+export interface ConnectParts extends SocketParts {
+  readonly platform: Pick<Platform, "actors">;
+  readonly admission: Admission;
+}
+
 /** Registers the actors of a gateway's WebSockets; several gateways of one platform get kinds of their own. */
-export function universalSockets(deps: GatewayDeps): UniversalSockets {
-  const { actors, system } = deps.platform;
-  const kind = defineKind(deps);
+export function universalSockets(parts: ConnectParts): UniversalSockets {
+  const { actors } = parts.platform;
+  const kind = defineKind(parts);
   return {
     async connect(request, name) {
       if (!isUpgrade(request)) {
@@ -27,8 +32,8 @@ export function universalSockets(deps: GatewayDeps): UniversalSockets {
       }
       const headers = headerPairs(request);
       checkHandshake(headers);
-      await admitConnection(name, socketToken(headers), deps);
-      return actors.get(kind, socketActorName(name, system.random(1)[0] ?? 0)).fetch(request);
+      await parts.admission.connect(name, socketToken(headers));
+      return actors.get(kind, socketActorName(name, parts.system.random(1)[0] ?? 0)).fetch(request);
     },
   };
 }
@@ -59,11 +64,11 @@ export function checkHandshake(headers: readonly HeaderPair[]): void {
   });
 }
 
-function defineKind(deps: GatewayDeps): string {
+function defineKind(parts: ConnectParts): string {
   for (let number = 1; ; number++) {
     const name = number === 1 ? "gateway-socket" : `gateway-socket-${number}`;
     try {
-      deps.platform.actors.define(universalSocketKind(name, deps));
+      parts.platform.actors.define(universalSocketKind(name, parts));
       return name;
     } catch (error) {
       // Taken by another gateway() of the same platform; the order is the same in every process.

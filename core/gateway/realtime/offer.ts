@@ -1,6 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { HeaderPair } from "../../ports.ts";
-import { AUTHORIZATION, gatewayHeader } from "../entry/controls.ts";
+import { AUTHORIZATION, gatewayHeader } from "../call/controls.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import { credentialValue, type Provider, providers } from "../providers/table.ts";
 import { realtimeProviders } from "./realtime-providers.ts";

@@ -1,20 +1,23 @@
 import type { Dialled, Duplex } from "../../duplex.ts";
 import { ApiError } from "../../http/api-error.ts";
-import type { InboundResponse } from "../../ports.ts";
+import type { InboundResponse, Log, Platform, System } from "../../ports.ts";
 import { TransportError } from "../../transport-error.ts";
-import { admit, type AdmitOptions } from "../entry/admit.ts";
-import type { Call, GatewayDeps, Step } from "../call/call.ts";
-import type { Settle } from "../observe/spend/step-spend.ts";
+import type { Admission, AdmitOptions } from "../entry/admit.ts";
+import type { Call, Step } from "../call/call.ts";
+import type { Settle } from "../call/limits.ts";
 import { headerPairs } from "../wire/header-hygiene.ts";
-import { checkKeyModel, leaveToAsk } from "../keys/key-leave.ts";
-import { modelName } from "../observe/log/log-row.ts";
-import { outbound, withoutOwnTokens } from "../call/outbound.ts";
-import { queryModel } from "../chat/request-model.ts";
-import { type Recording, startRecord } from "../observe/log/record.ts";
+import type { CallLimits } from "../keys/key-leave.ts";
+import { modelName, queryModel } from "../chat/request-model.ts";
+import type { TargetOptions } from "../providers/target.ts";
+import type { Outbound } from "../call/outbound.ts";
+import type { OwnTokens } from "../guard/tokens/strip-own-tokens.ts";
+import type { Safety } from "../guard/checkers/safety.ts";
+import type { GatewaySettings } from "../settings/settings.ts";
+import type { Recorder, Recording } from "../call/recording.ts";
 import { respond } from "../entry/respond.ts";
-import type { GatewayName } from "../gateways/gateway-name.ts";
+import type { GatewayName } from "../settings/gateway-name.ts";
 import { guardedClient } from "../guard/tokens/token-guard.ts";
-import { tracedError } from "../observe/trace/request-trace.ts";
+import { tracedError } from "../entry/call-error.ts";
 import { checkHandshake } from "./connect.ts";
 import { type Offer, readOffer } from "./offer.ts";
 import { realtimePath, realtimeTargets } from "./realtime-providers.ts";
@@ -40,6 +43,28 @@ const SOCKET: AdmitOptions = {
 /** Milliseconds that a provider may take to accept, unless the request says otherwise. */
 const HANDSHAKE_MS = 30_000;
 
+/** What {@link providerSocket} works with. */
+export interface ProviderSocketParts {
+  readonly system: System;
+  readonly log: Log;
+  readonly webSockets: Platform["webSockets"];
+  readonly admission: Pick<Admission, "admit">;
+  readonly access: OwnTokens;
+  readonly safetyOf: (settings: GatewaySettings) => Safety | null;
+  /** Takes the tokens of ours out of a step. */
+  readonly stripOwnTokens: (step: Step, call: Call) => Promise<Step> | Step;
+  readonly targets: TargetOptions;
+  readonly prepare: (
+    step: Step,
+    call: Call,
+    targets: TargetOptions,
+  ) => Promise<Outbound> | Outbound;
+  readonly limits: CallLimits;
+  readonly recorder: Pick<Recorder, "start">;
+  readonly firstByteMs: number;
+  readonly failureStatus: 502 | 400;
+}
+
 /** A connection that may be made. */
 interface Admitted {
   readonly request: Request;
@@ -48,21 +73,24 @@ interface Admitted {
   readonly call: Call;
   readonly record: Recording;
   readonly settle: Settle;
-  readonly deps: GatewayDeps;
+  readonly parts: ProviderSocketParts;
 }
 
 /**
  * Connects a client with a provider's WebSocket. The provider is asked first, so that its refusal is the answer
  * to the client's upgrade request; throws what `admit` throws, and `provider_failed` when no answer came.
  */
-export async function providerSocket(asked: RealtimeRequest, deps: GatewayDeps): Promise<Response> {
+export async function providerSocket(
+  asked: RealtimeRequest,
+  parts: ProviderSocketParts,
+): Promise<Response> {
   const { request, name } = asked;
   const headers = headerPairs(request);
   checkHandshake(headers);
   const offer = readOffer(headers, asked.segment);
-  const call = await admit(name, offer.headers, request.signal, deps, SOCKET);
+  const call = await parts.admission.admit(name, offer.headers, request.signal, SOCKET);
   try {
-    return await opened(asked, offer, call, deps);
+    return await opened(asked, offer, call, parts);
   } catch (error) {
     throw tracedError(call, error);
   }
@@ -72,11 +100,11 @@ async function opened(
   asked: RealtimeRequest,
   offer: Offer,
   call: Call,
-  deps: GatewayDeps,
+  parts: ProviderSocketParts,
 ): Promise<Response> {
-  const safety = deps.safetyOf(call.settings);
+  const safety = parts.safetyOf(call.settings);
   if (safety !== null && !safety.blocks)
-    deps.platform.log("warn", "A WebSocket passes unchecked", { gateway: call.name.gateway });
+    parts.log("warn", "A WebSocket passes unchecked", { gateway: call.name.gateway });
   if (safety?.blocks === true) {
     throw new ApiError("scanner_unavailable", {
       message:
@@ -85,35 +113,35 @@ async function opened(
   }
   const path = realtimePath(asked.segment, asked.rest, asked.query);
   const given: Step = { ...path, method: "GET", headers: offer.headers, body: null };
-  const step = await withoutOwnTokens(given, call, deps);
-  const targets = realtimeTargets(deps.targets, path.slug, path.rest);
-  const { target, request: prepared } = await outbound(step, call, { ...deps, targets });
+  const step = await parts.stripOwnTokens(given, call);
+  const targets = realtimeTargets(parts.targets, path.slug, path.rest);
+  const { target, request: prepared } = await parts.prepare(step, call, targets);
   if (!/^(?:http|ws)s?:/.test(target.url)) {
     throw new ApiError("invalid_request", {
       message: `The provider "${path.slug.slice(0, 64)}" has no WebSocket`,
     });
   }
-  const protocols = await foreignProtocols(offer.protocols, call, deps);
-  checkKeyModel(step, call, modelOf(step));
-  const { settle, call: counted } = await leaveToAsk(step, call, deps, {
+  const protocols = await foreignProtocols(offer.protocols, call, parts);
+  parts.limits.checkModel(step, call, modelOf(step));
+  const { settle, call: counted } = await parts.limits.leave(step, call, {
     model: modelOf(step),
   });
-  const record = startRecord(step, 0, counted, deps);
-  const admitted: Admitted = { request: asked.request, offer, step, call, record, settle, deps };
+  const record = parts.recorder.start(step, 0, counted);
+  const admitted: Admitted = { request: asked.request, offer, step, call, record, settle, parts };
   try {
-    const dialled = await deps.platform.webSockets.dial({
+    const dialled = await parts.webSockets.dial({
       url: target.url,
       headers: prepared.headers,
       protocols,
       reach: target.custom === undefined ? "configured" : "public",
-      timeoutMs: call.controls.requestTimeout ?? Math.min(HANDSHAKE_MS, deps.firstByteMs),
+      timeoutMs: call.controls.requestTimeout ?? Math.min(HANDSHAKE_MS, parts.firstByteMs),
       signal: call.signal,
     });
     return connect(dialled, admitted);
   } catch (error) {
     if (!(error instanceof TransportError)) throw error;
     failed(null, admitted);
-    throw new ApiError("provider_failed", { status: deps.failureStatus, cause: error });
+    throw new ApiError("provider_failed", { status: parts.failureStatus, cause: error });
   }
 }
 
@@ -121,7 +149,7 @@ async function opened(
 async function foreignProtocols(
   protocols: readonly string[],
   call: Call,
-  { access }: GatewayDeps,
+  { access }: ProviderSocketParts,
 ): Promise<string[]> {
   const asked = access.asksHost ? await access.ask(protocols) : undefined;
   return protocols.filter((one) => !access.isOurs(one, call.token, asked));
@@ -139,18 +167,15 @@ function failed(answer: InboundResponse | null, { record, settle }: Admitted): v
 }
 
 function connect(dialled: Dialled, admitted: Admitted): Response {
-  const { request, offer, call, record, deps } = admitted;
+  const { request, offer, call, record, parts } = admitted;
   if ("refusal" in dialled) {
     failed(dialled.refusal, admitted);
-    return refuse(dialled.refusal, call, record, deps);
+    return refuse(dialled.refusal, call, record, parts);
   }
   const { duplex: provider } = dialled;
   try {
     const protocol = offer.select(provider.protocol);
-    const accepted = deps.platform.webSockets.accept(
-      request,
-      protocol === null ? {} : { protocol },
-    );
+    const accepted = parts.webSockets.accept(request, protocol === null ? {} : { protocol });
     run(guardedClient(accepted.duplex, call.token), provider, admitted);
     call.traced?.answer({ logId: record.id, step: 0, reply: { status: 101 } });
     return accepted.response;
@@ -166,7 +191,7 @@ function refuse(
   reply: InboundResponse,
   call: Call,
   record: Recording,
-  deps: GatewayDeps,
+  parts: ProviderSocketParts,
 ): Response {
   if (reply.status >= 400 && reply.status <= 599) {
     const facts = { logId: record.id, step: 0, cached: false, failed: true, dlp: null };
@@ -175,7 +200,7 @@ function refuse(
     return respond(forwarded);
   }
   throw new ApiError("provider_failed", {
-    status: deps.failureStatus,
+    status: parts.failureStatus,
     message: `The provider answered ${reply.status} in place of a WebSocket`,
   });
 }
@@ -184,9 +209,9 @@ function refuse(
 function run(
   client: Duplex,
   provider: Duplex,
-  { step, call, record, settle, deps }: Admitted,
+  { step, call, record, settle, parts }: Admitted,
 ): void {
-  const { system } = deps.platform;
+  const { system } = parts;
   // Of a conversation only what was asked for is kept: it may be hours of speech.
   const keep = call.controls.collectLogPayload === true ? record.keep : 0;
   const counted = tally({ model: modelOf(step), summary: record.keep > 0, keep });
@@ -206,7 +231,7 @@ function run(
   system.closing?.addEventListener("abort", onClosing, { once: true });
   void over
     .catch((error: unknown) => {
-      deps.platform.log("error", "A realtime connection failed", { error: String(error) });
+      parts.log("error", "A realtime connection failed", { error: String(error) });
       client.close(1011, "Internal error");
       provider.close(1001, "The gateway failed");
     })

@@ -1,5 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
-import { decodedValue } from "../guard/tokens/own-tokens.ts";
+import { decodedValue } from "../wire/own-tokens.ts";
 import { movedTo, type TargetOptions } from "../providers/target.ts";
 
 /** What a provider's realtime WebSocket differs in from its HTTP paths: data, so that adding one is adding a row. */

@@ -1,5 +1,5 @@
 import type { HeaderPair } from "../../ports.ts";
-import { presentedToken, tokenOf } from "../entry/access.ts";
+import { presentedToken, tokenOf } from "../call/gateway-token.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 
 /**

@@ -5,14 +5,13 @@ import { ApiError } from "../../http/api-error.ts";
 import { parse } from "../../http/body.ts";
 import { errorBody } from "../../http/envelope.ts";
 import { TransportError } from "../../transport-error.ts";
-import type { Forwarded } from "../call/forward.ts";
+import type { Forwarded } from "../call/forwarded.ts";
 import type { ContentDecoding } from "../wire/content-decoder.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import { bodiesFull } from "../../http/arriving-body.ts";
-import { plainBody } from "../wire/plain-body.ts";
-import { collectsLog } from "../observe/log/record.ts";
+import { plainBody, streamOf } from "../wire/reply-body.ts";
+import { collectsLog } from "../call/recording.ts";
 import { sseEvents } from "../wire/sse-events.ts";
-import { streamOf } from "../wire/stream-of.ts";
 
 /** A request over the universal WebSocket: a step of the universal endpoint. */
 export interface UniversalCreate {

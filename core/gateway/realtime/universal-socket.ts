@@ -1,16 +1,28 @@
 import { ApiError } from "../../http/api-error.ts";
-import type { Actor, ActorContext, ActorKind, Connection } from "../../ports.ts";
+import type { Actor, ActorContext, ActorKind, Connection, Log } from "../../ports.ts";
 import { TransportError } from "../../transport-error.ts";
-import { admit, type AdmitOptions } from "../entry/admit.ts";
-import type { Call, GatewayDeps } from "../call/call.ts";
-import type { Caller } from "../entry/caller.ts";
-import type { GatewayName } from "../gateways/gateway-name.ts";
+import type { Admission, AdmitOptions } from "../entry/admit.ts";
+import type { BodyBudget } from "../../body-budget.ts";
+import type { Access } from "../entry/access.ts";
+import type { ContentDecoding } from "../wire/content-decoder.ts";
+import type { Call } from "../call/call.ts";
+import type { Caller } from "../call/caller.ts";
+import type { GatewayName } from "../settings/gateway-name.ts";
 import { headerPairs } from "../wire/header-hygiene.ts";
 import { bodiesFull, weightOf } from "../../http/arriving-body.ts";
-import { tracedError } from "../observe/trace/request-trace.ts";
-import { BODY_LIMIT, forwardSteps, toSteps } from "../entry/universal.ts";
+import { tracedError } from "../entry/call-error.ts";
+import { BODY_LIMIT, forwardSteps, type StepsParts, toSteps } from "../entry/universal.ts";
 import { socketToken } from "./socket-token.ts";
 import { errorFrame, eventIdOf, readCreate, universalFrames } from "./universal-frames.ts";
+
+/** What universal WebSockets work with. */
+export interface SocketParts extends StepsParts {
+  readonly log: Log;
+  readonly access: Pick<Access, "callerOf">;
+  readonly admission: Pick<Admission, "admit">;
+  readonly bodies: BodyBudget;
+  readonly decoding: ContentDecoding;
+}
 
 /** Requests that one connection may have under way. */
 const UNDER_WAY = 32;
@@ -50,15 +62,15 @@ export function socketActorName({ account, gateway }: GatewayName, random: numbe
  * run side by side and a close is heard at once; what is under way is kept by the process, not by the
  * instance, which may be evicted while a long answer still comes.
  */
-export function universalSocketKind(name: string, deps: GatewayDeps): ActorKind {
+export function universalSocketKind(name: string, parts: SocketParts): ActorKind {
   const state: ConnectionState = { requests: new Map(), tokens: new Map() };
-  return { name, schema: [], start: (context) => socketActor(context, state, deps) };
+  return { name, schema: [], start: (context) => socketActor(context, state, parts) };
 }
 
 function socketActor(
   context: ActorContext,
   { requests, tokens }: ConnectionState,
-  deps: GatewayDeps,
+  parts: SocketParts,
 ): Actor {
   const [account = "", gateway = ""] = JSON.parse(context.name) as string[];
   const name = { account, gateway };
@@ -68,7 +80,7 @@ function socketActor(
     own.underWay.add(abort);
     const token = tokens.get(id) ?? null;
     const from = { name, token, caller: (connection.attachment ?? null) as Caller | null };
-    const work = answer(message, connection, from, abort, deps).finally(() => {
+    const work = answer(message, connection, from, abort, parts).finally(() => {
       own.underWay.delete(abort);
       // Aborted when the connection closed: what waited is for nobody.
       if (abort.signal.aborted) own.queue.length = 0;
@@ -89,7 +101,7 @@ function socketActor(
       const accepted = context.sockets.accept(request, {
         id,
         maxMessage: BODY_LIMIT,
-        attachment: await attachedCaller(token, name, deps),
+        attachment: await attachedCaller(token, name, parts),
         ...(protocol === null ? {} : { protocol }),
       });
       if (token !== null) tokens.set(id, token);
@@ -120,7 +132,7 @@ function socketActor(
 async function attachedCaller(
   token: string | null,
   name: GatewayName,
-  { access }: GatewayDeps,
+  { access }: SocketParts,
 ): Promise<Caller | null> {
   try {
     return await access.callerOf(token, name, false);
@@ -157,11 +169,11 @@ async function answer(
   connection: Connection,
   { name, token, caller }: Origin,
   abort: AbortController,
-  deps: GatewayDeps,
+  parts: SocketParts,
 ): Promise<void> {
   let eventId: string | null = null;
   let call: Call | undefined;
-  const held = deps.bodies.hold();
+  const held = parts.bodies.hold();
   try {
     const create = readCreate(message);
     eventId = create.eventId;
@@ -169,11 +181,11 @@ async function answer(
     const steps = toSteps([create.step]);
     // The connection has shown its token already; the request counts like any other.
     const how = { ...MESSAGE, caller };
-    call = await admit(name, steps[0]?.headers ?? [], abort.signal, deps, how);
-    const forwarded = await forwardSteps(steps, { ...call, token, held }, deps);
+    call = await parts.admission.admit(name, steps[0]?.headers ?? [], abort.signal, how);
+    const forwarded = await forwardSteps(steps, { ...call, token, held }, parts);
     call.traced?.answer(forwarded);
-    for await (const frame of universalFrames(forwarded, deps.decoding)) {
-      await room(connection, frame.length, abort.signal, deps);
+    for await (const frame of universalFrames(forwarded, parts.decoding)) {
+      await room(connection, frame.length, abort.signal, parts);
       if (connection.send(frame)) continue;
       // Closed: nobody listens any more.
       abort.abort();
@@ -181,7 +193,7 @@ async function answer(
     }
   } catch (error) {
     tracedError(call, error);
-    if (!abort.signal.aborted) connection.send(errorFrame(reported(error, deps), eventId));
+    if (!abort.signal.aborted) connection.send(errorFrame(reported(error, parts), eventId));
   } finally {
     held.release();
   }
@@ -199,7 +211,7 @@ async function room(
   connection: Connection,
   size: number,
   signal: AbortSignal,
-  { platform: { system } }: GatewayDeps,
+  { system }: SocketParts,
 ): Promise<void> {
   const isFull = (): boolean => {
     const { buffered, queued } = connection;
@@ -209,11 +221,11 @@ async function room(
   while (!signal.aborted && isFull()) await system.sleep(POLL_MS, signal).catch(() => undefined);
 }
 
-function reported(error: unknown, { failureStatus, platform }: GatewayDeps): ApiError {
+function reported(error: unknown, { failureStatus, log }: SocketParts): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof TransportError) {
     return new ApiError("provider_failed", { status: failureStatus, message: error.message });
   }
-  platform.log("error", "A request over WebSocket failed", { error: String(error) });
+  log("error", "A request over WebSocket failed", { error: String(error) });
   return new ApiError("internal");
 }

@@ -97,3 +97,8 @@ export function toHeadersInit(pairs: readonly HeaderPair[]): [string, string][] 
   // A Response reads them only; the standard's type is wider than that.
   return pairs as [string, string][];
 }
+
+/** Whether a header's value can be a credential, by its name in lower case. */
+export function isSecretHeader(header: string): boolean {
+  return /auth|key|token|secret|cookie|password|credential|session|signature/.test(header);
+}

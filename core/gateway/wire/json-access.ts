@@ -20,3 +20,13 @@ export function jsonText(value: unknown, fallback: string = ""): string {
 export function jsonCount(value: unknown): number {
   return typeof value === "number" ? value : 0;
 }
+
+/** A value of a record's body. */
+export type Value =
+  | string
+  | number
+  | boolean
+  | null
+  | undefined
+  | readonly Value[]
+  | { readonly [key: string]: Value };

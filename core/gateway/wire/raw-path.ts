@@ -1,4 +1,4 @@
-import { decodedValue } from "../guard/tokens/own-tokens.ts";
+import { decodedValue } from "./own-tokens.ts";
 
 /** The part of a URL behind a number of leading path segments, exactly as the client wrote it. */
 export interface RawTail {

@@ -1,6 +1,15 @@
-import type { GatewayDeps, Step } from "../call/call.ts";
-import { decoded, encodingOf } from "../guard/text/body-bytes.ts";
+import type { HeaderPair } from "../../ports.ts";
+import type { ContentDecoding } from "./content-decoder.ts";
+import { decoded, encodingOf } from "./body-bytes.ts";
 import { headerValue } from "./header-hygiene.ts";
+
+/** A request whose body may be read. */
+export interface ReadableRequest {
+  readonly headers: readonly HeaderPair[];
+  readonly body: Uint8Array | ReadableStream<Uint8Array> | null;
+  /** Of a body with a content encoding: its bytes without; null when they cannot be had. @default `body` has none */
+  readonly plain?: Uint8Array | null;
+}
 
 /** Bytes of an unpacked body that are looked at, as many as of one that came so. */
 const PLAIN_LIMIT = 10 * 1024 * 1024;
@@ -8,7 +17,10 @@ const PLAIN_LIMIT = 10 * 1024 * 1024;
 const decoder = new TextDecoder();
 
 /** The step, with what its packed body holds beside it. Few clients pack, so the others pay a look at their headers. */
-export function withPlainBody(step: Step, { decoding }: GatewayDeps): Promise<Step> | Step {
+export function withPlainBody<T extends ReadableRequest>(
+  step: T,
+  decoding: ContentDecoding,
+): Promise<T> | T {
   const { body, headers } = step;
   if (!(body instanceof Uint8Array) || body.length === 0) return step;
   const encoding = encodingOf(headers);
@@ -20,13 +32,13 @@ export function withPlainBody(step: Step, { decoding }: GatewayDeps): Promise<St
 }
 
 /** The bytes of a step's body without its content encoding; null for none, a stream, and what cannot be unpacked. */
-export function plainBytes({ body, plain }: Step): Uint8Array | null {
+export function plainBytes({ body, plain }: ReadableRequest): Uint8Array | null {
   if (plain !== undefined) return plain;
   return body instanceof Uint8Array ? body : null;
 }
 
 /** The text of a body that is JSON, or begins as it does whatever its type says; null for any other. */
-export function jsonOf(step: Step): string | null {
+export function jsonOf(step: ReadableRequest): string | null {
   const bytes = plainBytes(step);
   return bytes !== null && isJson(step, bytes) ? decoder.decode(bytes) : null;
 }
@@ -37,7 +49,7 @@ function isJsonType(contentType: string): boolean {
 }
 
 /** Whether a body is read as JSON. Providers read it so, whatever type it is said to have. */
-export function isJson({ headers }: Step, bytes: Uint8Array): boolean {
+export function isJson({ headers }: ReadableRequest, bytes: Uint8Array): boolean {
   return isJsonType(headerValue(headers, "content-type") ?? "") || beginsAsJson(bytes);
 }
 

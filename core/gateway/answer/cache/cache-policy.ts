@@ -2,7 +2,7 @@ import { quickSha256Hex } from "../../../crypto/digest.ts";
 import type { OutboundRequest, System } from "../../../ports.ts";
 import type { Call } from "../../call/call.ts";
 import type { Outbound } from "../../call/outbound.ts";
-import { actorName } from "../../gateways/gateway-name.ts";
+import { actorName } from "../../settings/gateway-name.ts";
 import { varyingHeaders } from "./varying-headers.ts";
 
 /** Seconds that a caller's own cache key lives when nothing else says so (docs/compatibility.md). */

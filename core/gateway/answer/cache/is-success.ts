@@ -1,7 +1,7 @@
 import { type Json, jsonObject } from "../../wire/json-access.ts";
 import { eventData } from "../../wire/sse-events.ts";
 import { headerValue } from "../../wire/header-hygiene.ts";
-import type { CachedReply } from "./shared-call.ts";
+import { type CachedReply, textOf } from "../../wire/cached-reply.ts";
 
 /** Characters at the end of a stream that are looked at: an error is the last that a provider says. */
 const END = 64 * 1024;
@@ -50,13 +50,4 @@ function parsed(json: string): Json {
   } catch {
     return {};
   }
-}
-
-/** The text of the last bytes, at least as many as asked for where there are. */
-export function textOf(chunks: readonly Uint8Array[], last: number): string {
-  let [from, size] = [chunks.length, 0];
-  while (from > 0 && size < last) size += chunks[--from]?.length ?? 0;
-  const decoder = new TextDecoder();
-  const pieces = chunks.slice(from).map((chunk) => decoder.decode(chunk, { stream: true }));
-  return pieces.join("");
 }

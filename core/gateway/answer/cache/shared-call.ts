@@ -1,17 +1,9 @@
 import type { InboundResponse, StreamWatch, System } from "../../../ports.ts";
 import { headerValue } from "../../wire/header-hygiene.ts";
-import { endsInLastEvent } from "../../wire/last-event.ts";
+import { endsInLastEvent } from "../../wire/sse-events.ts";
 import { keepAwake, type SubscriberCount, subscriberCount, once } from "./subscriber-count.ts";
 import { type SharedStream, sharedStream } from "./shared-stream.ts";
-
-/** A whole successful answer. Streamed ones keep their chunks, to be replayed as a stream. */
-export interface CachedReply extends ReplyHead {
-  readonly chunks: readonly Uint8Array[];
-  readonly streamed: boolean;
-}
-
-/** How an answer begins. */
-export type ReplyHead = Pick<InboundResponse, "status" | "headers">;
+import type { CachedReply, ReplyHead } from "../../wire/cached-reply.ts";
 
 /** What a follower gets: the whole answer, or its head and a stream of the rest. */
 export type JoinedAnswer = { readonly hit: CachedReply } | { readonly follow: InboundResponse };

@@ -2,8 +2,8 @@ import { quickSha256Hex } from "../../../crypto/digest.ts";
 import { fromHex, utf8 } from "../../../crypto/encoding.ts";
 import { rawSealingKey, sealBytes, type SealingKey, unsealBytes } from "../../../crypto/seal.ts";
 import type { Log, System } from "../../../ports.ts";
-import type { CachedReply } from "./shared-call.ts";
-import { actorName, type GatewayName } from "../../gateways/gateway-name.ts";
+import type { CachedReply } from "../../wire/cached-reply.ts";
+import { actorName, type GatewayName } from "../../settings/gateway-name.ts";
 import type { GatewayStore } from "../../gateways/store.ts";
 
 /** An answer with the end of its time, Unix ms. */

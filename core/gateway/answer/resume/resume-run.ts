@@ -1,7 +1,7 @@
 import { authorize } from "../../../auth/authorize.ts";
 import { ApiError } from "../../../http/api-error.ts";
-import type { GatewayDeps } from "../../call/call.ts";
-import type { GatewayName } from "../../gateways/gateway-name.ts";
+import type { ResumableRuns } from "./runs.ts";
+import type { GatewayName } from "../../settings/gateway-name.ts";
 import { toHeadersInit } from "../../wire/header-hygiene.ts";
 import { gatewayNameOf, MANAGEMENT_ROOT, type ManagementRoutes } from "../../manage/context.ts";
 
@@ -17,7 +17,7 @@ export interface ResumeRequest {
 /** The rest of a run. Throws `not_found` where there is none, `invalid_request` for a `from` that is no number of events. */
 export function resumeRun(
   { name, runId, from, signal }: ResumeRequest,
-  { resume }: GatewayDeps,
+  resume: ResumableRuns | undefined,
 ): Response {
   if (resume === undefined) {
     throw new ApiError("not_found", {
@@ -49,6 +49,9 @@ export const resumeRoutes: ManagementRoutes = (app, deps) => {
     }
     const runId = c.req.param("run_id");
     const from = c.req.query("from") ?? null;
-    return resumeRun({ name: gatewayNameOf(c), runId, from, signal: c.req.raw.signal }, deps);
+    return resumeRun(
+      { name: gatewayNameOf(c), runId, from, signal: c.req.raw.signal },
+      deps.resume,
+    );
   });
 };

@@ -1,12 +1,12 @@
 import { toHex } from "../../../crypto/encoding.ts";
 import { ApiError } from "../../../http/api-error.ts";
 import type { HeaderPair, InboundResponse, System } from "../../../ports.ts";
-import type { GatewayName } from "../../gateways/gateway-name.ts";
-import { actorName } from "../../gateways/gateway-name.ts";
+import type { GatewayName } from "../../settings/gateway-name.ts";
+import { actorName } from "../../settings/gateway-name.ts";
 import { ownHeaders } from "../../wire/own-headers.ts";
 import { keepAwake } from "../cache/subscriber-count.ts";
 import { watchedStream } from "../../wire/watched-stream.ts";
-import type { AbortLink } from "./abort-link.ts";
+import type { AbortLink } from "../../call/abort-link.ts";
 import { type ResumableRun, startRun } from "./run.ts";
 
 /** Option `resume` of `gateway()`. */

@@ -3,7 +3,7 @@ import type { Platform } from "../../../ports.ts";
 import type { ReplyCache } from "../cache/cache.ts";
 import { cacheKey } from "../cache/cache-policy.ts";
 import type { Call } from "../../call/call.ts";
-import type { CachedReply } from "../cache/shared-call.ts";
+import type { CachedReply } from "../../wire/cached-reply.ts";
 import type { Outbound } from "../../call/outbound.ts";
 import { exactTerms } from "./exact-terms.ts";
 import { type NearestQuestion, knownQuestions } from "./known-questions.ts";

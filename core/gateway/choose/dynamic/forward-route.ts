@@ -1,21 +1,29 @@
 import { ApiError } from "../../../http/api-error.ts";
 import { utf8 } from "../../../crypto/encoding.ts";
 import type { System } from "../../../ports.ts";
-import type { Call, GatewayDeps, Step } from "../../call/call.ts";
-import { isVerdict } from "../../guard/checkers/inspect.ts";
-import { chatBody, compatStep } from "../../entry/compat.ts";
-import { dropBody } from "../../wire/drop-body.ts";
-import { forward, type Forwarded } from "../../call/forward.ts";
+import type { Call, Step } from "../../call/call.ts";
+import type { Forward } from "../../call/forward.ts";
+import type { StoredProviders } from "../../providers/stored-providers.ts";
+import { isVerdict } from "../../call/checks.ts";
+import { compatStep } from "../../providers/unified-step.ts";
+import { chatBody } from "../../chat/chat-body.ts";
+import { dropBody } from "../../wire/reply-body.ts";
+import { type Forwarded } from "../../call/forwarded.ts";
 import { isGatewayHeader } from "../../wire/header-hygiene.ts";
-import { stripCredentials } from "../../wire/strip-credentials.ts";
-import { retryAfter } from "../../guard/limits/retry-after.ts";
+import { stripCredentials } from "../../providers/strip-credentials.ts";
+import { retryAfter } from "../../wire/retry-after.ts";
 import { credentialHeaders } from "../../providers/table.ts";
-import { readMetadata } from "../../entry/request-metadata.ts";
-import { forwardAuto } from "../router/forward-auto.ts";
+import { readMetadata } from "../../call/controls.ts";
+import { type AutoParts, forwardAuto } from "../router/forward-auto.ts";
 import { advance } from "./advance.ts";
 import { factAt, type Facts } from "./condition.ts";
 import type { ModelElement, RateElement } from "./element.ts";
 import { type Graph, readGraph } from "./graph.ts";
+
+/** What {@link choosing} works with. */
+export interface ChoiceParts extends AutoParts {
+  readonly stored: Pick<StoredProviders, "route" | "counters">;
+}
 
 /** A dynamic route on its way. */
 interface Run {
@@ -24,7 +32,7 @@ interface Run {
   readonly index: number;
   readonly isLast: boolean;
   readonly call: Call;
-  readonly deps: GatewayDeps;
+  readonly parts: ChoiceParts;
   readonly body: Readonly<Record<string, unknown>>;
   readonly facts: Facts;
   readonly graph: Graph;
@@ -33,19 +41,27 @@ interface Run {
 }
 
 /** Answers one step: a dynamic route, or the automatic router, by the models that it leads to, any other step by its provider. */
-export async function forwardAny(
+export function choosing(parts: ChoiceParts): Forward {
+  return (step, index, isLast, call) => {
+    if (step.auto !== undefined) return forwardAuto(step, step.auto, index, isLast, call, parts);
+    return step.route === undefined
+      ? parts.forward(step, index, isLast, call)
+      : forwardRoute(step, step.route, index, isLast, call, parts);
+  };
+}
+
+async function forwardRoute(
   step: Step,
+  route: string,
   index: number,
   isLast: boolean,
   call: Call,
-  deps: GatewayDeps,
+  parts: ChoiceParts,
 ): Promise<Forwarded> {
-  if (step.auto !== undefined) return forwardAuto(step, step.auto, index, isLast, call, deps);
-  if (step.route === undefined) return forward(step, index, isLast, call, deps);
-  const found = await deps.stored.route(call.name, step.route);
+  const found = await parts.stored.route(call.name, route);
   if (found === null) {
     throw new ApiError("chat_format", {
-      message: `There is no dynamic route "${step.route.slice(0, 64)}" in this gateway`,
+      message: `There is no dynamic route "${route.slice(0, 64)}" in this gateway`,
     });
   }
   const body = chatBody(step.body);
@@ -56,7 +72,7 @@ export async function forwardAny(
     index,
     isLast,
     call,
-    deps,
+    parts,
     body,
     facts: factsOf(step, call, body),
     graph,
@@ -72,8 +88,8 @@ function isOneProvider({ elements }: Graph): boolean {
 
 /** Follows the route until a model answers well, or the route is over. */
 async function follow(run: Run): Promise<Forwarded> {
-  const { graph, facts, deps } = run;
-  const { system } = deps.platform;
+  const { graph, facts } = run;
+  const { system } = run.parts;
   let at: string | null = graph.start;
   let failure: Failure | null = null;
   for (;;) {
@@ -103,7 +119,7 @@ function outcome(failure: Failure | null): Forwarded {
 }
 
 async function ask(model: ModelElement, run: Run): Promise<Failure> {
-  const { step, index, call, deps, body } = run;
+  const { step, index, call, parts, body } = run;
   const { route: _, ...rest } = step;
   const controls = {
     ...step.controls,
@@ -117,7 +133,7 @@ async function ask(model: ModelElement, run: Run): Promise<Failure> {
       controls,
       body: utf8(JSON.stringify({ ...body, model: `${model.provider}/${model.model}` })),
     });
-    const forwarded = await forward(target, index, isLast, charging(run), deps);
+    const forwarded = await parts.forward(target, index, isLast, charging(run));
     const answeredBy = { provider: model.provider, model: model.model };
     return { forwarded: { ...forwarded, answeredBy } };
   } catch (error) {
@@ -131,15 +147,18 @@ function endsAt(id: string | null, { elements }: Graph): boolean {
 }
 
 /** The call, which also tells the budgets on its way what it cost. */
-function charging({ call, deps, budgets }: Run): Call {
+function charging({ call, parts, budgets }: Run): Call {
   if (budgets.length === 0) return call;
-  const counters = deps.stored.counters(call.name);
+  const counters = parts.stored.counters(call.name);
   return {
     ...call,
-    onCost(cost) {
-      const spent = budgets.map(({ key, window }) => counters.spend(key, cost, window));
-      deps.platform.system.waitUntil(Promise.allSettled(spent));
-      call.onCost?.(cost);
+    onEnded(ended) {
+      const { charge } = ended;
+      if (charge !== null) {
+        const spent = budgets.map(({ key, window }) => counters.spend(key, charge, window));
+        parts.system.waitUntil(Promise.allSettled(spent));
+      }
+      call.onEnded?.(ended);
     },
   };
 }
@@ -150,7 +169,7 @@ async function count(rate: RateElement, run: Run): Promise<string> {
   const window = Math.round(rate.window * 1000);
   const partition = rate.key === "" ? "" : JSON.stringify(factAt(rate.key, run.facts) ?? null);
   const key = `route/${run.route}/${rate.id}/${partition.slice(0, 256)}`;
-  const counters = run.deps.stored.counters(run.call.name);
+  const counters = run.parts.stored.counters(run.call.name);
   // What a request costs is known afterwards: a budget lets requests through until it is used up.
   const amount = limitType === "count" ? 1 : 0;
   const wait = await counters.take(key, amount, { limit, window, technique });

@@ -1,25 +1,14 @@
 import type { Platform } from "../../../ports.ts";
-import type { Call } from "../../call/call.ts";
-import { chatBody, type ChatFormat } from "../../entry/compat.ts";
-import type { Controls } from "../../entry/controls.ts";
+import { chatBody } from "../../chat/chat-body.ts";
 import { type RecentMap, recentMap } from "../../wire/recent-map.ts";
-import { readMetadata } from "../../entry/request-metadata.ts";
+import { readMetadata } from "../../call/controls.ts";
 import { type Choose, chooser, type Order } from "./choose.ts";
 import type { ModelRouter, RouteRequest } from "./model-router.ts";
 import { type Needs, needsOf } from "../../chat/needs.ts";
-import type { PriceBook } from "../../observe/prices/price-book.ts";
+import type { PriceBook } from "../../prices/price-book.ts";
 import { ableOf, allowedOf, type Candidate, readPool } from "./pool.ts";
 import { type Ranked, ranked } from "./rank.ts";
-import { type Affinity, routerSessions, type Sessions } from "./sessions.ts";
-
-/** What is to be routed. */
-export interface Routable {
-  readonly call: Call;
-  /** The call's controls and the step's. */
-  readonly controls: Controls;
-  readonly format: ChatFormat;
-  readonly bytes: Uint8Array;
-}
+import { type Affinity, routerSessions, type Sessions, type Routable } from "./sessions.ts";
 
 /** Where a request goes. */
 export interface Decision {
@@ -42,9 +31,12 @@ export interface AutoRouter {
 
 /** Candidates that are tried for one request, at most. */
 const TRIES = 5;
+
 /** Milliseconds for which a candidate that failed is tried after all others. */
 const COOLDOWN_MS = 30_000;
+
 const COOLDOWNS = 10_000;
+
 /** The automatic router of the options; throws `invalid_options`. */
 export function autoRouter(
   options: ModelRouter,

@@ -1,14 +1,23 @@
 import { ApiError } from "../../../http/api-error.ts";
 import { utf8 } from "../../../crypto/encoding.ts";
-import type { Call, GatewayDeps, Step } from "../../call/call.ts";
-import { AUTO_MODEL, chatBody, type ChatFormat, compatStep } from "../../entry/compat.ts";
-import { forward, type Forwarded } from "../../call/forward.ts";
-import { stripCredentials, holdsCredentials } from "../../wire/strip-credentials.ts";
-import { askInOrder } from "../../call/fallback.ts";
+import type { Call, Step } from "../../call/call.ts";
+import type { Forward } from "../../call/forward.ts";
+import { AUTO_MODEL, compatStep } from "../../providers/unified-step.ts";
+import { chatBody, type ChatFormat } from "../../chat/chat-body.ts";
+import { type Forwarded } from "../../call/forwarded.ts";
+import { stripCredentials, holdsCredentials } from "../../providers/strip-credentials.ts";
+import { askInOrder, type FallbackParts } from "../../call/fallback.ts";
 import type { Json } from "../../wire/json-access.ts";
 import { providers } from "../../providers/table.ts";
-import type { Decision } from "./auto-router.ts";
+import type { AutoRouter, Decision } from "./auto-router.ts";
 import type { Candidate } from "./pool.ts";
+
+/** What {@link forwardAuto} works with. */
+export interface AutoParts extends FallbackParts {
+  readonly forward: Forward;
+  /** @default none: such requests are refused */
+  readonly router?: AutoRouter | undefined;
+}
 
 /** Answers of a provider that say that it, or its key, cannot serve at the moment. */
 const UNABLE: ReadonlySet<number> = new Set([401, 403, 404, 429]);
@@ -23,9 +32,9 @@ export async function forwardAuto(
   index: number,
   isLast: boolean,
   call: Call,
-  deps: GatewayDeps,
+  parts: AutoParts,
 ): Promise<Forwarded> {
-  if (deps.router === undefined) {
+  if (parts.router === undefined) {
     throw new ApiError("chat_format", {
       message: `The model "${AUTO_MODEL}" needs an automatic router, and this gateway has none: name a model, or configure "router"`,
     });
@@ -34,7 +43,7 @@ export async function forwardAuto(
   if (!(step.body instanceof Uint8Array)) throw new ApiError("chat_format");
   const body = chatBody(step.body);
   const controls = { ...call.controls, ...step.controls };
-  const decision = await deps.router.route({ call, controls, format, bytes: step.body });
+  const decision = await parts.router.route({ call, controls, format, bytes: step.body });
   const own = decision.isOneProvider ? step : stripCredentials(step);
   const isOwnLimit = controls.requestTimeout !== undefined;
   const isOwnKey = controls.byokAlias !== undefined || holdsCredentials(own, call.token);
@@ -44,7 +53,7 @@ export async function forwardAuto(
       body: utf8(JSON.stringify(bodyFor(candidate, body, format))),
     });
     try {
-      const forwarded = await forward(target, index, isEnd && isLast, call, deps);
+      const forwarded = await parts.forward(target, index, isEnd && isLast, call);
       const { status } = forwarded.reply;
       if (!forwarded.failed) decision.served(candidate);
       // What a provider says of the caller's key, it says to the caller alone.
@@ -57,7 +66,7 @@ export async function forwardAuto(
       throw error;
     }
   };
-  return askInOrder(decision.candidates, ask, call, deps);
+  return askInOrder(decision.candidates, ask, call, parts);
 }
 
 /** The answer with what is said of the decision in its headers. */

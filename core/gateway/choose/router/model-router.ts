@@ -1,17 +1,6 @@
-import type { ChatFormat } from "../../entry/compat.ts";
-import type { Price } from "../../observe/prices/price.ts";
-
-/** What a request can need of a model beyond text. */
-export const abilities: readonly ["tools", "images", "audio", "files", "json"] = [
-  "tools",
-  "images",
-  "audio",
-  "files",
-  "json",
-];
-
-/** One of {@link abilities}; `json` is an answer of a given form. */
-export type Ability = (typeof abilities)[number];
+import type { ChatFormat } from "../../chat/chat-body.ts";
+import type { Price } from "../../prices/price.ts";
+import type { Ability } from "../../chat/needs.ts";
 
 /** A model that the automatic router may choose. */
 export interface RouterCandidate {

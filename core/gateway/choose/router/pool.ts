@@ -1,9 +1,10 @@
 import { ApiError } from "../../../http/api-error.ts";
-import { chatFormats, type ChatFormat, takesChats } from "../../entry/compat.ts";
-import type { Price } from "../../observe/prices/price.ts";
-import { modelOf } from "../../entry/inference-step.ts";
-import { type Ability, abilities, type ModelRouter, type RouterCandidate } from "./model-router.ts";
-import type { Needs } from "../../chat/needs.ts";
+import { takesChats } from "../../providers/unified-step.ts";
+import { chatFormats, type ChatFormat } from "../../chat/chat-body.ts";
+import type { Price } from "../../prices/price.ts";
+import { modelOf } from "../../providers/inference-step.ts";
+import { type ModelRouter, type RouterCandidate } from "./model-router.ts";
+import { type Ability, abilities, type Needs } from "../../chat/needs.ts";
 
 /** A checked candidate. */
 export interface Candidate {

@@ -1,4 +1,4 @@
-import { tariffFor } from "../../observe/prices/price.ts";
+import { tariffFor } from "../../prices/price.ts";
 import type { Needs } from "../../chat/needs.ts";
 import type { Candidate } from "./pool.ts";
 

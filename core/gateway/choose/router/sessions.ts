@@ -1,10 +1,12 @@
 import { ApiError } from "../../../http/api-error.ts";
 import type { System } from "../../../ports.ts";
 import type { Json } from "../../wire/json-access.ts";
-import type { Routable } from "./auto-router.ts";
 import type { ModelRouter } from "./model-router.ts";
 import { recentMap } from "../../wire/recent-map.ts";
 import { turnOf } from "../../chat/turn.ts";
+import type { Call } from "../../call/call.ts";
+import type { ChatFormat } from "../../chat/chat-body.ts";
+import type { Controls } from "../../call/controls.ts";
 
 /** What a request's session says about its model. */
 export interface Affinity {
@@ -68,4 +70,13 @@ export function routerSessions(
       };
     },
   };
+}
+
+/** What is to be routed. */
+export interface Routable {
+  readonly call: Call;
+  /** The call's controls and the step's. */
+  readonly controls: Controls;
+  readonly format: ChatFormat;
+  readonly bytes: Uint8Array;
 }

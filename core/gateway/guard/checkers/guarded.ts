@@ -1,46 +1,64 @@
 import { ApiError } from "../../../http/api-error.ts";
-import type { InboundResponse } from "../../../ports.ts";
-import type { Call, GatewayDeps, Step } from "../../call/call.ts";
-import { headerValue, requestHygiene } from "../../wire/header-hygiene.ts";
-import { isSecretHeader } from "../../manage/custom-provider.ts";
+import type { BodyBudget } from "../../../body-budget.ts";
+import type { Call, Step } from "../../call/call.ts";
+import { type Checks, type HeldReply, isVerdict } from "../../call/checks.ts";
+import {
+  collectsLog,
+  type Observation,
+  type Recorder,
+  type Recording,
+} from "../../call/recording.ts";
+import { observer, type Reading } from "../../observe/usage/observer.ts";
 import { credentialHeaders, providers } from "../../providers/table.ts";
-import { decodedValue } from "../tokens/own-tokens.ts";
-import { type Observation, observer } from "../../observe/usage/observer.ts";
-import type { Outbound } from "../../call/outbound.ts";
+import type { ContentDecoding } from "../../wire/content-decoder.ts";
+import { headerValue, isSecretHeader, requestHygiene } from "../../wire/header-hygiene.ts";
 import { ownHeaders } from "../../wire/own-headers.ts";
-import { collectsLog, type Recording, startRecord } from "../../observe/log/record.ts";
-import { type DlpReport, isVerdict } from "./inspect.ts";
+import { decodedValue } from "../../wire/own-tokens.ts";
+import { joinReports } from "./inspect.ts";
 import type { Safety } from "./safety.ts";
 
-/** The request without the encodings in which an answer could not be checked. */
-export function readable(prepared: Outbound, safety: Safety | null): Outbound {
-  if (safety === null || !safety.checksReplies) return prepared;
-  const headers = prepared.request.headers.filter(([name]) => name !== "accept-encoding");
-  return { ...prepared, request: { ...prepared.request, headers } };
+/** What {@link recordedChecks} works with. */
+export interface CheckParts extends Reading {
+  readonly bodies: BodyBudget;
+  readonly recorder: Pick<Recorder, "start">;
 }
 
-/** Has a step's body pass the gateway's checks; a verdict leaves a row of its own and is thrown. */
-export async function checkPrompt(
-  safety: Safety,
-  step: Step,
-  index: number,
-  call: Call,
-  deps: GatewayDeps,
-): Promise<DlpReport | null> {
-  try {
-    const { headers, body } = step;
-    return await safety.prompt(
-      { headers, body, beside: () => textsBeside(step, deps) },
-      call.signal,
-    );
-  } catch (error) {
-    if (!isVerdict(error)) throw error;
-    throw recordVerdict(error, startRecord(step, index, call, deps), null, call).error;
-  }
+/** The checks of a gateway, which leave a row of what they hold back. */
+export function recordedChecks(safety: Safety, parts: CheckParts): Checks {
+  const { bodies, decoding, recorder } = parts;
+  return {
+    readable(prepared) {
+      if (!safety.checksReplies) return prepared;
+      const headers = prepared.request.headers.filter(([name]) => name !== "accept-encoding");
+      return { ...prepared, request: { ...prepared.request, headers } };
+    },
+    async prompt(step, index, call) {
+      try {
+        const { headers, body } = step;
+        const beside = (): string[] => textsBeside(step, decoding);
+        return await safety.prompt({ headers, body, beside }, call.signal);
+      } catch (error) {
+        if (!isVerdict(error)) throw error;
+        throw recordVerdict(error, recorder.start(step, index, call), null, call).error;
+      }
+    },
+    async reply(answer, flagged, record, call) {
+      const held = bodies.hold();
+      const checked = await safety.reply(answer, call.signal, held).finally(() => held.release());
+      if (checked.blocked === null) {
+        return { answer: checked.answer, report: joinReports(flagged, checked.report) };
+      }
+      const { headers, body } = checked.answer;
+      const type = headerValue(headers, "content-type") ?? "";
+      const watch = observer(type, headerValue(headers, "content-encoding") ?? "", 0, parts);
+      if (body instanceof Uint8Array) watch.push(body);
+      return recordVerdict(checked.blocked, record, await watch.finish(), call);
+    },
+  };
 }
 
 /** What a provider reads beside the body, but for credentials and what only says how to send it. */
-function textsBeside({ slug, rest, query, headers }: Step, { decoding }: GatewayDeps): string[] {
+function textsBeside({ slug, rest, query, headers }: Step, decoding: ContentDecoding): string[] {
   const own = Object.hasOwn(providers, slug) ? providers[slug]?.queryCredentials : undefined;
   const texts = [decodedValue(rest)];
   for (const [name, value] of new URLSearchParams(query)) {
@@ -51,40 +69,6 @@ function textsBeside({ slug, rest, query, headers }: Step, { decoding }: Gateway
     if (!credentialHeaders.has(name) && !isSecretHeader(name)) texts.push(value);
   }
   return texts.filter((text) => text !== "");
-}
-
-/** An answer that may pass. */
-export interface PassedReply {
-  readonly answer: InboundResponse;
-  readonly report: DlpReport | null;
-}
-
-/** An answer that is held back, with what it has cost all the same. */
-export interface HeldReply {
-  readonly error: ApiError;
-  readonly cost: number | null;
-}
-
-/** Has an answer pass the gateway's checks. Rejects with `TransportError` when it breaks off meanwhile. */
-export async function checkReply(
-  safety: Safety,
-  answer: InboundResponse,
-  record: Recording,
-  call: Call,
-  deps: GatewayDeps,
-): Promise<PassedReply | HeldReply> {
-  const held = deps.bodies.hold();
-  const checked = await safety.reply(answer, call.signal, held).finally(() => held.release());
-  if (checked.blocked === null) return checked;
-  const { headers, body } = checked.answer;
-  const watch = observer(
-    headerValue(headers, "content-type") ?? "",
-    headerValue(headers, "content-encoding") ?? "",
-    0,
-    deps,
-  );
-  if (body instanceof Uint8Array) watch.push(body);
-  return recordVerdict(checked.blocked, record, await watch.finish(), call);
 }
 
 function recordVerdict(

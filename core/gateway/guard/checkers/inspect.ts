@@ -5,24 +5,7 @@ import type { CheckPhase, CheckResult, Finding } from "./checker.ts";
 import type { Pause } from "../text/slices.ts";
 import { unavailable } from "./judge.ts";
 import type { Policy } from "./policies.ts";
-import type { SafetyAction } from "./safety-settings.ts";
-
-/** One entry of the response header `dlp`: which profile matched, by which policy. No matched text. */
-interface DlpFinding {
-  readonly profile: {
-    readonly context: Readonly<Record<string, never>>;
-    readonly entry_ids: readonly string[];
-    readonly profile_id: string;
-  };
-  readonly policy_ids: readonly string[];
-  readonly check: "REQUEST" | "RESPONSE";
-}
-
-/** What DLP has found in a request and its answer. */
-export interface DlpReport {
-  readonly action: SafetyAction;
-  readonly findings: readonly DlpFinding[];
-}
+import type { DlpFinding, DlpReport } from "../../call/forwarded.ts";
 
 /** Characters of the header: under both prefixes it has to fit into what clients take of all headers, often 16 KiB. */
 const HEADER_LIMIT = 3000;
@@ -163,16 +146,3 @@ function dlpBlocked(phase: CheckPhase, report: DlpReport): ApiError {
     headers: { ...Object.fromEntries(dlpHeaders(report)), "x-should-retry": "false" },
   });
 }
-
-/** Whether an error is the verdict of a check: then no other step may try the same text again. */
-export function isVerdict(error: unknown): error is ApiError {
-  return error instanceof ApiError && verdicts.includes(error.kind);
-}
-
-const verdicts: readonly string[] = [
-  "prompt_blocked",
-  "response_blocked",
-  "request_dlp_blocked",
-  "response_dlp_blocked",
-  "scanner_unavailable",
-];

@@ -1,7 +1,7 @@
 import { ApiError } from "../../../http/api-error.ts";
 import type { ChatModel } from "../../../ports.ts";
 import type { Checker, CheckPhase } from "./checker.ts";
-import { hazards } from "./safety-settings.ts";
+import { hazards } from "../../settings/safety-settings.ts";
 
 /** Options of {@link llmJudge}. */
 export interface JudgeOptions {

@@ -2,7 +2,7 @@ import type { ChatModel } from "../../../ports.ts";
 import type { Checker, CheckPhase } from "./checker.ts";
 import { llmJudge } from "./judge.ts";
 import { profiles } from "../detect/profiles.ts";
-import type { Dlp, DlpPolicy, Guardrails, SafetyAction } from "./safety-settings.ts";
+import type { Dlp, DlpPolicy, Guardrails, SafetyAction } from "../../settings/safety-settings.ts";
 
 /** What an operator may give to the checks. */
 export interface SafetyOptions {

@@ -1,4 +1,4 @@
-import type { GatewaySettings } from "../../gateways/settings.ts";
+import type { GatewaySettings } from "../../settings/settings.ts";
 
 /** What a window holds, plain, so that it can be stored. */
 export type RateState = {

@@ -1,6 +1,6 @@
-import { isText } from "./body-bytes.ts";
+import { isText } from "../../wire/body-bytes.ts";
 import type { Scope } from "./found-texts.ts";
-import { type Part, partsOf } from "./multipart.ts";
+import { type Part, partsOf } from "../../wire/multipart.ts";
 import { isDue, type Meter, meter, type Slices, STEP } from "./slices.ts";
 import { type BodyText, textOf } from "./text.ts";
 

@@ -1,7 +1,7 @@
 import type { Duplex } from "../../../duplex.ts";
 import { ApiError } from "../../../http/api-error.ts";
 import { joinBytes } from "../../../http/collect.ts";
-import type { Call, GatewayDeps, Step } from "../../call/call.ts";
+import type { Call, Step } from "../../call/call.ts";
 import { tokenSearch, type TokenSearch } from "./token-search.ts";
 
 /**
@@ -9,8 +9,7 @@ import { tokenSearch, type TokenSearch } from "./token-search.ts";
  * taken out. Throws `invalid_request` when it stands in the path, in the bytes of the body, or in what a log row
  * keeps; a body that streams through breaks off before the token instead, and then `refusal` tells so.
  */
-export function guarded(step: Step, call: Call, { searchFor }: GatewayDeps): Step {
-  const search = call.token === null ? null : searchFor(call.token);
+export function guarded(step: Step, call: Call, search: TokenSearch | null): Step {
   if (search === null) return step;
   if (isInPath(step.rest, search) || isInPath(step.slug, search)) throw held("path");
   const { metadata } = call.controls;

@@ -1,6 +1,6 @@
-import type { Usage } from "../usage/usage.ts";
+import type { Usage } from "../../chat/usage.ts";
 import { kindCost, type TextTokens } from "./kind-cost.ts";
-import { type Price, type Tariff, tariffFor } from "../prices/price.ts";
+import { type Price, type Tariff, tariffFor } from "../../prices/price.ts";
 
 /** The caller's own prices (header `cf-aig-custom-cost`), in USD. */
 export type CustomCost =

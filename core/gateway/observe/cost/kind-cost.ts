@@ -1,5 +1,5 @@
-import { type KindTokens, tokenKinds, type TokensByKind } from "../../guard/tokens/token-kinds.ts";
-import type { KindPrice, Tariff } from "../prices/price.ts";
+import { type KindTokens, tokenKinds, type TokensByKind } from "../../chat/usage.ts";
+import type { KindPrice, Tariff } from "../../prices/price.ts";
 
 /** Tokens that are charged as text. */
 export interface TextTokens {

@@ -1,9 +1,9 @@
 import { ApiError } from "../../../http/api-error.ts";
 import type { Step } from "../../call/call.ts";
-import { modelType } from "../log/log-row.ts";
+import { modelType } from "../../chat/request-model.ts";
 import { providers } from "../../providers/table.ts";
 import type { CustomCost } from "./cost.ts";
-import type { Price } from "../prices/price.ts";
+import type { Price } from "../../prices/price.ts";
 
 /** What is asked of {@link unknownCost}. */
 export interface CostQuestion {

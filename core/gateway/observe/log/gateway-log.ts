@@ -1,10 +1,10 @@
 import type { ActorContext, Sql, SqlRow, Statement } from "../../../ports.ts";
 import type { LogQuery } from "./log-filters.ts";
-import type { LogRow } from "./log-row.ts";
+import type { LogRow } from "../../call/ended-attempt.ts";
 import { insertLog, orderLogs, whereLogs } from "./log-sql.ts";
 import { type LogSummary, summariseLogs } from "./log-summary.ts";
 import { logTail, type TailPage } from "./log-tail.ts";
-import { DEFAULT_LOG_ROWS, type GatewaySettings } from "../../gateways/settings.ts";
+import { DEFAULT_LOG_ROWS, type GatewaySettings } from "../../settings/settings.ts";
 
 /** A page of log rows with the count of all that fit. */
 export type LogPage = { rows: SqlRow[]; total: number };

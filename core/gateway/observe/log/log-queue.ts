@@ -1,6 +1,6 @@
 import type { Log, System } from "../../../ports.ts";
 import { heldRows } from "./held-rows.ts";
-import type { LogRow } from "./log-row.ts";
+import type { LogRow } from "../../call/ended-attempt.ts";
 
 /** Collects log rows and stores them in batches, off the path of requests. */
 export interface LogQueue {

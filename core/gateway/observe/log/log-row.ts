@@ -1,43 +1,5 @@
 import type { System } from "../../../ports.ts";
-
-/** One stored request: what `GET …/logs/{id}` is made of. Plain, because it crosses to the gateway's actor. */
-export type LogRow = {
-  id: string;
-  /** Unix ms. */
-  createdAt: number;
-  provider: string;
-  model: string;
-  /** Path and query as sent to the provider, secrets redacted. */
-  path: string;
-  statusCode: number | null;
-  success: boolean;
-  cached: boolean;
-  /** Milliseconds until the last byte. */
-  duration: number;
-  tokensIn: number | null;
-  tokensOut: number | null;
-  cost: number | null;
-  customCost: boolean;
-  /** JSON text. */
-  metadata: string | null;
-  modelType: string | null;
-  requestType: string | null;
-  requestContentType: string | null;
-  responseContentType: string | null;
-  step: number;
-  eventId: string | null;
-  userAgent: string | null;
-  authentication: boolean;
-  /** Whom the request came from, as `key:<id>`, `token:<id>` or `jwt:<subject>`; null where that has no name. */
-  caller: string | null;
-  /** What data loss prevention did: `FLAG` or `BLOCK`. */
-  dlpAction: string | null;
-  request: LoggedBody;
-  response: LoggedBody;
-};
-
-/** A body as far as it is kept: decoded text, its whole size in bytes, and whether nothing was cut off. */
-export type LoggedBody = { text: string | null; size: number; complete: boolean };
+import type { LoggedBody } from "../../call/ended-attempt.ts";
 
 /** Whether a request's body of this type is kept. */
 export function isLoggedType(contentType: string): boolean {
@@ -56,10 +18,12 @@ export function loggedBody(text: string | null, size: number, keep: number): Log
 }
 
 const DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
 const PAIRS: readonly string[] = Array.from(
   { length: 1024 },
   (_, value) => DIGITS.charAt(value >> 5) + DIGITS.charAt(value & 31),
 );
+
 /** Random digits of an id. */
 const RANDOM = 13;
 
@@ -101,31 +65,4 @@ function base32(value: number, length: number): string {
     rest = Math.floor(rest / 32);
   }
   return out;
-}
-
-/** What kind of work a provider path asks for, as clients filter by `model_type`. */
-export function modelType(path: string): string | null {
-  for (const [pattern, type] of modelTypes) if (pattern.test(path)) return type;
-  return null;
-}
-
-const modelTypes: readonly (readonly [RegExp, string])[] = [
-  [/embed/i, "embeddings"],
-  [/audio\/speech|text-to-speech/i, "text-to-speech"],
-  [/audio\/|speech-to-text|\/listen/i, "speech-to-text"],
-  [/images?\//i, "image-generation"],
-  [/chat|messages|responses|generateContent|completions|converse|\/run\//i, "text-generation"],
-];
-
-/** The model that a request names: in its JSON body, else in its path (Gemini, Bedrock, Azure, Workers AI). */
-export function modelName(body: unknown, path: string): string {
-  if (typeof body === "object" && body !== null) {
-    // ElevenLabs and Cartesia call it an id.
-    const { model, model_id: id } = body as { model?: unknown; model_id?: unknown };
-    const named = typeof model === "string" ? model : id;
-    if (typeof named === "string") return named.slice(0, 256);
-  }
-  const inPath = /(?:^|\/)(?:models|model|deployments)\/([^/:?]+)/.exec(path)?.[1];
-  const name = inPath ?? /(@(?:cf|hf)\/[^?]+)/.exec(path)?.[1] ?? "";
-  return name.slice(0, 256);
 }

@@ -6,7 +6,7 @@ import { parseLogQuery } from "./log-filters.ts";
 import { logDetail, logView } from "./log-view.ts";
 import { getGateway } from "../../manage/manage-gateways.ts";
 import type { Page } from "../../manage/paging.ts";
-import type { GatewayName } from "../../gateways/gateway-name.ts";
+import type { GatewayName } from "../../settings/gateway-name.ts";
 import type { GatewayStore } from "../../gateways/store.ts";
 
 /** What a client may say about a logged request afterwards. */

@@ -1,14 +1,14 @@
-import type { Call, GatewayDeps, Step } from "../../call/call.ts";
+import type { Step } from "../../call/call.ts";
 import { headerValue } from "../../wire/header-hygiene.ts";
-import { isLoggedType, loggedBody, type LoggedBody } from "./log-row.ts";
+import { isLoggedType, loggedBody } from "./log-row.ts";
+import { type LoggedBody } from "../../call/ended-attempt.ts";
 import { bytePieces } from "../../wire/byte-pieces.ts";
-import { keptBytes } from "./record.ts";
 
-/** The step whose body, when it streams through, leaves its beginning to the log row, if that keeps such bodies. */
-export function withHeadKept(step: Step, call: Call, deps: GatewayDeps): Step {
+/** The step whose body, when it streams through, leaves its first bytes to the log row, as many as that keeps. */
+export function withHeadKept(step: Step, keptBytes: () => number): Step {
   const { body, headers } = step;
   if (!(body instanceof ReadableStream)) return step;
-  const keep = keptBytes(call, deps);
+  const keep = keptBytes();
   if (keep === 0 || !isLoggedType(headerValue(headers, "content-type") ?? "")) return step;
   return { ...step, ...passingBody(body, keep) };
 }

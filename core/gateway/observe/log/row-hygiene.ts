@@ -1,7 +1,7 @@
-import { isSecretHeader } from "../../manage/custom-provider.ts";
+import { isSecretHeader } from "../../wire/header-hygiene.ts";
 import { credentialHeaders } from "../../providers/table.ts";
 import { secretValues } from "../../wire/raw-path.ts";
-import type { Observation } from "../usage/observer.ts";
+import type { Observation } from "../../call/recording.ts";
 import type { Outbound } from "../../call/outbound.ts";
 
 /** Stands for a credential in a log row. */
@@ -16,11 +16,11 @@ const SHORTEST = 3;
  * errors, and debugging endpoints all headers. The client gets the provider's bytes as they are.
  */
 export function withoutCredentials(
-  seen: Observation | null,
+  seen: Observation,
   { target, request }: Pick<Outbound, "target" | "request">,
-): Observation | null {
-  const given = seen?.body.text ?? "";
-  if (seen === null || given === "") return seen;
+): Observation {
+  const given = seen.body.text ?? "";
+  if (given === "") return seen;
   let text = given;
   for (const [name, value] of request.headers) {
     const isCredential =

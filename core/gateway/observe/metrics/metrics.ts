@@ -1,5 +1,5 @@
 import type { Platform } from "../../../ports.ts";
-import type { GatewayName } from "../../gateways/gateway-name.ts";
+import type { GatewayName } from "../../settings/gateway-name.ts";
 import { labels } from "./label.ts";
 import { meter } from "./meter.ts";
 import { metricsActor } from "./metrics-actor.ts";

@@ -1,4 +1,4 @@
-import type { LogRow } from "../log/log-row.ts";
+import type { LogRow } from "../../call/ended-attempt.ts";
 
 /** What a series adds up. Plain, because it crosses to the account's actor. */
 export type Totals = {

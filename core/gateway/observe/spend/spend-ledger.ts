@@ -1,6 +1,6 @@
 import type { ActorContext, Sql, Statement } from "../../../ports.ts";
 import { type SpendBudget, spendBudgets, type SpendFacts } from "./spend-rules.ts";
-import type { SpendLimits } from "./spend-settings.ts";
+import type { SpendLimits } from "../../settings/spend-settings.ts";
 import { toParts } from "../cost/usd.ts";
 
 /** The table of what was spent, in slices of time by rule and partition. */

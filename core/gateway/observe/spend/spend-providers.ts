@@ -1,7 +1,7 @@
 import { didYouMean } from "../../../http/nearest.ts";
 import { segmentOf } from "../../providers/author-segment.ts";
 import { providers } from "../../providers/table.ts";
-import type { SpendLimits } from "./spend-settings.ts";
+import type { SpendLimits } from "../../settings/spend-settings.ts";
 
 /** A provider that a spend rule names. */
 export interface SpendProvider {

@@ -1,8 +1,8 @@
-import { type Metadata, readMetadata } from "../../entry/request-metadata.ts";
+import { type Metadata, readMetadata } from "../../call/controls.ts";
 import { segmentOf } from "../../providers/author-segment.ts";
-import { modelNames, plainName } from "../prices/model-names.ts";
+import { modelNames, plainName } from "../../prices/model-names.ts";
 import { formatUsd } from "../cost/usd.ts";
-import type { SpendFilter, SpendLimits, SpendRule } from "./spend-settings.ts";
+import type { SpendFilter, SpendLimits, SpendRule } from "../../settings/spend-settings.ts";
 
 /** What the rules look at. Plain, because it crosses to the gateway's actor. */
 export type SpendFacts = {

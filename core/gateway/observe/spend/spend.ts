@@ -1,13 +1,10 @@
+import { retryAfter } from "../../wire/retry-after.ts";
 import { ApiError } from "../../../http/api-error.ts";
-import { retryAfter } from "../../guard/limits/retry-after.ts";
 import { type CustomCost, costOfInput } from "../cost/cost.ts";
 import type { SpendDecision, SpendTicket } from "./spend-ledger.ts";
-import type { Price } from "../prices/price.ts";
+import { type Price, BYTES_PER_TOKEN } from "../../prices/price.ts";
 import type { SpendFacts } from "./spend-rules.ts";
-import type { SpendLimits } from "./spend-settings.ts";
-
-/** Bytes of a request that make about one token. */
-export const BYTES_PER_TOKEN = 4;
+import type { SpendLimits } from "../../settings/spend-settings.ts";
 
 /** The calls of a gateway's actor, see `SpendLedger`. */
 export interface SpendCalls {

@@ -1,4 +1,10 @@
-import type { Call, GatewayDeps, Step } from "../../call/call.ts";
+import type { Log, System } from "../../../ports.ts";
+import type { Call, Step } from "../../call/call.ts";
+import type { Settle } from "../../call/limits.ts";
+import type { TargetOptions } from "../../providers/target.ts";
+import type { GatewayName } from "../../settings/gateway-name.ts";
+import type { SpendDecision, SpendTicket } from "./spend-ledger.ts";
+import type { SpendFacts } from "./spend-rules.ts";
 import { jsonOf, plainBytes } from "../../wire/readable-body.ts";
 import { stepModel } from "../../chat/request-model.ts";
 import { hidesUsage } from "../usage/stream-usage.ts";
@@ -12,8 +18,21 @@ import {
   type SpendLeave,
 } from "./spend.ts";
 
-/** Enters what a step has cost, in USD; null = not known. */
-export type Settle = (amount: number | null) => void;
+/** What {@link spendOn} works with. */
+export interface SpendParts {
+  readonly system: System;
+  readonly log: Log;
+  readonly targets: TargetOptions;
+  /** The ledgers of gateways, see `SpendLedger`. */
+  readonly store: {
+    spendAdmit(name: GatewayName, facts: SpendFacts, estimate: number): Promise<SpendDecision>;
+    spendSettle(name: GatewayName, ticket: SpendTicket, amount: number): Promise<void>;
+  };
+  /** Counts what is refused. @default nothing is counted */
+  readonly refused?:
+    | ((name: GatewayName, reason: "spend_limit" | "spend_unknown") => void)
+    | undefined;
+}
 
 /** What {@link spendOn} knows of a connection better than from its step. */
 export interface RealtimeSpend {
@@ -27,7 +46,7 @@ export interface RealtimeSpend {
 export async function spendOn(
   step: Step,
   call: Call,
-  deps: GatewayDeps,
+  parts: SpendParts,
   realtime?: RealtimeSpend,
 ): Promise<Settle> {
   const { settings, controls, name } = call;
@@ -37,17 +56,17 @@ export async function spendOn(
   const model = realtime?.model ?? stepModel(step, json);
   const facts = { provider: step.slug, model, metadata: controls.metadata ?? null };
   if (!mayLimit(limits, facts)) return () => undefined;
-  const found = call.prices.find(model, step.slug, deps.platform.system.now());
+  const found = call.prices.find(model, step.slug, parts.system.now());
   const isRealtime = realtime !== undefined;
   const paid = { step, model, price: found?.price ?? null, custom: controls.customCost };
-  const hides = (): boolean => hidesUsage(step, call, deps);
+  const hides = (): boolean => hidesUsage(step, call, parts.targets);
   const reason = unknownCost({ ...paid, json, realtime: isRealtime, hidesUsage: hides });
   if (reason !== null && limits?.on_unknown !== "allow") {
-    deps.metrics?.refuse(name, "spend_unknown");
+    parts.refused?.(name, "spend_unknown");
     throw spendUnknown(reason);
   }
   const estimate = estimated(paid, isRealtime);
-  return settling(await leaveToSpend(facts, estimate, callsOf(call, deps)), deps);
+  return settling(await leaveToSpend(facts, estimate, callsOf(call, parts)), parts);
 }
 
 function estimated(
@@ -58,18 +77,18 @@ function estimated(
   return estimateOf(price, isPaid ? (plainBytes(step)?.length ?? 0) : 0, custom);
 }
 
-function callsOf({ name }: Call, { store, metrics }: GatewayDeps): SpendCalls {
+function callsOf({ name }: Call, { store, refused }: SpendParts): SpendCalls {
   return {
     async admit(asked, amount) {
       const decision = await store.spendAdmit(name, asked, amount);
-      if ("refused" in decision) metrics?.refuse(name, "spend_limit");
+      if ("refused" in decision) refused?.(name, "spend_limit");
       return decision;
     },
     settle: (ticket, amount) => store.spendSettle(name, ticket, amount),
   };
 }
 
-function settling(leave: SpendLeave, { platform: { log, system } }: GatewayDeps): Settle {
+function settling(leave: SpendLeave, { log, system }: SpendParts): Settle {
   return (amount) => {
     const entered = leave.settle(amount).catch((error: unknown) => {
       log("error", "The cost of a request could not be entered", { error: String(error) });

@@ -1,9 +1,7 @@
 import { ApiError } from "../../../http/api-error.ts";
 import { toHex } from "../../../crypto/encoding.ts";
 import type { System } from "../../../ports.ts";
-import type { Call, Step } from "../../call/call.ts";
-import type { Controls } from "../../entry/controls.ts";
-import type { LogRow } from "../log/log-row.ts";
+import type { Controls } from "../../call/controls.ts";
 import {
   childSpan,
   type EntryRoute,
@@ -13,30 +11,8 @@ import {
   type TracedAttempt,
 } from "./request-spans.ts";
 import type { Span } from "./span.ts";
-import type { TraceParent } from "./trace-parent.ts";
-
-/** Observes a request, so that it and its attempts become one trace. Never throws and never waits. */
-export interface RequestTrace {
-  /**
-   * An attempt begins, so the earlier ones were not the answer. Call the result with its row, whether a provider was
-   * asked, and whether the client left.
-   */
-  begin(
-    step: Step,
-    parent: TraceParent | null,
-  ): (row: LogRow, sent: boolean, left: boolean) => void;
-  /** The answer is on its way; the request ends with its row. */
-  answer(answered: AnswerStart): void;
-  /** The request ends with an error. */
-  fail(error: unknown): void;
-}
-
-/** The beginning of an answer. */
-export interface AnswerStart {
-  readonly logId: string;
-  readonly step: number;
-  readonly reply: { readonly status: number };
-}
+import type { TraceParent } from "../../call/trace-parent.ts";
+import type { RequestTrace } from "../../call/request-trace.ts";
 
 /** What is known of a request when it begins. */
 export interface TraceStart {
@@ -48,12 +24,6 @@ export interface TraceStart {
   readonly signal: AbortSignal;
 }
 
-/** Takes note of the error that is a request's answer, and returns it. */
-export function tracedError(call: Call | undefined, error: unknown): unknown {
-  call?.traced?.fail(error);
-  return error;
-}
-
 /** Follows a request; its spans are emitted when it ends. */
 export function requestTrace(
   start: TraceStart,
@@ -63,7 +33,7 @@ export function requestTrace(
   const from = system.now();
   let attempts: TracedAttempt[] = [];
   let outcome: RequestOutcome | null = null;
-  let begun: { readonly step: Step; readonly resends: number } | null = null;
+  let begun: { readonly step: object; readonly resends: number } | null = null;
   let ended: { readonly traceId: string; readonly spanId: string } | null = null;
   const id = (bytes: number): string => toHex(system.random(bytes));
   type Parent = Pick<TracedRequest, "traceId" | "spanId">;
@@ -102,7 +72,7 @@ export function requestTrace(
       const self = { step, resends };
       begun = self;
       attempts = attempts.map(withoutBodies);
-      return (row, sent, left) => {
+      return ({ row, sent, left }) => {
         const whole = { row, parent, resends, sent, left };
         const attempt = begun === self ? whole : withoutBodies(whole);
         // Decoding a discarded answer can take longer than decoding the one that was delivered.

@@ -1,5 +1,5 @@
-import type { LogRow } from "../log/log-row.ts";
-import { readMetadata } from "../../entry/request-metadata.ts";
+import type { LogRow } from "../../call/ended-attempt.ts";
+import { readMetadata } from "../../call/controls.ts";
 
 /** A value in OTLP's JSON form; 64-bit integers are text there. */
 type AnyValue =

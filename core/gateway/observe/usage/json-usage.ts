@@ -1,4 +1,5 @@
-import { addUsage, noUsage, type Usage } from "./usage.ts";
+import { addUsage } from "./usage.ts";
+import { noUsage, type Usage } from "../../chat/usage.ts";
 
 /** Members with plain values, and the end of the whole answer: what may follow its usage. */
 const END = /^(?:\s*,\s*"[^"\\]*"\s*:\s*(?:"[^"\\]*"|[\w.+-]+))*\s*\}\s*$/;

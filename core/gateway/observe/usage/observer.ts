@@ -3,26 +3,12 @@ import { bytePieces } from "../../wire/byte-pieces.ts";
 import type { ContentDecoder } from "../../../ports.ts";
 import type { ContentDecoding } from "../../wire/content-decoder.ts";
 import { jsonUsage } from "./json-usage.ts";
-import { isLastEvent, LAST_EVENT_LIMIT } from "../../wire/last-event.ts";
-import { loggedBody, type LoggedBody } from "../log/log-row.ts";
+import { isLastEvent, LAST_EVENT_LIMIT } from "../../wire/sse-events.ts";
+import { loggedBody } from "../log/log-row.ts";
 import { usageScanner } from "./sse-usage.ts";
 import { textBlocks } from "./text-blocks.ts";
-import { noUsage, type Usage } from "./usage.ts";
-
-/** Watches the bytes of an answer pass by. It never holds them up and never changes them. */
-export interface Observer {
-  push(chunk: Uint8Array): void;
-  /** What was seen, once the last chunk has been pushed. */
-  finish(): Promise<Observation> | Observation;
-}
-
-/** What an observer has seen of an answer. */
-export interface Observation {
-  readonly usage: Usage;
-  readonly body: LoggedBody;
-  /** Whether the last event of a stream has passed: clients may leave then, as OpenAI's does. @default no */
-  readonly isOver?: boolean;
-}
+import { noUsage, type Usage } from "../../chat/usage.ts";
+import type { AnswerWatch } from "../../call/recording.ts";
 
 /** How encoded answers are read. */
 export interface Reading {
@@ -42,7 +28,7 @@ export function observer(
   contentEncoding: string,
   keep: number,
   reading: Reading,
-): Observer {
+): AnswerWatch {
   const encoding = contentEncoding.trim().toLowerCase();
   if (encoding === "" || encoding === "identity") return plainObserver(contentType, keep);
   const decoder = reading.decoding.decoder(encoding);
@@ -51,7 +37,7 @@ export function observer(
   return sizeObserver();
 }
 
-function plainObserver(contentType: string, keep: number): Observer {
+function plainObserver(contentType: string, keep: number): AnswerWatch {
   const type = contentType.toLowerCase();
   if (type.startsWith("text/event-stream")) return eventObserver(keep);
   if (type.startsWith("application/vnd.amazon.eventstream")) return awsEventObserver();
@@ -76,7 +62,7 @@ function plainObserver(contentType: string, keep: number): Observer {
 }
 
 /** For server-sent events: their text is searched for usage block by block, and kept up to a limit. */
-function eventObserver(keep: number): Observer {
+function eventObserver(keep: number): AnswerWatch {
   const scanner = usageScanner();
   let kept = "";
   let end = "";
@@ -101,7 +87,7 @@ function eventObserver(keep: number): Observer {
 }
 
 /** For the binary events of Amazon, of which nothing is kept. */
-function awsEventObserver(): Observer {
+function awsEventObserver(): AnswerWatch {
   const events = awsEventUsage();
   const bytes = sizeObserver(() => events.usage());
   return {
@@ -121,7 +107,7 @@ function decode(bytes: Uint8Array, isWhole: boolean): string {
 }
 
 /** For what is no text, and encodings that cannot be undone here: counts, keeps nothing. */
-function sizeObserver(usage: () => Usage = () => noUsage): Observer {
+function sizeObserver(usage: () => Usage = () => noUsage): AnswerWatch {
   let size = 0;
   return {
     push(chunk) {
@@ -133,6 +119,7 @@ function sizeObserver(usage: () => Usage = () => noUsage): Observer {
 
 /** Bytes that wait to be decoded, and decoded bytes, above which an answer is not read on: it may unpack to anything. */
 const UNDECODED_LIMIT = 16 * 1024 * 1024;
+
 const DECODED_LIMIT = 256 * 1024 * 1024;
 
 /** Decodes beside the client's stream, so that neither waits for the other. */
@@ -140,7 +127,7 @@ function decodingObserver(
   { readable, writable }: ContentDecoder,
   contentType: string,
   keep: number,
-): Observer {
+): AnswerWatch {
   const inner = plainObserver(contentType, keep);
   const writer = writable.getWriter();
   const reader = readable.getReader();

@@ -1,5 +1,6 @@
 import { withoutLongTexts } from "./long-texts.ts";
-import { addUsage, noUsage, type Usage } from "./usage.ts";
+import { addUsage } from "./usage.ts";
+import { noUsage, type Usage } from "../../chat/usage.ts";
 
 /** Reads the usage out of the text of a server-sent event stream. */
 export interface UsageScanner {

@@ -1,9 +1,11 @@
 import { utf8 } from "../../../crypto/encoding.ts";
-import type { InboundResponse } from "../../../ports.ts";
-import type { Call, GatewayDeps, Step } from "../../call/call.ts";
+import type { InboundResponse, Transport } from "../../../ports.ts";
+import type { TargetOptions } from "../../providers/target.ts";
+import type { ContentDecoding } from "../../wire/content-decoder.ts";
+import type { Call, Step } from "../../call/call.ts";
+import type { Recorder } from "../../call/recording.ts";
 import { headerValue } from "../../wire/header-hygiene.ts";
-import { wantsUsage } from "../log/record.ts";
-import { plainBody } from "../../wire/plain-body.ts";
+import { plainBody } from "../../wire/reply-body.ts";
 import { providers } from "../../providers/table.ts";
 import { plainBytes } from "../../wire/readable-body.ts";
 import { changedStream } from "../../wire/changed-stream.ts";
@@ -16,6 +18,18 @@ const AZURE_SINCE = "2024-09-01";
 const ENCODING: ReadonlySet<string> = new Set(["accept-encoding", "content-encoding"]);
 
 const decoder = new TextDecoder();
+
+/** What decides whether a request is asked for its usage. */
+export interface UsageQuestion {
+  readonly targets: TargetOptions;
+  readonly recorder: Pick<Recorder, "wantsUsage">;
+}
+
+/** What takes out of an answer what its client did not ask for. */
+export interface UnaskedParts {
+  readonly decoding: ContentDecoding;
+  readonly transport: Pick<Transport, "change">;
+}
 
 /** A request for a stream in OpenAI's format. */
 interface StreamRequest {
@@ -55,10 +69,11 @@ function optionsOf(body: Readonly<Record<string, unknown>>): Readonly<Record<str
 }
 
 /** Whether a provider's streams in OpenAI's format tell their usage by themselves, or when they are asked; else null. */
-function tellsUsage({ slug, rest }: Step, deps: GatewayDeps): "asked" | "told" | null {
-  const configured = Object.hasOwn(deps.targets.providers, slug)
-    ? deps.targets.providers[slug]?.streamUsage
-    : undefined;
+function tellsUsage(
+  { slug, rest }: Step,
+  { providers: options }: TargetOptions,
+): "asked" | "told" | null {
+  const configured = Object.hasOwn(options, slug) ? options[slug]?.streamUsage : undefined;
   if (configured !== undefined) return configured ? "asked" : null;
   const provider = Object.hasOwn(providers, slug) ? providers[slug] : undefined;
   // Translated into a format whose streams all tell.
@@ -80,9 +95,13 @@ function takesQuestion({ slug, rest, query }: Step, { body }: StreamRequest): bo
  * The body that also asks for the usage of its stream, where the gateway wants to know it and its provider tells it
  * only then; null for all other requests, which go out as they came.
  */
-export function askingBody(step: Step, call: Call, deps: GatewayDeps): Uint8Array | null {
-  if (call.settings.stream_usage === false || tellsUsage(step, deps) !== "asked") return null;
-  if (!wantsUsage(call, deps)) return null;
+export function askingBody(
+  step: Step,
+  call: Call,
+  { targets, recorder }: UsageQuestion,
+): Uint8Array | null {
+  if (call.settings.stream_usage === false || tellsUsage(step, targets) !== "asked") return null;
+  if (!recorder.wantsUsage(call)) return null;
   const request = streamRequest(step);
   if (request === null || request.asks || !takesQuestion(step, request)) return null;
   const { body, bytes } = request;
@@ -102,8 +121,8 @@ const CLOSE = 0x7d;
 const QUESTION = utf8(',"stream_options":{"include_usage":true}');
 
 /** Whether a step asks for a stream whose usage nobody will tell, so that its cost cannot be known. */
-export function hidesUsage(step: Step, call: Call, deps: GatewayDeps): boolean {
-  const tells = tellsUsage(step, deps);
+export function hidesUsage(step: Step, call: Call, targets: TargetOptions): boolean {
+  const tells = tellsUsage(step, targets);
   if (tells === "told") return false;
   const request = streamRequest(step);
   if (request === null || request.asks) return false;
@@ -116,22 +135,25 @@ export function isEncoding(name: string): boolean {
 }
 
 /** The answer as it would have come unasked. */
-export function unasked(answer: InboundResponse, deps: GatewayDeps): InboundResponse {
+export function unasked(
+  answer: InboundResponse,
+  { decoding, transport }: UnaskedParts,
+): InboundResponse {
   const type = headerValue(answer.headers, "content-type") ?? "";
   if (answer.status !== 200 || !/^text\/event-stream\b/i.test(type)) return answer;
   const encoding = headerValue(answer.headers, "content-encoding") ?? "";
   // No answer should have one; what cannot be undone here the client undoes.
-  if (encoding !== "" && deps.decoding.readable(encoding) === "") return answer;
-  const body = plainBody(answer, deps.decoding);
+  if (encoding !== "" && decoding.readable(encoding) === "") return answer;
+  const body = plainBody(answer, decoding);
   const headers = answer.headers.filter(
     ([name]) => name !== "content-length" && name !== "content-encoding",
   );
-  return { ...answer, headers, body: withoutUnasked(body, deps) };
+  return { ...answer, headers, body: withoutUnasked(body, transport) };
 }
 
 function withoutUnasked(
   body: InboundResponse["body"],
-  { platform: { transport } }: GatewayDeps,
+  transport: UnaskedParts["transport"],
 ): InboundResponse["body"] {
   if (body === null) return null;
   const change = withoutUnaskedUsage();

@@ -4,30 +4,9 @@ import {
   type TokenKind,
   type TokensByKind,
   withReport,
-} from "../../guard/tokens/token-kinds.ts";
-
-/** Tokens that a request used, as far as the provider has said so. */
-export interface Usage {
-  /** All input tokens, cached and cache-writing ones included. */
-  readonly tokensIn: number | null;
-  /** All output tokens, reasoning ones included. */
-  readonly tokensOut: number | null;
-  /** Input tokens that came from the provider's cache. */
-  readonly cachedIn: number;
-  /** Input tokens that were written to the provider's cache. */
-  readonly cacheWriteIn: number;
-  /** Those of `cacheWriteIn` that the provider keeps for an hour, at a higher price. @default 0 */
-  readonly cacheWriteHourIn?: number;
-  /** Output tokens that were spent on reasoning. @default 0 */
-  readonly reasoningOut?: number;
-  /** Those of all tokens that are no text, where the provider tells them apart. @default none */
-  readonly kinds?: TokensByKind;
-  /** Whether something else was used that these tokens do not tell the price of. @default no */
-  readonly unpriced?: true;
-}
-
-/** Nothing known. */
-export const noUsage: Usage = { tokensIn: null, tokensOut: null, cachedIn: 0, cacheWriteIn: 0 };
+  type Usage,
+  noUsage,
+} from "../../chat/usage.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { keptAlive } from "../../../../core/gateway/answer/keep-alive.ts";
-import { gatewayDeps } from "../../../../core/gateway/deps.ts";
+import { gatewayEngine } from "../../../../core/gateway/engine.ts";
 import {
   chat,
   type GatewayUnderTest,
@@ -142,7 +142,7 @@ describe("gateway({ sseKeepAliveSeconds })", () => {
   it("takes a number above 0", () => {
     for (const sseKeepAliveSeconds of [0, -1, Number.NaN]) {
       const options = { platform: gate.platform, sseKeepAliveSeconds };
-      expect(() => gatewayDeps(options)).toThrow("sseKeepAliveSeconds");
+      expect(() => gatewayEngine(options)).toThrow("sseKeepAliveSeconds");
     }
   });
 });

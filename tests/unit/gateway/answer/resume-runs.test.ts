@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { eventEnds, peekFirstLine } from "../../../../core/gateway/answer/resume/event-ends.ts";
-import { linkAbort } from "../../../../core/gateway/answer/resume/abort-link.ts";
+import { linkAbort } from "../../../../core/gateway/call/abort-link.ts";
 import { resumableRuns, type ResumeOptions } from "../../../../core/gateway/answer/resume/runs.ts";
 import type { System } from "../../../../core/ports.ts";
 import { type FedStream, fedStream } from "../../../fakes/gateway-fed-stream.ts";

@@ -1,7 +1,7 @@
 import { openPlatform } from "#platform";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { CachedReply } from "../../../../core/gateway/answer/cache/shared-call.ts";
-import { initialSettings } from "../../../../core/gateway/gateways/settings.ts";
+import type { CachedReply } from "../../../../core/gateway/wire/cached-reply.ts";
+import { initialSettings } from "../../../../core/gateway/settings/settings.ts";
 import { type GatewayStore, gatewayStore } from "../../../../core/gateway/gateways/store.ts";
 import {
   type StoredReplies,

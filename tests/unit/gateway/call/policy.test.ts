@@ -5,9 +5,9 @@ import {
   retryAfterMs,
   type RetryPolicy,
 } from "../../../../core/gateway/call/policy.ts";
-import { gatewayDeps } from "../../../../core/gateway/deps.ts";
+import { gatewayEngine } from "../../../../core/gateway/engine.ts";
 import { type RateState, rateWindow } from "../../../../core/gateway/guard/limits/rate-window.ts";
-import { initialSettings } from "../../../../core/gateway/gateways/settings.ts";
+import { initialSettings } from "../../../../core/gateway/settings/settings.ts";
 import { TransportError } from "../../../../core/transport-error.ts";
 import {
   chat,
@@ -209,7 +209,7 @@ describe("forwarding", () => {
     );
     expect([late, ...both].map(({ status }) => status)).toEqual([502, 502, 502]);
     await hurried.close();
-    expect(() => gatewayDeps({ platform: gate.platform, firstByteSeconds: 0 })).toThrow(
+    expect(() => gatewayEngine({ platform: gate.platform, firstByteSeconds: 0 })).toThrow(
       "firstByteSeconds",
     );
   });

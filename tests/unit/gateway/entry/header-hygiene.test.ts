@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { contentDecoding } from "../../../../core/gateway/wire/content-decoder.ts";
-import { gatewayHeader, parseControls, named } from "../../../../core/gateway/entry/controls.ts";
+import { gatewayHeader, parseControls, named } from "../../../../core/gateway/call/controls.ts";
 import {
   hasAmbiguousFraming,
   replyHygiene,
   requestHygiene,
   toHeadersInit,
 } from "../../../../core/gateway/wire/header-hygiene.ts";
-import { presentedToken } from "../../../../core/gateway/entry/access.ts";
+import { presentedToken } from "../../../../core/gateway/call/gateway-token.ts";
 import type { HeaderPair } from "../../../../core/ports.ts";
 
 const decoding = contentDecoding({});

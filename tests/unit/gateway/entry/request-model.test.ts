@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { modelName } from "../../../../core/gateway/observe/log/log-row.ts";
 import {
+  modelName,
   formModel,
   queryModel,
   requestModel,

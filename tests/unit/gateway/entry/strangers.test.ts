@@ -1,6 +1,6 @@
 import { connect } from "#platform";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { gatewayDeps } from "../../../../core/gateway/deps.ts";
+import { gatewayEngine } from "../../../../core/gateway/engine.ts";
 import { gateway } from "../../../../core/gateway/mod.ts";
 import { universalSockets } from "../../../../core/gateway/realtime/connect.ts";
 import type { ActorRef } from "../../../../core/ports.ts";
@@ -173,7 +173,7 @@ describe("a universal WebSocket on a gateway without authentication", () => {
   ])("uses the keys as the connection's token allows: %s", async (_, protocol, type) => {
     const tokens = { open: { authentication: false, tokens: [GATEWAY_TOKEN] } };
     const platform = { ...gate.platform, transport: gate.transport };
-    const deps = gatewayDeps({ platform, gateways: tokens });
+    const deps = gatewayEngine({ platform, gateways: tokens });
     const sockets = universalSockets(deps);
     const ref: ActorRef = {
       call: () => Promise.reject(new Error("Not called")),

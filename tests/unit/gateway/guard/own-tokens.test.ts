@@ -2,7 +2,7 @@ import { openPlatform } from "#platform";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { storedTokens } from "../../../../core/auth/mod.ts";
 import { newToken } from "../../../../core/auth/token-format.ts";
-import { credentialsIn } from "../../../../core/gateway/guard/tokens/own-tokens.ts";
+import { credentialsIn } from "../../../../core/gateway/wire/own-tokens.ts";
 import type { Platform } from "../../../../core/ports.ts";
 import {
   API_TOKEN,

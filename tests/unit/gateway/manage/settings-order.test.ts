@@ -4,7 +4,7 @@ import { gatewayActor } from "../../../../core/gateway/gateways/gateway-actor.ts
 import {
   type GatewaySettings,
   initialSettings,
-} from "../../../../core/gateway/gateways/settings.ts";
+} from "../../../../core/gateway/settings/settings.ts";
 import type { Actor, ActorContext } from "../../../../core/ports.ts";
 import { noActors } from "../../../fakes/agents-crowd.ts";
 import { chat, gatewayUnderTest, jsonInit } from "../../../fakes/gateway-app.ts";

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fromBase64 } from "../../../../core/crypto/encoding.ts";
 import { contentDecoding } from "../../../../core/gateway/wire/content-decoder.ts";
 import type { ContentDecoder } from "../../../../core/ports.ts";
-import { type Observer, observer } from "../../../../core/gateway/observe/usage/observer.ts";
+import type { AnswerWatch } from "../../../../core/gateway/call/recording.ts";
+import { observer } from "../../../../core/gateway/observe/usage/observer.ts";
 import type { Log } from "../../../../core/ports.ts";
 import {
   chat,
@@ -167,7 +168,7 @@ describe("an answer with a content encoding", () => {
 
 describe("an answer that is a burden to decode", () => {
   const mebi = new Uint8Array(1024 * 1024);
-  const seenThrough = (decoder: ContentDecoder): Observer => {
+  const seenThrough = (decoder: ContentDecoder): AnswerWatch => {
     const decoding = { ...contentDecoding({}), decoder: () => decoder };
     return observer("text/plain", "br", 100, { decoding, unreadable: () => undefined });
   };

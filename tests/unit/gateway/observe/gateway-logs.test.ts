@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { GatewayName } from "../../../../core/gateway/gateways/gateway-name.ts";
+import type { GatewayName } from "../../../../core/gateway/settings/gateway-name.ts";
 import { parseLogQuery } from "../../../../core/gateway/observe/log/log-filters.ts";
-import { logIds, type LogRow } from "../../../../core/gateway/observe/log/log-row.ts";
+import { logIds } from "../../../../core/gateway/observe/log/log-row.ts";
+import { type LogRow } from "../../../../core/gateway/call/ended-attempt.ts";
 import { deleteLogs } from "../../../../core/gateway/observe/log/manage-logs.ts";
-import { initialSettings } from "../../../../core/gateway/gateways/settings.ts";
+import { initialSettings } from "../../../../core/gateway/settings/settings.ts";
 import { gatewayStore } from "../../../../core/gateway/gateways/store.ts";
 import {
   chat,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { logQueue, type LogQueueOptions } from "../../../../core/gateway/observe/log/log-queue.ts";
-import type { LogRow } from "../../../../core/gateway/observe/log/log-row.ts";
+import type { LogRow } from "../../../../core/gateway/call/ended-attempt.ts";
 import type { System } from "../../../../core/ports.ts";
 
 const body = { text: null, size: 0, complete: true };

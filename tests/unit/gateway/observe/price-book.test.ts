@@ -1,11 +1,8 @@
 import { describe, expect, it } from "vitest";
 import * as v from "valibot";
-import { modelNames } from "../../../../core/gateway/observe/prices/model-names.ts";
-import { priceBook } from "../../../../core/gateway/observe/prices/price-book.ts";
-import {
-  type PriceRowSetting,
-  priceRows,
-} from "../../../../core/gateway/observe/prices/price-rows.ts";
+import { modelNames } from "../../../../core/gateway/prices/model-names.ts";
+import { priceBook } from "../../../../core/gateway/prices/price-book.ts";
+import { type PriceRowSetting, priceRows } from "../../../../core/gateway/prices/price-rows.ts";
 import { PRICED_AT } from "../../../fakes/gateway-prices.ts";
 
 const row = (model: string, input: number, more: object = {}): PriceRowSetting => ({

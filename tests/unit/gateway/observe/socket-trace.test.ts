@@ -1,7 +1,7 @@
 import { connect } from "#platform";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Duplex, DuplexEnd, WebSockets } from "../../../../core/duplex.ts";
-import { gatewayDeps } from "../../../../core/gateway/deps.ts";
+import { gatewayEngine } from "../../../../core/gateway/engine.ts";
 import { universalSockets } from "../../../../core/gateway/realtime/connect.ts";
 import type { ActorRef } from "../../../../core/ports.ts";
 import { fakeCollector } from "../../../fakes/gateway-collector.ts";
@@ -54,7 +54,7 @@ describe("the trace of a WebSocket", () => {
   it("is that of each message on the universal one", async () => {
     const { platform } = gate;
     gate.transport.behave = () => jsonReply({ choices: [] });
-    const sockets = universalSockets(gatewayDeps({ platform, auth: "off" }));
+    const sockets = universalSockets(gatewayEngine({ platform, auth: "off" }));
     const ref: ActorRef = {
       call: () => Promise.reject(new Error("Not called")),
       fetch: (request) => sockets.connect(request, name),

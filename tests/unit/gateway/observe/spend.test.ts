@@ -9,11 +9,8 @@ import {
   type SpendTicket,
 } from "../../../../core/gateway/observe/spend/spend-ledger.ts";
 import { spendBudgets } from "../../../../core/gateway/observe/spend/spend-rules.ts";
-import {
-  type SpendLimits,
-  spendLimits,
-} from "../../../../core/gateway/observe/spend/spend-settings.ts";
-import { initialSettings } from "../../../../core/gateway/gateways/settings.ts";
+import { type SpendLimits, spendLimits } from "../../../../core/gateway/settings/spend-settings.ts";
+import { initialSettings } from "../../../../core/gateway/settings/settings.ts";
 import { gatewayStore } from "../../../../core/gateway/gateways/store.ts";
 import type { ActorKind, Platform } from "../../../../core/ports.ts";
 import { priceOf } from "../../../fakes/gateway-prices.ts";

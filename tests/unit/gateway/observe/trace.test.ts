@@ -2,16 +2,15 @@ import { openPlatform } from "#platform";
 import { afterEach, describe, expect, it } from "vitest";
 import * as v from "valibot";
 import { eventually } from "../../../cases/eventually.ts";
-import type { LogRow } from "../../../../core/gateway/observe/log/log-row.ts";
-import { recordStore } from "../../../../core/gateway/manage/records/records.ts";
-import { vault } from "../../../../core/gateway/manage/records/vault.ts";
+import type { LogRow } from "../../../../core/gateway/call/ended-attempt.ts";
+import { recordStore } from "../../../../core/gateway/records/records.ts";
+import { vault } from "../../../../core/gateway/records/vault.ts";
+import { type OtelEndpoint, otelWrite } from "../../../../core/gateway/settings/otel-settings.ts";
 import {
-  type OtelEndpoint,
   openOtel,
   otelView,
-  otelWrite,
   sealOtel,
-} from "../../../../core/gateway/observe/trace/otel-settings.ts";
+} from "../../../../core/gateway/observe/trace/sealed-otel.ts";
 import {
   childSpan,
   requestSpan,
@@ -20,7 +19,7 @@ import {
 } from "../../../../core/gateway/observe/trace/request-spans.ts";
 import { type Span, attemptSpan } from "../../../../core/gateway/observe/trace/span.ts";
 import { spanQueue } from "../../../../core/gateway/observe/trace/span-queue.ts";
-import { traceParent } from "../../../../core/gateway/observe/trace/trace-parent.ts";
+import { traceParent } from "../../../../core/gateway/call/trace-parent.ts";
 import type { Platform } from "../../../../core/ports.ts";
 import { TransportError } from "../../../../core/transport-error.ts";
 import { fakeTransport, jsonReply } from "../../../fakes/gateway-transport.ts";

@@ -6,7 +6,8 @@ import {
   usageScanner,
 } from "../../../../core/gateway/observe/usage/sse-usage.ts";
 import { type TextBlocks, textBlocks } from "../../../../core/gateway/observe/usage/text-blocks.ts";
-import { addUsage, noUsage, type Usage } from "../../../../core/gateway/observe/usage/usage.ts";
+import { addUsage } from "../../../../core/gateway/observe/usage/usage.ts";
+import { noUsage, type Usage } from "../../../../core/gateway/chat/usage.ts";
 
 const usage = (
   tokensIn: number | null,

@@ -1,7 +1,7 @@
 import { connect, openPlatform } from "#platform";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { eventually } from "../../../cases/eventually.ts";
-import { gatewayDeps } from "../../../../core/gateway/deps.ts";
+import { gatewayEngine } from "../../../../core/gateway/engine.ts";
 import { universalSockets } from "../../../../core/gateway/realtime/connect.ts";
 import { socketToken } from "../../../../core/gateway/realtime/socket-token.ts";
 import type { ActorRef, InboundResponse, Platform } from "../../../../core/ports.ts";
@@ -26,7 +26,7 @@ beforeEach(async () => {
   transport = fakeTransport();
   platform = { ...real, transport };
   const gateways = { open: { authentication: false }, closed: { tokens: [TOKEN] } };
-  const sockets = universalSockets(gatewayDeps({ platform, gateways }));
+  const sockets = universalSockets(gatewayEngine({ platform, gateways }));
   const ref: ActorRef = {
     call: () => Promise.reject(new Error("Not called")),
     fetch: (request) => sockets.connect(request, name),

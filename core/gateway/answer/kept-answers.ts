@@ -1,0 +1,125 @@
+import { TransportError } from "../../transport-error.ts";
+import type { System } from "../../ports.ts";
+import type { Answers, Flow, StepRun } from "../call/answers.ts";
+import type { Forwarded } from "../call/forwarded.ts";
+import { cacheKey, cacheTtl } from "./cache/cache-policy.ts";
+import { type CacheLookup, replay, type ReplyCache } from "./cache/cache.ts";
+import { isSuccess } from "./cache/is-success.ts";
+import { leaderAnswer } from "./cache/leader-answer.ts";
+import type { Leader } from "./cache/shared-call.ts";
+import type { StoredReplies } from "./cache/stored-replies.ts";
+import type { SemanticCache } from "./semantic/semantic-cache.ts";
+
+/** Where answers are kept. */
+export interface KeptAnswersParts {
+  readonly system: System;
+  /** Answers that this process holds. */
+  readonly cache: ReplyCache;
+  /** Answers beyond this process. @default none */
+  readonly replies?: StoredReplies | undefined;
+  /** Finds answers to questions in other words. @default none */
+  readonly semantic?: SemanticCache | undefined;
+}
+
+/**
+ * Answers steps whose answer may be kept: from memory, from the database, from a question in other words, or together
+ * with identical requests (single-flight). All other steps are asked.
+ */
+export function keptAnswers(parts: KeptAnswersParts): Answers {
+  const { cache, system } = parts;
+  const answer = (run: StepRun, flow: Flow, key: string | null, ttl: number) => {
+    if (key === null) return flow.ask(run);
+    const kept = cache.kept(key);
+    return kept === null ? shared(run, flow, key, ttl, parts) : flow.serve(run, replay(kept));
+  };
+  return (run, flow) => {
+    const ttl = cacheTtl(run.call);
+    if (ttl === 0) return flow.ask(run);
+    const key = cacheKey(run.prepared, run.call, system);
+    return key instanceof Promise
+      ? key.then((found) => answer(run, flow, found, ttl))
+      : answer(run, flow, key, ttl);
+  };
+}
+
+/** Answers a step whose answer may be kept, and is not in memory. */
+async function shared(
+  run: StepRun,
+  flow: Flow,
+  key: string,
+  ttl: number,
+  parts: KeptAnswersParts,
+): Promise<Forwarded> {
+  const { call, prepared, checks } = run;
+  const { cache, replies, semantic } = parts;
+  const stored = cache.has(key) ? undefined : await replies?.find(call.name, key, call.signal);
+  if (stored !== undefined && stored !== null) {
+    // Another request may have brought it to memory meanwhile, or a newer one.
+    if (!cache.has(key)) cache.put(key, stored.reply, stored.expiresAt);
+    return flow.serve(run, replay(stored.reply));
+  }
+  // A check that let one text pass may not let the other pass, nor may the embedder see it before.
+  if (semantic !== undefined && checks === null && !cache.has(key)) {
+    const near = await semantic.find(prepared, key, ttl, call);
+    if (near !== null) {
+      const { similarity } = near;
+      return { ...(await flow.serve(run, replay(near.reply))), similarity };
+    }
+  }
+  const found = await lookup(run, flow, key, ttl, parts);
+  if (found === null) return afterWait(run, flow);
+  if ("hit" in found) return flow.serve(run, replay(found.hit));
+  if ("follow" in found) return flow.serve(run, found.follow);
+  return "leader" in found ? askAsLeader(run, flow, found.leader, parts) : flow.ask(run);
+}
+
+/** What the cache holds or is about to hold; null when the request could not wait for that as long as it takes. */
+function lookup(
+  { call, prepared }: StepRun,
+  flow: Flow,
+  key: string,
+  ttl: number,
+  { cache, replies }: KeptAnswersParts,
+): Promise<CacheLookup | null> {
+  return cache
+    .lookup(key, ttl, call.signal, {
+      // As for an answer of its own.
+      patience: flow.patience(call),
+      isSound: (reply) => isSuccess(reply) && prepared.isRestorable?.(reply) !== false,
+      onKept: (reply, expiresAt) => replies?.keep(call.name, key, { reply, expiresAt }),
+    })
+    .catch(() => null);
+}
+
+/** Continues after an attempt that ended while it waited as a follower. */
+function afterWait(run: StepRun, flow: Flow): Promise<Forwarded> {
+  const failure = run.call.signal.aborted
+    ? new TransportError("aborted", "The client went away")
+    : new TransportError("late", "The identical request has no answer yet");
+  return flow.askAgain(run, failure);
+}
+
+/** Asks as the leader of identical requests: the call goes on without its client while a follower waits. */
+async function askAsLeader(
+  run: StepRun,
+  flow: Flow,
+  leader: Leader,
+  { system }: KeptAnswersParts,
+): Promise<Forwarded> {
+  const { call, prepared } = run;
+  const { signal } = leader;
+  const led: StepRun = {
+    ...run,
+    call: { ...call, signal },
+    prepared: { ...prepared, request: { ...prepared.request, signal } },
+  };
+  const leadership = { leader, client: call.signal };
+  try {
+    return await flow.ask(led, (answer, watch) =>
+      leaderAnswer(answer, leadership, { ...watch, system }),
+    );
+  } catch (error) {
+    leader.nothing();
+    throw error;
+  }
+}

@@ -1,0 +1,60 @@
+import type { Usage } from "../chat/usage.ts";
+import type { GatewayName } from "../settings/gateway-name.ts";
+
+/** One stored request: what `GET …/logs/{id}` is made of. Plain, because it crosses to the gateway's actor. */
+export type LogRow = {
+  id: string;
+  /** Unix ms. */
+  createdAt: number;
+  provider: string;
+  model: string;
+  /** Path and query as sent to the provider, secrets redacted. */
+  path: string;
+  statusCode: number | null;
+  success: boolean;
+  cached: boolean;
+  /** Milliseconds until the last byte. */
+  duration: number;
+  tokensIn: number | null;
+  tokensOut: number | null;
+  cost: number | null;
+  customCost: boolean;
+  /** JSON text. */
+  metadata: string | null;
+  modelType: string | null;
+  requestType: string | null;
+  requestContentType: string | null;
+  responseContentType: string | null;
+  step: number;
+  eventId: string | null;
+  userAgent: string | null;
+  authentication: boolean;
+  /** Whom the request came from, as `key:<id>`, `token:<id>` or `jwt:<subject>`; null where that has no name. */
+  caller: string | null;
+  /** What data loss prevention did: `FLAG` or `BLOCK`. */
+  dlpAction: string | null;
+  request: LoggedBody;
+  response: LoggedBody;
+};
+
+/** A body as far as it is kept: decoded text, its whole size in bytes, and whether nothing was cut off. */
+export type LoggedBody = { text: string | null; size: number; complete: boolean };
+
+/** One attempt has ended: the event that the log, the metrics, traces and budgets observe. */
+export interface EndedAttempt {
+  readonly name: GatewayName;
+  /** Whether its call leaves a row in the log. */
+  readonly isLogged: boolean;
+  readonly row: LogRow;
+  /** What the provider's answer used; null where none was seen, or it came from the cache. */
+  readonly usage: Usage | null;
+  /** What is charged in US dollars; null = not known. */
+  readonly charge: number | null;
+  /** Whether a provider was asked. */
+  readonly sent: boolean;
+  /** Whether the client was gone before its end. */
+  readonly left: boolean;
+}
+
+/** Told of attempts when they have ended; never waits and never throws. */
+export type AttemptObserver = (ended: EndedAttempt) => void;

@@ -1,0 +1,43 @@
+import type { InboundResponse } from "../../ports.ts";
+import type { Call } from "./call.ts";
+import type { SafetyAction } from "../settings/safety-settings.ts";
+
+/** The answer of a provider, or of the cache, on its way to the client. */
+export interface Forwarded {
+  readonly reply: InboundResponse;
+  readonly logId: string;
+  /** Index of the step that answered. */
+  readonly step: number;
+  readonly cached: boolean;
+  /** Of a kept answer to a question in other words: how alike the two are, at most 1. */
+  readonly similarity?: number;
+  /** Whether the answer is a failure that another step could make good. */
+  readonly failed: boolean;
+  /** The model that a dynamic route or the automatic router led to. */
+  readonly answeredBy?: { readonly provider: string; readonly model: string };
+  /** What the automatic router decided. */
+  readonly routing?: { readonly id: string; readonly model: string; readonly reason: string };
+  /** What data loss prevention flagged. */
+  readonly dlp: DlpReport | null;
+  /** The call with the step's own controls. */
+  readonly call: Call;
+  /** The id by which the stream can be taken up again. */
+  readonly runId?: string;
+}
+
+/** One entry of the response header `dlp`: which profile matched, by which policy. No matched text. */
+export interface DlpFinding {
+  readonly profile: {
+    readonly context: Readonly<Record<string, never>>;
+    readonly entry_ids: readonly string[];
+    readonly profile_id: string;
+  };
+  readonly policy_ids: readonly string[];
+  readonly check: "REQUEST" | "RESPONSE";
+}
+
+/** What DLP has found in a request and its answer. */
+export interface DlpReport {
+  readonly action: SafetyAction;
+  readonly findings: readonly DlpFinding[];
+}

@@ -1,0 +1,24 @@
+import type { HeaderPair } from "../../ports.ts";
+import { AUTHORIZATION, gatewayHeader } from "./controls.ts";
+
+/** Longest gateway token that is looked at. */
+export const TOKEN_LIMIT = 4096;
+
+/** How a caller sends a gateway token, for the errors that ask for one. */
+export const HOW_TO_SEND: string =
+  'send "cf-aig-authorization: Bearer <GATEWAY_TOKEN>" (or gw-aig-authorization)';
+
+/**
+ * The token of a gateway authorization header: `Bearer <token>` with the scheme in any case, or the bare
+ * token. Null when it is missing, empty, repeated or overlong.
+ */
+export function presentedToken(headers: readonly HeaderPair[]): string | null {
+  return tokenOf(gatewayHeader(headers, AUTHORIZATION));
+}
+
+/** The token in a header value, see {@link presentedToken}. */
+export function tokenOf(value: string | null): string | null {
+  if (value === null || value.length > TOKEN_LIMIT) return null;
+  const token = /^(?:bearer +)?([!-+\--~]+) *$/i.exec(value)?.[1] ?? null;
+  return token === null || /^bearer$/i.test(token) ? null : token;
+}

@@ -1,0 +1,20 @@
+import type { Call, Step } from "./call.ts";
+
+/** What limits a call may run into before its provider is asked. */
+export interface Limits {
+  /** Throws `forbidden` for a model that the caller may not use. */
+  checkModel(step: Step, call: Call): void;
+  /** Whether anything can limit what a call may spend. */
+  applyTo(call: Call): boolean;
+  /** Asks for leave to spend; throws what refuses it. */
+  leave(step: Step, call: Call): Promise<Leave>;
+}
+
+/** Leave to ask a provider: what is told how it went, and the call whose rows tell it. */
+export interface Leave {
+  readonly settle: Settle;
+  readonly call: Call;
+}
+
+/** Enters what a step has cost, in USD; null = not known. */
+export type Settle = (amount: number | null) => void;

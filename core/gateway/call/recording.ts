@@ -1,0 +1,66 @@
+import type { HeaderPair } from "../../ports.ts";
+import type { Usage } from "../chat/usage.ts";
+import type { LoggedBody, LogRow } from "./ended-attempt.ts";
+import type { Call, Step } from "./call.ts";
+import type { Outbound } from "./outbound.ts";
+
+/** Follows attempts. */
+export interface Recorder {
+  /** Starts to follow an attempt. */
+  start(step: Step, index: number, call: Call): Recording;
+  /** Bytes of each body of a call that its row, or its trace, will keep. */
+  keptBytes(call: Call): number;
+  /** Whether anybody wants to know what an answer has used. */
+  wantsUsage(call: Call): boolean;
+}
+
+/** One attempt, while its end is not known. */
+export interface Recording {
+  readonly id: string;
+  /** Bytes of the answer that the row will keep. */
+  readonly keep: number;
+  /** Watches the answer's bytes; null where nobody wants to know what it holds. */
+  watch(headers: readonly HeaderPair[], sent: Outbound): AnswerWatch | null;
+  /** Tells all observers; returns what is to be charged in USD, null = not known. Called once. */
+  finish(result: RecordedResult): number | null;
+}
+
+/** Watches the bytes of an answer pass by. It never holds them up and never changes them. */
+export interface AnswerWatch {
+  push(chunk: Uint8Array): void;
+  /** What was seen, once the last chunk has been pushed. */
+  finish(): Promise<Observation> | Observation;
+}
+
+/** What was seen of an answer. */
+export interface Observation {
+  readonly usage: Usage;
+  readonly body: LoggedBody;
+  /** Whether the last event of a stream has passed: clients may leave then, as OpenAI's does. @default no */
+  readonly isOver?: boolean;
+}
+
+/** How an attempt ended. */
+export interface RecordedResult {
+  /** Null when no answer came. */
+  readonly status: number | null;
+  /** Whether the answer came whole. */
+  readonly complete: boolean;
+  /** Whether the client was gone before its end. @default false */
+  readonly left?: boolean;
+  readonly headers: readonly HeaderPair[];
+  readonly seen: Observation | null;
+  /** @default false */
+  readonly cached?: boolean;
+  /** What data loss prevention did. @default nothing */
+  readonly dlpAction?: "FLAG" | "BLOCK" | null;
+  /** Held back by a check: then the row keeps no body, or it would keep what was found. @default false */
+  readonly blocked?: boolean;
+  /** What is known better than from the request alone. @default nothing */
+  readonly about?: Partial<Pick<LogRow, "model" | "modelType" | "requestType" | "request">>;
+}
+
+/** Whether a call leaves rows: its header, else the gateway's setting. */
+export function collectsLog(call: Call): boolean {
+  return call.controls.collectLog ?? call.settings.collect_logs;
+}

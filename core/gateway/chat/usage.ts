@@ -1,0 +1,84 @@
+/** Kinds of tokens that some providers count, and price, apart from text. */
+export const tokenKinds: readonly ["audio", "image", "video"] = ["audio", "image", "video"];
+
+/** One of {@link tokenKinds}. */
+export type TokenKind = (typeof tokenKinds)[number];
+
+/** Tokens of one kind, which are among all the others that are counted. */
+export interface KindTokens {
+  readonly in: number;
+  /** Those of `in` that came from the provider's cache; null when that was not told. */
+  readonly cachedIn: number | null;
+  readonly out: number;
+}
+
+/** Tokens by their kind, of the kinds that were used. */
+export type TokensByKind = Readonly<Partial<Record<TokenKind, KindTokens>>>;
+
+/** What a report says of one kind; null for what it does not say. */
+export interface KindReport {
+  readonly in: number | null;
+  readonly cachedIn: number | null;
+  readonly out: number | null;
+}
+
+/** Puts a report in place of what was known before, kind by kind; undefined while there is nothing but text. */
+export function withReport(
+  known: TokensByKind | undefined,
+  told: (kind: TokenKind) => KindReport,
+): TokensByKind | undefined {
+  let all: Partial<Record<TokenKind, KindTokens>> | undefined;
+  for (const kind of tokenKinds) {
+    const before = known?.[kind];
+    const now = told(kind);
+    const tokensIn = now.in ?? before?.in ?? 0;
+    const tokensOut = now.out ?? before?.out ?? 0;
+    if (tokensIn === 0 && tokensOut === 0) continue;
+    all ??= {};
+    all[kind] = {
+      in: tokensIn,
+      cachedIn: now.cachedIn ?? before?.cachedIn ?? null,
+      out: tokensOut,
+    };
+  }
+  return all;
+}
+
+/** The tokens of two reports together. */
+export function sumOfKinds(
+  a: TokensByKind | undefined,
+  b: TokensByKind | undefined,
+): TokensByKind | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  return withReport(undefined, (kind) => {
+    const [one, other] = [a[kind] ?? none, b[kind] ?? none];
+    const cachedIn =
+      one.cachedIn === null || other.cachedIn === null ? null : one.cachedIn + other.cachedIn;
+    return { in: one.in + other.in, cachedIn, out: one.out + other.out };
+  });
+}
+
+const none: KindTokens = { in: 0, cachedIn: 0, out: 0 };
+
+/** Tokens that a request used, as far as the provider has said so. */
+export interface Usage {
+  /** All input tokens, cached and cache-writing ones included. */
+  readonly tokensIn: number | null;
+  /** All output tokens, reasoning ones included. */
+  readonly tokensOut: number | null;
+  /** Input tokens that came from the provider's cache. */
+  readonly cachedIn: number;
+  /** Input tokens that were written to the provider's cache. */
+  readonly cacheWriteIn: number;
+  /** Those of `cacheWriteIn` that the provider keeps for an hour, at a higher price. @default 0 */
+  readonly cacheWriteHourIn?: number;
+  /** Output tokens that were spent on reasoning. @default 0 */
+  readonly reasoningOut?: number;
+  /** Those of all tokens that are no text, where the provider tells them apart. @default none */
+  readonly kinds?: TokensByKind;
+  /** Whether something else was used that these tokens do not tell the price of. @default no */
+  readonly unpriced?: true;
+}
+
+/** Nothing known. */
+export const noUsage: Usage = { tokensIn: null, tokensOut: null, cachedIn: 0, cacheWriteIn: 0 };

@@ -1,0 +1,226 @@
+import { bodyBudget } from "../body-budget.ts";
+import type { Auth } from "../auth/authorize.ts";
+import { storedTokens } from "../auth/mod.ts";
+import type { Platform } from "../ports.ts";
+import { gatewayAccess, type Access } from "./entry/access.ts";
+import { replyCache } from "./answer/cache/cache.ts";
+import { type KeptAnswersParts, keptAnswers } from "./answer/kept-answers.ts";
+import type { Checks } from "./call/checks.ts";
+import { type Forward, forwarding } from "./call/forward.ts";
+import type { AttemptObserver } from "./call/ended-attempt.ts";
+import { choosing } from "./choose/dynamic/forward-route.ts";
+import { type Admission, admission } from "./entry/admit.ts";
+import { cleaning } from "./entry/clean-step.ts";
+import { delivery } from "./entry/deliver.ts";
+import type { FrontParts } from "./entry/front.ts";
+import { needsBody } from "./entry/needs-body.ts";
+import { type CheckParts, recordedChecks } from "./guard/checkers/guarded.ts";
+import { type Safety, safetyOf } from "./guard/checkers/safety.ts";
+import { ownTokenGuard } from "./guard/tokens/strip-own-tokens.ts";
+import { callLimits } from "./keys/key-leave.ts";
+import { type GatewayStore, gatewayStore } from "./gateways/store.ts";
+import { type KeyStore, keyStore } from "./keys/key-store.ts";
+import { recorder } from "./observe/recorder.ts";
+import { type GatewayMetrics, gatewayMetrics } from "./observe/metrics/metrics.ts";
+import { type AccountPrices, accountPrices } from "./prices/account-prices.ts";
+import type { StoredProviders } from "./providers/stored-providers.ts";
+import { outbound } from "./providers/outbound.ts";
+import type { ConnectParts } from "./realtime/connect.ts";
+import { providerSocket, type ProviderSocketParts } from "./realtime/provider-socket.ts";
+import { type RecordStore, recordStore } from "./records/records.ts";
+import { type ResumableRuns, resumableRuns } from "./answer/resume/runs.ts";
+import { actorName } from "./settings/gateway-name.ts";
+import type { GatewaySettings } from "./settings/settings.ts";
+import { checkDeclared } from "./gateways/check-declared.ts";
+import { contentDecoding } from "./wire/content-decoder.ts";
+import { keyEntry } from "./keys/enter-key.ts";
+import { logQueue } from "./observe/log/log-queue.ts";
+import { logIds } from "./observe/log/log-row.ts";
+import { storedProviders, withDeclaredProviders } from "./manage/stored-providers.ts";
+import type { Vault } from "./records/vault.ts";
+import { autoRouter } from "./choose/router/auto-router.ts";
+import { semanticCache } from "./answer/semantic/semantic-cache.ts";
+import { storedReplies } from "./answer/cache/stored-replies.ts";
+import { tokenSearches } from "./guard/tokens/token-search.ts";
+import { tracing } from "./observe/trace/tracing.ts";
+import {
+  type GatewayOptions,
+  gatewayVault,
+  unreadable,
+  ownPrices,
+  patience,
+  checkProviders,
+} from "./options.ts";
+
+/** One gateway engine: what its doors are given. */
+export interface Engine extends Omit<FrontParts, "sockets">, ConnectParts {
+  readonly platform: Platform;
+  /** Finds out who calls the management API. */
+  readonly auth: Auth;
+  readonly access: Access;
+  readonly admission: Admission;
+  readonly store: GatewayStore;
+  readonly keys: KeyStore;
+  readonly records: RecordStore;
+  readonly vault: Vault;
+  readonly prices: AccountPrices;
+  readonly metrics?: GatewayMetrics | undefined;
+  readonly resume?: ResumableRuns | undefined;
+}
+
+/** Puts the parts of a gateway together; throws `invalid_options`. */
+export function gatewayEngine(options: GatewayOptions): Engine {
+  const { platform, auth = storedTokens(platform), gateways = {}, accountId } = options;
+  const { system, log } = platform;
+  checkProviders(options);
+  checkDeclared(gateways, options);
+  const declared = { gateways, accountId };
+  const keys = keyStore(platform);
+  const records = recordStore(platform);
+  const vault = gatewayVault(options);
+  const shared = {
+    platform,
+    system,
+    log,
+    auth,
+    keys,
+    records,
+    vault,
+    access: gatewayAccess({ auth, ...declared, system, keys: keyEntry(keys, system) }),
+    store: gatewayStore({ platform, ...declared }),
+    prices: accountPrices(ownPrices(options), records, system),
+    metrics: options.metrics === true ? gatewayMetrics(platform) : undefined,
+    resume: options.resume && resumableRuns(options.resume, system),
+    targets: { providers: options.providers ?? {}, demo: options.demo ?? true },
+    bodies: platform.bodies ?? bodyBudget(Number.POSITIVE_INFINITY),
+    decoding: contentDecoding(system),
+    failureStatus: options.compat2005 ?? 502,
+    accessLog: options.accessLog ?? false,
+    nextLogId: logIds(system),
+    ...patience(options),
+  } as const;
+  const stored = withDeclaredProviders(storedProviders(records, vault, system), declared);
+  const router = options.router && autoRouter(options.router, platform, shared.prices.base);
+  const way = wayOfSteps(options, shared, stored);
+  const { forward, hasChecks } = way;
+  const letIn = admission({
+    ...shared,
+    tracing: tracing(platform, records, vault),
+    resumes: shared.resume !== undefined,
+  });
+  return {
+    ...shared,
+    admission: letIn,
+    forward,
+    answer: choosing({ ...shared, forward, stored, router }),
+    deliver: delivery(shared),
+    needsBody: (step, call) => needsBody(step, call, { ...shared, hasChecks }),
+    routes: router !== undefined,
+    providerSocket: (asked) => providerSocket(asked, { ...shared, ...way, admission: letIn }),
+  };
+}
+
+/** What all parts of an engine share. */
+type Shared = Pick<
+  Engine,
+  "platform" | "system" | "log" | "access" | "store" | "keys" | "metrics" | "targets" | "bodies"
+> &
+  Pick<Engine, "decoding" | "failureStatus"> & {
+    readonly nextLogId: () => string;
+    readonly firstByteMs: number;
+    readonly accessLog: boolean;
+  };
+
+/** What stands on the way of a step. */
+interface WayOfSteps extends Pick<
+  ProviderSocketParts,
+  "webSockets" | "safetyOf" | "stripOwnTokens" | "prepare" | "limits" | "recorder" | "firstByteMs"
+> {
+  readonly forward: Forward;
+  readonly hasChecks: (settings: GatewaySettings) => boolean;
+}
+
+function wayOfSteps(options: GatewayOptions, shared: Shared, stored: StoredProviders): WayOfSteps {
+  const { platform, system, log, decoding, access, targets, store, metrics } = shared;
+  const reading = { decoding, unreadable: unreadable(log) };
+  const follow = recorder({
+    ...reading,
+    system,
+    nextLogId: shared.nextLogId,
+    logBodyLimit: options.logBodyLimit ?? 960 * 1024,
+    observers: attemptObservers(platform, store, metrics),
+    followsAll: metrics !== undefined,
+  });
+  const limits = callLimits({
+    ...shared,
+    refused: metrics && ((name, reason) => metrics.refuse(name, reason)),
+  });
+  const stripOwnTokens = ownTokenGuard({ access, searchFor: tokenSearches() });
+  const outbounds = { platform, targets, stored, decoding, recorder: follow };
+  const safety = (settings: GatewaySettings): Safety | null =>
+    safetyOf(settings, options, log, decoding, system);
+  const forward = forwarding({
+    ...shared,
+    transport: platform.transport,
+    clean: cleaning({ stripOwnTokens, recorder: follow, decoding }),
+    prepare: (step, call) => outbound(step, call, outbounds),
+    checksOf: checksBy(safety, { ...reading, bodies: shared.bodies, recorder: follow }),
+    limits,
+    answers: keptAnswers(answerStores(options, store)),
+    recorder: follow,
+  });
+  return {
+    forward,
+    hasChecks: (settings) => safety(settings) !== null,
+    webSockets: platform.webSockets,
+    safetyOf: safety,
+    stripOwnTokens,
+    prepare: (step, call, moved) => outbound(step, call, { ...outbounds, targets: moved }),
+    limits,
+    recorder: follow,
+    firstByteMs: shared.firstByteMs,
+  };
+}
+
+/** Who is told of each attempt: the metrics and the log. */
+function attemptObservers(
+  { system, log }: Platform,
+  store: GatewayStore,
+  metrics: GatewayMetrics | undefined,
+): AttemptObserver[] {
+  const queue = logQueue({
+    system,
+    log,
+    store: (actor, rows) => store.append(actor, rows),
+    onDrop: (actor, rows) => metrics?.drop(actor, rows),
+  });
+  const logged: AttemptObserver = ({ name, isLogged, row }) => {
+    if (isLogged) queue.push(actorName(name), row);
+  };
+  return metrics === undefined ? [logged] : [({ name, row }) => metrics.count(name, row), logged];
+}
+
+/** Where answers are kept. */
+function answerStores(options: GatewayOptions, store: GatewayStore): KeptAnswersParts {
+  const { platform, semanticCache: semantic } = options;
+  const { system, log } = platform;
+  const cache = replyCache(system, options.cacheBytes ?? 64 * 1024 * 1024);
+  const capacity = options.storedCacheBytes ?? 128 * 1024 * 1024;
+  return {
+    system,
+    cache,
+    replies: capacity > 0 ? storedReplies({ store, system, log, capacity }) : undefined,
+    semantic: semantic && semanticCache(semantic, cache, platform),
+  };
+}
+
+/** The checks of a gateway, which leave rows. */
+function checksBy(
+  safety: (settings: GatewaySettings) => Safety | null,
+  parts: CheckParts,
+): (settings: GatewaySettings) => Checks | null {
+  return (settings) => {
+    const found = safety(settings);
+    return found === null ? null : recordedChecks(found, parts);
+  };
+}

@@ -1,0 +1,61 @@
+import type { Call, Step } from "../../call/call.ts";
+import { credentialHeaders } from "../../providers/table.ts";
+import { isGatewayHeader } from "../../wire/header-hygiene.ts";
+import { decodedValue } from "../../wire/own-tokens.ts";
+import { filterQuery } from "../../wire/raw-path.ts";
+import { guarded } from "./token-guard.ts";
+import type { TokenSearch } from "./token-search.ts";
+
+/** Knows the tokens of this gateway and of its host. */
+export interface OwnTokens {
+  /** Whether only {@link OwnTokens.ask} knows the host's tokens. */
+  readonly asksHost: boolean;
+  /** Asks a host's own authentication which words of these values are tokens of its. */
+  ask(values: readonly string[]): Promise<ReadonlySet<string>> | undefined;
+  /** Whether a value holds one, given the token that the request presented and what `ask` found out. */
+  isOurs(value: string, presented: string | null, asked?: ReadonlySet<string>): boolean;
+}
+
+/** What {@link ownTokenGuard} works with. */
+export interface OwnTokenParts {
+  readonly access: OwnTokens;
+  /** Finds a request's own token where it must not stand; null for one too short to search for. */
+  readonly searchFor: (token: string) => TokenSearch | null;
+}
+
+/**
+ * Takes the headers and query parameters out of a step that hold a token of ours: neither a provider nor a log row gets
+ * them. Throws `invalid_request` when the caller's own stands where it cannot be taken out.
+ */
+export function ownTokenGuard({
+  access,
+  searchFor,
+}: OwnTokenParts): (step: Step, call: Call) => Promise<Step> | Step {
+  const without = (step: Step, call: Call, asked?: ReadonlySet<string>): Step => {
+    const search = call.token === null ? null : searchFor(call.token);
+    const holdsOurs = (value: string): boolean => access.isOurs(value, call.token, asked);
+    // Cookies and `Referer` are percent-encoded, too, and a query's plus sign is a space or itself.
+    const isOurs = (value: string): boolean =>
+      holdsOurs(value) ||
+      (/[%+\\]/.test(value) &&
+        (holdsOurs(decodedValue(value)) || search?.isInText(value) === true));
+    const query = filterQuery(step.query, (value) => value !== "" && isOurs(value));
+    const headers = step.headers.filter(([name, value]) => isGatewayHeader(name) || !isOurs(value));
+    return guarded({ ...step, query, headers }, call, search);
+  };
+  return (step, call) => {
+    if (!access.asksHost) return without(step, call);
+    const asked = access.ask(credentialValues(step));
+    return asked === undefined
+      ? without(step, call)
+      : asked.then((found) => without(step, call, found));
+  };
+}
+
+/** The values of a step that can hold a credential. */
+function credentialValues({ headers, query }: Step): string[] {
+  const values: string[] = [];
+  for (const [name, value] of headers) if (credentialHeaders.has(name)) values.push(value);
+  for (const [name, value] of new URLSearchParams(query)) values.push(value === "" ? name : value);
+  return values;
+}

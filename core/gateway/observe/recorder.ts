@@ -1,0 +1,262 @@
+import type { HeaderPair, System } from "../../ports.ts";
+import type { LoggedBody, LogRow, AttemptObserver } from "../call/ended-attempt.ts";
+import type { Call, Step } from "../call/call.ts";
+import { callerName } from "../call/caller.ts";
+import type { Outbound } from "../call/outbound.ts";
+import {
+  type AnswerWatch,
+  collectsLog,
+  type RecordedResult,
+  type Recorder,
+} from "../call/recording.ts";
+import { modelType, stepModel } from "../chat/request-model.ts";
+import { noUsage } from "../chat/usage.ts";
+import type { Price } from "../prices/price.ts";
+import { headerValue } from "../wire/header-hygiene.ts";
+import { redactQuery } from "../wire/raw-path.ts";
+import { isJson, plainBytes } from "../wire/readable-body.ts";
+import { cost, leastCost } from "./cost/cost.ts";
+import { isLoggedType, loggedBody } from "./log/log-row.ts";
+import { withoutCredentials } from "./log/row-hygiene.ts";
+import { limitsSpend } from "./spend/spend.ts";
+import { observer, type Reading } from "./usage/observer.ts";
+
+/** What a {@link recorder} works with. */
+export interface RecorderParts extends Reading {
+  readonly system: System;
+  /** Makes the ids of attempts. */
+  readonly nextLogId: () => string;
+  /** Bytes of each body that a log row keeps. */
+  readonly logBodyLimit: number;
+  /** Told of all attempts that are followed. */
+  readonly observers: readonly AttemptObserver[];
+  /** Whether attempts are followed that leave no row and no trace. */
+  readonly followsAll: boolean;
+}
+
+/** Follows attempts, and tells the call's observers, all others and its trace when one has ended. */
+export function recorder(parts: RecorderParts): Recorder {
+  const { system, nextLogId, logBodyLimit, observers, followsAll } = parts;
+  const keptBytes = (call: Call): number =>
+    isTold(call) && (call.controls.collectLogPayload ?? true) ? logBodyLimit : 0;
+  const wantsUsage = (call: Call): boolean =>
+    isTold(call) || followsAll || isCharged(call) || isKeyCharged(call);
+  return {
+    keptBytes,
+    wantsUsage,
+    start(step, index, call) {
+      const createdAt = system.now();
+      const id = nextLogId();
+      const keep = keptBytes(call);
+      const isFollowed = isTold(call) || followsAll || isCharged(call);
+      const traced = call.traced?.begin(step, call.trace);
+      const over = system.begin?.();
+      return {
+        id,
+        keep,
+        watch: (headers, sent) => (wantsUsage(call) ? watched(headers, sent, keep, parts) : null),
+        finish(result) {
+          over?.();
+          if (!isFollowed) return null;
+          const request = describe(step, call, result.blocked === true ? 0 : keep);
+          const about = result.about === undefined ? request : { ...request, ...result.about };
+          const paid = paidBy(call, result, about, createdAt);
+          const { cost: amount, customCost } = costOf(paid);
+          const charge = amount ?? leastOf(paid);
+          const duration = Math.max(0, system.now() - createdAt);
+          const facts: RowFacts = {
+            id,
+            createdAt,
+            duration,
+            step: index,
+            cost: amount,
+            customCost,
+          };
+          const ended = {
+            name: call.name,
+            isLogged: collectsLog(call),
+            row: rowOf(about, facts, result),
+            usage: result.cached === true ? null : (result.seen?.usage ?? null),
+            charge,
+            sent: isSent(result),
+            left: result.left === true,
+          };
+          call.onEnded?.(ended);
+          for (const observe of observers) observe(ended);
+          traced?.(ended);
+          return charge;
+        },
+      };
+    },
+  };
+}
+
+/** What has passed of an answer, without the credentials of its request. */
+function watched(
+  headers: readonly HeaderPair[],
+  sent: Outbound,
+  keep: number,
+  reading: Reading,
+): AnswerWatch {
+  const type = headerValue(headers, "content-type") ?? "";
+  const encoding = headerValue(headers, "content-encoding") ?? "";
+  const watch = observer(type, encoding, keep, reading);
+  return {
+    push: (chunk) => watch.push(chunk),
+    finish() {
+      const seen = watch.finish();
+      return seen instanceof Promise
+        ? seen.then((all) => withoutCredentials(all, sent))
+        : withoutCredentials(seen, sent);
+    },
+  };
+}
+
+/** Whether the caller's virtual key limits what is used. */
+function isKeyCharged({ caller }: Call): boolean {
+  const grant = caller?.grant;
+  return grant !== undefined && (grant.cost || grant.tokens);
+}
+
+/** Whether a row or a trace tells of the call. */
+function isTold(call: Call): boolean {
+  return collectsLog(call) || call.traced !== undefined;
+}
+
+/** Whether a provider was asked. */
+function isSent({ cached, blocked, seen }: RecordedResult): boolean {
+  return cached !== true && (blocked !== true || seen !== null);
+}
+
+/** What is known of a row beside its request and its answer. */
+type RowFacts = Pick<LogRow, "id" | "createdAt" | "duration" | "step" | "cost" | "customCost">;
+
+/** Fields are named one by one: a spread of each object would cost more than all the rest of this function. */
+function rowOf(about: Description, facts: RowFacts, result: RecordedResult): LogRow {
+  const { status, complete, seen } = result;
+  const usage = seen?.usage ?? noUsage;
+  return {
+    ...about,
+    id: facts.id,
+    createdAt: facts.createdAt,
+    duration: facts.duration,
+    step: facts.step,
+    cost: facts.cost,
+    customCost: facts.customCost,
+    statusCode: status,
+    success: complete && status !== null && status < 400,
+    cached: result.cached === true,
+    tokensIn: usage.tokensIn,
+    tokensOut: usage.tokensOut,
+    responseContentType: headerValue(result.headers, "content-type"),
+    dlpAction: result.dlpAction ?? null,
+    response: seen?.body ?? { text: null, size: 0, complete: false },
+  };
+}
+
+/** Whether anybody wants to know what a call costs, although no row says it. */
+function isCharged(call: Call): boolean {
+  return call.onEnded !== undefined || limitsSpend(call.settings.spend_limits);
+}
+
+/** What the cost of an answer depends on. */
+interface Paid {
+  readonly call: Call;
+  readonly result: RecordedResult;
+  readonly price: Price | null;
+}
+
+function paidBy(call: Call, result: RecordedResult, about: Description, at: number): Paid {
+  const isFree = result.cached === true || result.seen === null;
+  const found = isFree ? null : call.prices.find(about.model, about.provider, at);
+  return { call, result, price: found?.price ?? null };
+}
+
+/** Custom prices outrank known ones; an answer from the cache costs nothing. */
+function costOf({ call, result, price }: Paid): Pick<LogRow, "cost" | "customCost"> {
+  const { cached, seen, status } = result;
+  const { customCost: custom } = call.controls;
+  if (cached === true) return { cost: 0, customCost: false };
+  // No answer costs nothing that anybody could name; nor does a refusal unless its provider names it.
+  if (seen === null || (isRefusal(status) && seen.usage.tokensIn === null))
+    return { cost: null, customCost: false };
+  const amount = cost(seen.usage, price, custom);
+  return { cost: amount, customCost: custom !== undefined && amount !== null };
+}
+
+function isRefusal(status: number | null): boolean {
+  return status !== null && status >= 400;
+}
+
+/** What limits count although the row names no cost; null for nothing. */
+function leastOf({ call, result: { seen }, price }: Paid): number | null {
+  return seen === null || !isCharged(call) ? null : leastCost(seen.usage, price);
+}
+
+type Description = Pick<
+  LogRow,
+  | "provider"
+  | "model"
+  | "path"
+  | "metadata"
+  | "modelType"
+  | "requestType"
+  | "requestContentType"
+  | "eventId"
+  | "userAgent"
+  | "authentication"
+  | "caller"
+  | "request"
+>;
+
+function describe(step: Step, call: Call, keep: number): Description {
+  const contentType = headerValue(step.headers, "content-type");
+  const type = contentType ?? "";
+  const isStream = step.body instanceof ReadableStream;
+  const body = plainBytes(step);
+  const namesModel = body !== null && isJson(step, body);
+  const isKept = keep > 0 && isLoggedType(type);
+  // Decoded once, for the model and for the row.
+  const text = body !== null && (namesModel || isKept) ? decoder.decode(body) : null;
+  const path = step.rest + redactQuery(step.query);
+  return {
+    provider: step.slug,
+    model: stepModel(step, namesModel ? text : null),
+    path: path.slice(0, 2048),
+    metadata: call.controls.metadata ?? null,
+    modelType: modelType(step.rest),
+    requestType: requestType(step),
+    requestContentType: contentType,
+    eventId: call.eventId,
+    userAgent: call.userAgent?.slice(0, 512) ?? null,
+    authentication: call.settings.authentication,
+    caller: callerName(call.caller),
+    request: isStream
+      ? passedBody(step, isKept)
+      : loggedBody(isKept ? text : null, sizeOf(step, body), keep),
+  };
+}
+
+/** What kind of endpoint was asked, where it was no provider's own. */
+function requestType({ unified }: Step): "compat" | null {
+  return unified === true ? "compat" : null;
+}
+
+/** Bytes of a body, of one that cannot be unpacked as it came. */
+function sizeOf({ body: given }: Step, body: Uint8Array | null): number {
+  return body?.length ?? (given instanceof Uint8Array ? given.length : 0);
+}
+
+function passedBody(step: Step, isKept: boolean): LoggedBody {
+  const passed = step.passed?.();
+  if (passed === undefined) return { text: null, size: declaredSize(step), complete: false };
+  return isKept ? passed : { ...passed, text: null, complete: false };
+}
+
+/** Bytes of a body that streams through unseen, where that was told. */
+function declaredSize({ headers }: Step): number {
+  const size = Number(headerValue(headers, "content-length") ?? 0);
+  return Number.isSafeInteger(size) && size > 0 ? size : 0;
+}
+
+const decoder = new TextDecoder();

@@ -1,0 +1,79 @@
+import { utf8 } from "../../crypto/encoding.ts";
+import { ApiError } from "../../http/api-error.ts";
+import type { HeaderPair } from "../../ports.ts";
+import { segmentOf } from "./author-segment.ts";
+import type { Step } from "../call/call.ts";
+import { AUTO_MODEL, compatStep } from "./unified-step.ts";
+import { chatBody, type ChatFormat } from "../chat/chat-body.ts";
+import { credentialHeaders, ECHO, providers } from "./table.ts";
+import { modelPath } from "../chat/chat-format.ts";
+
+/** The paths of the REST inference API. */
+export type InferencePath = ChatFormat | "run";
+
+/**
+ * The step that a REST inference request stands for: `model` is `author/model`, `dynamic/{route}`, or a
+ * Workers AI model (`@cf/…`). Throws `chat_format` for a model of no provider that takes chats.
+ */
+export function inferenceStep(
+  path: InferencePath,
+  body: Step["body"],
+  headers: readonly HeaderPair[],
+  modelInPath?: string,
+): Step {
+  const given = chatBody(body);
+  // `Authorization` holds an API token here, never a provider's key.
+  const kept = headers.filter(([name]) => !credentialHeaders.has(name));
+  const step: Step = { slug: "", rest: "", query: "", method: "POST", headers: kept, body: null };
+  if (path === "run") return runStep(given, modelInPath, step);
+  const { slug, model } = modelOf(given["model"], AUTO_MODEL);
+  return chatStep(path, { ...given, model: `${slug}/${model}` }, step);
+}
+
+function chatStep(format: ChatFormat, body: Readonly<Record<string, unknown>>, step: Step): Step {
+  return compatStep({ ...step, rest: format, body: utf8(JSON.stringify(body)) });
+}
+
+/** `{model, input}`, or the input alone with the model in the path. Other models than Workers AI's are chats. */
+function runStep(
+  given: Readonly<Record<string, unknown>>,
+  modelInPath: string | undefined,
+  step: Step,
+): Step {
+  const named = modelInPath ?? given["model"];
+  const input = modelInPath === undefined && "input" in given ? given["input"] : given;
+  const { slug, model } = modelOf(named, AUTO_MODEL);
+  if (slug === "workers-ai") {
+    return {
+      ...step,
+      slug,
+      rest: `run/${modelPath(model)}`,
+      body: utf8(JSON.stringify(input ?? {})),
+    };
+  }
+  if (typeof input !== "object" || input === null || Array.isArray(input)) {
+    throw new ApiError("chat_format", { message: "input: an object with messages is needed" });
+  }
+  return chatStep("chat/completions", { ...input, model: `${slug}/${model}` }, step);
+}
+
+/**
+ * The path segment and the model that a name stands for: `author/model`, `@cf/…`, `dynamic/{route}`, or the one that
+ * is taken as it is. Throws `chat_format` for anything else.
+ */
+export function modelOf(
+  named: unknown,
+  asIs?: string,
+): { readonly slug: string; readonly model: string } {
+  const text = typeof named === "string" ? named : "";
+  if (/^@(?:cf|hf)\//.test(text)) return { slug: "workers-ai", model: text };
+  const slash = text.indexOf("/");
+  const slug = segmentOf(text.slice(0, Math.max(0, slash)));
+  const known = slug === "dynamic" || slug === ECHO || slug.startsWith("custom-") || text === asIs;
+  if (slash > 0 && slash < text.length - 1 && (known || Object.hasOwn(providers, slug))) {
+    return { slug, model: text.slice(slash + 1) };
+  }
+  throw new ApiError("chat_format", {
+    message: `model must be "{author}/{model}" of a known provider, got "${text.slice(0, 128)}"`,
+  });
+}

@@ -1,0 +1,214 @@
+import type { HeaderPair, InboundResponse, Platform } from "../../ports.ts";
+import { ApiError } from "../../http/api-error.ts";
+import { utf8 } from "../../crypto/encoding.ts";
+import { tokenOf } from "../call/gateway-token.ts";
+import type { Call, Step } from "../call/call.ts";
+import { chatBody } from "../chat/chat-body.ts";
+import { headerValue, requestHygiene } from "../wire/header-hygiene.ts";
+import { withCredential, withProviderHeaders } from "./credential.ts";
+import type { CustomTarget, StoredProviders } from "./stored-providers.ts";
+import { plainBody } from "../wire/reply-body.ts";
+import { credentialValue, type Provider } from "./table.ts";
+import { movedTo, resolveTarget, type Target, type TargetOptions } from "./target.ts";
+import { endsWell } from "../chat/ends-well.ts";
+import {
+  askingBody,
+  isEncoding,
+  unasked,
+  type UsageQuestion,
+} from "../observe/usage/stream-usage.ts";
+import { withInlineImages } from "../chat/images.ts";
+import { type TranslationRoute, translationRoute } from "./translation-route.ts";
+import { translateReply } from "../chat/reply.ts";
+import type { Outbound } from "../call/outbound.ts";
+
+import type { ContentDecoding } from "../wire/content-decoder.ts";
+import { echoTransport } from "./echo.ts";
+
+/** What requests are made of. */
+export interface OutboundParts extends UsageQuestion {
+  readonly platform: Pick<Platform, "transport" | "egress" | "system">;
+  readonly targets: TargetOptions;
+  /** Keys and custom providers of the management API. */
+  readonly stored: Pick<StoredProviders, "custom" | "key" | "hasKey">;
+  readonly decoding: ContentDecoding;
+}
+
+/** Turns a step into the request that its provider gets: address, clean headers, credential, format. */
+export function outbound(
+  step: Step,
+  call: Call,
+  parts: OutboundParts,
+): Promise<Outbound> | Outbound {
+  const route = translationRoute(step, parts.targets);
+  return route === undefined
+    ? untranslated(step, call, parts)
+    : translated(step, route, call, parts);
+}
+
+function untranslated(step: Step, call: Call, parts: OutboundParts): Promise<Outbound> | Outbound {
+  // It would come back with the stored key in it (RFC 9110, section 9.3.8).
+  if (step.method === "TRACE") throw new ApiError("method_not_allowed");
+  if (!step.slug.startsWith("custom-")) return addressed(step, null, call, parts);
+  return customProvider(step.slug, call, parts).then((custom) =>
+    addressed(step, custom, call, parts),
+  );
+}
+
+function addressed(
+  step: Step,
+  custom: CustomTarget | null,
+  call: Call,
+  parts: OutboundParts,
+): Promise<Outbound> | Outbound {
+  const { slug, rest, query, origin } = step;
+  const targets = origin === undefined ? parts.targets : movedTo(parts.targets, slug, origin);
+  const target = resolveTarget(slug, rest, query, targets, custom);
+  const { provider } = target;
+  const given = withoutBlanks(requestHygiene(step.headers, parts.decoding), provider);
+  const inHeader = given.some(([name]) => provider.credentials.includes(name));
+  if (inHeader || inQuery(query, provider)) return sendable(step, target, given, call, parts);
+  return withCredential(given, target, call, parts.stored).then((own) =>
+    sendable(step, target, own, call, parts),
+  );
+}
+
+/** The headers without credentials that hold none. */
+function withoutBlanks(headers: HeaderPair[], { credentials }: Provider): HeaderPair[] {
+  const holdsNone = ([name, value]: HeaderPair): boolean =>
+    credentials.includes(name) && isBlank(value);
+  return headers.some(holdsNone) ? headers.filter((pair) => !holdsNone(pair)) : headers;
+}
+
+function inQuery(query: string, { queryCredentials }: Provider): boolean {
+  if (queryCredentials === undefined || query === "") return false;
+  const parameters = new URLSearchParams(query);
+  return queryCredentials.some((name) => !isBlank(parameters.get(name) ?? ""));
+}
+
+/** Whether a credential is none: clients that insist on a key are given an empty one. */
+function isBlank(credential: string): boolean {
+  return /^(?:bearer)?\s*$/i.test(credential);
+}
+
+function sendable(
+  step: Step,
+  target: Target,
+  own: readonly HeaderPair[],
+  call: Call,
+  parts: OutboundParts,
+): Outbound {
+  const asking = askingBody(step, call, parts);
+  const prepared = asIs(step, target, own, call, parts.platform);
+  if (asking === null) return prepared;
+  const { request, restore } = prepared;
+  const asked = { decoding: parts.decoding, transport: parts.platform.transport };
+  const headers = request.headers.filter(([name]) => !isEncoding(name));
+  return {
+    ...prepared,
+    request: { ...request, headers, body: asking },
+    restore: (answer) => {
+      const restored = restore(answer);
+      return restored instanceof Promise
+        ? restored.then((one) => unasked(one, asked))
+        : unasked(restored, asked);
+    },
+  };
+}
+
+function asIs(
+  step: Step,
+  target: Target,
+  own: readonly HeaderPair[],
+  call: Call,
+  { transport, egress, system }: OutboundParts["platform"],
+): Outbound {
+  const headers = withProviderHeaders(own, target, call);
+  // Of a stream only the client knows the length; of bytes the transport does.
+  const length =
+    step.body instanceof ReadableStream ? headerValue(step.headers, "content-length") : null;
+  if (length !== null && /^\d{1,15}$/.test(length)) headers.push(["content-length", length]);
+  // What a caller can steer reaches public addresses only.
+  const reach = target.custom === undefined ? transport : egress;
+  return {
+    target,
+    request: {
+      method: step.method,
+      url: target.url,
+      headers,
+      body: step.body,
+      signal: call.signal,
+    },
+    via: target.url.startsWith("echo:") ? echoTransport(system) : reach,
+    restore: (answer) => unlessRefused(answer, step),
+  };
+}
+
+/** The answer, unless it answers a body that was broken off here: workerd ends such a body as if it were whole. */
+function unlessRefused(answer: InboundResponse, { refusal }: Step): InboundResponse {
+  const error = refusal?.() ?? null;
+  if (error === null) return answer;
+  if (answer.body instanceof ReadableStream) answer.body.cancel().catch(() => undefined);
+  throw error;
+}
+
+/** A provider of the management API; what the configuration declares outranks it. */
+async function customProvider(
+  slug: string,
+  { name }: Call,
+  { stored, targets }: OutboundParts,
+): Promise<CustomTarget | null> {
+  return Object.hasOwn(targets.providers, slug) ? null : stored.custom(name.account, slug);
+}
+
+async function translated(
+  step: Step,
+  { front, translator }: TranslationRoute,
+  call: Call,
+  parts: OutboundParts,
+): Promise<Outbound> {
+  const given = chatBody(step.body);
+  const read = front.read(given);
+  const chat =
+    translator.wantsInlineImages === true
+      ? await withInlineImages(read, parts.platform, call.signal)
+      : read;
+  const { rest, query, body, headers } = translator.request(chat);
+  const { provider } = resolveTarget(step.slug, rest, query, parts.targets);
+  const kept = step.headers
+    // Its bytes are read here, so they must come as they are.
+    .filter(([name]) => name !== "accept-encoding" && name !== "content-type")
+    .map((pair) => nativeCredential(pair, provider, step.format));
+  const defaults = headers.filter(([name]) => headerValue(kept, name) === null);
+  const prepared = await untranslated(
+    {
+      ...step,
+      rest,
+      query,
+      headers: [...kept, ...defaults, ["content-type", "application/json"]],
+      body: utf8(JSON.stringify(body)),
+    },
+    call,
+    parts,
+  );
+  const translation = { front, translator, chat, given };
+  return {
+    ...prepared,
+    isRestorable: (reply) => endsWell(translation, reply),
+    restore: async (answer) => {
+      const plain = { ...answer, body: plainBody(answer, parts.decoding) };
+      return translateReply(translation, plain, parts.platform.system);
+    },
+  };
+}
+
+/** Clients send every provider's key as their own format has it: `Authorization: Bearer`, or Anthropic's `x-api-key`. */
+function nativeCredential(
+  [name, value]: HeaderPair,
+  provider: Provider,
+  format: Step["format"],
+): HeaderPair {
+  const isKey = name === "authorization" || (name === "x-api-key" && format === "messages");
+  if (!isKey || isBlank(value)) return [name, value];
+  return [provider.credentials[0], credentialValue(provider, tokenOf(value) ?? value)];
+}

@@ -1,0 +1,88 @@
+import { utf8 } from "../../crypto/encoding.ts";
+import { ApiError } from "../../http/api-error.ts";
+import { didYouMean } from "../../http/nearest.ts";
+import type { Step } from "../call/call.ts";
+import { ECHO, providers } from "./table.ts";
+import { chatFormats, type ChatFormat, chatBody } from "../chat/chat-body.ts";
+
+/** What a model begins with that names a dynamic route. */
+const DYNAMIC = "dynamic/";
+
+/** The model that leaves the choice to the automatic router, as the hosted service calls it. */
+export const AUTO_MODEL: string = "cloudflare/auto";
+
+/** Which version of the Messages API a request is for that does not say it. */
+const ANTHROPIC_VERSION = "2023-06-01";
+
+/**
+ * The step that a unified request stands for: `model` is `{provider}/{model}`, the rest is an OpenAI chat or
+ * responses request, or an Anthropic message. Throws `chat_format` (2019) when the model names no provider that takes one.
+ */
+export function compatStep(given: Step): Step {
+  const step: Step = { ...given, unified: true };
+  const path = step.rest.replace(/^v1\//, "");
+  const format = chatFormats.find((one) => one === path);
+  if (format === undefined) {
+    throw new ApiError("invalid_request", {
+      message:
+        'The unified endpoint has "compat/chat/completions", "responses" and "messages" only',
+    });
+  }
+  const body = chatBody(step.body);
+  const model = typeof body["model"] === "string" ? body["model"] : "";
+  if (model.startsWith(DYNAMIC)) {
+    return { ...step, slug: "dynamic", rest: format, route: model.slice(DYNAMIC.length) };
+  }
+  if (model === AUTO_MODEL) return { ...step, slug: "auto", rest: format, auto: format };
+  const slash = model.indexOf("/");
+  const slug = model.slice(0, Math.max(0, slash));
+  const place = placeOf(slug, format);
+  if (slash < 1 || slash === model.length - 1) {
+    throw badFormat(`model must be "{provider}/{model}", got "${model.slice(0, 128)}"`);
+  }
+  if (place === null) throw notHere(slug, format);
+  const named = utf8(JSON.stringify({ ...body, model: model.slice(slash + 1) }));
+  return { ...step, headers: versioned(step, slug, place), slug, ...place, body: named };
+}
+
+function badFormat(why: string): ApiError {
+  return new ApiError("chat_format", { message: `Chat completion bad format: ${why}` });
+}
+
+/** Why a model's provider is not asked by the unified endpoint. */
+function notHere(slug: string, format: ChatFormat): ApiError {
+  const shown = slug.slice(0, 64);
+  if (!Object.hasOwn(providers, slug)) {
+    return badFormat(`there is no provider "${shown}"${didYouMean(shown, Object.keys(providers))}`);
+  }
+  return badFormat(
+    `"${format}" for models of "${shown}" is not supported here: send what the provider itself takes to its own path, ` +
+      `"/v1/{account_id}/{gateway_id}/${shown}/…"`,
+  );
+}
+
+type Place = Pick<Step, "rest" | "format">;
+
+/** Where a provider takes a format, itself or after a translation; null when it takes no chats. */
+function placeOf(slug: string, format: ChatFormat): Place | null {
+  const provider = Object.hasOwn(providers, slug) ? providers[slug] : undefined;
+  const isCustom = slug.startsWith("custom-");
+  if (format !== "chat/completions" && (isCustom || provider?.serves?.includes(format) === true))
+    return { rest: `v1/${format}` };
+  const chats = slug === ECHO || isCustom ? "chat/completions" : provider?.openaiChat;
+  if (chats === undefined) return null;
+  return format === "chat/completions" ? { rest: chats } : { rest: format, format };
+}
+
+/** Whether a provider takes a format, itself or after a translation. */
+export function takesChats(slug: string, format: ChatFormat): boolean {
+  return placeOf(slug, format) !== null;
+}
+
+/** Anthropic refuses a message that names no version; only its own client does. */
+function versioned({ headers }: Step, slug: string, { rest }: Place): Step["headers"] {
+  const isMessage = slug === "anthropic" && rest === "v1/messages";
+  return !isMessage || headers.some(([name]) => name === "anthropic-version")
+    ? headers
+    : [...headers, ["anthropic-version", ANTHROPIC_VERSION]];
+}

@@ -1,0 +1,186 @@
+import { toBase64 } from "../../crypto/encoding.ts";
+import type { ActorContext, ActorKind, Statement } from "../../ports.ts";
+import {
+  type Collection,
+  type RecordName,
+  type RecordPage,
+  type RecordQuery,
+  selectRecords,
+  type StoredRecord,
+} from "./record.ts";
+import { checksOf } from "./record-checks.ts";
+import { removal, selectFrom, upsert } from "./record-rows.ts";
+import { counterSchema, windowCounters } from "./window-counters.ts";
+
+/** Answers of lookups that are kept in memory: names come from callers, so their number is bounded. */
+const REMEMBERED = 1000;
+
+/**
+ * The resources of the management API that belong to one account (`account:{account}`) or to one gateway
+ * (`gateway:{account}/{gateway}`), with the counters of their limits.
+ */
+export const recordsActor: ActorKind = {
+  name: "gateway-records",
+  schema: [
+    `CREATE TABLE gateway_records (
+      actor TEXT NOT NULL, collection TEXT NOT NULL, id TEXT NOT NULL, parent TEXT NOT NULL,
+      name TEXT NOT NULL, body TEXT NOT NULL, created_at BIGINT NOT NULL, modified_at BIGINT NOT NULL,
+      PRIMARY KEY (actor, collection, id))`,
+    "CREATE UNIQUE INDEX gateway_records_name ON gateway_records (actor, collection, name)",
+    "CREATE INDEX gateway_records_parent ON gateway_records (actor, collection, parent)",
+    "CREATE TABLE gateway_master_keys (actor TEXT PRIMARY KEY, master TEXT NOT NULL)",
+    counterSchema,
+  ],
+  // Read on the way of requests: they must not wait behind a write.
+  interleaved: ["find", "group", "take", "spend"],
+  async start(context) {
+    const memory = lookupMemory();
+    return {
+      methods: {
+        ...readMethods(context, memory),
+        ...writeMethods(context, memory),
+        ...keyMethods(context),
+        ...(await windowCounters(context)),
+      },
+    };
+  },
+};
+
+interface Memory {
+  /** Remembers what `read` resolves to, unless something was written meanwhile. */
+  recall<T>(name: string, read: () => Promise<T>): Promise<T>;
+  forget(): void;
+}
+
+function lookupMemory(): Memory {
+  const known = new Map<string, unknown>();
+  let generation = 0;
+  return {
+    async recall<T>(name: string, read: () => Promise<T>): Promise<T> {
+      if (known.has(name)) return known.get(name) as T;
+      const before = generation;
+      const found = await read();
+      if (before === generation) {
+        if (known.size >= REMEMBERED) known.clear();
+        known.set(name, found);
+      }
+      return found;
+    },
+    forget() {
+      generation++;
+      known.clear();
+    },
+  };
+}
+
+function readMethods(context: ActorContext, memory: Memory) {
+  const select = selectFrom(context);
+  return {
+    get: async ({ collection, id }: RecordName): Promise<StoredRecord | null> =>
+      (await select("id = ?", collection, id))[0] ?? null,
+    /** The record of a unique key. */
+    find: (collection: Collection, key: string): Promise<StoredRecord | null> =>
+      memory.recall(
+        `find\0${collection}\0${key}`,
+        async () => (await select("name = ?", collection, key))[0] ?? null,
+      ),
+    /** All records of a parent, oldest first. */
+    group: (collection: Collection, parent: string): Promise<StoredRecord[]> =>
+      memory.recall(`group\0${collection}\0${parent}`, () =>
+        select("parent = ? ORDER BY created_at, id", collection, parent),
+      ),
+    async list(query: RecordQuery, offset: number, limit: number): Promise<RecordPage> {
+      const { collection, parent } = query;
+      const all = await (parent === undefined
+        ? select("1 = 1", collection)
+        : select("parent = ?", collection, parent));
+      const found = selectRecords(all, query);
+      return { records: found.slice(offset, offset + limit), total: found.length };
+    },
+  };
+}
+
+function writeMethods(context: ActorContext, memory: Memory) {
+  const { name: actor, sql } = context;
+  const select = selectFrom(context);
+  const checks = checksOf(context, select);
+  const run = async (statements: readonly Statement[]): Promise<void> => {
+    memory.forget();
+    // Also when it failed: a transaction can be kept although nobody was told so.
+    await sql.batch(statements).finally(() => memory.forget());
+  };
+  /** The siblings of records, without the flag that only one of them can have. */
+  const displacedBy = async (
+    written: readonly StoredRecord[],
+    flag: string,
+  ): Promise<StoredRecord[]> => {
+    const found = written
+      .filter(({ body }) => body[flag] === true)
+      .map(({ collection, parent }) => select("parent = ?", collection, parent));
+    return (await Promise.all(found))
+      .flat()
+      .filter(({ id, body }) => body[flag] === true && !written.some((one) => one.id === id))
+      .map((other) => ({ ...other, body: { ...other.body, [flag]: false } }));
+  };
+  return {
+    /**
+     * Creates, replaces and removes in one transaction, see `RecordChanges`. Throws `conflict` and, for a replaced one
+     * that is gone, `not_found`.
+     */
+    async write(
+      creates: readonly StoredRecord[],
+      replaces: readonly StoredRecord[],
+      removes: readonly RecordName[],
+      sole: string | null,
+    ): Promise<void> {
+      for (const record of creates) await checks.room(record);
+      for (const record of replaces) await checks.presence(record);
+      const written = [...creates, ...replaces];
+      for (const record of written) await checks.key(record);
+      const displaced = sole === null ? [] : await displacedBy(written, sole);
+      await run([
+        ...removes.map((name) => removal(actor, name)),
+        ...[...written, ...displaced].map((record) => upsert(actor, record)),
+      ]);
+    },
+    /** Replaces a sealed text in the records of a collection that still have it: several can share a secret. */
+    async reseal(collection: Collection, from: string, to: string): Promise<void> {
+      const records = await select("1 = 1", collection);
+      const changed = records
+        .filter(({ body }) => body["sealed"] === from)
+        .map((record) => upsert(actor, { ...record, body: { ...record.body, sealed: to } }));
+      if (changed.length > 0) await run(changed);
+    },
+    /** Removes a record and everything whose parent it is. */
+    async remove(name: RecordName): Promise<void> {
+      const sqlText = "DELETE FROM gateway_records WHERE actor = ? AND parent = ?";
+      await run([removal(actor, name), { sql: sqlText, params: [actor, name.id] }]);
+    },
+    clear: () =>
+      run(
+        ["gateway_records", "gateway_master_keys", "gateway_counters"].map((table) => ({
+          sql: `DELETE FROM ${table} WHERE actor = ?`,
+          params: [actor],
+        })),
+      ),
+  };
+}
+
+function keyMethods({ name: actor, sql, system }: ActorContext) {
+  const stored = async (): Promise<string | null> => {
+    const [row] = await sql.all("SELECT master FROM gateway_master_keys WHERE actor = ?", [actor]);
+    return row === undefined ? null : String(row["master"]);
+  };
+  return {
+    /** The secret that stands in for a master key; null when none was ever needed. */
+    storedMaster: stored,
+    async ownMaster(): Promise<string> {
+      const found = await stored();
+      if (found !== null) return found;
+      const master = toBase64(system.random(32));
+      const text = "INSERT INTO gateway_master_keys (actor, master) VALUES (?, ?)";
+      await sql.batch([{ sql: text, params: [actor, master] }]);
+      return master;
+    },
+  };
+}

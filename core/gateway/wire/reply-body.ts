@@ -1,0 +1,50 @@
+import type { InboundResponse, System } from "../../ports.ts";
+import { TransportError } from "../../transport-error.ts";
+import type { ContentDecoding } from "./content-decoder.ts";
+import { headerValue } from "./header-hygiene.ts";
+
+/** Lets go of the body of an answer that nobody will read, so that its connection is free. Never fails. */
+export function dropBody({ body }: Pick<InboundResponse, "body">, system: System): void {
+  if (body instanceof ReadableStream) system.waitUntil(body.cancel().catch(() => undefined));
+}
+
+/** Statuses whose answers have no body ([null body status](https://fetch.spec.whatwg.org/#null-body-status)). */
+export const NULL_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
+
+/** Drops a body that the status forbids: no client reads it, and its `content-length` would be wrong. */
+export function withNullBodyStatus(answer: InboundResponse, system: System): InboundResponse {
+  const { status, headers, body } = answer;
+  if (body === null || !NULL_BODY.has(status)) return answer;
+  dropBody(answer, system);
+  return { status, headers: headers.filter(([name]) => name !== "content-length"), body: null };
+}
+
+/** Bytes that came at once, as a stream of one chunk. */
+export function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    start(controller) {
+      controller.enqueue(bytes);
+      controller.close();
+    },
+  });
+}
+
+/**
+ * A body without its content encoding: some providers send one that nobody asked for. Throws `TransportError` for one
+ * that this runtime cannot undo.
+ */
+export function plainBody(
+  { headers, body }: Pick<InboundResponse, "headers" | "body">,
+  decoding: ContentDecoding,
+): InboundResponse["body"] {
+  const encoding = (headerValue(headers, "content-encoding") ?? "identity").trim();
+  if (body === null || /^(?:identity)?$/i.test(encoding)) return body;
+  const decoder = decoding.decoder(encoding);
+  const source = body instanceof Uint8Array ? streamOf(body) : body;
+  if (decoder !== null) return source.pipeThrough(decoder as ByteDecoder);
+  source.cancel().catch(() => undefined);
+  throw new TransportError("broken", `The answer's encoding "${encoding.slice(0, 32)}" is unknown`);
+}
+
+/** `as`: a stream of bytes gives out nothing that a decoder does not take. */
+type ByteDecoder = ReadableWritablePair<Uint8Array, Uint8Array>;
