@@ -39,7 +39,7 @@ type GatewayPart = Omit<Own<GatewayOptions>, "semanticCache"> & {
 
 /** Options of {@link platformApi}; every part works with none. */
 export interface PlatformApiOptions extends StoredTokensOptions {
-  /** The runtime: `nodePlatform()`, `denoPlatform()`, `bunPlatform()` or `workersPlatform()`. */
+  /** The runtime: `nodePlatform()`, `denoPlatform()`, `bunPlatform()`, `workersPlatform()` or `memoryPlatform()`. */
   readonly platform: Platform;
   /** The account that webhooks and agents belong to. @default "local" */
   readonly accountId?: string;

@@ -365,9 +365,9 @@ export interface Vitals {
   readonly startedAt: number;
 }
 
-/** Everything a runtime provides. Made by `nodePlatform()`, `denoPlatform()`, `bunPlatform()`, `workersPlatform()`. */
+/** Everything a runtime provides. Made by `nodePlatform()`, `denoPlatform()`, `bunPlatform()`, `workersPlatform()`, `memoryPlatform()`. */
 export interface Platform {
-  readonly runtime: "node" | "deno" | "bun" | "workers";
+  readonly runtime: "node" | "deno" | "bun" | "workers" | "memory";
   /** `true`, or the reason why this runtime or installation lacks it. */
   readonly capabilities: Readonly<Record<Capability, true | string>>;
   readonly actors: Actors;

@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { globSync } from "node:fs";
 
-const adapters = ["shared", "processes", "node", "deno", "bun", "workers", "cli"].map(
+const adapters = ["shared", "processes", "node", "deno", "bun", "workers", "memory", "cli"].map(
   (x) => `adapters/${x}`,
 );
 const projects = [".", ...adapters, "tests", "scripts", "bench", "examples"];

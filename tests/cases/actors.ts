@@ -232,6 +232,7 @@ export const actorsSuite: Suite<ActorsSubject> = {
     },
     {
       name: "shared tables and a kind's own are counted apart: both grow, and no step runs twice",
+      restarts: true,
       async run({ platform, reopen }) {
         const shared = ["CREATE TABLE t_shared (actor TEXT)"];
         const more = [...shared, "ALTER TABLE t_shared ADD COLUMN n INTEGER"];
@@ -259,6 +260,7 @@ export const actorsSuite: Suite<ActorsSubject> = {
     },
     {
       name: "rows survive a restart, memory does not",
+      restarts: true,
       async run({ platform, reopen }) {
         const before = await actor(platform, "a").call("started");
         await actor(platform, "a").call("set", "k", "v");
@@ -328,6 +330,7 @@ export const actorsSuite: Suite<ActorsSubject> = {
     },
     {
       name: "an alarm survives a restart",
+      restarts: true,
       async run({ platform, reopen }) {
         await actor(platform, "a").call("alarm", Date.now() + 150);
         await platform.close();

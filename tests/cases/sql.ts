@@ -1,11 +1,11 @@
 import { expect } from "vitest";
-import type { Sql, SqlValue, Statement } from "../../core/ports.ts";
+import type { ActorKind, Sql, SqlValue, Statement } from "../../core/ports.ts";
 import { SqlError } from "../../core/sql-error.ts";
 import { asSet, contains, isOneOf } from "../../core/sql-text.ts";
 import type { Suite } from "./suite.ts";
 
 /** The tables that the suite works on. */
-export const sqlSchema: readonly string[] = [
+const sqlSchema: readonly string[] = [
   "CREATE TABLE t_items (actor TEXT NOT NULL, id TEXT NOT NULL, n INTEGER, r REAL, b BLOB, PRIMARY KEY (actor, id))",
   "CREATE TABLE t_other (actor TEXT NOT NULL, id TEXT NOT NULL); CREATE INDEX t_other_id ON t_other (id)",
 ];
@@ -29,7 +29,7 @@ const count = async (sql: Sql): Promise<number> =>
   Number((await sql.all("SELECT count(*) AS n FROM t_items"))[0]?.["n"]);
 
 /** What every `Sql` shows. */
-export const sqlSuite: Suite<Sql> = {
+const sqlSuite: Suite<Sql> = {
   port: "Sql",
   needs: "actors",
   cases: [
@@ -216,4 +216,25 @@ export const sqlSuite: Suite<Sql> = {
       },
     },
   ],
+};
+
+/** Runs the case of that name. */
+export type RunSqlCase = (name: string) => Promise<unknown>;
+
+/** Runs the cases: only an actor is given a database. */
+export const sqlActor: ActorKind = {
+  name: "sql-suite",
+  schema: sqlSchema,
+  start: ({ sql }) => ({
+    methods: { run: (name: string) => sqlSuite.cases.find((one) => one.name === name)?.run(sql) },
+  }),
+};
+
+/** The suite as it runs inside of {@link sqlActor}. */
+export const sqlInside: Suite<RunSqlCase> = {
+  ...sqlSuite,
+  cases: sqlSuite.cases.map(({ name }) => ({
+    name,
+    run: (run) => run(name).then(() => undefined),
+  })),
 };

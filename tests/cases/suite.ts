@@ -4,6 +4,8 @@ import type { Capability, Platform } from "../../core/ports.ts";
 /** One fact that an implementation of a port has to show; it throws when it does not. */
 export interface Case<Subject> {
   readonly name: string;
+  /** Closes the platform and opens its data again. @default false */
+  readonly restarts?: true;
   run(subject: Subject): Promise<void>;
 }
 
@@ -15,10 +17,11 @@ export interface Suite<Subject> {
   readonly cases: readonly Case<Subject>[];
 }
 
-/** Runs a suite against the platform of the running runtime. */
+/** Runs a suite against a platform; `lacks` says why it cannot show a case, null where it can. */
 export function runSuite<Subject>(
   suite: Suite<Subject>,
   open: () => Promise<{ readonly subject: Subject; readonly platform: Platform }>,
+  lacks: (one: Case<Subject>) => string | null = () => null,
 ): void {
   describe(suite.port, () => {
     for (const one of suite.cases) {
@@ -27,6 +30,8 @@ export function runSuite<Subject>(
         try {
           const has = suite.needs === undefined ? true : platform.capabilities[suite.needs];
           if (has !== true) skip(`${platform.runtime}: ${has}`);
+          const lack = lacks(one);
+          if (lack !== null) skip(`${platform.runtime}: ${lack}`);
           await one.run(subject);
         } finally {
           await platform.close();

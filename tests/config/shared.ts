@@ -23,8 +23,12 @@ export const localTests: string[] = ["tests/local/**/*.test.ts"];
 export function aliases(runtime: RuntimeName): { find: RegExp; replacement: string }[] {
   return [
     { find: /^#platform$/u, replacement: `${root}tests/platform/${runtime}.ts` },
+    {
+      find: /^#sqlite$/u,
+      replacement: `${root}tests/platform/sqlite-${runtime === "workers" ? "workers" : "local"}.ts`,
+    },
     { find: /^causey$/u, replacement: `${root}core/mod.ts` },
-    { find: /^causey\/(node|deno|bun|workers)$/u, replacement: `${root}adapters/$1/mod.ts` },
+    { find: /^causey\/(node|deno|bun|workers|memory)$/u, replacement: `${root}adapters/$1/mod.ts` },
     { find: /^causey\/([a-z]+)$/u, replacement: `${root}core/$1/mod.ts` },
   ];
 }

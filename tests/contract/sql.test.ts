@@ -1,30 +1,12 @@
 import { openPlatform } from "#platform";
-import type { ActorKind } from "../../core/ports.ts";
-import { sqlSchema, sqlSuite } from "../cases/sql.ts";
+import { sqlActor, sqlInside, type RunSqlCase } from "../cases/sql.ts";
 import { runSuite } from "../cases/suite.ts";
 
-// Only an actor is given a database: the suite runs inside one.
-const subject: ActorKind = {
-  name: "sql-suite",
-  schema: sqlSchema,
-  start: ({ sql }) => ({
-    methods: { run: (name: string) => sqlSuite.cases.find((one) => one.name === name)?.run(sql) },
-  }),
-};
-
-const inside = {
-  ...sqlSuite,
-  cases: sqlSuite.cases.map(({ name }) => ({
-    name,
-    run: (run: (name: string) => Promise<unknown>) => run(name).then(() => undefined),
-  })),
-};
-
-runSuite<(name: string) => Promise<unknown>>(inside, async () => {
+runSuite<RunSqlCase>(sqlInside, async () => {
   const platform = await openPlatform();
-  platform.actors.define(subject);
+  platform.actors.define(sqlActor);
   return {
     platform,
-    subject: (name) => platform.actors.get(subject.name, "one").call("run", name),
+    subject: (name) => platform.actors.get(sqlActor.name, "one").call("run", name),
   };
 });

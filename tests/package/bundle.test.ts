@@ -72,3 +72,20 @@ test("the entry . bundles without any runtime's built-in modules", async () => {
 test("the entry ./workers needs nothing but workerd's own modules", async () => {
   await expect(bundledFiles("adapters/workers/mod.ts", ["cloudflare:*"])).resolves.not.toEqual([]);
 });
+
+const SQLITE = "@sqlite.org/sqlite-wasm";
+
+test("the entry ./memory needs no runtime's built-in modules", async () => {
+  await expect(bundledFiles("adapters/memory/mod.ts")).resolves.toContainEqual(
+    expect.stringContaining(SQLITE),
+  );
+});
+
+test.each(Object.entries(entries).filter(([name]) => name !== "./memory"))(
+  "the entry %s holds no SQLite of memoryPlatform()",
+  async (_, entry) => {
+    const external = ["cloudflare:*", "node:*", "bun", "undici", "ws", "@hono/node-server"];
+    const files = await bundledFiles(entry, external);
+    expect(files.filter((path) => path.includes(SQLITE))).toEqual([]);
+  },
+);

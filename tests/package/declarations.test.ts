@@ -24,7 +24,16 @@ const resolutions = [
   ["nodenext", "nodenext"],
   ["bundler", "esnext"],
 ] as const;
-const entries = ["", "/gateway", "/rendering", "/search", "/agents", "/webhooks", "/deprecations"];
+const entries = [
+  "",
+  "/gateway",
+  "/rendering",
+  "/search",
+  "/agents",
+  "/webhooks",
+  "/deprecations",
+  "/memory",
+];
 
 const strict = {
   strict: true,

@@ -19,4 +19,6 @@ export interface PreparedStatement {
   columns(): readonly unknown[];
   all(...params: SqlValue[]): SqlRow[];
   run(...params: SqlValue[]): { readonly changes: number | bigint };
+  /** Frees its memory. @default the collector does */
+  close?(): void;
 }

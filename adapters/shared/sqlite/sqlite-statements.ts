@@ -33,6 +33,8 @@ export function statements(
     if (known !== undefined) return known;
     const found = older.get(sql) ?? prepare(db, sql);
     if (recent.size >= CACHE_SIZE / 2) {
+      for (const [text, { statement }] of older)
+        if (text !== sql && !recent.has(text)) statement.close?.();
       older = recent;
       recent = new Map();
     }
