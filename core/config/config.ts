@@ -112,6 +112,19 @@ export interface RenderingConfig {
   readonly maxConcurrency?: number;
   readonly pagesAhead?: number;
   readonly noSandbox?: boolean;
+  readonly maxQueue?: number;
+  readonly maxBodyBytes?: number;
+  /** ms */
+  readonly requestTimeout?: number;
+  /** The largest timers of a caller, in ms. */
+  readonly timeouts?: {
+    readonly goto?: number;
+    readonly selector?: number;
+    readonly wait?: number;
+    readonly action?: number;
+  };
+  readonly unsafeRegex?: boolean;
+  readonly frontmatter?: boolean;
 }
 
 /** An OpenAI-compatible model endpoint. */

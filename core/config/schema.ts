@@ -170,6 +170,19 @@ const rendering = v.strictObject({
   maxConcurrency: v.exactOptional(count),
   pagesAhead: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(0))),
   noSandbox: v.exactOptional(v.boolean()),
+  maxQueue: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(0))),
+  maxBodyBytes: v.exactOptional(count),
+  requestTimeout: v.exactOptional(count),
+  timeouts: v.exactOptional(
+    v.strictObject({
+      goto: v.exactOptional(count),
+      selector: v.exactOptional(count),
+      wait: v.exactOptional(count),
+      action: v.exactOptional(count),
+    }),
+  ),
+  unsafeRegex: v.exactOptional(v.boolean()),
+  frontmatter: v.exactOptional(v.boolean()),
 });
 
 const search = v.strictObject({

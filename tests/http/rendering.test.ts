@@ -187,6 +187,19 @@ describe("rendering html", () => {
     expect((await render("pdf", { html, pdfOptions: { pageRanges: "9" } })).status).toBe(400);
   });
 
+  withBrowser("/screenshot refuses a picture of more pixels than a browser can give", async () => {
+    const html = "<body style='margin:0'><div style='height:40000px'>a";
+    const whole = await render("screenshot", { html, screenshotOptions: { fullPage: true } });
+    expect(whole.status).toBe(422);
+    expect(whole.body.errors[0]).toMatchObject({ code: 6003 });
+    expect(whole.body.errors[0]?.message).toContain("1920 x 40000 pixels");
+    const clip = { x: 0, y: 39_000, width: 100, height: 1000 };
+    const part = await render("screenshot", { html, screenshotOptions: { clip } });
+    expect(part.status).toBe(200);
+    const size = new DataView(part.bytes.buffer).getUint32(20);
+    expect(size).toBe(1000);
+  });
+
   withBrowser("/markdown has what a reader sees, and only that", async () => {
     const html = `<!doctype html><title>t</title><style>.x { display: none } .y { visibility: hidden }</style>
       <p>a<span class=x>b</span><span class=y>c<i style="visibility:visible">d</i></span>

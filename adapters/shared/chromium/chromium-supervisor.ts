@@ -31,6 +31,8 @@ interface Instance {
   /** A retired browser takes no new connection and ends with its last one. */
   retired: boolean;
   idle: ReturnType<typeof startTimer> | null;
+  /** Why its process ended; null while it runs. */
+  ended: string | null;
 }
 
 interface State {
@@ -46,7 +48,9 @@ export function superviseChromium(options: SupervisorOptions): Supervisor {
   return {
     async connect() {
       const first = await attach(state);
-      const answer = first instanceof Error ? await attach(state) : first;
+      // One that never answered cannot start: the next would not either.
+      const answer =
+        first instanceof Error && !(first instanceof Unstartable) ? await attach(state) : first;
       if (!(answer instanceof Error)) return answer;
       const { message } = answer;
       const headers = { "retry-after": "1" };
@@ -67,7 +71,11 @@ const PROBE_MS = 2_000;
 
 /** Opens a connection, or gives the reason why the browser did not: it died meanwhile, or hangs and is ended. */
 async function attach(state: State): Promise<Wire | Error> {
-  const instance = await acquire(state);
+  const instance = await acquire(state).catch((error: unknown) => {
+    if (error instanceof Unstartable) return error;
+    throw error;
+  });
+  if (instance instanceof Unstartable) return instance;
   try {
     const wire = await answered(instance.mux, instance.hasAnswered ? ANSWER_MS : FIRST_ANSWER_MS);
     instance.hasAnswered = true;
@@ -77,9 +85,13 @@ async function attach(state: State): Promise<Wire | Error> {
     instance.retired = true;
     release(state, instance);
     if (error instanceof SilentBrowser) await end(state, instance);
-    return error instanceof Error ? error : new Error("The browser did not start");
+    const { message } = error instanceof Error ? error : new Error("The browser did not start");
+    return instance.hasAnswered ? new Error(message) : new Unstartable(message);
   }
 }
+
+/** The browser ended before it had answered at all. */
+class Unstartable extends Error {}
 
 class SilentBrowser extends Error {}
 
@@ -123,6 +135,8 @@ async function acquire(state: State): Promise<Instance> {
     });
     if (instance.retired) {
       if (state.current === attempt) state.current = undefined;
+      // Starting it again and again would only keep the machine busy.
+      if (instance.ended !== null && !instance.hasAnswered) throw new Unstartable(instance.ended);
       continue;
     }
     if (instance.idle !== null) clearTimeout(instance.idle);
@@ -145,9 +159,11 @@ async function launch(state: State): Promise<Instance> {
     hasAnswered: false,
     retired: false,
     idle: null,
+    ended: null,
   };
   state.instances.add(instance);
   process.onExit((reason) => {
+    instance.ended = reason;
     if (!state.closed && state.instances.has(instance))
       state.options.log("warn", "Chromium ended", { reason });
     void end(state, instance);

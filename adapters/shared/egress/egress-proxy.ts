@@ -4,7 +4,7 @@ import { checkUrl } from "../../../core/net/check-url.ts";
 import { TransportError } from "../../../core/transport-error.ts";
 import { dial } from "./egress-dial.ts";
 import { readHead, writeHead, type Head } from "./egress-head.ts";
-import { isOwnPeer } from "./egress-peer.ts";
+import { ownPeers, type IsOwnPeer } from "./egress-peer.ts";
 import { resolveChecked, type Resolve } from "./egress-resolve.ts";
 
 /** Options of {@link startEgressProxy}. */
@@ -31,6 +31,7 @@ interface Tunnel {
   readonly allow: AllowHosts;
   readonly options: EgressProxyOptions;
   readonly timeoutMs: number;
+  readonly isOwnPeer: IsOwnPeer;
 }
 
 /** A connection without a byte for this long is ended, in ms. */
@@ -54,6 +55,7 @@ export async function startEgressProxy(options: EgressProxyOptions = {}): Promis
     allow: parseAllowHosts(options.allowHosts),
     options,
     timeoutMs: options.timeoutMs ?? 10_000,
+    isOwnPeer: ownPeers(),
   };
   const open = new Set<Socket>();
   const limit = options.maxConnections ?? 512;
@@ -98,7 +100,7 @@ async function serve(
   track: (socket: Socket) => void,
 ): Promise<void> {
   client.pause();
-  const own = await isOwnPeer(client.localPort ?? 0, client.remotePort ?? 0);
+  const own = await tunnel.isOwnPeer(client.localPort ?? 0, client.remotePort ?? 0);
   if (!own) return void client.destroy();
   const head = await readHead(client, tunnel.timeoutMs);
   if (head === null) return void client.destroy();

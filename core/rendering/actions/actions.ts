@@ -1,6 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { LinksBody, PdfOptions, ScrapeBody, ScreenshotOptions } from "../body.ts";
-import type { CdpData } from "../page/cdp.ts";
 import { evaluate } from "../page/evaluate.ts";
 import {
   locateElement,
@@ -79,18 +78,44 @@ export function pictureAction(
   };
 }
 
-/** Sides of a picture in CSS pixels: what Chromium can still capture. */
+/** Sides of a picture in pixels: what Chromium can capture; of anything larger it would give a part. */
 const PICTURE_LIMIT = 16_384;
 
+/** A part of the page in CSS pixels. */
+interface Clip {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+  readonly scale: number;
+}
+
+/** @throws ApiError `page_too_large` when the picture would have too many pixels */
 async function clipOf(
   page: Page,
   options: ScreenshotOptions,
   selector: string | undefined,
   signal: AbortSignal,
-): Promise<CdpData | undefined> {
-  if (options.clip !== undefined) return { scale: 1, ...options.clip };
+): Promise<Clip | undefined> {
+  const clip = await wantedClip(page, options, selector, signal);
+  if (clip === undefined) return undefined;
+  const density = clip.scale * page.density;
+  const [width, height] = [Math.ceil(clip.width * density), Math.ceil(clip.height * density)];
+  if (Math.max(width, height) <= PICTURE_LIMIT) return clip;
+  throw new ApiError("page_too_large", {
+    message: `The picture would have ${width} x ${height} pixels, and a side may have ${PICTURE_LIMIT}: take parts with screenshotOptions.clip`,
+  });
+}
+
+async function wantedClip(
+  page: Page,
+  options: ScreenshotOptions,
+  selector: string | undefined,
+  signal: AbortSignal,
+): Promise<Clip | undefined> {
+  if (options.clip !== undefined) return { ...options.clip, scale: options.clip.scale ?? 1 };
   if (selector !== undefined) {
-    const box = (await evaluate(page, locateElement, [selector], signal)) as CdpData | null;
+    const box = (await evaluate(page, locateElement, [selector], signal)) as Clip | null;
     if (box === null)
       throw new ApiError("render_timeout", {
         message: `selector: Nothing matches "${selector.slice(0, 80)}"`,
@@ -100,13 +125,7 @@ async function clipOf(
   if (options.fullPage !== true) return undefined;
   const metrics = await page.call("Page.getLayoutMetrics");
   const { width, height } = metrics["cssContentSize"] as { width: number; height: number };
-  return {
-    x: 0,
-    y: 0,
-    width: Math.min(width, PICTURE_LIMIT),
-    height: Math.min(height, PICTURE_LIMIT),
-    scale: 1,
-  };
+  return { x: 0, y: 0, width, height, scale: 1 };
 }
 
 /** The addresses of the page's links. */

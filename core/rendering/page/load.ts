@@ -145,9 +145,8 @@ function referrerPolicy(policy: string): string {
 function explain(page: Page, failure: string): ApiError {
   const type = page.lastResponse()?.type ?? "";
   if (failure.includes("ERR_ABORTED") && type !== "" && !/html|xml|text|json|image/u.test(type)) {
-    return new ApiError("load_aborted", {
-      message: `The URL is a download of type ${type}, not a page`,
-    });
+    const what = type === "application/pdf" ? "a PDF" : `a download of type ${type}`;
+    return new ApiError("load_aborted", { message: `The URL is ${what}, not a page` });
   }
   return networkFailure(failure);
 }

@@ -13,6 +13,8 @@ export interface Page {
   /** Calls a method of the page's target. */
   call(method: string, params?: CdpData): Promise<CdpData>;
   readonly frame: string;
+  /** Pixels of the screen for each CSS pixel. */
+  readonly density: number;
   readonly lifecycle: Lifecycle;
   readonly network: NetworkActivity;
   readonly system: System;
@@ -45,6 +47,7 @@ export async function openPage(tab: Tab, job: Job): Promise<Page> {
     call: (method, params) => cdp.call(method, params, session),
     // The main frame's id is its target's.
     frame: main?.id ?? "",
+    density: job.body.viewport?.deviceScaleFactor ?? 1,
     lifecycle: tab.lifecycle,
     network: tab.network,
     system: tab.system,

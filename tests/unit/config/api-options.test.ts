@@ -29,6 +29,20 @@ describe("apiOptions()", () => {
     expect(optionsOf({ gateway: {} }).gateway).not.toHaveProperty("judge");
   });
 
+  it("gives rendering every limit of the file", () => {
+    const rendering = {
+      maxConcurrency: 3,
+      pagesAhead: 0,
+      maxQueue: 0,
+      maxBodyBytes: 1000,
+      requestTimeout: 5000,
+      timeouts: { goto: 1, selector: 2, wait: 3, action: 4 },
+      unsafeRegex: true,
+      frontmatter: false,
+    };
+    expect(optionsOf({ rendering }).rendering).toEqual(rendering);
+  });
+
   it("seals webhook secrets under the gateway's master key, unless they have one of their own", () => {
     const masterKey = "gateway-master-key-0";
     expect(optionsOf({ gateway: { masterKey } }).webhooks).toMatchObject({
