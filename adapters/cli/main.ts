@@ -10,24 +10,21 @@ import { helpText } from "./help.ts";
 import { parseCommandLine } from "./settings.ts";
 import { setUpV8Heap } from "./v8-heap.ts";
 
-/** Runs the command line, loading what the command needs when it is known; a failure is one line on standard error and exit code 1. */
+/** Commands with options of their own; what each needs is loaded when it is known. */
+const commands: Readonly<Record<string, (args: readonly string[]) => Promise<void>>> = {
+  token: async (args) => (await import("./token.ts")).tokenCommand(args),
+  prices: async (args) => (await import("./prices.ts")).pricesCommand(args),
+  webhook: async (args) => (await import("./webhook-send.ts")).webhookCommand(args),
+};
+
+/** Runs the command line; a failure is one line on standard error and exit code 1. */
 async function main(): Promise<void> {
   checkNode(process.versions);
+  const [first = "", ...rest] = process.argv.slice(2);
+  if (Object.hasOwn(commands, first)) return commands[first]?.(rest);
   const args = process.argv.slice(2);
-  // It has options of its own.
-  if (args[0] === "webhook") {
-    const { webhookCommand } = await import("./webhook-send.ts");
-    return webhookCommand(args.slice(1));
-  }
-  if (args[0] === "prices") {
-    const { pricesCommand } = await import("./prices.ts");
-    return pricesCommand(args.slice(1));
-  }
-  if (args[0] === "token") {
-    const { tokenCommand } = await import("./token.ts");
-    return tokenCommand(args.slice(1));
-  }
-  const { command, flags } = parseCommandLine(args, ["serve", "help", "version"]);
+  const all = ["serve", "help", "version"];
+  const { command, flags } = parseCommandLine(args, all, Object.keys(commands));
   if (command === "help" || flags.has("help")) process.stdout.write(helpText(version()));
   else if (command === "version" || flags.has("version")) process.stdout.write(`${version()}\n`);
   else {

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import process from "node:process";
-import { parseArgs } from "node:util";
 import { type PriceView, priceBook, priceView } from "../../core/gateway/prices/price-book.ts";
-import { effectiveConfig } from "./settings.ts";
+import { checkServerUrl, readOptions } from "./command-options.ts";
+import { defaults, effectiveConfig } from "./settings.ts";
 
 /** How long each page of a server's prices is waited for, in ms. */
 const ANSWER_MS = 15_000;
@@ -18,12 +18,19 @@ Prints the prices that are used for costs and spend limits, each with its source
   --config FILE     The configuration file whose prices count, too [CAUSEY_CONFIG]
   --url URL         Asks a running server, whose management API may have prices of its own; the token with the
                     permission "AI Gateway Read" is read from CAUSEY_TOKEN
-  --account ID      The account on that server [local]
+  --account-id ID   The account on that server [CAUSEY_ACCOUNT_ID, else local]
   --json            One JSON object a line
 `;
 
 const text = { type: "string" } as const;
-const flag = { type: "boolean" } as const;
+const options = {
+  provider: text,
+  model: text,
+  config: text,
+  url: text,
+  "account-id": text,
+  json: { type: "boolean" },
+} as const;
 
 /** What `causey prices` is asked for. */
 interface PricesQuery {
@@ -31,25 +38,20 @@ interface PricesQuery {
   readonly model?: string;
   readonly config?: string;
   readonly url?: string;
-  readonly account?: string;
+  readonly "account-id"?: string;
   readonly json?: boolean;
 }
 
 /** Reads the options; throws one line that says what is wrong. */
 export function parsePrices(args: readonly string[]): PricesQuery {
-  const options = {
-    provider: text,
-    model: text,
-    config: text,
-    url: text,
-    account: text,
-    json: flag,
-  };
-  const { values } = parseArgs({ args: [...args], options });
+  const { values, positionals } = readOptions(args, options);
+  if (positionals.length > 0)
+    throw new TypeError(`causey prices takes options only, got "${positionals[0]}"`);
   if (values.model !== undefined && values.provider === undefined)
     throw new TypeError("--model needs --provider: several providers sell models of one name");
-  if (values.url !== undefined && !/^https?:$/.test(URL.parse(values.url)?.protocol ?? ""))
-    throw new TypeError(`--url must be an http or https address, got "${values.url}"`);
+  checkServerUrl(values.url);
+  if (values["account-id"] !== undefined && values.url === undefined)
+    throw new TypeError("--account-id needs --url: prices of an account are a server's");
   return values;
 }
 
@@ -74,9 +76,10 @@ export function localPrices(
 
 /** The prices that a running server uses. Throws what it says against that. */
 export async function serverPrices(
-  { url = "", account = "local", provider, model }: PricesQuery,
-  token: string,
+  { url = "", provider, model, ...query }: PricesQuery,
+  env: (name: string) => string | undefined,
 ): Promise<PriceView[]> {
+  const account = query["account-id"] ?? env("CAUSEY_ACCOUNT_ID") ?? defaults.accountId;
   const found: PriceView[] = [];
   for (let page = 1; ; page++) {
     const path = `client/v4/accounts/${encodeURIComponent(account)}/ai-gateway/prices`;
@@ -86,7 +89,7 @@ export async function serverPrices(
     if (provider !== undefined) address.searchParams.set("provider", provider);
     if (model !== undefined) address.searchParams.set("model", model);
     const response = await fetch(address, {
-      headers: { authorization: `Bearer ${token}` },
+      headers: { authorization: `Bearer ${env("CAUSEY_TOKEN") ?? ""}` },
       redirect: "manual",
       signal: AbortSignal.timeout(ANSWER_MS),
     });
@@ -140,7 +143,7 @@ export async function pricesCommand(args: readonly string[]): Promise<void> {
   const prices =
     query.url === undefined
       ? localPrices(query, env, (path) => readFileSync(path, "utf8"))
-      : await serverPrices(query, env("CAUSEY_TOKEN") ?? "");
+      : await serverPrices(query, env);
   if (query.model !== undefined && prices.length === 0) {
     process.stderr.write(
       `No price is known of the model "${query.model}" at "${query.provider}"\n`,

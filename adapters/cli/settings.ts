@@ -155,10 +155,14 @@ const valued: readonly string[] = [
   "config",
 ];
 
-/** Splits arguments into a command and flags (`--port 1`, `--port=1`, `--no-demo`); unknown ones are an error. */
+/**
+ * Splits arguments into a command and flags (`--port 1`, `--port=1`, `--no-demo`); unknown ones are an error. Commands
+ * with options of their own are those of `first`: they stand before all else.
+ */
 export function parseCommandLine(
   args: readonly string[],
   commands: readonly string[],
+  first: readonly string[] = [],
 ): CommandLine {
   const flags = new Map<string, string>();
   let command: string | undefined;
@@ -167,7 +171,8 @@ export function parseCommandLine(
     if (arg === "-h" || arg === "-v") flags.set(arg === "-h" ? "help" : "version", "true");
     else if (arg.startsWith("--")) i += takeFlag(arg.slice(2), args[i + 1], flags);
     else if (command === undefined && commands.includes(arg)) command = arg;
-    else throw refuse(`Unknown command "${arg}"${didYouMean(arg, commands)}`);
+    else if (first.includes(arg)) throw refuse(`Put the command "${arg}" before its options`);
+    else throw refuse(`Unknown command "${arg}"${didYouMean(arg, [...commands, ...first])}`);
   }
   return { command: command ?? commands[0] ?? "", flags };
 }

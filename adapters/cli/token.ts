@@ -1,10 +1,10 @@
 import process from "node:process";
-import { parseArgs } from "node:util";
 import { permissionGroups } from "../../core/auth/permission-groups.ts";
 import { permissions, type Permission } from "../../core/auth/permissions.ts";
 import { formatInstant, parseInstant } from "../../core/http/instant.ts";
 import { didYouMean } from "../../core/http/nearest.ts";
 import { tokenTable, type TokenBody } from "./token-output.ts";
+import { checkServerUrl, readOptions } from "./command-options.ts";
 import { accountOf, openTarget, type TargetOptions } from "./token-target.ts";
 
 /** The text of `causey token --help`. */
@@ -59,8 +59,7 @@ const commands = ["create", "list", "revoke"] as const;
 
 /** Reads the arguments after `token`; throws one line that says what is wrong. */
 export function parseToken(args: readonly string[], now: number): TokenCommand {
-  checkOptionNames(args);
-  const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options });
+  const { values, positionals } = readOptions(args, options);
   const [name = "", ...rest] = positionals;
   const command = commands.find((one) => one === name);
   if (command === undefined)
@@ -155,20 +154,10 @@ export async function tokenCommand(args: readonly string[]): Promise<void> {
   }
 }
 
-function checkOptionNames(args: readonly string[]): void {
-  const known = Object.keys(options);
-  for (const arg of args) {
-    const name = /^--([^=]+)/u.exec(arg)?.[1];
-    if (name !== undefined && !known.includes(name))
-      throw new TypeError(`Unknown option "--${name}"${didYouMean(name, known)}`);
-  }
-}
-
 function checkTarget(target: TargetOptions): void {
   const { url } = target;
+  checkServerUrl(url);
   if (url === undefined) return;
-  if (!/^https?:$/u.test(URL.parse(url)?.protocol ?? ""))
-    throw new TypeError(`--url must be an http or https address, got "${url}"`);
   if (target["data-dir"] !== undefined || target.config !== undefined)
     throw new TypeError("--url asks a server: leave out --data-dir and --config");
 }

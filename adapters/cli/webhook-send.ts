@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import process from "node:process";
-import { parseArgs } from "node:util";
 import { schemes, simulate, type SchemeName } from "../../core/webhooks/mod.ts";
 import { didYouMean } from "../../core/http/nearest.ts";
+import { checkServerUrl, readOptions } from "./command-options.ts";
 import { webhookKeys } from "./webhook-keys.ts";
 
 /** How long an answer is waited for, in ms. */
@@ -51,11 +51,8 @@ export interface SendInput {
 /** Reads `send --scheme … --url … --secret …`; throws one line that says what is wrong. */
 export function parseSend(args: readonly string[], input: SendInput): WebhookToSend {
   const text = { type: "string" } as const;
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: { scheme: text, url: text, secret: text, data: text, id: text, type: text },
-  });
+  const options = { scheme: text, url: text, secret: text, data: text, id: text, type: text };
+  const { values, positionals } = readOptions(args, options);
   if (positionals.length !== 1 || positionals[0] !== "send")
     throw new TypeError(
       `Unknown command "webhook ${positionals.join(" ")}": there are "webhook send" and "webhook keys"`,
@@ -64,19 +61,14 @@ export function parseSend(args: readonly string[], input: SendInput): WebhookToS
   if (scheme === undefined || url === undefined || secret === undefined)
     throw new TypeError("webhook send needs --scheme, --url and --secret");
   checkScheme(scheme);
-  if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ""))
-    throw new TypeError(`--url must be an http or https address, got "${url}"`);
+  checkServerUrl(url);
   const body = data === undefined ? sample(scheme, id) : input.read(data);
   return { scheme, url, secret: resolved(secret, input.env), body, id, type };
 }
 
 /** Reads `keys --scheme …`; throws one line that says what is wrong. */
 export function parseKeys(args: readonly string[]): SchemeName {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: { scheme: { type: "string" } },
-  });
+  const { values, positionals } = readOptions(args, { scheme: { type: "string" } });
   const { scheme } = values;
   if (positionals.length !== 1 || scheme === undefined)
     throw new TypeError("webhook keys needs --scheme, and nothing else");

@@ -32,6 +32,11 @@ describe("causey prices", () => {
   it("refuses a model without a provider, and what is no address", () => {
     expect(() => parsePrices(["--model", "gpt-4o"])).toThrow("--model needs --provider");
     expect(() => parsePrices(["--url", "here"])).toThrow("--url must be");
-    expect(() => parsePrices(["--modle", "x"])).toThrow("--modle");
+    const misspelt = 'Unknown option "--modle": did you mean "model"?';
+    expect(() => parsePrices(["--modle", "x"])).toThrow(misspelt);
+    expect(() => parsePrices(["gpt-4o"])).toThrow('takes options only, got "gpt-4o"');
+    const account = ["--account", "a", "--url", "http://127.0.0.1:1"];
+    expect(() => parsePrices(account)).toThrow('"--account": did you mean "account-id"?');
+    expect(() => parsePrices(["--account-id", "a"])).toThrow("--account-id needs --url");
   });
 });

@@ -23,6 +23,13 @@ describe("parseCommandLine()", () => {
     expect(() => flags("--prot", "1")).toThrow('Unknown option "--prot": did you mean "port"?');
   });
 
+  it("offers the nearest of all commands, and wants those with options of their own first", () => {
+    const first = ["token", "prices"];
+    const parse = (...args: string[]) => parseCommandLine(args, ["serve"], first);
+    expect(() => parse("tokn")).toThrow('Unknown command "tokn": did you mean "token"?');
+    expect(() => parse("--no-demo", "token")).toThrow('Put the command "token" before its options');
+  });
+
   it("offers the nearest command for an unknown one", () => {
     expect(() => parseCommandLine(["sreve"], ["serve"])).toThrow(
       'Unknown command "sreve": did you mean "serve"?',
