@@ -1,4 +1,4 @@
-// bun run main.ts
+// bun run main.ts, in a clone after npm run build
 import { platformApi } from "causey";
 import { bunPlatform, serve } from "causey/bun";
 

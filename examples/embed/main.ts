@@ -1,4 +1,4 @@
-// node main.ts: one capability inside an app that has its own routes, errors and middleware
+// node main.ts, in a clone after npm run build: one capability inside an app that has its own routes, errors and middleware
 import { gateway } from "causey/gateway";
 import { nodePlatform, serve } from "causey/node";
 import { Hono } from "hono";

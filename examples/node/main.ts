@@ -1,4 +1,4 @@
-// node main.ts
+// node main.ts, in a clone after npm run build
 import { platformApi } from "causey";
 import { nodePlatform, serve } from "causey/node";
 

@@ -1,4 +1,4 @@
-// npx wrangler dev --config examples/workers/wrangler.jsonc
+// npm install && npx wrangler dev, on Node 22 or newer
 import { fromEnv, worker } from "causey/workers";
 export { CauseyObject } from "causey/workers";
 

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -16,6 +16,16 @@ afterAll(() => {
 const deno = join(root, "tools/node_modules/deno/deno");
 const bun = join(root, "tools/node_modules/bun/bin/bun.exe");
 const port = String(20_000 + (process.pid % 20_000));
+
+/** The Worker's folder with this clone installed, as its manifest says. */
+const worker = join(folder, "worker");
+cpSync(join(root, "examples/workers"), worker, { recursive: true });
+mkdirSync(join(worker, "node_modules"), { recursive: true });
+for (const [name, from] of [
+  ["causey", root],
+  ["hono", join(root, "node_modules/hono")],
+] as const)
+  symlinkSync(from, join(worker, "node_modules", name), "junction");
 
 /** The commands that the first line of each example names. They import the built package by its name. */
 const commands: Readonly<Record<string, readonly [string, ...string[]]>> = {
@@ -38,7 +48,7 @@ async function withExample(
     PORT: "0",
     CAUSEY_TOKEN: token,
     CAUSEY_DATA_DIR: join(folder, name),
-    CAUSEY_WORKERS_ENTRY: join(root, "examples/workers/main.ts"),
+    CAUSEY_WORKERS_ENTRY: join(worker, "main.ts"),
     ...own,
   };
   const child = spawn(file, args, { cwd: root, env, stdio: ["ignore", "pipe", "pipe"] });
@@ -84,6 +94,23 @@ describe("examples", () => {
   it.each(["node", "deno", "bun"])("%s says that its token is not set", async (name) => {
     const started = withExample(name, () => Promise.resolve(), { CAUSEY_TOKEN: "" });
     await expect(started).rejects.toThrow("such as CAUSEY_TOKEN");
+  });
+
+  it("workers has all that it needs in its own manifest, and a wrangler that knows its date", () => {
+    const manifest: unknown = JSON.parse(
+      readFileSync(join(root, "examples/workers/package.json"), "utf8"),
+    );
+    // Node 20's npm picks a wrangler of April 2026 where no version is named, which knows no later date.
+    expect(manifest).toMatchObject({
+      dependencies: { causey: "file:../..", hono: expect.any(String) },
+      devDependencies: { wrangler: expect.stringMatching(/^\d+\.\d+\.\d+$/u) },
+      engines: { node: ">=22.12" },
+    });
+  });
+
+  it.each(["node", "bun", "embed"])("%s says in its first line what has to run first", (name) => {
+    const [first] = readFileSync(join(root, "examples", name, "main.ts"), "utf8").split("\n");
+    expect(first).toContain("in a clone after npm run build");
   });
 
   it("workers serves the platform API, and nobody without a token", async () => {
