@@ -34,10 +34,11 @@ export function startReplays(deps: QueueDeps): Replays {
       position: Number(row?.["position"] ?? 0),
       queued: Number(row?.["queued"] ?? 0),
       isDone: Number(row?.["done"] ?? 0) === 1,
+      isBehind: await hasEnough(deps),
     };
-    if (progress.isDone || (await isBehind(deps))) return progress;
+    if (progress.isDone || progress.isBehind) return receiptOf(progress);
     if (slice.of === "dead-letters") return takeDead(deps, slice, progress);
-    if (definition.onEvent === undefined) return { queued: 0, isDone: true };
+    if (definition.onEvent === undefined) return { queued: 0, isDone: true, isBehind: false };
     return takeEvents(deps, slice, progress);
   }
 
@@ -77,12 +78,14 @@ export function startReplays(deps: QueueDeps): Replays {
   };
 }
 
-interface Progress extends SliceReceipt {
-  readonly position: number;
+type Progress = SliceReceipt & { readonly position: number };
+
+function receiptOf({ isBehind, isDone, queued }: Progress): SliceReceipt {
+  return { isBehind, isDone, queued };
 }
 
 /** Whether so much waits already that new events would wait behind a replay. */
-async function isBehind({ agent, context }: QueueDeps): Promise<boolean> {
+async function hasEnough({ agent, context }: QueueDeps): Promise<boolean> {
   const [row] = await context.sql.all(
     `SELECT COUNT(*) AS n FROM (SELECT id FROM agents_jobs
       WHERE agent = ? AND event_seq IS NOT NULL LIMIT ?) AS w`,
@@ -108,7 +111,12 @@ async function takeEvents(
     seq: Number(row["seq"]),
     job: `${slice.id}:${String(row["seq"])}`,
   }));
-  const receipt = { queued: queued + events.length, isDone: rows.length < SLICE };
+  // Where nothing fitted there is no work to wait for.
+  const receipt = {
+    queued: queued + events.length,
+    isDone: rows.length < SLICE,
+    isBehind: events.length > 0,
+  };
   const last = Number(rows.at(-1)?.["seq"] ?? position);
   await queueEvents(deps, events, slice.id, remember(deps, slice.id, last, receipt));
   return receipt;
@@ -167,8 +175,10 @@ async function takeDead(
 ): Promise<SliceReceipt> {
   const { agent, clock, context, reports } = deps;
   const { sql, steady, system } = context;
-  const params: SqlValue[] = [agent, slice.since ?? "", slice.until];
-  let where = "d.agent = ? AND d.failed_at >= ? AND d.failed_at <= ?";
+  // Its own jobs may die again within the range, where the clock was set back: once is enough.
+  const own = `${slice.id}:`;
+  const params: SqlValue[] = [agent, slice.since ?? "", slice.until, own.length, own];
+  let where = "d.agent = ? AND d.failed_at >= ? AND d.failed_at <= ? AND SUBSTR(d.id, 1, ?) <> ?";
   for (const [column, value] of [
     ["v.type", slice.type],
     ["v.provider", slice.source],
@@ -183,9 +193,18 @@ async function takeDead(
     [...params, SLICE],
   );
   const ids = rows.map((row) => String(row["id"]));
-  const receipt = { queued: queued + ids.length, isDone: ids.length < SLICE };
+  const receipt = {
+    queued: queued + ids.length,
+    isDone: ids.length < SLICE,
+    isBehind: ids.length > 0,
+  };
   const statements = ids.flatMap((id) =>
-    replayStatements(agent, { id, fresh: system.id(), replay: slice.id, due: steady() }),
+    replayStatements(agent, {
+      id,
+      fresh: `${own}${system.id()}`,
+      replay: slice.id,
+      due: steady(),
+    }),
   );
   await reports.write(clock, ids, [...statements, ...remember(deps, slice.id, 0, receipt)]);
   return receipt;

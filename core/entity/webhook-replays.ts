@@ -1,8 +1,9 @@
 import { ApiError } from "../http/api-error.ts";
-import type { ActorContext, Plain, SqlRow, SqlValue, Statement } from "../ports.ts";
+import type { ActorContext, Plain, SqlRow, Statement } from "../ports.ts";
 import type { Clock } from "./clock.ts";
 import { eventTime } from "./event.ts";
 import { agentKindName } from "./kebab.ts";
+import { listReplayEntities } from "./list-replay-entities.ts";
 
 /** What is to run again. */
 export type ReplayFilter = {
@@ -20,18 +21,21 @@ export type ReplayFilter = {
 export type ReplaySlice = ReplayFilter & { readonly id: string; readonly until: string };
 
 /** How far an entity is with a replay. */
-export type SliceReceipt = { readonly queued: number; readonly isDone: boolean };
+export type SliceReceipt = {
+  readonly queued: number;
+  readonly isDone: boolean;
+  /** It has as much to do as it takes: the next slice can wait. */
+  readonly isBehind: boolean;
+};
 
 /** Replays under way at a time. */
 const RUNNING_LIMIT = 20;
 /** Replays that are listed: all under way, and the newest of those that are over. */
 const KEPT = 100;
-/** Entities that one statement lists. */
-const LIST_SLICE = 200;
 /** Entities that are asked at a time, and rounds of one alarm. */
 const AT_A_TIME = 16;
 const ROUNDS = 10;
-/** How long an entity that still works at its last slice is left alone, in ms. */
+/** How long an entity that still works at its last slices is left alone, in ms. */
 const PAUSE_MS = 500;
 /** Failed calls in a row after which an entity is given up. */
 const TRIES = 8;
@@ -105,7 +109,7 @@ export function startReplays(context: ActorContext, clock: Clock): Replays {
     },
     async run() {
       for (let round = 0; round < ROUNDS; round++) {
-        const listed = await listMore(context);
+        const listed = await listReplayEntities(context);
         const worked = await work(context);
         if (!listed && !worked) break;
       }
@@ -116,30 +120,33 @@ export function startReplays(context: ActorContext, clock: Clock): Replays {
 
 /** Stores a replay; resolves to its id. Throws 409 while too many are under way. */
 async function create(
-  { name: actor, sql, steady, system }: ActorContext,
+  { name: actor, steady, system }: ActorContext,
   clock: Clock,
   filter: ReplayFilter,
   owners: readonly string[] | null,
 ): Promise<string> {
-  const [running] = await sql.all(
-    "SELECT COUNT(*) AS n FROM webhooks_replays WHERE actor = ? AND status = 'running'",
-    [actor],
-  );
-  if (Number(running?.["n"]) >= RUNNING_LIMIT) {
-    throw new ApiError("conflict", {
-      message: `${RUNNING_LIMIT} replays are under way: wait for one of them, or cancel it`,
-    });
-  }
   const id = `rp_${system.id().replaceAll("-", "")}`;
   const now = eventTime(system.now());
   // What comes later, or dies again, is not this replay's.
   const bounded = { ...filter, until: filter.until ?? now };
-  await clock.write(
+  const [inserted] = await clock.write(
     [
       {
+        // Counted where it is inserted: calls of the index run beside each other.
         sql: `INSERT INTO webhooks_replays (actor, id, status, filter, owners, listed, agent, entity,
-          entities, done, failed, queued, created_at) VALUES (?, ?, 'running', ?, ?, 0, '', '', 0, 0, 0, 0, ?)`,
-        params: [actor, id, JSON.stringify(bounded), owners && JSON.stringify(owners), now],
+          entities, done, failed, queued, created_at)
+          SELECT r.actor, r.id, 'running', r.filter, r.owners, 0, '', '', 0, 0, 0, 0, r.created_at
+          FROM (SELECT CAST(? AS TEXT) AS actor, CAST(? AS TEXT) AS id, CAST(? AS TEXT) AS filter,
+            CAST(? AS TEXT) AS owners, CAST(? AS TEXT) AS created_at) AS r
+          WHERE (SELECT COUNT(*) FROM webhooks_replays n WHERE n.actor = r.actor AND n.status = 'running') < ?`,
+        params: [
+          actor,
+          id,
+          JSON.stringify(bounded),
+          owners && JSON.stringify(owners),
+          now,
+          RUNNING_LIMIT,
+        ],
       },
       {
         sql: `DELETE FROM webhooks_replays WHERE actor = ? AND status <> 'running' AND id NOT IN (
@@ -149,6 +156,11 @@ async function create(
     ],
     steady(),
   );
+  if (inserted?.changes !== 1) {
+    throw new ApiError("conflict", {
+      message: `${RUNNING_LIMIT} replays are under way: wait for one of them, or cancel it`,
+    });
+  }
   return id;
 }
 
@@ -166,64 +178,6 @@ export async function nextReplay({ name, sql, steady }: ActorContext): Promise<n
   );
   if (Number(row?.["unlisted"]) > 0) return steady();
   return row?.["due"] == null ? null : Number(row["due"]);
-}
-
-/** Lists the next entities of the oldest replay that has not listed all; whether there was one. */
-async function listMore(context: ActorContext): Promise<boolean> {
-  const { name: actor, sql, steady } = context;
-  const [replay] = await sql.all(
-    `SELECT id, filter, owners, agent, entity FROM webhooks_replays
-      WHERE actor = ? AND status = 'running' AND listed = 0 ORDER BY created_at, id LIMIT 1`,
-    [actor],
-  );
-  if (replay === undefined) return false;
-  const id = String(replay["id"]);
-  const rows = await sql.all(...entitiesOf(actor, replay));
-  const last = rows.at(-1) ?? replay;
-  const statements: Statement[] = rows.map((row) => ({
-    sql: `INSERT INTO webhooks_replay_entities (actor, replay, agent, entity, due, tries, queued)
-      SELECT actor, id, ?, ?, ?, 0, 0 FROM webhooks_replays WHERE actor = ? AND id = ? AND status = 'running'
-      ON CONFLICT (actor, replay, agent, entity) DO NOTHING`,
-    params: [row["agent"] ?? "", row["entity"] ?? "", steady(), actor, id],
-  }));
-  statements.push({
-    sql: `UPDATE webhooks_replays SET agent = ?, entity = ?, entities = entities + ?, listed = ?
-      WHERE actor = ? AND id = ?`,
-    params: [
-      last["agent"] ?? "",
-      last["entity"] ?? "",
-      rows.length,
-      Number(rows.length < LIST_SLICE),
-      actor,
-      id,
-    ],
-  });
-  await sql.batch(statements);
-  return true;
-}
-
-function entitiesOf(actor: string, replay: SqlRow): [sql: string, params: SqlValue[]] {
-  const filter = JSON.parse(String(replay["filter"])) as ReplayFilter;
-  const owners = JSON.parse(String(replay["owners"] ?? "null")) as string[] | null;
-  const isDead = filter.of === "dead-letters";
-  const table = isDead ? "webhooks_index_failures" : "webhooks_index_entities";
-  const params: SqlValue[] = [actor, String(replay["agent"]), String(replay["entity"])];
-  let where = "actor = ? AND (agent, entity) > (?, ?)";
-  if (isDead) where += " AND state = 'dead'";
-  for (const column of ["agent", "entity"] as const) {
-    const value = filter[column];
-    if (value === undefined) continue;
-    where += ` AND ${column} = ?`;
-    params.push(value);
-  }
-  // Which events are a source's is known by the entity; the entities of its group may hold some.
-  const sources = isDead && filter.source !== undefined ? [filter.source] : owners;
-  if (sources !== null) {
-    where += ` AND source IN (${sources.map(() => "?").join(", ")})`;
-    params.push(...sources);
-  }
-  const sql = `SELECT agent, entity FROM ${table} WHERE ${where} GROUP BY agent, entity ORDER BY agent, entity LIMIT ?`;
-  return [sql, [...params, LIST_SLICE]];
 }
 
 /** Asks those entities that are due for a slice each, who waited longest first; whether there were any. */
@@ -259,7 +213,11 @@ async function workOn(context: ActorContext, row: SqlRow): Promise<void> {
   await sql.batch(
     receipt.isDone
       ? over(key, "done", more)
-      : [wait(key, steady() + PAUSE_MS, 0, receipt.queued), count(key, "queued", more)],
+      : // It has work now; where nothing fitted, it can look on at once.
+        [
+          wait(key, steady() + (receipt.isBehind ? PAUSE_MS : 0), 0, receipt.queued),
+          count(key, "queued", more),
+        ],
   );
 }
 

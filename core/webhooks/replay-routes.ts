@@ -11,15 +11,21 @@ import { instantText } from "./outbound-routes.ts";
 const instant = v.optional(instantText);
 const text = v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(1024)));
 /** An unknown filter would have meant fewer. */
-const replayInput = v.strictObject({
-  of: v.picklist(["events", "dead-letters"]),
-  agent: text,
-  entity: text,
-  source: text,
-  type: text,
-  since: instant,
-  until: instant,
-});
+const replayInput = v.pipe(
+  v.strictObject({
+    of: v.picklist(["events", "dead-letters"]),
+    agent: text,
+    entity: text,
+    source: text,
+    type: text,
+    since: instant,
+    until: instant,
+  }),
+  v.check(
+    ({ since = "", until }) => until === undefined || since <= until,
+    'since: Expected a time that is not after "until"',
+  ),
+);
 
 /** Adds the routes of replays over many entities below `base`. */
 export function replayRoutes(

@@ -13,6 +13,28 @@ export interface Mutant {
 /** Guards and limits whose loss nobody would see at first. `npm run test:mutants` takes each away in turn. */
 export const mutants: readonly Mutant[] = [
   {
+    name: "replays are counted where they are stored",
+    file: "core/entity/webhook-replays.ts",
+    find: "AND n.status = 'running') < ?`",
+    replace: "AND n.status = 'none') < ?`",
+    tests: ["tests/unit/webhooks/replays"],
+  },
+  {
+    name: "a replay runs no dead letter of its own again",
+    file: "core/agents/replays.ts",
+    find: "const own = `${slice.id}:`;",
+    replace: "const own = `${system.id()}:`;",
+    tests: ["tests/unit/webhooks/replays"],
+  },
+  {
+    name: "a cancelled replay queues no more",
+    file: "core/entity/webhook-replays.ts",
+    find: 'sql: "DELETE FROM webhooks_replay_entities WHERE actor = ? AND replay = ?",',
+    replace:
+      'sql: "DELETE FROM webhooks_replay_entities WHERE actor = ? AND replay = ? AND 1 = 2",',
+    tests: ["tests/unit/webhooks/replays"],
+  },
+  {
     name: "a changed retention reaches entities that nobody touches",
     file: "core/entity/webhook-index.ts",
     find: "await sweep.run();",

@@ -4,14 +4,17 @@ import { openPlatform } from "#platform";
 import { agents, defineAgent, NonRetryableError } from "../../../core/agents/mod.ts";
 import type { Platform } from "../../../core/ports.ts";
 import { webhooks, webhooksManagement } from "../../../core/webhooks/mod.ts";
-import { eventually } from "../../cases/eventually.ts";
+import { eventually, LONG } from "../../cases/eventually.ts";
 import { SECRET as secret, signedRequest } from "../../fakes/webhooks-sender.ts";
 
 let isBroken = false;
+/** Replayed events wait for their turn. */
+const held = { replays: false };
 const runs: string[] = [];
 const worker = defineAgent({
   name: "replay-worker",
-  onEvent(agent, event, run) {
+  async onEvent(agent, event, run) {
+    while (held.replays && run.isReplay) await new Promise((resolve) => setTimeout(resolve, 5));
     if (isBroken) throw new NonRetryableError("given up");
     runs.push(`${agent.name} ${event.id}${run.isReplay ? " again" : ""}`);
   },
@@ -51,7 +54,8 @@ async function ask(method: string, path: string, body?: unknown): Promise<Answer
 }
 
 async function rows(list: string): Promise<number> {
-  return Object.keys((await ask("GET", `${list}?limit=100`)).result).length;
+  return Object.keys((await ask("GET", list.includes("?") ? list : `${list}?limit=100`)).result)
+    .length;
 }
 
 async function replay(filter: Record<string, string>): Promise<Record<string, unknown>> {
@@ -103,6 +107,88 @@ describe("replays over entities", () => {
     await eventually(async () => (await rows("dead-letters")) === 0, "none is left");
   });
 
+  it("queue no more once they are cancelled, and what is queued runs", LONG, async () => {
+    const ids = Array.from({ length: 250 }, (_, n) => `c${n}`);
+    runs.length = 0;
+    for (const id of ids) await post("one/cancelled", id);
+    await eventually(() => runs.length === ids.length, "all have run");
+    runs.length = 0;
+    held.replays = true;
+    const { result } = await ask("POST", "replays", { of: "events", entity: "cancelled" });
+    const path = `replays/${String(result["id"])}`;
+    await eventually(
+      async () => (await ask("GET", path)).result["queued"] === 100,
+      "the first slice is queued",
+    );
+    // A second one of the same range finds no event that does not wait already in that part.
+    const other = await ask("POST", "replays", { of: "events", entity: "cancelled" });
+    expect(other.status).toBe(202);
+    const done = await ask("POST", `${path}/cancel`);
+    expect(done.result).toMatchObject({ status: "canceled", queued: 100 });
+    expect((await ask("POST", `${path}/cancel`)).result).toMatchObject({ status: "canceled" });
+    await ask("POST", `replays/${String(other.result["id"])}/cancel`);
+    held.replays = false;
+    await eventually(() => runs.length >= 100, "what was queued has run");
+    await post("one/cancelled", "last");
+    await eventually(() => runs.at(-1) === "cancelled last", "it comes behind them");
+    expect(runs.slice(0, 100)).toEqual(ids.slice(0, 100).map((id) => `cancelled ${id} again`));
+    expect(runs).toHaveLength(101);
+    // Longer under way than the cancelled one would have rested.
+    expect(await replay({ of: "events", entity: "cancelled" })).toMatchObject({ queued: 251 });
+    expect((await ask("GET", path)).result).toMatchObject({ status: "canceled", queued: 100 });
+  });
+
+  it("are 20 at a time, also when all are asked for at once", LONG, async () => {
+    held.replays = true;
+    runs.length = 0;
+    await post("one/many", "m1");
+    await eventually(() => runs.length === 1, "it has run");
+    await eventually(async () => (await rows("entities?source=one")) > 0, "it is listed");
+    for (let n = 2; n <= 250; n++) await post("one/many", `m${n}`);
+    await eventually(() => runs.length === 250, "all have run");
+    const first = await ask("POST", "replays", { of: "events", entity: "many" });
+    const path = `replays/${String(first.result["id"])}`;
+    await eventually(async () => (await ask("GET", path)).result["queued"] === 100, "it is busy");
+    const many = Array.from({ length: 60 }, () =>
+      ask("POST", "replays", { of: "events", entity: "many" }),
+    );
+    const answers = await Promise.all(many);
+    expect(answers.filter(({ status }) => status === 202)).toHaveLength(19);
+    expect(answers.filter(({ status }) => status === 409)).toHaveLength(41);
+    const running = [first, ...answers].filter(({ status }) => status === 202);
+    for (const { result } of running) await ask("POST", `replays/${String(result["id"])}/cancel`);
+    held.replays = false;
+    expect(await rows("replays")).toBeGreaterThan(19);
+  });
+
+  it("look through events that do not fit without a pause", async () => {
+    const ref = platform.actors.get("agent:replay-worker", "many");
+    const slice = { of: "events", type: "nothing", until: "2999-01-01T00:00:00.000Z" };
+    const next = (): Promise<unknown> => ref.call("replaySlice", { ...slice, id: "rp_looks" });
+    await eventually(async () => {
+      const { isBehind } = (await next()) as { isBehind: boolean };
+      return !isBehind;
+    }, "what was queued before has run");
+    const receipt = { queued: 0, isDone: false, isBehind: false };
+    expect(await next()).toEqual(receipt);
+    expect(await next()).toEqual({ ...receipt, isDone: true });
+    expect(await next()).toEqual({ ...receipt, isDone: true });
+  });
+
+  it("give a dead letter one chance, whatever the clock says", async () => {
+    isBroken = true;
+    const ids = Array.from({ length: 120 }, (_, n) => `x${n}`);
+    for (const id of ids) await post("one/doomed", id);
+    await eventually(
+      async () => (await rows("dead-letters?entity=doomed&source=one&limit=200")) === 120,
+      "all are dead",
+    );
+    const until = "2999-01-01T00:00:00Z";
+    const done = await replay({ of: "dead-letters", entity: "doomed", until });
+    expect(done).toMatchObject({ queued: 120 });
+    isBroken = false;
+  });
+
   it("are listed, cancelled, and refused with a filter that nobody knows", async () => {
     const { result } = await ask("POST", "replays", { of: "events" });
     const { status } = (await ask("POST", `replays/${String(result["id"])}/cancel`)).result;
@@ -115,6 +201,7 @@ describe("replays over entities", () => {
       { of: "all" },
       { of: "events", sorce: "one" },
       { of: "events", since: "x" },
+      { of: "events", since: "2026-01-02", until: "2026-01-01" },
     ])
       expect((await ask("POST", "replays", bad)).status).toBe(400);
   });
