@@ -144,6 +144,46 @@ describe("GET …/webhooks/entities", () => {
   });
 });
 
+describe("…/webhooks/replays", () => {
+  it("are made, followed, listed and cancelled", async () => {
+    const body = JSON.stringify({ entity: "http-replayed", event_id: "one", type: "ping" });
+    expect(await statusOf(post(body))).toBe(200);
+    const listed = async (): Promise<string> =>
+      JSON.stringify((await manage("GET", "/entities?source=generic&limit=100")).body.result);
+    await eventually(async () => (await listed()).includes("http-replayed"), "it is listed");
+    const filter = { of: "events", entity: "http-replayed", since: "2020-01-01" };
+    const made = await manage("POST", "/replays", filter);
+    expect(made.status).toBe(202);
+    const { id } = made.body.result as { readonly id: string };
+    await eventually(async () => {
+      const { result } = (await manage("GET", `/replays/${id}`)).body;
+      return (result as { readonly status: string }).status === "completed";
+    }, "it is completed");
+    // The agent of these events has no handler that could run again.
+    const whole = { id, of: "events", entities: 1, done: 1, failed: 0, queued: 0 };
+    expect((await manage("GET", `/replays/${id}`)).body.result).toMatchObject(whole);
+    expect((await manage("GET", "/replays")).body.result).toContainEqual(
+      expect.objectContaining({ id, status: "completed" }),
+    );
+    const late = await manage("POST", `/replays/${id}/cancel`);
+    expect(late).toMatchObject({ status: 200, body: { result: { status: "completed" } } });
+    const one = await manage("POST", "/events/one/replay?entity=http-replayed&source=generic");
+    expect(one.status).toBe(409);
+  });
+
+  it("refuse what they do not know, and callers without a token", async () => {
+    expect((await manage("GET", "/replays/nobody")).status).toBe(404);
+    expect((await manage("POST", "/replays/nobody/cancel")).status).toBe(404);
+    expect((await manage("POST", "/events/nobody/replay?entity=nobody")).status).toBe(404);
+    expect((await manage("POST", "/dead-letters/nobody/replay?entity=nobody")).status).toBe(404);
+    for (const bad of [{}, { of: "all" }, { of: "events", sorce: "x" }, { of: "events", since: 1 }])
+      expect((await manage("POST", "/replays", bad)).status).toBe(400);
+    expect(await statusOf(fetch(`${api}/replays`))).toBe(401);
+    expect(await statusOf(fetch(`${api}/replays`, { method: "POST", body: "{}" }))).toBe(401);
+    expect(await statusOf(fetch(`${api}/replays/x/cancel`, { method: "POST" }))).toBe(401);
+  });
+});
+
 describe("outbound webhooks", () => {
   it("refuse addresses of this machine when an endpoint is made, and say so", async () => {
     const url = `${baseUrl}/healthz`;
