@@ -32,7 +32,7 @@ function requestFamilies({ requests }: PlatformFigures): Family[] {
   for (const [key, totals] of requests) {
     const { part, method, route } = labelsOf(key);
     const id = `${part}\t${method}\t${route}`;
-    const found = byRoute.get(id) ?? [{ part, method, route }, []];
+    const found: [Labels, RequestTotals[]] = byRoute.get(id) ?? [{ part, method, route }, []];
     found[1].push(totals);
     byRoute.set(id, found);
   }
