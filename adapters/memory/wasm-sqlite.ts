@@ -93,7 +93,8 @@ function preparedStatement(current: () => Open, sql: string): PreparedStatement 
     all: (...params) =>
       run(params, (now) => {
         const rows: SqlRow[] = [];
-        for (let names: string[] | undefined; step(now, statement);) {
+        let names: string[] | undefined;
+        while (step(now, statement)) {
           names ??= columnNames(now, statement);
           rows.push(
             Object.fromEntries(names.map((name, at) => [name, column(now, statement, at)])),

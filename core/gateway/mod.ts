@@ -3,7 +3,7 @@ import type { ExpositionFormat } from "../http/metrics-format.ts";
 import { onError } from "../http/routes.ts";
 import { type AiBinding, aiBinding } from "./entry/ai-binding.ts";
 import { type Engine, gatewayEngine } from "./engine.ts";
-import { type GatewayOptions } from "./options.ts";
+import type { GatewayOptions } from "./options.ts";
 import { withoutTokens } from "./entry/error-hygiene.ts";
 import { universalSockets } from "./realtime/connect.ts";
 import { gatewayFront } from "./entry/front.ts";

@@ -6,7 +6,7 @@ import { OPERATOR } from "../call/caller.ts";
 import type { Deliver } from "./deliver.ts";
 import type { ResumableRuns } from "../answer/resume/runs.ts";
 import { gatewayEngine } from "../engine.ts";
-import { type GatewayOptions } from "../options.ts";
+import type { GatewayOptions } from "../options.ts";
 import type { GatewayName } from "../settings/gateway-name.ts";
 import { resumeRun } from "../answer/resume/resume-run.ts";
 import { callError } from "./call-error.ts";

@@ -6,7 +6,7 @@ import { elementsSchema } from "../choose/dynamic/element.ts";
 import { readGraph } from "../choose/dynamic/graph.ts";
 import type { Page } from "./paging.ts";
 import { newRecord, recordLimits, recordTimes, type StoredRecord } from "../records/record.ts";
-import { type Value } from "../wire/json-access.ts";
+import type { Value } from "../wire/json-access.ts";
 import type { Records } from "../records/records.ts";
 
 /** Bytes of a route's elements as JSON: a listing shows the elements of every route. */

@@ -6,7 +6,7 @@ import type { LogSummary } from "../observe/log/log-summary.ts";
 import type { LogQuery } from "../observe/log/log-filters.ts";
 import { type DatasetFilter, logQueryOf } from "./dataset.ts";
 import { newRecord, recordView, type StoredRecord } from "../records/record.ts";
-import { type Value } from "../wire/json-access.ts";
+import type { Value } from "../wire/json-access.ts";
 import type { Records } from "../records/records.ts";
 
 /** The body that creates an evaluation. */

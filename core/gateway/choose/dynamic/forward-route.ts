@@ -8,7 +8,7 @@ import { isVerdict } from "../../call/checks.ts";
 import { compatStep } from "../../providers/unified-step.ts";
 import { chatBody } from "../../chat/chat-body.ts";
 import { dropBody } from "../../wire/reply-body.ts";
-import { type Forwarded } from "../../call/forwarded.ts";
+import type { Forwarded } from "../../call/forwarded.ts";
 import { isGatewayHeader } from "../../wire/header-hygiene.ts";
 import { stripCredentials } from "../../providers/strip-credentials.ts";
 import { retryAfter } from "../../wire/retry-after.ts";

@@ -4,7 +4,7 @@ import type { Call, Step } from "../../call/call.ts";
 import type { Forward } from "../../call/forward.ts";
 import { AUTO_MODEL, compatStep } from "../../providers/unified-step.ts";
 import { chatBody, type ChatFormat } from "../../chat/chat-body.ts";
-import { type Forwarded } from "../../call/forwarded.ts";
+import type { Forwarded } from "../../call/forwarded.ts";
 import { stripCredentials, holdsCredentials } from "../../providers/strip-credentials.ts";
 import { askInOrder, type FallbackParts } from "../../call/fallback.ts";
 import type { Json } from "../../wire/json-access.ts";

@@ -3,7 +3,7 @@ import { takesChats } from "../../providers/unified-step.ts";
 import { chatFormats, type ChatFormat } from "../../chat/chat-body.ts";
 import type { Price } from "../../prices/price.ts";
 import { modelOf } from "../../providers/inference-step.ts";
-import { type ModelRouter, type RouterCandidate } from "./model-router.ts";
+import type { ModelRouter, RouterCandidate } from "./model-router.ts";
 import { type Ability, abilities, type Needs } from "../../chat/needs.ts";
 
 /** A checked candidate. */

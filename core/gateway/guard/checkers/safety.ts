@@ -9,7 +9,7 @@ import type { CheckPhase } from "./checker.ts";
 import { inTime } from "./in-time.ts";
 import { inspect, type Inspection } from "./inspect.ts";
 import { isVerdict } from "../../call/checks.ts";
-import { type DlpReport } from "../../call/forwarded.ts";
+import type { DlpReport } from "../../call/forwarded.ts";
 import { unavailable } from "./judge.ts";
 import { policiesOf, type Policy, type SafetyOptions, type SafetySettings } from "./policies.ts";
 import type { Scope } from "../text/found-texts.ts";

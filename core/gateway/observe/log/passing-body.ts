@@ -1,7 +1,7 @@
 import type { Step } from "../../call/call.ts";
 import { headerValue } from "../../wire/header-hygiene.ts";
 import { isLoggedType, loggedBody } from "./log-row.ts";
-import { type LoggedBody } from "../../call/ended-attempt.ts";
+import type { LoggedBody } from "../../call/ended-attempt.ts";
 import { bytePieces } from "../../wire/byte-pieces.ts";
 
 /** The step whose body, when it streams through, leaves its first bytes to the log row, as many as that keeps. */

@@ -2,10 +2,10 @@ import type { HeaderPair, Platform } from "../../../ports.ts";
 import type { RecordStore } from "../../records/records.ts";
 import type { Vault } from "../../records/vault.ts";
 import type { GatewayName } from "../../settings/gateway-name.ts";
-import { type OtelEndpoint } from "../../settings/otel-settings.ts";
+import type { OtelEndpoint } from "../../settings/otel-settings.ts";
 import { openOtel } from "./sealed-otel.ts";
 import { requestTrace, type TraceStart } from "./request-trace.ts";
-import { type RequestTrace } from "../../call/request-trace.ts";
+import type { RequestTrace } from "../../call/request-trace.ts";
 import { spanQueue } from "./span-queue.ts";
 
 /** Exports what a gateway does as traces. */
