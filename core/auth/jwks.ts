@@ -35,7 +35,7 @@ export function remoteJwks(address: string, platform: JwksDeps): JWTVerifyGetKey
   let reading: Promise<void> | undefined;
 
   const read = async (): Promise<void> => {
-    triedAt = platform.system.now();
+    triedAt = platform.system.monotonic();
     try {
       keys = createLocalJWKSet(await fetchKeySet(url, platform));
       readAt = triedAt;
@@ -46,7 +46,7 @@ export function remoteJwks(address: string, platform: JwksDeps): JWTVerifyGetKey
     }
   };
   const refresh = async (): Promise<void> => {
-    const age = platform.system.now() - triedAt;
+    const age = platform.system.monotonic() - triedAt;
     // On Workers a read ends with its request, without settling: others wait for it only as long as it may take.
     if (reading !== undefined && age < 2 * TIMEOUT) return await reading;
     if (reading === undefined && age < COOLDOWN) return undefined;
@@ -56,7 +56,7 @@ export function remoteJwks(address: string, platform: JwksDeps): JWTVerifyGetKey
   };
 
   return async (header, token) => {
-    if (platform.system.now() - readAt >= MAX_AGE) await refresh();
+    if (platform.system.monotonic() - readAt >= MAX_AGE) await refresh();
     if (keys === undefined) {
       throw new ApiError("unavailable", {
         message: "The keys of the token's issuer cannot be read: try again later",

@@ -63,13 +63,13 @@ export async function render<T>(
 ): Promise<Rendered<T>> {
   return within(deps.requestMs, deps.system, signal, tooLate, async (inner) => {
     const free = await deps.slots.take(inner);
-    const started = deps.system.now();
+    const started = deps.system.monotonic();
     try {
       return await withPage(deps, job, inner, (page) => use(page, job, inner, action));
     } catch (error) {
       throw renderFailure(error);
     } finally {
-      onBrowserMs(Math.max(0, Math.round(deps.system.now() - started)));
+      onBrowserMs(Math.max(0, Math.round(deps.system.monotonic() - started)));
       free();
     }
   });

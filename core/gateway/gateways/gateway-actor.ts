@@ -54,7 +54,7 @@ export const gatewayActor: ActorKind = {
       const { settings } = state;
       if (settings === null) return { settings, wait: 0 };
       const isRefused = !isOpen && (authentication ?? settings.authentication);
-      const wait = isRefused ? 0 : window.admit(settings, context.system.now());
+      const wait = isRefused ? 0 : window.admit(settings);
       return { settings, wait };
     };
     const enter = (

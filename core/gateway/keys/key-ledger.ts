@@ -1,4 +1,5 @@
 import type { ActorContext, SqlRow, Statement } from "../../ports.ts";
+import { steadyNow } from "../../steady-now.ts";
 import {
   describeLimit,
   type KeyLimit,
@@ -52,9 +53,10 @@ export interface KeyLedger {
 /** The ledger of one account's keys. */
 export function keyLedger(context: ActorContext): KeyLedger {
   const { name: actor, sql, system } = context;
+  const clock = steadyNow(system);
   return {
     reserve: (id, limits, amounts) =>
-      reserve(context, id, countedAt(limits, amounts, system.now())),
+      reserve(context, id, countedAt(limits, amounts, clock()), clock),
     async settle(id, entries, amounts) {
       const changes = entries.flatMap((entry) => {
         const amount = amounts[entry.limitType];
@@ -64,13 +66,13 @@ export function keyLedger(context: ActorContext): KeyLedger {
       });
       const late = {
         sql: "DELETE FROM gateway_key_usage WHERE actor = ? AND ends <= ?",
-        params: [actor, system.now()],
+        params: [actor, clock()],
       };
       if (changes.length > 0) await sql.batch([...changes, late]);
     },
     async usage(id, limits) {
       if (limits.length === 0) return [];
-      const now = system.now();
+      const now = clock();
       const sums = limits.map((limit) => sumOf(actor, id, sliceAt(limit, now)));
       const results = await sql.batch(sums);
       return limits.map((limit, index) => usageOf(limit, results[index]?.rows[0]));
@@ -99,9 +101,10 @@ function countedAt(limits: readonly KeyLimit[], amounts: KeyAmounts, now: number
 }
 
 async function reserve(
-  { name: actor, sql, system }: ActorContext,
+  { name: actor, sql }: ActorContext,
   id: string,
   counted: readonly Counted[],
+  clock: () => number,
 ): Promise<KeyDecision> {
   const entries = counted.map(({ entry }) => entry);
   if (entries.length === 0) return { entries };
@@ -118,7 +121,7 @@ async function reserve(
   if (found === undefined) return { entries };
   await sql.batch(entries.map((entry) => adding(actor, id, entry, -entry.reserved)));
   const first = Number(sums[at]?.["first"] ?? found.entry.ends);
-  const wait = found.limit.window === null ? null : Math.max(1, first - system.now());
+  const wait = found.limit.window === null ? null : Math.max(1, first - clock());
   return { refused: describeLimit(found.limit), wait };
 }
 

@@ -46,6 +46,7 @@ export function recorder(parts: RecorderParts): Recorder {
     wantsUsage,
     start(step, index, call) {
       const createdAt = system.now();
+      const began = system.monotonic();
       const id = nextLogId();
       const keep = keptBytes(call);
       const isFollowed = isTold(call) || followsAll || isCharged(call);
@@ -63,7 +64,7 @@ export function recorder(parts: RecorderParts): Recorder {
           const paid = paidBy(call, result, about, createdAt);
           const { cost: amount, customCost } = costOf(paid);
           const charge = amount ?? leastOf(paid);
-          const duration = Math.max(0, system.now() - createdAt);
+          const duration = Math.max(0, Math.round(system.monotonic() - began));
           const facts: RowFacts = {
             id,
             createdAt,

@@ -1,4 +1,5 @@
 import type { ActorContext, Statement } from "../../ports.ts";
+import { steadyNow } from "../../steady-now.ts";
 
 /** Keys that are counted at a time. */
 const COUNTERS = 10_000;
@@ -34,6 +35,7 @@ export type Counter = { readonly start: number; readonly amount: number; readonl
 /** The counters of one actor, as they were stored. */
 export async function windowCounters(context: ActorContext): Promise<WindowCounters> {
   const { system } = context;
+  const now = steadyNow(system);
   const counters = await storedCounters(context);
   const changed = new Map<string, number>();
   const put = (key: string, counter: Counter, window: number): void => {
@@ -54,21 +56,21 @@ export async function windowCounters(context: ActorContext): Promise<WindowCount
     });
     changed.clear();
     const sql = "DELETE FROM gateway_counters WHERE actor = ? AND expires_at < ?";
-    statements.push({ sql, params: [context.name, system.now()] });
+    statements.push({ sql, params: [context.name, now()] });
     for (let at = 0; at < statements.length; at += BATCH) {
       await context.sql.batch(statements.slice(at, at + BATCH), { lazy: true });
     }
   };
   return {
     take(key, amount, limit) {
-      const now = system.now();
-      const counter = counterAt(counters.get(key), limit.window, now);
-      const wait = waitFor(counter, amount, limit, now);
+      const at = now();
+      const counter = counterAt(counters.get(key), limit.window, at);
+      const wait = waitFor(counter, amount, limit, at);
       if (wait === 0) put(key, { ...counter, amount: counter.amount + amount }, limit.window);
       return wait;
     },
     spend(key, amount, window) {
-      const counter = counterAt(counters.get(key), window, system.now());
+      const counter = counterAt(counters.get(key), window, now());
       put(key, { ...counter, amount: counter.amount + amount }, window);
     },
   };

@@ -7,18 +7,22 @@ export interface RecentMap<T> {
 }
 
 /** A map of at most `size` entries, which forgets what was not set for `ms`, and what was set longest ago. */
-export function recentMap<T>(size: number, ms: number, system: Pick<System, "now">): RecentMap<T> {
+export function recentMap<T>(
+  size: number,
+  ms: number,
+  system: Pick<System, "monotonic">,
+): RecentMap<T> {
   const entries = new Map<string, { readonly value: T; readonly until: number }>();
   return {
     get(key) {
       const entry = entries.get(key);
-      if (entry === undefined || entry.until > system.now()) return entry?.value;
+      if (entry === undefined || entry.until > system.monotonic()) return entry?.value;
       entries.delete(key);
       return undefined;
     },
     set(key, value) {
       entries.delete(key);
-      entries.set(key, { value, until: system.now() + ms });
+      entries.set(key, { value, until: system.monotonic() + ms });
       for (const oldest of entries.keys()) {
         if (entries.size <= size) break;
         entries.delete(oldest);

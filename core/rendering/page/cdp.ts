@@ -95,7 +95,7 @@ export function openCdp(wire: Wire, options: CdpOptions): Cdp {
       if (failure.aborted) return Promise.reject(failure.reason);
       return new Promise((resolve, reject) => {
         const id = nextId++;
-        pending.set(id, { method, resolve, reject, due: system.now() + callMs });
+        pending.set(id, { method, resolve, reject, due: system.monotonic() + callMs });
         const target = session === undefined ? {} : { sessionId: session };
         wire.send(JSON.stringify({ id, method, params, ...target }));
         watch();
@@ -147,9 +147,9 @@ function deadlineWatch(
   const watch = async (): Promise<void> => {
     while (pending.size > 0) {
       const [first] = pending.values();
-      await system.sleep(Math.max(1, (first?.due ?? 0) - system.now()), failure);
+      await system.sleep(Math.max(1, (first?.due ?? 0) - system.monotonic()), failure);
       for (const [id, call] of pending) {
-        if (call.due > system.now()) break;
+        if (call.due > system.monotonic()) break;
         pending.delete(id);
         const message = `The browser did not answer ${call.method} in time`;
         call.reject(new ApiError("render_timeout", { message }));

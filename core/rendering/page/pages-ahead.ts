@@ -54,7 +54,7 @@ export function pagesAhead(count: number, deps: SessionDeps): PagesAhead {
     if (isWatching) return;
     isWatching = true;
     const wait = async (): Promise<void> => {
-      for (let left = UNUSED_MS; left > 0; left = asked + UNUSED_MS - system.now())
+      for (let left = UNUSED_MS; left > 0; left = asked + UNUSED_MS - system.monotonic())
         await system.sleep(left, system.closing);
       for (const session of ready) end(session);
       isWatching = false;
@@ -67,7 +67,7 @@ export function pagesAhead(count: number, deps: SessionDeps): PagesAhead {
   };
   return {
     take() {
-      asked = system.now();
+      asked = system.monotonic();
       const [session] = ready;
       if (session !== undefined) ready.delete(session);
       return session;

@@ -50,8 +50,8 @@ const SETTLED = 1000;
 
 type Entry = CachedReply & {
   readonly size: number;
-  readonly expiresAt: number;
-  /** When it took its place among the entries, Unix ms. */
+  /** When it expires, and when it took its place among the entries, in `monotonic()` ms. */
+  readonly until: number;
   movedAt: number;
 };
 
@@ -65,7 +65,9 @@ export function replyCache(system: System, capacity: number): ReplyCache {
     const head = reply.headers.reduce((sum, pair) => sum + pair[0].length + pair[1].length, 0);
     const chunks = inPieces(reply.chunks);
     const size = chunks.reduce((sum, chunk) => sum + weightOf(chunk), head);
-    const entry = { ...reply, chunks, size, expiresAt, movedAt: system.now() };
+    const now = system.monotonic();
+    const until = now + expiresAt - system.now();
+    const entry = { ...reply, chunks, size, until, movedAt: now };
     entries.put(key, entry);
     return entry;
   };
@@ -157,8 +159,8 @@ function lruEntries(system: System, capacity: number): LruEntries {
     get(key) {
       const entry = entries.get(key);
       if (entry === undefined) return null;
-      const now = system.now();
-      if (entry.expiresAt <= now) {
+      const now = system.monotonic();
+      if (entry.until <= now) {
         drop(key);
         return null;
       }

@@ -51,8 +51,8 @@ export function storedReplies({ store, system, log, capacity }: StoredRepliesDep
   let waiting = 0;
   let warnedAt = Number.NEGATIVE_INFINITY;
   const warn = (error: unknown): null => {
-    if (system.now() - warnedAt < WARN_EVERY) return null;
-    warnedAt = system.now();
+    if (system.monotonic() - warnedAt < WARN_EVERY) return null;
+    warnedAt = system.monotonic();
     const reason = error instanceof Error ? error.message : String(error);
     log("warn", "The stored cache of a gateway does not answer", { reason: reason.slice(0, 200) });
     return null;

@@ -108,7 +108,7 @@ function weigh(shelf: Shelf, change: number): void {
 function review({ system, seconds }: Shelf, run: ResumableRun): void {
   const { leftAt } = run;
   if (leftAt === null) return;
-  const isOver = system.closing?.aborted === true || system.now() - leftAt >= seconds * 1000;
+  const isOver = system.closing?.aborted === true || system.monotonic() - leftAt >= seconds * 1000;
   if (isOver) run.forget();
 }
 
@@ -139,7 +139,7 @@ function hold(
   abortLink.detach();
   const run = startRun({
     source,
-    now: () => system.now(),
+    now: () => system.monotonic(),
     onWeight: (change) => weigh(shelf, change),
     onLeft: () => review(shelf, run),
     onForget() {

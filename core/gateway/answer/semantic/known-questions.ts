@@ -64,7 +64,7 @@ export function knownQuestions(
       question: Pick<KnownQuestion, "scope" | "vector" | "terms">,
       answerOf: (key: string) => T | null,
     ): NearestQuestion<T> | null {
-      const now = system.now();
+      const now = system.monotonic();
       let best: KnownQuestion | null = null;
       let found: NearestQuestion<T> | null = null;
       for (const known of scopes.get(question.scope) ?? []) {

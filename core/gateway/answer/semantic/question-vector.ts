@@ -38,7 +38,7 @@ export function questionVectors({
   const underway = new Map<AbortSignal, number>();
   let quietUntil = 0;
   const warn = (reason: string): null => {
-    const now = system.now();
+    const now = system.monotonic();
     if (now >= quietUntil) {
       quietUntil = now + WARNING_PAUSE;
       log("warn", "The semantic cache got no vector from its embedder", { reason });
@@ -56,7 +56,7 @@ export function questionVectors({
     }
   };
   return async (text, client) => {
-    const now = system.now();
+    const now = system.monotonic();
     for (const [lost, asked] of underway) if (now - asked > timeoutMs + LOST) underway.delete(lost);
     if (underway.size >= AT_ONCE || client.aborted) return null;
     const late = new AbortController();

@@ -68,7 +68,7 @@ export function semanticCache(
       const found = known.nearest({ scope, vector, terms }, (other) => replies.kept(other));
       // Only answers to the very question are kept: likeness handed on and on would lead away from it.
       if (found === null)
-        known.put({ key, scope, vector, terms, expiresAt: system.now() + ttl * 1000 });
+        known.put({ key, scope, vector, terms, expiresAt: system.monotonic() + ttl * 1000 });
       return found;
     },
   };

@@ -54,7 +54,7 @@ export function chooser(
   }
   const told = new Map<Failure, number>();
   const tell = (failure: Failure, detail: string): void => {
-    const now = system.now();
+    const now = system.monotonic();
     if (now - (told.get(failure) ?? Number.NEGATIVE_INFINITY) < QUIET_MS) return;
     told.set(failure, now);
     log("warn", `The automatic router ${problems[failure]}`, { detail: detail.slice(0, 256) });

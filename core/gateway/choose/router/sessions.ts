@@ -57,7 +57,7 @@ export function routerSessions(
       const turn = turnId ?? (await turnOf(body, format, system));
       const keep = (model: string): void => {
         const kept = turn ?? known.get(key)?.turn ?? null;
-        known.set(key, { turn: kept, model, at: system.now() });
+        known.set(key, { turn: kept, model, at: system.monotonic() });
       };
       const session = known.get(key);
       if (session === undefined) return { ...none, keep };
@@ -65,7 +65,7 @@ export function routerSessions(
         model: session.model,
         // What holds no user's message goes on with the turn before.
         isSameTurn: turn === null || turn === session.turn,
-        isWarm: system.now() - session.at < WARM_MS,
+        isWarm: system.monotonic() - session.at < WARM_MS,
         keep,
       };
     },

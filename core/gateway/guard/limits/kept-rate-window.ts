@@ -1,5 +1,7 @@
 import type { ActorContext } from "../../../ports.ts";
-import { rateLimit, type RateState, rateWindow, type RateWindow } from "./rate-window.ts";
+import type { GatewaySettings } from "../../settings/settings.ts";
+import { steadyNow } from "../../../steady-now.ts";
+import { rateLimit, type RateState, rateWindow } from "./rate-window.ts";
 
 /** Milliseconds after which a change is stored: what a killed process may forget. */
 const STORE_AFTER = 200;
@@ -8,7 +10,9 @@ const STORE_AFTER = 200;
 export const rateSchema: string = `CREATE TABLE gateway_rate (actor TEXT PRIMARY KEY, state TEXT NOT NULL)`;
 
 /** A rate window that outlives its instance. */
-export interface KeptRateWindow extends Pick<RateWindow, "admit"> {
+export interface KeptRateWindow {
+  /** Counts a request: 0 when it fits, else the ms until one would. */
+  admit(settings: GatewaySettings): number;
   /** Begins anew, and stores nothing of what was counted before. */
   forget(): void;
 }
@@ -19,13 +23,14 @@ export interface KeptRateWindow extends Pick<RateWindow, "admit"> {
  */
 export async function keptRateWindow({ name, sql, system }: ActorContext): Promise<KeptRateWindow> {
   const [row] = await sql.all("SELECT state FROM gateway_rate WHERE actor = ?", [name]);
+  const now = steadyNow(system);
   let window = rateWindow(
-    row === undefined ? null : (JSON.parse(String(row["state"])) as RateState),
+    row === undefined ? null : past(JSON.parse(String(row["state"])) as RateState, now()),
   );
   let isPlanned = false;
   return {
-    admit(settings, now) {
-      const wait = window.admit(settings, now);
+    admit(settings) {
+      const wait = window.admit(settings, now());
       if (wait > 0 || isPlanned || rateLimit(settings) === null) return wait;
       isPlanned = true;
       const counted = window;
@@ -45,6 +50,11 @@ export async function keptRateWindow({ name, sql, system }: ActorContext): Promi
       isPlanned = false;
     },
   };
+}
+
+/** What was counted by a clock that has been set back since must not stand in the way until it is that time again. */
+function past(state: RateState, now: number): RateState {
+  return { ...state, times: state.times.map(([at, count]) => [Math.min(at, now), count]) };
 }
 
 const upsert = `INSERT INTO gateway_rate (actor, state) VALUES (?, ?)

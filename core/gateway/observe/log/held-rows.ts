@@ -22,7 +22,7 @@ interface Load {
   weight: number;
 }
 
-/** See {@link HeldRows}; `now` tells the time in Unix ms. */
+/** See {@link HeldRows}; `now` tells the time in ms since some moment. */
 export function heldRows(limits: HeldLimits, now: () => number): HeldRows {
   const held = { rows: 0, weight: 0 };
   /** The oldest first. */

@@ -55,7 +55,7 @@ export function logQueue(options: LogQueueOptions): LogQueue {
   let entries: Entry[] = [];
   /** Characters of bodies in the entries. */
   let waiting = 0;
-  const held = heldRows({ rows: capacity, weight }, () => system.now());
+  const held = heldRows({ rows: capacity, weight }, () => system.monotonic());
   let dropped = 0;
   let scheduledAt = Number.NEGATIVE_INFINITY;
 
@@ -90,7 +90,7 @@ export function logQueue(options: LogQueueOptions): LogQueue {
         entries.push({ actor, row });
         waiting += rowWeight;
       } else drop(actor, 1);
-      const now = system.now();
+      const now = system.monotonic();
       if (entries.length >= batch || waiting >= BATCH_WEIGHT) system.waitUntil(flush());
       // A runtime may end a request's background work: a flush that never came is planned again.
       else if (now - scheduledAt > OVERDUE) {

@@ -70,7 +70,7 @@ export function meter(options: MeterOptions): Meter {
   };
   return {
     growth(account, key) {
-      const now = system.now();
+      const now = system.monotonic();
       if (now - plannedAt > OVERDUE) {
         plannedAt = now;
         const pause = system.sleep(interval, system.closing).catch(() => undefined);

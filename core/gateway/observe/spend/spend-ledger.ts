@@ -1,4 +1,5 @@
 import type { ActorContext, Sql, Statement } from "../../../ports.ts";
+import { steadyNow } from "../../../steady-now.ts";
 import { type SpendBudget, spendBudgets, type SpendFacts } from "./spend-rules.ts";
 import type { SpendLimits } from "../../settings/spend-settings.ts";
 import { toParts } from "../cost/usd.ts";
@@ -47,9 +48,10 @@ export function spendLedger(
   { name: actor, sql, system }: ActorContext,
   limits: () => SpendLimits | null | undefined,
 ): SpendLedger {
+  const clock = steadyNow(system);
   return {
     async spendAdmit(facts, estimate) {
-      const now = system.now();
+      const now = clock();
       const budgets = spendBudgets(limits(), facts, now);
       if (budgets.length === 0) return { ticket: null };
       const reserved = toParts(Math.max(0, estimate));
@@ -72,7 +74,7 @@ export function spendLedger(
       const difference = toParts(Math.max(0, amount)) - ticket.reserved;
       const late = {
         sql: "DELETE FROM gateway_spend WHERE actor = ? AND ends <= ?",
-        params: [actor, system.now()],
+        params: [actor, clock()],
       };
       await enter(sql, [...entries(actor, ticket, difference), late]);
     },

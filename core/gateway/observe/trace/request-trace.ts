@@ -31,6 +31,7 @@ export function requestTrace(
   emit: (span: Span) => void,
 ): RequestTrace {
   const from = system.now();
+  const began = system.monotonic();
   let attempts: TracedAttempt[] = [];
   let outcome: RequestOutcome | null = null;
   let begun: { readonly step: object; readonly resends: number } | null = null;
@@ -48,7 +49,7 @@ export function requestTrace(
       spanId: id(8),
       parentSpanId: parent?.spanId ?? null,
     };
-    const to = system.now();
+    const to = from + Math.round(system.monotonic() - began);
     const breach = isLeft(start, attempts) ? "aborted" : "broken";
     const span = { from, to, attempts, outcome: how, breach } as const;
     const request = { ...about(start), ...place, ...span };

@@ -98,7 +98,7 @@ export function spanQueue(options: SpanQueueOptions): SpanQueue {
         count += 1;
         weight += size;
       }
-      const now = system.now();
+      const now = system.monotonic();
       if (entries.length === 0 || now - plannedAt <= OVERDUE) return;
       plannedAt = now;
       system.waitUntil(system.sleep(interval).then(flush));

@@ -326,6 +326,7 @@ describe("replyCache()", () => {
   const clock = { now: 0 };
   const system = {
     now: () => clock.now,
+    monotonic: () => clock.now,
     sleep: () => new Promise<void>(() => undefined),
     waitUntil: () => undefined,
   } as Partial<System> as System;

@@ -57,6 +57,7 @@ describe("identical requests", () => {
   const waited: Promise<unknown>[] = [];
   const system = {
     now: () => 0,
+    monotonic: () => 0,
     sleep: () => new Promise(() => undefined),
     waitUntil: (work: Promise<unknown>) => void waited.push(work),
   } as Partial<System> as System;

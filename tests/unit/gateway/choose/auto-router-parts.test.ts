@@ -257,7 +257,7 @@ describe("ranked()", () => {
 describe("recentMap()", () => {
   it("forgets what is old, and what was set longest ago", () => {
     let now = 0;
-    const map = recentMap<number>(2, 10, { now: () => now });
+    const map = recentMap<number>(2, 10, { monotonic: () => now });
     map.set("a", 1);
     map.set("b", 2);
     map.set("a", 3);

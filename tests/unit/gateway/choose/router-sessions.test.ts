@@ -4,7 +4,7 @@ import type { System } from "../../../../core/ports.ts";
 
 it("a session's prompt counts as cached by its provider for five minutes after it was served", async () => {
   let now = 0;
-  const system: Partial<System> = { now: () => now };
+  const system: Partial<System> = { now: () => now, monotonic: () => now };
   const sessions = routerSessions({ candidates: [] }, system as System);
   // What the sessions read of a request.
   const request = {

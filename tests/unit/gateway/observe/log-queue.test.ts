@@ -14,6 +14,7 @@ function queueUnderTest(more: Partial<LogQueueOptions> = {}) {
   const work: Promise<unknown>[] = [];
   const system = {
     now: () => 0,
+    monotonic: () => 0,
     sleep: () => Promise.resolve(),
     waitUntil: (one: Promise<unknown>) => void work.push(one),
   } as Partial<System> as System;
@@ -49,6 +50,7 @@ describe("logQueue()", () => {
   it("does not wait for its interval when a batch is full", async () => {
     const never = {
       now: () => 0,
+      monotonic: () => 0,
       sleep: () => new Promise<void>(() => undefined),
       waitUntil: () => undefined,
     };
@@ -110,6 +112,7 @@ describe("logQueue()", () => {
   it("stores what is heavy without waiting for more", async () => {
     const never = {
       now: () => 0,
+      monotonic: () => 0,
       sleep: () => new Promise<void>(() => undefined),
       waitUntil: () => undefined,
     };
@@ -144,6 +147,7 @@ describe("logQueue()", () => {
       store: () => new Promise(() => undefined),
       system: {
         now: () => now,
+        monotonic: () => now,
         sleep: () => Promise.resolve(),
         waitUntil: () => undefined,
       } as Partial<System> as System,

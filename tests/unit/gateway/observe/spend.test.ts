@@ -117,7 +117,7 @@ describe("the spend ledger", () => {
       schema: spendSchema,
       interleaved: ["spendAdmit", "spendSettle"],
       start(context) {
-        const system = { ...context.system, now: () => clock };
+        const system = { ...context.system, now: () => clock, monotonic: () => clock };
         return { methods: { ...spendLedger({ ...context, system }, () => limits) } };
       },
     };

@@ -10,7 +10,7 @@ it("questions that the embedder never ended make room after a while", async () =
     embed: () => answer,
     timeoutMs: 1,
     log: () => undefined,
-    system: { ...system, now: () => now },
+    system: { ...system, now: () => now, monotonic: () => now },
   });
   const ask = (): Promise<Float32Array | null> => vectorOf("a", new AbortController().signal);
   for (let n = 0; n < 8; n++) await ask();

@@ -19,6 +19,7 @@ function meterUnderTest(store: (batch: Stored) => Promise<void> = () => Promise.
   const clock = { now: 0 };
   const system = {
     now: () => clock.now,
+    monotonic: () => clock.now,
     id: () => "source",
     sleep: (ms: number) =>
       ms < 1000 ? Promise.resolve() : new Promise<void>((end) => pauses.push({ ms, end })),
