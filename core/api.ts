@@ -20,7 +20,15 @@ import { closeRoutes, noRoute } from "./http/routes.ts";
 import type { Platform } from "./ports.ts";
 import { htmlToMarkdown } from "./rendering/html-to-markdown.ts";
 import { renderingParts, type RenderingOptions } from "./rendering/mod.ts";
-import { searchParts, type SearchOptions } from "./search/mod.ts";
+import {
+  gatewayChatModel,
+  gatewayEmbedder,
+  type GatewayEmbeddings,
+  type GatewayModel,
+  type GatewayRun,
+  searchParts,
+  type SearchOptions,
+} from "./search/mod.ts";
 import { type Signals, signals, type SignalsOptions } from "./signals/mod.ts";
 import {
   prepareRetention,
@@ -35,6 +43,12 @@ type Own<Options> = Omit<Options, "platform" | "auth" | "accountId" | "mountPath
 /** The gateway's options; its semantic cache asks the search part's embedder, if it has none of its own. */
 type GatewayPart = Omit<Own<GatewayOptions>, "semanticCache"> & {
   readonly semanticCache?: Partial<SemanticCacheOptions>;
+};
+
+/** The options of search; its models may be those of a gateway of this program, which asks them in process. */
+type SearchPart = Omit<Own<SearchOptions>, "embedder" | "chatModel"> & {
+  readonly embedder?: SearchOptions["embedder"] | GatewayEmbeddings;
+  readonly chatModel?: SearchOptions["chatModel"] | GatewayModel;
 };
 
 /** Options of {@link platformApi}; every part works with none. */
@@ -54,7 +68,7 @@ export interface PlatformApiOptions extends StoredTokensOptions {
   readonly demo?: boolean;
   readonly gateway?: GatewayPart;
   readonly rendering?: Own<RenderingOptions>;
-  readonly search?: Own<SearchOptions>;
+  readonly search?: SearchPart;
   readonly webhooks?: Own<WebhooksOptions>;
   /** The agent classes; `webhook-agent` is always there. @default [] */
   readonly agents?: Own<AgentsOptions>["agents"];
@@ -92,7 +106,7 @@ export function platformApi(options: PlatformApiOptions): PlatformApi {
   const pages = renderingParts({ ...options.rendering, ...shared });
   const instances = searchParts({
     htmlToMarkdown,
-    ...watchedModels(options, seen),
+    ...watchedModels(options, seen, parts),
     ...shared,
   });
   const webhookOptions = { sources: {}, ...options.webhooks, ...shared, mountPath };
@@ -165,12 +179,25 @@ function watchedGateway(
 function watchedModels(
   { search: given = {} }: PlatformApiOptions,
   { models }: Signals,
+  { aiBinding }: GatewayParts,
 ): Own<SearchOptions> {
-  const { embedder, chatModel } = given;
+  const { embedder, chatModel, ...rest } = given;
+  const runner =
+    (model: GatewayModel): GatewayRun =>
+    (step, asked) =>
+      aiBinding(model.gateway).run(step, asked);
   return {
-    ...given,
-    ...(embedder && { embedder: models.embedder(embedder) }),
-    ...(chatModel && { chatModel: models.chatModel(chatModel) }),
+    ...rest,
+    ...(embedder && {
+      embedder: models.embedder(
+        "gateway" in embedder ? gatewayEmbedder(embedder, runner(embedder)) : embedder,
+      ),
+    }),
+    ...(chatModel && {
+      chatModel: models.chatModel(
+        "gateway" in chatModel ? gatewayChatModel(chatModel, runner(chatModel)) : chatModel,
+      ),
+    }),
   };
 }
 
@@ -185,6 +212,12 @@ function semanticCache({
     throw new ApiError("invalid_options", {
       message:
         "gateway.semanticCache: expected an embedding model, semanticCache.embed or search.embedder; the builtin vectors compare spellings, not meanings",
+    });
+  }
+  if ("gateway" in embedder) {
+    throw new ApiError("invalid_options", {
+      message:
+        "gateway.semanticCache: search.embedder is behind a gateway itself; expected semanticCache.embed, or an embedder with an address of its own",
     });
   }
   // Questions are compared with questions: none of them is the document.

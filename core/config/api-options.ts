@@ -2,20 +2,34 @@ import type { PlatformApiOptions } from "../api.ts";
 import { checkPermissions } from "../auth/static-tokens.ts";
 import type { Platform } from "../ports.ts";
 import { httpReranker, openAiChatModel, openAiEmbedder } from "../search/mod.ts";
-import type { Config } from "./config.ts";
+import type { Config, SearchModelConfig } from "./config.ts";
 
 function searchOptions(
   { search: { embedder, chatModel, reranker } = {} }: Config,
   { transport }: Platform,
 ): NonNullable<PlatformApiOptions["search"]> {
   return {
-    ...(embedder && { embedder: openAiEmbedder(embedder, transport) }),
+    ...(embedder && {
+      embedder: placed(embedder, (endpoint) => openAiEmbedder(endpoint, transport)),
+    }),
     ...(embedder?.timeoutSeconds && { embedderTimeoutMs: embedder.timeoutSeconds * 1000 }),
     ...(reranker && { reranker: httpReranker(reranker, transport) }),
     ...(reranker?.timeoutSeconds && { rerankerTimeoutMs: reranker.timeoutSeconds * 1000 }),
-    ...(chatModel && { chatModel: openAiChatModel(chatModel, transport) }),
+    ...(chatModel && {
+      chatModel: placed(chatModel, (endpoint) => openAiChatModel(endpoint, transport)),
+    }),
     ...(chatModel?.timeoutSeconds && { chatTimeoutMs: chatModel.timeoutSeconds * 1000 }),
   };
+}
+
+/** A model behind a gateway as it is, one behind an endpoint as `open` makes it; the schema has seen to one of the two. */
+function placed<C extends SearchModelConfig, M>(
+  config: C,
+  open: (endpoint: C & { readonly baseUrl: string }) => M,
+): M | (C & { readonly gateway: string }) {
+  const { baseUrl, gateway } = config;
+  if (gateway !== undefined) return { ...config, gateway };
+  return open({ ...config, baseUrl: baseUrl ?? "" });
 }
 
 /** The options of `platformApi()` that a checked configuration stands for. */

@@ -136,17 +136,22 @@ export interface ModelConfig {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** A model behind an endpoint, or behind a gateway of this program: one of the two is there. */
+export interface SearchModelConfig extends Omit<ModelConfig, "baseUrl"> {
+  readonly baseUrl?: string;
+  /** Id of the gateway; `model` is then `{provider}/{model}`. */
+  readonly gateway?: string;
+  readonly timeoutSeconds?: number;
+}
+
 /** The models behind search. */
 export interface SearchConfig {
   /** Reorders what was found, `POST {baseUrl}/rerank`; `timeoutSeconds` bounds each request. @default 10 */
   readonly reranker?: ModelConfig & { readonly timeoutSeconds?: number };
   /** `timeoutSeconds` bounds each request. @default 10 */
-  readonly embedder?: ModelConfig & {
-    readonly dimensions: number;
-    readonly timeoutSeconds?: number;
-  };
+  readonly embedder?: SearchModelConfig & { readonly dimensions: number };
   /** `timeoutSeconds` bounds the wait for the answer to begin, and then to go on. @default 60 */
-  readonly chatModel?: ModelConfig & { readonly timeoutSeconds?: number };
+  readonly chatModel?: SearchModelConfig;
 }
 
 /** A secret, with the instant from which on it no longer counts. */

@@ -163,6 +163,39 @@ const gateway = v.strictObject({
   ),
 });
 
+const searchModel = {
+  ...model,
+  baseUrl: v.exactOptional(url),
+  gateway: v.exactOptional(id),
+  timeoutSeconds,
+};
+
+interface Place {
+  readonly baseUrl?: string;
+  readonly gateway?: string;
+  readonly apiKey?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly model: string;
+}
+
+/** What is wrong with where a model is; null when nothing is. */
+function placeProblem({
+  apiKey,
+  baseUrl,
+  gateway: behind,
+  headers,
+  model: name,
+}: Place): string | null {
+  if ((baseUrl === undefined) === (behind === undefined))
+    return "Expected baseUrl, or the id of a gateway";
+  if (behind === undefined) return null;
+  if ((apiKey ?? headers) !== undefined)
+    return "A gateway has keys of its own: expected neither apiKey nor headers beside it";
+  return /^[^/]+\/./u.test(name)
+    ? null
+    : "Expected {provider}/{model} for a model behind a gateway";
+}
+
 const rendering = v.strictObject({
   chromiumPath: v.exactOptional(v.string()),
   endpoint: v.exactOptional(endpoint),
@@ -186,8 +219,24 @@ const rendering = v.strictObject({
 });
 
 const search = v.strictObject({
-  embedder: v.exactOptional(v.strictObject({ ...model, dimensions: count, timeoutSeconds })),
-  chatModel: v.exactOptional(v.strictObject({ ...model, timeoutSeconds })),
+  embedder: v.exactOptional(
+    v.pipe(
+      v.strictObject({ ...searchModel, dimensions: count }),
+      v.check(
+        (one) => placeProblem(one) === null,
+        ({ input }) => placeProblem(input) ?? "",
+      ),
+    ),
+  ),
+  chatModel: v.exactOptional(
+    v.pipe(
+      v.strictObject(searchModel),
+      v.check(
+        (one) => placeProblem(one) === null,
+        ({ input }) => placeProblem(input) ?? "",
+      ),
+    ),
+  ),
   reranker: v.exactOptional(v.strictObject({ ...model, timeoutSeconds })),
 });
 

@@ -43,6 +43,14 @@ export {
   type OpenAiEmbeddings,
   type OpenAiEndpoint,
 } from "./answer/openai.ts";
+export {
+  gatewayChatModel,
+  gatewayEmbedder,
+  type GatewayEmbeddings,
+  type GatewayModel,
+  type GatewayRun,
+  type GatewayStep,
+} from "./answer/gateway-models.ts";
 export { httpReranker } from "./answer/http-reranker.ts";
 export type { NamedChatModel, Reranker, SearchOptions } from "./search-deps.ts";
 export type { SearchBinding } from "./search-binding.ts";

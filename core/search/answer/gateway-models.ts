@@ -1,0 +1,75 @@
+import type { Embedder, HeaderPair, Transport } from "../../ports.ts";
+import type { NamedChatModel } from "../search-deps.ts";
+import { openAiChatModel, openAiEmbedder } from "./openai.ts";
+
+/** A model behind a gateway of the same process, with its keys, cache, limits and logs. */
+export interface GatewayModel {
+  /** The gateway's id. */
+  readonly gateway: string;
+  /** `{provider}/{model}`, e.g. `openai/gpt-4o-mini`. */
+  readonly model: string;
+}
+
+/** An embedding model behind a gateway. */
+export interface GatewayEmbeddings extends GatewayModel {
+  /** Length of the vectors. */
+  readonly dimensions: number;
+  /** Sends `dimensions` with each request. @default false */
+  readonly sendDimensions?: boolean | undefined;
+}
+
+/** One step of a universal request to a gateway. */
+export interface GatewayStep {
+  readonly provider: string;
+  readonly endpoint: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly query: unknown;
+}
+
+/** Sends a step through a gateway, in process; `AiBinding.run` does. */
+export type GatewayRun = (
+  step: GatewayStep,
+  options: { readonly signal?: AbortSignal | undefined },
+) => Promise<Response>;
+
+/** Stands for an address: the gateway knows the provider's. */
+const BASE = "gateway:";
+
+/** A chat model of any provider, in the OpenAI format, through a gateway. */
+export function gatewayChatModel({ model }: GatewayModel, run: GatewayRun): NamedChatModel {
+  return openAiChatModel(
+    { baseUrl: BASE, model },
+    gatewayTransport(run, "compat", (name) => name),
+  );
+}
+
+/** An embedder of a provider that has OpenAI's `embeddings`, through a gateway. */
+export function gatewayEmbedder(endpoint: GatewayEmbeddings, run: GatewayRun): Embedder {
+  const [provider = ""] = endpoint.model.split("/", 1);
+  const transport = gatewayTransport(run, provider, (name) => name.slice(provider.length + 1));
+  return openAiEmbedder({ ...endpoint, baseUrl: BASE }, transport);
+}
+
+/** A transport whose requests are steps of a gateway; `nameOf` is what the provider calls a model. */
+function gatewayTransport(
+  run: GatewayRun,
+  provider: string,
+  nameOf: (model: string) => string,
+): Transport {
+  return {
+    async send({ url, body, signal }) {
+      const query = JSON.parse(body instanceof Uint8Array ? new TextDecoder().decode(body) : "{}");
+      const response = await run(
+        {
+          provider,
+          endpoint: url.slice(BASE.length + 1),
+          headers: { "content-type": "application/json" },
+          query: { ...query, model: nameOf(String(query.model)) },
+        },
+        { signal },
+      );
+      const headers = [...response.headers].map(([name, value]): HeaderPair => [name, value]);
+      return { status: response.status, headers, body: response.body };
+    },
+  };
+}
