@@ -1,5 +1,5 @@
 import type { Clock } from "../entity/clock.ts";
-import { INDEX_KIND, INDEX_NAME, type Failure, type IndexReport } from "../entity/webhook-index.ts";
+import { type Failure, type IndexReport, webhookIndex } from "../entity/webhook-index.ts";
 import { eventTime } from "../entity/event.ts";
 import type { ActorContext, SqlRow, Statement, StatementResult } from "../ports.ts";
 import { LAST_SEQ } from "./events.ts";
@@ -76,7 +76,7 @@ export function startReports(context: ActorContext, who: Reporter): Reports {
     const ids = rows.map((row) => String(row["id"]));
     const report = await reportOf(context, who, ids);
     try {
-      await context.actors.get(INDEX_KIND, INDEX_NAME).call("report", report);
+      await webhookIndex(context.actors).report(report);
     } catch {
       retryAt = steady() + RETRY_MS;
       return false;

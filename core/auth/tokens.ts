@@ -63,7 +63,7 @@ export async function updateToken(
     modifiedOn: later(old, deps.system),
     ...checkTimes(not_before, expires_on),
   };
-  return showToken(await deps.store.replace(changed, old), deps.system.now());
+  return showToken(await deps.store.replace(changed, old.modifiedOn), deps.system.now());
 }
 
 /** Gives a token a new secret, which is returned once. Throws 403 when it may do more than the caller. */
@@ -73,7 +73,7 @@ export async function rollToken(id: string, deps: TokenDeps): Promise<string> {
   checkPolicies(old.policies, deps.caller, deps.owner);
   const value = newToken((length) => deps.system.random(length));
   const rolled = { ...old, hash: await sha256Hex(value), modifiedOn: later(old, deps.system) };
-  await deps.store.replace(rolled, old);
+  await deps.store.replace(rolled, old.modifiedOn);
   return value;
 }
 

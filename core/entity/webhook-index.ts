@@ -2,8 +2,17 @@ import { ApiError } from "../http/api-error.ts";
 import { startClock } from "./clock.ts";
 import type { Retention } from "./event.ts";
 import { nextSweep, startSweep, sweepSchema } from "./retention-sweep.ts";
-import { nextReplay, replaySchema, startReplays, type ReplayFilter } from "./webhook-replays.ts";
-import type { Actor, ActorContext, ActorKind, SqlRow, SqlValue, Statement } from "../ports.ts";
+import { nextReplay, replaySchema, type Replays, startReplays } from "./webhook-replays.ts";
+import { type ActorClient, actorClient } from "../actors/actor-client.ts";
+import type {
+  Actor,
+  ActorContext,
+  ActorKind,
+  Actors,
+  SqlRow,
+  SqlValue,
+  Statement,
+} from "../ports.ts";
 
 /** Kind of actor that knows which entities there are and what failed there. */
 export const INDEX_KIND = "webhooks-index";
@@ -55,6 +64,22 @@ export type IndexQuery = {
 /** A page of a list; `cursor` is null on the last one. */
 export type IndexPage = { readonly rows: SqlRow[]; readonly cursor: string | null };
 
+/** The methods of the index. */
+export interface IndexMethods {
+  report(report: IndexReport): Promise<void>;
+  entities(query: IndexQuery): Promise<IndexPage>;
+  failures(state: Failure["state"], query: IndexQuery): Promise<IndexPage>;
+  createReplay: Replays["create"];
+  listReplays: Replays["list"];
+  getReplay: Replays["get"];
+  cancelReplay: Replays["cancel"];
+}
+
+/** The index of the account. */
+export function webhookIndex(actors: Pick<Actors, "get">): ActorClient<IndexMethods> {
+  return actorClient(actors.get(INDEX_KIND, INDEX_NAME));
+}
+
 /** Each list is read along one of its indexes, so a page costs the same wherever it begins. */
 const schema: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS webhooks_index_entities (
@@ -101,21 +126,20 @@ async function startIndex(context: ActorContext): Promise<Actor> {
   });
   const replays = startReplays(context, clock);
   const sweep = startSweep(context, clock);
-  return {
-    methods: {
-      async report(report: IndexReport) {
-        await context.sql.batch(changes(context, report));
-        if (report.retention !== undefined) await sweep.follow(report.retention);
-      },
-      entities: (query: IndexQuery) => page(context, ENTITIES, [], query),
-      failures: (state: Failure["state"], query: IndexQuery) =>
-        page(context, FAILURES, [["state", state]], query),
-      createReplay: (filter: ReplayFilter, owners: readonly string[] | null) =>
-        replays.create(filter, owners),
-      listReplays: () => replays.list(),
-      getReplay: (id: string) => replays.get(id),
-      cancelReplay: (id: string) => replays.cancel(id),
+  const methods: IndexMethods = {
+    async report(report) {
+      await context.sql.batch(changes(context, report));
+      if (report.retention !== undefined) await sweep.follow(report.retention);
     },
+    entities: (query) => page(context, ENTITIES, [], query),
+    failures: (state, query) => page(context, FAILURES, [["state", state]], query),
+    createReplay: (filter, owners) => replays.create(filter, owners),
+    listReplays: () => replays.list(),
+    getReplay: (id) => replays.get(id),
+    cancelReplay: (id) => replays.cancel(id),
+  };
+  return {
+    methods: { ...methods },
     onAlarm: () =>
       clock.onAlarm(async () => {
         await sweep.run();

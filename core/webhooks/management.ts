@@ -3,16 +3,11 @@ import * as v from "valibot";
 import { readEventCounts } from "../entity/event-counts.ts";
 import { agentKindName, kebab } from "../entity/kebab.ts";
 import { checkName } from "../entity/name.ts";
-import {
-  INDEX_KIND,
-  INDEX_NAME,
-  type IndexPage,
-  type IndexQuery,
-} from "../entity/webhook-index.ts";
+import { type IndexPage, type IndexQuery, webhookIndex } from "../entity/webhook-index.ts";
 import { ApiError } from "../http/api-error.ts";
 import { envelope } from "../http/envelope.ts";
 import { readQuery } from "../http/query.ts";
-import type { ActorRef, Plain, Platform } from "../ports.ts";
+import type { ActorRef, Platform } from "../ports.ts";
 import { outboundOf, outboundRoutes } from "./outbound-routes.ts";
 import { replayRoutes } from "./replay-routes.ts";
 import type { WebhookSource } from "./source.ts";
@@ -58,10 +53,10 @@ export function managementRoutes(app: Hono, base: string, deps: ManagementDeps):
   });
   outboundRoutes(app, base, deps);
   app.get(`${base}/stats`, deps.read, async (c) => {
-    const stats = await outboundOf(deps.platform, c).call("stats");
+    const stats = await outboundOf(deps.platform, c).stats();
     if (c.req.param("account_id") !== deps.inboundAccount) return envelope(stats);
     const inbound = await readEventCounts(deps.platform.actors, deps.sources.keys());
-    return envelope({ ...(stats as Record<string, unknown>), inbound });
+    return envelope({ ...stats, inbound });
   });
 }
 
@@ -101,27 +96,24 @@ function inboundRoutes(app: Hono, base: string, deps: ManagementDeps): void {
 
 /** The lists across entities. Those of one entity come from its agent: they are newer, and hold the payloads. */
 function indexRoutes(app: Hono, base: string, deps: ManagementDeps): void {
-  const index = (): ActorRef => deps.platform.actors.get(INDEX_KIND, INDEX_NAME);
-  const asPage = (page: Plain): Response => {
-    const { cursor, rows } = page as IndexPage;
+  const index = (): ReturnType<typeof webhookIndex> => webhookIndex(deps.platform.actors);
+  const asPage = ({ cursor, rows }: IndexPage): Response => {
     return envelope(rows, { resultInfo: { count: rows.length, cursor } });
   };
   app.get(`${base}/entities`, deps.read, async (c) => {
     checkAccount(c, deps);
-    return asPage(await index().call("entities", toIndexQuery(readQuery(c, entityQuery))));
+    return asPage(await index().entities(toIndexQuery(readQuery(c, entityQuery))));
   });
   app.get(`${base}/failures`, deps.read, async (c) => {
     checkAccount(c, deps);
-    return asPage(
-      await index().call("failures", "failing", toIndexQuery(readQuery(c, indexQuery))),
-    );
+    return asPage(await index().failures("failing", toIndexQuery(readQuery(c, indexQuery))));
   });
   app.get(`${base}/dead-letters`, deps.read, async (c) => {
     checkAccount(c, deps);
     const query = readQuery(c, indexQuery);
     const { cursor, entity, limit: most } = query;
     if (entity === undefined || cursor !== undefined)
-      return asPage(await index().call("failures", "dead", toIndexQuery(query)));
+      return asPage(await index().failures("dead", toIndexQuery(query)));
     const agent = entityAgent(deps, { ...query, entity });
     return envelope(await agent.call("deadLetters", clampLimit(most, 1000)));
   });

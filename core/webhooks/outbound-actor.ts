@@ -3,15 +3,10 @@ import { startClock } from "../entity/clock.ts";
 import type { Actor, ActorContext, ActorKind, Log, Transport } from "../ports.ts";
 import { turns } from "./in-turn.ts";
 import { readStats } from "./outbound-counters.ts";
-import { deliveries, type DeliveryQuery, type ReplayFilter } from "./outbound-deliveries.ts";
+import { deliveries } from "./outbound-deliveries.ts";
 import { endpoints } from "./outbound-endpoints.ts";
-import type { DeliveryRetention, SendInput } from "./outbound-messages.ts";
-import {
-  outboundSchema,
-  type EndpointInput,
-  type EndpointPatch,
-  type RotateInput,
-} from "./outbound-schema.ts";
+import type { DeliveryRetention } from "./outbound-messages.ts";
+import { outboundSchema } from "./outbound-schema.ts";
 import { endpointSecrets } from "./outbound-secrets.ts";
 import { nextDue } from "./outbound-lanes.ts";
 import { startDispatcher } from "./outbound-send.ts";
@@ -24,6 +19,25 @@ export interface OutboundDeps {
   readonly formerMasterSecrets: readonly string[];
   readonly log: Log;
   readonly retention: DeliveryRetention;
+}
+
+type Endpoints = ReturnType<typeof endpoints>;
+type Deliveries = ReturnType<typeof deliveries>;
+
+/** The methods of the actor. */
+export interface OutboundMethods {
+  createEndpoint: Endpoints["create"];
+  listEndpoints: Endpoints["list"];
+  getEndpoint: Endpoints["get"];
+  updateEndpoint: Endpoints["update"];
+  deleteEndpoint: Endpoints["remove"];
+  rotateSecret: Endpoints["rotate"];
+  send: Deliveries["send"];
+  listDeliveries: Deliveries["list"];
+  getDelivery: Deliveries["get"];
+  replay: Deliveries["replay"];
+  replayAll: Deliveries["replayAll"];
+  stats(): ReturnType<typeof readStats>;
 }
 
 /** Methods that may run while the alarm holds the mailbox. */
@@ -55,21 +69,22 @@ async function startOutbound(context: ActorContext, deps: OutboundDeps): Promise
   };
   const own = endpoints(context, secrets, clock, inTurn, egress, tell);
   const queue = deliveries(context, clock, deps.retention, tell);
+  const methods: OutboundMethods = {
+    createEndpoint: (input) => own.create(input),
+    listEndpoints: () => own.list(),
+    getEndpoint: (id) => own.get(id),
+    updateEndpoint: (id, patch) => own.update(id, patch),
+    deleteEndpoint: (id) => own.remove(id),
+    rotateSecret: (id, input) => own.rotate(id, input),
+    send: (input) => queue.send(input),
+    listDeliveries: (query) => queue.list(query),
+    getDelivery: (id) => queue.get(id),
+    replay: (id) => queue.replay(id),
+    replayAll: (filter) => queue.replayAll(filter),
+    stats: () => readStats(context),
+  };
   return {
-    methods: {
-      createEndpoint: (input: EndpointInput) => own.create(input),
-      listEndpoints: () => own.list(),
-      getEndpoint: (id: string) => own.get(id),
-      updateEndpoint: (id: string, patch: EndpointPatch) => own.update(id, patch),
-      deleteEndpoint: (id: string) => own.remove(id),
-      rotateSecret: (id: string, input: RotateInput) => own.rotate(id, input),
-      send: (input: SendInput) => queue.send(input),
-      listDeliveries: (query: DeliveryQuery) => queue.list(query),
-      getDelivery: (id: string) => queue.get(id),
-      replay: (id: string) => queue.replay(id),
-      replayAll: (filter: ReplayFilter) => queue.replayAll(filter),
-      stats: () => readStats(context),
-    },
+    methods: { ...methods },
     onAlarm: () => clock.onAlarm(() => dispatcher.run()),
   };
 }

@@ -32,7 +32,11 @@ export function count(actor: string, counts: Counts): Statement[] {
 }
 
 /** The counters of an account, and how much waits at the moment. */
-export async function readStats({ name, sql, system }: ActorContext): Promise<Plain> {
+export async function readStats({
+  name,
+  sql,
+  system,
+}: ActorContext): Promise<{ readonly [key: string]: Plain }> {
   const rows = await sql.all("SELECT name, value FROM webhooks_counters WHERE actor = ?", [name]);
   const known = new Map(rows.map((row) => [String(row["name"]), Number(row["value"])]));
   const [queue] = await sql.all(

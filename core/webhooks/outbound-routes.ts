@@ -6,7 +6,9 @@ import { readJson } from "../http/body.ts";
 import { envelope } from "../http/envelope.ts";
 import { parseInstant } from "../http/instant.ts";
 import { readQuery } from "../http/query.ts";
-import type { ActorRef, Plain, Platform } from "../ports.ts";
+import { type ActorClient, actorClient } from "../actors/actor-client.ts";
+import type { Plain, Platform } from "../ports.ts";
+import type { OutboundMethods } from "./outbound-actor.ts";
 import { endpointInput, endpointPatch, rotateInput } from "./outbound-schema.ts";
 
 /** What the outbound routes work with. */
@@ -61,27 +63,25 @@ function endpointRoutes(
   base: string,
   { platform, read, edit }: OutboundRouteDeps,
 ): void {
-  const outbound = (c: Context): ActorRef => outboundOf(platform, c);
-  app.get(`${base}/endpoints`, read, async (c) =>
-    envelope(await outbound(c).call("listEndpoints")),
-  );
+  const outbound = (c: Context): ActorClient<OutboundMethods> => outboundOf(platform, c);
+  app.get(`${base}/endpoints`, read, async (c) => envelope(await outbound(c).listEndpoints()));
   app.post(`${base}/endpoints`, edit, async (c) => {
     const input = await readJson(c, endpointInput, { platform });
-    return envelope(await outbound(c).call("createEndpoint", input), { status: 201 });
+    return envelope(await outbound(c).createEndpoint(input), { status: 201 });
   });
   app.get(`${base}/endpoints/:id`, read, async (c) =>
-    envelope(await outbound(c).call("getEndpoint", c.req.param("id"))),
+    envelope(await outbound(c).getEndpoint(c.req.param("id"))),
   );
   app.patch(`${base}/endpoints/:id`, edit, async (c) => {
     const patch = await readJson(c, endpointPatch, { platform });
-    return envelope(await outbound(c).call("updateEndpoint", c.req.param("id"), patch));
+    return envelope(await outbound(c).updateEndpoint(c.req.param("id"), patch));
   });
   app.delete(`${base}/endpoints/:id`, edit, async (c) =>
-    envelope(await outbound(c).call("deleteEndpoint", c.req.param("id"))),
+    envelope(await outbound(c).deleteEndpoint(c.req.param("id"))),
   );
   app.post(`${base}/endpoints/:id/rotate`, edit, async (c) => {
     const input = await readJson(c, rotateInput, { optional: true, platform });
-    return envelope(await outbound(c).call("rotateSecret", c.req.param("id"), input));
+    return envelope(await outbound(c).rotateSecret(c.req.param("id"), input));
   });
 }
 
@@ -90,7 +90,7 @@ function deliveryRoutes(
   base: string,
   { platform, read, edit }: OutboundRouteDeps,
 ): void {
-  const outbound = (c: Context): ActorRef => outboundOf(platform, c);
+  const outbound = (c: Context): ActorClient<OutboundMethods> => outboundOf(platform, c);
   app.post(`${base}/send`, edit, async (c) => {
     const input = await readJson(c, sendInput, { platform });
     const key = input.idempotency_key ?? c.req.header("idempotency-key");
@@ -105,30 +105,30 @@ function deliveryRoutes(
       payload: input.payload as Plain,
       idempotency_key: key,
     };
-    return envelope(await outbound(c).call("send", message), { status: 202 });
+    return envelope(await outbound(c).send(message), { status: 202 });
   });
   app.get(`${base}/deliveries`, read, async (c) =>
-    envelope(await outbound(c).call("listDeliveries", readQuery(c, deliveryQuery))),
+    envelope(await outbound(c).listDeliveries(readQuery(c, deliveryQuery))),
   );
   app.post(`${base}/deliveries/replay`, edit, async (c) => {
     const filter = await readJson(c, replayInput, { optional: true, platform });
-    return envelope(await outbound(c).call("replayAll", filter), { status: 202 });
+    return envelope(await outbound(c).replayAll(filter), { status: 202 });
   });
   app.get(`${base}/deliveries/:id`, read, async (c) =>
-    envelope(await outbound(c).call("getDelivery", c.req.param("id"))),
+    envelope(await outbound(c).getDelivery(c.req.param("id"))),
   );
   app.post(`${base}/deliveries/:id/replay`, edit, async (c) =>
-    envelope(await outbound(c).call("replay", c.req.param("id")), { status: 202 }),
+    envelope(await outbound(c).replay(c.req.param("id")), { status: 202 }),
   );
 }
 
 /** The actor that sends for the account in the path. Throws 400 for an id that cannot be one. */
-export function outboundOf(platform: Platform, c: Context): ActorRef {
+export function outboundOf(platform: Platform, c: Context): ActorClient<OutboundMethods> {
   const account = c.req.param("account_id") ?? "";
   if (!/^[\w-]{1,64}$/.test(account)) {
     throw new ApiError("invalid_request", {
       message: "account_id must be 1 to 64 of A-Z, a-z, 0-9, _ and -",
     });
   }
-  return platform.actors.get(OUTBOUND_KIND, account);
+  return actorClient(platform.actors.get(OUTBOUND_KIND, account));
 }

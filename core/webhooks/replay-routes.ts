@@ -1,10 +1,9 @@
 import type { Context, Hono } from "hono";
 import * as v from "valibot";
 import { kebab } from "../entity/kebab.ts";
-import { INDEX_KIND, INDEX_NAME } from "../entity/webhook-index.ts";
+import { webhookIndex } from "../entity/webhook-index.ts";
 import { readJson } from "../http/body.ts";
 import { envelope } from "../http/envelope.ts";
-import type { ActorRef } from "../ports.ts";
 import type { ManagementDeps } from "./management.ts";
 import { instantText } from "./outbound-routes.ts";
 
@@ -34,7 +33,7 @@ export function replayRoutes(
   { edit, platform, read, sources }: ManagementDeps,
   check: (c: Context) => void,
 ): void {
-  const index = (): ActorRef => platform.actors.get(INDEX_KIND, INDEX_NAME);
+  const index = (): ReturnType<typeof webhookIndex> => webhookIndex(platform.actors);
   app.post(`${base}/replays`, edit, async (c) => {
     check(c);
     const { agent, ...input } = await readJson(c, replayInput);
@@ -42,18 +41,18 @@ export function replayRoutes(
     const { source } = filter;
     const owners =
       source === undefined ? null : (sources.get(source)?.ownership.owners ?? [source]);
-    return envelope(await index().call("createReplay", filter, owners), { status: 202 });
+    return envelope(await index().createReplay(filter, owners), { status: 202 });
   });
   app.get(`${base}/replays`, read, async (c) => {
     check(c);
-    return envelope(await index().call("listReplays"));
+    return envelope(await index().listReplays());
   });
   app.get(`${base}/replays/:id`, read, async (c) => {
     check(c);
-    return envelope(await index().call("getReplay", c.req.param("id")));
+    return envelope(await index().getReplay(c.req.param("id")));
   });
   app.post(`${base}/replays/:id/cancel`, edit, async (c) => {
     check(c);
-    return envelope(await index().call("cancelReplay", c.req.param("id")));
+    return envelope(await index().cancelReplay(c.req.param("id")));
   });
 }

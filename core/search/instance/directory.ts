@@ -1,4 +1,5 @@
-import type { Actor, ActorContext, ActorKind, Plain, Platform } from "../../ports.ts";
+import { type ActorClient, actorClient } from "../../actors/actor-client.ts";
+import type { Actor, ActorContext, ActorKind, Platform } from "../../ports.ts";
 import {
   dropInstance,
   type InstancePage,
@@ -55,21 +56,7 @@ function methodsOf(context: ActorContext): Directory {
 }
 
 /** The directory of an account. */
-export function directoryAt(platform: Platform, account: string): Directory {
+export function directoryAt(platform: Platform, account: string): ActorClient<Directory> {
   platform.actors.define(directoryKind);
-  const actor = platform.actors.get(directoryKind.name, account);
-  // Both ends are written here, so what crosses has the types that the methods declare.
-  const call = (method: keyof Directory, ...args: readonly unknown[]): Promise<never> =>
-    actor.call(method, ...(args as readonly Plain[])) as Promise<never>;
-  return {
-    reserve: (settings) => call("reserve", settings),
-    put: (settings) => call("put", settings),
-    drop: (namespace, id) => call("drop", namespace, id),
-    list: (query) => call("list", query),
-    createNamespace: (name, changes) => call("createNamespace", name, changes),
-    changeNamespace: (name, changes) => call("changeNamespace", name, changes),
-    namespace: (name) => call("namespace", name),
-    namespaces: (search) => call("namespaces", search),
-    dropNamespace: (name) => call("dropNamespace", name),
-  };
+  return actorClient(platform.actors.get(directoryKind.name, account));
 }

@@ -1,12 +1,9 @@
-import type { ActorRef, Plain, Platform } from "../../ports.ts";
+import { type ActorClient, actorClient } from "../../actors/actor-client.ts";
+import type { Platform } from "../../ports.ts";
 import { INSTANCE_KIND, type InstanceMethods } from "./instance-actor.ts";
 
-/** The typed near end of an instance actor: one function per method. */
-export type Instance = {
-  readonly [Method in keyof InstanceMethods]: (
-    ...args: Parameters<InstanceMethods[Method]>
-  ) => Promise<Awaited<ReturnType<InstanceMethods[Method]>>>;
-};
+/** The typed near end of an instance actor. */
+export type Instance = ActorClient<InstanceMethods>;
 
 /** Where an instance lives. */
 export interface InstanceAddress {
@@ -20,42 +17,5 @@ export function instanceAt(
   platform: Platform,
   { account, namespace, id }: InstanceAddress,
 ): Instance {
-  const actor = platform.actors.get(INSTANCE_KIND, `${account}/${namespace}/${id}`);
-  const call = <Method extends keyof InstanceMethods>(method: Method): Instance[Method] =>
-    caller(actor, method) as Instance[Method];
-  return {
-    create: call("create"),
-    change: call("change"),
-    destroy: call("destroy"),
-    read: call("read"),
-    stats: call("stats"),
-    search: call("search"),
-    train: call("train"),
-    cachedAnswer: call("cachedAnswer"),
-    keepAnswer: call("keepAnswer"),
-    begin: call("begin"),
-    beginSync: call("beginSync"),
-    commit: call("commit"),
-    fail: call("fail"),
-    release: call("release"),
-    remove: call("remove"),
-    item: call("item"),
-    items: call("items"),
-    chunks: call("chunks"),
-    content: call("content"),
-    logs: call("logs"),
-    startJob: call("startJob"),
-    cancelJob: call("cancelJob"),
-    job: call("job"),
-    jobLogs: call("jobLogs"),
-    jobs: call("jobs"),
-  };
-}
-
-/** Both ends are written here, so what crosses has the types that the methods declare. */
-function caller(
-  actor: ActorRef,
-  method: string,
-): (...args: readonly unknown[]) => Promise<unknown> {
-  return (...args) => actor.call(method, ...(args as readonly Plain[]));
+  return actorClient(platform.actors.get(INSTANCE_KIND, `${account}/${namespace}/${id}`));
 }

@@ -68,13 +68,15 @@ describe("API tokens", () => {
     const store = tokenStore(platform);
     const seen = (await store.get(null, result["id"]!))!;
     const rolled = { ...seen, hash: "0".repeat(64), modifiedOn: seen.modifiedOn + 1 };
-    await store.replace(rolled, seen);
+    await store.replace(rolled, seen.modifiedOn);
     const conflict = { status: 409 };
-    await expect(store.replace({ ...seen, name: "late" }, seen)).rejects.toMatchObject(conflict);
-    await store.remove("*", seen.id);
-    await expect(store.replace({ ...rolled, name: "late" }, rolled)).rejects.toMatchObject(
+    await expect(store.replace({ ...seen, name: "late" }, seen.modifiedOn)).rejects.toMatchObject(
       conflict,
     );
+    await store.remove("*", seen.id);
+    await expect(
+      store.replace({ ...rolled, name: "late" }, rolled.modifiedOn),
+    ).rejects.toMatchObject(conflict);
     expect(await store.list("*")).toEqual([]);
     await platform.close();
   });
