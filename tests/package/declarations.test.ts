@@ -10,7 +10,7 @@ let packed: Packed;
 beforeAll(() => {
   packed = packClone();
 }, LONG.timeout);
-afterAll(() => rmSync(packed.folder, { recursive: true, force: true }));
+afterAll(() => rmSync(packed.folder, { recursive: true, force: true }), LONG.timeout);
 
 const nodes = `${root}tools/releases/node_modules`;
 const nodeTypes = [
