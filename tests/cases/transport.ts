@@ -301,7 +301,7 @@ export const transportSuite: Suite<TransportSubject> = {
         });
         const asked = {
           method: "POST",
-          url: `${upstream}/upload`,
+          url: `${upstream}/upload?id=${id()}`,
           headers: [],
           body,
           beginMs: 1500,
@@ -315,7 +315,13 @@ export const transportSuite: Suite<TransportSubject> = {
         const body = new ReadableStream<Uint8Array>({
           start: (controller) => controller.enqueue(new Uint8Array(8)),
         });
-        const asked = { method: "POST", url: `${upstream}/upload`, headers: [], body, beginMs: 50 };
+        const asked = {
+          method: "POST",
+          url: `${upstream}/upload?id=${id()}`,
+          headers: [],
+          body,
+          beginMs: 50,
+        };
         expect(await reasonOf(transport.send(asked))).toBe("late");
       },
     },
