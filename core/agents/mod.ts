@@ -16,18 +16,18 @@ import { tellsUnknownFields } from "../http/unknown-fields.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { sseResponse } from "../http/sse.ts";
 import type { Platform } from "../ports.ts";
-import { refuse, type Access } from "./access.ts";
-import { needsEdit, startAdmission } from "./admission.ts";
-import { allowOrigins, checkOrigins } from "./cors.ts";
-import { webhookAgent, type AgentClass } from "./define-agent.ts";
-import { eventStream } from "./event-stream.ts";
-import { agentKind, isUpgrade } from "./kind.ts";
-import type { AgentGateway, AgentRender, AgentSearch, AgentServices } from "./services.ts";
-import { positionOf } from "./session.ts";
-import { agentStub, type AgentStub, type CallableClass } from "./stub.ts";
+import { refuse, type Access } from "./access/access.ts";
+import { needsEdit, startAdmission } from "./access/admission.ts";
+import { allowOrigins, checkOrigins } from "./access/cors.ts";
+import { webhookAgent, type AgentClass } from "./define/define-agent.ts";
+import { eventStream } from "./feed/event-stream.ts";
+import { agentKind, isUpgrade } from "./mailbox/agent-kind.ts";
+import type { AgentGateway, AgentRender, AgentSearch, AgentServices } from "./define/services.ts";
+import { positionOf } from "./protocol/session.ts";
+import { agentStub, type AgentStub, type CallableClass } from "./rpc/agent-stub.ts";
 
-export { defineAgent, webhookAgent, type AgentClass } from "./define-agent.ts";
-export type { OutboundWebhook } from "./outbox.ts";
+export { defineAgent, webhookAgent, type AgentClass } from "./define/define-agent.ts";
+export type { OutboundWebhook } from "./queue/outbox.ts";
 export type {
   AgentAnswer,
   AgentCall,
@@ -41,10 +41,10 @@ export type {
   AgentRender,
   AgentRenderings,
   AgentSearch,
-} from "./services.ts";
-export type { AgentReach } from "./reach.ts";
-export type { AgentTransaction } from "./transaction.ts";
-export type { AgentStub, CallableClass } from "./stub.ts";
+} from "./define/services.ts";
+export type { AgentReach } from "./mailbox/reach.ts";
+export type { AgentTransaction } from "./mailbox/transaction.ts";
+export type { AgentStub, CallableClass } from "./rpc/agent-stub.ts";
 export {
   NonRetryableError,
   type Agent,
@@ -63,7 +63,7 @@ export {
   type ScheduleFilter,
   type StreamReply,
   type When,
-} from "./definition.ts";
+} from "./define/definition.ts";
 
 /** Options of {@link agents}. */
 export interface AgentsOptions {

@@ -8,9 +8,9 @@ import { ApiError } from "../http/api-error.ts";
 import { envelope } from "../http/envelope.ts";
 import { readQuery } from "../http/query.ts";
 import type { ActorRef, Platform } from "../ports.ts";
-import { outboundOf, outboundRoutes } from "./outbound-routes.ts";
+import { outboundOf, outboundRoutes } from "./outbound/outbound-routes.ts";
 import { replayRoutes } from "./replay-routes.ts";
-import type { WebhookSource } from "./source.ts";
+import type { WebhookSource } from "./inbound/source.ts";
 
 /** What the management routes work with. */
 export interface ManagementDeps {

@@ -17,11 +17,11 @@ import { checkMountPath } from "../http/mount-path.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { wholeRequest } from "../http/whole-request.ts";
 import type { Log, Platform } from "../ports.ts";
-import { answerGet } from "./handshake.ts";
-import { receive } from "./inbound.ts";
+import { answerGet } from "./inbound/handshake.ts";
+import { receive } from "./inbound/receive.ts";
 import { managementRoutes } from "./management.ts";
-import { outboundKind } from "./outbound-actor.ts";
-import { ownerships } from "./ownership.ts";
+import { outboundKind } from "./outbound/outbound-kind.ts";
+import { ownerships } from "./inbound/ownership.ts";
 import {
   prepareDeliveryRetention,
   prepareRetention,
@@ -29,16 +29,20 @@ import {
   type RetentionOptions,
   type SourceOptions,
   type WebhookSource,
-} from "./source.ts";
+} from "./inbound/source.ts";
 
-export { defineScheme, type Scheme } from "./scheme.ts";
-export { schemes, type SchemeName } from "./schemes.ts";
-export type { Secret } from "./keys.ts";
-export { signLike, type UnsignedRequest } from "./sign.ts";
-export { prepareRetention } from "./source.ts";
-export { verifyWebhook, type VerifyWebhookOptions, type WebhookVerdict } from "./verify-webhook.ts";
-export { simulate } from "./simulate.ts";
-export type { EntitySource, RetentionOptions, SourceOptions } from "./source.ts";
+export { defineScheme, type Scheme } from "./signing/scheme.ts";
+export { schemes, type SchemeName } from "./signing/schemes.ts";
+export type { Secret } from "./signing/keys.ts";
+export { signLike, type UnsignedRequest } from "./signing/sign.ts";
+export { prepareRetention } from "./inbound/source.ts";
+export {
+  verifyWebhook,
+  type VerifyWebhookOptions,
+  type WebhookVerdict,
+} from "./signing/verify-webhook.ts";
+export { simulate } from "./signing/simulate.ts";
+export type { EntitySource, RetentionOptions, SourceOptions } from "./inbound/source.ts";
 
 /** Options of {@link webhooks} and {@link webhooksManagement}. */
 export interface WebhooksOptions {

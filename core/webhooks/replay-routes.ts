@@ -5,7 +5,7 @@ import { webhookIndex } from "../entity/webhook-index.ts";
 import { readJson } from "../http/body.ts";
 import { envelope } from "../http/envelope.ts";
 import type { ManagementDeps } from "./management.ts";
-import { instantText } from "./outbound-routes.ts";
+import { instantText } from "./outbound/outbound-routes.ts";
 
 const instant = v.optional(instantText);
 const text = v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(1024)));

@@ -1,4 +1,4 @@
-import type { SchemeName } from "../../core/webhooks/schemes.ts";
+import type { SchemeName } from "../../core/webhooks/signing/schemes.ts";
 
 /** A signed request of a provider. */
 export interface Vector {

@@ -10,9 +10,9 @@ import {
   webhookHelp,
   type SendInput,
 } from "../../adapters/cli/webhook-send.ts";
-import { prepareKey } from "../../core/webhooks/keys.ts";
+import { prepareKey } from "../../core/webhooks/signing/keys.ts";
 import { schemes, simulate } from "../../core/webhooks/mod.ts";
-import { verify } from "../../core/webhooks/verify.ts";
+import { verify } from "../../core/webhooks/signing/verify.ts";
 
 const input: SendInput = {
   env: { HOOK_SECRET: "from the environment" },

@@ -1,0 +1,62 @@
+import type { Auth } from "../../auth/authorize.ts";
+import { requirePermission } from "../../auth/authorize.ts";
+import type { WebSockets } from "../../duplex.ts";
+import { ApiError } from "../../http/api-error.ts";
+
+/** What a caller may do with an agent. */
+export interface Access {
+  /** Holds "Agents Edit": operations that ask for it, and the state where the class allows that. */
+  readonly edit: boolean;
+}
+
+/**
+ * Finds out what a caller may do; throws 401 or 403 without "Agents Read". Browsers cannot send headers with a
+ * WebSocket or an EventSource, so the token may also come as `?token=`.
+ */
+export async function accessOf(auth: Auth, request: Request, account: string): Promise<Access> {
+  if (auth === "off") return { edit: true };
+  const shown = withToken(request);
+  await requirePermission(auth, shown, "Agents Read", account);
+  try {
+    await requirePermission(auth, shown, "Agents Edit", account);
+    return { edit: true };
+  } catch (error) {
+    if (error instanceof ApiError && error.kind === "forbidden") return { edit: false };
+    throw error;
+  }
+}
+
+/** Throws 403 for a WebSocket from a page of another origin than those allowed: browsers always send theirs. */
+export function checkOrigin(request: Request, allowed: readonly string[] | undefined): void {
+  const origin = request.headers.get("origin");
+  if (allowed === undefined || origin === null || allowed.includes(origin)) return;
+  throw new ApiError("forbidden", { message: "Pages of this origin may not connect" });
+}
+
+function withToken(request: Request): Request {
+  const token = new URL(request.url).searchParams.get("token");
+  if (token === null || request.headers.has("authorization") || !/^[!-~]{1,4096}$/.test(token))
+    return request;
+  return new Request(request.url, { headers: { authorization: `Bearer ${token}` } });
+}
+
+/** Close codes of refusals by the status of the failed request, and what the client shows for them. */
+const refusals: Readonly<Record<number, readonly [code: number, reason: string]>> = {
+  400: [1008, "Invalid agent name"],
+  401: [4001, "Unauthorized"],
+  403: [4003, "Forbidden"],
+  404: [4004, "No such agent or transport"],
+};
+
+/**
+ * Accepts a WebSocket and closes it at once with the code for the error; null when there is none. The public
+ * client retries a refused upgrade for ever, but 1008 and 4000–4999 make it stop and report
+ * (docs/compatibility.md).
+ */
+export function refuse(webSockets: WebSockets, request: Request, error: unknown): Response | null {
+  const refusal = error instanceof ApiError ? refusals[error.status] : undefined;
+  if (refusal === undefined) return null;
+  const { response, duplex } = webSockets.accept(request);
+  duplex.close(...refusal);
+  return response;
+}

@@ -1,0 +1,84 @@
+import type { Context } from "hono";
+import type { Auth } from "../../auth/authorize.ts";
+import { decodeName } from "../../entity/name.ts";
+import { rawSegment } from "../../entity/segments.ts";
+import { ApiError } from "../../http/api-error.ts";
+import { readJson } from "../../http/body.ts";
+import type { ActorRef, Platform } from "../../ports.ts";
+import { accessOf, checkOrigin, type Access } from "./access.ts";
+import type { AgentClass } from "../define/define-agent.ts";
+import { ticketInput, tickets, type Issued } from "./ticket.ts";
+
+/** The agent that a request names. */
+export interface NamedAgent {
+  readonly found: AgentClass;
+  readonly ref: ActorRef;
+  /** Class and name. */
+  readonly agent: string;
+}
+
+/** Finds the agent of a request and what its caller may do with it. */
+export interface Admission {
+  /** Throws 404 for an unknown class, 400 for a malformed name. */
+  find(c: Context): NamedAgent;
+  /** Of a request with a token. Throws 401 or 403. */
+  caller(c: Context): Promise<Access>;
+  /** Of somebody who connects or follows: they may show a ticket instead. Throws 401, 403, 404. */
+  visitor(c: Context): Promise<NamedAgent & { readonly access: Access }>;
+  /** Makes a ticket for whoever holds a token. */
+  ticket(c: Context): Promise<Issued>;
+}
+
+/** What admission works with. */
+export interface AdmissionDeps {
+  readonly platform: Platform;
+  readonly accountId: string;
+  readonly auth: Auth;
+  readonly classes: ReadonlyMap<string, AgentClass>;
+  readonly origins: readonly string[] | undefined;
+}
+
+/** Admission to the agents of an account. */
+export function startAdmission(deps: AdmissionDeps): Admission {
+  const { accountId, auth, classes, origins, platform } = deps;
+  const issuer = tickets(platform, accountId);
+
+  function find(c: Context): NamedAgent {
+    const found = classes.get(decodeName(rawSegment(c, "class")));
+    if (found === undefined) throw new ApiError("not_found", { message: "No such agent class" });
+    const name = decodeName(rawSegment(c, "name"));
+    const ref = platform.actors.get(found.kind.name, name);
+    return { found, ref, agent: `${found.name}/${name}` };
+  }
+  const caller = (c: Context): Promise<Access> => accessOf(auth, c.req.raw, accountId);
+
+  return {
+    find,
+    caller,
+    async visitor(c) {
+      const { headers } = c.req.raw;
+      checkOrigin(c.req.raw, origins);
+      const shown = headers.has("authorization") ? undefined : c.req.query("ticket");
+      if (shown === undefined) {
+        const access = await caller(c);
+        return { ...find(c), access };
+      }
+      const target = find(c);
+      const wanted = { agent: target.agent, account: accountId, origin: headers.get("origin") };
+      return { ...target, access: await issuer.check(shown, wanted) };
+    },
+    async ticket(c) {
+      const access = await caller(c);
+      const { agent } = find(c);
+      const body = await readJson(c, ticketInput, { optional: true });
+      const { edit, origin, ttl_seconds: seconds } = body;
+      if (edit && !access.edit) throw needsEdit();
+      return issuer.issue({ agent, account: accountId, edit, origin: origin ?? null }, seconds);
+    },
+  };
+}
+
+/** The 403 for a token that may only look. */
+export function needsEdit(): ApiError {
+  return new ApiError("forbidden", { message: 'The token lacks the permission "Agents Edit"' });
+}

@@ -1,0 +1,59 @@
+import type { MiddlewareHandler } from "hono";
+import { isUpgrade } from "../mailbox/agent-kind.ts";
+
+/** How long browsers remember the answer to a preflight, in seconds: what Chromium takes at most. */
+const REMEMBERED_S = 7200;
+/** Header names that a page wants to send: field names (RFC 9110 section 5.1), echoed only in this form. */
+const FIELD_NAMES = /^[\w!#$%&'*+.^`|~-]+(?:[ \t]*,[ \t]*[\w!#$%&'*+.^`|~-]+)*$/;
+const FIELD_NAMES_LIMIT = 1024;
+
+/**
+ * Lets pages of the allowed origins use the routes over HTTP (Fetch standard, section 3.3): their preflights are
+ * answered, without a token, as browsers send none; everything else passes and is marked as theirs to read, errors
+ * too. Pages of other origins get no such mark. WebSockets are not subject to it.
+ */
+export function allowOrigins(origins: readonly string[]): MiddlewareHandler {
+  const allowed = new Set(origins);
+  return async (c, next) => {
+    const request = c.req.raw;
+    const origin = request.headers.get("origin");
+    if (isUpgrade(request)) return next();
+    const isAllowed = origin !== null && allowed.has(origin);
+    if (isAllowed && isPreflight(request)) {
+      return new Response(null, { status: 204, headers: preflightHeaders(request, origin) });
+    }
+    await next();
+    c.header("vary", "Origin", { append: true });
+    // What the agent itself has allowed stands.
+    if (!isAllowed || c.res.headers.has("access-control-allow-origin")) return undefined;
+    c.header("access-control-allow-origin", origin);
+    c.header("access-control-expose-headers", "*");
+    return undefined;
+  };
+}
+
+/** Throws `TypeError` on text that no browser sends as an origin: it would never match. */
+export function checkOrigins(origins: readonly string[]): void {
+  for (const origin of origins) {
+    if (URL.parse(origin)?.origin === origin) continue;
+    throw new TypeError(
+      `"${origin.slice(0, 64)}" is no origin: write it as a browser does, like "https://app.example"`,
+    );
+  }
+}
+
+function isPreflight(request: Request): boolean {
+  return request.method === "OPTIONS" && request.headers.has("access-control-request-method");
+}
+
+function preflightHeaders(request: Request, origin: string): Record<string, string> {
+  const asked = request.headers.get("access-control-request-headers") ?? "";
+  const fits = asked.length <= FIELD_NAMES_LIMIT && FIELD_NAMES.test(asked);
+  return {
+    "access-control-allow-origin": origin,
+    "access-control-allow-methods": "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS",
+    "access-control-allow-headers": fits ? asked : "authorization, content-type, last-event-id",
+    "access-control-max-age": String(REMEMBERED_S),
+    vary: "Origin, Access-Control-Request-Headers",
+  };
+}

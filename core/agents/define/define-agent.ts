@@ -1,0 +1,72 @@
+import { kebab } from "../../entity/kebab.ts";
+import type { ActorKind, Plain } from "../../ports.ts";
+import { builtInCallables, SEND_JOB } from "./built-in.ts";
+import type { AgentDefinition, AnyAgent, Callables } from "./definition.ts";
+import { agentKind } from "../mailbox/agent-kind.ts";
+import type { CallableClass } from "../rpc/agent-stub.ts";
+
+/** Names that the client's stub never sends (docs/compatibility.md); an operation so named is unreachable. */
+const unreachable = new Set<string>([
+  ..."toJSON then catch finally valueOf toString constructor prototype $$typeof".split(" "),
+  ..."@@toStringTag asymmetricMatch nodeType".split(" "),
+]);
+
+/** A class of agents that is ready to be served; `name` is the path form of its name. */
+export interface AgentClass<Calls extends object = object> extends CallableClass<Calls> {
+  readonly definition: AnyAgent;
+  readonly kind: ActorKind;
+}
+
+/** Checks a definition and makes it a class. Throws `TypeError` when it cannot work. */
+export function defineAgent<State = Plain, Calls extends Callables<State> = Callables<State>>(
+  definition: AgentDefinition<State, Calls>,
+): AgentClass<Calls> {
+  const where = `agent "${definition.name}"`;
+  if (!/^[a-z0-9][a-z0-9-]{0,63}$/.test(kebab(definition.name))) {
+    throw new TypeError(`The name of ${where} must be 1 to 64 letters, digits, "-" and "_"`);
+  }
+  checkSettings(definition, where);
+  for (const name of Object.keys(definition.callable ?? {})) {
+    if (unreachable.has(name))
+      throw new TypeError(`Clients cannot call "${name}" of ${where}: rename it`);
+    if ((builtInCallables as readonly string[]).includes(name)) {
+      throw new TypeError(`"${name}" of ${where} is built in: rename yours`);
+    }
+  }
+  if (Object.hasOwn(definition.tasks ?? {}, SEND_JOB))
+    throw new TypeError(`The task "${SEND_JOB}" of ${where} is the runtime's: rename yours`);
+  for (const name of Object.keys(definition.schedules ?? {})) {
+    if (!Object.hasOwn(definition.tasks ?? {}, name)) {
+      throw new TypeError(`The schedule "${name}" of ${where} has no task of that name`);
+    }
+  }
+  // State is stored as JSON, so every state is Plain by the time it is read back.
+  const own = Object.freeze({ ...definition }) as AnyAgent;
+  return Object.freeze({
+    name: kebab(own.name),
+    callable: definition.callable ?? ({} as Calls),
+    definition: own,
+    kind: agentKind(own),
+  });
+}
+
+/** What plain JavaScript may get wrong, and what would otherwise show only when the first handler runs. */
+function checkSettings<State>(definition: AgentDefinition<State>, where: string): void {
+  const { callable = {}, ordering = "strict", timeoutMs } = definition;
+  if (!["strict", "none"].includes(ordering))
+    throw new TypeError(`The ordering of ${where} is "strict" or "none", not "${ordering}"`);
+  const times = Object.entries(callable).map(
+    ([name, one]) => [name, typeof one === "object" ? one.timeoutMs : undefined] as const,
+  );
+  for (const [name, ms] of [["", timeoutMs] as const, ...times]) {
+    if (ms === undefined || (Number.isFinite(ms) && ms > 0)) continue;
+    const whose = name === "" ? where : `"${name}" of ${where}`;
+    throw new TypeError(`The timeoutMs of ${whose} must be a positive number of ms, not ${ms}`);
+  }
+}
+
+/** The built-in agent: it needs no code, keeps the events and shows the newest as its state. */
+export const webhookAgent: AgentClass = defineAgent({
+  name: "webhook-agent",
+  feed: true,
+});

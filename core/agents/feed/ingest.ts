@@ -1,0 +1,237 @@
+import { ApiError } from "../../http/api-error.ts";
+import {
+  EVENT_COLUMNS,
+  EVENT_JOB,
+  eventTime,
+  type IncomingEvent,
+  type IngestReceipt,
+} from "../../entity/event.ts";
+import type { Sql, SqlValue, Statement, StatementResult } from "../../ports.ts";
+import { SqlError } from "../../sql-error.ts";
+import type { Clock } from "../../entity/clock.ts";
+import { LAST_SEQ } from "./events.ts";
+import { ITSELF, type Reports } from "./reports.ts";
+import { pruneByCount } from "./retention.ts";
+
+/** Rows that one ingest removes at most: retention must not hold up an acknowledgement. */
+const PRUNE_LIMIT = 200;
+/** How long the caller of `process` may take to ask for its job before the queue runs it. */
+const PROCESS_GRACE_MS = 10_000;
+
+/** What {@link ingest} needs to know. */
+export interface IngestDeps {
+  readonly agent: string;
+  readonly clock: Clock;
+  readonly now: number;
+  /** The same moment by the clock of due times. */
+  readonly steady: number;
+  /** The id of the job to queue; null for a class without a handler: no job. */
+  readonly jobId: string | null;
+  /** Whether this instance knows that the {@link Claim} of the event is in the entity's row: one write less. */
+  readonly isClaimed: boolean;
+  /** The owner in the entity's row, where it is known. */
+  readonly owner: string | null;
+  readonly sql: Pick<Sql, "all">;
+  /** Whether retention by count is due, see {@link pruneEvery}. */
+  readonly prunes: boolean;
+  /** Where the index of all entities should hear of this one; null when it has. */
+  readonly reports: Pick<Reports, "note" | "noted"> | null;
+}
+
+/** What an entity's row says: whose the name is, whose the entity, and the retention. */
+export type Claim = Pick<IncomingEvent, "canonical" | "retention"> & {
+  readonly owner: string | null;
+};
+
+/** Whether an entity's row says already what an event asks of it. */
+export function isClaimed(claim: Claim, event: IncomingEvent): boolean {
+  return (
+    claim.canonical === event.canonical &&
+    claim.owner !== null &&
+    event.owners.includes(claim.owner) &&
+    claim.retention.maxEvents === event.retention.maxEvents &&
+    claim.retention.maxAgeMs === event.retention.maxAgeMs
+  );
+}
+
+/** After how many events retention by count runs: an entity holds up to a tenth more than it keeps. */
+export function pruneEvery(maxEvents: number): number {
+  return Math.min(PRUNE_LIMIT / 2, Math.max(1, Math.floor(maxEvents / 10)));
+}
+
+/**
+ * Stores one inbound event: event with the next `seq`, queued job, claim and alarm where there is need of them,
+ * in ONE transaction that is durable when this resolves. Reads nothing beforehand, so concurrent calls need no
+ * lock: the unique index decides which of two equal ids is the event, and `seq` has no gaps because it follows
+ * from the stored rows.
+ */
+export async function ingest(event: IncomingEvent, deps: IngestDeps): Promise<IngestReceipt> {
+  if (deps.isClaimed) {
+    const [seq] = await store(event, deps, []);
+    if (seq !== null) return { outcome: "stored", owner: deps.owner, seq, job: deps.jobId };
+    // A duplicate, or the entity was destroyed meanwhile: the whole transaction tells which.
+  }
+  const claim = claimEntity(event, deps.agent);
+  const report = deps.reports === null ? [] : [deps.reports.note(ITSELF)];
+  const [seq, claimed] = await store(event, deps, [claim, ...report]);
+  const [row] = claimed?.rows ?? [];
+  if (row === undefined) return refused(event, deps);
+  const owner = row["owner"] == null ? null : String(row["owner"]);
+  const nothing = { owner, seq: 0, job: null };
+  if (event.canonical !== null && row["canonical"] !== event.canonical)
+    return { outcome: "collision", ...nothing };
+  if (seq === null) return { outcome: "duplicate", ...nothing };
+  return { outcome: "stored", owner, seq, job: deps.jobId };
+}
+
+/** The entity belongs to another source; under another identifier the event has a name of its own. */
+async function refused(event: IncomingEvent, deps: IngestDeps): Promise<IngestReceipt> {
+  const select = "SELECT canonical, owner FROM agents_entities WHERE agent = ?";
+  const [row] = await deps.sql.all(select, [deps.agent]);
+  const owner = row?.["owner"] == null ? null : String(row["owner"]);
+  const isOther =
+    event.canonical !== null && row?.["canonical"] != null && row["canonical"] !== event.canonical;
+  return { outcome: isOther ? "collision" : "foreign", owner, seq: 0, job: null };
+}
+
+/** Runs the transaction; resolves to the event's `seq`, null when it was not stored, and to the first result. */
+async function store(
+  event: IncomingEvent,
+  deps: IngestDeps,
+  first: readonly Statement[],
+): Promise<[seq: number | null, first: StatementResult | undefined]> {
+  const { clock, reports, steady } = deps;
+  const due = steady + (event.respond === "processed" ? PROCESS_GRACE_MS : 0);
+  const statements = [
+    ...first,
+    // Before the event: both find the same rows, so the job is queued exactly if the event is new.
+    ...(deps.jobId === null ? [] : [insertJob(event, deps, deps.jobId, due)]),
+    insertEvent(event, deps),
+  ];
+  const at = statements.length - 1;
+  if (deps.prunes) statements.push(pruneByCount(deps.agent, PRUNE_LIMIT));
+  try {
+    const work = clock.write(statements, reports === null ? dueOf(event, deps, due) : steady);
+    const results = await (reports === null ? work : work.finally(reports.noted));
+    // After a lowered limit there is more than one event may delete: the alarm does the rest.
+    if (deps.prunes && results.at(-1)?.changes === PRUNE_LIMIT) await clock.write([], steady);
+    const seq = results[at]?.rows[0]?.["seq"];
+    return [seq === undefined ? null : Number(seq), results[0]];
+  } catch (error) {
+    throw unavailable(error);
+  }
+}
+
+/** Without a handler only retention is due: when this event has reached its age. */
+function dueOf(event: IncomingEvent, deps: IngestDeps, due: number): number | null {
+  if (deps.jobId !== null) return due;
+  const { maxAgeMs } = event.retention;
+  return maxAgeMs === null ? null : deps.steady + maxAgeMs;
+}
+
+/** A full disk or a busy database is worth the sender's retry; anything else is a fault of ours. */
+function unavailable(error: unknown): unknown {
+  if (!(error instanceof SqlError) || (error.reason !== "busy" && error.reason !== "full"))
+    return error;
+  const message = "The event could not be stored: send it again later";
+  return new ApiError("unavailable", { message, headers: { "retry-after": "5" }, cause: error });
+}
+
+/** Entities of the time before owners belong to the source of their oldest event. */
+const OWNER = `COALESCE(agents_entities.owner, (
+  SELECT v.provider FROM agents_events v WHERE v.agent = agents_entities.agent ORDER BY v.seq LIMIT 1), excluded.owner)`;
+
+/** The first identifier that claims a name owns it; the update also locks the row where rows are locked. */
+const CLAIM = `INSERT INTO agents_entities (agent, canonical, owner, last_seq, max_events, max_age_ms)
+  VALUES (?, ?, ?, 0, ?, ?) ON CONFLICT (agent) DO UPDATE SET
+    canonical = COALESCE(agents_entities.canonical, excluded.canonical),
+    max_events = excluded.max_events, max_age_ms = excluded.max_age_ms`;
+
+/** Changes nothing, and returns nothing, where the entity belongs to another source. */
+function claimEntity(event: IncomingEvent, agent: string): Statement {
+  const { owners, reserved, retention } = event;
+  const [first = null] = owners;
+  const claim = [agent, event.canonical, first, retention.maxEvents, retention.maxAgeMs];
+  const owned = `${OWNER} IN (${marks(owners)})`;
+  const returning = "RETURNING canonical, owner";
+  // What the configuration gives to this source, it takes from whoever else had it.
+  if (reserved) {
+    const owner = `CASE WHEN ${owned} THEN ${OWNER} ELSE excluded.owner END`;
+    return { sql: `${CLAIM}, owner = ${owner} ${returning}`, params: [...claim, ...owners] };
+  }
+  const sql = `${CLAIM}, owner = ${OWNER} WHERE ${owned} ${returning}`;
+  return { sql, params: [...claim, ...owners] };
+}
+
+function marks(values: readonly unknown[]): string {
+  return values.map(() => "?").join(", ");
+}
+
+/** Fails for an entity that another identifier owns. */
+const OWNED = " AND e.canonical = ?";
+/** The second key of deduplication: fails when an equal body came within the window. */
+const UNREPEATED = ` AND NOT EXISTS (SELECT 1 FROM agents_events o WHERE o.agent = e.agent
+  AND o.timestamp >= ? AND o.provider = ? AND o.body_hash = ?)`;
+
+function conditionsOf(event: IncomingEvent, now: number): { sql: string; params: SqlValue[] } {
+  const { canonical, bodyWindowMs, bodyHash, owners, provider } = event;
+  const params: SqlValue[] = [...owners];
+  let sql = owners.length === 1 ? OF_ONE : ` AND e.owner IN (${marks(owners)})`;
+  if (canonical !== null) {
+    sql += OWNED;
+    params.push(canonical);
+  }
+  if (bodyWindowMs === 0) return { sql, params };
+  params.push(eventTime(now - bodyWindowMs), provider, bodyHash);
+  return { sql: sql + UNREPEATED, params };
+}
+
+/** Fails for an entity that another source owns. */
+const OF_ONE = " AND e.owner = ?";
+
+const INSERT_EVENT = `INSERT INTO agents_events (agent, seq, provider, headers, body_hash, ${EVENT_COLUMNS.join(", ")})
+  SELECT e.agent, 1 + ${LAST_SEQ}, ?, ?, ?, ${EVENT_COLUMNS.map(() => "?").join(", ")}
+  FROM agents_entities e WHERE e.agent = ?`;
+const RETURN_SEQ = " ON CONFLICT (agent, provider, id) DO NOTHING RETURNING seq";
+/** The usual case, built once: the driver finds prepared statements by their text. */
+const USUAL: string = OF_ONE + OWNED;
+const INSERT_USUAL_EVENT: string = INSERT_EVENT + USUAL + RETURN_SEQ;
+
+function insertEvent(event: IncomingEvent, deps: IngestDeps): Statement {
+  const { record } = event;
+  const { sql, params } = conditionsOf(event, deps.now);
+  return {
+    sql: sql === USUAL ? INSERT_USUAL_EVENT : INSERT_EVENT + sql + RETURN_SEQ,
+    params: [
+      event.provider,
+      event.headers,
+      event.bodyHash,
+      record.id,
+      record.type,
+      record.action,
+      record.title,
+      record.description,
+      record.url,
+      record.actor,
+      record.payload,
+      record.timestamp,
+      deps.agent,
+      ...params,
+    ],
+  };
+}
+
+const INSERT_JOB = `INSERT INTO agents_jobs (agent, id, position, task, event_seq, attempt, due)
+  SELECT e.agent, ?, 1 + ${LAST_SEQ}, ?, 1 + ${LAST_SEQ}, 0, ? FROM agents_entities e
+  WHERE e.agent = ? AND NOT EXISTS (
+    SELECT 1 FROM agents_events v WHERE v.agent = e.agent AND v.provider = ? AND v.id = ?)`;
+
+/** Queues the event that this transaction is about to insert, unless it is there already. */
+function insertJob(event: IncomingEvent, deps: IngestDeps, id: string, due: number): Statement {
+  const { sql, params } = conditionsOf(event, deps.now);
+  const { agent } = deps;
+  return {
+    sql: INSERT_JOB + sql,
+    params: [id, EVENT_JOB, due, agent, event.provider, event.record.id, ...params],
+  };
+}

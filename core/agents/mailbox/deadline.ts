@@ -1,0 +1,58 @@
+import { ApiError } from "../../http/api-error.ts";
+import type { System } from "../../ports.ts";
+
+/** The time that a handler or a callable has. */
+export interface Deadline {
+  /** Aborted when the time is over. */
+  readonly signal: AbortSignal;
+  /** Throws once the time is over: what is asked for from then on is not done. */
+  readonly check: () => void;
+  /** What is left of the time, in ms. */
+  readonly left: () => number;
+  /** Lets the time begin anew. */
+  readonly extend: () => void;
+}
+
+/**
+ * Runs work that has `ms` of elapsed time; rejects with `ApiError` 408 when it takes longer. Nothing can stop
+ * JavaScript that goes on regardless: it is the deadline's `check` that keeps it from doing anything.
+ */
+export async function withDeadline<T>(
+  system: System,
+  ms: number,
+  what: string,
+  work: (deadline: Deadline) => T | Promise<T>,
+): Promise<T> {
+  const over = new AbortController();
+  let until = system.monotonic() + ms;
+  const result = work({
+    signal: over.signal,
+    check() {
+      over.signal.throwIfAborted();
+    },
+    left: () => Math.max(0, until - system.monotonic()),
+    extend() {
+      until = system.monotonic() + ms;
+    },
+  });
+  if (!(result instanceof Promise)) return result;
+  const done = new AbortController();
+  const expiry = async (): Promise<never> => {
+    for (let left = ms; left > 0; left = until - system.monotonic()) {
+      await system.sleep(left, done.signal);
+    }
+    const message = `${what} took more than ${Math.ceil(ms)} ms`;
+    const error = new ApiError("request_timeout", { message });
+    over.abort(error);
+    throw error;
+  };
+  const expired = expiry();
+  try {
+    return await Promise.race([result, expired]);
+  } finally {
+    done.abort();
+    // The race is over: whichever lost may still reject.
+    expired.catch(() => undefined);
+    result.catch(() => undefined);
+  }
+}

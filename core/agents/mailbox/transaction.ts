@@ -1,0 +1,89 @@
+import { ApiError } from "../../http/api-error.ts";
+import type { Plain, SqlRow, SqlValue, Statement, StatementResult } from "../../ports.ts";
+import type { Clock } from "../../entity/clock.ts";
+import type { AnyAgent } from "../define/definition.ts";
+import { queueWebhook, type OutboundWebhook, type OutboxDeps } from "../queue/outbox.ts";
+import type { StateHolder } from "../state/state.ts";
+
+/** What is to be written together; nothing of it has happened before `agent.transaction` resolves. */
+export interface AgentTransaction<State = Plain> {
+  setState(state: State): void;
+  /** Returns the place of its rows in what `agent.transaction` resolves to. */
+  sql(strings: TemplateStringsArray, ...values: readonly SqlValue[]): number;
+  readonly webhooks: { send(message: OutboundWebhook): void };
+}
+
+/** What transactions work with. */
+export interface TransactionDeps extends OutboxDeps {
+  readonly clock: Clock;
+  readonly definition: AnyAgent;
+  readonly state: StateHolder;
+}
+
+/** Collects what `collect` asks for, and writes it in one transaction. `changed` is told of a new state. */
+export async function transact(
+  deps: TransactionDeps,
+  collect: (tx: AgentTransaction) => unknown,
+  changed: (state: Plain) => unknown,
+): Promise<SqlRow[][]> {
+  const asked = collectAll(collect);
+  const { clock, context, state } = deps;
+  const sends: Statement[] = [];
+  for (const message of asked.messages) sends.push(await queueWebhook(deps, message));
+  const due = sends.length === 0 ? null : context.steady();
+  let results: readonly StatementResult[] = [];
+  const store = async (first: readonly Statement[]): Promise<void> => {
+    const all = [...asked.sql, ...sends, ...first];
+    if (all.length > 0) results = await clock.write(all, due);
+  };
+  if (asked.state === undefined) await store([]);
+  else {
+    const { next } = asked.state;
+    await state.set(next, "server", undefined, (statement) => store([statement]));
+    await changed(next);
+  }
+  return asked.sql.map((_, index) => [...(results[index]?.rows ?? [])]);
+}
+
+interface Asked {
+  readonly sql: Statement[];
+  readonly messages: OutboundWebhook[];
+  state: { readonly next: Plain } | undefined;
+}
+
+function collectAll(collect: (tx: AgentTransaction) => unknown): Asked {
+  const asked: Asked = { sql: [], messages: [], state: undefined };
+  let isOver = false;
+  const check = (): void => {
+    if (isOver)
+      throw misuse("The transaction is over: ask for everything before its function ends");
+  };
+  const returned = collect({
+    setState(next) {
+      check();
+      asked.state = { next };
+    },
+    sql(strings, ...values) {
+      check();
+      return asked.sql.push({ sql: strings.join("?"), params: values }) - 1;
+    },
+    webhooks: {
+      send(message) {
+        check();
+        asked.messages.push(message);
+      },
+    },
+  });
+  isOver = true;
+  if (returned instanceof Promise) {
+    returned.catch(() => undefined);
+    throw misuse(
+      "transaction() takes a function that is not async: what it awaited would be left out",
+    );
+  }
+  return asked;
+}
+
+function misuse(message: string): ApiError {
+  return new ApiError("invalid_request", { message });
+}

@@ -1,0 +1,67 @@
+import type { Connection, Plain } from "../../ports.ts";
+import type { AgentConnection } from "../define/definition.ts";
+
+/** What travels with a connection through evictions: the runtime's own flags, and the handler's state. */
+export type Grant = {
+  /** Holds "Agents Edit". */
+  readonly edit: boolean;
+  /** May not set the state. */
+  readonly readonly: boolean;
+  /** Follows the event feed. */
+  readonly follows: boolean;
+  /** Gets no frame of the protocol that it did not ask for. */
+  readonly silent: boolean;
+  /** What the handlers keep with the connection. */
+  readonly own: Plain;
+};
+
+/** The grant of a connection; without one it may do nothing but read. */
+export function grantOf(connection: Connection): Grant {
+  const { edit, readonly, follows, silent, own } = (connection.attachment ?? {}) as Partial<Grant>;
+  return {
+    edit: edit === true,
+    readonly: readonly !== false,
+    follows: follows === true,
+    silent: silent === true,
+    own,
+  };
+}
+
+/**
+ * A connection as a handler sees it: what is set on it never touches what it may do. `check` throws once the
+ * handler's time is over.
+ */
+export function forHandlers(connection: Connection, check: () => void): AgentConnection {
+  return {
+    id: connection.id,
+    tags: connection.tags,
+    get state() {
+      return grantOf(connection).own;
+    },
+    set state(own) {
+      check();
+      connection.attachment = { ...grantOf(connection), own };
+    },
+    get readonly() {
+      return grantOf(connection).readonly;
+    },
+    set readonly(readonly) {
+      check();
+      connection.attachment = { ...grantOf(connection), readonly };
+    },
+    get buffered() {
+      return connection.buffered;
+    },
+    get queued() {
+      return connection.queued;
+    },
+    send(message) {
+      check();
+      return connection.send(message);
+    },
+    close(code, reason) {
+      check();
+      connection.close(code, reason);
+    },
+  };
+}

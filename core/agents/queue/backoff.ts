@@ -1,0 +1,46 @@
+import { ApiError } from "../../http/api-error.ts";
+import type { System } from "../../ports.ts";
+import { NonRetryableError, type RetryOptions } from "../define/definition.ts";
+
+/** What `agent.retry()` does unless told otherwise: the defaults of the public SDK (docs/compatibility.md). */
+const inPlace = { maxAttempts: 3, baseMs: 100, maxMs: 3000 };
+
+/** Exponential with full jitter, in ms, so that the retries of a burst do not come back as one. */
+export function backoff(system: System, retry: RetryOptions, attempt: number): number {
+  const { baseMs = 1000, maxMs = 300_000 } = retry;
+  const longest = Math.min(maxMs, baseMs * 2 ** (attempt - 1));
+  const [byte = 255] = system.random(1);
+  return Math.ceil((longest * (byte + 1)) / 256);
+}
+
+/** Throws 400 on retry options that would never run a job, or never again. */
+export function checkRetry(retry: RetryOptions): RetryOptions {
+  const { maxAttempts = 1, baseMs = 0, maxMs = 0 } = retry;
+  const isFine =
+    Number.isInteger(maxAttempts) &&
+    maxAttempts >= 1 &&
+    [baseMs, maxMs].every((ms) => Number.isFinite(ms) && ms >= 0);
+  if (isFine) return retry;
+  throw new ApiError("invalid_request", {
+    message: "Retry options need maxAttempts of 1 or more, and baseMs and maxMs of 0 or more",
+  });
+}
+
+/** Runs work until it succeeds, is not retryable, or has failed often enough; then throws its last error. */
+export async function retryInPlace<T>(
+  system: System,
+  work: (attempt: number) => T | Promise<T>,
+  options: RetryOptions = {},
+  signal?: AbortSignal,
+): Promise<T> {
+  const retry = { ...inPlace, ...checkRetry(options) };
+  for (let attempt = 1; ; attempt++) {
+    signal?.throwIfAborted();
+    try {
+      return await work(attempt);
+    } catch (error) {
+      if (error instanceof NonRetryableError || attempt >= retry.maxAttempts) throw error;
+    }
+    await system.sleep(backoff(system, retry, attempt), signal);
+  }
+}

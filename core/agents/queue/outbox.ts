@@ -1,0 +1,93 @@
+import * as v from "valibot";
+import { sha256Hex } from "../../crypto/digest.ts";
+import { OUTBOUND_KIND, OUTBOUND_LIMIT, sendInput } from "../../entity/outbound.ts";
+import { ApiError } from "../../http/api-error.ts";
+import type { ActorContext, Plain, Statement } from "../../ports.ts";
+import { NonRetryableError } from "../define/definition.ts";
+import { insertJob, type Queue } from "./queue.ts";
+import type { AgentServices } from "../define/services.ts";
+import { SEND_JOB } from "../define/built-in.ts";
+
+/** A message for the account's webhook endpoints. */
+export interface OutboundWebhook {
+  readonly type: string;
+  /** Becomes the body of the request as it is: JSON of at most 256 Ki characters. */
+  readonly payload: Plain;
+  /** Whose event it is, for endpoints that are `ordered`. @default the instance's name */
+  readonly entity?: string;
+  /** @default every endpoint that takes the type */
+  readonly endpoint_id?: string;
+  /** Of the messages of one instance with one key the first counts, as long as deliveries are kept. @default each counts */
+  readonly idempotency_key?: string;
+}
+
+/** The queue goes on for hours: what a state says was sent has to be. */
+const RETRY = JSON.stringify({ maxAttempts: 50 });
+
+/** What an outbox works with. */
+export interface OutboxDeps {
+  readonly agent: string;
+  readonly context: ActorContext;
+  readonly queue: Pick<Queue, "nextPosition">;
+  readonly services: AgentServices;
+}
+
+/** Queues a message: the row belongs into the transaction of what it tells. Throws 400, 413. */
+export async function queueWebhook(
+  { agent, context, queue, services }: OutboxDeps,
+  message: OutboundWebhook,
+): Promise<Statement> {
+  if (services.outboundAccount === undefined) {
+    throw new ApiError("invalid_options", {
+      message:
+        'agent.webhooks needs the option "sendsWebhooks" of agents(), beside webhooksManagement(); platformApi() has both',
+    });
+  }
+  const checked = v.safeParse(sendInput, message);
+  if (!checked.success) throw malformed(checked.issues[0]);
+  const { idempotency_key: key, ...rest } = checked.output;
+  // The key of the account's queue of messages, too: however often this job runs, there is one message of it.
+  const id = key === undefined ? context.system.id() : await sha256Hex(`${agent}\0${key}`);
+  const input = { entity: context.name, ...rest, idempotency_key: `agent:${id}` };
+  if ((JSON.stringify(message.payload)?.length ?? Infinity) > OUTBOUND_LIMIT) {
+    const text = `The payload must be JSON of at most ${OUTBOUND_LIMIT} characters`;
+    throw new ApiError("too_large", { message: text });
+  }
+  return insertJob(agent, {
+    id,
+    task: SEND_JOB,
+    payload: JSON.stringify(input),
+    position: await queue.nextPosition(),
+    due: context.steady(),
+    retry: RETRY,
+  });
+}
+
+function malformed(issue: v.BaseIssue<unknown>): ApiError {
+  const field = v.getDotPath(issue) ?? "the message";
+  return new ApiError("invalid_request", { message: `webhooks.send: ${field}: ${issue.message}` });
+}
+
+/** Hands a queued message to the account's outbound webhooks. */
+export async function sendWebhook(
+  { context, services }: Pick<OutboxDeps, "context" | "services">,
+  input: Plain,
+): Promise<void> {
+  try {
+    await context.actors
+      .get(OUTBOUND_KIND, services.outboundAccount ?? "local")
+      .call("send", input);
+  } catch (error) {
+    // E.g. an endpoint that does not exist: no later attempt will find it.
+    if (error instanceof ApiError && error.status < 500) throw new NonRetryableError(error.message);
+    throw error;
+  }
+}
+
+/** Hands over all that is queued; rejects if that fails. */
+export async function flushOutbox(deps: Omit<OutboxDeps, "queue">): Promise<void> {
+  const { agent, context } = deps;
+  const select = "SELECT payload FROM agents_jobs WHERE agent = ? AND task = ? ORDER BY position";
+  for (const { payload } of await context.sql.all(select, [agent, SEND_JOB]))
+    await sendWebhook(deps, JSON.parse(String(payload)) as Plain);
+}

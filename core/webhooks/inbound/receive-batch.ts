@@ -1,0 +1,63 @@
+import { EVENT_JOB } from "../../entity/event.ts";
+import { ApiError } from "../../http/api-error.ts";
+import { envelope } from "../../http/envelope.ts";
+import type { Platform } from "../../ports.ts";
+import { entityFor, type Entity, type SecretOwner } from "./entity-of.ts";
+import type { Delivery } from "./receive.ts";
+import { answerOne, outcomeOf, storeEvent, toEvent, type StoredEvent } from "./store-event.ts";
+
+/** Most events of one request: HubSpot sends up to 100, SendGrid some thousands (768 KB). */
+const BATCH_LIMIT = 5000;
+/** Events that are stored at a time; between them other requests get their turn. */
+const AT_A_TIME = 50;
+
+/**
+ * Takes a verified body that is a list of events. Each is stored on its own, in the order of the list: what was stored
+ * of a request that is refused or cut off later is a duplicate when the sender tries again. Nothing is stored of a list
+ * in which one event names no entity. Throws 400, 413, and what storing one event throws.
+ */
+export async function receiveBatch(
+  delivery: Delivery & { readonly owner: SecretOwner | null },
+  list: readonly unknown[],
+  now: number,
+  platform: Platform,
+): Promise<Response> {
+  const { owner, source } = delivery;
+  if (list.length === 0)
+    throw new ApiError("payload_invalid", { message: "The list of events is empty" });
+  if (list.length > BATCH_LIMIT) {
+    throw new ApiError("too_large", {
+      message: `A request holds at most ${BATCH_LIMIT} events, this one ${list.length}`,
+    });
+  }
+  const entities: Entity[] = [];
+  for (const [index, value] of list.entries()) {
+    const entity = Promise.resolve().then(() => entityFor(delivery, owner, value));
+    entities.push(await entity.catch((error: unknown) => refuse(error, index)));
+  }
+  const stored: StoredEvent[] = [];
+  for (let start = 0; start < list.length; start += AT_A_TIME) {
+    const group = list.slice(start, start + AT_A_TIME).map(async (value, offset) => {
+      const entity = entities[start + offset] ?? { name: "", canonical: null };
+      const payload = { value, text: JSON.stringify(value) };
+      const event = await toEvent(delivery, entity, payload, now, platform.system);
+      return storeEvent(delivery, entity.name, event, platform);
+    });
+    stored.push(...(await Promise.all(group)));
+  }
+  const outcomes = await Promise.all(stored.map((one) => outcomeOf(one, source, platform)));
+  const [first] = stored;
+  if (first !== undefined && stored.length === 1)
+    return answerOne(source, first, outcomes[0] ?? "queued");
+  const events = stored.map(({ entity, id }, index) => ({ id, entity, status: outcomes[index] }));
+  const result = { agent: source.agentClass, events };
+  return outcomes.includes("queued")
+    ? envelope({ ...result, status: "queued", job: EVENT_JOB }, { status: 202 })
+    : envelope({ ...result, status: "processed" });
+}
+
+/** Says which event of the list it was. */
+function refuse(error: unknown, index: number): never {
+  if (!(error instanceof ApiError)) throw error;
+  throw new ApiError(error.kind, { message: `[${index}]: ${error.message}`, cause: error.cause });
+}

@@ -1,0 +1,79 @@
+import type { Note } from "../../entity/event-counts.ts";
+import { ApiError } from "../../http/api-error.ts";
+import type { Platform } from "../../ports.ts";
+import { receiveBatch } from "./receive-batch.ts";
+import { entityFor, ownerOf } from "./entity-of.ts";
+import { answerHandshake } from "./handshake.ts";
+import { parsePayload } from "./record.ts";
+import type { WebhookSource } from "./source.ts";
+import { answerOne, outcomeOf, storeEvent, toEvent } from "./store-event.ts";
+import { verify, type Refusal } from "../signing/verify.ts";
+
+/** A request on its way through {@link receive}. */
+export interface Delivery {
+  readonly source: WebhookSource;
+  readonly request: Request;
+  /** The raw body. */
+  readonly body: Uint8Array;
+  /** The entity's name in the path; null on the route without one. */
+  readonly pathName: string | null;
+  /** What the sender writes before the path of the request. */
+  readonly mountPath: string;
+  /** Is told what has become of it, for the counters. */
+  readonly note: Note;
+}
+
+const refusals: Record<Refusal, string> = {
+  missing: "The signature is missing",
+  malformed: "The signature is malformed",
+  stale: "The signed timestamp is too far from the time of this server",
+  mismatch: "The signature does not match",
+};
+
+/**
+ * Takes one webhook: signature over the raw bytes, handshake, JSON, entity, one transaction, answer.
+ * Nothing of the body is believed before the signature is valid, nothing is answered before the commit.
+ */
+export async function receive(delivery: Delivery, platform: Platform): Promise<Response> {
+  const { source, request, body } = delivery;
+  const now = platform.system.now();
+  const signed = {
+    method: request.method,
+    url: publicUrl(delivery),
+    headers: request.headers,
+    body,
+  };
+  const owner = ownerOf(delivery);
+  const secrets = owner?.secrets ?? source.shared;
+  const verdict = verify(source.scheme, secrets.keys, signed, now);
+  // Awaited only where it is a promise, here and below: this is the way of every event.
+  const refusal = verdict instanceof Promise ? await verdict : verdict;
+  if (refusal !== null)
+    throw new ApiError("signature_invalid", { message: refusals[refusal], cause: refusal });
+  delivery.note("verified");
+
+  const payload = parsePayload(body, request.headers);
+  if (source.scheme.handshake !== undefined) {
+    const handshake = await answerHandshake(source, payload.value, secrets.first);
+    if (handshake !== null) {
+      delivery.note("handshakes");
+      return handshake;
+    }
+  }
+
+  if (source.scheme.batch === true && Array.isArray(payload.value))
+    return receiveBatch({ ...delivery, owner }, payload.value, now, platform);
+  const found = entityFor(delivery, owner, payload.value);
+  const entity = found instanceof Promise ? await found : found;
+  const read = toEvent(delivery, entity, payload, now, platform.system);
+  const event = read instanceof Promise ? await read : read;
+  const stored = await storeEvent(delivery, entity.name, event, platform);
+  return answerOne(source, stored, await outcomeOf(stored, source, platform));
+}
+
+/** The address that the sender signed: a proxy or host may have taken its origin and the beginning of its path off. */
+function publicUrl({ source, request: { url }, mountPath }: Delivery): string {
+  if (source.publicUrl === undefined && mountPath === "") return url;
+  const start = url.indexOf("/", url.indexOf("://") + 3);
+  return `${source.publicUrl ?? url.slice(0, start)}${mountPath}${url.slice(start)}`;
+}

@@ -1,0 +1,161 @@
+import { sha256Hex } from "../../crypto/digest.ts";
+import { ApiError } from "../../http/api-error.ts";
+import { eventTime, type EventRecord } from "../../entity/event.ts";
+import {
+  firstReader,
+  idReader,
+  nameOf,
+  type IdReader,
+  type PickedId,
+  type Reader,
+} from "../signing/pick.ts";
+import type { EventFields, Scheme } from "../signing/scheme.ts";
+import { isForm } from "../signing/signed-content.ts";
+
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
+const ID_LIMIT = 256;
+const TYPE_LIMIT = 256;
+const TITLE_LIMIT = 512;
+const TEXT_LIMIT = 4096;
+
+/** A body after verification: its value, and the text that is stored. */
+export interface Payload {
+  readonly value: unknown;
+  readonly text: string;
+}
+
+/** Parses a verified body as JSON, or as an HTML form (Slack commands, Twilio); anything else is 400. */
+export function parsePayload(body: Uint8Array, headers: Headers): Payload {
+  try {
+    const text = strictUtf8.decode(body);
+    return isForm(headers) && !isJsonText(text)
+      ? fromForm(text)
+      : { value: JSON.parse(text), text };
+  } catch {
+    throw new ApiError("payload_invalid", { message: "The payload is not valid JSON" });
+  }
+}
+
+/** curl calls any body a form, unless it is told otherwise; what a JSON text says of itself counts more. */
+function isJsonText(text: string): boolean {
+  if (!/^\s*[{[]/.test(text)) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** GitHub and Slack put the JSON into a form field named `payload`. */
+function fromForm(text: string): Payload {
+  const form = new URLSearchParams(text);
+  const inner = form.get("payload");
+  if (inner !== null) return { value: JSON.parse(inner), text: inner };
+  const value = Object.fromEntries(form);
+  return { value, text: JSON.stringify(value) };
+}
+
+/** How the event record of a source's requests is read, see {@link prepareFields}. */
+export interface RecordReader {
+  readonly id: IdReader;
+  readonly fields: Readonly<Record<Exclude<keyof EventFields, "id">, Reader>>;
+  /** Names of the headers that are stored. */
+  readonly keptHeaders: readonly string[];
+  /** {@link eventTime}, which writes a time once: the events of a burst share their milliseconds. */
+  readonly timeOf: (ms: number) => string;
+}
+
+/** Headers that are stored whoever sends them: what says who sent it. Signatures and credentials never are. */
+const KEPT_HEADERS = ["content-type", "user-agent", "x-request-id"] as const;
+
+/** Makes the readers of a scheme's event record. */
+export function prepareFields(scheme: Scheme): RecordReader {
+  const { id, type, action, title, description, url, actor } = scheme.fields ?? {};
+  const sources: string[] = [id, type, action].flatMap((list) => list ?? []).flat();
+  if (scheme.timestamp !== undefined) sources.push(scheme.timestamp.source);
+  if (scheme.signedId !== undefined) sources.push(scheme.signedId);
+  const named = sources.filter((source) => source.startsWith("header:")).map(nameOf);
+  return {
+    id: idReader(id),
+    fields: {
+      type: firstReader(type),
+      action: firstReader(action),
+      title: firstReader(title),
+      description: firstReader(description),
+      url: firstReader(url),
+      actor: firstReader(actor),
+    },
+    keptHeaders: [...new Set([...KEPT_HEADERS, ...named, ...(scheme.keptHeaders ?? [])])],
+    timeOf: rememberedTimes(),
+  };
+}
+
+function rememberedTimes(): (ms: number) => string {
+  let last = Number.NaN;
+  let text = "";
+  return (ms) => {
+    if (ms === last) return text;
+    text = eventTime(ms);
+    last = ms;
+    return text;
+  };
+}
+
+/** The event record of a verified request; a promise only where the id has to be shortened. */
+export function toRecord(
+  { fields, id: readId, timeOf }: RecordReader,
+  headers: Headers,
+  payload: Payload,
+  fresh: { readonly id: () => string; readonly now: number },
+): Promise<EventRecord> | EventRecord {
+  const field = (read: Reader, limit: number): string | null => {
+    const text = read(headers, payload.value);
+    return text === null ? null : text.slice(0, limit).toWellFormed();
+  };
+  const picked = readId(headers, payload.value);
+  const id = picked?.text ?? fresh.id();
+  const type = field(fields.type, TYPE_LIMIT) ?? "event";
+  const record: EventRecord = {
+    id,
+    type,
+    action: field(fields.action, TYPE_LIMIT),
+    title: field(fields.title, TITLE_LIMIT)?.split("\n", 1)[0] || type,
+    description: field(fields.description, TEXT_LIMIT),
+    url: field(fields.url, TEXT_LIMIT),
+    actor: field(fields.actor, TYPE_LIMIT),
+    payload: payload.text,
+    timestamp: timeOf(fresh.now),
+  };
+  if (picked?.digested === true) return withDigest(record, picked, payload);
+  return isBounded(id) ? record : digestId(id).then((digest) => ({ ...record, id: digest }));
+}
+
+async function withDigest(
+  record: EventRecord,
+  { text }: PickedId,
+  payload: Payload,
+): Promise<EventRecord> {
+  const digest = await digestId(payload.text);
+  const id = text === "" ? digest : `${text}:${digest}`;
+  return { ...record, id: isBounded(id) ? id : await digestId(id) };
+}
+
+function isBounded(id: string): boolean {
+  return id.length <= ID_LIMIT && id.isWellFormed();
+}
+
+/** Ids are keys: a long one is replaced by its digest instead of being cut, so that two never become one. */
+async function digestId(id: string): Promise<string> {
+  return `sha256:${await sha256Hex(id)}`;
+}
+
+/** The stored subset of a request's headers, as a JSON object. Asked for by name: listing them all costs far more. */
+export function keptHeaders({ keptHeaders: names }: RecordReader, headers: Headers): string {
+  const kept: Record<string, string> = {};
+  for (const name of names) {
+    const value = headers.get(name);
+    if (value !== null) kept[name] = value.slice(0, ID_LIMIT).toWellFormed();
+  }
+  return JSON.stringify(kept);
+}

@@ -1,0 +1,217 @@
+import { agentKindName, kebab } from "../../entity/kebab.ts";
+import type { Retention } from "../../entity/event.ts";
+import { checkName } from "../../entity/name.ts";
+import type { DeliveryRetention } from "../outbound/messages.ts";
+import type { Ownership } from "./ownership.ts";
+import { prepareKey, type Key, type KeySystem, type Secret } from "../signing/keys.ts";
+import { prepareFields, type RecordReader } from "./record.ts";
+import { defineScheme, type Scheme } from "../signing/scheme.ts";
+import { schemeNamed, schemes, type SchemeName } from "../signing/schemes.ts";
+
+/** Where the identifier of the entity comes from on the route without one. */
+export type EntitySource =
+  /** Dotted paths into the verified body, the first that has one; `/` becomes `-`, letters become lower case. */
+  | { readonly from: "payload"; readonly path: string | readonly string[] }
+  /** A header. No body signature covers it: whoever knows the secret can name any entity. */
+  | { readonly from: "header"; readonly name: string }
+  /** Only the path names entities. */
+  | { readonly from: "path" };
+
+/** One sender of webhooks, as configured. */
+export interface SourceOptions {
+  /** A built-in scheme's name, or one made by `defineScheme()`. */
+  readonly scheme: SchemeName | Scheme | (string & Record<never, never>);
+  /** The shared secret (or the sender's public key, where the scheme has one). */
+  readonly secret?: string;
+  /** Several secrets while they are rotated; any that has not expired may match. */
+  readonly secrets?: readonly (string | Secret)[];
+  /**
+   * Entities with secrets of their own, by name as in the path. Their own secret proves which entity a request is
+   * for: the path (or the header) is believed whatever the body says, and the source's secret does not open them.
+   */
+  readonly entitySecrets?: Readonly<Record<string, string | Secret | readonly (string | Secret)[]>>;
+  /** Reads the signature from this header instead of the scheme's own. */
+  readonly header?: string;
+  /** @default the scheme's field of the body, else the path */
+  readonly entity?: EntitySource;
+  /**
+   * Sources of one group share their entities. @default none: an entity belongs to the source that wrote to it first,
+   * and others are refused (409)
+   */
+  readonly group?: string;
+  /** Entities that are this source's before it has written to them; those in `entitySecrets` are too. @default [] */
+  readonly entities?: readonly string[];
+  /** Names that this source had before: it goes on with the entities of that time. @default [] */
+  readonly formerNames?: readonly string[];
+  /**
+   * The entity of events that name none, e.g. `"unrouted"`: those of a GitHub App about no account, or of a body where
+   * the identifier is missing. @default they are refused (400)
+   */
+  readonly fallbackEntity?: string;
+  /** The agent class that receives the events. @default "webhook-agent" */
+  readonly agent?: string;
+  /**
+   * `processed`: answer 200 after the handler ran, 202 when it needs longer than five seconds.
+   * `queued`: answer 202 as soon as the event and its job are stored. @default "processed"
+   */
+  readonly respond?: "processed" | "queued";
+  /** Replaces the scheme's tolerance of the signed time, in seconds. */
+  readonly toleranceSeconds?: number;
+  /** The origin that the sender calls, where the address is signed and a proxy hides it. */
+  readonly publicUrl?: string;
+  /** Also treat an equal body within this many seconds as a duplicate. @default 0 (off) */
+  readonly bodyDedupeSeconds?: number;
+}
+
+/** A source that is checked and ready: its keys are imported once. */
+export interface WebhookSource {
+  readonly name: string;
+  readonly scheme: Scheme;
+  /** The secrets of all entities without secrets of their own. */
+  readonly shared: Secrets;
+  readonly ofEntity: ReadonlyMap<string, Secrets>;
+  readonly reader: RecordReader;
+  readonly entity: EntityRule;
+  readonly fallbackEntity: string | undefined;
+  readonly ownership: Ownership;
+  readonly agentKind: string;
+  readonly agentClass: string;
+  readonly respond: "processed" | "queued";
+  readonly publicUrl: string | undefined;
+  readonly bodyWindowMs: number;
+  readonly retention: Retention;
+}
+
+/** An {@link EntitySource} made ready: its paths are a list. */
+export type EntityRule =
+  | { readonly from: "payload"; readonly path: readonly string[] }
+  | { readonly from: "header"; readonly name: string }
+  | { readonly from: "path" };
+
+/** Secrets made ready. */
+export interface Secrets {
+  readonly keys: readonly Key[];
+  /** The first of them, for handshakes that are answered with an HMAC; empty when there is none. */
+  readonly first: string;
+}
+
+/** Retention as configured. */
+export interface RetentionOptions {
+  /** Newest events kept per entity, e.g. 100; null keeps any number. @default null */
+  readonly maxEvents?: number | null | undefined;
+  /** @default 30 */
+  readonly maxAgeDays?: number | null | undefined;
+  /** How long settled deliveries of outbound webhooks are kept. @default 30 */
+  readonly deliveryDays?: number | null | undefined;
+  /** How long dead ones are kept after their last attempt. @default 90 */
+  readonly deadDeliveryDays?: number | null | undefined;
+}
+
+const DAY_MS = 86_400_000;
+
+/** Checks retention settings; throws `TypeError`. */
+export function prepareRetention(options: RetentionOptions = {}): Retention {
+  const { maxEvents = null, maxAgeDays = 30 } = options;
+  checkBounds({ maxEvents, maxAgeDays });
+  return { maxEvents, maxAgeMs: daysMs(maxAgeDays) };
+}
+
+/** Checks the retention of deliveries; throws `TypeError`. */
+export function prepareDeliveryRetention(options: RetentionOptions = {}): DeliveryRetention {
+  const { deadDeliveryDays = 90, deliveryDays = 30 } = options;
+  checkBounds({ deadDeliveryDays, deliveryDays });
+  return { settledMs: daysMs(deliveryDays), deadMs: daysMs(deadDeliveryDays) };
+}
+
+function daysMs(days: number | null): number | null {
+  return days === null ? null : days * DAY_MS;
+}
+
+function checkBounds(bounds: Readonly<Record<string, number | null>>): void {
+  for (const [name, value] of Object.entries(bounds)) {
+    if (value !== null && !(Number.isInteger(value) && value >= 1)) {
+      throw new TypeError(`retention.${name} must be a whole number of at least 1, or null`);
+    }
+  }
+}
+
+/** Checks one source at start: an empty, blank or short secret is refused here, not at the first request. */
+export function prepareSource(
+  name: string,
+  options: SourceOptions,
+  retention: Retention,
+  ownership: Ownership,
+  system: KeySystem = {},
+): WebhookSource {
+  const where = `webhook source "${name}"`;
+  const scheme = schemeOf(options, where);
+  const { secret, secrets = [], entitySecrets = {} } = options;
+  const prepare = (list: readonly (string | Secret)[]): Secrets => ({
+    keys: list.map((one) => prepareKey(scheme, one, where, system)),
+    first: secretText(list[0]),
+  });
+  const shared = prepare(secret === undefined ? secrets : [...secrets, secret]);
+  const own = Object.entries(entitySecrets).map(
+    ([entity, given]) => [checkName(entity), prepare(isList(given) ? given : [given])] as const,
+  );
+  if ([shared, ...own.map(([, one]) => one)].every(({ keys }) => keys.length === 0))
+    throw new TypeError(`The ${where} has no secret`);
+  const agentClass = kebab(options.agent ?? "webhook-agent");
+  return {
+    name,
+    scheme,
+    shared,
+    ofEntity: new Map(own),
+    reader: prepareFields(scheme),
+    entity: entityRule(options.entity, scheme),
+    ownership,
+    fallbackEntity:
+      options.fallbackEntity === undefined ? undefined : checkName(options.fallbackEntity),
+    agentClass,
+    agentKind: agentKindName(agentClass),
+    respond: options.respond ?? "processed",
+    publicUrl: options.publicUrl === undefined ? undefined : new URL(options.publicUrl).origin,
+    bodyWindowMs: (options.bodyDedupeSeconds ?? 0) * 1000,
+    retention,
+  };
+}
+
+function secretText(secret: string | Secret | undefined): string {
+  return typeof secret === "object" ? secret.secret : (secret ?? "");
+}
+
+function isList(
+  given: string | Secret | readonly (string | Secret)[],
+): given is readonly (string | Secret)[] {
+  return Array.isArray(given);
+}
+
+function entityRule(configured: EntitySource | undefined, scheme: Scheme): EntityRule {
+  if (configured !== undefined && configured.from !== "payload") return configured;
+  const path = configured?.path ?? scheme.entity;
+  return path === undefined ? { from: "path" } : { from: "payload", path: [path].flat() };
+}
+
+/** The scheme of a source with what its options replace; throws `TypeError` on one that nobody knows. */
+export function schemeOf(
+  options: Pick<SourceOptions, "header" | "scheme" | "toleranceSeconds">,
+  where: string,
+): Scheme {
+  const { header, scheme, toleranceSeconds } = options;
+  const base = typeof scheme === "string" ? named(scheme, where) : scheme;
+  const timestamp =
+    base.timestamp === undefined || toleranceSeconds === undefined
+      ? {}
+      : { timestamp: { ...base.timestamp, toleranceSeconds } };
+  if (header === undefined && toleranceSeconds === undefined) return base;
+  const signature =
+    header === undefined ? base.signature : [`header:${header.toLowerCase()}` as const];
+  return defineScheme({ ...base, ...timestamp, signature });
+}
+
+function named(name: string, where: string): Scheme {
+  const scheme = schemeNamed(name);
+  if (scheme !== undefined) return scheme;
+  const known = Object.keys(schemes).join(", ");
+  throw new TypeError(`The ${where} names the unknown scheme "${name}": use one of ${known}`);
+}

@@ -1,0 +1,145 @@
+import { fromBase64, toBase64, toHex, utf8 } from "../../crypto/encoding.ts";
+import { hmacKey, hmacSign } from "../../crypto/hmac.ts";
+import { headerText } from "../../http/header-text.ts";
+import type { HeaderPair, InboundResponse, System, Transport } from "../../ports.ts";
+import { TransportError } from "../../transport-error.ts";
+import type { AttemptResult } from "./retry-policy.ts";
+import { isEd25519, signEd25519 } from "../signing/ed25519.ts";
+import { textAt } from "../signing/pick.ts";
+
+/** Time for connect, headers and body together, in ms. */
+const TOTAL_TIMEOUT_MS = 15_000;
+/** Bytes of an answer that are read and kept. */
+const BODY_LIMIT = 8192;
+const ERROR_LIMIT = 500;
+
+/** What is sent to one endpoint. */
+export interface OutboundMessage {
+  readonly id: string;
+  readonly type: string;
+  /** Serialised JSON: the very bytes that are signed and sent. */
+  readonly payload: string;
+}
+
+/**
+ * The headers of a signed request: Standard Webhooks with every live secret, and `X-Signature` with
+ * the newest HMAC one. `X-Signature` takes the secret's text as key, as the inbound scheme `generic` does.
+ */
+export async function signedHeaders(
+  message: OutboundMessage,
+  secrets: readonly string[],
+  now: number,
+): Promise<HeaderPair[]> {
+  const timestamp = String(Math.floor(now / 1000));
+  const content = `${message.id}.${timestamp}.${message.payload}`;
+  const signatures: string[] = [];
+  for (const secret of secrets) {
+    if (isEd25519(secret)) {
+      signatures.push(`v1a,${toBase64(await signEd25519(secret, utf8(content)))}`);
+      continue;
+    }
+    const key = await hmacKey(fromBase64(secret.replace(/^whsec_/, "")) ?? utf8(secret));
+    signatures.push(`v1,${toBase64(await hmacSign(key, content))}`);
+  }
+  const headers: HeaderPair[] = [
+    ["webhook-id", message.id],
+    ["webhook-timestamp", timestamp],
+    ["webhook-signature", signatures.join(" ")],
+    ["x-webhook-event", headerText(message.type)],
+  ];
+  const newest = secrets.find((secret) => !isEd25519(secret));
+  if (newest !== undefined) {
+    const signature = await hmacSign(await hmacKey(newest), message.payload);
+    headers.push(["x-signature", `sha256=${toHex(signature)}`]);
+  }
+  return headers;
+}
+
+/** The body for a chat service: one field, `text`. */
+export function chatBody(message: OutboundMessage): string {
+  const payload: unknown = JSON.parse(message.payload);
+  return JSON.stringify({
+    text: textAt(payload, "text") ?? `${message.type}: ${message.payload.slice(0, 2000)}`,
+  });
+}
+
+/** Sends one request and reads the beginning of the answer. Never throws. */
+export async function attempt(
+  transport: Transport,
+  system: System,
+  url: string,
+  extra: readonly HeaderPair[],
+  body: string,
+): Promise<AttemptResult> {
+  const started = system.monotonic();
+  const over = new AbortController();
+  const done = new AbortController();
+  const expiry = system.sleep(TOTAL_TIMEOUT_MS, done.signal).then(
+    () => {
+      over.abort(new TransportError("aborted", `No complete answer within ${TOTAL_TIMEOUT_MS} ms`));
+    },
+    () => undefined,
+  );
+  const base = { retryAfter: null, refused: false, body: "", headers: null };
+  try {
+    const response = await transport.send({
+      method: "POST",
+      url,
+      headers: [["content-type", "application/json"], ["user-agent", "causey-webhooks"], ...extra],
+      body: utf8(body),
+      signal: over.signal,
+    });
+    const text = await beginning(response);
+    const retryAfter = response.headers.find(([name]) => name === "retry-after")?.[1] ?? null;
+    const { status } = response;
+    const error = status >= 200 && status < 300 ? null : `The endpoint answered ${status}`;
+    const headers = keptHeaders(response.headers);
+    const durationMs = system.monotonic() - started;
+    return { ...base, status, error, retryAfter, body: text, headers, durationMs };
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    const refused = error instanceof TransportError && error.reason === "refused";
+    return {
+      ...base,
+      status: null,
+      error: text.slice(0, ERROR_LIMIT),
+      refused,
+      durationMs: system.monotonic() - started,
+    };
+  } finally {
+    done.abort();
+    await expiry;
+  }
+}
+
+/** At most {@link BODY_LIMIT} bytes of the body; the rest is not read. */
+async function beginning(response: InboundResponse): Promise<string> {
+  const { body } = response;
+  if (body === null) return "";
+  const decoder = new TextDecoder();
+  if (body instanceof Uint8Array) return decoder.decode(body.subarray(0, BODY_LIMIT));
+  let text = "";
+  let size = 0;
+  const reader = body.getReader();
+  while (size < BODY_LIMIT) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    text += decoder.decode(value.subarray(0, BODY_LIMIT - size), { stream: true });
+    size += value.byteLength;
+  }
+  await reader.cancel().catch(() => undefined);
+  return text;
+}
+
+const SECRET_HEADER = /cookie|auth|token|secret|signature|api-?key|session/i;
+
+/** The first headers of an answer as JSON; values of sensitive ones are left out. */
+function keptHeaders(headers: readonly HeaderPair[]): string {
+  const kept = headers
+    .slice(0, 32)
+    .map(([name, value]) => [
+      name.slice(0, 64),
+      SECRET_HEADER.test(name) ? "[redacted]" : value.slice(0, 256),
+    ]);
+  return JSON.stringify(Object.fromEntries(kept));
+}

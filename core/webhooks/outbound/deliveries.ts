@@ -1,0 +1,211 @@
+import { eventTime } from "../../entity/event.ts";
+import { ApiError } from "../../http/api-error.ts";
+import type { ActorContext, Plain, SqlRow, SqlValue, Statement } from "../../ports.ts";
+import type { Clock } from "../../entity/clock.ts";
+import { count } from "./counters.ts";
+import {
+  NEXT_SEQ,
+  prepareMessage,
+  pruneOld,
+  shortId,
+  type DeliveryRetention,
+  type SendInput,
+} from "./messages.ts";
+
+const LIST_LIMIT = 1000;
+
+/** What `send` stored. */
+export type SendResult = {
+  readonly id: string;
+  /** An equal idempotency key had been used before: nothing new is sent. */
+  readonly duplicate: boolean;
+  readonly deliveries: number;
+};
+
+/** Which deliveries to list. */
+export type DeliveryQuery = {
+  readonly status?: string | undefined;
+  readonly endpoint_id?: string | undefined;
+  readonly message_id?: string | undefined;
+  readonly entity?: string | undefined;
+  readonly limit?: number | undefined;
+};
+
+/** Which deliveries to send again: those named, or all that fit. */
+export type ReplayFilter = {
+  readonly ids?: readonly string[] | undefined;
+  /** @default "dead", with `ids` any */
+  readonly status?: string | undefined;
+  readonly endpoint_id?: string | undefined;
+  readonly entity?: string | undefined;
+  readonly type?: string | undefined;
+  /** Time of creation, ISO 8601, inclusive. */
+  readonly since?: string | undefined;
+  /** Time of creation, ISO 8601, exclusive. */
+  readonly until?: string | undefined;
+};
+
+/** Messages and deliveries of an account. */
+export interface Deliveries {
+  /** Stores a message and one delivery per matching endpoint, in one transaction with the alarm. */
+  send(input: SendInput): Promise<SendResult>;
+  list(query: DeliveryQuery): Promise<SqlRow[]>;
+  /** One delivery with its attempts; throws 404. */
+  get(id: string): Promise<{ readonly [key: string]: Plain }>;
+  /** A new delivery of the same message to the same endpoint; throws 404. */
+  replay(id: string): Promise<{ readonly id: string }>;
+  /** New deliveries of those that fit, in their order, at most 1000; `more` when some are left. */
+  replayAll(filter: ReplayFilter): Promise<{ readonly replayed: number; readonly more: boolean }>;
+}
+
+const VIEW =
+  "id, message_id, endpoint_id, entity, status, attempt AS attempts, due, last_status, last_error, created_at, finished_at";
+
+/** The messages and deliveries of an account. `tell` names the endpoints that get new ones. */
+export function deliveries(
+  context: ActorContext,
+  clock: Clock,
+  keep: DeliveryRetention,
+  tell: (endpoints: readonly string[]) => void,
+): Deliveries {
+  const { sql, system, name: actor } = context;
+
+  async function again(rows: readonly SqlRow[]): Promise<string[]> {
+    const [now, due] = [system.now(), context.steady()];
+    const ids = rows.map(() => shortId(context, "dl"));
+    const statements = rows.flatMap((row, index) =>
+      repeat(actor, row, ids[index] ?? "", { now, due }),
+    );
+    if (statements.length > 0) {
+      const added = count(actor, { replayed: rows.length, deliveries: rows.length });
+      await clock.write([...statements, ...added], due);
+    }
+    tell(rows.map((row) => String(row["endpoint_id"])));
+    return ids;
+  }
+
+  return {
+    async send(input) {
+      const message = await prepareMessage(context, input);
+      const statements = [...message.statements, ...pruneOld(actor, system.now(), keep)];
+      const [inserted] = await clock.write(statements, context.steady());
+      if (inserted?.changes !== 1) return sentBefore(context, input.idempotency_key ?? "");
+      tell(message.endpoints);
+      return { id: message.id, duplicate: false, deliveries: message.endpoints.length };
+    },
+    list: (query) => list(context, query),
+    get: (id) => get(context, id),
+    async replay(id) {
+      const [fresh] = await again(await sql.all(`${REPLAYABLE} AND d.id = ?`, [actor, id]));
+      if (fresh !== undefined) return { id: fresh };
+      throw new ApiError("not_found", {
+        message: "No such webhook delivery, or its endpoint is gone",
+      });
+    },
+    async replayAll(filter) {
+      const { params, where } = conditions(filter);
+      const rows = await sql.all(`${REPLAYABLE} ${where} ORDER BY d.seq LIMIT ?`, [
+        actor,
+        ...params,
+        LIST_LIMIT + 1,
+      ]);
+      const taken = rows.slice(0, LIST_LIMIT);
+      return { replayed: (await again(taken)).length, more: rows.length > taken.length };
+    },
+  };
+}
+
+const REPLAYABLE = `SELECT d.id, d.message_id, d.endpoint_id, d.entity FROM webhooks_deliveries d
+  JOIN webhooks_endpoints e ON e.actor = d.actor AND e.id = d.endpoint_id
+  JOIN webhooks_messages m ON m.actor = d.actor AND m.id = d.message_id WHERE d.actor = ?`;
+
+function conditions(filter: ReplayFilter): { where: string; params: SqlValue[] } {
+  const status = filter.status ?? (filter.ids === undefined ? "dead" : undefined);
+  const tests: readonly (readonly [string, string | undefined])[] = [
+    ["d.status = ?", status],
+    ["d.endpoint_id = ?", filter.endpoint_id],
+    ["d.entity = ?", filter.entity],
+    ["m.type = ?", filter.type],
+    ["d.created_at >= ?", filter.since],
+    ["d.created_at < ?", filter.until],
+  ];
+  const wanted = tests.flatMap(([test, value]) => (value === undefined ? [] : [{ test, value }]));
+  const params = wanted.map(({ value }) => value);
+  const where = wanted.map(({ test }) => `AND ${test}`).join(" ");
+  if (filter.ids === undefined) return { where, params };
+  const marks = filter.ids.map(() => "?").join(", ");
+  return { where: `${where} AND d.id IN (${marks})`, params: [...params, ...filter.ids] };
+}
+
+function repeat(
+  actor: string,
+  row: SqlRow,
+  id: string,
+  { now, due }: { readonly now: number; readonly due: number },
+): Statement[] {
+  return [
+    {
+      sql: `INSERT INTO webhooks_deliveries
+          (actor, id, message_id, endpoint_id, entity, seq, status, attempt, due, created_at)
+        SELECT ?, ?, ?, ?, ?, ${NEXT_SEQ}, 'pending', 0, ?, ?`,
+      params: [
+        actor,
+        id,
+        row["message_id"] ?? "",
+        row["endpoint_id"] ?? "",
+        row["entity"] ?? null,
+        actor,
+        due,
+        eventTime(now),
+      ],
+    },
+    {
+      sql: "UPDATE webhooks_deliveries SET status = 'replayed' WHERE actor = ? AND id = ? AND status = 'dead'",
+      params: [actor, row["id"] ?? ""],
+    },
+  ];
+}
+
+function list({ sql, name }: ActorContext, query: DeliveryQuery): Promise<SqlRow[]> {
+  const params: SqlValue[] = [name];
+  let where = "actor = ?";
+  for (const column of ["status", "endpoint_id", "message_id", "entity"] as const) {
+    const value = query[column];
+    if (value === undefined) continue;
+    where += ` AND ${column} = ?`;
+    params.push(value);
+  }
+  params.push(Math.min(LIST_LIMIT, Math.max(1, query.limit ?? 20)));
+  const order = "ORDER BY created_at DESC, seq DESC LIMIT ?";
+  return sql.all(`SELECT ${VIEW} FROM webhooks_deliveries WHERE ${where} ${order}`, params);
+}
+
+async function get(
+  { sql, name }: ActorContext,
+  id: string,
+): Promise<{ readonly [key: string]: Plain }> {
+  const [row] = await sql.all(
+    `SELECT ${VIEW} FROM webhooks_deliveries WHERE actor = ? AND id = ?`,
+    [name, id],
+  );
+  if (row === undefined) throw new ApiError("not_found", { message: "No such webhook delivery" });
+  const rows = await sql.all(
+    `SELECT attempt, at, duration_ms, status, error, headers, body FROM webhooks_attempts
+     WHERE actor = ? AND delivery_id = ? ORDER BY attempt`,
+    [name, id],
+  );
+  const log = rows.map((one) => ({
+    ...one,
+    headers: typeof one["headers"] === "string" ? (JSON.parse(one["headers"]) as Plain) : null,
+  }));
+  return { ...row, log };
+}
+
+async function sentBefore({ sql, name }: ActorContext, key: string): Promise<SendResult> {
+  const [row] = await sql.all(
+    `SELECT m.id, (SELECT COUNT(*) FROM webhooks_deliveries d WHERE d.actor = m.actor AND d.message_id = m.id) AS n
+     FROM webhooks_messages m WHERE m.actor = ? AND m.idempotency_key = ?`,
+    [name, key],
+  );
+  return { id: String(row?.["id"]), duplicate: true, deliveries: Number(row?.["n"]) };
+}

@@ -1,0 +1,292 @@
+import type { Clock } from "../../entity/clock.ts";
+import { eventTime } from "../../entity/event.ts";
+import type { ActorContext, Log, SqlRow, Statement, System, Transport } from "../../ports.ts";
+import type { InTurn } from "./in-turn.ts";
+import { count } from "./counters.ts";
+import { endpointAfter } from "./endpoint-health.ts";
+import { dueOf, startLanes, type Lane, type Lanes } from "./lanes.ts";
+import { judge, judgeInOrder, type AttemptResult, type Verdict } from "./retry-policy.ts";
+import { attempt, chatBody, signedHeaders, type OutboundMessage } from "./attempt.ts";
+import type { EndpointSecrets } from "./endpoint-secrets.ts";
+
+/** A claimed delivery whose process died is taken up again after this, in ms; longer than any attempt. */
+const LEASE_MS = 60_000;
+
+/** What sending takes. */
+export interface Sender {
+  readonly context: ActorContext;
+  /** Requests go to addresses that a caller chose: never anything but the guarded transport. */
+  readonly egress: Transport;
+  readonly clock: Clock;
+  readonly secrets: EndpointSecrets;
+  readonly log: Log;
+  readonly inTurn: InTurn;
+}
+
+/** Longest time that one alarm goes on, in ms: some runtimes end an alarm that takes a quarter of an hour. */
+const RUN_MS = 60_000;
+
+/** Sends what is due, each endpoint from a queue of its own. */
+export interface Dispatcher {
+  /** There is more to send to these endpoints, or to any (null). */
+  tell(endpoints: readonly string[] | null): void;
+  /** Sends all that is due, and what becomes due meanwhile. */
+  run(): Promise<void>;
+}
+
+/** The one dispatcher of an account. */
+export function startDispatcher(sender: Sender): Dispatcher {
+  const { system } = sender.context;
+  const lanes = startLanes(sender.context);
+  let running: Promise<void> = Promise.resolve();
+  let wake = (): void => undefined;
+  const tell = (endpoints: readonly string[] | null): void => {
+    lanes.tell(endpoints);
+    wake();
+  };
+
+  function start(lane: Lane, row: SqlRow): void {
+    lanes.began(lane);
+    // What could not be written down is leased: it is sent again a minute later.
+    const work = sendOne(sender, lanes, row)
+      .catch((error: unknown) => {
+        sender.log("error", "A webhook delivery failed", { error: String(error) });
+        return false;
+      })
+      .then((isSuccess) => {
+        lanes.ended(lane, isSuccess);
+        // A failure that switched the endpoint off is told to other endpoints.
+        tell(isSuccess ? [lane.endpoint] : null);
+      });
+    system.waitUntil(work);
+  }
+
+  async function runOnce(): Promise<void> {
+    const end = sender.context.steady() + RUN_MS;
+    for (;;) {
+      const news = new Promise<void>((resolve) => (wake = resolve));
+      await lanes.refresh();
+      const now = sender.context.steady();
+      const isOver = now > end || system.closing?.aborted === true;
+      const plan = isOver ? new Map<Lane, number>() : lanes.plan(now);
+      if (plan.size > 0) {
+        for (const [lane, row] of await claim(sender, plan, now)) start(lane, row);
+        lanes.tell([...plan.keys()].map(({ endpoint }) => endpoint));
+        continue;
+      }
+      // What is under way past the end goes on beside the next alarm.
+      if (lanes.underWay() === 0 || now > end) return;
+      await newsOrTime(system, news, lanes.wakeAt(now) ?? end, now);
+    }
+  }
+
+  return {
+    tell,
+    run() {
+      tell(null);
+      const next = running.then(runOnce);
+      running = next.catch(() => undefined);
+      return next;
+    },
+  };
+}
+
+async function newsOrTime(
+  system: System,
+  news: Promise<void>,
+  at: number,
+  now: number,
+): Promise<void> {
+  const done = new AbortController();
+  const time = system.sleep(Math.max(1, at - now), done.signal).catch(() => undefined);
+  await Promise.race([news, time]);
+  done.abort();
+}
+
+/** Takes due deliveries: the attempt is counted and leased before anything is sent. */
+async function claim(
+  { context, clock }: Sender,
+  plan: ReadonlyMap<Lane, number>,
+  now: number,
+): Promise<[Lane, SqlRow][]> {
+  const { name } = context;
+  const found = await Promise.all(
+    [...plan].map(async ([lane, wanted]) => {
+      const rows = await dueOf(context, lane.endpoint, now, wanted);
+      return rows.map((row): [Lane, SqlRow] => [lane, row]);
+    }),
+  );
+  const taken = found.flat();
+  const statements = taken.map(([, row]) => ({
+    sql: "UPDATE webhooks_deliveries SET attempt = attempt + 1, due = ? WHERE actor = ? AND id = ?",
+    params: [now + LEASE_MS, name, row["id"] ?? ""],
+  }));
+  if (statements.length > 0) await clock.write(statements, now + LEASE_MS);
+  for (const [lane] of taken) if (lane.rate !== null) lane.tokens -= 1;
+  return taken;
+}
+
+/** One attempt; whether it was a success. */
+async function sendOne(sender: Sender, lanes: Lanes, row: SqlRow): Promise<boolean> {
+  const { context } = sender;
+  const { system } = context;
+  const number = Number(row["attempt"]) + 1;
+  const [found] = await context.sql.all(
+    `SELECT e.*, m.type, m.payload FROM webhooks_endpoints e JOIN webhooks_messages m ON m.actor = e.actor
+     WHERE e.actor = ? AND e.id = ? AND m.id = ?`,
+    [context.name, row["endpoint_id"] ?? "", row["message_id"] ?? ""],
+  );
+  // The endpoint was deleted in between; its deliveries are canceled.
+  if (found === undefined) return true;
+  const message = {
+    id: String(row["message_id"]),
+    type: String(found["type"]),
+    payload: String(found["payload"]),
+  };
+  const started = system.now();
+  lanes.hold(message.payload.length);
+  const result = await request(sender, found, message).finally(() => {
+    lanes.hold(-message.payload.length);
+  });
+  const [byte = 128] = system.random(1);
+  const made = { number, started, result, jitter: byte / 256 };
+  const verdict = await verdictOn(context, made, row, found);
+  // A failure reads the endpoint's failures and writes them back; successes need not wait for each other's commit.
+  if (verdict.kind === "delivered") await settle(sender, row, found, made, verdict);
+  else await sender.inTurn(() => settle(sender, row, found, made, verdict));
+  return verdict.kind === "delivered";
+}
+
+interface Attempt {
+  readonly number: number;
+  /** Unix ms. */
+  readonly started: number;
+  readonly result: AttemptResult;
+  /** In [0, 1). */
+  readonly jitter: number;
+}
+
+/** Writes down what an attempt came to, for the delivery, its endpoint and the counters. */
+async function settle(
+  sender: Sender,
+  delivery: SqlRow,
+  endpoint: SqlRow,
+  made: Attempt,
+  verdict: Verdict,
+): Promise<void> {
+  const { clock, context } = sender;
+  const now = context.system.now();
+  const { result } = made;
+  const id = String(delivery["id"]);
+  const isDead = verdict.kind === "dead" || verdict.kind === "gone";
+  const statements = [
+    recordAttempt(context.name, id, made),
+    finish(context.name, id, verdict, result, now),
+    ...(await endpointAfter(context, sender.log, endpoint, verdict)),
+    ...count(context.name, {
+      attempts: 1,
+      delivered: verdict.kind === "delivered" ? 1 : 0,
+      failed: verdict.kind === "delivered" ? 0 : 1,
+      dead: isDead ? 1 : 0,
+      latency_ms: Math.max(0, Math.round(result.durationMs)),
+    }),
+  ];
+  await clock.write(statements, verdict.kind === "retry" ? verdict.due : null);
+}
+
+/** A date in `Retry-After` is one of the wall clock; what is due is not. */
+function bySteadyClock(verdict: Verdict, { steady, system }: ActorContext): Verdict {
+  if (verdict.kind !== "retry") return verdict;
+  return { ...verdict, due: verdict.due + steady() - system.now() };
+}
+
+async function verdictOn(
+  context: ActorContext,
+  made: Attempt,
+  delivery: SqlRow,
+  endpoint: SqlRow,
+): Promise<Verdict> {
+  const { name, sql, system } = context;
+  const now = system.now();
+  const verdict = bySteadyClock(judge(made.result, made.number, now, made.jitter), context);
+  if (Number(endpoint["ordered"]) === 0) return verdict;
+  // Counted from its own first attempt: what waited behind another has its time still before it.
+  const [first] = await sql.all(
+    "SELECT at FROM webhooks_attempts WHERE actor = ? AND delivery_id = ? ORDER BY attempt LIMIT 1",
+    [name, delivery["id"] ?? ""],
+  );
+  const since = typeof first?.["at"] === "string" ? Date.parse(first["at"]) : made.started;
+  return judgeInOrder(verdict, since, now);
+}
+
+async function request(
+  sender: Sender,
+  endpoint: SqlRow,
+  message: OutboundMessage,
+): Promise<AttemptResult> {
+  const { context, egress } = sender;
+  const url = String(endpoint["url"]);
+  if (endpoint["format"] === "chat")
+    return attempt(egress, context.system, url, [], chatBody(message));
+  const secrets = await sender.secrets.open(endpoint);
+  if (secrets.length === 0) {
+    const error = "The endpoint's secret cannot be opened: rotate it";
+    return {
+      status: null,
+      error,
+      retryAfter: null,
+      refused: true,
+      body: "",
+      headers: null,
+      durationMs: 0,
+    };
+  }
+  const headers = await signedHeaders(message, secrets, context.system.now());
+  return attempt(egress, context.system, url, headers, message.payload);
+}
+
+function recordAttempt(
+  actor: string,
+  delivery: string,
+  { number, result, started }: Attempt,
+): Statement {
+  return {
+    sql: `INSERT INTO webhooks_attempts (actor, delivery_id, attempt, at, duration_ms, status, error, headers, body)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (actor, delivery_id, attempt) DO NOTHING`,
+    params: [
+      actor,
+      delivery,
+      number,
+      eventTime(started),
+      Math.max(0, Math.round(result.durationMs)),
+      result.status,
+      result.error,
+      result.headers,
+      result.body,
+    ],
+  };
+}
+
+function finish(
+  actor: string,
+  id: string,
+  verdict: Verdict,
+  result: AttemptResult,
+  now: number,
+): Statement {
+  const retry = verdict.kind === "retry";
+  const status = retry ? "pending" : verdict.kind === "delivered" ? "delivered" : "dead";
+  return {
+    sql: `UPDATE webhooks_deliveries SET status = ?, due = ?, last_status = ?, last_error = ?, finished_at = ?
+      WHERE actor = ? AND id = ? AND status = 'pending'`,
+    params: [
+      status,
+      retry ? verdict.due : now,
+      result.status,
+      result.error,
+      retry ? null : eventTime(now),
+      actor,
+      id,
+    ],
+  };
+}

@@ -1,0 +1,90 @@
+import { fromBase64, toBase64, toHex, utf8 } from "../../crypto/encoding.ts";
+import { hmacKey, hmacSign, type HmacHash } from "../../crypto/hmac.ts";
+import { isEd25519, signEd25519 } from "./ed25519.ts";
+import { nameOf } from "./pick.ts";
+import { signPrivately } from "./private-signature.ts";
+import type { Scheme } from "./scheme.ts";
+import { signedContent, sourceReader } from "./signed-content.ts";
+
+/** What is to be signed. */
+export interface UnsignedRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly body: Uint8Array;
+  readonly contentType: string;
+  /** The message id, where the scheme signs one. */
+  readonly id: string;
+  /** Unix ms. */
+  readonly now: number;
+}
+
+/**
+ * The headers that a provider would send with a request. For schemes of public keys the secret is a private key, see
+ * `signPrivately`. Throws `TypeError` for a scheme that signs in the body: that is `simulate`'s business.
+ */
+export async function signLike(
+  scheme: Scheme,
+  secret: string,
+  request: UnsignedRequest,
+): Promise<Headers> {
+  const headers = new Headers({ "content-type": request.contentType });
+  const [source = "body:none"] = scheme.signature;
+  if (!source.startsWith("header:")) throw new TypeError("The scheme does not sign in a header");
+  if (scheme.algorithm === "token") {
+    headers.set(nameOf(source), secret);
+    return headers;
+  }
+  const time = timestampOf(scheme, request.now);
+  if (scheme.timestamp?.source.startsWith("header:") === true) {
+    headers.set(nameOf(scheme.timestamp.source), time);
+  }
+  if (scheme.signedId !== undefined) headers.set(nameOf(scheme.signedId), request.id);
+  headers.set(nameOf(source), await signatureOf(scheme, secret, { ...request, headers }));
+  return headers;
+}
+
+/** The signature of a request as it is written in its header or in its body. Throws `TypeError`. */
+export async function signatureOf(
+  scheme: Scheme,
+  secret: string,
+  request: UnsignedRequest & { readonly headers: Headers },
+): Promise<string> {
+  const time = timestampOf(scheme, request.now);
+  const content = signedContent(scheme, request, time, sourceReader(request));
+  if (content === null)
+    throw new TypeError("The scheme signs a part that the request does not have");
+  const bytes = await signBytes(scheme, secret, new Uint8Array(content));
+  const text = scheme.encoding === "hex" ? toHex(bytes) : toBase64(bytes);
+  const { format } = scheme;
+  if (format.kind === "versions") return `${isEd25519(secret) ? "v1a" : "v1"},${text}`;
+  if (format.kind === "single") return `${format.prefix ?? ""}${text}`;
+  const source = scheme.timestamp?.source ?? "";
+  const stamp = source.startsWith("pair:") ? `${nameOf(source)}=${time}${format.separator}` : "";
+  return `${stamp}${format.key}=${text}`;
+}
+
+/** A time as the scheme writes it. */
+export function timestampOf(scheme: Scheme, now: number): string {
+  return String(scheme.timestamp?.unit === "ms" ? now : Math.floor(now / 1000));
+}
+
+async function signBytes(
+  scheme: Scheme,
+  secret: string,
+  content: Uint8Array<ArrayBuffer>,
+): Promise<Uint8Array> {
+  const { algorithm } = scheme;
+  if (algorithm === "token") return utf8(secret);
+  if (algorithm === "ed25519" || algorithm === "ecdsa-p256")
+    return signPrivately(algorithm, secret, content);
+  if (scheme.secretForm === "whsec" && isEd25519(secret)) return signEd25519(secret, content);
+  const hash = algorithm.slice("hmac-".length).toUpperCase() as HmacHash;
+  return hmacSign(await hmacKey(secretBytes(scheme, secret), hash), content);
+}
+
+function secretBytes(scheme: Scheme, secret: string): Uint8Array {
+  if (scheme.secretForm !== "whsec") return utf8(secret);
+  const bytes = fromBase64(secret.replace(/^whsec_/, ""));
+  if (bytes === null) throw new TypeError("The secret is not base64");
+  return bytes;
+}

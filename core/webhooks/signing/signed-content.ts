@@ -1,0 +1,132 @@
+import { sha256Hex } from "../../crypto/digest.ts";
+import { utf8 } from "../../crypto/encoding.ts";
+import { textAt } from "./pick.ts";
+import type { Scheme, Source } from "./scheme.ts";
+
+/** A request as signers and verifiers see it. */
+export interface SignedRequest {
+  readonly method: string;
+  /** The address that the sender used, with its query. */
+  readonly url: string;
+  readonly headers: Headers;
+  /** The raw bytes, before any decoding. */
+  readonly body: Uint8Array;
+}
+
+/** Reads sources of a request; the body is parsed when one first asks for it. */
+export type ReadSource = (source: Source) => string | null;
+
+/** A reader of a request's headers and JSON body; `pair:` sources are the signature parser's and null here. */
+export function sourceReader(request: SignedRequest): ReadSource {
+  let parsed: unknown;
+  let done = false;
+  const json = (): unknown => {
+    if (!done) parsed = parseOrUndefined(request.body);
+    done = true;
+    return parsed;
+  };
+  return (source) => {
+    const name = source.slice(source.indexOf(":") + 1);
+    if (source.startsWith("header:")) return request.headers.get(name);
+    return source.startsWith("body:") ? textAt(json(), name) : null;
+  };
+}
+
+/** The bytes that a scheme signs; null when a part of them is missing. */
+export function signedContent(
+  scheme: Scheme,
+  request: SignedRequest,
+  timestamp: string,
+  read: ReadSource,
+): Uint8Array | null {
+  if (scheme.content === "{body}") return request.body;
+  const parts: Uint8Array[] = [];
+  for (const [literal, token] of templateParts(scheme.content)) {
+    if (token === "body") {
+      parts.push(request.body);
+      continue;
+    }
+    const text = token === undefined ? literal : tokenText(token, scheme, request, timestamp, read);
+    if (text === null) return null;
+    parts.push(utf8(text));
+  }
+  return concat(parts);
+}
+
+/** Whether Twilio's signature covers the body: as form parameters, or by its hash in the signed URL. */
+export async function isBodyBound(request: SignedRequest): Promise<boolean> {
+  if (isForm(request.headers) || request.body.length === 0) return true;
+  const query = request.url.split("?", 2)[1] ?? "";
+  return new URLSearchParams(query).get("bodySHA256") === (await sha256Hex(request.body));
+}
+
+/** Whether the body is an HTML form. */
+export function isForm(headers: Headers): boolean {
+  return /^application\/x-www-form-urlencoded\b/i.test(headers.get("content-type") ?? "");
+}
+
+function* templateParts(template: string): Generator<[literal: string, token: string | undefined]> {
+  for (const match of template.matchAll(/\{([^{}]+)\}|[^{}]+/g)) yield [match[0], match[1]];
+}
+
+function tokenText(
+  token: string,
+  scheme: Scheme,
+  request: SignedRequest,
+  timestamp: string,
+  read: ReadSource,
+): string | null {
+  if (token.startsWith("body:")) return read(token as Source);
+  switch (token) {
+    case "timestamp":
+      return timestamp;
+    case "id":
+      return scheme.signedId === undefined ? null : read(scheme.signedId);
+    case "method":
+      return request.method;
+    case "url":
+      return request.url;
+    case "decodedUrl":
+      return decodedUrl(request.url);
+    default:
+      return token === "form" ? sortedForm(request) : null;
+  }
+}
+
+/** HubSpot signs the address with its percent-encoding undone; an address that cannot be is no match. */
+function decodedUrl(url: string): string | null {
+  try {
+    return decodeURIComponent(url);
+  } catch {
+    return null;
+  }
+}
+
+/** Twilio's form parameters: names sorted, each followed by its values, sorted and without repeats. */
+function sortedForm(request: SignedRequest): string {
+  if (!isForm(request.headers)) return "";
+  const form = new URLSearchParams(new TextDecoder().decode(request.body));
+  const names = [...new Set(form.keys())].toSorted();
+  const pairs = names.flatMap((name) =>
+    [...new Set(form.getAll(name))].toSorted().map((value) => name + value),
+  );
+  return pairs.join("");
+}
+
+function parseOrUndefined(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(body));
+  } catch {
+    return undefined;
+  }
+}
+
+function concat(parts: readonly Uint8Array[]): Uint8Array {
+  const out = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    out.set(part, at);
+    at += part.length;
+  }
+  return out;
+}

@@ -1,0 +1,93 @@
+import { utf8 } from "../../crypto/encoding.ts";
+import type { Plain } from "../../ports.ts";
+import { nameOf } from "./pick.ts";
+import type { IdSource, Scheme, Source } from "./scheme.ts";
+import { signatureOf, signLike, timestampOf, type UnsignedRequest } from "./sign.ts";
+
+/**
+ * What a provider would send for an event: the headers of `signLike`, the id and the type where the scheme looks for
+ * them in headers, and in the body what the scheme wants there: the time (Linear), or the whole signature (Mailgun).
+ * Throws `TypeError`.
+ */
+export async function simulate(
+  scheme: Scheme,
+  secret: string,
+  request: UnsignedRequest & { readonly type: string },
+): Promise<{ readonly headers: Headers; readonly body: Uint8Array }> {
+  const [source = "body:none"] = scheme.signature;
+  const signed = source.startsWith("body:")
+    ? await signedBody(scheme, source, secret, request)
+    : await signedHeaders(scheme, secret, request);
+  for (const [sources, value] of [
+    [scheme.fields?.id, request.id],
+    [scheme.fields?.type, request.type],
+  ] as const) {
+    const name = headerIn(sources);
+    if (name !== undefined && !signed.headers.has(name)) signed.headers.set(name, value);
+  }
+  return signed;
+}
+
+type Signed = { readonly headers: Headers; readonly body: Uint8Array };
+
+async function signedHeaders(
+  scheme: Scheme,
+  secret: string,
+  request: UnsignedRequest,
+): Promise<Signed> {
+  const source = scheme.timestamp?.source ?? "";
+  const time = Number(timestampOf(scheme, request.now));
+  const parsed = source.startsWith("body:") ? objectIn(request.body) : null;
+  const body =
+    parsed === null ? request.body : utf8(JSON.stringify(withAt(parsed, nameOf(source), time)));
+  return { headers: await signLike(scheme, secret, { ...request, body }), body };
+}
+
+/** The parts of the body that the signature covers are made up, then the signature is put beside them. */
+async function signedBody(
+  scheme: Scheme,
+  source: Source,
+  secret: string,
+  request: UnsignedRequest,
+): Promise<Signed> {
+  let body = objectIn(request.body);
+  if (body === null)
+    throw new TypeError("The scheme signs in the body: it has to be a JSON object");
+  const time = scheme.timestamp?.source ?? "";
+  if (time.startsWith("body:")) body = withAt(body, nameOf(time), timestampOf(scheme, request.now));
+  for (const [, path = ""] of scheme.content.matchAll(/\{body:([^{}]+)\}/g))
+    body = withAt(body, path, request.id);
+  const headers = new Headers({ "content-type": request.contentType });
+  const unsigned = { ...request, headers, body: utf8(JSON.stringify(body)) };
+  const signature = await signatureOf(scheme, secret, unsigned);
+  return { headers, body: utf8(JSON.stringify(withAt(body, nameOf(source), signature))) };
+}
+
+function headerIn(sources: readonly IdSource[] = []): string | undefined {
+  const source = sources.find((one) => typeof one === "string" && one.startsWith("header:"));
+  return typeof source === "string" ? nameOf(source) : undefined;
+}
+
+type PlainObject = { readonly [key: string]: Plain };
+
+/** The body as a JSON object; null when it is none. */
+function objectIn(body: Uint8Array): PlainObject | null {
+  try {
+    const value = JSON.parse(new TextDecoder().decode(body)) as Plain;
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function isObject(value: Plain): value is PlainObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A copy with a value at a dotted path; what is no object on the way is replaced by one. */
+function withAt(object: PlainObject, path: string, value: Plain): PlainObject {
+  const [key = "", ...rest] = path.split(".");
+  if (rest.length === 0) return { ...object, [key]: value };
+  const inner = object[key];
+  return { ...object, [key]: withAt(isObject(inner) ? inner : {}, rest.join("."), value) };
+}

@@ -1,0 +1,166 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { openPlatform } from "#platform";
+import {
+  agents,
+  defineAgent,
+  getAgentByName,
+  type OutboundWebhook,
+} from "../../../../core/agents/mod.ts";
+import type { Platform } from "../../../../core/ports.ts";
+import { webhooksManagement } from "../../../../core/webhooks/mod.ts";
+import { eventually } from "../../../cases/eventually.ts";
+import { receiver } from "../../../fakes/webhooks-receiver.ts";
+
+const notes: string[] = [];
+
+const shop = defineAgent({
+  name: "Shop",
+  initialState: { sold: 0 },
+  schema: ["CREATE TABLE IF NOT EXISTS shop_sales (actor TEXT NOT NULL, n INTEGER NOT NULL)"],
+  validateState(state) {
+    if (state.sold > 99) throw new Error("sold out");
+  },
+  onStateChanged: (_agent, state) => void notes.push(`now ${state.sold}`),
+  callable: {
+    send: (agent, message: OutboundWebhook) => agent.webhooks.send(message),
+    sell: (agent, n: number, table: string) =>
+      agent.transaction((tx) => {
+        tx.setState({ sold: agent.state.sold + n });
+        void tx.sql`INSERT INTO shop_sales (actor, n) VALUES (${agent.key}, ${n})`;
+        if (table !== "")
+          void tx.sql`INSERT INTO shop_sales (actor, n) VALUES (${agent.key}, ${null})`;
+        void tx.sql`SELECT n FROM shop_sales WHERE actor = ${agent.key} ORDER BY n`;
+        tx.webhooks.send({ type: "shop.sold", payload: { n } });
+      }),
+    async late(agent) {
+      let kept = (): void => undefined;
+      await agent.transaction((tx) => {
+        kept = () => tx.setState({ sold: -1 });
+      });
+      kept();
+    },
+    slow: (agent) =>
+      // What TypeScript allows although it comes too late.
+      agent.transaction((tx) => Promise.resolve().then(() => tx.setState({ sold: -1 })) as never),
+    state: (agent) => agent.state,
+    async emptied(agent, message: OutboundWebhook) {
+      await agent.webhooks.send(message);
+      return [await agent.getQueues(), await agent.dequeueAll()];
+    },
+    async leave(agent, message: OutboundWebhook) {
+      await agent.webhooks.send(message);
+      await agent.destroy();
+    },
+    dead: (agent) => agent.deadLetters(),
+  },
+});
+const mute = defineAgent({
+  name: "mute",
+  callable: { send: (agent) => agent.webhooks.send({ type: "x", payload: 1 }) },
+});
+
+const egress = receiver();
+let platform: Platform;
+let alone: Platform;
+beforeAll(async () => {
+  platform = await openPlatform();
+  webhooksManagement({ platform: { ...platform, egress }, auth: "off", sources: {} });
+  agents({ platform, auth: "off", agents: [shop], sendsWebhooks: true });
+  alone = await openPlatform();
+  agents({ platform: alone, auth: "off", agents: [mute] });
+});
+afterAll(async () => {
+  await platform.close();
+  await alone.close();
+});
+beforeEach(() => void (notes.length = 0));
+
+/** How many messages the account's queue has taken. */
+async function messages(): Promise<number> {
+  const stats = await platform.actors.get("webhooks-outbound", "local").call("stats");
+  return (stats as { counters: { messages: number } }).counters.messages;
+}
+
+describe("agent.webhooks.send()", () => {
+  it("hands a message to the account's outbound webhooks, once for each key", async () => {
+    const before = await messages();
+    const stub = getAgentByName(platform, shop, "a");
+    await stub.send({ type: "shop.open", payload: { a: 1 }, idempotency_key: "k" });
+    await eventually(async () => (await messages()) === before + 1, "the message arrives");
+    await stub.send({ type: "shop.open", payload: { a: 1 }, idempotency_key: "k" });
+    // The key is the instance's own.
+    await getAgentByName(platform, shop, "b").send({
+      type: "shop.open",
+      payload: 1,
+      idempotency_key: "k",
+    });
+    await stub.send({ type: "shop.open", payload: null });
+    await eventually(async () => (await messages()) === before + 3, "the others arrive");
+  });
+
+  it("refuses what can never be sent, where it is written", async () => {
+    const stub = getAgentByName(platform, shop, "a");
+    await expect(stub.send({ type: "", payload: 1 })).rejects.toMatchObject({ status: 400 });
+    await expect(stub.send({ type: "x", payload: 1, entity: "" })).rejects.toThrow(
+      "webhooks.send: entity:",
+    );
+    await expect(stub.send({ type: "x", payload: undefined })).rejects.toThrow();
+    const long = "x".repeat(256 * 1024);
+    await expect(stub.send({ type: "x", payload: long })).rejects.toMatchObject({ status: 413 });
+    await expect(getAgentByName(alone, mute, "a").send()).rejects.toThrow(
+      'agent.webhooks needs the option "sendsWebhooks"',
+    );
+    expect(() => defineAgent({ name: "x", tasks: { "webhooks.send": () => 1 } })).toThrow(
+      "rename yours",
+    );
+  });
+
+  it("makes a dead letter of a message to an endpoint that does not exist", async () => {
+    const stub = getAgentByName(platform, shop, "lost");
+    await stub.send({ type: "x", payload: 1, endpoint_id: "ep_none" });
+    await eventually(async () => (await stub.dead()).length === 1, "the message is dead");
+    expect(await stub.dead()).toMatchObject([
+      { task: "webhooks.send", attempts: 1, error: "No such webhook endpoint" },
+    ]);
+  });
+
+  it("is not undone by emptying the queue, nor by destroy()", async () => {
+    const before = await messages();
+    const stub = getAgentByName(platform, shop, "leaving");
+    expect(await stub.emptied({ type: "x", payload: 1 })).toEqual([[], 0]);
+    await stub.leave({ type: "x", payload: 2 });
+    await eventually(async () => (await messages()) === before + 2, "both arrive");
+  });
+});
+
+describe("agent.transaction()", () => {
+  it("writes state, rows and webhooks together", async () => {
+    const before = await messages();
+    const stub = getAgentByName(platform, shop, "together");
+    expect(await stub.sell(2, "")).toEqual([[], [{ n: 2 }]]);
+    expect(await stub.sell(3, "")).toEqual([[], [{ n: 2 }, { n: 3 }]]);
+    expect(await stub.state()).toEqual({ sold: 5 });
+    expect(notes).toEqual(["now 2", "now 5"]);
+    await eventually(async () => (await messages()) === before + 2, "both messages arrive");
+  });
+
+  it("writes nothing when one of them fails", async () => {
+    const before = await messages();
+    const stub = getAgentByName(platform, shop, "none");
+    // The column takes no null.
+    await expect(stub.sell(1, "fails")).rejects.toThrow();
+    await expect(stub.sell(100, "")).rejects.toThrow("sold out");
+    expect(await stub.state()).toEqual({ sold: 0 });
+    expect(notes).toEqual([]);
+    expect(await stub.sell(1, "")).toEqual([[], [{ n: 1 }]]);
+    await eventually(async () => (await messages()) > before, "the message arrives");
+    expect(await messages()).toBe(before + 1);
+  });
+
+  it("takes only what is asked for at once", async () => {
+    const stub = getAgentByName(platform, shop, "at once");
+    await expect(stub.late()).rejects.toThrow("The transaction is over");
+    await expect(stub.slow()).rejects.toThrow("takes a function that is not async");
+    expect(await stub.state()).toEqual({ sold: 0 });
+  });
+});

@@ -1,0 +1,40 @@
+import { describe, expect, it } from "vitest";
+import { nextCron } from "../../../../core/agents/schedule/next-cron.ts";
+
+const at = (text: string): number => Date.parse(text);
+const next = (expression: string, after: string): string =>
+  new Date(nextCron(expression, at(after))).toISOString();
+
+describe("nextCron()", () => {
+  const cases: readonly [string, string, string][] = [
+    ["* * * * *", "2026-01-01T00:00:00.000Z", "2026-01-01T00:01:00.000Z"],
+    ["*/15 * * * *", "2026-01-01T00:14:59.999Z", "2026-01-01T00:15:00.000Z"],
+    ["0 3 * * *", "2026-01-01T03:00:00.000Z", "2026-01-02T03:00:00.000Z"],
+    ["30 9 * * 1-5", "2026-01-02T10:00:00.000Z", "2026-01-05T09:30:00.000Z"],
+    ["0 0 29 2 *", "2026-01-01T00:00:00.000Z", "2028-02-29T00:00:00.000Z"],
+    ["0 0 * * 7", "2026-01-01T00:00:00.000Z", "2026-01-04T00:00:00.000Z"],
+    ["0 0 13 * 5", "2026-01-01T00:00:00.000Z", "2026-01-02T00:00:00.000Z"],
+    ["5,10-12 1 * * *", "2026-01-01T01:05:00.000Z", "2026-01-01T01:10:00.000Z"],
+  ];
+  for (const [expression, after, expected] of cases) {
+    it(`${expression} after ${after} is ${expected}`, () => {
+      expect(next(expression, after)).toBe(expected);
+    });
+  }
+
+  it("refuses malformed and impossible expressions", () => {
+    for (const bad of [
+      "",
+      "* * * *",
+      "60 * * * *",
+      "* 24 * * *",
+      "* * 0 * *",
+      "5-1 * * * *",
+      "*/0 * * * *",
+      "a * * * *",
+      "0 0 31 2 *",
+    ]) {
+      expect(() => nextCron(bad, 0)).toThrow(TypeError);
+    }
+  });
+});
