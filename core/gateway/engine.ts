@@ -36,7 +36,7 @@ import { contentDecoding } from "./wire/content-decoder.ts";
 import { keyEntry } from "./keys/enter-key.ts";
 import { logQueue } from "./observe/log/log-queue.ts";
 import { logIds } from "./observe/log/log-row.ts";
-import { storedProviders, withDeclaredProviders } from "./manage/stored-providers.ts";
+import { storedProviders, withDeclaredProviders } from "./manage/providers/stored-providers.ts";
 import type { Vault } from "./records/vault.ts";
 import { autoRouter } from "./choose/router/auto-router.ts";
 import { semanticCache } from "./answer/semantic/semantic-cache.ts";

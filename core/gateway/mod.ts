@@ -21,12 +21,7 @@ export type {
   RouteRequest,
 } from "./choose/router/model-router.ts";
 export type { Ability } from "./chat/needs.ts";
-export {
-  type AiBinding,
-  type AiBindingOptions,
-  type AiRunOptions,
-  createAiBinding,
-} from "./entry/ai-binding.ts";
+export type { AiBinding, AiRunOptions } from "./entry/ai-binding.ts";
 export type {
   Checker,
   CheckAction,
@@ -90,4 +85,22 @@ function gatewayApp({ platform }: GatewayOptions, engine: Engine): Hono {
   // One route, which catches its own errors: routers and middleware are a tenth of what a small request costs.
   app.all("/v1/:account_id/:gateway_id/*", front);
   return app;
+}
+
+/** Options of {@link createAiBinding}. */
+export interface AiBindingOptions extends GatewayOptions {
+  /** @default "default" */
+  readonly gateway?: string;
+  /** @default "local" */
+  readonly accountId?: string | undefined;
+}
+
+/**
+ * Makes a gateway usable in process, without a network and without a gateway token: the caller is the
+ * operator's own code. Pass it as `createAiGateway({ binding })` of `ai-gateway-provider`. It has an engine of its
+ * own; where the gateway is served as well, take `aiBinding()` of `platformApi()` or `gatewayParts()`, which shares it.
+ */
+export function createAiBinding(options: AiBindingOptions): AiBinding {
+  const name = { account: options.accountId ?? "local", gateway: options.gateway ?? "default" };
+  return aiBinding(name, gatewayEngine(options));
 }

@@ -176,7 +176,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "only an upload's answer has its address changed",
-    file: "core/gateway/providers/upload-address.ts",
+    file: "core/gateway/providers/google/upload-address.ts",
     find: ' || !tail.rest.startsWith("upload/")',
     replace: "",
     tests: ["tests/unit/gateway/entry/sdk-addresses"],

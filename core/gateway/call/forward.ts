@@ -56,22 +56,35 @@ interface AdmittedStep extends StepRun {
   readonly flagged: DlpReport | null;
 }
 
-/** The way of a step: cleaned, prepared, answered from what is kept or by its provider, watched and restored. */
+/** Puts the parts together. */
 export function forwarding(parts: ForwardParts): Forward {
-  const { answers, checksOf, clean, limits, prepare } = parts;
   const flow = providerFlow(parts);
-  return async (given, index, isLast, outer) => {
-    const call = withStep(outer, given);
-    const cleaned = clean(given, call);
-    const step = cleaned instanceof Promise ? await cleaned : cleaned;
-    limits.checkModel(step, call);
-    const checks = checksOf(call.settings);
-    const ready = prepare(step, call);
-    const outbound = ready instanceof Promise ? await ready : ready;
-    const prepared = checks === null ? outbound : checks.readable(outbound);
-    // Awaited here: a promise that an async function returns costs two more.
-    return await answers({ step, index, isLast, call, prepared, checks }, flow);
-  };
+  return (step, index, isLast, call) => forward(step, index, isLast, call, parts, flow);
+}
+
+/** The way of a step. */
+async function forward(
+  given: Step,
+  index: number,
+  isLast: boolean,
+  outer: Call,
+  { answers, checksOf, clean, limits, prepare }: ForwardParts,
+  flow: Flow,
+): Promise<Forwarded> {
+  // 1. Its own controls outrank the call's, and nothing of the gateway's own leaves with it.
+  const call = withStep(outer, given);
+  const cleaned = clean(given, call);
+  const step = cleaned instanceof Promise ? await cleaned : cleaned;
+  // 2. The caller may use the model that it names.
+  limits.checkModel(step, call);
+  // 3. The request becomes what its provider takes.
+  const ready = prepare(step, call);
+  const outbound = ready instanceof Promise ? await ready : ready;
+  const checks = checksOf(call.settings);
+  const prepared = checks === null ? outbound : checks.readable(outbound);
+  // 4. A kept answer, or the provider's: checked, within the limits, watched on its way (`flow`).
+  // Awaited here: a promise that an async function returns costs two more.
+  return await answers({ step, index, isLast, call, prepared, checks }, flow);
 }
 
 /** A step's controls outrank the call's. */

@@ -1,5 +1,5 @@
 import type { ChatFormat } from "./chat-body.ts";
-import { BYTES_PER_TOKEN } from "../prices/price.ts";
+import { BYTES_PER_TOKEN } from "./usage.ts";
 import { type Json, jsonCount, jsonObject, jsonObjects } from "../wire/json-access.ts";
 
 /** What a request needs of a model. */

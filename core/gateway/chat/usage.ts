@@ -1,3 +1,5 @@
+import type { Json } from "../wire/json-access.ts";
+
 /** Kinds of tokens that some providers count, and price, apart from text. */
 export const tokenKinds: readonly ["audio", "image", "video"] = ["audio", "image", "video"];
 
@@ -82,3 +84,54 @@ export interface Usage {
 
 /** Nothing known. */
 export const noUsage: Usage = { tokensIn: null, tokensOut: null, cachedIn: 0, cacheWriteIn: 0 };
+
+/** Bytes of a request that make about one token. */
+export const BYTES_PER_TOKEN = 4;
+
+/** A JSON object, or null. */
+export function asObject(value: unknown): Json | null {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as Json)
+    : null;
+}
+
+/** Tokens that one figure can report: far more than any model takes, and sums of them stay exact everywhere. */
+const MOST = 500_000_000;
+
+/** A count of tokens; null when it is none, so that no provider can make a row or a cost that nothing can hold. */
+export function count(value: unknown): number | null {
+  const isCount = typeof value === "number" && Number.isInteger(value);
+  return isCount && value >= 0 && value <= MOST ? value : null;
+}
+
+/** What two requests used together. */
+export function sumOfUsage(a: Usage, b: Usage): Usage {
+  const hour = (a.cacheWriteHourIn ?? 0) + (b.cacheWriteHourIn ?? 0);
+  const reasoning = (a.reasoningOut ?? 0) + (b.reasoningOut ?? 0);
+  return {
+    tokensIn: sum(a.tokensIn, b.tokensIn),
+    tokensOut: sum(a.tokensOut, b.tokensOut),
+    cachedIn: a.cachedIn + b.cachedIn,
+    cacheWriteIn: a.cacheWriteIn + b.cacheWriteIn,
+    ...(hour === 0 ? {} : { cacheWriteHourIn: hour }),
+    ...(reasoning === 0 ? {} : { reasoningOut: reasoning }),
+    ...ofKinds(sumOfKinds(a.kinds, b.kinds)),
+    ...(a.unpriced === true || b.unpriced === true ? { unpriced: true } : {}),
+  };
+}
+
+/** The sum of what is known; null where nothing is. */
+export function sum(a: number | null, b: number | null): number | null {
+  return a === null && b === null ? null : (a ?? 0) + (b ?? 0);
+}
+
+/** The member `kinds`, where there are any. */
+export function ofKinds(kinds: TokensByKind | undefined): Pick<Usage, "kinds"> {
+  return kinds === undefined ? {} : { kinds };
+}
+
+/** The member `reasoningOut`, as counted now or known before. */
+export function reasoned(counted: number | null, usage: Usage): Pick<Usage, "reasoningOut"> {
+  const known = counted ?? usage.reasoningOut ?? 0;
+  return known === 0 ? {} : { reasoningOut: known };
+}

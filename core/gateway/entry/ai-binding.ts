@@ -5,20 +5,10 @@ import type { Admission, AdmitOptions } from "./admit.ts";
 import { OPERATOR } from "../call/caller.ts";
 import type { Deliver } from "./deliver.ts";
 import type { ResumableRuns } from "../answer/resume/runs.ts";
-import { gatewayEngine } from "../engine.ts";
-import type { GatewayOptions } from "../options.ts";
 import type { GatewayName } from "../settings/gateway-name.ts";
 import { resumeRun } from "../answer/resume/resume-run.ts";
 import { callError } from "./call-error.ts";
 import { forwardSteps, type StepsParts, toSteps } from "./universal.ts";
-
-/** Options of {@link createAiBinding}. */
-export interface AiBindingOptions extends GatewayOptions {
-  /** @default "default" */
-  readonly gateway?: string;
-  /** @default "local" */
-  readonly accountId?: string | undefined;
-}
 
 /** Options of one {@link AiBinding.run}. */
 export interface AiRunOptions {
@@ -43,16 +33,6 @@ export interface AiBinding {
     input: string | URL | Request,
     init?: { readonly method?: string; readonly signal?: AbortSignal | null | undefined },
   ): Promise<Response>;
-}
-
-/**
- * Makes a gateway usable in process, without a network and without a gateway token: the caller is the
- * operator's own code. Pass it as `createAiGateway({ binding })` of `ai-gateway-provider`. It has an engine of its
- * own; where the gateway is served as well, take `aiBinding()` of `platformApi()` or `gatewayParts()`, which shares it.
- */
-export function createAiBinding(options: AiBindingOptions): AiBinding {
-  const { accountId: account = "local", gateway = "default" } = options;
-  return aiBinding({ account, gateway }, gatewayEngine(options));
 }
 
 const IN_PROCESS: AdmitOptions = {

@@ -12,16 +12,15 @@ import type { GatewayName } from "../settings/gateway-name.ts";
 import { headerPairs } from "../wire/header-hygiene.ts";
 import { modelList } from "./model-list.ts";
 import { type RawTail, rawTail } from "../wire/raw-path.ts";
-import { isUpgrade, type UniversalSockets } from "../realtime/connect.ts";
+import { isUpgrade } from "../wire/websocket.ts";
 import { requestBody } from "./request-body.ts";
 import { callError } from "./call-error.ts";
 import type { BodyBudget, BodyHold } from "../../body-budget.ts";
 import type { Platform } from "../../ports.ts";
 import type { Forward } from "../call/forward.ts";
 import type { TargetOptions } from "../providers/target.ts";
-import type { RealtimeRequest } from "../realtime/provider-socket.ts";
 import type { Deliver } from "./deliver.ts";
-import { withUploadAddress } from "../providers/upload-address.ts";
+import { withUploadAddress } from "../providers/google/upload-address.ts";
 import { forwardSteps, readSteps, type StepsParts } from "./universal.ts";
 
 /** A request below `/v1/:account_id/:gateway_id`. */
@@ -42,6 +41,13 @@ const COMPAT: AdmitOptions = {
   tokenInAuthorization: true,
 };
 
+/** A client's request for a WebSocket to a provider: the path segment of the provider, and what stands behind it. */
+export interface SocketRequest extends RawTail {
+  readonly request: Request;
+  readonly name: GatewayName;
+  readonly segment: string;
+}
+
 /** What {@link gatewayFront} works with. */
 export interface FrontParts extends StepsParts {
   readonly platform: Pick<Platform, "received">;
@@ -59,9 +65,9 @@ export interface FrontParts extends StepsParts {
   /** Whether the automatic router is there. */
   readonly routes: boolean;
   /** Universal WebSockets. */
-  readonly sockets: UniversalSockets;
+  readonly sockets: { connect(request: Request, name: GatewayName): Promise<Response> };
   /** Connects a client with a provider's WebSocket. */
-  readonly providerSocket: (asked: RealtimeRequest) => Promise<Response>;
+  readonly providerSocket: (asked: SocketRequest) => Promise<Response>;
 }
 
 /**

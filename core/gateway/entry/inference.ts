@@ -1,6 +1,5 @@
 import type { Context } from "hono";
 import { checkAccountId } from "../../auth/account-id.ts";
-import { requirePermission } from "../../auth/authorize.ts";
 import { isKeyShaped } from "../../auth/token-format.ts";
 import { wholeRequest } from "../../http/whole-request.ts";
 import { tokenOf } from "../call/gateway-token.ts";
@@ -11,7 +10,14 @@ import { gatewayHeader, named } from "../call/controls.ts";
 import type { GatewayName } from "../settings/gateway-name.ts";
 import { headerPairs, headerValue } from "../wire/header-hygiene.ts";
 import { type InferencePath, inferenceStep } from "../providers/inference-step.ts";
-import { gatewayNameOf, type ManagementDeps, type ManagementRoutes } from "../manage/context.ts";
+import type { Hono } from "hono";
+import { type Auth, requirePermission } from "../../auth/authorize.ts";
+import type { BodyBudget } from "../../body-budget.ts";
+import type { Platform } from "../../ports.ts";
+import type { Forward } from "../call/forward.ts";
+import type { Access } from "./access.ts";
+import type { Admission } from "./admit.ts";
+import type { Deliver } from "./deliver.ts";
 import { requestBody } from "./request-body.ts";
 import { DEFAULT_GATEWAY } from "../settings/settings.ts";
 import { callError } from "./call-error.ts";
@@ -25,13 +31,25 @@ export const INFERENCE_ROOT = "/accounts/:account_id/ai";
 const GATEWAY_ID = named("gateway-id");
 const entry = { method: "POST", route: `${INFERENCE_ROOT}/*` };
 
+/** What REST inference takes a request through. */
+export interface InferenceParts {
+  readonly platform: Pick<Platform, "system">;
+  /** Finds out who calls. */
+  readonly auth: Auth;
+  readonly access: Pick<Access, "callerOf">;
+  readonly admission: Pick<Admission, "admit">;
+  readonly answer: Forward;
+  readonly deliver: Deliver;
+  readonly bodies: BodyBudget;
+}
+
 /**
  * Registers the REST inference API (docs/compatibility.md): models by an API token with the permission "AI
  * Gateway Run", through the gateway that the header `cf-aig-gateway-id` names.
  */
-export const inferenceRoutes: ManagementRoutes = (app, deps) => {
+export function inferenceRoutes(app: Hono, deps: InferenceParts): void {
   const answer = async (c: Context, path: InferencePath, model?: string): Promise<Response> => {
-    const { account } = gatewayNameOf(c);
+    const account = c.req.param("account_id") ?? "";
     const given = headerPairs(c.req.raw);
     const name = { account, gateway: gatewayHeader(given, GATEWAY_ID) ?? DEFAULT_GATEWAY };
     const caller = await callerOf(c.req.raw, name, deps);
@@ -61,13 +79,13 @@ export const inferenceRoutes: ManagementRoutes = (app, deps) => {
   }
   app.post(`${INFERENCE_ROOT}/run`, (c) => answer(c, "run"));
   app.post(`${INFERENCE_ROOT}/run/:model{.+}`, (c) => answer(c, "run", c.req.param("model") ?? ""));
-};
+}
 
 /** Who calls, by the API token in `Authorization`; throws 401 and 403. */
 async function callerOf(
   request: Request,
   name: GatewayName,
-  { auth, access }: Pick<ManagementDeps, "auth" | "access">,
+  { auth, access }: InferenceParts,
 ): Promise<Caller> {
   const token = tokenOf(request.headers.get("authorization"));
   const key = token !== null && isKeyShaped(token) ? await access.callerOf(token, name) : null;

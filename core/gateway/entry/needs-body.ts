@@ -4,7 +4,7 @@ import { limitsSpend } from "../observe/spend/spend.ts";
 import { retryPolicy } from "../call/policy.ts";
 import type { TargetOptions } from "../providers/target.ts";
 import type { GatewaySettings } from "../settings/settings.ts";
-import { translationRoute } from "../providers/translation-route.ts";
+import { translationRoute } from "../providers/families.ts";
 
 /** What the needs of a request depend on beside itself. */
 export interface BodyNeeds {

@@ -1,10 +1,6 @@
-import type { BodyBudget } from "../../body-budget.ts";
+import type { InferenceParts } from "../entry/inference.ts";
 import type { Platform } from "../../ports.ts";
 import type { ResumableRuns } from "../answer/resume/runs.ts";
-import type { Forward } from "../call/forward.ts";
-import type { Access } from "../entry/access.ts";
-import type { Admission } from "../entry/admit.ts";
-import type { Deliver } from "../entry/deliver.ts";
 import type { GatewayStore } from "../gateways/store.ts";
 import type { KeyStore } from "../keys/key-store.ts";
 import type { GatewayMetrics } from "../observe/metrics/metrics.ts";
@@ -31,10 +27,8 @@ export const API_ROOT = "/client/v4";
 export const MANAGEMENT_ROOT = "/accounts/:account_id/ai-gateway";
 
 /** What the routes of the management API work with. */
-export interface ManagementDeps {
+export interface ManagementDeps extends InferenceParts {
   readonly platform: Platform;
-  /** Finds out who calls. */
-  readonly auth: Auth;
   readonly store: GatewayStore;
   /** Virtual keys. */
   readonly keys: KeyStore;
@@ -46,12 +40,6 @@ export interface ManagementDeps {
   readonly metrics?: GatewayMetrics | undefined;
   /** Streams that can be taken up again. @default none */
   readonly resume?: ResumableRuns | undefined;
-  /** What REST inference takes a request through. */
-  readonly access: Pick<Access, "callerOf">;
-  readonly admission: Pick<Admission, "admit">;
-  readonly answer: Forward;
-  readonly deliver: Deliver;
-  readonly bodies: BodyBudget;
   /** Providers of the configuration. */
   readonly configured: Readonly<Record<string, ProviderOptions>>;
   /** Gateways of the configuration. */

@@ -5,7 +5,7 @@ import { checkQuery, checkWholeQuery } from "../../http/query.ts";
 import { sseResponse } from "../../http/sse.ts";
 import { isFilterPart, logParameters, parseLogQuery } from "../observe/log/log-filters.ts";
 import { tailEvents, tailPosition } from "../observe/log/log-tail.ts";
-import * as logs from "../observe/log/manage-logs.ts";
+import * as logs from "./manage-logs.ts";
 import { getGateway } from "./manage-gateways.ts";
 import {
   gatewayNameOf,

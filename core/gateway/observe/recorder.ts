@@ -1,3 +1,4 @@
+import { usageOf } from "../providers/usage.ts";
 import type { HeaderPair, System } from "../../ports.ts";
 import type { LoggedBody, LogRow, AttemptObserver } from "../call/ended-attempt.ts";
 import type { Call, Step } from "../call/call.ts";
@@ -101,7 +102,7 @@ function watched(
 ): AnswerWatch {
   const type = headerValue(headers, "content-type") ?? "";
   const encoding = headerValue(headers, "content-encoding") ?? "";
-  const watch = observer(type, encoding, keep, reading);
+  const watch = observer(type, encoding, keep, reading, usageOf(sent.target.slug));
   return {
     push: (chunk) => watch.push(chunk),
     finish() {

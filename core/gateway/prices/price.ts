@@ -92,6 +92,3 @@ export function withAudioAtInputPrice(table: PriceTable): PriceTable {
 export function voicePrice(text: PriceRow, audio: KindPrice, image?: KindPrice): Price {
   return { ...price(text), kinds: { audio, ...(image === undefined ? {} : { image }) } };
 }
-
-/** Bytes of a request that make about one token. */
-export const BYTES_PER_TOKEN = 4;

@@ -11,14 +11,9 @@ import { plainBody } from "../wire/reply-body.ts";
 import { credentialValue, type Provider } from "./table.ts";
 import { movedTo, resolveTarget, type Target, type TargetOptions } from "./target.ts";
 import { endsWell } from "../chat/ends-well.ts";
-import {
-  askingBody,
-  isEncoding,
-  unasked,
-  type UsageQuestion,
-} from "../observe/usage/stream-usage.ts";
+import { askingBody, isEncoding, unasked, type UsageQuestion } from "./openai/stream-usage.ts";
 import { withInlineImages } from "../chat/images.ts";
-import { type TranslationRoute, translationRoute } from "./translation-route.ts";
+import { type TranslationRoute, translationRoute } from "./families.ts";
 import { translateReply } from "../chat/reply.ts";
 import type { Outbound } from "../call/outbound.ts";
 

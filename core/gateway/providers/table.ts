@@ -43,6 +43,8 @@ export interface Provider {
    * @default not known: they are not asked
    */
   readonly streamUsage?: "told" | "asked";
+  /** In whose words its answers tell their usage. @default any: it serves models of several families */
+  readonly usage?: readonly ("openai" | "google" | "cohere" | "replicate")[];
   /** The provider's own chat format, into which the path `chat/completions` is translated. @default OpenAI's */
   readonly chat?: "anthropic" | "gemini" | "workers-ai";
 }
@@ -56,6 +58,7 @@ export const ECHO = "echo";
 /** Every built-in provider by its path segment. */
 export const providers: Readonly<Record<string, Provider>> = {
   openai: {
+    usage: ["openai"],
     baseUrl: "https://api.openai.com",
     credentials: bearer,
     versioned: true,
@@ -65,6 +68,7 @@ export const providers: Readonly<Record<string, Provider>> = {
     dialect: { limit: "max_completion_tokens" },
   },
   anthropic: {
+    usage: ["openai"],
     baseUrl: "https://api.anthropic.com",
     credentials: ["x-api-key", "authorization"],
     chat: "anthropic",
@@ -72,6 +76,7 @@ export const providers: Readonly<Record<string, Provider>> = {
     serves: ["messages"],
   },
   "google-ai-studio": {
+    usage: ["google", "openai"],
     baseUrl: "https://generativelanguage.googleapis.com",
     credentials: ["x-goog-api-key", "authorization"],
     queryCredentials: ["key"],
@@ -82,6 +87,7 @@ export const providers: Readonly<Record<string, Provider>> = {
   // The region is read from the path (`…/locations/{region}/…`), see target.ts.
   "google-vertex-ai": { baseUrl: "https://aiplatform.googleapis.com", credentials: bearer },
   "azure-openai": {
+    usage: ["openai"],
     baseUrl: "https://{resource}.openai.azure.com/openai/deployments/{deployment}",
     path: "{resource}/{deployment}",
     // As Azure's own clients write it: of the service, or of any deployment of it. One may be called "openai", too.
@@ -113,6 +119,7 @@ export const providers: Readonly<Record<string, Provider>> = {
     credentials: ["authorization", "x-api-key"],
   },
   groq: {
+    usage: ["openai"],
     baseUrl: "https://api.groq.com/openai/v1",
     credentials: bearer,
     openaiChat: CHAT,
@@ -120,6 +127,7 @@ export const providers: Readonly<Record<string, Provider>> = {
     serves: ["responses"],
   },
   fireworks: {
+    usage: ["openai"],
     baseUrl: "https://api.fireworks.ai/inference/v1",
     credentials: bearer,
     openaiChat: CHAT,
@@ -127,6 +135,7 @@ export const providers: Readonly<Record<string, Provider>> = {
     serves: ["responses", "messages"],
   },
   deepseek: {
+    usage: ["openai"],
     baseUrl: "https://api.deepseek.com",
     credentials: bearer,
     openaiChat: CHAT,
@@ -134,12 +143,14 @@ export const providers: Readonly<Record<string, Provider>> = {
     dialect: { wantsThoughts: true },
   },
   "perplexity-ai": {
+    usage: ["openai"],
     baseUrl: "https://api.perplexity.ai",
     credentials: bearer,
     openaiChat: CHAT,
     streamUsage: "told",
   },
   grok: {
+    usage: ["openai"],
     baseUrl: "https://api.x.ai",
     credentials: bearer,
     versioned: true,
@@ -148,6 +159,7 @@ export const providers: Readonly<Record<string, Provider>> = {
     serves: ["responses"],
   },
   mistral: {
+    usage: ["openai"],
     baseUrl: "https://api.mistral.ai",
     credentials: bearer,
     versioned: true,
@@ -156,6 +168,7 @@ export const providers: Readonly<Record<string, Provider>> = {
     dialect: { asksUsage: false },
   },
   cerebras: {
+    usage: ["openai"],
     baseUrl: "https://api.cerebras.ai",
     credentials: bearer,
     versioned: true,
@@ -163,6 +176,7 @@ export const providers: Readonly<Record<string, Provider>> = {
     streamUsage: "told",
   },
   openrouter: {
+    usage: ["openai"],
     baseUrl: "https://openrouter.ai/api",
     credentials: bearer,
     versioned: true,
@@ -171,12 +185,18 @@ export const providers: Readonly<Record<string, Provider>> = {
     serves: ["responses", "messages"],
   },
   cohere: {
+    usage: ["openai", "cohere"],
     baseUrl: "https://api.cohere.com",
     credentials: bearer,
     openaiChat: "compatibility/v1/chat/completions",
   },
   huggingface: { baseUrl: "https://api-inference.huggingface.co/models", credentials: bearer },
-  replicate: { baseUrl: "https://api.replicate.com", credentials: bearer, versioned: true },
+  replicate: {
+    baseUrl: "https://api.replicate.com",
+    credentials: bearer,
+    versioned: true,
+    usage: ["replicate", "openai"],
+  },
   fal: {
     baseUrl: "https://fal.run",
     credentials: bearer,

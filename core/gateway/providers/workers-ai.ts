@@ -9,7 +9,7 @@ import {
   textContent,
 } from "../chat/chat-format.ts";
 import { type Json, jsonObject, jsonObjects, jsonText } from "../wire/json-access.ts";
-import { openaiCallDelta, openaiUsage } from "./openai.ts";
+import { openaiCallDelta, openaiUsage } from "./openai/openai.ts";
 import { singleCall, singleCallStream } from "../chat/single-call.ts";
 import { stoppedReply, stoppedStream } from "../chat/stop.ts";
 import type {

@@ -1,10 +1,11 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { Admission } from "../entry/admit.ts";
-import type { HeaderPair, Platform } from "../../ports.ts";
-import { headerPairs, headerValue } from "../wire/header-hygiene.ts";
+import type { Platform } from "../../ports.ts";
+import { headerPairs } from "../wire/header-hygiene.ts";
 import type { GatewayName } from "../settings/gateway-name.ts";
 import { socketToken } from "./socket-token.ts";
 import { socketActorName, type SocketParts, universalSocketKind } from "./universal-socket.ts";
+import { isUpgrade, checkHandshake } from "../wire/websocket.ts";
 
 /** Gateways of different options that one platform can serve WebSockets for. */
 const KINDS = 16;
@@ -36,32 +37,6 @@ export function universalSockets(parts: ConnectParts): UniversalSockets {
       return actors.get(kind, socketActorName(name, parts.system.random(1)[0] ?? 0)).fetch(request);
     },
   };
-}
-
-/** Whether a request asks for a WebSocket. */
-export function isUpgrade(request: Request): boolean {
-  return request.headers.get("upgrade")?.toLowerCase() === "websocket";
-}
-
-/**
- * Refuses a handshake that no server may accept (RFC 6455, section 4.2.1), before a provider is asked: not every
- * runtime tells afterwards that it has refused. Throws `upgrade_required` or `invalid_request`.
- */
-export function checkHandshake(headers: readonly HeaderPair[]): void {
-  const key = headerValue(headers, "sec-websocket-key");
-  const version = headerValue(headers, "sec-websocket-version");
-  // Within a process nobody shakes hands.
-  if (key === null && version === null) return;
-  if (version !== "13") {
-    throw new ApiError("upgrade_required", {
-      message: "This server speaks version 13 of the WebSocket protocol",
-      headers: { upgrade: "websocket", "sec-websocket-version": "13" },
-    });
-  }
-  if (key !== null && /^[A-Za-z0-9+/]{22}==$/.test(key)) return;
-  throw new ApiError("invalid_request", {
-    message: "Header sec-websocket-key: expected 16 bytes in base64",
-  });
 }
 
 function defineKind(parts: ConnectParts): string {

@@ -2,6 +2,7 @@ import type { Dialled, Duplex } from "../../duplex.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { InboundResponse, Log, Platform, System } from "../../ports.ts";
 import { TransportError } from "../../transport-error.ts";
+import type { SocketRequest } from "../entry/front.ts";
 import type { Admission, AdmitOptions } from "../entry/admit.ts";
 import type { Call, Step } from "../call/call.ts";
 import type { Settle } from "../call/limits.ts";
@@ -15,26 +16,13 @@ import type { Safety } from "../guard/checkers/safety.ts";
 import type { GatewaySettings } from "../settings/settings.ts";
 import type { Recorder, Recording } from "../call/recording.ts";
 import { respond } from "../entry/respond.ts";
-import type { GatewayName } from "../settings/gateway-name.ts";
 import { guardedClient } from "../guard/tokens/token-guard.ts";
 import { tracedError } from "../entry/call-error.ts";
-import { checkHandshake } from "./connect.ts";
+import { checkHandshake } from "../wire/websocket.ts";
 import { type Offer, readOffer } from "./offer.ts";
 import { realtimePath, realtimeTargets } from "./realtime-providers.ts";
 import { relay } from "./relay.ts";
 import { type Tally, tally } from "./tally.ts";
-
-/** A client's request for a WebSocket to a provider. */
-export interface RealtimeRequest {
-  readonly request: Request;
-  readonly name: GatewayName;
-  /** The path segment of the provider. */
-  readonly segment: string;
-  /** Raw path behind it. */
-  readonly rest: string;
-  /** Raw query with its question mark, or empty. */
-  readonly query: string;
-}
 
 const SOCKET: AdmitOptions = {
   entry: { method: "GET", route: "/v1/:account_id/:gateway_id/:provider/*" },
@@ -81,7 +69,7 @@ interface Admitted {
  * to the client's upgrade request; throws what `admit` throws, and `provider_failed` when no answer came.
  */
 export async function providerSocket(
-  asked: RealtimeRequest,
+  asked: SocketRequest,
   parts: ProviderSocketParts,
 ): Promise<Response> {
   const { request, name } = asked;
@@ -97,7 +85,7 @@ export async function providerSocket(
 }
 
 async function opened(
-  asked: RealtimeRequest,
+  asked: SocketRequest,
   offer: Offer,
   call: Call,
   parts: ProviderSocketParts,

@@ -2,8 +2,8 @@ import type { LoggedBody, LogRow } from "../call/ended-attempt.ts";
 import { jsonText } from "../wire/json-access.ts";
 import { modelName } from "../chat/request-model.ts";
 import type { Observation } from "../call/recording.ts";
-import { addUsage, sumOfUsage } from "../observe/usage/usage.ts";
-import { noUsage, type Usage } from "../chat/usage.ts";
+import { addUsage } from "../providers/usage.ts";
+import { sumOfUsage, noUsage, type Usage } from "../chat/usage.ts";
 import type { RelayEnd, Side } from "./relay.ts";
 
 /** Counts what passes on a connection, for its one log row. */

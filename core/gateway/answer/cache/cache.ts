@@ -1,7 +1,7 @@
 import type { InboundResponse, System } from "../../../ports.ts";
 import { type Leader, type SharedCall, startSharedCall, type JoinedAnswer } from "./shared-call.ts";
 import type { CachedReply } from "../../wire/cached-reply.ts";
-import { within } from "../../call/within.ts";
+import { within } from "../../wire/within.ts";
 import { joined } from "../../wire/byte-pieces.ts";
 import { weightOf } from "./shared-stream.ts";
 

@@ -1,10 +1,10 @@
+import type { SealedReply } from "./reply-shelf.ts";
 import { quickSha256Hex } from "../../../crypto/digest.ts";
 import { fromHex, utf8 } from "../../../crypto/encoding.ts";
 import { rawSealingKey, sealBytes, type SealingKey, unsealBytes } from "../../../crypto/seal.ts";
 import type { Log, System } from "../../../ports.ts";
 import type { CachedReply } from "../../wire/cached-reply.ts";
 import { actorName, type GatewayName } from "../../settings/gateway-name.ts";
-import type { GatewayStore } from "../../gateways/store.ts";
 
 /** An answer with the end of its time, Unix ms. */
 export interface TimedReply {
@@ -24,9 +24,15 @@ export interface StoredReplies {
   keep(name: GatewayName, key: string, kept: TimedReply): void;
 }
 
+/** Sealed answers of all gateways, see `ReplyShelf`. */
+export interface ReplyStore {
+  findReply(name: GatewayName, id: string): Promise<SealedReply | null>;
+  keepReply(name: GatewayName, id: string, reply: SealedReply, capacity: number): Promise<void>;
+}
+
 /** What stored replies work with. */
 export interface StoredRepliesDeps {
-  readonly store: Pick<GatewayStore, "findReply" | "keepReply">;
+  readonly store: ReplyStore;
   readonly system: System;
   readonly log: Log;
   /** Bytes of answers that one gateway keeps. */

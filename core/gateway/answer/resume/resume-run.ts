@@ -1,9 +1,7 @@
-import { authorize } from "../../../auth/authorize.ts";
 import { ApiError } from "../../../http/api-error.ts";
 import type { ResumableRuns } from "./runs.ts";
 import type { GatewayName } from "../../settings/gateway-name.ts";
 import { toHeadersInit } from "../../wire/header-hygiene.ts";
-import { gatewayNameOf, MANAGEMENT_ROOT, type ManagementRoutes } from "../../manage/context.ts";
 
 /** What takes a run up again. */
 export interface ResumeRequest {
@@ -38,20 +36,3 @@ export function resumeRun(
   // A run's body is always a stream.
   return new Response(body as ReadableStream<Uint8Array>, { headers: toHeadersInit(headers) });
 }
-
-/** Registers the resumption of streams, for whoever may run the account's models. */
-export const resumeRoutes: ManagementRoutes = (app, deps) => {
-  const path = `${MANAGEMENT_ROOT}/gateways/:gateway_id/run/:run_id/resume`;
-  app.get(path, authorize(deps.auth, "AI Gateway Run"), (c) => {
-    // Hono answers HEAD as GET, without the body: it would take the run from its reader, and never read it.
-    if (c.req.raw.method !== "GET") {
-      throw new ApiError("method_not_allowed", { headers: { allow: "GET" } });
-    }
-    const runId = c.req.param("run_id");
-    const from = c.req.query("from") ?? null;
-    return resumeRun(
-      { name: gatewayNameOf(c), runId, from, signal: c.req.raw.signal },
-      deps.resume,
-    );
-  });
-};

@@ -7,7 +7,7 @@ import type { SpendDecision, SpendTicket } from "./spend-ledger.ts";
 import type { SpendFacts } from "./spend-rules.ts";
 import { jsonOf, plainBytes } from "../../wire/readable-body.ts";
 import { stepModel } from "../../chat/request-model.ts";
-import { hidesUsage } from "../usage/stream-usage.ts";
+import { hidesUsage } from "../../providers/openai/stream-usage.ts";
 import { type CostQuestion, isFree, spendUnknown, unknownCost } from "../cost/known-cost.ts";
 import { mayLimit } from "./spend-rules.ts";
 import {

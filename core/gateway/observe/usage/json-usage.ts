@@ -1,4 +1,4 @@
-import { addUsage } from "./usage.ts";
+import { type AddUsage, addUsage } from "../../providers/usage.ts";
 import { noUsage, type Usage } from "../../chat/usage.ts";
 
 /** Members with plain values, and the end of the whole answer: what may follow its usage. */
@@ -8,12 +8,12 @@ const END_LIMIT = 1024;
 /** Characters of a usage report that are looked for its end; a longer one is read with the whole answer. */
 const USAGE_LIMIT = 16 * 1024;
 
-/** What a JSON answer says about usage; nothing when it is not JSON. */
-export function jsonUsage(text: string): Usage {
+/** What a JSON answer says about usage, read by its family; nothing when it is not JSON. */
+export function jsonUsage(text: string, add: AddUsage = addUsage): Usage {
   const at = text.lastIndexOf('"usage');
-  if (at === -1) return usageElsewhere(text);
-  if (/^\s*\[/.test(text)) return listUsage(text);
-  return usageIn(lastMember(text, at, '"usage') ?? text, noUsage);
+  if (at === -1) return usageElsewhere(text, add);
+  if (/^\s*\[/.test(text)) return listUsage(text, add);
+  return usageIn(lastMember(text, at, '"usage') ?? text, noUsage, add);
 }
 
 /** Where Cohere's first API and its embeddings, and Replicate, tell what they used: the member and what is in it. */
@@ -22,20 +22,20 @@ const elsewhere: readonly (readonly [member: string, figure: string])[] = [
   ['"metrics"', '"input_token_count"'],
 ];
 
-function usageElsewhere(text: string): Usage {
+function usageElsewhere(text: string, add: AddUsage): Usage {
   const found = elsewhere.find(([, figure]) => text.includes(figure));
   if (found === undefined) return noUsage;
   const [member] = found;
   const last = lastMember(text, text.lastIndexOf(member), member);
-  if (last !== null) return usageIn(last, noUsage);
-  const whole = usageIn(text, noUsage);
+  if (last !== null) return usageIn(last, noUsage, add);
+  const whole = usageIn(text, noUsage, add);
   // Cohere streams JSON line by line; the last one tells.
   const line = text.trimEnd().lastIndexOf("\n") + 1;
-  return whole !== noUsage || line === 0 ? whole : usageIn(text.slice(line), noUsage);
+  return whole !== noUsage || line === 0 ? whole : usageIn(text.slice(line), noUsage, add);
 }
 
 /** What the answers of a list say, as far as it has come: so Gemini streams to who does not ask for events. */
-function listUsage(text: string): Usage {
+function listUsage(text: string, add: AddUsage): Usage {
   let usage = noUsage;
   let start = text.indexOf("[") + 1;
   for (;;) {
@@ -43,14 +43,14 @@ function listUsage(text: string): Usage {
     const end = begin === -1 ? -1 : endOfObject(text, begin);
     if (end === -1 || !["", ","].includes(text.slice(start, begin).trim())) return usage;
     const answer = text.slice(begin, end);
-    if (answer.includes('"usageMetadata"')) usage = usageIn(answer, usage);
+    if (answer.includes('"usageMetadata"')) usage = usageIn(answer, usage, add);
     start = end;
   }
 }
 
-function usageIn(json: string, usage: Usage): Usage {
+function usageIn(json: string, usage: Usage, add: AddUsage): Usage {
   try {
-    return addUsage(usage, JSON.parse(json));
+    return add(usage, JSON.parse(json));
   } catch {
     return usage;
   }

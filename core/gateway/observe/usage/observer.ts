@@ -1,4 +1,5 @@
-import { awsEventUsage } from "./aws-events.ts";
+import { type AddUsage, addUsage } from "../../providers/usage.ts";
+import { awsEventUsage } from "../../providers/amazon/aws-events.ts";
 import { bytePieces } from "../../wire/byte-pieces.ts";
 import type { ContentDecoder } from "../../../ports.ts";
 import type { ContentDecoding } from "../../wire/content-decoder.ts";
@@ -21,25 +22,26 @@ const JSON_LIMIT = 10 * 1024 * 1024;
 
 /**
  * Watches an answer with these headers; at most `keep` bytes of its decoded text are kept for the log.
- * `unreadable` is told an encoding that this runtime cannot undo: then only the size is known.
+ * `add` reads their usage by their family; `unreadable` is told an encoding that this runtime cannot undo: then only the size is known.
  */
 export function observer(
   contentType: string,
   contentEncoding: string,
   keep: number,
   reading: Reading,
+  add: AddUsage = addUsage,
 ): AnswerWatch {
   const encoding = contentEncoding.trim().toLowerCase();
-  if (encoding === "" || encoding === "identity") return plainObserver(contentType, keep);
+  if (encoding === "" || encoding === "identity") return plainObserver(contentType, keep, add);
   const decoder = reading.decoding.decoder(encoding);
-  if (decoder !== null) return decodingObserver(decoder, contentType, keep);
+  if (decoder !== null) return decodingObserver(decoder, contentType, keep, add);
   reading.unreadable(encoding);
   return sizeObserver();
 }
 
-function plainObserver(contentType: string, keep: number): AnswerWatch {
+function plainObserver(contentType: string, keep: number, add: AddUsage): AnswerWatch {
   const type = contentType.toLowerCase();
-  if (type.startsWith("text/event-stream")) return eventObserver(keep);
+  if (type.startsWith("text/event-stream")) return eventObserver(keep, add);
   if (type.startsWith("application/vnd.amazon.eventstream")) return awsEventObserver();
   const isJson = /^application\/(?:[\w.-]+\+)?json\b/.test(type);
   const isText = isJson || type.startsWith("text/");
@@ -55,15 +57,15 @@ function plainObserver(contentType: string, keep: number): AnswerWatch {
     finish() {
       const isWhole = pieces.size === size;
       const text = decode(pieces.whole(), isWhole);
-      const usage = isJson && isWhole ? jsonUsage(text) : noUsage;
+      const usage = isJson && isWhole ? jsonUsage(text, add) : noUsage;
       return { usage, body: loggedBody(isText && keep > 0 ? text : null, size, keep) };
     },
   };
 }
 
 /** For server-sent events: their text is searched for usage block by block, and kept up to a limit. */
-function eventObserver(keep: number): AnswerWatch {
-  const scanner = usageScanner();
+function eventObserver(keep: number, add: AddUsage): AnswerWatch {
+  const scanner = usageScanner(add);
   let kept = "";
   let end = "";
   let size = 0;
@@ -127,8 +129,9 @@ function decodingObserver(
   { readable, writable }: ContentDecoder,
   contentType: string,
   keep: number,
+  add: AddUsage,
 ): AnswerWatch {
-  const inner = plainObserver(contentType, keep);
+  const inner = plainObserver(contentType, keep, add);
   const writer = writable.getWriter();
   const reader = readable.getReader();
   let failed = false;

@@ -1,5 +1,5 @@
 import { withoutLongTexts } from "./long-texts.ts";
-import { addUsage } from "./usage.ts";
+import { type AddUsage, addUsage } from "../../providers/usage.ts";
 import { noUsage, type Usage } from "../../chat/usage.ts";
 
 /** Reads the usage out of the text of a server-sent event stream. */
@@ -25,9 +25,11 @@ const NOTHING = '"usage":null';
  * Searches for the few events that mention usage, and only reads those: most of a stream is looked at by the engine's
  * own search. Give it large pieces: what is left of a piece, an unfinished event, is searched again with the next one.
  *
+ * @param add Reads what an event says, by its family
  * @param longEvent Characters of an unfinished event above which its texts of more than `longText` are left out
  */
 export function usageScanner(
+  add: AddUsage = addUsage,
   longEvent: number = LONG_EVENT,
   longText: number = LONG_TEXT,
 ): UsageScanner {
@@ -44,19 +46,19 @@ export function usageScanner(
         isTooLong = end === -1;
       }
       const end = lastBlankLine(text);
-      if (!isTooLong) usage = usageOf(text.slice(0, end), usage);
+      if (!isTooLong) usage = usageOf(text.slice(0, end), usage, add);
       rest = text.slice(end);
       if (rest.length > longEvent) rest = withoutLongTexts(rest, longText);
       isTooLong ||= rest.length > EVENT_LIMIT;
       // A blank line can begin with the last character.
       if (isTooLong) rest = rest.slice(-1);
     },
-    usage: () => (isTooLong ? usage : usageOf(rest, usage)),
+    usage: () => (isTooLong ? usage : usageOf(rest, usage, add)),
   };
 }
 
 /** Adds what the events of a text say. */
-function usageOf(text: string, usage: Usage): Usage {
+function usageOf(text: string, usage: Usage, add: AddUsage): Usage {
   let sum = usage;
   let start = 0;
   let at = text.indexOf(MENTION);
@@ -68,7 +70,7 @@ function usageOf(text: string, usage: Usage): Usage {
     const begin = Math.max(start, lastBlankLine(text, at));
     const end = blankLine(text, at);
     const event = end === -1 ? text.slice(begin) : text.slice(begin, end);
-    if (event.length <= EVENT_LIMIT) sum = usageIn(event, sum);
+    if (event.length <= EVENT_LIMIT) sum = usageIn(event, sum, add);
     if (end === -1) break;
     start = end;
     at = text.indexOf(MENTION, end);
@@ -100,13 +102,13 @@ function isBlankLine(text: string, at: number): boolean {
 }
 
 /** What the data of one event says; nothing when it is not JSON, or cut off. */
-function usageIn(event: string, usage: Usage): Usage {
+function usageIn(event: string, usage: Usage, add: AddUsage): Usage {
   const data = event
     .split(/\r\n|\r|\n/)
     .map((line) => /^data(?:: ?|$)(.*)$/s.exec(line)?.[1])
     .filter((value) => value !== undefined);
   try {
-    return addUsage(usage, JSON.parse(data.join("\n")));
+    return add(usage, JSON.parse(data.join("\n")));
   } catch {
     return usage;
   }

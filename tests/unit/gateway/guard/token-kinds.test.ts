@@ -3,8 +3,8 @@ import { cost as costAt, type CustomCost } from "../../../../core/gateway/observ
 import { jsonUsage } from "../../../../core/gateway/observe/usage/json-usage.ts";
 import { tally } from "../../../../core/gateway/realtime/tally.ts";
 import { usageScanner } from "../../../../core/gateway/observe/usage/sse-usage.ts";
-import { addUsage, sumOfUsage } from "../../../../core/gateway/observe/usage/usage.ts";
-import { noUsage, type Usage } from "../../../../core/gateway/chat/usage.ts";
+import { addUsage } from "../../../../core/gateway/providers/usage.ts";
+import { sumOfUsage, noUsage, type Usage } from "../../../../core/gateway/chat/usage.ts";
 import { priceOf } from "../../../fakes/gateway-prices.ts";
 
 const cost = (used: Usage, model: string, provider: string, custom?: CustomCost): number | null =>

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { awsEventUsage } from "../../../../core/gateway/observe/usage/aws-events.ts";
+import { awsEventUsage } from "../../../../core/gateway/providers/amazon/aws-events.ts";
 import { noUsage, type Usage } from "../../../../core/gateway/chat/usage.ts";
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);

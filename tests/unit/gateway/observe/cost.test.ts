@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { cost as costAt, type CustomCost } from "../../../../core/gateway/observe/cost/cost.ts";
 import { priceLists, PRICES_DATE } from "../../../../core/gateway/prices/prices.ts";
-import { addUsage } from "../../../../core/gateway/observe/usage/usage.ts";
+import { addUsage } from "../../../../core/gateway/providers/usage.ts";
 import { noUsage, type Usage } from "../../../../core/gateway/chat/usage.ts";
 import { priceOf } from "../../../fakes/gateway-prices.ts";
 

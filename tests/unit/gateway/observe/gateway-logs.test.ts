@@ -3,7 +3,7 @@ import type { GatewayName } from "../../../../core/gateway/settings/gateway-name
 import { parseLogQuery } from "../../../../core/gateway/observe/log/log-filters.ts";
 import { logIds } from "../../../../core/gateway/observe/log/log-row.ts";
 import { type LogRow } from "../../../../core/gateway/call/ended-attempt.ts";
-import { deleteLogs } from "../../../../core/gateway/observe/log/manage-logs.ts";
+import { deleteLogs } from "../../../../core/gateway/manage/manage-logs.ts";
 import { initialSettings } from "../../../../core/gateway/settings/settings.ts";
 import { gatewayStore } from "../../../../core/gateway/gateways/store.ts";
 import {

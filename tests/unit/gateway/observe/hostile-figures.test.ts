@@ -4,7 +4,7 @@ import { eventually } from "../../../cases/eventually.ts";
 import { cost, leastCost } from "../../../../core/gateway/observe/cost/cost.ts";
 import { gatewayMetrics } from "../../../../core/gateway/observe/metrics/metrics.ts";
 import type { WebSockets } from "../../../../core/duplex.ts";
-import { addUsage } from "../../../../core/gateway/observe/usage/usage.ts";
+import { addUsage } from "../../../../core/gateway/providers/usage.ts";
 import { noUsage } from "../../../../core/gateway/chat/usage.ts";
 import {
   chat,

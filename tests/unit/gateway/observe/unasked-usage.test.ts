@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { withoutUnaskedUsage } from "../../../../core/gateway/observe/usage/unasked-usage.ts";
+import { withoutUnaskedUsage } from "../../../../core/gateway/providers/openai/unasked-usage.ts";
 
 const encoder = new TextEncoder();
 

@@ -6,7 +6,7 @@ import {
   usageScanner,
 } from "../../../../core/gateway/observe/usage/sse-usage.ts";
 import { type TextBlocks, textBlocks } from "../../../../core/gateway/observe/usage/text-blocks.ts";
-import { addUsage } from "../../../../core/gateway/observe/usage/usage.ts";
+import { addUsage, usageOf } from "../../../../core/gateway/providers/usage.ts";
 import { noUsage, type Usage } from "../../../../core/gateway/chat/usage.ts";
 
 const usage = (
@@ -263,5 +263,29 @@ describe("addUsage()", () => {
     ],
   ])("reads %s", (_, message, expected) => {
     expect(addUsage(noUsage, message)).toEqual(expected);
+  });
+});
+
+describe("usageOf()", () => {
+  const gemini = { usageMetadata: { promptTokenCount: 9, candidatesTokenCount: 4 } };
+  const plain = { usage: { prompt_tokens: 5, completion_tokens: 2 } };
+  const cohere = { meta: { billed_units: { input_tokens: 7, output_tokens: 3 } } };
+
+  it("reads a known provider's answers in the words of its family alone", () => {
+    expect(usageOf("openai")(noUsage, plain).tokensIn).toBe(5);
+    expect(usageOf("openai")(noUsage, gemini)).toEqual(noUsage);
+    expect(usageOf("openai")(noUsage, { ...gemini, ...plain }).tokensIn).toBe(5);
+    expect(usageOf("google-ai-studio")(noUsage, gemini).tokensIn).toBe(9);
+    expect(usageOf("google-ai-studio")(noUsage, plain).tokensIn).toBe(5);
+    expect(usageOf("cohere")(noUsage, cohere).tokensIn).toBe(7);
+    expect(usageOf("anthropic")(noUsage, cohere)).toEqual(noUsage);
+  });
+
+  it("reads those of any other provider in the words of every family", () => {
+    for (const slug of ["custom-mine", "aws-bedrock", "google-vertex-ai", "constructor"]) {
+      expect(usageOf(slug)(noUsage, gemini).tokensIn).toBe(9);
+      expect(usageOf(slug)(noUsage, plain).tokensIn).toBe(5);
+      expect(usageOf(slug)(noUsage, cohere).tokensIn).toBe(7);
+    }
   });
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sseEvents } from "../../../../core/gateway/wire/sse-events.ts";
-import { anthropicTranslator } from "../../../../core/gateway/providers/anthropic.ts";
+import { anthropicTranslator } from "../../../../core/gateway/providers/anthropic/anthropic.ts";
 import { chatFront } from "../../../../core/gateway/chat/formats/chat-reply.ts";
 import { translateReply } from "../../../../core/gateway/chat/reply.ts";
 import { type GatewayUnderTest, gatewayUnderTest, jsonInit } from "../../../fakes/gateway-app.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { checkHandshake } from "../../../../core/gateway/realtime/connect.ts";
+import { checkHandshake } from "../../../../core/gateway/wire/websocket.ts";
 import { readOffer } from "../../../../core/gateway/realtime/offer.ts";
 import {
   realtimePath,

@@ -1,5 +1,5 @@
 import { jsonObject } from "../../wire/json-access.ts";
-import { addUsage } from "./usage.ts";
+import { addUsage } from "../usage.ts";
 import { noUsage, type Usage } from "../../chat/usage.ts";
 
 /** Reads the usage out of a stream of `application/vnd.amazon.eventstream`, the framing of Amazon Bedrock. */

@@ -1,13 +1,13 @@
 import * as v from "valibot";
-import { ApiError } from "../../http/api-error.ts";
-import type { System } from "../../ports.ts";
-import { jsonText } from "../wire/json-access.ts";
-import type { Page } from "./paging.ts";
-import { headerCredential } from "../settings/header-schema.ts";
-import { newRecord, recordView, type StoredRecord } from "../records/record.ts";
-import type { Records } from "../records/records.ts";
-import type { Vault } from "../records/vault.ts";
-import { DEFAULT_ALIAS } from "../settings/declared-gateways.ts";
+import { ApiError } from "../../../http/api-error.ts";
+import type { System } from "../../../ports.ts";
+import { jsonText } from "../../wire/json-access.ts";
+import type { Page } from "../paging.ts";
+import { headerCredential } from "../../settings/header-schema.ts";
+import { newRecord, recordView, type StoredRecord } from "../../records/record.ts";
+import type { Records } from "../../records/records.ts";
+import type { Vault } from "../../records/vault.ts";
+import { DEFAULT_ALIAS } from "../../settings/declared-gateways.ts";
 
 /** Only one key of a provider is its default. */
 const DEFAULT_FLAG = "default_config";

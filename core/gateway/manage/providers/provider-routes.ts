@@ -1,6 +1,6 @@
 import type { Context } from "hono";
-import { readJson } from "../../http/body.ts";
-import { envelope } from "../../http/envelope.ts";
+import { readJson } from "../../../http/body.ts";
+import { envelope } from "../../../http/envelope.ts";
 import {
   checkProvider,
   flagOf,
@@ -13,10 +13,10 @@ import {
   type ManagementDeps,
   type ManagementRoutes,
   pageOfQuery,
-} from "./context.ts";
+} from "../context.ts";
 import * as custom from "./custom-provider.ts";
 import * as stored from "./provider-config.ts";
-import type { StoredRecord } from "../records/record.ts";
+import type { StoredRecord } from "../../records/record.ts";
 
 /** Stored keys: `…/gateways/{id}/provider_configs`. */
 export const providerConfigRoutes: ManagementRoutes = (app, deps) => {

@@ -1,11 +1,11 @@
 import type { Step } from "../call/call.ts";
 import { providers } from "./table.ts";
 import type { TargetOptions } from "./target.ts";
-import { anthropicTranslator } from "./anthropic.ts";
+import { anthropicTranslator } from "./anthropic/anthropic.ts";
 import { chatFront } from "../chat/formats/chat-reply.ts";
-import { geminiTranslator } from "./gemini.ts";
+import { geminiTranslator } from "./google/gemini.ts";
 import { messagesFront } from "../chat/formats/messages-reply.ts";
-import { openaiTranslator } from "./openai.ts";
+import { openaiTranslator } from "./openai/openai.ts";
 import { responsesFront } from "../chat/formats/responses-reply.ts";
 import { workersAiTranslator } from "./workers-ai.ts";
 import type { ChatFront, ChatTranslator } from "../chat/reply.ts";
@@ -17,11 +17,13 @@ export interface TranslationRoute {
 }
 
 const CHAT = "chat/completions";
+
 const translators = {
   anthropic: anthropicTranslator,
   gemini: geminiTranslator,
   "workers-ai": workersAiTranslator,
 } as const;
+
 const fronts = { responses: responsesFront, messages: messagesFront } as const;
 
 /** How a step is translated; undefined when its bytes go out as they are. */

@@ -1,7 +1,7 @@
-import { chatUsage, type ChatUsage } from "../chat/chat-format.ts";
-import { type Json, jsonCount, jsonObject, jsonObjects, jsonText } from "../wire/json-access.ts";
-import { modalityTokens } from "../observe/usage/usage.ts";
-import type { ChatDelta, ChatReply, ChatToolCall, StreamReader } from "../chat/reply.ts";
+import { chatUsage, type ChatUsage } from "../../chat/chat-format.ts";
+import { type Json, jsonCount, jsonObject, jsonObjects, jsonText } from "../../wire/json-access.ts";
+import { modalityTokens } from "./google-usage.ts";
+import type { ChatDelta, ChatReply, ChatToolCall, StreamReader } from "../../chat/reply.ts";
 
 /** Reasons that are no refusal; all others but those below are (Gemini API, `FinishReason`). */
 const finishReasons: Readonly<Record<string, string>> = {

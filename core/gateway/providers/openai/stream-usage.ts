@@ -1,12 +1,12 @@
 import { utf8 } from "../../../crypto/encoding.ts";
 import type { InboundResponse, Transport } from "../../../ports.ts";
-import type { TargetOptions } from "../../providers/target.ts";
+import type { TargetOptions } from "../target.ts";
 import type { ContentDecoding } from "../../wire/content-decoder.ts";
 import type { Call, Step } from "../../call/call.ts";
 import type { Recorder } from "../../call/recording.ts";
 import { headerValue } from "../../wire/header-hygiene.ts";
 import { plainBody } from "../../wire/reply-body.ts";
-import { providers } from "../../providers/table.ts";
+import { providers } from "../table.ts";
 import { plainBytes } from "../../wire/readable-body.ts";
 import { changedStream } from "../../wire/changed-stream.ts";
 import { withoutUnaskedUsage } from "./unasked-usage.ts";

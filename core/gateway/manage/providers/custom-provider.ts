@@ -1,16 +1,16 @@
 import * as v from "valibot";
-import { ApiError } from "../../http/api-error.ts";
-import { plainText } from "../../http/plain-text.ts";
-import { checkUrl } from "../../net/check-url.ts";
-import type { HeaderPair, System } from "../../ports.ts";
-import type { Page } from "./paging.ts";
-import { HEADER_NAME } from "../settings/header-schema.ts";
+import { ApiError } from "../../../http/api-error.ts";
+import { plainText } from "../../../http/plain-text.ts";
+import { checkUrl } from "../../../net/check-url.ts";
+import type { HeaderPair, System } from "../../../ports.ts";
+import type { Page } from "../paging.ts";
+import { HEADER_NAME } from "../../settings/header-schema.ts";
 import { preview } from "./provider-config.ts";
-import { newRecord, recordTimes, type StoredRecord } from "../records/record.ts";
-import type { Records } from "../records/records.ts";
-import type { Vault } from "../records/vault.ts";
-import { isSecretHeader } from "../wire/header-hygiene.ts";
-import { CUSTOM_PREFIX } from "../providers/target.ts";
+import { newRecord, recordTimes, type StoredRecord } from "../../records/record.ts";
+import type { Records } from "../../records/records.ts";
+import type { Vault } from "../../records/vault.ts";
+import { isSecretHeader } from "../../wire/header-hygiene.ts";
+import { CUSTOM_PREFIX } from "../../providers/target.ts";
 
 /** The body that creates a custom provider. */
 export interface CustomProviderCreate {

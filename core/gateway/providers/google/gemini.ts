@@ -9,12 +9,12 @@ import {
   systemText,
   textContent,
   toolArguments,
-} from "../chat/chat-format.ts";
-import { type Json, jsonObject, jsonObjects } from "../wire/json-access.ts";
+} from "../../chat/chat-format.ts";
+import { type Json, jsonObject, jsonObjects } from "../../wire/json-access.ts";
 import { geminiReply, geminiStream } from "./gemini-reply.ts";
-import type { ChatTranslator } from "../chat/reply.ts";
-import { singleCall, singleCallStream } from "../chat/single-call.ts";
-import { withTextResults } from "../chat/text-results.ts";
+import type { ChatTranslator } from "../../chat/reply.ts";
+import { singleCall, singleCallStream } from "../../chat/single-call.ts";
+import { withTextResults } from "../../chat/text-results.ts";
 
 /** OpenAI chat completions over Gemini's `generateContent`. */
 export const geminiTranslator: ChatTranslator = {

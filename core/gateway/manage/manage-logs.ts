@@ -1,13 +1,13 @@
 import * as v from "valibot";
-import { ApiError } from "../../../http/api-error.ts";
-import type { SqlRow } from "../../../ports.ts";
-import { DELETE_LIMIT } from "./gateway-log.ts";
-import { parseLogQuery } from "./log-filters.ts";
-import { logDetail, logView } from "./log-view.ts";
-import { getGateway } from "../../manage/manage-gateways.ts";
-import type { Page } from "../../manage/paging.ts";
-import type { GatewayName } from "../../settings/gateway-name.ts";
-import type { GatewayStore } from "../../gateways/store.ts";
+import { ApiError } from "../../http/api-error.ts";
+import type { SqlRow } from "../../ports.ts";
+import { DELETE_LIMIT } from "../observe/log/gateway-log.ts";
+import { parseLogQuery } from "../observe/log/log-filters.ts";
+import { logDetail, logView } from "../observe/log/log-view.ts";
+import { getGateway } from "./manage-gateways.ts";
+import type { Page } from "./paging.ts";
+import type { GatewayName } from "../settings/gateway-name.ts";
+import type { GatewayStore } from "../gateways/store.ts";
 
 /** What a client may say about a logged request afterwards. */
 export interface LogFeedback {

@@ -1,5 +1,5 @@
-import { fromBase64 } from "../../crypto/encoding.ts";
-import { cacheMark, isMarked, lastMark, markedBlocks } from "../chat/cache-mark.ts";
+import { fromBase64 } from "../../../crypto/encoding.ts";
+import { cacheMark, isMarked, lastMark, markedBlocks } from "../../chat/cache-mark.ts";
 import {
   cannot,
   type Chat,
@@ -13,10 +13,10 @@ import {
   systemText,
   textContent,
   toolArguments,
-} from "../chat/chat-format.ts";
-import { type Json, jsonObject } from "../wire/json-access.ts";
+} from "../../chat/chat-format.ts";
+import { type Json, jsonObject } from "../../wire/json-access.ts";
 import { anthropicReply, anthropicStream } from "./anthropic-reply.ts";
-import type { ChatTranslator } from "../chat/reply.ts";
+import type { ChatTranslator } from "../../chat/reply.ts";
 
 /** Anthropic requires a limit; this one fits every current model. */
 const DEFAULT_MAX_TOKENS = 4096;

@@ -1,12 +1,7 @@
-import { ApiError } from "../../../http/api-error.ts";
-import {
-  gatewayNameOf,
-  guards,
-  MANAGEMENT_ROOT,
-  type ManagementRoutes,
-} from "../../manage/context.ts";
-import { acceptedFormat, mediaTypes } from "../../../http/metrics-format.ts";
-import { exposition } from "./exposition.ts";
+import { ApiError } from "../../http/api-error.ts";
+import { acceptedFormat, mediaTypes } from "../../http/metrics-format.ts";
+import { gatewayNameOf, guards, MANAGEMENT_ROOT, type ManagementRoutes } from "./context.ts";
+import { exposition } from "../observe/metrics/exposition.ts";
 
 /** An account's metrics, for scrapers. */
 export const metricsRoutes: ManagementRoutes = (app, { auth, metrics, platform }) => {

@@ -1,8 +1,8 @@
-import type { HeaderPair } from "../../ports.ts";
-import type { Forwarded } from "../call/forwarded.ts";
-import { providers } from "./table.ts";
-import type { RawTail } from "../wire/raw-path.ts";
-import { resolveTarget, type TargetOptions } from "./target.ts";
+import type { HeaderPair } from "../../../ports.ts";
+import type { Forwarded } from "../../call/forwarded.ts";
+import { providers } from "../table.ts";
+import type { RawTail } from "../../wire/raw-path.ts";
+import { resolveTarget, type TargetOptions } from "../target.ts";
 
 /** A request to a provider, as it came. */
 interface UploadRequest {

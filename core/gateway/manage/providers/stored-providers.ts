@@ -1,20 +1,20 @@
-import { ApiError } from "../../http/api-error.ts";
-import type { System } from "../../ports.ts";
-import { retryAfter } from "../wire/retry-after.ts";
-import { jsonText } from "../wire/json-access.ts";
+import { ApiError } from "../../../http/api-error.ts";
+import type { System } from "../../../ports.ts";
+import { retryAfter } from "../../wire/retry-after.ts";
+import { jsonText } from "../../wire/json-access.ts";
 import {
   declaredGateway,
   type DeclaredGateways,
   declaredKey,
-} from "../settings/declared-gateways.ts";
-import type { GatewayName } from "../settings/gateway-name.ts";
+} from "../../settings/declared-gateways.ts";
+import type { GatewayName } from "../../settings/gateway-name.ts";
 import { readHeaders } from "./custom-provider.ts";
-import { CUSTOM_PREFIX } from "../providers/target.ts";
+import { CUSTOM_PREFIX } from "../../providers/target.ts";
 import { chooseConfig } from "./provider-config.ts";
-import type { StoredRecord } from "../records/record.ts";
-import type { Records, RecordStore } from "../records/records.ts";
-import type { Vault } from "../records/vault.ts";
-import type { StoredProviders } from "../providers/stored-providers.ts";
+import type { StoredRecord } from "../../records/record.ts";
+import type { Records, RecordStore } from "../../records/records.ts";
+import type { Vault } from "../../records/vault.ts";
+import type { StoredProviders } from "../../providers/stored-providers.ts";
 
 /** The stored providers of a record store. */
 export function storedProviders(store: RecordStore, vault: Vault, system: System): StoredProviders {

@@ -16,8 +16,8 @@ import {
   MANAGEMENT_ROOT,
   type ManagementRoutes,
   pageOfQuery,
-} from "../manage/context.ts";
-import type { ShownKey } from "./key-store.ts";
+} from "./context.ts";
+import type { ShownKey } from "../keys/key-store.ts";
 import {
   changed,
   keyChange,
@@ -27,7 +27,7 @@ import {
   keyView,
   type KeySettings,
   type VirtualKey,
-} from "./virtual-key.ts";
+} from "../keys/virtual-key.ts";
 
 /** The virtual keys of an account: `…/virtual-keys`. */
 export const virtualKeyRoutes: ManagementRoutes = (app, { keys, auth, platform }) => {

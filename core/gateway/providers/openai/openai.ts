@@ -1,4 +1,4 @@
-import { unmarkedPart, unmarkedTool } from "../chat/cache-mark.ts";
+import { unmarkedPart, unmarkedTool } from "../../chat/cache-mark.ts";
 import {
   cannot,
   type Chat,
@@ -10,17 +10,17 @@ import {
   effortOf,
   refuse,
   textContent,
-} from "../chat/chat-format.ts";
-import { type Json, jsonCount, jsonObject, jsonObjects, jsonText } from "../wire/json-access.ts";
-import { thoughtsBeside } from "../observe/usage/usage.ts";
+} from "../../chat/chat-format.ts";
+import { type Json, jsonCount, jsonObject, jsonObjects, jsonText } from "../../wire/json-access.ts";
+import { thoughtsBeside } from "./openai-usage.ts";
 import type {
   ChatDelta,
   ChatReply,
   ChatTranslator,
   StreamReader,
   ToolCallDelta,
-} from "../chat/reply.ts";
-import { withTextResults } from "../chat/text-results.ts";
+} from "../../chat/reply.ts";
+import { withTextResults } from "../../chat/text-results.ts";
 
 /** What sets one provider of OpenAI's chat format apart from OpenAI. */
 export interface OpenAiDialect {

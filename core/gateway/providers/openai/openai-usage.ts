@@ -1,0 +1,144 @@
+import {
+  type TokensByKind,
+  withReport,
+  type Usage,
+  noUsage,
+  asObject,
+  count,
+  ofKinds,
+  reasoned,
+} from "../../chat/usage.ts";
+import type { Json } from "../../wire/json-access.ts";
+import type { UsageReader } from "../usage-reader.ts";
+
+/**
+ * What `usage` says in the words of OpenAI, Anthropic and Amazon, at the places where events and envelopes have it:
+ * Anthropic's message_start, OpenAI's response.completed, Workers AI, Groq, Cohere's message-end.
+ */
+export const openAiUsage: UsageReader = (usage, message) => {
+  const found =
+    asObject(message["usage"]) ??
+    nested(message, "message") ??
+    nested(message, "response") ??
+    nested(message, "result") ??
+    nested(message, "x_groq") ??
+    nested(message, "delta");
+  return found === null ? null : tokens(usage, found);
+};
+
+function nested(root: Json, key: string): Json | null {
+  return asObject(asObject(root[key])?.["usage"]);
+}
+
+/** One report, in the words of OpenAI, Anthropic or Amazon. */
+export function tokens(usage: Usage, found: Json): Usage {
+  const cohere = asObject(found["tokens"]);
+  if (cohere !== null) return tokens(usage, cohere);
+  const input = inputOf(found);
+  const { beside, ...cache } = cacheTokens(usage, found);
+  const output = outputOf(found);
+  return {
+    tokensIn: input === null ? usage.tokensIn : input + beside,
+    tokensOut: output === null ? usage.tokensOut : output + thoughtsBeside(found),
+    ...cache,
+    ...reasoned(reasoningOf(found), usage),
+    ...ofKinds(openaiKinds(usage, found)),
+  };
+}
+
+/** Amazon Bedrock's Converse has names of its own. */
+function inputOf(found: Json): number | null {
+  return (
+    count(found["prompt_tokens"]) ?? count(found["input_tokens"]) ?? count(found["inputTokens"])
+  );
+}
+
+function outputOf(found: Json): number | null {
+  return (
+    count(found["completion_tokens"]) ??
+    count(found["output_tokens"]) ??
+    count(found["outputTokens"])
+  );
+}
+
+function openaiKinds(usage: Usage, found: Json): TokensByKind | undefined {
+  const [input, output] = [inputDetails(found), outputDetails(found)];
+  if (!namesKinds(input) && !namesKinds(output) && usage.kinds === undefined) return undefined;
+  const cached = asObject(input?.["cached_tokens_details"]);
+  return withReport(usage.kinds, (kind) => ({
+    in: count(input?.[`${kind}_tokens`]),
+    cachedIn: count(cached?.[`${kind}_tokens`]),
+    out: count(output?.[`${kind}_tokens`]),
+  }));
+}
+
+/** Whether details name more tokens than those of text. */
+function namesKinds(details: Json | null): boolean {
+  if (details === null) return false;
+  const { audio_tokens: audio, image_tokens: image, video_tokens: video } = details;
+  return Boolean(audio) || Boolean(image) || Boolean(video);
+}
+
+/** Of OpenAI's chats, responses, and realtime sessions and transcriptions. */
+function inputDetails(found: Json): Json | null {
+  return (
+    asObject(found["prompt_tokens_details"]) ??
+    asObject(found["input_tokens_details"]) ??
+    asObject(found["input_token_details"])
+  );
+}
+
+function outputDetails(found: Json): Json | null {
+  return (
+    asObject(found["completion_tokens_details"]) ??
+    asObject(found["output_tokens_details"]) ??
+    asObject(found["output_token_details"])
+  );
+}
+
+/** Anthropic and Amazon count cached tokens beside those of the input, OpenAI within. */
+function cacheTokens(
+  usage: Usage,
+  found: Json,
+): Pick<Usage, "cachedIn" | "cacheWriteIn" | "cacheWriteHourIn"> & { readonly beside: number } {
+  const { read, write } = besideInput(found);
+  const within = inputDetails(found);
+  // Later reports of a stream may leave out what the first one said of the cache.
+  const isBeside = within === null && count(found["input_tokens"]) !== null;
+  const known = isBeside ? usage : noUsage;
+  const kept = asObject(found["cache_creation"])?.["ephemeral_1h_input_tokens"];
+  const hour = count(kept) ?? usage.cacheWriteHourIn ?? 0;
+  return {
+    beside: (read ?? known.cachedIn) + (write ?? known.cacheWriteIn),
+    cachedIn: read ?? count(within?.["cached_tokens"]) ?? usage.cachedIn,
+    cacheWriteIn: write ?? count(within?.["cache_write_tokens"]) ?? usage.cacheWriteIn,
+    ...(hour === 0 ? {} : { cacheWriteHourIn: hour }),
+  };
+}
+
+function besideInput(found: Json): { readonly read: number | null; readonly write: number | null } {
+  return {
+    read: count(found["cache_read_input_tokens"]) ?? count(found["cacheReadInputTokens"]),
+    write: count(found["cache_creation_input_tokens"]) ?? count(found["cacheWriteInputTokens"]),
+  };
+}
+
+function reasoningOf(found: Json): number | null {
+  const details = outputDetails(found);
+  // Anthropic has another word for them; Perplexity counts them beside the details that others have.
+  const within = details?.["reasoning_tokens"] ?? details?.["thinking_tokens"];
+  return count(within) ?? count(found["reasoning_tokens"]);
+}
+
+/**
+ * Reasoning tokens that a provider's output does not include: xAI has them beside it, as the total tells, and
+ * Perplexity's deep research in no sum at all.
+ */
+export function thoughtsBeside(found: Json): number {
+  const thoughts = reasoningOf(found) ?? 0;
+  if (thoughts === 0) return 0;
+  if (count(found["citation_tokens"]) !== null) return thoughts;
+  const input = inputOf(found) ?? 0;
+  const output = outputOf(found) ?? 0;
+  return count(found["total_tokens"]) === input + output + thoughts ? thoughts : 0;
+}
