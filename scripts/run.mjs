@@ -37,9 +37,10 @@ const releases = "tools/releases";
 
 /** Task name -> the packages that it needs and the command that runs it, arguments appended. */
 const tasks = {
-  serve: { needs: [], serves: true, command: [servingNode(), cli, "serve"] },
-  "serve:deno": { needs: [".", "tools"], command: [deno, "run", "-A", denoHeap, cli, "serve"] },
-  "serve:bun": { needs: [".", "tools"], command: [bun, cli, "serve"] },
+  // `serve` is what the command does by itself, so that `npm start -- token list` is another one.
+  serve: { needs: [], serves: true, command: [servingNode(), cli] },
+  "serve:deno": { needs: [".", "tools"], command: [deno, "run", "-A", denoHeap, cli] },
+  "serve:bun": { needs: [".", "tools"], command: [bun, cli] },
   "serve:workers": { needs: ["."], command: [node, "scripts/serve-workers.mjs"] },
   ok: { needs: [...everything, releases], command: [node, "scripts/ok.ts"] },
   "test:node": { needs: ["."], command: [node, vitest, "run"] },

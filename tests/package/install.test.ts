@@ -46,6 +46,19 @@ test("npm start installs only what serving needs, and serves", LONG, async () =>
   expect(readdirSync(clone).filter((name) => name.startsWith(".serving"))).toEqual([]);
 });
 
+test.each([
+  [[], "Usage: causey [serve] [options]"],
+  [["token"], "Usage: causey token create"],
+  [["prices"], "Usage: causey prices"],
+])("npm start takes the command's other subcommands: %j", (words, usage) => {
+  const { stdout } = spawnSync(
+    process.execPath,
+    [join(root, "scripts/run.mjs"), "serve", ...words, "--help"],
+    { encoding: "utf8" },
+  );
+  expect(stdout).toContain(usage);
+});
+
 test("deno task serve needs neither npm nor node_modules", LONG, async () => {
   const clone = await serveClone("deno", deno, "task", "serve");
   expect(readdirSync(clone)).not.toContain("node_modules");
@@ -59,8 +72,12 @@ test("Deno takes the versions of package.json", () => {
     devDependencies: Record<string, string>;
   };
   const packages = Object.entries(imports).filter(([, target]) => target.startsWith("npm:"));
-  const wanted = { ...dependencies, hono: devDependencies["hono"] };
-  const expected = Object.entries(wanted).map(([name, range]) => [name, `npm:${name}@${range}`]);
+  // Those that a host brings or leaves out.
+  const peers = ["hono", "@sqlite.org/sqlite-wasm"];
+  const expected = [...Object.keys(dependencies), ...peers].map((name) => [
+    name,
+    `npm:${name}@${dependencies[name] ?? devDependencies[name]}`,
+  ]);
   expect(Object.fromEntries(packages)).toEqual(Object.fromEntries(expected));
 });
 
