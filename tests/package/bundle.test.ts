@@ -49,7 +49,7 @@ describe.each(capabilities)("the entry %s", (name, entry) => {
 
   test("holds no other capability", async () => {
     const own = new RegExp(
-      `^core/(?:actors|http|auth|crypto|net|entity|${capability})/|^core/[^/]+$`,
+      `^core/(?:actors|ports|http|auth|crypto|net|entity|${capability})/|^core/[^/]+$`,
       "u",
     );
     const files = await bundledFiles(entry);

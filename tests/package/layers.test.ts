@@ -5,7 +5,7 @@ import { readSources, type Source } from "./sources.ts";
 
 const sources = readSources("core", "adapters");
 const core = sources.filter(({ path }) => path.startsWith("core/"));
-const foundations = new Set(["actors", "http", "auth", "crypto", "net", "entity"]);
+const foundations = new Set(["actors", "ports", "http", "auth", "crypto", "net", "entity"]);
 /** What puts the capabilities together; nothing else in the core imports it. */
 const assembly = /^core\/(?:api\.ts|mod\.ts|config\/.+)$/u;
 

@@ -1,0 +1,106 @@
+import type { Sql, Statement, StatementResult } from "../sql.ts";
+import type { Connection, Sockets } from "./sockets.ts";
+import type { System } from "./system.ts";
+
+/**
+ * Plain data that crosses an actor boundary: JSON values, `undefined` members and bytes.
+ * Receivers treat it as immutable: in one process it is passed by reference, on Workers it is cloned.
+ */
+export type Plain =
+  | string
+  | number
+  | boolean
+  | null
+  | undefined
+  | Uint8Array
+  | readonly Plain[]
+  | { readonly [key: string]: Plain };
+
+/** A stateful thing addressed by `(kind, name)`; obtained from {@link Actors.get}. */
+export interface ActorRef {
+  /**
+   * Calls a method of the actor. Calls run one at a time, in the order in which they were made
+   * (the mailbox), except {@link ActorKind.interleaved} ones. `ApiError` and `SqlError`
+   * cross unchanged, other errors with their name and message.
+   */
+  call(method: string, ...args: readonly Plain[]): Promise<Plain>;
+  /**
+   * Hands the actor a request. Does not wait for the mailbox. A WebSocket upgrade has to be the very request
+   * that the server received: Deno and Bun upgrade no copy.
+   */
+  fetch(request: Request): Promise<Response>;
+}
+
+/** The directory of actors: one home per `(kind, name)` at a time, started on first use. */
+export interface Actors {
+  /** Registers a kind before its first use. The same object may be registered again; another object of the same name is an error. */
+  define(kind: ActorKind): void;
+  get(kind: string, name: string): ActorRef;
+}
+
+/** The definition of one kind of actor: its schema and how an instance starts. Hold no state in it. */
+export interface ActorKind extends ActorTables {
+  readonly name: string;
+  /** Methods that may start while another call runs; they await nothing but their own `sql`. */
+  readonly interleaved?: readonly string[];
+  /** Sets alarms for times of day: all of them go off when the clock was set, so that they can be set anew. @default false */
+  readonly timeOfDay?: boolean;
+  start(context: ActorContext): Actor | Promise<Actor>;
+}
+
+/** The tables of one kind of actor. */
+export interface ActorTables {
+  /**
+   * Schema steps, each applied once per database, in order, never edited after a release.
+   * All tables carry an `actor` column with {@link ActorContext.name}: instances may share one database.
+   */
+  readonly schema: readonly string[];
+  /** Tables that other kinds use as well, made before those of `schema`. @default none */
+  readonly shared?: SharedSchema;
+}
+
+/**
+ * Tables of several kinds. Their steps are counted once per database, under their own name: no kind runs a step that
+ * another has run, and neither list moves when the other grows.
+ */
+export interface SharedSchema {
+  readonly name: string;
+  /** As {@link ActorTables.schema}. */
+  readonly steps: readonly string[];
+}
+
+/** A running instance. Evicted when idle: whatever must outlive a call is a row. */
+export interface Actor {
+  readonly methods: { readonly [method: string]: (...args: never[]) => unknown };
+  fetch?(request: Request): Promise<Response>;
+  /** The alarm came due. Throwing has it run again later with backoff. */
+  onAlarm?(): Promise<void>;
+  /** Beside the mailbox: messages of a connection are handed over in their order, whether or not one is still handled. */
+  onMessage?(connection: Connection, message: string | Uint8Array): Promise<void> | void;
+  /** Beside the mailbox, too. */
+  onClose?(connection: Connection, code: number, reason: string): Promise<void> | void;
+}
+
+/** What a running instance is given. */
+export interface ActorContext extends ActorTime {
+  readonly name: string;
+  readonly sql: Sql;
+  readonly sockets: Sockets;
+  /** The others of the same platform. Who awaits one that may in turn wait for this one's mailbox waits for ever. */
+  readonly actors: Pick<Actors, "get">;
+  readonly system: System;
+}
+
+/** The time of one actor, and its alarm. */
+export interface ActorTime {
+  /**
+   * Unix ms as they would be had nobody ever set the clock: for due times, which are durations from now. Never goes
+   * back while the actor's database lives. Workers: no more than that it does not go back.
+   */
+  readonly steady: () => number;
+  /**
+   * Sets the one alarm of this actor to `at` (of {@link ActorTime.steady}; null clears it) and runs `together` in the
+   * same transaction, so that a row and the alarm that will handle it cannot be parted by a crash.
+   */
+  alarm(at: number | null, together?: readonly Statement[]): Promise<StatementResult[]>;
+}

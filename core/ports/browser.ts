@@ -1,0 +1,28 @@
+/** A source of raw Chrome DevTools Protocol connections; one browser may serve many. */
+export interface Browser extends BrowserFacts {
+  connect(options?: { readonly signal?: AbortSignal }): Promise<Wire>;
+  /** Does ahead of time what the first `connect` would take long for, e.g. unpacking. */
+  prepare?(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What is true of a browser. */
+export interface BrowserFacts {
+  /** Whether everything that its pages load passes an egress proxy of this platform. @default false */
+  readonly guarded?: boolean;
+  /** Whether a connection may outlive the request that opened it, so that pages can be made ahead. @default false */
+  readonly lasting?: boolean;
+  /** One line for people: which browser, and how it is guarded. */
+  describe?(): Promise<string>;
+}
+
+/** One browser-level DevTools connection: whole JSON messages, in order, of any size. */
+export interface Wire {
+  send(message: string): void;
+  onMessage(listener: (message: string) => void): void;
+  /** Called once, when the connection or the browser is gone. */
+  onClose(listener: (reason: string) => void): void;
+  close(): void;
+  /** Closes the connection and has its browser replaced, because it did not answer in time. @default `close()` */
+  kill?(): void;
+}

@@ -1,0 +1,49 @@
+import type { Plain } from "./actors.ts";
+
+/**
+ * The WebSocket connections of one actor. They survive the eviction of the instance.
+ * A text frame `ping` is answered `pong` without reaching the actor.
+ */
+export interface Sockets {
+  /** Accepts an upgrade request; return the response to the client. Throws `ApiError` 426 on another request. */
+  accept(request: Request, options?: AcceptOptions): Response;
+  /** Sends one text frame to every connection except those whose ids are given. */
+  broadcast(text: string, except?: readonly string[]): void;
+  connections(tag?: string): readonly Connection[];
+}
+
+/** How a connection is accepted. */
+export interface AcceptOptions {
+  /** @default a fresh id. An id in use gets its older connection closed with 1000. */
+  readonly id?: string;
+  /** Subprotocol to select. @default none */
+  readonly protocol?: string;
+  /** At most 9 tags of at most 256 characters. @default [] */
+  readonly tags?: readonly string[];
+  readonly attachment?: Plain;
+  /** Bytes of one message of the client's; a longer one ends the connection with 1009. @default 1 MiB */
+  readonly maxMessage?: number;
+}
+
+/** One accepted WebSocket. */
+export interface Connection extends Unsent {
+  readonly id: string;
+  readonly tags: readonly string[];
+  /** Small state that survives eviction (and hibernation on Workers); assign to change it. At most 2 KiB as JSON. */
+  attachment: Plain;
+  /**
+   * Sends a frame. A client whose unsent bytes exceed the platform's budget (default 1 MiB), or who has 256 frames
+   * unsent of which the oldest waits for a second, is closed with 1013, so that it may come back and resume;
+   * `false` = closed or closing, nothing sent.
+   */
+  send(message: string | Uint8Array): boolean;
+  close(code?: number, reason?: string): void;
+}
+
+/** What was handed over to a WebSocket and not yet sent. */
+export interface Unsent {
+  /** Bytes, as far as the runtime tells (Workers: an estimate). */
+  readonly buffered: number;
+  /** Frames; 0 where the runtime does not tell (Workers). */
+  readonly queued: number;
+}

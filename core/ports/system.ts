@@ -1,0 +1,84 @@
+import type { Plain } from "./actors.ts";
+import type { FastPaths } from "./fast-paths.ts";
+
+/** Time, and waiting. */
+export interface Timing {
+  /** Unix time in ms. It jumps when the machine's clock is set. */
+  now(): number;
+  /**
+   * Milliseconds since some moment, which no change of the clock touches: what measures how long something took.
+   * Workers: the platform tells no more than its clock does.
+   */
+  monotonic(): number;
+  /** Resolves after `ms`; rejects with the signal's reason on abort. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** Identity and randomness. */
+export interface Entropy {
+  /** A fresh UUID (version 4). */
+  id(): string;
+  /** Cryptographically secure random bytes. */
+  random(length: number): Uint8Array;
+}
+
+/** When work may end, and when it has to. */
+export interface Lifetime {
+  /**
+   * Keeps the process (or the isolate) alive until the work is done; drained at shutdown. In an actor's
+   * context the instance stays in memory meanwhile.
+   */
+  waitUntil(work: Promise<unknown>): void;
+  /**
+   * Says that something began which will leave work behind, so that a shutdown waits for it; to be called again, by
+   * what is returned, when it is over. @default none: the server waits for all that it answers
+   */
+  begin?(): () => void;
+  /** Aborted first of all when the end was asked for: what would go on for ever ends now. @default never */
+  readonly closing?: AbortSignal;
+}
+
+/** The impure rest of a runtime: time, identity, randomness. */
+export interface System extends Timing, Entropy, Lifetime, Pick<FastPaths, "sha256Hex" | "hmac"> {
+  /**
+   * Undoes a content encoding that `DecompressionStream` does not know everywhere (`br`, `zstd`); null when it cannot
+   * either. @default none
+   */
+  decoder?(encoding: string): ContentDecoder | null;
+}
+
+/** Undoes a content encoding. Spelt out: the types of Node know no `ReadableWritablePair`. */
+export interface ContentDecoder {
+  readonly readable: ReadableStream<Uint8Array<ArrayBuffer>>;
+  readonly writable: WritableStream<ArrayBuffer | ArrayBufferView<ArrayBuffer>>;
+}
+
+/**
+ * A computation that may take longer than others can wait: a pure function whose `yield`s are the places where they may
+ * go on. Between two of them it takes at most a few milliseconds.
+ */
+export interface LongTask<I extends Plain, O extends Plain> {
+  /** Tells it to a thread, which has the same table of tasks (`adapters/shared/background/tasks.ts`). */
+  readonly name: string;
+  steps(input: I): Generator<void, O, void>;
+}
+
+/** Runs long tasks beside the event loop: on a thread where the runtime has threads, in steps elsewhere. */
+export interface Background {
+  /**
+   * `Uint8Array`s that are members of the input are handed over and may no longer be read. An `ApiError` crosses
+   * unchanged. Rejects with the signal's reason on abort, which ends the task.
+   */
+  run<I extends Plain, O extends Plain>(
+    task: LongTask<I, O>,
+    input: I,
+    signal: AbortSignal,
+  ): Promise<O>;
+}
+
+/** Structured log sink. Fields never hold secrets or bodies. */
+export type Log = (
+  level: "debug" | "info" | "warn" | "error",
+  message: string,
+  fields?: Readonly<Record<string, string | number | boolean | null | undefined>>,
+) => void;

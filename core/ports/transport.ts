@@ -1,0 +1,39 @@
+import type { FastPaths } from "./fast-paths.ts";
+
+/** One header, as a name in lower case and a value; repeated names stay separate. */
+export type HeaderPair = readonly [name: string, value: string];
+
+/** A request for {@link Transport.send}. */
+export interface OutboundRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: readonly HeaderPair[];
+  readonly body?: Uint8Array | ReadableStream<Uint8Array> | null;
+  readonly signal?: AbortSignal;
+  /**
+   * Milliseconds from the last byte of the request within which an answer must begin; else `send` rejects with the
+   * reason `late`. A body that streams must not stand still for longer either. @default the transport's own patience
+   */
+  readonly beginMs?: number;
+}
+
+/** The answer. `body` and the `content-encoding`/`content-length` headers always agree. */
+export interface InboundResponse {
+  readonly status: number;
+  readonly headers: readonly HeaderPair[];
+  /** Bytes when the whole body was at hand, else a stream that errors when the upstream breaks off. */
+  readonly body: Uint8Array | ReadableStream<Uint8Array> | null;
+}
+
+/**
+ * Sends an HTTP request. Redirects are never followed, no header is added but framing and `host`,
+ * an abort closes the upstream connection at once. Rejects with `TransportError` (`core/transport-error.ts`).
+ */
+export interface Transport extends Pick<FastPaths, "watch" | "change"> {
+  send(request: OutboundRequest): Promise<InboundResponse>;
+  /**
+   * Why `send` would refuse an address whatever it resolves to, as far as its text tells; null when it would not. For
+   * settings that name an address: they are refused when they are stored. @default nothing is refused beforehand
+   */
+  refusal?(url: string): string | null;
+}
