@@ -2,7 +2,7 @@ import { retryAfter } from "../../wire/retry-after.ts";
 import { ApiError } from "../../../http/api-error.ts";
 import { type CustomCost, costOfInput } from "../cost/cost.ts";
 import type { SpendDecision, SpendTicket } from "./spend-ledger.ts";
-import { type Price } from "../../prices/price.ts";
+import type { Price } from "../../prices/price.ts";
 import { BYTES_PER_TOKEN } from "../../chat/usage.ts";
 import type { SpendFacts } from "./spend-rules.ts";
 import type { SpendLimits } from "../../settings/spend-settings.ts";
