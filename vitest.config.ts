@@ -28,5 +28,11 @@ export default defineConfig({
     // Deno cannot end vitest's worker threads, Bun cannot start its forked processes.
     pool: host === "deno" ? "forks" : "threads",
     reporters: reporters(),
+    // On demand: `npm run test:node -- --coverage`.
+    coverage: {
+      include: ["core/**/*.ts", "adapters/**/*.ts"],
+      reporter: ["text-summary", "html"],
+      reportsDirectory: "coverage",
+    },
   },
 });
