@@ -42,7 +42,7 @@ function send(
   return fetch(`${base}/v1/${account}/${gateway}/openai/chat/completions`, {
     method: "POST",
     headers: { "content-type": "application/json", "x-test-mode": "json", ...headers },
-    body: JSON.stringify({ model: "m", messages: [{ role: "user", content }] }),
+    body: JSON.stringify({ model: "gpt-4o", messages: [{ role: "user", content }] }),
   });
 }
 

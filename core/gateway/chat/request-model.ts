@@ -99,6 +99,47 @@ function namedFirst(body: string): string | null {
   return isNamedAgain ? null : (found[1] ?? null);
 }
 
+/** Whether a JSON object has more than one member `model`. Few bodies have to be looked through for it. */
+export function namesModelTwice(body: string): boolean {
+  const first = body.indexOf('model"');
+  const mayBe = first !== -1 && body.includes('model"', first + 1);
+  return (mayBe || body.includes("\\u00")) && countMembers(body, "model") > 1;
+}
+
+/** How many members of a JSON object have a name, however it is escaped. */
+function countMembers(body: string, wanted: string): number {
+  const marks = /["{}[\]]/g;
+  let [depth, count] = [0, 0];
+  for (let mark = marks.exec(body); mark !== null; mark = marks.exec(body)) {
+    const [char] = mark;
+    if (char !== '"') {
+      depth += char === "{" || char === "[" ? 1 : -1;
+      continue;
+    }
+    const end = stringEnd(body, mark.index + 1);
+    if (depth === 1 && NAMES.test(body.slice(end + 1, end + 65)))
+      count += nameAt(body.slice(mark.index, end + 1)) === wanted ? 1 : 0;
+    marks.lastIndex = end + 1;
+  }
+  return count;
+}
+
+/** What follows a name: its colon. A longer run of blanks stands in no request that is meant well. */
+const NAMES = /^\s*(?::|\s{64}$)/;
+
+function stringEnd(body: string, from: number): number {
+  for (let end = body.indexOf('"', from); end !== -1; end = body.indexOf('"', end + 1)) {
+    let at = end;
+    while (at > from && body[at - 1] === "\\") at--;
+    if ((end - at) % 2 === 0) return end;
+  }
+  return body.length;
+}
+
+function nameAt(quoted: string): unknown {
+  return quoted.length > 64 ? null : parsed(quoted);
+}
+
 function parsed(body: string | null): unknown {
   try {
     return body === null ? null : JSON.parse(body);

@@ -134,8 +134,7 @@ function expected(
   const json = jsonOf(step);
   const model = realtime?.model ?? stepModel(step, json);
   const price = call.prices.find(model, step.slug, parts.system.now())?.price ?? null;
-  // The caller's own word on the cost is no matter to the key's owner.
-  const question = { step, model, price, custom: undefined, json };
+  const question = { step, model, price, json };
   const unknown = unknownCost({
     ...question,
     realtime: realtime !== undefined,

@@ -64,7 +64,7 @@ export function recorder(parts: RecorderParts): Recorder {
           const about = result.about === undefined ? request : { ...request, ...result.about };
           const paid = paidBy(call, result, about, createdAt);
           const { cost: amount, customCost } = costOf(paid);
-          const charge = amount ?? leastOf(paid);
+          const charge = chargeOf(paid, amount);
           const duration = Math.max(0, Math.round(system.monotonic() - began));
           const facts: RowFacts = {
             id,
@@ -190,9 +190,15 @@ function isRefusal(status: number | null): boolean {
   return status !== null && status >= 400;
 }
 
-/** What limits count although the row names no cost; null for nothing. */
-function leastOf({ call, result: { seen }, price }: Paid): number | null {
-  return seen === null || !isCharged(call) ? null : leastCost(seen.usage, price);
+/**
+ * What limits count: the cost of the row, but never less than the known price, whatever the caller says that it costs;
+ * where neither is known, what is known of it. Null for nothing.
+ */
+function chargeOf({ call, result: { seen }, price }: Paid, amount: number | null): number | null {
+  const isListed = amount !== null && call.controls.customCost === undefined;
+  if (isListed || seen === null || !isCharged(call)) return amount;
+  const listed = cost(seen.usage, price) ?? leastCost(seen.usage, price);
+  return amount === null || listed === null ? (amount ?? listed) : Math.max(amount, listed);
 }
 
 type Description = Pick<

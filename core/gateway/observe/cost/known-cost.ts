@@ -1,8 +1,7 @@
 import { ApiError } from "../../../http/api-error.ts";
 import type { Step } from "../../call/call.ts";
-import { modelType } from "../../chat/request-model.ts";
+import { modelType, namesModelTwice } from "../../chat/request-model.ts";
 import { providers } from "../../providers/table.ts";
-import type { CustomCost } from "./cost.ts";
 import type { Price } from "../../prices/price.ts";
 
 /** What is asked of {@link unknownCost}. */
@@ -11,7 +10,6 @@ export interface CostQuestion {
   /** Empty = it cannot be read. */
   readonly model: string;
   readonly price: Price | null;
-  readonly custom: CustomCost | undefined;
   /** The body as text, where it is JSON. */
   readonly json: string | null;
   /** Whether the request opens a connection, whose messages tell the usage. @default false */
@@ -38,15 +36,14 @@ export function isFree({ slug, method, rest }: Step): boolean {
 
 /** Why nobody can know what a request will have cost; null = that will be known. */
 export function unknownCost(question: CostQuestion): string | null {
-  const { step, model, price, custom, json, realtime = false } = question;
-  if (custom !== undefined && "total" in custom) return null;
+  const { step, model, price, json, realtime = false } = question;
   if (!realtime && isFree(step)) return null;
-  if (custom === undefined) {
-    if (model === "")
-      return `the model of this request to "${step.slug}" cannot be read: ${unread(step)}`;
-    if (price === null)
-      return `no price is known of the model "${model.slice(0, 128)}" at "${step.slug}"`;
-  }
+  if (model === "")
+    return `the model of this request to "${step.slug}" cannot be read: ${unread(step)}`;
+  if (price === null)
+    return `no price is known of the model "${model.slice(0, 128)}" at "${step.slug}"`;
+  if (json !== null && namesModelTwice(json))
+    return `this request to "${step.slug}" names its model twice, and parsers differ in which they read`;
   if (realtime) return null;
   const isLater = LATER.test(step.rest) || runsLater(json);
   if (isLater || modelType(step.rest) === null)

@@ -28,8 +28,8 @@ export function limitsSpend(limits: SpendLimits | null | undefined): boolean {
 }
 
 /**
- * What a request will cost at least, in USD: the caller's own total, which is exact, else the price of its
- * input at four bytes per token.
+ * What a request will cost at least, in USD: the price of its input at four bytes per token, or what its caller says that
+ * it costs when that is more.
  */
 export function estimateOf(
   price: Price | null,
@@ -37,8 +37,9 @@ export function estimateOf(
   custom: CustomCost | undefined,
 ): number {
   const tokens = Math.floor(bodyBytes / BYTES_PER_TOKEN);
-  if (custom === undefined) return costOfInput(tokens, price) ?? 0;
-  return "total" in custom ? custom.total : custom.perTokenIn * tokens;
+  const listed = costOfInput(tokens, price) ?? 0;
+  if (custom === undefined) return listed;
+  return Math.max(listed, "total" in custom ? custom.total : custom.perTokenIn * tokens);
 }
 
 /** Asks for leave; throws `gateway_spend_limit` (429/2003), which names the rule, when a budget is exhausted. */

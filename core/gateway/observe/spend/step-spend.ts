@@ -8,6 +8,7 @@ import type { SpendFacts } from "./spend-rules.ts";
 import { jsonOf, plainBytes } from "../../wire/readable-body.ts";
 import { stepModel } from "../../chat/request-model.ts";
 import { hidesUsage } from "../../providers/openai/stream-usage.ts";
+import type { CustomCost } from "../cost/cost.ts";
 import { type CostQuestion, isFree, spendUnknown, unknownCost } from "../cost/known-cost.ts";
 import { mayLimit } from "./spend-rules.ts";
 import {
@@ -58,20 +59,21 @@ export async function spendOn(
   if (!mayLimit(limits, facts)) return () => undefined;
   const found = call.prices.find(model, step.slug, parts.system.now());
   const isRealtime = realtime !== undefined;
-  const paid = { step, model, price: found?.price ?? null, custom: controls.customCost };
+  const paid = { step, model, price: found?.price ?? null };
   const hides = (): boolean => hidesUsage(step, call, parts.targets);
   const reason = unknownCost({ ...paid, json, realtime: isRealtime, hidesUsage: hides });
   if (reason !== null && limits?.on_unknown !== "allow") {
     parts.refused?.(name, "spend_unknown");
     throw spendUnknown(reason);
   }
-  const estimate = estimated(paid, isRealtime);
+  const estimate = estimated(paid, isRealtime, controls.customCost);
   return settling(await leaveToSpend(facts, estimate, callsOf(call, parts)), parts);
 }
 
 function estimated(
-  { step, price, custom }: Pick<CostQuestion, "step" | "price" | "custom">,
+  { step, price }: Pick<CostQuestion, "step" | "price">,
   isRealtime: boolean,
+  custom: CustomCost | undefined,
 ): number {
   const isPaid = isRealtime || !isFree(step);
   return estimateOf(price, isPaid ? (plainBytes(step)?.length ?? 0) : 0, custom);

@@ -112,7 +112,11 @@ describe("spend limits", () => {
         signal?.addEventListener("abort", left, { once: true });
       });
     const client = new AbortController();
-    const leaving = gate.send("own/openai/x", { ...jsonInit(chat, paying), signal: client.signal });
+    const priced = { ...chat, model: "gpt-4o" };
+    const leaving = gate.send("own/openai/chat/completions", {
+      ...jsonInit(priced, paying),
+      signal: client.signal,
+    });
     while (gate.transport.requests.length === 0) await gate.platform.system.sleep(5);
     client.abort();
     await leaving.catch(() => undefined);

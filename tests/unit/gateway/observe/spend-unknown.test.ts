@@ -209,10 +209,44 @@ describe("a spend limit", () => {
     ]);
   });
 
-  it("counts a request whose caller names its price", async () => {
+  it.each(['{"total_cost":0}', '{"per_token_in":0,"per_token_out":0}'])(
+    "is not led around by a caller who names the lower price %s",
+    async (price) => {
+      await limited([all]);
+      const cheap = { "cf-aig-custom-cost": price };
+      const known = () => send("openai/chat/completions", { ...chat, model: "gpt-4o" }, cheap);
+      expect((await twelve(known)).slice(0, 2)).toEqual([200, 429]);
+      const unknown = await send("openai/chat/completions", { ...chat, model: "new" }, cheap);
+      expect([unknown.status, (await errorOf(unknown)).code]).toEqual([400, 10521]);
+    },
+  );
+
+  it.each([
+    '{"model":"gpt-4o","messages":[],"model":"gpt-4o-mini"}',
+    '{"model":"gpt-4o","messages":[],"mod\\u0065l":"gpt-4o-mini"}',
+    '{"stream":false,"model":"gpt-4o-mini","model":"gpt-4o"}',
+  ])("refuses a body that names its model twice: %s", async (body) => {
     await limited([all]);
-    const paid = { "cf-aig-custom-cost": '{"total_cost":0.1}' };
-    const ask = () => send("openai/whatever", { ...chat, model: "new" }, paid);
+    const init = { ...jsonInit({}), body };
+    const answer = await gate.send("own/openai/chat/completions", init);
+    expect([answer.status, await errorOf(answer)]).toEqual([
+      400,
+      { code: 10521, message: expect.stringContaining("twice") },
+    ]);
+    expect(gate.transport.requests).toHaveLength(0);
+    // Within a message it is the caller's own.
+    const own = {
+      model: "gpt-4o",
+      messages: [{ role: "user", content: { model: "a" } }],
+      x: { model: 1 },
+    };
+    expect((await send("openai/chat/completions", own)).status).toBe(200);
+  });
+
+  it("counts a higher price that a caller names", async () => {
+    await limited([{ ...all, limit: 0.2 }]);
+    const dear = { "cf-aig-custom-cost": '{"total_cost":0.2}' };
+    const ask = () => send("openai/chat/completions", { ...chat, model: "gpt-4o" }, dear);
     expect((await twelve(ask)).slice(0, 2)).toEqual([200, 429]);
   });
 

@@ -94,8 +94,9 @@ describe("the setting spend_limits", () => {
 });
 
 describe("estimateOf()", () => {
-  it("is the caller's total, else the price of the input", () => {
-    expect(estimateOf(priceOf("gpt-4o", "openai"), 4_000_000, { total: 0.25 })).toBe(0.25);
+  it("is the price of the input, or what the caller says when that is more", () => {
+    expect(estimateOf(priceOf("gpt-4o", "openai"), 4_000_000, { total: 0.25 })).toBe(2.5);
+    expect(estimateOf(priceOf("gpt-4o", "openai"), 4, { total: 0.25 })).toBe(0.25);
     expect(estimateOf(priceOf("gpt-4o", "openai"), 4_000_000, undefined)).toBe(2.5);
     expect(estimateOf(priceOf("gpt-4o", "openai"), 400, { perTokenIn: 0.01, perTokenOut: 1 })).toBe(
       1,

@@ -163,7 +163,8 @@ describe("a gateway's metrics", () => {
     expect(own(await scrape())[limited]).toBe(2);
     const rules = [{ limit: 0.25, limitType: "cost", window: 3600 }];
     await make({ spend_limits: { rules } });
-    for (let i = 0; i < 3; i++) await (await ask(chat, price)).text();
+    const priced = { ...chat, model: "gpt-4o" };
+    for (let i = 0; i < 3; i++) await (await ask(priced, price)).text();
     const spent = nameOf("causey_gateway_refused_total", { reason: "spend_limit" });
     expect(own(await scrape())[spent]).toBe(2);
     for (const token of [null, "wrong", GATEWAY_TOKEN])
