@@ -2,7 +2,7 @@ import { ApiError } from "../../http/api-error.ts";
 import type { Statement } from "../../ports.ts";
 import { metaStatements } from "../items/commit-item.ts";
 import type { InstanceSettings } from "./instance-settings.ts";
-import type { InstanceState } from "./instance-state.ts";
+import { type InstanceState, vectorTag } from "./instance-state.ts";
 import {
   createKeywordIndex,
   dropKeywordIndex,
@@ -120,8 +120,8 @@ export async function instanceStats(state: InstanceState): Promise<Record<string
   );
   const counts = new Map(rows.map((row) => [String(row["status"]), Number(row["n"])]));
   const [vectors] = await sql.all(
-    "SELECT COALESCE(SUM(LENGTH(data) / (4 * dimensions)), 0) AS n, COALESCE(MAX(dimensions), 0) AS d FROM search_vectors WHERE actor = ?",
-    [state.actor],
+    "SELECT COALESCE(SUM(LENGTH(data) / (4 * dimensions)), 0) AS n, COALESCE(MAX(dimensions), 0) AS d FROM search_item_vectors WHERE actor = ? AND model = ?",
+    [state.actor, vectorTag(facts)],
   );
   const [content] = await sql.all(
     "SELECT COUNT(DISTINCT item_id) AS n, COALESCE(SUM(LENGTH(data)), 0) AS bytes FROM search_content WHERE actor = ?",

@@ -62,7 +62,7 @@ async function start(context: ActorContext, deps: SearchOptions): Promise<Actor>
       state.clock.onAlarm(async () => {
         await runQueue();
         if (state.exists() && !state.facts().settings.paused && needsTraining(state.facts()))
-          await state.inTurn(() => trainInstance(state));
+          await trainInstance(state);
       }),
   };
 }
@@ -98,7 +98,7 @@ function settingsMethods(state: InstanceState): {
       cachedAnswer(state, context, question, threshold),
     keepAnswer: (context, question, answer, ttl) =>
       keepAnswer(state, context, question, answer, ttl),
-    train: () => state.inTurn(() => trainInstance(state)),
+    train: () => trainInstance(state),
   };
 }
 

@@ -36,6 +36,8 @@ export interface InstanceState {
   readonly bell: Bell;
   /** What reads rows and writes them back runs here: the methods of an instance do not wait for its mailbox. */
   readonly inTurn: InTurn;
+  /** One training at a time. */
+  readonly trainInTurn: InTurn;
   /** Throws 7002 when the instance does not exist. */
   facts(): InstanceFacts;
   exists(): boolean;
@@ -65,6 +67,7 @@ export async function openState(context: ActorContext): Promise<InstanceState> {
     clock,
     bell: createBell(),
     inTurn: createTurns(),
+    trainInTurn: createTurns(),
     facts() {
       if (current !== null) return current;
       const id = actor.split("/").at(-1) ?? "";

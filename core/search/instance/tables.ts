@@ -47,6 +47,14 @@ export const instanceTables: readonly string[] = [
   "ALTER TABLE search_jobs ADD COLUMN progress TEXT",
   // How an item was indexed, so that a sync job knows what it would only do again.
   "ALTER TABLE search_items ADD COLUMN recipe TEXT",
+  // Vectors of two trainings lie side by side until one takes the place of the other.
+  `CREATE TABLE search_item_vectors (
+    actor TEXT NOT NULL, model TEXT NOT NULL, item_id TEXT NOT NULL, part INTEGER NOT NULL,
+    dimensions INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (actor, model, item_id, part))`,
+  "CREATE INDEX search_item_vectors_item ON search_item_vectors (actor, item_id)",
+  `INSERT INTO search_item_vectors (actor, model, item_id, part, dimensions, data)
+    SELECT actor, model, item_id, part, dimensions, data FROM search_vectors`,
+  "DROP TABLE search_vectors",
   // Answers to questions, by a hash of all that they depend on beside the question.
   `CREATE TABLE search_answers (
     actor TEXT NOT NULL, context TEXT NOT NULL, question_key TEXT NOT NULL, question TEXT NOT NULL,
@@ -61,7 +69,7 @@ export const instanceTableNames: readonly string[] = [
   "search_content",
   "search_chunks",
   "search_meta",
-  "search_vectors",
+  "search_item_vectors",
   "search_models",
   "search_logs",
   "search_jobs",

@@ -149,7 +149,7 @@ export function removeIndexed(state: InstanceState, itemId: string, keyword: boo
   return [
     ...(keyword ? [removeKeywordRows(state, itemId)] : []),
     { sql: "DELETE FROM search_chunks WHERE actor = ? AND item_id = ?", params },
-    { sql: "DELETE FROM search_vectors WHERE actor = ? AND item_id = ?", params },
+    { sql: "DELETE FROM search_item_vectors WHERE actor = ? AND item_id = ?", params },
     { sql: "DELETE FROM search_meta WHERE actor = ? AND item_id = ?", params },
   ];
 }

@@ -12,7 +12,7 @@ export const LATENT_DIMENSIONS: number = 128;
 /** Below this many chunks there is too little text to learn from: only the hashed part is used. */
 export const TRAIN_FROM: number = 200;
 /** Chunks and terms that one training looks at, at most: bounds its memory and time. */
-const MAX_SAMPLE = 10_000;
+export const MAX_SAMPLE: number = 10_000;
 const MAX_TERMS = 16_000;
 
 /** What a training learned from an instance's own chunks. */

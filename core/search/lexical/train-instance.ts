@@ -1,67 +1,182 @@
-import type { SqlRow, Statement } from "../../ports.ts";
+import type { SqlRow } from "../../ports.ts";
+import { asSet, isOneOf } from "../../sql-text.ts";
+import { type InstanceState, vectorTag } from "../instance/instance-state.ts";
 import { embeddedText } from "../items/commit-item.ts";
-import { type InstanceFacts, type InstanceState, vectorTag } from "../instance/instance-state.ts";
-import { LEXICAL_MODEL, type LexicalModel, lexicalModel, TRAIN_FROM } from "./lexical-model.ts";
+import { addVectors } from "../retrieve/vector-store.ts";
+import {
+  LEXICAL_MODEL,
+  type LexicalModel,
+  lexicalModel,
+  MAX_SAMPLE,
+  TRAIN_FROM,
+} from "./lexical-model.ts";
 import { train, trainedStatements } from "./trained-model.ts";
-import { vectorStatements } from "../retrieve/vector-store.ts";
+
+/** Chunks that are read at a time, and items whose vectors are written at a time: a few milliseconds each. */
+const READ = 1000;
+const WRITTEN = 32;
 
 /**
- * Learns the builtin vectors from the instance's own chunks and makes all its vectors anew, in one
- * transaction. Does nothing for an instance without builtin vectors.
+ * Learns the builtin vectors from a sample of the instance's chunks, makes the vectors of all items beside those that
+ * serve, and swaps the two at once. Only the writing of a few items, and the swap, keep changes of the instance waiting. Does
+ * nothing for an instance without builtin vectors.
  */
-export async function trainInstance(state: InstanceState): Promise<void> {
-  const facts = state.facts();
-  if (!facts.settings.index_method.vector || facts.settings.embedding_model !== LEXICAL_MODEL)
-    return;
-  const { system } = state.context;
-  const pause = (): Promise<void> => system.sleep(0);
-  const rows = await state.context.sql.all(
-    "SELECT item_id, heading, text FROM search_chunks WHERE actor = ? ORDER BY item_id, ord",
-    [state.actor],
-  );
-  const texts = rows.map((row) =>
-    embeddedText({ heading: String(row["heading"]), text: String(row["text"]) }),
-  );
-  // In an order that does not depend on ids or on time: the same texts give the same model everywhere.
-  const learned = texts.length < TRAIN_FROM ? null : await train(texts.toSorted(), pause);
-  const next: InstanceFacts = {
-    ...facts,
-    trainedVersion: facts.trainedVersion + 1,
-    trainedChunks: texts.length,
-  };
-  const model = lexicalModel(learned?.trained ?? null);
-  const statements = [
-    ...(learned === null
-      ? [{ sql: "DELETE FROM search_models WHERE actor = ?", params: [state.actor] }]
-      : trainedStatements(state.actor, next.trainedVersion, learned)),
-    ...(await embedAll(state.actor, rows, texts, model, vectorTag(next), pause)),
-    state.save(next),
-  ];
-  await state.context.sql.batch(statements);
-  state.remember(next);
-  state.vectors.reset();
+export function trainInstance(state: InstanceState): Promise<void> {
+  return state.trainInTurn(() => trainNow(state));
 }
 
-async function embedAll(
-  actor: string,
-  rows: readonly SqlRow[],
-  texts: readonly string[],
+async function trainNow(state: InstanceState): Promise<void> {
+  const before = state.facts();
+  if (!hasBuiltinVectors(state)) return;
+  const { actor, context } = state;
+  const { sql, system } = context;
+  const version = before.trainedVersion + 1;
+  const tag = vectorTag({ ...before, trainedVersion: version });
+  // Of a training that the death of its process cut off.
+  await sql.batch([
+    { sql: "DELETE FROM search_item_vectors WHERE actor = ? AND model = ?", params: [actor, tag] },
+  ]);
+  const texts = await sampleOf(state);
+  const learned =
+    texts.length < TRAIN_FROM ? null : await train(texts.toSorted(), () => system.sleep(0));
+  const model = lexicalModel(learned?.trained ?? null);
+  while ((await embedSome(state, model, tag)) > 0) {
+    await system.sleep(0);
+    if (system.closing?.aborted === true || !isSame(state, before.trainedVersion)) return;
+  }
+  await state.inTurn(async () => {
+    if (!isSame(state, before.trainedVersion)) return;
+    // What came in since the last look; nothing can come in now.
+    while ((await embedNow(state, model, tag)) > 0);
+    const facts = state.facts();
+    const next = { ...facts, trainedVersion: version, trainedChunks: facts.chunks };
+    await sql.batch([
+      ...(learned === null
+        ? [{ sql: "DELETE FROM search_models WHERE actor = ?", params: [actor] }]
+        : trainedStatements(actor, version, learned)),
+      state.save(next),
+    ]);
+    state.remember(next);
+    state.vectors.reset();
+  });
+  await dropOthers(state);
+}
+
+function hasBuiltinVectors(state: InstanceState): boolean {
+  const { embedding_model: model, index_method: method } = state.facts().settings;
+  return method.vector && model === LEXICAL_MODEL;
+}
+
+/** Whether the instance is there and nobody else has trained it. */
+function isSame(state: InstanceState, version: number): boolean {
+  return state.exists() && hasBuiltinVectors(state) && state.facts().trainedVersion === version;
+}
+
+/** Texts of chunks, spread over the instance, in no order that counts. */
+async function sampleOf(state: InstanceState): Promise<string[]> {
+  const { actor, context } = state;
+  const step = Math.max(1, Math.floor(state.facts().chunks / MAX_SAMPLE));
+  const texts: string[] = [];
+  for (let after = -1; ;) {
+    const rows = await context.sql.all(
+      `SELECT id, heading, text FROM search_chunks WHERE actor = ? AND id > ? AND id % ? = 0 ORDER BY id LIMIT ${READ}`,
+      [actor, after, step],
+    );
+    for (const row of rows) texts.push(textOf(row));
+    if (rows.length < READ) return texts;
+    after = Number(rows.at(-1)?.["id"] ?? 0);
+    await context.system.sleep(0);
+  }
+}
+
+const textOf = (row: SqlRow): string =>
+  embeddedText({ heading: String(row["heading"]), text: String(row["text"]) });
+
+/** The vectors of one item, under the number of its first chunk. */
+interface Embedded {
+  readonly itemId: string;
+  readonly first: number;
+  readonly vectors: Float32Array;
+}
+
+/** Makes vectors of some items that have none of this training, and writes those whose chunks are the same still. */
+async function embedSome(state: InstanceState, model: LexicalModel, tag: string): Promise<number> {
+  const items = await embedded(state, model, tag, true);
+  if (items.length > 0) await state.inTurn(() => write(state, model, tag, items));
+  return items.length;
+}
+
+/** The same for whoever has the turn. */
+async function embedNow(state: InstanceState, model: LexicalModel, tag: string): Promise<number> {
+  const items = await embedded(state, model, tag, false);
+  if (items.length > 0) await write(state, model, tag, items);
+  return items.length;
+}
+
+async function embedded(
+  { actor, context: { sql, system } }: InstanceState,
   model: LexicalModel,
   tag: string,
-  pause: () => Promise<void>,
-): Promise<Statement[]> {
-  const out: Statement[] = [];
-  for (let start = 0; start < rows.length;) {
-    const itemId = String(rows[start]?.["item_id"]);
-    let end = start;
-    while (end < rows.length && String(rows[end]?.["item_id"]) === itemId) end++;
-    const vectors = new Float32Array((end - start) * model.dimensions);
-    for (let n = start; n < end; n++) {
-      vectors.set(model.embed(texts[n] ?? ""), (n - start) * model.dimensions);
-      if (n % 64 === 63) await pause();
+  yields: boolean,
+): Promise<Embedded[]> {
+  const missing = await sql.all(
+    `SELECT i.id FROM search_items i WHERE i.actor = ? AND i.chunks > 0 AND NOT EXISTS
+      (SELECT 1 FROM search_item_vectors v WHERE v.actor = i.actor AND v.model = ? AND v.item_id = i.id)
+      LIMIT ${WRITTEN}`,
+    [actor, tag],
+  );
+  const out: Embedded[] = [];
+  for (const { id } of missing) {
+    const rows = await sql.all(
+      "SELECT id, heading, text FROM search_chunks WHERE actor = ? AND item_id = ? ORDER BY ord",
+      [actor, id ?? null],
+    );
+    const vectors = new Float32Array(rows.length * model.dimensions);
+    for (const [n, row] of rows.entries()) {
+      vectors.set(model.embed(textOf(row)), n * model.dimensions);
+      if (yields && n % 16 === 15) await system.sleep(0);
     }
-    out.push(...vectorStatements(actor, itemId, tag, model.dimensions, vectors));
-    start = end;
+    if (rows.length > 0)
+      out.push({ itemId: String(id), first: Number(rows[0]?.["id"] ?? 0), vectors });
   }
   return out;
+}
+
+async function write(
+  { actor, context: { sql } }: InstanceState,
+  model: LexicalModel,
+  tag: string,
+  items: readonly Embedded[],
+): Promise<void> {
+  const rows = await sql.all(
+    `SELECT item_id, MIN(id) AS first FROM search_chunks WHERE actor = ? AND ${isOneOf("item_id", "TEXT")} GROUP BY item_id`,
+    [actor, asSet(items.map(({ itemId }) => itemId))],
+  );
+  const firsts = new Map(rows.map((row) => [String(row["item_id"]), Number(row["first"])]));
+  const same = items.filter(({ itemId, first }) => firsts.get(itemId) === first);
+  await sql.batch(
+    same.flatMap(({ itemId, vectors }) =>
+      addVectors(actor, itemId, tag, model.dimensions, vectors),
+    ),
+  );
+}
+
+/** Deletes the vectors of former trainings, a few items at a time. */
+async function dropOthers(state: InstanceState): Promise<void> {
+  const { actor, context } = state;
+  for (;;) {
+    if (!state.exists()) return;
+    const rows = await context.sql.all(
+      `SELECT DISTINCT item_id FROM search_item_vectors WHERE actor = ? AND model <> ? LIMIT ${WRITTEN}`,
+      [actor, vectorTag(state.facts())],
+    );
+    if (rows.length === 0) return;
+    await context.sql.batch([
+      {
+        sql: `DELETE FROM search_item_vectors WHERE actor = ? AND model <> ? AND ${isOneOf("item_id", "TEXT")}`,
+        params: [actor, vectorTag(state.facts()), asSet(rows.map((row) => String(row["item_id"])))],
+      },
+    ]);
+    await context.system.sleep(0);
+  }
 }

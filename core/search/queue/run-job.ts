@@ -51,7 +51,7 @@ async function end(
     const message = `Left ${progress.unchanged} unchanged items as they are`;
     await noteProgress(state, jobId, progress, { message, failed: false });
   }
-  await state.inTurn(() => trainInstance(state));
+  await trainInstance(state);
   await finish(
     progress.failed === 0 ? "completed" : `completed with ${progress.failed} failed items`,
   );

@@ -35,7 +35,8 @@ export async function vectorLeg(
   const items = await state.vectors.resident(tag);
   // A training has finished in the meantime: query and vectors may be of different ones.
   if (vectorTag(state.facts()) !== tag) return vectorLeg(state, input, limit, allowed);
-  const hits = scan(items, query, allowed, calibration, limit);
+  const pause = (): Promise<void> => state.context.system.sleep(0);
+  const hits = await scan(items, query, allowed, calibration, limit, pause);
   return { hits, scoreOf: scorer(items, query, calibration) };
 }
 

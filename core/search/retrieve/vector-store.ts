@@ -33,7 +33,7 @@ export interface VectorStore {
   ): Promise<{ readonly model: LexicalModel; readonly calibration: Calibration }>;
 }
 
-/** Statements that replace the stored vectors of an item. */
+/** Statements that replace the stored vectors of an item, of whichever model. */
 export function vectorStatements(
   actor: string,
   itemId: string,
@@ -41,16 +41,28 @@ export function vectorStatements(
   dimensions: number,
   vectors: Float32Array,
 ): Statement[] {
-  const size = Math.max(1, Math.floor(PART_BYTES / (dimensions * 4))) * dimensions * 4;
+  const drop = "DELETE FROM search_item_vectors WHERE actor = ? AND item_id = ?";
   return [
-    { sql: "DELETE FROM search_vectors WHERE actor = ? AND item_id = ?", params: [actor, itemId] },
-    ...insertParts(
-      "INSERT INTO search_vectors (actor, item_id, model, dimensions, part, data) VALUES (?, ?, ?, ?, ?, ?)",
-      [actor, itemId, tag, dimensions],
-      toBytes(vectors),
-      size,
-    ),
+    { sql: drop, params: [actor, itemId] },
+    ...addVectors(actor, itemId, tag, dimensions, vectors),
   ];
+}
+
+/** Statements that store vectors of an item beside those of other models. */
+export function addVectors(
+  actor: string,
+  itemId: string,
+  tag: string,
+  dimensions: number,
+  vectors: Float32Array,
+): Statement[] {
+  const size = Math.max(1, Math.floor(PART_BYTES / (dimensions * 4))) * dimensions * 4;
+  return insertParts(
+    "INSERT INTO search_item_vectors (actor, item_id, model, dimensions, part, data) VALUES (?, ?, ?, ?, ?, ?)",
+    [actor, itemId, tag, dimensions],
+    toBytes(vectors),
+    size,
+  );
 }
 
 /** Makes the vector store of an instance actor. */
@@ -116,50 +128,63 @@ async function readLexical(
   };
 }
 
+/** Items that are read at a time: a few milliseconds. */
+const SLICE = 100;
+
+/** In slices, so that an instance that is woken holds up nobody. */
 async function readVectors(context: ActorContext, tag: string): Promise<Map<string, ItemVectors>> {
-  const { name: actor, sql } = context;
-  const firsts = await sql.all(
-    "SELECT item_id, MIN(id) AS first FROM search_chunks WHERE actor = ? GROUP BY item_id",
-    [actor],
-  );
-  const rows = await sql.all(
-    "SELECT item_id, dimensions, data FROM search_vectors WHERE actor = ? AND model = ? ORDER BY item_id, part",
-    [actor, tag],
-  );
-  const pieces = new Map<string, { dimensions: number; data: Uint8Array[] }>();
-  for (const row of rows) {
-    const id = String(row["item_id"]);
-    const known = pieces.get(id) ?? { dimensions: Number(row["dimensions"]), data: [] };
-    known.data.push(bytesOf(row["data"]));
-    pieces.set(id, known);
-  }
+  const { name: actor, sql, system } = context;
   const out = new Map<string, ItemVectors>();
-  for (const row of firsts) {
-    const id = String(row["item_id"]);
-    const found = pieces.get(id);
-    if (found === undefined) continue;
-    out.set(id, {
-      first: Number(row["first"]),
-      dimensions: found.dimensions,
-      vectors: fromBytes(joinParts(found.data)),
-    });
+  for (let after = ""; ;) {
+    const firsts = await sql.all(
+      `SELECT item_id, MIN(id) AS first FROM search_chunks WHERE actor = ? AND item_id > ?
+        GROUP BY item_id ORDER BY item_id LIMIT ${SLICE}`,
+      [actor, after],
+    );
+    const last = String(firsts.at(-1)?.["item_id"] ?? "");
+    const rows = await sql.all(
+      `SELECT item_id, dimensions, data FROM search_item_vectors
+        WHERE actor = ? AND model = ? AND item_id > ? AND item_id <= ? ORDER BY item_id, part`,
+      [actor, tag, after, last],
+    );
+    const pieces = Map.groupBy(rows, (row) => String(row["item_id"]));
+    for (const row of firsts) {
+      const id = String(row["item_id"]);
+      const found = pieces.get(id);
+      if (found === undefined) continue;
+      out.set(id, {
+        first: Number(row["first"]),
+        dimensions: Number(found[0]?.["dimensions"]),
+        vectors: fromBytes(joinParts(found.map(({ data }) => bytesOf(data)))),
+      });
+    }
+    if (firsts.length < SLICE) return out;
+    after = last;
+    await system.sleep(0);
   }
-  return out;
 }
 
 function bytesOf(value: SqlValue | undefined): Uint8Array {
   return value instanceof Uint8Array ? value : new Uint8Array(0);
 }
 
-/** The chunks (of the allowed items) nearest to a query, best first, at most `limit`; ties by chunk number. */
-export function scan(
+/** Numbers that are multiplied before others may go on: a few milliseconds. */
+const MULTIPLIED = 3_000_000;
+
+/**
+ * The chunks (of the allowed items) nearest to a query, best first, at most `limit`; ties by chunk number. `pause` lets
+ * others go on.
+ */
+export async function scan(
   items: ReadonlyMap<string, ItemVectors>,
   query: Float32Array,
   allowed: ReadonlySet<string> | null,
   calibration: Calibration | null,
   limit: number,
-): VectorHit[] {
+  pause: () => Promise<void>,
+): Promise<VectorHit[]> {
   let best: VectorHit[] = [];
+  let work = 0;
   let bar = 0;
   let scores = new Float32Array(0);
   for (const [itemId, { first, dimensions, vectors }] of items) {
@@ -170,6 +195,11 @@ export function scan(
     for (let row = 0; row < count; row++) {
       const score = calibrated(scores[row] ?? 0, calibration);
       if (score > 0 && score >= bar) best.push({ chunk: first + row, itemId, score });
+    }
+    work += vectors.length;
+    if (work > MULTIPLIED) {
+      work = 0;
+      await pause();
     }
     // Sorting now and then is cheaper than keeping order, and all that cannot win any more goes.
     if (best.length < 4 * limit) continue;

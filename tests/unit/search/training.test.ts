@@ -1,5 +1,6 @@
 import { openPlatform } from "#platform";
 import { afterEach, describe, expect, it } from "vitest";
+import { uploadItem } from "../../../core/search/items/index-item.ts";
 import { instanceAt } from "../../../core/search/instance/instance-client.ts";
 import { search } from "../../../core/search/mod.ts";
 import type { Platform } from "../../../core/ports.ts";
@@ -73,3 +74,29 @@ describe("the builtin vectors of an instance", () => {
     expect(await find("yeast and flour", "hybrid")).toEqual(before);
   });
 });
+
+it("a training keeps no upload waiting, and what comes in meanwhile has vectors of it", async () => {
+  platform = await openPlatform();
+  await seed(documents);
+  const instance = instanceAt(platform, address);
+  await instance.train();
+  const before = await engineOf();
+  const training = instance.train();
+  let trained = false;
+  const over = training.then(() => (trained = true));
+  const bytes = new TextEncoder().encode("The quokka hops over the island.");
+  const upload = { key: "quokka.md", contentType: "text/markdown", bytes };
+  const item = await uploadItem(instance, upload, true, { platform });
+  expect([item.status, trained]).toEqual(["completed", false]);
+  expect(keysOf(await find("quokka", "vector"))).toContain("quokka.md");
+  await over;
+  expect(keysOf(await find("quokka", "vector"))).toContain("quokka.md");
+  expect(await engineOf()).toBe(before.replace("360", "361"));
+});
+
+async function engineOf(): Promise<string> {
+  const { vectorize } = (await instanceAt(platform, address).stats())["engine"] as {
+    readonly vectorize: unknown;
+  };
+  return JSON.stringify(vectorize);
+}
