@@ -54,7 +54,8 @@ export const instanceTables: readonly string[] = [
   "CREATE INDEX search_item_vectors_item ON search_item_vectors (actor, item_id)",
   `INSERT INTO search_item_vectors (actor, model, item_id, part, dimensions, data)
     SELECT actor, model, item_id, part, dimensions, data FROM search_vectors`,
-  "DROP TABLE search_vectors",
+  // Its place is taken; the step before reads it.
+  "DELETE FROM search_vectors",
   // Answers to questions, by a hash of all that they depend on beside the question.
   `CREATE TABLE search_answers (
     actor TEXT NOT NULL, context TEXT NOT NULL, question_key TEXT NOT NULL, question TEXT NOT NULL,

@@ -106,8 +106,11 @@ async function vectorsOf(
   if (settings.embedding_model === LEXICAL_MODEL) {
     const { model } = await state.vectors.lexical(facts.trainedVersion);
     const vectors = new Float32Array(chunks.length * model.dimensions);
-    for (const [n, chunk] of chunks.entries())
+    for (const [n, chunk] of chunks.entries()) {
       vectors.set(model.embed(embeddedText(chunk)), n * model.dimensions);
+      // Others go on between two slices of a few milliseconds; changes of this instance wait.
+      if (n % 16 === 15) await state.context.system.sleep(0);
+    }
     return { first, dimensions: model.dimensions, vectors };
   }
   if (given === null || given.model !== settings.embedding_model) {
