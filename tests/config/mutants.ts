@@ -13,6 +13,13 @@ export interface Mutant {
 /** Guards and limits whose loss nobody would see at first. `npm run test:mutants` takes each away in turn. */
 export const mutants: readonly Mutant[] = [
   {
+    name: "an agent's message waits behind one that could not be handed over",
+    file: "core/agents/queue/jobs.ts",
+    find: "[holdSends(agent, job.id, due)]",
+    replace: "[]",
+    tests: ["tests/unit/agents/queue/outbox"],
+  },
+  {
     name: "replays are counted where they are stored",
     file: "core/entity/webhook-replays.ts",
     find: "AND n.status = 'running') < ?`",

@@ -11,7 +11,7 @@ import {
   type RetryOptions,
   type Run,
 } from "../define/definition.ts";
-import { sendWebhook } from "./outbox.ts";
+import { holdSends, sendWebhook } from "./outbox.ts";
 import type { QueueDeps } from "./queue.ts";
 import type { AgentServices } from "../define/services.ts";
 
@@ -69,11 +69,14 @@ export function startJobs(deps: JobDeps): Jobs {
 
   async function runAll(rows: readonly SqlRow[]): Promise<void> {
     let isHeld = false;
+    let areSendsHeld = false;
     for (const row of rows) {
       const job = toJob(row);
-      if (isHeld && job.eventSeq !== null) continue;
+      const isSend = job.task === SEND_JOB;
+      if ((isHeld && job.eventSeq !== null) || (areSendsHeld && isSend)) continue;
       const isSettled = await runJob(deps, job);
       if (isStrict && job.eventSeq !== null) isHeld = !isSettled;
+      if (isSend) areSendsHeld = !isSettled;
     }
   }
 
@@ -173,7 +176,8 @@ async function runJob(deps: JobDeps, job: Job): Promise<boolean> {
     const sql = `UPDATE agents_jobs SET due = ?, error = ?, failed_at = ?, position = ${isMoved ? "?" : "position"} ${where}`;
     const failedAt = eventTime(deps.context.system.now());
     const params = [due, text, failedAt, ...(isMoved ? [due] : []), agent, job.id];
-    await reports.write(clock, [job.id], [{ sql, params }]);
+    const held = job.task === SEND_JOB ? [holdSends(agent, job.id, due)] : [];
+    await reports.write(clock, [job.id], [{ sql, params }, ...held]);
     return false;
   }
   const done = { sql: `DELETE FROM agents_jobs ${where}`, params: [agent, job.id] };

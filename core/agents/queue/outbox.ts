@@ -4,7 +4,7 @@ import { OUTBOUND_KIND, OUTBOUND_LIMIT, sendInput } from "../../entity/outbound.
 import { ApiError } from "../../http/api-error.ts";
 import type { ActorContext, Plain, Statement } from "../../ports.ts";
 import { NonRetryableError } from "../define/definition.ts";
-import { insertJob, type Queue } from "./queue.ts";
+import type { NewJob, Queue } from "./queue.ts";
 import type { AgentServices } from "../define/services.ts";
 import { SEND_JOB } from "../define/built-in.ts";
 
@@ -53,14 +53,38 @@ export async function queueWebhook(
     const text = `The payload must be JSON of at most ${OUTBOUND_LIMIT} characters`;
     throw new ApiError("too_large", { message: text });
   }
-  return insertJob(agent, {
+  const job = {
     id,
     task: SEND_JOB,
     payload: JSON.stringify(input),
     position: await queue.nextPosition(),
     due: context.steady(),
     retry: RETRY,
-  });
+  };
+  return insertSend(agent, job);
+}
+
+/** Queues a message behind those that wait: of one instance none overtakes another on its way to the account's queue. */
+function insertSend(agent: string, job: NewJob): Statement {
+  return {
+    sql: `INSERT INTO agents_jobs (agent, id, position, task, payload, attempt, due, retry)
+      SELECT n.agent, n.id, n.position, n.task, n.payload, 0,
+        COALESCE((SELECT MAX(w.due) FROM agents_jobs w
+          WHERE w.agent = n.agent AND w.event_seq IS NULL AND w.task = n.task AND w.due > n.due), n.due), n.retry
+      FROM (SELECT CAST(? AS TEXT) AS agent, CAST(? AS TEXT) AS id, CAST(? AS BIGINT) AS position,
+        CAST(? AS TEXT) AS task, CAST(? AS TEXT) AS payload, CAST(? AS BIGINT) AS due, CAST(? AS TEXT) AS retry) AS n
+      WHERE true ON CONFLICT (agent, id) DO NOTHING`,
+    params: [agent, job.id, job.position, job.task, job.payload, job.due, job.retry],
+  };
+}
+
+/** Has the messages behind one that could not be handed over wait as long as it does. */
+export function holdSends(agent: string, id: string, due: number): Statement {
+  return {
+    sql: `UPDATE agents_jobs SET due = ? WHERE agent = ? AND event_seq IS NULL AND task = ? AND due < ?
+      AND position > (SELECT f.position FROM agents_jobs f WHERE f.agent = ? AND f.id = ?)`,
+    params: [due, agent, SEND_JOB, due, agent, id],
+  };
 }
 
 function malformed(issue: v.BaseIssue<unknown>): ApiError {

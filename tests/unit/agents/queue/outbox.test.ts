@@ -8,7 +8,7 @@ import {
 } from "../../../../core/agents/mod.ts";
 import type { Platform } from "../../../../core/ports.ts";
 import { webhooksManagement } from "../../../../core/webhooks/mod.ts";
-import { eventually } from "../../../cases/eventually.ts";
+import { eventually, LONG } from "../../../cases/eventually.ts";
 import { receiver } from "../../../fakes/webhooks-receiver.ts";
 
 const notes: string[] = [];
@@ -130,6 +130,41 @@ describe("agent.webhooks.send()", () => {
     expect(await stub.emptied({ type: "x", payload: 1 })).toEqual([[], 0]);
     await stub.leave({ type: "x", payload: 2 });
     await eventually(async () => (await messages()) === before + 2, "both arrive");
+  });
+});
+
+describe("messages of one instance", () => {
+  it("do not overtake one that could not be handed over", LONG, async () => {
+    const own = await openPlatform();
+    agents({ platform: own, auth: "off", agents: [shop], sendsWebhooks: true });
+    const stub = getAgentByName(own, shop, "ordered");
+    // There is no queue of the account yet.
+    await stub.send({ type: "x", payload: 0 });
+    const index = own.actors.get("webhooks-index", "all");
+    await eventually(async () => {
+      const { rows } = (await index.call("failures", "failing", { limit: 1 })) as {
+        rows: unknown[];
+      };
+      return rows.length === 1;
+    }, "the first has failed");
+    await stub.send({ type: "x", payload: 1 });
+    const received = receiver();
+    const management = webhooksManagement({
+      platform: { ...own, egress: received },
+      auth: "off",
+      sources: {},
+    });
+    const made = await management.request("/accounts/local/webhooks/endpoints", {
+      method: "POST",
+      body: JSON.stringify({ url: "https://receiver.example/ordered", ordered: true }),
+    });
+    expect(made.status).toBe(201);
+    for (let n = 2; n < 40; n++) await stub.send({ type: "x", payload: n });
+    await eventually(() => received.received.length === 40, "all arrive");
+    expect(received.received.map(({ body }) => Number(body))).toEqual(
+      Array.from({ length: 40 }, (_, n) => n),
+    );
+    await own.close();
   });
 });
 
