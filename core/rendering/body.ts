@@ -155,8 +155,16 @@ export interface ScrapeBody extends RenderBody {
   readonly elements: readonly { readonly selector: string }[];
 }
 
+/** The body of `/accessibilityTree`. */
+export interface AccessibilityBody extends RenderBody {
+  /** @default true, but false when there is a `root` */
+  readonly interestingOnly?: boolean | undefined;
+  /** A selector of the element that the tree begins with. */
+  readonly root?: string | undefined;
+}
+
 /** One part of a `/snapshot`. */
-export type SnapshotFormat = "content" | "screenshot" | "markdown";
+export type SnapshotFormat = "content" | "screenshot" | "markdown" | "accessibilityTree";
 
 /** The body of `/snapshot`. */
 export interface SnapshotBody extends RenderBody {

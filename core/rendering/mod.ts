@@ -6,6 +6,7 @@
 import { Hono, type Context, type Handler, type MiddlewareHandler } from "hono";
 import { authorize, type Auth } from "../auth/authorize.ts";
 import { storedTokens } from "../auth/mod.ts";
+import { ApiError } from "../http/api-error.ts";
 import { checkQuery } from "../http/query.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { noteUnknownFields } from "../http/unknown-fields.ts";
@@ -28,9 +29,21 @@ export interface RenderingSettings extends RenderingOptions {
 /** Both prefixes under which clients look for these routes. */
 const prefixes = ["/accounts/:account_id/browser-rendering", "/accounts/:account_id/browser-run"];
 
+/** Routes of the hosted platform that are not here, and what to do instead. */
+const notHere: readonly (readonly [path: string, message: string])[] = [
+  [
+    "devtools/*",
+    "Browser sessions are not part of causey: a session's pages would leave the limits and the request checks of renderings. Use the rendering routes, or connect a DevTools client to a browser of your own",
+  ],
+  [
+    "crawl/*",
+    "Crawling is not part of causey yet: render page by page, with /links to find more of them",
+  ],
+];
+
 /**
  * The rendering endpoints below `/accounts/:account_id/browser-rendering/` (and `browser-run`): `/pdf`,
- * `/markdown`, `/content`, `/screenshot`, `/links`, `/scrape`, `/snapshot`.
+ * `/markdown`, `/content`, `/screenshot`, `/links`, `/scrape`, `/accessibilityTree`, `/snapshot`.
  *
  * ```ts
  * app.route("/client/v4", rendering({ platform }));
@@ -61,6 +74,11 @@ export function renderingParts(options: RenderingSettings): RenderingParts {
         authorize(auth, "Browser Rendering Edit"),
         handle(operation),
       );
+    }
+    for (const [path, message] of notHere) {
+      app.all(`${prefix}/${path}`, authorize(auth, "Browser Rendering Edit"), () => {
+        throw new ApiError("not_part", { message, headers: { "x-should-retry": "false" } });
+      });
     }
   }
   closeRoutes(

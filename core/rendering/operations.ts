@@ -4,6 +4,7 @@ import { withBytes, readJsonBytes } from "../http/body.ts";
 import { envelope } from "../http/envelope.ts";
 import { parseAllowHosts } from "../net/allow-hosts.ts";
 import type { Background, Platform } from "../ports.ts";
+import { accessibilityAction } from "./actions/accessibility.ts";
 import {
   bytesOf,
   contentAction,
@@ -13,12 +14,13 @@ import {
   scrapeAction,
   visibleAction,
 } from "./actions/actions.ts";
-import type { RenderBody, SnapshotBody } from "./body.ts";
+import type { AccessibilityBody, RenderBody, SnapshotBody } from "./body.ts";
 import { prepareJob, type JobPolicy } from "./job.ts";
 import { convertDocument } from "./markdown.ts";
 import { noPagesAhead, pagesAhead } from "./page/pages-ahead.ts";
 import { render, tooLate, type Action, type RenderDeps, type Rendered } from "./render.ts";
 import {
+  accessibilitySchema,
   linksSchema,
   pdfSchema,
   renderSchema,
@@ -83,6 +85,7 @@ export type OperationName =
   | "screenshot"
   | "links"
   | "scrape"
+  | "accessibilityTree"
   | "snapshot";
 
 /** The operations by the last segment of their path. */
@@ -120,6 +123,7 @@ export function renderOperations(
     ),
     links: operation(linksSchema, linksAction, inEnvelope),
     scrape: operation(scrapeSchema, scrapeAction, inEnvelope),
+    accessibilityTree: operation(accessibilitySchema, treeAction, inEnvelope),
     snapshot: operation(
       snapshotSchema,
       (body) => snapshotAction(body, frontmatter, background),
@@ -249,18 +253,25 @@ function markdownAction(frontmatter: boolean, background: Background): Action<st
   };
 }
 
+function treeAction(body: AccessibilityBody): Action<unknown> {
+  const tree = accessibilityAction(body);
+  return async (...loaded) => ({ accessibilityTree: await tree(...loaded) });
+}
+
 function snapshotAction(
   body: SnapshotBody,
   frontmatter: boolean,
   background: Background,
-): Action<Record<string, string>> {
+): Action<Record<string, unknown>> {
   const formats = new Set(body.formats ?? ["content", "screenshot"]);
   const picture = pictureAction(body.screenshotOptions ?? {});
   const toMarkdown = markdownAction(frontmatter, background);
   return async (page, facts, signal) => {
-    const parts: Record<string, string> = {};
+    const parts: Record<string, unknown> = {};
     if (formats.has("content")) parts["content"] = await contentAction(page, facts, signal);
     if (formats.has("markdown")) parts["markdown"] = await toMarkdown(page, facts, signal);
+    if (formats.has("accessibilityTree"))
+      parts["accessibilityTree"] = await accessibilityAction({})(page, facts, signal);
     if (formats.has("screenshot"))
       parts["screenshot"] = (await picture(page, facts, signal)).base64;
     return parts;

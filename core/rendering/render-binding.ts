@@ -22,6 +22,15 @@ export interface Scraped {
   }[];
 }
 
+/** The parts of a `snapshot` that were asked for. */
+export interface Snapshot {
+  readonly content?: string | undefined;
+  /** Base64. */
+  readonly screenshot?: string | undefined;
+  readonly markdown?: string | undefined;
+  readonly accessibilityTree?: unknown;
+}
+
 type Render<Result> = (body: unknown, options?: RenderCallOptions) => Promise<Result>;
 
 /** The operations for code of the same process, which needs no token. Bodies are those of the routes. */
@@ -32,8 +41,8 @@ export interface RenderBinding {
   readonly content: Render<string>;
   readonly links: Render<readonly string[]>;
   readonly scrape: Render<readonly Scraped[]>;
-  /** The parts by name: `content`, `screenshot` (base64), `markdown`. */
-  readonly snapshot: Render<Readonly<Record<string, string>>>;
+  readonly accessibilityTree: Render<unknown>;
+  readonly snapshot: Render<Snapshot>;
 }
 
 const scraped: v.GenericSchema<unknown, readonly Scraped[]> = v.array(
@@ -52,6 +61,13 @@ const scraped: v.GenericSchema<unknown, readonly Scraped[]> = v.array(
     ),
   }),
 );
+
+const snapshot: v.GenericSchema<unknown, Snapshot> = v.object({
+  content: v.optional(v.string()),
+  screenshot: v.optional(v.string()),
+  markdown: v.optional(v.string()),
+  accessibilityTree: v.optional(v.unknown()),
+});
 
 /** Makes the binding over the operations that the routes have: both share the slots of the browser. */
 export function renderBinding(
@@ -78,6 +94,7 @@ export function renderBinding(
       const answer: unknown = await (await run(name, body, options)).json();
       return v.parse(v.object({ result: schema }), answer).result;
     };
+  const tree = result("accessibilityTree", v.object({ accessibilityTree: v.unknown() }));
   return {
     pdf: bytes("pdf"),
     screenshot: bytes("screenshot"),
@@ -85,6 +102,8 @@ export function renderBinding(
     content: result("content", v.string()),
     links: result("links", v.array(v.string())),
     scrape: result("scrape", scraped),
-    snapshot: result("snapshot", v.record(v.string(), v.string())),
+    accessibilityTree: async (body, options) =>
+      (await tree(body, options)).accessibilityTree ?? null,
+    snapshot: result("snapshot", snapshot),
   };
 }

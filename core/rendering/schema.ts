@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import type {
+  AccessibilityBody,
   LinksBody,
   PdfBody,
   RenderBody,
@@ -213,12 +214,19 @@ export const scrapeSchema: v.GenericSchema<unknown, ScrapeBody> = v.object({
   ),
 });
 
+/** The body of `/accessibilityTree`. */
+export const accessibilitySchema: v.GenericSchema<unknown, AccessibilityBody> = v.object({
+  ...common,
+  interestingOnly: v.optional(v.boolean()),
+  root: v.optional(filled),
+});
+
 /** The body of `/snapshot`. */
 export const snapshotSchema: v.GenericSchema<unknown, SnapshotBody> = v.object({
   ...common,
   formats: v.optional(
     v.pipe(
-      v.array(v.picklist(["content", "screenshot", "markdown"])),
+      v.array(v.picklist(["content", "screenshot", "markdown", "accessibilityTree"])),
       v.check((formats) => new Set(formats).size >= 2, "At least two formats are needed"),
     ),
   ),

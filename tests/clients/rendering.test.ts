@@ -70,6 +70,59 @@ describe("cloudflare browserRendering", () => {
     expect(snapshot.content).toContain("<a href=");
   });
 
+  itUnless(probe)("accessibilityTree resolves to the tree", async () => {
+    const html = "<title>T</title><h1>Hi</h1><button disabled>Go<b> on</b></button>";
+    const { accessibilityTree: tree } = await client.browserRendering.accessibilityTree.create({
+      account_id,
+      html,
+    });
+    expect(tree).toEqual({
+      role: "RootWebArea",
+      name: "T",
+      children: [
+        { role: "heading", name: "Hi", level: 1 },
+        { role: "button", name: "Go on", disabled: true },
+      ],
+    });
+    const part = { account_id, html, root: "button", interestingOnly: true };
+    expect(await client.browserRendering.accessibilityTree.create(part)).toEqual({
+      accessibilityTree: { role: "button", name: "Go on", disabled: true },
+    });
+    const none = { account_id, html, root: "#none" };
+    expect(await client.browserRendering.accessibilityTree.create(none)).toEqual({
+      accessibilityTree: null,
+    });
+    const snapshot = await client.browserRendering.snapshot.create({
+      account_id,
+      html,
+      formats: ["accessibilityTree", "markdown"],
+    });
+    expect(Object.keys(snapshot).toSorted()).toEqual(["accessibilityTree", "markdown"]);
+    const wrong = await failureOf(
+      client.browserRendering.accessibilityTree.create({ account_id, html, root: "[[" }),
+    );
+    expect([wrong.status, wrong.errors[0]?.message]).toEqual([400, 'root: "[[" is not a selector']);
+  });
+
+  it("is told of what is not here", async () => {
+    const { devtools, crawl } = client.browserRendering;
+    for (const call of [
+      () => devtools.session.list({ account_id }),
+      () => devtools.session.get("s", { account_id }),
+      () => devtools.browser.create({ account_id }),
+      () => devtools.browser.delete("s", { account_id }),
+      () => devtools.browser.version("s", { account_id }),
+      () => devtools.browser.targets.list("s", { account_id }),
+      () => crawl.create({ account_id, url: "http://example.com/" }),
+      () => crawl.get("job", { account_id }),
+      () => crawl.delete("job", { account_id }),
+    ]) {
+      const failure = await failureOf(call());
+      expect([failure.status, failure.errors[0]?.code]).toEqual([501, 10501]);
+      expect(failure.errors[0]?.message).toContain("not part of causey");
+    }
+  });
+
   it("decodes errors with their codes", async () => {
     const blocked = await failureOf(
       client.browserRendering.pdf.create({ account_id, url: "http://127.0.0.1/" }),

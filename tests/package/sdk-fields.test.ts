@@ -41,6 +41,11 @@ const bodies: readonly (readonly [file: string, type: string, schema: GenericSch
   ["browser-rendering/markdown", "MarkdownCreateParams", render.renderSchema],
   ["browser-rendering/screenshot", "ScreenshotCreateParams", render.screenshotSchema],
   ["browser-rendering/links", "LinkCreateParams", render.linksSchema],
+  [
+    "browser-rendering/accessibility-tree",
+    "AccessibilityTreeCreateParams",
+    render.accessibilitySchema,
+  ],
   ["browser-rendering/scrape", "ScrapeCreateParams", render.scrapeSchema],
   ["browser-rendering/snapshot", "SnapshotCreateParams", render.snapshotSchema],
   ["aisearch/instances/instances", "InstanceCreateParams", createSchema],

@@ -112,8 +112,14 @@ export interface AgentRenderings {
       readonly attributes: readonly { readonly name: string; readonly value: string }[];
     }[];
   }[];
-  /** Its parts by name: `content`, `screenshot` (base64), `markdown`. */
-  readonly snapshot: Readonly<Record<string, string>>;
+  /** The parts that were asked for. */
+  readonly snapshot: {
+    readonly content?: string | undefined;
+    /** Base64. */
+    readonly screenshot?: string | undefined;
+    readonly markdown?: string | undefined;
+    readonly accessibilityTree?: unknown;
+  };
 }
 
 /** Rendering in the same process: the binding that `renderingParts()` gives. */

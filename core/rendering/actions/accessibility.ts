@@ -1,0 +1,222 @@
+import { ApiError } from "../../http/api-error.ts";
+import type { AccessibilityBody } from "../body.ts";
+import { CdpError } from "../page/cdp.ts";
+import type { Page } from "../page/page.ts";
+import type { Action } from "../render.ts";
+
+/** A node of the accessibility tree, with the names and meaning of Puppeteer's. */
+export interface AccessibilityNode {
+  readonly role: string;
+  readonly children?: readonly AccessibilityNode[];
+  readonly [property: string]: unknown;
+}
+
+/** A node as DevTools has it. */
+interface RawNode {
+  readonly nodeId: string;
+  readonly ignored: boolean;
+  readonly role?: { readonly value?: string };
+  readonly name?: { readonly value?: unknown };
+  readonly value?: { readonly value?: unknown };
+  readonly description?: { readonly value?: unknown };
+  readonly properties?: readonly { readonly name: string; readonly value: { value?: unknown } }[];
+  readonly childIds?: readonly string[];
+  readonly backendDOMNodeId?: number;
+}
+
+interface TreeNode {
+  readonly raw: RawNode;
+  readonly role: string;
+  readonly name: string;
+  readonly properties: ReadonlyMap<string, unknown>;
+  readonly children: TreeNode[];
+  /** Whether anything below it takes the focus. */
+  holdsFocusable: boolean;
+}
+
+/** Properties by how they are told: words as they are, flags when they hold, numbers, and words other than "false". */
+const texts = ["keyshortcuts", "roledescription", "valuetext"];
+const flags =
+  "disabled expanded focused modal multiline multiselectable readonly required selected".split(" ");
+const triple = ["checked", "pressed"];
+const numbers = ["level", "valuemax", "valuemin"];
+const tokens = ["autocomplete", "haspopup", "invalid", "orientation"];
+
+const controls = new Set(
+  "button checkbox ColorWell combobox DisclosureTriangle listbox menu menubar menuitem menuitemcheckbox menuitemradio radio scrollbar searchbox slider spinbutton switch tab textbox tree treeitem".split(
+    " ",
+  ),
+);
+const leaves = new Set(
+  "doc-cover graphics-symbol img image Meter scrollbar slider separator progressbar".split(" "),
+);
+const landmarks = new Set(
+  "banner complementary contentinfo form main navigation region search".split(" "),
+);
+
+/**
+ * The accessibility tree of the page, or of the element that `root` names; null when there is no such element. With
+ * `interestingOnly`, the default without a `root`, nodes that say nothing to a user are left out and their children lifted.
+ */
+export function accessibilityAction({
+  root,
+  interestingOnly = root === undefined,
+}: AccessibilityBody): Action<AccessibilityNode | null> {
+  return async (page, _facts, signal) => {
+    const answer = await page.call("Accessibility.getFullAXTree");
+    const tree = treeOf(answer["nodes"] as readonly RawNode[]);
+    const top = root === undefined ? tree : await elementIn(page, tree, root);
+    signal.throwIfAborted();
+    if (top === null) return null;
+    const kept = interestingOnly ? interestingNodes(top) : null;
+    const [first] = written(top, kept);
+    return first ?? null;
+  };
+}
+
+function treeOf(nodes: readonly RawNode[]): TreeNode | null {
+  const all = new Map(nodes.map((raw) => [raw.nodeId, nodeOf(raw)]));
+  for (const { raw, children } of all.values()) {
+    for (const id of raw.childIds ?? []) {
+      const child = all.get(id);
+      if (child !== undefined) children.push(child);
+    }
+  }
+  const [first] = all.values();
+  if (first === undefined) return null;
+  // From the leaves up: a node comes after its parent here.
+  for (const node of [...everyNode(first)].toReversed())
+    node.holdsFocusable = node.children.some((one) => one.holdsFocusable || isFocusable(one));
+  return first;
+}
+
+function nodeOf(raw: RawNode): TreeNode {
+  return {
+    raw,
+    role: raw.role?.value ?? "Unknown",
+    name: textOf(raw.name?.value),
+    properties: new Map(
+      (raw.properties ?? []).map(({ name, value }) => [name.toLowerCase(), value.value]),
+    ),
+    children: [],
+    holdsFocusable: false,
+  };
+}
+
+/** The node of the element that a selector names. */
+async function elementIn(
+  page: Page,
+  tree: TreeNode | null,
+  selector: string,
+): Promise<TreeNode | null> {
+  const { root } = (await page.call("DOM.getDocument", { depth: 0 })) as {
+    root: { nodeId: number };
+  };
+  const params = { nodeId: root.nodeId, selector };
+  const found = await page.call("DOM.querySelector", params).catch((error: unknown) => {
+    if (!(error instanceof CdpError)) throw error;
+    throw new ApiError("invalid_request", {
+      message: `root: "${selector.slice(0, 80)}" is not a selector`,
+      cause: error,
+    });
+  });
+  if (found["nodeId"] === 0) return null;
+  const { node } = (await page.call("DOM.describeNode", { nodeId: found["nodeId"] })) as {
+    node: { backendNodeId: number };
+  };
+  for (const one of tree === null ? [] : everyNode(tree))
+    if (one.raw.backendDOMNodeId === node.backendNodeId) return one;
+  return null;
+}
+
+function* everyNode(top: TreeNode): Generator<TreeNode> {
+  const left = [top];
+  for (let node = left.pop(); node !== undefined; node = left.pop()) {
+    yield node;
+    left.push(...node.children);
+  }
+}
+
+/** The nodes that say something to a user, beside the top one. */
+function interestingNodes(top: TreeNode): Set<TreeNode> {
+  const kept = new Set([top]);
+  const left: (readonly [node: TreeNode, insideControl: boolean])[] = [[top, false]];
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    const [node, insideControl] = next;
+    if (isInteresting(node, insideControl)) kept.add(node);
+    if (isLeaf(node)) continue;
+    const inside = insideControl || controls.has(node.role);
+    for (const child of node.children) left.push([child, inside]);
+  }
+  return kept;
+}
+
+function isInteresting(node: TreeNode, insideControl: boolean): boolean {
+  const { raw, role, properties, name } = node;
+  if (role === "Ignored" || raw.ignored || properties.get("hidden") === true) return false;
+  if (landmarks.has(role)) return true;
+  const live = properties.get("live");
+  if (
+    isFocusable(node) ||
+    properties.get("busy") === true ||
+    (typeof live === "string" && live !== "off") ||
+    textOf(properties.get("roledescription")) !== "" ||
+    controls.has(role)
+  )
+    return true;
+  return !insideControl && isLeaf(node) && name !== "";
+}
+
+/** What a user meets as one thing, whatever it is made of. */
+function isLeaf(node: TreeNode): boolean {
+  const { role, name, children, properties, holdsFocusable } = node;
+  if (children.length === 0 || leaves.has(role)) return true;
+  if (properties.get("editable") === "plaintext" || ["LineBreak", "StaticText"].includes(role))
+    return true;
+  if (holdsFocusable) return false;
+  return name !== "" && role === "heading";
+}
+
+function isFocusable({ properties }: TreeNode): boolean {
+  return properties.get("focusable") === true || properties.get("editable") === "richtext";
+}
+
+/** A node as it is answered; one that is left out gives its children instead. */
+function written(node: TreeNode, kept: ReadonlySet<TreeNode> | null): AccessibilityNode[] {
+  const below = kept !== null && isLeaf(node) ? [] : node.children;
+  const children = below.flatMap((child) => written(child, kept));
+  if (kept !== null && !kept.has(node)) return children;
+  return [{ ...described(node), ...(children.length === 0 ? {} : { children }) }];
+}
+
+function described({ raw, role, name, properties }: TreeNode): AccessibilityNode {
+  const node: Record<string, unknown> & { role: string } = { role };
+  if (name !== "") node["name"] = name;
+  const value = raw.value?.value;
+  if (value !== undefined && value !== "") node["value"] = value;
+  const description = textOf(raw.description?.value);
+  if (description !== "") node["description"] = description;
+  for (const key of texts) {
+    const text = textOf(properties.get(key));
+    if (text !== "") node[key] = text;
+  }
+  for (const key of flags) {
+    // The page as a whole has the focus whenever nothing in it has.
+    if (key === "focused" && role === "RootWebArea") continue;
+    if (properties.get(key) === true) node[key] = true;
+  }
+  for (const key of triple) {
+    const state = properties.get(key);
+    if (state !== undefined) node[key] = state === "mixed" ? state : state === "true";
+  }
+  for (const key of numbers) if (properties.has(key)) node[key] = properties.get(key);
+  for (const key of tokens) {
+    const token = properties.get(key);
+    if (token !== undefined && token !== "" && token !== "false") node[key] = token;
+  }
+  return node;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
