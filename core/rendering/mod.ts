@@ -72,7 +72,7 @@ export function renderingParts(options: RenderingSettings): RenderingParts {
         `${prefix}/${name}`,
         browserTime,
         authorize(auth, "Browser Rendering Edit"),
-        handle(operation),
+        handle(name, operation),
       );
     }
     for (const [path, message] of notHere) {
@@ -100,12 +100,13 @@ const browserTime: MiddlewareHandler<BrowserTime> = async (c, next) => {
   c.header("x-browser-ms-used", String(c.get("browserMs") ?? 0));
 };
 
-function handle(operation: Operation): Handler<BrowserTime> {
+function handle(name: string, operation: Operation): Handler<BrowserTime> {
   return async (c: Context<BrowserTime>) => {
     checkQuery(c, ["cacheTTL"]);
     return operation({
       request: await wholeRequest(c.req),
       query: new URL(c.req.url).searchParams,
+      caller: [c.req.param("account_id"), c.req.header("authorization"), name].join("\n"),
       onBrowserMs: (ms) => c.set("browserMs", ms),
       onUnknown: (messages) => noteUnknownFields(c, messages),
     });

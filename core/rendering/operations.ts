@@ -1,10 +1,10 @@
 import * as v from "valibot";
 import { ApiError } from "../http/api-error.ts";
+import { sha256Hex } from "../crypto/digest.ts";
 import { withBytes, readJsonBytes } from "../http/body.ts";
 import { envelope } from "../http/envelope.ts";
 import { parseAllowHosts } from "../net/allow-hosts.ts";
 import type { Background, Platform } from "../ports.ts";
-import { accessibilityAction } from "./actions/accessibility.ts";
 import {
   bytesOf,
   contentAction,
@@ -12,11 +12,10 @@ import {
   pictureAction,
   printAction,
   scrapeAction,
-  visibleAction,
 } from "./actions/actions.ts";
-import type { AccessibilityBody, RenderBody, SnapshotBody } from "./body.ts";
+import type { RenderBody } from "./body.ts";
+import { markdownAction, snapshotAction, treeAction } from "./actions/documents.ts";
 import { prepareJob, type JobPolicy } from "./job.ts";
-import { convertDocument } from "./markdown.ts";
 import { noPagesAhead, pagesAhead } from "./page/pages-ahead.ts";
 import { render, tooLate, type Action, type RenderDeps, type Rendered } from "./render.ts";
 import {
@@ -28,6 +27,7 @@ import {
   screenshotSchema,
   snapshotSchema,
 } from "./schema.ts";
+import { renderCache } from "./render-cache.ts";
 import { renderSlots, type Slots } from "./slots.ts";
 import { staticMarkdown } from "./static-markdown.ts";
 import { type TimerCaps, within } from "./timers.ts";
@@ -63,6 +63,8 @@ export interface RenderingOptions {
 export interface RenderCall {
   readonly request: Request;
   readonly query: URLSearchParams;
+  /** Who asks: answers are kept for one caller only. Null: for nobody. */
+  readonly caller: string | null;
   /** Is told how long a browser was busy. */
   readonly onBrowserMs: (ms: number) => void;
   /** Is told of fields of the body that have no effect. */
@@ -148,9 +150,10 @@ function operationOver(options: RenderingOptions, deps: RenderDeps): MakeOperati
     caps: options.timeouts ?? {},
     unsafeRegex: options.unsafeRegex === true,
   };
+  const cache = renderCache(platform.system, platform.browser.lasting === true);
   return (schema, actionOf, answer, shortcut = passOn) =>
-    async ({ request, query, onBrowserMs, onUnknown }) => {
-      checkCacheTtl(query);
+    async ({ request, query, caller, onBrowserMs, onUnknown }) => {
+      const maxAgeMs = readCacheTtl(query);
       const limit = options.maxBodyBytes ?? BODY_LIMIT;
       return withBytes(request, limit, platform, async (sent) => {
         const bytes = await shortcut(sent, request.signal, onUnknown);
@@ -159,12 +162,18 @@ function operationOver(options: RenderingOptions, deps: RenderDeps): MakeOperati
         onUnknown(unknown);
         const job = prepareJob(body, policy);
         const action = actionOf(body);
-        const rendered = await render(deps, job, request.signal, onBrowserMs, action).catch(
-          (error: unknown) => {
-            throw reportable(error, platform, request.signal);
-          },
-        );
-        return answer(rendered, body);
+        const run = (signal: AbortSignal): Promise<Response> =>
+          render(deps, job, signal, onBrowserMs, action).then(
+            (rendered) => answer(rendered, body),
+            (error: unknown) => {
+              throw reportable(error, platform, signal);
+            },
+          );
+        // What a caller brings is cheap to send again; a site is not to be asked again at once.
+        if (caller === null || maxAgeMs === 0 || job.url === null || body.html !== undefined)
+          return run(request.signal);
+        const key = `${caller}\n${await sha256Hex(bytes)}`;
+        return cache.share({ key, maxAgeMs, signal: request.signal, render: run });
       });
     };
 }
@@ -194,13 +203,16 @@ function reportable(error: unknown, { log, system }: Platform, signal: AbortSign
   return new ApiError("render_internal", { message: `Internal Error, request id ${id}` });
 }
 
-function checkCacheTtl(query: URLSearchParams): void {
-  const ttl = query.get("cacheTTL") ?? "0";
-  if (!v.safeParse(cacheTtl, ttl).success) {
+/** Milliseconds. @throws ApiError `invalid_request` */
+function readCacheTtl(query: URLSearchParams): number {
+  const ttl = query.get("cacheTTL") ?? "5";
+  const read = v.safeParse(cacheTtl, ttl);
+  if (!read.success) {
     throw new ApiError("invalid_request", {
       message: `cacheTTL: "${ttl.slice(0, 40)}" is not a number of seconds from 0 to 86400`,
     });
   }
+  return read.output * 1000;
 }
 
 /** What may answer a request before a browser is asked, else gives its bytes on. */
@@ -244,38 +256,6 @@ function staticShortcut(
 
 function jsonBytes(body: Uint8Array<ArrayBuffer>): Response {
   return binary(body, "application/json; charset=utf-8");
-}
-
-function markdownAction(frontmatter: boolean, background: Background): Action<string> {
-  return async (page, facts, signal) => {
-    const html = await visibleAction(page, facts, signal);
-    return convertDocument({ html, base: facts.base, frontmatter }, background, signal);
-  };
-}
-
-function treeAction(body: AccessibilityBody): Action<unknown> {
-  const tree = accessibilityAction(body);
-  return async (...loaded) => ({ accessibilityTree: await tree(...loaded) });
-}
-
-function snapshotAction(
-  body: SnapshotBody,
-  frontmatter: boolean,
-  background: Background,
-): Action<Record<string, unknown>> {
-  const formats = new Set(body.formats ?? ["content", "screenshot"]);
-  const picture = pictureAction(body.screenshotOptions ?? {});
-  const toMarkdown = markdownAction(frontmatter, background);
-  return async (page, facts, signal) => {
-    const parts: Record<string, unknown> = {};
-    if (formats.has("content")) parts["content"] = await contentAction(page, facts, signal);
-    if (formats.has("markdown")) parts["markdown"] = await toMarkdown(page, facts, signal);
-    if (formats.has("accessibilityTree"))
-      parts["accessibilityTree"] = await accessibilityAction({})(page, facts, signal);
-    if (formats.has("screenshot"))
-      parts["screenshot"] = (await picture(page, facts, signal)).base64;
-    return parts;
-  };
 }
 
 function inEnvelope<T>({ result, meta }: Rendered<T>): Response {

@@ -81,6 +81,7 @@ export function renderBinding(
         signal: signal ?? null,
       }),
       query: new URLSearchParams(),
+      caller: null,
       onBrowserMs: () => undefined,
       onUnknown: refuseUnknown,
     });

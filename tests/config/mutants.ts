@@ -336,6 +336,20 @@ export const mutants: readonly Mutant[] = [
     tests: ["tests/unit/rendering/markdown"],
   },
   {
+    name: "who leaves a shared rendering leaves it to the others",
+    file: "core/rendering/render-cache.ts",
+    find: "if (running.waiting === 0) running.stop",
+    replace: "running.stop",
+    tests: ["tests/unit/rendering/render-cache"],
+  },
+  {
+    name: "a kept rendering grows old",
+    file: "core/rendering/render-cache.ts",
+    find: " && system.now() - found.at < maxAgeMs",
+    replace: "",
+    tests: ["tests/unit/rendering/render-cache"],
+  },
+  {
     name: "a page that was made ahead asks for nothing before it has a job",
     file: "core/rendering/page/tab.ts",
     find: "if (tab.job === null) return answer(tab, event, refuseRequest(event));",

@@ -462,6 +462,7 @@ describe("the network of a page", () => {
     await new Promise<void>((resolve) =>
       udp.bind(Number(new URL(originOf(victim)).port), "127.0.0.1", resolve),
     );
+    let loads = 0;
     site = createServer((request, response) => {
       const html = { "content-type": "text/html" };
       const pages: Record<string, () => unknown> = {
@@ -475,6 +476,7 @@ describe("the network of a page", () => {
             .writeHead(200, { "content-disposition": "attachment; filename=a.bin" })
             .end("data"),
         "/echo": () => response.writeHead(200, html).end(`<p>${JSON.stringify(request.headers)}`),
+        "/count": () => response.writeHead(200, html).end(`<p>load ${(loads += 1)}`),
         "/empty": () => response.writeHead(500).end(),
         "/missing": () => response.writeHead(404, html).end("<title>Not here</title><p>nope"),
         "/sw.js": () =>
@@ -567,6 +569,24 @@ describe("the network of a page", () => {
     expect(answer.body.result).toContain('"x-secret":"s3cret"');
     expect(answer.body.result).toContain('"cookie":"a=b"');
     expect(answer.body.result).toContain('"user-agent":"causey-test/1"');
+  });
+
+  withBrowser("loads a site once for equal requests, and anew for any other", async () => {
+    const url = `${originOf(site)}/count`;
+    const first = await there("content?cacheTTL=600", { url });
+    const again = await there("content?cacheTTL=600", { url });
+    expect(again.body).toEqual(first.body);
+    expect(Number(first.headers.get("x-browser-ms-used"))).toBeGreaterThan(0);
+    expect(again.headers.get("x-browser-ms-used")).toBe("0");
+    const others = [
+      await there("markdown?cacheTTL=600", { url }),
+      await there("content?cacheTTL=600", { url, cookies: [{ name: "a", value: "b" }] }),
+      await there("content?cacheTTL=600", { url, setExtraHTTPHeaders: { "x-a": "b" } }),
+      await there("content?cacheTTL=0", { url }),
+    ].map(({ body }) => /load \d+/u.exec(String(body.result))?.[0]);
+    const all = [/load \d+/u.exec(String(first.body.result))?.[0], ...others];
+    expect(new Set(all).size).toBe(5);
+    expect(all).not.toContain(undefined);
   });
 
   withBrowser("tells the final address, its headers and the redirects", async () => {

@@ -181,12 +181,28 @@ function isFocusable({ properties }: TreeNode): boolean {
   return properties.get("focusable") === true || properties.get("editable") === "richtext";
 }
 
-/** A node as it is answered; one that is left out gives its children instead. */
-function written(node: TreeNode, kept: ReadonlySet<TreeNode> | null): AccessibilityNode[] {
-  const below = kept !== null && isLeaf(node) ? [] : node.children;
-  const children = below.flatMap((child) => written(child, kept));
-  if (kept !== null && !kept.has(node)) return children;
-  return [{ ...described(node), ...(children.length === 0 ? {} : { children }) }];
+/** Levels of a tree: deeper ones cannot be written as JSON everywhere. */
+const LEVELS = 500;
+
+/** A node as it is answered; one that is left out gives its children instead. Made from the leaves up, without recursion. */
+function written(top: TreeNode, kept: ReadonlySet<TreeNode> | null): AccessibilityNode[] {
+  const made = new Map<TreeNode, { nodes: AccessibilityNode[]; levels: number }>();
+  for (const node of [...everyNode(top)].toReversed()) {
+    const below = kept !== null && isLeaf(node) ? [] : node.children;
+    const parts = below.map((child) => made.get(child) ?? { nodes: [], levels: 0 });
+    const children = parts.flatMap(({ nodes }) => nodes);
+    const levels = parts.reduce((most, part) => Math.max(most, part.levels), 0);
+    if (levels > LEVELS)
+      throw new ApiError("page_too_large", {
+        message: `The accessibility tree has more than ${LEVELS} levels`,
+      });
+    const nodes =
+      kept !== null && !kept.has(node)
+        ? children
+        : [{ ...described(node), ...(children.length === 0 ? {} : { children }) }];
+    made.set(node, { nodes, levels: nodes === children ? levels : levels + 1 });
+  }
+  return made.get(top)?.nodes ?? [];
 }
 
 function described({ raw, role, name, properties }: TreeNode): AccessibilityNode {

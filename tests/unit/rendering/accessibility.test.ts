@@ -66,11 +66,17 @@ it("lifts the children of what says nothing, and leaves out what is hidden or ig
   });
 });
 
-it("takes time in proportion to a deep tree", async () => {
-  const depth = 3000;
-  const nodes = Array.from({ length: depth }, (_, n) =>
-    node(String(n), "heading", "h", { childIds: n + 1 < depth ? [String(n + 1)] : [] }),
-  );
-  expect(await treeOf(nodes)).toEqual({ role: "heading", name: "h" });
-  expect(await treeOf(nodes, false)).toMatchObject({ role: "heading" });
+it("refuses a tree that is too deep to be written, and takes one whose depth says nothing", async () => {
+  const depth = 20_000;
+  const deep = (role: string): object[] =>
+    Array.from({ length: depth }, (_, n) =>
+      node(String(n), role, "h", { childIds: n + 1 < depth ? [String(n + 1)] : [] }),
+    );
+  expect(await treeOf(deep("heading"))).toEqual({ role: "heading", name: "h" });
+  expect(await treeOf(deep("generic"))).toEqual({
+    role: "generic",
+    name: "h",
+    children: [{ role: "generic", name: "h" }],
+  });
+  await expect(treeOf(deep("heading"), false)).rejects.toMatchObject({ kind: "page_too_large" });
 });

@@ -1,0 +1,115 @@
+import type { System } from "../ports.ts";
+
+/** What a rendering answered, to be answered again. */
+interface Kept {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly headers: Headers;
+  readonly at: number;
+}
+
+/** A rendering that several callers wait for. */
+interface Running {
+  readonly answer: Promise<Kept | Response>;
+  /** Callers that still wait; with the last one the rendering ends. */
+  waiting: number;
+  readonly stop: AbortController;
+}
+
+/** One rendering to share. */
+export interface SharedRendering {
+  /** Whatever may change the answer, and who asks. */
+  readonly key: string;
+  /** How old an answer may be, in ms. */
+  readonly maxAgeMs: number;
+  readonly signal: AbortSignal;
+  readonly render: (signal: AbortSignal) => Promise<Response>;
+}
+
+/** Renderings that were made a moment ago. */
+export interface RenderCache {
+  /** The kept answer, the answer of a rendering that is under way, or that of a new one. */
+  share(rendering: SharedRendering): Promise<Response>;
+}
+
+/** Bytes of all kept answers, and of one. */
+const TOTAL_BYTES = 64 * 1024 * 1024;
+const ONE_BYTES = 16 * 1024 * 1024;
+
+/**
+ * Keeps successful answers in memory, the latest up to 64 MB. Equal renderings that overlap are made once when `joins` says
+ * that one request may wait for another's work; a caller who leaves ends it only when nobody else waits.
+ */
+export function renderCache(system: System, joins: boolean): RenderCache {
+  const kept = new Map<string, Kept>();
+  const running = new Map<string, Running>();
+  let total = 0;
+  const forget = (key: string): void => {
+    total -= kept.get(key)?.bytes.length ?? 0;
+    kept.delete(key);
+  };
+  const keep = (key: string, answer: Kept): void => {
+    forget(key);
+    if (answer.bytes.length > ONE_BYTES) return;
+    kept.set(key, answer);
+    total += answer.bytes.length;
+    for (const [oldest] of kept) {
+      if (total <= TOTAL_BYTES) break;
+      forget(oldest);
+    }
+  };
+  const make = async (
+    { key, render }: SharedRendering,
+    signal: AbortSignal,
+  ): Promise<Kept | Response> => {
+    const answer = await render(signal);
+    if (answer.status !== 200) return answer;
+    const bytes = new Uint8Array(await answer.arrayBuffer());
+    const made = { bytes, headers: answer.headers, at: system.now() };
+    keep(key, made);
+    return made;
+  };
+  const begin = (rendering: SharedRendering): Running => {
+    const stop = new AbortController();
+    const begun = { answer: make(rendering, stop.signal), waiting: 0, stop };
+    running.set(rendering.key, begun);
+    // Another one may have taken the place of one that everybody left.
+    const end = (): void => {
+      if (running.get(rendering.key) === begun) running.delete(rendering.key);
+    };
+    begun.answer.then(end, end);
+    return begun;
+  };
+  return {
+    async share(rendering) {
+      const { key, maxAgeMs, signal } = rendering;
+      const found = kept.get(key);
+      if (found !== undefined && system.now() - found.at < maxAgeMs) return again(found);
+      if (!joins) return again(await make(rendering, signal));
+      const under = running.get(key);
+      // One that nobody waited for any more has been told to end.
+      const joined = under === undefined || under.stop.signal.aborted ? begin(rendering) : under;
+      return again(await waitFor(joined, signal));
+    },
+  };
+}
+
+/** Waits for a shared rendering; whoever leaves leaves it to the others. */
+async function waitFor(running: Running, signal: AbortSignal): Promise<Kept | Response> {
+  signal.throwIfAborted();
+  running.waiting += 1;
+  const left = Promise.withResolvers<never>();
+  const onAbort = (): void => left.reject(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([running.answer, left.promise]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+    running.waiting -= 1;
+    if (running.waiting === 0) running.stop.abort(new Error("Nobody waits for the rendering"));
+  }
+}
+
+function again(answer: Kept | Response): Response {
+  if (answer instanceof Response) return answer;
+  return new Response(answer.bytes, { headers: answer.headers });
+}
