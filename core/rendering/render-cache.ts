@@ -105,7 +105,7 @@ async function waitFor(running: Running, signal: AbortSignal): Promise<Kept | Re
   } finally {
     signal.removeEventListener("abort", onAbort);
     running.waiting -= 1;
-    if (running.waiting === 0) running.stop.abort(new Error("Nobody waits for the rendering"));
+    if (running.waiting === 0) running.stop.abort();
   }
 }
 

@@ -206,31 +206,37 @@ function written(top: TreeNode, kept: ReadonlySet<TreeNode> | null): Accessibili
 }
 
 function described({ raw, role, name, properties }: TreeNode): AccessibilityNode {
-  const node: Record<string, unknown> & { role: string } = { role };
-  if (name !== "") node["name"] = name;
   const value = raw.value?.value;
-  if (value !== undefined && value !== "") node["value"] = value;
   const description = textOf(raw.description?.value);
-  if (description !== "") node["description"] = description;
-  for (const key of texts) {
-    const text = textOf(properties.get(key));
-    if (text !== "") node[key] = text;
-  }
-  for (const key of flags) {
-    // The page as a whole has the focus whenever nothing in it has.
-    if (key === "focused" && role === "RootWebArea") continue;
-    if (properties.get(key) === true) node[key] = true;
-  }
-  for (const key of triple) {
-    const state = properties.get(key);
-    if (state !== undefined) node[key] = state === "mixed" ? state : state === "true";
-  }
-  for (const key of numbers) if (properties.has(key)) node[key] = properties.get(key);
-  for (const key of tokens) {
-    const token = properties.get(key);
-    if (token !== undefined && token !== "" && token !== "false") node[key] = token;
-  }
-  return node;
+  return {
+    role,
+    ...(name === "" ? {} : { name }),
+    ...(value === undefined || value === "" ? {} : { value }),
+    ...(description === "" ? {} : { description }),
+    ...states(role, properties),
+  };
+}
+
+function states(role: string, properties: TreeNode["properties"]): Record<string, unknown> {
+  const held: Record<string, unknown> = {};
+  const tell = (
+    names: readonly string[],
+    read: (value: unknown, name: string) => unknown,
+  ): void => {
+    for (const name of names) {
+      const told = properties.has(name) ? read(properties.get(name), name) : undefined;
+      if (told !== undefined) held[name] = told;
+    }
+  };
+  tell(texts, (value) => textOf(value) || undefined);
+  // The page as a whole has the focus whenever nothing in it has.
+  tell(flags, (value, name) =>
+    value === true && !(name === "focused" && role === "RootWebArea") ? true : undefined,
+  );
+  tell(triple, (value) => (value === "mixed" ? value : value === "true"));
+  tell(numbers, (value) => value);
+  tell(tokens, (value) => (value === "" || value === "false" ? undefined : value));
+  return held;
 }
 
 function textOf(value: unknown): string {
