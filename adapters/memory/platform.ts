@@ -35,10 +35,10 @@ const warnings: Log = (level, message, fields) => {
 /** Options of {@link memoryPlatform}. */
 export interface MemoryPlatformOptions {
   /**
-   * The compiled SQLite, for runtimes that compile no WebAssembly while they run:
+   * The compiled SQLite (a `WebAssembly.Module`), for runtimes that compile none while they run:
    * `import sqlite from "@sqlite.org/sqlite-wasm/sqlite3.wasm"`. @default what the package brings
    */
-  readonly sqlite?: WebAssembly.Module;
+  readonly sqlite?: object;
   /** Bytes that the database may take; what does not fit is answered 503, as on a full disk. @default 64 MiB */
   readonly databaseBytes?: number;
   /** Sends the requests of `transport` and `egress`. @default the runtime's `fetch` */

@@ -83,10 +83,10 @@ const MOST_PAGES = 32_768;
  * Starts a SQLite that was compiled beforehand. The package's loader cannot: it compiles little functions while it
  * runs, which is what runtimes that want compiled modules forbid. A database in memory needs next to nothing of a system.
  */
-export async function startSqlite(
-  module: WebAssembly.Module,
-  maxBytes: number,
-): Promise<SqliteWasm> {
+export async function startSqlite(module: object, maxBytes: number): Promise<SqliteWasm> {
+  // Not all bundlers make a module of the import: some make a URL, or an instance.
+  if (!(module instanceof WebAssembly.Module))
+    throw new TypeError("memoryPlatform({ sqlite }) takes a compiled WebAssembly.Module");
   const maximum = Math.min(MOST_PAGES, FIRST_PAGES + Math.ceil(maxBytes / PAGE_BYTES));
   const memory = new WebAssembly.Memory({ initial: FIRST_PAGES, maximum });
   const { exports } = await WebAssembly.instantiate(module, environment(module, memory));

@@ -197,6 +197,12 @@ describe("memoryPlatform()", () => {
     ]);
   });
 
+  it("says what it takes as SQLite", async () => {
+    await expect(openMemory({ sqlite: new URL("file:///sqlite3.wasm") })).rejects.toThrow(
+      "memoryPlatform({ sqlite }) takes a compiled WebAssembly.Module",
+    );
+  });
+
   it("refuses calls once it is closed, and closes once", async () => {
     const platform = await openMemory();
     const app = api(platform);
