@@ -14,7 +14,7 @@ import type { PriceBook } from "../prices/price-book.ts";
 import { AUTHORIZATION, gatewayHeader, parseControls } from "../call/controls.ts";
 import { hasAmbiguousFraming, headerValue } from "../wire/header-hygiene.ts";
 import { retryAfter } from "../wire/retry-after.ts";
-import { credentialHeaders } from "../providers/table.ts";
+import { credentialHeaders, queryCredentials } from "../providers/table.ts";
 import { linkAbort } from "../call/abort-link.ts";
 import { DEFAULT_GATEWAY, type GatewaySettings, isGatewayId } from "../settings/settings.ts";
 import type { GatewayName } from "../settings/gateway-name.ts";
@@ -26,6 +26,8 @@ export interface AdmitOptions {
   readonly entry: EntryRoute;
   /** On `compat` the documented client sends the gateway token in `Authorization` (docs/compatibility.md). */
   readonly tokenInAuthorization?: boolean;
+  /** The raw query, where the provider may take its key in one: a virtual key stands there, too. @default empty */
+  readonly query?: string;
   /** Who calls, where that is known already, null = a stranger. @default as the token says */
   readonly caller?: Caller | null;
   /** Its signal is the program's own word, not a connection's. */
@@ -174,8 +176,19 @@ function findToken(headers: readonly HeaderPair[], options: AdmitOptions): Prese
     if (token !== null) return { token, place: "Authorization" };
   }
   const token = presentedToken(headers);
-  const key = token === null ? keyInPlaceOfCredential(headers) : null;
-  return key ?? { token, place: HEADER };
+  if (token !== null) return { token, place: HEADER };
+  return keyInPlaceOfCredential(headers) ?? keyInQuery(options.query) ?? { token, place: HEADER };
+}
+
+/** A virtual key in the parameter in which a provider takes its own. */
+function keyInQuery(query: string = ""): PresentedToken | null {
+  if (!query.includes("causey_")) return null;
+  const parameters = new URLSearchParams(query);
+  for (const name of queryCredentials) {
+    const token = parameters.get(name);
+    if (token !== null && isKeyShaped(token)) return { token, place: `the query's ${name}` };
+  }
+  return null;
 }
 
 /** A virtual key where an SDK puts its provider's: any SDK can be given one as its `apiKey`. */

@@ -182,7 +182,9 @@ async function accept(
 ): Promise<{ call: Call; step: Step }> {
   const received = parts.platform.received?.(raw) ?? null;
   const headers = received?.headers ?? headerPairs(raw);
-  const call = await parts.admission.admit(name, headers, raw.signal, how);
+  // Few have one.
+  const asked = tail.query === "" ? how : { ...how, query: tail.query };
+  const call = await parts.admission.admit(name, headers, raw.signal, asked);
   let held: BodyHold | undefined;
   const step = { slug: segment, ...tail, method: raw.method, headers, body: null };
   try {

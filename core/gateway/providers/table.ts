@@ -233,6 +233,11 @@ export const credentialHeaders: ReadonlySet<string> = new Set(
   Object.values(providers).flatMap(({ credentials }) => credentials),
 );
 
+/** Every query parameter in which some provider takes a credential. */
+export const queryCredentials: ReadonlySet<string> = new Set(
+  Object.values(providers).flatMap((provider) => provider.queryCredentials ?? []),
+);
+
 /** The value of a provider's native credential header for a key. */
 export function credentialValue(provider: Provider, key: string): string {
   const scheme = provider.scheme ?? (provider.credentials[0] === "authorization" ? "Bearer" : "");

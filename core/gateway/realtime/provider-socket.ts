@@ -76,7 +76,10 @@ export async function providerSocket(
   const headers = headerPairs(request);
   checkHandshake(headers);
   const offer = readOffer(headers, asked.segment);
-  const call = await parts.admission.admit(name, offer.headers, request.signal, SOCKET);
+  const call = await parts.admission.admit(name, offer.headers, request.signal, {
+    ...SOCKET,
+    query: asked.query,
+  });
   try {
     return await opened(asked, offer, call, parts);
   } catch (error) {

@@ -48,6 +48,22 @@ const ask = (key: string, body: object = gpt, path = "closed/openai/v1/chat/comp
 const messageOf = async (response: Response): Promise<string> =>
   JSON.stringify(await response.json());
 describe("a virtual key", () => {
+  it("opens a gateway in the query, as SDKs of Google send their keys", async () => {
+    const { key, id } = await make();
+    const path = "closed/google-ai-studio/v1beta/models/m:generateContent";
+    const response = await gate.send(`${path}?alt=sse&key=${key}&x=1`, jsonInit({}));
+    expect(response.status).toBe(200);
+    const sent = gate.transport.requests.at(-1);
+    expect(sent?.url).toMatch(/:generateContent\?alt=sse&x=1$/);
+    expect(sentHeaders(sent)["x-goog-api-key"]).toContain(STORED);
+    const [row] = await gate.logs("closed", 1);
+    expect(row).toMatchObject({ caller: `key:${id}` });
+    expect(JSON.stringify([row, sent])).not.toContain(key);
+    // Only where a provider takes its key, and only a key that is one.
+    for (const query of [`user=${key}`, `key=${key.slice(0, -1)}x`, `key=${API_TOKEN}`])
+      expect((await gate.send(`${path}?${query}`, jsonInit({}))).status).toBe(401);
+  });
+
   it("in the query, or in the headers of a universal step, reaches no provider", async () => {
     const { key } = await make();
     const step = {
