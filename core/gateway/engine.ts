@@ -2,14 +2,14 @@ import { bodyBudget } from "../body-budget.ts";
 import type { Auth } from "../auth/authorize.ts";
 import { storedTokens } from "../auth/mod.ts";
 import type { Platform } from "../ports.ts";
-import { gatewayAccess, type Access } from "./entry/access.ts";
+import { gatewayAccess, type GatewayAccess } from "./entry/access.ts";
 import { replyCache } from "./answer/cache/cache.ts";
 import { type KeptAnswersParts, keptAnswers } from "./answer/kept-answers.ts";
 import type { Checks } from "./call/checks.ts";
 import { type Forward, forwarding } from "./call/forward.ts";
 import type { AttemptObserver } from "./call/ended-attempt.ts";
 import { choosing } from "./choose/dynamic/forward-route.ts";
-import { type Admission, admission } from "./entry/admit.ts";
+import { type GatewayAdmission, admission } from "./entry/admit.ts";
 import { cleaning } from "./entry/clean-step.ts";
 import { delivery } from "./entry/deliver.ts";
 import type { FrontParts } from "./entry/front.ts";
@@ -31,7 +31,15 @@ import { type RecordStore, recordStore } from "./records/records.ts";
 import { type ResumableRuns, resumableRuns } from "./answer/resume/runs.ts";
 import { actorName } from "./settings/gateway-name.ts";
 import type { GatewaySettings } from "./settings/settings.ts";
-import { checkDeclared } from "./gateways/check-declared.ts";
+import {
+  checkDeclared,
+  type GatewayOptions,
+  gatewayVault,
+  unreadable,
+  ownPrices,
+  patience,
+  checkProviders,
+} from "./options.ts";
 import { contentDecoding } from "./wire/content-decoder.ts";
 import { keyEntry } from "./keys/enter-key.ts";
 import { logQueue } from "./observe/log/log-queue.ts";
@@ -43,22 +51,14 @@ import { semanticCache } from "./answer/semantic/semantic-cache.ts";
 import { storedReplies } from "./answer/cache/stored-replies.ts";
 import { tokenSearches } from "./guard/tokens/token-search.ts";
 import { tracing } from "./observe/trace/tracing.ts";
-import {
-  type GatewayOptions,
-  gatewayVault,
-  unreadable,
-  ownPrices,
-  patience,
-  checkProviders,
-} from "./options.ts";
 
 /** One gateway engine: what its doors are given. */
 export interface Engine extends Omit<FrontParts, "sockets">, ConnectParts {
   readonly platform: Platform;
   /** Finds out who calls the management API. */
   readonly auth: Auth;
-  readonly access: Access;
-  readonly admission: Admission;
+  readonly access: GatewayAccess;
+  readonly admission: GatewayAdmission;
   readonly store: GatewayStore;
   readonly keys: KeyStore;
   readonly records: RecordStore;

@@ -163,7 +163,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "a session's prompt cache grows cold",
     file: "core/gateway/choose/router/sessions.ts",
-    find: "isWarm: system.now() - session.at < WARM_MS",
+    find: "isWarm: system.monotonic() - session.at < WARM_MS",
     replace: "isWarm: true",
     tests: ["tests/unit/gateway/choose/router-sessions"],
   },

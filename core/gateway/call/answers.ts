@@ -22,7 +22,7 @@ export type Answers = (run: StepRun, flow: Flow) => Promise<Forwarded> | Forward
 /** What {@link Answers} can do with a step. */
 export interface Flow {
   /** Asks the provider, from attempt number `first` (1) on. */
-  ask(run: StepRun, share?: Share | null, first?: number): Promise<Forwarded>;
+  ask(run: StepRun, share?: ShareAnswer | null, first?: number): Promise<Forwarded>;
   /** Hands on an answer that was kept. */
   serve(run: StepRun, reply: InboundResponse): Promise<Forwarded> | Forwarded;
   /** Notes an attempt that brought no answer, and asks again if the policy allows it; throws `provider_failed` else. */
@@ -32,4 +32,4 @@ export interface Flow {
 }
 
 /** Hands an answer on to others that wait for it, too. Returns the copy of the one that asked; `watch` sees the provider's bytes. */
-export type Share = (answer: InboundResponse, watch: StreamWatch) => InboundResponse;
+export type ShareAnswer = (answer: InboundResponse, watch: StreamWatch) => InboundResponse;

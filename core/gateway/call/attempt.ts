@@ -7,7 +7,7 @@ import {
   isRetryable,
   LONGEST_RETRY_AFTER,
   pauseAfter,
-  retryAfterMs,
+  statedRetryAfter,
   type RetryPolicy,
 } from "./policy.ts";
 
@@ -15,7 +15,7 @@ import {
 export type AttemptOutcome = InboundResponse | TransportError;
 
 /** Sends a prepared request once; `beginMs` bounds the wait for an answer to begin. */
-export async function attempt(
+export async function sendAttempt(
   { via, request }: Outbound,
   beginMs: number,
   call: Call,
@@ -54,7 +54,7 @@ export function retryDelay(
 
 function retryAfterOf(answer: AttemptOutcome, system: System): number | null {
   if (answer instanceof TransportError) return null;
-  return retryAfterMs(
+  return statedRetryAfter(
     headerValue(answer.headers, "retry-after-ms"),
     headerValue(answer.headers, "retry-after"),
     system.now(),

@@ -7,7 +7,7 @@ import type { GatewayName } from "../settings/gateway-name.ts";
 import type { GatewaySettings } from "../settings/settings.ts";
 import type { AbortLink } from "./abort-link.ts";
 import type { LoggedBody, AttemptObserver } from "./ended-attempt.ts";
-import type { Caller } from "./caller.ts";
+import type { GatewayCaller } from "./caller.ts";
 import type { Controls } from "./controls.ts";
 import type { RequestTrace } from "./request-trace.ts";
 import type { TraceParent } from "./trace-parent.ts";
@@ -17,7 +17,7 @@ export interface Call {
   readonly name: GatewayName;
   readonly settings: GatewaySettings;
   /** Whose token opened the gateway; null for a stranger, whom a gateway without authentication lets in. */
-  readonly caller: Caller | null;
+  readonly caller: GatewayCaller | null;
   /** The prices of its account. */
   readonly prices: PriceBook;
   readonly controls: Controls;

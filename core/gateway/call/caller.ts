@@ -1,5 +1,5 @@
 /** Whom a request comes from, as its token says. Plain, because a connection keeps it. */
-export type Caller = {
+export type GatewayCaller = {
   /**
    * `operator`: code of this process. `host`: the host app answers for it. `gateway`: a token of the configuration.
    * `key`: a virtual key.
@@ -22,15 +22,15 @@ export type KeyGrant = {
 };
 
 /** The operator's own code in this process. */
-export const OPERATOR: Caller = { kind: "operator", id: null };
+export const OPERATOR: GatewayCaller = { kind: "operator", id: null };
 
 /** A caller for whom the host app answers. */
-export const HOST: Caller = { kind: "host", id: null };
+export const HOST: GatewayCaller = { kind: "host", id: null };
 
 /** A caller with a gateway token of the configuration. */
-export const GATEWAY: Caller = { kind: "gateway", id: null };
+export const GATEWAY: GatewayCaller = { kind: "gateway", id: null };
 
 /** How rows name a caller; null for one without a name. */
-export function callerName(caller: Caller | null): string | null {
+export function callerName(caller: GatewayCaller | null): string | null {
   return caller === null || caller.id === null ? null : `${caller.kind}:${caller.id}`;
 }

@@ -221,10 +221,10 @@ function isPrice(value: unknown): value is number {
 }
 
 /** A request's metadata by its keys. */
-export type Metadata = Readonly<Record<string, string | number | boolean>>;
+export type RequestMetadata = Readonly<Record<string, string | number | boolean>>;
 
 /** Reads the JSON text as which metadata travels (`Controls.metadata`); empty without one. */
-export function readMetadata(json: string | null | undefined): Metadata {
+export function readMetadata(json: string | null | undefined): RequestMetadata {
   // `as`: whoever wrote the json has checked its entries.
-  return json == null ? {} : (JSON.parse(json) as Metadata);
+  return json == null ? {} : (JSON.parse(json) as RequestMetadata);
 }

@@ -1,4 +1,4 @@
-import type { Usage } from "../chat/usage.ts";
+import type { TokenUsage } from "../chat/usage.ts";
 import type { GatewayName } from "../settings/gateway-name.ts";
 
 /** One stored request: what `GET …/logs/{id}` is made of. Plain, because it crosses to the gateway's actor. */
@@ -47,7 +47,7 @@ export interface EndedAttempt {
   readonly isLogged: boolean;
   readonly row: LogRow;
   /** What the provider's answer used; null where none was seen, or it came from the cache. */
-  readonly usage: Usage | null;
+  readonly usage: TokenUsage | null;
   /** What is charged in US dollars; null = not known. */
   readonly charge: number | null;
   /** Whether a provider was asked. */

@@ -3,9 +3,9 @@ import type { InboundResponse, System } from "../../ports.ts";
 import { TransportError } from "../../transport-error.ts";
 import type { GatewaySettings } from "../settings/settings.ts";
 import { withNullBodyStatus } from "../wire/reply-body.ts";
-import type { Answers, Flow, Share, StepRun } from "./answers.ts";
+import type { Answers, Flow, ShareAnswer, StepRun } from "./answers.ts";
 import {
-  attempt,
+  sendAttempt,
   type AttemptOutcome,
   hasLongRetryAfter,
   isWorthRetrying,
@@ -142,7 +142,7 @@ async function lastAttempt(
   const attempts = step.body instanceof ReadableStream ? 1 : policy.attempts;
   for (let number = first; ; number++) {
     const record = recorder.start(step, index, call);
-    const answer = await attempt(prepared, policy.timeout, call);
+    const answer = await sendAttempt(prepared, policy.timeout, call);
     // Another step can take over at once from a provider that wants to be left alone.
     const givesWay = !isLast && hasLongRetryAfter(answer, system);
     if (number >= attempts || givesWay || !isWorthRetrying(answer, call)) return { answer, record };
@@ -174,7 +174,7 @@ function discard(answer: AttemptOutcome, record: Recording, system: System): voi
 function conclude(
   answer: AttemptOutcome,
   record: Recording,
-  share: Share | null,
+  share: ShareAnswer | null,
   run: AdmittedStep,
   parts: ForwardParts,
 ): Promise<Forwarded> | Forwarded {
@@ -196,7 +196,7 @@ async function checked(
   reply: InboundResponse,
   checks: Checks,
   record: Recording,
-  share: Share | null,
+  share: ShareAnswer | null,
   run: AdmittedStep,
   parts: ForwardParts,
 ): Promise<Forwarded> {

@@ -2,7 +2,7 @@ import type { HeaderPair } from "../../ports.ts";
 import { AUTHORIZATION, gatewayHeader } from "./controls.ts";
 
 /** Longest gateway token that is looked at. */
-export const TOKEN_LIMIT = 4096;
+export const GATEWAY_TOKEN_LIMIT = 4096;
 
 /** How a caller sends a gateway token, for the errors that ask for one. */
 export const HOW_TO_SEND: string =
@@ -18,7 +18,7 @@ export function presentedToken(headers: readonly HeaderPair[]): string | null {
 
 /** The token in a header value, see {@link presentedToken}. */
 export function tokenOf(value: string | null): string | null {
-  if (value === null || value.length > TOKEN_LIMIT) return null;
+  if (value === null || value.length > GATEWAY_TOKEN_LIMIT) return null;
   const token = /^(?:bearer +)?([!-+\--~]+) *$/i.exec(value)?.[1] ?? null;
   return token === null || /^bearer$/i.test(token) ? null : token;
 }

@@ -7,11 +7,11 @@ export interface Limits {
   /** Whether anything can limit what a call may spend. */
   applyTo(call: Call): boolean;
   /** Asks for leave to spend; throws what refuses it. */
-  leave(step: Step, call: Call): Promise<Leave>;
+  leave(step: Step, call: Call): Promise<SpendingPermit>;
 }
 
 /** Leave to ask a provider: what is told how it went, and the call whose rows tell it. */
-export interface Leave {
+export interface SpendingPermit {
   readonly settle: Settle;
   readonly call: Call;
 }

@@ -53,7 +53,7 @@ export function pauseAfter(
 }
 
 /** Reads `retry-after-ms`, else `retry-after` (seconds or a date), as milliseconds from `now`. */
-export function retryAfterMs(
+export function statedRetryAfter(
   milliseconds: string | null,
   retryAfter: string | null,
   now: number,

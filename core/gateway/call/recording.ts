@@ -1,5 +1,5 @@
 import type { HeaderPair } from "../../ports.ts";
-import type { Usage } from "../chat/usage.ts";
+import type { TokenUsage } from "../chat/usage.ts";
 import type { LoggedBody, LogRow } from "./ended-attempt.ts";
 import type { Call, Step } from "./call.ts";
 import type { Outbound } from "./outbound.ts";
@@ -34,7 +34,7 @@ export interface AnswerWatch {
 
 /** What was seen of an answer. */
 export interface Observation {
-  readonly usage: Usage;
+  readonly usage: TokenUsage;
   readonly body: LoggedBody;
   /** Whether the last event of a stream has passed: clients may leave then, as OpenAI's does. @default no */
   readonly isOver?: boolean;

@@ -1,7 +1,7 @@
 import { markPassing, passingBytes } from "../../http/answer-note.ts";
 import type { InboundResponse, StreamEnd, StreamWatch, System, Transport } from "../../ports.ts";
 import { watchedStream } from "../wire/watched-stream.ts";
-import type { Share, StepRun } from "./answers.ts";
+import type { ShareAnswer, StepRun } from "./answers.ts";
 import type { DlpReport } from "./forwarded.ts";
 import type { Settle } from "./limits.ts";
 import type { Observation, Recording } from "./recording.ts";
@@ -26,7 +26,7 @@ export interface WatchParts {
 export function watchedAnswer(
   answer: InboundResponse,
   { record, settle, cached, dlp }: AnswerRecord,
-  share: Share | null,
+  share: ShareAnswer | null,
   { call, prepared }: StepRun,
   { system, transport, accessLog }: WatchParts,
 ): InboundResponse {

@@ -12,7 +12,7 @@ export const chatFormats: readonly ["chat/completions", "responses", "messages"]
 export type ChatFormat = (typeof chatFormats)[number];
 
 /** The JSON object in a body; throws `chat_format` for anything else. */
-export function chatBody(
+export function readChatBody(
   body: Uint8Array | ReadableStream<Uint8Array> | null,
 ): Record<string, unknown> {
   if (body instanceof Uint8Array) {

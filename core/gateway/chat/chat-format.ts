@@ -127,7 +127,10 @@ export function cannot(what: string): ApiError {
 }
 
 /** Refuses members of a request whose effect the other format cannot express. */
-export function refuse(given: Readonly<Record<string, unknown>>, keys: readonly string[]): void {
+export function refuseChat(
+  given: Readonly<Record<string, unknown>>,
+  keys: readonly string[],
+): void {
   for (const key of keys) {
     const value = given[key];
     if (value === undefined || value === null || value === false || value === 0) continue;

@@ -1,6 +1,6 @@
-import { type CachedReply, textOf } from "../wire/cached-reply.ts";
+import { type CachedReply, lastText } from "../wire/cached-reply.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
-import { eventData } from "../wire/sse-events.ts";
+import { sseData } from "../wire/sse-events.ts";
 import { deltaOf, ends, failureOf, parsed, type Translation } from "./reply.ts";
 
 /** Whether a provider's whole answer can be told to the client to its end: another one is not kept. */
@@ -10,13 +10,13 @@ export function endsWell(
 ): boolean {
   // Nobody asked for an encoding, and it is undone elsewhere.
   if ((headerValue(headers, "content-encoding") ?? "identity") !== "identity") return true;
-  const text = textOf(chunks, Number.POSITIVE_INFINITY);
+  const text = lastText(chunks, Number.POSITIVE_INFINITY);
   try {
     const type = headerValue(headers, "content-type") ?? "";
     if (!/^text\/event-stream/i.test(type))
       return failureOf(translation, parsed(text), status, text) === null;
     const reader = translation.translator.stream(translation.chat);
-    const deltas = eventData(text).map((data) => deltaOf(reader, data));
+    const deltas = sseData(text).map((data) => deltaOf(reader, data));
     return (
       deltas.every(({ error }) => error === undefined) &&
       deltas.some((delta) => ends(delta, reader))

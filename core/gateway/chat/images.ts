@@ -5,7 +5,7 @@ import type { InboundResponse, Platform } from "../../ports.ts";
 import { TransportError, type TransportErrorReason } from "../../transport-error.ts";
 import type { Chat, ChatContent, ChatPart } from "./chat-format.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
-import { within } from "../wire/within.ts";
+import { withinMs } from "../wire/within.ts";
 
 /** Images that one request may have fetched. */
 const IMAGES = 16;
@@ -83,7 +83,7 @@ async function fetchAll(
     Promise.all(urls.map((url) => fetchOne(url, either)));
   try {
     const signals = AbortSignal.any([signal, failing.signal]);
-    return new Map(await within(TIMEOUT, signals, fetchEach, system));
+    return new Map(await withinMs(TIMEOUT, signals, fetchEach, system));
   } catch (error) {
     // What one failed for, the others need not go on for.
     failing.abort(error);

@@ -63,7 +63,7 @@ export function sumOfKinds(
 const none: KindTokens = { in: 0, cachedIn: 0, out: 0 };
 
 /** Tokens that a request used, as far as the provider has said so. */
-export interface Usage {
+export interface TokenUsage {
   /** All input tokens, cached and cache-writing ones included. */
   readonly tokensIn: number | null;
   /** All output tokens, reasoning ones included. */
@@ -83,7 +83,12 @@ export interface Usage {
 }
 
 /** Nothing known. */
-export const noUsage: Usage = { tokensIn: null, tokensOut: null, cachedIn: 0, cacheWriteIn: 0 };
+export const noUsage: TokenUsage = {
+  tokensIn: null,
+  tokensOut: null,
+  cachedIn: 0,
+  cacheWriteIn: 0,
+};
 
 /** Bytes of a request that make about one token. */
 export const BYTES_PER_TOKEN = 4;
@@ -99,13 +104,13 @@ export function asObject(value: unknown): Json | null {
 const MOST = 500_000_000;
 
 /** A count of tokens; null when it is none, so that no provider can make a row or a cost that nothing can hold. */
-export function count(value: unknown): number | null {
+export function tokenCount(value: unknown): number | null {
   const isCount = typeof value === "number" && Number.isInteger(value);
   return isCount && value >= 0 && value <= MOST ? value : null;
 }
 
 /** What two requests used together. */
-export function sumOfUsage(a: Usage, b: Usage): Usage {
+export function sumOfUsage(a: TokenUsage, b: TokenUsage): TokenUsage {
   const hour = (a.cacheWriteHourIn ?? 0) + (b.cacheWriteHourIn ?? 0);
   const reasoning = (a.reasoningOut ?? 0) + (b.reasoningOut ?? 0);
   return {
@@ -126,12 +131,15 @@ export function sum(a: number | null, b: number | null): number | null {
 }
 
 /** The member `kinds`, where there are any. */
-export function ofKinds(kinds: TokensByKind | undefined): Pick<Usage, "kinds"> {
+export function ofKinds(kinds: TokensByKind | undefined): Pick<TokenUsage, "kinds"> {
   return kinds === undefined ? {} : { kinds };
 }
 
 /** The member `reasoningOut`, as counted now or known before. */
-export function reasoned(counted: number | null, usage: Usage): Pick<Usage, "reasoningOut"> {
+export function reasoned(
+  counted: number | null,
+  usage: TokenUsage,
+): Pick<TokenUsage, "reasoningOut"> {
   const known = counted ?? usage.reasoningOut ?? 0;
   return known === 0 ? {} : { reasoningOut: known };
 }

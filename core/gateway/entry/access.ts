@@ -7,15 +7,15 @@ import { utf8 } from "../../crypto/encoding.ts";
 import { constantTimeEqual } from "../../crypto/equal.ts";
 import type { System } from "../../ports.ts";
 import { basicCredentials, credentialsIn } from "../wire/own-tokens.ts";
-import { type Caller, GATEWAY, HOST } from "../call/caller.ts";
+import { type GatewayCaller, GATEWAY, HOST } from "../call/caller.ts";
 import { declaredGateway, type DeclaredGateways } from "../settings/declared-gateways.ts";
 import type { GatewayName } from "../settings/gateway-name.ts";
 import type { KeyEntry } from "../keys/enter-key.ts";
 import { recentMap } from "../wire/recent-map.ts";
-import { TOKEN_LIMIT } from "../call/gateway-token.ts";
+import { GATEWAY_TOKEN_LIMIT } from "../call/gateway-token.ts";
 
 /** Decides who may use a gateway, and knows our tokens so that none of them travels to a provider. */
-export interface Access {
+export interface GatewayAccess {
   /**
    * Who opens the gateway with a token; null when it does not open it. A virtual key that does not is an error of its own,
    * and one that does counts a request, unless `counts` is false.
@@ -24,17 +24,20 @@ export interface Access {
     token: string | null,
     name: GatewayName,
     counts?: boolean,
-  ): Promise<Caller | null> | Caller | null;
+  ): Promise<GatewayCaller | null> | GatewayCaller | null;
   /** The same caller for another request of its connection. */
-  again(caller: Caller | null, name: GatewayName): Promise<Caller> | Caller | null;
+  again(
+    caller: GatewayCaller | null,
+    name: GatewayName,
+  ): Promise<GatewayCaller> | GatewayCaller | null;
   /** Whether a token is one of ours at all: of the configuration, or an API token of any permission. */
   recognises(token: string): Promise<boolean> | boolean;
   /**
    * Whether a header or query value holds one of ours, given the token that this request presented and what
-   * {@link Access.ask} found out.
+   * {@link GatewayAccess.ask} found out.
    */
   isOurs(value: string, presented: string | null, asked?: ReadonlySet<string>): boolean;
-  /** Whether only {@link Access.ask} knows the host's tokens. */
+  /** Whether only {@link GatewayAccess.ask} knows the host's tokens. */
   readonly asksHost: boolean;
   /** Asks a host's own authentication which words of these values are tokens of its. */
   ask(values: readonly string[]): Promise<ReadonlySet<string>> | undefined;
@@ -48,7 +51,7 @@ export interface AccessOptions extends DeclaredGateways {
 }
 
 /** Access by the tokens of the configuration, else by API tokens with the permission "AI Gateway Run". */
-export function gatewayAccess(options: AccessOptions): Access {
+export function gatewayAccess(options: AccessOptions): GatewayAccess {
   const { auth, system, keys } = options;
   const declared = Object.values(options.gateways).map((gateway) => {
     const tokens = (gateway.tokens ?? []).filter(Boolean);
@@ -93,7 +96,10 @@ export function gatewayAccess(options: AccessOptions): Access {
   };
 }
 
-function runner(principal: Principal | null, { account, gateway }: GatewayName): Caller | null {
+function runner(
+  principal: Principal | null,
+  { account, gateway }: GatewayName,
+): GatewayCaller | null {
   if (principal === null || !allows(principal, "AI Gateway Run", account, gateway)) return null;
   return { kind: principal.kind, id: principal.id };
 }
@@ -131,7 +137,7 @@ function hostTokens(auth: Authenticate, system: System): HostTokens {
   const verdicts = recentMap<boolean>(VERDICTS, VERDICT_MS, system);
   const knows = async (text: string): Promise<boolean> => {
     // What no header may hold is nobody's token, and a request could not be made of it.
-    if (!/^[!-~]+$/.test(text) || text.length > TOKEN_LIMIT) return false;
+    if (!/^[!-~]+$/.test(text) || text.length > GATEWAY_TOKEN_LIMIT) return false;
     const key = await sha256Hex(text);
     const known = verdicts.get(key);
     if (known !== undefined) return known;

@@ -2,14 +2,14 @@ import { isKeyShaped } from "../../auth/token-format.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { HeaderPair } from "../../ports.ts";
 import { HOW_TO_SEND, presentedToken, tokenOf } from "../call/gateway-token.ts";
-import type { Caller } from "../call/caller.ts";
+import type { GatewayCaller } from "../call/caller.ts";
 import { callError } from "./call-error.ts";
 import type { Call } from "../call/call.ts";
 import type { AccountPrices } from "../prices/account-prices.ts";
 import type { GatewayStore } from "../gateways/store.ts";
 import type { GatewayMetrics } from "../observe/metrics/metrics.ts";
 import type { Tracing } from "../observe/trace/tracing.ts";
-import type { Access } from "./access.ts";
+import type { GatewayAccess } from "./access.ts";
 import type { PriceBook } from "../prices/price-book.ts";
 import { AUTHORIZATION, gatewayHeader, parseControls } from "../call/controls.ts";
 import { hasAmbiguousFraming, headerValue } from "../wire/header-hygiene.ts";
@@ -29,14 +29,14 @@ export interface AdmitOptions {
   /** The raw query, where the provider may take its key in one: a virtual key stands there, too. @default empty */
   readonly query?: string;
   /** Who calls, where that is known already, null = a stranger. @default as the token says */
-  readonly caller?: Caller | null;
+  readonly caller?: GatewayCaller | null;
   /** Its signal is the program's own word, not a connection's. */
   readonly inProcess?: boolean;
 }
 
 /** What decides who comes in. */
 export interface AdmissionParts {
-  readonly access: Pick<Access, "callerOf" | "again" | "recognises">;
+  readonly access: Pick<GatewayAccess, "callerOf" | "again" | "recognises">;
   readonly store: Pick<GatewayStore, "enter" | "open" | "settings">;
   readonly prices: Pick<AccountPrices, "base" | "of">;
   readonly tracing: Pick<Tracing, "begin">;
@@ -48,7 +48,7 @@ export interface AdmissionParts {
 }
 
 /** Lets requests in. */
-export interface Admission {
+export interface GatewayAdmission {
   /**
    * Lets a request in or throws: 401/2009 without a token that opens the gateway, 400/2001 for an unknown
    * gateway, 429/2003 over its rate limit. A refused request leaves no row behind.
@@ -67,7 +67,7 @@ export interface Admission {
 }
 
 /** Makes the admission of one factory. */
-export function admission(parts: AdmissionParts): Admission {
+export function admission(parts: AdmissionParts): GatewayAdmission {
   return {
     admit: (name, headers, signal, options) => admit(name, headers, signal, parts, options),
     connect: (name, token) => admitConnection(name, token, parts),
@@ -211,7 +211,7 @@ interface TokenRefusal extends PresentedToken {
 
 /** The caller, or why a gateway with authentication refuses it. */
 type Verdict =
-  | { readonly caller: Caller; readonly refusal: null }
+  | { readonly caller: GatewayCaller; readonly refusal: null }
   | { readonly caller: null; readonly refusal: TokenRefusal };
 
 /** Computed before the gateway's settings are read, so that one call to its actor is enough. Thrown only if it counts. */
@@ -221,7 +221,7 @@ function verdictOn(
   { access }: AdmissionParts,
   options: AdmitOptions,
 ): Promise<Verdict> | Verdict {
-  const verdict = (caller: Caller | null): Verdict =>
+  const verdict = (caller: GatewayCaller | null): Verdict =>
     caller === null ? { caller, refusal: presented } : { caller, refusal: null };
   const isFinal =
     options.caller?.kind === "key" || (presented.token !== null && isKeyShaped(presented.token));

@@ -1,9 +1,9 @@
 import { ApiError } from "../../http/api-error.ts";
 import { errorResponse, type ErrorShape } from "../../http/envelope.ts";
 import type { HeaderPair } from "../../ports.ts";
-import type { Admission, AdmitOptions } from "./admit.ts";
+import type { GatewayAdmission, AdmitOptions } from "./admit.ts";
 import { OPERATOR } from "../call/caller.ts";
-import type { Deliver } from "./deliver.ts";
+import type { DeliverAnswer } from "./deliver.ts";
 import type { ResumableRuns } from "../answer/resume/runs.ts";
 import type { GatewayName } from "../settings/gateway-name.ts";
 import { resumeRun } from "../answer/resume/resume-run.ts";
@@ -43,8 +43,8 @@ const IN_PROCESS: AdmitOptions = {
 
 /** What {@link aiBinding} works with. */
 export interface BindingParts extends StepsParts {
-  readonly admission: Pick<Admission, "admit">;
-  readonly deliver: Deliver;
+  readonly admission: Pick<GatewayAdmission, "admit">;
+  readonly deliver: DeliverAnswer;
   readonly resume?: ResumableRuns | undefined;
 }
 

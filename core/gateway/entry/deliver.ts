@@ -20,12 +20,15 @@ export interface DeliveryParts {
 }
 
 /** Makes the response of an answer; `universal` also tells which step answered. */
-export type Deliver = (forwarded: Forwarded, universal?: boolean) => Response | Promise<Response>;
+export type DeliverAnswer = (
+  forwarded: Forwarded,
+  universal?: boolean,
+) => Response | Promise<Response>;
 
 /** {@link respond}, with what the options add to server-sent events on their way. */
-export function delivery(parts: DeliveryParts): Deliver {
+export function delivery(parts: DeliveryParts): DeliverAnswer {
   const { resume, keepAliveMs, accessLog } = parts;
-  const delivered: Deliver = (forwarded, universal = false) => {
+  const delivered: DeliverAnswer = (forwarded, universal = false) => {
     forwarded.call.traced?.answer(forwarded);
     if (resume === undefined && keepAliveMs === undefined) return respond(forwarded, universal);
     const events = eventsOf(forwarded.reply, resume !== undefined);

@@ -5,21 +5,20 @@ import { ApiError } from "../../http/api-error.ts";
 import { json } from "../../http/envelope.ts";
 import { noRoute } from "../../http/routes.ts";
 import { wholeRequest } from "../../http/whole-request.ts";
-import type { Admission, AdmitOptions } from "./admit.ts";
+import type { GatewayAdmission, AdmitOptions } from "./admit.ts";
 import type { Call, Step } from "../call/call.ts";
-import { compatStep } from "../providers/unified-step.ts";
+import { compatStep, modelList } from "../providers/unified-step.ts";
 import type { GatewayName } from "../settings/gateway-name.ts";
 import { headerPairs } from "../wire/header-hygiene.ts";
-import { modelList } from "./model-list.ts";
 import { type RawTail, rawTail } from "../wire/raw-path.ts";
-import { isUpgrade } from "../wire/websocket.ts";
+import { isWebSocketUpgrade } from "../wire/websocket.ts";
 import { requestBody } from "./request-body.ts";
 import { callError } from "./call-error.ts";
 import type { BodyBudget, BodyHold } from "../../body-budget.ts";
 import type { Platform } from "../../ports.ts";
 import type { Forward } from "../call/forward.ts";
-import type { TargetOptions } from "../providers/target.ts";
-import type { Deliver } from "./deliver.ts";
+import type { ConfiguredTargets } from "../providers/target.ts";
+import type { DeliverAnswer } from "./deliver.ts";
 import { withUploadAddress } from "../providers/google/upload-address.ts";
 import { forwardSteps, readSteps, type StepsParts } from "./universal.ts";
 
@@ -51,13 +50,13 @@ export interface SocketRequest extends RawTail {
 /** What {@link gatewayFront} works with. */
 export interface FrontParts extends StepsParts {
   readonly platform: Pick<Platform, "received">;
-  readonly admission: Pick<Admission, "admit">;
+  readonly admission: Pick<GatewayAdmission, "admit">;
   /** Answers a step by its provider. */
   readonly forward: Forward;
   /** Answers a step by whatever it names. */
   readonly answer: Forward;
-  readonly deliver: Deliver;
-  readonly targets: TargetOptions;
+  readonly deliver: DeliverAnswer;
+  readonly targets: ConfiguredTargets;
   /** What the bodies of all requests may take in memory. */
   readonly bodies: BodyBudget;
   /** Whether something would read a step's body, or send it twice. */
@@ -114,7 +113,7 @@ function elsewhere(arrival: Arrival, c: Context, parts: FrontParts): Promise<Res
   const answer = segment === "compat" ? unified(arrival, parts) : null;
   if (answer !== null) return answer;
   // Looking at `Headers` makes them, which a request with a body need not.
-  return raw.method === "GET" && isUpgrade(raw)
+  return raw.method === "GET" && isWebSocketUpgrade(raw)
     ? parts.providerSocket({ request: raw, name, segment, ...tail })
     : null;
 }

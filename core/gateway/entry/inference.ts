@@ -4,7 +4,7 @@ import { isKeyShaped } from "../../auth/token-format.ts";
 import { wholeRequest } from "../../http/whole-request.ts";
 import { tokenOf } from "../call/gateway-token.ts";
 import type { Call } from "../call/call.ts";
-import { type Caller, HOST } from "../call/caller.ts";
+import { type GatewayCaller, HOST } from "../call/caller.ts";
 import { chatFormats } from "../chat/chat-body.ts";
 import { gatewayHeader, named } from "../call/controls.ts";
 import type { GatewayName } from "../settings/gateway-name.ts";
@@ -15,9 +15,9 @@ import { type Auth, requirePermission } from "../../auth/authorize.ts";
 import type { BodyBudget } from "../../body-budget.ts";
 import type { Platform } from "../../ports.ts";
 import type { Forward } from "../call/forward.ts";
-import type { Access } from "./access.ts";
-import type { Admission } from "./admit.ts";
-import type { Deliver } from "./deliver.ts";
+import type { GatewayAccess } from "./access.ts";
+import type { GatewayAdmission } from "./admit.ts";
+import type { DeliverAnswer } from "./deliver.ts";
 import { requestBody } from "./request-body.ts";
 import { DEFAULT_GATEWAY } from "../settings/settings.ts";
 import { callError } from "./call-error.ts";
@@ -36,10 +36,10 @@ export interface InferenceParts {
   readonly platform: Pick<Platform, "system">;
   /** Finds out who calls. */
   readonly auth: Auth;
-  readonly access: Pick<Access, "callerOf">;
-  readonly admission: Pick<Admission, "admit">;
+  readonly access: Pick<GatewayAccess, "callerOf">;
+  readonly admission: Pick<GatewayAdmission, "admit">;
   readonly answer: Forward;
-  readonly deliver: Deliver;
+  readonly deliver: DeliverAnswer;
   readonly bodies: BodyBudget;
 }
 
@@ -86,7 +86,7 @@ async function callerOf(
   request: Request,
   name: GatewayName,
   { auth, access }: InferenceParts,
-): Promise<Caller> {
+): Promise<GatewayCaller> {
   const token = tokenOf(request.headers.get("authorization"));
   const key = token !== null && isKeyShaped(token) ? await access.callerOf(token, name) : null;
   if (key !== null) return key;

@@ -2,13 +2,13 @@ import { cacheTtl } from "../answer/cache/cache-policy.ts";
 import type { Call, Step } from "../call/call.ts";
 import { limitsSpend } from "../observe/spend/spend.ts";
 import { retryPolicy } from "../call/policy.ts";
-import type { TargetOptions } from "../providers/target.ts";
+import type { ConfiguredTargets } from "../providers/target.ts";
 import type { GatewaySettings } from "../settings/settings.ts";
 import { translationRoute } from "../providers/families.ts";
 
 /** What the needs of a request depend on beside itself. */
 export interface BodyNeeds {
-  readonly targets: TargetOptions;
+  readonly targets: ConfiguredTargets;
   readonly hasChecks: (settings: GatewaySettings) => boolean;
   /** Milliseconds within which a provider must begin to answer, where a request says nothing else. */
   readonly firstByteMs: number;

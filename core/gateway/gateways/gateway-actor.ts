@@ -3,11 +3,7 @@ import type { ActorContext, ActorKind, Statement } from "../../ports.ts";
 import { isChanging } from "../prices/account-prices.ts";
 import { spendLedger, spendSchema } from "../observe/spend/spend-ledger.ts";
 import { type GatewayLog, gatewayLog } from "../observe/log/gateway-log.ts";
-import {
-  keptRateWindow,
-  type KeptRateWindow,
-  rateSchema,
-} from "../guard/limits/kept-rate-window.ts";
+import { keptRateWindow, type KeptRateWindow, rateSchema } from "../guard/limits/rate-window.ts";
 import { logSchema, logSequenceSchema } from "../observe/log/log-sql.ts";
 import { replySchema, type ReplyShelf, replyShelf } from "../answer/cache/reply-shelf.ts";
 import {

@@ -1,7 +1,7 @@
 import { quickSha256Hex } from "../../crypto/digest.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { System } from "../../ports.ts";
-import type { Caller } from "../call/caller.ts";
+import type { GatewayCaller } from "../call/caller.ts";
 import type { GatewayName } from "../settings/gateway-name.ts";
 import { retryAfter } from "../wire/retry-after.ts";
 import type { KeyStore } from "./key-store.ts";
@@ -13,9 +13,9 @@ export interface KeyEntry {
    * Who calls with a key; counts one request against its limits, unless `counts` is false. Throws `gateway_unauthorized`
    * for a key that does not open the gateway and `gateway_rate_limited` over a limit of requests.
    */
-  bySecret(secret: string, name: GatewayName, counts: boolean): Promise<Caller>;
+  bySecret(secret: string, name: GatewayName, counts: boolean): Promise<GatewayCaller>;
   /** The same for a connection that has shown the key before. */
-  byId(id: string, name: GatewayName): Promise<Caller>;
+  byId(id: string, name: GatewayName): Promise<GatewayCaller>;
 }
 
 const reasons = {
@@ -31,7 +31,7 @@ export function keyEntry(keys: KeyStore, system: System): KeyEntry {
     keyReference: KeyReference,
     name: GatewayName,
     counts: boolean,
-  ): Promise<Caller> => callerOf(await keys.enter(keyReference, name, counts));
+  ): Promise<GatewayCaller> => callerOf(await keys.enter(keyReference, name, counts));
   return {
     bySecret: async (secret, name, counts) =>
       enter({ hash: await quickSha256Hex(secret, system) }, name, counts),
@@ -39,7 +39,7 @@ export function keyEntry(keys: KeyStore, system: System): KeyEntry {
   };
 }
 
-function callerOf(entrance: KeyEntrance): Caller {
+function callerOf(entrance: KeyEntrance): GatewayCaller {
   if ("reason" in entrance) {
     throw new ApiError("gateway_unauthorized", {
       message: `Unauthorized: ${reasons[entrance.reason]}`,

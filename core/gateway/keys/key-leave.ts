@@ -1,7 +1,7 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { Call, Step } from "../call/call.ts";
 import type { KeyGrant } from "../call/caller.ts";
-import type { Leave, Limits, Settle } from "../call/limits.ts";
+import type { SpendingPermit, Limits, Settle } from "../call/limits.ts";
 import type { EndedAttempt } from "../call/ended-attempt.ts";
 import { stepModel } from "../chat/request-model.ts";
 import { cost, leastCost } from "../observe/cost/cost.ts";
@@ -24,7 +24,7 @@ export interface LimitParts extends SpendParts {
 export interface CallLimits extends Limits {
   /** Throws `forbidden` for a model that the caller's virtual key does not allow; `model` outranks the step's. */
   checkModel(step: Step, call: Call, model?: string): void;
-  leave(step: Step, call: Call, realtime?: RealtimeSpend): Promise<Leave>;
+  leave(step: Step, call: Call, realtime?: RealtimeSpend): Promise<SpendingPermit>;
 }
 
 /** Makes the limits of calls. */
@@ -49,7 +49,7 @@ async function leaveToAsk(
   call: Call,
   parts: LimitParts,
   realtime?: RealtimeSpend,
-): Promise<Leave> {
+): Promise<SpendingPermit> {
   const settle = await spendOn(step, call, parts, realtime);
   const { caller } = call;
   const grant = caller?.grant;
@@ -71,7 +71,7 @@ interface KeyedCall {
   readonly realtime: RealtimeSpend | undefined;
 }
 
-async function keyLeave(step: Step, keyed: KeyedCall, parts: LimitParts): Promise<Leave> {
+async function keyLeave(step: Step, keyed: KeyedCall, parts: LimitParts): Promise<SpendingPermit> {
   const { call, id, grant, settle } = keyed;
   const { account } = call.name;
   const { cost: estimate, tokens, unknown } = expected(step, keyed, parts);

@@ -19,14 +19,17 @@ export const usageSchema: readonly string[] = [
 ];
 
 /** Something to be counted, and what is set aside for it now, in units. */
-export type KeyEntry = LimitSlice & { readonly limitType: LimitType; readonly reserved: number };
+export type KeyLedgerEntry = LimitSlice & {
+  readonly limitType: LimitType;
+  readonly reserved: number;
+};
 
 /** What a request is expected to use; what is null is not counted. */
 export type KeyAmounts = { readonly [Type in LimitType]?: number | null | undefined };
 
 /** Leave to go on, with what was set aside, or the limit that is used up. */
 export type KeyDecision =
-  | { readonly entries: readonly KeyEntry[] }
+  | { readonly entries: readonly KeyLedgerEntry[] }
   | {
       readonly refused: string;
       /** Milliseconds until some of the limit is free again; null = never. */
@@ -44,7 +47,7 @@ export interface KeyLedger {
    */
   reserve(id: string, limits: readonly KeyLimit[], amounts: KeyAmounts): Promise<KeyDecision>;
   /** Enters what was really used in place of what was set aside; an amount of null leaves that as it is. */
-  settle(id: string, entries: readonly KeyEntry[], amounts: KeyAmounts): Promise<void>;
+  settle(id: string, entries: readonly KeyLedgerEntry[], amounts: KeyAmounts): Promise<void>;
   usage(id: string, limits: readonly KeyLimit[]): Promise<LimitUsage[]>;
   /** The statement that forgets all that a key has used. */
   forget(id: string): Statement;
@@ -87,7 +90,7 @@ export function keyLedger(context: ActorContext): KeyLedger {
 /** A limit that counts a request, and what is set aside in it. */
 interface Counted {
   readonly limit: KeyLimit;
-  readonly entry: KeyEntry;
+  readonly entry: KeyLedgerEntry;
 }
 
 function countedAt(limits: readonly KeyLimit[], amounts: KeyAmounts, now: number): Counted[] {

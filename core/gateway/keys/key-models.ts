@@ -1,6 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { Step } from "../call/call.ts";
-import { modelNames } from "../prices/model-names.ts";
+import { modelSpellings } from "../prices/model-names.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import { plainBytes } from "../wire/readable-body.ts";
 import { formModel, queryModel, requestModel } from "../chat/request-model.ts";
@@ -23,7 +23,7 @@ export function checkModel(step: Step, models: readonly string[], known?: string
 
 /** Whether a pattern fits a model, letter case ignored, or what the model is a version of at the same price. */
 function isAllowed(model: string, slug: string, patterns: readonly string[]): boolean {
-  const names = [model, ...modelNames(model, slug).priced].map((name) => `${slug}/${name}`);
+  const names = [model, ...modelSpellings(model, slug).priced].map((name) => `${slug}/${name}`);
   return patterns.some((pattern) => {
     const parts = pattern.toLowerCase().split("*");
     return names.some((name) => fits(name.toLowerCase(), parts));

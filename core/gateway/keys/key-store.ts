@@ -1,6 +1,6 @@
 import type { Plain, Platform } from "../../ports.ts";
 import type { GatewayName } from "../settings/gateway-name.ts";
-import type { KeyAmounts, KeyDecision, KeyEntry } from "./key-ledger.ts";
+import type { KeyAmounts, KeyDecision, KeyLedgerEntry } from "./key-ledger.ts";
 import {
   type KeyEntrance,
   type KeyPage,
@@ -11,7 +11,7 @@ import {
 import type { LimitUsage, VirtualKey } from "./virtual-key.ts";
 
 /** A key, and what it has used. */
-export type ShownKey = { readonly key: VirtualKey; readonly usage: readonly LimitUsage[] };
+export type KeyWithUsage = { readonly key: VirtualKey; readonly usage: readonly LimitUsage[] };
 
 /** The virtual keys of all accounts, behind typed calls. */
 export interface KeyStore {
@@ -22,12 +22,12 @@ export interface KeyStore {
   settle(
     account: string,
     id: string,
-    entries: readonly KeyEntry[],
+    entries: readonly KeyLedgerEntry[],
     amounts: KeyAmounts,
   ): Promise<void>;
-  create(account: string, key: VirtualKey): Promise<ShownKey>;
-  get(account: string, id: string): Promise<ShownKey | null>;
-  replace(account: string, key: VirtualKey, seen: number): Promise<ShownKey>;
+  create(account: string, key: VirtualKey): Promise<KeyWithUsage>;
+  get(account: string, id: string): Promise<KeyWithUsage | null>;
+  replace(account: string, key: VirtualKey, seen: number): Promise<KeyWithUsage>;
   /** Resolves to whether there was such a key. */
   remove(account: string, id: string): Promise<boolean>;
   list(account: string, query: KeyQuery, offset: number, limit: number): Promise<KeyPage>;
@@ -46,9 +46,10 @@ export function keyStore({ actors }: Platform): KeyStore {
     async settle(account, id, entries, amounts) {
       await call(account, "settle", id, entries, amounts);
     },
-    create: async (account, key) => (await call(account, "create", key)) as ShownKey,
-    get: async (account, id) => (await call(account, "get", id)) as ShownKey | null,
-    replace: async (account, key, seen) => (await call(account, "replace", key, seen)) as ShownKey,
+    create: async (account, key) => (await call(account, "create", key)) as KeyWithUsage,
+    get: async (account, id) => (await call(account, "get", id)) as KeyWithUsage | null,
+    replace: async (account, key, seen) =>
+      (await call(account, "replace", key, seen)) as KeyWithUsage,
     remove: async (account, id) => (await call(account, "remove", id)) === true,
     list: async (account, query, offset, limit) =>
       (await call(account, "list", query, offset, limit)) as KeyPage,

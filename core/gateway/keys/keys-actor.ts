@@ -3,7 +3,7 @@ import type { ActorContext, ActorKind, SqlRow, SqlValue, Statement } from "../..
 import { contains } from "../../sql-text.ts";
 import {
   type KeyAmounts,
-  type KeyEntry,
+  type KeyLedgerEntry,
   type KeyLedger,
   keyLedger,
   usageSchema,
@@ -93,7 +93,7 @@ function useMethods(context: ActorContext, rows: KeyRows, ledger: KeyLedger) {
       const key = await rows.find({ id });
       return ledger.reserve(id, key?.settings.limits ?? [], amounts);
     },
-    settle: (id: string, entries: readonly KeyEntry[], amounts: KeyAmounts) =>
+    settle: (id: string, entries: readonly KeyLedgerEntry[], amounts: KeyAmounts) =>
       ledger.settle(id, entries, amounts),
   };
 }

@@ -15,7 +15,7 @@ import type { SafetyOptions } from "../guard/checkers/policies.ts";
 import type { DeclaredGateways } from "../settings/declared-gateways.ts";
 import type { GatewayName } from "../settings/gateway-name.ts";
 import { getGateway } from "./manage-gateways.ts";
-import { type Page, pageOf, resultInfo } from "./paging.ts";
+import { type ListPage, listPage, resultInfo } from "./paging.ts";
 import { ECHO, providers } from "../providers/table.ts";
 import { type ProviderOptions, CUSTOM_PREFIX } from "../providers/target.ts";
 import type { Records, RecordStore } from "../records/records.ts";
@@ -27,7 +27,7 @@ export const API_ROOT = "/client/v4";
 export const MANAGEMENT_ROOT = "/accounts/:account_id/ai-gateway";
 
 /** What the routes of the management API work with. */
-export interface ManagementDeps extends InferenceParts {
+export interface GatewayManagementDeps extends InferenceParts {
   readonly platform: Platform;
   readonly store: GatewayStore;
   /** Virtual keys. */
@@ -51,7 +51,7 @@ export interface ManagementDeps extends InferenceParts {
 }
 
 /** Registers some routes of the management API. */
-export type ManagementRoutes = (app: Hono, deps: ManagementDeps) => void;
+export type ManagementRoutes = (app: Hono, deps: GatewayManagementDeps) => void;
 
 /** The guards of the two permissions. */
 export function guards(auth: Auth): { read: MiddlewareHandler; edit: MiddlewareHandler } {
@@ -69,18 +69,18 @@ export function idOf(c: Context): string {
 }
 
 /** The page that a query asks for, which has no other parameters than `others`. */
-export function pageOfQuery(c: Context, others: readonly string[] = []): Page {
+export function pageOfQuery(c: Context, others: readonly string[] = []): ListPage {
   checkQuery(c, ["page", "per_page", ...others]);
-  return pageOf((name) => c.req.query(name));
+  return listPage((name) => c.req.query(name));
 }
 
 /** The answer to a list request: what is on the page, of `total` in all. */
-export function listAnswer(shown: readonly unknown[], page: Page, total: number): Response {
+export function listAnswer(shown: readonly unknown[], page: ListPage, total: number): Response {
   return envelope(shown, { resultInfo: resultInfo(page, shown.length, total) });
 }
 
 /** The records of the gateway that a path names; throws `not_found` when there is no such gateway. */
-export async function gatewayRecords(c: Context, deps: ManagementDeps): Promise<Records> {
+export async function gatewayRecords(c: Context, deps: GatewayManagementDeps): Promise<Records> {
   const name = gatewayNameOf(c);
   await getGateway(name, deps.store);
   return deps.records.ofGateway(name);
@@ -100,7 +100,7 @@ export function flagOf(c: Context, name: string): boolean | undefined {
 export async function isProvider(
   segment: string,
   account: string,
-  { configured, records }: Pick<ManagementDeps, "configured" | "records">,
+  { configured, records }: Pick<GatewayManagementDeps, "configured" | "records">,
 ): Promise<boolean> {
   if (segment === ECHO || Object.hasOwn(providers, segment)) return true;
   if (Object.hasOwn(configured, segment)) return true;
@@ -113,7 +113,7 @@ export async function isProvider(
 export async function checkProvider(
   segment: string,
   account: string,
-  deps: Pick<ManagementDeps, "configured" | "records">,
+  deps: Pick<GatewayManagementDeps, "configured" | "records">,
 ): Promise<void> {
   if (await isProvider(segment, account, deps)) return;
   throw new ApiError("provider_unknown", { message: `Invalid provider "${segment.slice(0, 64)}"` });

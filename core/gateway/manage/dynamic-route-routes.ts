@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { readJson } from "../../http/body.ts";
 import { envelope, json } from "../../http/envelope.ts";
-import type { Page } from "./paging.ts";
+import type { ListPage } from "./paging.ts";
 import {
   gatewayNameOf,
   gatewayRecords,
@@ -17,7 +17,7 @@ import * as routes from "./dynamic-route.ts";
 export const dynamicRouteRoutes: ManagementRoutes = (app, deps) => {
   const { read, edit } = guards(deps.auth);
   const path = `${MANAGEMENT_ROOT}/gateways/:gateway_id/routes`;
-  const own = async (c: Context): Promise<routes.RouteDeps> => ({
+  const own = async (c: Context): Promise<routes.DynamicRouteDeps> => ({
     ...gatewayNameOf(c),
     records: await gatewayRecords(c, deps),
     system: deps.platform.system,
@@ -59,7 +59,7 @@ export const dynamicRouteRoutes: ManagementRoutes = (app, deps) => {
 };
 
 /** The listings of this resource carry `data` instead of `result`: the client does not unwrap them. */
-function listing(member: string, items: readonly unknown[], page: Page): Response {
+function listing(member: string, items: readonly unknown[], page: ListPage): Response {
   const paging = { page: page.page, per_page: page.perPage };
   const order = { order_by: "created_at", order_by_direction: "desc" };
   return json({

@@ -4,7 +4,7 @@ import { holds } from "../../http/schema-fields.ts";
 import type { System } from "../../ports.ts";
 import { elementsSchema } from "../choose/dynamic/element.ts";
 import { readGraph } from "../choose/dynamic/graph.ts";
-import type { Page } from "./paging.ts";
+import type { ListPage } from "./paging.ts";
 import { newRecord, recordLimits, recordTimes, type StoredRecord } from "../records/record.ts";
 import type { Value } from "../wire/json-access.ts";
 import type { Records } from "../records/records.ts";
@@ -46,7 +46,7 @@ export const deploymentCreate: v.GenericSchema<unknown, { version_id: string }> 
 });
 
 /** What operations on dynamic routes work with. */
-export interface RouteDeps {
+export interface DynamicRouteDeps {
   readonly account: string;
   readonly gateway: string;
   readonly records: Records;
@@ -58,7 +58,7 @@ type RouteView = Record<string, unknown>;
 /** Creates a route; its first version is deployed at once. Throws `conflict` when its name is taken. */
 export async function createRoute(
   body: { readonly name: string; readonly elements: Value },
-  deps: RouteDeps,
+  deps: DynamicRouteDeps,
 ): Promise<RouteView> {
   readGraph(body.elements);
   const { records, system } = deps;
@@ -72,14 +72,14 @@ export async function createRoute(
 }
 
 /** Lists a gateway's routes, newest first. */
-export async function listRoutes(page: Page, deps: RouteDeps): Promise<RouteView[]> {
+export async function listRoutes(page: ListPage, deps: DynamicRouteDeps): Promise<RouteView[]> {
   const query = { collection: "route" } as const;
   const { records } = await deps.records.list(query, page.offset, page.perPage);
   return records.map((route) => ({ ...routeView(route, deps), account_tag: deps.account }));
 }
 
 /** Shows a route; throws `not_found`. */
-export async function getRoute(id: string, deps: RouteDeps): Promise<RouteView> {
+export async function getRoute(id: string, deps: DynamicRouteDeps): Promise<RouteView> {
   return routeView(await deps.records.get({ collection: "route", id }), deps);
 }
 
@@ -87,7 +87,7 @@ export async function getRoute(id: string, deps: RouteDeps): Promise<RouteView> 
 export async function renameRoute(
   id: string,
   renamed: string,
-  deps: RouteDeps,
+  deps: DynamicRouteDeps,
 ): Promise<RouteView> {
   const old = await deps.records.get({ collection: "route", id });
   const body = { ...old.body, name: renamed };
@@ -97,7 +97,7 @@ export async function renameRoute(
 }
 
 /** Deletes a route with its versions and deployments. */
-export async function deleteRoute(id: string, deps: RouteDeps): Promise<RouteView> {
+export async function deleteRoute(id: string, deps: DynamicRouteDeps): Promise<RouteView> {
   const route = await deps.records.get({ collection: "route", id });
   await deps.records.remove(route);
   return summaryView(route, route.body["elements"], deps);
@@ -107,7 +107,7 @@ export async function deleteRoute(id: string, deps: RouteDeps): Promise<RouteVie
 export async function createVersion(
   id: string,
   elements: Value,
-  deps: RouteDeps,
+  deps: DynamicRouteDeps,
 ): Promise<RouteView> {
   readGraph(elements);
   const { records, system } = deps;
@@ -124,7 +124,7 @@ export async function createVersion(
 export async function getVersion(
   id: string,
   versionId: string,
-  deps: RouteDeps,
+  deps: DynamicRouteDeps,
 ): Promise<RouteView> {
   const route = await deps.records.get({ collection: "route", id });
   const version = await versionFor(route, versionId, deps);
@@ -136,7 +136,7 @@ export async function getVersion(
 export async function createDeployment(
   id: string,
   versionId: string,
-  deps: RouteDeps,
+  deps: DynamicRouteDeps,
 ): Promise<RouteView> {
   const { records, system } = deps;
   const route = await records.get({ collection: "route", id });
@@ -154,8 +154,8 @@ export async function createDeployment(
 export async function listOfRoute(
   id: string,
   collection: "version" | "deployment",
-  page: Page,
-  deps: RouteDeps,
+  page: ListPage,
+  deps: DynamicRouteDeps,
 ): Promise<RouteView[]> {
   const route = await deps.records.get({ collection: "route", id });
   const query = { collection, parent: id };
@@ -165,7 +165,11 @@ export async function listOfRoute(
   );
 }
 
-async function versionFor(route: StoredRecord, id: string, deps: RouteDeps): Promise<StoredRecord> {
+async function versionFor(
+  route: StoredRecord,
+  id: string,
+  deps: DynamicRouteDeps,
+): Promise<StoredRecord> {
   const version = await deps.records.get({ collection: "version", id });
   if (version.parent === route.id) return version;
   throw new ApiError("not_found", { message: `This route has no version "${id.slice(0, 64)}"` });
@@ -193,7 +197,11 @@ function activeVersion({ body }: StoredRecord): Value {
   return (body["deployment"] as { readonly version_id: string }).version_id;
 }
 
-function summaryView(route: StoredRecord, elements: Value, { gateway }: RouteDeps): RouteView {
+function summaryView(
+  route: StoredRecord,
+  elements: Value,
+  { gateway }: DynamicRouteDeps,
+): RouteView {
   return {
     id: route.id,
     name: route.key,
@@ -203,7 +211,7 @@ function summaryView(route: StoredRecord, elements: Value, { gateway }: RouteDep
   };
 }
 
-function routeView(route: StoredRecord, deps: RouteDeps): RouteView {
+function routeView(route: StoredRecord, deps: DynamicRouteDeps): RouteView {
   const { elements, deployment, version_created_at: createdAt } = route.body;
   const version = {
     version_id: activeVersion(route),

@@ -10,7 +10,7 @@ import {
   idOf,
   listAnswer,
   MANAGEMENT_ROOT,
-  type ManagementDeps,
+  type GatewayManagementDeps,
   type ManagementRoutes,
   pageOfQuery,
 } from "./context.ts";
@@ -80,7 +80,7 @@ async function list(
   c: Context,
   collection: Listed,
   flagName: "enable" | "processed",
-  deps: ManagementDeps,
+  deps: GatewayManagementDeps,
 ): Promise<Response> {
   const page = pageOfQuery(c, ["name", "search", flagName]);
   const flag = flagOf(c, flagName);
@@ -104,13 +104,21 @@ async function list(
   );
 }
 
-async function show(c: Context, collection: Listed, deps: ManagementDeps): Promise<Response> {
+async function show(
+  c: Context,
+  collection: Listed,
+  deps: GatewayManagementDeps,
+): Promise<Response> {
   const records = await gatewayRecords(c, deps);
   const record = await records.get({ collection, id: idOf(c) });
   return envelope(recordView(gatewayNameOf(c).gateway, record));
 }
 
-async function remove(c: Context, collection: Listed, deps: ManagementDeps): Promise<Response> {
+async function remove(
+  c: Context,
+  collection: Listed,
+  deps: GatewayManagementDeps,
+): Promise<Response> {
   const records = await gatewayRecords(c, deps);
   const record = await records.get({ collection, id: idOf(c) });
   await records.remove(record);

@@ -17,7 +17,7 @@ import {
   type ManagementRoutes,
   pageOfQuery,
 } from "./context.ts";
-import type { ShownKey } from "../keys/key-store.ts";
+import type { KeyWithUsage } from "../keys/key-store.ts";
 import {
   changed,
   keyChange,
@@ -35,14 +35,14 @@ export const virtualKeyRoutes: ManagementRoutes = (app, { keys, auth, platform }
   const { read, edit } = guards(auth);
   const path = `${MANAGEMENT_ROOT}/virtual-keys`;
   const account = (c: Context): string => gatewayNameOf(c).account;
-  const found = async (c: Context): Promise<ShownKey> => {
+  const found = async (c: Context): Promise<KeyWithUsage> => {
     const shown = await keys.get(account(c), idOf(c));
     if (shown !== null) return shown;
     throw new ApiError("not_found", {
       message: `There is no virtual key "${idOf(c).slice(0, 64)}" in this account`,
     });
   };
-  const show = ({ key, usage }: ShownKey): Record<string, unknown> => keyView(key, usage);
+  const show = ({ key, usage }: KeyWithUsage): Record<string, unknown> => keyView(key, usage);
 
   app.get(path, read, async (c) => {
     const page = pageOfQuery(c);

@@ -13,7 +13,7 @@ import {
   idOf,
   listAnswer,
   MANAGEMENT_ROOT,
-  type ManagementDeps,
+  type GatewayManagementDeps,
   type ManagementRoutes,
   pageOfQuery,
 } from "./context.ts";
@@ -50,7 +50,7 @@ export const logRoutes: ManagementRoutes = (app, deps) => {
   }
 };
 
-function tailRoute(app: Hono, { auth, store, platform: { system } }: ManagementDeps): void {
+function tailRoute(app: Hono, { auth, store, platform: { system } }: GatewayManagementDeps): void {
   app.get(`${PATH}/tail`, guards(auth).read, async (c) => {
     const name = gatewayNameOf(c);
     checkQuery(c, parametersOf(c));

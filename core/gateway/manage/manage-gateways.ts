@@ -1,7 +1,7 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { System } from "../../ports.ts";
 import type { GatewayPage } from "../gateways/account-actor.ts";
-import type { Page } from "./paging.ts";
+import type { ListPage } from "./paging.ts";
 import {
   type GatewayChanges,
   type GatewaySettings,
@@ -16,7 +16,7 @@ import type { GatewayStore } from "../gateways/store.ts";
 export function listGateways(
   account: string,
   search: string,
-  page: Page,
+  page: ListPage,
   store: GatewayStore,
 ): Promise<GatewayPage> {
   return store.list(account, search.slice(0, 64), page.offset, page.perPage);

@@ -5,16 +5,72 @@ import type { GatewayOptions } from "../options.ts";
 import { withoutTokens } from "../entry/error-hygiene.ts";
 import { INFERENCE_ROOT, inferenceRoutes } from "../entry/inference.ts";
 import { virtualKeyRoutes } from "./key-routes.ts";
-import { billingRoutes } from "./billing-routes.ts";
-import { MANAGEMENT_ROOT, type ManagementDeps, type ManagementRoutes } from "./context.ts";
+import {
+  MANAGEMENT_ROOT,
+  type GatewayManagementDeps,
+  type ManagementRoutes,
+  guards,
+  gatewayNameOf,
+} from "./context.ts";
 import { dynamicRouteRoutes } from "./dynamic-route-routes.ts";
 import { evaluationRoutes } from "./evaluation-routes.ts";
 import { gatewayRoutes, gatewayUrlRoutes } from "./gateway-routes.ts";
 import { logRoutes } from "./log-routes.ts";
 import { priceRoutes } from "./price-routes.ts";
 import { customProviderRoutes, providerConfigRoutes } from "./providers/provider-routes.ts";
-import { metricsRoutes } from "./metrics-routes.ts";
-import { resumeRoutes } from "./resume-routes.ts";
+import { ApiError } from "../../http/api-error.ts";
+import { acceptedFormat, mediaTypes } from "../../http/metrics-format.ts";
+import { exposition } from "../observe/metrics/exposition.ts";
+import { authorize } from "../../auth/authorize.ts";
+import { resumeRun } from "../answer/resume/resume-run.ts";
+
+/** Billing belongs to the hosted service: who asks for it is told so (`not_part`). */
+const billingRoutes: ManagementRoutes = (app, deps) => {
+  const { read } = guards(deps.auth);
+  app.all(`${MANAGEMENT_ROOT}/billing/*`, read, () => {
+    throw new ApiError("not_part", {
+      message:
+        "Billing is not part of causey: providers bill you directly. See each gateway's log for costs",
+    });
+  });
+};
+
+/** An account's metrics, for scrapers. */
+const metricsRoutes: ManagementRoutes = (app, { auth, metrics, platform }) => {
+  app.get(`${MANAGEMENT_ROOT}/metrics`, guards(auth).read, async (c) => {
+    if (metrics === undefined) {
+      throw new ApiError("not_found", {
+        message: 'The gateway\'s metrics are off: set its option "metrics" to true',
+      });
+    }
+    const table = await metrics.read(gatewayNameOf(c).account);
+    const format = acceptedFormat(c.req.header("accept"));
+    return new Response(exposition(table, platform.runtime, format), {
+      headers: {
+        "content-type": mediaTypes[format],
+        "cache-control": "no-store",
+        vary: "accept",
+      },
+    });
+  });
+};
+
+/** Registers the resumption of streams, for whoever may run the account's models. */
+const resumeRoutes: ManagementRoutes = (app, deps) => {
+  const path = `${MANAGEMENT_ROOT}/gateways/:gateway_id/run/:run_id/resume`;
+  app.get(path, authorize(deps.auth, "AI Gateway Run"), (c) => {
+    // Hono answers HEAD as GET, without the body: it would take the run from its reader, and never read it.
+    if (c.req.raw.method !== "GET") {
+      throw new ApiError("method_not_allowed", { headers: { allow: "GET" } });
+    }
+    const runId = c.req.param("run_id");
+    const from = c.req.query("from") ?? null;
+    return resumeRun(
+      { name: gatewayNameOf(c), runId, from, signal: c.req.raw.signal },
+      deps.resume,
+    );
+  });
+};
 
 /** In any order: no two of them have a path in common. */
 const resources: readonly ManagementRoutes[] = [
@@ -35,7 +91,7 @@ const resources: readonly ManagementRoutes[] = [
 
 /** What the management API is given of an engine. */
 export type ManagementEngine = Omit<
-  ManagementDeps,
+  GatewayManagementDeps,
   "configured" | "declared" | "mountPath" | "safety"
 >;
 
@@ -46,7 +102,7 @@ export type ManagementEngine = Omit<
 export function managementApp(options: GatewayOptions, engine: ManagementEngine): Hono {
   const { platform, providers = {}, gateways = {}, accountId } = options;
   const app = new Hono();
-  const deps: ManagementDeps = {
+  const deps: GatewayManagementDeps = {
     ...engine,
     configured: providers,
     declared: { gateways, accountId },

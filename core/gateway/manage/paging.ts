@@ -1,7 +1,7 @@
 import { ApiError } from "../../http/api-error.ts";
 
 /** A page that a list request asks for. */
-export interface Page {
+export interface ListPage {
   readonly page: number;
   readonly perPage: number;
   readonly offset: number;
@@ -11,7 +11,7 @@ const DEFAULT_PER_PAGE = 20;
 const MAXIMUM_PER_PAGE = 100;
 
 /** Reads `page` (from 1) and `per_page` (1 to 100, default 20) of a list request. */
-export function pageOf(query: (name: string) => string | undefined): Page {
+export function listPage(query: (name: string) => string | undefined): ListPage {
   const page = positive("page", query("page"), 1, 1_000_000);
   const perPage = positive("per_page", query("per_page"), DEFAULT_PER_PAGE, MAXIMUM_PER_PAGE);
   return { page, perPage, offset: (page - 1) * perPage };
@@ -32,6 +32,6 @@ function positive(
 }
 
 /** The paging facts of a list answer. A page past the end is empty, which is how clients stop. */
-export function resultInfo(page: Page, count: number, total: number): Record<string, number> {
+export function resultInfo(page: ListPage, count: number, total: number): Record<string, number> {
   return { page: page.page, per_page: page.perPage, count, total_count: total };
 }

@@ -1,7 +1,7 @@
 import { decodedValue } from "../wire/own-tokens.ts";
 
 /** The names of one model at one provider, the most specific first. */
-export interface ModelNames {
+export interface ModelSpellings {
   /** Whose price list the model is on; null = nobody's that is known. */
   readonly family: string | null;
   /** By which a price may be found: every one of them is sold at the same price as the next. */
@@ -99,7 +99,7 @@ const LONGEST_NAME = 256;
  * `-latest` and the spellings of resellers aside. A wrong name would charge the wrong price, so what is not surely
  * the same model has no name in common with it.
  */
-export function modelNames(model: string, provider: string): ModelNames {
+export function modelSpellings(model: string, provider: string): ModelSpellings {
   const name = normalized(model, provider);
   if (name === "" || model.length > LONGEST_NAME * 2)
     return { family: null, priced: [], covered: [] };
@@ -173,7 +173,7 @@ function withoutAuthor(name: string, provider: string, family: string): Placed {
 }
 
 /** A fine-tuned model costs more than its base: it is a version of it that has no price but one of its own. */
-function fineTuned(name: string, base: string, family: string | null): ModelNames {
+function fineTuned(name: string, base: string, family: string | null): ModelSpellings {
   const bases = [...without(base, family)];
   const priced = unique([name, ...bases.map((one) => `ft:${one}`)]);
   return { family, priced, covered: unique([...priced, ...bases]) };

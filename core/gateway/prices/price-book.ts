@@ -1,4 +1,4 @@
-import { modelNames, plainName, providerOfFamily } from "./model-names.ts";
+import { modelSpellings, plainName, providerOfFamily } from "./model-names.ts";
 import type { Price } from "./price.ts";
 import { type PriceRowSetting, priceOfRow, startOf } from "./price-rows.ts";
 import { type PriceList, priceLists } from "./prices.ts";
@@ -104,7 +104,7 @@ function candidatesOf(
   provider: string,
   layers: readonly Layer[],
 ): readonly PriceEntry[] {
-  const { family, priced } = modelNames(model, provider);
+  const { family, priced } = modelSpellings(model, provider);
   const own = (name: string): PriceEntry[] =>
     layers.flatMap((layer) => layer.get(keyOf(provider, name)) ?? []);
   const listed = (name: string): PriceEntry[] =>

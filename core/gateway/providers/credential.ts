@@ -5,7 +5,7 @@ import type { Call } from "../call/call.ts";
 import { isSecretHeader } from "../wire/header-hygiene.ts";
 import { credentialValue, ECHO } from "./table.ts";
 import type { StoredProviders } from "./stored-providers.ts";
-import type { Target } from "./target.ts";
+import type { ProviderTarget } from "./target.ts";
 
 /** Whether provider keys of the operator's serve a call: a stranger would spend their money. */
 function mayUseKeys({ caller, settings }: Call): boolean {
@@ -25,7 +25,7 @@ function tokenNeeded(slug: string, header: string): ApiError {
  */
 export async function withCredential(
   headers: readonly HeaderPair[],
-  target: Target,
+  target: ProviderTarget,
   call: Call,
   keys: Pick<StoredProviders, "key" | "hasKey">,
 ): Promise<HeaderPair[]> {
@@ -58,7 +58,7 @@ export async function withCredential(
  */
 export function withProviderHeaders(
   headers: readonly HeaderPair[],
-  { custom, provider, slug }: Target,
+  { custom, provider, slug }: ProviderTarget,
   call: Call,
 ): HeaderPair[] {
   if (custom === undefined || custom.headers.length === 0) return [...headers];

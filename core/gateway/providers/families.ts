@@ -1,6 +1,6 @@
 import type { Step } from "../call/call.ts";
 import { providers } from "./table.ts";
-import type { TargetOptions } from "./target.ts";
+import type { ConfiguredTargets } from "./target.ts";
 import { anthropicTranslator } from "./anthropic/anthropic.ts";
 import { chatFront } from "../chat/formats/chat-reply.ts";
 import { geminiTranslator } from "./google/gemini.ts";
@@ -27,7 +27,10 @@ const translators = {
 const fronts = { responses: responsesFront, messages: messagesFront } as const;
 
 /** How a step is translated; undefined when its bytes go out as they are. */
-export function translationRoute(step: Step, targets: TargetOptions): TranslationRoute | undefined {
+export function translationRoute(
+  step: Step,
+  targets: ConfiguredTargets,
+): TranslationRoute | undefined {
   const { slug, rest, format, method } = step;
   if (format === undefined) {
     if (rest !== CHAT || method !== "POST" || !Object.hasOwn(providers, slug)) return undefined;
@@ -39,7 +42,7 @@ export function translationRoute(step: Step, targets: TargetOptions): Translatio
 }
 
 /** The translator of a provider with a format of its own. */
-function translatorOf(slug: string, targets: TargetOptions): ChatTranslator | undefined {
+function translatorOf(slug: string, targets: ConfiguredTargets): ChatTranslator | undefined {
   const format = providers[slug]?.chat;
   // Below `v1` Workers AI speaks OpenAI's format.
   const base = Object.hasOwn(targets.providers, slug) ? targets.providers[slug]?.baseUrl : "";

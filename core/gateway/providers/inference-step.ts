@@ -4,7 +4,7 @@ import type { HeaderPair } from "../../ports.ts";
 import { segmentOf } from "./author-segment.ts";
 import type { Step } from "../call/call.ts";
 import { AUTO_MODEL, compatStep } from "./unified-step.ts";
-import { chatBody, type ChatFormat } from "../chat/chat-body.ts";
+import { readChatBody, type ChatFormat } from "../chat/chat-body.ts";
 import { credentialHeaders, ECHO, providers } from "./table.ts";
 import { modelPath } from "../chat/chat-format.ts";
 
@@ -21,7 +21,7 @@ export function inferenceStep(
   headers: readonly HeaderPair[],
   modelInPath?: string,
 ): Step {
-  const given = chatBody(body);
+  const given = readChatBody(body);
   // `Authorization` holds an API token here, never a provider's key.
   const kept = headers.filter(([name]) => !credentialHeaders.has(name));
   const step: Step = { slug: "", rest: "", query: "", method: "POST", headers: kept, body: null };

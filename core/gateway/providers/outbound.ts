@@ -3,13 +3,13 @@ import { ApiError } from "../../http/api-error.ts";
 import { utf8 } from "../../crypto/encoding.ts";
 import { tokenOf } from "../call/gateway-token.ts";
 import type { Call, Step } from "../call/call.ts";
-import { chatBody } from "../chat/chat-body.ts";
+import { readChatBody } from "../chat/chat-body.ts";
 import { headerValue, requestHygiene } from "../wire/header-hygiene.ts";
 import { withCredential, withProviderHeaders } from "./credential.ts";
 import type { CustomTarget, StoredProviders } from "./stored-providers.ts";
 import { plainBody } from "../wire/reply-body.ts";
 import { credentialValue, type Provider } from "./table.ts";
-import { movedTo, resolveTarget, type Target, type TargetOptions } from "./target.ts";
+import { movedTo, resolveTarget, type ProviderTarget, type ConfiguredTargets } from "./target.ts";
 import { endsWell } from "../chat/ends-well.ts";
 import { askingBody, isEncoding, unasked, type UsageQuestion } from "./openai/stream-usage.ts";
 import { withInlineImages } from "../chat/images.ts";
@@ -23,7 +23,7 @@ import { echoTransport } from "./echo.ts";
 /** What requests are made of. */
 export interface OutboundParts extends UsageQuestion {
   readonly platform: Pick<Platform, "transport" | "egress" | "system">;
-  readonly targets: TargetOptions;
+  readonly targets: ConfiguredTargets;
   /** Keys and custom providers of the management API. */
   readonly stored: Pick<StoredProviders, "custom" | "key" | "hasKey">;
   readonly decoding: ContentDecoding;
@@ -88,7 +88,7 @@ function isBlank(credential: string): boolean {
 
 function sendable(
   step: Step,
-  target: Target,
+  target: ProviderTarget,
   own: readonly HeaderPair[],
   call: Call,
   parts: OutboundParts,
@@ -113,7 +113,7 @@ function sendable(
 
 function asIs(
   step: Step,
-  target: Target,
+  target: ProviderTarget,
   own: readonly HeaderPair[],
   call: Call,
   { transport, egress, system }: OutboundParts["platform"],
@@ -162,7 +162,7 @@ async function translated(
   call: Call,
   parts: OutboundParts,
 ): Promise<Outbound> {
-  const given = chatBody(step.body);
+  const given = readChatBody(step.body);
   const read = front.read(given);
   const chat =
     translator.wantsInlineImages === true

@@ -1,6 +1,8 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { CustomTarget } from "./stored-providers.ts";
 import { ECHO, type Place, type Provider, providers } from "./table.ts";
+import type { Step } from "../call/call.ts";
+import { headerValue } from "../wire/header-hygiene.ts";
 
 /** What an operator may set for a provider. */
 export interface ProviderOptions {
@@ -16,7 +18,7 @@ export interface ProviderOptions {
 }
 
 /** A provider with its settings applied, and where a path of it leads. */
-export interface Target {
+export interface ProviderTarget {
   readonly slug: string;
   readonly provider: Provider;
   /** Absolute URL of the request, query included. */
@@ -27,13 +29,17 @@ export interface Target {
 }
 
 /** What tells `resolveTarget` about the configured providers. */
-export interface TargetOptions {
+export interface ConfiguredTargets {
   readonly providers: Readonly<Record<string, ProviderOptions>>;
   readonly demo: boolean;
 }
 
 /** The same settings, with another base URL for a provider that none is configured for. */
-export function movedTo(options: TargetOptions, slug: string, baseUrl: string): TargetOptions {
+export function movedTo(
+  options: ConfiguredTargets,
+  slug: string,
+  baseUrl: string,
+): ConfiguredTargets {
   const configured = own(options.providers, slug);
   const moved = { ...configured, baseUrl: configured?.baseUrl ?? baseUrl };
   return { ...options, providers: { ...options.providers, [slug]: moved } };
@@ -48,9 +54,9 @@ export function resolveTarget(
   slug: string,
   rest: string,
   query: string,
-  options: TargetOptions,
+  options: ConfiguredTargets,
   custom: CustomTarget | null = null,
-): Target {
+): ProviderTarget {
   const configured = own(options.providers, slug);
   const settings: ProviderOptions | undefined = configured ?? custom ?? undefined;
   const provider = providerOf(slug, settings, options.demo);
@@ -167,3 +173,23 @@ function withoutRepeated(url: string, path: string, { baseUrl }: Provider): stri
 
 /** What every custom provider's path segment begins with. */
 export const CUSTOM_PREFIX = "custom-";
+
+/**
+ * The step with the path, query and host that its provider's header names, if it has one (`addressIn` of its row).
+ * Throws `invalid_request` for an address that is not one of the provider's.
+ */
+export function withNamedAddress(step: Step): Step {
+  const row = Object.hasOwn(providers, step.slug) ? providers[step.slug]?.addressIn : undefined;
+  const address = row === undefined ? null : headerValue(step.headers, row.header);
+  if (row === undefined || address === null) return step;
+  // Not parsed as a URL: the path goes on as it was written, and no form of a host but the plain one is taken.
+  const [, host = "", rest = "", query = ""] =
+    /^https:\/\/([^/?#]{1,253})(?:\/([^?#]*))?(\?[^#]*)?$/i.exec(address) ?? [];
+  if (!row.hosts.test(host.toLowerCase())) {
+    throw new ApiError("invalid_request", {
+      message: `Header ${row.header}: expected an https address of this provider`,
+    });
+  }
+  const headers = step.headers.filter(([name]) => name !== row.header);
+  return { ...step, origin: `https://${host.toLowerCase()}`, rest, query, headers };
+}

@@ -3,7 +3,9 @@ import { ApiError } from "../../http/api-error.ts";
 import { didYouMean } from "../../http/nearest.ts";
 import type { Step } from "../call/call.ts";
 import { ECHO, providers } from "./table.ts";
-import { chatFormats, type ChatFormat, chatBody } from "../chat/chat-body.ts";
+import { chatFormats, type ChatFormat, readChatBody } from "../chat/chat-body.ts";
+import { segmentOf } from "./author-segment.ts";
+import { priceLists } from "../prices/prices.ts";
 
 /** What a model begins with that names a dynamic route. */
 const DYNAMIC = "dynamic/";
@@ -28,7 +30,7 @@ export function compatStep(given: Step): Step {
         'The unified endpoint has "compat/chat/completions", "responses" and "messages" only',
     });
   }
-  const body = chatBody(step.body);
+  const body = readChatBody(step.body);
   const model = typeof body["model"] === "string" ? body["model"] : "";
   if (model.startsWith(DYNAMIC)) {
     return { ...step, slug: "dynamic", rest: format, route: model.slice(DYNAMIC.length) };
@@ -85,4 +87,22 @@ function versioned({ headers }: Step, slug: string, { rest }: Place): Step["head
   return !isMessage || headers.some(([name]) => name === "anthropic-version")
     ? headers
     : [...headers, ["anthropic-version", ANTHROPIC_VERSION]];
+}
+
+/** The models whose names are known, in OpenAI's list format with names as `compat` takes them; others work too. */
+export function modelList(demo: boolean, auto: boolean): object {
+  const names = priceLists.flatMap(({ family, table }) =>
+    Object.keys(table).map((name) => `${segmentOf(family)}\n${name}`),
+  );
+  const known = [...new Set(names)].map((one) => {
+    const [slug = "", name = ""] = one.split("\n");
+    return listed(slug, name);
+  });
+  if (auto) known.push({ id: AUTO_MODEL, object: "model", created: 0, owned_by: "causey" });
+  if (demo) known.push(listed(ECHO, "echo-demo"));
+  return { object: "list", data: known };
+}
+
+function listed(slug: string, name: string): object {
+  return { id: `${slug}/${name}`, object: "model", created: 0, owned_by: slug };
 }

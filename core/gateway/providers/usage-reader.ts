@@ -1,4 +1,4 @@
-import type { Usage } from "../chat/usage.ts";
+import type { TokenUsage } from "../chat/usage.ts";
 import type { Json } from "../wire/json-access.ts";
 
 /**
@@ -6,4 +6,4 @@ import type { Json } from "../wire/json-access.ts";
  * Providers report cumulative figures, so later ones replace earlier ones. Only the structural places are read, so that an
  * answer whose text looks like usage is not counted.
  */
-export type UsageReader = (usage: Usage, message: Json) => Usage | null;
+export type UsageReader = (usage: TokenUsage, message: Json) => TokenUsage | null;

@@ -1,12 +1,26 @@
-import { asObject, type Usage } from "../chat/usage.ts";
+import { asObject, type TokenUsage } from "../chat/usage.ts";
 import { googleUsage } from "./google/google-usage.ts";
-import { openAiUsage } from "./openai/openai-usage.ts";
-import { cohereUsage, replicateUsage } from "./other-usage.ts";
+import { openAiUsage, tokens } from "./openai/openai-usage.ts";
 import { providers } from "./table.ts";
 import type { UsageReader } from "./usage-reader.ts";
 
+/** What Cohere's first API and its embeddings say in `meta`. */
+const cohereUsage: UsageReader = (usage, message) => {
+  const meta = asObject(message["meta"]) ?? asObject(asObject(message["response"])?.["meta"]);
+  const found = asObject(meta?.["tokens"]) ?? asObject(meta?.["billed_units"]);
+  return found === null ? null : tokens(usage, found);
+};
+
+/** What Replicate says in `metrics`. */
+const replicateUsage: UsageReader = (usage, message) => {
+  const found = asObject(message["metrics"]);
+  if (found === null) return null;
+  const { input_token_count: input, output_token_count: output } = found;
+  return tokens(usage, { input_tokens: input, output_tokens: output });
+};
+
 /** Adds what one JSON answer, or one event of a stream, says about usage, see {@link UsageReader}. */
-export type AddUsage = (usage: Usage, message: unknown) => Usage;
+export type AddUsage = (usage: TokenUsage, message: unknown) => TokenUsage;
 
 const readers = {
   google: googleUsage,

@@ -1,11 +1,11 @@
 import { ApiError } from "../../http/api-error.ts";
-import type { Admission } from "../entry/admit.ts";
+import type { GatewayAdmission } from "../entry/admit.ts";
 import type { Platform } from "../../ports.ts";
 import { headerPairs } from "../wire/header-hygiene.ts";
 import type { GatewayName } from "../settings/gateway-name.ts";
 import { socketToken } from "./socket-token.ts";
 import { socketActorName, type SocketParts, universalSocketKind } from "./universal-socket.ts";
-import { isUpgrade, checkHandshake } from "../wire/websocket.ts";
+import { isWebSocketUpgrade, checkHandshake } from "../wire/websocket.ts";
 
 /** Gateways of different options that one platform can serve WebSockets for. */
 const KINDS = 16;
@@ -19,7 +19,7 @@ export interface UniversalSockets {
 /** What {@link universalSockets} works with. */
 export interface ConnectParts extends SocketParts {
   readonly platform: Pick<Platform, "actors">;
-  readonly admission: Admission;
+  readonly admission: GatewayAdmission;
 }
 
 /** Registers the actors of a gateway's WebSockets; several gateways of one platform get kinds of their own. */
@@ -28,7 +28,7 @@ export function universalSockets(parts: ConnectParts): UniversalSockets {
   const kind = defineKind(parts);
   return {
     async connect(request, name) {
-      if (!isUpgrade(request)) {
+      if (!isWebSocketUpgrade(request)) {
         throw new ApiError("upgrade_required", { headers: { upgrade: "websocket" } });
       }
       const headers = headerPairs(request);

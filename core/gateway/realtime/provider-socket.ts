@@ -3,13 +3,13 @@ import { ApiError } from "../../http/api-error.ts";
 import type { InboundResponse, Log, Platform, System } from "../../ports.ts";
 import { TransportError } from "../../transport-error.ts";
 import type { SocketRequest } from "../entry/front.ts";
-import type { Admission, AdmitOptions } from "../entry/admit.ts";
+import type { GatewayAdmission, AdmitOptions } from "../entry/admit.ts";
 import type { Call, Step } from "../call/call.ts";
 import type { Settle } from "../call/limits.ts";
 import { headerPairs } from "../wire/header-hygiene.ts";
 import type { CallLimits } from "../keys/key-leave.ts";
 import { modelName, queryModel } from "../chat/request-model.ts";
-import type { TargetOptions } from "../providers/target.ts";
+import type { ConfiguredTargets } from "../providers/target.ts";
 import type { Outbound } from "../call/outbound.ts";
 import type { OwnTokens } from "../guard/tokens/strip-own-tokens.ts";
 import type { Safety } from "../guard/checkers/safety.ts";
@@ -22,7 +22,7 @@ import { checkHandshake } from "../wire/websocket.ts";
 import { type Offer, readOffer } from "./offer.ts";
 import { realtimePath, realtimeTargets } from "./realtime-providers.ts";
 import { relay } from "./relay.ts";
-import { type Tally, tally } from "./tally.ts";
+import { type ConnectionTally, tally } from "./tally.ts";
 
 const SOCKET: AdmitOptions = {
   entry: { method: "GET", route: "/v1/:account_id/:gateway_id/:provider/*" },
@@ -36,16 +36,16 @@ export interface ProviderSocketParts {
   readonly system: System;
   readonly log: Log;
   readonly webSockets: Platform["webSockets"];
-  readonly admission: Pick<Admission, "admit">;
+  readonly admission: Pick<GatewayAdmission, "admit">;
   readonly access: OwnTokens;
   readonly safetyOf: (settings: GatewaySettings) => Safety | null;
   /** Takes the tokens of ours out of a step. */
   readonly stripOwnTokens: (step: Step, call: Call) => Promise<Step> | Step;
-  readonly targets: TargetOptions;
+  readonly targets: ConfiguredTargets;
   readonly prepare: (
     step: Step,
     call: Call,
-    targets: TargetOptions,
+    targets: ConfiguredTargets,
   ) => Promise<Outbound> | Outbound;
   readonly limits: CallLimits;
   readonly recorder: Pick<Recorder, "start">;
@@ -206,7 +206,7 @@ function run(
   // Of a conversation only what was asked for is kept: it may be hours of speech.
   const keep = call.controls.collectLogPayload === true ? record.keep : 0;
   const counted = tally({ model: modelOf(step), summary: record.keep > 0, keep });
-  const onMessage: Tally["add"] = (from, message) => {
+  const onMessage: ConnectionTally["add"] = (from, message) => {
     counted.add(from, message);
   };
   const passing = relay({ client, provider, onMessage, system }).then((end) => {

@@ -1,6 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import { decodedValue } from "../wire/own-tokens.ts";
-import { movedTo, type TargetOptions } from "../providers/target.ts";
+import { movedTo, type ConfiguredTargets } from "../providers/target.ts";
 
 /** What a provider's realtime WebSocket differs in from its HTTP paths: data, so that adding one is adding a row. */
 export interface RealtimeProvider {
@@ -97,7 +97,11 @@ function joined(parts: readonly string[]): string {
 }
 
 /** The configured providers, those with a host of their own for this path included. */
-export function realtimeTargets(options: TargetOptions, slug: string, rest: string): TargetOptions {
+export function realtimeTargets(
+  options: ConfiguredTargets,
+  slug: string,
+  rest: string,
+): ConfiguredTargets {
   const base = Object.hasOwn(realtimeProviders, slug) ? realtimeProviders[slug]?.base : undefined;
   if (base === undefined || base.except.test(rest)) return options;
   return movedTo(options, slug, base.url);

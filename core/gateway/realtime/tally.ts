@@ -3,11 +3,11 @@ import { jsonText } from "../wire/json-access.ts";
 import { modelName } from "../chat/request-model.ts";
 import type { Observation } from "../call/recording.ts";
 import { addUsage } from "../providers/usage.ts";
-import { sumOfUsage, noUsage, type Usage } from "../chat/usage.ts";
+import { sumOfUsage, noUsage, type TokenUsage } from "../chat/usage.ts";
 import type { RelayEnd, Side } from "./relay.ts";
 
 /** Counts what passes on a connection, for its one log row. */
-export interface Tally {
+export interface ConnectionTally {
   add(from: Side, message: string | Uint8Array): void;
   /** What the row says of both directions. */
   finish(end: RelayEnd): {
@@ -38,7 +38,7 @@ interface Direction {
 }
 
 /** Starts to count. */
-export function tally({ model, summary, keep }: TallyOptions): Tally {
+export function tally({ model, summary, keep }: TallyOptions): ConnectionTally {
   const sides: Record<Side, Direction> = { client: direction(), provider: direction() };
   let named = model;
   let usage = noUsage;
@@ -110,7 +110,7 @@ function isObject(value: unknown): value is Json {
 }
 
 /** OpenAI reports each response for itself; others report totals, the last of which counts. */
-function withReport(total: Usage, message: unknown): Usage {
+function withReport(total: TokenUsage, message: unknown): TokenUsage {
   if (!isObject(message)) return total;
   const type = jsonText(message["type"]);
   if (type === "response.done") return sumOfUsage(total, addUsage(noUsage, message));

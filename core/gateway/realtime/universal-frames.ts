@@ -103,7 +103,7 @@ export async function* universalFrames(
 }
 
 /** The frame of a failure. */
-export function errorFrame(error: ApiError, eventId: string | null): string {
+export function universalError(error: ApiError, eventId: string | null): string {
   return JSON.stringify({
     type: "universal.error",
     metadata: { eventId, status: error.status },

@@ -1,25 +1,25 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { Actor, ActorContext, ActorKind, Connection, Log } from "../../ports.ts";
 import { TransportError } from "../../transport-error.ts";
-import type { Admission, AdmitOptions } from "../entry/admit.ts";
+import type { GatewayAdmission, AdmitOptions } from "../entry/admit.ts";
 import type { BodyBudget } from "../../body-budget.ts";
-import type { Access } from "../entry/access.ts";
+import type { GatewayAccess } from "../entry/access.ts";
 import type { ContentDecoding } from "../wire/content-decoder.ts";
 import type { Call } from "../call/call.ts";
-import type { Caller } from "../call/caller.ts";
+import type { GatewayCaller } from "../call/caller.ts";
 import type { GatewayName } from "../settings/gateway-name.ts";
 import { headerPairs } from "../wire/header-hygiene.ts";
 import { bodiesFull, weightOf } from "../../http/arriving-body.ts";
 import { tracedError } from "../entry/call-error.ts";
 import { BODY_LIMIT, forwardSteps, type StepsParts, toSteps } from "../entry/universal.ts";
 import { socketToken } from "./socket-token.ts";
-import { errorFrame, eventIdOf, readCreate, universalFrames } from "./universal-frames.ts";
+import { universalError, eventIdOf, readCreate, universalFrames } from "./universal-frames.ts";
 
 /** What universal WebSockets work with. */
 export interface SocketParts extends StepsParts {
   readonly log: Log;
-  readonly access: Pick<Access, "callerOf">;
-  readonly admission: Pick<Admission, "admit">;
+  readonly access: Pick<GatewayAccess, "callerOf">;
+  readonly admission: Pick<GatewayAdmission, "admit">;
   readonly bodies: BodyBudget;
   readonly decoding: ContentDecoding;
 }
@@ -79,7 +79,7 @@ function socketActor(
     const abort = new AbortController();
     own.underWay.add(abort);
     const token = tokens.get(id) ?? null;
-    const from = { name, token, caller: (connection.attachment ?? null) as Caller | null };
+    const from = { name, token, caller: (connection.attachment ?? null) as GatewayCaller | null };
     const work = answer(message, connection, from, abort, parts).finally(() => {
       own.underWay.delete(abort);
       // Aborted when the connection closed: what waited is for nobody.
@@ -112,7 +112,7 @@ function socketActor(
       requests.set(connection.id, own);
       if (own.underWay.size < UNDER_WAY) return start(message, connection, own);
       if (own.queue.length >= QUEUED || own.length + message.length > QUEUED_LENGTH) {
-        connection.send(errorFrame(tooMany(), eventIdOf(message)));
+        connection.send(universalError(tooMany(), eventIdOf(message)));
         return;
       }
       own.queue.push(message);
@@ -133,7 +133,7 @@ async function attachedCaller(
   token: string | null,
   name: GatewayName,
   { access }: SocketParts,
-): Promise<Caller | null> {
+): Promise<GatewayCaller | null> {
   try {
     return await access.callerOf(token, name, false);
   } catch {
@@ -145,7 +145,7 @@ async function attachedCaller(
 interface Origin {
   readonly name: GatewayName;
   readonly token: string | null;
-  readonly caller: Caller | null;
+  readonly caller: GatewayCaller | null;
 }
 
 /** Browsers fail a connection whose offered protocols are all passed over; a token is chosen last. */
@@ -193,7 +193,7 @@ async function answer(
     }
   } catch (error) {
     tracedError(call, error);
-    if (!abort.signal.aborted) connection.send(errorFrame(reported(error, parts), eventId));
+    if (!abort.signal.aborted) connection.send(universalError(reported(error, parts), eventId));
   } finally {
     held.release();
   }

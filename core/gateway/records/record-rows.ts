@@ -25,7 +25,7 @@ export function removal(actor: string, { collection, id }: RecordName): Statemen
 }
 
 /** The statement that writes a record, new or known. */
-export function upsert(actor: string, record: StoredRecord): Statement {
+export function upsertRecord(actor: string, record: StoredRecord): Statement {
   const { collection, id, parent, key, body, createdAt, modifiedAt } = record;
   return {
     sql: `INSERT INTO gateway_records (actor, collection, id, parent, name, body, created_at, modified_at)

@@ -7,10 +7,12 @@ import {
   type RecordQuery,
   selectRecords,
   type StoredRecord,
+  noRecord,
+  recordLimits,
 } from "./record.ts";
-import { checksOf } from "./record-checks.ts";
-import { removal, selectFrom, upsert } from "./record-rows.ts";
+import { removal, selectFrom, upsertRecord, type Select } from "./record-rows.ts";
 import { counterSchema, windowCounters } from "./window-counters.ts";
+import { ApiError } from "../../http/api-error.ts";
 
 /** Answers of lookups that are kept in memory: names come from callers, so their number is bounded. */
 const REMEMBERED = 1000;
@@ -140,7 +142,7 @@ function writeMethods(context: ActorContext, memory: Memory) {
       const displaced = sole === null ? [] : await displacedBy(written, sole);
       await run([
         ...removes.map((name) => removal(actor, name)),
-        ...[...written, ...displaced].map((record) => upsert(actor, record)),
+        ...[...written, ...displaced].map((record) => upsertRecord(actor, record)),
       ]);
     },
     /** Replaces a sealed text in the records of a collection that still have it: several can share a secret. */
@@ -148,7 +150,7 @@ function writeMethods(context: ActorContext, memory: Memory) {
       const records = await select("1 = 1", collection);
       const changed = records
         .filter(({ body }) => body["sealed"] === from)
-        .map((record) => upsert(actor, { ...record, body: { ...record.body, sealed: to } }));
+        .map((record) => upsertRecord(actor, { ...record, body: { ...record.body, sealed: to } }));
       if (changed.length > 0) await run(changed);
     },
     /** Removes a record and everything whose parent it is. */
@@ -181,6 +183,46 @@ function keyMethods({ name: actor, sql, system }: ActorContext) {
       const text = "INSERT INTO gateway_master_keys (actor, master) VALUES (?, ?)";
       await sql.batch([{ sql: text, params: [actor, master] }]);
       return master;
+    },
+  };
+}
+
+/** Throws for records that must not be written. */
+export interface RecordChecks {
+  /** `conflict` when another record has its key. */
+  key(record: StoredRecord): Promise<void>;
+  /** `conflict` when its collection is full. */
+  room(record: StoredRecord): Promise<void>;
+  /** `not_found` when it is gone. */
+  presence(record: StoredRecord): Promise<void>;
+}
+
+/** The checks of one actor's records. */
+export function checksOf({ name: actor, sql }: ActorContext, select: Select): RecordChecks {
+  const named = ({ collection }: StoredRecord): string => collection.replace("_", " ");
+  return {
+    async key(record) {
+      const { collection, id, key } = record;
+      if ((await select("name = ? AND id <> ?", collection, key, id)).length === 0) return;
+      throw new ApiError("conflict", {
+        message: `The ${named(record)} "${key.slice(0, 128)}" already exists`,
+      });
+    },
+    async room(record) {
+      const { collection, parent } = record;
+      const limit = recordLimits[collection];
+      const [row] = await sql.all(
+        "SELECT COUNT(*) AS n FROM gateway_records WHERE actor = ? AND collection = ? AND parent = ?",
+        [actor, collection, parent],
+      );
+      if (Number(row?.["n"] ?? 0) < limit) return;
+      throw new ApiError("conflict", {
+        message: `The limit of ${limit} ${named(record)}s is reached: delete one first`,
+      });
+    },
+    async presence(record) {
+      const { collection, id } = record;
+      if ((await select("id = ?", collection, id)).length === 0) throw noRecord(record);
     },
   };
 }

@@ -25,19 +25,19 @@ export function bytePieces(): BytePieces {
       list.push(piece);
       pieces.size += piece.length;
       if (++loose < LOOSE) return;
-      list.push(joined(list.splice(-LOOSE)));
+      list.push(joinedBytes(list.splice(-LOOSE)));
       loose = 0;
     },
     whole() {
       const [first = new Uint8Array(0)] = list;
-      return list.length > 1 ? joined(list) : first;
+      return list.length > 1 ? joinedBytes(list) : first;
     },
   };
   return pieces;
 }
 
 /** The bytes of all pieces. */
-export function joined(pieces: readonly Uint8Array[]): Uint8Array {
+export function joinedBytes(pieces: readonly Uint8Array[]): Uint8Array {
   const bytes = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
   let at = 0;
   for (const piece of pieces) {

@@ -79,7 +79,7 @@ function lineReader(): LineReader {
 }
 
 /** The data of every event of a whole stream, of one without its blank line as well. */
-export function eventData(stream: string): string[] {
+export function sseData(stream: string): string[] {
   const events: string[] = [];
   let data: string[] = [];
   for (const line of [...stream.split(/\r\n|\r|\n/), ""]) {

@@ -3,7 +3,7 @@ import type { HeaderPair } from "../../ports.ts";
 import { headerValue } from "./header-hygiene.ts";
 
 /** Whether a request asks for a WebSocket. */
-export function isUpgrade(request: Request): boolean {
+export function isWebSocketUpgrade(request: Request): boolean {
   return request.headers.get("upgrade")?.toLowerCase() === "websocket";
 }
 

@@ -5,7 +5,7 @@ import { TransportError } from "../../transport-error.ts";
  * Waits for work. Its signal aborts when `signal` does, or after `ms`: then with a `TransportError`, which the work is to
  * reject with.
  */
-export async function within<T>(
+export async function withinMs<T>(
   ms: number,
   signal: AbortSignal | undefined,
   work: (signal: AbortSignal) => Promise<T>,

@@ -1,9 +1,9 @@
 import type { InboundResponse, System } from "../../../ports.ts";
 import { type Leader, type SharedCall, startSharedCall, type JoinedAnswer } from "./shared-call.ts";
 import type { CachedReply } from "../../wire/cached-reply.ts";
-import { within } from "../../wire/within.ts";
-import { joined } from "../../wire/byte-pieces.ts";
-import { weightOf } from "./shared-stream.ts";
+import { withinMs } from "../../wire/within.ts";
+import { joinedBytes } from "../../wire/byte-pieces.ts";
+import { chunkWeight } from "./shared-stream.ts";
 
 /** What a lookup found: an answer, the leadership of a new call, or neither (then the request is sent alone). */
 export type CacheLookup = JoinedAnswer | { readonly leader: Leader } | { readonly alone: true };
@@ -64,7 +64,7 @@ export function replyCache(system: System, capacity: number): ReplyCache {
   const put = (key: string, reply: CachedReply, expiresAt: number): CachedReply => {
     const head = reply.headers.reduce((sum, pair) => sum + pair[0].length + pair[1].length, 0);
     const chunks = inPieces(reply.chunks);
-    const size = chunks.reduce((sum, chunk) => sum + weightOf(chunk), head);
+    const size = chunks.reduce((sum, chunk) => sum + chunkWeight(chunk), head);
     const now = system.monotonic();
     const until = now + expiresAt - system.now();
     const entry = { ...reply, chunks, size, until, movedAt: now };
@@ -100,7 +100,7 @@ export function replyCache(system: System, capacity: number): ReplyCache {
       if (other !== undefined) {
         const answer = await (options.patience === undefined
           ? other.join(client)
-          : within(options.patience, client, (signal) => other.join(signal), system));
+          : withinMs(options.patience, client, (signal) => other.join(signal), system));
         if (answer !== null) return answer;
         const arrived = entries.get(key);
         if (arrived !== null) return { hit: arrived };
@@ -128,7 +128,7 @@ function inPieces(chunks: readonly Uint8Array[]): readonly Uint8Array[] {
   const pieces: Uint8Array[] = [];
   let [from, size] = [0, 0];
   const flush = (to: number): void => {
-    if (to > from) pieces.push(joined(chunks.slice(from, to)));
+    if (to > from) pieces.push(joinedBytes(chunks.slice(from, to)));
     [from, size] = [to, 0];
   };
   for (const [at, { length }] of chunks.entries()) {

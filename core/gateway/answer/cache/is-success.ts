@@ -1,7 +1,7 @@
 import { type Json, jsonObject } from "../../wire/json-access.ts";
-import { eventData } from "../../wire/sse-events.ts";
+import { sseData } from "../../wire/sse-events.ts";
 import { headerValue } from "../../wire/header-hygiene.ts";
-import { type CachedReply, textOf } from "../../wire/cached-reply.ts";
+import { type CachedReply, lastText } from "../../wire/cached-reply.ts";
 
 /** Characters at the end of a stream that are looked at: an error is the last that a provider says. */
 const END = 64 * 1024;
@@ -14,14 +14,14 @@ export function isSuccess(reply: CachedReply): boolean {
   if ((headerValue(reply.headers, "content-encoding") ?? "identity") !== "identity") return true;
   const type = (headerValue(reply.headers, "content-type") ?? "").toLowerCase();
   if (type.startsWith("text/event-stream")) {
-    const text = textOf(reply.chunks, END);
-    return !mentions(text) || !eventData(text).some(tellsFailure);
+    const text = lastText(reply.chunks, END);
+    return !mentions(text) || !sseData(text).some(tellsFailure);
   }
   // The header of a frame that ends a stream of Amazon's (Smithy's specification "Amazon Event Stream").
   if (type.startsWith("application/vnd.amazon.eventstream"))
-    return !textOf(reply.chunks, END).includes(":exception-type");
+    return !lastText(reply.chunks, END).includes(":exception-type");
   if (!/^application\/(?:[\w.-]+\+)?json\b/.test(type)) return true;
-  const text = textOf(reply.chunks, Number.POSITIVE_INFINITY);
+  const text = lastText(reply.chunks, Number.POSITIVE_INFINITY);
   return !mentions(text) || !tellsFailure(text);
 }
 

@@ -120,7 +120,7 @@ function isWanted({ readers, owner, whole, received, limits }: State): boolean {
 function take(state: State, chunk: Uint8Array): void {
   if (state.end !== null) return;
   const { budget, bytes, onOverflow } = state.limits;
-  const weight = weightOf(chunk);
+  const weight = chunkWeight(chunk);
   if (state.whole && (state.received + weight > bytes || weight > budget.left)) {
     state.whole = false;
     budget.left += state.received;
@@ -195,7 +195,7 @@ async function pull(
   const chunk = state.chunks[reader.at - state.first];
   if (chunk !== undefined) {
     reader.at++;
-    reader.taken += weightOf(chunk);
+    reader.taken += chunkWeight(chunk);
     trim(state);
     // The others may have been waiting for the owner.
     if (reader === state.owner) wakeSource(state);
@@ -231,6 +231,6 @@ function leave(state: State, reader: Reader, how: "lagging" | "gone"): void {
 }
 
 /** Bytes that a kept chunk costs. */
-export function weightOf(chunk: Uint8Array): number {
+export function chunkWeight(chunk: Uint8Array): number {
   return chunk.length + CHUNK_OVERHEAD;
 }

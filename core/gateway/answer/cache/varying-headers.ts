@@ -1,5 +1,5 @@
 import type { HeaderPair } from "../../../ports.ts";
-import type { Target } from "../../providers/target.ts";
+import type { ProviderTarget } from "../../providers/target.ts";
 
 /**
  * Headers that name a request or its place in a trace. By their definitions no answer depends on them, and every request
@@ -54,7 +54,7 @@ function isTelemetry(name: string): boolean {
  */
 export function varyingHeaders(
   headers: readonly HeaderPair[],
-  { slug }: Pick<Target, "slug">,
+  { slug }: Pick<ProviderTarget, "slug">,
   ignored: readonly string[],
 ): string[] {
   const isCustom = slug.startsWith("custom-");

@@ -2,7 +2,7 @@ import { utf8 } from "../../../crypto/encoding.ts";
 import type { OutboundRequest } from "../../../ports.ts";
 
 /** A chat request, taken apart into the text that is compared and all the rest, which must be the same. */
-export interface Question {
+export interface ComparedQuestion {
   /** The last message of the user. */
   readonly text: string;
   /** The bytes of the body with a gap in place of the text. */
@@ -42,7 +42,7 @@ const PART_KEYS: ReadonlySet<string> = new Set(["type", "text", "cache_control",
 export function questionOf(
   { method, url, body }: OutboundRequest,
   limits: QuestionLimits,
-): Question | null {
+): ComparedQuestion | null {
   if (method !== "POST" || !(body instanceof Uint8Array) || body.length > BODY_LIMIT) return null;
   const member = conversationKey(url);
   const json = member === null ? null : decoded(body);

@@ -8,7 +8,7 @@ import {
   type ChatPart,
   type ChatReasoning,
   contentParts,
-  refuse,
+  refuseChat,
 } from "../chat-format.ts";
 import { extraContent } from "../extra-content.ts";
 import { type Json, jsonObjects, jsonText } from "../../wire/json-access.ts";
@@ -141,7 +141,7 @@ export function readChat(given: Json): Chat {
     tool_choice: choice,
     ...chat
   } = parse(chatSchema, given, "chat_format");
-  refuse(given, untranslatable);
+  refuseChat(given, untranslatable);
   if ((n ?? 1) !== 1) throw cannot("n above 1");
   const modality = modalities?.find((one) => one !== "text");
   if (modality !== undefined) throw cannot(`modalities ${modality}`);
@@ -165,7 +165,7 @@ const unsayable = ["audio", "function_call"] as const;
 
 function messageOf(one: Given["messages"][number]): ChatMessage {
   if (one.role !== "assistant") return one;
-  refuse(one, unsayable);
+  refuseChat(one, unsayable);
   const { refusal, images, ...said } = one;
   const reasoning = reasoningOf(one.reasoning_details);
   const beside: ChatPart[] = [

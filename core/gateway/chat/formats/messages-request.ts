@@ -6,7 +6,7 @@ import {
   type ChatMessage,
   type ChatPart,
   type ChatReasoning,
-  refuse,
+  refuseChat,
   type ToolMessage,
 } from "../chat-format.ts";
 import { extraContent } from "../extra-content.ts";
@@ -102,7 +102,7 @@ const untranslatable = ["container", "context_management", "mcp_servers", "outpu
 
 /** Reads a request in Anthropic's Messages format; what cannot be translated is a 400 that names it. */
 export function readMessages(given: Json): Chat {
-  refuse(given, untranslatable);
+  refuseChat(given, untranslatable);
   const request = parse(schema, given, "chat_format");
   const { system, thinking, output_config: config } = request;
   return {

@@ -10,7 +10,7 @@ import {
   type ChatPart,
   type ChatReasoning,
   type ChatTool,
-  refuse,
+  refuseChat,
 } from "../chat-format.ts";
 import { extraContent } from "../extra-content.ts";
 import { type Json, jsonObjects } from "../../wire/json-access.ts";
@@ -131,7 +131,7 @@ const untranslatable = [
 
 /** Reads a request in OpenAI's Responses format; what cannot be translated is a 400 that names it. */
 export function readResponses(given: Json): Chat {
-  refuse(given, untranslatable);
+  refuseChat(given, untranslatable);
   refuseReferences(given["input"]);
   const request = parse(schema, given, "chat_format");
   const { verbosity } = request.text ?? {};

@@ -1,4 +1,4 @@
-import { type Facts, satisfies } from "./condition.ts";
+import { type RouteFacts, satisfies } from "./condition.ts";
 import type { ModelElement, RateElement } from "./element.ts";
 import type { Graph } from "./graph.ts";
 
@@ -9,10 +9,10 @@ export type Stop = RateElement | ModelElement | { readonly kind: "end" };
  * Follows a route from an element (null = the end) to the next stop. `random` gives numbers from 0 up to,
  * not including, 1: the only thing that makes two runs differ.
  */
-export function advance(
+export function advanceRoute(
   graph: Graph,
   from: string | null,
-  facts: Facts,
+  facts: RouteFacts,
   random: () => number,
 ): Stop {
   let at = from;

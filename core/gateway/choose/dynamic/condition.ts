@@ -1,5 +1,5 @@
 /** What a condition can look at: request metadata, the JSON body and the headers. */
-export interface Facts {
+export interface RouteFacts {
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly body: Readonly<Record<string, unknown>>;
   readonly headers: Readonly<Record<string, unknown>>;
@@ -93,7 +93,7 @@ function operatorProblem(inner: unknown, depth: number, count: { terms: number }
  * Whether the facts satisfy a condition in the manner of MongoDB: `{"metadata.plan": {"$eq": "free"}}`.
  * A path begins with `metadata`, `body` or `headers`; any other name is a key of the metadata.
  */
-export function satisfies(condition: unknown, facts: Facts): boolean {
+export function satisfies(condition: unknown, facts: RouteFacts): boolean {
   if (!isObject(condition)) return false;
   return Object.entries(condition).every(([key, inner]) => {
     const all = Array.isArray(inner) ? inner : [];
@@ -113,7 +113,7 @@ function fits(actual: unknown, wanted: unknown): boolean {
 }
 
 /** The fact that a dotted path names; undefined when there is none. */
-export function factAt(path: string, facts: Facts): unknown {
+export function factAt(path: string, facts: RouteFacts): unknown {
   const [root = "", ...rest] = path.split(".");
   if (root !== "metadata" && root !== "body" && root !== "headers")
     return own(facts.metadata, path);

@@ -3,7 +3,7 @@ import { plainText } from "../../../http/plain-text.ts";
 import { conditionProblem } from "./condition.ts";
 
 /** One element of a route as it runs; what leads on is the id of another element, or null. */
-export type Element =
+export type RouteElement =
   | { readonly kind: "start"; readonly next: string }
   | {
       readonly kind: "conditional";
@@ -134,9 +134,9 @@ export const elementsSchema: v.GenericSchema<unknown, Identified[]> = v.pipe(
 );
 
 /** An element with its id. */
-export type Identified = { readonly id: string; readonly element: Element };
+export type Identified = { readonly id: string; readonly element: RouteElement };
 
-function toElement(raw: v.InferOutput<typeof element>): Element {
+function toElement(raw: v.InferOutput<typeof element>): RouteElement {
   switch (raw.type) {
     case "start":
       return { kind: "start", next: raw.outputs.next };

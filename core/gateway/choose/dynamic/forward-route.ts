@@ -6,7 +6,7 @@ import type { Forward } from "../../call/forward.ts";
 import type { StoredProviders } from "../../providers/stored-providers.ts";
 import { isVerdict } from "../../call/checks.ts";
 import { compatStep } from "../../providers/unified-step.ts";
-import { chatBody } from "../../chat/chat-body.ts";
+import { readChatBody } from "../../chat/chat-body.ts";
 import { dropBody } from "../../wire/reply-body.ts";
 import type { Forwarded } from "../../call/forwarded.ts";
 import { isGatewayHeader } from "../../wire/header-hygiene.ts";
@@ -15,8 +15,8 @@ import { retryAfter } from "../../wire/retry-after.ts";
 import { credentialHeaders } from "../../providers/table.ts";
 import { readMetadata } from "../../call/controls.ts";
 import { type AutoParts, forwardAuto } from "../router/forward-auto.ts";
-import { advance } from "./advance.ts";
-import { factAt, type Facts } from "./condition.ts";
+import { advanceRoute } from "./advance.ts";
+import { factAt, type RouteFacts } from "./condition.ts";
 import type { ModelElement, RateElement } from "./element.ts";
 import { type Graph, readGraph } from "./graph.ts";
 
@@ -34,7 +34,7 @@ interface Run {
   readonly call: Call;
   readonly parts: ChoiceParts;
   readonly body: Readonly<Record<string, unknown>>;
-  readonly facts: Facts;
+  readonly facts: RouteFacts;
   readonly graph: Graph;
   /** Counts of cost that this request adds to when it is answered. */
   readonly budgets: { readonly key: string; readonly window: number }[];
@@ -64,7 +64,7 @@ async function forwardRoute(
       message: `There is no dynamic route "${route.slice(0, 64)}" in this gateway`,
     });
   }
-  const body = chatBody(step.body);
+  const body = readChatBody(step.body);
   const graph = readGraph(found.elements);
   return follow({
     step: isOneProvider(graph) ? step : stripCredentials(step),
@@ -93,7 +93,7 @@ async function follow(run: Run): Promise<Forwarded> {
   let at: string | null = graph.start;
   let failure: Failure | null = null;
   for (;;) {
-    const stop = advance(graph, at, facts, () => randomNumber(system));
+    const stop = advanceRoute(graph, at, facts, () => randomNumber(system));
     if (stop.kind === "end") return outcome(failure);
     if (stop.kind === "rate") {
       at = await count(stop, run);
@@ -181,7 +181,7 @@ async function count(rate: RateElement, run: Run): Promise<string> {
   throw new ApiError("gateway_rate_limited", { headers: retryAfter(wait) });
 }
 
-function factsOf(step: Step, call: Call, body: Run["body"]): Facts {
+function factsOf(step: Step, call: Call, body: Run["body"]): RouteFacts {
   // A route's author must not be able to test a caller's secrets.
   const headers = step.headers.filter(
     ([name]) => !isGatewayHeader(name) && !credentialHeaders.has(name) && name !== "cookie",

@@ -1,12 +1,12 @@
 import { ApiError } from "../../../http/api-error.ts";
 import * as v from "valibot";
 import { parse } from "../../../http/body.ts";
-import { type Element, elementsSchema } from "./element.ts";
+import { type RouteElement, elementsSchema } from "./element.ts";
 
 /** A route that can run: connected, without a circle. */
 export interface Graph {
   readonly start: string;
-  readonly elements: ReadonlyMap<string, Element>;
+  readonly elements: ReadonlyMap<string, RouteElement>;
 }
 
 const route = v.object({ elements: elementsSchema });
@@ -16,7 +16,7 @@ const SHARES = 5;
 
 /** Reads a route's elements; what cannot run is a 400 that names the element. */
 export function readGraph(value: unknown): Graph {
-  const elements = new Map<string, Element>();
+  const elements = new Map<string, RouteElement>();
   for (const { id, element } of parse(route, { elements: value }).elements) {
     if (elements.has(id)) throw misfit(id, "has the id of another element");
     elements.set(id, element);
@@ -41,7 +41,7 @@ export function readGraph(value: unknown): Graph {
 }
 
 /** The ids that an element leads to. */
-export function outputsOf(element: Element): string[] {
+export function outputsOf(element: RouteElement): string[] {
   const given = (to: string | null): string[] => (to === null ? [] : [to]);
   switch (element.kind) {
     case "start":
@@ -61,7 +61,7 @@ export function outputsOf(element: Element): string[] {
 
 function checkShares(
   id: string,
-  { shares, otherwise }: Extract<Element, { kind: "percentage" }>,
+  { shares, otherwise }: Extract<RouteElement, { kind: "percentage" }>,
 ): void {
   if (shares.length > SHARES) throw misfit(id, `has more than ${SHARES} percentages`);
   if (shares.some(({ percent }) => Number.isNaN(percent))) {
@@ -75,7 +75,7 @@ function checkShares(
 }
 
 /** A route visits no element twice, so it always ends. */
-function checkCircles(elements: ReadonlyMap<string, Element>): void {
+function checkCircles(elements: ReadonlyMap<string, RouteElement>): void {
   const state = new Map<string, "open" | "done">();
   const visit = (id: string): void => {
     if (state.get(id) === "done") return;

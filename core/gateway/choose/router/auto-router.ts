@@ -1,12 +1,12 @@
 import type { Platform } from "../../../ports.ts";
-import { chatBody } from "../../chat/chat-body.ts";
+import { readChatBody } from "../../chat/chat-body.ts";
 import { type RecentMap, recentMap } from "../../wire/recent-map.ts";
 import { readMetadata } from "../../call/controls.ts";
 import { type Choose, chooser, type Order } from "./choose.ts";
 import type { ModelRouter, RouteRequest } from "./model-router.ts";
 import { type Needs, needsOf } from "../../chat/needs.ts";
 import type { PriceBook } from "../../prices/price-book.ts";
-import { ableOf, allowedOf, type Candidate, readPool } from "./pool.ts";
+import { ableOf, allowedOf, type PoolCandidate, readPool } from "./pool.ts";
 import { type Ranked, ranked } from "./rank.ts";
 import { type Affinity, routerSessions, type Sessions, type Routable } from "./sessions.ts";
 
@@ -15,13 +15,13 @@ export interface Decision {
   readonly id: string;
   readonly reason: string;
   /** In the order in which they are tried. */
-  readonly candidates: readonly Candidate[];
+  readonly candidates: readonly PoolCandidate[];
   /** Whether the caller allows models of one provider only, so that a key of its own can be meant for it. */
   readonly isOneProvider: boolean;
   /** Told that a candidate has answered well. */
-  readonly served: (candidate: Candidate) => void;
+  readonly served: (candidate: PoolCandidate) => void;
   /** Told that a candidate could not serve. */
-  readonly failed: (candidate: Candidate) => void;
+  readonly failed: (candidate: PoolCandidate) => void;
 }
 
 /** Chooses models for requests that leave the choice to the gateway. */
@@ -58,7 +58,7 @@ export function autoRouter(
 }
 
 interface Router {
-  readonly pool: readonly Candidate[];
+  readonly pool: readonly PoolCandidate[];
   readonly choose: Choose | null;
   readonly sessions: Sessions;
   /** By gateway, whose keys and limits are its own. */
@@ -73,11 +73,11 @@ async function route(request: Routable, router: Router): Promise<Decision> {
     models: controls.allowedModels,
     providers: controls.allowedProviders,
   });
-  const body = chatBody(bytes);
+  const body = readChatBody(bytes);
   const needs = needsOf(body, format, bytes.length);
   const able = ableOf(allowed, needs, format);
   const { account, gateway } = call.name;
-  const failingKey = ({ name }: Candidate): string => JSON.stringify([account, gateway, name]);
+  const failingKey = ({ name }: PoolCandidate): string => JSON.stringify([account, gateway, name]);
   const well = able.filter((one) => failing.get(failingKey(one)) === undefined);
   const eligible = well.length > 0 ? well : able;
   const affinity = await router.sessions.of(request, body);
@@ -97,7 +97,7 @@ async function route(request: Routable, router: Router): Promise<Decision> {
 /** A request whose candidates are to be put in order. */
 interface Open extends Routable {
   readonly needs: Needs;
-  readonly eligible: readonly Candidate[];
+  readonly eligible: readonly PoolCandidate[];
   readonly affinity: Affinity;
 }
 
@@ -115,7 +115,7 @@ async function orderOf(open: Open, { choose }: Router): Promise<Order> {
   return choose(routeRequest(open, byCost), byCost, call.signal);
 }
 
-function pinnedFirst(byCost: readonly Ranked[], pinned: Candidate): Ranked[] {
+function pinnedFirst(byCost: readonly Ranked[], pinned: PoolCandidate): Ranked[] {
   const isPinned = ({ candidate }: Ranked): boolean => candidate === pinned;
   return [...byCost.filter(isPinned), ...byCost.filter((one) => !isPinned(one))];
 }
@@ -123,7 +123,7 @@ function pinnedFirst(byCost: readonly Ranked[], pinned: Candidate): Ranked[] {
 function routeRequest(open: Open, byCost: readonly Ranked[]): RouteRequest {
   const { call, controls, format, bytes, needs, affinity } = open;
   // Read anew: what the hook does to its copy must not change what the provider gets.
-  const body = chatBody(bytes);
+  const body = readChatBody(bytes);
   return {
     ...call.name,
     format,

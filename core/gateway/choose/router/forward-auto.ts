@@ -3,14 +3,14 @@ import { utf8 } from "../../../crypto/encoding.ts";
 import type { Call, Step } from "../../call/call.ts";
 import type { Forward } from "../../call/forward.ts";
 import { AUTO_MODEL, compatStep } from "../../providers/unified-step.ts";
-import { chatBody, type ChatFormat } from "../../chat/chat-body.ts";
+import { readChatBody, type ChatFormat } from "../../chat/chat-body.ts";
 import type { Forwarded } from "../../call/forwarded.ts";
 import { stripCredentials, holdsCredentials } from "../../providers/strip-credentials.ts";
 import { askInOrder, type FallbackParts } from "../../call/fallback.ts";
 import type { Json } from "../../wire/json-access.ts";
 import { providers } from "../../providers/table.ts";
 import type { AutoRouter, Decision } from "./auto-router.ts";
-import type { Candidate } from "./pool.ts";
+import type { PoolCandidate } from "./pool.ts";
 
 /** What {@link forwardAuto} works with. */
 export interface AutoParts extends FallbackParts {
@@ -41,13 +41,17 @@ export async function forwardAuto(
   }
   const { auto: _, ...step } = given;
   if (!(step.body instanceof Uint8Array)) throw new ApiError("chat_format");
-  const body = chatBody(step.body);
+  const body = readChatBody(step.body);
   const controls = { ...call.controls, ...step.controls };
   const decision = await parts.router.route({ call, controls, format, bytes: step.body });
   const own = decision.isOneProvider ? step : stripCredentials(step);
   const isOwnLimit = controls.requestTimeout !== undefined;
   const isOwnKey = controls.byokAlias !== undefined || holdsCredentials(own, call.token);
-  const ask = async (candidate: Candidate, rank: number, isEnd: boolean): Promise<Forwarded> => {
+  const ask = async (
+    candidate: PoolCandidate,
+    rank: number,
+    isEnd: boolean,
+  ): Promise<Forwarded> => {
     const target = compatStep({
       ...own,
       body: utf8(JSON.stringify(bodyFor(candidate, body, format))),
@@ -72,7 +76,7 @@ export async function forwardAuto(
 /** The answer with what is said of the decision in its headers. */
 function withRouting(
   forwarded: Forwarded,
-  candidate: Candidate,
+  candidate: PoolCandidate,
   index: number,
   { id, reason }: Decision,
 ): Forwarded {
@@ -88,7 +92,7 @@ function withRouting(
 }
 
 /** The request for one candidate: a client that leaves the choice to the gateway cannot know how each limits its answer. */
-function bodyFor({ slug, model }: Candidate, body: Json, format: ChatFormat): Json {
+function bodyFor({ slug, model }: PoolCandidate, body: Json, format: ChatFormat): Json {
   const named = { ...body, model: `${slug}/${model}` };
   const provider = Object.hasOwn(providers, slug) ? providers[slug] : undefined;
   // Where the request is translated, so is its limit.

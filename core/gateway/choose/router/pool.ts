@@ -7,7 +7,7 @@ import type { ModelRouter, RouterCandidate } from "./model-router.ts";
 import { type Ability, abilities, type Needs } from "../../chat/needs.ts";
 
 /** A checked candidate. */
-export interface Candidate {
+export interface PoolCandidate {
   /** As the operator wrote it. */
   readonly name: string;
   /** The provider's path segment, and the model's name there. */
@@ -30,7 +30,7 @@ const CANDIDATES = 64;
 export function readPool(
   { candidates, choose }: ModelRouter,
   priceOf: PriceLookup,
-): readonly Candidate[] {
+): readonly PoolCandidate[] {
   if (candidates.length === 0 || candidates.length > CANDIDATES) {
     throw invalid(`candidates: expected 1 to ${CANDIDATES} models, got ${candidates.length}`);
   }
@@ -46,7 +46,7 @@ export function readPool(
   return pool;
 }
 
-function readCandidate(given: RouterCandidate, priceOf: PriceLookup): Candidate {
+function readCandidate(given: RouterCandidate, priceOf: PriceLookup): PoolCandidate {
   const { model: name, contextTokens = Number.POSITIVE_INFINITY, lacks = [] } = given;
   // It stands in a header of the answer.
   if (!/^[!-+\--~]{1,256}$/.test(name)) throw invalid(`"${name.slice(0, 64)}" is no model's name`);
@@ -87,7 +87,7 @@ function invalid(problem: string): ApiError {
 }
 
 /** What a client allows: entries of the two headers. */
-export interface Allowed {
+export interface AllowedModels {
   readonly models: readonly string[] | undefined;
   readonly providers: readonly string[] | undefined;
 }
@@ -96,7 +96,10 @@ export interface Allowed {
  * The candidates that a client allows; a model must match both headers. Throws `invalid_request` for an entry that no
  * candidate matches, and when none matches both.
  */
-export function allowedOf(pool: readonly Candidate[], allowed: Allowed): readonly Candidate[] {
+export function allowedOf(
+  pool: readonly PoolCandidate[],
+  allowed: AllowedModels,
+): readonly PoolCandidate[] {
   const { models, providers } = allowed;
   const byModel = filtered(pool, models, "allowed-models", (entry, { names }) =>
     names.some((name) => matches(entry, name)),
@@ -112,11 +115,11 @@ export function allowedOf(pool: readonly Candidate[], allowed: Allowed): readonl
 }
 
 function filtered(
-  pool: readonly Candidate[],
+  pool: readonly PoolCandidate[],
   entries: readonly string[] | undefined,
   header: string,
-  fits: (entry: string, candidate: Candidate) => boolean,
-): readonly Candidate[] {
+  fits: (entry: string, candidate: PoolCandidate) => boolean,
+): readonly PoolCandidate[] {
   if (entries === undefined) return pool;
   for (const entry of entries) {
     if (pool.some((candidate) => fits(entry, candidate))) continue;
@@ -153,10 +156,10 @@ function matchesSegment(pattern: string, text: string): boolean {
 
 /** The candidates that can take a request; throws `chat_format` that says what none has. */
 export function ableOf(
-  pool: readonly Candidate[],
+  pool: readonly PoolCandidate[],
   needs: Needs,
   format: ChatFormat,
-): readonly Candidate[] {
+): readonly PoolCandidate[] {
   const able = pool.filter(
     ({ slug, lacks, contextTokens }) =>
       takesChats(slug, format) &&

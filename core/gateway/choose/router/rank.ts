@@ -1,13 +1,13 @@
 import { tariffFor } from "../../prices/price.ts";
 import type { Needs } from "../../chat/needs.ts";
-import type { Candidate } from "./pool.ts";
+import type { PoolCandidate } from "./pool.ts";
 
 /** Tokens that an answer is taken to have, unless the request allows fewer. */
 const ANSWER_TOKENS = 500;
 
 /** A candidate, and what it would cost. */
 export interface Ranked {
-  readonly candidate: Candidate;
+  readonly candidate: PoolCandidate;
   /** US dollars; null when no price is known. */
   readonly cost: number | null;
 }
@@ -17,9 +17,9 @@ export interface Ranked {
  * the one that holds the conversation in its prompt cache, so that its input costs what cached input costs.
  */
 export function ranked(
-  candidates: readonly Candidate[],
+  candidates: readonly PoolCandidate[],
   needs: Needs,
-  warm: Candidate | null,
+  warm: PoolCandidate | null,
 ): Ranked[] {
   return candidates
     .map((candidate) => ({ candidate, cost: costOf(candidate, needs, candidate === warm) }))
@@ -31,7 +31,7 @@ function order({ cost }: Ranked): number {
   return cost ?? Number.MAX_VALUE;
 }
 
-function costOf({ price: list }: Candidate, needs: Needs, isWarm: boolean): number | null {
+function costOf({ price: list }: PoolCandidate, needs: Needs, isWarm: boolean): number | null {
   if (list === null) return null;
   const { inputTokens, outputTokens } = needs;
   const price = tariffFor(inputTokens, list);

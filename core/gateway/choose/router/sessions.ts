@@ -3,7 +3,7 @@ import type { System } from "../../../ports.ts";
 import type { Json } from "../../wire/json-access.ts";
 import type { ModelRouter } from "./model-router.ts";
 import { recentMap } from "../../wire/recent-map.ts";
-import { turnOf } from "../../chat/turn.ts";
+import { turnOf } from "../../chat/needs.ts";
 import type { Call } from "../../call/call.ts";
 import type { ChatFormat } from "../../chat/chat-body.ts";
 import type { Controls } from "../../call/controls.ts";

@@ -1,4 +1,4 @@
-import type { Pause } from "../text/slices.ts";
+import type { SlicePause } from "../text/slices.ts";
 
 /** What is to become of a text: pass, pass with a note, or be held back. */
 export type CheckAction = "allow" | "flag" | "block";
@@ -27,7 +27,7 @@ export interface Checker {
     text: string,
     phase: CheckPhase,
     signal: AbortSignal,
-    pause?: Pause,
+    pause?: SlicePause,
   ): CheckResult | Promise<CheckResult>;
 }
 

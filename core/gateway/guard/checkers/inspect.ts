@@ -2,9 +2,9 @@ import { ApiError } from "../../../http/api-error.ts";
 import type { HeaderPair, Log } from "../../../ports.ts";
 import { ownHeaders } from "../../wire/own-headers.ts";
 import type { CheckPhase, CheckResult, Finding } from "./checker.ts";
-import type { Pause } from "../text/slices.ts";
+import type { SlicePause } from "../text/slices.ts";
 import { unavailable } from "./judge.ts";
-import type { Policy } from "./policies.ts";
+import type { CheckPolicy } from "./policies.ts";
 import type { DlpFinding, DlpReport } from "../../call/forwarded.ts";
 
 /** Characters of the header: under both prefixes it has to fit into what clients take of all headers, often 16 KiB. */
@@ -42,7 +42,7 @@ export interface Inspection {
   readonly signal: AbortSignal;
   readonly log: Log;
   /** @default long texts are checked without a pause */
-  readonly pause?: Pause | undefined;
+  readonly pause?: SlicePause | undefined;
 }
 
 /**
@@ -53,7 +53,7 @@ export interface Inspection {
 export async function inspect(
   text: string,
   phase: CheckPhase,
-  policies: readonly Policy[],
+  policies: readonly CheckPolicy[],
   { signal, log, pause }: Inspection,
 ): Promise<DlpReport | null> {
   const results = new Map<string, Promise<CheckResult>>();
@@ -72,7 +72,7 @@ export async function inspect(
   if (report?.action === "BLOCK") throw dlpBlocked(phase, report);
   return report;
 
-  async function findingsOf(policy: Policy): Promise<readonly Finding[]> {
+  async function findingsOf(policy: CheckPolicy): Promise<readonly Finding[]> {
     try {
       const { action, findings } = await once(policy);
       return action === "allow"
@@ -86,7 +86,7 @@ export async function inspect(
   }
 
   /** Two policies may name the same profile. */
-  function once({ kind, profile, checker }: Policy): Promise<CheckResult> {
+  function once({ kind, profile, checker }: CheckPolicy): Promise<CheckResult> {
     const key = `${kind}/${profile}`;
     let result = results.get(key);
     if (result === undefined) {
@@ -96,13 +96,13 @@ export async function inspect(
     return result;
   }
 
-  async function run(checker: Policy["checker"], profile: string): Promise<CheckResult> {
+  async function run(checker: CheckPolicy["checker"], profile: string): Promise<CheckResult> {
     if (checker === null) throw unavailable(`There is no checker for "${profile}"`);
     return checker.check(text, phase, signal, pause);
   }
 }
 
-function cannotCheck(policy: Policy, error: unknown): ApiError {
+function cannotCheck(policy: CheckPolicy, error: unknown): ApiError {
   if (error instanceof ApiError && error.kind === "scanner_unavailable") return error;
   return unavailable(`The check "${policy.profile}" of "${policy.id}" failed`, error);
 }
@@ -112,7 +112,7 @@ function typesOf(findings: readonly Finding[]): string[] {
 }
 
 function reportOf(
-  { id, profile }: Policy,
+  { id, profile }: CheckPolicy,
   phase: CheckPhase,
   found: readonly Finding[],
   blocks: boolean,

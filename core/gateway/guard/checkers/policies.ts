@@ -21,7 +21,7 @@ export interface SafetySettings {
 }
 
 /** One check that a text has to pass. */
-export interface Policy {
+export interface CheckPolicy {
   readonly kind: "guardrails" | "dlp";
   /** Names it to the client. */
   readonly id: string;
@@ -44,7 +44,7 @@ export function policiesOf(
   { guardrails, dlp }: SafetySettings,
   phase: CheckPhase,
   options: SafetyOptions,
-): Policy[] {
+): CheckPolicy[] {
   const found = guardrails == null ? [] : guardrailPolicies(guardrails[phase], options);
   return dlp?.enabled === true ? [...found, ...dlpPolicies(dlp, phase, options)] : found;
 }
@@ -52,7 +52,7 @@ export function policiesOf(
 function guardrailPolicies(
   actions: Readonly<Record<string, SafetyAction>>,
   { judge, judgeModel }: SafetyOptions,
-): Policy[] {
+): CheckPolicy[] {
   const categories = Object.keys(actions);
   if (categories.length === 0) return [];
   const checker =
@@ -69,13 +69,13 @@ function guardrailPolicies(
   ];
 }
 
-function dlpPolicies(dlp: Dlp, phase: CheckPhase, { checkers = {} }: SafetyOptions): Policy[] {
+function dlpPolicies(dlp: Dlp, phase: CheckPhase, { checkers = {} }: SafetyOptions): CheckPolicy[] {
   const known = { ...profiles, ...checkers };
   const side = phase === "prompt" ? "REQUEST" : "RESPONSE";
   return longForm(dlp)
     .filter(({ enabled, check }) => enabled && check.includes(side))
     .flatMap(({ id, action, profiles: names }) =>
-      names.map((profile): Policy => {
+      names.map((profile): CheckPolicy => {
         const checker = Object.hasOwn(known, profile) ? (known[profile] ?? null) : null;
         const blocks = action === "BLOCK";
         return { kind: "dlp", id, profile, checker, actionOf: () => action, blocks };

@@ -4,21 +4,25 @@ import type { HeaderPair, InboundResponse, Log, System } from "../../../ports.ts
 import { type ContentDecoding, contentDecoding } from "../../wire/content-decoder.ts";
 import { headerValue } from "../../wire/header-hygiene.ts";
 import { collected, decoded, encodingOf, isText } from "../../wire/body-bytes.ts";
-import { bodyText } from "../text/body-text.ts";
-import type { CheckPhase } from "./checker.ts";
-import { inTime } from "./in-time.ts";
+import { readBodyText } from "../text/body-text.ts";
+import type { CheckPhase, Checker, CheckResult } from "./checker.ts";
 import { inspect, type Inspection } from "./inspect.ts";
 import { isVerdict } from "../../call/checks.ts";
 import type { DlpReport } from "../../call/forwarded.ts";
 import { unavailable } from "./judge.ts";
-import { policiesOf, type Policy, type SafetyOptions, type SafetySettings } from "./policies.ts";
+import {
+  policiesOf,
+  type CheckPolicy,
+  type SafetyOptions,
+  type SafetySettings,
+} from "./policies.ts";
 import type { Scope } from "../text/found-texts.ts";
 import { visibleText } from "../detect/plain-form.ts";
 import { inSlices, type Slices } from "../text/slices.ts";
 
 /** A request as it goes out. */
-export interface Prompt {
-  /** As they describe the body; {@link Prompt.beside} has what is checked of them. */
+export interface CheckedPrompt {
+  /** As they describe the body; {@link CheckedPrompt.beside} has what is checked of them. */
   readonly headers: readonly HeaderPair[];
   readonly body: Uint8Array | ReadableStream<Uint8Array> | null;
   /** What else the provider reads: path, query and headers, a text each. Called where DLP asks. @default nothing */
@@ -41,7 +45,7 @@ export interface Safety {
   /** Whether anything may be held back: then nothing passes that cannot be checked. */
   readonly blocks: boolean;
   /** Checks what goes to the provider; see `inspect` for what it throws. */
-  prompt(prompt: Prompt, signal: AbortSignal): Promise<DlpReport | null>;
+  prompt(prompt: CheckedPrompt, signal: AbortSignal): Promise<DlpReport | null>;
   /**
    * Checks an answer as a whole: a stream is collected first, for what was sent cannot be taken back.
    * Rejects with `TransportError` when the answer breaks off, with `bodies_full` when `held` has no room for it.
@@ -100,8 +104,8 @@ export function safetyOf(
 }
 
 async function checkPrompt(
-  { headers, body, beside }: Prompt,
-  policies: readonly Policy[],
+  { headers, body, beside }: CheckedPrompt,
+  policies: readonly CheckPolicy[],
   inspection: Inspection & { decoding: ContentDecoding },
 ): Promise<DlpReport | null> {
   if (policies.length === 0) return null;
@@ -115,23 +119,23 @@ async function checkPrompt(
   return check({ ...checks, body: null });
 }
 
-function boundedBy(system: System | undefined): (policy: Policy) => Policy {
+function boundedBy(system: System | undefined): (policy: CheckPolicy) => CheckPolicy {
   return (policy) =>
     system === undefined || policy.checker === null
       ? policy
-      : { ...policy, checker: inTime(policy.checker, system) };
+      : { ...policy, checker: boundedChecker(policy.checker, system) };
 }
 
-function canBlock(policies: readonly Policy[]): boolean {
+function canBlock(policies: readonly CheckPolicy[]): boolean {
   return policies.some(({ blocks }) => blocks);
 }
 
 interface Check extends Inspection {
-  readonly beside?: Prompt["beside"] | undefined;
+  readonly beside?: CheckedPrompt["beside"] | undefined;
   readonly body: Uint8Array | null;
   readonly headers: readonly HeaderPair[];
   readonly phase: CheckPhase;
-  readonly policies: readonly Policy[];
+  readonly policies: readonly CheckPolicy[];
   readonly decoding: ContentDecoding;
 }
 
@@ -144,7 +148,7 @@ async function check(given: Check): Promise<DlpReport | null> {
       throw unavailable(`A body in the encoding "${encoding}" cannot be checked`);
     log("warn", "A body in an unknown encoding passes unchecked", { encoding });
   }
-  const ask = async (kind: Policy["kind"], scope: Scope): Promise<DlpReport | null> => {
+  const ask = async (kind: CheckPolicy["kind"], scope: Scope): Promise<DlpReport | null> => {
     const some = policies.filter((policy) => policy.kind === kind);
     if (some.length === 0) return null;
     const found = bytes === null ? null : await inSlices(readable(bytes, scope, given), pause);
@@ -165,7 +169,7 @@ async function check(given: Check): Promise<DlpReport | null> {
 function* readable(bytes: Uint8Array, scope: Scope, given: Check): Slices<string | null> {
   const { headers, phase, policies } = given;
   const type = headerValue(headers, "content-type") ?? "";
-  const { text, duplicate, isJson } = yield* bodyText(bytes, type, scope);
+  const { text, duplicate, isJson } = yield* readBodyText(bytes, type, scope);
   if (phase === "response") return text;
   if (duplicate !== null)
     throw uncheckable(
@@ -189,4 +193,39 @@ function tooLargeToCheck(): ApiError {
   return new ApiError("too_large", {
     message: "The request body is too large to be checked, and a policy of this gateway blocks",
   });
+}
+
+/** Milliseconds that one check may take: a judge of a long text is asked several times. */
+const CHECK_MS = 60_000;
+
+/** The same checker, that rejects with `scanner_unavailable` when it takes too long: nobody waits for ever for a judge. */
+export function boundedChecker(checker: Checker, system: System): Checker {
+  return {
+    check(text, phase, signal, pause) {
+      const late = new AbortController();
+      const result = checker.check(text, phase, AbortSignal.any([signal, late.signal]), pause);
+      return result instanceof Promise ? race(result, late, phase, system) : result;
+    },
+  };
+}
+
+async function race(
+  result: Promise<CheckResult>,
+  late: AbortController,
+  phase: CheckPhase,
+  system: System,
+): Promise<CheckResult> {
+  const over = new AbortController();
+  const limit = system.sleep(CHECK_MS, over.signal).then((): never => {
+    const error = unavailable(`The check of the ${phase} took more than ${CHECK_MS / 1000} s`);
+    late.abort(error);
+    throw error;
+  });
+  // It rejects as well when it is called off.
+  limit.catch(() => undefined);
+  try {
+    return await Promise.race([result, limit]);
+  } finally {
+    over.abort();
+  }
 }

@@ -31,7 +31,7 @@ const formats: readonly RegExp[] = [
 ];
 
 /** Credentials in the formats of well-known services. */
-export const secret: Pattern = {
+export const secretPattern: Pattern = {
   type: "secret",
   begins:
     /^(?:[sr]k[-_]|whsec_|A(?:KIA|SIA|BIA|CCA)|gh[pousr]_|github_pat_|glpat-|npm_|pypi-|hf_|AIza|GOCSPX-|gsk_|xai-|pplx-|r8_|fw_|csk-|xox|SG\.|SK|eyJ|-----BEGIN)/,

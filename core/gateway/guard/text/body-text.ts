@@ -1,8 +1,8 @@
 import { isText } from "../../wire/body-bytes.ts";
 import type { Scope } from "./found-texts.ts";
 import { type Part, partsOf } from "../../wire/multipart.ts";
-import { isDue, type Meter, meter, type Slices, STEP } from "./slices.ts";
-import { type BodyText, textOf } from "./text.ts";
+import { isDue, type WorkMeter, workMeter, type Slices, STEP } from "./slices.ts";
+import { type BodyText, readJsonText } from "./text.ts";
 
 const nothing: BodyText = { text: null, duplicate: null, isJson: false };
 
@@ -11,9 +11,13 @@ const nothing: BodyText = { text: null, duplicate: null, isJson: false };
  * whatever its declared type, so that nothing passes a check under a false name. A form is read part by part; one
  * that cannot be read is looked at as it stands.
  */
-export function* bodyText(bytes: Uint8Array, contentType: string, scope: Scope): Slices<BodyText> {
+export function* readBodyText(
+  bytes: Uint8Array,
+  contentType: string,
+  scope: Scope,
+): Slices<BodyText> {
   const type = contentType.toLowerCase();
-  const counted = meter();
+  const counted = workMeter();
   if (type.startsWith("multipart/")) {
     // The boundary's letter case counts.
     const parts = partsOf(bytes, contentType);
@@ -29,7 +33,7 @@ export function* bodyText(bytes: Uint8Array, contentType: string, scope: Scope):
   const text = new TextDecoder().decode(bytes);
   if (type.startsWith("application/x-www-form-urlencoded"))
     return yield* formText(text, scope, counted);
-  return yield* textOf(text, type, scope, counted);
+  return yield* readJsonText(text, type, scope, counted);
 }
 
 function joined(found: readonly BodyText[]): BodyText {
@@ -45,20 +49,20 @@ function joined(found: readonly BodyText[]): BodyText {
 function* partText(
   { name, fileName, type, body }: Part,
   scope: Scope,
-  counted: Meter,
+  counted: WorkMeter,
 ): Slices<BodyText> {
   const isDeclared = type === "" ? fileName === null : isText(type);
   if (!isDeclared && !isUtf8(body)) return nothing;
-  const found = yield* textOf(new TextDecoder().decode(body), type, scope, counted);
+  const found = yield* readJsonText(new TextDecoder().decode(body), type, scope, counted);
   const text = found.text ?? "";
   return scope === "all" ? { ...found, text: [name, fileName ?? "", text].join("\n") } : found;
 }
 
-function* formText(text: string, scope: Scope, counted: Meter): Slices<BodyText> {
+function* formText(text: string, scope: Scope, counted: WorkMeter): Slices<BodyText> {
   const found: BodyText[] = [];
   for (const [name, value] of new URLSearchParams(text)) {
     if (scope === "all") found.push({ ...nothing, text: name });
-    found.push(yield* textOf(value, "", scope, counted));
+    found.push(yield* readJsonText(value, "", scope, counted));
     if (isDue(counted, STEP)) yield;
   }
   return found.length === 0 ? { ...nothing, text: "" } : joined(found);

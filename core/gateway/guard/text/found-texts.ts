@@ -1,5 +1,5 @@
 import type { JsonValue } from "./json-value.ts";
-import { isDue, type Meter, SLICE, type Slices, STEP } from "./slices.ts";
+import { isDue, type WorkMeter, SLICE, type Slices, STEP } from "./slices.ts";
 
 /** Members that say how a message is built, not what it says. */
 export const structural: ReadonlySet<string> = new Set([
@@ -84,7 +84,7 @@ interface Place {
 const root: Place = { within: null, name: "", number: 0 };
 
 /** Collects the texts of JSON documents by their place; pieces of one place are joined, as the deltas of a stream are. */
-export interface FoundTexts {
+export interface TextCollector {
   /** Takes the texts of a message. */
   collect(message: JsonValue): Slices<void>;
   /** Takes a text that is no JSON. */
@@ -97,13 +97,13 @@ export interface FoundTexts {
 }
 
 /** What is to be collected. */
-export interface FoundTextsOptions {
+export interface TextCollectorOptions {
   readonly scope: Scope;
   /** Members that are passed over. */
   readonly skipped: ReadonlySet<string>;
   /** Whether names of members are looked at. */
   readonly names: boolean;
-  readonly counted: Meter;
+  readonly counted: WorkMeter;
 }
 
 /** How a value is read. */
@@ -122,8 +122,9 @@ interface Walk extends Reading {
   next: number;
 }
 
-/** Makes a {@link FoundTexts}. */
-export function foundTexts({ scope, skipped, names, counted }: FoundTextsOptions): FoundTexts {
+/** Makes a {@link TextCollector}. */
+export function textCollector(options: TextCollectorOptions): TextCollector {
+  const { scope, skipped, names, counted } = options;
   const said = new Map<number, string[]>();
   const others = new Map<number, string[]>();
   const numbers = new Map<string, number>();
@@ -199,7 +200,7 @@ function member(name: string, index: number, { place, skipped, repeats }: Walk):
 }
 
 /** The texts of pieces, each on lines of its own. */
-function* linesOf(texts: readonly (readonly string[])[], counted: Meter): Slices<string> {
+function* linesOf(texts: readonly (readonly string[])[], counted: WorkMeter): Slices<string> {
   const blocks: string[] = [];
   let block: string[] = [];
   for (const pieces of texts) {
@@ -215,7 +216,7 @@ function* linesOf(texts: readonly (readonly string[])[], counted: Meter): Slices
 /** Pieces that are joined in one go. */
 const PIECES = 4096;
 
-function* joined(pieces: readonly string[], counted: Meter): Slices<string> {
+function* joined(pieces: readonly string[], counted: WorkMeter): Slices<string> {
   if (pieces.length <= PIECES) return pieces.join("");
   const blocks: string[] = [];
   for (let at = 0; at < pieces.length; at += PIECES) {
@@ -261,7 +262,7 @@ function isObject(
 }
 
 /** Base64 data, whole or as a URL: no text. What only begins like it is text. */
-function* isBlob(text: string, counted: Meter): Slices<boolean> {
+function* isBlob(text: string, counted: WorkMeter): Slices<boolean> {
   if (text.length < BLOB) return false;
   const start = /^data:[\w.+/;=-]{1,100},/.exec(text)?.[0].length ?? 0;
   const end = text.length - (/={1,2}$/.exec(text.slice(-2))?.[0].length ?? 0);

@@ -1,4 +1,4 @@
-import { isDue, type Meter, meter, SLICE, type Slices, STEP } from "./slices.ts";
+import { isDue, type WorkMeter, workMeter, SLICE, type Slices, STEP } from "./slices.ts";
 
 /** A JSON value as a provider may read it: every member is kept, also one whose name has been there before. */
 export type JsonValue = string | number | null | LongNumber | JsonObject | readonly JsonValue[];
@@ -46,7 +46,7 @@ type Wanted = "value" | "first value" | "name" | "first name" | "colon" | "next"
 /** A document that is read token by token. */
 interface Reader {
   readonly text: string;
-  readonly counted: Meter;
+  readonly counted: WorkMeter;
   readonly open: Open[];
   at: number;
   wanted: Wanted;
@@ -62,7 +62,10 @@ type Token = "more" | "end" | "wrong" | "deep" | "long string" | "long number";
  * Reads a JSON document (RFC 8259) in time in proportion to it; null for what is none. Control characters within strings
  * pass, and so do `NaN` and `Infinity`: some providers' parsers take them.
  */
-export function* jsonDocument(text: string, counted: Meter = meter()): Slices<JsonDocument | null> {
+export function* jsonDocument(
+  text: string,
+  counted: WorkMeter = workMeter(),
+): Slices<JsonDocument | null> {
   const start = { at: 0, wanted: "value", whole: undefined, duplicate: null } as const;
   const reader: Reader = { text, counted, open: [], ...start };
   for (;;) {

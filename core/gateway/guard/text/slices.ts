@@ -2,7 +2,7 @@
 export type Slices<T> = Generator<void, T, void>;
 
 /** Lets other requests go on. */
-export type Pause = () => Promise<void>;
+export type SlicePause = () => Promise<void>;
 
 /** Work between two stops, in characters that are read. */
 export const SLICE: number = 64 * 1024;
@@ -11,17 +11,17 @@ export const SLICE: number = 64 * 1024;
 export const STEP = 16;
 
 /** Counts work, so that a slice ends by what was done and not by how much text that was. One is shared by all who work on a body. */
-export interface Meter {
+export interface WorkMeter {
   done: number;
 }
 
 /** A meter of its own. */
-export function meter(): Meter {
+export function workMeter(): WorkMeter {
   return { done: 0 };
 }
 
 /** Counts work. Whether it is time to stop. */
-export function isDue(counted: Meter, work: number): boolean {
+export function isDue(counted: WorkMeter, work: number): boolean {
   counted.done += work;
   if (counted.done < SLICE) return false;
   counted.done = 0;
@@ -29,7 +29,7 @@ export function isDue(counted: Meter, work: number): boolean {
 }
 
 /** Does work with a pause at each of its stops; what has none is done at once. */
-export async function inSlices<T>(work: Slices<T>, pause: Pause | undefined): Promise<T> {
+export async function inSlices<T>(work: Slices<T>, pause: SlicePause | undefined): Promise<T> {
   for (;;) {
     const { done, value } = work.next();
     if (done === true) return value;

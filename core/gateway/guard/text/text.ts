@@ -1,6 +1,12 @@
-import { foundTexts, type FoundTexts, opaque, type Scope, structural } from "./found-texts.ts";
+import {
+  textCollector,
+  type TextCollector,
+  opaque,
+  type Scope,
+  structural,
+} from "./found-texts.ts";
 import { jsonDocument, type JsonDocument } from "./json-value.ts";
-import { isDue, type Meter, meter, type Slices, STEP } from "./slices.ts";
+import { isDue, type WorkMeter, workMeter, type Slices, STEP } from "./slices.ts";
 
 /** What was read of a body. */
 export interface BodyText {
@@ -20,11 +26,11 @@ const looksLikeStream = /^\uFEFF?\s{0,4096}(?:data|event|id|retry)?:/;
  * (whose deltas are joined, so that nothing hides on the border of two) or plain text. `spoken` leaves out
  * what is no part of the conversation, such as tool definitions.
  */
-export function* textOf(
+export function* readJsonText(
   body: string,
   contentType: string,
   scope: Scope,
-  counted: Meter = meter(),
+  counted: WorkMeter = workMeter(),
 ): Slices<BodyText> {
   const isStream = contentType.toLowerCase().startsWith("text/event-stream");
   if (isStream || looksLikeStream.test(body)) {
@@ -41,14 +47,18 @@ export function* textOf(
   return { text, duplicate: document.duplicate, isJson: true };
 }
 
-function textsOf(scope: Scope, counted: Meter): FoundTexts {
+function textsOf(scope: Scope, counted: WorkMeter): TextCollector {
   return scope === "all"
-    ? foundTexts({ scope, skipped: opaque, names: true, counted })
-    : foundTexts({ scope, skipped: structural, names: false, counted });
+    ? textCollector({ scope, skipped: opaque, names: true, counted })
+    : textCollector({ scope, skipped: structural, names: false, counted });
 }
 
 /** Takes the texts of a document; resolves to whether some of it is nested too deeply for that. */
-function* collect({ value }: JsonDocument, found: FoundTexts, counted: Meter): Slices<boolean> {
+function* collect(
+  { value }: JsonDocument,
+  found: TextCollector,
+  counted: WorkMeter,
+): Slices<boolean> {
   if (value === undefined) return true;
   // Gemini streams without `alt=sse` are one array of what would be events.
   for (const message of Array.isArray(value) ? value : [value]) {
@@ -59,9 +69,9 @@ function* collect({ value }: JsonDocument, found: FoundTexts, counted: Meter): S
 }
 
 /** Null for a body without events. */
-function* streamText(body: string, scope: Scope, counted: Meter): Slices<BodyText | null> {
+function* streamText(body: string, scope: Scope, counted: WorkMeter): Slices<BodyText | null> {
   // Ids of a stream come with every event.
-  const found = foundTexts({ scope, skipped: structural, names: false, counted });
+  const found = textCollector({ scope, skipped: structural, names: false, counted });
   let duplicate: string | null = null;
   let isDeep = false;
   let isEmpty = true;
@@ -84,7 +94,7 @@ function* streamText(body: string, scope: Scope, counted: Meter): Slices<BodyTex
 }
 
 /** The data of every event, of one without its blank line as well; null now and then, where it is time to stop. */
-function* eventsOf(stream: string, counted: Meter): Generator<string | null, void> {
+function* eventsOf(stream: string, counted: WorkMeter): Generator<string | null, void> {
   let data: string[] = [];
   // An event of very many lines is joined block by block.
   let blocks: string[] = [];
@@ -120,7 +130,7 @@ function* linesIn(text: string, ends: RegExp): Generator<string, void> {
 }
 
 /** Text, or a JSON document in each line, as batches and training data are written. */
-function* linesOf(body: string, scope: Scope, counted: Meter): Slices<BodyText> {
+function* linesOf(body: string, scope: Scope, counted: WorkMeter): Slices<BodyText> {
   const plain: BodyText = { text: body, duplicate: null, isJson: false };
   if (!/^\s{0,4096}\{/.test(body)) return plain;
   const found = textsOf(scope, counted);

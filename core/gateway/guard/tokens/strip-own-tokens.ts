@@ -3,7 +3,7 @@ import { credentialHeaders } from "../../providers/table.ts";
 import { isGatewayHeader } from "../../wire/header-hygiene.ts";
 import { decodedValue } from "../../wire/own-tokens.ts";
 import { filterQuery } from "../../wire/raw-path.ts";
-import { guarded } from "./token-guard.ts";
+import { guardedStep } from "./token-guard.ts";
 import type { TokenSearch } from "./token-search.ts";
 
 /** Knows the tokens of this gateway and of its host. */
@@ -41,7 +41,7 @@ export function ownTokenGuard({
         (holdsOurs(decodedValue(value)) || search?.isInText(value) === true));
     const query = filterQuery(step.query, (value) => value !== "" && isOurs(value));
     const headers = step.headers.filter(([name, value]) => isGatewayHeader(name) || !isOurs(value));
-    return guarded({ ...step, query, headers }, call, search);
+    return guardedStep({ ...step, query, headers }, call, search);
   };
   return (step, call) => {
     if (!access.asksHost) return without(step, call);

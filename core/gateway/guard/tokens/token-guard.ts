@@ -9,7 +9,7 @@ import { tokenSearch, type TokenSearch } from "./token-search.ts";
  * taken out. Throws `invalid_request` when it stands in the path, in the bytes of the body, or in what a log row
  * keeps; a body that streams through breaks off before the token instead, and then `refusal` tells so.
  */
-export function guarded(step: Step, call: Call, search: TokenSearch | null): Step {
+export function guardedStep(step: Step, call: Call, search: TokenSearch | null): Step {
   if (search === null) return step;
   if (isInPath(step.rest, search) || isInPath(step.slug, search)) throw held("path");
   const { metadata } = call.controls;

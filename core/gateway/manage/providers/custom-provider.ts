@@ -3,7 +3,7 @@ import { ApiError } from "../../../http/api-error.ts";
 import { plainText } from "../../../http/plain-text.ts";
 import { checkUrl } from "../../../net/check-url.ts";
 import type { HeaderPair, System } from "../../../ports.ts";
-import type { Page } from "../paging.ts";
+import type { ListPage } from "../paging.ts";
 import { HEADER_NAME } from "../../settings/header-schema.ts";
 import { preview } from "./provider-config.ts";
 import { newRecord, recordTimes, type StoredRecord } from "../../records/record.ts";
@@ -103,7 +103,7 @@ export interface CustomProviderDeps {
 /** Lists an account's custom providers by position, then name. */
 export async function listCustomProviders(
   query: { readonly search: string; readonly where: { readonly [member: string]: boolean } },
-  page: Page,
+  page: ListPage,
   records: Records,
 ): Promise<{ records: readonly StoredRecord[]; total: number }> {
   const { search, where } = query;

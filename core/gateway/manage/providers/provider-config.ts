@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { ApiError } from "../../../http/api-error.ts";
 import type { System } from "../../../ports.ts";
 import { jsonText } from "../../wire/json-access.ts";
-import type { Page } from "../paging.ts";
+import type { ListPage } from "../paging.ts";
 import { headerCredential } from "../../settings/header-schema.ts";
 import { newRecord, recordView, type StoredRecord } from "../../records/record.ts";
 import type { Records } from "../../records/records.ts";
@@ -80,7 +80,7 @@ export function providerConfigView(gateway: string, record: StoredRecord): Recor
 
 /** Lists a gateway's stored keys, newest first. */
 export async function listProviderConfigs(
-  page: Page,
+  page: ListPage,
   records: Records,
 ): Promise<{ records: readonly StoredRecord[]; total: number }> {
   return records.list({ collection: "provider_config" }, page.offset, page.perPage);

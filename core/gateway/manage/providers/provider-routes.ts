@@ -10,7 +10,7 @@ import {
   idOf,
   listAnswer,
   MANAGEMENT_ROOT,
-  type ManagementDeps,
+  type GatewayManagementDeps,
   type ManagementRoutes,
   pageOfQuery,
 } from "../context.ts";
@@ -53,7 +53,10 @@ export const providerConfigRoutes: ManagementRoutes = (app, deps) => {
   );
 };
 
-async function configDeps(c: Context, deps: ManagementDeps): Promise<stored.ProviderConfigDeps> {
+async function configDeps(
+  c: Context,
+  deps: GatewayManagementDeps,
+): Promise<stored.ProviderConfigDeps> {
   const { account } = gatewayNameOf(c);
   return {
     records: await gatewayRecords(c, deps),

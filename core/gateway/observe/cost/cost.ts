@@ -1,4 +1,4 @@
-import type { Usage } from "../../chat/usage.ts";
+import type { TokenUsage } from "../../chat/usage.ts";
 import { kindCost, type TextTokens } from "./kind-cost.ts";
 import { type Price, type Tariff, tariffFor } from "../../prices/price.ts";
 
@@ -14,7 +14,7 @@ const MILLION = 1_000_000;
  * sound included. A custom cost outranks the price; cached tokens never cost more than uncached ones, whatever the
  * price says.
  */
-export function cost(usage: Usage, price: Price | null, custom?: CustomCost): number | null {
+export function cost(usage: TokenUsage, price: Price | null, custom?: CustomCost): number | null {
   if (custom !== undefined && "total" in custom) return custom.total;
   const { tokensIn, tokensOut } = usage;
   if (tokensIn === null && tokensOut === null) return null;
@@ -29,7 +29,7 @@ export function cost(usage: Usage, price: Price | null, custom?: CustomCost): nu
  * What a request costs at least, of which {@link cost} knows no more: what has no price of its own counts as text, so
  * that a limit of spending is not led around by a little of it.
  */
-export function leastCost(usage: Usage, price: Price | null): number | null {
+export function leastCost(usage: TokenUsage, price: Price | null): number | null {
   const { kinds: _, unpriced: __, ...text } = usage;
   return cost(text, price);
 }
@@ -39,7 +39,7 @@ export function costOfInput(tokensIn: number, price: Price | null): number | nul
   return cost({ tokensIn, tokensOut: 0, cachedIn: 0, cacheWriteIn: 0 }, price);
 }
 
-function priced(usage: Usage, list: Price): number | null {
+function priced(usage: TokenUsage, list: Price): number | null {
   const { tokensIn, tokensOut, cachedIn, kinds } = usage;
   const input = tokensIn ?? 0;
   const price = tariffFor(input, list);
@@ -50,7 +50,7 @@ function priced(usage: Usage, list: Price): number | null {
 }
 
 function textCost(
-  usage: Usage,
+  usage: TokenUsage,
   { input, output, cached: given }: TextTokens,
   price: Tariff,
 ): number {

@@ -1,11 +1,11 @@
 import type { Platform } from "../../../ports.ts";
 import type { GatewayName } from "../../settings/gateway-name.ts";
-import { labels } from "./label.ts";
 import { meter } from "./meter.ts";
 import { metricsActor } from "./metrics-actor.ts";
 import type { Delta, SeriesTable } from "./series-table.ts";
-import { keyOf, rowKey } from "./series.ts";
+import { keyOf, metricSeriesKey, NO_MODEL, OTHER } from "./series.ts";
 import { addRow, type CountedRow } from "./totals.ts";
+import { secretPattern } from "../../guard/detect/secrets.ts";
 
 /** Why a gateway sent a request away before any provider was asked. */
 export type RefusalReason = "unauthorized" | "rate_limited" | "spend_limit" | "spend_unknown";
@@ -38,7 +38,7 @@ export function gatewayMetrics({ actors, system, log }: Platform): GatewayMetric
   });
   return {
     count({ account, gateway }, row) {
-      const key = rowKey(gateway, label(row.provider), label(row.model), row);
+      const key = metricSeriesKey(gateway, label(row.provider), label(row.model), row);
       addRow(counted.growth(account, key), row);
       if (row.caller?.startsWith("key:") !== true) return;
       const own = { family: "key", gateway, key: row.caller.slice("key:".length) } as const;
@@ -67,4 +67,36 @@ export function gatewayMetrics({ actors, system, log }: Platform): GatewayMetric
         });
     },
   };
+}
+
+/** Characters of a label. */
+const LONGEST = 128;
+
+/** Texts whose labels are remembered. */
+const REMEMBERED = 1000;
+
+/** Visible text and spaces: nothing that a line, a terminal or a dashboard takes for more than text. */
+const VISIBLE = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]+$/u;
+
+/**
+ * Makes labels of what callers wrote: `none` for nothing, `other` for what is over 128 characters long, holds control
+ * characters or looks like a credential.
+ */
+export function labels(): (text: string) => string {
+  const known = new Map<string, string>();
+  return (text) => {
+    // Nor remembered: what callers write can be the beginning of a text of megabytes, which it keeps in memory.
+    if (text.length > LONGEST) return OTHER;
+    const found = known.get(text);
+    if (found !== undefined) return found;
+    const label = labelOf(text);
+    if (known.size >= REMEMBERED) known.clear();
+    known.set(text, label);
+    return label;
+  };
+}
+
+function labelOf(text: string): string {
+  if (text === "") return NO_MODEL;
+  return VISIBLE.test(text) && secretPattern.count(text) === 0 ? text : OTHER;
 }

@@ -46,7 +46,12 @@ export const OTHER = "other";
 const SEPARATOR = "\t";
 
 /** The key of the series of an attempt; `provider` and `model` are labels. */
-export function rowKey(gateway: string, provider: string, model: string, row: CountedRow): string {
+export function metricSeriesKey(
+  gateway: string,
+  provider: string,
+  model: string,
+  row: CountedRow,
+): string {
   const status = row.statusCode === null ? "none" : String(row.statusCode);
   return `request\t${gateway}\t${provider}\t${model}\t${status}\t${row.success}\t${row.cached}`;
 }

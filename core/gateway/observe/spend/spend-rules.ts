@@ -1,6 +1,6 @@
-import { type Metadata, readMetadata } from "../../call/controls.ts";
+import { type RequestMetadata, readMetadata } from "../../call/controls.ts";
 import { segmentOf } from "../../providers/author-segment.ts";
-import { modelNames, plainName } from "../../prices/model-names.ts";
+import { modelSpellings, plainName } from "../../prices/model-names.ts";
 import { formatUsd } from "../cost/usd.ts";
 import type { SpendFilter, SpendLimits, SpendRule } from "../../settings/spend-settings.ts";
 
@@ -63,7 +63,11 @@ export function mayLimit(limits: SpendLimits | null | undefined, facts: SpendFac
 /** `model` null = any. */
 type SpendTarget = Omit<SpendFacts, "model"> & { readonly model: string | null };
 
-function applies(rule: SpendRule, { provider, model }: SpendTarget, metadata: Metadata): boolean {
+function applies(
+  rule: SpendRule,
+  { provider, model }: SpendTarget,
+  metadata: RequestMetadata,
+): boolean {
   return (
     isProvider(rule.provider, provider) &&
     (model === null || isModel(rule.model, model, provider)) &&
@@ -83,7 +87,7 @@ function isProvider(filter: SpendFilter | undefined, provider: string): boolean 
 /** Whether a filter names the model, whatever the spelling of either: a rule for a model is one for its snapshots. */
 function isModel(filter: SpendFilter | undefined, model: string, provider: string): boolean {
   if (filter === undefined) return true;
-  const { covered } = modelNames(model, provider);
+  const { covered } = modelSpellings(model, provider);
   return filter.values.some((value) => {
     const name = plainName(value);
     return covered.some((one) => one === name || `${provider}/${one}` === name);
@@ -94,7 +98,7 @@ function passes(filter: SpendFilter | undefined, value: string | null): boolean 
   return filter === undefined || (value !== null && filter.values.includes(value));
 }
 
-function budget(rule: SpendRule, metadata: Metadata, now: number): SpendBudget {
+function budget(rule: SpendRule, metadata: RequestMetadata, now: number): SpendBudget {
   const window = rule.window * 1000;
   const isSliding = rule.technique === "sliding";
   const length = isSliding ? Math.max(1, Math.floor(window / SLICES)) : window;
@@ -125,7 +129,7 @@ function ruleKey({
 }
 
 /** Requests without the key share a budget: leaving the key out must not lead around the limit. */
-function partOf({ metadata: conditions = {} }: SpendRule, metadata: Metadata): string {
+function partOf({ metadata: conditions = {} }: SpendRule, metadata: RequestMetadata): string {
   const keys = Object.keys(conditions).filter((key) => conditions[key]?.mode === "partition");
   if (keys.length === 0) return "";
   return JSON.stringify(
@@ -133,7 +137,7 @@ function partOf({ metadata: conditions = {} }: SpendRule, metadata: Metadata): s
   );
 }
 
-function own(metadata: Metadata, key: string): string | null {
+function own(metadata: RequestMetadata, key: string): string | null {
   return Object.hasOwn(metadata, key) ? String(metadata[key]) : null;
 }
 

@@ -14,7 +14,7 @@ export interface SpendCalls {
 }
 
 /** Leave to spend, held while the request is under way. */
-export interface SpendLeave {
+export interface SpendPermit {
   /**
    * Enters what the request has cost in USD, in place of the estimate; null = not known, so the estimate
    * stays: leaving an answer before it tells its usage must not make it free. Once; then it does nothing.
@@ -43,11 +43,11 @@ export function estimateOf(
 }
 
 /** Asks for leave; throws `gateway_spend_limit` (429/2003), which names the rule, when a budget is exhausted. */
-export async function leaveToSpend(
+export async function reserveSpend(
   facts: SpendFacts,
   estimate: number,
   calls: SpendCalls,
-): Promise<SpendLeave> {
+): Promise<SpendPermit> {
   const decision = await calls.admit(facts, estimate);
   if ("refused" in decision) {
     throw new ApiError("gateway_spend_limit", {

@@ -1,7 +1,7 @@
 import type { Log, System } from "../../../ports.ts";
 import type { Call, Step } from "../../call/call.ts";
 import type { Settle } from "../../call/limits.ts";
-import type { TargetOptions } from "../../providers/target.ts";
+import type { ConfiguredTargets } from "../../providers/target.ts";
 import type { GatewayName } from "../../settings/gateway-name.ts";
 import type { SpendDecision, SpendTicket } from "./spend-ledger.ts";
 import type { SpendFacts } from "./spend-rules.ts";
@@ -13,17 +13,17 @@ import { type CostQuestion, isFree, spendUnknown, unknownCost } from "../cost/kn
 import { mayLimit } from "./spend-rules.ts";
 import {
   estimateOf,
-  leaveToSpend,
+  reserveSpend,
   limitsSpend,
   type SpendCalls,
-  type SpendLeave,
+  type SpendPermit,
 } from "./spend.ts";
 
 /** What {@link spendOn} works with. */
 export interface SpendParts {
   readonly system: System;
   readonly log: Log;
-  readonly targets: TargetOptions;
+  readonly targets: ConfiguredTargets;
   /** The ledgers of gateways, see `SpendLedger`. */
   readonly store: {
     spendAdmit(name: GatewayName, facts: SpendFacts, estimate: number): Promise<SpendDecision>;
@@ -67,7 +67,7 @@ export async function spendOn(
     throw spendUnknown(reason);
   }
   const estimate = estimated(paid, isRealtime, controls.customCost);
-  return settling(await leaveToSpend(facts, estimate, callsOf(call, parts)), parts);
+  return settling(await reserveSpend(facts, estimate, callsOf(call, parts)), parts);
 }
 
 function estimated(
@@ -90,7 +90,7 @@ function callsOf({ name }: Call, { store, refused }: SpendParts): SpendCalls {
   };
 }
 
-function settling(leave: SpendLeave, { log, system }: SpendParts): Settle {
+function settling(leave: SpendPermit, { log, system }: SpendParts): Settle {
   return (amount) => {
     const entered = leave.settle(amount).catch((error: unknown) => {
       log("error", "The cost of a request could not be entered", { error: String(error) });

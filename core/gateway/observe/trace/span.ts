@@ -30,7 +30,7 @@ export interface Span {
 }
 
 /** Where a span stands. */
-export interface Place {
+export interface SpanPlace {
   readonly traceId: string;
   readonly spanId: string;
   readonly parentSpanId: string | null;
@@ -52,7 +52,7 @@ export type SpanFacts = Pick<Span, "name" | "kind" | "status"> & {
 const TEXT_LIMIT = 32 * 1024;
 
 /** Writes a span. */
-export function spanAt(place: Place, { name, kind, status, from, to, facts }: SpanFacts): Span {
+export function spanAt(place: SpanPlace, { name, kind, status, from, to, facts }: SpanFacts): Span {
   const { traceId, spanId, parentSpanId } = place;
   return {
     traceId,
@@ -68,7 +68,7 @@ export function spanAt(place: Place, { name, kind, status, from, to, facts }: Sp
 }
 
 /** The span of one request to a provider, sent `resends` times before. */
-export function attemptSpan(row: LogRow, resends: number, place: Place): Span {
+export function attemptSpan(row: LogRow, resends: number, place: SpanPlace): Span {
   return spanAt(place, {
     name: row.model === "" ? row.provider : `${row.provider} ${row.model}`,
     kind: 3,

@@ -1,5 +1,5 @@
 import { type AddUsage, addUsage } from "../../providers/usage.ts";
-import { noUsage, type Usage } from "../../chat/usage.ts";
+import { noUsage, type TokenUsage } from "../../chat/usage.ts";
 
 /** Members with plain values, and the end of the whole answer: what may follow its usage. */
 const END = /^(?:\s*,\s*"[^"\\]*"\s*:\s*(?:"[^"\\]*"|[\w.+-]+))*\s*\}\s*$/;
@@ -9,7 +9,7 @@ const END_LIMIT = 1024;
 const USAGE_LIMIT = 16 * 1024;
 
 /** What a JSON answer says about usage, read by its family; nothing when it is not JSON. */
-export function jsonUsage(text: string, add: AddUsage = addUsage): Usage {
+export function jsonUsage(text: string, add: AddUsage = addUsage): TokenUsage {
   const at = text.lastIndexOf('"usage');
   if (at === -1) return usageElsewhere(text, add);
   if (/^\s*\[/.test(text)) return listUsage(text, add);
@@ -22,7 +22,7 @@ const elsewhere: readonly (readonly [member: string, figure: string])[] = [
   ['"metrics"', '"input_token_count"'],
 ];
 
-function usageElsewhere(text: string, add: AddUsage): Usage {
+function usageElsewhere(text: string, add: AddUsage): TokenUsage {
   const found = elsewhere.find(([, figure]) => text.includes(figure));
   if (found === undefined) return noUsage;
   const [member] = found;
@@ -35,7 +35,7 @@ function usageElsewhere(text: string, add: AddUsage): Usage {
 }
 
 /** What the answers of a list say, as far as it has come: so Gemini streams to who does not ask for events. */
-function listUsage(text: string, add: AddUsage): Usage {
+function listUsage(text: string, add: AddUsage): TokenUsage {
   let usage = noUsage;
   let start = text.indexOf("[") + 1;
   for (;;) {
@@ -48,7 +48,7 @@ function listUsage(text: string, add: AddUsage): Usage {
   }
 }
 
-function usageIn(json: string, usage: Usage, add: AddUsage): Usage {
+function usageIn(json: string, usage: TokenUsage, add: AddUsage): TokenUsage {
   try {
     return add(usage, JSON.parse(json));
   } catch {

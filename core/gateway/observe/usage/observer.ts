@@ -8,7 +8,7 @@ import { isLastEvent, LAST_EVENT_LIMIT } from "../../wire/sse-events.ts";
 import { loggedBody } from "../log/log-row.ts";
 import { usageScanner } from "./sse-usage.ts";
 import { textBlocks } from "./text-blocks.ts";
-import { noUsage, type Usage } from "../../chat/usage.ts";
+import { noUsage, type TokenUsage } from "../../chat/usage.ts";
 import type { AnswerWatch } from "../../call/recording.ts";
 
 /** How encoded answers are read. */
@@ -109,7 +109,7 @@ function decode(bytes: Uint8Array, isWhole: boolean): string {
 }
 
 /** For what is no text, and encodings that cannot be undone here: counts, keeps nothing. */
-function sizeObserver(usage: () => Usage = () => noUsage): AnswerWatch {
+function sizeObserver(usage: () => TokenUsage = () => noUsage): AnswerWatch {
   let size = 0;
   return {
     push(chunk) {

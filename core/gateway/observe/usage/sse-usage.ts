@@ -1,23 +1,26 @@
-import { withoutLongTexts } from "./long-texts.ts";
 import { type AddUsage, addUsage } from "../../providers/usage.ts";
-import { noUsage, type Usage } from "../../chat/usage.ts";
+import { noUsage, type TokenUsage } from "../../chat/usage.ts";
 
 /** Reads the usage out of the text of a server-sent event stream. */
 export interface UsageScanner {
   /** Takes the next piece of the text; it may end anywhere, also between CR and LF. */
   push(text: string): void;
   /** What has been seen so far; after the last piece this includes an event without its blank line. */
-  usage(): Usage;
+  usage(): TokenUsage;
 }
 
 /** Characters of an unfinished event above which its long texts are left out: a report may come with a picture. */
 const LONG_EVENT = 128 * 1024;
+
 /** Characters of a text that is left out then. */
 const LONG_TEXT = 4 * 1024;
+
 /** Characters of one event that are looked at, its long texts aside; a longer event cannot be a usage report. */
 const EVENT_LIMIT = 1024 * 1024;
+
 /** How every report names what it holds; a quote inside a JSON string has a backslash before it. */
 const MENTION = '"usage';
+
 /** What OpenAI's chunks but the last say. */
 const NOTHING = '"usage":null';
 
@@ -58,7 +61,7 @@ export function usageScanner(
 }
 
 /** Adds what the events of a text say. */
-function usageOf(text: string, usage: Usage, add: AddUsage): Usage {
+function usageOf(text: string, usage: TokenUsage, add: AddUsage): TokenUsage {
   let sum = usage;
   let start = 0;
   let at = text.indexOf(MENTION);
@@ -79,6 +82,7 @@ function usageOf(text: string, usage: Usage, add: AddUsage): Usage {
 }
 
 const LF = 10;
+
 const CR = 13;
 
 /** Where the first blank line at or behind `from` has begun (HTML standard, 9.2.6: CR, LF or both end a line); -1 = nowhere. */
@@ -102,7 +106,7 @@ function isBlankLine(text: string, at: number): boolean {
 }
 
 /** What the data of one event says; nothing when it is not JSON, or cut off. */
-function usageIn(event: string, usage: Usage, add: AddUsage): Usage {
+function usageIn(event: string, usage: TokenUsage, add: AddUsage): TokenUsage {
   const data = event
     .split(/\r\n|\r|\n/)
     .map((line) => /^data(?:: ?|$)(.*)$/s.exec(line)?.[1])
@@ -112,4 +116,39 @@ function usageIn(event: string, usage: Usage, add: AddUsage): Usage {
   } catch {
     return usage;
   }
+}
+
+const BACKSLASH = 92;
+
+/**
+ * JSON, from its beginning to anywhere, without what stands in texts of more than `longest` characters: sound and
+ * pictures, mostly. What is added behind the result goes on where the JSON did.
+ */
+export function withoutLongTexts(json: string, longest: number): string {
+  let short = "";
+  let from = 0;
+  for (let open = json.indexOf('"'); open !== -1;) {
+    const close = closingQuote(json, open + 1);
+    const end = close === -1 ? beforeEscape(json) : close;
+    if (end - open > longest) {
+      short += json.slice(from, open + 1);
+      from = end;
+    }
+    open = close === -1 ? -1 : json.indexOf('"', close + 1);
+  }
+  return short + json.slice(from);
+}
+
+/** Where the text ends that goes on at `from`; -1 when it does not. */
+function closingQuote(json: string, from: number): number {
+  let at = json.indexOf('"', from);
+  while (at !== -1 && (at - beforeEscape(json, at)) % 2 === 1) at = json.indexOf('"', at + 1);
+  return at;
+}
+
+/** Where the backslashes begin that end at `end`: the last one may belong to what follows. */
+function beforeEscape(json: string, end: number = json.length): number {
+  let at = end;
+  while (json.charCodeAt(at - 1) === BACKSLASH) at--;
+  return at;
 }

@@ -1,11 +1,11 @@
 import { jsonObject } from "../../wire/json-access.ts";
 import { addUsage } from "../usage.ts";
-import { noUsage, type Usage } from "../../chat/usage.ts";
+import { noUsage, type TokenUsage } from "../../chat/usage.ts";
 
 /** Reads the usage out of a stream of `application/vnd.amazon.eventstream`, the framing of Amazon Bedrock. */
 export interface AwsEventUsage {
   push(chunk: Uint8Array): void;
-  usage(): Usage;
+  usage(): TokenUsage;
 }
 
 /** Bytes of a frame's lengths and their checksum, and of the checksum of the whole behind its payload. */
@@ -68,7 +68,7 @@ function grown(room: Uint8Array, size: number): Uint8Array<ArrayBuffer> {
 }
 
 /** Adds what a payload says: an event of Converse, or in base64 one of the model's own, whose figures are ASCII. */
-function usageOf(payload: Uint8Array, usage: Usage): Usage {
+function usageOf(payload: Uint8Array, usage: TokenUsage): TokenUsage {
   try {
     const event = jsonObject(JSON.parse(decoder.decode(payload)));
     if (typeof event["bytes"] !== "string") return addUsage(usage, event);
@@ -80,7 +80,7 @@ function usageOf(payload: Uint8Array, usage: Usage): Usage {
 }
 
 /** Of models that say nothing themselves, Bedrock counts the tokens. */
-function withMetrics(usage: Usage, given: unknown): Usage {
+function withMetrics(usage: TokenUsage, given: unknown): TokenUsage {
   if (given === undefined || usage.tokensIn !== null) return usage;
   const { inputTokenCount: inputTokens, outputTokenCount: outputTokens } = jsonObject(given);
   return addUsage(usage, { usage: { inputTokens, outputTokens } });

@@ -9,7 +9,7 @@ import {
   type ChatReasoning,
   contentParts,
   dataUrl,
-  refuse,
+  refuseChat,
   systemText,
   textContent,
   toolArguments,
@@ -29,7 +29,7 @@ type Turn = { role: "user" | "assistant"; content: Json[] };
 /** OpenAI chat completions over Anthropic's Messages API. */
 export const anthropicTranslator: ChatTranslator = {
   request(chat) {
-    refuse({ ...chat }, ["presence_penalty", "frequency_penalty"]);
+    refuseChat({ ...chat }, ["presence_penalty", "frequency_penalty"]);
     const system = systemOf(chat.messages);
     const thinking = thinkingOf(chat);
     const config = { ...thinking.config, ...formatOf(chat) };

@@ -3,9 +3,9 @@ import {
   type TokenKind,
   type TokensByKind,
   withReport,
-  type Usage,
+  type TokenUsage,
   asObject,
-  count,
+  tokenCount,
   sum,
   ofKinds,
   reasoned,
@@ -19,25 +19,28 @@ export const googleUsage: UsageReader = (usage, message) => {
   return found === null ? null : gemini(usage, found);
 };
 
-function gemini(usage: Usage, found: Json): Usage {
+function gemini(usage: TokenUsage, found: Json): TokenUsage {
   // The Live API has another word for it.
-  const candidates = count(found["candidatesTokenCount"]) ?? count(found["responseTokenCount"]);
-  const thoughts = count(found["thoughtsTokenCount"]);
+  const candidates =
+    tokenCount(found["candidatesTokenCount"]) ?? tokenCount(found["responseTokenCount"]);
+  const thoughts = tokenCount(found["thoughtsTokenCount"]);
   const out = candidates === null && thoughts === null ? null : (candidates ?? 0) + (thoughts ?? 0);
-  const prompt = count(found["promptTokenCount"]);
+  const prompt = tokenCount(found["promptTokenCount"]);
   return {
     // What Google's own tools brought in is input as well, and counted beside it.
     tokensIn:
-      prompt === null ? usage.tokensIn : prompt + (count(found["toolUsePromptTokenCount"]) ?? 0),
+      prompt === null
+        ? usage.tokensIn
+        : prompt + (tokenCount(found["toolUsePromptTokenCount"]) ?? 0),
     tokensOut: out ?? usage.tokensOut,
-    cachedIn: count(found["cachedContentTokenCount"]) ?? usage.cachedIn,
+    cachedIn: tokenCount(found["cachedContentTokenCount"]) ?? usage.cachedIn,
     cacheWriteIn: usage.cacheWriteIn,
     ...reasoned(thoughts, usage),
     ...ofKinds(geminiKinds(usage, found)),
   };
 }
 
-function geminiKinds(usage: Usage, found: Json): TokensByKind | undefined {
+function geminiKinds(usage: TokenUsage, found: Json): TokensByKind | undefined {
   // Gemini reports with every event of a stream, and mostly text.
   const isText =
     usage.kinds === undefined &&
@@ -69,7 +72,7 @@ export function modalityTokens(list: unknown, kind: TokenKind): number | null {
   let total = 0;
   for (const given of list) {
     const one = asObject(given);
-    if (one?.["modality"] === kind.toUpperCase()) total += count(one["tokenCount"]) ?? 0;
+    if (one?.["modality"] === kind.toUpperCase()) total += tokenCount(one["tokenCount"]) ?? 0;
   }
   return total;
 }

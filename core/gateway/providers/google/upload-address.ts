@@ -2,7 +2,7 @@ import type { HeaderPair } from "../../../ports.ts";
 import type { Forwarded } from "../../call/forwarded.ts";
 import { providers } from "../table.ts";
 import type { RawTail } from "../../wire/raw-path.ts";
-import { resolveTarget, type TargetOptions } from "../target.ts";
+import { resolveTarget, type ConfiguredTargets } from "../target.ts";
 
 /** A request to a provider, as it came. */
 interface UploadRequest {
@@ -18,7 +18,7 @@ interface UploadRequest {
 export function withUploadAddress(
   forwarded: Forwarded,
   { url, slug, tail }: UploadRequest,
-  targets: TargetOptions,
+  targets: ConfiguredTargets,
 ): Forwarded {
   const row = Object.hasOwn(providers, slug) ? providers[slug] : undefined;
   const { uploadAddress: header, baseUrl } = row ?? {};

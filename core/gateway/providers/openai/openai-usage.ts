@@ -1,10 +1,10 @@
 import {
   type TokensByKind,
   withReport,
-  type Usage,
+  type TokenUsage,
   noUsage,
   asObject,
-  count,
+  tokenCount,
   ofKinds,
   reasoned,
 } from "../../chat/usage.ts";
@@ -31,7 +31,7 @@ function nested(root: Json, key: string): Json | null {
 }
 
 /** One report, in the words of OpenAI, Anthropic or Amazon. */
-export function tokens(usage: Usage, found: Json): Usage {
+export function tokens(usage: TokenUsage, found: Json): TokenUsage {
   const cohere = asObject(found["tokens"]);
   if (cohere !== null) return tokens(usage, cohere);
   const input = inputOf(found);
@@ -49,26 +49,28 @@ export function tokens(usage: Usage, found: Json): Usage {
 /** Amazon Bedrock's Converse has names of its own. */
 function inputOf(found: Json): number | null {
   return (
-    count(found["prompt_tokens"]) ?? count(found["input_tokens"]) ?? count(found["inputTokens"])
+    tokenCount(found["prompt_tokens"]) ??
+    tokenCount(found["input_tokens"]) ??
+    tokenCount(found["inputTokens"])
   );
 }
 
 function outputOf(found: Json): number | null {
   return (
-    count(found["completion_tokens"]) ??
-    count(found["output_tokens"]) ??
-    count(found["outputTokens"])
+    tokenCount(found["completion_tokens"]) ??
+    tokenCount(found["output_tokens"]) ??
+    tokenCount(found["outputTokens"])
   );
 }
 
-function openaiKinds(usage: Usage, found: Json): TokensByKind | undefined {
+function openaiKinds(usage: TokenUsage, found: Json): TokensByKind | undefined {
   const [input, output] = [inputDetails(found), outputDetails(found)];
   if (!namesKinds(input) && !namesKinds(output) && usage.kinds === undefined) return undefined;
   const cached = asObject(input?.["cached_tokens_details"]);
   return withReport(usage.kinds, (kind) => ({
-    in: count(input?.[`${kind}_tokens`]),
-    cachedIn: count(cached?.[`${kind}_tokens`]),
-    out: count(output?.[`${kind}_tokens`]),
+    in: tokenCount(input?.[`${kind}_tokens`]),
+    cachedIn: tokenCount(cached?.[`${kind}_tokens`]),
+    out: tokenCount(output?.[`${kind}_tokens`]),
   }));
 }
 
@@ -98,28 +100,32 @@ function outputDetails(found: Json): Json | null {
 
 /** Anthropic and Amazon count cached tokens beside those of the input, OpenAI within. */
 function cacheTokens(
-  usage: Usage,
+  usage: TokenUsage,
   found: Json,
-): Pick<Usage, "cachedIn" | "cacheWriteIn" | "cacheWriteHourIn"> & { readonly beside: number } {
+): Pick<TokenUsage, "cachedIn" | "cacheWriteIn" | "cacheWriteHourIn"> & {
+  readonly beside: number;
+} {
   const { read, write } = besideInput(found);
   const within = inputDetails(found);
   // Later reports of a stream may leave out what the first one said of the cache.
-  const isBeside = within === null && count(found["input_tokens"]) !== null;
+  const isBeside = within === null && tokenCount(found["input_tokens"]) !== null;
   const known = isBeside ? usage : noUsage;
   const kept = asObject(found["cache_creation"])?.["ephemeral_1h_input_tokens"];
-  const hour = count(kept) ?? usage.cacheWriteHourIn ?? 0;
+  const hour = tokenCount(kept) ?? usage.cacheWriteHourIn ?? 0;
   return {
     beside: (read ?? known.cachedIn) + (write ?? known.cacheWriteIn),
-    cachedIn: read ?? count(within?.["cached_tokens"]) ?? usage.cachedIn,
-    cacheWriteIn: write ?? count(within?.["cache_write_tokens"]) ?? usage.cacheWriteIn,
+    cachedIn: read ?? tokenCount(within?.["cached_tokens"]) ?? usage.cachedIn,
+    cacheWriteIn: write ?? tokenCount(within?.["cache_write_tokens"]) ?? usage.cacheWriteIn,
     ...(hour === 0 ? {} : { cacheWriteHourIn: hour }),
   };
 }
 
 function besideInput(found: Json): { readonly read: number | null; readonly write: number | null } {
   return {
-    read: count(found["cache_read_input_tokens"]) ?? count(found["cacheReadInputTokens"]),
-    write: count(found["cache_creation_input_tokens"]) ?? count(found["cacheWriteInputTokens"]),
+    read: tokenCount(found["cache_read_input_tokens"]) ?? tokenCount(found["cacheReadInputTokens"]),
+    write:
+      tokenCount(found["cache_creation_input_tokens"]) ??
+      tokenCount(found["cacheWriteInputTokens"]),
   };
 }
 
@@ -127,7 +133,7 @@ function reasoningOf(found: Json): number | null {
   const details = outputDetails(found);
   // Anthropic has another word for them; Perplexity counts them beside the details that others have.
   const within = details?.["reasoning_tokens"] ?? details?.["thinking_tokens"];
-  return count(within) ?? count(found["reasoning_tokens"]);
+  return tokenCount(within) ?? tokenCount(found["reasoning_tokens"]);
 }
 
 /**
@@ -137,8 +143,8 @@ function reasoningOf(found: Json): number | null {
 export function thoughtsBeside(found: Json): number {
   const thoughts = reasoningOf(found) ?? 0;
   if (thoughts === 0) return 0;
-  if (count(found["citation_tokens"]) !== null) return thoughts;
+  if (tokenCount(found["citation_tokens"]) !== null) return thoughts;
   const input = inputOf(found) ?? 0;
   const output = outputOf(found) ?? 0;
-  return count(found["total_tokens"]) === input + output + thoughts ? thoughts : 0;
+  return tokenCount(found["total_tokens"]) === input + output + thoughts ? thoughts : 0;
 }

@@ -8,7 +8,7 @@ import {
   chatUsage,
   type ChatUsage,
   effortOf,
-  refuse,
+  refuseChat,
   textContent,
 } from "../../chat/chat-format.ts";
 import { type Json, jsonCount, jsonObject, jsonObjects, jsonText } from "../../wire/json-access.ts";
@@ -64,7 +64,7 @@ const same = [
 ] as const;
 
 function requestBody(chat: Chat, dialect: OpenAiDialect): Json {
-  refuse({ ...chat }, ["top_k"]);
+  refuseChat({ ...chat }, ["top_k"]);
   const limit = chat.max_completion_tokens ?? chat.max_tokens;
   const effort = effortOf(chat);
   const kept = same.flatMap((key) => (chat[key] == null ? [] : [[key, chat[key]] as const]));

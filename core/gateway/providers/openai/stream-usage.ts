@@ -1,6 +1,6 @@
 import { utf8 } from "../../../crypto/encoding.ts";
-import type { InboundResponse, Transport } from "../../../ports.ts";
-import type { TargetOptions } from "../target.ts";
+import type { InboundResponse, Transport, StreamChange } from "../../../ports.ts";
+import type { ConfiguredTargets } from "../target.ts";
 import type { ContentDecoding } from "../../wire/content-decoder.ts";
 import type { Call, Step } from "../../call/call.ts";
 import type { Recorder } from "../../call/recording.ts";
@@ -8,20 +8,21 @@ import { headerValue } from "../../wire/header-hygiene.ts";
 import { plainBody } from "../../wire/reply-body.ts";
 import { providers } from "../table.ts";
 import { plainBytes } from "../../wire/readable-body.ts";
-import { changedStream } from "../../wire/changed-stream.ts";
 import { withoutUnaskedUsage } from "./unasked-usage.ts";
 
 /** Where OpenAI's format has streams that tell their usage only when they are asked. */
 const CHAT_PATH = /(?:^|\/)(?:chat\/)?completions$/;
+
 /** The first version of Azure's API that takes the question, and refuses requests with it no longer. */
 const AZURE_SINCE = "2024-09-01";
+
 const ENCODING: ReadonlySet<string> = new Set(["accept-encoding", "content-encoding"]);
 
 const decoder = new TextDecoder();
 
 /** What decides whether a request is asked for its usage. */
 export interface UsageQuestion {
-  readonly targets: TargetOptions;
+  readonly targets: ConfiguredTargets;
   readonly recorder: Pick<Recorder, "wantsUsage">;
 }
 
@@ -71,7 +72,7 @@ function optionsOf(body: Readonly<Record<string, unknown>>): Readonly<Record<str
 /** Whether a provider's streams in OpenAI's format tell their usage by themselves, or when they are asked; else null. */
 function tellsUsage(
   { slug, rest }: Step,
-  { providers: options }: TargetOptions,
+  { providers: options }: ConfiguredTargets,
 ): "asked" | "told" | null {
   const configured = Object.hasOwn(options, slug) ? options[slug]?.streamUsage : undefined;
   if (configured !== undefined) return configured ? "asked" : null;
@@ -118,10 +119,11 @@ export function askingBody(
 }
 
 const CLOSE = 0x7d;
+
 const QUESTION = utf8(',"stream_options":{"include_usage":true}');
 
 /** Whether a step asks for a stream whose usage nobody will tell, so that its cost cannot be known. */
-export function hidesUsage(step: Step, call: Call, targets: TargetOptions): boolean {
+export function hidesUsage(step: Step, call: Call, targets: ConfiguredTargets): boolean {
   const tells = tellsUsage(step, targets);
   if (tells === "told") return false;
   const request = streamRequest(step);
@@ -164,4 +166,40 @@ function withoutUnasked(
   // What comes straight from the network is kept by nobody: a log row copies what it keeps.
   const isChanged = transport.change?.(body, withoutUnaskedUsage(true)) === true;
   return isChanged ? body : changedStream(body, change);
+}
+
+/** Passes a stream on as `change` has it, at its reader's pace. One that breaks off breaks off behind what was kept back. */
+export function changedStream(
+  source: ReadableStream<Uint8Array>,
+  change: StreamChange,
+): ReadableStream<Uint8Array> {
+  const reader = source.getReader();
+  let failure: { readonly error: unknown } | null = null;
+  const failed = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
+    if (failure !== null) controller.error(failure.error);
+  };
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        if (failure !== null) return failed(controller);
+        for (;;) {
+          const next = await reader.read().catch((error: unknown) => ({ error }));
+          if ("error" in next) {
+            failure = next;
+            const last = change.end();
+            // An error would drop what is not read yet: it comes with the next pull.
+            if (last.length === 0) failed(controller);
+            else controller.enqueue(last);
+            return;
+          }
+          const bytes = next.done ? change.end() : change.push(next.value);
+          if (bytes.length > 0) controller.enqueue(bytes);
+          if (next.done) controller.close();
+          if (next.done || bytes.length > 0) return;
+        }
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
 }

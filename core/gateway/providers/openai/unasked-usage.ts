@@ -1,5 +1,5 @@
 import type { StreamChange } from "../../../ports.ts";
-import { joined } from "../../wire/byte-pieces.ts";
+import { joinedBytes } from "../../wire/byte-pieces.ts";
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -54,7 +54,7 @@ export function withoutUnaskedUsage(isOwn: boolean = false): StreamChange {
     used -= cut;
     const begin = isTooLong && !isLong ? firstBlankLine(out) : 0;
     isTooLong = isLong;
-    return isLong ? out : joined([out.subarray(0, begin), changed(out.subarray(begin))]);
+    return isLong ? out : joinedBytes([out.subarray(0, begin), changed(out.subarray(begin))]);
   };
   return {
     push: (chunk) => {
@@ -112,7 +112,7 @@ function changed(bytes: Uint8Array): Uint8Array {
   }
   if (end === bytes.length) return bytes;
   kept.push(bytes.subarray(0, end));
-  return joined(kept.toReversed());
+  return joinedBytes(kept.toReversed());
 }
 
 /** One event, changed in place; null for what takes more than that. */

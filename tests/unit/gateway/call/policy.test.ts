@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import {
   isRetryable,
   pauseAfter,
-  retryAfterMs,
+  statedRetryAfter,
   type RetryPolicy,
 } from "../../../../core/gateway/call/policy.ts";
 import { gatewayEngine } from "../../../../core/gateway/engine.ts";
@@ -48,14 +48,14 @@ describe("pauseAfter()", () => {
 
 it("retryAfterMs() reads milliseconds, seconds and dates", () => {
   const now = Date.UTC(2026, 0, 1);
-  expect(retryAfterMs("1500", "9", now)).toBe(1500);
-  expect(retryAfterMs(null, "2", now)).toBe(2000);
-  expect(retryAfterMs(null, "Thu, 01 Jan 2026 00:00:05 GMT", now)).toBe(5000);
-  expect(retryAfterMs(null, "Thursday, 01-Jan-26 00:00:05 GMT", now)).toBe(5000);
-  expect(retryAfterMs(null, "Sat, 01 Nov 2025 00:00:00 GMT", now)).toBe(0);
+  expect(statedRetryAfter("1500", "9", now)).toBe(1500);
+  expect(statedRetryAfter(null, "2", now)).toBe(2000);
+  expect(statedRetryAfter(null, "Thu, 01 Jan 2026 00:00:05 GMT", now)).toBe(5000);
+  expect(statedRetryAfter(null, "Thursday, 01-Jan-26 00:00:05 GMT", now)).toBe(5000);
+  expect(statedRetryAfter(null, "Sat, 01 Nov 2025 00:00:00 GMT", now)).toBe(0);
   // Some engines take the last two for a time to come.
   for (const text of ["soon", "-5", "-2099", "x 2099"])
-    expect(retryAfterMs(null, text, now)).toBeNull();
+    expect(statedRetryAfter(null, text, now)).toBeNull();
 });
 
 it("isRetryable() follows the status unless the provider says otherwise", () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { eventually } from "../../../cases/eventually.ts";
-import { advance } from "../../../../core/gateway/choose/dynamic/advance.ts";
+import { advanceRoute } from "../../../../core/gateway/choose/dynamic/advance.ts";
 import {
   conditionProblem,
   factAt,
@@ -98,7 +98,9 @@ describe("advance()", () => {
     [0.6, "c"],
     [0.9999, "c"],
   ])("splits by percentage: %d leads to %s", (random, expected) => {
-    expect(advance(split, split.start, facts({}), () => random)).toMatchObject({ model: expected });
+    expect(advanceRoute(split, split.start, facts({}), () => random)).toMatchObject({
+      model: expected,
+    });
   });
 
   it("gives the whole range to percentages of 100 in sum", () => {
@@ -109,7 +111,7 @@ describe("advance()", () => {
       model("b", "openai", "b"),
       end,
     ]);
-    expect(advance(third, third.start, facts({}), () => 1 - 2 ** -32)).toMatchObject({
+    expect(advanceRoute(third, third.start, facts({}), () => 1 - 2 ** -32)).toMatchObject({
       model: "b",
     });
   });
@@ -127,7 +129,7 @@ describe("advance()", () => {
       model("small", "openai", "small"),
       end,
     ]);
-    const led = (plan: string) => advance(graph, graph.start, facts({ plan }), () => 0);
+    const led = (plan: string) => advanceRoute(graph, graph.start, facts({ plan }), () => 0);
     expect([led("paid"), led("free")]).toMatchObject([{ model: "big" }, { model: "small" }]);
   });
 
@@ -140,7 +142,7 @@ describe("advance()", () => {
       { id: "r", ...rate, outputs: { success: to("end") } },
       end,
     ]);
-    expect(advance(graph, graph.start, facts({}), () => 0)).toMatchObject({
+    expect(advanceRoute(graph, graph.start, facts({}), () => 0)).toMatchObject({
       kind: "rate",
       limit: 5,
       window: 60,

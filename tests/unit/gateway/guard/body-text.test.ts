@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { visibleForm } from "../../../../core/gateway/guard/detect/plain-form.ts";
-import { bodyText as readBody } from "../../../../core/gateway/guard/text/body-text.ts";
+import { readBodyText as readBody } from "../../../../core/gateway/guard/text/body-text.ts";
 import { atOnce } from "../../../../core/gateway/guard/text/slices.ts";
 import { partsOf } from "../../../../core/gateway/wire/multipart.ts";
 import { safetyOf } from "../../../../core/gateway/guard/checkers/safety.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { CheckResult } from "../../../../core/gateway/guard/checkers/checker.ts";
 import { profiles } from "../../../../core/gateway/guard/detect/profiles.ts";
 import { atOnce } from "../../../../core/gateway/guard/text/slices.ts";
-import { textOf as readText } from "../../../../core/gateway/guard/text/text.ts";
+import { readJsonText as readText } from "../../../../core/gateway/guard/text/text.ts";
 
 const { signal } = new AbortController();
 const JSON_TYPE = "application/json";

@@ -4,14 +4,18 @@ import { jsonUsage } from "../../../../core/gateway/observe/usage/json-usage.ts"
 import { tally } from "../../../../core/gateway/realtime/tally.ts";
 import { usageScanner } from "../../../../core/gateway/observe/usage/sse-usage.ts";
 import { addUsage } from "../../../../core/gateway/providers/usage.ts";
-import { sumOfUsage, noUsage, type Usage } from "../../../../core/gateway/chat/usage.ts";
+import { sumOfUsage, noUsage, type TokenUsage } from "../../../../core/gateway/chat/usage.ts";
 import { priceOf } from "../../../fakes/gateway-prices.ts";
 
-const cost = (used: Usage, model: string, provider: string, custom?: CustomCost): number | null =>
-  costAt(used, priceOf(model, provider), custom);
+const cost = (
+  used: TokenUsage,
+  model: string,
+  provider: string,
+  custom?: CustomCost,
+): number | null => costAt(used, priceOf(model, provider), custom);
 
-const openai = (usage: object): Usage => addUsage(noUsage, { usage });
-const gemini = (usageMetadata: object): Usage => addUsage(noUsage, { usageMetadata });
+const openai = (usage: object): TokenUsage => addUsage(noUsage, { usage });
+const gemini = (usageMetadata: object): TokenUsage => addUsage(noUsage, { usageMetadata });
 
 /** An answer of OpenAI's chats with sound in and out. */
 const spoken = {
@@ -119,7 +123,7 @@ describe("tokens of sound", () => {
   });
 
   it("are never charged twice, nor below nothing, when figures contradict each other", () => {
-    const odd: Usage = {
+    const odd: TokenUsage = {
       tokensIn: 100,
       tokensOut: 10,
       cachedIn: 500,
@@ -227,7 +231,7 @@ describe("reports of kinds of tokens", () => {
 describe("the cost of a realtime session", () => {
   const end = { by: "client", code: 1000, reason: "" } as const;
   const done = JSON.stringify({ type: "response.done", response: { usage: realtime } });
-  const usageOf = (...messages: string[]): Usage => {
+  const usageOf = (...messages: string[]): TokenUsage => {
     const counted = tally({ model: "gpt-realtime-2", summary: false, keep: 0 });
     for (const message of messages) counted.add("provider", message);
     return counted.finish(end).seen.usage;

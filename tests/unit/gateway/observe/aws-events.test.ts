@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { awsEventUsage } from "../../../../core/gateway/providers/amazon/aws-events.ts";
-import { noUsage, type Usage } from "../../../../core/gateway/chat/usage.ts";
+import { noUsage, type TokenUsage } from "../../../../core/gateway/chat/usage.ts";
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
@@ -20,7 +20,7 @@ function frame(payload: string, headers: number = 40): Uint8Array {
 const own = (event: object): Uint8Array =>
   frame(JSON.stringify({ bytes: btoa(JSON.stringify(event)), p: "abcdefgh" }));
 
-function read(frames: readonly Uint8Array[], size: number): Usage {
+function read(frames: readonly Uint8Array[], size: number): TokenUsage {
   const stream = new Uint8Array(frames.flatMap((one) => [...one]));
   const events = awsEventUsage();
   for (let at = 0; at < stream.length; at += size) events.push(stream.subarray(at, at + size));

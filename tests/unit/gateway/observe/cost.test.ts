@@ -2,11 +2,15 @@ import { describe, expect, it } from "vitest";
 import { cost as costAt, type CustomCost } from "../../../../core/gateway/observe/cost/cost.ts";
 import { priceLists, PRICES_DATE } from "../../../../core/gateway/prices/prices.ts";
 import { addUsage } from "../../../../core/gateway/providers/usage.ts";
-import { noUsage, type Usage } from "../../../../core/gateway/chat/usage.ts";
+import { noUsage, type TokenUsage } from "../../../../core/gateway/chat/usage.ts";
 import { priceOf } from "../../../fakes/gateway-prices.ts";
 
-const cost = (used: Usage, model: string, provider: string, custom?: CustomCost): number | null =>
-  costAt(used, priceOf(model, provider), custom);
+const cost = (
+  used: TokenUsage,
+  model: string,
+  provider: string,
+  custom?: CustomCost,
+): number | null => costAt(used, priceOf(model, provider), custom);
 
 const usage = (tokensIn: number, tokensOut: number, more: object = {}) => ({
   tokensIn,

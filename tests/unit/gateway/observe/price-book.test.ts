@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import * as v from "valibot";
-import { modelNames } from "../../../../core/gateway/prices/model-names.ts";
+import { modelSpellings } from "../../../../core/gateway/prices/model-names.ts";
 import { priceBook } from "../../../../core/gateway/prices/price-book.ts";
 import { type PriceRowSetting, priceRows } from "../../../../core/gateway/prices/price-rows.ts";
 import { PRICED_AT } from "../../../fakes/gateway-prices.ts";
@@ -99,16 +99,16 @@ describe("the setting gateway.prices", () => {
 
 describe("modelNames()", () => {
   it("has for rules, not for prices, what a model is a version of", () => {
-    expect(modelNames("ft:gpt-4o-mini-2024-07-18:acme::x", "openai")).toMatchObject({
+    expect(modelSpellings("ft:gpt-4o-mini-2024-07-18:acme::x", "openai")).toMatchObject({
       priced: ["ft:gpt-4o-mini-2024-07-18:acme::x", "ft:gpt-4o-mini-2024-07-18", "ft:gpt-4o-mini"],
       covered: expect.arrayContaining(["gpt-4o-mini"]),
     });
-    const chat = modelNames("chatgpt-4o-latest", "openai");
+    const chat = modelSpellings("chatgpt-4o-latest", "openai");
     expect([chat.priced.includes("gpt-4o"), chat.covered.includes("gpt-4o")]).toEqual([
       false,
       true,
     ]);
-    const free = modelNames("google/gemini-2.5-flash:free", "openrouter");
+    const free = modelSpellings("google/gemini-2.5-flash:free", "openrouter");
     expect([free.priced, free.covered].map((names) => names.includes("gemini-2.5-flash"))).toEqual([
       false,
       true,
@@ -117,7 +117,7 @@ describe("modelNames()", () => {
 
   it("takes time in proportion to the name, and no name that is too long", () => {
     const long = `gpt-4o${"-2024-08-06".repeat(20)}`;
-    expect(modelNames(long, "openai").priced.length).toBeLessThan(8);
-    expect(modelNames("x".repeat(10_000), "openai").priced).toEqual([]);
+    expect(modelSpellings(long, "openai").priced.length).toBeLessThan(8);
+    expect(modelSpellings("x".repeat(10_000), "openai").priced).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import { openPlatform } from "#platform";
 import { afterEach, describe, expect, it } from "vitest";
 import * as v from "valibot";
-import { leaveToSpend, estimateOf } from "../../../../core/gateway/observe/spend/spend.ts";
+import { reserveSpend, estimateOf } from "../../../../core/gateway/observe/spend/spend.ts";
 import {
   type SpendDecision,
   spendLedger,
@@ -134,7 +134,7 @@ describe("the spend ledger", () => {
   }
 
   async function spend(amount: number, { admit, settle }: Awaited<ReturnType<typeof ledger>>) {
-    const leave = await leaveToSpend(facts, 0, { admit: (_, estimate) => admit(estimate), settle });
+    const leave = await reserveSpend(facts, 0, { admit: (_, estimate) => admit(estimate), settle });
     await leave.settle(amount);
   }
 

@@ -1,20 +1,20 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { withoutLongTexts } from "../../../../core/gateway/observe/usage/long-texts.ts";
 import {
+  withoutLongTexts,
   type UsageScanner,
   usageScanner,
 } from "../../../../core/gateway/observe/usage/sse-usage.ts";
 import { type TextBlocks, textBlocks } from "../../../../core/gateway/observe/usage/text-blocks.ts";
 import { addUsage, usageOf } from "../../../../core/gateway/providers/usage.ts";
-import { noUsage, type Usage } from "../../../../core/gateway/chat/usage.ts";
+import { noUsage, type TokenUsage } from "../../../../core/gateway/chat/usage.ts";
 
 const usage = (
   tokensIn: number | null,
   tokensOut: number | null,
   cachedIn = 0,
   cacheWriteIn = 0,
-): Usage => ({
+): TokenUsage => ({
   tokensIn,
   tokensOut,
   cachedIn,
@@ -35,7 +35,7 @@ function byteScanner(size?: number): Pick<TextBlocks, "push"> & Pick<UsageScanne
 }
 
 /** Scans a stream cut at these places, each piece as it comes. */
-function scan(stream: Uint8Array, cuts: readonly number[] = [], size?: number): Usage {
+function scan(stream: Uint8Array, cuts: readonly number[] = [], size?: number): TokenUsage {
   const scanner = byteScanner(size);
   let at = 0;
   for (const cut of [...cuts.map((one) => one % (stream.length + 1)), stream.length].toSorted(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { labels } from "../../../../../core/gateway/observe/metrics/label.ts";
+import { labels } from "../../../../../core/gateway/observe/metrics/metrics.ts";
 import {
   added,
   boundedKey,
