@@ -4,11 +4,10 @@ import { dirname, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { checkNode } from "../shared/check-node.ts";
-import { liftBunRequestLimit } from "./bun-requests.ts";
 import { projectRoot } from "./demo.ts";
 import { helpText } from "./help.ts";
+import { setUpProcess } from "./set-up-process.ts";
 import { parseCommandLine } from "./settings.ts";
-import { setUpV8Heap } from "./v8-heap.ts";
 
 /** Commands with options of their own; what each needs is loaded when it is known. */
 const commands: Readonly<Record<string, (args: readonly string[]) => Promise<void>>> = {
@@ -28,8 +27,7 @@ async function main(): Promise<void> {
   if (command === "help" || flags.has("help")) process.stdout.write(helpText(version()));
   else if (command === "version" || flags.has("version")) process.stdout.write(`${version()}\n`);
   else {
-    liftBunRequestLimit();
-    setUpV8Heap();
+    setUpProcess();
     const { serveCommand } = await import("./serve.ts");
     await serveCommand(flags, version());
   }

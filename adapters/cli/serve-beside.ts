@@ -7,7 +7,7 @@ import type { ParentProcess } from "./parent-process.ts";
 import { prepare } from "./prepare.ts";
 import { processCount } from "./process-count.ts";
 import { loadRuntime } from "./runtime.ts";
-import { collectGarbage } from "./v8-heap.ts";
+import { collectGarbage } from "./set-up-process.ts";
 
 /** `causey serve` in a process that another one started: listens on the same port, and ends with the other. */
 export async function serveBeside(

@@ -1,8 +1,11 @@
 import { spawn, type ChildProcess } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { availableParallelism } from "node:os";
 import process from "node:process";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Log } from "../../core/ports.ts";
+import { listenError } from "../shared/http/drain.ts";
 import { READY, SHARED_PORT } from "./parent-process.ts";
 
 /** What the first process needs to know to start the others. */
@@ -172,4 +175,37 @@ async function turnToStart(state: State): Promise<void> {
   const start = Math.max(now, state.nextStart);
   state.nextStart = start + PAUSE_MS;
   await pause(start - now, undefined, { signal: state.over.signal }).catch(() => undefined);
+}
+
+/**
+ * Rejects with one line when somebody listens on a port. Who opens one to share it joins whoever shares it already,
+ * another server of the same user too: each would get some of the other's connections.
+ */
+export function checkPort(port: number, hostname: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once("error", (error) => {
+      reject(listenError(error, hostname, port));
+    });
+    probe.listen({ port, host: hostname }, () => {
+      probe.close(() => resolve());
+    });
+  });
+}
+
+/**
+ * The command line of this process as the system knows it, to start further ones with: with the runtime's own options, and
+ * however this file was named there. Throws one line where that may not be read: on Deno it takes all permissions.
+ */
+export function ownCommandLine(): readonly string[] {
+  try {
+    const [, ...args] = readFileSync("/proc/self/cmdline", "utf8").split("\0").slice(0, -1);
+    return [process.execPath, ...args];
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(
+      `--processes: this process may not start others like itself (${reason}): on Deno, start with \`deno run -A --unstable-net …\``,
+      { cause: error },
+    );
+  }
 }

@@ -1,7 +1,6 @@
 // Starts further processes as `causey serve --processes` does; none of them gets to listen.
-import { ownCommandLine } from "../../adapters/cli/own-command-line.ts";
 import { parentProcess } from "../../adapters/cli/parent-process.ts";
-import { startChildren } from "../../adapters/cli/start-children.ts";
+import { ownCommandLine, startChildren } from "../../adapters/cli/start-children.ts";
 
 const parent = parentProcess();
 if (parent !== null) {

@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { prepare } from "../../adapters/cli/prepare.ts";
-import { webhookKeys } from "../../adapters/cli/webhook-keys.ts";
 import {
   parseKeys,
   parseSend,
   webhookHelp,
   type SendInput,
+  webhookKeys,
 } from "../../adapters/cli/webhook-send.ts";
 import { prepareKey } from "../../core/webhooks/signing/keys.ts";
 import { schemes, simulate } from "../../core/webhooks/mod.ts";

@@ -1,6 +1,9 @@
 import process from "node:process";
 import { setFlagsFromString } from "node:v8";
 
+/** What Bun reads at its start. */
+const BUN_LIMIT = "BUN_CONFIG_MAX_HTTP_REQUESTS";
+
 /**
  * Has V8 make every object in the young generation. By itself it makes those old from the start whose like survived a
  * few collections, as what belongs to requests under way does; and whatever an old one points to survives with it,
@@ -32,13 +35,34 @@ const flags = [
   [COLLECTABLE, "expose-gc"],
 ] as const;
 
+/** Sets up what a runtime takes for a server at its start only; the process becomes itself again with it where that has to be. */
+export function setUpProcess(): void {
+  liftBunRequestLimit();
+  setUpV8Heap();
+}
+
+/**
+ * Lets Bun's `fetch` have more than 256 requests under way: the 257th open stream would wait for one of the others to
+ * end. Bun reads the variable once, when it starts, so the process becomes itself again with it set; id, arguments and
+ * standard streams stay. Whoever sets the variable gets that.
+ */
+function liftBunRequestLimit(): void {
+  const { env, execArgv, execPath, argv } = process;
+  if (process.versions["bun"] === undefined || process.execve === undefined) return;
+  if (process.platform === "win32" || env[BUN_LIMIT] !== undefined) return;
+  process.execve(execPath, [execPath, ...execArgv, ...argv.slice(1)], {
+    ...env,
+    [BUN_LIMIT]: "65336",
+  });
+}
+
 /**
  * Sets up V8's heap for a server. Node becomes itself again with the flags that it lacks; id, arguments and standard
  * streams stay. Where it cannot (Windows, a child with a channel to its parent), only what can be set at run time is.
  * Whoever sets a flag of the same kind (`NODE_OPTIONS=--max-semi-space-size=64`) gets that. Deno can neither start
  * again nor set a flag at run time (its `setFlagsFromString` does nothing): its start line has the first two.
  */
-export function setUpV8Heap(): void {
+function setUpV8Heap(): void {
   const { env, execArgv, execPath, argv, versions } = process;
   // Bun has another engine.
   if (versions["bun"] !== undefined || versions["deno"] !== undefined) return;
@@ -48,7 +72,7 @@ export function setUpV8Heap(): void {
   if (mayRestart()) {
     process.execve?.(execPath, [execPath, ...lacking, ...execArgv, ...argv.slice(1)], env);
   }
-  for (const flag of lacking) if (flag !== LIMIT) setFlagsFromString(flag);
+  for (const flag of lacking) if (flag !== LIMIT && flag !== COLLECTABLE) setFlagsFromString(flag);
 }
 
 /**
