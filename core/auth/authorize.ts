@@ -1,3 +1,4 @@
+import type { NowOrLater } from "../now-or-later.ts";
 import type { MiddlewareHandler } from "hono";
 import { ApiError } from "../http/api-error.ts";
 import { tellUnknownFields } from "../http/unknown-fields.ts";
@@ -9,7 +10,7 @@ import type { Permission } from "./permissions.ts";
 export interface Authenticate {
   (request: Request): Promise<Principal | null>;
   /** The same for a token that came elsewhere than in `Authorization`. @default asked with a made-up request */
-  readonly byToken?: (token: string) => Promise<Principal | null> | Principal | null;
+  readonly byToken?: (token: string) => NowOrLater<Principal | null>;
   /**
    * Whether a text contains one of these tokens, or what says of itself that it is one: the gateway sends such
    * a text to no provider. @default asked word for word like `byToken`, which costs more

@@ -1,3 +1,4 @@
+import type { NowOrLater } from "../now-or-later.ts";
 import { constantTimeEqual } from "../crypto/equal.ts";
 import { sha256Hex } from "../crypto/digest.ts";
 import { utf8 } from "../crypto/encoding.ts";
@@ -26,7 +27,7 @@ interface HashedToken {
 /** The configured tokens. */
 export interface StaticTokens {
   /** The principal of the token with this SHA-256 (hexadecimal); null when there is none. */
-  find(hash: string): Promise<Principal | null> | Principal | null;
+  find(hash: string): NowOrLater<Principal | null>;
   /** Whether a text contains one of them. */
   readonly isIn: SecretSearch;
 }

@@ -1,3 +1,4 @@
+import { type NowOrLater, whenReady } from "../now-or-later.ts";
 import { quickSha256Hex } from "../crypto/digest.ts";
 import type { Platform } from "../ports.ts";
 import type { Authenticate } from "./authorize.ts";
@@ -28,14 +29,10 @@ export function storedTokens(platform: Platform, options: StoredTokensOptions = 
   const stored = (token: string, hash: string): PrincipalLookup =>
     isTokenShaped(token) ? store.find(hash) : (jwt?.byToken?.(token) ?? null);
   const byHash = (token: string, hash: string): PrincipalLookup => {
-    const found = configured.find(hash);
-    if (found instanceof Promise) return found.then((one) => one ?? stored(token, hash));
-    return found ?? stored(token, hash);
+    return whenReady(configured.find(hash), (found) => found ?? stored(token, hash));
   };
-  const byToken = (token: string): PrincipalLookup => {
-    const hash = quickSha256Hex(token, platform.system);
-    return typeof hash === "string" ? byHash(token, hash) : hash.then((one) => byHash(token, one));
-  };
+  const byToken = (token: string): PrincipalLookup =>
+    whenReady(quickSha256Hex(token, platform.system), (hash) => byHash(token, hash));
   const authenticate = async (request: Request): Promise<Principal | null> => {
     const token = bearerToken(request.headers.get("authorization"));
     return token === null ? null : await byToken(token);
@@ -45,4 +42,4 @@ export function storedTokens(platform: Platform, options: StoredTokensOptions = 
   return Object.assign(authenticate, { byToken, isIn });
 }
 
-type PrincipalLookup = Promise<Principal | null> | Principal | null;
+type PrincipalLookup = NowOrLater<Principal | null>;

@@ -1,3 +1,4 @@
+import type { NowOrLater } from "../now-or-later.ts";
 import type { System } from "../ports.ts";
 import { toHex, utf8 } from "./encoding.ts";
 
@@ -11,7 +12,7 @@ export async function sha256(data: string | Uint8Array): Promise<Uint8Array<Arra
 export function quickSha256Hex(
   data: string | Uint8Array,
   system: Pick<System, "sha256Hex">,
-): Promise<string> | string {
+): NowOrLater<string> {
   return system.sha256Hex === undefined ? sha256Hex(data) : system.sha256Hex(data);
 }
 

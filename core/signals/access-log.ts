@@ -1,3 +1,4 @@
+import { type NowOrLater, whenReady } from "../now-or-later.ts";
 import type { Hono } from "hono";
 import { hasTokenShape } from "../auth/token-format.ts";
 import { quickSha256Hex } from "../crypto/digest.ts";
@@ -58,10 +59,7 @@ export function observedFetch(app: Hono, { platform, isSecret, tell }: Observer)
   };
   return (request, ...rest) => {
     const began = { at: system.monotonic(), time: system.now() };
-    const answer = fetch(request, ...rest);
-    return answer instanceof Promise
-      ? answer.then((response) => seen(request, response, began))
-      : seen(request, answer, began);
+    return whenReady(fetch(request, ...rest), (response) => seen(request, response, began));
   };
 }
 
@@ -147,13 +145,11 @@ function setHeader({ headers }: Response, id: string): void {
   }
 }
 
-function callerOf(request: Request, platform: Platform): Promise<string> | string | undefined {
+function callerOf(request: Request, platform: Platform): NowOrLater<string | undefined> {
   const credential = credentialOf(request, platform);
   if (credential === undefined) return undefined;
   const hash = quickSha256Hex(credential, platform.system);
-  return typeof hash === "string"
-    ? hash.slice(0, CALLER_DIGITS)
-    : hash.then((digits) => digits.slice(0, CALLER_DIGITS));
+  return whenReady(hash, (digits) => digits.slice(0, CALLER_DIGITS));
 }
 
 function credentialOf(request: Request, platform: Platform): string | undefined {

@@ -1,3 +1,4 @@
+import { type NowOrLater, whenReady } from "../../now-or-later.ts";
 import { checkName, guardedName, nameFromId } from "../../entity/name.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { Delivery } from "./receive.ts";
@@ -28,12 +29,9 @@ export function entityFor(
   delivery: Delivery,
   owner: SecretOwner | null,
   payload: unknown,
-): Promise<Entity> | Entity {
+): NowOrLater<Entity> {
   if (owner !== null) return owner;
-  const found = entityOf(delivery, payload);
-  return found instanceof Promise
-    ? found.then((entity) => withoutSecret(delivery, entity))
-    : withoutSecret(delivery, found);
+  return whenReady(entityOf(delivery, payload), (entity) => withoutSecret(delivery, entity));
 }
 
 function withoutSecret({ source }: Delivery, entity: Entity): Entity {
@@ -42,10 +40,7 @@ function withoutSecret({ source }: Delivery, entity: Entity): Entity {
   throw new ApiError("signature_invalid", { message, cause: "entity_secret" });
 }
 
-function entityOf(
-  { source, request, pathName }: Delivery,
-  payload: unknown,
-): Promise<Entity> | Entity {
+function entityOf({ source, request, pathName }: Delivery, payload: unknown): NowOrLater<Entity> {
   const { entity: from, fallbackEntity = null } = source;
   if (from.from === "payload") return entityInPayload(source, from.path, pathName, payload);
   const header = from.from === "header" ? request.headers.get(from.name) : null;
@@ -63,7 +58,7 @@ function entityInPayload(
   paths: readonly string[],
   pathName: string | null,
   payload: unknown,
-): Promise<Entity> | Entity {
+): NowOrLater<Entity> {
   const canonical = firstTextAt(payload, paths) ?? scheme.entityDefault ?? "";
   if (canonical !== "") {
     const name = nameFromId(canonical);

@@ -45,9 +45,7 @@ export async function receive(delivery: Delivery, platform: Platform): Promise<R
   };
   const owner = ownerOf(delivery);
   const secrets = owner?.secrets ?? source.shared;
-  const verdict = verify(source.scheme, secrets.keys, signed, now);
-  // Awaited only where it is a promise, here and below: this is the way of every event.
-  const refusal = verdict instanceof Promise ? await verdict : verdict;
+  const refusal = await verify(source.scheme, secrets.keys, signed, now);
   if (refusal !== null)
     throw new ApiError("signature_invalid", { message: refusals[refusal], cause: refusal });
   delivery.note("verified");
@@ -63,10 +61,8 @@ export async function receive(delivery: Delivery, platform: Platform): Promise<R
 
   if (source.scheme.batch === true && Array.isArray(payload.value))
     return receiveBatch({ ...delivery, owner }, payload.value, now, platform);
-  const found = entityFor(delivery, owner, payload.value);
-  const entity = found instanceof Promise ? await found : found;
-  const read = toEvent(delivery, entity, payload, now, platform.system);
-  const event = read instanceof Promise ? await read : read;
+  const entity = await entityFor(delivery, owner, payload.value);
+  const event = await toEvent(delivery, entity, payload, now, platform.system);
   const stored = await storeEvent(delivery, entity.name, event, platform);
   return answerOne(source, stored, await outcomeOf(stored, source, platform));
 }

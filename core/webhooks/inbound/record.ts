@@ -1,3 +1,4 @@
+import type { NowOrLater } from "../../now-or-later.ts";
 import { sha256Hex } from "../../crypto/digest.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { eventTime, type EventRecord } from "../../entity/event.ts";
@@ -108,7 +109,7 @@ export function toRecord(
   headers: Headers,
   payload: Payload,
   fresh: { readonly id: () => string; readonly now: number },
-): Promise<EventRecord> | EventRecord {
+): NowOrLater<EventRecord> {
   const field = (read: Reader, limit: number): string | null => {
     const text = read(headers, payload.value);
     return text === null ? null : text.slice(0, limit).toWellFormed();

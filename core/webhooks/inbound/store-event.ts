@@ -1,3 +1,4 @@
+import { type NowOrLater, whenReady } from "../../now-or-later.ts";
 import { sha256Hex } from "../../crypto/digest.ts";
 import { EVENT_JOB, type IncomingEvent, type IngestReceipt } from "../../entity/event.ts";
 import { guardedName } from "../../entity/name.ts";
@@ -19,7 +20,7 @@ export function toEvent(
   payload: Payload,
   now: number,
   system: System,
-): Promise<IncomingEvent> | IncomingEvent {
+): NowOrLater<IncomingEvent> {
   const fresh = { id: () => system.id(), now };
   const record = toRecord(source.reader, request.headers, payload, fresh);
   const event = {
@@ -34,14 +35,12 @@ export function toEvent(
     retention: source.retention,
   };
   if (source.bodyWindowMs > 0) return hashed(event, record, payload);
-  return record instanceof Promise
-    ? record.then((ready) => ({ ...event, record: ready }))
-    : { ...event, record };
+  return whenReady(record, (ready) => ({ ...event, record: ready }));
 }
 
 async function hashed(
   event: Omit<IncomingEvent, "record">,
-  record: Promise<IncomingEvent["record"]> | IncomingEvent["record"],
+  record: NowOrLater<IncomingEvent["record"]>,
   payload: Payload,
 ): Promise<IncomingEvent> {
   return { ...event, record: await record, bodyHash: await sha256Hex(payload.text) };

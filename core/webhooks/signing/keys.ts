@@ -1,3 +1,4 @@
+import type { NowOrLater } from "../../now-or-later.ts";
 import { sha256 } from "../../crypto/digest.ts";
 import { fromBase64, fromHex, utf8 } from "../../crypto/encoding.ts";
 import { constantTimeEqual } from "../../crypto/equal.ts";
@@ -21,7 +22,7 @@ export interface Key {
   /** Which items of a `versions` list it can check. */
   readonly version: "v1" | "v1a";
   /** Answers at once where the runtime can. */
-  verify(signature: Uint8Array, content: Uint8Array): Promise<boolean> | boolean;
+  verify(signature: Uint8Array, content: Uint8Array): NowOrLater<boolean>;
 }
 
 /** Shortest key behind `whsec_`, in bytes; the Standard Webhooks specification asks for 24 to 64. */

@@ -1,3 +1,4 @@
+import { type NowOrLater, whenReady } from "../../now-or-later.ts";
 import type { Key } from "./keys.ts";
 import type { Scheme } from "./scheme.ts";
 import { parseSignature, type ParsedSignature } from "./signature.ts";
@@ -18,7 +19,7 @@ export function verify(
   keys: readonly Key[],
   request: SignedRequest,
   now: number,
-): Promise<Refusal | null> | Refusal | null {
+): NowOrLater<Refusal | null> {
   const read = sourceReader(request);
   const header = scheme.signature.map(read).find((value) => value !== null && value !== "");
   if (header === undefined || header === null) return "missing";
@@ -37,8 +38,7 @@ export function verify(
   if (content === null) return "malformed";
   const attempts = attemptsOf(keys, parsed, now);
   if (scheme.content.includes("{form}")) return boundAndMatching(request, attempts, content);
-  const matches = anyMatches(attempts, content);
-  return matches instanceof Promise ? matches.then(refusalOf) : refusalOf(matches);
+  return whenReady(anyMatches(attempts, content), refusalOf);
 }
 
 function refusalOf(matches: boolean): Refusal | null {
@@ -78,12 +78,15 @@ function attemptsOf(keys: readonly Key[], parsed: ParsedSignature, now: number):
   return attempts;
 }
 
-function anyMatches(attempts: readonly Attempt[], content: Uint8Array): Promise<boolean> | boolean {
-  for (const [index, { key, signature }] of attempts.entries()) {
-    const matches = key.verify(signature, content);
-    if (matches instanceof Promise)
-      return matches.then((does) => does || anyMatches(attempts.slice(index + 1), content));
-    if (matches) return true;
-  }
-  return false;
+function anyMatches(
+  attempts: readonly Attempt[],
+  content: Uint8Array,
+  from = 0,
+): NowOrLater<boolean> {
+  const attempt = attempts[from];
+  if (attempt === undefined) return false;
+  return whenReady(
+    attempt.key.verify(attempt.signature, content),
+    (does) => does || anyMatches(attempts, content, from + 1),
+  );
 }
