@@ -13,6 +13,9 @@ import {
   gatewayParts,
   type SemanticCacheOptions,
 } from "./gateway/mod.ts";
+import type { Handle } from "./console/forward.ts";
+import { consoleRoutes } from "./console/mod.ts";
+import { type Usage, usageOf } from "./console/usage.ts";
 import { ApiError } from "./http/api-error.ts";
 import { errorResponse } from "./http/envelope.ts";
 import { prefixRouter } from "./http/prefix-router.ts";
@@ -82,6 +85,8 @@ export interface PlatformApiOptions extends StoredTokensOptions {
   readonly accessLog?: boolean;
   /** Counts the same requests, for `/metrics`. @default false */
   readonly metrics?: boolean;
+  /** Serves the web console at `/console`, for whoever has an API token. @default false */
+  readonly console?: boolean;
 }
 
 /** The app of {@link platformApi}, and what a program in the same process can use of it without HTTP. */
@@ -96,7 +101,7 @@ const API_ROOT = "/client/v4";
 
 /**
  * The whole platform API as one Hono app: the API root at `/client/v4`, the gateway at `/v1`, webhooks at
- * `/webhooks`, agents at `/agents`, and `/healthz`, `/readyz`.
+ * `/webhooks`, agents at `/agents`, and `/healthz`, `/readyz`; where they are on also `/metrics` and `/console`.
  */
 export function platformApi(options: PlatformApiOptions): PlatformApi {
   const { platform, accountId = "local", mountPath } = options;
@@ -144,34 +149,80 @@ export function platformApi(options: PlatformApiOptions): PlatformApi {
     }),
   );
   app.route("/", seen.routes);
+  const reach: Reach = { handle: (request) => app.fetch(request) };
+  mountConsole(app, options, { shared, parts, seen, reach });
   closeRoutes(app, [`${API_ROOT}/*`], "api", platform);
   // Takes effect only where this app is the whole host: below `route()` the host's own 404 stays.
   app.notFound((c) => errorResponse(noRoute(c), "api"));
   const { fetch: quietFetch } = app;
-  return Object.assign(app, {
-    aiBinding: parts.aiBinding,
-    quietFetch,
-    fetch: seen.observed(app),
-  });
+  const fetch = seen.observed(app);
+  reach.handle = (request) => (isRead(request) ? quietFetch(request) : fetch(request));
+  return Object.assign(app, { aiBinding: parts.aiBinding, quietFetch, fetch });
 }
+
+/** What the console's page reads while somebody looks at it is no news. */
+function isRead({ method }: Request): boolean {
+  return method === "GET" || method === "HEAD";
+}
+
+/** How the console reaches the app, which it is a part of. */
+interface Reach {
+  handle: Handle;
+}
+
+/** The console, when it is wanted. */
+function mountConsole(
+  app: Hono,
+  options: PlatformApiOptions,
+  {
+    shared,
+    parts,
+    seen,
+    reach,
+  }: {
+    readonly shared: Shared;
+    readonly parts: GatewayParts;
+    readonly seen: Signals;
+    readonly reach: Reach;
+  },
+): void {
+  if (options.console !== true) return;
+  const usage = async (): Promise<Usage | null> => {
+    const text = await parts.metricsOf(shared.accountId, "text");
+    return text === null ? null : usageOf(text);
+  };
+  const { history, health, follow } = seen;
+  app.route(
+    "/",
+    consoleRoutes({
+      ...shared,
+      mountPath: options.mountPath,
+      source: { history, health, follow, usage },
+      handle: (request) => reach.handle(request),
+    }),
+  );
+}
+
+type Shared = Pick<SignalsOptions, "platform" | "accountId" | "auth">;
 
 /** The gateway, and what tells of it and of all else. */
 function watchedGateway(
   options: PlatformApiOptions,
-  shared: Pick<SignalsOptions, "platform" | "accountId" | "auth">,
+  shared: Shared,
 ): { readonly parts: GatewayParts; readonly seen: Signals } {
   const { accessLog = false, metrics = false } = options;
+  const isCounted = metrics || options.console === true;
   const parts = gatewayParts({
     ...options.gateway,
     ...shared,
     mountPath: options.mountPath,
     demo: options.demo ?? false,
-    accessLog: accessLog || metrics,
+    accessLog: accessLog || isCounted,
     semanticCache: semanticCache(options),
   });
   return {
     parts,
-    seen: signals({ ...shared, accessLog, metrics, gatewayMetrics: parts.metricsOf }),
+    seen: signals({ ...shared, accessLog, metrics, isCounted, gatewayMetrics: parts.metricsOf }),
   };
 }
 

@@ -64,6 +64,7 @@ const tasks = {
   format: { needs: ["."], command: [node, "node_modules/oxfmt/bin/oxfmt"] },
   lint: { needs: ["."], command: [node, "node_modules/oxlint/bin/oxlint", "--type-aware"] },
   types: { needs: everything, command: [node, "scripts/types.ts"] },
+  console: { needs: ["."], command: [node, "scripts/console.ts"] },
   build: { needs: ["."], command: [node, "scripts/build.ts"] },
   bench: { needs: everything, command: [node, "bench/run.ts"] },
 };

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { bannerLines } from "../adapters/cli/banner.ts";
+import { consoleLink } from "../adapters/cli/console-link.ts";
 import { seedDemo } from "../adapters/cli/demo.ts";
 import { helpText } from "../adapters/cli/help.ts";
 import { prepare } from "../adapters/cli/prepare.ts";
@@ -79,8 +80,13 @@ async function main() {
   if (prepared.demoSecret !== null && process.env["CAUSEY_WORKERS_ENTRY"] === undefined) {
     await seedDemo({ fetch, url: server.url, token: token.value, accountId });
   }
+  const link =
+    process.env["CAUSEY_WORKERS_ENTRY"] === undefined
+      ? await consoleLink({ fetch, url: server.url, token: token.value })
+      : null;
+  const { url, browser } = server;
+  const facts = { version, runtime: "workerd", url, browser, consoleLink: link };
   server.ready();
-  const facts = { version, runtime: "workerd", url: server.url, browser: server.browser };
   console.log(bannerLines(prepared, facts).join("\n"));
 }
 

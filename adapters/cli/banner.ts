@@ -9,6 +9,8 @@ export interface BannerFacts {
   readonly url: string;
   /** What page rendering runs on, or why it is off. */
   readonly browser: string;
+  /** An address that logs in to the web console once; null without a console. */
+  readonly consoleLink: string | null;
 }
 
 /**
@@ -22,6 +24,7 @@ export function bannerLines(prepared: Prepared, facts: BannerFacts): string[] {
   return [
     `causey ${facts.version} on ${facts.runtime}`,
     `Listening  ${facts.url}  (API ${facts.url}/client/v4)`,
+    ...(facts.consoleLink === null ? [] : [`Console    ${facts.consoleLink}  (logs in once)`]),
     `Data       ${dataDir}`,
     ...(token.created
       ? [`Token      ${token.value}  (shown once, stored in ${token.path ?? ""})`]

@@ -13,6 +13,7 @@ import { parseCommandLine } from "./settings.ts";
 const commands: Readonly<Record<string, (args: readonly string[]) => Promise<void>>> = {
   token: async (args) => (await import("./token.ts")).tokenCommand(args),
   prices: async (args) => (await import("./prices.ts")).pricesCommand(args),
+  console: async (args) => (await import("./console-link.ts")).consoleCommand(args),
   webhook: async (args) => (await import("./webhook-send.ts")).webhookCommand(args),
 };
 

@@ -3,6 +3,7 @@ import type { Platform } from "../../core/ports.ts";
 import { closeAtEnd, type ServeOptions, type Served } from "../shared/http/drain.ts";
 import { bannerLines, exposureWarning } from "./banner.ts";
 import { seedDemo } from "./demo.ts";
+import { consoleLink } from "./console-link.ts";
 import { configuredLog } from "./log-sink.ts";
 import { openApp, type OpenApp } from "./open-app.ts";
 import { parentProcess } from "./parent-process.ts";
@@ -38,7 +39,13 @@ export async function serveCommand(
     await seed(prepared, app);
     const browser = (await platform.browser.describe?.()) ?? String(platform.capabilities.browser);
     const name = processes === 1 ? runtime.name : `${runtime.name}, ${processes} processes`;
-    const lines = bannerLines(prepared, { version, runtime: name, url, browser });
+    const link = await consoleLink({
+      fetch: (request) => app.api.quietFetch(request),
+      url,
+      token: prepared.token.value,
+    });
+    const facts = { version, runtime: name, url, browser, consoleLink: link };
+    const lines = bannerLines(prepared, facts);
     process.stdout.write(`${lines.join("\n")}\n`);
     const warning = exposureWarning(prepared.host);
     if (warning !== null) platform.log("warn", warning, { host: prepared.host });

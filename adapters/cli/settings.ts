@@ -108,6 +108,13 @@ export const settings: readonly Setting[] = [
     help: "Count nothing for /metrics and the console",
   },
   {
+    flag: "no-console",
+    env: "CAUSEY_NO_CONSOLE",
+    key: "console",
+    kind: "negative",
+    help: "Leave out the web console at /console",
+  },
+  {
     flag: "chromium-path",
     env: "CAUSEY_CHROMIUM_PATH",
     key: "rendering.chromiumPath",

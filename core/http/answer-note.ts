@@ -16,6 +16,8 @@ export interface AnswerNote {
   readonly body?: string | Uint8Array | PassingBytes | null | undefined;
   /** Why the request was not served. */
   readonly error?: ApiError;
+  /** Whether the log has been told already: by the request that this answer passes on. */
+  readonly isTold?: boolean;
   /** The id under which the answer itself, or a line of the log, knows the request. */
   readonly requestId?: string | undefined;
 }

@@ -38,6 +38,7 @@ export function observedFetch(app: Hono, { platform, isSecret, tell }: Observer)
   const seen = (request: Request, response: Response, began: Began): Response => {
     const template = templateOf(request.method, app.getPath(request));
     const note = answerNote(response);
+    if (note?.isTold === true) return response;
     const reason = note?.error === undefined ? "" : shown(note.error.message, isSecret);
     const arrived = { request, response, template, note, reason, began };
     const firstMs = system.monotonic() - began.at;

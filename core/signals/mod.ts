@@ -19,8 +19,10 @@ export interface SignalsOptions {
   readonly auth: Auth;
   /** Writes a line of the log for each request. @default false */
   readonly accessLog?: boolean;
-  /** Counts requests for `/metrics` and for the console. @default false */
+  /** Serves `/metrics`. @default false */
   readonly metrics?: boolean;
+  /** Counts requests, for `/metrics` and for the console. @default as `metrics` */
+  readonly isCounted?: boolean;
   /** The gateway's metrics, or null where they are off. */
   readonly gatewayMetrics: (account: string, format: ExpositionFormat) => Promise<string | null>;
 }
@@ -41,7 +43,7 @@ export interface Signals {
 
 /** Makes the signals of one platform. */
 export function signals(options: SignalsOptions): Signals {
-  const { platform, accessLog = false, metrics = false } = options;
+  const { platform, accessLog = false, metrics = false, isCounted = metrics } = options;
   const { actors, log, system } = platform;
   actors.define(signalsKind);
   const call = (method: string, ...args: readonly Plain[]): Promise<Plain> =>
@@ -54,7 +56,7 @@ export function signals(options: SignalsOptions): Signals {
   const { auth } = options;
   const isSecret = (text: string): boolean => auth !== "off" && auth.isIn?.(text) === true;
   const tell = (row: RequestRow): void => {
-    if (metrics) counting.add(row);
+    if (isCounted) counting.add(row);
     if (accessLog) writeLine(row, log);
   };
   const routes = new Hono();
@@ -65,7 +67,7 @@ export function signals(options: SignalsOptions): Signals {
     models,
     health,
     observed: (app) =>
-      accessLog || metrics ? observedFetch(app, { platform, isSecret, tell }) : app.fetch,
+      accessLog || isCounted ? observedFetch(app, { platform, isSecret, tell }) : app.fetch,
     history: async (since) => (await call("history", since)) as readonly Slot[],
     follow: async (position, waitMs) => (await call("follow", position, waitMs)) as RecentPage,
   };

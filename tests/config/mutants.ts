@@ -42,6 +42,27 @@ export const mutants: readonly Mutant[] = [
     tests: ["tests/unit/webhooks/inbound/replays"],
   },
   {
+    name: "only the console's own page uses a session",
+    file: "core/console/mod.ts",
+    find: "if (c.req.header(OWN_HEADER) !== undefined) return;",
+    replace: "return;",
+    tests: ["tests/unit/console"],
+  },
+  {
+    name: "a session that is read-only changes nothing",
+    file: "core/console/forward.ts",
+    find: "if (session.readOnly && !isRead)",
+    replace: "if (false)",
+    tests: ["tests/unit/console"],
+  },
+  {
+    name: "a link logs in once",
+    file: "core/console/console-actor.ts",
+    find: "await sql.batch([{ sql: `DELETE ${where}`, params: [actor, hash] }]);",
+    replace: "",
+    tests: ["tests/unit/console"],
+  },
+  {
     name: "a changed retention reaches entities that nobody touches",
     file: "core/entity/webhook-index.ts",
     find: "await sweep.run();",

@@ -67,7 +67,13 @@ describe("prepare()", () => {
 
   it("prints commands that a shell takes, whatever the folder is called", () => {
     const prepared = prepare(flags("it's here"), noEnv);
-    const facts = { version: "1", runtime: "r", url: "http://127.0.0.1:1", browser: "b" };
+    const facts = {
+      version: "1",
+      runtime: "r",
+      url: "http://127.0.0.1:1",
+      browser: "b",
+      consoleLink: null,
+    };
     const lines = bannerLines(prepared, facts).join("\n");
     expect(lines).toContain(`$(cat '${folder}/it'\\''s here/token')`);
   });

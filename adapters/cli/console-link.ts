@@ -1,0 +1,74 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { parseArgs } from "node:util";
+import { defaults } from "./settings.ts";
+
+/** Where a server is asked, and as whom. */
+export interface LinkTarget {
+  readonly fetch: (request: Request) => Response | Promise<Response>;
+  readonly url: string;
+  readonly token: string;
+}
+
+/** An address that logs in to the web console, once and within an hour; null where the console is off. */
+export async function consoleLink({ fetch, url, token }: LinkTarget): Promise<string | null> {
+  const headers = { authorization: `Bearer ${token}` };
+  const response = await fetch(new Request(`${url}/console/links`, { method: "POST", headers }));
+  if (!response.ok) {
+    await response.body?.cancel();
+    if (response.status === 404) return null;
+    throw new Error(`The server at ${url} refused to make a link: ${response.status}`);
+  }
+  const answer: unknown = await response.json();
+  const path = typeof answer === "object" && answer !== null && "path" in answer ? answer.path : "";
+  return `${url}${String(path)}`;
+}
+
+const help = `Usage: causey console [--url URL] [--data-dir DIR]
+
+Prints an address that logs in to the web console of a running server, once and within an hour.
+
+  --url URL        The server [http://127.0.0.1:${defaults.port}]
+  --data-dir DIR   Its data folder, where the token is; CAUSEY_TOKEN outranks it [${defaults.dataDir}]
+`;
+
+/** Runs `causey console`. */
+export async function consoleCommand(args: readonly string[]): Promise<void> {
+  const text = { type: "string" } as const;
+  const { values } = parseArgs({
+    args: [...args],
+    options: { url: text, "data-dir": text, help: { type: "boolean", short: "h" } },
+  });
+  if (values.help === true) {
+    process.stdout.write(help);
+    return;
+  }
+  const { env } = process;
+  const port = env["CAUSEY_PORT"] ?? String(defaults.port);
+  const url = (values.url ?? `http://127.0.0.1:${port}`).replace(/\/+$/, "");
+  const folder = values["data-dir"] ?? env["CAUSEY_DATA_DIR"] ?? defaults.dataDir;
+  const link = await consoleLink({ fetch: reach, url, token: tokenOf(folder) });
+  if (link === null)
+    throw new Error(`The server at ${url} has no console: it runs with --no-console`);
+  process.stdout.write(`${link}\n`);
+}
+
+async function reach(request: Request): Promise<Response> {
+  try {
+    return await fetch(request, { signal: AbortSignal.timeout(10_000) });
+  } catch (cause) {
+    const message = `No server answers at ${new URL(request.url).origin}: start one, or name it with --url`;
+    throw new Error(message, { cause });
+  }
+}
+
+function tokenOf(folder: string): string {
+  const given = process.env["CAUSEY_TOKEN"];
+  if (given !== undefined && given !== "") return given;
+  const file = join(folder, "token");
+  if (existsSync(file)) return readFileSync(file, "utf8").trim();
+  throw new Error(
+    `There is no token in "${folder}": name the data folder with --data-dir, or set CAUSEY_TOKEN`,
+  );
+}

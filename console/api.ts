@@ -1,0 +1,120 @@
+/** Where the console is served: this script lies in its folder. */
+const base = new URL(".", import.meta.url).pathname;
+/** Proves to the server that this page asks, see `core/console`. */
+const own = { "x-causey-console": "1" };
+
+/** What the server says of the session. */
+export interface Facts {
+  readonly account: string;
+  readonly readOnly: boolean;
+  readonly runtime: string;
+  readonly version: string;
+  readonly isHosted: boolean;
+}
+
+/** An answer that is no success, with what the API says. */
+export class AskError extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+async function checked(response: Response): Promise<Response> {
+  if (response.ok) return response;
+  const text = await response.text();
+  throw new AskError(response.status, messageOf(text) ?? `${response.status}`);
+}
+
+function messageOf(text: string): string | undefined {
+  try {
+    const body = JSON.parse(text) as {
+      errors?: { message?: string }[];
+      error?: { message?: string } | { message?: string }[];
+    };
+    const error = Array.isArray(body.error) ? body.error[0] : body.error;
+    return body.errors?.[0]?.message ?? error?.message;
+  } catch {
+    return text === "" ? undefined : text.slice(0, 300);
+  }
+}
+
+/** The session; null when nobody is logged in. */
+export async function readSession(): Promise<Facts | null> {
+  const response = await fetch(`${base}session`, { headers: own });
+  return (await (await checked(response)).json()) as Facts | null;
+}
+
+/** Logs in by a token, or by the code of a link. */
+export async function logIn(
+  by: { readonly token: string } | { readonly code: string },
+  readOnly: boolean,
+): Promise<void> {
+  const headers = { ...own, "content-type": "application/json" };
+  const body = JSON.stringify({ ...by, readOnly });
+  await checked(await fetch(`${base}session`, { method: "POST", headers, body }));
+}
+
+/** Ends the session. */
+export async function logOut(): Promise<void> {
+  await fetch(`${base}session`, { method: "DELETE", headers: own });
+}
+
+/** Asks the API, as the token of the session; rejects with {@link AskError} when it refuses. */
+export async function ask(
+  path: string,
+  init: {
+    method?: string;
+    headers?: Record<string, string>;
+    json?: unknown;
+    body?: BodyInit;
+    signal?: AbortSignal;
+  } = {},
+): Promise<Response> {
+  const { json, headers = {}, ...rest } = init;
+  const sent = json === undefined ? {} : { body: JSON.stringify(json) };
+  const type = json === undefined ? {} : { "content-type": "application/json" };
+  return checked(
+    await fetch(`${base}api${path}`, {
+      ...rest,
+      ...sent,
+      headers: { ...own, ...type, ...headers },
+    }),
+  );
+}
+
+/** The `result` of an answer of the API. */
+export async function askResult<T>(path: string): Promise<T> {
+  return ((await (await ask(path)).json()) as { result: T }).result;
+}
+
+/** The events of a stream, one by one. */
+export async function* eventsOf(
+  response: Response,
+): AsyncGenerator<{ readonly event: string; readonly data: string }> {
+  let rest = "";
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  for (;;) {
+    const { done, value } = (await reader?.read()) ?? { done: true, value: "" };
+    if (done) return;
+    rest += value;
+    const blocks = rest.split(/\r?\n\r?\n/);
+    rest = blocks.pop() ?? "";
+    for (const block of blocks) {
+      const lines = block.split(/\r?\n/);
+      const of = (name: string): string[] =>
+        lines
+          .filter((line) => line.startsWith(`${name}:`))
+          .map((line) => line.slice(name.length + 1).trimStart());
+      const data = of("data").join("\n");
+      if (data !== "") yield { event: of("event")[0] ?? "message", data };
+    }
+  }
+}
+
+/** The console's own live stream. */
+export async function openFeed(signal: AbortSignal): Promise<Response> {
+  return checked(await fetch(`${base}events`, { headers: own, signal }));
+}

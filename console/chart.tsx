@@ -1,0 +1,110 @@
+import { useEffect, useRef } from "preact/hooks";
+import uPlot from "uplot";
+
+/** One line of a chart. */
+export interface Line {
+  readonly label: string;
+  /** Name of the style sheet's colour. */
+  readonly colour: string;
+  readonly values: readonly (number | null)[];
+}
+
+interface ChartProps {
+  readonly title: string;
+  /** What the chart shows, in words: for who cannot see it. */
+  readonly summary: string;
+  readonly unit: string;
+  /** Unix s. */
+  readonly times: readonly number[];
+  readonly lines: readonly Line[];
+}
+
+/** A chart of lines over time, drawn anew when figures or colours change. */
+export function Chart({ title, summary, unit, times, lines }: ChartProps) {
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const parent = place.current;
+    if (parent === null) return;
+    const draw = (): uPlot => {
+      const style = getComputedStyle(document.documentElement);
+      const colour = (name: string): string => style.getPropertyValue(`--${name}`).trim();
+      // A minute between silent ones would be a line without length.
+      const isSparse = lines.every(
+        ({ values }) => values.filter((value) => value !== null).length < 12,
+      );
+      const axis = {
+        stroke: colour("muted"),
+        grid: { stroke: colour("line"), width: 1 },
+        ticks: { show: false },
+      };
+      const options: uPlot.Options = {
+        width: Math.max(200, parent.clientWidth),
+        height: 180,
+        legend: { show: false },
+        cursor: { y: false },
+        scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.15 : 1] } },
+        axes: [
+          {
+            ...axis,
+            size: 28,
+            values: (_, at) =>
+              at.map((s) =>
+                new Date(s * 1000).toLocaleTimeString("en-GB", {
+                  hour: "2-digit",
+                  minute: "2-digit",
+                }),
+              ),
+          },
+          { ...axis, size: 56, values: (_, at) => at.map((value) => `${value}${unit}`) },
+        ],
+        series: [
+          {},
+          ...lines.map(({ label, colour: name }) => ({
+            label,
+            stroke: colour(name),
+            width: 2,
+            fill: `${colour(name)}22`,
+            points: { show: isSparse, size: 5 },
+          })),
+        ],
+      };
+      const data = [times, ...lines.map(({ values }) => values)] as unknown as uPlot.AlignedData;
+      return new uPlot(options, data, parent);
+    };
+    let plot = draw();
+    const again = (): void => {
+      plot.destroy();
+      plot = draw();
+    };
+    const size = new ResizeObserver(() => {
+      if (Math.abs(plot.width - parent.clientWidth) > 1) again();
+    });
+    size.observe(parent);
+    const scheme = matchMedia("(prefers-color-scheme: dark)");
+    scheme.addEventListener("change", again);
+    const theme = new MutationObserver(again);
+    theme.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
+    return () => {
+      size.disconnect();
+      scheme.removeEventListener("change", again);
+      theme.disconnect();
+      plot.destroy();
+    };
+  }, [times, lines, unit]);
+  return (
+    <figure class="card chart">
+      <figcaption>
+        <strong>{title}</strong>
+        <span class="legend">
+          {lines.map(({ label, colour }) => (
+            <span key={label}>
+              <i class={`dot ${colour}`} aria-hidden="true" />
+              {label}
+            </span>
+          ))}
+        </span>
+      </figcaption>
+      <div ref={place} role="img" aria-label={`${title}: ${summary}`} />
+    </figure>
+  );
+}

@@ -1,0 +1,104 @@
+import { useEffect, useState } from "preact/hooks";
+import { eventsOf, openFeed } from "./api.ts";
+
+/** A minute of one part. */
+export interface Minute {
+  readonly at: number;
+  readonly part: string;
+  readonly failed: number;
+  readonly refused: number;
+  readonly totals: {
+    readonly count: number;
+    readonly ms: number;
+    readonly buckets: readonly number[];
+  };
+}
+
+/** What `/readyz` says of a part. */
+export interface PartHealth {
+  readonly status: "ready" | "failing" | "unavailable";
+  readonly reason?: string;
+}
+
+/** Figures of the last hour. */
+export interface Overview {
+  readonly now: number;
+  readonly history: readonly Minute[];
+  readonly health: Readonly<Record<string, PartHealth>>;
+  readonly usage: {
+    readonly tokensIn: number;
+    readonly tokensOut: number;
+    readonly usd: number;
+  } | null;
+}
+
+/** One answered request. */
+export interface RequestRow {
+  readonly time: number;
+  readonly id: string;
+  readonly part: string;
+  readonly method: string;
+  readonly route: string;
+  readonly status: number;
+  readonly ms: number;
+  readonly firstMs?: number;
+  readonly bytes?: number;
+  readonly caller?: string;
+  readonly error?: string;
+  readonly reason?: string;
+}
+
+/** Everything that the stream told. */
+export interface Live {
+  readonly isConnected: boolean;
+  readonly overview: Overview | null;
+  /** Newest first. */
+  readonly rows: readonly RequestRow[];
+}
+
+/** Rows that the page keeps. */
+const KEPT = 1000;
+/** Milliseconds before the stream is opened again. */
+const AGAIN_MS = 2000;
+
+/** Follows the one stream of the console, and opens it again when it breaks. */
+export function useLive(onLoggedOut: () => void): Live {
+  const [live, setLive] = useState<Live>({ isConnected: false, overview: null, rows: [] });
+  useEffect(() => {
+    const over = new AbortController();
+    const follow = async (): Promise<void> => {
+      let isFirst = true;
+      for await (const { event, data } of eventsOf(await openFeed(over.signal))) {
+        const told: unknown = JSON.parse(data);
+        const isStart = isFirst && event === "requests";
+        if (isStart) isFirst = false;
+        setLive((before) => added(before, event, told, isStart));
+      }
+    };
+    const keep = async (): Promise<void> => {
+      while (!over.signal.aborted) {
+        try {
+          await follow();
+        } catch (error) {
+          if (error instanceof Error && "status" in error && error.status === 401)
+            return onLoggedOut();
+        }
+        setLive((before) => ({ ...before, isConnected: false }));
+        await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+      }
+    };
+    void keep();
+    return () => over.abort();
+  }, []);
+  return live;
+}
+
+function added(before: Live, event: string, told: unknown, isStart: boolean): Live {
+  if (event === "overview") return { ...before, isConnected: true, overview: told as Overview };
+  const rows = (told as RequestRow[]).toReversed();
+  return {
+    ...before,
+    isConnected: true,
+    rows: isStart ? rows : [...rows, ...before.rows].slice(0, KEPT),
+  };
+}

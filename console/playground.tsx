@@ -1,0 +1,428 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { ask, askResult, eventsOf, type Facts } from "./api.ts";
+
+const tools = ["Chat", "Render", "Search", "Webhook"] as const;
+type Tool = (typeof tools)[number];
+
+/** Tries the parts by hand. */
+export function PlaygroundPage({ facts }: { readonly facts: Facts }) {
+  const [tool, setTool] = useState<Tool>("Chat");
+  const onKey = (event: KeyboardEvent): void => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (step === undefined) return;
+    const next = tools[(tools.indexOf(tool) + step + tools.length) % tools.length] ?? "Chat";
+    setTool(next);
+    document.getElementById(`tab-${next}`)?.focus();
+  };
+  return (
+    <>
+      <div role="tablist" aria-label="What to try" class="tabs" onKeyDown={onKey}>
+        {tools.map((one) => (
+          <button
+            key={one}
+            id={`tab-${one}`}
+            type="button"
+            role="tab"
+            aria-selected={tool === one}
+            aria-controls="panel"
+            tabIndex={tool === one ? 0 : -1}
+            onClick={() => setTool(one)}
+          >
+            {one}
+          </button>
+        ))}
+      </div>
+      {facts.readOnly && (
+        <p class="notice">
+          This session may only read: log in again without “Read only” to send something.
+        </p>
+      )}
+      <div role="tabpanel" id="panel" aria-labelledby={`tab-${tool}`} class="panel">
+        {tool === "Chat" && <Chat facts={facts} />}
+        {tool === "Render" && <Render facts={facts} />}
+        {tool === "Search" && <Search facts={facts} />}
+        {tool === "Webhook" && <Webhook />}
+      </div>
+    </>
+  );
+}
+
+/** One thing at a time: what runs, how it failed, and how to end it. */
+function useRun() {
+  const [isRunning, setRunning] = useState(false);
+  const [error, setError] = useState<string | null>(null);
+  const current = useRef<AbortController | null>(null);
+  useEffect(() => () => current.current?.abort(), []);
+  const run = async (work: (signal: AbortSignal) => Promise<void>): Promise<void> => {
+    const over = new AbortController();
+    current.current = over;
+    setRunning(true);
+    setError(null);
+    try {
+      await work(over.signal);
+    } catch (failure) {
+      if (!over.signal.aborted)
+        setError(failure instanceof Error ? failure.message : String(failure));
+    } finally {
+      setRunning(false);
+    }
+  };
+  return { isRunning, error, run, stop: () => current.current?.abort() };
+}
+
+interface FormProps {
+  readonly action: string;
+  readonly state: ReturnType<typeof useRun>;
+  readonly onRun: (signal: AbortSignal) => Promise<void>;
+  readonly children: ComponentChildren;
+}
+
+function Form({ action, state, onRun, children }: FormProps) {
+  return (
+    <form
+      class="form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void state.run(onRun);
+      }}
+    >
+      {children}
+      <div class="actions">
+        <button type="submit" class="primary" disabled={state.isRunning}>
+          {state.isRunning ? "Working …" : action}
+        </button>
+        {state.isRunning && (
+          <button type="button" onClick={state.stop}>
+            Stop
+          </button>
+        )}
+      </div>
+      {state.error !== null && (
+        <p class="error" role="alert">
+          {state.error}
+        </p>
+      )}
+    </form>
+  );
+}
+
+function Chat({ facts }: { readonly facts: Facts }) {
+  const [gateway, setGateway] = useState("default");
+  const [model, setModel] = useState("echo/echo");
+  const [text, setText] = useState("Hello from the console");
+  const [answer, setAnswer] = useState("");
+  const [took, setTook] = useState("");
+  const state = useRun();
+  const send = async (signal: AbortSignal): Promise<void> => {
+    setAnswer("");
+    setTook("");
+    const began = performance.now();
+    const path = `/v1/${encodeURIComponent(facts.account)}/${encodeURIComponent(gateway)}/compat/chat/completions`;
+    const json = { model, stream: true, messages: [{ role: "user", content: text }] };
+    const response = await ask(path, { method: "POST", json, signal });
+    let first = 0;
+    for await (const { data } of eventsOf(response)) {
+      if (data === "[DONE]") break;
+      first ||= performance.now() - began;
+      const chunk = JSON.parse(data) as { choices?: { delta?: { content?: string } }[] };
+      setAnswer((before) => before + (chunk.choices?.[0]?.delta?.content ?? ""));
+    }
+    setTook(
+      `First token after ${first.toFixed(0)} ms, complete after ${(performance.now() - began).toFixed(0)} ms.`,
+    );
+  };
+  return (
+    <div class="columns">
+      <Form action="Send" state={state} onRun={send}>
+        <label>
+          Gateway
+          <input
+            required
+            value={gateway}
+            onInput={(event) => setGateway(event.currentTarget.value)}
+          />
+        </label>
+        <label>
+          Model
+          <input
+            required
+            value={model}
+            onInput={(event) => setModel(event.currentTarget.value)}
+            aria-describedby="model-hint"
+          />
+        </label>
+        <p id="model-hint" class="muted small">
+          provider/model, e.g. openai/gpt-4o-mini; echo/echo needs no key
+        </p>
+        <label>
+          Message
+          <textarea
+            rows={5}
+            required
+            value={text}
+            onInput={(event) => setText(event.currentTarget.value)}
+          />
+        </label>
+      </Form>
+      <Output title="Answer" isEmpty={answer === ""}>
+        <div class="answer" aria-live="polite" aria-busy={state.isRunning}>
+          {answer}
+        </div>
+        {took !== "" && <p class="muted small">{took}</p>}
+      </Output>
+    </div>
+  );
+}
+
+const formats = ["pdf", "screenshot", "markdown"] as const;
+const sample =
+  '<h1>Hello</h1>\n<p>A page to <b>render</b>, with <a href="https://example.com">a link</a>.</p>\n<ul><li>one</li><li>two</li></ul>';
+
+function Render({ facts }: { readonly facts: Facts }) {
+  const [html, setHtml] = useState(sample);
+  const [format, setFormat] = useState<(typeof formats)[number]>("pdf");
+  const [shown, setShown] = useState<{
+    readonly format: string;
+    readonly url?: string;
+    readonly text?: string;
+  } | null>(null);
+  const state = useRun();
+  useEffect(
+    () => () => {
+      if (shown?.url !== undefined) URL.revokeObjectURL(shown.url);
+    },
+    [shown],
+  );
+  const send = async (signal: AbortSignal): Promise<void> => {
+    const path = `/client/v4/accounts/${encodeURIComponent(facts.account)}/browser-rendering/${format}`;
+    const source = /^https?:\/\/\S+$/.test(html.trim()) ? { url: html.trim() } : { html };
+    const response = await ask(path, { method: "POST", json: source, signal });
+    if (format === "markdown")
+      setShown({ format, text: ((await response.json()) as { result: string }).result });
+    else setShown({ format, url: URL.createObjectURL(await response.blob()) });
+  };
+  return (
+    <div class="columns">
+      <Form action="Render" state={state} onRun={send}>
+        <label>
+          HTML, or an address
+          <textarea
+            rows={9}
+            required
+            class="mono"
+            value={html}
+            onInput={(event) => setHtml(event.currentTarget.value)}
+          />
+        </label>
+        <fieldset>
+          <legend>As</legend>
+          {formats.map((one) => (
+            <label key={one} class="choice">
+              <input
+                type="radio"
+                name="format"
+                checked={format === one}
+                onChange={() => setFormat(one)}
+              />
+              {one === "pdf" ? "PDF" : one === "markdown" ? "Markdown" : "Screenshot"}
+            </label>
+          ))}
+        </fieldset>
+      </Form>
+      <Output title="Result" isEmpty={shown === null}>
+        {shown?.text !== undefined && (
+          <pre tabIndex={0} aria-label="Markdown">
+            {shown.text}
+          </pre>
+        )}
+        {shown?.format === "screenshot" && <img src={shown.url} alt="The rendered page" />}
+        {shown?.format === "pdf" &&
+          (navigator.pdfViewerEnabled ? (
+            <iframe title="The PDF" src={shown.url} />
+          ) : (
+            <p class="muted">This browser shows no PDF in a page: download it.</p>
+          ))}
+        {shown?.url !== undefined && (
+          <a href={shown.url} download={shown.format === "pdf" ? "page.pdf" : "page.png"}>
+            Download
+          </a>
+        )}
+      </Output>
+    </div>
+  );
+}
+
+interface Chunk {
+  readonly id: string;
+  readonly score: number;
+  readonly text: string;
+  readonly item?: { readonly key?: string };
+  readonly scoring_details?: Readonly<Record<string, unknown>>;
+}
+
+function Search({ facts }: { readonly facts: Facts }) {
+  const root = `/client/v4/accounts/${encodeURIComponent(facts.account)}/ai-search/instances`;
+  const [instances, setInstances] = useState<readonly string[]>([]);
+  const [instance, setInstance] = useState("");
+  const [query, setQuery] = useState("How do I rotate the master key?");
+  const [chunks, setChunks] = useState<readonly Chunk[] | null>(null);
+  const state = useRun();
+  useEffect(() => {
+    void state.run(async () => {
+      const found = (await askResult<readonly { id: string }[]>(root)).map(({ id }) => id);
+      setInstances(found);
+      setInstance(found[0] ?? "");
+    });
+  }, []);
+  const send = async (signal: AbortSignal): Promise<void> => {
+    const response = await ask(`${root}/${encodeURIComponent(instance)}/search`, {
+      method: "POST",
+      json: { query },
+      signal,
+    });
+    setChunks(((await response.json()) as { result: { chunks: Chunk[] } }).result.chunks);
+  };
+  return (
+    <div class="columns">
+      <Form action="Search" state={state} onRun={send}>
+        <label>
+          Instance
+          <select
+            required
+            value={instance}
+            onChange={(event) => setInstance(event.currentTarget.value)}
+          >
+            {instances.map((one) => (
+              <option key={one}>{one}</option>
+            ))}
+          </select>
+        </label>
+        <label>
+          Query
+          <input required value={query} onInput={(event) => setQuery(event.currentTarget.value)} />
+        </label>
+      </Form>
+      <Output title="Chunks" isEmpty={chunks === null}>
+        {chunks?.length === 0 && <p class="muted">Nothing found.</p>}
+        <ol class="chunks">
+          {chunks?.map((chunk) => (
+            <li key={chunk.id}>
+              <div class="chunk-head">
+                <strong>{chunk.item?.key ?? chunk.id}</strong>
+                <span class="mono">{chunk.score.toFixed(3)}</span>
+              </div>
+              <meter
+                min={0}
+                max={1}
+                value={Math.min(1, Math.max(0, chunk.score))}
+                aria-label={`Score ${chunk.score.toFixed(3)}`}
+              />
+              <p class="small muted">{detailsOf(chunk)}</p>
+              <p>{chunk.text}</p>
+            </li>
+          ))}
+        </ol>
+      </Output>
+    </div>
+  );
+}
+
+function detailsOf({ scoring_details: details = {} }: Chunk): string {
+  return Object.entries(details)
+    .filter(([, value]) => value !== null)
+    .map(
+      ([name, value]) =>
+        `${name.replaceAll("_", " ")} ${typeof value === "number" ? value.toFixed(3) : String(value)}`,
+    )
+    .join(", ");
+}
+
+function Webhook() {
+  const [source, setSource] = useState("demo");
+  const [key, setKey] = useState("");
+  const [body, setBody] = useState('{"entity":"demo","type":"hello"}');
+  const [answer, setAnswer] = useState("");
+  const state = useRun();
+  const send = async (signal: AbortSignal): Promise<void> => {
+    setAnswer("");
+    const headers = {
+      "content-type": "application/json",
+      "x-signature": `sha256=${await signed(body, key)}`,
+    };
+    const response = await ask(`/webhooks/${encodeURIComponent(source)}`, {
+      method: "POST",
+      headers,
+      body,
+      signal,
+    });
+    setAnswer(`${response.status} ${await response.text()}`);
+  };
+  return (
+    <div class="columns">
+      <Form action="Sign and send" state={state} onRun={send}>
+        <label>
+          Source
+          <input
+            required
+            value={source}
+            onInput={(event) => setSource(event.currentTarget.value)}
+          />
+        </label>
+        <label>
+          Secret
+          <input
+            required
+            type="password"
+            autocomplete="off"
+            value={key}
+            aria-describedby="secret-hint"
+            onInput={(event) => setKey(event.currentTarget.value)}
+          />
+        </label>
+        <p id="secret-hint" class="muted small">
+          Signs in this page, as the scheme “generic” does. The demo's secret is in the file
+          demo-webhook-secret of the data folder.
+        </p>
+        <label>
+          Body
+          <textarea
+            rows={5}
+            required
+            class="mono"
+            value={body}
+            onInput={(event) => setBody(event.currentTarget.value)}
+          />
+        </label>
+      </Form>
+      <Output title="Answer" isEmpty={answer === ""}>
+        <pre tabIndex={0} aria-label="Answer">
+          {answer}
+        </pre>
+      </Output>
+    </div>
+  );
+}
+
+async function signed(body: string, key: string): Promise<string> {
+  const bytes = new TextEncoder();
+  const hmac = { name: "HMAC", hash: "SHA-256" };
+  const imported = await crypto.subtle.importKey("raw", bytes.encode(key.trim()), hmac, false, [
+    "sign",
+  ]);
+  const digest = new Uint8Array(await crypto.subtle.sign("HMAC", imported, bytes.encode(body)));
+  return [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+function Output(props: {
+  readonly title: string;
+  readonly isEmpty: boolean;
+  readonly children: ComponentChildren;
+}) {
+  return (
+    <section class="card output" aria-label={props.title}>
+      <h2>{props.title}</h2>
+      {props.isEmpty ? <p class="muted">Nothing yet.</p> : props.children}
+    </section>
+  );
+}

@@ -1,0 +1,54 @@
+import { noteAnswer } from "../http/answer-note.ts";
+import { ApiError } from "../http/api-error.ts";
+import type { Session } from "./session.ts";
+
+/** Handles a request as the app does. */
+export type Handle = (request: Request) => Response | Promise<Response>;
+
+/** What the console may ask for: the platform's own routes, and never itself. */
+const ALLOWED = /^\/(?:client\/v4|v1|webhooks|agents)\/|^\/(?:readyz|metrics|openapi\.json)$/;
+/** What a page's request carries that is not for the API. */
+const DROPPED =
+  /^(?:cookie|authorization|cf-aig-authorization|host|origin|referer|connection|content-length|transfer-encoding|upgrade|x-causey-console|sec-.*|proxy-.*|accept-encoding)$/;
+
+/**
+ * Makes a request of the console's page with the session's token. The API itself knows no cookie, so that no page of
+ * another site can use one.
+ */
+export async function forwardToApi(
+  request: Request,
+  path: string,
+  session: Session,
+  handle: Handle,
+): Promise<Response> {
+  const { origin, search } = new URL(request.url);
+  const target = new URL(`${path}${search}`, origin);
+  if (target.origin !== origin || !ALLOWED.test(target.pathname))
+    throw new ApiError("no_route", { message: "The console does not ask for this" });
+  const isRead = request.method === "GET" || request.method === "HEAD";
+  if (session.readOnly && !isRead)
+    throw new ApiError("forbidden", { message: "This session of the console may only read" });
+  const headers = new Headers();
+  for (const [name, value] of request.headers) if (!DROPPED.test(name)) headers.set(name, value);
+  setToken(headers, target.pathname, session);
+  const { method, signal } = request;
+  // `duplex` is not in TypeScript's RequestInit; Node asks for it when the body is a stream.
+  const body = isRead ? {} : { body: request.body, duplex: "half" };
+  const init = { method, headers, signal, ...body } as RequestInit;
+  const answer = await handle(new Request(target, init));
+  const answerHeaders = new Headers(answer.headers);
+  answerHeaders.delete("set-cookie");
+  answerHeaders.set("x-content-type-options", "nosniff");
+  // Should a browser ever show an answer as a page of its own, nothing in it runs.
+  answerHeaders.set("content-security-policy", "sandbox; default-src 'none'");
+  answerHeaders.set("cache-control", "no-store");
+  const passed = new Response(answer.body, { status: answer.status, headers: answerHeaders });
+  return noteAnswer(passed, { isTold: true });
+}
+
+/** The gateway forwards `Authorization` to providers, and inbound webhooks are signed, not authorised. */
+function setToken(headers: Headers, path: string, { token }: Session): void {
+  if (token === null || path.startsWith("/webhooks/")) return;
+  const name = path.startsWith("/v1/") ? "cf-aig-authorization" : "authorization";
+  headers.set(name, `Bearer ${token.reveal()}`);
+}

@@ -1,0 +1,161 @@
+import { type Context, Hono } from "hono";
+import * as v from "valibot";
+import type { Auth } from "../auth/authorize.ts";
+import { bearerToken } from "../auth/bearer.ts";
+import { noteAnswer } from "../http/answer-note.ts";
+import { ApiError } from "../http/api-error.ts";
+import { readJson } from "../http/body.ts";
+import { json } from "../http/envelope.ts";
+import { closeRoutes } from "../http/routes.ts";
+import { sseResponse } from "../http/sse.ts";
+import type { Platform } from "../ports.ts";
+import { VERSION } from "../version.ts";
+import { serveAsset } from "./serve-asset.ts";
+import { feed, type FeedSource } from "./feed.ts";
+import { forwardToApi, type Handle } from "./forward.ts";
+import { type Session, type Sessions, sessions } from "./session.ts";
+
+/** Options of {@link consoleRoutes}. */
+export interface ConsoleOptions {
+  readonly platform: Platform;
+  readonly accountId: string;
+  readonly auth: Auth;
+  /** What a host takes off the path: the cookie's path and the page's links lead there again. */
+  readonly mountPath?: string | undefined;
+  readonly source: FeedSource;
+  /** The app, for what the page asks of the API. */
+  readonly handle: Handle;
+}
+
+/** A header that no form and no other site's page can send without being asked first: what proves the console's own page. */
+const OWN_HEADER = "x-causey-console";
+
+const login = v.union([
+  v.object({ token: v.pipe(v.string(), v.minLength(1)), readOnly: v.optional(v.boolean(), false) }),
+  v.object({ code: v.pipe(v.string(), v.minLength(1)), readOnly: v.optional(v.boolean(), false) }),
+]);
+
+/**
+ * The web console at `/console`: its page, logging in, one stream of live data, and `/console/api/*`, which passes the
+ * page's requests to the API with the session's token.
+ */
+export function consoleRoutes(options: ConsoleOptions): Hono {
+  const { platform, mountPath = "" } = options;
+  const path = `${mountPath}/console`;
+  const store = sessions(platform, path);
+  const app = new Hono();
+  app.get("/", (c) => {
+    if (c.req.header("accept")?.includes("text/html") !== true) throw new ApiError("no_route");
+    return c.redirect(path, 302);
+  });
+  for (const name of ["", "app.js", "app.css"])
+    app.get(name === "" ? "/console" : `/console/${name}`, (c) =>
+      untold(serveAsset(name, c.req.raw, path)),
+    );
+  const session = sessionOf(options, store);
+  sessionRoutes(app, options, { store, session, path });
+  app.get("/console/events", async (c) => {
+    await session(c);
+    return untold(sseResponse(feed(options.source, platform.system, c.req.raw.signal)));
+  });
+  app.all("/console/api/*", async (c) => {
+    const found = await session(c);
+    const { pathname } = new URL(c.req.url);
+    return forwardToApi(c.req.raw, pathname.slice("/console/api".length), found, options.handle);
+  });
+  closeRoutes(app, ["/console/*"], "api", platform);
+  return app;
+}
+
+type FindSession = (c: Context) => Promise<Session>;
+
+/** The session of a request; throws 403 for what is not the console's own page, 401 without a session. */
+function sessionOf({ auth }: ConsoleOptions, store: Sessions): FindSession {
+  return async (c) => {
+    checkOwn(c);
+    if (auth === "off") return { token: null, readOnly: false, expires: Number.MAX_SAFE_INTEGER };
+    const found = await store.read(c.req.raw);
+    // A revoked token ends its sessions.
+    if (found?.token != null && (await isKnown(found.token.reveal(), auth))) return found;
+    throw new ApiError("unauthorized", { message: "Log in to the console" });
+  };
+}
+
+function checkOwn(c: Context): void {
+  if (c.req.header(OWN_HEADER) !== undefined) return;
+  throw new ApiError("forbidden", {
+    message: `Only the console's page asks here: it sends ${OWN_HEADER}`,
+  });
+}
+
+interface SessionRoutesDeps {
+  readonly store: Sessions;
+  readonly session: FindSession;
+  /** Where the console is mounted. */
+  readonly path: string;
+}
+
+function sessionRoutes(
+  app: Hono,
+  options: ConsoleOptions,
+  { store, session, path }: SessionRoutesDeps,
+): void {
+  const { auth, platform } = options;
+  // Not logged in is an answer here, no failure: the page asks before it knows.
+  app.get("/console/session", async (c) => {
+    const found = await session(c).catch((error: unknown) => {
+      if (error instanceof ApiError && error.kind === "unauthorized") return null;
+      throw error;
+    });
+    return untold(json(found === null ? null : facts(found, options)));
+  });
+  app.post("/console/session", async (c) => {
+    checkOwn(c);
+    if (auth === "off") return json({});
+    const body = await readJson(c, login, { platform });
+    const token = "code" in body ? (await store.takeCode(body.code))?.reveal() : body.token;
+    if (token === undefined || !(await isKnown(token, auth))) throw refusal("code" in body);
+    const cookie = await store.open(token, body.readOnly, c.req.raw);
+    return json({}, 200, { "set-cookie": cookie, "cache-control": "no-store" });
+  });
+  app.delete("/console/session", async (c) => {
+    await session(c);
+    return json({}, 200, { "set-cookie": store.closing(c.req.raw) });
+  });
+  app.post("/console/links", async (c) => {
+    const token = bearerToken(c.req.header("authorization") ?? null);
+    if (token === null || auth === "off" || !(await isKnown(token, auth)))
+      throw new ApiError("unauthorized");
+    const link = `${path}#login=${await store.newCode(token)}`;
+    return json({ path: link }, 200, { "cache-control": "no-store" });
+  });
+}
+
+function refusal(isLink: boolean): ApiError {
+  return new ApiError("unauthorized", {
+    message: isLink ? "This link was used already, or is too old" : "This token is not valid",
+  });
+}
+
+/** What the page reads while somebody looks at it is no news: it has no line, and is not counted. */
+function untold(response: Response): Response {
+  return noteAnswer(response, { isTold: true });
+}
+
+async function isKnown(token: string, auth: Exclude<Auth, "off">): Promise<boolean> {
+  if (auth.byToken !== undefined) return (await auth.byToken(token)) !== null;
+  const headers = { authorization: `Bearer ${token}` };
+  return (await auth(new Request("http://console.invalid/", { headers }))) !== null;
+}
+
+function facts({ readOnly }: Session, { platform, accountId, auth }: ConsoleOptions): object {
+  const { runtime, capabilities } = platform;
+  return {
+    account: accountId,
+    readOnly,
+    runtime,
+    capabilities,
+    version: VERSION,
+    isHosted: auth === "off",
+  };
+}

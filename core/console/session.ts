@@ -1,0 +1,105 @@
+import * as v from "valibot";
+import { sha256Hex } from "../crypto/digest.ts";
+import { fromBase64, toBase64 } from "../crypto/encoding.ts";
+import { ApiError } from "../http/api-error.ts";
+import { rawSealingKey, seal, type SealingKey, unseal } from "../crypto/seal.ts";
+import { secret, type Secret } from "../crypto/secret.ts";
+import type { Plain, Platform } from "../ports.ts";
+import { consoleKind } from "./console-actor.ts";
+
+/** Milliseconds of a session, and of a link's code. */
+const SESSION_MS = 12 * 3_600_000;
+const CODE_MS = 3_600_000;
+/** Name of the cookie. */
+const COOKIE = "causey_console";
+const CONTEXT = "console-session";
+
+/** Who uses the console: the token that every one of its requests is made with. */
+export interface Session {
+  /** Null where the host authenticates. */
+  readonly token: Secret | null;
+  readonly readOnly: boolean;
+  /** Unix ms. */
+  readonly expires: number;
+}
+
+/**
+ * Sessions of a browser. The cookie holds the API token, sealed with a key of the database: neither alone is worth
+ * anything, every process can open it, and a revoked token ends its sessions at once.
+ */
+export interface Sessions {
+  /** The value of `Set-Cookie` for a new session. */
+  open(token: string, readOnly: boolean, request: Request): Promise<string>;
+  read(request: Request): Promise<Session | null>;
+  /** The value of `Set-Cookie` that ends a session. */
+  closing(request: Request): string;
+  /** A code that opens one session with this token, once, within an hour. */
+  newCode(token: string): Promise<string>;
+  /** The token of a code; null when it was used, is old or was never made. */
+  takeCode(code: string): Promise<Secret | null>;
+}
+
+const payload = v.object({ token: v.string(), readOnly: v.boolean(), expires: v.number() });
+
+/** Makes the sessions of a platform; `path` is where the console is mounted. */
+export function sessions({ actors, system }: Platform, path: string): Sessions {
+  actors.define(consoleKind);
+  const call = (method: string, ...args: readonly Plain[]): Promise<Plain> =>
+    actors.get(consoleKind.name, "all").call(method, ...args);
+  let loading: Promise<SealingKey> | undefined;
+  const key = (): Promise<SealingKey> => {
+    loading ??= call("key").then((text) => {
+      const bytes = typeof text === "string" ? fromBase64(text) : null;
+      if (bytes?.length !== 32) throw new ApiError("internal");
+      return rawSealingKey(bytes);
+    });
+    loading.catch(() => (loading = undefined));
+    return loading;
+  };
+  const sealed = async (text: string): Promise<string> =>
+    seal(await key(), text, CONTEXT, system.random(12));
+  return {
+    async open(token, readOnly, request) {
+      const session = { token, readOnly, expires: system.now() + SESSION_MS };
+      const value = encodeURIComponent(await sealed(JSON.stringify(session)));
+      return `${COOKIE}=${value}; Max-Age=${SESSION_MS / 1000}${attributes(path, request)}`;
+    },
+    async read(request) {
+      const value = cookieOf(request);
+      const text = value === null ? null : await unseal(await key(), value, CONTEXT);
+      if (text === null) return null;
+      const { success, output } = v.safeParse(payload, JSON.parse(text));
+      if (!success || output.expires < system.now()) return null;
+      return { ...output, token: secret(output.token) };
+    },
+    closing: (request) => `${COOKIE}=; Max-Age=0${attributes(path, request)}`,
+    async newCode(token) {
+      const code = toBase64(system.random(24)).replaceAll("+", "-").replaceAll("/", "_");
+      await call("addCode", await sha256Hex(code), await sealed(token), system.now() + CODE_MS);
+      return code;
+    },
+    async takeCode(code) {
+      const found = await call("takeCode", await sha256Hex(code));
+      const token = typeof found === "string" ? await unseal(await key(), found, CONTEXT) : null;
+      return token === null ? null : secret(token);
+    },
+  };
+}
+
+/** No script reads it, no other site sends it, and only the console gets it. */
+function attributes(path: string, { url, headers }: Request): string {
+  // Whoever makes this header up hides the cookie from itself only.
+  const isTls = url.startsWith("https:") || headers.get("x-forwarded-proto") === "https";
+  const secure = isTls ? "; Secure" : "";
+  return `; Path=${path}; HttpOnly; SameSite=Strict${secure}`;
+}
+
+function cookieOf({ headers }: Request): string | null {
+  const header = headers.get("cookie") ?? "";
+  const found = header.split(";").find((pair) => pair.trim().startsWith(`${COOKIE}=`));
+  try {
+    return found === undefined ? null : decodeURIComponent(found.trim().slice(COOKIE.length + 1));
+  } catch {
+    return null;
+  }
+}

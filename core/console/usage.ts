@@ -1,0 +1,20 @@
+/** What models have used, over all gateways of an account. */
+export interface Usage {
+  readonly tokensIn: number;
+  readonly tokensOut: number;
+  /** US dollars. */
+  readonly usd: number;
+}
+
+const SAMPLE = /^causey_gateway_(tokens|cost_usd)_total\{(.*)\} (\S+)$/gm;
+
+/** The sums of an account's metrics, as a scraper reads them. */
+export function usageOf(exposition: string): Usage {
+  const sums = { tokensIn: 0, tokensOut: 0, usd: 0 };
+  for (const [, family, labels = "", value] of exposition.matchAll(SAMPLE)) {
+    if (family === "cost_usd") sums.usd += Number(value);
+    else if (labels.endsWith('type="input"')) sums.tokensIn += Number(value);
+    else sums.tokensOut += Number(value);
+  }
+  return sums;
+}

@@ -1,0 +1,269 @@
+import { openPlatform } from "#platform";
+import { afterEach, describe, expect, it } from "vitest";
+import { platformApi, type PlatformApi } from "../../../core/api.ts";
+import { usageOf } from "../../../core/console/usage.ts";
+import type { Platform } from "../../../core/ports.ts";
+
+const TOKEN = "token-of-the-operator-0123";
+const READER = "token-of-a-reader-01234567";
+const own = { "x-causey-console": "1", "content-type": "application/json" };
+
+const opened: Platform[] = [];
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((platform) => platform.close()));
+});
+
+async function setup(options: object = {}): Promise<PlatformApi> {
+  const platform = await openPlatform();
+  opened.push(platform);
+  return platformApi({
+    platform,
+    demo: true,
+    console: true,
+    metrics: true,
+    tokens: [
+      { token: TOKEN, permissions: ["*"], accounts: ["*"] },
+      { token: READER, permissions: ["AI Search Read"], accounts: ["*"] },
+    ],
+    ...options,
+  });
+}
+
+const post = (json: unknown, headers: object = own): RequestInit => ({
+  method: "POST",
+  headers: { ...headers },
+  body: JSON.stringify(json),
+});
+
+/** Logs in; the cookie as a browser sends it back. */
+async function logIn(
+  api: PlatformApi,
+  body: object,
+): Promise<{ status: number; cookie: string; header: string }> {
+  const response = await api.request("/console/session", post(body));
+  const header = response.headers.get("set-cookie") ?? "";
+  return { status: response.status, cookie: header.split(";")[0] ?? "", header };
+}
+
+async function linkCode(api: PlatformApi): Promise<string> {
+  const headers = { authorization: `Bearer ${TOKEN}` };
+  const response = await api.request("/console/links", { method: "POST", headers });
+  const { path } = (await response.json()) as { path: string };
+  return path.replace("/console#login=", "");
+}
+
+describe("the console's page", () => {
+  it("is served with a policy that lets nothing but its own files run", async () => {
+    const api = await setup();
+    const page = await api.request("/console", { headers: { accept: "text/html" } });
+    expect(page.status).toBe(200);
+    expect(page.headers.get("content-security-policy")).toMatch(
+      /^default-src 'none'; script-src 'self'; .*frame-ancestors 'none'$/,
+    );
+    const text = await page.text();
+    expect(text).not.toMatch(/<script>|https?:/);
+    const script = await api.request("/console/app.js", { headers: { "accept-encoding": "gzip" } });
+    expect(script.headers.get("content-encoding")).toBe("gzip");
+    const etag = script.headers.get("etag") ?? "";
+    const bytes = (await script.arrayBuffer()).byteLength;
+    expect(bytes).toBeLessThan(150_000);
+    const again = await api.request("/console/app.js", { headers: { "if-none-match": etag } });
+    expect(again.status).toBe(304);
+  });
+
+  it("is where a browser at the root is led, and nobody else", async () => {
+    const api = await setup();
+    const browser = await api.request("/", { headers: { accept: "text/html,*/*" } });
+    expect(browser.status).toBe(302);
+    expect(browser.headers.get("location")).toBe("/console");
+    expect((await api.request("/")).status).toBe(404);
+  });
+
+  it("is not there where it is off", async () => {
+    const api = await setup({ console: false });
+    expect((await api.request("/console")).status).toBe(404);
+    expect((await api.request("/console/session", post({ token: TOKEN }))).status).toBe(404);
+  });
+
+  it("leads to where a host has put it", async () => {
+    const api = await setup({ mountPath: "/platform" });
+    expect(await (await api.request("/console")).text()).toContain('"/platform/console/app.js"');
+    expect((await logIn(api, { token: TOKEN })).header).toContain("Path=/platform/console;");
+  });
+});
+
+describe("a session of the console", () => {
+  it("is a cookie that no script reads, no other site sends, and that shows no token", async () => {
+    const api = await setup();
+    const { status, header, cookie } = await logIn(api, { token: TOKEN });
+    expect(status).toBe(200);
+    expect(header).toMatch(/; Path=\/console; HttpOnly; SameSite=Strict$/);
+    expect(decodeURIComponent(header)).not.toContain(TOKEN);
+    const behindTls = { ...own, "x-forwarded-proto": "https" };
+    const secure = await api.request("/console/session", post({ token: TOKEN }, behindTls));
+    expect(secure.headers.get("set-cookie")).toMatch(/; Secure$/);
+    const asked = await api.request("/console/api/client/v4/accounts/local/tokens", {
+      headers: { ...own, cookie },
+    });
+    expect(asked.status).toBe(200);
+  });
+
+  it("is nothing that the API itself takes, and nothing without the page's header", async () => {
+    const api = await setup();
+    const { cookie } = await logIn(api, { token: TOKEN });
+    const path = "/client/v4/accounts/local/tokens";
+    expect((await api.request(path, { headers: { cookie } })).status).toBe(401);
+    for (const method of ["GET", "POST", "DELETE"])
+      expect(
+        (await api.request(`/console/api${path}`, { method, headers: { cookie } })).status,
+      ).toBe(403);
+    expect((await api.request("/console/events", { headers: { cookie } })).status).toBe(403);
+    const noHeader = await api.request(
+      "/console/session",
+      post({ token: TOKEN }, { "content-type": "application/json" }),
+    );
+    expect(noHeader.status).toBe(403);
+  });
+
+  it("needs a token that is known, and a cookie that this platform has sealed", async () => {
+    const api = await setup();
+    expect((await logIn(api, { token: "no-such-token-0123456789" })).status).toBe(401);
+    const { cookie } = await logIn(api, { token: TOKEN });
+    for (const forged of [
+      "causey_console=",
+      "causey_console=abc",
+      "causey_console=%E0%A4%A",
+      `${cookie}A`,
+      cookie.slice(0, -6),
+    ]) {
+      const answer = await api.request("/console/api/readyz", {
+        headers: { ...own, cookie: forged },
+      });
+      expect(answer.status).toBe(401);
+    }
+    const other = await setup();
+    expect(
+      (await other.request("/console/api/readyz", { headers: { ...own, cookie } })).status,
+    ).toBe(401);
+  });
+
+  it("may do what its token may, and not more", async () => {
+    const api = await setup();
+    const { cookie } = await logIn(api, { token: READER });
+    const ask = (path: string): Promise<Response> =>
+      Promise.resolve(
+        api.request(`/console/api/client/v4/accounts/local${path}`, {
+          headers: { ...own, cookie },
+        }),
+      );
+    expect((await ask("/ai-search/instances")).status).toBe(200);
+    expect((await ask("/tokens")).status).toBe(403);
+  });
+
+  it("that is read-only changes nothing", async () => {
+    const api = await setup();
+    const { cookie } = await logIn(api, { token: TOKEN, readOnly: true });
+    const chat = { model: "echo", messages: [{ role: "user", content: "Hello" }] };
+    const headers = { ...own, cookie };
+    const sent = await api.request(
+      "/console/api/v1/local/default/echo/chat/completions",
+      post(chat, headers),
+    );
+    expect(sent.status).toBe(403);
+    expect(
+      (await api.request("/console/api/client/v4/accounts/local/tokens", { headers })).status,
+    ).toBe(200);
+  });
+
+  it("reaches the platform's routes only, and no other origin", async () => {
+    const api = await setup();
+    const { cookie } = await logIn(api, { token: TOKEN });
+    for (const path of [
+      "/console/session",
+      "//evil.example/v1/",
+      "/../console/links",
+      "/healthz",
+      "/v1%2f",
+    ]) {
+      const answer = await api.request(`/console/api${path}`, { headers: { ...own, cookie } });
+      expect(answer.status).toBe(404);
+    }
+  });
+
+  it("ends with its token", async () => {
+    const api = await setup();
+    const headers = { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" };
+    const groups = (await (
+      await api.request("/client/v4/user/tokens/permission_groups?name=AI%20Search%20Read", {
+        headers,
+      })
+    ).json()) as { result: { id: string }[] };
+    const policies = [
+      {
+        effect: "allow",
+        permission_groups: [{ id: groups.result[0]?.id }],
+        resources: { "com.cloudflare.api.account.local": "*" },
+      },
+    ];
+    const made = (await (
+      await api.request(
+        "/client/v4/accounts/local/tokens",
+        post({ name: "one", policies }, headers),
+      )
+    ).json()) as { result: { id: string; value: string } };
+    const { cookie, status } = await logIn(api, { token: made.result.value });
+    expect(status).toBe(200);
+    const ask = (): Promise<Response> =>
+      Promise.resolve(api.request("/console/api/readyz", { headers: { ...own, cookie } }));
+    expect((await ask()).status).toBe(200);
+    await api.request(`/client/v4/accounts/local/tokens/${made.result.id}`, {
+      method: "DELETE",
+      headers,
+    });
+    expect((await ask()).status).toBe(401);
+  });
+
+  it("is opened by a link once, which only a token makes", async () => {
+    const api = await setup();
+    expect((await api.request("/console/links", { method: "POST" })).status).toBe(401);
+    const code = await linkCode(api);
+    const attempts = await Promise.all(Array.from({ length: 5 }, () => logIn(api, { code })));
+    expect(attempts.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
+      200, 401, 401, 401, 401,
+    ]);
+    expect((await logIn(api, { code: "made-up" })).status).toBe(401);
+  });
+});
+
+describe("what the console shows live", () => {
+  it("is one stream of figures and requests", async () => {
+    const api = await setup();
+    const { cookie } = await logIn(api, { token: TOKEN });
+    await api.request("/client/v4/accounts/local/tokens");
+    const response = await api.request("/console/events", { headers: { ...own, cookie } });
+    expect(response.headers.get("content-type")).toMatch(/^text\/event-stream/);
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+    let text = "";
+    while (!/"status":401/.test(text) || !text.includes("event: overview")) {
+      const { done, value } = (await reader?.read()) ?? { done: true, value: "" };
+      if (done) break;
+      text += value;
+    }
+    await reader?.cancel();
+    expect(text).toContain("event: requests");
+    expect(text).toContain('"route":"/client/v4/accounts/:account_id/tokens"');
+    expect(text).toContain('"database":{"status":"ready"}');
+    expect(text).not.toContain(TOKEN);
+  });
+});
+
+it("usageOf() adds up what scrapers read", () => {
+  const text = [
+    'causey_gateway_tokens_total{gateway="a",type="input"} 3',
+    'causey_gateway_tokens_total{gateway="b",type="output"} 4',
+    'causey_gateway_cost_usd_total{gateway="a"} 0.5',
+    'causey_gateway_key_cost_usd_total{gateway="a"} 9',
+    "",
+  ].join("\n");
+  expect(usageOf(text)).toEqual({ tokensIn: 3, tokensOut: 4, usd: 0.5 });
+});
