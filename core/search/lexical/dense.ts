@@ -8,12 +8,6 @@ export function normalize(vector: Float32Array): boolean {
   return true;
 }
 
-/** The dot product of `query` with `count` vectors that lie one behind the other in `block`. */
-export function dotAll(query: Float32Array, block: Float32Array, out: Float32Array): void {
-  const size = query.length;
-  for (let row = 0, at = 0; row < out.length; row++, at += size) out[row] = dot(query, block, at);
-}
-
 /** The dot product of `query` with the vector that begins at `at`: four sums, so that they run in parallel. */
 export function dot(query: Float32Array, block: Float32Array, at: number): number {
   const size = query.length;

@@ -44,7 +44,17 @@ export async function askLegs(
   const vector =
     type === "keyword"
       ? null
-      : await attempt(() => vectorLeg(state, input, bring, allowed?.ids ?? null), failures);
+      : await attempt(
+          () =>
+            vectorLeg(
+              state,
+              input,
+              bring,
+              allowed?.ids ?? null,
+              (keyword ?? []).map(({ chunk }) => chunk),
+            ),
+          failures,
+        );
   const none = keyword === null && vector === null;
   if (failures.length > 0 && (none || input.returnOnFailure === false)) {
     throw new ApiError("all_searches_failed", {

@@ -3,7 +3,7 @@ import { dot, fromBytes } from "../lexical/dense.ts";
 import { type InstanceState, vectorTag } from "../instance/instance-state.ts";
 import { LEXICAL_MODEL } from "../lexical/lexical-model.ts";
 import { calibrated, type Calibration } from "../lexical/trained-model.ts";
-import { type ItemVectors, scan, type VectorHit } from "./vector-store.ts";
+import { exactVectors, type VectorHit } from "./vector-store.ts";
 
 /** A query vector of the configured embedder, or why there is none. */
 export type QueryVector =
@@ -23,21 +23,41 @@ export interface VectorLeg {
   readonly scoreOf: (chunk: number) => number | null;
 }
 
-/** The chunks nearest to a query by cosine, at most `limit`. Fails when the query has no usable vector. */
+/** Chunks beyond the limit whose exact scores are looked at: bytes put them in a slightly other order. */
+const SPARE = 20;
+
+/**
+ * The chunks nearest to a query by cosine, at most `limit`, and the scores of `others`. Found by vectors of bytes and scored
+ * by the exact ones. Fails when the query has no usable vector.
+ */
 export async function vectorLeg(
   state: InstanceState,
   input: VectorInput,
   limit: number,
   allowed: ReadonlySet<string> | null,
+  others: readonly number[],
 ): Promise<VectorLeg> {
+  const { context } = state;
   const tag = vectorTag(state.facts());
   const { query, calibration } = await queryVector(state, input);
-  const items = await state.vectors.resident(tag);
+  const packed = await state.vectors.resident(tag);
+  if (packed === null || packed.dimensions !== query.length)
+    return { hits: [], scoreOf: () => null };
+  const pause = (): Promise<void> => context.system.sleep(0);
+  const near = await packed.nearest(query, allowed, limit + SPARE, pause);
+  const chunks = [...new Set([...near.map(({ chunk }) => chunk), ...others])];
+  const exact = await exactVectors(context, tag, query.length, chunks);
   // A training has finished in the meantime: query and vectors may be of different ones.
-  if (vectorTag(state.facts()) !== tag) return vectorLeg(state, input, limit, allowed);
-  const pause = (): Promise<void> => state.context.system.sleep(0);
-  const hits = await scan(items, query, allowed, calibration, limit, pause);
-  return { hits, scoreOf: scorer(items, query, calibration) };
+  if (vectorTag(state.facts()) !== tag) return vectorLeg(state, input, limit, allowed, others);
+  const scores = new Map(
+    [...exact].map(([chunk, vector]) => [chunk, calibrated(dot(query, vector, 0), calibration)]),
+  );
+  const hits = near
+    .map(({ chunk, itemId }) => ({ chunk, itemId, score: scores.get(chunk) ?? 0 }))
+    .filter(({ score }) => score > 0)
+    .toSorted((a, b) => b.score - a.score || a.chunk - b.chunk)
+    .slice(0, limit);
+  return { hits, scoreOf: (chunk) => scores.get(chunk) ?? null };
 }
 
 async function queryVector(
@@ -57,33 +77,4 @@ async function queryVector(
   }
   if ("failure" in given) throw new ApiError("unavailable", { message: given.failure });
   return { query: fromBytes(given.data), calibration: null };
-}
-
-/** Looks up the vector of one chunk, for chunks that only the keyword leg found. */
-function scorer(
-  items: ReadonlyMap<string, ItemVectors>,
-  query: Float32Array,
-  calibration: Calibration | null,
-): (chunk: number) => number | null {
-  let ordered: readonly ItemVectors[] | null = null;
-  return (chunk) => {
-    ordered ??= [...items.values()].toSorted((a, b) => a.first - b.first);
-    const owner = lastBefore(ordered, chunk);
-    if (owner === null || owner.dimensions !== query.length) return null;
-    const at = (chunk - owner.first) * owner.dimensions;
-    return at >= owner.vectors.length
-      ? null
-      : calibrated(dot(query, owner.vectors, at), calibration);
-  };
-}
-
-function lastBefore(ordered: readonly ItemVectors[], chunk: number): ItemVectors | null {
-  let low = 0;
-  let high = ordered.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((ordered[middle]?.first ?? 0) <= chunk) low = middle + 1;
-    else high = middle;
-  }
-  return ordered[low - 1] ?? null;
 }

@@ -1,8 +1,10 @@
 import type { ActorContext, SqlValue, Statement } from "../../ports.ts";
+import { asSet, isOneOf } from "../../sql-text.ts";
+import { packedVectors, type PackedVectors } from "./packed-vectors.ts";
 import { insertParts, joinParts, PART_BYTES } from "../items/blob-parts.ts";
-import { dotAll, fromBytes, toBytes } from "../lexical/dense.ts";
+import { fromBytes, toBytes } from "../lexical/dense.ts";
 import { type LexicalModel, lexicalModel } from "../lexical/lexical-model.ts";
-import { calibrated, type Calibration, readTrained, UNTRAINED } from "../lexical/trained-model.ts";
+import { type Calibration, readTrained, UNTRAINED } from "../lexical/trained-model.ts";
 
 /** The vectors of one item: row n belongs to the chunk with number `first + n`. */
 export interface ItemVectors {
@@ -21,8 +23,8 @@ export interface VectorHit {
 
 /** The vectors of an instance in memory, beside their rows. */
 export interface VectorStore {
-  /** All current vectors, read on first use. */
-  resident(tag: string): Promise<ReadonlyMap<string, ItemVectors>>;
+  /** All current vectors, read on first use; null when there are none. */
+  resident(tag: string): Promise<PackedVectors | null>;
   /** Takes over a committed change without reading again; null = the item has no vectors any more. */
   replace(itemId: string, tag: string, vectors: ItemVectors | null): void;
   /** Forgets what is in memory: after a training or a change of the model. */
@@ -56,7 +58,7 @@ export function addVectors(
   dimensions: number,
   vectors: Float32Array,
 ): Statement[] {
-  const size = Math.max(1, Math.floor(PART_BYTES / (dimensions * 4))) * dimensions * 4;
+  const size = rowsPerPart(dimensions) * dimensions * 4;
   return insertParts(
     "INSERT INTO search_item_vectors (actor, item_id, model, dimensions, part, data) VALUES (?, ?, ?, ?, ?, ?)",
     [actor, itemId, tag, dimensions],
@@ -65,48 +67,42 @@ export function addVectors(
   );
 }
 
+/** Vectors of one stored part. */
+function rowsPerPart(dimensions: number): number {
+  return Math.max(1, Math.floor(PART_BYTES / (dimensions * 4)));
+}
+
 /** Makes the vector store of an instance actor. */
 export function createVectorStore(context: ActorContext): VectorStore {
-  let loaded: { readonly tag: string; readonly items: Promise<Map<string, ItemVectors>> } | null =
-    null;
+  let loaded: { readonly tag: string; readonly packed: Promise<Loaded> } | null = null;
   let model: {
     readonly version: number;
     readonly value: ReturnType<VectorStore["lexical"]>;
   } | null = null;
-  let changes = 0;
-
-  async function load(tag: string): Promise<Map<string, ItemVectors>> {
-    for (;;) {
-      const before = changes;
-      const items = await readVectors(context, tag);
-      // A commit that came in between is not in what was read.
-      if (before === changes) return items;
-    }
-  }
 
   return {
     async resident(tag) {
-      if (loaded?.tag !== tag) loaded = { tag, items: load(tag) };
+      if (loaded?.tag !== tag) loaded = { tag, packed: readVectors(context, tag) };
       const mine = loaded;
       try {
-        return await mine.items;
+        return (await mine.packed).vectors;
       } catch (error) {
         if (loaded === mine) loaded = null;
         throw error;
       }
     },
     replace(itemId, tag, vectors) {
-      changes++;
       if (loaded === null) return;
       const known = loaded.tag === tag ? vectors : null;
-      loaded.items.then(
-        (items) => (known === null ? items.delete(itemId) : items.set(itemId, known)),
+      loaded.packed.then(
+        (packed) => {
+          packed.put(itemId, known);
+        },
         // Whoever asked for the vectors sees the failure; the next one reads again.
         () => undefined,
       );
     },
     reset() {
-      changes++;
       loaded = null;
       model = null;
     },
@@ -128,13 +124,35 @@ async function readLexical(
   };
 }
 
+/** What was read; its vectors may be the first ones. */
+interface Loaded {
+  readonly vectors: PackedVectors | null;
+  put(itemId: string, vectors: ItemVectors | null): void;
+}
+
+function emptyVectors(): Loaded {
+  let packed: PackedVectors | null = null;
+  return {
+    get vectors() {
+      return packed;
+    },
+    put(itemId, given) {
+      if (given === null) packed?.remove(itemId);
+      else {
+        packed ??= packedVectors(given.dimensions);
+        if (packed.dimensions === given.dimensions) packed.set(itemId, given.first, given.vectors);
+      }
+    },
+  };
+}
+
 /** Items that are read at a time: a few milliseconds. */
 const SLICE = 100;
 
-/** In slices, so that an instance that is woken holds up nobody. */
-async function readVectors(context: ActorContext, tag: string): Promise<Map<string, ItemVectors>> {
+/** In slices, so that an instance that is woken holds up nobody. What is committed meanwhile is put in afterwards. */
+async function readVectors(context: ActorContext, tag: string): Promise<Loaded> {
   const { name: actor, sql, system } = context;
-  const out = new Map<string, ItemVectors>();
+  const out = emptyVectors();
   for (let after = ""; ;) {
     const firsts = await sql.all(
       `SELECT item_id, MIN(id) AS first FROM search_chunks WHERE actor = ? AND item_id > ?
@@ -152,7 +170,7 @@ async function readVectors(context: ActorContext, tag: string): Promise<Map<stri
       const id = String(row["item_id"]);
       const found = pieces.get(id);
       if (found === undefined) continue;
-      out.set(id, {
+      out.put(id, {
         first: Number(row["first"]),
         dimensions: Number(found[0]?.["dimensions"]),
         vectors: fromBytes(joinParts(found.map(({ data }) => bytesOf(data)))),
@@ -164,51 +182,30 @@ async function readVectors(context: ActorContext, tag: string): Promise<Map<stri
   }
 }
 
+/** The stored vectors of some chunks, exact, by their numbers. */
+export async function exactVectors(
+  { name: actor, sql }: ActorContext,
+  tag: string,
+  dimensions: number,
+  chunks: readonly number[],
+): Promise<Map<number, Float32Array>> {
+  const perPart = rowsPerPart(dimensions);
+  const bytes = dimensions * 4;
+  const rows = await sql.all(
+    `SELECT c.id, SUBSTR(v.data, 1 + CAST(c.ord % ? AS INT) * CAST(? AS INT), CAST(? AS INT)) AS data
+      FROM search_chunks c JOIN search_item_vectors v
+      ON v.actor = c.actor AND v.model = ? AND v.item_id = c.item_id AND v.part = c.ord / ?
+      WHERE c.actor = ? AND ${isOneOf("c.id", "BIGINT")}`,
+    [perPart, bytes, bytes, tag, perPart, actor, asSet(chunks)],
+  );
+  return new Map(
+    rows.flatMap((row): [number, Float32Array][] => {
+      const data = bytesOf(row["data"]);
+      return data.length === bytes ? [[Number(row["id"]), fromBytes(data)]] : [];
+    }),
+  );
+}
+
 function bytesOf(value: SqlValue | undefined): Uint8Array {
   return value instanceof Uint8Array ? value : new Uint8Array(0);
-}
-
-/** Numbers that are multiplied before others may go on: a few milliseconds. */
-const MULTIPLIED = 3_000_000;
-
-/**
- * The chunks (of the allowed items) nearest to a query, best first, at most `limit`; ties by chunk number. `pause` lets
- * others go on.
- */
-export async function scan(
-  items: ReadonlyMap<string, ItemVectors>,
-  query: Float32Array,
-  allowed: ReadonlySet<string> | null,
-  calibration: Calibration | null,
-  limit: number,
-  pause: () => Promise<void>,
-): Promise<VectorHit[]> {
-  let best: VectorHit[] = [];
-  let work = 0;
-  let bar = 0;
-  let scores = new Float32Array(0);
-  for (const [itemId, { first, dimensions, vectors }] of items) {
-    if (dimensions !== query.length || (allowed !== null && !allowed.has(itemId))) continue;
-    const count = vectors.length / dimensions;
-    if (scores.length < count) scores = new Float32Array(count * 2);
-    dotAll(query, vectors, scores.subarray(0, count));
-    for (let row = 0; row < count; row++) {
-      const score = calibrated(scores[row] ?? 0, calibration);
-      if (score > 0 && score >= bar) best.push({ chunk: first + row, itemId, score });
-    }
-    work += vectors.length;
-    if (work > MULTIPLIED) {
-      work = 0;
-      await pause();
-    }
-    // Sorting now and then is cheaper than keeping order, and all that cannot win any more goes.
-    if (best.length < 4 * limit) continue;
-    best = best.toSorted(nearest).slice(0, limit);
-    bar = best.at(-1)?.score ?? 0;
-  }
-  return best.toSorted(nearest).slice(0, limit);
-}
-
-function nearest(a: VectorHit, b: VectorHit): number {
-  return b.score - a.score || a.chunk - b.chunk;
 }

@@ -1,0 +1,106 @@
+import { describe, expect, it } from "vitest";
+import { dotKernel, scalarKernel } from "../../../core/search/retrieve/dot-kernel.ts";
+import { type PackedVectors, packedVectors } from "../../../core/search/retrieve/packed-vectors.ts";
+
+/** Numbers from -1 to 1, the same in every run. */
+function numbers(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1_103_515_245 + 12_345) & 0x7fffffff;
+    return (state / 0x7fffffff) * 2 - 1;
+  };
+}
+
+function unitVectors(count: number, dimensions: number, random: () => number): Float32Array {
+  const out = Float32Array.from({ length: count * dimensions }, random);
+  for (let n = 0; n < count; n++) {
+    const row = out.subarray(n * dimensions, (n + 1) * dimensions);
+    const length = Math.sqrt(row.reduce((sum, value) => sum + value * value, 0));
+    for (let i = 0; i < dimensions; i++) row[i] = (row[i] ?? 0) / length;
+  }
+  return out;
+}
+
+const never = (): Promise<void> => Promise.resolve();
+const chunksOf = async (
+  packed: PackedVectors,
+  query: Float32Array,
+  allowed: ReadonlySet<string> | null = null,
+): Promise<number[]> => (await packed.nearest(query, allowed, 10, never)).map(({ chunk }) => chunk);
+
+describe("dotKernel()", () => {
+  it("gives what the scalar one gives, for the largest numbers too", () => {
+    const memory = new WebAssembly.Memory({ initial: 1 });
+    const bytes = new Int8Array(memory.buffer);
+    const random = numbers(7);
+    for (let i = 0; i < 20_000; i++) bytes[i] = Math.round(random() * 127);
+    bytes.fill(127, 0, 48).fill(-127, 1024, 1072).fill(127, 1072, 1120);
+    const run = (kernel: ReturnType<typeof dotKernel>): number[] => {
+      kernel(0, 1024, 300, 48, 40_000);
+      return [...new Int32Array(memory.buffer, 40_000, 300)];
+    };
+    expect(run(dotKernel(memory))).toEqual(run(scalarKernel(memory)));
+    expect(run(dotKernel(memory)).slice(0, 2)).toEqual([-127 * 127 * 48, 127 * 127 * 48]);
+  });
+});
+
+describe("packedVectors()", () => {
+  const dimensions = 50;
+  const random = numbers(1);
+  const vectors = unitVectors(9000, dimensions, random);
+  const query = unitVectors(1, dimensions, random);
+  const exact = (from: number, to: number): number[] =>
+    Array.from({ length: to - from }, (_, n) => {
+      const at = (from + n) * dimensions;
+      return {
+        chunk: from + n,
+        cosine: query.reduce((sum, value, i) => sum + value * (vectors[at + i] ?? 0), 0),
+      };
+    })
+      .toSorted((a, b) => b.cosine - a.cosine)
+      .slice(0, 10)
+      .map(({ chunk }) => chunk);
+  const rows = (from: number, to: number): Float32Array =>
+    vectors.subarray(from * dimensions, to * dimensions);
+  const filled = (): PackedVectors => {
+    const packed = packedVectors(dimensions);
+    packed.set("a", 0, rows(0, 3000));
+    packed.set("b", 3000, rows(3000, 9000));
+    return packed;
+  };
+  const shared = (a: readonly number[], b: readonly number[]): number =>
+    a.filter((chunk) => b.includes(chunk)).length;
+
+  it("finds nearly all of the ten that are nearest", async () => {
+    expect(shared(await chunksOf(filled(), query), exact(0, 9000))).toBeGreaterThanOrEqual(9);
+  });
+
+  it("finds none of items that a filter leaves out, or that are gone or replaced", async () => {
+    const packed = filled();
+    const allowed = await chunksOf(packed, query, new Set(["a"]));
+    expect(allowed.every((chunk) => chunk < 3000)).toBe(true);
+    // More than a third goes: the others are moved together.
+    packed.remove("b");
+    expect(await chunksOf(packed, query)).toEqual(allowed);
+    packed.set("a", 20_000, rows(3000, 9000));
+    const replaced = await chunksOf(packed, query);
+    expect(replaced.every((chunk) => chunk >= 20_000)).toBe(true);
+    expect(
+      shared(
+        replaced,
+        exact(3000, 9000).map((chunk) => chunk + 17_000),
+      ),
+    ).toBeGreaterThanOrEqual(9);
+  });
+
+  it("serves queries side by side", async () => {
+    const packed = filled();
+    const other = unitVectors(1, dimensions, random);
+    const alone = [await chunksOf(packed, query), await chunksOf(packed, other)];
+    const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0));
+    const both = await Promise.all(
+      [query, other].map((one) => packed.nearest(one, null, 10, pause)),
+    );
+    expect(both.map((near) => near.map(({ chunk }) => chunk))).toEqual(alone);
+  });
+});
