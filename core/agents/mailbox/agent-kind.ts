@@ -76,8 +76,8 @@ async function startAgent(
   let soonest: () => number | null = () => null;
   const reports = startReports(context, { agent, className, retention: services.retention });
   const clock = await startClock(context, () => nextDue(context, agent, reports, soonest()));
-  // What a crash, or the version before, has left to be told: the stored alarm may be a later one.
-  if ((await reports.nextDue()) !== null) await clock.write([], context.steady());
+  // What the version before has left to be told came without an alarm: whatever is stored, it goes off now.
+  if ((await reports.nextDue()) !== null) await clock.clear([], context.steady());
   const holds = startHolds(context, (at) => clock.write([], at));
   const state = await startState(context, definition, agent);
   const live = await startLive(context, agent, (connection) => grantOf(connection).follows);

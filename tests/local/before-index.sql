@@ -1,0 +1,46 @@
+-- A database of the version before entities, failures and dead letters were listed across entities (commit 'List
+-- entities, failures and dead letters across entities'), as that version wrote it: a dead letter of old-worker/a, a
+-- failing event of old-worker/b, and an event of webhook-agent/c.
+CREATE TABLE causey_schema (kind TEXT PRIMARY KEY, steps INTEGER NOT NULL);
+CREATE TABLE causey_alarms ( kind TEXT NOT NULL, actor TEXT NOT NULL, at INTEGER NOT NULL, attempts INTEGER NOT NULL, version INTEGER NOT NULL, PRIMARY KEY (kind, actor));
+CREATE TABLE causey_clock ( id INTEGER PRIMARY KEY, steady INTEGER NOT NULL, wall INTEGER NOT NULL);
+CREATE TABLE webhooks_inbound_counts ( actor TEXT NOT NULL, source TEXT NOT NULL, name TEXT NOT NULL, value BIGINT NOT NULL, PRIMARY KEY (actor, source, name));
+CREATE TABLE agents_entities ( agent TEXT PRIMARY KEY, canonical TEXT, last_seq INTEGER NOT NULL, max_events INTEGER, max_age_ms INTEGER, state TEXT, owner TEXT);
+CREATE TABLE agents_events ( agent TEXT NOT NULL, seq INTEGER NOT NULL, provider TEXT NOT NULL, id TEXT NOT NULL, type TEXT NOT NULL, action TEXT, title TEXT NOT NULL, description TEXT, url TEXT, actor TEXT, payload TEXT, timestamp TEXT NOT NULL, headers TEXT NOT NULL, body_hash TEXT, PRIMARY KEY (agent, seq));
+CREATE TABLE agents_jobs ( agent TEXT NOT NULL, id TEXT NOT NULL, position INTEGER NOT NULL, task TEXT NOT NULL, payload TEXT, event_seq INTEGER, attempt INTEGER NOT NULL, due BIGINT NOT NULL, error TEXT, retry TEXT, PRIMARY KEY (agent, id));
+CREATE TABLE agents_dead ( agent TEXT NOT NULL, id TEXT NOT NULL, task TEXT NOT NULL, payload TEXT, event_seq INTEGER, attempts INTEGER NOT NULL, error TEXT NOT NULL, failed_at TEXT NOT NULL, PRIMARY KEY (agent, id));
+CREATE TABLE agents_schedules ( agent TEXT NOT NULL, id TEXT NOT NULL, task TEXT NOT NULL, payload TEXT, due BIGINT NOT NULL, kind TEXT NOT NULL, rule TEXT NOT NULL, fired BIGINT, PRIMARY KEY (agent, id));
+CREATE TABLE agents_ticket_keys (actor TEXT PRIMARY KEY, secret BLOB NOT NULL);
+CREATE INDEX causey_alarms_due ON causey_alarms (at);
+CREATE UNIQUE INDEX agents_events_id ON agents_events (agent, provider, id);
+CREATE INDEX agents_events_time ON agents_events (timestamp DESC);
+CREATE INDEX agents_events_body ON agents_events (agent, provider, body_hash) WHERE body_hash IS NOT NULL;
+CREATE INDEX agents_jobs_tasks ON agents_jobs (agent, due, position) WHERE event_seq IS NULL;
+CREATE INDEX agents_jobs_events ON agents_jobs (agent, position) WHERE event_seq IS NOT NULL;
+INSERT INTO causey_schema VALUES ('webhooks-inbound-counts', 1);
+INSERT INTO causey_schema VALUES ('agents', 14);
+INSERT INTO causey_schema VALUES ('agent:old-worker/own', 0);
+INSERT INTO causey_schema VALUES ('agent:webhook-agent/own', 0);
+INSERT INTO causey_schema VALUES ('agents-ticket-key', 1);
+INSERT INTO causey_alarms VALUES ('agent:old-worker', 'a', 1797981075657, 0, 6023280030645094);
+INSERT INTO causey_alarms VALUES ('agent:old-worker', 'b', 1795390102274, 0, 8954941243220379);
+INSERT INTO causey_alarms VALUES ('agent:webhook-agent', 'c', 1797981075712, 0, 9002394003466342);
+INSERT INTO causey_clock VALUES (1, 1795389076523, 1795389076524);
+INSERT INTO webhooks_inbound_counts VALUES ('all', 'one', 'received', 3);
+INSERT INTO webhooks_inbound_counts VALUES ('all', 'one', 'verified', 3);
+INSERT INTO webhooks_inbound_counts VALUES ('all', 'one', 'stored', 3);
+INSERT INTO webhooks_inbound_counts VALUES ('all', 'one', 'handled', 1);
+INSERT INTO webhooks_inbound_counts VALUES ('all', 'one', 'failed', 2);
+INSERT INTO webhooks_inbound_counts VALUES ('all', 'one', 'dead', 1);
+INSERT INTO webhooks_inbound_counts VALUES ('all', 'plain', 'received', 1);
+INSERT INTO webhooks_inbound_counts VALUES ('all', 'plain', 'verified', 1);
+INSERT INTO webhooks_inbound_counts VALUES ('all', 'plain', 'stored', 1);
+INSERT INTO agents_entities VALUES ('old-worker/a', NULL, 2, NULL, 2592000000, NULL, 'one');
+INSERT INTO agents_entities VALUES ('old-worker/b', NULL, 1, NULL, 2592000000, NULL, 'one');
+INSERT INTO agents_entities VALUES ('webhook-agent/c', NULL, 0, NULL, 2592000000, NULL, 'plain');
+INSERT INTO agents_events VALUES ('old-worker/a', 1, 'one', 'e1', 't', NULL, 't', NULL, NULL, NULL, '{"event_id":"e1","type":"t","mode":"fine"}', '2026-11-22T23:11:15.657Z', '{"content-type":"application/json"}', NULL);
+INSERT INTO agents_events VALUES ('old-worker/a', 2, 'one', 'e2', 't', NULL, 't', NULL, NULL, NULL, '{"event_id":"e2","type":"t","mode":"dead"}', '2026-11-22T23:11:15.679Z', '{"content-type":"application/json"}', NULL);
+INSERT INTO agents_events VALUES ('old-worker/b', 1, 'one', 'e3', 't', NULL, 't', NULL, NULL, NULL, '{"event_id":"e3","type":"t","mode":"failing"}', '2026-11-22T23:11:15.692Z', '{"content-type":"application/json"}', NULL);
+INSERT INTO agents_events VALUES ('webhook-agent/c', 1, 'plain', 'e4', 't', NULL, 't', NULL, NULL, NULL, '{"event_id":"e4","type":"t","mode":"fine"}', '2026-11-22T23:11:15.713Z', '{"content-type":"application/json"}', NULL);
+INSERT INTO agents_jobs VALUES ('old-worker/b', '389ddad2-734a-4d58-97e0-15ef5b6d04e5', 1, 'processWebhook', NULL, 1, 1, 1795390102274, 'not now', NULL);
+INSERT INTO agents_dead VALUES ('old-worker/a', '1327c394-21d5-4be4-949f-c19406e46e3a', 'processWebhook', NULL, 2, 1, 'given up', '2026-11-22T23:11:15.727Z');

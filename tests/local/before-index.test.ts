@@ -1,0 +1,75 @@
+import { mkdtempSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { expect, inject, it } from "vitest";
+import { nodePlatform } from "../../adapters/node/mod.ts";
+import { agents, defineAgent } from "../../core/agents/mod.ts";
+import { webhooksManagement } from "../../core/webhooks/mod.ts";
+import { LONG, eventually } from "../cases/eventually.ts";
+import { root } from "../config/shared.ts";
+import { SECRET as secret } from "../fakes/webhooks-sender.ts";
+
+const runs: string[] = [];
+const worker = defineAgent({
+  name: "old-worker",
+  onEvent(_agent, event, run) {
+    if ((event.payload as { mode: string }).mode === "failing") throw new Error("not now");
+    runs.push(`${event.id}${run.isReplay ? " again" : ""}`);
+  },
+});
+
+it(
+  "a database of before the lists across entities opens, and its rows are found",
+  LONG,
+  async () => {
+    const dataDir = mkdtempSync(join(inject("scratch"), "before-index-"));
+    const db = new DatabaseSync(join(dataDir, "causey.db"));
+    db.exec(readFileSync(`${root}tests/local/before-index.sql`, "utf8"));
+    db.close();
+
+    const platform = await nodePlatform({ dataDir, chromiumPath: "/nowhere" });
+    const generic = { scheme: "generic", secret } as const;
+    const sources = { one: { ...generic, agent: "old-worker" }, plain: generic };
+    const keep = { maxEvents: null, maxAgeDays: null };
+    agents({
+      platform,
+      auth: "off",
+      agents: [worker],
+      retention: { maxEvents: null, maxAgeMs: null },
+    });
+    const management = webhooksManagement({ platform, auth: "off", sources, retention: keep });
+    const ask = async (
+      path: string,
+      init: RequestInit = {},
+    ): Promise<Record<string, unknown>[]> => {
+      const answer = await management.request(`/accounts/local/webhooks/${path}`, init);
+      expect(answer.status).toBeLessThan(300);
+      return ((await answer.json()) as { result: Record<string, unknown>[] }).result;
+    };
+    const names = (rows: readonly Record<string, unknown>[]): string =>
+      rows
+        .map(({ entity }) => String(entity))
+        .toSorted()
+        .join();
+
+    // A request starts an entity, and it tells what it has.
+    expect(await ask("events?source=one&entity=a")).toMatchObject([{ id: "e2" }, { id: "e1" }]);
+    expect(await ask("events?source=one&entity=b")).toMatchObject([{ id: "e3" }]);
+    expect(await ask("events?source=plain&entity=c")).toMatchObject([{ id: "e4" }]);
+    await eventually(async () => names(await ask("entities")) === "a,b,c", "all are listed");
+    await eventually(async () => names(await ask("failures")) === "b", "the failing event is");
+    const dead = await ask("dead-letters");
+    expect(dead).toMatchObject([{ entity: "a", event: "e2", source: "one", error: "given up" }]);
+
+    const of = JSON.stringify({ of: "dead-letters", source: "one" });
+    await ask("replays", { method: "POST", body: of });
+    await eventually(() => runs.join() === "e2 again", "it has run again");
+    await eventually(async () => (await ask("dead-letters")).length === 0, "none is left");
+    await ask("replays", {
+      method: "POST",
+      body: JSON.stringify({ of: "events", entity: "a" }),
+    });
+    await eventually(() => runs.join() === "e2 again,e1 again,e2 again", "all have run again");
+    await platform.close();
+  },
+);
