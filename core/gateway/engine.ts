@@ -3,21 +3,21 @@ import type { Auth } from "../auth/authorize.ts";
 import { storedTokens } from "../auth/mod.ts";
 import type { Platform } from "../ports.ts";
 import { gatewayAccess, type GatewayAccess } from "./entry/access.ts";
-import { replyCache } from "./answer/cache/cache.ts";
+import { replyCache } from "./answer/cache/reply-cache.ts";
 import { type KeptAnswersParts, keptAnswers } from "./answer/kept-answers.ts";
 import type { Checks } from "./call/checks.ts";
 import { type Forward, forwarding } from "./call/forward.ts";
 import type { AttemptObserver } from "./call/ended-attempt.ts";
-import { choosing } from "./choose/dynamic/forward-route.ts";
-import { type GatewayAdmission, admission } from "./entry/admit.ts";
-import { cleaning } from "./entry/clean-step.ts";
-import { delivery } from "./entry/deliver.ts";
+import { choosing } from "./choose/choosing.ts";
+import { type GatewayAdmission, admission } from "./entry/admission.ts";
+import { cleaning } from "./entry/cleaning.ts";
+import { delivery } from "./entry/delivery.ts";
 import type { FrontParts } from "./entry/front.ts";
 import { needsBody } from "./entry/needs-body.ts";
-import { type CheckParts, recordedChecks } from "./guard/checkers/guarded.ts";
+import { type CheckParts, recordedChecks } from "./guard/checkers/recorded-checks.ts";
 import { type Safety, safetyOf } from "./guard/checkers/safety.ts";
-import { ownTokenGuard } from "./guard/tokens/strip-own-tokens.ts";
-import { callLimits } from "./keys/key-leave.ts";
+import { ownTokenGuard } from "./guard/tokens/own-token-guard.ts";
+import { callLimits } from "./keys/call-limits.ts";
 import { type GatewayStore, gatewayStore } from "./gateways/store.ts";
 import { type KeyStore, keyStore } from "./keys/key-store.ts";
 import { recorder } from "./observe/recorder.ts";
@@ -41,7 +41,7 @@ import {
   checkProviders,
 } from "./options.ts";
 import { contentDecoding } from "./wire/content-decoder.ts";
-import { keyEntry } from "./keys/enter-key.ts";
+import { keyEntry } from "./keys/key-entry.ts";
 import { logQueue } from "./observe/log/log-queue.ts";
 import { logIds } from "./observe/log/log-row.ts";
 import { storedProviders, withDeclaredProviders } from "./manage/providers/stored-providers.ts";
@@ -52,7 +52,7 @@ import { storedReplies } from "./answer/cache/stored-replies.ts";
 import { tokenSearches } from "./guard/tokens/token-search.ts";
 import { tracing } from "./observe/trace/tracing.ts";
 
-/** One gateway engine: what its doors are given. */
+/** One gateway engine: what the entries work with. */
 export interface Engine extends Omit<FrontParts, "sockets">, ConnectParts {
   readonly platform: Platform;
   /** Finds out who calls the management API. */

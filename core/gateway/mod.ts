@@ -20,7 +20,7 @@ export type {
   RouterCandidate,
   RouteRequest,
 } from "./choose/router/model-router.ts";
-export type { Ability } from "./chat/needs.ts";
+export type { Ability } from "./chat/conversation.ts";
 export type { AiBinding, AiRunOptions } from "./entry/ai-binding.ts";
 export type {
   Checker,
@@ -30,7 +30,7 @@ export type {
   Finding,
 } from "./guard/checkers/checker.ts";
 
-/** The doors to one engine, see {@link gatewayParts}. */
+/** The entries to one engine, see {@link gatewayParts}. */
 export interface GatewayParts {
   /** What {@link gateway} returns. */
   readonly gateway: Hono;
@@ -43,7 +43,7 @@ export interface GatewayParts {
 }
 
 /**
- * Both apps, and bindings, over one engine: rows, limits, cache and settings are the same whichever door a request
+ * Both apps, and bindings, over one engine: rows, limits, cache and settings are the same by whichever entry a request
  * takes. Made one by one, each has an engine of its own.
  */
 export function gatewayParts(options: GatewayOptions): GatewayParts {

@@ -10,7 +10,7 @@ import { basicCredentials, credentialsIn } from "../wire/own-tokens.ts";
 import { type GatewayCaller, GATEWAY, HOST } from "../call/caller.ts";
 import { declaredGateway, type DeclaredGateways } from "../settings/declared-gateways.ts";
 import type { GatewayName } from "../settings/gateway-name.ts";
-import type { KeyEntry } from "../keys/enter-key.ts";
+import type { KeyEntry } from "../keys/key-entry.ts";
 import { recentMap } from "../wire/recent-map.ts";
 import { GATEWAY_TOKEN_LIMIT } from "../call/gateway-token.ts";
 

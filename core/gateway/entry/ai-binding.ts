@@ -1,9 +1,9 @@
 import { ApiError } from "../../http/api-error.ts";
 import { errorResponse, type ErrorShape } from "../../http/envelope.ts";
 import type { HeaderPair } from "../../ports.ts";
-import type { GatewayAdmission, AdmitOptions } from "./admit.ts";
+import type { GatewayAdmission, AdmitOptions } from "./admission.ts";
 import { OPERATOR } from "../call/caller.ts";
-import type { DeliverAnswer } from "./deliver.ts";
+import type { DeliverAnswer } from "./delivery.ts";
 import type { ResumableRuns } from "../answer/resume/runs.ts";
 import type { GatewayName } from "../settings/gateway-name.ts";
 import { resumeRun } from "../answer/resume/resume-run.ts";

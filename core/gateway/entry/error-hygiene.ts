@@ -1,7 +1,7 @@
 import { ApiError } from "../../http/api-error.ts";
 import { headerPairs, headerValue } from "../wire/header-hygiene.ts";
 import { presentedToken, tokenOf } from "../call/gateway-token.ts";
-import { held, isInPath } from "../guard/tokens/token-guard.ts";
+import { held, isInPath } from "../guard/tokens/guarded-step.ts";
 import { tokenSearch } from "../guard/tokens/token-search.ts";
 
 /** What stands in messages in place of a token. */

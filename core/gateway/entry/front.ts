@@ -5,7 +5,7 @@ import { ApiError } from "../../http/api-error.ts";
 import { json } from "../../http/envelope.ts";
 import { noRoute } from "../../http/routes.ts";
 import { wholeRequest } from "../../http/whole-request.ts";
-import type { GatewayAdmission, AdmitOptions } from "./admit.ts";
+import type { GatewayAdmission, AdmitOptions } from "./admission.ts";
 import type { Call, Step } from "../call/call.ts";
 import { compatStep, modelList } from "../providers/unified-step.ts";
 import type { GatewayName } from "../settings/gateway-name.ts";
@@ -18,7 +18,7 @@ import type { BodyBudget, BodyHold } from "../../body-budget.ts";
 import type { Platform } from "../../ports.ts";
 import type { Forward } from "../call/forward.ts";
 import type { ConfiguredTargets } from "../providers/target.ts";
-import type { DeliverAnswer } from "./deliver.ts";
+import type { DeliverAnswer } from "./delivery.ts";
 import { withUploadAddress } from "../providers/google/upload-address.ts";
 import { forwardSteps, readSteps, type StepsParts } from "./universal.ts";
 

@@ -1,4 +1,4 @@
-import { cacheTtl } from "../answer/cache/cache-policy.ts";
+import { cacheTtl } from "../answer/cache/cache-key.ts";
 import type { Call, Step } from "../call/call.ts";
 import { limitsSpend } from "../observe/spend/spend.ts";
 import { retryPolicy } from "../call/policy.ts";

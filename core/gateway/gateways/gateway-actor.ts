@@ -3,7 +3,7 @@ import type { ActorContext, ActorKind, Statement } from "../../ports.ts";
 import { isChanging } from "../prices/account-prices.ts";
 import { spendLedger, spendSchema } from "../observe/spend/spend-ledger.ts";
 import { type GatewayLog, gatewayLog } from "../observe/log/gateway-log.ts";
-import { keptRateWindow, type KeptRateWindow, rateSchema } from "../guard/limits/rate-window.ts";
+import { keptRateWindow, type KeptRateWindow, rateSchema } from "../guard/rate-window.ts";
 import { logSchema, logSequenceSchema } from "../observe/log/log-sql.ts";
 import { replySchema, type ReplyShelf, replyShelf } from "../answer/cache/reply-shelf.ts";
 import {
@@ -14,7 +14,7 @@ import {
   withChanges,
 } from "../settings/settings.ts";
 
-/** What a request finds at a gateway's door. */
+/** What a request finds when it enters a gateway. */
 export type Entrance = {
   /** Null when there is no such gateway. */
   readonly settings: GatewaySettings | null;

@@ -15,7 +15,7 @@ import type { SafetyOptions } from "../guard/checkers/policies.ts";
 import type { DeclaredGateways } from "../settings/declared-gateways.ts";
 import type { GatewayName } from "../settings/gateway-name.ts";
 import { getGateway } from "./manage-gateways.ts";
-import { type ListPage, listPage, resultInfo } from "./paging.ts";
+import { type ListPage, listPage, resultInfo } from "./list-page.ts";
 import { ECHO, providers } from "../providers/table.ts";
 import { type ProviderOptions, CUSTOM_PREFIX } from "../providers/target.ts";
 import type { Records, RecordStore } from "../records/records.ts";

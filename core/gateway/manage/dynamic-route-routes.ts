@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { readJson } from "../../http/body.ts";
 import { envelope, json } from "../../http/envelope.ts";
-import type { ListPage } from "./paging.ts";
+import type { ListPage } from "./list-page.ts";
 import {
   gatewayNameOf,
   gatewayRecords,

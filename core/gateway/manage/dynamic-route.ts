@@ -4,7 +4,7 @@ import { holds } from "../../http/schema-fields.ts";
 import type { System } from "../../ports.ts";
 import { elementsSchema } from "../choose/dynamic/element.ts";
 import { readGraph } from "../choose/dynamic/graph.ts";
-import type { ListPage } from "./paging.ts";
+import type { ListPage } from "./list-page.ts";
 import { newRecord, recordLimits, recordTimes, type StoredRecord } from "../records/record.ts";
 import type { Value } from "../wire/json-access.ts";
 import type { Records } from "../records/records.ts";

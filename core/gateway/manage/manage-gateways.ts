@@ -1,7 +1,7 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { System } from "../../ports.ts";
 import type { GatewayPage } from "../gateways/account-actor.ts";
-import type { ListPage } from "./paging.ts";
+import type { ListPage } from "./list-page.ts";
 import {
   type GatewayChanges,
   type GatewaySettings,

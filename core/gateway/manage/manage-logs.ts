@@ -5,7 +5,7 @@ import { DELETE_LIMIT } from "../observe/log/gateway-log.ts";
 import { parseLogQuery } from "../observe/log/log-filters.ts";
 import { logDetail, logView } from "../observe/log/log-view.ts";
 import { getGateway } from "./manage-gateways.ts";
-import type { ListPage } from "./paging.ts";
+import type { ListPage } from "./list-page.ts";
 import type { GatewayName } from "../settings/gateway-name.ts";
 import type { GatewayStore } from "../gateways/store.ts";
 

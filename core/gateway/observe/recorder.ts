@@ -10,7 +10,7 @@ import {
   type RecordedResult,
   type Recorder,
 } from "../call/recording.ts";
-import { modelType, stepModel } from "../chat/request-model.ts";
+import { modelType, stepModel } from "../chat/model.ts";
 import { noUsage } from "../chat/usage.ts";
 import type { Price } from "../prices/price.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
@@ -39,9 +39,9 @@ export interface RecorderParts extends Reading {
 export function recorder(parts: RecorderParts): Recorder {
   const { system, nextLogId, logBodyLimit, observers, followsAll } = parts;
   const keptBytes = (call: Call): number =>
-    isTold(call) && (call.controls.collectLogPayload ?? true) ? logBodyLimit : 0;
+    isReported(call) && (call.controls.collectLogPayload ?? true) ? logBodyLimit : 0;
   const wantsUsage = (call: Call): boolean =>
-    isTold(call) || followsAll || isCharged(call) || isKeyCharged(call);
+    isReported(call) || followsAll || isCharged(call) || isKeyCharged(call);
   return {
     keptBytes,
     wantsUsage,
@@ -50,7 +50,7 @@ export function recorder(parts: RecorderParts): Recorder {
       const began = system.monotonic();
       const id = nextLogId();
       const keep = keptBytes(call);
-      const isFollowed = isTold(call) || followsAll || isCharged(call);
+      const isFollowed = isReported(call) || followsAll || isCharged(call);
       const traced = call.traced?.begin(step, call.trace);
       const over = system.begin?.();
       return {
@@ -121,7 +121,7 @@ function isKeyCharged({ caller }: Call): boolean {
 }
 
 /** Whether a row or a trace tells of the call. */
-function isTold(call: Call): boolean {
+function isReported(call: Call): boolean {
   return collectsLog(call) || call.traced !== undefined;
 }
 

@@ -1,4 +1,4 @@
-import { modelSpellings, plainName, providerOfFamily } from "./model-names.ts";
+import { modelSpellings, plainName, providerOfFamily } from "./model-spellings.ts";
 import type { Price } from "./price.ts";
 import { type PriceRowSetting, priceOfRow, startOf } from "./price-rows.ts";
 import { type PriceList, priceLists } from "./prices.ts";

@@ -4,7 +4,7 @@ import type { HeaderPair } from "../../ports.ts";
 import { segmentOf } from "./author-segment.ts";
 import type { Step } from "../call/call.ts";
 import { AUTO_MODEL, compatStep } from "./unified-step.ts";
-import { readChatBody, type ChatFormat } from "../chat/chat-body.ts";
+import { readChatBody, type ChatFormat } from "../chat/read-chat-body.ts";
 import { credentialHeaders, ECHO, providers } from "./table.ts";
 import { modelPath } from "../chat/chat-format.ts";
 

@@ -3,7 +3,7 @@ import { ApiError } from "../../http/api-error.ts";
 import { utf8 } from "../../crypto/encoding.ts";
 import { tokenOf } from "../call/gateway-token.ts";
 import type { Call, Step } from "../call/call.ts";
-import { readChatBody } from "../chat/chat-body.ts";
+import { readChatBody } from "../chat/read-chat-body.ts";
 import { headerValue, requestHygiene } from "../wire/header-hygiene.ts";
 import { withCredential, withProviderHeaders } from "./credential.ts";
 import type { CustomTarget, StoredProviders } from "./stored-providers.ts";

@@ -3,7 +3,7 @@ import { ApiError } from "../../http/api-error.ts";
 import { didYouMean } from "../../http/nearest.ts";
 import type { Step } from "../call/call.ts";
 import { ECHO, providers } from "./table.ts";
-import { chatFormats, type ChatFormat, readChatBody } from "../chat/chat-body.ts";
+import { chatFormats, type ChatFormat, readChatBody } from "../chat/read-chat-body.ts";
 import { segmentOf } from "./author-segment.ts";
 import { priceLists } from "../prices/prices.ts";
 

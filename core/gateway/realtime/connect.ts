@@ -1,5 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
-import type { GatewayAdmission } from "../entry/admit.ts";
+import type { GatewayAdmission } from "../entry/admission.ts";
 import type { Platform } from "../../ports.ts";
 import { headerPairs } from "../wire/header-hygiene.ts";
 import type { GatewayName } from "../settings/gateway-name.ts";

@@ -1,7 +1,7 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { Actor, ActorContext, ActorKind, Connection, Log } from "../../ports.ts";
 import { TransportError } from "../../transport-error.ts";
-import type { GatewayAdmission, AdmitOptions } from "../entry/admit.ts";
+import type { GatewayAdmission, AdmitOptions } from "../entry/admission.ts";
 import type { BodyBudget } from "../../body-budget.ts";
 import type { GatewayAccess } from "../entry/access.ts";
 import type { ContentDecoding } from "../wire/content-decoder.ts";

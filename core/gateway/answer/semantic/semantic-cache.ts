@@ -1,7 +1,7 @@
 import { ApiError } from "../../../http/api-error.ts";
 import type { Platform } from "../../../ports.ts";
-import type { ReplyCache } from "../cache/cache.ts";
-import { cacheKey } from "../cache/cache-policy.ts";
+import type { ReplyCache } from "../cache/reply-cache.ts";
+import { cacheKey } from "../cache/cache-key.ts";
 import type { Call } from "../../call/call.ts";
 import type { CachedReply } from "../../wire/cached-reply.ts";
 import type { Outbound } from "../../call/outbound.ts";

@@ -1,10 +1,10 @@
 import type { Platform } from "../../../ports.ts";
-import { readChatBody } from "../../chat/chat-body.ts";
+import { readChatBody } from "../../chat/read-chat-body.ts";
 import { type RecentMap, recentMap } from "../../wire/recent-map.ts";
 import { readMetadata } from "../../call/controls.ts";
 import { type Choose, chooser, type Order } from "./choose.ts";
 import type { ModelRouter, RouteRequest } from "./model-router.ts";
-import { type Needs, needsOf } from "../../chat/needs.ts";
+import { type Needs, needsOf } from "../../chat/conversation.ts";
 import type { PriceBook } from "../../prices/price-book.ts";
 import { ableOf, allowedOf, type PoolCandidate, readPool } from "./pool.ts";
 import { type Ranked, ranked } from "./rank.ts";

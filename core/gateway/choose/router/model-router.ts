@@ -1,6 +1,6 @@
-import type { ChatFormat } from "../../chat/chat-body.ts";
+import type { ChatFormat } from "../../chat/read-chat-body.ts";
 import type { Price } from "../../prices/price.ts";
-import type { Ability } from "../../chat/needs.ts";
+import type { Ability } from "../../chat/conversation.ts";
 
 /** A model that the automatic router may choose. */
 export interface RouterCandidate {

@@ -1,10 +1,10 @@
 import { ApiError } from "../../../http/api-error.ts";
 import { takesChats } from "../../providers/unified-step.ts";
-import { chatFormats, type ChatFormat } from "../../chat/chat-body.ts";
+import { chatFormats, type ChatFormat } from "../../chat/read-chat-body.ts";
 import type { Price } from "../../prices/price.ts";
 import { modelOf } from "../../providers/inference-step.ts";
 import type { ModelRouter, RouterCandidate } from "./model-router.ts";
-import { type Ability, abilities, type Needs } from "../../chat/needs.ts";
+import { type Ability, abilities, type Needs } from "../../chat/conversation.ts";
 
 /** A checked candidate. */
 export interface PoolCandidate {

@@ -1,5 +1,5 @@
 import { tariffFor } from "../../prices/price.ts";
-import type { Needs } from "../../chat/needs.ts";
+import type { Needs } from "../../chat/conversation.ts";
 import type { PoolCandidate } from "./pool.ts";
 
 /** Tokens that an answer is taken to have, unless the request allows fewer. */

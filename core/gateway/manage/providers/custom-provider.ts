@@ -3,7 +3,7 @@ import { ApiError } from "../../../http/api-error.ts";
 import { plainText } from "../../../http/plain-text.ts";
 import { checkUrl } from "../../../net/check-url.ts";
 import type { HeaderPair, System } from "../../../ports.ts";
-import type { ListPage } from "../paging.ts";
+import type { ListPage } from "../list-page.ts";
 import { HEADER_NAME } from "../../settings/header-schema.ts";
 import { preview } from "./provider-config.ts";
 import { newRecord, recordTimes, type StoredRecord } from "../../records/record.ts";

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { ApiError } from "../../../http/api-error.ts";
 import type { System } from "../../../ports.ts";
 import { jsonText } from "../../wire/json-access.ts";
-import type { ListPage } from "../paging.ts";
+import type { ListPage } from "../list-page.ts";
 import { headerCredential } from "../../settings/header-schema.ts";
 import { newRecord, recordView, type StoredRecord } from "../../records/record.ts";
 import type { Records } from "../../records/records.ts";

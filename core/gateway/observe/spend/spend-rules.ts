@@ -1,6 +1,6 @@
 import { type RequestMetadata, readMetadata } from "../../call/controls.ts";
 import { segmentOf } from "../../providers/author-segment.ts";
-import { modelSpellings, plainName } from "../../prices/model-names.ts";
+import { modelSpellings, plainName } from "../../prices/model-spellings.ts";
 import { formatUsd } from "../cost/usd.ts";
 import type { SpendFilter, SpendLimits, SpendRule } from "../../settings/spend-settings.ts";
 

@@ -6,7 +6,7 @@ import type { GatewayName } from "../../settings/gateway-name.ts";
 import type { SpendDecision, SpendTicket } from "./spend-ledger.ts";
 import type { SpendFacts } from "./spend-rules.ts";
 import { jsonOf, plainBytes } from "../../wire/readable-body.ts";
-import { stepModel } from "../../chat/request-model.ts";
+import { stepModel } from "../../chat/model.ts";
 import { hidesUsage } from "../../providers/openai/stream-usage.ts";
 import type { CustomCost } from "../cost/cost.ts";
 import { type CostQuestion, isFree, spendUnknown, unknownCost } from "../cost/known-cost.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type ReplyCache, replyCache } from "../../../../core/gateway/answer/cache/cache.ts";
+import { type ReplyCache, replyCache } from "../../../../core/gateway/answer/cache/reply-cache.ts";
 import { createAiBinding } from "../../../../core/gateway/mod.ts";
 import type { System } from "../../../../core/ports.ts";
 import {

@@ -6,7 +6,7 @@ import {
   type RetryPolicy,
 } from "../../../../core/gateway/call/policy.ts";
 import { gatewayEngine } from "../../../../core/gateway/engine.ts";
-import { type RateState, rateWindow } from "../../../../core/gateway/guard/limits/rate-window.ts";
+import { type RateState, rateWindow } from "../../../../core/gateway/guard/rate-window.ts";
 import { initialSettings } from "../../../../core/gateway/settings/settings.ts";
 import { TransportError } from "../../../../core/transport-error.ts";
 import {

@@ -1,7 +1,7 @@
 import { openPlatform } from "#platform";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { replyCache } from "../../../../core/gateway/answer/cache/cache.ts";
-import { keptRateWindow, rateSchema } from "../../../../core/gateway/guard/limits/rate-window.ts";
+import { replyCache } from "../../../../core/gateway/answer/cache/reply-cache.ts";
+import { keptRateWindow, rateSchema } from "../../../../core/gateway/guard/rate-window.ts";
 import { counterSchema, windowCounters } from "../../../../core/gateway/records/window-counters.ts";
 import { initialSettings } from "../../../../core/gateway/settings/settings.ts";
 import { keyLedger, usageSchema } from "../../../../core/gateway/keys/key-ledger.ts";

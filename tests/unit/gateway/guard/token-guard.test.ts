@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { openPlatform } from "#platform";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { storedTokens } from "../../../../core/auth/mod.ts";
-import { guardedStream, held } from "../../../../core/gateway/guard/tokens/token-guard.ts";
+import { guardedStream, held } from "../../../../core/gateway/guard/tokens/guarded-step.ts";
 import { tokenSearch } from "../../../../core/gateway/guard/tokens/token-search.ts";
 import type { Platform } from "../../../../core/ports.ts";
 import {

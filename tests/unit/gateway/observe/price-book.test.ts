@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import * as v from "valibot";
-import { modelSpellings } from "../../../../core/gateway/prices/model-names.ts";
+import { modelSpellings } from "../../../../core/gateway/prices/model-spellings.ts";
 import { priceBook } from "../../../../core/gateway/prices/price-book.ts";
 import { type PriceRowSetting, priceRows } from "../../../../core/gateway/prices/price-rows.ts";
 import { PRICED_AT } from "../../../fakes/gateway-prices.ts";

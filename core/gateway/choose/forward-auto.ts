@@ -1,16 +1,16 @@
-import { ApiError } from "../../../http/api-error.ts";
-import { utf8 } from "../../../crypto/encoding.ts";
-import type { Call, Step } from "../../call/call.ts";
-import type { Forward } from "../../call/forward.ts";
-import { AUTO_MODEL, compatStep } from "../../providers/unified-step.ts";
-import { readChatBody, type ChatFormat } from "../../chat/chat-body.ts";
-import type { Forwarded } from "../../call/forwarded.ts";
-import { stripCredentials, holdsCredentials } from "../../providers/strip-credentials.ts";
-import { askInOrder, type FallbackParts } from "../../call/fallback.ts";
-import type { Json } from "../../wire/json-access.ts";
-import { providers } from "../../providers/table.ts";
-import type { AutoRouter, Decision } from "./auto-router.ts";
-import type { PoolCandidate } from "./pool.ts";
+import { ApiError } from "../../http/api-error.ts";
+import { utf8 } from "../../crypto/encoding.ts";
+import type { Call, Step } from "../call/call.ts";
+import type { Forward } from "../call/forward.ts";
+import { AUTO_MODEL, compatStep } from "../providers/unified-step.ts";
+import { readChatBody, type ChatFormat } from "../chat/read-chat-body.ts";
+import type { Forwarded } from "../call/forwarded.ts";
+import { stripCredentials, holdsCredentials } from "../providers/strip-credentials.ts";
+import { askInOrder, type FallbackParts } from "../call/fallback.ts";
+import type { Json } from "../wire/json-access.ts";
+import { providers } from "../providers/table.ts";
+import type { AutoRouter, Decision } from "./router/auto-router.ts";
+import type { PoolCandidate } from "./router/pool.ts";
 
 /** What {@link forwardAuto} works with. */
 export interface AutoParts extends FallbackParts {

@@ -1,24 +1,24 @@
-import { ApiError } from "../../../http/api-error.ts";
-import { utf8 } from "../../../crypto/encoding.ts";
-import type { System } from "../../../ports.ts";
-import type { Call, Step } from "../../call/call.ts";
-import type { Forward } from "../../call/forward.ts";
-import type { StoredProviders } from "../../providers/stored-providers.ts";
-import { isVerdict } from "../../call/checks.ts";
-import { compatStep } from "../../providers/unified-step.ts";
-import { readChatBody } from "../../chat/chat-body.ts";
-import { dropBody } from "../../wire/reply-body.ts";
-import type { Forwarded } from "../../call/forwarded.ts";
-import { isGatewayHeader } from "../../wire/header-hygiene.ts";
-import { stripCredentials } from "../../providers/strip-credentials.ts";
-import { retryAfter } from "../../wire/retry-after.ts";
-import { credentialHeaders } from "../../providers/table.ts";
-import { readMetadata } from "../../call/controls.ts";
-import { type AutoParts, forwardAuto } from "../router/forward-auto.ts";
-import { advanceRoute } from "./advance.ts";
-import { factAt, type RouteFacts } from "./condition.ts";
-import type { ModelElement, RateElement } from "./element.ts";
-import { type Graph, readGraph } from "./graph.ts";
+import { ApiError } from "../../http/api-error.ts";
+import { utf8 } from "../../crypto/encoding.ts";
+import type { System } from "../../ports.ts";
+import type { Call, Step } from "../call/call.ts";
+import type { Forward } from "../call/forward.ts";
+import type { StoredProviders } from "../providers/stored-providers.ts";
+import { isVerdict } from "../call/checks.ts";
+import { compatStep } from "../providers/unified-step.ts";
+import { readChatBody } from "../chat/read-chat-body.ts";
+import { dropBody } from "../wire/reply-body.ts";
+import type { Forwarded } from "../call/forwarded.ts";
+import { isGatewayHeader } from "../wire/header-hygiene.ts";
+import { stripCredentials } from "../providers/strip-credentials.ts";
+import { retryAfter } from "../wire/retry-after.ts";
+import { credentialHeaders } from "../providers/table.ts";
+import { readMetadata } from "../call/controls.ts";
+import { type AutoParts, forwardAuto } from "./forward-auto.ts";
+import { advanceRoute } from "./dynamic/advance.ts";
+import { factAt, type RouteFacts } from "./dynamic/condition.ts";
+import type { ModelElement, RateElement } from "./dynamic/element.ts";
+import { type Graph, readGraph } from "./dynamic/graph.ts";
 
 /** What {@link choosing} works with. */
 export interface ChoiceParts extends AutoParts {

@@ -3,7 +3,7 @@ import type { Call, Step } from "../call/call.ts";
 import type { KeyGrant } from "../call/caller.ts";
 import type { SpendingPermit, Limits, Settle } from "../call/limits.ts";
 import type { EndedAttempt } from "../call/ended-attempt.ts";
-import { stepModel } from "../chat/request-model.ts";
+import { stepModel } from "../chat/model.ts";
 import { cost, leastCost } from "../observe/cost/cost.ts";
 import { isFree, unknownCost } from "../observe/cost/known-cost.ts";
 import { estimateOf, limitsSpend } from "../observe/spend/spend.ts";
@@ -11,8 +11,8 @@ import { type RealtimeSpend, type SpendParts, spendOn } from "../observe/spend/s
 import { hidesUsage } from "../providers/openai/stream-usage.ts";
 import { BYTES_PER_TOKEN } from "../chat/usage.ts";
 import { jsonOf, plainBytes } from "../wire/readable-body.ts";
-import { refusalHeaders } from "./enter-key.ts";
-import { checkModel } from "./key-models.ts";
+import { refusalHeaders } from "./key-entry.ts";
+import { checkModel } from "./check-model.ts";
 import type { KeyStore } from "./key-store.ts";
 
 /** What {@link callLimits} works with. */

@@ -1,7 +1,7 @@
 import type { InboundResponse, System } from "../../../ports.ts";
 import { type Leader, type SharedCall, startSharedCall, type JoinedAnswer } from "./shared-call.ts";
 import type { CachedReply } from "../../wire/cached-reply.ts";
-import { withinMs } from "../../wire/within.ts";
+import { withinMs } from "../../wire/within-ms.ts";
 import { joinedBytes } from "../../wire/byte-pieces.ts";
 import { chunkWeight } from "./shared-stream.ts";
 

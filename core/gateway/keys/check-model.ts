@@ -1,9 +1,9 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { Step } from "../call/call.ts";
-import { modelSpellings } from "../prices/model-names.ts";
+import { modelSpellings } from "../prices/model-spellings.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import { plainBytes } from "../wire/readable-body.ts";
-import { formModel, queryModel, requestModel } from "../chat/request-model.ts";
+import { formModel, queryModel, requestModel } from "../chat/model.ts";
 
 /**
  * Throws `forbidden` unless a step names a model, and every place that a provider may read it from names one of

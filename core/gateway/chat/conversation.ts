@@ -1,4 +1,4 @@
-import type { ChatFormat } from "./chat-body.ts";
+import type { ChatFormat } from "./read-chat-body.ts";
 import { BYTES_PER_TOKEN } from "./usage.ts";
 import { type Json, jsonCount, jsonObject, jsonObjects } from "../wire/json-access.ts";
 import { quickSha256Hex } from "../../crypto/digest.ts";

@@ -87,10 +87,10 @@ async function admit(
   const { caller, refusal } = judged instanceof Promise ? await judged : judged;
   checkName(name, refusal);
   // An unauthorised caller learns that, and nothing about its headers.
-  const wishes = refusal === null ? readAsked(headers) : null;
+  const read = refusal === null ? readAsked(headers) : null;
   const { settings: found, wait } = await parts.store.enter(name, refusal === null);
   const settings = entered(found, name, refusal, parts) ?? (await parts.store.open(name));
-  const { controls, trace } = wishes ?? readAsked(headers);
+  const { controls, trace } = read ?? readAsked(headers);
   const { otel } = settings;
   const userAgent = headerValue(headers, "user-agent");
   const traced =

@@ -3,7 +3,7 @@ import { credentialHeaders } from "../../providers/table.ts";
 import { isGatewayHeader } from "../../wire/header-hygiene.ts";
 import { decodedValue } from "../../wire/own-tokens.ts";
 import { filterQuery } from "../../wire/raw-path.ts";
-import { guardedStep } from "./token-guard.ts";
+import { guardedStep } from "./guarded-step.ts";
 import type { TokenSearch } from "./token-search.ts";
 
 /** Knows the tokens of this gateway and of its host. */
