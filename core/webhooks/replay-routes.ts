@@ -36,7 +36,7 @@ export function replayRoutes(
   const index = (): ReturnType<typeof webhookIndex> => webhookIndex(platform.actors);
   app.post(`${base}/replays`, edit, async (c) => {
     check(c);
-    const { agent, ...input } = await readJson(c, replayInput);
+    const { agent, ...input } = await readJson(c, replayInput, { platform });
     const filter = agent === undefined ? input : { ...input, agent: kebab(agent) };
     const { source } = filter;
     const owners =

@@ -70,7 +70,7 @@ export function startAdmission(deps: AdmissionDeps): Admission {
     async ticket(c) {
       const access = await caller(c);
       const { agent } = find(c);
-      const body = await readJson(c, ticketInput, { optional: true });
+      const body = await readJson(c, ticketInput, { optional: true, platform });
       const { edit, origin, ttl_seconds: seconds } = body;
       if (edit && !access.edit) throw needsEdit();
       return issuer.issue({ agent, account: accountId, edit, origin: origin ?? null }, seconds);

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openPlatform } from "#platform";
 import { agents, defineAgent } from "../../../../core/agents/mod.ts";
 import type { Authenticate } from "../../../../core/auth/authorize.ts";
+import { bodyBudget } from "../../../../core/body-budget.ts";
 import type { Platform } from "../../../../core/ports.ts";
 import { watchedSockets } from "../../../fakes/agents-refusals.ts";
 
@@ -106,6 +107,18 @@ async function connected(
   await request(`${path}?ticket=${shown}`, { headers: { ...upgrade, ...headers } });
   return subject.calls.join(", ");
 }
+
+it("counts a ticket's body among those in memory", async () => {
+  const { app } = build({ ...platform, bodies: bodyBudget(1000) });
+  const send = (body: string) =>
+    app.request("/agents/ticketed/a/ticket", {
+      method: "POST",
+      headers: { authorization: "Bearer edit" },
+      body,
+    });
+  expect((await send(`{}${" ".repeat(20_000)}`)).status).toBe(429);
+  expect((await send("{}")).status).toBe(201);
+});
 
 describe("POST /agents/{class}/{name}/ticket", () => {
   it("makes a ticket for a token with Agents Read, which says when it is over", async () => {
