@@ -552,4 +552,25 @@ export const mutants: readonly Mutant[] = [
     replace: 'if (meant === "") {',
     tests: ["tests/unit/http/unknown-fields"],
   },
+  {
+    name: "a name of several addresses passes only when all of them are public",
+    file: "adapters/memory/egress.ts",
+    find: "!addresses.every(",
+    replace: "!addresses.some(",
+    tests: ["tests/unit/memory/egress"],
+  },
+  {
+    name: "a WebSocket to where a caller wants is checked whoever opens it",
+    file: "adapters/memory/sockets.ts",
+    find: 'if (request.reach === "public") await check',
+    replace: 'if (request.reach === "public") void ((url: string) => url)',
+    tests: ["tests/unit/memory/egress"],
+  },
+  {
+    name: "a database in memory takes no more than it may",
+    file: "adapters/memory/wasm-sqlite.ts",
+    find: "PRAGMA max_page_count = ${pages}",
+    replace: "",
+    tests: ["tests/unit/memory/platform"],
+  },
 ];
