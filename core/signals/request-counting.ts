@@ -1,4 +1,5 @@
 import type { Log, System } from "../ports.ts";
+import { SqlError } from "../sql-error.ts";
 import type { RequestRow } from "./request-row.ts";
 import {
   addRequest,
@@ -64,7 +65,9 @@ export function requestCounting(
       await system.sleep(INTERVAL, system.closing).catch(() => undefined);
       await flush();
     } catch (error) {
-      log("warn", "Requests could not be counted", { error: String(error) });
+      // A full disk is told of once, by the database: not again each second.
+      if (!(error instanceof SqlError && error.isReported))
+        log("warn", "Requests could not be counted", { error: String(error) });
     } finally {
       plannedAt = Number.NEGATIVE_INFINITY;
     }
