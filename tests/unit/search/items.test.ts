@@ -272,6 +272,19 @@ describe("indexing with a configured embedder", () => {
     expect((await api.search("dog"))[0]!.text).toBe("new dog");
   });
 
+  it("finds every chunk of an item by its own vector", async () => {
+    api = await searchUnderTest({ embedder: fakeEmbedder() });
+    await api.upload("a.md", "# One\n\nA cat.\n\n# Two\n\nA dog.\n\n# Three\n\nA river.");
+    for (const [word, text] of [
+      ["cat", "A cat."],
+      ["dog", "A dog."],
+      ["river", "A river."],
+    ] as const) {
+      const [chunk] = await api.search(word, { retrieval_type: "vector" });
+      expect(chunk).toMatchObject({ score: 1, text: expect.stringContaining(text) });
+    }
+  });
+
   it("answers before it is done when nobody waits", async () => {
     const embedder = fakeEmbedder();
     embedder.mode = "hang";
