@@ -192,7 +192,7 @@ export async function exactVectors(
   const perPart = rowsPerPart(dimensions);
   const bytes = dimensions * 4;
   const rows = await sql.all(
-    `SELECT c.id, SUBSTR(v.data, 1 + (c.ord % CAST(? AS INT)) * CAST(? AS INT), CAST(? AS INT)) AS data
+    `SELECT c.id, SUBSTR(v.data, 1 + CAST(c.ord % CAST(? AS INT) AS INT) * CAST(? AS INT), CAST(? AS INT)) AS data
       FROM search_chunks c JOIN search_item_vectors v
       ON v.actor = c.actor AND v.model = ? AND v.item_id = c.item_id AND v.part = c.ord / CAST(? AS INT)
       WHERE c.actor = ? AND ${isOneOf("c.id", "BIGINT")}`,
