@@ -443,8 +443,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: "a page stays when it wants to go where it may not",
     file: "core/rendering/intercept/intercept.ts",
-    find: "if (!context.later)\n      return",
-    replace: "if (decision !== undefined)\n      return",
+    find: "if (!context.later) return refuseRequest(event);",
+    replace: "return refuseRequest(event);",
     tests: ["tests/unit/rendering/page.test.ts"],
   },
   {
@@ -505,14 +505,14 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "a virtual key is for its models",
-    file: "core/gateway/keys/key-leave.ts",
+    file: "core/gateway/keys/call-limits.ts",
     find: "if (models !== undefined && models !== null) checkModel",
     replace: "if (models === undefined && models !== null) checkModel",
     tests: ["tests/unit/gateway/keys/virtual-keys"],
   },
   {
     name: "a virtual key in a query is a caller's",
-    file: "core/gateway/entry/admit.ts",
+    file: "core/gateway/entry/admission.ts",
     find: 'if (!query.includes("causey_")) return null;',
     replace: "if (query.length > 0) return null;",
     tests: ["tests/unit/gateway/keys/virtual-keys"],
@@ -526,7 +526,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "an answer leaves the cache when its time has passed",
-    file: "core/gateway/answer/cache/cache.ts",
+    file: "core/gateway/answer/cache/reply-cache.ts",
     find: "if (entry.until <= now) {",
     replace: "if (entry.until <= now - 7_200_000) {",
     tests: ["tests/unit/gateway/guard/clock-jumps"],
@@ -540,7 +540,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "a kept stream is in few pieces",
-    file: "core/gateway/answer/cache/cache.ts",
+    file: "core/gateway/answer/cache/reply-cache.ts",
     find: "if (chunks.length < 2) return chunks;",
     replace: "if (chunks.length > 0) return chunks;",
     tests: ["tests/unit/gateway/answer/cache.test.ts"],
