@@ -14,9 +14,10 @@ function record(sql: string): void {
   appendFileSync(file, `${JSON.stringify(sql)}\n`);
 }
 
-if (file !== undefined) {
+// This file runs again for each test file of a thread, in which it has wrapped the prototype once.
+if (file !== undefined && DatabaseSync.prototype.prepare.name !== "recordPrepare") {
   const { prepare, exec } = DatabaseSync.prototype;
-  DatabaseSync.prototype.prepare = function (sql, ...rest) {
+  DatabaseSync.prototype.prepare = function recordPrepare(sql, ...rest) {
     record(sql);
     return prepare.call(this, sql, ...rest);
   };

@@ -12,7 +12,7 @@ interface Found {
 }
 
 function look(dataDir: string): Found {
-  const db = new DatabaseSync(join(dataDir, "causey.db"), { readOnly: true });
+  const db = new DatabaseSync(join(dataDir, "causey.db"), { readOnly: true, timeout: 5000 });
   try {
     const row = db.prepare("SELECT state FROM agents_entities WHERE agent = ?");
     const state = row.get("outbox-shop/main")?.["state"] ?? '{"sold":0}';
