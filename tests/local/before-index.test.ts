@@ -1,8 +1,8 @@
-import { mkdtempSync, readFileSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, inject, it } from "vitest";
-import { nodePlatform } from "../../adapters/node/mod.ts";
+import { openPlatform } from "#platform";
 import { agents, defineAgent } from "../../core/agents/mod.ts";
 import { webhooksManagement } from "../../core/webhooks/mod.ts";
 import { LONG, eventually } from "../cases/eventually.ts";
@@ -22,12 +22,14 @@ it(
   "a database of before the lists across entities opens, and its rows are found",
   LONG,
   async () => {
-    const dataDir = mkdtempSync(join(inject("scratch"), "before-index-"));
+    const data = "before-index";
+    const dataDir = join(inject("scratch"), data);
+    mkdirSync(dataDir);
     const db = new DatabaseSync(join(dataDir, "causey.db"));
     db.exec(readFileSync(`${root}tests/local/before-index.sql`, "utf8"));
     db.close();
 
-    const platform = await nodePlatform({ dataDir, chromiumPath: "/nowhere" });
+    const platform = await openPlatform({ data });
     const generic = { scheme: "generic", secret } as const;
     const sources = { one: { ...generic, agent: "old-worker" }, plain: generic };
     const keep = { maxEvents: null, maxAgeDays: null };

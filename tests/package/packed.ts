@@ -17,9 +17,11 @@ export interface Packed {
   readonly project: string;
 }
 
-/** Copies what git holds of this clone. */
+/** Copies what git holds of this clone. Another step of the run may pack beside it: a tarball comes and goes. */
 export function cloneTo(folder: string): void {
-  cpSync(root, folder, { recursive: true, filter: (path) => !OUTSIDE.has(basename(path)) });
+  const isInside = (path: string): boolean =>
+    !OUTSIDE.has(basename(path)) && !path.endsWith(".tgz");
+  cpSync(root, folder, { recursive: true, filter: isInside });
 }
 
 /** Packs a copy of this clone and installs it. */
