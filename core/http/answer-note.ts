@@ -62,11 +62,14 @@ export function passingBytes(): PassingBytes {
     end() {
       if (isOver) return;
       isOver = true;
-      listener?.();
+      const listening = listener;
+      // What a connection still holds of its last stream must not hold its listener too.
+      listener = undefined;
+      listening?.();
     },
     onEnd(given) {
-      listener = given;
       if (isOver) given();
+      else listener = given;
     },
   };
 }

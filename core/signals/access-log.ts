@@ -3,7 +3,7 @@ import type { Hono } from "hono";
 import { hasTokenShape } from "../auth/token-format.ts";
 import { quickSha256Hex } from "../crypto/digest.ts";
 import { utf8 } from "../crypto/encoding.ts";
-import { type AnswerNote, answerNote } from "../http/answer-note.ts";
+import { type AnswerNote, answerNote, type PassingBytes } from "../http/answer-note.ts";
 import type { Platform } from "../ports.ts";
 import type { RequestRow } from "./request-row.ts";
 import { GATEWAY_ROUTE, type RouteTemplate, routeTemplates } from "./route-template.ts";
@@ -41,22 +41,25 @@ export function observedFetch(app: Hono, { platform, isSecret, tell }: Observer)
     if (note?.isTold === true) return response;
     const reason = note?.error === undefined ? "" : shown(note.error.message, isSecret);
     const arrived = { request, response, template, note, reason, began };
-    const firstMs = system.monotonic() - began.at;
-    const passing = note?.body;
-    const isPassing = passing !== null && typeof passing === "object" && "onEnd" in passing;
     const caller = callerOf(request, platform);
-    const id = requestId(arrived, platform);
-    const finish = (known: string | undefined): void => {
-      const ms = isPassing ? system.monotonic() - began.at : firstMs;
-      tell(rowOf(arrived, { id, caller: known, ms, firstMs: isPassing ? firstMs : undefined }));
-    };
-    const finishLater = (): void => {
-      if (caller instanceof Promise) system.waitUntil(caller.then(finish));
-      else finish(caller);
-    };
-    if (isPassing) passing.onEnd(finishLater);
-    else finishLater();
+    const row = rowOf(arrived, requestId(arrived, platform), platform);
+    const body = note?.body;
+    if (isPassing(body)) tellAtEnd({ row, caller, body, began: began.at });
+    else tellOf(row, caller);
     return response;
+  };
+  const tellOf = (row: RequestRow, caller: NowOrLater<string | undefined>): void => {
+    if (caller instanceof Promise)
+      system.waitUntil(caller.then((known) => tell(withCaller(row, known))));
+    else tell(withCaller(row, caller));
+  };
+  // A function of its own, so that its closure holds the row alone: a log that keeps request and answer of every
+  // stream until its end makes the collector copy all of them, which costs a stream a fifth of its CPU.
+  const tellAtEnd = ({ row, caller, body, began }: Streaming): void => {
+    body.onEnd(() => {
+      const ms = rounded(system.monotonic() - began);
+      tellOf({ ...row, ms, firstMs: row.ms, bytes: body.bytes }, caller);
+    });
   };
   return (request, ...rest) => {
     const began = { at: system.monotonic(), time: system.now() };
@@ -79,14 +82,19 @@ interface Arrived {
   readonly began: Began;
 }
 
-interface Ended {
-  readonly id: string;
-  readonly caller: string | undefined;
-  readonly ms: number;
-  readonly firstMs: number | undefined;
+interface Streaming {
+  readonly row: RequestRow;
+  readonly caller: NowOrLater<string | undefined>;
+  readonly body: PassingBytes;
+  readonly began: number;
 }
 
-function rowOf(arrived: Arrived, { id, caller, ms, firstMs }: Ended): RequestRow {
+function isPassing(body: AnswerNote["body"]): body is PassingBytes {
+  return body !== null && typeof body === "object" && "onEnd" in body;
+}
+
+/** The row of an answer as it is when the server gets it. */
+function rowOf(arrived: Arrived, id: string, { system }: Platform): RequestRow {
   const { request, response, template, note, reason, began } = arrived;
   const bytes = bytesOf(arrived);
   const error = note?.error;
@@ -97,12 +105,14 @@ function rowOf(arrived: Arrived, { id, caller, ms, firstMs }: Ended): RequestRow
     method: request.method,
     route: template.route,
     status: response.status,
-    ms: rounded(ms),
-    ...(firstMs === undefined ? {} : { firstMs: rounded(firstMs) }),
+    ms: rounded(system.monotonic() - began.at),
     ...(bytes === undefined ? {} : { bytes }),
-    ...(caller === undefined ? {} : { caller }),
     ...(error === undefined ? {} : { error: error.kind, reason }),
   };
+}
+
+function withCaller(row: RequestRow, caller: string | undefined): RequestRow {
+  return caller === undefined ? row : { ...row, caller };
 }
 
 function rounded(ms: number): number {
