@@ -4,7 +4,7 @@ import { hasTokenShape } from "../auth/token-format.ts";
 import { quickSha256Hex } from "../crypto/digest.ts";
 import { utf8 } from "../crypto/encoding.ts";
 import { type AnswerNote, answerNote, type PassingBytes } from "../http/answer-note.ts";
-import type { Platform } from "../ports.ts";
+import type { HeaderPair, Platform } from "../ports.ts";
 import type { RequestRow } from "./request-row.ts";
 import { GATEWAY_ROUTE, type RouteTemplate, routeTemplates } from "./route-template.ts";
 
@@ -14,6 +14,10 @@ type Fetch = Hono["fetch"];
 const CALLER_DIGITS = 8;
 /** Characters of a reason. */
 const REASON = 300;
+/** Callers whose hash is remembered: hashing costs as much as all else that is done for a request. */
+const CALLERS = 1000;
+/** Characters of a credential that is remembered. */
+const REMEMBERED = 512;
 /** Where callers present credentials; the first one there counts. */
 const CREDENTIALS = ["cf-aig-authorization", "authorization", "x-api-key", "x-goog-api-key"];
 const ID = /^[\w.:-]{1,128}$/;
@@ -35,13 +39,14 @@ export function observedFetch(app: Hono, { platform, isSecret, tell }: Observer)
   const { system } = platform;
   const { fetch } = app;
   const templateOf = routeTemplates(app);
+  const callerOf = callers(platform);
   const seen = (request: Request, response: Response, began: Began): Response => {
     const template = templateOf(request.method, app.getPath(request));
     const note = answerNote(response);
     if (note?.isTold === true) return response;
     const reason = note?.error === undefined ? "" : shown(note.error.message, isSecret);
     const arrived = { request, response, template, note, reason, began };
-    const caller = callerOf(request, platform);
+    const caller = callerOf(request);
     const row = rowOf(arrived, requestId(arrived, platform), platform);
     const body = note?.body;
     if (isPassing(body)) tellAtEnd({ row, caller, body, began: began.at });
@@ -156,21 +161,36 @@ function setHeader({ headers }: Response, id: string): void {
   }
 }
 
-function callerOf(request: Request, platform: Platform): NowOrLater<string | undefined> {
-  const credential = credentialOf(request, platform);
-  if (credential === undefined) return undefined;
-  const hash = quickSha256Hex(credential, platform.system);
-  return whenReady(hash, (digits) => digits.slice(0, CALLER_DIGITS));
+/** Finds the hash of a request's credential. */
+function callers(platform: Platform): (request: Request) => NowOrLater<string | undefined> {
+  const known = new Map<string, string>();
+  return (request) => {
+    const presented = credentialOf(request, platform);
+    if (presented === undefined) return undefined;
+    const found = known.get(presented);
+    if (found !== undefined) return found;
+    const hash = quickSha256Hex(presented.replace(/^bearer +/i, ""), platform.system);
+    return whenReady(hash, (digits) => {
+      // All at once: it costs nothing until strangers send a thousand credentials.
+      if (known.size >= CALLERS) known.clear();
+      const caller = digits.slice(0, CALLER_DIGITS);
+      // A long one is no token of ours, and would only take memory.
+      if (presented.length <= REMEMBERED) known.set(presented, caller);
+      return caller;
+    });
+  };
 }
 
 function credentialOf(request: Request, platform: Platform): string | undefined {
   const received = platform.received?.(request)?.headers;
   for (const name of CREDENTIALS) {
-    const value =
-      received === undefined
-        ? request.headers.get(name)
-        : received.find(([header]) => header === name)?.[1];
-    if (value != null && value !== "") return value.replace(/^bearer +/i, "");
+    const value = received === undefined ? request.headers.get(name) : headerOf(received, name);
+    if (value != null && value !== "") return value;
   }
+  return undefined;
+}
+
+function headerOf(headers: readonly HeaderPair[], name: string): string | undefined {
+  for (const [header, value] of headers) if (header === name) return value;
   return undefined;
 }

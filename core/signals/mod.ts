@@ -8,7 +8,7 @@ import { platformExposition } from "./exposition.ts";
 import { type Health, healthOf, healthRoutes } from "./health.ts";
 import { type ModelHealth, modelHealth } from "./model-health.ts";
 import { type RequestCounting, requestCounting } from "./request-counting.ts";
-import type { RequestRow } from "./request-row.ts";
+import { isProbe, type RequestRow } from "./request-row.ts";
 import type { RequestTotals } from "./request-totals.ts";
 import { type RecentPage, signalsKind, type Slot } from "./signals-actor.ts";
 
@@ -105,11 +105,12 @@ function metricsRoutes(
   return app;
 }
 
-/** Warns of what the platform itself did wrong; who calls may cause the rest. */
+/** Warns of what the platform itself did wrong; who calls may cause the rest. Probes come every few seconds. */
 function writeLine(row: RequestRow, log: Platform["log"]): void {
   const { id, part, method, route, status, ms, firstMs, bytes, caller, error, reason } = row;
   // JSON leaves out what is undefined.
-  log(status >= 500 ? "warn" : "info", "Request", {
+  const level = status >= 500 ? "warn" : isProbe(row) ? "debug" : "info";
+  log(level, "Request", {
     request_id: id,
     part,
     method,

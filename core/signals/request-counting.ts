@@ -1,6 +1,6 @@
 import type { Log, System } from "../ports.ts";
 import { SqlError } from "../sql-error.ts";
-import type { RequestRow } from "./request-row.ts";
+import { isProbe, type RequestRow } from "./request-row.ts";
 import {
   addRequest,
   noRequests,
@@ -46,6 +46,11 @@ export function requestCounting(
   let oldest = 0;
   let sending: RequestBatch | null = null;
   let plannedAt = Number.NEGATIVE_INFINITY;
+  const keep = (row: RequestRow): void => {
+    if (rows.length < ROWS) return void rows.push(row);
+    rows[oldest] = row;
+    oldest = (oldest + 1) % ROWS;
+  };
   const flush = async (): Promise<void> => {
     if (sending === null && growing.size > 0) {
       const inOrder = [...rows.slice(oldest), ...rows.slice(0, oldest)];
@@ -78,11 +83,7 @@ export function requestCounting(
       let totals = growing.get(key);
       if (totals === undefined) growing.set(key, (totals = noRequests()));
       addRequest(totals, row);
-      if (rows.length < ROWS) rows.push(row);
-      else {
-        rows[oldest] = row;
-        oldest = (oldest + 1) % ROWS;
-      }
+      if (!isProbe(row)) keep(row);
       if (row.time - plannedAt < OVERDUE) return;
       plannedAt = row.time;
       system.waitUntil(flushLater());

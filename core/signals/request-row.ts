@@ -21,3 +21,8 @@ export type RequestRow = {
   readonly error?: string;
   readonly reason?: string;
 };
+
+/** Whether it is a health check that found nothing wrong: no news, however often it comes. */
+export function isProbe({ route, status }: RequestRow): boolean {
+  return status < 400 && (route === "/healthz" || route === "/readyz");
+}

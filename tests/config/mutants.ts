@@ -13,6 +13,13 @@ export interface Mutant {
 /** Guards and limits whose loss nobody would see at first. `npm run test:mutants` takes each away in turn. */
 export const mutants: readonly Mutant[] = [
   {
+    name: "a health check that found nothing wrong is no news",
+    file: "core/signals/request-row.ts",
+    find: "status < 400 && (route",
+    replace: "status < 0 && (route",
+    tests: ["tests/unit/signals/signals"],
+  },
+  {
     name: "an agent's message waits behind one that could not be handed over",
     file: "core/agents/queue/jobs.ts",
     find: "[holdSends(agent, job.id, due)]",

@@ -126,6 +126,37 @@ describe("the access log", () => {
     expect(JSON.stringify(lines)).not.toContain(TOKEN);
   });
 
+  it("tells callers apart by a hash, however often they come", async () => {
+    const { api, lines } = await setup();
+    const ask = async (token: string): Promise<void> => {
+      await api.request("/client/v4/accounts/local/tokens", {
+        headers: { authorization: `Bearer ${token}` },
+      });
+    };
+    // One is longer than what is remembered.
+    const tokens = [TOKEN, "another-token", "x".repeat(600)];
+    for (const token of [...tokens, ...tokens]) await ask(token);
+    await eventually(() => lines.length >= 6, "six lines");
+    const callers = lines.map(({ fields }) => fields["caller"]);
+    expect(callers.slice(0, 3)).toEqual(callers.slice(3, 6));
+    expect(new Set(callers).size).toBe(3);
+    for (const caller of callers) expect(caller).toMatch(/^[0-9a-f]{8}$/);
+  });
+
+  it("keeps probes that find nothing wrong for the level debug", async () => {
+    const closing = new AbortController();
+    const real = await openPlatform();
+    opened.push(real);
+    const ports = { system: { ...real.system, closing: closing.signal } };
+    const { api, lines } = await setup({}, ports);
+    await api.request("/healthz");
+    await api.request("/readyz");
+    closing.abort();
+    await api.request("/readyz");
+    await eventually(() => lines.length >= 3, "three lines");
+    expect(lines.map(({ level }) => level)).toEqual(["debug", "debug", "warn"]);
+  });
+
   it("counts the bytes of the gateway's answers, whole and streamed, and names its log row", async () => {
     const { api, line, lines } = await setup();
     const route = "/v1/:account_id/:gateway_id/*";
