@@ -55,7 +55,7 @@ async function starts(field: readonly Runtime[]): Promise<Figure[]> {
   atExit(() => rmSync(packed.folder, { recursive: true, force: true }));
   // Deno looks for packages in node_modules where it is started beside a manifest.
   writeFileSync(join(packed.project, "package.json"), '{"type":"module"}');
-  const cli = join(packed.project, "node_modules/causey/dist/adapters/cli/main.js");
+  const cli = join(packed.project, "node_modules/causey/dist/cli/main.js");
   const figures: Figure[] = [];
   for (const name of field) {
     const dataDir = join(packed.folder, `data-${name}`);

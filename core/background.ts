@@ -11,7 +11,9 @@ export async function runInSteps<I extends Plain, O extends Plain>(
   system: Pick<System, "sleep">,
 ): Promise<O> {
   signal.throwIfAborted();
-  const steps = task.steps(input);
+  const stepsOf = await task.load();
+  signal.throwIfAborted();
+  const steps = stepsOf(input);
   for (let step = steps.next(); ; step = steps.next()) {
     if (step.done === true) return step.value;
     await system.sleep(0, signal);

@@ -19,7 +19,7 @@ const GRACE_MS = 10_000;
 /** What a child may take for its end beside the grace for requests and that for what they left behind, in ms. */
 const END_MS = 5000;
 
-/** `causey serve`: opens the platform, listens, starts the other processes, seeds the demo, and prints the start lines. */
+/** `causey serve`: opens the platform, seeds the demo, listens, starts the other processes, and prints the start lines. */
 export async function serveCommand(
   flags: ReadonlyMap<string, string>,
   version: string,
@@ -34,9 +34,10 @@ export async function serveCommand(
   const app = await openApp(prepared, runtime, processes, configuredLog(prepared.config));
   const { platform } = app;
   try {
+    // Before the port opens, so that no request waits for the collection of what the demo left.
+    await seed(prepared, app);
     collectGarbage();
     const { url } = await listen(prepared, runtime, app, { command, count: processes });
-    await seed(prepared, app);
     const browser = (await platform.browser.describe?.()) ?? String(platform.capabilities.browser);
     const name = processes === 1 ? runtime.name : `${runtime.name}, ${processes} processes`;
     const link = await consoleLink({
@@ -58,7 +59,7 @@ export async function serveCommand(
   }
 }
 
-/** Sets up the demo in process; the port is open meanwhile, and the lines printed afterwards work at once. */
+/** Sets up the demo in process, so that the lines printed afterwards work at once. */
 async function seed(
   { token, accountId, demoSecret }: Prepared,
   { api, platform }: OpenApp,

@@ -60,7 +60,7 @@ function liftBunRequestLimit(): void {
  * Sets up V8's heap for a server. Node becomes itself again with the flags that it lacks; id, arguments and standard
  * streams stay. Where it cannot (Windows, a child with a channel to its parent), only what can be set at run time is.
  * Whoever sets a flag of the same kind (`NODE_OPTIONS=--max-semi-space-size=64`) gets that. Deno can neither start
- * again nor set a flag at run time (its `setFlagsFromString` does nothing): its start line has the first two.
+ * again nor set a flag at run time (its `setFlagsFromString` does nothing): its start line has all but the third.
  */
 function setUpV8Heap(): void {
   const { env, execArgv, execPath, argv, versions } = process;
@@ -76,8 +76,8 @@ function setUpV8Heap(): void {
 }
 
 /**
- * Gives back what the start left, a fifth of Node's resident memory: V8 itself does not while a process is idle. It takes
- * some 150 ms, so the port opens after it. Deno and Bun let nobody do so, or give back by themselves.
+ * Gives back what the start left, a fifth of V8's resident memory: V8 itself does not while a process is idle. It takes
+ * some 150 ms, so the port opens after it. On Bun it would win nothing.
  */
 export function collectGarbage(): void {
   globalThis.gc?.({ type: "major", flavor: "last-resort" });

@@ -9,7 +9,7 @@ import { runtimes } from "./servers.ts";
 export const TOKEN = "bench-token-0123456789abcdef";
 
 const serve = {
-  Node: ["dist/adapters/cli/main.js", "serve"],
+  Node: ["dist/cli/main.js", "serve"],
   Deno: denoServe(),
   Bun: ["adapters/cli/main.ts", "serve"],
 } as const;

@@ -55,12 +55,12 @@ export interface ContentDecoder {
 
 /**
  * A computation that may take longer than others can wait: a pure function whose `yield`s are the places where they may
- * go on. Between two of them it takes at most a few milliseconds.
+ * go on. Between two of them it takes at most a few milliseconds. Its code is loaded where it runs, when it first does.
  */
 export interface LongTask<I extends Plain, O extends Plain> {
   /** Tells it to a thread, which has the same table of tasks (`adapters/shared/background/tasks.ts`). */
   readonly name: string;
-  steps(input: I): Generator<void, O, void>;
+  load(): Promise<(input: I) => Generator<void, O, void>>;
 }
 
 /** Runs long tasks beside the event loop: on a thread where the runtime has threads, in steps elsewhere. */

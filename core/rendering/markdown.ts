@@ -1,5 +1,4 @@
 import type { Background, LongTask } from "../ports.ts";
-import { conversion, htmlToMarkdown } from "./markdown/convert.ts";
 
 /** A document, what its relative addresses start from, and whether facts about it come first. */
 export type MarkdownRequest = {
@@ -11,8 +10,11 @@ export type MarkdownRequest = {
 /** Converts a document of any size. */
 export const documentMarkdown: LongTask<MarkdownRequest, string> = {
   name: "rendering/markdown",
-  *steps({ html, ...options }) {
-    return (yield* conversion(html, options)).markdown;
+  async load() {
+    const { conversion } = await import("./markdown/convert.ts");
+    return function* ({ html, ...options }) {
+      return (yield* conversion(html, options)).markdown;
+    };
   },
 };
 
@@ -20,12 +22,13 @@ export const documentMarkdown: LongTask<MarkdownRequest, string> = {
 const AT_ONCE = 16_384;
 
 /** Converts a document that a browser has rendered; a long one beside the event loop. */
-export function convertDocument(
+export async function convertDocument(
   request: MarkdownRequest,
   background: Background,
   signal: AbortSignal,
 ): Promise<string> {
   const { html, ...options } = request;
-  if (html.length <= AT_ONCE) return Promise.resolve(htmlToMarkdown(html, options).markdown);
-  return background.run(documentMarkdown, request, signal);
+  if (html.length > AT_ONCE) return background.run(documentMarkdown, request, signal);
+  const { htmlToMarkdown } = await import("./markdown/convert.ts");
+  return htmlToMarkdown(html, options).markdown;
 }

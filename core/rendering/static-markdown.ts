@@ -4,7 +4,6 @@ import { envelopeBody } from "../http/envelope.ts";
 import { parseAllowHosts } from "../net/allow-hosts.ts";
 import type { LongTask } from "../ports.ts";
 import { prepareJob, type Job } from "./job.ts";
-import { conversion } from "./markdown/convert.ts";
 import { renderSchema } from "./schema.ts";
 import type { TimerCaps } from "./timers.ts";
 
@@ -32,16 +31,19 @@ export type StaticAnswer =
  */
 export const staticMarkdown: LongTask<StaticRequest, StaticAnswer> = {
   name: "rendering/static-markdown",
-  *steps({ bytes, allowHosts, caps, unsafeRegex, frontmatter }) {
-    const { output, unknown } = readJsonBytes(bytes, renderSchema);
-    const job = prepareJob(output, { allow: parseAllowHosts(allowHosts), caps, unsafeRegex });
-    if (!isStatic(job)) return { kind: "browser", bytes };
-    yield;
-    const base = job.url?.href ?? null;
-    const { markdown, title } = yield* conversion(output.html ?? "", { base, frontmatter });
-    yield;
-    const body = JSON.stringify(envelopeBody(markdown, { meta: { title } }));
-    return { kind: "converted", body: utf8(body), unknown };
+  async load() {
+    const { conversion } = await import("./markdown/convert.ts");
+    return function* ({ bytes, allowHosts, caps, unsafeRegex, frontmatter }) {
+      const { output, unknown } = readJsonBytes(bytes, renderSchema);
+      const job = prepareJob(output, { allow: parseAllowHosts(allowHosts), caps, unsafeRegex });
+      if (!isStatic(job)) return { kind: "browser", bytes };
+      yield;
+      const base = job.url?.href ?? null;
+      const { markdown, title } = yield* conversion(output.html ?? "", { base, frontmatter });
+      yield;
+      const body = JSON.stringify(envelopeBody(markdown, { meta: { title } }));
+      return { kind: "converted", body: utf8(body), unknown };
+    };
   },
 };
 

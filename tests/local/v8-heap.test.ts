@@ -45,7 +45,7 @@ describe.each(runtimes)("the heap of V8 on %s", (runtime) => {
 });
 
 test("every start line of Deno keeps objects and the young generation as Node does by itself", () => {
-  const option = `--v8-flags=${[ALL_YOUNG, LIMIT].join(",")}`;
+  const option = `--v8-flags=${[ALL_YOUNG, LIMIT, COLLECTABLE].join(",")}`;
   for (const path of ["scripts/run.mjs", "deno.json", "docs/gateway.md"])
     expect(readFileSync(`${root}${path}`, "utf8"), path).toContain(option);
 });

@@ -89,3 +89,32 @@ test.each(Object.entries(entries).filter(([name]) => name !== "./memory"))(
     expect(files.filter((path) => path.includes(SQLITE))).toEqual([]);
   },
 );
+
+test("a server's start loads no HTML parser: what converts pages is loaded by the first page", async () => {
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: ["adapters/cli/serve.ts", "adapters/node/mod.ts", "adapters/bun/mod.ts"],
+    outdir: "out",
+    packages: "bundle",
+    bundle: true,
+    splitting: true,
+    write: false,
+    metafile: true,
+    format: "esm",
+    platform: "node",
+    external: ["bun", "cloudflare:*"],
+    logLevel: "silent",
+  });
+  const { outputs } = metafile;
+  const starts = Object.entries(outputs).filter(([, { entryPoint = "" }]) =>
+    /^adapters\/(?:cli\/serve|node\/mod|bun\/mod)\.ts$/u.test(entryPoint),
+  );
+  expect(starts).toHaveLength(3);
+  const loaded = new Set(starts.map(([path]) => path));
+  for (const path of loaded)
+    for (const { path: next, kind } of outputs[path]?.imports ?? [])
+      if (kind === "import-statement") loaded.add(next);
+  const files = [...loaded].flatMap((path) => Object.keys(outputs[path]?.inputs ?? {}));
+  expect(files).toContain("core/rendering/markdown.ts");
+  expect(files.filter((path) => path.includes("node_modules/htmlparser2/"))).toEqual([]);
+});

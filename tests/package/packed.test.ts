@@ -80,16 +80,12 @@ async function serving(
   use: (url: string) => Promise<void>,
   more: NodeJS.ProcessEnv = {},
 ): Promise<string> {
-  const child = spawn(
-    node,
-    ["node_modules/causey/dist/adapters/cli/main.js", "serve", "--port", "0"],
-    {
-      cwd: packed.project,
-      // Any executable stands in for the browser, which is not used.
-      env: { ...process.env, CAUSEY_TOKEN: TOKEN, CAUSEY_CHROMIUM_PATH: node, ...more },
-      stdio: ["ignore", "pipe", "pipe"],
-    },
-  );
+  const child = spawn(node, ["node_modules/causey/dist/cli/main.js", "serve", "--port", "0"], {
+    cwd: packed.project,
+    // Any executable stands in for the browser, which is not used.
+    env: { ...process.env, CAUSEY_TOKEN: TOKEN, CAUSEY_CHROMIUM_PATH: node, ...more },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   let output = "";
   let errors = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));

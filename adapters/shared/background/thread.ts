@@ -5,19 +5,24 @@ import { ApiError } from "../../../core/http/api-error.ts";
 import { buffersOf, type TaskMessage, type TaskOutcome } from "./messages.ts";
 import { tasks } from "./tasks.ts";
 
-function outcomeOf({ name, input }: TaskMessage): TaskOutcome {
+async function outcomeOf({ name, input }: TaskMessage): Promise<TaskOutcome> {
   try {
     const task = tasks.get(name);
     if (task === undefined) return { failed: `There is no task "${name}"` };
-    return { output: runThrough(task.steps(input)) };
+    const stepsOf = await task.load();
+    return { output: runThrough(stepsOf(input)) };
   } catch (error) {
     if (error instanceof ApiError) return { refused: error.toData() };
     return { failed: error instanceof Error ? `${error.name}: ${error.message}` : String(error) };
   }
 }
 
+async function answer(message: TaskMessage): Promise<void> {
+  const outcome = await outcomeOf(message);
+  parentPort?.postMessage(outcome, "output" in outcome ? buffersOf(outcome.output) : []);
+}
+
 parentPort?.postMessage("ready");
 parentPort?.on("message", (message: TaskMessage) => {
-  const outcome = outcomeOf(message);
-  parentPort?.postMessage(outcome, "output" in outcome ? buffersOf(outcome.output) : []);
+  void answer(message);
 });

@@ -1,5 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
-import { type HtmlToMarkdown, htmlText } from "./html-text.ts";
+import type { HtmlToMarkdown } from "./html-text.ts";
 
 /** Bytes of one file (docs/compatibility.md). */
 export const FILE_LIMIT: number = 4 * 1024 * 1024;
@@ -14,10 +14,10 @@ const MARKDOWN_NAME = /\.(?:md|mdx|markdown)$/i;
 const HTML_NAME = /\.(?:html?|xhtml)$/i;
 
 /** Reads a file as text by its name and its media type. Throws 7060 for what is no text. */
-export function extractText(
+export async function extractText(
   file: { readonly key: string; readonly contentType: string; readonly bytes: Uint8Array },
-  htmlToMarkdown: HtmlToMarkdown = htmlText,
-): ExtractedText {
+  htmlToMarkdown?: HtmlToMarkdown,
+): Promise<ExtractedText> {
   const type = file.contentType.split(";")[0]?.trim().toLowerCase() ?? "";
   if (file.bytes.includes(0)) throw unsupported(file.key, type);
   let text: string;
@@ -29,7 +29,8 @@ export function extractText(
   }
   if (MARKDOWN_NAME.test(file.key) || type === "text/markdown") return { text, format: "markdown" };
   if (HTML_NAME.test(file.key) || type === "text/html" || type === "application/xhtml+xml") {
-    return { text: htmlToMarkdown(text), format: "markdown" };
+    const convert = htmlToMarkdown ?? (await import("./html-text.ts")).htmlText;
+    return { text: await convert(text), format: "markdown" };
   }
   return { text, format: "text" };
 }

@@ -40,7 +40,7 @@ export async function uploadItem(
 ): Promise<UploadedItem> {
   checkFile(file);
   const metadata: Metadata = parseMetadata(file.metadata);
-  const text = extractText(file, deps.htmlToMarkdown);
+  const text = await extractText(file, deps.htmlToMarkdown);
   const checksum = await sha256Hex(file.bytes);
   const attempt = await instance.begin({
     key: file.key,
@@ -76,7 +76,8 @@ export async function syncItem(
   deps: SearchOptions,
 ): Promise<Item> {
   const attempt = await instance.beginSync(itemId);
-  return indexNow(instance, attempt, extractText(attempt.content, deps.htmlToMarkdown), wait, deps);
+  const text = await extractText(attempt.content, deps.htmlToMarkdown);
+  return indexNow(instance, attempt, text, wait, deps);
 }
 
 async function indexNow(

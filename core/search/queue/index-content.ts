@@ -18,7 +18,8 @@ export async function indexContent(
 ): Promise<void> {
   const { settings } = state.facts();
   const content = await readContent(state, itemId);
-  const chunks = chunksOf(extractText(content, deps.htmlToMarkdown), settings, deps);
+  const text = await extractText(content, deps.htmlToMarkdown);
+  const chunks = chunksOf(text, settings, deps);
   const hasToHaveVectors = isRemote(settings) && !settings.index_method.keyword;
   const vectors = hasToHaveVectors
     ? await embedChunks(embedderOf(settings, deps), chunks, state.context.system.closing)
