@@ -16,6 +16,7 @@ import {
 import type { Handle } from "./console/forward.ts";
 import { consoleRoutes } from "./console/mod.ts";
 import { type Usage, usageOf } from "./console/usage.ts";
+import { openApiRoutes } from "./openapi/mod.ts";
 import { ApiError } from "./http/api-error.ts";
 import { errorResponse } from "./http/envelope.ts";
 import { prefixRouter } from "./http/prefix-router.ts";
@@ -85,6 +86,8 @@ export interface PlatformApiOptions extends StoredTokensOptions {
   readonly accessLog?: boolean;
   /** Counts the same requests, for `/metrics`. @default false */
   readonly metrics?: boolean;
+  /** Serves the description of the API at `/openapi.json`, and as a page at `/docs`, to everybody. @default false */
+  readonly openApi?: boolean;
   /** Serves the web console at `/console`, for whoever has an API token. @default false */
   readonly console?: boolean;
 }
@@ -101,7 +104,7 @@ const API_ROOT = "/client/v4";
 
 /**
  * The whole platform API as one Hono app: the API root at `/client/v4`, the gateway at `/v1`, webhooks at
- * `/webhooks`, agents at `/agents`, and `/healthz`, `/readyz`; where they are on also `/metrics` and `/console`.
+ * `/webhooks`, agents at `/agents`, and `/healthz`, `/readyz`; where they are on also `/metrics`, `/openapi.json`, `/docs` and `/console`.
  */
 export function platformApi(options: PlatformApiOptions): PlatformApi {
   const { platform, accountId = "local", mountPath } = options;
@@ -149,6 +152,7 @@ export function platformApi(options: PlatformApiOptions): PlatformApi {
     }),
   );
   app.route("/", seen.routes);
+  if (options.openApi === true) app.route("/", openApiRoutes({ platform, mountPath }));
   const reach: Reach = { handle: (request) => app.fetch(request) };
   mountConsole(app, options, { shared, parts, seen, reach });
   closeRoutes(app, [`${API_ROOT}/*`], "api", platform);

@@ -65,6 +65,7 @@ const tasks = {
   lint: { needs: ["."], command: [node, "node_modules/oxlint/bin/oxlint", "--type-aware"] },
   types: { needs: everything, command: [node, "scripts/types.ts"] },
   console: { needs: ["."], command: [node, "scripts/console.ts"] },
+  openapi: { needs: ["."], command: [node, "scripts/openapi.ts"] },
   build: { needs: ["."], command: [node, "scripts/build.ts"] },
   bench: { needs: everything, command: [node, "bench/run.ts"] },
 };

@@ -41,6 +41,7 @@ export function apiOptions(config: Config, platform: Platform): PlatformApiOptio
     demo: config.demo ?? true,
     accessLog: config.log !== "off",
     metrics: config.metrics ?? true,
+    openApi: config.openApi ?? true,
     console: config.console ?? true,
     tokens: (config.tokens ?? []).map((one) => ({
       ...one,

@@ -235,6 +235,8 @@ export interface Config {
   readonly logLevel?: "debug" | "info" | "warn" | "error";
   /** Counts requests, for `/metrics`. @default true */
   readonly metrics?: boolean;
+  /** Serves the description of the API. @default true */
+  readonly openApi?: boolean;
   /** Serves the web console. @default true */
   readonly console?: boolean;
   readonly tokens?: readonly TokenConfig[];

@@ -346,6 +346,7 @@ export const configSchema: v.GenericSchema<unknown, Config> = v.strictObject({
   log: v.exactOptional(v.picklist(["json", "pretty", "off"])),
   logLevel: v.exactOptional(v.picklist(["debug", "info", "warn", "error"])),
   metrics: v.exactOptional(v.boolean()),
+  openApi: v.exactOptional(v.boolean()),
   console: v.exactOptional(v.boolean()),
   tokens: v.exactOptional(v.array(token)),
   jwt: v.exactOptional(jwt),

@@ -1,6 +1,7 @@
 import type { Context, Hono } from "hono";
 import * as v from "valibot";
 import { kebab } from "../entity/kebab.ts";
+import type { ReplayFilter } from "../entity/webhook-replays.ts";
 import { webhookIndex } from "../entity/webhook-index.ts";
 import { readJson } from "../http/body.ts";
 import { envelope } from "../http/envelope.ts";
@@ -9,8 +10,8 @@ import { instantText } from "./outbound/outbound-routes.ts";
 
 const instant = v.optional(instantText);
 const text = v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(1024)));
-/** An unknown filter would have meant fewer. */
-const replayInput = v.pipe(
+/** Body of `POST …/replays`. An unknown filter would have meant fewer. */
+export const entityReplayInput: v.GenericSchema<unknown, ReplayFilter> = v.pipe(
   v.strictObject({
     of: v.picklist(["events", "dead-letters"]),
     agent: text,
@@ -36,7 +37,7 @@ export function replayRoutes(
   const index = (): ReturnType<typeof webhookIndex> => webhookIndex(platform.actors);
   app.post(`${base}/replays`, edit, async (c) => {
     check(c);
-    const { agent, ...input } = await readJson(c, replayInput, { platform });
+    const { agent, ...input } = await readJson(c, entityReplayInput, { platform });
     const filter = agent === undefined ? input : { ...input, agent: kebab(agent) };
     const { source } = filter;
     const owners =

@@ -1,68 +1,13 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { GenericSchema } from "valibot";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { nodePlatform } from "../../adapters/node/mod.ts";
 import { platformApi, type PlatformApi } from "../../core/api.ts";
-import { tokenInputSchema } from "../../core/auth/token-schema.ts";
-import { logPatch } from "../../core/gateway/manage/manage-logs.ts";
-import { customProviderCreate } from "../../core/gateway/manage/providers/custom-provider.ts";
-import { datasetWrite } from "../../core/gateway/manage/dataset.ts";
 import * as route from "../../core/gateway/manage/dynamic-route.ts";
-import { evaluationCreate } from "../../core/gateway/manage/evaluation.ts";
-import { providerConfigCreate } from "../../core/gateway/manage/providers/provider-config.ts";
-import { gatewayCreate, gatewayWrite } from "../../core/gateway/settings/settings.ts";
 import { checkFields } from "../../core/http/unknown-fields.ts";
-import * as render from "../../core/rendering/schema.ts";
-import { createSchema, updateSchema } from "../../core/search/instance/instance-schema.ts";
-import { chatSchema, searchSchema } from "../../core/search/search-schema.ts";
+import { bodies, fileOf, perNamespace } from "./sdk-bodies.ts";
 import { sdkSamples } from "./sdk-params.ts";
-
-const resources = new URL("../clients/node_modules/cloudflare/resources/", import.meta.url);
-const fileOf = (name: string): string => new URL(`${name}.d.ts`, resources).pathname;
-
-const perNamespace = "aisearch/namespaces/instances/instances";
-const bodies: readonly (readonly [file: string, type: string, schema: GenericSchema])[] = [
-  ["ai-gateway/ai-gateway", "AIGatewayCreateParams", gatewayCreate],
-  ["ai-gateway/ai-gateway", "AIGatewayUpdateParams", gatewayWrite],
-  ["ai-gateway/custom-providers", "CustomProviderCreateParams", customProviderCreate],
-  ["ai-gateway/datasets", "DatasetCreateParams", datasetWrite],
-  ["ai-gateway/datasets", "DatasetUpdateParams", datasetWrite],
-  ["ai-gateway/dynamic-routing", "DynamicRoutingCreateParams", route.routeCreate],
-  ["ai-gateway/dynamic-routing", "DynamicRoutingUpdateParams", route.routeRename],
-  ["ai-gateway/dynamic-routing", "DynamicRoutingCreateVersionParams", route.versionCreate],
-  ["ai-gateway/dynamic-routing", "DynamicRoutingCreateDeploymentParams", route.deploymentCreate],
-  ["ai-gateway/evaluations", "EvaluationCreateParams", evaluationCreate],
-  ["ai-gateway/logs", "LogEditParams", logPatch],
-  ["ai-gateway/provider-configs", "ProviderConfigCreateParams", providerConfigCreate],
-  ["browser-rendering/pdf", "PDFCreateParams", render.pdfSchema],
-  ["browser-rendering/content", "ContentCreateParams", render.renderSchema],
-  ["browser-rendering/markdown", "MarkdownCreateParams", render.renderSchema],
-  ["browser-rendering/screenshot", "ScreenshotCreateParams", render.screenshotSchema],
-  ["browser-rendering/links", "LinkCreateParams", render.linksSchema],
-  [
-    "browser-rendering/accessibility-tree",
-    "AccessibilityTreeCreateParams",
-    render.accessibilitySchema,
-  ],
-  ["browser-rendering/scrape", "ScrapeCreateParams", render.scrapeSchema],
-  ["browser-rendering/snapshot", "SnapshotCreateParams", render.snapshotSchema],
-  ["aisearch/instances/instances", "InstanceCreateParams", createSchema],
-  ["aisearch/instances/instances", "InstanceUpdateParams", updateSchema],
-  ["aisearch/instances/instances", "InstanceSearchParams", searchSchema],
-  ["aisearch/instances/instances", "InstanceChatCompletionsParams", chatSchema],
-  [perNamespace, "InstanceCreateParams", createSchema],
-  [perNamespace, "InstanceUpdateParams", updateSchema],
-  [perNamespace, "InstanceSearchParams", searchSchema],
-  [perNamespace, "InstanceChatCompletionsParams", chatSchema],
-  ["aisearch/namespaces/namespaces", "NamespaceSearchParams", searchSchema],
-  ["aisearch/namespaces/namespaces", "NamespaceChatCompletionsParams", chatSchema],
-  ["user/tokens/tokens", "TokenCreateParams", tokenInputSchema],
-  ["user/tokens/tokens", "TokenUpdateParams", tokenInputSchema],
-  ["accounts/tokens/tokens", "TokenCreateParams", tokenInputSchema],
-  ["accounts/tokens/tokens", "TokenUpdateParams", tokenInputSchema],
-];
 
 /** What the official client can send, this API does not do, and says so: refused by name, or told in the answer. */
 const unsupported = new Set(

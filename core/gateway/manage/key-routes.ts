@@ -45,7 +45,7 @@ export const virtualKeyRoutes: ManagementRoutes = (app, { keys, auth, platform }
   const show = ({ key, usage }: KeyWithUsage): Record<string, unknown> => keyView(key, usage);
 
   app.get(path, read, async (c) => {
-    const page = pageOfQuery(c);
+    const page = pageOfQuery(c, ["search", "owner"]);
     const search = (c.req.query("search") ?? "").slice(0, 128);
     const query = { search, owner: c.req.query("owner") };
     const listed = await keys.list(account(c), query, page.offset, page.perPage);

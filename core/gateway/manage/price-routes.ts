@@ -34,7 +34,7 @@ export const priceRoutes: ManagementRoutes = (app, deps) => {
       if (provider === undefined)
         throw new ApiError("invalid_request", { message: "model: name its provider, too" });
       const found = book.find(model, provider, system.now());
-      const page = pageOfQuery(c);
+      const page = pageOfQuery(c, ["provider", "model", "origin"]);
       const shown = found === null ? [] : [priceView(found)];
       return listAnswer(shown.slice(page.offset), page, shown.length);
     }
@@ -42,7 +42,7 @@ export const priceRoutes: ManagementRoutes = (app, deps) => {
       .entries()
       .filter((one) => provider === undefined || one.provider === provider)
       .filter((one) => origin === undefined || one.origin === origin);
-    const page = pageOfQuery(c);
+    const page = pageOfQuery(c, ["provider", "model", "origin"]);
     const shown = entries.slice(page.offset, page.offset + page.perPage);
     return listAnswer(shown.map(priceView), page, entries.length);
   });

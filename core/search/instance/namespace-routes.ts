@@ -20,8 +20,17 @@ const changes = {
     ),
   ),
 };
-const createSchema = v.object({ name: instanceId, ...changes });
-const updateSchema = v.object(changes);
+/** What a namespace can be changed to. */
+export interface NamespaceInput {
+  readonly description?: string | null | undefined;
+  readonly public_endpoint_params?: unknown;
+}
+
+/** Body of `POST …/namespaces`. */
+export const namespaceCreate: v.GenericSchema<unknown, NamespaceInput & { readonly name: string }> =
+  v.object({ name: instanceId, ...changes });
+/** Body of `PUT …/namespaces/:name`. */
+export const namespaceUpdate: v.GenericSchema<unknown, NamespaceInput> = v.object(changes);
 
 /** Registers the namespaces of an account. */
 export function namespaceRoutes(app: Hono, { options, may }: RouteContext): void {
@@ -29,7 +38,7 @@ export function namespaceRoutes(app: Hono, { options, may }: RouteContext): void
   const directory = (account: string): ReturnType<typeof directoryAt> =>
     directoryAt(options.platform, account);
   app.post(root, may("AI Search Edit"), async (c) => {
-    const { name, ...rest } = await readJson(c, createSchema, {
+    const { name, ...rest } = await readJson(c, namespaceCreate, {
       error: "namespace_invalid",
       platform: options.platform,
     });
@@ -45,7 +54,7 @@ export function namespaceRoutes(app: Hono, { options, may }: RouteContext): void
     envelope(await directory(accountOf(c)).namespace(namespaceOf(c))),
   );
   app.put(`${root}/:name`, may("AI Search Edit"), async (c) => {
-    const body = await readJson(c, updateSchema, { platform: options.platform });
+    const body = await readJson(c, namespaceUpdate, { platform: options.platform });
     return envelope(await directory(accountOf(c)).changeNamespace(namespaceOf(c), toChanges(body)));
   });
   app.delete(`${root}/:name`, may("AI Search Edit"), async (c) =>
@@ -54,7 +63,7 @@ export function namespaceRoutes(app: Hono, { options, may }: RouteContext): void
 }
 
 /** What came out of JSON is plain data. */
-function toChanges(body: v.InferOutput<typeof updateSchema>): NamespaceChanges {
+function toChanges(body: NamespaceInput): NamespaceChanges {
   return {
     description: body.description,
     public_endpoint_params: body.public_endpoint_params as Plain,

@@ -27,11 +27,23 @@ const listSchema = v.object({
   metadata_filter: v.optional(v.pipe(v.string(), v.maxLength(16_384))),
 });
 
-const syncSchema = v.object({
+/** A checked body that has an item indexed again. */
+export interface SyncInput {
+  readonly next_action: "INDEX";
+  readonly wait_for_completion: boolean;
+}
+
+const syncEntries = {
   next_action: v.literal("INDEX"),
   wait_for_completion: v.optional(v.boolean(), false),
+};
+/** Body of `PATCH …/items/:item_id`. */
+export const syncSchema: v.GenericSchema<unknown, SyncInput> = v.object(syncEntries);
+/** Body of `PUT …/items`. */
+export const putSchema: v.GenericSchema<unknown, SyncInput & { readonly key: string }> = v.object({
+  ...syncEntries,
+  key: v.string(),
 });
-const putSchema = v.object({ ...syncSchema.entries, key: v.string() });
 
 /** Registers the items of an instance: upload, list, read, delete, index again, chunks, log, download. */
 export function itemRoutes(app: Hono, { options, may, instance }: RouteContext): void {

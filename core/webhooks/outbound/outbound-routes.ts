@@ -8,6 +8,7 @@ import { parseInstant } from "../../http/instant.ts";
 import { readQuery } from "../../http/query.ts";
 import { type ActorClient, actorClient } from "../../actors/actor-client.ts";
 import type { Plain, Platform } from "../../ports.ts";
+import type { ReplayFilter } from "./deliveries.ts";
 import type { OutboundMethods } from "./outbound-kind.ts";
 import { endpointInput, endpointPatch, rotateInput } from "./outbound-schema.ts";
 
@@ -41,8 +42,8 @@ const deliveryQuery = v.object({
     v.pipe(v.string(), v.regex(/^\d{1,4}$/, "Expected a whole number"), v.transform(Number)),
   ),
 });
-/** An unknown filter would have meant fewer deliveries. */
-const replayInput = v.strictObject({
+/** Body of `POST …/deliveries/replay`; may be left out. An unknown filter would have meant fewer deliveries. */
+export const deliveryReplayInput: v.GenericSchema<unknown, ReplayFilter> = v.strictObject({
   ids: v.optional(v.pipe(v.array(v.string()), v.minLength(1), v.maxLength(IDS_LIMIT))),
   status: v.optional(status),
   endpoint_id: text,
@@ -111,7 +112,7 @@ function deliveryRoutes(
     envelope(await outbound(c).listDeliveries(readQuery(c, deliveryQuery))),
   );
   app.post(`${base}/deliveries/replay`, edit, async (c) => {
-    const filter = await readJson(c, replayInput, { optional: true, platform });
+    const filter = await readJson(c, deliveryReplayInput, { optional: true, platform });
     return envelope(await outbound(c).replayAll(filter), { status: 202 });
   });
   app.get(`${base}/deliveries/:id`, read, async (c) =>

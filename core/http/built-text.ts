@@ -1,0 +1,33 @@
+/** A text that is built with the package; `tag` changes with it. */
+export interface BuiltText {
+  readonly tag: string;
+  readonly text: string;
+}
+
+/** Answers with a built text, compressed where the client takes that; 304 for who has it already. */
+export function builtText(
+  request: Request,
+  { tag, text }: BuiltText,
+  own: Readonly<Record<string, string>>,
+): Response {
+  const etag = `"${tag}"`;
+  const headers = {
+    "cache-control": "no-cache",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    vary: "accept-encoding",
+    etag,
+    ...own,
+  };
+  if (request.headers.get("if-none-match")?.includes(etag) === true)
+    return new Response(null, { status: 304, headers });
+  if (!/\bgzip\b/.test(request.headers.get("accept-encoding") ?? ""))
+    return new Response(text, { headers });
+  const packed = new Response(text).body?.pipeThrough(new CompressionStream("gzip"));
+  // Workers would compress once more: https://developers.cloudflare.com/workers/runtime-apis/response/
+  const init = {
+    headers: { ...headers, "content-encoding": "gzip" },
+    encodeBody: "manual" as const,
+  };
+  return new Response(packed, init);
+}

@@ -1,0 +1,57 @@
+import { type Context, Hono } from "hono";
+import { builtText } from "../http/built-text.ts";
+import { closeRoutes } from "../http/routes.ts";
+import type { Platform } from "../ports.ts";
+
+/** Options of {@link openApiRoutes}. */
+export interface OpenApiOptions {
+  readonly platform: Platform;
+  /** What a host takes off the path before this app sees it. */
+  readonly mountPath?: string | undefined;
+}
+
+/** The page holds no script, and asks nobody for anything. */
+function policyOf(styleHash: string): string {
+  return [
+    "default-src 'none'",
+    `style-src '${styleHash}'`,
+    "img-src data:",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join("; ");
+}
+
+/** The servers as {@link openApi} has them. */
+const SERVERS = '"servers":[{"url":"/"}]';
+
+/** The description of the API: `/openapi.json`, and as a page `/docs`. Anybody may read what the package says anyway. */
+export function openApiRoutes({ platform, mountPath = "" }: OpenApiOptions): Hono {
+  const app = new Hono();
+  app.get("/openapi.json", async (c) => {
+    const { openApi } = await document();
+    const url = `${mountPath}${prefixOf(c, "/openapi.json")}`;
+    const servers = `"servers":[{"url":${JSON.stringify(url === "" ? "/" : url)}}]`;
+    const text = openApi.text.replace(SERVERS, () => servers);
+    return builtText(c.req.raw, { ...openApi, text }, { "content-type": "application/json" });
+  });
+  app.get("/docs", async (c) => {
+    const { page, pageStyleHash } = await document();
+    return builtText(c.req.raw, page, {
+      "content-type": "text/html; charset=utf-8",
+      "content-security-policy": policyOf(pageStyleHash),
+    });
+  });
+  closeRoutes(app, [], "api", platform);
+  return app;
+}
+
+/** Loaded when somebody asks: it is as large as a capability. */
+function document(): Promise<typeof import("./document.ts")> {
+  return import("./document.ts");
+}
+
+/** Where `app.route()` has put these routes. */
+function prefixOf(c: Context, own: string): string {
+  return c.req.path.slice(0, -own.length);
+}

@@ -1,0 +1,211 @@
+import { errorKinds } from "../../core/http/codes.ts";
+import { VERSION } from "../../core/version.ts";
+import type { AnswerForm, Operation } from "./operation.ts";
+import { jsonSchemaOf } from "./json-schema.ts";
+import { operations } from "./operations.ts";
+import { bodySchemas } from "./schemas.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** The tags by what a path holds. */
+const tags: readonly (readonly [pattern: RegExp, tag: string])[] = [
+  [/^\/v1\/|\/ai-gateway\/|\/ai\//, "Gateway"],
+  [/\/browser-(?:rendering|run)\//, "Rendering"],
+  [/\/ai-search\//, "Search"],
+  [/\/webhooks/, "Webhooks"],
+  [/^\/agents\//, "Agents"],
+  [/\/deprecations/, "Deprecations"],
+  [/\/accounts(?:$|\/[^/]+(?:$|\/tokens))|\/user\//, "Tokens and accounts"],
+];
+
+/** The tag of a path. */
+export function tagOf(path: string): string {
+  return tags.find(([pattern]) => pattern.test(path))?.[1] ?? "Platform";
+}
+
+/** A route of Hono in the writing of OpenAPI. */
+export function templateOf(route: string): string {
+  return route.replaceAll(/:(\w+)(?:\{[^}]*\})?/g, "{$1}");
+}
+
+/** The document: OpenAPI 3.1, whose schemas are those that check the bodies. */
+export function openApiDocument(): Json {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const [key, operation] of Object.entries(operations)) {
+    const [method = "", route = ""] = key.split(" ");
+    const path = templateOf(route);
+    (paths[path] ??= {})[method.toLowerCase()] = operationObject(method, path, operation);
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "causey",
+      version: VERSION,
+      description:
+        "Model gateway, page rendering, search, webhooks with stateful agents, and API deprecations.",
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers: [{ url: "/" }],
+    security: [{ token: [] }],
+    tags: [...new Set(Object.keys(paths).map(tagOf))].map((name) => ({ name })),
+    paths,
+    components: {
+      securitySchemes: {
+        token: {
+          type: "http",
+          scheme: "bearer",
+          description: "An API token, or a JWT where the server takes them",
+        },
+        gatewayToken: {
+          type: "apiKey",
+          in: "header",
+          name: "cf-aig-authorization",
+          description:
+            "Bearer and a token, for gateways that authenticate; Authorization then carries the provider's key",
+        },
+      },
+      schemas: { ...bodies(), ...answers },
+      responses: {
+        Error: {
+          description: "The request was not served",
+          content: json({ $ref: "#/components/schemas/Error" }),
+        },
+      },
+    },
+  };
+}
+
+/** The JSON Schema of each body, of what may be sent. */
+export function bodies(): Record<string, Json> {
+  return Object.fromEntries(
+    Object.entries(bodySchemas).map(([name, schema]) => [name, jsonSchemaOf(schema)]),
+  );
+}
+
+function operationObject(method: string, path: string, operation: Operation): Json {
+  const {
+    summary,
+    body,
+    freeBody,
+    bodyOptional = false,
+    isPublic = false,
+    status = 200,
+    answer = "envelope",
+  } = operation;
+  const parameters = [
+    ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+      name,
+      in: "path",
+      required: true,
+      schema: { type: "string" },
+    })),
+    ...(operation.query ?? []).map((name) => ({ name, in: "query", schema: { type: "string" } })),
+  ];
+  const isModelCall = path.startsWith("/v1/");
+  return {
+    operationId: idOf(method, path),
+    summary,
+    tags: [tagOf(path)],
+    ...(parameters.length > 0 && { parameters }),
+    ...((body ?? freeBody) !== undefined && {
+      requestBody: { required: !bodyOptional, content: contentOf(operation) },
+    }),
+    ...(isPublic && { security: [] }),
+    ...(isModelCall && { security: [{}, { gatewayToken: [] }] }),
+    responses: { [status]: answerOf(answer), default: { $ref: "#/components/responses/Error" } },
+  };
+}
+
+/** Names that generators of clients make functions of: unlike each other, and steady. */
+function idOf(method: string, path: string): string {
+  const words = path
+    .replace(/^\/client\/v4\/accounts\/\{account_id\}/, "")
+    .replace(/^\/client\/v4/, "")
+    .split(/[^A-Za-z0-9]+/)
+    .filter((word) => word !== "");
+  return [method.toLowerCase(), ...words]
+    .map((word, at) => (at === 0 ? word : `${word.charAt(0).toUpperCase()}${word.slice(1)}`))
+    .join("");
+}
+
+function contentOf({ body, freeBody, example }: Operation): Json {
+  if (freeBody === "form") {
+    const properties = {
+      file: { type: "string", contentMediaType: "application/octet-stream" },
+      metadata: { type: "string", description: "JSON" },
+      wait_for_completion: { type: "string", enum: ["true", "false"] },
+    };
+    return {
+      "multipart/form-data": { schema: { type: "object", required: ["file"], properties } },
+    };
+  }
+  const schema = body === undefined ? {} : { $ref: `#/components/schemas/${body}` };
+  return { "application/json": { schema, ...(example !== undefined && { example }) } };
+}
+
+function json(schema: Json): Json {
+  return { "application/json": { schema } };
+}
+
+function answerOf(form: AnswerForm): Json {
+  const text = { schema: { type: "string" } };
+  const contents: Readonly<Record<AnswerForm, readonly [string, Json]>> = {
+    envelope: ["The result in an envelope", json({ $ref: "#/components/schemas/Envelope" })],
+    json: ["The answer", json({})],
+    completion: [
+      'An answer; with "stream": true as events',
+      { ...json({}), "text/event-stream": text },
+    ],
+    text: ["Lines of text", { "text/plain": text }],
+    binary: ["Bytes", { "application/octet-stream": {} }],
+    pdf: ["The PDF", { "application/pdf": {} }],
+    image: ["The picture", { "image/png": {}, "image/jpeg": {}, "image/webp": {} }],
+    events: ["Server-sent events", { "text/event-stream": text }],
+  };
+  const [description, content] = contents[form];
+  return { description, content };
+}
+
+const note = {
+  type: "object",
+  required: ["code", "message"],
+  properties: { code: { type: "integer" }, message: { type: "string" } },
+};
+const answers = {
+  Envelope: {
+    type: "object",
+    required: ["success", "result", "errors", "messages"],
+    properties: {
+      success: { const: true },
+      result: {},
+      errors: { type: "array", maxItems: 0 },
+      messages: {
+        type: "array",
+        items: note,
+        description: "Among others, fields that were ignored",
+      },
+      result_info: {
+        type: "object",
+        description: "Of a list: its page, or the cursor of the next",
+      },
+    },
+  },
+  Error: {
+    type: "object",
+    required: ["success", "result", "errors", "messages"],
+    properties: {
+      success: { const: false },
+      result: { type: "null" },
+      errors: {
+        type: "array",
+        minItems: 1,
+        items: { ...note, properties: { ...note.properties, code: { enum: codes() } } },
+      },
+      messages: { type: "array", items: note },
+    },
+  },
+};
+
+function codes(): number[] {
+  return [...new Set(Object.values(errorKinds).map(([, code]) => code))].toSorted((a, b) => a - b);
+}

@@ -1,0 +1,207 @@
+import { logParameters } from "../../core/gateway/observe/log/log-filters.ts";
+import { below, type Operations, paged } from "./operation.ts";
+
+const message = { role: "user", content: "Hello" };
+const logFilters = [...logParameters, "meta_info"];
+
+const gateways: Operations = {
+  "GET ": { summary: "List the gateways", query: [...paged, "search"] },
+  "POST ": {
+    summary: "Create a gateway",
+    body: "GatewayCreate",
+    example: {
+      id: "docs",
+      cache_invalidate_on_update: true,
+      cache_ttl: 300,
+      collect_logs: true,
+      rate_limiting_interval: 60,
+      rate_limiting_limit: 100,
+      rate_limiting_technique: "sliding",
+    },
+  },
+  "GET /:gateway_id": { summary: "Read a gateway" },
+  "PUT /:gateway_id": { summary: "Change a gateway", body: "GatewayUpdate" },
+  "DELETE /:gateway_id": { summary: "Delete a gateway, its logs and counters" },
+  "GET /:gateway_id/url/:provider": { summary: "Read the address of a provider behind a gateway" },
+  "GET /:gateway_id/run/:run_id/resume": {
+    summary: "Take up a stream that broke off",
+    query: ["from"],
+    answer: "events",
+  },
+  "GET /:gateway_id/logs": { summary: "List log rows", query: [...paged, ...logFilters] },
+  "DELETE /:gateway_id/logs": { summary: "Delete log rows", query: ["limit", ...logFilters] },
+  "GET /:gateway_id/logs/tail": {
+    summary: "Follow log rows as they are written",
+    query: logFilters,
+    answer: "events",
+  },
+  "GET /:gateway_id/logs/:id": { summary: "Read a log row" },
+  "PATCH /:gateway_id/logs/:id": {
+    summary: "Add feedback, a score or metadata to a log row",
+    body: "LogPatch",
+    example: { feedback: 1, score: 90 },
+  },
+  "GET /:gateway_id/logs/:id/request": { summary: "Read the stored request", answer: "json" },
+  "GET /:gateway_id/logs/:id/response": { summary: "Read the stored answer", answer: "json" },
+  "GET /:gateway_id/datasets": {
+    summary: "List the datasets",
+    query: [...paged, "name", "search", "enable"],
+  },
+  "POST /:gateway_id/datasets": {
+    summary: "Create a dataset",
+    body: "Dataset",
+    example: { name: "slow ones", enable: true, filters: [] },
+  },
+  "GET /:gateway_id/datasets/:id": { summary: "Read a dataset" },
+  "PUT /:gateway_id/datasets/:id": { summary: "Change a dataset", body: "Dataset" },
+  "DELETE /:gateway_id/datasets/:id": { summary: "Delete a dataset" },
+  "GET /:gateway_id/evaluations": {
+    summary: "List the evaluations",
+    query: [...paged, "name", "search", "processed"],
+  },
+  "POST /:gateway_id/evaluations": {
+    summary: "Run an evaluation over datasets",
+    body: "Evaluation",
+  },
+  "GET /:gateway_id/evaluations/:id": { summary: "Read an evaluation" },
+  "DELETE /:gateway_id/evaluations/:id": { summary: "Delete an evaluation" },
+  "GET /:gateway_id/provider_configs": { summary: "List stored provider keys", query: [...paged] },
+  "POST /:gateway_id/provider_configs": { summary: "Store a provider key", body: "ProviderConfig" },
+  "GET /:gateway_id/provider_configs/:id": {
+    summary: "Read a stored provider key, without the key",
+  },
+  "PUT /:gateway_id/provider_configs/:id": {
+    summary: "Change a stored provider key",
+    body: "ProviderConfigChange",
+  },
+  "PATCH /:gateway_id/provider_configs/:id": {
+    summary: "Change parts of a stored provider key",
+    body: "ProviderConfigChange",
+  },
+  "DELETE /:gateway_id/provider_configs/:id": { summary: "Delete a stored provider key" },
+  "GET /:gateway_id/routes": { summary: "List the dynamic routes", query: [...paged] },
+  "POST /:gateway_id/routes": { summary: "Create a dynamic route", body: "DynamicRoute" },
+  "GET /:gateway_id/routes/:id": { summary: "Read a dynamic route" },
+  "PATCH /:gateway_id/routes/:id": {
+    summary: "Rename a dynamic route",
+    body: "DynamicRouteName",
+    example: { name: "cheap-first" },
+  },
+  "DELETE /:gateway_id/routes/:id": { summary: "Delete a dynamic route" },
+  "GET /:gateway_id/routes/:id/versions": { summary: "List the versions of a dynamic route" },
+  "POST /:gateway_id/routes/:id/versions": {
+    summary: "Add a version to a dynamic route",
+    body: "DynamicRouteVersion",
+  },
+  "GET /:gateway_id/routes/:id/versions/:version_id": {
+    summary: "Read a version of a dynamic route",
+  },
+  "GET /:gateway_id/routes/:id/deployments": { summary: "List the deployments of a dynamic route" },
+  "POST /:gateway_id/routes/:id/deployments": {
+    summary: "Deploy a version of a dynamic route",
+    body: "DynamicRouteDeployment",
+  },
+};
+
+const stored = (
+  what: string,
+  plural: string,
+  body: "CustomProvider" | "VirtualKey",
+): Operations => ({
+  "GET ": {
+    summary: `List the ${plural}`,
+    query:
+      body === "CustomProvider"
+        ? [...paged, "search", "enable", "beta"]
+        : [...paged, "search", "owner"],
+  },
+  "POST ": {
+    summary: `Create a ${what}`,
+    body,
+    example:
+      body === "VirtualKey"
+        ? { name: "team-a" }
+        : { name: "Local model", slug: "local-model", base_url: "https://models.example.com/v1" },
+  },
+  "GET /:id": { summary: `Read a ${what}` },
+  "PUT /:id": { summary: `Change a ${what}`, body: `${body}Change` },
+  "PATCH /:id": { summary: `Change parts of a ${what}`, body: `${body}Change` },
+  "DELETE /:id": { summary: `Delete a ${what}` },
+});
+
+/** The gateway: its management and the requests to models. */
+export const gatewayOperations: Operations = {
+  "POST /v1/:account_id/:gateway_id/compat/chat/completions": {
+    summary: "Ask any model in OpenAI's format: the model is provider/model",
+    freeBody: "json",
+    answer: "completion",
+    example: { model: "echo/echo", messages: [message] },
+  },
+  "POST /v1/:account_id/:gateway_id/:provider/:path": {
+    summary: "Forward a request to a provider in the provider's own format",
+    freeBody: "json",
+    answer: "json",
+    example: { model: "echo", messages: [message] },
+  },
+  "POST /v1/:account_id/:gateway_id": {
+    summary: "Try several providers in turn: the universal endpoint",
+    freeBody: "json",
+    answer: "json",
+    example: [
+      {
+        provider: "echo",
+        endpoint: "chat/completions",
+        headers: {},
+        query: { model: "echo", messages: [message] },
+      },
+    ],
+  },
+  ...below("/client/v4/accounts/:account_id/ai", {
+    "POST /run": { summary: "Ask a model named in the body", freeBody: "json", answer: "json" },
+    "POST /run/:model": {
+      summary: "Ask a model named in the path",
+      freeBody: "json",
+      answer: "json",
+    },
+    "POST /v1/chat/completions": {
+      summary: "Ask a model in OpenAI's chat format",
+      freeBody: "json",
+      answer: "completion",
+    },
+    "POST /v1/responses": {
+      summary: "Ask a model in OpenAI's responses format",
+      freeBody: "json",
+      answer: "json",
+    },
+    "POST /v1/messages": {
+      summary: "Ask a model in Anthropic's format",
+      freeBody: "json",
+      answer: "json",
+    },
+  }),
+  ...below("/client/v4/accounts/:account_id/ai-gateway", {
+    ...below("/gateways", gateways),
+    ...below("/custom-providers", stored("custom provider", "custom providers", "CustomProvider")),
+    ...below("/virtual-keys", stored("virtual key", "virtual keys", "VirtualKey")),
+    "POST /virtual-keys/:id/rotate": {
+      summary: "Give a virtual key a new secret, shown once",
+      body: "VirtualKeyRotation",
+      bodyOptional: true,
+    },
+    "GET /evaluation-types": {
+      summary: "List what evaluations can measure",
+      query: [...paged, "order_by", "order_by_direction"],
+    },
+    "GET /prices": {
+      summary: "List prices with their source",
+      query: [...paged, "provider", "model", "origin"],
+    },
+    "PUT /prices": {
+      summary: "Set the price of a model, in US dollars per million tokens",
+      body: "Price",
+      example: { provider: "openai", model: "gpt-4o-mini", input: 0.15, output: 0.6 },
+    },
+    "DELETE /prices/:id": { summary: "Delete a price that was set" },
+    "GET /metrics": { summary: "Read the gateway's metrics, for Prometheus", answer: "text" },
+  }),
+};

@@ -1,0 +1,149 @@
+import { createHash } from "node:crypto";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The page that shows the document: one file without a script. */
+export function pageOf(document: Fields): string {
+  const paths = fields(document["paths"]);
+  const all = Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(fields(item)).map(([method, operation]) => ({
+      path,
+      method,
+      operation: fields(operation),
+    })),
+  );
+  const schemas = fields(fields(document["components"])["schemas"]);
+  const tags = list(document["tags"]).map((tag) => text(fields(tag)["name"]));
+  const sections = tags.map((tag) => {
+    const own = all.filter(({ operation }) => list(operation["tags"]).includes(tag));
+    const entries = own.map((one) => entryOf(one, schemas)).join("");
+    return `<section id="${idOf(tag)}"><h2>${html(tag)}</h2>${entries}</section>`;
+  });
+  const links = tags.map((tag) => `<li><a href="#${idOf(tag)}">${html(tag)}</a></li>`).join("");
+  const info = fields(document["info"]);
+  return [
+    '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+    '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">',
+    `<title>causey API</title><link rel="icon" href="data:,"><style>${STYLE}</style></head><body>`,
+    `<header><h1>causey API <small>${html(text(info["version"]))}</small></h1><p>${html(text(info["description"]))}</p>`,
+    '<p>Requests carry <code>Authorization: Bearer TOKEN</code>. For programs: <a href="openapi.json">openapi.json</a> (OpenAPI 3.1).</p>',
+    `<nav aria-label="Parts"><ul>${links}</ul></nav></header><main>${sections.join("")}</main></body></html>\n`,
+  ].join("\n");
+}
+
+/** The source of the style for a Content-Security-Policy. */
+export function styleHash(): string {
+  return `sha256-${createHash("sha256").update(STYLE).digest("base64")}`;
+}
+
+interface Entry {
+  readonly path: string;
+  readonly method: string;
+  readonly operation: Fields;
+}
+
+function entryOf({ path, method, operation }: Entry, schemas: Fields): string {
+  const parameters = list(operation["parameters"]).map(fields);
+  const content = fields(fields(operation["requestBody"])["content"]);
+  const media = fields(Object.values(content)[0]);
+  const { schema, example } = media;
+  const name = /\/(\w+)$/.exec(text(fields(schema)["$ref"]))?.[1];
+  const body = name === undefined ? fields(schema) : fields(schemas[name]);
+  const rows = [
+    ...parameters.map((one) =>
+      row(text(one["name"]), text(one["in"]), one["required"] === true, ""),
+    ),
+    ...bodyRows(body),
+  ];
+  const answers = Object.entries(fields(operation["responses"])).map(([status, answer]) => {
+    const types = Object.keys(fields(fields(answer)["content"]));
+    const what = text(fields(answer)["description"]);
+    return status === "default" ? "" : `<p>${status}: ${html([what, ...types].join(", "))}</p>`;
+  });
+  return [
+    `<details><summary><code class="method">${method.toUpperCase()}</code> <code>${html(path)}</code> <span>${html(text(operation["summary"]))}</span></summary>`,
+    rows.length === 0
+      ? ""
+      : `<div class="scroll"><table><thead><tr><th>Name</th><th>In</th><th>Type</th></tr></thead><tbody>${rows.join("")}</tbody></table></div>`,
+    example === undefined ? "" : `<pre>${html(curlOf(method, path, example))}</pre>`,
+    answers.join(""),
+    "</details>",
+  ].join("");
+}
+
+function bodyRows(schema: Fields): string[] {
+  const required = list(schema["required"]);
+  return Object.entries(fields(schema["properties"])).map(([name, one]) =>
+    row(name, "body", required.includes(name), typeOf(fields(one))),
+  );
+}
+
+function row(name: string, place: string, isRequired: boolean, type: string): string {
+  const mark = isRequired ? " <em>required</em>" : "";
+  return `<tr><td><code>${html(name)}</code>${mark}</td><td>${html(place)}</td><td>${html(type)}</td></tr>`;
+}
+
+/** A schema in few words. */
+function typeOf(schema: Fields): string {
+  const options = list(schema["anyOf"] ?? schema["oneOf"]).map((one) => typeOf(fields(one)));
+  if (options.length > 0) return [...new Set(options)].join(" or ");
+  if (Array.isArray(schema["enum"]))
+    return schema["enum"].map((one) => JSON.stringify(one)).join(" | ");
+  if ("const" in schema) return JSON.stringify(schema["const"]);
+  const { minimum, maximum } = schema;
+  const bounds =
+    minimum === undefined && maximum === undefined ? "" : ` ${text(minimum)}…${text(maximum)}`;
+  const inner = schema["type"] === "array" ? ` of ${typeOf(fields(schema["items"]))}` : "";
+  const names = Object.keys(fields(schema["properties"]));
+  const members = names.length > 0 && names.length <= 12 ? ` {${names.join(", ")}}` : "";
+  return `${text(schema["type"]) || "anything"}${bounds}${inner}${members}`;
+}
+
+function curlOf(method: string, path: string, example: unknown): string {
+  return `curl -X ${method.toUpperCase()} "$CAUSEY_URL${path}" \\
+  -H "Authorization: Bearer $CAUSEY_TOKEN" -H 'Content-Type: application/json' \\
+  -d '${JSON.stringify(example, null, 2)}'`;
+}
+
+function idOf(tag: string): string {
+  return tag.toLowerCase().replaceAll(" ", "-");
+}
+
+function html(value: string): string {
+  return value
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;");
+}
+
+function fields(value: unknown): Fields {
+  return typeof value === "object" && value !== null ? (value as Fields) : {};
+}
+
+function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function text(value: unknown): string {
+  return typeof value === "string" || typeof value === "number" ? String(value) : "";
+}
+
+const STYLE = `
+:root{--page:#fff;--text:#16191f;--muted:#56606e;--line:#dfe3e9;--soft:#f4f6f8;--accent:#2456c8}
+@media (prefers-color-scheme:dark){:root{--page:#101216;--text:#e8ebf0;--muted:#a2abb8;--line:#2c323c;--soft:#181b21;--accent:#86aaff}}
+*{box-sizing:border-box}
+body{margin:0 auto;max-width:1000px;padding:1rem;background:var(--page);color:var(--text);font:15px/1.5 system-ui,sans-serif}
+small,span,em{color:var(--muted);font-style:normal}
+a{color:var(--accent)}
+nav ul{display:flex;flex-wrap:wrap;gap:.3rem 1rem;padding:0;list-style:none}
+details{border-bottom:1px solid var(--line);padding:.4rem 0}
+summary{cursor:pointer;overflow-wrap:anywhere}
+.method{display:inline-block;min-width:4.2rem;font-weight:600;color:var(--accent)}
+.scroll{overflow-x:auto}
+table{border-collapse:collapse;margin:.5rem 0;font-size:.9rem}
+th,td{text-align:left;vertical-align:top;padding:.25rem .8rem .25rem 0}
+th{color:var(--muted);font-weight:400}
+td{max-width:32rem;overflow-wrap:anywhere}
+pre{background:var(--soft);padding:.7rem;border-radius:6px;white-space:pre-wrap;overflow-wrap:anywhere;font-size:.85rem}
+`;

@@ -1,0 +1,72 @@
+import type { GenericSchema } from "valibot";
+import { ticketInput } from "../../core/agents/access/ticket.ts";
+import { tokenInputSchema } from "../../core/auth/token-schema.ts";
+import { sendInput } from "../../core/entity/outbound.ts";
+import { keyChange, keyCreate, keyRotation } from "../../core/gateway/keys/virtual-key.ts";
+import { datasetWrite } from "../../core/gateway/manage/dataset.ts";
+import * as route from "../../core/gateway/manage/dynamic-route.ts";
+import { evaluationCreate } from "../../core/gateway/manage/evaluation.ts";
+import { logPatch } from "../../core/gateway/manage/manage-logs.ts";
+import * as custom from "../../core/gateway/manage/providers/custom-provider.ts";
+import * as stored from "../../core/gateway/manage/providers/provider-config.ts";
+import { priceRow } from "../../core/gateway/prices/price-rows.ts";
+import { gatewayCreate, gatewayWrite } from "../../core/gateway/settings/settings.ts";
+import * as render from "../../core/rendering/schema.ts";
+import { createSchema, updateSchema } from "../../core/search/instance/instance-schema.ts";
+import { namespaceCreate, namespaceUpdate } from "../../core/search/instance/namespace-routes.ts";
+import { putSchema, syncSchema } from "../../core/search/items/item-routes.ts";
+import { jobCancel, jobCreate } from "../../core/search/items/job-routes.ts";
+import { chatSchema, searchSchema } from "../../core/search/search-schema.ts";
+import { deliveryReplayInput } from "../../core/webhooks/outbound/outbound-routes.ts";
+import {
+  endpointInput,
+  endpointPatch,
+  rotateInput,
+} from "../../core/webhooks/outbound/outbound-schema.ts";
+import { entityReplayInput } from "../../core/webhooks/replay-routes.ts";
+
+/** The schemas that check request bodies, by their names in the document. */
+export const bodySchemas = {
+  Token: tokenInputSchema,
+  GatewayCreate: gatewayCreate,
+  GatewayUpdate: gatewayWrite,
+  LogPatch: logPatch,
+  Dataset: datasetWrite,
+  Evaluation: evaluationCreate,
+  DynamicRoute: route.routeCreate,
+  DynamicRouteName: route.routeRename,
+  DynamicRouteVersion: route.versionCreate,
+  DynamicRouteDeployment: route.deploymentCreate,
+  ProviderConfig: stored.providerConfigCreate,
+  ProviderConfigChange: stored.providerConfigChange,
+  CustomProvider: custom.customProviderCreate,
+  CustomProviderChange: custom.customProviderChange,
+  Price: priceRow,
+  VirtualKey: keyCreate,
+  VirtualKeyChange: keyChange,
+  VirtualKeyRotation: keyRotation,
+  Render: render.renderSchema,
+  RenderPdf: render.pdfSchema,
+  RenderScreenshot: render.screenshotSchema,
+  RenderLinks: render.linksSchema,
+  RenderScrape: render.scrapeSchema,
+  RenderAccessibilityTree: render.accessibilitySchema,
+  RenderSnapshot: render.snapshotSchema,
+  Instance: createSchema,
+  InstanceChange: updateSchema,
+  Namespace: namespaceCreate,
+  NamespaceChange: namespaceUpdate,
+  ItemSync: syncSchema,
+  ItemPut: putSchema,
+  Job: jobCreate,
+  JobCancel: jobCancel,
+  Search: searchSchema,
+  SearchChat: chatSchema,
+  Endpoint: endpointInput,
+  EndpointChange: endpointPatch,
+  EndpointRotation: rotateInput,
+  WebhookMessage: sendInput,
+  DeliveryReplay: deliveryReplayInput,
+  EntityReplay: entityReplayInput,
+  Ticket: ticketInput,
+} as const satisfies Record<string, GenericSchema>;
