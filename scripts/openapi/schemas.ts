@@ -3,12 +3,12 @@ import { ticketInput } from "../../core/agents/access/ticket.ts";
 import { tokenInputSchema } from "../../core/auth/token-schema.ts";
 import { sendInput } from "../../core/entity/outbound.ts";
 import { keyChange, keyCreate, keyRotation } from "../../core/gateway/keys/virtual-key.ts";
-import { datasetWrite } from "../../core/gateway/manage/dataset.ts";
+import { datasets } from "../../core/gateway/manage/dataset.ts";
 import * as route from "../../core/gateway/manage/dynamic-route.ts";
-import { evaluationCreate } from "../../core/gateway/manage/evaluation.ts";
+import { evaluations } from "../../core/gateway/manage/evaluation.ts";
 import { logPatch } from "../../core/gateway/manage/manage-logs.ts";
-import * as custom from "../../core/gateway/manage/providers/custom-provider.ts";
-import * as stored from "../../core/gateway/manage/providers/provider-config.ts";
+import { customProviders } from "../../core/gateway/manage/providers/custom-provider.ts";
+import { providerConfigs } from "../../core/gateway/manage/providers/provider-config.ts";
 import { priceRow } from "../../core/gateway/prices/price-rows.ts";
 import { gatewayCreate, gatewayWrite } from "../../core/gateway/settings/settings.ts";
 import * as render from "../../core/rendering/schema.ts";
@@ -31,16 +31,16 @@ export const bodySchemas = {
   GatewayCreate: gatewayCreate,
   GatewayUpdate: gatewayWrite,
   LogPatch: logPatch,
-  Dataset: datasetWrite,
-  Evaluation: evaluationCreate,
+  Dataset: datasets.create,
+  Evaluation: evaluations.create,
   DynamicRoute: route.routeCreate,
   DynamicRouteName: route.routeRename,
   DynamicRouteVersion: route.versionCreate,
   DynamicRouteDeployment: route.deploymentCreate,
-  ProviderConfig: stored.providerConfigCreate,
-  ProviderConfigChange: stored.providerConfigChange,
-  CustomProvider: custom.customProviderCreate,
-  CustomProviderChange: custom.customProviderChange,
+  ProviderConfig: providerConfigs.create,
+  ProviderConfigChange: providerConfigs.change,
+  CustomProvider: customProviders.create,
+  CustomProviderChange: customProviders.change,
   Price: priceRow,
   VirtualKey: keyCreate,
   VirtualKeyChange: keyChange,

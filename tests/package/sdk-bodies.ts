@@ -1,11 +1,11 @@
 import type { GenericSchema } from "valibot";
 import { tokenInputSchema } from "../../core/auth/token-schema.ts";
 import { logPatch } from "../../core/gateway/manage/manage-logs.ts";
-import { customProviderCreate } from "../../core/gateway/manage/providers/custom-provider.ts";
-import { datasetWrite } from "../../core/gateway/manage/dataset.ts";
+import { customProviders } from "../../core/gateway/manage/providers/custom-provider.ts";
+import { datasets } from "../../core/gateway/manage/dataset.ts";
 import * as route from "../../core/gateway/manage/dynamic-route.ts";
-import { evaluationCreate } from "../../core/gateway/manage/evaluation.ts";
-import { providerConfigCreate } from "../../core/gateway/manage/providers/provider-config.ts";
+import { evaluations } from "../../core/gateway/manage/evaluation.ts";
+import { providerConfigs } from "../../core/gateway/manage/providers/provider-config.ts";
 import { gatewayCreate, gatewayWrite } from "../../core/gateway/settings/settings.ts";
 import * as render from "../../core/rendering/schema.ts";
 import { createSchema, updateSchema } from "../../core/search/instance/instance-schema.ts";
@@ -25,16 +25,16 @@ export const perNamespace = "aisearch/namespaces/instances/instances";
 export const bodies: readonly (readonly [file: string, type: string, schema: GenericSchema])[] = [
   ["ai-gateway/ai-gateway", "AIGatewayCreateParams", gatewayCreate],
   ["ai-gateway/ai-gateway", "AIGatewayUpdateParams", gatewayWrite],
-  ["ai-gateway/custom-providers", "CustomProviderCreateParams", customProviderCreate],
-  ["ai-gateway/datasets", "DatasetCreateParams", datasetWrite],
-  ["ai-gateway/datasets", "DatasetUpdateParams", datasetWrite],
+  ["ai-gateway/custom-providers", "CustomProviderCreateParams", customProviders.create],
+  ["ai-gateway/datasets", "DatasetCreateParams", datasets.create],
+  ["ai-gateway/datasets", "DatasetUpdateParams", datasets.create],
   ["ai-gateway/dynamic-routing", "DynamicRoutingCreateParams", route.routeCreate],
   ["ai-gateway/dynamic-routing", "DynamicRoutingUpdateParams", route.routeRename],
   ["ai-gateway/dynamic-routing", "DynamicRoutingCreateVersionParams", route.versionCreate],
   ["ai-gateway/dynamic-routing", "DynamicRoutingCreateDeploymentParams", route.deploymentCreate],
-  ["ai-gateway/evaluations", "EvaluationCreateParams", evaluationCreate],
+  ["ai-gateway/evaluations", "EvaluationCreateParams", evaluations.create],
   ["ai-gateway/logs", "LogEditParams", logPatch],
-  ["ai-gateway/provider-configs", "ProviderConfigCreateParams", providerConfigCreate],
+  ["ai-gateway/provider-configs", "ProviderConfigCreateParams", providerConfigs.create],
   ["browser-rendering/pdf", "PDFCreateParams", render.pdfSchema],
   ["browser-rendering/content", "ContentCreateParams", render.renderSchema],
   ["browser-rendering/markdown", "MarkdownCreateParams", render.renderSchema],

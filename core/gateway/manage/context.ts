@@ -14,11 +14,10 @@ import { checkQuery } from "../../http/query.ts";
 import type { SafetyOptions } from "../guard/checkers/policies.ts";
 import type { DeclaredGateways } from "../settings/declared-gateways.ts";
 import type { GatewayName } from "../settings/gateway-name.ts";
-import { getGateway } from "./manage-gateways.ts";
 import { type ListPage, listPage, resultInfo } from "./list-page.ts";
 import { ECHO, providers } from "../providers/table.ts";
 import { type ProviderOptions, CUSTOM_PREFIX } from "../providers/target.ts";
-import type { Records, RecordStore } from "../records/records.ts";
+import type { RecordStore } from "../records/records.ts";
 
 /** Where a whole platform has its API root; the gateway is beside it. */
 export const API_ROOT = "/client/v4";
@@ -77,13 +76,6 @@ export function pageOfQuery(c: Context, others: readonly string[] = []): ListPag
 /** The answer to a list request: what is on the page, of `total` in all. */
 export function listAnswer(shown: readonly unknown[], page: ListPage, total: number): Response {
   return envelope(shown, { resultInfo: resultInfo(page, shown.length, total) });
-}
-
-/** The records of the gateway that a path names; throws `not_found` when there is no such gateway. */
-export async function gatewayRecords(c: Context, deps: GatewayManagementDeps): Promise<Records> {
-  const name = gatewayNameOf(c);
-  await getGateway(name, deps.store);
-  return deps.records.ofGateway(name);
 }
 
 /** A query parameter that is `true` or `false`; undefined when it is not given. */

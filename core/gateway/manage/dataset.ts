@@ -1,23 +1,8 @@
 import * as v from "valibot";
 import { plainText } from "../../http/plain-text.ts";
-import type { System } from "../../ports.ts";
 import { type LogQuery, parseLogQuery } from "../observe/log/log-filters.ts";
-import { newRecord, type StoredRecord } from "../records/record.ts";
-import type { Records } from "../records/records.ts";
-
-/** A condition of a dataset on the rows of the log. */
-export type DatasetFilter = {
-  readonly key: string;
-  readonly operator: string;
-  readonly value: readonly (string | number | boolean)[];
-};
-
-/** The body that creates a dataset or replaces it. */
-export interface DatasetWrite {
-  readonly name: string;
-  readonly enable: boolean;
-  readonly filters: readonly DatasetFilter[];
-}
+import type { StoredRecord } from "../records/record.ts";
+import { type RecordResource, recordResource } from "./record-resource.ts";
 
 /** Keys that a dataset can filter by. */
 const keys = [
@@ -36,6 +21,7 @@ const keys = [
   "feedback",
 ] as const;
 
+/** A condition on the rows of the log. */
 const filter = v.object({
   key: v.picklist(keys),
   operator: v.picklist(["eq", "contains", "lt", "gt"]),
@@ -47,44 +33,35 @@ const filter = v.object({
   ),
 });
 
-/** Checks a {@link DatasetWrite}. */
-export const datasetWrite: v.GenericSchema<unknown, DatasetWrite> = v.object({
-  name: plainText(128),
-  enable: v.boolean(),
-  filters: v.pipe(v.array(filter), v.maxLength(16, "at most 16 filters are allowed")),
+const filters = v.pipe(v.array(filter), v.maxLength(16, "at most 16 filters are allowed"));
+
+const write = v.object({ name: plainText(128), enable: v.boolean(), filters });
+
+/** The body that a dataset is kept with. Throws for a filter that no row could be compared with. */
+function content(body: v.InferOutput<typeof write>): { key: string; body: typeof body } {
+  logQuery(body.filters);
+  return { key: body.name, body };
+}
+
+/** Datasets of a gateway: named filters of its log. */
+export const datasets: RecordResource = recordResource({
+  path: "/gateways/:gateway_id/datasets",
+  collection: "dataset",
+  listing: { searchIn: ["name", "filters"], flags: ["enable"], texts: ["name"] },
+  create: write,
+  draft: content,
+  change: { methods: ["PUT"], schema: write, apply: (_, body) => content(body) },
 });
 
-/** Creates a dataset; throws `conflict` when its name is taken. */
-export async function createDataset(
-  body: DatasetWrite,
-  records: Records,
-  system: System,
-): Promise<StoredRecord> {
-  logQueryOf(body.filters);
-  const draft = { collection: "dataset", key: body.name, body: { ...body } } as const;
-  const record = newRecord(draft, system);
-  await records.write({ creates: [record] });
-  return record;
+/** The log rows that a dataset stands for. */
+export function datasetQuery({ body }: StoredRecord): LogQuery {
+  return logQuery(v.parse(filters, body["filters"]));
 }
 
-/** Replaces a dataset; throws `not_found`. */
-export async function updateDataset(
-  id: string,
-  body: DatasetWrite,
-  records: Records,
-  system: System,
-): Promise<StoredRecord> {
-  logQueryOf(body.filters);
-  const old = await records.get({ collection: "dataset", id });
-  const record = { ...old, key: body.name, body: { ...body }, modifiedAt: system.now() };
-  await records.write({ replaces: [record] });
-  return record;
-}
-
-/** The log rows that a dataset stands for. Throws `invalid_request` for a value that does not fit its key. */
-export function logQueryOf(filters: readonly DatasetFilter[]): LogQuery {
+/** Throws `invalid_request` for a value that does not fit its key. */
+function logQuery(conditions: v.InferOutput<typeof filters>): LogQuery {
   const query = new URLSearchParams();
-  for (const { key, operator, value } of filters) {
+  for (const { key, operator, value } of conditions) {
     query.append("filters.key", key);
     query.append("filters.operator", operator);
     for (const one of value) query.append("filters.value", String(one));

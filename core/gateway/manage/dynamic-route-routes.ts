@@ -2,26 +2,15 @@ import type { Context } from "hono";
 import { readJson } from "../../http/body.ts";
 import { envelope, json } from "../../http/envelope.ts";
 import type { ListPage } from "./list-page.ts";
-import {
-  gatewayNameOf,
-  gatewayRecords,
-  guards,
-  idOf,
-  MANAGEMENT_ROOT,
-  type ManagementRoutes,
-  pageOfQuery,
-} from "./context.ts";
+import { guards, idOf, MANAGEMENT_ROOT, type ManagementRoutes, pageOfQuery } from "./context.ts";
+import { recordScope, type RecordScope } from "./record-resource.ts";
 import * as routes from "./dynamic-route.ts";
 
 /** Dynamic routes with their versions and deployments: `…/gateways/{id}/routes`. */
 export const dynamicRouteRoutes: ManagementRoutes = (app, deps) => {
   const { read, edit } = guards(deps.auth);
   const path = `${MANAGEMENT_ROOT}/gateways/:gateway_id/routes`;
-  const own = async (c: Context): Promise<routes.DynamicRouteDeps> => ({
-    ...gatewayNameOf(c),
-    records: await gatewayRecords(c, deps),
-    system: deps.platform.system,
-  });
+  const own = (c: Context): Promise<RecordScope> => recordScope(c, deps);
   app.get(path, read, async (c) => {
     const page = pageOfQuery(c);
     return listing("routes", await routes.listRoutes(page, await own(c)), page);

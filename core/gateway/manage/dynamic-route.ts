@@ -5,9 +5,9 @@ import type { System } from "../../ports.ts";
 import { elementsSchema } from "../choose/dynamic/element.ts";
 import { readGraph } from "../choose/dynamic/graph.ts";
 import type { ListPage } from "./list-page.ts";
+import type { RecordScope } from "./record-resource.ts";
 import { newRecord, recordLimits, recordTimes, type StoredRecord } from "../records/record.ts";
 import type { Value } from "../wire/json-access.ts";
-import type { Records } from "../records/records.ts";
 
 /** Bytes of a route's elements as JSON: a listing shows the elements of every route. */
 const ELEMENTS_LIMIT = 65_536;
@@ -45,109 +45,101 @@ export const deploymentCreate: v.GenericSchema<unknown, { version_id: string }> 
   version_id: v.pipe(v.string(), v.maxLength(64)),
 });
 
-/** What operations on dynamic routes work with. */
-export interface DynamicRouteDeps {
-  readonly account: string;
-  readonly gateway: string;
-  readonly records: Records;
-  readonly system: System;
-}
-
 type RouteView = Record<string, unknown>;
 
 /** Creates a route; its first version is deployed at once. Throws `conflict` when its name is taken. */
 export async function createRoute(
   body: { readonly name: string; readonly elements: Value },
-  deps: DynamicRouteDeps,
+  scope: RecordScope,
 ): Promise<RouteView> {
   readGraph(body.elements);
-  const { records, system } = deps;
+  const { records, system } = scope;
   const id = system.id();
   const version = versionOf(id, body.elements, system);
   const deployment = deploymentOf(id, version.id, system);
   const runs = { name: body.name, ...deployed(version, deployment) };
   const route = newRecord({ collection: "route", id, key: body.name, body: runs }, system);
   await records.write({ creates: [route, version, deployment] });
-  return routeView(route, deps);
+  return routeView(route, scope);
 }
 
 /** Lists a gateway's routes, newest first. */
-export async function listRoutes(page: ListPage, deps: DynamicRouteDeps): Promise<RouteView[]> {
+export async function listRoutes(page: ListPage, scope: RecordScope): Promise<RouteView[]> {
   const query = { collection: "route" } as const;
-  const { records } = await deps.records.list(query, page.offset, page.perPage);
-  return records.map((route) => ({ ...routeView(route, deps), account_tag: deps.account }));
+  const { records } = await scope.records.list(query, page.offset, page.perPage);
+  return records.map((route) => ({ ...routeView(route, scope), account_tag: scope.account }));
 }
 
 /** Shows a route; throws `not_found`. */
-export async function getRoute(id: string, deps: DynamicRouteDeps): Promise<RouteView> {
-  return routeView(await deps.records.get({ collection: "route", id }), deps);
+export async function getRoute(id: string, scope: RecordScope): Promise<RouteView> {
+  return routeView(await scope.records.get({ collection: "route", id }), scope);
 }
 
 /** Renames a route; requests name it by its new name from then on. */
 export async function renameRoute(
   id: string,
   renamed: string,
-  deps: DynamicRouteDeps,
+  scope: RecordScope,
 ): Promise<RouteView> {
-  const old = await deps.records.get({ collection: "route", id });
+  const old = await scope.records.get({ collection: "route", id });
   const body = { ...old.body, name: renamed };
-  const route = { ...old, key: renamed, body, modifiedAt: deps.system.now() };
-  await deps.records.write({ replaces: [route] });
-  return { ...routeView(route, deps), account_tag: deps.account };
+  const route = { ...old, key: renamed, body, modifiedAt: scope.system.now() };
+  await scope.records.write({ replaces: [route] });
+  return { ...routeView(route, scope), account_tag: scope.account };
 }
 
 /** Deletes a route with its versions and deployments. */
-export async function deleteRoute(id: string, deps: DynamicRouteDeps): Promise<RouteView> {
-  const route = await deps.records.get({ collection: "route", id });
-  await deps.records.remove(route);
-  return summaryView(route, route.body["elements"], deps);
+export async function deleteRoute(id: string, scope: RecordScope): Promise<RouteView> {
+  const route = await scope.records.get({ collection: "route", id });
+  await scope.records.remove(route);
+  return summaryView(route, route.body["elements"], scope);
 }
 
 /** Adds a version, which serves nothing until it is deployed. The oldest idle one goes when there are too many. */
 export async function createVersion(
   id: string,
   elements: Value,
-  deps: DynamicRouteDeps,
+  scope: RecordScope,
 ): Promise<RouteView> {
   readGraph(elements);
-  const { records, system } = deps;
+  const { records, system } = scope;
   const route = await records.get({ collection: "route", id });
   const version = versionOf(id, elements, system);
   const versions = await records.group("version", id);
   const idle = versions.filter((one) => one.id !== activeVersion(route));
   const removes = versions.length >= recordLimits.version - 1 ? idle.slice(0, 1) : [];
   await records.write({ creates: [version], removes });
-  return { ...summaryView(route, elements, deps), ...versionView(version, route) };
+  return { ...summaryView(route, elements, scope), ...versionView(version, route) };
 }
 
 /** Shows a version of a route; throws `not_found`. */
 export async function getVersion(
   id: string,
   versionId: string,
-  deps: DynamicRouteDeps,
+  scope: RecordScope,
 ): Promise<RouteView> {
-  const route = await deps.records.get({ collection: "route", id });
-  const version = await versionFor(route, versionId, deps);
+  const route = await scope.records.get({ collection: "route", id });
+  const version = await versionFor(route, versionId, scope);
   const elements = version.body["elements"];
-  return { ...summaryView(route, elements, deps), ...versionView(version, route) };
+  return { ...summaryView(route, elements, scope), ...versionView(version, route) };
 }
 
 /** Deploys a version: the route runs it from then on. */
 export async function createDeployment(
   id: string,
   versionId: string,
-  deps: DynamicRouteDeps,
+  scope: RecordScope,
 ): Promise<RouteView> {
-  const { records, system } = deps;
+  const { records, system } = scope;
   const route = await records.get({ collection: "route", id });
-  const version = await versionFor(route, versionId, deps);
+  const version = await versionFor(route, versionId, scope);
   const deployment = deploymentOf(id, version.id, system);
   const former = await records.group("deployment", id);
   const removes = former.length >= recordLimits.deployment - 1 ? former.slice(0, 1) : [];
   const body = { ...route.body, ...deployed(version, deployment) };
   const changed = { ...route, body, modifiedAt: system.now() };
   await records.write({ creates: [deployment], replaces: [changed], removes });
-  return routeView(changed, deps);
+  return routeView(changed, scope);
 }
 
 /** Lists the versions or deployments of a route, newest first. */
@@ -155,11 +147,11 @@ export async function listOfRoute(
   id: string,
   collection: "version" | "deployment",
   page: ListPage,
-  deps: DynamicRouteDeps,
+  scope: RecordScope,
 ): Promise<RouteView[]> {
-  const route = await deps.records.get({ collection: "route", id });
+  const route = await scope.records.get({ collection: "route", id });
   const query = { collection, parent: id };
-  const { records } = await deps.records.list(query, page.offset, page.perPage);
+  const { records } = await scope.records.list(query, page.offset, page.perPage);
   return records.map((one) =>
     collection === "version" ? versionView(one, route) : deploymentView(one),
   );
@@ -168,9 +160,9 @@ export async function listOfRoute(
 async function versionFor(
   route: StoredRecord,
   id: string,
-  deps: DynamicRouteDeps,
+  scope: RecordScope,
 ): Promise<StoredRecord> {
-  const version = await deps.records.get({ collection: "version", id });
+  const version = await scope.records.get({ collection: "version", id });
   if (version.parent === route.id) return version;
   throw new ApiError("not_found", { message: `This route has no version "${id.slice(0, 64)}"` });
 }
@@ -197,11 +189,7 @@ function activeVersion({ body }: StoredRecord): Value {
   return (body["deployment"] as { readonly version_id: string }).version_id;
 }
 
-function summaryView(
-  route: StoredRecord,
-  elements: Value,
-  { gateway }: DynamicRouteDeps,
-): RouteView {
+function summaryView(route: StoredRecord, elements: Value, { gateway }: RecordScope): RouteView {
   return {
     id: route.id,
     name: route.key,
@@ -211,7 +199,7 @@ function summaryView(
   };
 }
 
-function routeView(route: StoredRecord, deps: DynamicRouteDeps): RouteView {
+function routeView(route: StoredRecord, scope: RecordScope): RouteView {
   const { elements, deployment, version_created_at: createdAt } = route.body;
   const version = {
     version_id: activeVersion(route),
@@ -220,7 +208,7 @@ function routeView(route: StoredRecord, deps: DynamicRouteDeps): RouteView {
     data: JSON.stringify(elements),
     is_valid: true,
   };
-  return { ...summaryView(route, elements, deps), deployment, version };
+  return { ...summaryView(route, elements, scope), deployment, version };
 }
 
 /** `active` is a text: so the official client declares it. */

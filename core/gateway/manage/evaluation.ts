@@ -1,20 +1,18 @@
 import * as v from "valibot";
 import { ApiError } from "../../http/api-error.ts";
 import { plainText } from "../../http/plain-text.ts";
-import type { System } from "../../ports.ts";
 import type { LogSummary } from "../observe/log/log-summary.ts";
-import type { LogQuery } from "../observe/log/log-filters.ts";
-import { type DatasetFilter, logQueryOf } from "./dataset.ts";
-import { newRecord, recordView, type StoredRecord } from "../records/record.ts";
+import { recordView, type StoredRecord } from "../records/record.ts";
 import type { Value } from "../wire/json-access.ts";
-import type { Records } from "../records/records.ts";
-
-/** The body that creates an evaluation. */
-export interface EvaluationCreate {
-  readonly name: string;
-  readonly dataset_ids: readonly string[];
-  readonly evaluation_type_ids: readonly string[];
-}
+import {
+  guards,
+  listAnswer,
+  MANAGEMENT_ROOT,
+  type ManagementRoutes,
+  pageOfQuery,
+} from "./context.ts";
+import { datasetQuery } from "./dataset.ts";
+import { type RecordResource, recordResource, type RecordScope } from "./record-resource.ts";
 
 const ids = v.pipe(
   v.array(v.pipe(v.string(), v.maxLength(64))),
@@ -22,8 +20,7 @@ const ids = v.pipe(
   v.maxLength(10, "at most 10 ids are allowed"),
 );
 
-/** Checks an {@link EvaluationCreate}. */
-export const evaluationCreate: v.GenericSchema<unknown, EvaluationCreate> = v.object({
+const create = v.object({
   name: plainText(128),
   dataset_ids: ids,
   evaluation_type_ids: ids,
@@ -67,49 +64,20 @@ const types: readonly EvaluationType[] = [
   },
 ];
 
-/** The evaluation types as clients see them. Throws `invalid_request` for an order by what they do not have. */
-export function listEvaluationTypes(
-  orderBy: string,
-  descending: boolean,
-): Record<string, unknown>[] {
-  const at = "2026-01-01T00:00:00.000Z";
-  const shown = types.map(({ id, name, type, description }) => ({
-    id,
-    name,
-    type,
-    description,
-    enable: true,
-    mandatory: false,
-    created_at: at,
-    modified_at: at,
-  }));
-  if (!shown.every((type) => Object.hasOwn(type, orderBy))) {
-    throw new ApiError("invalid_request", {
-      message: `order_by: evaluation types have no "${orderBy.slice(0, 64)}"`,
-    });
-  }
-  const text = (type: Record<string, unknown>): string =>
-    `${String(type[orderBy])} ${String(type["id"])}`;
-  const sorted = shown.toSorted((a, b) => (text(a) < text(b) ? -1 : 1));
-  return descending ? sorted.toReversed() : sorted;
-}
+/** Evaluations of a gateway. */
+export const evaluations: RecordResource = recordResource({
+  path: "/gateways/:gateway_id/evaluations",
+  collection: "evaluation",
+  listing: { searchIn: ["name", "filters"], flags: ["processed"], texts: ["name"] },
+  create,
+  draft: evaluated,
+});
 
-/** What an evaluation needs. */
-export interface EvaluationDeps {
-  readonly account: string;
-  readonly gateway: string;
-  readonly records: Records;
-  readonly system: System;
-  /** Sums up the rows that any of the queries finds. */
-  readonly summarise: (queries: readonly LogQuery[]) => Promise<LogSummary>;
-}
-
-/** Evaluates datasets as the log is now; the answer is stored. Throws `invalid_request` for an unknown id. */
-export async function createEvaluation(
-  body: EvaluationCreate,
-  deps: EvaluationDeps,
-): Promise<StoredRecord> {
-  const { records, system, account, gateway } = deps;
+/** Evaluates datasets as the log is now; the answer is kept. Throws `invalid_request` for an unknown id. */
+async function evaluated(
+  body: v.InferOutput<typeof create>,
+  { account, gateway, records, system, deps }: RecordScope,
+): Promise<Pick<StoredRecord, "id" | "body">> {
   const wanted = body.evaluation_type_ids.map((id) => {
     const type = types.find((one) => one.id === id);
     if (type === undefined) throw unknownId("evaluation_type_ids", id);
@@ -123,22 +91,21 @@ export async function createEvaluation(
       }),
     ),
   );
-  const summary = await deps.summarise(
-    datasets.map((one) => logQueryOf(one.body["filters"] as readonly DatasetFilter[])),
-  );
+  const queries = datasets.map(datasetQuery);
+  const summary = await deps.store.summariseLogs({ account, gateway }, queries);
   const id = system.id();
   const at = new Date(system.now()).toISOString();
   const owner = { account_id: account, account_tag: account };
-  const evaluated = {
-    name: body.name,
-    processed: true,
-    total_logs: summary.total,
-    datasets: datasets.map((one): Value => ({ ...recordView(gateway, one), ...owner })),
-    results: wanted.map((type) => resultOf(type, summary, id, system.id(), at)),
+  return {
+    id,
+    body: {
+      name: body.name,
+      processed: true,
+      total_logs: summary.total,
+      datasets: datasets.map((one): Value => ({ ...recordView(gateway, one), ...owner })),
+      results: wanted.map((type) => resultOf(type, summary, id, system.id(), at)),
+    },
   };
-  const record = newRecord({ collection: "evaluation", id, body: evaluated }, system);
-  await records.write({ creates: [record] });
-  return record;
 }
 
 /** `status` 1 = there is a figure, 0 = no row of the datasets has one. */
@@ -166,4 +133,43 @@ function resultOf(
 
 function unknownId(field: string, id: string): ApiError {
   return new ApiError("invalid_request", { message: `${field}: there is no "${id}" here` });
+}
+
+/** What can be evaluated: `…/evaluation-types`. */
+export const evaluationTypeRoutes: ManagementRoutes = (app, { auth }) => {
+  app.get(`${MANAGEMENT_ROOT}/evaluation-types`, guards(auth).read, (c) => {
+    const page = pageOfQuery(c, ["order_by", "order_by_direction"]);
+    const direction = c.req.query("order_by_direction") ?? "asc";
+    if (direction !== "asc" && direction !== "desc") {
+      throw new ApiError("invalid_request", {
+        message: `order_by_direction: expected "asc" or "desc", got "${direction.slice(0, 32)}"`,
+      });
+    }
+    const all = typesInOrder(c.req.query("order_by") || "id");
+    const ordered = direction === "desc" ? all.toReversed() : all;
+    return listAnswer(ordered.slice(page.offset, page.offset + page.perPage), page, all.length);
+  });
+};
+
+/** The evaluation types as clients see them. Throws `invalid_request` for an order by what they do not have. */
+function typesInOrder(orderBy: string): Record<string, unknown>[] {
+  const at = "2026-01-01T00:00:00.000Z";
+  const shown = types.map(({ id, name, type, description }) => ({
+    id,
+    name,
+    type,
+    description,
+    enable: true,
+    mandatory: false,
+    created_at: at,
+    modified_at: at,
+  }));
+  if (!shown.every((type) => Object.hasOwn(type, orderBy))) {
+    throw new ApiError("invalid_request", {
+      message: `order_by: evaluation types have no "${orderBy.slice(0, 64)}"`,
+    });
+  }
+  const text = (type: Record<string, unknown>): string =>
+    `${String(type[orderBy])} ${String(type["id"])}`;
+  return shown.toSorted((a, b) => (text(a) < text(b) ? -1 : 1));
 }

@@ -13,11 +13,13 @@ import {
   gatewayNameOf,
 } from "./context.ts";
 import { dynamicRouteRoutes } from "./dynamic-route-routes.ts";
-import { evaluationRoutes } from "./evaluation-routes.ts";
+import { datasets } from "./dataset.ts";
+import { evaluations, evaluationTypeRoutes } from "./evaluation.ts";
 import { gatewayRoutes, gatewayUrlRoutes } from "./gateway-routes.ts";
 import { logRoutes } from "./log-routes.ts";
 import { priceRoutes } from "./price-routes.ts";
-import { customProviderRoutes, providerConfigRoutes } from "./providers/provider-routes.ts";
+import { customProviders } from "./providers/custom-provider.ts";
+import { providerConfigs } from "./providers/provider-config.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { acceptedFormat, mediaTypes } from "../../http/metrics-format.ts";
 import { exposition } from "../observe/metrics/exposition.ts";
@@ -76,12 +78,14 @@ const resumeRoutes: ManagementRoutes = (app, deps) => {
 const resources: readonly ManagementRoutes[] = [
   gatewayRoutes,
   gatewayUrlRoutes,
-  providerConfigRoutes,
-  customProviderRoutes,
+  providerConfigs.routes,
+  customProviders.routes,
   virtualKeyRoutes,
   dynamicRouteRoutes,
   priceRoutes,
-  evaluationRoutes,
+  datasets.routes,
+  evaluations.routes,
+  evaluationTypeRoutes,
   logRoutes,
   billingRoutes,
   metricsRoutes,

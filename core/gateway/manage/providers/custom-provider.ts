@@ -2,37 +2,13 @@ import * as v from "valibot";
 import { ApiError } from "../../../http/api-error.ts";
 import { plainText } from "../../../http/plain-text.ts";
 import { checkUrl } from "../../../net/check-url.ts";
-import type { HeaderPair, System } from "../../../ports.ts";
-import type { ListPage } from "../list-page.ts";
-import { HEADER_NAME } from "../../settings/header-schema.ts";
-import { preview } from "./provider-config.ts";
-import { newRecord, recordTimes, type StoredRecord } from "../../records/record.ts";
-import type { Records } from "../../records/records.ts";
-import type { Vault } from "../../records/vault.ts";
-import { isSecretHeader } from "../../wire/header-hygiene.ts";
+import type { HeaderPair } from "../../../ports.ts";
 import { CUSTOM_PREFIX } from "../../providers/target.ts";
-
-/** The body that creates a custom provider. */
-export interface CustomProviderCreate {
-  readonly base_url: string;
-  readonly name: string;
-  readonly slug: string;
-  /** @default false */
-  readonly enable?: boolean | undefined;
-  readonly beta?: boolean | undefined;
-  readonly description?: string | null | undefined;
-  /** JSON object of headers that every request to the provider gets. */
-  readonly headers?: string | null | undefined;
-  readonly link?: string | null | undefined;
-  readonly position?: number | null | undefined;
-  readonly curl_example?: string | null | undefined;
-  readonly js_example?: string | null | undefined;
-}
-
-/** The body that changes one; what it leaves out keeps its value. */
-export type CustomProviderChange = {
-  readonly [K in keyof CustomProviderCreate]?: CustomProviderCreate[K] | undefined;
-};
+import { recordTimes, type StoredRecord } from "../../records/record.ts";
+import { HEADER_NAME } from "../../settings/header-schema.ts";
+import { isSecretHeader } from "../../wire/header-hygiene.ts";
+import { type RecordResource, recordResource, type RecordScope } from "../record-resource.ts";
+import { preview } from "./provider-config.ts";
 
 const text = (maximum: number): v.GenericSchema<string, string> =>
   v.pipe(v.string(), v.maxLength(maximum, `expected at most ${maximum} characters`));
@@ -58,6 +34,7 @@ const optional = {
   enable: v.optional(v.boolean()),
   beta: v.optional(v.boolean()),
   description: v.nullish(text(4096)),
+  /** JSON object of headers that every request to the provider gets. */
   headers: v.nullish(
     v.pipe(
       text(16_384),
@@ -75,103 +52,60 @@ const optional = {
   js_example: v.nullish(text(8192)),
 };
 
-/** Checks a {@link CustomProviderCreate}. */
-export const customProviderCreate: v.GenericSchema<unknown, CustomProviderCreate> = v.object({
+const create = v.object({
   base_url: baseUrl,
   name,
   slug,
   ...optional,
 });
 
-/** Checks a {@link CustomProviderChange}. */
-export const customProviderChange: v.GenericSchema<unknown, CustomProviderChange> = v.object({
+/** What a change leaves out keeps its value. */
+const change = v.object({
   base_url: v.optional(baseUrl),
   name: v.optional(name),
   slug: v.optional(slug),
   ...optional,
 });
 
-/** What operations on custom providers work with. */
-export interface CustomProviderDeps {
-  readonly records: Records;
-  readonly vault: Vault;
-  readonly system: System;
-  /** Path segments that the configuration declares: they cannot be defined a second time. */
-  readonly declared: (segment: string) => boolean;
-}
-
-/** Lists an account's custom providers by position, then name. */
-export async function listCustomProviders(
-  query: { readonly search: string; readonly where: { readonly [member: string]: boolean } },
-  page: ListPage,
-  records: Records,
-): Promise<{ records: readonly StoredRecord[]; total: number }> {
-  const { search, where } = query;
-  const searchIn = ["name", "slug"];
-  const orderBy = ["position", "name"];
-  return records.list(
-    { collection: "custom_provider", search, searchIn, where, orderBy },
-    page.offset,
-    page.perPage,
-  );
-}
-
-/** Defines a custom provider. Throws `conflict` when its slug is taken. */
-export async function createCustomProvider(
-  body: CustomProviderCreate,
-  deps: CustomProviderDeps,
-): Promise<StoredRecord> {
-  checkFree(body.slug, deps);
-  const id = deps.system.id();
-  const { headers, ...rest } = body;
-  const provider = {
-    ...rest,
-    enable: body.enable ?? false,
-    beta: body.beta ?? false,
-    ...(await headerMembers(id, headers, deps)),
-  };
-  const record = newRecord(
-    { collection: "custom_provider", id, key: body.slug, body: provider },
-    deps.system,
-  );
-  await deps.records.write({ creates: [record] });
-  return record;
-}
-
-/** Changes a custom provider. Answers cached from it before are not found again (see `generation`). */
-export async function updateCustomProvider(
-  id: string,
-  change: CustomProviderChange,
-  deps: CustomProviderDeps,
-): Promise<StoredRecord> {
-  const old = await deps.records.get({ collection: "custom_provider", id });
-  if (change.slug !== undefined) checkFree(change.slug, deps);
-  const { headers, ...rest } = change;
-  const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
-  const record: StoredRecord = {
-    ...old,
-    key: change.slug ?? old.key,
-    body: {
-      ...old.body,
-      ...given,
-      ...(headers === undefined ? {} : await headerMembers(id, headers, deps)),
+/** Custom providers of an account. Answers cached from one before a change are not found again (see `generation`). */
+export const customProviders: RecordResource = recordResource({
+  path: "/custom-providers",
+  collection: "custom_provider",
+  listing: {
+    searchIn: ["name", "slug"],
+    flags: ["enable", "beta"],
+    orderBy: ["position", "name"],
+  },
+  view,
+  create,
+  async draft(body, scope) {
+    checkFree(body.slug, scope);
+    const id = scope.system.id();
+    const { headers, ...rest } = body;
+    const provider = {
+      ...rest,
+      enable: body.enable ?? false,
+      beta: body.beta ?? false,
+      ...(await headerMembers(id, headers, scope)),
+    };
+    return { id, key: body.slug, body: provider };
+  },
+  change: {
+    methods: ["PUT", "PATCH"],
+    schema: change,
+    async apply(old, body, scope) {
+      if (body.slug !== undefined) checkFree(body.slug, scope);
+      const { headers, ...rest } = body;
+      const given = Object.entries(rest).filter(([, value]) => value !== undefined);
+      const sealed = headers === undefined ? {} : await headerMembers(old.id, headers, scope);
+      const key = body.slug ?? old.key;
+      return { key, body: { ...old.body, ...Object.fromEntries(given), ...sealed } };
     },
-    // Strictly later, whatever the clock's grain: cached answers are told apart by it.
-    modifiedAt: Math.max(deps.system.now(), old.modifiedAt + 1),
-  };
-  await deps.records.write({ replaces: [record] });
-  return record;
-}
-
-/** Deletes a custom provider; throws `not_found`. */
-export async function deleteCustomProvider(id: string, records: Records): Promise<StoredRecord> {
-  const record = await records.get({ collection: "custom_provider", id });
-  await records.remove(record);
-  return record;
-}
+  },
+});
 
 /** A custom provider as clients see it. Header values that can be credentials are shown as previews. */
-export function customProviderView(record: StoredRecord): Record<string, unknown> {
+function view(record: StoredRecord): Record<string, unknown> {
   const { sealed: _, headers_preview: headers, ...shown } = record.body;
   return {
     id: record.id,
@@ -213,7 +147,7 @@ function isSettable(header: string): boolean {
 async function headerMembers(
   id: string,
   headers: string | null | undefined,
-  { records, vault }: CustomProviderDeps,
+  { records, deps: { vault } }: RecordScope,
 ): Promise<{ sealed: string | null; headers_preview: string | null }> {
   const pairs = headers == null ? null : readHeaders(headers);
   if (headers == null || pairs === null) return { sealed: null, headers_preview: null };
@@ -224,8 +158,9 @@ async function headerMembers(
   };
 }
 
-function checkFree(wanted: string, { declared }: CustomProviderDeps): void {
-  if (!declared(`${CUSTOM_PREFIX}${wanted}`)) return;
+/** What the configuration declares cannot be defined a second time. */
+function checkFree(wanted: string, { deps: { configured } }: RecordScope): void {
+  if (!Object.hasOwn(configured, `${CUSTOM_PREFIX}${wanted}`)) return;
   throw new ApiError("conflict", {
     message: `The provider "${CUSTOM_PREFIX}${wanted}" is declared in the configuration`,
   });

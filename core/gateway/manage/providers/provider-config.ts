@@ -1,16 +1,11 @@
 import * as v from "valibot";
 import { ApiError } from "../../../http/api-error.ts";
-import type { System } from "../../../ports.ts";
-import { jsonText } from "../../wire/json-access.ts";
-import type { ListPage } from "../list-page.ts";
-import { headerCredential } from "../../settings/header-schema.ts";
-import { newRecord, recordView, type StoredRecord } from "../../records/record.ts";
-import type { Records } from "../../records/records.ts";
-import type { Vault } from "../../records/vault.ts";
+import { recordView, type StoredRecord } from "../../records/record.ts";
 import { DEFAULT_ALIAS } from "../../settings/declared-gateways.ts";
-
-/** Only one key of a provider is its default. */
-const DEFAULT_FLAG = "default_config";
+import { headerCredential } from "../../settings/header-schema.ts";
+import { jsonText } from "../../wire/json-access.ts";
+import { checkProvider } from "../context.ts";
+import { type RecordResource, recordResource, type RecordScope } from "../record-resource.ts";
 
 const alias = v.pipe(
   v.string(),
@@ -21,135 +16,81 @@ const limit = v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValu
 
 const period = v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(2_678_400)));
 
-/** The body that stores a provider's key. */
-export interface ProviderConfigCreate {
-  readonly alias: string;
-  readonly default_config: boolean;
-  readonly provider_slug: string;
-  readonly secret?: string | null | undefined;
-  /** Names the secret of another stored key of this gateway. */
-  readonly secret_id?: string | null | undefined;
-  /** Requests per period. */
-  readonly rate_limit?: number | null | undefined;
-  /** Seconds. @default 60 */
-  readonly rate_limit_period?: number | null | undefined;
-}
-
-/** The body that changes a stored key; what it leaves out keeps its value. */
-export type ProviderConfigChange = {
-  readonly [K in keyof ProviderConfigCreate]?: ProviderConfigCreate[K] | undefined;
-};
-
 const optional = {
   secret: v.nullish(headerCredential),
+  /** Names the secret of another stored key of this gateway. */
   secret_id: v.nullish(v.pipe(v.string(), v.maxLength(64))),
+  /** Requests per period, which is 60 seconds unless told. */
   rate_limit: limit,
   rate_limit_period: period,
 };
 
-/** Checks a {@link ProviderConfigCreate}. */
-export const providerConfigCreate: v.GenericSchema<unknown, ProviderConfigCreate> = v.object({
+const create = v.object({
   alias,
   default_config: v.boolean(),
   provider_slug: v.pipe(v.string(), v.minLength(1), v.maxLength(80)),
   ...optional,
 });
 
-/** Checks a {@link ProviderConfigChange}. */
-export const providerConfigChange: v.GenericSchema<unknown, ProviderConfigChange> = v.object({
+/** What a change leaves out keeps its value. */
+const change = v.object({
   alias: v.optional(alias),
   default_config: v.optional(v.boolean()),
   provider_slug: v.optional(v.string()),
   ...optional,
 });
 
-/** What operations on stored keys work with. */
-export interface ProviderConfigDeps {
-  readonly records: Records;
-  readonly vault: Vault;
-  readonly system: System;
-  /** Throws when there is no provider of this name. */
-  readonly checkProvider: (slug: string) => Promise<void>;
-}
+/** Keys of providers that a gateway keeps: shown as previews, never the secret. */
+export const providerConfigs: RecordResource = recordResource({
+  path: "/gateways/:gateway_id/provider_configs",
+  collection: "provider_config",
+  sole: "default_config",
+  view: (record, { gateway }) => {
+    const { sealed: _, ...shown } = record.body;
+    return recordView(gateway, { ...record, body: shown });
+  },
+  create,
+  async draft(body, scope) {
+    const { provider_slug: slug } = body;
+    await checkProvider(slug, scope.account, scope.deps);
+    const config = {
+      alias: body.alias,
+      default_config: body.default_config,
+      provider_slug: slug,
+      ...(await secretOf(body, scope)),
+      ...limitOf(body.rate_limit, body.rate_limit_period),
+    };
+    return { parent: slug, key: `${slug}/${body.alias}`, body: config };
+  },
+  change: { methods: ["PUT", "PATCH"], schema: change, apply: changed },
+});
 
-/** A stored key as clients see it: a preview, never the secret. */
-export function providerConfigView(gateway: string, record: StoredRecord): Record<string, unknown> {
-  const { sealed: _, ...shown } = record.body;
-  return recordView(gateway, { ...record, body: shown });
-}
-
-/** Lists a gateway's stored keys, newest first. */
-export async function listProviderConfigs(
-  page: ListPage,
-  records: Records,
-): Promise<{ records: readonly StoredRecord[]; total: number }> {
-  return records.list({ collection: "provider_config" }, page.offset, page.perPage);
-}
-
-/** Stores a key. Throws `conflict` when the provider has one with this alias. */
-export async function createProviderConfig(
-  body: ProviderConfigCreate,
-  deps: ProviderConfigDeps,
-): Promise<StoredRecord> {
-  const { provider_slug: slug } = body;
-  await deps.checkProvider(slug);
-  const config = {
-    alias: body.alias,
-    default_config: body.default_config,
-    provider_slug: slug,
-    ...(await secretOf(body, deps)),
-    ...limitOf(body.rate_limit, body.rate_limit_period),
-  };
-  const key = `${slug}/${body.alias}`;
-  const record = newRecord(
-    { collection: "provider_config", parent: slug, key, body: config },
-    deps.system,
-  );
-  await deps.records.write({ creates: [record], sole: DEFAULT_FLAG });
-  return record;
-}
-
-/** Changes a stored key. Its provider stays; throws `not_found`. */
-export async function updateProviderConfig(
-  id: string,
-  change: ProviderConfigChange,
-  deps: ProviderConfigDeps,
-): Promise<StoredRecord> {
-  const old = await deps.records.get({ collection: "provider_config", id });
-  if (change.provider_slug !== undefined && change.provider_slug !== old.parent) {
+/** Its provider stays. */
+async function changed(
+  old: StoredRecord,
+  body: v.InferOutput<typeof change>,
+  scope: RecordScope,
+): Promise<Pick<StoredRecord, "key" | "body">> {
+  if (body.provider_slug !== undefined && body.provider_slug !== old.parent) {
     throw new ApiError("invalid_request", {
       message: `provider_slug: a stored key cannot move to another provider than "${old.parent}"`,
     });
   }
   const { rate_limit: was, rate_limit_period: wasPeriod, ...kept } = old.body;
-  const isNew = change.secret != null || change.secret_id != null;
-  const given = {
-    ...(change.alias === undefined ? {} : { alias: change.alias }),
-    ...(change.default_config === undefined ? {} : { default_config: change.default_config }),
-  };
-  const record: StoredRecord = {
-    ...old,
-    key: `${old.parent}/${change.alias ?? jsonText(old.body["alias"])}`,
+  const isNew = body.secret != null || body.secret_id != null;
+  return {
+    key: `${old.parent}/${body.alias ?? jsonText(old.body["alias"])}`,
     body: {
       ...kept,
-      ...given,
-      ...(isNew ? await secretOf(change, deps) : {}),
+      ...(body.alias === undefined ? {} : { alias: body.alias }),
+      ...(body.default_config === undefined ? {} : { default_config: body.default_config }),
+      ...(isNew ? await secretOf(body, scope) : {}),
       ...limitOf(
-        change.rate_limit === undefined ? numberOf(was) : change.rate_limit,
-        change.rate_limit_period === undefined ? numberOf(wasPeriod) : change.rate_limit_period,
+        body.rate_limit === undefined ? numberOf(was) : body.rate_limit,
+        body.rate_limit_period === undefined ? numberOf(wasPeriod) : body.rate_limit_period,
       ),
     },
-    modifiedAt: deps.system.now(),
   };
-  await deps.records.write({ replaces: [record], sole: DEFAULT_FLAG });
-  return record;
-}
-
-/** Deletes a stored key; throws `not_found`. */
-export async function deleteProviderConfig(id: string, records: Records): Promise<StoredRecord> {
-  const record = await records.get({ collection: "provider_config", id });
-  await records.remove(record);
-  return record;
 }
 
 /** The stored key that a request means: the alias it names, else the provider's default one. */
@@ -167,8 +108,8 @@ type SecretMembers = { secret_id: string; secret_preview: string; sealed: string
 
 /** A new secret is sealed under an id of its own; a known one is shared by its id. */
 async function secretOf(
-  { secret: text, secret_id: known }: ProviderConfigChange,
-  { records, vault, system }: ProviderConfigDeps,
+  { secret: text, secret_id: known }: v.InferOutput<typeof change>,
+  { records, system, deps: { vault } }: RecordScope,
 ): Promise<SecretMembers> {
   if (text != null) {
     const id = system.id();
