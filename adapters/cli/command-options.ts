@@ -1,4 +1,5 @@
 import { parseArgs, type ParseArgsConfig } from "node:util";
+import { ApiError } from "../../core/http/api-error.ts";
 import { didYouMean } from "../../core/http/nearest.ts";
 
 type Options = NonNullable<ParseArgsConfig["options"]>;
@@ -23,4 +24,30 @@ export function readOptions<T extends Options>(
 export function checkServerUrl(url: string | undefined): void {
   if (url !== undefined && !/^https?:$/u.test(URL.parse(url)?.protocol ?? ""))
     throw new TypeError(`--url must be an http or https address, got "${url}"`);
+}
+
+/** What goes with the message of a failed command. */
+interface FailureFacts {
+  /** What to do about it. */
+  readonly hint: string;
+}
+
+/** A failure that says what to do about it. */
+export function failure(message: string, hint: string): Error {
+  const facts: FailureFacts = { hint };
+  return new Error(message, { cause: facts });
+}
+
+/** The lines for a failure, and the exit code: 2 for a command line or configuration that cannot be right, else 1. */
+export function describeFailure(error: unknown): { readonly text: string; readonly code: 1 | 2 } {
+  const message = error instanceof Error ? error.message : String(error);
+  const facts = error instanceof Error ? error.cause : undefined;
+  const hint = hasHint(facts) ? `hint: ${facts.hint}\n` : "";
+  const isUsage =
+    error instanceof TypeError || (error instanceof ApiError && error.kind === "invalid_request");
+  return { text: `error: ${message}\n${hint}`, code: isUsage ? 2 : 1 };
+}
+
+function hasHint(facts: unknown): facts is FailureFacts {
+  return typeof facts === "object" && facts !== null && "hint" in facts;
 }

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
-import { parseArgs } from "node:util";
+import { failure, readOptions } from "./command-options.ts";
 import { defaults } from "./settings.ts";
 
 /** Where a server is asked, and as whom. */
@@ -36,9 +36,10 @@ Prints an address that logs in to the web console of a running server, once and 
 /** Runs `causey console`. */
 export async function consoleCommand(args: readonly string[]): Promise<void> {
   const text = { type: "string" } as const;
-  const { values } = parseArgs({
-    args: [...args],
-    options: { url: text, "data-dir": text, help: { type: "boolean", short: "h" } },
+  const { values } = readOptions(args, {
+    url: text,
+    "data-dir": text,
+    help: { type: "boolean", short: "h" },
   });
   if (values.help === true) {
     process.stdout.write(help);
@@ -50,16 +51,16 @@ export async function consoleCommand(args: readonly string[]): Promise<void> {
   const folder = values["data-dir"] ?? env["CAUSEY_DATA_DIR"] ?? defaults.dataDir;
   const link = await consoleLink({ fetch: reach, url, token: tokenOf(folder) });
   if (link === null)
-    throw new Error(`The server at ${url} has no console: it runs with --no-console`);
+    throw failure(`The server at ${url} has no console`, "Start it without --no-console");
   process.stdout.write(`${link}\n`);
 }
 
 async function reach(request: Request): Promise<Response> {
   try {
     return await fetch(request, { signal: AbortSignal.timeout(10_000) });
-  } catch (cause) {
-    const message = `No server answers at ${new URL(request.url).origin}: start one, or name it with --url`;
-    throw new Error(message, { cause });
+  } catch {
+    const { origin } = new URL(request.url);
+    throw failure(`No server answers at ${origin}`, "Start one, or name it with --url");
   }
 }
 
@@ -68,7 +69,8 @@ function tokenOf(folder: string): string {
   if (given !== undefined && given !== "") return given;
   const file = join(folder, "token");
   if (existsSync(file)) return readFileSync(file, "utf8").trim();
-  throw new Error(
-    `There is no token in "${folder}": name the data folder with --data-dir, or set CAUSEY_TOKEN`,
+  throw failure(
+    `There is no token in "${folder}"`,
+    "Name the data folder with --data-dir, or set CAUSEY_TOKEN",
   );
 }

@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { checkNode } from "../shared/check-node.ts";
+import { describeFailure } from "./command-options.ts";
 import { projectRoot } from "./demo.ts";
 import { helpText } from "./help.ts";
 import { setUpProcess } from "./set-up-process.ts";
@@ -14,10 +15,14 @@ const commands: Readonly<Record<string, (args: readonly string[]) => Promise<voi
   token: async (args) => (await import("./token.ts")).tokenCommand(args),
   prices: async (args) => (await import("./prices.ts")).pricesCommand(args),
   console: async (args) => (await import("./console-link.ts")).consoleCommand(args),
+  backup: async (args) =>
+    (await import("./backup/commands.ts")).backupCommand("backup", args, version()),
+  restore: async (args) =>
+    (await import("./backup/commands.ts")).backupCommand("restore", args, version()),
   webhook: async (args) => (await import("./webhook-send.ts")).webhookCommand(args),
 };
 
-/** Runs the command line; a failure is one line on standard error and exit code 1. */
+/** Runs the command line; a failure is a line on standard error, perhaps with a hint, and exit code 1 or 2. */
 async function main(): Promise<void> {
   checkNode(process.versions);
   const [first = "", ...rest] = process.argv.slice(2);
@@ -45,8 +50,9 @@ function version(): string {
 try {
   await main();
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  const { text, code } = describeFailure(error);
+  process.stderr.write(text);
   if (process.env["CAUSEY_DEBUG"] !== undefined && error instanceof Error)
     process.stderr.write(`${error.stack}\n`);
-  process.exit(1);
+  process.exit(code);
 }

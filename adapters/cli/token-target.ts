@@ -13,6 +13,7 @@ import { visitingActors } from "../processes/visiting-actors.ts";
 import { openDataDir } from "../shared/data-dir.ts";
 import { jsonLog } from "../shared/log.ts";
 import { localSystem } from "../shared/system.ts";
+import { failure } from "./command-options.ts";
 import { defaults, effectiveConfig } from "./settings.ts";
 import { shownTokenSchema, type ShownToken, type TokenBody } from "./token-output.ts";
 
@@ -61,6 +62,11 @@ export async function openTarget(options: TargetOptions, env: ReadEnv): Promise<
     : serverTarget(options.url, account, env("CAUSEY_TOKEN") ?? "");
 }
 
+/** The data folder that is meant. */
+export function dataDirOf(options: TargetOptions, env: ReadEnv): string {
+  return configOf(options, env).dataDir;
+}
+
 function configOf(options: TargetOptions, env: ReadEnv): { dataDir: string; accountId: string } {
   const names = ["config", "data-dir", "account-id"] as const;
   const flags = new Map(
@@ -76,8 +82,9 @@ function configOf(options: TargetOptions, env: ReadEnv): { dataDir: string; acco
 
 async function folderTarget(dataDir: string, owner: string): Promise<TokenTarget> {
   if (!existsSync(join(dataDir, "causey.db")))
-    throw new TypeError(
-      `There are no tokens in "${dataDir}", where no server has run: name its folder with --data-dir, or the server with --url`,
+    throw failure(
+      `There are no tokens in "${dataDir}", where no server has run`,
+      "Name its folder with --data-dir, or the server with --url",
     );
   const log: Log = (level, ...what) => {
     if (level !== "info") jsonLog(level, ...what);
@@ -88,7 +95,7 @@ async function folderTarget(dataDir: string, owner: string): Promise<TokenTarget
     log,
   }).catch((error: unknown) => {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new TypeError(`${reason}, or ask the server with --url`);
+    throw new Error(`${reason}, or ask the server with --url`);
   });
   const system = localSystem(log);
   const deps = { store: tokenStore(visiting), system, caller: OWNER, owner };
@@ -132,7 +139,7 @@ function serverTarget(url: string, account: string, token: string): TokenTarget 
       errors?: { message: string }[];
     };
     if (response.ok && answer.result !== undefined) return answer.result;
-    throw new TypeError(
+    throw new Error(
       `The server answered ${response.status}: ${answer.errors?.[0]?.message ?? "this is not the API of causey"}`,
     );
   };

@@ -44,7 +44,7 @@ describe("--processes is refused in one line", () => {
     const args = ["run", "-A", "--config", config, ...serve, "--data-dir", folder()];
     expect(await run(process.execPath, args)).toEqual({
       code: 1,
-      said: "On Deno, processes can share a port only with --unstable-net: start with `deno run -A --unstable-net …`\n",
+      said: "error: On Deno, processes can share a port only with --unstable-net: start with `deno run -A --unstable-net …`\n",
     });
   });
 
@@ -55,7 +55,7 @@ describe("--processes is refused in one line", () => {
     const { code, said } = await run(process.execPath, [...args, "--data-dir", dataDir]);
     expect(code).toBe(1);
     expect(said).toMatch(
-      /^--processes: this process may not start others like itself \(.*\): on Deno, start with `deno run -A --unstable-net …`\n$/u,
+      /^error: --processes: this process may not start others like itself \(.*\): on Deno, start with `deno run -A --unstable-net …`\n$/u,
     );
     expect(readdirSync(dataDir)).not.toContain("causey.db");
   });

@@ -214,7 +214,7 @@ describe(`causey serve --processes on ${host}`, () => {
       const second = run("--port", String(port), ...args);
       expect(await second.ended).toBe(1);
       expect(second.output()).toBe(
-        `Port ${port} on 127.0.0.1 is in use: stop what listens there, or choose another with --port (0 = any free one)\n`,
+        `error: Port ${port} on 127.0.0.1 is in use: stop what listens there, or choose another with --port (0 = any free one)\n`,
       );
     }
     await new Promise((resolve) => alone.close(resolve));
@@ -229,8 +229,8 @@ describe(`causey serve --processes on ${host}`, () => {
 
   it("refuses in one line what processes cannot share", async () => {
     const memory = run("--data-dir", ":memory:", "--processes", "2", "--no-demo");
-    expect(await memory.ended).toBe(1);
-    expect(memory.output()).toMatch(/^--processes: processes share their state .*\n$/u);
+    expect(await memory.ended).toBe(2);
+    expect(memory.output()).toMatch(/^error: --processes: processes share their state .*\n$/u);
   });
 });
 

@@ -142,7 +142,9 @@ describe(`causey token on ${host}`, () => {
     const inFolder = ["--data-dir", folder];
     const early = await causey(["token", "list", ...inFolder]);
     expect(early).toMatchObject({ code: 1, out: "" });
-    expect(early.err).toMatch(/^There are no tokens in ".*", where no server has run: .*\n$/u);
+    expect(early.err).toMatch(
+      /^error: There are no tokens in ".*", where no server has run\nhint: .*\n$/u,
+    );
     expect(existsSync(folder)).toBe(false);
 
     const server = await serve(folder);
@@ -163,7 +165,9 @@ describe(`causey token on ${host}`, () => {
 
     const revoked = await causey(["token", "revoke", id, ...inFolder]);
     expect(revoked).toMatchObject({ code: 0, out: `Revoked ${id}\n` });
-    expect((await causey(["token", "revoke", id, ...inFolder])).err).toMatch(/^No API token "/u);
+    expect((await causey(["token", "revoke", id, ...inFolder])).err).toMatch(
+      /^error: No API token "/u,
+    );
     const made2 = await causey(["token", ...run, "--expires", "30d", "--json", ...inFolder]);
     const second = JSON.parse(made2.out) as { value: string; expires_on: string };
     expect(Date.parse(second.expires_on)).toBeGreaterThan(Date.now() + 29 * 86_400_000);
@@ -193,7 +197,7 @@ describe(`causey token on ${host}`, () => {
     expect(await ask(url, "default", token)).toBe(200);
     const weak = await causey(["token", "list", ...there], { CAUSEY_TOKEN: token });
     expect(weak).toMatchObject({ code: 1, out: "" });
-    expect(weak.err).toMatch(/^The server answered 403: .*"API Tokens Read"/u);
+    expect(weak.err).toMatch(/^error: The server answered 403: .*"API Tokens Read"/u);
     expect((await causey(["token", "list", ...there], { CAUSEY_TOKEN: "" })).err).toMatch(
       /CAUSEY_TOKEN\n$/u,
     );

@@ -1,0 +1,60 @@
+import process from "node:process";
+import { readOptions } from "../command-options.ts";
+import { dataDirOf } from "../token-target.ts";
+import { backUp } from "./backup.ts";
+import { restore } from "./restore.ts";
+
+const help = `Usage: causey backup FILE [options]
+       causey restore FILE [options]
+
+backup: writes all that the data folder keeps into one file (a gzipped tar), beside a running server or without one.
+restore: puts a backup into a folder that no server uses and that holds no data yet.
+
+The file is as secret as the folder: it holds the token of the first start. Provider keys and webhook secrets in it stay
+sealed; with CAUSEY_MASTER_KEY they need the same key after a restore.
+
+  --data-dir DIR     The data folder [CAUSEY_DATA_DIR, else .causey]
+  --config FILE      The server's configuration file [CAUSEY_CONFIG]
+  --force            backup: replaces FILE; restore: replaces the folder's data, which is kept beside it
+  --json             JSON, one object
+`;
+
+/** Runs `causey backup` or `causey restore`. */
+export async function backupCommand(
+  command: "backup" | "restore",
+  args: readonly string[],
+  version: string,
+): Promise<void> {
+  const text = { type: "string" } as const;
+  const { values, positionals } = readOptions(args, {
+    "data-dir": text,
+    config: text,
+    force: { type: "boolean" },
+    json: { type: "boolean" },
+    help: { type: "boolean", short: "h" },
+  });
+  if (values.help === true) return void process.stdout.write(help);
+  const [file, ...more] = positionals;
+  if (file === undefined || more.length > 0)
+    throw new TypeError(
+      `causey ${command} needs the one name of a file, e.g. causey ${command} causey.tar.gz`,
+    );
+  const { force = false, json = false } = values;
+  const dataDir = dataDirOf(values, (name) => process.env[name]);
+  if (command === "backup") {
+    const made = await backUp(dataDir, file, { force, version });
+    print(made, json, `Backed up "${dataDir}" to ${made.file} (${megabytes(made.bytes)} MB)`);
+    return;
+  }
+  const done = await restore(file, dataDir, { force });
+  const aside = done.replaced === null ? "" : `; what it held is in ${done.replaced}`;
+  print(done, json, `Restored the backup of ${done.createdAt} to "${dataDir}"${aside}`);
+}
+
+function print(report: object, json: boolean, line: string): void {
+  process.stdout.write(`${json ? JSON.stringify(report) : line}\n`);
+}
+
+function megabytes(bytes: number): string {
+  return (bytes / 1e6).toFixed(1);
+}

@@ -1,0 +1,180 @@
+import { spawnSync } from "node:child_process";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { describe, expect, inject, it } from "vitest";
+import { writeArchive } from "../../../adapters/cli/backup/archive.ts";
+import { eventually, LONG } from "../../cases/eventually.ts";
+import { host } from "../../config/shared.ts";
+import { causey, serve } from "./run-command.ts";
+
+const fresh = (): string => join(inject("scratch"), `backup-${crypto.randomUUID()}`);
+
+/** A folder in which a server has run, and a backup of it. */
+async function backedUp(): Promise<{ folder: string; file: string; token: string }> {
+  const folder = fresh();
+  const file = `${folder}.tar.gz`;
+  const server = await serve(folder, ["--no-demo"]);
+  await server.stop();
+  expect(await causey(["backup", file, "--data-dir", folder])).toMatchObject({ code: 0, err: "" });
+  return { folder, file, token: readFileSync(join(folder, "token"), "utf8").trim() };
+}
+
+/** Writes one event per number; each is acknowledged once it is stored. */
+async function put(url: string, token: string, key: string): Promise<void> {
+  const body = new FormData();
+  body.set("file", new File([`The content of ${key}.`], `${key}.md`, { type: "text/markdown" }));
+  const path = "client/v4/accounts/local/ai-search/namespaces/default/instances/demo/items";
+  const headers = { authorization: `Bearer ${token}` };
+  const response = await fetch(`${url}/${path}`, { method: "POST", headers, body });
+  expect(response.status, await response.text()).toBeLessThan(300);
+}
+
+async function keys(url: string, token: string): Promise<string[]> {
+  const headers = { authorization: `Bearer ${token}` };
+  const found: string[] = [];
+  for (let page = 1; ; page++) {
+    const path = `client/v4/accounts/local/ai-search/instances/demo/items?per_page=50&page=${page}`;
+    const response = await fetch(`${url}/${path}`, { headers });
+    const { result } = (await response.json()) as { result: { key: string }[] };
+    found.push(...result.map(({ key }) => key));
+    if (result.length < 50) return found.filter((key) => key.startsWith("note-"));
+  }
+}
+
+describe(`causey backup and restore on ${host}`, () => {
+  it("copy a server that is being written to, as it was at one moment", LONG, async () => {
+    const folder = fresh();
+    const server = await serve(folder);
+    const token = readFileSync(join(folder, "token"), "utf8").trim();
+    await put(server.url, token, "note-before");
+    const stop = new AbortController();
+    let written = 0;
+    const writer = (async () => {
+      while (!stop.signal.aborted) await put(server.url, token, `note-${written++}`);
+    })();
+    await eventually(() => written > 2, "something is being written");
+    const file = `${folder}.tar.gz`;
+    const made = await causey(["backup", file, "--data-dir", folder, "--json"]);
+    stop.abort();
+    await writer;
+    expect(made).toMatchObject({ code: 0, err: "" });
+    expect(JSON.parse(made.out)).toMatchObject({ file, bytes: statSync(file).size });
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const other = fresh();
+    expect(await causey(["restore", file, "--data-dir", other])).toMatchObject({
+      code: 0,
+      err: "",
+    });
+    // The first one still runs: the two have nothing in common.
+    const copy = await serve(other);
+    const there = await keys(copy.url, token);
+    expect(there).toContain("note-before.md");
+    expect(await keys(server.url, token)).toEqual(expect.arrayContaining(there));
+    await copy.stop();
+    await server.stop();
+    expect(
+      readdirSync(join(folder, "..")).filter((name) => name.startsWith(".causey-backup")),
+    ).toEqual([]);
+  });
+
+  it("write a gzipped tar that other tools read, without a secret in clear but the folder's own", async () => {
+    const { file } = await backedUp();
+    const { status, stdout } = spawnSync("tar", ["-tzf", file], { encoding: "utf8" });
+    expect([status, stdout.trim().split("\n")]).toEqual([
+      0,
+      ["causey-backup.json", "causey.db", "token"],
+    ]);
+  });
+
+  it("refuse what would overwrite something", async () => {
+    const { folder, file } = await backedUp();
+    expect(await causey(["backup", file, "--data-dir", folder])).toEqual({
+      code: 1,
+      out: "",
+      err: `error: "${file}" is there already\nhint: Choose another name, or replace it with --force\n`,
+    });
+    const again = await causey(["restore", file, "--data-dir", folder]);
+    expect(again).toMatchObject({ code: 1, out: "" });
+    expect(again.err).toContain("is not empty");
+    const done = await causey(["restore", file, "--data-dir", folder, "--force", "--json"]);
+    expect(done).toMatchObject({ code: 0, err: "" });
+    const { replaced } = JSON.parse(done.out) as { replaced: string };
+    expect(readdirSync(replaced).toSorted()).toEqual(["causey.db", "token"]);
+    expect(await causey(["backup", file, "--data-dir", folder, "--force"])).toMatchObject({
+      code: 0,
+    });
+  });
+
+  it("restore refuses the folder of a running server, also with --force", async () => {
+    const { folder, file } = await backedUp();
+    const server = await serve(folder, ["--no-demo"]);
+    const refused = await causey(["restore", file, "--data-dir", folder, "--force"]);
+    expect(refused).toMatchObject({ code: 1, out: "" });
+    expect(refused.err).toMatch(/^error: A server uses .*\nhint: Stop it first/u);
+    expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
+    await server.stop();
+  });
+
+  it("restore leaves a folder as it was when the file is no whole backup", LONG, async () => {
+    const { folder, file } = await backedUp();
+    const before = readFileSync(join(folder, "causey.db"));
+    const changed = `${file}.changed`;
+    const bytes = readFileSync(file);
+    const work = fresh();
+    mkdirSync(work);
+    writeFileSync(join(work, "evil"), "x");
+    const foreign = join(work, "foreign.tar.gz");
+    await writeArchive(foreign, [{ name: "../../evil", path: join(work, "evil") }]);
+    const empty = join(work, "empty.tar.gz");
+    await writeArchive(empty, []);
+    const cut = join(work, "cut.tar.gz");
+    writeFileSync(cut, bytes);
+    truncateSync(cut, Math.floor(bytes.length / 2));
+    const middle = Math.floor(bytes.length / 2);
+    bytes.writeUInt8(bytes.readUInt8(middle) ^ 255, middle);
+    writeFileSync(changed, bytes);
+    const text = join(work, "text");
+    writeFileSync(text, "This is a text.");
+    for (const [name, message] of [
+      [foreign, 'This is no backup of causey: it holds "../../evil"'],
+      [empty, "This is no backup of causey: it is not whole"],
+      [cut, "This is no backup of causey"],
+      [changed, "backup"],
+      [text, "This is no backup of causey"],
+      [join(work, "nowhere"), "There is no file"],
+    ] as const) {
+      const { code, err } = await causey(["restore", name, "--data-dir", folder, "--force"]);
+      expect([name, code, err]).toEqual([name, 1, expect.stringContaining(message)]);
+      expect(readFileSync(join(folder, "causey.db")).equals(before)).toBe(true);
+      expect(readdirSync(folder).filter((one) => /restore/u.test(one))).toEqual([]);
+    }
+    expect(existsSync(join(work, "..", "..", "evil"))).toBe(false);
+  });
+
+  it("say how they are called", async () => {
+    expect((await causey(["backup", "--help"])).out).toContain("Usage: causey backup FILE");
+    const none = await causey(["backup"]);
+    expect([none.code, none.err]).toEqual([
+      2,
+      expect.stringContaining("needs the one name of a file"),
+    ]);
+    const wrong = await causey(["restore", "a", "--forse"]);
+    expect([wrong.code, wrong.err]).toEqual([
+      2,
+      'error: Unknown option "--forse": did you mean "force"?\n',
+    ]);
+    const nothing = await causey(["backup", `${fresh()}.gz`, "--data-dir", fresh()]);
+    expect([nothing.code, nothing.err]).toEqual([
+      1,
+      expect.stringContaining("There is nothing to back up"),
+    ]);
+  });
+});
