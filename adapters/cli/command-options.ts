@@ -44,7 +44,8 @@ export function describeFailure(error: unknown): { readonly text: string; readon
   const facts = error instanceof Error ? error.cause : undefined;
   const hint = hasHint(facts) ? `hint: ${facts.hint}\n` : "";
   const isUsage =
-    error instanceof TypeError || (error instanceof ApiError && error.kind === "invalid_request");
+    error instanceof TypeError ||
+    (error instanceof ApiError && ["invalid_request", "invalid_options"].includes(error.kind));
   return { text: `error: ${message}\n${hint}`, code: isUsage ? 2 : 1 };
 }
 

@@ -19,6 +19,7 @@ const commands: Readonly<Record<string, (args: readonly string[]) => Promise<voi
     (await import("./backup/commands.ts")).backupCommand("backup", args, version()),
   restore: async (args) =>
     (await import("./backup/commands.ts")).backupCommand("restore", args, version()),
+  config: async (args) => (await import("./config/config-command.ts")).configCommand(args),
   webhook: async (args) => (await import("./webhook-send.ts")).webhookCommand(args),
 };
 

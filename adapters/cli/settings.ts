@@ -203,6 +203,15 @@ function takeFlag(text: string, next: string | undefined, flags: Map<string, str
   return 1;
 }
 
+/** A configuration as it was written, before references to the environment are resolved, and where its parts come from. */
+export interface WrittenConfig {
+  readonly value: Readonly<Record<string, unknown>>;
+  /** The flag or variable that gave a key of {@link settings}; all else is of the file. */
+  readonly sources: ReadonlyMap<string, string>;
+  /** The file's path; undefined without one. */
+  readonly path: string | undefined;
+}
+
 /**
  * The configuration that holds: flags over environment over the file over defaults.
  * `readText` reads the file named by `--config` or `CAUSEY_CONFIG`.
@@ -212,20 +221,31 @@ export function effectiveConfig(
   env: ReadEnv,
   readText: (path: string) => string,
 ): Config {
+  return parseConfig(writtenConfig(flags, env, readText).value, env);
+}
+
+/** The same before it is checked. */
+export function writtenConfig(
+  flags: ReadonlyMap<string, string>,
+  env: ReadEnv,
+  readText: (path: string) => string,
+): WrittenConfig {
   const path = flags.get("config") ?? env("CAUSEY_CONFIG");
   const config: unknown = path === undefined ? {} : fromFile(path, readText);
   if (typeof config !== "object" || config === null || Array.isArray(config)) {
     throw refuse(`The configuration file "${path}" does not hold a JSON object`);
   }
-  let merged: Record<string, unknown> = { ...config };
+  let value: Record<string, unknown> = { ...config };
+  const sources = new Map<string, string>();
   for (const setting of settings) {
     const fromEnv = setting.env === undefined ? undefined : env(setting.env);
     const text = flags.get(setting.flag) ?? (fromEnv === "" ? undefined : fromEnv);
     if (text === undefined) continue;
     const name = flags.has(setting.flag) ? `--${setting.flag}` : (setting.env ?? "");
-    merged = withKey(merged, setting.key.split("."), convert(setting, text, name));
+    sources.set(setting.key, name);
+    value = withKey(value, setting.key.split("."), convert(setting, text, name));
   }
-  return parseConfig(merged, env);
+  return { value, sources, path };
 }
 
 function fromFile(path: string, readText: (path: string) => string): unknown {

@@ -1,0 +1,79 @@
+import { MASTER_KEY_VARIABLE } from "../../../core/config/master-key.ts";
+import type { ReadEnv } from "../../../core/config/resolve-env.ts";
+import { settings, type WrittenConfig } from "../settings.ts";
+
+/** One setting that holds, as people may see it. */
+export interface ShownSetting {
+  /** Dotted path, e.g. `gateway.providers.openai.apiKey`. */
+  readonly key: string;
+  readonly value: string | number | boolean | null;
+  /** A flag, a variable, a file, or `default`. */
+  readonly source: string;
+}
+
+const HIDDEN = "(hidden)";
+
+/** Texts below these are secrets, whatever they are named there. */
+const secretBranches = new Set(
+  "apiKey entitySecrets formerMasterKeys headers keys masterKey masterSecret secret secrets token".split(
+    " ",
+  ),
+);
+
+/** Keys whose texts are no secrets. Any other text is hidden: a key that is new here shows nothing by mistake. */
+const plainKeys = new Set(
+  (
+    "$schema accountId accounts accountsClaim agent algorithms allowHosts audience baseUrl chromiumPath claim clock dataDir " +
+    "endpoint entities fallbackEntity formerNames from gateway gateways group header host issuer jwksUrl lacks log logLevel mode " +
+    "model mountPath name origins path permissions processes provider publicUrl respond scheme synchronous"
+  ).split(" "),
+);
+
+/** Every setting of a configuration with where it comes from; secrets are hidden, references to the environment are not. */
+export function shownConfig({ value, sources, path }: WrittenConfig, env: ReadEnv): ShownSetting[] {
+  const file = path ?? "file";
+  const shown = [...leavesOf(value)].map(({ keys, leaf }): ShownSetting => {
+    const key = keys.join(".");
+    return { key, value: shownValue(keys, leaf), source: sources.get(key) ?? file };
+  });
+  const fromEnv = env(MASTER_KEY_VARIABLE);
+  const master = { key: "gateway.masterKey", value: HIDDEN, source: MASTER_KEY_VARIABLE };
+  const outranked = fromEnv === undefined || fromEnv === "" ? [] : [master];
+  const given = [
+    ...shown.filter(({ key }) => !outranked.some((one) => one.key === key)),
+    ...outranked,
+  ];
+  const defaults = settings
+    .filter((one) => one.default !== undefined && !given.some(({ key }) => key === one.key))
+    .map((one): ShownSetting => ({ key: one.key, value: one.default ?? "", source: "default" }));
+  return [...given, ...defaults].toSorted((a, b) => (a.key < b.key ? -1 : 1));
+}
+
+interface Leaf {
+  readonly keys: readonly string[];
+  readonly leaf: unknown;
+}
+
+function* leavesOf(value: unknown, keys: readonly string[] = []): Generator<Leaf> {
+  if (typeof value !== "object" || value === null) return void (yield { keys, leaf: value });
+  const inner = Object.entries(value);
+  if (inner.length === 0) return void (yield { keys, leaf: Array.isArray(value) ? "[]" : "{}" });
+  for (const [key, item] of inner) yield* leavesOf(item, [...keys, key]);
+}
+
+function shownValue(keys: readonly string[], leaf: unknown): ShownSetting["value"] {
+  if (typeof leaf === "number" || typeof leaf === "boolean" || leaf === null) return leaf;
+  const text = typeof leaf === "string" ? leaf : "";
+  // The name of a variable, not what is in it.
+  if (/^env:\w+$/u.test(text) || text === "[]" || text === "{}") return text;
+  const name = keys.findLast((key) => !/^\d+$/u.test(key)) ?? "";
+  if (keys.some((key) => secretBranches.has(key)) || !plainKeys.has(name)) return HIDDEN;
+  return withoutCredentials(text);
+}
+
+/** An address without its user, password, query and fragment, all of which may hold a credential. */
+function withoutCredentials(text: string): string {
+  const url = /^[a-z]+:\/\//iu.test(text) ? URL.parse(text) : null;
+  if (url === null || url.username + url.password + url.search + url.hash === "") return text;
+  return `${url.protocol}//${url.host}${url.pathname} (rest hidden)`;
+}
