@@ -9,6 +9,8 @@ export interface Facts {
   readonly readOnly: boolean;
   readonly runtime: string;
   readonly version: string;
+  /** What the runtime has, or why it lacks it. */
+  readonly capabilities: Readonly<Record<string, true | string>>;
   readonly isHosted: boolean;
 }
 
@@ -112,6 +114,11 @@ export async function* eventsOf(
       if (data !== "") yield { event: of("event")[0] ?? "message", data };
     }
   }
+}
+
+/** Who uses what is deprecated. */
+export async function readDeprecated<T>(): Promise<T> {
+  return (await (await checked(await fetch(`${base}deprecated`, { headers: own }))).json()) as T;
 }
 
 /** The console's own live stream. */

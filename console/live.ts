@@ -46,6 +46,7 @@ export interface RequestRow {
   readonly caller?: string;
   readonly error?: string;
   readonly reason?: string;
+  readonly deprecation?: string;
 }
 
 /** Everything that the stream told. */

@@ -1,13 +1,14 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { ask, AskError, askResult } from "./api.ts";
+import { ask, AskError, askResult, type Facts } from "./api.ts";
 import { clock, duration, size } from "./format.ts";
 import type { Live, RequestRow } from "./live.ts";
+import { Action, Copy, FactList, messageOf, pretty, Table } from "./parts.tsx";
 
 /** Rows that are shown at once. */
 const SHOWN = 200;
 
 /** Every request as it comes, newest first; a row opens what is known of it. */
-export function LogsPage({ live, account }: { readonly live: Live; readonly account: string }) {
+export function LogsPage({ live, facts }: { readonly live: Live; readonly facts: Facts }) {
   const [text, setText] = useState("");
   const [part, setPart] = useState("");
   const [status, setStatus] = useState("");
@@ -90,7 +91,7 @@ export function LogsPage({ live, account }: { readonly live: Live; readonly acco
               <Row
                 key={row.id + row.time}
                 row={row}
-                account={account}
+                facts={facts}
                 isOpen={openId === row.id}
                 onToggle={() => setOpenId(openId === row.id ? null : row.id)}
               />
@@ -113,12 +114,12 @@ function fits(row: RequestRow, text: string, part: string, status: string): bool
 
 interface RowProps {
   readonly row: RequestRow;
-  readonly account: string;
+  readonly facts: Facts;
   readonly isOpen: boolean;
   readonly onToggle: () => void;
 }
 
-function Row({ row, account, isOpen, onToggle }: RowProps) {
+function Row({ row, facts, isOpen, onToggle }: RowProps) {
   const tone = row.status >= 500 ? "bad" : row.status >= 400 ? "warn" : "good";
   return (
     <>
@@ -141,7 +142,7 @@ function Row({ row, account, isOpen, onToggle }: RowProps) {
       {isOpen && (
         <tr class="detail">
           <td colSpan={7}>
-            <Detail row={row} account={account} />
+            <Detail row={row} facts={facts} />
           </td>
         </tr>
       )}
@@ -158,43 +159,47 @@ interface Stored {
   readonly request: string;
   readonly response: string;
   readonly path: string;
+  /** All rows of the request, in their order. */
+  readonly attempts: readonly StoredLog[];
 }
 
-function Detail({ row, account }: { readonly row: RequestRow; readonly account: string }) {
+function Detail({ row, facts }: { readonly row: RequestRow; readonly facts: Facts }) {
   const [stored, setStored] = useState<Stored | string | null>(null);
   const isGateway = row.route.startsWith("/v1/");
   useEffect(() => {
     if (!isGateway) return;
-    readStored(row.id, account).then(setStored, (error: unknown) =>
-      setStored(error instanceof Error ? error.message : String(error)),
+    readStored(row.id, facts.account).then(setStored, (error: unknown) =>
+      setStored(messageOf(error)),
     );
   }, [row.id]);
-  const facts: readonly (readonly [string, string | undefined])[] = [
-    ["Request id", row.id],
-    ["Time", new Date(row.time).toISOString()],
-    ["First byte", row.firstMs === undefined ? undefined : duration(row.firstMs)],
-    ["Complete", duration(row.ms)],
-    ["Error", row.error],
-    ["Reason", row.reason],
-  ];
+  const isStored = typeof stored === "object" && stored !== null;
   return (
     <div class="detail-body">
-      <dl>
-        {facts.map(([name, value]) =>
-          value === undefined ? null : (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </div>
-          ),
-        )}
-        {typeof stored === "object" && stored !== null && <StoredFacts log={stored.log} />}
-      </dl>
+      <FactList
+        facts={[
+          ["Request id", row.id],
+          ["Time", new Date(row.time).toISOString()],
+          ["First byte", row.firstMs === undefined ? undefined : duration(row.firstMs)],
+          ["Complete", duration(row.ms)],
+          ["Error", row.error],
+          ["Reason", row.reason],
+          ["Deprecated", row.deprecation],
+          ...(isStored
+            ? shownFacts.map(
+                (name) => [name.replaceAll("_", " "), shown(stored.log[name])] as const,
+              )
+            : []),
+        ]}
+      />
       {isGateway && stored === null && <p class="muted">Looking for the log row …</p>}
       {typeof stored === "string" && <p class="muted">{stored}</p>}
-      {typeof stored === "object" && stored !== null && (
+      {isStored && (
         <>
-          <Copy label="Copy as curl" text={curlOf(stored)} />
+          <Attempts attempts={stored.attempts} />
+          <div class="actions">
+            <Copy label="Copy as curl" text={curlOf(stored)} />
+            <Replay stored={stored} disabled={facts.readOnly} />
+          </div>
           <div class="bodies">
             <Body title="Request" text={stored.request} />
             <Body title="Answer" text={stored.response} />
@@ -202,6 +207,53 @@ function Detail({ row, account }: { readonly row: RequestRow; readonly account: 
         </>
       )}
     </div>
+  );
+}
+
+function shown(value: string | number | boolean | null | undefined): string | undefined {
+  return value == null ? undefined : String(value);
+}
+
+/** What was tried before an answer came. */
+function Attempts({ attempts }: { readonly attempts: readonly StoredLog[] }) {
+  if (attempts.length < 2) return null;
+  return (
+    <Table
+      label="Attempts"
+      head={["Attempt", "Provider", "Model", "Status", "Took"]}
+      none=""
+      rows={attempts.map((one, at) => ({
+        key: String(one["id"]),
+        cells: [
+          at + 1,
+          one["provider"],
+          one["model"],
+          one["status_code"] ?? "no answer",
+          `${String(one["duration"])} ms`,
+        ],
+      }))}
+    />
+  );
+}
+
+/** Sends the stored request once more, and shows what comes back. */
+function Replay({ stored, disabled }: { readonly stored: Stored; readonly disabled: boolean }) {
+  const [answer, setAnswer] = useState<string | null>(null);
+  const send = async (): Promise<void> => {
+    const headers = { "content-type": "application/json", "cf-aig-skip-cache": "true" };
+    const response = await ask(stored.path, { method: "POST", headers, body: stored.request });
+    setAnswer(await response.text());
+  };
+  return (
+    <>
+      <Action
+        label="Send again"
+        confirm="It costs what it cost before."
+        disabled={disabled}
+        onRun={send}
+      />
+      {answer !== null && <Body title="Answer now" text={answer} />}
+    </>
   );
 }
 
@@ -217,21 +269,6 @@ const shownFacts = [
   "success",
 ];
 
-function StoredFacts({ log }: { readonly log: StoredLog }) {
-  return (
-    <>
-      {shownFacts.map((name) =>
-        log[name] == null ? null : (
-          <div key={name}>
-            <dt>{name.replaceAll("_", " ")}</dt>
-            <dd>{String(log[name])}</dd>
-          </div>
-        ),
-      )}
-    </>
-  );
-}
-
 function Body({ title, text }: { readonly title: string; readonly text: string }) {
   return (
     <section>
@@ -243,27 +280,6 @@ function Body({ title, text }: { readonly title: string; readonly text: string }
   );
 }
 
-/** A button that copies a text, and says that it did. */
-export function Copy({ label, text }: { readonly label: string; readonly text: string }) {
-  const [isCopied, setCopied] = useState(false);
-  const copy = (): void => {
-    void navigator.clipboard?.writeText(text).then(() => setCopied(true));
-  };
-  return (
-    <button type="button" onClick={copy}>
-      {isCopied ? "Copied" : label}
-    </button>
-  );
-}
-
-function pretty(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
-  }
-}
-
 /** The log row with this id, in whichever gateway it is. */
 async function readStored(id: string, account: string): Promise<Stored> {
   const root = `/client/v4/accounts/${encodeURIComponent(account)}/ai-gateway/gateways`;
@@ -272,15 +288,20 @@ async function readStored(id: string, account: string): Promise<Stored> {
     const path = `${root}/${encodeURIComponent(gateway)}/logs/${encodeURIComponent(id)}`;
     try {
       const log = await askResult<Stored["log"]>(path);
-      const [request, response] = await Promise.all([
+      const event = encodeURIComponent(String(log["event_id"] ?? ""));
+      const [request, response, attempts] = await Promise.all([
         bodyAt(`${path}/request`),
         bodyAt(`${path}/response`),
+        askResult<readonly StoredLog[]>(
+          `${root}/${encodeURIComponent(gateway)}/logs?filters.key=event_id&filters.operator=eq&filters.value=${event}&order_by_direction=asc`,
+        ).catch(() => []),
       ]);
       const provider = String(log["provider"] ?? "");
       return {
         log,
         request,
         response,
+        attempts,
         path: `/v1/${account}/${gateway}/${provider}/${String(log["path"] ?? "")}`,
       };
     } catch (error) {

@@ -3,12 +3,26 @@ import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { type Facts, logIn, logOut, readSession } from "./api.ts";
 import { useLive } from "./live.ts";
+import { DeprecationsPage } from "./deprecations.tsx";
+import { GatewaysPage } from "./gateways.tsx";
 import { LoginPage } from "./login.tsx";
 import { LogsPage } from "./logs.tsx";
 import { OverviewPage } from "./overview.tsx";
 import { PlaygroundPage } from "./playground.tsx";
+import { SearchPage } from "./search.tsx";
+import { SettingsPage } from "./settings.tsx";
+import { WebhooksPage } from "./webhooks.tsx";
 
-const pages = ["Overview", "Logs", "Playground"] as const;
+const pages = [
+  "Overview",
+  "Logs",
+  "Gateways",
+  "Playground",
+  "Search",
+  "Webhooks",
+  "Deprecations",
+  "Settings",
+] as const;
 type Page = (typeof pages)[number];
 
 function pageOf(hash: string): Page {
@@ -100,7 +114,12 @@ function Console({
       <main id="content" tabIndex={-1}>
         <h1>{page}</h1>
         {page === "Overview" && <OverviewPage live={live} />}
-        {page === "Logs" && <LogsPage live={live} account={facts.account} />}
+        {page === "Logs" && <LogsPage live={live} facts={facts} />}
+        {page === "Gateways" && <GatewaysPage facts={facts} live={live} />}
+        {page === "Search" && <SearchPage facts={facts} live={live} />}
+        {page === "Webhooks" && <WebhooksPage facts={facts} live={live} />}
+        {page === "Deprecations" && <DeprecationsPage live={live} />}
+        {page === "Settings" && <SettingsPage facts={facts} live={live} />}
         {page === "Playground" && <PlaygroundPage facts={facts} />}
       </main>
       <footer class="muted small">

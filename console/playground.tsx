@@ -1,6 +1,8 @@
-import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { ask, askResult, eventsOf, type Facts } from "./api.ts";
+import { Chunks, type Chunk } from "./chunks.tsx";
+import { Form, Output, useRun } from "./form.tsx";
+import { TabList } from "./tab-list.tsx";
 
 const tools = ["Chat", "Render", "Search", "Webhook"] as const;
 type Tool = (typeof tools)[number];
@@ -8,31 +10,9 @@ type Tool = (typeof tools)[number];
 /** Tries the parts by hand. */
 export function PlaygroundPage({ facts }: { readonly facts: Facts }) {
   const [tool, setTool] = useState<Tool>("Chat");
-  const onKey = (event: KeyboardEvent): void => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (step === undefined) return;
-    const next = tools[(tools.indexOf(tool) + step + tools.length) % tools.length] ?? "Chat";
-    setTool(next);
-    document.getElementById(`tab-${next}`)?.focus();
-  };
   return (
     <>
-      <div role="tablist" aria-label="What to try" class="tabs" onKeyDown={onKey}>
-        {tools.map((one) => (
-          <button
-            key={one}
-            id={`tab-${one}`}
-            type="button"
-            role="tab"
-            aria-selected={tool === one}
-            aria-controls="panel"
-            tabIndex={tool === one ? 0 : -1}
-            onClick={() => setTool(one)}
-          >
-            {one}
-          </button>
-        ))}
-      </div>
+      <TabList label="What to try" names={tools} chosen={tool} onChoose={setTool} />
       {facts.readOnly && (
         <p class="notice">
           This session may only read: log in again without “Read only” to send something.
@@ -45,65 +25,6 @@ export function PlaygroundPage({ facts }: { readonly facts: Facts }) {
         {tool === "Webhook" && <Webhook />}
       </div>
     </>
-  );
-}
-
-/** One thing at a time: what runs, how it failed, and how to end it. */
-function useRun() {
-  const [isRunning, setRunning] = useState(false);
-  const [error, setError] = useState<string | null>(null);
-  const current = useRef<AbortController | null>(null);
-  useEffect(() => () => current.current?.abort(), []);
-  const run = async (work: (signal: AbortSignal) => Promise<void>): Promise<void> => {
-    const over = new AbortController();
-    current.current = over;
-    setRunning(true);
-    setError(null);
-    try {
-      await work(over.signal);
-    } catch (failure) {
-      if (!over.signal.aborted)
-        setError(failure instanceof Error ? failure.message : String(failure));
-    } finally {
-      setRunning(false);
-    }
-  };
-  return { isRunning, error, run, stop: () => current.current?.abort() };
-}
-
-interface FormProps {
-  readonly action: string;
-  readonly state: ReturnType<typeof useRun>;
-  readonly onRun: (signal: AbortSignal) => Promise<void>;
-  readonly children: ComponentChildren;
-}
-
-function Form({ action, state, onRun, children }: FormProps) {
-  return (
-    <form
-      class="form"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void state.run(onRun);
-      }}
-    >
-      {children}
-      <div class="actions">
-        <button type="submit" class="primary" disabled={state.isRunning}>
-          {state.isRunning ? "Working …" : action}
-        </button>
-        {state.isRunning && (
-          <button type="button" onClick={state.stop}>
-            Stop
-          </button>
-        )}
-      </div>
-      {state.error !== null && (
-        <p class="error" role="alert">
-          {state.error}
-        </p>
-      )}
-    </form>
   );
 }
 
@@ -253,14 +174,6 @@ function Render({ facts }: { readonly facts: Facts }) {
   );
 }
 
-interface Chunk {
-  readonly id: string;
-  readonly score: number;
-  readonly text: string;
-  readonly item?: { readonly key?: string };
-  readonly scoring_details?: Readonly<Record<string, unknown>>;
-}
-
 function Search({ facts }: { readonly facts: Facts }) {
   const root = `/client/v4/accounts/${encodeURIComponent(facts.account)}/ai-search/instances`;
   const [instances, setInstances] = useState<readonly string[]>([]);
@@ -304,38 +217,10 @@ function Search({ facts }: { readonly facts: Facts }) {
         </label>
       </Form>
       <Output title="Chunks" isEmpty={chunks === null}>
-        {chunks?.length === 0 && <p class="muted">Nothing found.</p>}
-        <ol class="chunks">
-          {chunks?.map((chunk) => (
-            <li key={chunk.id}>
-              <div class="chunk-head">
-                <strong>{chunk.item?.key ?? chunk.id}</strong>
-                <span class="mono">{chunk.score.toFixed(3)}</span>
-              </div>
-              <meter
-                min={0}
-                max={1}
-                value={Math.min(1, Math.max(0, chunk.score))}
-                aria-label={`Score ${chunk.score.toFixed(3)}`}
-              />
-              <p class="small muted">{detailsOf(chunk)}</p>
-              <p>{chunk.text}</p>
-            </li>
-          ))}
-        </ol>
+        {chunks !== null && <Chunks chunks={chunks} />}
       </Output>
     </div>
   );
-}
-
-function detailsOf({ scoring_details: details = {} }: Chunk): string {
-  return Object.entries(details)
-    .filter(([, value]) => value !== null)
-    .map(
-      ([name, value]) =>
-        `${name.replaceAll("_", " ")} ${typeof value === "number" ? value.toFixed(3) : String(value)}`,
-    )
-    .join(", ");
 }
 
 function Webhook() {
@@ -412,17 +297,4 @@ async function signed(body: string, key: string): Promise<string> {
   ]);
   const digest = new Uint8Array(await crypto.subtle.sign("HMAC", imported, bytes.encode(body)));
   return [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
-function Output(props: {
-  readonly title: string;
-  readonly isEmpty: boolean;
-  readonly children: ComponentChildren;
-}) {
-  return (
-    <section class="card output" aria-label={props.title}>
-      <h2>{props.title}</h2>
-      {props.isEmpty ? <p class="muted">Nothing yet.</p> : props.children}
-    </section>
-  );
 }

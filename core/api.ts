@@ -195,13 +195,13 @@ function mountConsole(
     const text = await parts.metricsOf(shared.accountId, "text");
     return text === null ? null : usageOf(text);
   };
-  const { history, health, follow } = seen;
+  const { history, health, follow, deprecated } = seen;
   app.route(
     "/",
     consoleRoutes({
       ...shared,
       mountPath: options.mountPath,
-      source: { history, health, follow, usage },
+      source: { history, health, follow, deprecated, usage },
       handle: (request) => reach.handle(request),
     }),
   );

@@ -15,8 +15,9 @@ export interface MinuteFigures {
   };
 }
 
-/** Where the feed reads. */
+/** Where the console reads. */
 export interface FeedSource {
+  readonly deprecated: () => Promise<unknown>;
   readonly history: (since: number) => Promise<readonly MinuteFigures[]>;
   readonly health: () => Promise<unknown>;
   /** Tokens and cost, by the gateway's metrics; null where they are off. */

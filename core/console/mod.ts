@@ -58,6 +58,10 @@ export function consoleRoutes(options: ConsoleOptions): Hono {
     await session(c);
     return untold(sseResponse(feed(options.source, platform.system, c.req.raw.signal)));
   });
+  app.get("/console/deprecated", async (c) => {
+    await session(c);
+    return untold(json(await options.source.deprecated()));
+  });
   app.all("/console/api/*", async (c) => {
     const found = await session(c);
     const { pathname } = new URL(c.req.url);

@@ -103,6 +103,7 @@ function rowOf(arrived: Arrived, id: string, { system }: Platform): RequestRow {
   const { request, response, template, note, reason, began } = arrived;
   const bytes = bytesOf(arrived);
   const error = note?.error;
+  const deprecation = template === GATEWAY_ROUTE ? undefined : deprecationOf(response);
   return {
     time: began.time,
     id,
@@ -113,6 +114,7 @@ function rowOf(arrived: Arrived, id: string, { system }: Platform): RequestRow {
     ms: rounded(system.monotonic() - began.at),
     ...(bytes === undefined ? {} : { bytes }),
     ...(error === undefined ? {} : { error: error.kind, reason }),
+    ...(deprecation === undefined ? {} : { deprecation }),
   };
 }
 
@@ -159,6 +161,12 @@ function setHeader({ headers }: Response, id: string): void {
   } catch {
     // A host's own answer may be immutable.
   }
+}
+
+/** The entry of the table that an answer's link names (RFC 9745). */
+function deprecationOf({ headers }: Response): string | undefined {
+  if (!headers.has("deprecation")) return undefined;
+  return /<[^>]*#([\w.-]{1,80})>; rel="deprecation"/.exec(headers.get("link") ?? "")?.[1];
 }
 
 /** Finds the hash of a request's credential. */

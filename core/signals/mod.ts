@@ -10,6 +10,7 @@ import { type ModelHealth, modelHealth } from "./model-health.ts";
 import { type RequestCounting, requestCounting } from "./request-counting.ts";
 import { isProbe, type RequestRow } from "./request-row.ts";
 import type { RequestTotals } from "./request-totals.ts";
+import type { DeprecatedUse } from "./deprecated-uses.ts";
 import { type RecentPage, signalsKind, type Slot } from "./signals-actor.ts";
 
 /** Options of {@link signals}. */
@@ -37,6 +38,8 @@ export interface Signals {
   readonly observed: (app: Hono) => Hono["fetch"];
   /** The minutes since an instant in Unix ms, by part. */
   readonly history: (since: number) => Promise<readonly Slot[]>;
+  /** Who uses what of the table of deprecations, the last use first. */
+  readonly deprecated: () => Promise<readonly DeprecatedUse[]>;
   /** Requests after a position (-1 = the newest there are); waits up to `waitMs` for some. */
   readonly follow: (position: number, waitMs: number) => Promise<RecentPage>;
 }
@@ -69,6 +72,10 @@ export function signals(options: SignalsOptions): Signals {
     observed: (app) =>
       accessLog || isCounted ? observedFetch(app, { platform, isSecret, tell }) : app.fetch,
     history: async (since) => (await call("history", since)) as readonly Slot[],
+    async deprecated() {
+      await counting.flush();
+      return (await call("deprecated")) as readonly DeprecatedUse[];
+    },
     follow: async (position, waitMs) => (await call("follow", position, waitMs)) as RecentPage,
   };
 }
@@ -108,6 +115,7 @@ function metricsRoutes(
 /** Warns of what the platform itself did wrong; who calls may cause the rest. Probes come every few seconds. */
 function writeLine(row: RequestRow, log: Platform["log"]): void {
   const { id, part, method, route, status, ms, firstMs, bytes, caller, error, reason } = row;
+  const { deprecation } = row;
   // JSON leaves out what is undefined.
   const level = status >= 500 ? "warn" : isProbe(row) ? "debug" : "info";
   log(level, "Request", {
@@ -122,5 +130,6 @@ function writeLine(row: RequestRow, log: Platform["log"]): void {
     caller,
     error,
     reason,
+    deprecation,
   });
 }

@@ -1,6 +1,7 @@
 import type { Log, System } from "../ports.ts";
 import { SqlError } from "../sql-error.ts";
 import { isProbe, type RequestRow } from "./request-row.ts";
+import { addUse, type DeprecatedUse, type DeprecatedUses, useOf } from "./deprecated-uses.ts";
 import {
   addRequest,
   noRequests,
@@ -15,6 +16,8 @@ export interface RequestBatch {
   /** Grows by one: a batch that is sent again counts once. */
   readonly sequence: number;
   readonly deltas: readonly RequestDelta[];
+  /** Uses of what is deprecated. */
+  readonly deprecated: readonly DeprecatedUse[];
   /** The newest requests. */
   readonly rows: readonly RequestRow[];
 }
@@ -41,23 +44,22 @@ export function requestCounting(
   const source = system.id();
   let sequence = 0;
   let growing = new Map<string, RequestTotals>();
-  let rows: RequestRow[] = [];
-  /** The place of the oldest row, once there are {@link ROWS}. */
-  let oldest = 0;
+  let rows = newestRows();
+  let deprecated: DeprecatedUses = new Map();
   let sending: RequestBatch | null = null;
   let plannedAt = Number.NEGATIVE_INFINITY;
-  const keep = (row: RequestRow): void => {
-    if (rows.length < ROWS) return void rows.push(row);
-    rows[oldest] = row;
-    oldest = (oldest + 1) % ROWS;
-  };
   const flush = async (): Promise<void> => {
     if (sending === null && growing.size > 0) {
-      const inOrder = [...rows.slice(oldest), ...rows.slice(0, oldest)];
-      sending = { source, sequence: ++sequence, deltas: [...growing], rows: inOrder };
+      sending = {
+        source,
+        sequence: ++sequence,
+        deltas: [...growing],
+        deprecated: [...deprecated.values()],
+        rows: rows.inOrder(),
+      };
+      deprecated = new Map();
       growing = new Map();
-      rows = [];
-      oldest = 0;
+      rows = newestRows();
     }
     const batch = sending;
     if (batch === null) return;
@@ -83,11 +85,27 @@ export function requestCounting(
       let totals = growing.get(key);
       if (totals === undefined) growing.set(key, (totals = noRequests()));
       addRequest(totals, row);
-      if (!isProbe(row)) keep(row);
+      if (row.deprecation !== undefined) addUse(deprecated, useOf(row, row.deprecation));
+      if (!isProbe(row)) rows.add(row);
       if (row.time - plannedAt < OVERDUE) return;
       plannedAt = row.time;
       system.waitUntil(flushLater());
     },
     flush,
+  };
+}
+
+/** The newest of many rows, at most {@link ROWS}. */
+function newestRows(): { add(row: RequestRow): void; inOrder(): RequestRow[] } {
+  const rows: RequestRow[] = [];
+  /** The place of the oldest, once all are taken. */
+  let oldest = 0;
+  return {
+    add(row) {
+      if (rows.length < ROWS) return void rows.push(row);
+      rows[oldest] = row;
+      oldest = (oldest + 1) % ROWS;
+    },
+    inOrder: () => [...rows.slice(oldest), ...rows.slice(0, oldest)],
   };
 }

@@ -20,6 +20,8 @@ export type RequestRow = {
   /** Name and message of the error. */
   readonly error?: string;
   readonly reason?: string;
+  /** The entry of the table of deprecations that the request uses. */
+  readonly deprecation?: string;
 };
 
 /** Whether it is a health check that found nothing wrong: no news, however often it comes. */

@@ -1,4 +1,5 @@
 import type { ActorContext, ActorKind, Plain, Statement } from "../ports.ts";
+import { addUse, type DeprecatedUses } from "./deprecated-uses.ts";
 import type { RequestBatch } from "./request-counting.ts";
 import type { RequestRow } from "./request-row.ts";
 import { addTotals, labelsOf, noRequests, type RequestTotals } from "./request-totals.ts";
@@ -36,6 +37,7 @@ interface State {
   readonly series: Map<string, RequestTotals>;
   readonly slots: Map<string, Slot>;
   readonly sources: Map<string, { readonly sequence: number; readonly seen: number }>;
+  readonly deprecated: DeprecatedUses;
   recent: RequestRow[];
   /** How many requests there have been told of. */
   position: number;
@@ -52,6 +54,8 @@ export const signalsKind: ActorKind = {
       actor TEXT NOT NULL, at INTEGER NOT NULL, part TEXT NOT NULL, slot TEXT NOT NULL, PRIMARY KEY (actor, at, part))`,
     `CREATE TABLE signals_recent (
       actor TEXT NOT NULL, position INTEGER NOT NULL, requests TEXT NOT NULL, PRIMARY KEY (actor, position))`,
+    `CREATE TABLE signals_deprecated (
+      actor TEXT NOT NULL, name TEXT NOT NULL, uses TEXT NOT NULL, PRIMARY KEY (actor, name))`,
   ],
   // They await nothing but a timer.
   interleaved: ["follow"],
@@ -63,6 +67,7 @@ export const signalsKind: ActorKind = {
         totals: (): Plain => [...state.series],
         history: (since: number): Plain =>
           [...state.slots.values()].filter(({ at }) => at >= since),
+        deprecated: (): Plain => [...state.deprecated.values()].toSorted((a, b) => b.last - a.last),
         follow: (position: number, waitMs: number) => follow(position, waitMs, state),
       },
     };
@@ -86,11 +91,15 @@ async function add(batch: RequestBatch, state: State): Promise<void> {
     changed.add(key);
     touched.add(addToSlot(given, totals, now, state));
   }
+  const used = batch.deprecated.map((use) => addUse(state.deprecated, use));
   state.recent = [...state.recent, ...batch.rows].slice(-RECENT);
   state.position += batch.rows.length;
   for (const wake of state.waiters) wake();
   forgetOld(state, now);
-  await context.sql.batch(statements(batch, changed, touched, now, state), { lazy: true });
+  await context.sql.batch(
+    [...statements(batch, changed, touched, now, state), ...storedUses(used, state)],
+    { lazy: true },
+  );
 }
 
 function addToSlot(key: string, totals: RequestTotals, now: number, { slots }: State): string {
@@ -143,6 +152,16 @@ function statements(
   ];
 }
 
+function storedUses(used: readonly (string | null)[], { context, deprecated }: State): Statement[] {
+  return used
+    .filter((name) => name !== null)
+    .map((name) => ({
+      sql: `INSERT INTO signals_deprecated (actor, name, uses) VALUES (?, ?, ?)
+        ON CONFLICT (actor, name) DO UPDATE SET uses = excluded.uses`,
+      params: [context.name, name, JSON.stringify(deprecated.get(name))],
+    }));
+}
+
 function forgetOld({ slots, sources }: State, now: number): void {
   for (const [key, { at }] of slots) if (at < now - HISTORY_MS) slots.delete(key);
   for (const [key, { seen }] of sources) if (seen < now - SOURCE_KEPT) sources.delete(key);
@@ -176,6 +195,9 @@ async function stored(context: ActorContext): Promise<State> {
     "SELECT position, requests FROM signals_recent WHERE actor = ? ORDER BY position",
     [name],
   );
+  const deprecated = await sql.all("SELECT name, uses FROM signals_deprecated WHERE actor = ?", [
+    name,
+  ]);
   const parsed = (value: unknown): never => JSON.parse(String(value)) as never;
   return {
     context,
@@ -184,6 +206,7 @@ async function stored(context: ActorContext): Promise<State> {
       slots.map((row) => [`${String(row["at"])}\t${String(row["part"])}`, parsed(row["slot"])]),
     ),
     sources: new Map(),
+    deprecated: new Map(deprecated.map((row) => [String(row["name"]), parsed(row["uses"])])),
     recent: recent.flatMap((row): RequestRow[] => parsed(row["requests"])).slice(-RECENT),
     position: Number(recent.at(-1)?.["position"] ?? 0),
     waiters: new Set(),

@@ -25,10 +25,13 @@ export interface ManagementDeps {
 const limit = v.optional(
   v.pipe(v.string(), v.regex(/^\d{1,4}$/, "Expected a whole number"), v.transform(Number)),
 );
-const eventQuery = v.object({
+const agentQuery = v.object({
   entity: v.string('Say which: "?entity="'),
   agent: v.optional(v.string()),
   source: v.optional(v.string()),
+});
+const eventQuery = v.object({
+  ...agentQuery.entries,
   type: v.optional(v.string()),
   before: v.optional(
     v.pipe(v.string(), v.regex(/^\d{1,15}$/, "Expected a position"), v.transform(Number)),
@@ -70,6 +73,10 @@ function inboundRoutes(app: Hono, base: string, deps: ManagementDeps): void {
       respond,
     }));
     return envelope(sources);
+  });
+  app.get(`${base}/entities/state`, deps.read, async (c) => {
+    checkAccount(c, deps);
+    return envelope(await entityAgent(deps, readQuery(c, agentQuery)).call("inspect"));
   });
   app.get(`${base}/events`, deps.read, async (c) => {
     checkAccount(c, deps);
@@ -148,7 +155,8 @@ function entityAgent(
     "webhook-agent",
     ...[...sources.values()].map(({ agentClass }) => agentClass),
   ]);
-  const className = query.agent ?? sources.get(query.source ?? "")?.agentClass ?? "webhook-agent";
+  const named = query.agent === undefined ? undefined : kebab(query.agent);
+  const className = named ?? sources.get(query.source ?? "")?.agentClass ?? "webhook-agent";
   if (!known.has(className))
     throw new ApiError("not_found", { message: "No source feeds an agent of that class" });
   return platform.actors.get(agentKindName(className), checkName(query.entity));

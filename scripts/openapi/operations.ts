@@ -153,6 +153,10 @@ const webhooks: Operations = {
     summary: "List the entities that events came for, the newest first",
     query: entityFilter,
   },
+  "GET /entities/state": {
+    summary: "Read the state and the schedules of an entity's agent",
+    query: ["entity", "agent", "source"],
+  },
   "GET /events": { summary: "List the events of an entity", query: eventFilter },
   "POST /events/:id/replay": {
     summary: "Give an event to its agent again",

@@ -3,7 +3,7 @@ import { agentKindName, kebab } from "../../entity/kebab.ts";
 import { eventTally } from "../../entity/event-counts.ts";
 import type { IncomingEvent } from "../../entity/event.ts";
 import type { ReplaySlice } from "../../entity/webhook-replays.ts";
-import type { Actor, ActorContext, ActorKind } from "../../ports.ts";
+import type { Actor, ActorContext, ActorKind, Plain } from "../../ports.ts";
 import { startClock } from "../../entity/clock.ts";
 import { handlerRunner, type AgentParts, type RunHandler } from "./agent-api.ts";
 import type { AnyAgent } from "../define/definition.ts";
@@ -156,6 +156,11 @@ function actorOf(parts: Parts, begin: () => Promise<void>): Actor {
       getEvents: (limit?: number) => events({ limit }),
       getEventsByType: (type: string, limit?: number) => events({ type, limit }),
       listEvents: (filter: EventFilter) => listEvents(filter),
+      async inspect(): Promise<Plain> {
+        await ready();
+        const schedules = await parts.schedules.list();
+        return { state: parts.state.current(), schedules: schedules.map((one) => ({ ...one })) };
+      },
       deadLetters: (limit: number) => queue.deadRows(limit),
       replay: (id: string) => queue.replay(id),
       followRetention: () => parts.shrink(),

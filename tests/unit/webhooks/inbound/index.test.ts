@@ -10,6 +10,13 @@ import { SECRET as secret, signedRequest } from "../../../fakes/webhooks-sender.
 let isBroken = true;
 const worker = defineAgent({
   name: "IndexWorker",
+  initialState: { planned: false },
+  tasks: { later: () => undefined },
+  async onStart(agent) {
+    if (agent.name !== "planned") return;
+    await agent.setState({ planned: true });
+    await agent.scheduleEvery(3600, "later", { n: 1 });
+  },
   onEvent(_, event) {
     const { mode } = event.payload as { mode?: string };
     if (mode === "dead" && isBroken) throw new NonRetryableError("given up");
@@ -176,4 +183,18 @@ describe("the events of one entity", () => {
     expect((await ask("events?entity=paged&before=x")).status).toBe(400);
     expect((await ask("events?entity=paged&before=-1")).status).toBe(400);
   });
+});
+
+it("an entity's agent shows its state and its schedules", async () => {
+  await post("work/planned", "1");
+  const path = "entities/state?entity=planned";
+  const { status, result } = await ask(`${path}&agent=IndexWorker`);
+  expect(status).toBe(200);
+  expect(result).toEqual({
+    state: { planned: true },
+    schedules: [expect.objectContaining({ task: "later", kind: "interval", payload: { n: 1 } })],
+  });
+  expect((await ask(`${path}&agent=index-worker`)).status).toBe(200);
+  expect((await ask(`${path}&agent=unknown-class`)).status).toBe(404);
+  expect((await ask("entities/state")).status).toBe(400);
 });

@@ -1,0 +1,99 @@
+import { useState } from "preact/hooks";
+import { askResult, readDeprecated } from "./api.ts";
+import { count } from "./format.ts";
+import type { Live } from "./live.ts";
+import { Table, useLoaded, Waiting } from "./parts.tsx";
+
+interface Entry {
+  readonly id: string;
+  readonly kind: string;
+  readonly phase: string;
+  readonly date: string | null;
+  readonly eol: string | null;
+  readonly methods: readonly string[];
+  readonly path: string | null;
+  readonly fields: readonly string[];
+  readonly replacement: readonly { readonly method: string; readonly path: string }[];
+  readonly rule: string | null;
+}
+
+interface Use {
+  readonly id: string;
+  readonly caller: string;
+  readonly method: string;
+  readonly count: number;
+  readonly refused: number;
+  readonly last: number;
+}
+
+/** What is deprecated, and who still uses it. */
+export function DeprecationsPage({ live }: { readonly live: Live }) {
+  const [text, setText] = useState("");
+  const table = useLoaded(() => askResult<readonly Entry[]>("/client/v4/deprecations"), []);
+  const newest = live.rows.find(({ deprecation }) => deprecation !== undefined)?.id ?? "";
+  const uses = useLoaded(() => readDeprecated<readonly Use[]>(), [newest]);
+  const byId = new Map((table.value ?? []).map((entry) => [entry.id, entry]));
+  const found = (table.value ?? []).filter((entry) =>
+    `${entry.id} ${what(entry)} ${replacementOf(entry)}`
+      .toLowerCase()
+      .includes(text.trim().toLowerCase()),
+  );
+  return (
+    <>
+      <h2>Who still uses what</h2>
+      <Waiting of={uses} />
+      <Table
+        label="Uses of what is deprecated"
+        head={["Entry", "Request", "Caller", "Uses", "Refused", "Last", "Instead"]}
+        none="Nobody has used anything deprecated since this database was made."
+        rows={(uses.value ?? []).map((use) => {
+          const entry = byId.get(use.id);
+          return {
+            key: `${use.id} ${use.method} ${use.caller}`,
+            cells: [
+              <span class="nowrap">{use.id}</span>,
+              <span class="wrap">{`${use.method} ${entry?.path ?? ""}`}</span>,
+              <span class="mono">{use.caller === "" ? "–" : use.caller}</span>,
+              count(use.count),
+              count(use.refused),
+              new Date(use.last).toLocaleString("en-GB"),
+              entry === undefined ? "–" : <span class="wrap">{replacementOf(entry)}</span>,
+            ],
+          };
+        })}
+      />
+      <h2>All entries</h2>
+      <label class="narrow">
+        Find
+        <input type="search" value={text} onInput={(event) => setText(event.currentTarget.value)} />
+      </label>
+      <Waiting of={table} />
+      <Table
+        label="All entries"
+        head={["Entry", "What", "Phase", "End", "Instead"]}
+        none="No entry fits."
+        rows={found.map((entry) => ({
+          key: entry.id,
+          cells: [
+            <span class="nowrap">{entry.id}</span>,
+            <span class="wrap">{what(entry)}</span>,
+            <span class={`state ${entry.phase === "retired" ? "unavailable" : "failing"}`}>
+              {entry.phase}
+            </span>,
+            <span class="nowrap">{entry.eol ?? entry.date ?? "–"}</span>,
+            <span class="wrap">{replacementOf(entry)}</span>,
+          ],
+        }))}
+      />
+    </>
+  );
+}
+
+function what({ methods, path, fields }: Entry): string {
+  return [methods.join(" "), path, fields.join(", ")].filter((word) => word).join(" ");
+}
+
+function replacementOf({ replacement, rule }: Entry): string {
+  if (replacement.length === 0) return rule ?? "nothing";
+  return replacement.map(({ method, path }) => `${method} ${path}`).join(" and ");
+}

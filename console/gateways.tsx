@@ -1,0 +1,376 @@
+import { useState } from "preact/hooks";
+import { ask, askResult, type Facts } from "./api.ts";
+import { Form, useRun } from "./form.tsx";
+import type { Live } from "./live.ts";
+import {
+  accountPath,
+  Action,
+  change,
+  changesOf,
+  FactList,
+  instant,
+  Once,
+  Table,
+  useLoaded,
+  Waiting,
+} from "./parts.tsx";
+
+interface Gateway {
+  readonly id: string;
+  readonly authentication?: boolean;
+  readonly cache_ttl: number | null;
+  readonly collect_logs: boolean;
+  readonly rate_limiting_interval: number | null;
+  readonly rate_limiting_limit: number | null;
+  readonly rate_limiting_technique: string | null;
+  readonly cache_invalidate_on_update: boolean;
+  readonly created_at: string;
+  readonly retry_max_attempts?: number | null;
+}
+
+interface PageProps {
+  readonly facts: Facts;
+  readonly live: Live;
+}
+
+/** The gateways of the account: what they are set to, and the keys that callers have. */
+export function GatewaysPage({ facts, live }: PageProps) {
+  const root = `${accountPath(facts.account)}/ai-gateway/gateways`;
+  const changed = changesOf(live, "gateway", "platform");
+  const gateways = useLoaded(() => askResult<readonly Gateway[]>(`${root}?per_page=50`), [changed]);
+  const [chosen, setChosen] = useState<string | null>(null);
+  const open = gateways.value?.find(({ id }) => id === chosen) ?? gateways.value?.[0];
+  return (
+    <>
+      <Waiting of={gateways} />
+      <Table
+        label="Gateways"
+        head={["Gateway", "Authentication", "Requests at most", "Cache", "Log", "Created"]}
+        none="No gateway yet. The first request to one makes it, or the form below does."
+        rows={(gateways.value ?? []).map((one) => ({
+          key: one.id,
+          cells: [
+            <button
+              type="button"
+              class="link"
+              aria-pressed={one.id === open?.id}
+              onClick={() => setChosen(one.id)}
+            >
+              {one.id}
+            </button>,
+            one.authentication === true ? "on" : <strong class="warn-text">off</strong>,
+            limitOf(one),
+            one.cache_ttl ? `${one.cache_ttl} s` : "off",
+            one.collect_logs ? "on" : "off",
+            instant(one.created_at),
+          ],
+        }))}
+      />
+      {open !== undefined && (
+        <Details
+          key={open.id}
+          gateway={open}
+          root={root}
+          facts={facts}
+          live={live}
+          onChange={gateways.again}
+        />
+      )}
+      <section class="card" aria-labelledby="create-gateway">
+        <h2 id="create-gateway">New gateway</h2>
+        <NewGateway
+          root={root}
+          facts={facts}
+          onMade={(id) => {
+            setChosen(id);
+            gateways.again();
+          }}
+        />
+      </section>
+      <VirtualKeys facts={facts} live={live} />
+    </>
+  );
+}
+
+function limitOf({ rate_limiting_limit: limit, rate_limiting_interval: seconds }: Gateway): string {
+  return limit ? `${limit} in ${seconds} s` : "no limit";
+}
+
+interface DetailsProps extends PageProps {
+  readonly gateway: Gateway;
+  readonly root: string;
+  readonly onChange: () => void;
+}
+
+function Details({ gateway, root, facts, live, onChange }: DetailsProps) {
+  const path = `${root}/${encodeURIComponent(gateway.id)}`;
+  const { readOnly } = facts;
+  const [token, setToken] = useState<string | null>(null);
+  const routes = useLoaded(async () => {
+    const answer = await ask(`${path}/routes?per_page=50`);
+    return ((await answer.json()) as { data: { routes: readonly Route[] } }).data.routes;
+  }, [changesOf(live, "gateway")]);
+  const found = routes.value ?? [];
+  const makeToken = async (): Promise<void> => {
+    const groups = await askResult<readonly { id: string }[]>(
+      `${accountPath(facts.account)}/tokens/permission_groups?name=${encodeURIComponent("AI Gateway Run")}`,
+    );
+    const made = await change<{ value: string }>("POST", `${accountPath(facts.account)}/tokens`, {
+      name: `Gateway ${gateway.id}`,
+      policies: [
+        {
+          effect: "allow",
+          permission_groups: groups.map(({ id }) => ({ id })),
+          resources: {
+            [`com.cloudflare.api.account.${facts.account}`]: {
+              [`com.cloudflare.api.account.ai-gateway.${gateway.id}`]: "*",
+            },
+          },
+        },
+      ],
+    });
+    setToken(made.value);
+  };
+  return (
+    <section class="card stack" aria-labelledby="gateway-title">
+      <h2 id="gateway-title">{gateway.id}</h2>
+      <FactList
+        facts={[
+          [
+            "Address",
+            <code>{`${location.origin}/v1/${facts.account}/${gateway.id}/{provider}`}</code>,
+          ],
+          ["Retries", gateway.retry_max_attempts ?? "none"],
+          [
+            "Dynamic routes",
+            found.length === 0 ? "none" : found.map(({ name }) => name).join(", "),
+          ],
+        ]}
+      />
+      <Settings gateway={gateway} path={path} readOnly={readOnly} onSaved={onChange} />
+      {token !== null && <Once title="Gateway token" text={token} />}
+      <div class="actions">
+        <Action label="New gateway token" disabled={readOnly} onRun={makeToken} />
+        <Action
+          label="Delete gateway"
+          confirm="Its settings, logs and counters go with it."
+          disabled={readOnly}
+          onRun={async () => {
+            await change("DELETE", path);
+            onChange();
+          }}
+        />
+      </div>
+    </section>
+  );
+}
+
+interface Route {
+  readonly id: string;
+  readonly name: string;
+}
+
+function Settings({
+  gateway,
+  path,
+  readOnly,
+  onSaved,
+}: {
+  readonly gateway: Gateway;
+  readonly path: string;
+  readonly readOnly: boolean;
+  readonly onSaved: () => void;
+}) {
+  const state = useRun();
+  const [form, setForm] = useState({
+    authentication: gateway.authentication === true,
+    collect: gateway.collect_logs,
+    cache: String(gateway.cache_ttl ?? 0),
+    limit: String(gateway.rate_limiting_limit ?? 0),
+    interval: String(gateway.rate_limiting_interval ?? 0),
+  });
+  const save = async (): Promise<void> => {
+    const limit = Number(form.limit);
+    await change("PUT", path, {
+      authentication: form.authentication,
+      collect_logs: form.collect,
+      cache_ttl: Number(form.cache),
+      cache_invalidate_on_update: gateway.cache_invalidate_on_update,
+      rate_limiting_limit: limit,
+      rate_limiting_interval: limit > 0 ? Number(form.interval) || 60 : 0,
+      rate_limiting_technique: gateway.rate_limiting_technique ?? "sliding",
+    });
+    onSaved();
+  };
+  const number = (label: string, name: "cache" | "limit" | "interval") => (
+    <label>
+      {label}
+      <input
+        type="number"
+        min={0}
+        value={form[name]}
+        onInput={(event) => setForm({ ...form, [name]: event.currentTarget.value })}
+      />
+    </label>
+  );
+  return (
+    <Form action="Save" state={state} disabled={readOnly} onRun={save}>
+      <div class="columns">
+        <div class="form">
+          <label class="choice">
+            <input
+              type="checkbox"
+              checked={form.authentication}
+              onChange={(event) =>
+                setForm({ ...form, authentication: event.currentTarget.checked })
+              }
+            />
+            Callers need a token
+          </label>
+          <label class="choice">
+            <input
+              type="checkbox"
+              checked={form.collect}
+              onChange={(event) => setForm({ ...form, collect: event.currentTarget.checked })}
+            />
+            Keep log rows
+          </label>
+          {number("Cache answers for so many seconds (0 = not)", "cache")}
+        </div>
+        <div class="form">
+          {number("Requests at most (0 = no limit)", "limit")}
+          {number("in so many seconds", "interval")}
+        </div>
+      </div>
+    </Form>
+  );
+}
+
+function NewGateway({
+  root,
+  facts,
+  onMade,
+}: {
+  readonly root: string;
+  readonly facts: Facts;
+  readonly onMade: (id: string) => void;
+}) {
+  const [id, setId] = useState("");
+  const state = useRun();
+  const make = async (): Promise<void> => {
+    await change("POST", root, {
+      id,
+      authentication: true,
+      cache_invalidate_on_update: false,
+      cache_ttl: 0,
+      collect_logs: true,
+      rate_limiting_interval: 0,
+      rate_limiting_limit: 0,
+      rate_limiting_technique: "sliding",
+    });
+    onMade(id);
+    setId("");
+  };
+  return (
+    <Form action="Create" state={state} disabled={facts.readOnly} onRun={make}>
+      <label>
+        Name
+        <input
+          required
+          pattern="[a-z0-9_\-]{1,64}"
+          value={id}
+          aria-describedby="gateway-hint"
+          onInput={(event) => setId(event.currentTarget.value)}
+        />
+      </label>
+      <p id="gateway-hint" class="muted small">
+        Small letters, digits, “-” and “_”. Callers need a token from the start.
+      </p>
+    </Form>
+  );
+}
+
+interface VirtualKey {
+  readonly id: string;
+  readonly name: string;
+  readonly preview: string;
+  readonly owner: string | null;
+  readonly enabled: boolean;
+  readonly gateways: readonly string[] | null;
+  readonly models: readonly string[] | null;
+  readonly expires_at: string | null;
+  readonly last_used_at: string | null;
+}
+
+function VirtualKeys({ facts, live }: PageProps) {
+  const root = `${accountPath(facts.account)}/ai-gateway/virtual-keys`;
+  const keys = useLoaded(
+    () => askResult<readonly VirtualKey[]>(`${root}?per_page=50`),
+    [changesOf(live, "gateway")],
+  );
+  const [name, setName] = useState("");
+  const [shown, setShown] = useState<string | null>(null);
+  const state = useRun();
+  const make = async (): Promise<void> => {
+    const { key } = await change<{ key: string }>("POST", root, { name });
+    setShown(key);
+    setName("");
+    keys.again();
+  };
+  const renew = async (id: string): Promise<void> => {
+    setShown((await change<{ key: string }>("POST", `${root}/${id}/rotate`, {})).key);
+    keys.again();
+  };
+  return (
+    <section class="stack" aria-labelledby="keys-title">
+      <h2 id="keys-title">Virtual keys</h2>
+      {shown !== null && <Once title="Virtual key" text={shown} />}
+      <Waiting of={keys} />
+      <Table
+        label="Virtual keys"
+        head={["Name", "Key", "Gateways", "Models", "Used last", "Change"]}
+        none="No virtual key yet: one lets a team use the providers' keys without having them."
+        rows={(keys.value ?? []).map((one) => ({
+          key: one.id,
+          cells: [
+            one.name,
+            <span class="mono">{one.preview}</span>,
+            one.gateways?.join(", ") ?? "all",
+            one.models?.join(", ") ?? "all",
+            instant(one.last_used_at),
+            <span class="actions">
+              <Action
+                label="Rotate"
+                disabled={facts.readOnly}
+                confirm="The former secret stops working."
+                onRun={() => renew(one.id)}
+              />
+              <Action
+                label="Delete"
+                disabled={facts.readOnly}
+                confirm="Callers with it are refused at once."
+                onRun={async () => {
+                  await change("DELETE", `${root}/${one.id}`);
+                  keys.again();
+                }}
+              />
+            </span>,
+          ],
+        }))}
+      />
+      <div class="card">
+        <Form action="Create key" state={state} disabled={facts.readOnly} onRun={make}>
+          <label>
+            Name of the new key
+            <input
+              required
+              maxLength={120}
+              value={name}
+              onInput={(event) => setName(event.currentTarget.value)}
+            />
+          </label>
+        </Form>
+      </div>
+    </section>
+  );
+}

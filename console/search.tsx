@@ -1,0 +1,309 @@
+import { useState } from "preact/hooks";
+import { ask, askResult, type Facts } from "./api.ts";
+import { Chunks, type Chunk } from "./chunks.tsx";
+import { Form, useRun } from "./form.tsx";
+import { size } from "./format.ts";
+import type { Live } from "./live.ts";
+import {
+  accountPath,
+  Action,
+  change,
+  changesOf,
+  FactList,
+  instant,
+  messageOf,
+  Table,
+  useLoaded,
+  Waiting,
+} from "./parts.tsx";
+
+interface Instance {
+  readonly id: string;
+  readonly embedding_model: string | null;
+  readonly ai_search_model: string | null;
+  readonly chunk_size: number;
+  readonly hybrid_search_enabled: boolean;
+  readonly status: string;
+  readonly created_at: string;
+}
+
+interface Item {
+  readonly id: string;
+  readonly key: string;
+  readonly status: string;
+  readonly chunks_count: number | null;
+  readonly file_size: number | null;
+  readonly error?: string | null;
+  readonly created_at: string;
+}
+
+interface Stats {
+  readonly queued: number;
+  readonly running: number;
+  readonly completed: number;
+  readonly error: number;
+  readonly skipped: number;
+  readonly outdated: number;
+}
+
+interface PageProps {
+  readonly facts: Facts;
+  readonly live: Live;
+}
+
+/** Search instances: their items with the progress of indexing, uploads by drop, and a query to try. */
+export function SearchPage({ facts, live }: PageProps) {
+  const root = `${accountPath(facts.account)}/ai-search/instances`;
+  const instances = useLoaded(
+    () => askResult<readonly Instance[]>(`${root}?per_page=50`),
+    [changesOf(live, "search")],
+  );
+  const [chosen, setChosen] = useState<string | null>(null);
+  const open = instances.value?.find(({ id }) => id === chosen) ?? instances.value?.[0];
+  const [id, setId] = useState("");
+  const state = useRun();
+  const make = async (): Promise<void> => {
+    await change("POST", root, { id });
+    setChosen(id);
+    setId("");
+    instances.again();
+  };
+  return (
+    <>
+      <Waiting of={instances} />
+      <Table
+        label="Instances"
+        head={["Instance", "Status", "Embedder", "Chat model", "Chunks of", "Created"]}
+        none="No instance yet: make one below, then drop files on it."
+        rows={(instances.value ?? []).map((one) => ({
+          key: one.id,
+          cells: [
+            <button
+              type="button"
+              class="link"
+              aria-pressed={one.id === open?.id}
+              onClick={() => setChosen(one.id)}
+            >
+              {one.id}
+            </button>,
+            one.status,
+            one.embedding_model ?? "–",
+            one.ai_search_model ?? "–",
+            `${one.chunk_size} tokens`,
+            instant(one.created_at),
+          ],
+        }))}
+      />
+      {open !== undefined && (
+        <Details
+          key={open.id}
+          path={`${root}/${open.id}`}
+          name={open.id}
+          facts={facts}
+          live={live}
+          onGone={instances.again}
+        />
+      )}
+      <section class="card" aria-labelledby="create-instance">
+        <h2 id="create-instance">New instance</h2>
+        <Form action="Create" state={state} disabled={facts.readOnly} onRun={make}>
+          <label>
+            Name
+            <input
+              required
+              pattern="[a-z0-9_]+(-[a-z0-9_]+)*"
+              maxLength={32}
+              value={id}
+              onInput={(event) => setId(event.currentTarget.value)}
+            />
+          </label>
+        </Form>
+      </section>
+    </>
+  );
+}
+
+interface DetailsProps extends PageProps {
+  readonly path: string;
+  readonly name: string;
+  readonly onGone: () => void;
+}
+
+function Details({ path, name, facts, live, onGone }: DetailsProps) {
+  const changed = changesOf(live, "search");
+  const [seen, setSeen] = useState(0);
+  const items = useLoaded(
+    () => askResult<readonly Item[]>(`${path}/items?per_page=50&sort_by=modified_at`),
+    [changed, seen],
+  );
+  const stats = useLoaded(async () => {
+    const found = await askResult<Stats>(`${path}/stats`);
+    // Only while something is being indexed, and not for long lists of items.
+    if (found.queued + found.running > 0) setTimeout(() => setSeen((before) => before + 1), 1500);
+    return found;
+  }, [changed, seen]);
+  return (
+    <section class="card stack" aria-labelledby="instance-title">
+      <h2 id="instance-title">{name}</h2>
+      {stats.value !== null && <Progress stats={stats.value} />}
+      <Upload
+        path={path}
+        disabled={facts.readOnly}
+        onDone={() => setSeen((before) => before + 1)}
+      />
+      <Query path={path} />
+      <Waiting of={items} />
+      <Table
+        label="Items"
+        head={["Item", "Status", "Chunks", "Size", "Uploaded", "Change"]}
+        none="No item yet."
+        rows={(items.value ?? []).map((one) => ({
+          key: one.id,
+          cells: [
+            one.key,
+            <>
+              <span
+                class={`state ${one.status === "completed" ? "ready" : one.status === "error" ? "unavailable" : "failing"}`}
+              >
+                {one.status}
+              </span>
+              {one.error != null && <span class="reason">{one.error}</span>}
+            </>,
+            one.chunks_count ?? "–",
+            size(one.file_size ?? undefined),
+            instant(one.created_at),
+            <span class="actions">
+              <Action
+                label="Index again"
+                disabled={facts.readOnly}
+                onRun={() => change("PATCH", `${path}/items/${one.id}`, { next_action: "INDEX" })}
+              />
+              <Action
+                label="Delete"
+                disabled={facts.readOnly}
+                confirm={`Delete ${one.key}?`}
+                onRun={async () => {
+                  await change("DELETE", `${path}/items/${one.id}`);
+                  items.again();
+                  stats.again();
+                }}
+              />
+            </span>,
+          ],
+        }))}
+      />
+      <Action
+        label="Delete instance"
+        disabled={facts.readOnly}
+        confirm="Its items go with it."
+        onRun={async () => {
+          await change("DELETE", path);
+          onGone();
+        }}
+      />
+    </section>
+  );
+}
+
+function Progress({ stats }: { readonly stats: Stats }) {
+  const waiting = stats.queued + stats.running;
+  const all = waiting + stats.completed + stats.error + stats.skipped;
+  return (
+    <div>
+      <FactList
+        facts={[
+          ["Indexed", `${stats.completed} of ${all}`],
+          ["Waiting", waiting],
+          ["Failed", stats.error],
+          ["Outdated", stats.outdated],
+        ]}
+      />
+      {waiting > 0 && <progress max={all} value={all - waiting} aria-label="Items indexed" />}
+    </div>
+  );
+}
+
+function Upload({
+  path,
+  disabled,
+  onDone,
+}: {
+  readonly path: string;
+  readonly disabled: boolean;
+  readonly onDone: () => void;
+}) {
+  const [told, setTold] = useState<readonly string[]>([]);
+  const [isOver, setOver] = useState(false);
+  const send = async (files: readonly File[]): Promise<void> => {
+    for (const [at, file] of files.entries()) {
+      setTold((before) => [
+        ...before.slice(-4),
+        `${file.name}: uploading (${at + 1} of ${files.length}) …`,
+      ]);
+      const form = new FormData();
+      form.set("file", file);
+      const outcome = await ask(`${path}/items`, { method: "POST", body: form }).then(
+        () => "uploaded",
+        messageOf,
+      );
+      setTold((before) => [...before.slice(0, -1), `${file.name}: ${outcome}`]);
+      onDone();
+    }
+  };
+  return (
+    <div
+      class={`drop ${isOver ? "over" : ""}`}
+      onDragOver={(event) => {
+        event.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={(event) => {
+        event.preventDefault();
+        setOver(false);
+        if (!disabled) void send([...(event.dataTransfer?.files ?? [])]);
+      }}
+    >
+      <label>
+        Drop files here, or choose some
+        <input
+          type="file"
+          multiple
+          disabled={disabled}
+          onChange={(event) => void send([...(event.currentTarget.files ?? [])])}
+        />
+      </label>
+      <div class="small" role="status">
+        {told.map((line) => (
+          <p key={line}>{line}</p>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function Query({ path }: { readonly path: string }) {
+  const [query, setQuery] = useState("");
+  const [chunks, setChunks] = useState<readonly Chunk[] | null>(null);
+  const state = useRun();
+  const send = async (signal: AbortSignal): Promise<void> => {
+    const response = await ask(`${path}/search`, { method: "POST", json: { query }, signal });
+    setChunks(((await response.json()) as { result: { chunks: Chunk[] } }).result.chunks);
+  };
+  return (
+    <div>
+      <Form action="Try" state={state} onRun={send}>
+        <label>
+          Try a query
+          <input
+            required
+            type="search"
+            value={query}
+            onInput={(event) => setQuery(event.currentTarget.value)}
+          />
+        </label>
+      </Form>
+      {chunks !== null && <Chunks chunks={chunks} />}
+    </div>
+  );
+}

@@ -1,0 +1,173 @@
+import { useState } from "preact/hooks";
+import { askResult, type Facts } from "./api.ts";
+import { Form, useRun } from "./form.tsx";
+import type { Live } from "./live.ts";
+import {
+  accountPath,
+  Action,
+  change,
+  changesOf,
+  FactList,
+  instant,
+  Once,
+  Table,
+  useLoaded,
+  Waiting,
+} from "./parts.tsx";
+
+interface Token {
+  readonly id: string;
+  readonly name: string;
+  readonly status: string;
+  readonly issued_on?: string | null;
+  readonly expires_on?: string | null;
+  readonly policies: readonly {
+    readonly permission_groups: readonly { readonly name?: string }[];
+  }[];
+}
+
+interface Group {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** How every part is, what this runtime can, and the API tokens. */
+export function SettingsPage({ facts, live }: { readonly facts: Facts; readonly live: Live }) {
+  const parts = live.overview?.health ?? {};
+  return (
+    <div class="stack">
+      <section aria-labelledby="health-title">
+        <h2 id="health-title">Health</h2>
+        <div class="parts">
+          {Object.entries(parts).map(([part, { status, reason }]) => (
+            <div class="card part" key={part}>
+              <span class={`state ${status}`}>{status}</span>
+              <strong>{part}</strong>
+              {reason !== undefined && <p>{reason}</p>}
+            </div>
+          ))}
+        </div>
+      </section>
+      <section aria-labelledby="runtime-title">
+        <h2 id="runtime-title">This server</h2>
+        <FactList
+          facts={[
+            ["Version", facts.version],
+            ["Runtime", facts.runtime],
+            ["Account", facts.account],
+            ["API", <code>{`${location.origin}/client/v4`}</code>],
+          ]}
+        />
+        <Table
+          label="Capabilities"
+          head={["Capability", "Here"]}
+          none="–"
+          rows={Object.entries(facts.capabilities).map(([name, value]) => ({
+            key: name,
+            cells: [name, value === true ? "yes" : `no: ${value}`],
+          }))}
+        />
+        <p class="small">
+          <a href={new URL("../docs", import.meta.url).pathname}>Description of the API</a>,{" "}
+          <a href={new URL("../openapi.json", import.meta.url).pathname}>openapi.json</a>
+        </p>
+      </section>
+      {!facts.isHosted && <Tokens facts={facts} live={live} />}
+    </div>
+  );
+}
+
+function Tokens({ facts, live }: { readonly facts: Facts; readonly live: Live }) {
+  const root = `${accountPath(facts.account)}/tokens`;
+  const tokens = useLoaded(
+    () => askResult<readonly Token[]>(`${root}?per_page=50`),
+    [changesOf(live, "platform")],
+  );
+  const groups = useLoaded(() => askResult<readonly Group[]>(`${root}/permission_groups`), []);
+  const [name, setName] = useState("");
+  const [chosen, setChosen] = useState<readonly string[]>([]);
+  const [shown, setShown] = useState<string | null>(null);
+  const state = useRun();
+  const make = async (): Promise<void> => {
+    if (chosen.length === 0) throw new Error("Choose at least one permission");
+    const made = await change<{ value: string }>("POST", root, {
+      name,
+      policies: [
+        {
+          effect: "allow",
+          permission_groups: chosen.map((id) => ({ id })),
+          resources: { [`com.cloudflare.api.account.${facts.account}`]: "*" },
+        },
+      ],
+    });
+    setShown(made.value);
+    setName("");
+    setChosen([]);
+    tokens.again();
+  };
+  return (
+    <section class="stack" aria-labelledby="tokens-title">
+      <h2 id="tokens-title">API tokens</h2>
+      <Waiting of={tokens} />
+      {shown !== null && <Once title="API token" text={shown} />}
+      <Table
+        label="API tokens"
+        head={["Name", "May", "Status", "Issued", "Expires", "Change"]}
+        none="No token was made here. Those of the configuration are not listed."
+        rows={(tokens.value ?? []).map((one) => ({
+          key: one.id,
+          cells: [
+            one.name,
+            one.policies
+              .flatMap((policy) => policy.permission_groups.map((group) => group.name))
+              .join(", "),
+            one.status,
+            instant(one.issued_on),
+            instant(one.expires_on),
+            <Action
+              label="Delete"
+              confirm="Callers with it are refused at once."
+              disabled={facts.readOnly}
+              onRun={async () => {
+                await change("DELETE", `${root}/${one.id}`);
+                tokens.again();
+              }}
+            />,
+          ],
+        }))}
+      />
+      <div class="card">
+        <Form action="Create token" state={state} disabled={facts.readOnly} onRun={make}>
+          <label>
+            Name of the new token
+            <input
+              required
+              maxLength={120}
+              value={name}
+              onInput={(event) => setName(event.currentTarget.value)}
+            />
+          </label>
+          <fieldset>
+            <legend>May</legend>
+            {(groups.value ?? []).map((group) => (
+              <label key={group.id} class="choice">
+                <input
+                  type="checkbox"
+                  checked={chosen.includes(group.id)}
+                  onChange={(event) =>
+                    setChosen(
+                      event.currentTarget.checked
+                        ? [...chosen, group.id]
+                        : chosen.filter((id) => id !== group.id),
+                    )
+                  }
+                />
+                {group.name}
+              </label>
+            ))}
+          </fieldset>
+        </Form>
+      </div>
+    </section>
+  );
+}

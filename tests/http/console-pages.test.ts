@@ -1,0 +1,234 @@
+import { createHmac } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { type BrowserPage, startBrowser, type TestBrowser } from "./browser-page.ts";
+import { webhookSecrets } from "./prepare-target.ts";
+
+// The console's pages that manage the parts, in a real browser against the served runtime.
+
+const LONG = 120_000;
+const url = inject("baseUrl");
+const token = inject("token");
+const account = inject("accountId");
+const root = `${url}/client/v4/accounts/${account}`;
+const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+/** Servers outlive a file: names of this run. */
+const own = `c${Date.now().toString(36)}`;
+const folder = mkdtempSync(join(tmpdir(), "causey-console-pages-"));
+let browser: TestBrowser;
+
+beforeAll(async () => {
+  browser = await startBrowser(folder);
+}, LONG);
+afterAll(async () => {
+  await browser.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** A session by token on a page of the console. */
+async function at(name: string, readOnly = false): Promise<BrowserPage> {
+  const page = await browser.open(`${url}/console#/${name}`);
+  await page.until("document.querySelector('input[type=password]')");
+  await page.fill("input[type=password]", token);
+  if (readOnly) await page.click("input[type=checkbox]");
+  await page.click("button[type=submit]");
+  await page.until("document.querySelector('.live.on')");
+  await page.until(
+    `document.querySelector('h1').textContent.toLowerCase() === ${JSON.stringify(name)}`,
+  );
+  return page;
+}
+
+/** Nothing serious in light and dark, and nothing beside the page on a phone. */
+async function expectFit(page: BrowserPage): Promise<void> {
+  for (const scheme of ["light", "dark"] as const) {
+    await page.scheme(scheme);
+    expect(await page.findings()).toEqual([]);
+  }
+  await page.width(390);
+  await page.until("document.documentElement.scrollWidth <= 390");
+  await page.width(1200);
+}
+
+/** Presses the button that says this, within what a selector finds. */
+function press(page: BrowserPage, label: string, within = "main"): Promise<unknown> {
+  const found = `[...document.querySelectorAll(${JSON.stringify(`${within} button`)})].find((one) => one.textContent.trim() === ${JSON.stringify(label)})`;
+  return page.until(found).then(() => page.evaluate(`${found}.click()`));
+}
+
+const holds = (selector: string, text: string): string =>
+  `[...document.querySelectorAll(${JSON.stringify(selector)})].some((one) => one.textContent.includes(${JSON.stringify(text)}))`;
+
+async function result<T>(path: string, init: RequestInit = {}): Promise<T> {
+  const response = await fetch(`${root}${path}`, { headers, ...init });
+  return ((await response.json()) as { result: T }).result;
+}
+
+describe("the console's page", () => {
+  it("Gateways makes one, changes it and shows its token once", { timeout: LONG }, async () => {
+    const page = await at("gateways");
+    const id = `${own}-gateway`;
+    await page.fill("#create-gateway ~ form input", id);
+    await press(page, "Create", "section");
+    await page.until(holds("#gateway-title", id));
+    await page.fill("section[aria-labelledby=gateway-title] input[type=number]", "120");
+    await press(page, "Save");
+    await page.until(holds("td", "120 s"));
+    const made = await result<{ cache_ttl: number; authentication: boolean }>(
+      `/ai-gateway/gateways/${id}`,
+    );
+    expect(made).toMatchObject({ cache_ttl: 120, authentication: true });
+    await press(page, "New gateway token");
+    await page.until("document.querySelector('.secret')");
+    const secret = await page.evaluate<string>("document.querySelector('.secret').textContent");
+    const call = { method: "POST", body: JSON.stringify({ model: "m", messages: [] }) };
+    const send = (gateway: string): Promise<Response> =>
+      fetch(`${url}/v1/${account}/${gateway}/deepseek/chat/completions`, {
+        ...call,
+        headers: { "cf-aig-authorization": `Bearer ${secret}`, "content-type": "application/json" },
+      });
+    // It is good for this gateway alone; nobody listens behind it.
+    expect((await send(id)).status).not.toBe(401);
+    expect((await send("guarded")).status).toBe(401);
+    await expectFit(page);
+    await press(page, "Delete gateway");
+    await press(page, "Yes, delete gateway");
+    await page.until(`!(${holds("td", id)})`);
+  });
+
+  it(
+    "Search indexes what is chosen, with its progress, and finds it",
+    { timeout: LONG },
+    async () => {
+      const page = await at("search");
+      const id = `${own}-notes`;
+      await page.fill("#create-instance ~ form input", id);
+      await press(page, "Create", "section");
+      await page.until(holds("#instance-title", id));
+      await page.evaluate(`{
+      const files = new DataTransfer();
+      files.items.add(new File(["# Keys\\n\\nThe master key is rotated by a restart."], "keys.md", { type: "text/markdown" }));
+      document.querySelector(".drop").dispatchEvent(new DragEvent("drop", { dataTransfer: files, bubbles: true, cancelable: true }));
+    }`);
+      await page.until(holds("td", "keys.md"));
+      await page.until(holds("td .state", "completed"));
+      await page.fill(
+        "section[aria-labelledby=instance-title] input[type=search]",
+        "rotate the master key",
+      );
+      await press(page, "Try");
+      await page.until(holds(".chunks", "rotated by a restart"));
+      await expectFit(page);
+      await press(page, "Delete instance");
+      await press(page, "Yes, delete instance");
+      await page.until(`!(${holds("td", id)})`);
+    },
+  );
+
+  it(
+    "Webhooks shows an event as it comes, the agent's state and why a signature failed",
+    { timeout: LONG },
+    async () => {
+      const entity = `${own}-entity`;
+      const send = (title: string, secret: string): Promise<Response> => {
+        const body = JSON.stringify({ entity, type: "note", title });
+        const signature = createHmac("sha256", secret).update(body).digest("hex");
+        return fetch(`${url}/webhooks/generic`, {
+          method: "POST",
+          body,
+          headers: { "content-type": "application/json", "x-signature": `sha256=${signature}` },
+        });
+      };
+      expect((await send("first", webhookSecrets.generic)).status).toBeLessThan(300);
+      const page = await at("webhooks");
+      const chosen = `[...document.querySelectorAll("button.link")].find((one) => one.textContent === ${JSON.stringify(entity)})`;
+      await page.until(chosen);
+      await page.evaluate(`${chosen}.click()`);
+      await page.until(holds("#entity-title", entity));
+      await page.until(
+        "document.querySelector('pre[aria-label=\"State of the agent\"]')?.textContent.includes('eventCount')",
+      );
+      await page.until("document.querySelectorAll('[aria-label=Events] tbody tr').length === 1");
+      await send("second", webhookSecrets.generic);
+      await page.until("document.querySelectorAll('[aria-label=Events] tbody tr').length === 2");
+      expect((await send("third", "another secret")).status).toBe(401);
+      await page.until(holds("#refused-title ~ ul", "signature"));
+      await expectFit(page);
+      await page.evaluate("document.querySelector('#tab-Inbound').focus()");
+      await page.press("ArrowRight");
+      await page.until("document.querySelector('[aria-label=\"Dead letters\"], .muted')");
+      await expectFit(page);
+      await page.press("ArrowRight");
+      await page.fill("main input[type=url]", `https://example.com/${own}`);
+      await press(page, "Add endpoint");
+      await page.until("document.querySelector('.secret')?.textContent.startsWith('whsec_')");
+      await expectFit(page);
+    },
+  );
+
+  it("Deprecations tells who still uses what", { timeout: LONG }, async () => {
+    await (await fetch(`${root}/devices`, { headers })).text();
+    const page = await at("deprecations");
+    await page.until(holds("[aria-label='Uses of what is deprecated'] td", "devices.01"));
+    await page.fill("input[type=search]", "brotli");
+    await page.until(
+      "document.querySelectorAll('[aria-label=\"All entries\"] tbody tr').length < 10",
+    );
+    await expectFit(page);
+  });
+
+  it("Settings makes a token that may what was chosen", { timeout: LONG }, async () => {
+    const page = await at("settings");
+    await page.until("document.querySelectorAll('fieldset label').length > 3");
+    await page.fill("section[aria-labelledby=tokens-title] input:not([type=checkbox])", own);
+    await page.evaluate(
+      `[...document.querySelectorAll("fieldset label")].find((one) => one.textContent === "AI Search Read").querySelector("input").click()`,
+    );
+    await press(page, "Create token");
+    await page.until("document.querySelector('.secret')");
+    const secret = await page.evaluate<string>("document.querySelector('.secret').textContent");
+    const mine = { headers: { authorization: `Bearer ${secret}` } };
+    expect((await fetch(`${root}/ai-search/instances`, mine)).status).toBe(200);
+    expect((await fetch(`${root}/tokens`, mine)).status).toBe(403);
+    await page.until(holds("td", own));
+    expect(await page.evaluate("document.querySelectorAll('.part').length")).toBe(4);
+    await expectFit(page);
+  });
+
+  it("Logs sends a stored request again", { timeout: LONG }, async () => {
+    const body = JSON.stringify({ model: "echo", messages: [{ role: "user", content: own }] });
+    const answer = await fetch(`${url}/v1/${account}/default/echo/chat/completions`, {
+      method: "POST",
+      headers: { "cf-aig-authorization": `Bearer ${token}`, "content-type": "application/json" },
+      body,
+    });
+    await answer.text();
+    const page = await at("logs");
+    await page.fill("input[type=search]", answer.headers.get("cf-aig-request-id") ?? "");
+    await page.until("document.querySelectorAll('table.log tbody tr').length === 1");
+    await page.click("table.log .link");
+    await press(page, "Send again");
+    await press(page, "Yes, send again");
+    await page.until(
+      `document.querySelector('pre[aria-label="Answer now"]')?.textContent.includes(${JSON.stringify(own)})`,
+    );
+    await expectFit(page);
+  });
+
+  it("changes nothing in a session that only reads", { timeout: LONG }, async () => {
+    const page = await at("gateways", true);
+    await page.until("document.querySelector('#create-gateway ~ form button')");
+    expect(
+      await page.evaluate(
+        "[...document.querySelectorAll('main form button')].every((one) => one.disabled)",
+      ),
+    ).toBe(true);
+    // And the server does not rely on that.
+    const status = await page.evaluate(
+      `fetch("console/api/client/v4/accounts/${account}/ai-gateway/gateways", { method: "POST", headers: { "x-causey-console": "1" }, body: "{}" }).then(({ status }) => status)`,
+    );
+    expect(status).toBe(403);
+  });
+});
