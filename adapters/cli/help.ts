@@ -30,6 +30,7 @@ export function helpText(version: string): string {
     "       causey console         prints an address that logs in to the web console once",
     "       causey backup FILE     writes the data folder into one file; causey restore FILE puts it back",
     "       causey config …        checks the configuration, or shows all of it and where it comes from",
+    "       causey doctor          looks at all that a server needs, and says what to do",
     "       causey prices …        prints the prices of models that are used, with their source",
     "       causey webhook send …  sends a signed webhook; causey webhook --help says more",
     "",

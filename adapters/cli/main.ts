@@ -20,6 +20,7 @@ const commands: Readonly<Record<string, (args: readonly string[]) => Promise<voi
   restore: async (args) =>
     (await import("./backup/commands.ts")).backupCommand("restore", args, version()),
   config: async (args) => (await import("./config/config-command.ts")).configCommand(args),
+  doctor: async (args) => (await import("./doctor/doctor-command.ts")).doctorCommand(args),
   webhook: async (args) => (await import("./webhook-send.ts")).webhookCommand(args),
 };
 

@@ -1,0 +1,143 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, globSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import type { Config } from "../../../core/config/config.ts";
+import { chromium } from "../../shared/chromium/chromium.ts";
+import { findChromium } from "../../shared/chromium/chromium-find.ts";
+import { localSystem } from "../../shared/system.ts";
+import { type Finding, reasonOf, within } from "./finding.ts";
+
+/** How long a browser has to be unpacked, to start and to answer, in ms. */
+const START_MS = 60_000;
+const quiet = (): void => undefined;
+
+/** Whether there is a browser, starts and answers, and whether its own sandbox holds. */
+export async function checkBrowser(
+  { rendering = {} }: Config,
+  dataDir: string,
+): Promise<Finding[]> {
+  const { chromiumPath, endpoint, noSandbox } = rendering;
+  const system = localSystem(quiet);
+  const browser = chromium({
+    executablePath: chromiumPath,
+    endpoint,
+    noSandbox,
+    stateDir: dataDir,
+    log: quiet,
+    system,
+  });
+  try {
+    const available = await browser.available();
+    if (available !== true)
+      return [
+        {
+          check: "browser",
+          status: "warn",
+          detail: available,
+          hint: "Without one, page rendering answers 503",
+        },
+      ];
+    const version = await within(START_MS, (signal) => versionOf(browser, signal));
+    const started: Finding = {
+      check: "browser",
+      status: "ok",
+      detail: `${version} starts (${await browser.describe()})`,
+    };
+    return endpoint === undefined || endpoint === "" ? [started, sandbox(noSandbox)] : [started];
+  } catch (error) {
+    const hint =
+      "Install chromium, or the package @sparticuz/chromium, or name one with --chromium-path";
+    return [{ check: "browser", status: "fail", detail: reasonOf(error), hint }];
+  } finally {
+    await browser.close();
+    system.end();
+  }
+}
+
+function sandbox(noSandbox: boolean | undefined): Finding {
+  const check = "sandbox";
+  if (noSandbox ?? process.getuid?.() === 0)
+    return {
+      check,
+      status: "warn",
+      detail: "The browser runs without its sandbox",
+      hint: "Run the server as an ordinary user, or render untrusted pages in a container of its own",
+    };
+  return { check, status: "ok", detail: "The browser runs in its sandbox" };
+}
+
+async function versionOf(
+  browser: ReturnType<typeof chromium>,
+  signal: AbortSignal,
+): Promise<string> {
+  const wire = await browser.connect({ signal });
+  try {
+    return await new Promise<string>((resolve, reject) => {
+      signal.addEventListener("abort", () => reject(new Error("The browser does not answer")));
+      wire.onClose((reason) => reject(new Error(reason)));
+      wire.onMessage((message) => {
+        const product = /"product":"([^"]+)"/u.exec(message)?.[1];
+        if (product !== undefined) resolve(product);
+      });
+      wire.send(JSON.stringify({ id: 1, method: "Browser.getVersion" }));
+    });
+  } finally {
+    wire.close();
+  }
+}
+
+/** Languages and signs that a bare system lacks, and Debian's package for them. */
+const scripts = [
+  ["Chinese, Japanese and Korean", ":lang=ja", "fonts-noto-cjk"],
+  ["emoji", ":charset=1f600", "fonts-noto-color-emoji"],
+] as const;
+
+/** Whether pages in any script can be drawn. */
+export async function checkFonts({ rendering = {} }: Config): Promise<Finding> {
+  const check = "fonts";
+  const found = await findChromium(rendering.chromiumPath);
+  const own = found?.kind === "packed" ? "Open Sans of the browser's package, and " : "";
+  const listed = spawnSync("fc-list", [":", "family"], { encoding: "utf8", timeout: 10_000 });
+  const files =
+    listed.status === 0 ? listed.stdout.trim().split("\n").filter(Boolean).length : fontFiles();
+  if (files === 0 && own === "")
+    return {
+      check,
+      status: "warn",
+      detail: "The system has no fonts",
+      hint: "Install fonts, e.g. fonts-dejavu-core: without any, text is boxes",
+    };
+  const missing = listed.status === 0 ? scripts.filter(([, pattern]) => !has(pattern)) : scripts;
+  if (listed.status !== 0 && files > 0)
+    return { check, status: "ok", detail: `${own}${files} font files` };
+  if (missing.length === 0)
+    return { check, status: "ok", detail: `${own}${files} families of the system` };
+  return {
+    check,
+    status: "warn",
+    detail: `${own}${files} families of the system, none with ${missing.map(([name]) => name).join(" or ")}`,
+    hint: `Install ${missing.map(([, , name]) => name).join(" and ")} if pages need them`,
+  };
+}
+
+function has(pattern: string): boolean {
+  const { status, stdout } = spawnSync("fc-list", [pattern, "family"], {
+    encoding: "utf8",
+    timeout: 10_000,
+  });
+  return status === 0 && stdout.trim() !== "";
+}
+
+function fontFiles(): number {
+  const folders = [
+    "/usr/share/fonts",
+    "/usr/local/share/fonts",
+    "/System/Library/Fonts",
+    "C:\\Windows\\Fonts",
+    join(process.env["HOME"] ?? "", ".fonts"),
+  ];
+  return folders
+    .filter((folder) => existsSync(folder))
+    .reduce((count, cwd) => count + globSync("**/*.{ttf,otf,ttc}", { cwd }).length, 0);
+}

@@ -1,0 +1,74 @@
+import process from "node:process";
+import type { Config } from "../../../core/config/config.ts";
+import { checkedConfig, readServeOptions } from "../config/serve-options.ts";
+import { loadRuntime } from "../runtime.ts";
+import { defaults } from "../settings.ts";
+import { checkBrowser, checkFonts } from "./browser-checks.ts";
+import { type Finding, reasonOf } from "./finding.ts";
+import { checkFolder, checkPort, checkSqlite } from "./machine-checks.ts";
+import { checkProviders } from "./provider-checks.ts";
+
+const help = `Usage: causey doctor [options]
+
+Looks at everything that a server needs: configuration, port, data folder, disk, SQLite, browser and sandbox, fonts,
+providers, clock. Ends with 1 when something fails. It changes nothing and sends no key; an npm browser is unpacked.
+
+All options of causey serve, and:
+
+  --json             JSON, one object
+`;
+
+/** Runs `causey doctor`. */
+export async function doctorCommand(args: readonly string[]): Promise<void> {
+  const { flags, json, help: asked, positionals } = readServeOptions(args);
+  if (asked) return void process.stdout.write(help);
+  if (positionals.length > 0)
+    throw new TypeError(`causey doctor takes options only, got "${positionals[0]}"`);
+  const findings: Finding[] = [];
+  for await (const some of examine(flags)) {
+    findings.push(...some);
+    if (!json) process.stdout.write(some.map(line).join(""));
+  }
+  const failed = findings.filter(({ status }) => status === "fail").length;
+  const warned = findings.filter(({ status }) => status === "warn").length;
+  process.stdout.write(
+    json
+      ? `${JSON.stringify({ healthy: failed === 0, findings })}\n`
+      : `\n${findings.length} checks, ${warned} warnings, ${failed} failed\n`,
+  );
+  process.exitCode = failed === 0 ? 0 : 1;
+}
+
+async function* examine(flags: ReadonlyMap<string, string>): AsyncGenerator<Finding[]> {
+  yield [{ check: "runtime", status: "ok", detail: (await loadRuntime()).name }];
+  const { config, finding } = configured(flags);
+  yield [finding];
+  const { dataDir = defaults.dataDir, port = defaults.port, host = defaults.host } = config;
+  yield [await checkPort(port, host)];
+  yield checkFolder(dataDir);
+  yield [checkSqlite(dataDir)];
+  yield await checkBrowser(config, dataDir);
+  yield [await checkFonts(config)];
+  yield await checkProviders(config);
+}
+
+/** What is wrong with the configuration is told, and all else is looked at with the defaults. */
+function configured(flags: ReadonlyMap<string, string>): {
+  readonly config: Config;
+  readonly finding: Finding;
+} {
+  const check = "configuration";
+  try {
+    const { config, written } = checkedConfig(flags, process.env);
+    const detail = written.path === undefined ? "No file" : `"${written.path}" is right`;
+    return { config, finding: { check, status: "ok", detail } };
+  } catch (error) {
+    const hint = "The keys are in docs/configuration.md";
+    return { config: {}, finding: { check, status: "fail", detail: reasonOf(error), hint } };
+  }
+}
+
+function line({ check, status, detail, hint }: Finding): string {
+  const first = `${status.padEnd(4)}  ${check.padEnd(14)}  ${detail}\n`;
+  return hint === undefined ? first : `${first}${" ".repeat(22)}hint: ${hint}\n`;
+}

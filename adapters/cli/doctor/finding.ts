@@ -1,0 +1,29 @@
+/** What a check of `causey doctor` found. Only `fail` makes its exit code 1. */
+export interface Finding {
+  readonly check: string;
+  readonly status: "ok" | "warn" | "fail";
+  readonly detail: string;
+  /** What to do about it. */
+  readonly hint?: string;
+}
+
+/** The reason of a failed check, in one line. */
+export function reasonOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : "";
+  const whole = cause === "" || message.includes(cause) ? message : `${message} (${cause})`;
+  return whole.replaceAll(/\s+/gu, " ").trim().slice(0, 300);
+}
+
+/** Runs work with a deadline. Deno waits at its end for timers that nobody clears, as that of `AbortSignal.timeout()`. */
+export async function within<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const deadline = new AbortController();
+  const timer = setTimeout(() => {
+    deadline.abort(new Error(`No answer within ${ms / 1000} s`));
+  }, ms);
+  try {
+    return await work(deadline.signal);
+  } finally {
+    clearTimeout(timer);
+  }
+}
