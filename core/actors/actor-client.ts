@@ -9,7 +9,7 @@ export type ActorClient<Methods> = {
 
 /**
  * Calls an actor by the methods that its kind declares. Both ends are written here, so what crosses has the types of the
- * map.
+ * map. What is assigned to a client stays beside them.
  *
  * @example
  * ```ts
@@ -19,10 +19,11 @@ export type ActorClient<Methods> = {
  */
 export function actorClient<Methods>(actor: ActorRef): ActorClient<Methods> {
   return new Proxy({} as ActorClient<Methods>, {
-    get: (_, method) =>
+    get(own, method) {
+      if (Object.hasOwn(own, method)) return Reflect.get(own, method);
       // Whoever awaits the client itself looks for `then`: it is no method, and the client no promise.
-      typeof method === "symbol" || method === "then"
-        ? undefined
-        : (...args: readonly Plain[]) => actor.call(method, ...args),
+      if (typeof method === "symbol" || method === "then") return undefined;
+      return (...args: readonly Plain[]) => actor.call(method, ...args);
+    },
   });
 }

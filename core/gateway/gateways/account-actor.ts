@@ -1,9 +1,17 @@
-import type { ActorKind, SqlValue } from "../../ports.ts";
+import type { ActorContext, ActorKind, SqlValue } from "../../ports.ts";
 import { contains } from "../../sql-text.ts";
 import type { GatewaySettings } from "../settings/settings.ts";
 
 /** A page of an account's gateways with the count of all that fit. */
 export type GatewayPage = { gateways: GatewaySettings[]; total: number };
+
+/** The methods of an account's list of gateways. */
+export interface AccountMethods {
+  put(settings: GatewaySettings): Promise<void>;
+  remove(id: string): Promise<void>;
+  /** Gateways whose id contains `search`, by id. */
+  list(search: string, offset: number, limit: number): Promise<GatewayPage>;
+}
 
 /**
  * The gateways of one account, named by the account: a copy of the settings that each gateway's own
@@ -15,40 +23,38 @@ export const accountActor: ActorKind = {
     `CREATE TABLE gateway_index (
       actor TEXT NOT NULL, id TEXT NOT NULL, settings TEXT NOT NULL, PRIMARY KEY (actor, id))`,
   ],
-  start({ name: actor, sql }) {
-    return {
-      methods: {
-        async put(settings: GatewaySettings) {
-          await sql.batch([
-            {
-              sql: `INSERT INTO gateway_index (actor, id, settings) VALUES (?, ?, ?)
-                ON CONFLICT (actor, id) DO UPDATE SET settings = excluded.settings`,
-              params: [actor, settings.id, JSON.stringify(settings)],
-            },
-          ]);
-        },
-        async remove(id: string) {
-          await sql.batch([
-            { sql: "DELETE FROM gateway_index WHERE actor = ? AND id = ?", params: [actor, id] },
-          ]);
-        },
-        async list(search: string, offset: number, limit: number): Promise<GatewayPage> {
-          const where = search === "" ? "actor = ?" : `actor = ? AND ${contains("id")}`;
-          const params: SqlValue[] = search === "" ? [actor] : [actor, search];
-          const [total] = await sql.all(
-            `SELECT COUNT(*) AS n FROM gateway_index WHERE ${where}`,
-            params,
-          );
-          const rows = await sql.all(
-            `SELECT settings FROM gateway_index WHERE ${where} ORDER BY id LIMIT ? OFFSET ?`,
-            [...params, limit, offset],
-          );
-          const gateways = rows.map(
-            (row) => JSON.parse(String(row["settings"])) as GatewaySettings,
-          );
-          return { gateways, total: Number(total?.["n"] ?? 0) };
-        },
-      },
-    };
-  },
+  start: (context) => ({ methods: { ...accountMethods(context) } }),
 };
+
+function accountMethods({ name: actor, sql }: ActorContext): AccountMethods {
+  return {
+    async put(settings) {
+      await sql.batch([
+        {
+          sql: `INSERT INTO gateway_index (actor, id, settings) VALUES (?, ?, ?)
+                ON CONFLICT (actor, id) DO UPDATE SET settings = excluded.settings`,
+          params: [actor, settings.id, JSON.stringify(settings)],
+        },
+      ]);
+    },
+    async remove(id) {
+      await sql.batch([
+        { sql: "DELETE FROM gateway_index WHERE actor = ? AND id = ?", params: [actor, id] },
+      ]);
+    },
+    async list(search, offset, limit) {
+      const where = search === "" ? "actor = ?" : `actor = ? AND ${contains("id")}`;
+      const params: SqlValue[] = search === "" ? [actor] : [actor, search];
+      const [total] = await sql.all(
+        `SELECT COUNT(*) AS n FROM gateway_index WHERE ${where}`,
+        params,
+      );
+      const rows = await sql.all(
+        `SELECT settings FROM gateway_index WHERE ${where} ORDER BY id LIMIT ? OFFSET ?`,
+        [...params, limit, offset],
+      );
+      const gateways = rows.map((row) => JSON.parse(String(row["settings"])) as GatewaySettings);
+      return { gateways, total: Number(total?.["n"] ?? 0) };
+    },
+  };
+}

@@ -1,11 +1,16 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { ActorContext, ActorKind, Statement } from "../../ports.ts";
 import { isChanging } from "../prices/account-prices.ts";
-import { spendLedger, spendSchema } from "../observe/spend/spend-ledger.ts";
-import { type GatewayLog, gatewayLog } from "../observe/log/gateway-log.ts";
+import { type SpendLedger, spendLedger, spendSchema } from "../observe/spend/spend-ledger.ts";
+import { type GatewayLog, gatewayLog, type GatewayLogMethods } from "../observe/log/gateway-log.ts";
 import { keptRateWindow, type KeptRateWindow, rateSchema } from "../guard/rate-window.ts";
 import { logSchema, logSequenceSchema } from "../observe/log/log-sql.ts";
-import { replySchema, type ReplyShelf, replyShelf } from "../answer/cache/reply-shelf.ts";
+import {
+  replySchema,
+  type ReplyShelf,
+  replyShelf,
+  type ReplyShelfMethods,
+} from "../answer/cache/reply-shelf.ts";
 import {
   agrees,
   type DeclaredSettings,
@@ -21,6 +26,34 @@ export type Entrance = {
   /** 0 = counted against the rate limit, else the ms to wait. */
   readonly wait: number;
 };
+
+/** The methods that concern a gateway's settings. */
+interface SettingsMethods {
+  /** Resolves to the settings, storing the given ones when there are none yet. */
+  open(initial: GatewaySettings): Promise<GatewaySettings>;
+  /** Throws `conflict` when there is such a gateway. */
+  create(settings: GatewaySettings): Promise<GatewaySettings>;
+  /** Resolves to the settings once they are what is declared; null when there is no such gateway. */
+  declare(declared: DeclaredSettings): Promise<GatewaySettings | null>;
+  /** Resolves to the settings afterwards; null when there is no such gateway, or no longer. */
+  update(changes: GatewayChanges): Promise<GatewaySettings | null>;
+  /** Names the prices that count from now on, unless a change of them that began after `begun` is under way. */
+  markPrices(version: string, begun?: string | null): Promise<void>;
+  /** Resolves to the settings there were. */
+  remove(): Promise<GatewaySettings | null>;
+}
+
+/** The methods of a gateway's actor. */
+export interface GatewayMethods
+  extends SettingsMethods, SpendLedger, GatewayLogMethods, ReplyShelfMethods {
+  settings(): GatewaySettings | null;
+  /** The settings, and one request counted unless its token does not open the gateway (`isOpen`). */
+  enter(
+    isOpen: boolean,
+    authentication: boolean | null,
+    declared?: DeclaredSettings | null,
+  ): Promise<Entrance> | Entrance;
+}
 
 /** One gateway: its settings, its log, its rate limit. Named `{account}/{gateway}`. */
 export const gatewayActor: ActorKind = {
@@ -53,26 +86,21 @@ export const gatewayActor: ActorKind = {
       const wait = isRefused ? 0 : window.admit(settings);
       return { settings, wait };
     };
-    const enter = (
-      isOpen: boolean,
-      authentication: boolean | null,
-      declared: DeclaredSettings | null = null,
-    ): Promise<Entrance> | Entrance => {
+    const enter: GatewayMethods["enter"] = (isOpen, authentication, declared = null) => {
       const { settings } = state;
       if (declared === null || settings === null || agrees(settings, declared))
         return admit(isOpen, authentication);
       return ofSettings.declare(declared).then(() => admit(isOpen, authentication));
     };
-    return {
-      methods: {
-        settings: () => state.settings,
-        enter,
-        ...spendLedger(context, () => state.settings?.spend_limits),
-        ...ofSettings,
-        ...shelf.methods,
-        ...log.methods,
-      },
+    const methods: GatewayMethods = {
+      settings: () => state.settings,
+      enter,
+      ...spendLedger(context, () => state.settings?.spend_limits),
+      ...ofSettings,
+      ...shelf.methods,
+      ...log.methods,
     };
+    return { methods: { ...methods } };
   },
 };
 
@@ -104,7 +132,7 @@ function inOrder(): <T>(change: () => Promise<T> | T) => Promise<T> {
   };
 }
 
-function settingsMethods(context: ActorContext, state: State, memory: Memory) {
+function settingsMethods(context: ActorContext, state: State, memory: Memory): SettingsMethods {
   const ordered = inOrder();
   const save = async (settings: GatewaySettings): Promise<GatewaySettings> => {
     const wipes = settings.cache_invalidate_on_update;
@@ -121,29 +149,25 @@ function settingsMethods(context: ActorContext, state: State, memory: Memory) {
     return settings;
   };
   return {
-    /** Resolves to the settings, storing the given ones when there are none yet. */
-    open: (initial: GatewaySettings) => ordered(() => state.settings ?? save(initial)),
-    create: (settings: GatewaySettings) =>
+    open: (initial) => ordered(() => state.settings ?? save(initial)),
+    create: (settings) =>
       ordered(() => {
         if (state.settings === null) return save(settings);
         throw new ApiError("conflict", { message: `Gateway "${settings.id}" already exists` });
       }),
-    /** Resolves to the settings once they are what is declared; null when there is no such gateway. */
-    declare: (declared: DeclaredSettings) =>
+    declare: (declared) =>
       ordered(() => {
         const { settings } = state;
         if (settings === null || agrees(settings, declared)) return settings;
         return save(withChanges(settings, declared, context.system.now()));
       }),
-    /** Resolves to the settings afterwards; null when there is no such gateway, or no longer. */
-    update: (changes: GatewayChanges) =>
+    update: (changes) =>
       ordered(() =>
         state.settings === null
           ? null
           : save(withChanges(state.settings, changes, context.system.now())),
       ),
-    /** Names the prices that count from now on, unless a change of them that began after `begun` is under way. */
-    markPrices: (version: string, begun: string | null = null) =>
+    markPrices: (version, begun = null) =>
       ordered(async () => {
         if (state.settings === null) return;
         const { prices_version: current } = state.settings;

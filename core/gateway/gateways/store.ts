@@ -1,9 +1,9 @@
-import type { ActorRef, Platform, SqlRow } from "../../ports.ts";
-import { accountActor, type GatewayPage } from "./account-actor.ts";
-import type { SpendDecision, SpendTicket } from "../observe/spend/spend-ledger.ts";
-import type { SpendFacts } from "../observe/spend/spend-rules.ts";
-import { type Entrance, gatewayActor } from "./gateway-actor.ts";
-import type { LogPage, LogPatch } from "../observe/log/gateway-log.ts";
+import { type ActorClient, actorClient } from "../../actors/actor-client.ts";
+import type { Platform } from "../../ports.ts";
+import { accountActor, type AccountMethods, type GatewayPage } from "./account-actor.ts";
+import type { SpendLedger } from "../observe/spend/spend-ledger.ts";
+import { type Entrance, gatewayActor, type GatewayMethods } from "./gateway-actor.ts";
+import type { GatewayLogMethods } from "../observe/log/gateway-log.ts";
 import {
   type DeclaredGateway,
   declaredGateway,
@@ -12,11 +12,8 @@ import {
   withDeclared,
 } from "../settings/declared-gateways.ts";
 import { actorName, type GatewayName } from "../settings/gateway-name.ts";
-import type { LogQuery } from "../observe/log/log-filters.ts";
 import type { LogRow } from "../call/ended-attempt.ts";
-import type { LogSummary } from "../observe/log/log-summary.ts";
-import type { TailPage } from "../observe/log/log-tail.ts";
-import type { SealedReply } from "../answer/cache/reply-shelf.ts";
+import type { ReplyShelfMethods } from "../answer/cache/reply-shelf.ts";
 import { changingPrices, PRICES } from "../prices/account-prices.ts";
 import { recordStore } from "../records/records.ts";
 import {
@@ -46,32 +43,24 @@ export interface GatewayStore {
    * leaves gateways that read the prices for every request, until the next change.
    */
   changePrices<T>(account: string, change: () => Promise<T>): Promise<T>;
-  /** Asks for leave to spend, see `SpendLedger`. */
-  spendAdmit(name: GatewayName, facts: SpendFacts, estimate: number): Promise<SpendDecision>;
-  /** Enters what was spent, see `SpendLedger`. */
-  spendSettle(name: GatewayName, ticket: SpendTicket, amount: number): Promise<void>;
-  /** A sealed answer, see `ReplyShelf`. */
-  findReply(name: GatewayName, id: string): Promise<SealedReply | null>;
-  /** Keeps a sealed answer among at most `capacity` bytes of them, see `ReplyShelf`. */
-  keepReply(name: GatewayName, id: string, reply: SealedReply, capacity: number): Promise<void>;
+  /** What the parts of one gateway's actor do: its log, its ledger, its kept answers. */
+  at(name: GatewayName): GatewayCalls;
   /** Stores log rows of the gateway with this actor's name. */
   append(actor: string, rows: readonly LogRow[]): Promise<void>;
-  listLogs(name: GatewayName, query: LogQuery, offset: number, limit: number): Promise<LogPage>;
-  getLog(name: GatewayName, id: string): Promise<SqlRow | null>;
-  /** Resolves to whether there is such a row. */
-  patchLog(name: GatewayName, id: string, patch: LogPatch): Promise<boolean>;
-  /** Deletes what the query finds, at most `limit` rows; resolves to their number. */
-  deleteLogs(name: GatewayName, query: LogQuery, limit: number): Promise<number>;
-  /** Figures over the rows that any of the queries finds. */
-  summariseLogs(name: GatewayName, queries: readonly LogQuery[]): Promise<LogSummary>;
-  /** Rows stored after a position of the live tail (-1 = from now on), see `LogTail`. */
-  nextLogs(name: GatewayName, position: number, query: LogQuery, waitMs: number): Promise<TailPage>;
 }
+
+/** Calls of one gateway that leave its settings alone. */
+type GatewayCalls = ActorClient<SpendLedger & GatewayLogMethods & ReplyShelfMethods>;
 
 /** Gateways of an account, of which no more are told of its prices. */
 const MOST = 1_000_000;
 /** Gateways that are told at once that prices have changed. */
 const MARKED = 50;
+
+type Gateway = ActorClient<GatewayMethods>;
+type Account = ActorClient<AccountMethods>;
+/** The version of prices that counts, and which one was under way. */
+type Marks = readonly [version: string, begun?: string];
 
 /** What the store works with. */
 export interface StoreOptions extends DeclaredGateways {
@@ -81,23 +70,21 @@ export interface StoreOptions extends DeclaredGateways {
 /** Registers the actors and returns the typed calls. */
 export function gatewayStore(options: StoreOptions): GatewayStore {
   const { actors, system } = options.platform;
+  const records = recordStore(options.platform);
   actors.define(gatewayActor);
   actors.define(accountActor);
-  const of = (name: GatewayName): ActorRef => actors.get(gatewayActor.name, actorName(name));
-  const index = (account: string): ActorRef => actors.get(accountActor.name, account);
-  const declared = (name: GatewayName): DeclaredGateway | undefined =>
-    declaredGateway(name, options);
-  /** The gateway is written first and listed second: a crash between leaves no phantom in the list. */
-  const write = async (method: string, account: string, settings: GatewaySettings) => {
-    const written = (await of({ account, gateway: settings.id }).call(
-      method,
-      settings,
-    )) as GatewaySettings;
-    await index(account).call("put", written);
+  const of = (name: GatewayName): Gateway =>
+    actorClient(actors.get(gatewayActor.name, actorName(name)));
+  const index = (account: string): Account => actorClient(actors.get(accountActor.name, account));
+  const declared = (name: GatewayName) => declaredGateway(name, options);
+  const write = async (method: "open" | "create", account: string, initial: GatewaySettings) => {
+    const gateway = of({ account, gateway: initial.id });
+    // Written first and listed second: a crash between leaves no phantom in the list.
+    const written = await gateway[method](initial);
+    await index(account).put(written);
     // Looked for behind the listing: whoever changes a price after this finds the gateway there.
-    const priced = await recordStore(options.platform).ofAccount(account).group("price", PRICES);
-    if (priced.length > 0)
-      await of({ account, gateway: settings.id }).call("markPrices", system.id(), "");
+    const priced = await records.ofAccount(account).group("price", PRICES);
+    if (priced.length > 0) await gateway.markPrices(system.id(), "");
     return written;
   };
   const open = async (name: GatewayName): Promise<GatewaySettings> => {
@@ -106,53 +93,53 @@ export function gatewayStore(options: StoreOptions): GatewayStore {
   };
   const settings = async (name: GatewayName): Promise<GatewaySettings | null> => {
     const declaration = declared(name);
-    const ask = (): Promise<GatewaySettings | null> => storedSettings(of(name), declaration);
+    const ask = () => storedSettings(of(name), declaration);
     const found = (await ask()) ?? (declaration === undefined ? null : await open(name).then(ask));
     return found === null || declaration === undefined ? found : withDeclared(found, declaration);
   };
-  const enter = (name: GatewayName, isOpen: boolean): Promise<Entrance> =>
-    enterGateway(of(name), isOpen, declared(name), () => open(name));
   return {
     settings,
-    enter,
+    enter: (name, isOpen) => enterGateway(of(name), isOpen, declared(name), () => open(name)),
     open,
     create: (account, initial) => write("create", account, initial),
     async update(name, changes) {
-      const changed = (await of(name).call("update", changes)) as GatewaySettings | null;
-      if (changed !== null) await index(name.account).call("put", changed);
+      const changed = await of(name).update(changes);
+      if (changed !== null) await index(name.account).put(changed);
       return changed;
     },
     async remove(name) {
       // First the keys: a crash in between must not leave them to the next gateway of this name.
-      await recordStore(options.platform).ofGateway(name).clear();
-      const removed = (await of(name).call("remove")) as GatewaySettings | null;
-      await index(name.account).call("remove", name.gateway);
+      await records.ofGateway(name).clear();
+      const removed = await of(name).remove();
+      await index(name.account).remove(name.gateway);
       return removed;
     },
     changePrices: (account, change) =>
       changePrices(change, system.id(), (...marks) =>
         markAll(index(account), (gateway) => of({ account, gateway }), marks),
       ),
-    async list(account, search, offset, limit) {
+    async list(account, ...page) {
       // Asked for, they are made: those that nobody has touched yet must be in the list as well.
       for (const gateway of declaredIds(account, options))
         await enlist(settings({ account, gateway }), index(account));
-      return (await index(account).call("list", search, offset, limit)) as GatewayPage;
+      return index(account).list(...page);
     },
-    ...plainCalls(of, actors.get.bind(actors, gatewayActor.name)),
+    at: of,
+    append: (actor, rows) =>
+      actorClient<GatewayMethods>(actors.get(gatewayActor.name, actor)).append(rows),
   };
 }
 
-async function enlist(asked: Promise<GatewaySettings | null>, index: ActorRef): Promise<void> {
+async function enlist(asked: Promise<GatewaySettings | null>, index: Account): Promise<void> {
   const settings = await asked;
-  if (settings !== null) await index.call("put", settings);
+  if (settings !== null) await index.put(settings);
 }
 
 /** The gateways are told before it and behind it, see {@link GatewayStore.changePrices}. */
 async function changePrices<T>(
   change: () => Promise<T>,
   version: string,
-  mark: (...marks: string[]) => Promise<void>,
+  mark: (...marks: Marks) => Promise<void>,
 ): Promise<T> {
   const begun = changingPrices(version);
   await mark(begun);
@@ -164,37 +151,35 @@ async function changePrices<T>(
 }
 
 async function markAll(
-  index: ActorRef,
-  of: (gateway: string) => ActorRef,
-  marks: readonly string[],
+  index: Account,
+  of: (gateway: string) => Gateway,
+  marks: Marks,
 ): Promise<void> {
   // All at once: pages would shift while gateways are deleted.
-  const { gateways } = (await index.call("list", "", 0, MOST)) as GatewayPage;
+  const { gateways } = await index.list("", 0, MOST);
   for (let at = 0; at < gateways.length; at += MARKED) {
     const some = gateways.slice(at, at + MARKED);
-    await Promise.all(some.map(({ id }) => of(id).call("markPrices", ...marks)));
+    await Promise.all(some.map(({ id }) => of(id).markPrices(...marks)));
   }
 }
 
 /** The settings of a gateway, made what is declared before they are read. */
-async function storedSettings(
-  gateway: ActorRef,
+function storedSettings(
+  gateway: Gateway,
   declaration: DeclaredGateway | undefined,
 ): Promise<GatewaySettings | null> {
   const fixed = declaration?.settings;
-  const found = fixed === undefined ? gateway.call("settings") : gateway.call("declare", fixed);
-  return (await found) as GatewaySettings | null;
+  return fixed === undefined ? gateway.settings() : gateway.declare(fixed);
 }
 
 function enterGateway(
-  gateway: ActorRef,
+  gateway: Gateway,
   isOpen: boolean,
   declaration: DeclaredGateway | undefined,
   open: () => Promise<GatewaySettings>,
 ): Promise<Entrance> {
   const authentication = declaration?.authentication ?? null;
-  const ask = (): Promise<Entrance> =>
-    gateway.call("enter", isOpen, authentication, declaration?.settings) as Promise<Entrance>;
+  const ask = (): Promise<Entrance> => gateway.enter(isOpen, authentication, declaration?.settings);
   return declaration === undefined ? ask() : enterDeclared(ask, declaration, open);
 }
 
@@ -211,49 +196,4 @@ async function enterDeclared(
   }
   if (found.settings === null) return found;
   return { ...found, settings: withDeclared(found.settings, declaration) };
-}
-
-type PlainCalls = Pick<
-  GatewayStore,
-  | "spendAdmit"
-  | "spendSettle"
-  | "findReply"
-  | "keepReply"
-  | "append"
-  | "listLogs"
-  | "getLog"
-  | "patchLog"
-  | "deleteLogs"
-  | "summariseLogs"
-  | "nextLogs"
->;
-
-function plainCalls(
-  of: (name: GatewayName) => ActorRef,
-  byActor: (actor: string) => ActorRef,
-): PlainCalls {
-  return {
-    spendAdmit: async (name, facts, estimate) =>
-      (await of(name).call("spendAdmit", facts, estimate)) as SpendDecision,
-    async spendSettle(name, ticket, amount) {
-      await of(name).call("spendSettle", ticket, amount);
-    },
-    findReply: async (name, id) => (await of(name).call("findReply", id)) as SealedReply | null,
-    async keepReply(name, id, reply, capacity) {
-      await of(name).call("keepReply", id, reply, capacity);
-    },
-    async append(actor, rows) {
-      await byActor(actor).call("append", rows);
-    },
-    listLogs: async (name, query, offset, limit) =>
-      (await of(name).call("listLogs", query, offset, limit)) as LogPage,
-    getLog: async (name, id) => (await of(name).call("getLog", id)) as SqlRow | null,
-    patchLog: async (name, id, patch) => (await of(name).call("patchLog", id, patch)) as boolean,
-    deleteLogs: async (name, query, limit) =>
-      (await of(name).call("deleteLogs", query, limit)) as number,
-    summariseLogs: async (name, queries) =>
-      (await of(name).call("summariseLogs", queries)) as LogSummary,
-    nextLogs: async (name, position, query, waitMs) =>
-      (await of(name).call("nextLogs", position, query, waitMs)) as TailPage,
-  };
 }

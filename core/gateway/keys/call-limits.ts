@@ -17,7 +17,7 @@ import type { KeyStore } from "./key-store.ts";
 
 /** What {@link callLimits} works with. */
 export interface LimitParts extends SpendParts {
-  readonly keys: Pick<KeyStore, "reserve" | "settle">;
+  readonly keys: KeyStore;
 }
 
 /** The limits of gateways and of virtual keys. */
@@ -80,7 +80,8 @@ async function keyLeave(step: Step, keyed: KeyedCall, parts: LimitParts): Promis
     throw uncountable(unknown);
   }
   const asked = { cost: grant.cost ? estimate : null, tokens: grant.tokens ? tokens : null };
-  const decision = await parts.keys.reserve(account, id, asked);
+  const keys = parts.keys.at(account);
+  const decision = await keys.reserve(id, asked);
   if ("refused" in decision) {
     parts.refused?.(call.name, "spend_limit");
     throw new ApiError("gateway_spend_limit", {
@@ -99,11 +100,9 @@ async function keyLeave(step: Step, keyed: KeyedCall, parts: LimitParts): Promis
       // What is not known stays as it was estimated: leaving an answer early must not make it free.
       const amounts = amount === 0 ? { cost: used.cost ?? 0, tokens: used.tokens ?? 0 } : used;
       const { log, system } = parts;
-      const entered = parts.keys
-        .settle(account, id, decision.entries, amounts)
-        .catch((error: unknown) => {
-          log("error", "The use of a virtual key could not be entered", { error: String(error) });
-        });
+      const entered = keys.settle(id, decision.entries, amounts).catch((error: unknown) => {
+        log("error", "The use of a virtual key could not be entered", { error: String(error) });
+      });
       system.waitUntil(entered);
     },
   };

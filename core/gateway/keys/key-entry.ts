@@ -29,9 +29,10 @@ const reasons = {
 export function keyEntry(keys: KeyStore, system: System): KeyEntry {
   const enter = async (
     keyReference: KeyReference,
-    name: GatewayName,
+    { account, gateway }: GatewayName,
     counts: boolean,
-  ): Promise<GatewayCaller> => callerOf(await keys.enter(keyReference, name, counts));
+  ): Promise<GatewayCaller> =>
+    callerOf(await keys.at(account).enter(keyReference, gateway, counts));
   return {
     bySecret: async (secret, name, counts) =>
       enter({ hash: await quickSha256Hex(secret, system) }, name, counts),

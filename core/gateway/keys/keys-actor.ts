@@ -3,6 +3,7 @@ import type { ActorContext, ActorKind, SqlRow, SqlValue, Statement } from "../..
 import { contains } from "../../sql-text.ts";
 import {
   type KeyAmounts,
+  type KeyDecision,
   type KeyLedgerEntry,
   type KeyLedger,
   keyLedger,
@@ -26,11 +27,11 @@ export type KeyEntrance =
   | { readonly reason: "unknown" | "disabled" | "expired" | "gateway" }
   | { readonly refused: string; readonly wait: number | null };
 
+/** A key, and what it has used. */
+export type KeyWithUsage = { readonly key: VirtualKey; readonly usage: readonly LimitUsage[] };
+
 /** A page of keys, with what each has used. */
-export type KeyPage = {
-  readonly keys: readonly { readonly key: VirtualKey; readonly usage: readonly LimitUsage[] }[];
-  readonly total: number;
-};
+export type KeyPage = { readonly keys: readonly KeyWithUsage[]; readonly total: number };
 
 /** What a listing of keys asks for. */
 export type KeyQuery = {
@@ -39,6 +40,29 @@ export type KeyQuery = {
   /** @default every owner */
   readonly owner?: string | undefined;
 };
+
+/** What the way of requests asks of keys. */
+interface KeyUseMethods {
+  /** Whom a key stands for at a gateway; counts one request, if `counts`. */
+  enter(keyReference: KeyReference, gateway: string, counts: boolean): Promise<KeyEntrance>;
+  /** Sets aside what a request is expected to use, see `KeyLedger`. */
+  reserve(id: string, amounts: KeyAmounts): Promise<KeyDecision>;
+  settle(id: string, entries: readonly KeyLedgerEntry[], amounts: KeyAmounts): Promise<void>;
+}
+
+/** What the management API asks of keys. */
+interface KeyManagementMethods {
+  create(key: VirtualKey): Promise<KeyWithUsage>;
+  get(id: string): Promise<KeyWithUsage | null>;
+  /** Replaces a key that was seen with this `modifiedAt`; a late change must not revive a rotated secret. */
+  replace(key: VirtualKey, seen: number): Promise<KeyWithUsage>;
+  /** Resolves to whether there was such a key. */
+  remove(id: string): Promise<boolean>;
+  list(query: KeyQuery, offset: number, limit: number): Promise<KeyPage>;
+}
+
+/** The methods of an account's keys. */
+export interface KeyMethods extends KeyUseMethods, KeyManagementMethods {}
 
 /** The virtual keys of one account, named by it, and what they have used. */
 export const keysActor: ActorKind = {
@@ -66,15 +90,10 @@ export const keysActor: ActorKind = {
   },
 };
 
-function useMethods(context: ActorContext, rows: KeyRows, ledger: KeyLedger) {
+function useMethods(context: ActorContext, rows: KeyRows, ledger: KeyLedger): KeyUseMethods {
   const { system } = context;
   return {
-    /** Whom a key stands for at a gateway; counts one request, if `counts`. */
-    async enter(
-      keyReference: KeyReference,
-      gateway: string,
-      counts: boolean,
-    ): Promise<KeyEntrance> {
+    async enter(keyReference, gateway, counts) {
       const now = system.now();
       const key = await rows.find(keyReference);
       if (key === null || isLate(key, keyReference, now)) return { reason: "unknown" };
@@ -89,12 +108,11 @@ function useMethods(context: ActorContext, rows: KeyRows, ledger: KeyLedger) {
       if (now - (key.lastUsedAt ?? 0) >= USE_GRAIN) system.waitUntil(rows.noteUse(key, now));
       return { key: { id, settings } };
     },
-    async reserve(id: string, amounts: KeyAmounts) {
+    async reserve(id, amounts) {
       const key = await rows.find({ id });
       return ledger.reserve(id, key?.settings.limits ?? [], amounts);
     },
-    settle: (id: string, entries: readonly KeyLedgerEntry[], amounts: KeyAmounts) =>
-      ledger.settle(id, entries, amounts),
+    settle: (id, entries, amounts) => ledger.settle(id, entries, amounts),
   };
 }
 
@@ -104,13 +122,17 @@ function isLate(key: VirtualKey, keyReference: KeyReference, now: number): boole
   return key.formerUntil === null || now >= key.formerUntil;
 }
 
-function manageMethods({ name: actor, sql }: ActorContext, rows: KeyRows, ledger: KeyLedger) {
-  const shown = async (key: VirtualKey) => ({
+function manageMethods(
+  { name: actor, sql }: ActorContext,
+  rows: KeyRows,
+  ledger: KeyLedger,
+): KeyManagementMethods {
+  const shown = async (key: VirtualKey): Promise<KeyWithUsage> => ({
     key,
     usage: await ledger.usage(key.id, key.settings.limits),
   });
   return {
-    async create(key: VirtualKey) {
+    async create(key) {
       const [row] = await sql.all("SELECT COUNT(*) AS n FROM gateway_keys WHERE actor = ?", [
         actor,
       ]);
@@ -122,12 +144,11 @@ function manageMethods({ name: actor, sql }: ActorContext, rows: KeyRows, ledger
       await rows.put(key);
       return shown(key);
     },
-    async get(id: string) {
+    async get(id) {
       const key = await rows.find({ id });
       return key === null ? null : shown(key);
     },
-    /** Replaces a key that was seen with this `modifiedAt`; a late change must not revive a rotated secret. */
-    async replace(key: VirtualKey, seen: number) {
+    async replace(key, seen) {
       const current = await rows.find({ id: key.id });
       if (current?.modifiedAt !== seen) {
         throw new ApiError("conflict", {
@@ -137,12 +158,12 @@ function manageMethods({ name: actor, sql }: ActorContext, rows: KeyRows, ledger
       await rows.put({ ...key, lastUsedAt: current.lastUsedAt });
       return shown(key);
     },
-    async remove(id: string): Promise<boolean> {
+    async remove(id) {
       if ((await rows.find({ id })) === null) return false;
       await rows.remove(id, [ledger.forget(id)]);
       return true;
     },
-    async list({ search, owner }: KeyQuery, offset: number, limit: number): Promise<KeyPage> {
+    async list({ search, owner }, offset, limit) {
       const { where, params } = condition(actor, search, owner);
       const [total] = await sql.all(
         `SELECT COUNT(*) AS n FROM gateway_keys WHERE ${where}`,

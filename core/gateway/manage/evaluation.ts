@@ -92,7 +92,7 @@ async function evaluated(
     ),
   );
   const queries = datasets.map(datasetQuery);
-  const summary = await deps.store.summariseLogs({ account, gateway }, queries);
+  const summary = await deps.store.at({ account, gateway }).summariseLogs(queries);
   const id = system.id();
   const at = new Date(system.now()).toISOString();
   const owner = { account_id: account, account_tag: account };

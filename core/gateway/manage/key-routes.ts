@@ -1,4 +1,5 @@
 import type { Context } from "hono";
+import type { ActorClient } from "../../actors/actor-client.ts";
 import { checkAccountId } from "../../auth/account-id.ts";
 import { newKey } from "../../auth/token-format.ts";
 import { sha256Hex } from "../../crypto/digest.ts";
@@ -17,7 +18,7 @@ import {
   type ManagementRoutes,
   pageOfQuery,
 } from "./context.ts";
-import type { KeyWithUsage } from "../keys/key-store.ts";
+import type { KeyMethods, KeyWithUsage } from "../keys/keys-actor.ts";
 import {
   changed,
   keyChange,
@@ -30,13 +31,14 @@ import {
 } from "../keys/virtual-key.ts";
 
 /** The virtual keys of an account: `…/virtual-keys`. */
-export const virtualKeyRoutes: ManagementRoutes = (app, { keys, auth, platform }) => {
+export const virtualKeyRoutes: ManagementRoutes = (app, { keys: store, auth, platform }) => {
   const { system } = platform;
   const { read, edit } = guards(auth);
   const path = `${MANAGEMENT_ROOT}/virtual-keys`;
   const account = (c: Context): string => gatewayNameOf(c).account;
+  const keys = (c: Context): ActorClient<KeyMethods> => store.at(account(c));
   const found = async (c: Context): Promise<KeyWithUsage> => {
-    const shown = await keys.get(account(c), idOf(c));
+    const shown = await keys(c).get(idOf(c));
     if (shown !== null) return shown;
     throw new ApiError("not_found", {
       message: `There is no virtual key "${idOf(c).slice(0, 64)}" in this account`,
@@ -48,7 +50,7 @@ export const virtualKeyRoutes: ManagementRoutes = (app, { keys, auth, platform }
     const page = pageOfQuery(c, ["search", "owner"]);
     const search = (c.req.query("search") ?? "").slice(0, 128);
     const query = { search, owner: c.req.query("owner") };
-    const listed = await keys.list(account(c), query, page.offset, page.perPage);
+    const listed = await keys(c).list(query, page.offset, page.perPage);
     return listAnswer(listed.keys.map(show), page, listed.total);
   });
   app.post(path, edit, async (c) => {
@@ -57,7 +59,7 @@ export const virtualKeyRoutes: ManagementRoutes = (app, { keys, auth, platform }
       keySettings(await readJson(c.req, keyCreate, { platform })),
       system,
     );
-    return envelope({ ...show(await keys.create(account(c), key)), key: secret });
+    return envelope({ ...show(await keys(c).create(key)), key: secret });
   });
   app.get(`${path}/:id`, read, async (c) => envelope(show(await found(c))));
   for (const method of ["put", "patch"] as const) {
@@ -66,7 +68,7 @@ export const virtualKeyRoutes: ManagementRoutes = (app, { keys, auth, platform }
       const { key } = await found(c);
       const settings = changed(key.settings, change);
       const next = { ...key, settings, modifiedAt: later(key, system) };
-      return envelope(show(await keys.replace(account(c), next, key.modifiedAt)));
+      return envelope(show(await keys(c).replace(next, key.modifiedAt)));
     });
   }
   app.post(`${path}/:id/rotate`, edit, async (c) => {
@@ -74,12 +76,12 @@ export const virtualKeyRoutes: ManagementRoutes = (app, { keys, auth, platform }
     const { grace_seconds: grace } = parse(keyRotation, bytes.length === 0 ? {} : parseJson(bytes));
     const { key } = await found(c);
     const { next, secret } = await rotated(key, grace, system);
-    const shown = show(await keys.replace(account(c), next, key.modifiedAt));
+    const shown = show(await keys(c).replace(next, key.modifiedAt));
     return envelope({ ...shown, key: secret });
   });
   app.delete(`${path}/:id`, edit, async (c) => {
     const shown = await found(c);
-    await keys.remove(account(c), shown.key.id);
+    await keys(c).remove(shown.key.id);
     return envelope(show(shown));
   });
 };

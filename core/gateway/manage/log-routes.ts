@@ -58,7 +58,7 @@ function tailRoute(app: Hono, { auth, store, platform: { system } }: GatewayMana
     const from = tailPosition(c.req.header("last-event-id"));
     await getGateway(name, store);
     const next = (position: number, waitMs: number) =>
-      store.nextLogs(name, position, query, waitMs);
+      store.at(name).nextLogs(position, query, waitMs);
     // Before the answer begins, so that too many followers are a 429.
     await next(-1, 0);
     const { closing } = system;

@@ -44,12 +44,9 @@ export async function listLogs(
   store: GatewayStore,
 ): Promise<{ logs: Record<string, unknown>[]; total: number }> {
   await getGateway(name, store);
-  const { rows, total } = await store.listLogs(
-    name,
-    parseLogQuery(search),
-    page.offset,
-    page.perPage,
-  );
+  const { rows, total } = await store
+    .at(name)
+    .listLogs(parseLogQuery(search), page.offset, page.perPage);
   return { logs: rows.map(logView), total };
 }
 
@@ -72,7 +69,7 @@ export async function deleteLogs(
   // In parts, between which the gateway's other work goes on.
   for (;;) {
     const part = Math.min(DELETE_LIMIT, wanted - deleted);
-    const gone = part === 0 ? 0 : await store.deleteLogs(name, query, part);
+    const gone = part === 0 ? 0 : await store.at(name).deleteLogs(query, part);
     deleted += gone;
     if (gone < part || part === 0) return deleted;
   }
@@ -96,7 +93,7 @@ export async function patchLog(
 ): Promise<Record<string, unknown>> {
   await rowOf(name, id, store);
   const text = metadata === undefined || metadata === null ? metadata : JSON.stringify(metadata);
-  await store.patchLog(name, id, { feedback, score, metadata: text });
+  await store.at(name).patchLog(id, { feedback, score, metadata: text });
   return logDetail(await rowOf(name, id, store));
 }
 
@@ -135,7 +132,7 @@ function parses(text: string): boolean {
 
 async function rowOf(name: GatewayName, id: string, store: GatewayStore): Promise<SqlRow> {
   await getGateway(name, store);
-  const row = await store.getLog(name, id);
+  const row = await store.at(name).getLog(id);
   if (row === null)
     throw new ApiError("not_found", { message: `There is no log "${id.slice(0, 64)}"` });
   return row;

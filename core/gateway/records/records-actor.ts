@@ -11,11 +11,52 @@ import {
   recordLimits,
 } from "./record.ts";
 import { removal, selectFrom, upsertRecord, type Select } from "./record-rows.ts";
-import { counterSchema, windowCounters } from "./window-counters.ts";
+import { counterSchema, type WindowCounters, windowCounters } from "./window-counters.ts";
 import { ApiError } from "../../http/api-error.ts";
 
 /** Answers of lookups that are kept in memory: names come from callers, so their number is bounded. */
 const REMEMBERED = 1000;
+
+/** What one write creates, replaces and removes, all or nothing. */
+export type RecordChanges = {
+  readonly creates?: readonly StoredRecord[];
+  readonly replaces?: readonly StoredRecord[];
+  readonly removes?: readonly RecordName[];
+  /** A flag that one record of a parent can have: whoever had it before loses it. @default none */
+  readonly sole?: string | null;
+};
+
+/** What reads records. */
+interface RecordReads {
+  /** Throws `not_found`. */
+  get(name: RecordName): Promise<StoredRecord>;
+  /** The record of a unique key. */
+  find(collection: Collection, key: string): Promise<StoredRecord | null>;
+  /** All records of a parent, oldest first. */
+  group(collection: Collection, parent: string): Promise<readonly StoredRecord[]>;
+  list(query: RecordQuery, offset: number, limit: number): Promise<RecordPage>;
+}
+
+/** What writes records. */
+interface RecordWrites {
+  /** In one transaction. Throws `conflict` and, for a replaced one that is gone, `not_found`. */
+  write(changes: RecordChanges): Promise<void>;
+  /** Replaces a sealed text in the records of a collection that still have it: several can share a secret. */
+  reseal(collection: Collection, from: string, to: string): Promise<void>;
+  /** Removes a record and everything whose parent it is. */
+  remove(name: RecordName): Promise<void>;
+  clear(): Promise<void>;
+}
+
+/** What keeps the secret that stands in for a master key. */
+interface OwnKey {
+  /** Null when none was ever needed. */
+  storedMaster(): Promise<string | null>;
+  ownMaster(): Promise<string>;
+}
+
+/** The methods of the records of one account or gateway. */
+export interface RecordMethods extends RecordReads, RecordWrites, OwnKey, WindowCounters {}
 
 /**
  * The resources of the management API that belong to one account (`account:{account}`) or to one gateway
@@ -75,23 +116,24 @@ function lookupMemory(): Memory {
   };
 }
 
-function readMethods(context: ActorContext, memory: Memory) {
+function readMethods(context: ActorContext, memory: Memory): RecordReads {
   const select = selectFrom(context);
   return {
-    get: async ({ collection, id }: RecordName): Promise<StoredRecord | null> =>
-      (await select("id = ?", collection, id))[0] ?? null,
-    /** The record of a unique key. */
-    find: (collection: Collection, key: string): Promise<StoredRecord | null> =>
+    async get(name) {
+      const [found] = await select("id = ?", name.collection, name.id);
+      if (found === undefined) throw noRecord(name);
+      return found;
+    },
+    find: (collection, key) =>
       memory.recall(
         `find\0${collection}\0${key}`,
         async () => (await select("name = ?", collection, key))[0] ?? null,
       ),
-    /** All records of a parent, oldest first. */
-    group: (collection: Collection, parent: string): Promise<StoredRecord[]> =>
+    group: (collection, parent) =>
       memory.recall(`group\0${collection}\0${parent}`, () =>
         select("parent = ? ORDER BY created_at, id", collection, parent),
       ),
-    async list(query: RecordQuery, offset: number, limit: number): Promise<RecordPage> {
+    async list(query, offset, limit) {
       const { collection, parent } = query;
       const all = await (parent === undefined
         ? select("1 = 1", collection)
@@ -102,7 +144,7 @@ function readMethods(context: ActorContext, memory: Memory) {
   };
 }
 
-function writeMethods(context: ActorContext, memory: Memory) {
+function writeMethods(context: ActorContext, memory: Memory): RecordWrites {
   const { name: actor, sql } = context;
   const select = selectFrom(context);
   const checks = checksOf(context, select);
@@ -125,16 +167,7 @@ function writeMethods(context: ActorContext, memory: Memory) {
       .map((other) => ({ ...other, body: { ...other.body, [flag]: false } }));
   };
   return {
-    /**
-     * Creates, replaces and removes in one transaction, see `RecordChanges`. Throws `conflict` and, for a replaced one
-     * that is gone, `not_found`.
-     */
-    async write(
-      creates: readonly StoredRecord[],
-      replaces: readonly StoredRecord[],
-      removes: readonly RecordName[],
-      sole: string | null,
-    ): Promise<void> {
+    async write({ creates = [], replaces = [], removes = [], sole = null }) {
       for (const record of creates) await checks.room(record);
       for (const record of replaces) await checks.presence(record);
       const written = [...creates, ...replaces];
@@ -145,16 +178,14 @@ function writeMethods(context: ActorContext, memory: Memory) {
         ...[...written, ...displaced].map((record) => upsertRecord(actor, record)),
       ]);
     },
-    /** Replaces a sealed text in the records of a collection that still have it: several can share a secret. */
-    async reseal(collection: Collection, from: string, to: string): Promise<void> {
+    async reseal(collection, from, to) {
       const records = await select("1 = 1", collection);
       const changed = records
         .filter(({ body }) => body["sealed"] === from)
         .map((record) => upsertRecord(actor, { ...record, body: { ...record.body, sealed: to } }));
       if (changed.length > 0) await run(changed);
     },
-    /** Removes a record and everything whose parent it is. */
-    async remove(name: RecordName): Promise<void> {
+    async remove(name) {
       const sqlText = "DELETE FROM gateway_records WHERE actor = ? AND parent = ?";
       await run([removal(actor, name), { sql: sqlText, params: [actor, name.id] }]);
     },
@@ -168,15 +199,14 @@ function writeMethods(context: ActorContext, memory: Memory) {
   };
 }
 
-function keyMethods({ name: actor, sql, system }: ActorContext) {
+function keyMethods({ name: actor, sql, system }: ActorContext): OwnKey {
   const stored = async (): Promise<string | null> => {
     const [row] = await sql.all("SELECT master FROM gateway_master_keys WHERE actor = ?", [actor]);
     return row === undefined ? null : String(row["master"]);
   };
   return {
-    /** The secret that stands in for a master key; null when none was ever needed. */
     storedMaster: stored,
-    async ownMaster(): Promise<string> {
+    async ownMaster() {
       const found = await stored();
       if (found !== null) return found;
       const master = toBase64(system.random(32));

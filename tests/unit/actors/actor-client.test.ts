@@ -27,5 +27,7 @@ it("actorClient() calls the methods of the map, and may itself be awaited", asyn
     actorClient<SumMethods>(platform.actors.get(kind.name, "one")),
   );
   expect([await client.add(1, 2), await client.name()]).toEqual([3, "one"]);
+  const placed = Object.assign(client, { place: "here" });
+  expect([placed.place, await placed.name()]).toEqual(["here", "one"]);
   await platform.close();
 });

@@ -1,4 +1,4 @@
-import type { SealedReply } from "./reply-shelf.ts";
+import type { ReplyShelfMethods } from "./reply-shelf.ts";
 import { quickSha256Hex } from "../../../crypto/digest.ts";
 import { fromHex, utf8 } from "../../../crypto/encoding.ts";
 import { rawSealingKey, sealBytes, type SealingKey, unsealBytes } from "../../../crypto/seal.ts";
@@ -24,15 +24,10 @@ export interface StoredReplies {
   keep(name: GatewayName, key: string, kept: TimedReply): void;
 }
 
-/** Sealed answers of all gateways, see `ReplyShelf`. */
-export interface ReplyStore {
-  findReply(name: GatewayName, id: string): Promise<SealedReply | null>;
-  keepReply(name: GatewayName, id: string, reply: SealedReply, capacity: number): Promise<void>;
-}
-
 /** What stored replies work with. */
 export interface StoredRepliesDeps {
-  readonly store: ReplyStore;
+  /** Sealed answers of all gateways. */
+  readonly store: { at(name: GatewayName): ReplyShelfMethods };
   readonly system: System;
   readonly log: Log;
   /** Bytes of answers that one gateway keeps. */
@@ -67,11 +62,11 @@ export function storedReplies({ store, system, log, capacity }: StoredRepliesDep
     const [id, sealing] = await Promise.all([idOf(key, system), sealingOf(key, system)]);
     const place = `${actorName(name)}/${id}`;
     const sealed = await sealBytes(sealing, packed(reply), place, system.random(12));
-    await store.keepReply(name, id, { sealed, expiresAt }, capacity);
+    await store.at(name).keepReply(id, { sealed, expiresAt }, capacity);
   };
   const read = async (name: GatewayName, key: string): Promise<TimedReply | null> => {
     const id = await idOf(key, system);
-    const found = await store.findReply(name, id);
+    const found = await store.at(name).findReply(id);
     if (found === null) return null;
     const sealed = new Uint8Array(found.sealed);
     const sealing = await sealingOf(key, system);

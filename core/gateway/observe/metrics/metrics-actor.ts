@@ -6,6 +6,15 @@ import type { Totals } from "./totals.ts";
 /** Milliseconds after which a silent source is forgotten; none sends a batch again so late. */
 const SOURCE_KEPT = 3_600_000;
 
+/** The methods of an account's series. */
+export interface MetricsMethods {
+  /** Adds a batch, once, however often it comes. */
+  add(source: string, sequence: number, deltas: readonly Delta[]): Promise<void>;
+  read(): Delta[];
+  /** Drops the series of a gateway that is no more. */
+  forget(gateway: string): Promise<void>;
+}
+
 /**
  * The series of one account, named by the account: what every process and isolate counted, added up and kept. It is
  * the same figure whoever is asked, and outlives them all.
@@ -23,42 +32,39 @@ export const metricsActor: ActorKind = {
     const { name: actor, sql } = context;
     let table = await storedTable(context);
     const sources = await storedSources(context);
-    return {
-      methods: {
-        /** Adds a batch, once, however often it comes. */
-        async add(source: string, sequence: number, deltas: readonly Delta[]) {
-          const before = sources.get(source);
-          if (before !== undefined && sequence <= before.sequence) return;
-          const next = added(table, deltas);
-          const statements = [...next.changed].map((series) => ({
-            sql: upsertSeries,
-            params: [actor, series, JSON.stringify(next.table.get(series))],
-          }));
-          const now = context.system.now();
-          const seen = { sql: upsertSource, params: [actor, source, sequence, now] };
-          const old = before === undefined ? [oldSources(actor, now)] : [];
-          await sql.batch([...statements, seen, ...old], { lazy: true });
-          table = next.table;
-          sources.set(source, { sequence, seen: now });
-          if (before === undefined) forgetOld(sources, now);
-        },
-        read: (): Delta[] => [...table],
-        /** Drops the series of a gateway that is no more. */
-        async forget(gateway: string) {
-          const gone = [...table.keys()].filter((key) => seriesOf(key)?.gateway === gateway);
-          if (gone.length === 0) return;
-          await sql.batch(
-            gone.map((series) => ({
-              sql: "DELETE FROM gateway_metrics WHERE actor = ? AND series = ?",
-              params: [actor, series],
-            })),
-          );
-          const left = new Map(table);
-          for (const key of gone) left.delete(key);
-          table = left;
-        },
+    const methods: MetricsMethods = {
+      async add(source, sequence, deltas) {
+        const before = sources.get(source);
+        if (before !== undefined && sequence <= before.sequence) return;
+        const next = added(table, deltas);
+        const statements = [...next.changed].map((series) => ({
+          sql: upsertSeries,
+          params: [actor, series, JSON.stringify(next.table.get(series))],
+        }));
+        const now = context.system.now();
+        const seen = { sql: upsertSource, params: [actor, source, sequence, now] };
+        const old = before === undefined ? [oldSources(actor, now)] : [];
+        await sql.batch([...statements, seen, ...old], { lazy: true });
+        table = next.table;
+        sources.set(source, { sequence, seen: now });
+        if (before === undefined) forgetOld(sources, now);
+      },
+      read: () => [...table],
+      async forget(gateway) {
+        const gone = [...table.keys()].filter((key) => seriesOf(key)?.gateway === gateway);
+        if (gone.length === 0) return;
+        await sql.batch(
+          gone.map((series) => ({
+            sql: "DELETE FROM gateway_metrics WHERE actor = ? AND series = ?",
+            params: [actor, series],
+          })),
+        );
+        const left = new Map(table);
+        for (const key of gone) left.delete(key);
+        table = left;
       },
     };
+    return { methods: { ...methods } };
   },
 };
 

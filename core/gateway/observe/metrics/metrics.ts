@@ -1,8 +1,9 @@
+import { type ActorClient, actorClient } from "../../../actors/actor-client.ts";
 import type { Platform } from "../../../ports.ts";
 import type { GatewayName } from "../../settings/gateway-name.ts";
 import { meter } from "./meter.ts";
-import { metricsActor } from "./metrics-actor.ts";
-import type { Delta, SeriesTable } from "./series-table.ts";
+import { type MetricsMethods, metricsActor } from "./metrics-actor.ts";
+import type { SeriesTable } from "./series-table.ts";
 import { keyOf, metricSeriesKey, NO_MODEL, OTHER } from "./series.ts";
 import { addRow, type CountedRow } from "./totals.ts";
 import { secretPattern } from "../../guard/detect/secrets.ts";
@@ -27,14 +28,13 @@ export interface GatewayMetrics {
 /** Makes the metrics of one factory. */
 export function gatewayMetrics({ actors, system, log }: Platform): GatewayMetrics {
   actors.define(metricsActor);
-  const of = (account: string) => actors.get(metricsActor.name, account);
+  const of = (account: string): ActorClient<MetricsMethods> =>
+    actorClient(actors.get(metricsActor.name, account));
   const label = labels();
   const counted = meter({
     system,
     log,
-    async store(account, source, sequence, deltas) {
-      await of(account).call("add", source, sequence, deltas);
-    },
+    store: (account, ...batch) => of(account).add(...batch),
   });
   return {
     count({ account, gateway }, row) {
@@ -55,13 +55,13 @@ export function gatewayMetrics({ actors, system, log }: Platform): GatewayMetric
     },
     async read(account) {
       await counted.flush(account);
-      return new Map((await of(account).call("read")) as readonly Delta[]);
+      return new Map(await of(account).read());
     },
     async forget({ account, gateway }) {
       // First what is on its way, or it would bring the gateway back.
       await counted.flush(account);
       await of(account)
-        .call("forget", gateway)
+        .forget(gateway)
         .catch((error: unknown) => {
           log("warn", "Gateway metrics could not be dropped", { gateway, error: String(error) });
         });

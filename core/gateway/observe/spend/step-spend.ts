@@ -3,8 +3,7 @@ import type { Call, Step } from "../../call/call.ts";
 import type { Settle } from "../../call/limits.ts";
 import type { ConfiguredTargets } from "../../providers/target.ts";
 import type { GatewayName } from "../../settings/gateway-name.ts";
-import type { SpendDecision, SpendTicket } from "./spend-ledger.ts";
-import type { SpendFacts } from "./spend-rules.ts";
+import type { SpendLedger } from "./spend-ledger.ts";
 import { jsonOf, plainBytes } from "../../wire/readable-body.ts";
 import { stepModel } from "../../chat/model.ts";
 import { hidesUsage } from "../../providers/openai/stream-usage.ts";
@@ -24,11 +23,8 @@ export interface SpendParts {
   readonly system: System;
   readonly log: Log;
   readonly targets: ConfiguredTargets;
-  /** The ledgers of gateways, see `SpendLedger`. */
-  readonly store: {
-    spendAdmit(name: GatewayName, facts: SpendFacts, estimate: number): Promise<SpendDecision>;
-    spendSettle(name: GatewayName, ticket: SpendTicket, amount: number): Promise<void>;
-  };
+  /** The ledgers of gateways. */
+  readonly store: { at(name: GatewayName): SpendLedger };
   /** Counts what is refused. @default nothing is counted */
   readonly refused?:
     | ((name: GatewayName, reason: "spend_limit" | "spend_unknown") => void)
@@ -82,11 +78,11 @@ function estimated(
 function callsOf({ name }: Call, { store, refused }: SpendParts): SpendCalls {
   return {
     async admit(asked, amount) {
-      const decision = await store.spendAdmit(name, asked, amount);
+      const decision = await store.at(name).spendAdmit(asked, amount);
       if ("refused" in decision) refused?.(name, "spend_limit");
       return decision;
     },
-    settle: (ticket, amount) => store.spendSettle(name, ticket, amount),
+    settle: (ticket, amount) => store.at(name).spendSettle(ticket, amount),
   };
 }
 

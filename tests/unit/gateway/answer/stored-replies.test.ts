@@ -2,6 +2,7 @@ import { openPlatform } from "#platform";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { CachedReply } from "../../../../core/gateway/wire/cached-reply.ts";
 import { initialSettings } from "../../../../core/gateway/settings/settings.ts";
+import type { ReplyShelfMethods } from "../../../../core/gateway/answer/cache/reply-shelf.ts";
 import { type GatewayStore, gatewayStore } from "../../../../core/gateway/gateways/store.ts";
 import {
   type StoredReplies,
@@ -33,6 +34,9 @@ const reply = (text: string): CachedReply => ({
 /** Of a client that stays. */
 const never = new AbortController().signal;
 const soon = (): number => platform.system.now() + 60_000;
+
+/** A store whose gateways all have this shelf. */
+const shelfOf = (shelf: ReplyShelfMethods) => ({ at: () => shelf });
 
 describe("stored replies", () => {
   const name = { account: "acme", gateway: "stored" };
@@ -96,12 +100,12 @@ describe("stored replies", () => {
   it("hands the database neither text nor key, and opens nothing that was tampered with", async () => {
     const seen: { id: string; sealed: Uint8Array }[] = [];
     const spied = storedReplies({
-      store: {
+      store: shelfOf({
         findReply: async () => ({ sealed: seen[0]!.sealed, expiresAt: soon() }),
-        async keepReply(_, id, { sealed }) {
+        async keepReply(id, { sealed }) {
           seen.push({ id, sealed: new Uint8Array(sealed) });
         },
-      },
+      }),
       system: { ...platform.system, waitUntil: (work) => void works.push(work) },
       log: platform.log,
       capacity: 1,
@@ -124,10 +128,10 @@ describe("stored replies", () => {
   it("makes misses of a database that fails, and warns once a minute", async () => {
     const warnings: string[] = [];
     const broken = storedReplies({
-      store: {
+      store: shelfOf({
         findReply: () => Promise.reject(new Error("down")),
         keepReply: () => Promise.reject(new Error("down")),
-      },
+      }),
       system: { ...platform.system, waitUntil: (work) => void works.push(work) },
       log: (level, message) => void warnings.push(`${level} ${message}`),
       capacity: 1,
@@ -142,10 +146,10 @@ describe("stored replies", () => {
     const seen: string[] = [];
     const { promise: gate, resolve: open } = Promise.withResolvers<null>();
     const counted = storedReplies({
-      store: {
-        findReply: (_, id) => (seen.push(id), gate),
+      store: shelfOf({
+        findReply: (id) => (seen.push(id), gate),
         keepReply: () => Promise.resolve(),
-      },
+      }),
       system: platform.system,
       log: platform.log,
       capacity: 1,
@@ -165,13 +169,13 @@ describe("stored replies", () => {
     let late = false;
     const { system } = platform;
     const standing = storedReplies({
-      store: {
+      store: shelfOf({
         findReply() {
           reads++;
           return new Promise(() => undefined);
         },
         keepReply: () => Promise.resolve(),
-      },
+      }),
       system: {
         ...system,
         sleep: (ms, signal) => system.sleep(late ? 1 : ms, signal),
@@ -196,13 +200,13 @@ describe("stored replies", () => {
     let stored = 0;
     const { promise: gate, resolve: open } = Promise.withResolvers<void>();
     const slow = storedReplies({
-      store: {
+      store: shelfOf({
         findReply: async () => null,
         async keepReply() {
           stored++;
           await gate;
         },
-      },
+      }),
       system: { ...platform.system, waitUntil: (work) => void works.push(work) },
       log: platform.log,
       capacity: 1,
@@ -221,7 +225,7 @@ describe("a gateway's shelf of replies", () => {
   const sealed = (length: number) => ({ sealed: new Uint8Array(length), expiresAt: soon() });
   const at = () => ({ account: "acme", gateway });
   const has = async (...ids: string[]) =>
-    Promise.all(ids.map(async (id) => (await store.findReply(at(), id)) !== null));
+    Promise.all(ids.map(async (id) => (await store.at(at()).findReply(id)) !== null));
   /** Bytes of a row: its own and what it costs beside. */
   const ROW = 1000 + 512;
 
@@ -235,41 +239,41 @@ describe("a gateway's shelf of replies", () => {
 
   it("lets those go first that were kept first, when its bytes run out", async () => {
     for (const id of ["a", "b", "c", "d"]) {
-      await store.keepReply(at(), id, sealed(1000), 3 * ROW);
+      await store.at(at()).keepReply(id, sealed(1000), 3 * ROW);
       await platform.system.sleep(3);
     }
     expect(await has("a", "b", "c", "d")).toEqual([false, true, true, true]);
     // One as large as two.
-    await store.keepReply(at(), "e", sealed(2 * ROW - 512), 3 * ROW);
+    await store.at(at()).keepReply("e", sealed(2 * ROW - 512), 3 * ROW);
     expect(await has("b", "c", "d", "e")).toEqual([false, false, true, true]);
   });
 
   it("counts what it replaces, and what expired, only once", async () => {
     for (let round = 0; round < 5; round++)
-      for (const id of ["a", "b"]) await store.keepReply(at(), id, sealed(1000), 3 * ROW);
+      for (const id of ["a", "b"]) await store.at(at()).keepReply(id, sealed(1000), 3 * ROW);
     const over = { sealed: new Uint8Array(1000), expiresAt: platform.system.now() - 1 };
     for (let round = 0; round < 5; round++)
-      await store.keepReply(at(), `over-${round}`, over, 3 * ROW);
-    await store.keepReply(at(), "c", sealed(1000), 3 * ROW);
+      await store.at(at()).keepReply(`over-${round}`, over, 3 * ROW);
+    await store.at(at()).keepReply("c", sealed(1000), 3 * ROW);
     expect(await has("a", "b", "c", "over-4")).toEqual([true, true, true, false]);
   });
 
   it("drops what exceeds its bytes by itself, and all that comes for a gateway that is gone", async () => {
-    await store.keepReply(at(), "a", sealed(1000), 3 * ROW);
-    await store.keepReply(at(), "huge", sealed(4 * ROW), 3 * ROW);
+    await store.at(at()).keepReply("a", sealed(1000), 3 * ROW);
+    await store.at(at()).keepReply("huge", sealed(4 * ROW), 3 * ROW);
     expect(await has("a", "huge")).toEqual([true, false]);
     await store.remove(at());
-    await store.keepReply(at(), "b", sealed(1000), 3 * ROW);
+    await store.at(at()).keepReply("b", sealed(1000), 3 * ROW);
     expect(await has("a", "b")).toEqual([false, false]);
   });
 
   it("is emptied by a change of settings, when the gateway says so", async () => {
-    await store.keepReply(at(), "a", sealed(1000), 3 * ROW);
+    await store.at(at()).keepReply("a", sealed(1000), 3 * ROW);
     await store.update(at(), { cache_ttl: 60 });
     expect(await has("a")).toEqual([true]);
     await store.update(at(), { cache_invalidate_on_update: true });
     expect(await has("a")).toEqual([false]);
-    for (const id of ["a", "b", "c"]) await store.keepReply(at(), id, sealed(1000), 3 * ROW);
+    for (const id of ["a", "b", "c"]) await store.at(at()).keepReply(id, sealed(1000), 3 * ROW);
     expect(await has("a", "b", "c")).toEqual([true, true, true]);
   });
 
@@ -281,10 +285,10 @@ describe("a gateway's shelf of replies", () => {
     async () => {
       const capacity = 600 * 520;
       const small = Array.from({ length: 600 }, (_, index) => `s${index}`);
-      await Promise.all(small.map((id) => store.keepReply(at(), id, sealed(8), capacity)));
+      await Promise.all(small.map((id) => store.at(at()).keepReply(id, sealed(8), capacity)));
       // Its room would take all 600; only so many go at once.
       const large = async () => {
-        await store.keepReply(at(), "large", sealed(599 * 520 - 512), capacity);
+        await store.at(at()).keepReply("large", sealed(599 * 520 - 512), capacity);
         const left = await has(...small);
         return [left.filter(Boolean).length, (await has("large"))[0]];
       };

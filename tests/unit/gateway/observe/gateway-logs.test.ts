@@ -230,7 +230,7 @@ describe("what is stored", () => {
     const left = async (strategy: "STOP_INSERTING" | "DELETE_OLDEST") => {
       await store.update(name, { log_management: 3, log_management_strategy: strategy });
       await store.append("acme/lowered", rows(1));
-      return (await store.listLogs(name, parseLogQuery(""), 0, 10)).total;
+      return (await store.at(name).listLogs(parseLogQuery(""), 0, 10)).total;
     };
     expect(await left("STOP_INSERTING")).toBe(5);
     expect(await left("DELETE_OLDEST")).toBe(3);

@@ -211,14 +211,14 @@ describe("the spend ledger", () => {
     const name = { account: "acme", gateway: "again" };
     const settings = { ...initialSettings("again", 1, false), spend_limits: { rules: [rule] } };
     await store.create("acme", settings);
-    const before = await store.spendAdmit(name, facts, 0.9);
+    const before = await store.at(name).spendAdmit(facts, 0.9);
     await store.remove(name);
     await store.create("acme", settings);
     if ("ticket" in before && before.ticket !== null)
-      await store.spendSettle(name, before.ticket, 0);
+      await store.at(name).spendSettle(before.ticket, 0);
     const decisions = [];
     for (let call = 0; call < 3; call++)
-      decisions.push("refused" in (await store.spendAdmit(name, facts, 0.5)));
+      decisions.push("refused" in (await store.at(name).spendAdmit(facts, 0.5)));
     expect(decisions).toEqual([false, false, true]);
   });
 });
