@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
-import { failure, readOptions } from "./command-options.ts";
+import { checkServerUrl, failure, readOptions } from "./command-options.ts";
 import { defaults } from "./settings.ts";
 
 /** Where a server is asked, and as whom. */
@@ -45,17 +45,27 @@ export async function consoleCommand(args: readonly string[]): Promise<void> {
     process.stdout.write(help);
     return;
   }
-  const { env } = process;
-  const port = env["CAUSEY_PORT"] ?? String(defaults.port);
-  const url = (values.url ?? `http://127.0.0.1:${port}`).replace(/\/+$/, "");
-  const folder = values["data-dir"] ?? env["CAUSEY_DATA_DIR"] ?? defaults.dataDir;
+  const { url, folder } = serverOf(values);
   const link = await consoleLink({ fetch: reach, url, token: tokenOf(folder) });
   if (link === null)
     throw failure(`The server at ${url} has no console`, "Start it without --no-console");
   process.stdout.write(`${link}\n`);
 }
 
-async function reach(request: Request): Promise<Response> {
+/** The server and the data folder that a command line names. */
+export function serverOf(values: { readonly url?: string; readonly "data-dir"?: string }): {
+  readonly url: string;
+  readonly folder: string;
+} {
+  const { env } = process;
+  checkServerUrl(values.url);
+  const port = env["CAUSEY_PORT"] ?? String(defaults.port);
+  const url = (values.url ?? `http://127.0.0.1:${port}`).replace(/\/+$/, "");
+  return { url, folder: values["data-dir"] ?? env["CAUSEY_DATA_DIR"] ?? defaults.dataDir };
+}
+
+/** Asks a server; throws a hint where none answers. */
+export async function reach(request: Request): Promise<Response> {
   try {
     return await fetch(request, { signal: AbortSignal.timeout(10_000) });
   } catch {
@@ -64,7 +74,8 @@ async function reach(request: Request): Promise<Response> {
   }
 }
 
-function tokenOf(folder: string): string {
+/** The API token of a server's folder, unless the environment gives one. */
+export function tokenOf(folder: string): string {
   const given = process.env["CAUSEY_TOKEN"];
   if (given !== undefined && given !== "") return given;
   const file = join(folder, "token");

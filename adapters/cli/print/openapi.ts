@@ -1,0 +1,27 @@
+import process from "node:process";
+import { checkServerUrl, readOptions } from "../command-options.ts";
+
+const help = `Usage: causey openapi [--url URL]
+
+Prints the description of the API (OpenAPI 3.1) of this version; no server is needed. GET /openapi.json is the same.
+
+  --url URL          The server that clients made of it ask [/]
+`;
+
+/** Runs `causey openapi`. */
+export async function openApiCommand(args: readonly string[]): Promise<void> {
+  const { values, positionals } = readOptions(args, {
+    url: { type: "string" },
+    help: { type: "boolean", short: "h" },
+  });
+  if (values.help === true) return void process.stdout.write(help);
+  if (positionals.length > 0)
+    throw new TypeError(`causey openapi takes options only, got "${positionals[0]}"`);
+  checkServerUrl(values.url);
+  const { openApi } = await import("../../../core/openapi/document.ts");
+  const description: unknown = JSON.parse(openApi.text);
+  const servers = [{ url: values.url ?? "/" }];
+  process.stdout.write(
+    `${JSON.stringify(Object.assign(Object(description), { servers }), null, 2)}\n`,
+  );
+}
