@@ -1,5 +1,5 @@
 import type { DeclaredKey } from "../gateway/settings/declared-gateways.ts";
-import type { Value } from "../gateway/wire/json-access.ts";
+import type { Value } from "../http/json.ts";
 import type { DeclaredSettings } from "../gateway/settings/settings.ts";
 import type { PriceRowSetting } from "../gateway/prices/price-rows.ts";
 

@@ -1,3 +1,4 @@
+import { isObject } from "../http/json.ts";
 import type { DeprecationEntry } from "./entry.ts";
 import { type ChainedError, unwrapErrorChain } from "./translate/error-chain.ts";
 import { hasSrvData } from "./translate/srv-data.ts";
@@ -81,10 +82,6 @@ function withoutPath(record: Json, [name = "", ...rest]: readonly string[]): Jso
 
 function recordsOf(value: unknown): Json[] {
   return (Array.isArray(value) ? value : [value]).filter(isObject);
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isChained(value: Json): value is Json & ChainedError {

@@ -1,3 +1,4 @@
+import { parsedJson } from "../http/json.ts";
 /** Bytes of JSON that are looked into for a deprecated field. */
 export const INSPECT_LIMIT: number = 1024 * 1024;
 
@@ -86,7 +87,7 @@ async function peek(stream: ReadableStream<Uint8Array>): Promise<Peeked> {
     bytes.set(chunk, at);
     at += chunk.byteLength;
   }
-  return { body: bytes, json: parseOrUndefined(bytes) };
+  return { body: bytes, json: parsedJson(new TextDecoder().decode(bytes)) };
 }
 
 function resume(
@@ -106,12 +107,4 @@ function resume(
       await reader.cancel(reason);
     },
   });
-}
-
-function parseOrUndefined(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes));
-  } catch {
-    return undefined;
-  }
 }

@@ -1,3 +1,4 @@
+import { isObject } from "./json.ts";
 import * as v from "valibot";
 
 /** What schemas say of an object at one place. */
@@ -24,10 +25,10 @@ export function holds<T>(
 /** The fields that schemas know in an object; null when none of them is about objects. */
 export function knownFields(schemas: readonly unknown[], value: object): KnownFields | null {
   const shapes = schemas.flatMap((one) => alternatives(one, value));
-  const objects = shapes.map((one) => member(one, "entries")).filter(isRecord);
+  const objects = shapes.map((one) => member(one, "entries")).filter(isObject);
   const isOpen = shapes.some((one) => openTypes.has(member(one, "type")));
   if (objects.length === 0 && !isOpen) return null;
-  const ignored = shapes.map((one) => member(one, "ignores")).filter(isRecord);
+  const ignored = shapes.map((one) => member(one, "ignores")).filter(isObject);
   return {
     of(name) {
       const entries = objects.filter((one) => Object.hasOwn(one, name)).map((one) => one[name]);
@@ -94,11 +95,6 @@ function isSchema(value: unknown): value is v.GenericSchema {
   return member(value, "kind") === "schema";
 }
 
-/** Whether a value is an object with fields. */
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function member(value: unknown, key: string): unknown {
-  return isRecord(value) ? value[key] : undefined;
+  return isObject(value) ? value[key] : undefined;
 }

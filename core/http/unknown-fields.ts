@@ -1,9 +1,10 @@
+import { isObject } from "./json.ts";
 import type { Context, MiddlewareHandler } from "hono";
 import type * as v from "valibot";
 import { ApiError } from "./api-error.ts";
 import type { ErrorName } from "./codes.ts";
 import { didYouMean, misspelling } from "./nearest.ts";
-import { isRecord, itemSchemas, type KnownFields, knownFields } from "./schema-fields.ts";
+import { itemSchemas, type KnownFields, knownFields } from "./schema-fields.ts";
 
 /** Unknown fields that are looked at; a body with more was not written for us. */
 const UNKNOWN_LIMIT = 32;
@@ -71,7 +72,7 @@ function visit(schemas: readonly unknown[], value: unknown, at: Place | null, wa
     }
     return;
   }
-  if (!isRecord(value)) return;
+  if (!isObject(value)) return;
   const known = knownFields(schemas, value);
   if (known !== null) visitFields(known, value, at, walk);
 }

@@ -1,3 +1,4 @@
+import { isObject } from "../../http/json.ts";
 /** A DNS record, as far as this rewrite looks at it. */
 export type DnsRecord = Readonly<Record<string, unknown>>;
 
@@ -47,5 +48,5 @@ export function hasSrvData(record: DnsRecord): boolean {
 }
 
 function dataOf(data: unknown): Readonly<Record<string, unknown>> {
-  return typeof data === "object" && data !== null && !Array.isArray(data) ? { ...data } : {};
+  return isObject(data) ? { ...data } : {};
 }

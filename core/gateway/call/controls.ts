@@ -1,3 +1,4 @@
+import { type Json, parsedObject } from "../../http/json.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { HeaderPair } from "../../ports.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
@@ -178,15 +179,9 @@ function list(value: string, name: string): readonly string[] {
   throw misfit(name, value, `1 to ${LIST_ENTRIES} names, separated by commas`);
 }
 
-function object(value: string, name: string): Record<string, unknown> {
-  try {
-    const parsed: unknown = JSON.parse(value);
-    if (typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)) {
-      return parsed as Record<string, unknown>;
-    }
-  } catch {
-    // Reported below, like JSON that is no object.
-  }
+function object(value: string, name: string): Json {
+  const found = parsedObject(value);
+  if (found !== null) return found;
   throw misfit(name, value, "a JSON object");
 }
 

@@ -1,4 +1,4 @@
-import { type Json, jsonText } from "../wire/json-access.ts";
+import { type Json, jsonText } from "../../http/json.ts";
 import type { ChatPart, ChatTool, Markable } from "./chat-format.ts";
 
 /**

@@ -1,3 +1,4 @@
+import { type Json, parsedObject } from "../../http/json.ts";
 import { ApiError } from "../../http/api-error.ts";
 
 type Maybe<T> = T | null | undefined;
@@ -188,14 +189,9 @@ export function effortOf({
 }
 
 /** The parsed arguments of a tool call. */
-export function toolArguments(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = text.trim() === "" ? {} : JSON.parse(text);
-    if (typeof value === "object" && value !== null && !Array.isArray(value))
-      return value as Record<string, unknown>;
-  } catch {
-    // Reported below.
-  }
+export function toolArguments(text: string): Json {
+  const value = text.trim() === "" ? {} : parsedObject(text);
+  if (value !== null) return value;
   throw new ApiError("chat_format", { message: "tool_calls: the arguments are not a JSON object" });
 }
 

@@ -1,6 +1,6 @@
 import type { ChatFormat } from "./read-chat-body.ts";
 import { BYTES_PER_TOKEN } from "./usage.ts";
-import { type Json, jsonCount, jsonObject, jsonObjects } from "../wire/json-access.ts";
+import { type Json, jsonCount, jsonObject, jsonObjects } from "../../http/json.ts";
 import { quickSha256Hex } from "../../crypto/digest.ts";
 import type { System } from "../../ports.ts";
 

@@ -1,7 +1,7 @@
 import { type CachedReply, lastText } from "../wire/cached-reply.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import { sseData } from "../wire/sse-events.ts";
-import { deltaOf, ends, failureOf, parsed, type Translation } from "./reply.ts";
+import { deltaOf, ends, failureOf, parsedReply, type Translation } from "./reply.ts";
 
 /** Whether a provider's whole answer can be told to the client to its end: another one is not kept. */
 export function endsWell(
@@ -14,7 +14,7 @@ export function endsWell(
   try {
     const type = headerValue(headers, "content-type") ?? "";
     if (!/^text\/event-stream/i.test(type))
-      return failureOf(translation, parsed(text), status, text) === null;
+      return failureOf(translation, parsedReply(text), status, text) === null;
     const reader = translation.translator.stream(translation.chat);
     const deltas = sseData(text).map((data) => deltaOf(reader, data));
     return (

@@ -1,3 +1,4 @@
+import { parsedJson } from "../../http/json.ts";
 import { partsOf } from "../wire/multipart.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import { plainBytes, type ReadableRequest } from "../wire/readable-body.ts";
@@ -36,7 +37,7 @@ export function stepModel(step: ModelRequest, json: string | null): string {
 export function requestModel(body: string | null, path: string, slug: string): string {
   const inPath = PATH_FIRST.has(slug) ? pathModel(path, slug) : "";
   if (inPath !== "") return inPath;
-  const named = (body === null ? null : namedFirst(body)) ?? modelName(parsed(body), "");
+  const named = (body === null ? null : namedFirst(body)) ?? modelName(parsedJson(body ?? ""), "");
   return named === "" ? pathModel(path, slug) : named;
 }
 
@@ -137,15 +138,7 @@ function stringEnd(body: string, from: number): number {
 }
 
 function nameAt(quoted: string): unknown {
-  return quoted.length > 64 ? null : parsed(quoted);
-}
-
-function parsed(body: string | null): unknown {
-  try {
-    return body === null ? null : JSON.parse(body);
-  } catch {
-    return null;
-  }
+  return quoted.length > 64 ? null : parsedJson(quoted);
 }
 
 /** What kind of work a provider path asks for, as clients filter by `model_type`. */

@@ -3,7 +3,7 @@ import type { HeaderPair, InboundResponse, System } from "../../ports.ts";
 import { TransportError } from "../../transport-error.ts";
 import type { Chat, ChatReasoning, ChatUsage, ExtraContent } from "./chat-format.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
-import { type Json, jsonObject } from "../wire/json-access.ts";
+import { type Json, jsonObject, parsedJson } from "../../http/json.ts";
 import { sseEvents } from "../wire/sse-events.ts";
 import { streamOf } from "../wire/reply-body.ts";
 import { textStream } from "./text-stream.ts";
@@ -164,7 +164,7 @@ export async function translateReply(
     return replied("text/event-stream", { status, body: translated });
   }
   const text = await wholeText(body);
-  const native = parsed(text);
+  const native = parsedReply(text);
   const failure = failureOf(translation, native, status, text);
   if (failure !== null) {
     const written = front.failure(failure.message, failure.status);
@@ -187,13 +187,9 @@ export async function translateReply(
 }
 
 /** The text as a JSON object or list; null when it is none. */
-export function parsed(text: string): Json | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? jsonObject(value) : null;
-  } catch {
-    return null;
-  }
+export function parsedReply(text: string): Json | null {
+  const value = parsedJson(text);
+  return typeof value === "object" && value !== null ? jsonObject(value) : null;
 }
 
 /** What went wrong; null for an answer. Throws `TransportError` for what is none. Some providers report an error with a status of success. */
@@ -270,5 +266,5 @@ export function ends({ done, finishReason }: ChatDelta, { endsByItself }: Stream
 
 /** What the data of an event adds. */
 export function deltaOf(reader: StreamReader, data: string): ChatDelta {
-  return data === "[DONE]" ? (reader.finish?.() ?? {}) : reader.read(parsed(data) ?? {});
+  return data === "[DONE]" ? (reader.finish?.() ?? {}) : reader.read(parsedReply(data) ?? {});
 }

@@ -1,5 +1,3 @@
-import type { Json } from "../wire/json-access.ts";
-
 /** Kinds of tokens that some providers count, and price, apart from text. */
 export const tokenKinds: readonly ["audio", "image", "video"] = ["audio", "image", "video"];
 
@@ -92,13 +90,6 @@ export const noUsage: TokenUsage = {
 
 /** Bytes of a request that make about one token. */
 export const BYTES_PER_TOKEN = 4;
-
-/** A JSON object, or null. */
-export function asObject(value: unknown): Json | null {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
-    ? (value as Json)
-    : null;
-}
 
 /** Tokens that one figure can report: far more than any model takes, and sums of them stay exact everywhere. */
 const MOST = 500_000_000;

@@ -7,7 +7,7 @@ import { readChatBody, type ChatFormat } from "../chat/read-chat-body.ts";
 import type { Forwarded } from "../call/forwarded.ts";
 import { stripCredentials, holdsCredentials } from "../providers/strip-credentials.ts";
 import { askInOrder, type FallbackParts } from "../call/fallback.ts";
-import type { Json } from "../wire/json-access.ts";
+import type { Json } from "../../http/json.ts";
 import { providers } from "../providers/table.ts";
 import type { AutoRouter, Decision } from "./router/auto-router.ts";
 import type { PoolCandidate } from "./router/pool.ts";

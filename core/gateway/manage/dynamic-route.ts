@@ -7,7 +7,7 @@ import { readGraph } from "../choose/dynamic/graph.ts";
 import type { ListPage } from "./list-page.ts";
 import type { RecordScope } from "./record-resource.ts";
 import { newRecord, recordLimits, recordTimes, type StoredRecord } from "../records/record.ts";
-import type { Value } from "../wire/json-access.ts";
+import type { Value } from "../../http/json.ts";
 
 /** Bytes of a route's elements as JSON: a listing shows the elements of every route. */
 const ELEMENTS_LIMIT = 65_536;

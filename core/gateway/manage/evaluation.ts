@@ -3,7 +3,7 @@ import { ApiError } from "../../http/api-error.ts";
 import { plainText } from "../../http/plain-text.ts";
 import type { LogSummary } from "../observe/log/log-summary.ts";
 import { recordView, type StoredRecord } from "../records/record.ts";
-import type { Value } from "../wire/json-access.ts";
+import type { Value } from "../../http/json.ts";
 import {
   guards,
   listAnswer,

@@ -1,3 +1,4 @@
+import { parsedJson } from "../../http/json.ts";
 import * as v from "valibot";
 import { ApiError } from "../../http/api-error.ts";
 import type { SqlRow } from "../../ports.ts";
@@ -113,21 +114,12 @@ export async function logBody(
   }
   const type = String(row[`${side}_content_type`] ?? "");
   // Logged text comes from third parties: never let a browser run it on this origin.
-  const isJson = /^application\/(?:[\w.-]+\+)?json\b/i.test(type) && parses(text);
+  // Clients parse what is called JSON: one that was cut off, or never was any, is text.
+  const isJson = /^application\/(?:[\w.-]+\+)?json\b/i.test(type) && parsedJson(text) !== undefined;
   const safe = isJson ? "application/json" : "text/plain; charset=utf-8";
   return new Response(text, {
     headers: { "content-type": safe, "x-content-type-options": "nosniff" },
   });
-}
-
-/** Clients parse what is called JSON: one that was cut off, or never was any, is text. */
-function parses(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 async function rowOf(name: GatewayName, id: string, store: GatewayStore): Promise<SqlRow> {

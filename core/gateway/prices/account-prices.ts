@@ -1,5 +1,5 @@
 import type { System } from "../../ports.ts";
-import { jsonText } from "../wire/json-access.ts";
+import { jsonText } from "../../http/json.ts";
 import type { StoredRecord } from "../records/record.ts";
 import type { RecordStore } from "../records/records.ts";
 import { recentMap } from "../wire/recent-map.ts";

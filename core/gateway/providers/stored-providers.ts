@@ -1,5 +1,5 @@
 import type { HeaderPair } from "../../ports.ts";
-import type { Value } from "../wire/json-access.ts";
+import type { Value } from "../../http/json.ts";
 import type { GatewayName } from "../settings/gateway-name.ts";
 import type { Records } from "../records/records.ts";
 

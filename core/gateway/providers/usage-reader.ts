@@ -1,5 +1,5 @@
 import type { TokenUsage } from "../chat/usage.ts";
-import type { Json } from "../wire/json-access.ts";
+import type { Json } from "../../http/json.ts";
 
 /**
  * Adds what one JSON answer, or one event of a stream, says about usage; null when it says nothing that this family would.

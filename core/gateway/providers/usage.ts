@@ -1,4 +1,5 @@
-import { asObject, type TokenUsage } from "../chat/usage.ts";
+import { asObject } from "../../http/json.ts";
+import type { TokenUsage } from "../chat/usage.ts";
 import { googleUsage } from "./google/google-usage.ts";
 import { openAiUsage, tokens } from "./openai/openai-usage.ts";
 import { providers } from "./table.ts";

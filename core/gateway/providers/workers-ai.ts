@@ -8,7 +8,7 @@ import {
   modelPath,
   textContent,
 } from "../chat/chat-format.ts";
-import { type Json, jsonObject, jsonObjects, jsonText } from "../wire/json-access.ts";
+import { type Json, jsonObject, jsonObjects, jsonText } from "../../http/json.ts";
 import { openaiCallDelta, openaiUsage } from "./openai/openai.ts";
 import { singleCall, singleCallStream } from "../chat/single-call.ts";
 import { stoppedReply, stoppedStream } from "../chat/stop.ts";

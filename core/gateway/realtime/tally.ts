@@ -1,5 +1,5 @@
 import type { LoggedBody, LogRow } from "../call/ended-attempt.ts";
-import { jsonText } from "../wire/json-access.ts";
+import { isObject, jsonText, parsedJson } from "../../http/json.ts";
 import { modelName } from "../chat/model.ts";
 import type { Observation } from "../call/recording.ts";
 import { addUsage } from "../providers/usage.ts";
@@ -50,8 +50,8 @@ export function tally({ model, summary, keep }: TallyOptions): ConnectionTally {
       if (keep > 0) remember(side, message, keep);
       if (typeof message !== "string" || message.length > PARSE_LIMIT) return;
       if (from === "provider") {
-        if (message.includes('"usage')) usage = withReport(usage, parsed(message));
-      } else if (named === "" && message.includes('"model"')) named = modelIn(parsed(message));
+        if (message.includes('"usage')) usage = withReport(usage, parsedJson(message));
+      } else if (named === "" && message.includes('"model"')) named = modelIn(parsedJson(message));
     },
     finish(end) {
       const body = (from: Side): LoggedBody => {
@@ -93,20 +93,6 @@ function utf8Length(text: string): number {
     if (unit > 0x7f) length += unit > 0x7ff && (unit < 0xd800 || unit > 0xdfff) ? 2 : 1;
   }
   return length;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
-
-type Json = Readonly<Record<string, unknown>>;
-
-function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** OpenAI reports each response for itself; others report totals, the last of which counts. */

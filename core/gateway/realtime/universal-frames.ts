@@ -1,3 +1,4 @@
+import { parsedJson } from "../../http/json.ts";
 import * as v from "valibot";
 import type { BodyHold } from "../../body-budget.ts";
 import { toBase64 } from "../../crypto/encoding.ts";
@@ -45,7 +46,7 @@ export function readCreate(message: string | Uint8Array): UniversalCreate {
   if (typeof message !== "string") {
     throw new ApiError("invalid_request", { message: "Send messages as text frames of JSON" });
   }
-  const { eventId = null, ...step } = parse(create, parsed(message)).request;
+  const { eventId = null, ...step } = parse(create, messageOf(message)).request;
   // Frames carry text: an answer in another encoding could not be read here.
   const headers = Object.entries(step.headers ?? {}).filter(
     ([name]) => !/^(?:accept-encoding|(?:cf|gw)-aig-authorization)$/i.test(name),
@@ -54,12 +55,10 @@ export function readCreate(message: string | Uint8Array): UniversalCreate {
   return { eventId, step: { ...step, headers: Object.fromEntries([...headers, ...own]) } };
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new ApiError("invalid_request", { message: "The message is not valid JSON" });
-  }
+function messageOf(text: string): unknown {
+  const value = parsedJson(text);
+  if (value !== undefined) return value;
+  throw new ApiError("invalid_request", { message: "The message is not valid JSON" });
 }
 
 /**
@@ -143,9 +142,6 @@ function valueOf(bytes: Uint8Array, type: string): unknown {
 }
 
 function jsonOr(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+  const value = parsedJson(text);
+  return value === undefined ? text : value;
 }

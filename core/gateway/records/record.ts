@@ -1,6 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { System } from "../../ports.ts";
-import { jsonText, type Value } from "../wire/json-access.ts";
+import { jsonText, type Value } from "../../http/json.ts";
 
 /** What an account or a gateway can have several of. */
 export type Collection =

@@ -1,5 +1,5 @@
 import type { GatewayName } from "./gateway-name.ts";
-import type { Value } from "../wire/json-access.ts";
+import type { Value } from "../../http/json.ts";
 import type { DeclaredSettings, GatewaySettings } from "./settings.ts";
 
 /** What an operator may declare for a gateway: such a gateway exists from the start. */

@@ -1,3 +1,4 @@
+import { parsedJson } from "../../http/json.ts";
 import * as v from "valibot";
 import { utf8 } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
@@ -30,7 +31,7 @@ export function httpReranker(endpoint: OpenAiEndpoint, transport: Transport): Re
       });
       const text = await bodyText(response.body, `The reranker "${model}"`);
       if (response.status !== 200) throw failed(model, `status ${response.status}`);
-      const parsed = v.safeParse(answer, parseJson(text));
+      const parsed = v.safeParse(answer, parsedJson(text));
       if (!parsed.success) throw failed(model, "no list of scores");
       const list = listOf(parsed.output);
       const scores = texts.map((_, at) => scoreOf(list.find(({ index }) => index === at)));
@@ -48,14 +49,6 @@ function listOf(output: v.InferOutput<typeof answer>): v.InferOutput<typeof scor
 
 function scoreOf(one: v.InferOutput<typeof scored>[number] | undefined): number {
   return one?.relevance_score ?? one?.score ?? 0;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function failed(model: string, what: string): ApiError {

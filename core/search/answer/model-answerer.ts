@@ -1,3 +1,4 @@
+import { parsedJson } from "../../http/json.ts";
 import * as v from "valibot";
 import { ApiError } from "../../http/api-error.ts";
 import type { ChatModel, Plain, System } from "../../ports.ts";
@@ -100,7 +101,7 @@ export function modelAnswerer(
 
 /** What an event of a stream says; null for one that says nothing. */
 function toDelta(data: string): AnswerDelta | null {
-  const parsed = v.safeParse(streamChunk, parseJson(data));
+  const parsed = v.safeParse(streamChunk, parsedJson(data));
   if (!parsed.success) throw failed("a stream that is not chat completion chunks");
   const { choices, usage: told } = parsed.output;
   const choice = choices[0];
@@ -132,7 +133,7 @@ async function send(model: ChatModel, body: unknown, signal: AbortSignal): Promi
 
 function toAnswer(text: string, question: Question): Answer {
   if (text.length > MAX_ANSWER) throw failed("too long an answer");
-  const parsed = v.safeParse(completion, parseJson(text));
+  const parsed = v.safeParse(completion, parsedJson(text));
   const choice = parsed.success ? parsed.output.choices[0] : undefined;
   if (!parsed.success || choice === undefined) throw failed("no chat completion");
   const content = choice.message.content ?? "";
@@ -149,14 +150,6 @@ function estimate(question: Question, content: string): Answer["usage"] {
   const prompt = countTokens(JSON.stringify(promptMessages(question, "")));
   const answer = countTokens(content);
   return { prompt_tokens: prompt, completion_tokens: answer, total_tokens: prompt + answer };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function failed(what: string): ApiError {

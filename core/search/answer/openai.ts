@@ -1,3 +1,4 @@
+import { parsedJson } from "../../http/json.ts";
 import * as v from "valibot";
 import { ApiError } from "../../http/api-error.ts";
 import { collect } from "../../http/collect.ts";
@@ -76,7 +77,7 @@ export function openAiEmbedder(endpoint: OpenAiEmbeddings, transport: Transport)
       });
       const text = await bodyText(answer.body, who);
       if (answer.status !== 200) throw failed(who, `status ${answer.status}`);
-      const parsed = v.safeParse(embeddings, parseJson(text));
+      const parsed = v.safeParse(embeddings, parsedJson(text));
       if (!parsed.success) throw failed(who, "no list of embeddings");
       const sorted = parsed.output.data
         .map((one, at) => ({ ...one, index: one.index ?? at }))
@@ -112,14 +113,6 @@ export async function bodyText(body: InboundResponse["body"], who: string): Prom
         });
   if (bytes === null) throw failed(who, `more than ${MAX_ANSWER} bytes`);
   return new TextDecoder().decode(bytes);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function failed(who: string, what: string, cause?: unknown): ApiError {

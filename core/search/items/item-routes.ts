@@ -1,3 +1,4 @@
+import { parsedJson } from "../../http/json.ts";
 import type { Context, Hono } from "hono";
 import * as v from "valibot";
 import { ApiError } from "../../http/api-error.ts";
@@ -146,14 +147,10 @@ async function listItems(c: Context, instance: Instance): Promise<Response> {
 }
 
 function jsonText(source: string): string {
-  try {
-    JSON.parse(source);
-    return source;
-  } catch {
-    throw new ApiError("invalid_filter", {
-      message: "invalid_metadata_filter: metadata_filter is not valid JSON",
-    });
-  }
+  if (parsedJson(source) !== undefined) return source;
+  throw new ApiError("invalid_filter", {
+    message: "invalid_metadata_filter: metadata_filter is not valid JSON",
+  });
 }
 
 /** What an upload form holds. */

@@ -1,3 +1,4 @@
+import { isObject, parsedJson } from "../../http/json.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { parseInstant } from "../../http/instant.ts";
 import { isScalar, type Scalar } from "../retrieve/filter.ts";
@@ -38,14 +39,9 @@ const MAX_TEXT = 500;
 export function parseMetadata(source: string | undefined): Metadata {
   if (source === undefined || source.trim() === "") return {};
   if (source.length > MAX_BYTES) throw invalid(`it is over ${MAX_BYTES} characters`);
-  let raw: unknown;
-  try {
-    raw = JSON.parse(source);
-  } catch {
-    throw invalid("it is not valid JSON");
-  }
-  if (typeof raw !== "object" || raw === null || Array.isArray(raw))
-    throw invalid("it must be an object");
+  const raw = parsedJson(source);
+  if (raw === undefined) throw invalid("it is not valid JSON");
+  if (!isObject(raw)) throw invalid("it must be an object");
   const entries = Object.entries(raw);
   if (entries.length > MAX_FIELDS) throw invalid(`it has more than ${MAX_FIELDS} fields`);
   for (const [field, value] of entries) {

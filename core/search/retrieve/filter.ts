@@ -1,3 +1,4 @@
+import { isObject } from "../../http/json.ts";
 import { ApiError } from "../../http/api-error.ts";
 
 /** A single value that metadata can hold. */
@@ -144,10 +145,6 @@ function conditions(filter: Filter): number {
 
 function isComparison(name: string): name is Comparison {
   return COMPARISONS.has(name);
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Whether a value can stand in metadata: a string, a finite number or a boolean. */

@@ -1,3 +1,4 @@
+import { parsedJson } from "../../http/json.ts";
 import type { NowOrLater } from "../../now-or-later.ts";
 import { sha256Hex } from "../../crypto/digest.ts";
 import { ApiError } from "../../http/api-error.ts";
@@ -39,13 +40,7 @@ export function parsePayload(body: Uint8Array, headers: Headers): Payload {
 
 /** curl calls any body a form, unless it is told otherwise; what a JSON text says of itself counts more. */
 function isJsonText(text: string): boolean {
-  if (!/^\s*[{[]/.test(text)) return false;
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+  return /^\s*[{[]/.test(text) && parsedJson(text) !== undefined;
 }
 
 /** GitHub and Slack put the JSON into a form field named `payload`. */

@@ -1,3 +1,4 @@
+import { parsedJson } from "../../http/json.ts";
 import { sha256Hex } from "../../crypto/digest.ts";
 import { utf8 } from "../../crypto/encoding.ts";
 import { textAt } from "./pick.ts";
@@ -18,12 +19,12 @@ export type ReadSource = (source: Source) => string | null;
 
 /** A reader of a request's headers and JSON body; `pair:` sources are the signature parser's and null here. */
 export function sourceReader(request: SignedRequest): ReadSource {
-  let parsed: unknown;
+  let value: unknown;
   let done = false;
   const json = (): unknown => {
-    if (!done) parsed = parseOrUndefined(request.body);
+    if (!done) value = parsedJson(new TextDecoder().decode(request.body));
     done = true;
-    return parsed;
+    return value;
   };
   return (source) => {
     const name = source.slice(source.indexOf(":") + 1);
@@ -111,14 +112,6 @@ function sortedForm(request: SignedRequest): string {
     [...new Set(form.getAll(name))].toSorted().map((value) => name + value),
   );
   return pairs.join("");
-}
-
-function parseOrUndefined(body: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(body));
-  } catch {
-    return undefined;
-  }
 }
 
 function concat(parts: readonly Uint8Array[]): Uint8Array {

@@ -1,3 +1,4 @@
+import { isObject } from "../../http/json.ts";
 import { utf8 } from "../../crypto/encoding.ts";
 import type { Plain } from "../../ports.ts";
 import { nameOf } from "./pick.ts";
@@ -78,10 +79,6 @@ function objectIn(body: Uint8Array): PlainObject | null {
   } catch {
     return null;
   }
-}
-
-function isObject(value: Plain): value is PlainObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** A copy with a value at a dotted path; what is no object on the way is replaced by one. */

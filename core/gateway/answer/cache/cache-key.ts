@@ -1,3 +1,4 @@
+import { jsonObject, parsedJson } from "../../../http/json.ts";
 import { quickSha256Hex } from "../../../crypto/digest.ts";
 import type { OutboundRequest, System } from "../../../ports.ts";
 import type { Call } from "../../call/call.ts";
@@ -79,14 +80,7 @@ function asksForStream({ url, body }: OutboundRequest): boolean {
   const [path = ""] = url.split("?", 1);
   if (/:stream\w+$/.test(path)) return true;
   if (!(body instanceof Uint8Array)) return false;
-  try {
-    const asked: unknown = JSON.parse(new TextDecoder().decode(body));
-    return (
-      typeof asked === "object" && asked !== null && "stream" in asked && asked.stream === true
-    );
-  } catch {
-    return false;
-  }
+  return jsonObject(parsedJson(new TextDecoder().decode(body)))["stream"] === true;
 }
 
 /** Keys in the query tell tenants apart like keys in headers do. */

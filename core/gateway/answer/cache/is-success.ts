@@ -1,4 +1,4 @@
-import { type Json, jsonObject } from "../../wire/json-access.ts";
+import { type Json, jsonObject, parsedJson } from "../../../http/json.ts";
 import { sseData } from "../../wire/sse-events.ts";
 import { headerValue } from "../../wire/header-hygiene.ts";
 import { type CachedReply, lastText } from "../../wire/cached-reply.ts";
@@ -32,7 +32,7 @@ function mentions(text: string): boolean {
 
 /** Of OpenAI and Anthropic, those who imitate them, and Cloudflare. */
 function tellsFailure(json: string): boolean {
-  const said = parsed(json);
+  const said = told(json);
   const { type, error } = said;
   return (
     type === "error" ||
@@ -43,11 +43,7 @@ function tellsFailure(json: string): boolean {
 }
 
 /** Gemini's streams are one list, where nobody asks for events. */
-function parsed(json: string): Json {
-  try {
-    const said: unknown = JSON.parse(json);
-    return jsonObject(Array.isArray(said) ? said.at(-1) : said);
-  } catch {
-    return {};
-  }
+function told(json: string): Json {
+  const value = parsedJson(json);
+  return jsonObject(Array.isArray(value) ? value.at(-1) : value);
 }

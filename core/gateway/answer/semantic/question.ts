@@ -1,3 +1,4 @@
+import { asObject, parsedObject } from "../../../http/json.ts";
 import { utf8 } from "../../../crypto/encoding.ts";
 import type { OutboundRequest } from "../../../ports.ts";
 
@@ -46,7 +47,7 @@ export function questionOf(
   if (method !== "POST" || !(body instanceof Uint8Array) || body.length > BODY_LIMIT) return null;
   const member = conversationKey(url);
   const json = member === null ? null : decoded(body);
-  const parsed = json === null ? null : recordOf(parse(json));
+  const parsed = json === null ? null : parsedObject(json);
   if (member === null || json === null || parsed === null) return null;
   if (NOT_PLAIN.some((key) => Object.hasOwn(parsed, key))) return null;
   const text = lastText(parsed[member], limits.maxMessages);
@@ -71,26 +72,13 @@ function decoded(bytes: Uint8Array): string | null {
   }
 }
 
-function parse(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return null;
-  }
-}
-
-function recordOf(value: unknown): Record<string, unknown> | null {
-  const isRecord = typeof value === "object" && value !== null && !Array.isArray(value);
-  return isRecord ? (value as Record<string, unknown>) : null;
-}
-
 /** The text of the last message, if the user said it and the conversation is nothing but text. */
 function lastText(conversation: unknown, maxMessages: number): string | null {
   if (typeof conversation === "string") return conversation;
   if (!Array.isArray(conversation) || conversation.length > maxMessages) return null;
   let last: { readonly role: unknown; readonly texts: readonly string[] } | null = null;
   for (const one of conversation) {
-    const message = recordOf(one);
+    const message = asObject(one);
     const texts = message === null ? null : textsOf(message);
     if (message === null || texts === null) return null;
     last = { role: message["role"] ?? "user", texts };
@@ -110,7 +98,7 @@ function textsOf(message: Record<string, unknown>): string[] | null {
   if (!Array.isArray(content)) return null;
   const texts: string[] = [];
   for (const one of content) {
-    const part = recordOf(one);
+    const part = asObject(one);
     if (part === null || Object.keys(part).some((key) => !PART_KEYS.has(key))) return null;
     const { type = "text", text } = part as { type?: unknown; text?: unknown };
     if (!TEXT_TYPES.has(type) || typeof text !== "string") return null;

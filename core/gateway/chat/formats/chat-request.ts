@@ -11,7 +11,7 @@ import {
   refuseChat,
 } from "../chat-format.ts";
 import { extraContent } from "../extra-content.ts";
-import { type Json, jsonObjects, jsonText } from "../../wire/json-access.ts";
+import { type Json, jsonObjects, jsonText } from "../../../http/json.ts";
 
 const imagePart = v.looseObject({
   type: v.literal("image_url"),

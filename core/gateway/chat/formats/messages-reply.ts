@@ -1,6 +1,6 @@
 import { formatEvent } from "../../../http/sse.ts";
 import { type ChatUsage, chatUsage } from "../chat-format.ts";
-import type { Json } from "../../wire/json-access.ts";
+import { type Json, parsedJson } from "../../../http/json.ts";
 import { type Block, blocksOf, type BlockEvents, blockStream } from "../blocks.ts";
 import { readMessages } from "./messages-request.ts";
 import type { ReplyContext, ChatFront, ChatReply, StreamWriter } from "../reply.ts";
@@ -91,7 +91,7 @@ function contentBlock({ kind, reasoning, id, name, extra }: Block): Json {
 
 /** What a whole block says. */
 function said({ kind, text, reasoning }: Block): Json {
-  if (kind === "call") return { input: asObject(text) };
+  if (kind === "call") return { input: inputOf(text) };
   if (kind === "image") return { text: picture(text) };
   if (kind !== "thought") return { text };
   if (reasoning?.hidden !== undefined) return {};
@@ -104,12 +104,9 @@ function picture(url: string): string {
 }
 
 /** Models do not always write JSON; the client then sees what they wrote. */
-function asObject(text: string): unknown {
-  try {
-    return text.trim() === "" ? {} : (JSON.parse(text) as unknown);
-  } catch {
-    return { _raw: text };
-  }
+function inputOf(text: string): unknown {
+  const value = text.trim() === "" ? {} : parsedJson(text);
+  return value === undefined ? { _raw: text } : value;
 }
 
 function stream(context: ReplyContext): StreamWriter {

@@ -10,7 +10,7 @@ import {
   type ToolMessage,
 } from "../chat-format.ts";
 import { extraContent } from "../extra-content.ts";
-import type { Json } from "../../wire/json-access.ts";
+import type { Json } from "../../../http/json.ts";
 
 const text = v.string();
 const source = v.variant("type", [

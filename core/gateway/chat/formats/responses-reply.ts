@@ -1,6 +1,6 @@
 import { formatEvent } from "../../../http/sse.ts";
 import { type ChatUsage, chatUsage } from "../chat-format.ts";
-import { type Json, jsonObject } from "../../wire/json-access.ts";
+import { type Json, jsonObject } from "../../../http/json.ts";
 import { type Block, blocksOf, type BlockEvents, blockStream } from "../blocks.ts";
 import { failure } from "./chat-reply.ts";
 import { HIDDEN, readResponses } from "./responses-request.ts";

@@ -13,7 +13,7 @@ import {
   refuseChat,
 } from "../chat-format.ts";
 import { extraContent } from "../extra-content.ts";
-import { type Json, jsonObjects } from "../../wire/json-access.ts";
+import { type Json, jsonObjects } from "../../../http/json.ts";
 
 const text = v.string();
 const markable = { cache_control: v.optional(v.unknown()) };

@@ -1,3 +1,4 @@
+import { isObject } from "../../../http/json.ts";
 /** What a condition can look at: request metadata, the JSON body and the headers. */
 export interface RouteFacts {
   readonly metadata: Readonly<Record<string, unknown>>;
@@ -127,8 +128,4 @@ function own(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null && Object.hasOwn(value, name)
     ? (value as Record<string, unknown>)[name]
     : undefined;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

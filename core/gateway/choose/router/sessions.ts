@@ -1,6 +1,6 @@
 import { ApiError } from "../../../http/api-error.ts";
 import type { System } from "../../../ports.ts";
-import type { Json } from "../../wire/json-access.ts";
+import type { Json } from "../../../http/json.ts";
 import type { ModelRouter } from "./model-router.ts";
 import { recentMap } from "../../wire/recent-map.ts";
 import { turnOf } from "../../chat/conversation.ts";

@@ -1,3 +1,4 @@
+import { parsedObject } from "../../../http/json.ts";
 import * as v from "valibot";
 import { ApiError } from "../../../http/api-error.ts";
 import { plainText } from "../../../http/plain-text.ts";
@@ -117,13 +118,8 @@ function view(record: StoredRecord): Record<string, unknown> {
 
 /** Headers of a JSON text; null when it is no object of headers that may be set. */
 export function readHeaders(json: string): HeaderPair[] | null {
-  let value: unknown;
-  try {
-    value = JSON.parse(json);
-  } catch {
-    return null;
-  }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return null;
+  const value = parsedObject(json);
+  if (value === null) return null;
   const pairs: HeaderPair[] = [];
   for (const [key, header] of Object.entries(value)) {
     if (typeof header !== "string" || !isSettable(key) || !/^[\x20-\x7E]{0,4096}$/.test(header))

@@ -3,7 +3,7 @@ import { ApiError } from "../../../http/api-error.ts";
 import { recordView, type StoredRecord } from "../../records/record.ts";
 import { DEFAULT_ALIAS } from "../../settings/declared-gateways.ts";
 import { headerCredential } from "../../settings/header-schema.ts";
-import { jsonText } from "../../wire/json-access.ts";
+import { jsonText } from "../../../http/json.ts";
 import { checkProvider } from "../context.ts";
 import { type RecordResource, recordResource, type RecordScope } from "../record-resource.ts";
 

@@ -1,7 +1,7 @@
 import { ApiError } from "../../../http/api-error.ts";
 import type { System } from "../../../ports.ts";
 import { retryAfter } from "../../wire/retry-after.ts";
-import { jsonText } from "../../wire/json-access.ts";
+import { jsonText } from "../../../http/json.ts";
 import {
   declaredGateway,
   type DeclaredGateways,

@@ -1,4 +1,4 @@
-import { jsonObject } from "../../wire/json-access.ts";
+import { jsonObject } from "../../../http/json.ts";
 import { addUsage } from "../usage.ts";
 import { noUsage, type TokenUsage } from "../../chat/usage.ts";
 

@@ -1,5 +1,5 @@
 import { type ChatReasoning, type ChatUsage, chatUsage } from "../../chat/chat-format.ts";
-import { type Json, jsonCount, jsonObject, jsonObjects, jsonText } from "../../wire/json-access.ts";
+import { type Json, jsonCount, jsonObject, jsonObjects, jsonText } from "../../../http/json.ts";
 import type { ChatDelta, ChatReply, StreamReader } from "../../chat/reply.ts";
 
 const finishReasons: Readonly<Record<string, string>> = {

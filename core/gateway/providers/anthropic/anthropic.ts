@@ -14,7 +14,7 @@ import {
   textContent,
   toolArguments,
 } from "../../chat/chat-format.ts";
-import { type Json, jsonObject } from "../../wire/json-access.ts";
+import { type Json, jsonObject } from "../../../http/json.ts";
 import { anthropicReply, anthropicStream } from "./anthropic-reply.ts";
 import type { ChatTranslator } from "../../chat/reply.ts";
 

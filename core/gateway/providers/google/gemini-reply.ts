@@ -1,5 +1,5 @@
 import { chatUsage, type ChatUsage } from "../../chat/chat-format.ts";
-import { type Json, jsonCount, jsonObject, jsonObjects, jsonText } from "../../wire/json-access.ts";
+import { type Json, jsonCount, jsonObject, jsonObjects, jsonText } from "../../../http/json.ts";
 import { modalityTokens } from "./google-usage.ts";
 import type { ChatDelta, ChatReply, ChatToolCall, StreamReader } from "../../chat/reply.ts";
 

@@ -10,7 +10,7 @@ import {
   textContent,
   toolArguments,
 } from "../../chat/chat-format.ts";
-import { type Json, jsonObject, jsonObjects } from "../../wire/json-access.ts";
+import { type Json, jsonObject, jsonObjects } from "../../../http/json.ts";
 import { geminiReply, geminiStream } from "./gemini-reply.ts";
 import type { ChatTranslator } from "../../chat/reply.ts";
 import { singleCall, singleCallStream } from "../../chat/single-call.ts";

@@ -4,13 +4,12 @@ import {
   type TokensByKind,
   withReport,
   type TokenUsage,
-  asObject,
   tokenCount,
   sum,
   ofKinds,
   reasoned,
 } from "../../chat/usage.ts";
-import type { Json } from "../../wire/json-access.ts";
+import { asObject, type Json } from "../../../http/json.ts";
 import type { UsageReader } from "../usage-reader.ts";
 
 /** What Gemini says in `usageMetadata`, of Google's own endpoints and the Live API. */

@@ -3,12 +3,11 @@ import {
   withReport,
   type TokenUsage,
   noUsage,
-  asObject,
   tokenCount,
   ofKinds,
   reasoned,
 } from "../../chat/usage.ts";
-import type { Json } from "../../wire/json-access.ts";
+import { asObject, type Json } from "../../../http/json.ts";
 import type { UsageReader } from "../usage-reader.ts";
 
 /**

@@ -11,7 +11,7 @@ import {
   refuseChat,
   textContent,
 } from "../../chat/chat-format.ts";
-import { type Json, jsonCount, jsonObject, jsonObjects, jsonText } from "../../wire/json-access.ts";
+import { type Json, jsonCount, jsonObject, jsonObjects, jsonText } from "../../../http/json.ts";
 import { thoughtsBeside } from "./openai-usage.ts";
 import type {
   ChatDelta,

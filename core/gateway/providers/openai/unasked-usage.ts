@@ -1,3 +1,4 @@
+import { parsedObject } from "../../../http/json.ts";
 import type { StreamChange } from "../../../ports.ts";
 import { joinedBytes } from "../../wire/byte-pieces.ts";
 
@@ -231,17 +232,10 @@ function member(bytes: Uint8Array, begin: number, end: number): Cut {
 
 /** Whether an event says what was used and nothing else. */
 function isReport(data: string): boolean {
-  try {
-    const event: unknown = JSON.parse(data);
-    if (typeof event !== "object" || event === null || !("choices" in event)) return false;
-    const { choices } = event;
-    const usage: unknown = Reflect.get(event, "usage");
-    return (
-      Array.isArray(choices) && choices.length === 0 && typeof usage === "object" && usage !== null
-    );
-  } catch {
-    return false;
-  }
+  const { choices, usage } = parsedObject(data) ?? {};
+  return (
+    Array.isArray(choices) && choices.length === 0 && typeof usage === "object" && usage !== null
+  );
 }
 
 /** The whole event that a line belongs to, with its blank line. */

@@ -1,6 +1,30 @@
 /** A JSON object, seen from outside: anything may be in it. */
 export type Json = Readonly<Record<string, unknown>>;
 
+/** Whether a value is an object with members, and no list. */
+export function isObject(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The value as an object; null when it is anything else. */
+export function asObject(value: unknown): Json | null {
+  return isObject(value) ? value : null;
+}
+
+/** The value of a JSON text; undefined when it is none. */
+export function parsedJson(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The object of a JSON text; null when it is none. */
+export function parsedObject(json: string): Json | null {
+  return asObject(parsedJson(json));
+}
+
 /** The value as an object; an empty one when it is anything else, so that paths can be followed. */
 export function jsonObject(value: unknown): Json {
   return typeof value === "object" && value !== null ? (value as Json) : {};
