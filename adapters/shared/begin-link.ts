@@ -1,3 +1,4 @@
+import { passThrough } from "../../core/http/stream.ts";
 import type { OutboundRequest } from "../../core/ports.ts";
 import { type BeginDeadlines, lateAnswer } from "./begin-deadline.ts";
 
@@ -33,28 +34,14 @@ export function beginLink(
   };
   return {
     signal: control.signal,
-    body: body instanceof ReadableStream && deadline !== undefined ? told(body, passed) : body,
+    body:
+      body instanceof ReadableStream && deadline !== undefined
+        ? passThrough(body, (read) => read.finally(passed))
+        : body,
     begun,
     over() {
       begun();
       signal?.removeEventListener("abort", onAbort);
     },
   };
-}
-
-/** The same stream; `passed` is told of each chunk and of the end. */
-function told(source: ReadableStream<Uint8Array>, passed: () => void): ReadableStream<Uint8Array> {
-  const reader = source.getReader();
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const { done, value } = await reader.read();
-        passed();
-        if (done) controller.close();
-        else controller.enqueue(value);
-      },
-      cancel: (reason) => reader.cancel(reason),
-    },
-    { highWaterMark: 0 },
-  );
 }

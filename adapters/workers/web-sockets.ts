@@ -1,3 +1,4 @@
+import { firstBytes } from "../../core/http/stream.ts";
 import {
   type Dialled,
   type DialRequest,
@@ -99,16 +100,9 @@ function headersOf({ headers, protocols = [] }: DialRequest): [string, string][]
 async function refusalOf(response: Response): Promise<InboundResponse> {
   const pairs: HeaderPair[] = [...response.headers].map(([name, value]) => [name, value]);
   const headers = endToEnd(pairs, ["content-length", ...decodedHeaders(response, workerdDecodes)]);
-  const reader = response.body?.getReader();
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for (let next = await reader?.read(); next?.done === false; next = await reader?.read()) {
-    chunks.push(next.value as Uint8Array);
-    size += chunks.at(-1)?.byteLength ?? 0;
-    if (size > REFUSAL_BYTES) await reader?.cancel();
-  }
-  const body = new Uint8Array(await new Blob(chunks as Uint8Array<ArrayBuffer>[]).arrayBuffer());
-  return { status: response.status, headers, body: body.subarray(0, REFUSAL_BYTES) };
+  const body =
+    response.body === null ? new Uint8Array(0) : await firstBytes(response.body, REFUSAL_BYTES);
+  return { status: response.status, headers, body };
 }
 
 /**

@@ -1,10 +1,10 @@
+import { readUpTo } from "../http/stream.ts";
 import { createLocalJWKSet } from "jose/jwks/local";
 import { JWKSNoMatchingKey } from "jose/errors";
 import type { JWTVerifyGetKey } from "jose";
 import * as v from "valibot";
 import { ApiError } from "../http/api-error.ts";
 import { parseJson } from "../http/body.ts";
-import { collect } from "../http/collect.ts";
 import type { InboundResponse, Platform } from "../ports.ts";
 
 /** Bytes of a key set; real ones have a few KiB. */
@@ -114,7 +114,7 @@ async function fetchKeySet(
 async function readBody({ body }: InboundResponse): Promise<Uint8Array> {
   if (body === null) return new Uint8Array(0);
   if (body instanceof Uint8Array) return body;
-  const bytes = await collect(body, BODY_LIMIT);
+  const bytes = await readUpTo(body, BODY_LIMIT);
   if (bytes !== null) return bytes;
   throw new ApiError("unavailable", { message: "The issuer's key set is too large" });
 }

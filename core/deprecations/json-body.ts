@@ -1,3 +1,4 @@
+import { readOrPass } from "../http/stream.ts";
 import { parsedJson } from "../http/json.ts";
 /** Bytes of JSON that are looked into for a deprecated field. */
 export const INSPECT_LIMIT: number = 1024 * 1024;
@@ -69,42 +70,10 @@ interface Peeked {
   readonly json: unknown;
 }
 
-/** Reads up to the limit; what is longer is handed on as a stream of what was read and the rest. */
+/** Reads up to the limit; what is longer is handed on as a stream of the same bytes. */
 async function peek(stream: ReadableStream<Uint8Array>): Promise<Peeked> {
-  const reader = stream.getReader();
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    chunks.push(value);
-    size += value.byteLength;
-    if (size > INSPECT_LIMIT) return { body: resume(chunks, reader), json: undefined };
-  }
-  const bytes = new Uint8Array(size);
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.byteLength;
-  }
-  return { body: bytes, json: parsedJson(new TextDecoder().decode(bytes)) };
-}
-
-function resume(
-  chunks: readonly Uint8Array[],
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-): ReadableStream<Uint8Array> {
-  return new ReadableStream({
-    start(controller) {
-      for (const chunk of chunks) controller.enqueue(chunk);
-    },
-    async pull(controller) {
-      const { done, value } = await reader.read();
-      if (done) controller.close();
-      else controller.enqueue(value);
-    },
-    async cancel(reason) {
-      await reader.cancel(reason);
-    },
-  });
+  const read = await readOrPass(stream, INSPECT_LIMIT);
+  if (read instanceof ReadableStream) return { body: read, json: undefined };
+  const body = new Uint8Array(read);
+  return { body, json: parsedJson(new TextDecoder().decode(body)) };
 }

@@ -1,3 +1,4 @@
+import { type BytePieces, bytePieces } from "./stream.ts";
 import type { System } from "../ports.ts";
 import { ApiError } from "./api-error.ts";
 
@@ -43,7 +44,7 @@ export async function inTime<T>(arriving: Promise<T>, system: System): Promise<T
 }
 
 /** Ends the reading of a body that stands still, or takes too long: it holds memory that others need. */
-export function arrivalClock(
+function arrivalClock(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   size: () => number,
   system: System,
@@ -65,4 +66,65 @@ export function arrivalClock(
     },
     stop: () => over.abort(),
   };
+}
+
+/** What a body may take while it arrives. */
+export interface ArrivingRoom {
+  readonly system: System;
+  /** False when there is no room for so many more bytes. */
+  take(bytes: number): boolean;
+  clear(): void;
+  /** Whether what finds no room may be left unread. @default false */
+  mayPass?(): boolean;
+}
+
+/** What was read of a body. */
+export interface ArrivedBody {
+  readonly pieces: BytePieces;
+  /** False for one over the limit, and for one without room that may be left unread. */
+  readonly isWhole: boolean;
+  /** Whether there was no room, so that the pieces were let go. */
+  readonly isFull: boolean;
+  readonly reader: ReadableStreamDefaultReader<Uint8Array>;
+}
+
+/**
+ * Reads up to `limit` bytes of a body, which have to find room and to arrive in time. Throws `bodies_full` for a whole one
+ * without room, `request_timeout`, and 400 for one that breaks off.
+ */
+export async function readArriving(
+  body: ReadableStream<Uint8Array>,
+  limit: number,
+  room: ArrivingRoom,
+): Promise<ArrivedBody> {
+  const reader = body.getReader();
+  let pieces = bytePieces();
+  let size = 0;
+  let isFull = false;
+  const clock = arrivalClock(reader, () => size, room.system);
+  try {
+    while (size <= limit) {
+      const { done, value } = await reader.read().catch(brokenOff);
+      clock.check();
+      if (done && isFull) throw bodiesFull();
+      if (done) return { pieces, isWhole: true, isFull, reader };
+      size += value.length;
+      // Taken all the same: a client that could not send the rest would not read the refusal.
+      if (isFull) continue;
+      pieces.add(value);
+      if (size <= UNCOUNTED || room.take(value.length)) continue;
+      if (room.mayPass?.() === true) break;
+      isFull = true;
+      pieces = bytePieces();
+      room.clear();
+    }
+  } finally {
+    clock.stop();
+  }
+  return { pieces, isWhole: false, isFull, reader };
+}
+
+/** The client left, or its framing is wrong: runtimes report either in errors of their own. */
+export function brokenOff(cause: unknown): never {
+  throw new ApiError("invalid_request", { message: "Request body broke off", cause });
 }

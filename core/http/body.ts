@@ -1,19 +1,21 @@
+import { joinBytes, readUpTo } from "./stream.ts";
 import type { Context, HonoRequest } from "hono";
 import * as v from "valibot";
 import { ApiError } from "./api-error.ts";
 import type { ErrorName } from "./codes.ts";
 import type { BodyHold } from "../body-budget.ts";
-import type { Platform, System } from "../ports.ts";
+import type { Platform } from "../ports.ts";
 import {
-  arrivalClock,
+  type ArrivingRoom,
   bodiesFull,
+  brokenOff,
   inTime,
   READ_AT_ONCE,
+  readArriving,
   UNCOUNTED,
   weightOf,
 } from "./arriving-body.ts";
 import { utf8 } from "../crypto/encoding.ts";
-import { collect, joinBytes } from "./collect.ts";
 import { checkFields, hasEveryField, noteUnknownFields } from "./unknown-fields.ts";
 import { wholeRequest } from "./whole-request.ts";
 
@@ -50,14 +52,6 @@ export async function withBytes<T>(
   }
 }
 
-/** What a body may take while it arrives. */
-interface ArrivingRoom {
-  readonly system: System;
-  /** False when there is no room for so many more bytes. */
-  take(bytes: number): boolean;
-  clear(): void;
-}
-
 /**
  * Reads a whole body, counting bytes as they arrive; over the limit is 413 at once, one that breaks off is 400. With
  * `room`, one of over {@link UNCOUNTED} bytes has to find room, and to arrive in time.
@@ -78,52 +72,24 @@ export async function readBytes(
     if (!room.take(bytes.length)) throw bodiesFull();
     return bytes;
   }
-  if (room !== undefined) return readCounted(request, limit, room);
   if (request.body === null) return new Uint8Array(0);
-  const bytes = await collect(request.body, limit).catch(brokenOff);
+  const bytes =
+    room === undefined
+      ? await readUpTo(request.body, limit).catch(brokenOff)
+      : await readCounted(request.body, limit, room);
   if (bytes === null) throw tooLarge(limit);
   return bytes;
 }
 
 async function readCounted(
-  { body }: Request,
+  body: ReadableStream<Uint8Array>,
   limit: number,
   room: ArrivingRoom,
-): Promise<Uint8Array<ArrayBuffer>> {
-  if (body === null) return new Uint8Array(0);
-  const reader = body.getReader();
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  let isFull = false;
-  const clock = arrivalClock(reader, () => size, room.system);
-  try {
-    for (;;) {
-      const { done, value } = await reader.read().catch(brokenOff);
-      clock.check();
-      if (done) break;
-      size += value.length;
-      if (size > limit) {
-        await reader.cancel().catch(() => undefined);
-        throw tooLarge(limit);
-      }
-      // Taken all the same: a client that could not send the rest would not read the refusal.
-      if (isFull) continue;
-      chunks.push(value);
-      if (size <= UNCOUNTED || room.take(value.length)) continue;
-      isFull = true;
-      chunks.length = 0;
-      room.clear();
-    }
-  } finally {
-    clock.stop();
-  }
-  if (isFull) throw bodiesFull();
-  return joinBytes(chunks);
-}
-
-/** The client left, or its framing is wrong: runtimes report either in errors of their own. */
-function brokenOff(cause: unknown): never {
-  throw new ApiError("invalid_request", { message: "Request body broke off", cause });
+): Promise<Uint8Array<ArrayBuffer> | null> {
+  const { pieces, isWhole, reader } = await readArriving(body, limit, room);
+  if (isWhole) return joinBytes(pieces.list);
+  await reader.cancel().catch(() => undefined);
+  return null;
 }
 
 /** A request made by hand may declare less than it holds. */

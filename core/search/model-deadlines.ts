@@ -1,3 +1,4 @@
+import { passThrough } from "../http/stream.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { Embedder, System } from "../ports.ts";
 import type { NamedChatModel, Reranker, SearchOptions } from "./search-deps.ts";
@@ -80,31 +81,12 @@ function timedChatModel(chatModel: NamedChatModel, ms: number, system: System): 
     const asked = chatModel(new Request(request, { signal }));
     const response = await inTime(asked, ms, system, late, stop, request.signal);
     if (response.body === null) return response;
-    const body = watchedBody(response.body, (read) =>
+    const body = passThrough(response.body, (read) =>
       inTime(read, ms, system, late, stop, request.signal),
     );
     return new Response(body, { status: response.status, headers: response.headers });
   };
   return chatModel.model === undefined ? ask : Object.assign(ask, { model: chatModel.model });
-}
-
-/** A body each of whose reads is waited for by `inTime`. */
-function watchedBody(
-  body: ReadableStream<Uint8Array>,
-  wait: <T>(read: Promise<T>) => Promise<T>,
-): ReadableStream<Uint8Array> {
-  const reader = body.getReader();
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const { done, value } = await wait(reader.read());
-        if (done) controller.close();
-        else controller.enqueue(value);
-      },
-      cancel: (reason) => reader.cancel(reason),
-    },
-    { highWaterMark: 0 },
-  );
 }
 
 /** The work's result; rejects after `ms`, or when the caller leaves, and then ends the work. */

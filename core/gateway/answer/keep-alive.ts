@@ -1,3 +1,4 @@
+import { pulledStream, type StreamRead } from "../../http/stream.ts";
 import type { System } from "../../ports.ts";
 
 /** A comment that is an event of its own: the parsers that split at blank lines take it for nothing as well. */
@@ -14,28 +15,17 @@ export function keptAlive(
 ): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   let tail = "\n\n";
-  let pending: ReturnType<typeof reader.read> | undefined;
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const next = (pending ??= reader.read());
-        if (isBetweenEvents(tail) && (await isSilent(next, ms, system))) {
-          controller.enqueue(COMMENT.slice());
-          return;
-        }
-        const { done, value } = await next;
-        pending = undefined;
-        if (done) {
-          controller.close();
-          return;
-        }
-        tail = (tail + String.fromCharCode(...value.subarray(-3))).slice(-3);
-        controller.enqueue(value);
-      },
-      cancel: (reason) => reader.cancel(reason),
-    },
-    { highWaterMark: 0 },
-  );
+  let pending: Promise<StreamRead> | undefined;
+  const read = async (): Promise<StreamRead> => {
+    const coming = (pending ??= reader.read());
+    if (isBetweenEvents(tail) && (await isSilent(coming, ms, system)))
+      return { done: false, value: COMMENT.slice() };
+    const next = await coming;
+    pending = undefined;
+    if (!next.done) tail = (tail + String.fromCharCode(...next.value.subarray(-3))).slice(-3);
+    return next;
+  };
+  return pulledStream(read, (reason) => reader.cancel(reason));
 }
 
 /** Whether a read takes longer than `ms`. */

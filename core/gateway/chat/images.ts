@@ -1,6 +1,6 @@
+import { readUpTo } from "../../http/stream.ts";
 import { toBase64 } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
-import { joinBytes } from "../../http/collect.ts";
 import type { InboundResponse, Platform } from "../../ports.ts";
 import { TransportError, type TransportErrorReason } from "../../transport-error.ts";
 import type { Chat, ChatContent, ChatPart } from "./chat-format.ts";
@@ -158,26 +158,19 @@ async function dataOf(answer: InboundResponse, budget: Budget): Promise<string> 
     if (answer.body instanceof ReadableStream) await answer.body.cancel().catch(() => undefined);
     throw wrong(answer.status === 200 ? "it is not an image" : `status ${answer.status}`);
   }
-  const bytes = answer.body instanceof Uint8Array ? answer.body : await read(answer.body, budget);
-  if (answer.body instanceof Uint8Array) spend(budget, bytes.length);
+  const count = (size: number): void => spend(budget, size);
+  const { body } = answer;
+  if (body instanceof Uint8Array) count(body.length);
+  const bytes = body instanceof Uint8Array ? body : await readUpTo(body, TOTAL_LIMIT, count);
+  if (bytes === null) throw tooMany();
   return `data:${type.toLowerCase()};base64,${toBase64(bytes)}`;
+}
+
+function tooMany(): ApiError {
+  return wrong(`the images are larger than ${TOTAL_LIMIT} bytes`);
 }
 
 function spend(budget: Budget, size: number): void {
   budget.bytes -= size;
-  if (budget.bytes < 0) throw wrong(`the images are larger than ${TOTAL_LIMIT} bytes`);
-}
-
-async function read(body: ReadableStream<Uint8Array>, budget: Budget): Promise<Uint8Array> {
-  const reader = body.getReader();
-  const chunks: Uint8Array[] = [];
-  try {
-    for (let next = await reader.read(); !next.done; next = await reader.read()) {
-      spend(budget, next.value.length);
-      chunks.push(next.value);
-    }
-  } finally {
-    await reader.cancel().catch(() => undefined);
-  }
-  return joinBytes(chunks);
+  if (budget.bytes < 0) throw tooMany();
 }

@@ -1,3 +1,4 @@
+import { bytePieces, passThrough } from "../../http/stream.ts";
 import type { Call, Step } from "../call/call.ts";
 import type { Recorder } from "../call/recording.ts";
 import { withNamedAddress } from "../providers/target.ts";
@@ -6,7 +7,6 @@ import { withPlainBody } from "../wire/readable-body.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import { isLoggedType, loggedBody } from "../observe/log/log-row.ts";
 import type { LoggedBody } from "../call/ended-attempt.ts";
-import { bytePieces } from "../wire/byte-pieces.ts";
 
 /** What {@link cleaning} works with. */
 export interface CleaningParts {
@@ -50,7 +50,6 @@ function passingBody(
   source: ReadableStream<Uint8Array>,
   keep: number,
 ): { readonly body: ReadableStream<Uint8Array>; readonly passed: () => LoggedBody } {
-  const reader = source.getReader();
   const head = bytePieces();
   let size = 0;
   let isWhole = false;
@@ -59,21 +58,12 @@ function passingBody(
     // A copy: the chunk goes on to a provider, and may be part of something large.
     if (head.size < keep) head.add(chunk.slice(0, keep - head.size));
   };
-  const body = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const { done, value } = await reader.read();
-        if (done) {
-          isWhole = true;
-          return controller.close();
-        }
-        take(value);
-        controller.enqueue(value);
-      },
-      cancel: (reason) => reader.cancel(reason),
-    },
-    { highWaterMark: 0 },
-  );
+  const body = passThrough(source, async (read) => {
+    const next = await read;
+    isWhole = next.done;
+    if (!next.done) take(next.value);
+    return next;
+  });
   return {
     body,
     passed() {

@@ -1,10 +1,11 @@
+import { withPrefix } from "../../http/stream.ts";
 import type { BodyHold } from "../../body-budget.ts";
-import { ApiError } from "../../http/api-error.ts";
 import {
-  arrivalClock,
   bodiesFull,
+  brokenOff,
   inTime,
   READ_AT_ONCE,
+  readArriving,
   UNCOUNTED,
   weightOf,
 } from "../../http/arriving-body.ts";
@@ -64,10 +65,6 @@ function counted(bytes: Uint8Array, isJson: boolean, room: BodyRoom): Uint8Array
   return bytes;
 }
 
-function brokenOff(cause: unknown): never {
-  throw new ApiError("invalid_request", { message: "The request body broke off", cause });
-}
-
 /** How a body is read. */
 interface Reading {
   readonly limit: number;
@@ -83,63 +80,15 @@ async function readOrPass(
   body: ReadableStream<Uint8Array>,
   { limit, isJson, room }: Reading,
 ): Promise<Uint8Array | ReadableStream<Uint8Array>> {
-  const reader = body.getReader();
-  const chunks: Uint8Array[] = [];
   const hold = room.hold();
-  let size = 0;
-  const clock = arrivalClock(reader, () => size, room.system);
-  let isFull = false;
-  try {
-    while (size <= limit) {
-      const { done, value } = await reader.read().catch(brokenOff);
-      clock.check();
-      if (done && isFull) throw bodiesFull();
-      if (done)
-        return chunks.length === 1 ? (chunks[0] ?? new Uint8Array(0)) : joined(chunks, size);
-      size += value.length;
-      // Taken all the same: a client that could not send the rest would not read the refusal.
-      if (isFull) continue;
-      chunks.push(value);
-      if (size <= UNCOUNTED || hold.take(weightOf(value.length, isJson))) continue;
-      if (room.mayPass()) break;
-      isFull = true;
-      chunks.length = 0;
-      hold.clear();
-    }
-  } finally {
-    clock.stop();
-  }
-  if (!isFull) return again(chunks, reader);
+  const { pieces, isWhole, isFull, reader } = await readArriving(body, limit, {
+    system: room.system,
+    take: (bytes) => hold.take(weightOf(bytes, isJson)),
+    clear: () => hold.clear(),
+    mayPass: () => room.mayPass(),
+  });
+  if (isWhole) return pieces.whole();
+  if (!isFull) return withPrefix(pieces.list, reader);
   await reader.cancel().catch(() => undefined);
   throw bodiesFull();
-}
-
-/** What was read, and then the rest. */
-function again(
-  chunks: Uint8Array[],
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-): ReadableStream<Uint8Array> {
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const next = chunks.shift();
-        if (next !== undefined) return controller.enqueue(next);
-        const { done, value } = await reader.read();
-        if (done) controller.close();
-        else controller.enqueue(value);
-      },
-      cancel: (reason) => reader.cancel(reason),
-    },
-    { highWaterMark: 0 },
-  );
-}
-
-function joined(chunks: readonly Uint8Array[], size: number): Uint8Array {
-  const out = new Uint8Array(size);
-  let at = 0;
-  for (const chunk of chunks) {
-    out.set(chunk, at);
-    at += chunk.length;
-  }
-  return out;
 }

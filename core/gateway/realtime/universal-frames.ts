@@ -1,3 +1,4 @@
+import { readUpTo } from "../../http/stream.ts";
 import { parsedJson } from "../../http/json.ts";
 import * as v from "valibot";
 import type { BodyHold } from "../../body-budget.ts";
@@ -113,20 +114,11 @@ export function universalError(error: ApiError, eventId: string | null): string 
 async function whole(body: Forwarded["reply"]["body"], held?: BodyHold): Promise<Uint8Array> {
   if (body === null) return new Uint8Array(0);
   if (body instanceof Uint8Array) return body;
-  const reader = body.getReader();
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for (let next = await reader.read(); !next.done; next = await reader.read()) {
-    size += next.value.length;
-    chunks.push(next.value);
-    const isFull = held?.take(next.value.length) === false;
-    if (size <= FRAME_LIMIT && !isFull) continue;
-    await reader.cancel().catch(() => undefined);
-    throw isFull
-      ? bodiesFull()
-      : new TransportError("broken", "The answer is too long for one message");
-  }
-  return new Uint8Array(await new Blob(chunks as Uint8Array<ArrayBuffer>[]).arrayBuffer());
+  const bytes = await readUpTo(body, FRAME_LIMIT, (size) => {
+    if (held?.take(size) === false) throw bodiesFull();
+  });
+  if (bytes !== null) return bytes;
+  throw new TransportError("broken", "The answer is too long for one message");
 }
 
 /** JSON as a value, text as text, anything else as base64. */

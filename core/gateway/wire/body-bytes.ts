@@ -1,7 +1,8 @@
+import { ApiError } from "../../http/api-error.ts";
+import { readOrPass } from "../../http/stream.ts";
 import type { BodyHold } from "../../body-budget.ts";
 import type { HeaderPair } from "../../ports.ts";
 import { TransportError } from "../../transport-error.ts";
-import { bytePieces } from "./byte-pieces.ts";
 import type { ContentDecoding } from "./content-decoder.ts";
 import { headerValue } from "./header-hygiene.ts";
 import { bodiesFull } from "../../http/arriving-body.ts";
@@ -46,40 +47,12 @@ export async function collected(
 ): Promise<Uint8Array | ReadableStream<Uint8Array>> {
   if (body === null) return new Uint8Array(0);
   if (body instanceof Uint8Array) return body;
-  const reader = body.getReader();
-  const pieces = bytePieces();
-  for (;;) {
-    const { done, value } = await reader.read().catch((cause: unknown) => {
-      throw cause instanceof TransportError
-        ? cause
-        : new TransportError("broken", "The provider broke off its answer", { cause });
+  try {
+    return await readOrPass(body, BODY_LIMIT, (size) => {
+      if (held?.take(size) === false) throw bodiesFull();
     });
-    if (done) return pieces.whole();
-    if (held?.take(value.length) === false) {
-      await reader.cancel().catch(() => undefined);
-      throw bodiesFull();
-    }
-    pieces.add(value);
-    if (pieces.size > BODY_LIMIT) return again(pieces.list, reader);
+  } catch (cause) {
+    if (cause instanceof TransportError || cause instanceof ApiError) throw cause;
+    throw new TransportError("broken", "The provider broke off its answer", { cause });
   }
-}
-
-/** What was read, and then the rest. */
-function again(
-  chunks: Uint8Array[],
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-): ReadableStream<Uint8Array> {
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const first = chunks.shift();
-        const { done, value } =
-          first === undefined ? await reader.read() : { done: false, value: first };
-        if (done || value === undefined) controller.close();
-        else controller.enqueue(value);
-      },
-      cancel: (reason) => reader.cancel(reason),
-    },
-    { highWaterMark: 0 },
-  );
 }

@@ -1,7 +1,7 @@
+import { readUpTo } from "../../http/stream.ts";
 import { parsedJson } from "../../http/json.ts";
 import * as v from "valibot";
 import { ApiError } from "../../http/api-error.ts";
-import { collect } from "../../http/collect.ts";
 import type { Embedder, HeaderPair, InboundResponse, Transport } from "../../ports.ts";
 import { utf8 } from "../../crypto/encoding.ts";
 import type { NamedChatModel } from "../search-deps.ts";
@@ -108,7 +108,7 @@ export async function bodyText(body: InboundResponse["body"], who: string): Prom
   const bytes =
     body instanceof Uint8Array
       ? body
-      : await collect(body, MAX_ANSWER).catch((cause: unknown) => {
+      : await readUpTo(body, MAX_ANSWER).catch((cause: unknown) => {
           throw failed(who, "a body that broke off", cause);
         });
   if (bytes === null) throw failed(who, `more than ${MAX_ANSWER} bytes`);

@@ -1,3 +1,4 @@
+import { joinBytes } from "../../http/stream.ts";
 import type { Statement } from "../../ports.ts";
 
 /** Bytes of one stored part: some databases bound a row to 2 MB. */
@@ -13,13 +14,7 @@ export function parts(bytes: Uint8Array, size: number = PART_BYTES): Uint8Array[
 /** Puts parts together again. */
 export function joinParts(pieces: readonly Uint8Array[]): Uint8Array {
   if (pieces.length === 1 && pieces[0] !== undefined) return pieces[0];
-  const out = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    out.set(piece, at);
-    at += piece.length;
-  }
-  return out;
+  return joinBytes(pieces);
 }
 
 /** Statements that store each part under its number, the last parameter but one. */

@@ -1,3 +1,4 @@
+import { firstBytes } from "../../http/stream.ts";
 import { fromBase64, toBase64, toHex, utf8 } from "../../crypto/encoding.ts";
 import { hmacKey, hmacSign } from "../../crypto/hmac.ts";
 import { headerText } from "../../http/header-text.ts";
@@ -116,19 +117,9 @@ export async function attempt(
 async function beginning(response: InboundResponse): Promise<string> {
   const { body } = response;
   if (body === null) return "";
-  const decoder = new TextDecoder();
-  if (body instanceof Uint8Array) return decoder.decode(body.subarray(0, BODY_LIMIT));
-  let text = "";
-  let size = 0;
-  const reader = body.getReader();
-  while (size < BODY_LIMIT) {
-    const { done, value } = await reader.read();
-    if (done) return text + decoder.decode();
-    text += decoder.decode(value.subarray(0, BODY_LIMIT - size), { stream: true });
-    size += value.byteLength;
-  }
-  await reader.cancel().catch(() => undefined);
-  return text;
+  const bytes =
+    body instanceof Uint8Array ? body.subarray(0, BODY_LIMIT) : await firstBytes(body, BODY_LIMIT);
+  return new TextDecoder().decode(bytes, { stream: bytes.length === BODY_LIMIT });
 }
 
 const SECRET_HEADER = /cookie|auth|token|secret|signature|api-?key|session/i;

@@ -1,3 +1,4 @@
+import { joinBytes } from "../../http/stream.ts";
 import { parsedJson } from "../../http/json.ts";
 import { sha256Hex } from "../../crypto/digest.ts";
 import { utf8 } from "../../crypto/encoding.ts";
@@ -51,7 +52,7 @@ export function signedContent(
     if (text === null) return null;
     parts.push(utf8(text));
   }
-  return concat(parts);
+  return joinBytes(parts);
 }
 
 /** Whether Twilio's signature covers the body: as form parameters, or by its hash in the signed URL. */
@@ -112,14 +113,4 @@ function sortedForm(request: SignedRequest): string {
     [...new Set(form.getAll(name))].toSorted().map((value) => name + value),
   );
   return pairs.join("");
-}
-
-function concat(parts: readonly Uint8Array[]): Uint8Array {
-  const out = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    out.set(part, at);
-    at += part.length;
-  }
-  return out;
 }

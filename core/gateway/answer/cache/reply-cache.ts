@@ -2,7 +2,7 @@ import type { InboundResponse, System } from "../../../ports.ts";
 import { type Leader, type SharedCall, startSharedCall, type JoinedAnswer } from "./shared-call.ts";
 import type { CachedReply } from "../../wire/cached-reply.ts";
 import { withinMs } from "../../wire/within-ms.ts";
-import { joinedBytes } from "../../wire/byte-pieces.ts";
+import { joinBytes } from "../../../http/stream.ts";
 import { chunkWeight } from "./shared-stream.ts";
 
 /** What a lookup found: an answer, the leadership of a new call, or neither (then the request is sent alone). */
@@ -128,7 +128,7 @@ function inPieces(chunks: readonly Uint8Array[]): readonly Uint8Array[] {
   const pieces: Uint8Array[] = [];
   let [from, size] = [0, 0];
   const flush = (to: number): void => {
-    if (to > from) pieces.push(joinedBytes(chunks.slice(from, to)));
+    if (to > from) pieces.push(joinBytes(chunks.slice(from, to)));
     [from, size] = [to, 0];
   };
   for (const [at, { length }] of chunks.entries()) {

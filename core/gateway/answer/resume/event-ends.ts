@@ -1,3 +1,4 @@
+import { pulledStream } from "../../../http/stream.ts";
 const LF = 10;
 const CR = 13;
 
@@ -75,16 +76,9 @@ export async function peekFirstLine(
   };
   const looked = look().catch(() => false);
   const isLf = await (late === null ? looked : Promise.race([looked, late]));
-  const stream = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const { done, value } = await (reads.shift() ?? reader.read());
-        if (done) controller.close();
-        else controller.enqueue(value);
-      },
-      cancel: (reason) => reader.cancel(reason),
-    },
-    { highWaterMark: 0 },
+  const stream = pulledStream(
+    () => reads.shift() ?? reader.read(),
+    (reason) => reader.cancel(reason),
   );
   return { stream, isLf };
 }

@@ -1,3 +1,4 @@
+import { readUpTo } from "../../../http/stream.ts";
 import { ApiError } from "../../../http/api-error.ts";
 import type { ChatModel } from "../../../ports.ts";
 import type { Checker, CheckPhase } from "./checker.ts";
@@ -87,18 +88,10 @@ async function askAbout(text: string, phase: CheckPhase, question: Question): Pr
   return contentOf(body);
 }
 
-async function readText(response: Response): Promise<string> {
-  const reader = response.body?.getReader();
-  const decoder = new TextDecoder();
-  let text = "";
-  for (;;) {
-    const next = await reader?.read();
-    if (next === undefined || next.done) return text + decoder.decode();
-    text += decoder.decode(next.value, { stream: true });
-    if (text.length <= ANSWER_LIMIT) continue;
-    await reader?.cancel().catch(() => undefined);
-    throw unavailable("The judge's answer is too long");
-  }
+async function readText({ body }: Response): Promise<string> {
+  const bytes = body === null ? new Uint8Array(0) : await readUpTo(body, ANSWER_LIMIT);
+  if (bytes === null) throw unavailable("The judge's answer is too long");
+  return new TextDecoder().decode(bytes);
 }
 
 function contentOf(body: string): string {

@@ -1,6 +1,6 @@
+import { joinBytes, pulledStream, type StreamRead } from "../../../http/stream.ts";
 import type { Duplex } from "../../../duplex.ts";
 import { ApiError } from "../../../http/api-error.ts";
-import { joinBytes } from "../../../http/collect.ts";
 import type { Call, Step } from "../../call/call.ts";
 import { tokenSearch, type TokenSearch } from "./token-search.ts";
 
@@ -55,30 +55,22 @@ export function guardedStream(
 ): ReadableStream<Uint8Array> {
   const reader = source.getReader();
   let waiting: Uint8Array = new Uint8Array(0);
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        for (;;) {
-          const { done, value } = await reader.read();
-          if (done) {
-            if (waiting.length > 0) controller.enqueue(waiting);
-            return controller.close();
-          }
-          const bytes = waiting.length === 0 ? value : joinBytes([waiting, value]);
-          if (search.isIn(bytes)) {
-            const error = onFound();
-            await reader.cancel().catch(() => undefined);
-            throw error;
-          }
-          const open = search.openEnd(bytes);
-          waiting = bytes.slice(open);
-          if (open > 0) return controller.enqueue(bytes.subarray(0, open));
-        }
-      },
-      cancel: (reason) => reader.cancel(reason),
-    },
-    { highWaterMark: 0 },
-  );
+  const read = async (): Promise<StreamRead> => {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return { done, value: waiting };
+      const bytes = waiting.length === 0 ? value : joinBytes([waiting, value]);
+      if (search.isIn(bytes)) {
+        const error = onFound();
+        await reader.cancel().catch(() => undefined);
+        throw error;
+      }
+      const open = search.openEnd(bytes);
+      waiting = bytes.slice(open);
+      if (open > 0) return { done, value: bytes.subarray(0, open) };
+    }
+  };
+  return pulledStream(read, (reason) => reader.cancel(reason));
 }
 
 /** A client's end of a WebSocket that is closed with 1008 when a message holds the client's gateway token. */

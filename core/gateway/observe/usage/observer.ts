@@ -1,6 +1,6 @@
 import { type AddUsage, addUsage } from "../../providers/usage.ts";
 import { awsEventUsage } from "../../providers/amazon/aws-events.ts";
-import { bytePieces } from "../../wire/byte-pieces.ts";
+import { bytePieces } from "../../../http/stream.ts";
 import type { ContentDecoder } from "../../../ports.ts";
 import type { ContentDecoding } from "../../wire/content-decoder.ts";
 import { jsonUsage } from "./json-usage.ts";

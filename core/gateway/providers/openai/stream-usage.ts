@@ -1,3 +1,4 @@
+import { pulledStream, type StreamRead } from "../../../http/stream.ts";
 import { utf8 } from "../../../crypto/encoding.ts";
 import type { InboundResponse, Transport, StreamChange } from "../../../ports.ts";
 import type { ConfiguredTargets } from "../target.ts";
@@ -175,31 +176,18 @@ export function changedStream(
 ): ReadableStream<Uint8Array> {
   const reader = source.getReader();
   let failure: { readonly error: unknown } | null = null;
-  const failed = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
-    if (failure !== null) controller.error(failure.error);
+  const read = async (): Promise<StreamRead> => {
+    for (;;) {
+      if (failure !== null) throw failure.error;
+      const next = await reader.read().catch((error: unknown) => ({ error }));
+      if ("error" in next) failure = next;
+      const isLast = "error" in next || next.done;
+      const value = isLast ? change.end() : change.push(next.value);
+      // An error would drop what is not read yet: it comes with the next pull.
+      const done = isLast && failure === null;
+      if (done) return { done, value };
+      if (value.length > 0) return { done: false, value };
+    }
   };
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        if (failure !== null) return failed(controller);
-        for (;;) {
-          const next = await reader.read().catch((error: unknown) => ({ error }));
-          if ("error" in next) {
-            failure = next;
-            const last = change.end();
-            // An error would drop what is not read yet: it comes with the next pull.
-            if (last.length === 0) failed(controller);
-            else controller.enqueue(last);
-            return;
-          }
-          const bytes = next.done ? change.end() : change.push(next.value);
-          if (bytes.length > 0) controller.enqueue(bytes);
-          if (next.done) controller.close();
-          if (next.done || bytes.length > 0) return;
-        }
-      },
-      cancel: (reason) => reader.cancel(reason),
-    },
-    { highWaterMark: 0 },
-  );
+  return pulledStream(read, (reason) => reader.cancel(reason));
 }

@@ -1,6 +1,6 @@
 import { parsedObject } from "../../../http/json.ts";
 import type { StreamChange } from "../../../ports.ts";
-import { joinedBytes } from "../../wire/byte-pieces.ts";
+import { joinBytes } from "../../../http/stream.ts";
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -55,7 +55,7 @@ export function withoutUnaskedUsage(isOwn: boolean = false): StreamChange {
     used -= cut;
     const begin = isTooLong && !isLong ? firstBlankLine(out) : 0;
     isTooLong = isLong;
-    return isLong ? out : joinedBytes([out.subarray(0, begin), changed(out.subarray(begin))]);
+    return isLong ? out : joinBytes([out.subarray(0, begin), changed(out.subarray(begin))]);
   };
   return {
     push: (chunk) => {
@@ -113,7 +113,7 @@ function changed(bytes: Uint8Array): Uint8Array {
   }
   if (end === bytes.length) return bytes;
   kept.push(bytes.subarray(0, end));
-  return joinedBytes(kept.toReversed());
+  return joinBytes(kept.toReversed());
 }
 
 /** One event, changed in place; null for what takes more than that. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { observer } from "../../../../core/gateway/observe/usage/observer.ts";
 import { type Observation } from "../../../../core/gateway/call/recording.ts";
-import { bytePieces } from "../../../../core/gateway/wire/byte-pieces.ts";
+import { bytePieces } from "../../../../core/http/stream.ts";
 import { textBlocks } from "../../../../core/gateway/observe/usage/text-blocks.ts";
 
 const reading = {
