@@ -1,3 +1,4 @@
+import { TransportError } from "../transport-error.ts";
 import { utf8 } from "../crypto/encoding.ts";
 import { noteAnswer, passingBytes } from "./answer-note.ts";
 
@@ -62,4 +63,106 @@ export function sseResponse(
     },
   });
   return noteAnswer(response, { body: passing });
+}
+
+/** A server-sent event that was read. */
+export interface ReadEvent {
+  /** @default "message" */
+  readonly event: string;
+  readonly data: string;
+}
+
+/** How a stream of events is read. */
+export interface EventReading {
+  /** Ends the stream, also while a chunk is waited for. */
+  readonly signal?: AbortSignal;
+  /** Characters of one event. @default 8 Mi: who sends more is not speaking this protocol */
+  readonly limit?: number;
+  /** The error for a longer one. @default a `TransportError` */
+  readonly tooLong?: () => Error;
+}
+
+/**
+ * Parses a byte stream as server-sent events ([HTML standard](https://html.spec.whatwg.org/multipage/server-sent-events.html),
+ * 9.2.6). Leaving the loop cancels the stream.
+ */
+export async function* sseEvents(
+  stream: ReadableStream<Uint8Array>,
+  {
+    signal,
+    limit = 8 * 1024 * 1024,
+    tooLong = () => new TransportError("broken", "A server-sent event is too long"),
+  }: EventReading = {},
+): AsyncGenerator<ReadEvent> {
+  const reader = stream.getReader();
+  const cancel = (): Promise<void> => reader.cancel(signal?.reason).catch(() => undefined);
+  const onAbort = (): void => void cancel();
+  signal?.addEventListener("abort", onAbort, { once: true });
+  const lines = lineReader();
+  let name = "message";
+  let data: string[] = [];
+  let size = 0;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      for (const line of lines.push(value)) {
+        if (line === "") {
+          if (data.length > 0) yield { event: name, data: data.join("\n") };
+          [name, data, size] = ["message", [], 0];
+        } else if (line.startsWith("data:")) {
+          data.push(line.slice(line[5] === " " ? 6 : 5));
+          size += line.length;
+        } else if (line.startsWith("event:")) name = line.slice(6).trim();
+      }
+      if (size + lines.waiting() > limit) throw tooLong();
+      if (done) return;
+    }
+  } finally {
+    signal?.removeEventListener("abort", onAbort);
+    await cancel();
+  }
+}
+
+/** Splits bytes into lines, whatever their ends and the boundaries of chunks. */
+interface LineReader {
+  /** The lines that end in this chunk; undefined = there is no further one. */
+  push(chunk: Uint8Array | undefined): string[];
+  /** Characters of the line that has not ended. */
+  waiting(): number;
+}
+
+function lineReader(): LineReader {
+  const decoder = new TextDecoder();
+  let pieces: string[] = [];
+  let length = 0;
+  return {
+    push(chunk) {
+      const text = chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true });
+      pieces.push(text);
+      length += text.length;
+      // Joined only where a line can end: a long one in small chunks would be copied with each of them.
+      if (chunk !== undefined && !/[\r\n]/.test(text)) return [];
+      // A CR at the end may be half of a CRLF: it waits for the next chunk.
+      const lines = pieces.join("").split(chunk === undefined ? /\r\n|\r|\n/ : /\r\n|\r(?!$)|\n/);
+      const rest = lines.pop() ?? "";
+      pieces = [rest];
+      length = rest.length;
+      return lines;
+    },
+    waiting: () => length,
+  };
+}
+
+/** The data of every event of a whole stream, of one without its blank line as well. */
+export function sseData(stream: string): string[] {
+  const events: string[] = [];
+  let data: string[] = [];
+  for (const line of [...stream.split(/\r\n|\r|\n/), ""]) {
+    if (line.startsWith("data:")) data.push(line.slice(line[5] === " " ? 6 : 5));
+    else if (line === "" && data.length > 0) {
+      events.push(data.join("\n"));
+      data = [];
+    }
+  }
+  return events;
 }

@@ -176,10 +176,17 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "a body without a told length finds room or is refused",
-    file: "core/http/body.ts",
-    find: "if (isFull) throw bodiesFull();",
+    file: "core/http/arriving-body.ts",
+    find: "if (done && isFull) throw bodiesFull();",
     replace: "",
     tests: ["tests/unit/http/bodies-in-memory"],
+  },
+  {
+    name: "a stream over its limit is not taken for a whole one",
+    file: "core/http/stream.ts",
+    find: "if (isWhole) return joinBytes(pieces.list);",
+    replace: "if (isWhole || limit > 0) return joinBytes(pieces.list);",
+    tests: ["tests/unit/http/body"],
   },
   {
     name: "a body that is read at once arrives in time",

@@ -1,6 +1,6 @@
 import { type CachedReply, lastText } from "../wire/cached-reply.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
-import { sseData } from "../wire/sse-events.ts";
+import { sseData } from "../../http/sse.ts";
 import { deltaOf, ends, failureOf, parsedReply, type Translation } from "./reply.ts";
 
 /** Whether a provider's whole answer can be told to the client to its end: another one is not kept. */

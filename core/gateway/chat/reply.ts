@@ -4,7 +4,7 @@ import { TransportError } from "../../transport-error.ts";
 import type { Chat, ChatReasoning, ChatUsage, ExtraContent } from "./chat-format.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import { type Json, jsonObject, parsedJson } from "../../http/json.ts";
-import { sseEvents } from "../wire/sse-events.ts";
+import { sseEvents } from "../../http/sse.ts";
 import { streamOf } from "../wire/reply-body.ts";
 import { textStream } from "./text-stream.ts";
 import { ANSWER_LIMIT, wholeText } from "./whole-text.ts";
@@ -240,7 +240,7 @@ async function* events(
   let ended = false;
   let size = 0;
   // Read on to the very end, also behind a `done`: stopping there would look like a client that left.
-  for await (const { data } of sseEvents(source, left)) {
+  for await (const { data } of sseEvents(source, { signal: left })) {
     size += data.length;
     if (size > ANSWER_LIMIT)
       throw new TransportError("broken", "The provider's stream is too long to translate");

@@ -13,7 +13,7 @@ import { headerValue } from "../wire/header-hygiene.ts";
 import { bodiesFull } from "../../http/arriving-body.ts";
 import { plainBody, streamOf } from "../wire/reply-body.ts";
 import { collectsLog } from "../call/recording.ts";
-import { sseEvents } from "../wire/sse-events.ts";
+import { sseEvents } from "../../http/sse.ts";
 
 /** A request over the universal WebSocket: a step of the universal endpoint. */
 export interface UniversalCreate {

@@ -1,12 +1,15 @@
+import { sseEvents } from "../../http/sse.ts";
 import { parsedJson } from "../../http/json.ts";
 import * as v from "valibot";
 import { ApiError } from "../../http/api-error.ts";
 import type { ChatModel, Plain, System } from "../../ports.ts";
 import type { Answer, AnswerDelta, Answerer, Question } from "./answerer.ts";
 import { countTokens } from "../text/count-tokens.ts";
-import { eventData } from "./event-data.ts";
 import { promptMessages } from "./prompt.ts";
 import type { Message } from "../search-schema.ts";
+
+/** Characters of one event: an answer comes in small pieces. */
+const MAX_EVENT = 1024 * 1024;
 
 /** The address that a chat model's requests carry; only their body and signal matter. */
 const MODEL_URL = "http://chat-model.invalid/v1/chat/completions";
@@ -85,7 +88,7 @@ export function modelAnswerer(
       const response = await ask(question, true, signal);
       if (response.body === null) throw failed("an empty answer");
       let ended = false;
-      for await (const data of eventData(response.body)) {
+      for await (const { data } of sseEvents(response.body, { limit: MAX_EVENT, tooLong })) {
         if (data === "[DONE]") {
           ended = true;
           break;
@@ -150,6 +153,12 @@ function estimate(question: Question, content: string): Answer["usage"] {
   const prompt = countTokens(JSON.stringify(promptMessages(question, "")));
   const answer = countTokens(content);
   return { prompt_tokens: prompt, completion_tokens: answer, total_tokens: prompt + answer };
+}
+
+function tooLong(): ApiError {
+  return new ApiError("chat_model_failed", {
+    message: `An event of the chat model is over ${MAX_EVENT} characters`,
+  });
 }
 
 function failed(what: string): ApiError {

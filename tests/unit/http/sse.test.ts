@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatEvent, sseResponse } from "../../../core/http/sse.ts";
+import { formatEvent, sseEvents, sseResponse } from "../../../core/http/sse.ts";
 
 interface Parsed {
   readonly event: string;
@@ -103,5 +103,70 @@ describe("sseResponse()", () => {
       throw new Error("upstream");
     };
     await expect(sseResponse(source()).text()).rejects.toThrow();
+  });
+});
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+describe("sseEvents()", () => {
+  const text =
+    ": note\r\nevent: a\r\ndata: é1\r\ndata:2\r\n\r\n\r\ndata: 🌍\n\nevent: b\rdata: x\r\rdata: cut off";
+  const expected = [
+    { event: "a", data: "é1\n2" },
+    { event: "message", data: "🌍" },
+    { event: "b", data: "x" },
+  ];
+
+  it("finds the same events whatever the chunks", async () => {
+    const whole = bytes(text);
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.nat({ max: whole.length }), { maxLength: 10 }), async (cuts) => {
+        const at = [0, ...cuts.toSorted((a, b) => a - b), whole.length];
+        const stream = new ReadableStream<Uint8Array>({
+          start(controller) {
+            for (let i = 1; i < at.length; i++) controller.enqueue(whole.slice(at[i - 1], at[i]));
+            controller.close();
+          },
+        });
+        const events = [];
+        for await (const event of sseEvents(stream)) events.push(event);
+        expect(events).toEqual(expected);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  const endless = (piece: string): { body: ReadableStream<Uint8Array>; taken: () => number } => {
+    let taken = 0;
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        taken += piece.length;
+        controller.enqueue(bytes(piece));
+      },
+    });
+    return { body, taken: () => taken };
+  };
+
+  it.each([
+    ["one line", "x".repeat(64 * 1024)],
+    ["lines", "data: x\n".repeat(8 * 1024)],
+    ["empty lines of data", "data\ndata:\n".repeat(8 * 1024)],
+  ])("reads no event of endless %s", async (_, piece) => {
+    const { body, taken } = endless(piece);
+    await expect(sseEvents(body).next()).rejects.toThrow("too long");
+    expect(taken()).toBeLessThan(32 * 1024 * 1024);
+  });
+
+  it("finds the end of a line that came byte by byte, CR LF among them", async () => {
+    const stream = new ReadableStream<Uint8Array>({
+      start(controller) {
+        for (const byte of bytes("data: ü\r\n\r\ndata: 2\r\rdata: 3\n\n"))
+          controller.enqueue(Uint8Array.of(byte));
+        controller.close();
+      },
+    });
+    const found: string[] = [];
+    for await (const { data } of sseEvents(stream)) found.push(data);
+    expect(found).toEqual(["ü", "2", "3"]);
   });
 });

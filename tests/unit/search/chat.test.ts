@@ -1,6 +1,4 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { eventData } from "../../../core/search/answer/event-data.ts";
-import fc from "fast-check";
 import { fakeChatModel } from "../../fakes/search-models.ts";
 import {
   answerOf,
@@ -313,36 +311,5 @@ describe("chat completions with a configured model", () => {
       ...options,
     });
     expect(first.body.result.search_query).toBe("Tell me about tokens");
-  });
-});
-
-async function collect<T>(source: AsyncIterable<T>): Promise<T[]> {
-  const out: T[] = [];
-  for await (const one of source) out.push(one);
-  return out;
-}
-
-describe("eventData()", () => {
-  it("reads events whatever the boundaries of the bytes", async () => {
-    api = await searchUnderTest();
-    const text =
-      'event: a\r\ndata: {"x":"é🌍"}\r\n\r\n: comment\n\ndata: one\ndata:two\n\nid: 3\rdata: three\r\r';
-    const bytes = new TextEncoder().encode(text);
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(fc.integer({ min: 1, max: bytes.length - 1 }), { maxLength: 12 }),
-        async (cuts) => {
-          const marks = [0, ...cuts.toSorted((a, b) => a - b), bytes.length];
-          const body = new ReadableStream<Uint8Array>({
-            start(controller) {
-              for (let i = 1; i < marks.length; i++)
-                controller.enqueue(bytes.slice(marks[i - 1], marks[i]));
-              controller.close();
-            },
-          });
-          expect(await collect(eventData(body))).toEqual(['{"x":"é🌍"}', "one\ntwo", "three"]);
-        },
-      ),
-    );
   });
 });

@@ -1,5 +1,5 @@
 import { type Json, jsonObject, parsedJson } from "../../../http/json.ts";
-import { sseData } from "../../wire/sse-events.ts";
+import { sseData } from "../../../http/sse.ts";
 import { headerValue } from "../../wire/header-hygiene.ts";
 import { type CachedReply, lastText } from "../../wire/cached-reply.ts";
 

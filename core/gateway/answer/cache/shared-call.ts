@@ -1,6 +1,6 @@
 import type { InboundResponse, StreamWatch, System } from "../../../ports.ts";
 import { headerValue } from "../../wire/header-hygiene.ts";
-import { endsInLastEvent } from "../../wire/sse-events.ts";
+import { endsInLastEvent } from "../../wire/last-event.ts";
 import { keepAwake, type SubscriberCount, subscriberCount, once } from "./subscriber-count.ts";
 import { type SharedStream, sharedStream } from "./shared-stream.ts";
 import type { CachedReply, ReplyHead } from "../../wire/cached-reply.ts";

@@ -4,7 +4,7 @@ import { bytePieces } from "../../../http/stream.ts";
 import type { ContentDecoder } from "../../../ports.ts";
 import type { ContentDecoding } from "../../wire/content-decoder.ts";
 import { jsonUsage } from "./json-usage.ts";
-import { isLastEvent, LAST_EVENT_LIMIT } from "../../wire/sse-events.ts";
+import { isLastEvent, LAST_EVENT_LIMIT } from "../../wire/last-event.ts";
 import { loggedBody } from "../log/log-row.ts";
 import { usageScanner } from "./sse-usage.ts";
 import { textBlocks } from "./text-blocks.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { sseEvents } from "../../../../core/gateway/wire/sse-events.ts";
+import { sseEvents } from "../../../../core/http/sse.ts";
 import { anthropicTranslator } from "../../../../core/gateway/providers/anthropic/anthropic.ts";
 import { chatFront } from "../../../../core/gateway/chat/formats/chat-reply.ts";
 import { translateReply } from "../../../../core/gateway/chat/reply.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { sseEvents } from "../../../../core/gateway/wire/sse-events.ts";
+import { sseEvents } from "../../../../core/http/sse.ts";
 import { messagesFront } from "../../../../core/gateway/chat/formats/messages-reply.ts";
 import { type GatewayUnderTest, gatewayUnderTest, jsonInit } from "../../../fakes/gateway-app.ts";
 import { bytes, jsonReply, streamReply } from "../../../fakes/gateway-transport.ts";
@@ -376,41 +376,5 @@ describe("a text that waits for a stop sequence", () => {
       event["type"] === "content_block_start" ? [event["content_block"]] : [],
     );
     expect(begun).toMatchObject([{ type: "text" }, { type: "tool_use", name: "clock" }]);
-  });
-});
-
-describe("sseEvents()", () => {
-  const endless = (piece: string): { body: ReadableStream<Uint8Array>; taken: () => number } => {
-    let taken = 0;
-    const body = new ReadableStream<Uint8Array>({
-      pull(controller) {
-        taken += piece.length;
-        controller.enqueue(bytes(piece));
-      },
-    });
-    return { body, taken: () => taken };
-  };
-
-  it.each([
-    ["one line", "x".repeat(64 * 1024)],
-    ["lines", "data: x\n".repeat(8 * 1024)],
-    ["empty lines of data", "data\ndata:\n".repeat(8 * 1024)],
-  ])("reads no event of endless %s", async (_, piece) => {
-    const { body, taken } = endless(piece);
-    await expect(sseEvents(body).next()).rejects.toThrow("too long");
-    expect(taken()).toBeLessThan(32 * 1024 * 1024);
-  });
-
-  it("finds the end of a line that came byte by byte, CR LF among them", async () => {
-    const stream = new ReadableStream<Uint8Array>({
-      start(controller) {
-        for (const byte of bytes("data: ü\r\n\r\ndata: 2\r\rdata: 3\n\n"))
-          controller.enqueue(Uint8Array.of(byte));
-        controller.close();
-      },
-    });
-    const found: string[] = [];
-    for await (const { data } of sseEvents(stream)) found.push(data);
-    expect(found).toEqual(["ü", "2", "3"]);
   });
 });

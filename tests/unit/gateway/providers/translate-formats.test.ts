@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { sseEvents } from "../../../../core/gateway/wire/sse-events.ts";
+import { sseEvents } from "../../../../core/http/sse.ts";
 import { type GatewayUnderTest, gatewayUnderTest, jsonInit } from "../../../fakes/gateway-app.ts";
 import { jsonReply, sentHeaders, streamReply } from "../../../fakes/gateway-transport.ts";
 

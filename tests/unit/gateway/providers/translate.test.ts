@@ -1,6 +1,5 @@
-import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { sseEvents } from "../../../../core/gateway/wire/sse-events.ts";
+import { sseEvents } from "../../../../core/http/sse.ts";
 import { type GatewayUnderTest, gatewayUnderTest, jsonInit } from "../../../fakes/gateway-app.ts";
 import { bytes, jsonReply, sentHeaders, streamReply } from "../../../fakes/gateway-transport.ts";
 
@@ -383,34 +382,5 @@ describe("google-ai-studio/chat/completions", () => {
     expect(await (await send("google-ai-studio", request)).json()).toMatchObject({
       choices: [{ message: { content: "" }, finish_reason: "content_filter" }],
     });
-  });
-});
-
-describe("sseEvents()", () => {
-  const text =
-    ": note\r\nevent: a\r\ndata: é1\r\ndata:2\r\n\r\n\r\ndata: 🌍\n\nevent: b\rdata: x\r\rdata: cut off";
-  const expected = [
-    { event: "a", data: "é1\n2" },
-    { event: "message", data: "🌍" },
-    { event: "b", data: "x" },
-  ];
-
-  it("finds the same events whatever the chunks", async () => {
-    const whole = bytes(text);
-    await fc.assert(
-      fc.asyncProperty(fc.array(fc.nat({ max: whole.length }), { maxLength: 10 }), async (cuts) => {
-        const at = [0, ...cuts.toSorted((a, b) => a - b), whole.length];
-        const stream = new ReadableStream<Uint8Array>({
-          start(controller) {
-            for (let i = 1; i < at.length; i++) controller.enqueue(whole.slice(at[i - 1], at[i]));
-            controller.close();
-          },
-        });
-        const events = [];
-        for await (const event of sseEvents(stream)) events.push(event);
-        expect(events).toEqual(expected);
-      }),
-      { numRuns: 50 },
-    );
   });
 });
