@@ -1,3 +1,4 @@
+import { whenReady } from "../../now-or-later.ts";
 import { TransportError } from "../../transport-error.ts";
 import type { System, InboundResponse, StreamEnd } from "../../ports.ts";
 import type { Answers, Flow, StepRun } from "../call/answers.ts";
@@ -35,10 +36,9 @@ export function keptAnswers(parts: KeptAnswersParts): Answers {
   return (run, flow) => {
     const ttl = cacheTtl(run.call);
     if (ttl === 0) return flow.ask(run);
-    const key = cacheKey(run.prepared, run.call, system);
-    return key instanceof Promise
-      ? key.then((found) => answer(run, flow, found, ttl))
-      : answer(run, flow, key, ttl);
+    return whenReady(cacheKey(run.prepared, run.call, system), (key) =>
+      answer(run, flow, key, ttl),
+    );
   };
 }
 

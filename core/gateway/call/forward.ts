@@ -1,3 +1,4 @@
+import { whenReady } from "../../now-or-later.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { InboundResponse, System } from "../../ports.ts";
 import { TransportError } from "../../transport-error.ts";
@@ -73,13 +74,11 @@ async function forward(
 ): Promise<Forwarded> {
   // 1. Its own controls outrank the call's, and nothing of the gateway's own leaves with it.
   const call = withStep(outer, given);
-  const cleaned = clean(given, call);
-  const step = cleaned instanceof Promise ? await cleaned : cleaned;
+  const step = await clean(given, call);
   // 2. The caller may use the model that it names.
   limits.checkModel(step, call);
   // 3. The request becomes what its provider takes.
-  const ready = prepare(step, call);
-  const outbound = ready instanceof Promise ? await ready : ready;
+  const outbound = await prepare(step, call);
   const checks = checksOf(call.settings);
   const prepared = checks === null ? outbound : checks.readable(outbound);
   // 4. A kept answer, or the provider's: checked, within the limits, watched on its way (`flow`).
@@ -231,9 +230,7 @@ function restored(
     const failed = reply.status >= 400;
     return { reply, logId: record.id, step: index, cached, failed, dlp, call };
   };
-  const reply = prepared.restore(answer);
-  if (!(reply instanceof Promise)) return passed(reply);
-  return reply.then(passed, (error: unknown) => {
+  return whenReady(prepared.restore(answer), passed, (error) => {
     throw error instanceof TransportError ? providerFailed(error, failureStatus) : error;
   });
 }

@@ -1,3 +1,4 @@
+import { whenReady } from "../../now-or-later.ts";
 import type { Auth, Authenticate } from "../../auth/authorize.ts";
 import { allows, type Principal } from "../../auth/principal.ts";
 import { secretSearch } from "../../auth/secret-search.ts";
@@ -76,10 +77,7 @@ export function gatewayAccess(options: AccessOptions): GatewayAccess {
       if (token === null) return null;
       if (own !== undefined && matchesAny(utf8(token), own)) return GATEWAY;
       if (auth === "off") return null;
-      const found = principalOf(auth, token);
-      return found instanceof Promise
-        ? found.then((principal) => runner(principal, name))
-        : runner(found, name);
+      return whenReady(principalOf(auth, token), (principal) => runner(principal, name));
     },
     recognises: (token) => isIn(token) || (host?.knows(token) ?? false),
     isOurs(value, presented, asked) {

@@ -1,3 +1,4 @@
+import { whenReady } from "../../now-or-later.ts";
 import { isKeyShaped } from "../../auth/token-format.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { HeaderPair } from "../../ports.ts";
@@ -83,8 +84,7 @@ async function admit(
 ): Promise<Call> {
   if (hasAmbiguousFraming(headers)) throw new ApiError("ambiguous_framing");
   const presented = findToken(headers, options);
-  const judged = verdictOn(presented, name, parts, options);
-  const { caller, refusal } = judged instanceof Promise ? await judged : judged;
+  const { caller, refusal } = await verdictOn(presented, name, parts, options);
   checkName(name, refusal);
   // An unauthorised caller learns that, and nothing about its headers.
   const read = refusal === null ? readAsked(headers) : null;
@@ -97,8 +97,7 @@ async function admit(
     otel == null || otel.length === 0
       ? undefined
       : parts.tracing.begin(name, otel, { ...options, parent: trace, controls, userAgent, signal });
-  const book = pricesOf(settings, name, parts);
-  const prices = book instanceof Promise ? await book : book;
+  const prices = await pricesOf(settings, name, parts);
   const call: Call = {
     name,
     settings,
@@ -234,7 +233,7 @@ function verdictOn(
       options.caller === undefined
         ? access.callerOf(presented.token, name)
         : access.again(options.caller, name);
-    return caller instanceof Promise ? caller.then(verdict, failed) : verdict(caller);
+    return whenReady(caller, verdict, failed);
   } catch (error) {
     return failed(error);
   }

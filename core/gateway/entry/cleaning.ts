@@ -1,3 +1,4 @@
+import { whenReady } from "../../now-or-later.ts";
 import { bytePieces, passThrough } from "../../http/stream.ts";
 import type { Call, Step } from "../call/call.ts";
 import type { Recorder } from "../call/recording.ts";
@@ -31,8 +32,7 @@ export function cleaning({
       decoding,
     );
   return (given, call) => {
-    const step = stripOwnTokens(withNamedAddress(given), call);
-    return step instanceof Promise ? step.then((one) => readable(one, call)) : readable(step, call);
+    return whenReady(stripOwnTokens(withNamedAddress(given), call), (step) => readable(step, call));
   };
 }
 

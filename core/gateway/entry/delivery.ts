@@ -1,3 +1,4 @@
+import { whenReady } from "../../now-or-later.ts";
 import { noteAnswer, passingOf } from "../../http/answer-note.ts";
 import type { InboundResponse, System } from "../../ports.ts";
 import type { Forwarded } from "../call/forwarded.ts";
@@ -36,12 +37,8 @@ export function delivery(parts: DeliveryParts): DeliverAnswer {
     return prepared(forwarded, events, parts).then((ready) => respond(ready, universal));
   };
   if (!accessLog) return delivered;
-  return (forwarded, universal) => {
-    const answer = delivered(forwarded, universal);
-    return answer instanceof Promise
-      ? answer.then((response) => noted(response, forwarded))
-      : noted(answer, forwarded);
-  };
+  return (forwarded, universal) =>
+    whenReady(delivered(forwarded, universal), (response) => noted(response, forwarded));
 }
 
 /** Tells the access log what reading it from the answer would cost. */

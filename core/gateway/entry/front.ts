@@ -81,8 +81,7 @@ export function gatewayFront(
   return async (c) => {
     let call: Call | undefined;
     try {
-      const raw = wholeRequest(c.req);
-      const arrival = arrivalOf(c, raw instanceof Promise ? await raw : raw);
+      const arrival = arrivalOf(c, await wholeRequest(c.req));
       const other = elsewhere(arrival, c, parts);
       if (other !== null) return await other;
       const { method } = arrival.raw;
@@ -91,10 +90,9 @@ export function gatewayFront(
       call = accepted.call;
       const forwarded = await parts.forward(accepted.step, 0, true, call);
       const { segment: slug, tail } = arrival;
-      const answer = parts.deliver(
+      return await parts.deliver(
         withUploadAddress(forwarded, { url: arrival.raw.url, slug, tail }, parts.targets),
       );
-      return answer instanceof Promise ? await answer : answer;
     } catch (error) {
       return refuse(callError(call, error), c);
     } finally {

@@ -1,3 +1,4 @@
+import { whenReady } from "../../now-or-later.ts";
 import { usageOf } from "../providers/usage.ts";
 import type { HeaderPair, System } from "../../ports.ts";
 import type { LoggedBody, LogRow, AttemptObserver } from "../call/ended-attempt.ts";
@@ -105,12 +106,7 @@ function watched(
   const watch = observer(type, encoding, keep, reading, usageOf(sent.target.slug));
   return {
     push: (chunk) => watch.push(chunk),
-    finish() {
-      const seen = watch.finish();
-      return seen instanceof Promise
-        ? seen.then((all) => withoutCredentials(all, sent))
-        : withoutCredentials(seen, sent);
-    },
+    finish: () => whenReady(watch.finish(), (seen) => withoutCredentials(seen, sent)),
   };
 }
 

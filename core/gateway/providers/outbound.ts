@@ -1,3 +1,4 @@
+import { whenReady } from "../../now-or-later.ts";
 import type { HeaderPair, InboundResponse, Platform } from "../../ports.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { utf8 } from "../../crypto/encoding.ts";
@@ -102,12 +103,7 @@ function sendable(
   return {
     ...prepared,
     request: { ...request, headers, body: asking },
-    restore: (answer) => {
-      const restored = restore(answer);
-      return restored instanceof Promise
-        ? restored.then((one) => unasked(one, asked))
-        : unasked(restored, asked);
-    },
+    restore: (answer) => whenReady(restore(answer), (restored) => unasked(restored, asked)),
   };
 }
 

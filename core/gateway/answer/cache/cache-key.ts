@@ -1,3 +1,4 @@
+import { whenReady } from "../../../now-or-later.ts";
 import { jsonObject, parsedJson } from "../../../http/json.ts";
 import { quickSha256Hex } from "../../../crypto/digest.ts";
 import type { OutboundRequest, System } from "../../../ports.ts";
@@ -45,8 +46,7 @@ export function cacheKey(
   }
   const asked = (digest: string): Promise<string> | string =>
     keyOf([request.method, target.url, digest], { target, request }, call, system);
-  const digest = quickSha256Hex(request.body ?? "", system);
-  return digest instanceof Promise ? digest.then(asked) : asked(digest);
+  return whenReady(quickSha256Hex(request.body ?? "", system), asked);
 }
 
 function keyOf(
