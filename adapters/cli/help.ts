@@ -26,6 +26,7 @@ export function helpText(version: string): string {
     `causey ${version}: one platform API on any JavaScript runtime`,
     "",
     "Usage: causey [serve] [options]",
+    "       causey init …          writes a project that serves the platform on a runtime",
     "       causey token …         makes, lists and revokes API tokens; causey token --help says more",
     "       causey console         prints an address that logs in to the web console once",
     "       causey backup FILE     writes the data folder into one file; causey restore FILE puts it back",

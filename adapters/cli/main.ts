@@ -21,6 +21,7 @@ const commands: Readonly<Record<string, (args: readonly string[]) => Promise<voi
     (await import("./backup/commands.ts")).backupCommand("restore", args, version()),
   config: async (args) => (await import("./config/config-command.ts")).configCommand(args),
   doctor: async (args) => (await import("./doctor/doctor-command.ts")).doctorCommand(args),
+  init: async (args) => (await import("./init/init-command.ts")).initCommand(args),
   logs: async (args) => (await import("./print/logs.ts")).logsCommand(args),
   openapi: async (args) => (await import("./print/openapi.ts")).openApiCommand(args),
   completion: async (args) => (await import("./print/completion.ts")).completionCommand(args),

@@ -19,6 +19,7 @@ export const commandWords: Readonly<
   Record<string, { readonly words: readonly string[]; readonly options: readonly string[] }>
 > = {
   serve: { words: [], options: [...serveOptions, "help", "version"] },
+  init: { words: ["node", "deno", "bun", "workers", "hono"], options: ["causey", "json", "help"] },
   token: {
     words: ["create", "list", "revoke"],
     options: ["permission", "gateway", "expires", "name", ...target],
