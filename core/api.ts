@@ -17,7 +17,6 @@ import type { Handle } from "./console/forward.ts";
 import { consoleRoutes } from "./console/mod.ts";
 import { type Usage, usageOf } from "./console/usage.ts";
 import { openApiRoutes } from "./openapi/mod.ts";
-import { ApiError } from "./http/api-error.ts";
 import { errorResponse } from "./http/envelope.ts";
 import { prefixRouter } from "./http/prefix-router.ts";
 import { closeRoutes, noRoute } from "./http/routes.ts";
@@ -25,14 +24,14 @@ import type { Platform } from "./ports.ts";
 import { htmlToMarkdown } from "./rendering/html-to-markdown.ts";
 import { renderingParts, type RenderingOptions } from "./rendering/mod.ts";
 import {
-  gatewayChatModel,
-  gatewayEmbedder,
   type GatewayEmbeddings,
   type GatewayModel,
-  type GatewayRun,
   searchParts,
   type SearchOptions,
 } from "./search/mod.ts";
+import { semanticCache, watchedModels } from "./config/shared-models.ts";
+import { otlpExport, type OtlpExport } from "./signals/otlp/otlp-export.ts";
+import type { OtlpSettings } from "./signals/otlp/otlp-settings.ts";
 import { type Signals, signals, type SignalsOptions } from "./signals/mod.ts";
 import {
   prepareRetention,
@@ -42,7 +41,7 @@ import {
 } from "./webhooks/mod.ts";
 
 /** What the platform gives every capability, so a user never repeats it. */
-type Own<Options> = Omit<Options, "platform" | "auth" | "accountId" | "mountPath">;
+export type Own<Options> = Omit<Options, "platform" | "auth" | "accountId" | "mountPath">;
 
 /** The gateway's options; its semantic cache asks the search part's embedder, if it has none of its own. */
 type GatewayPart = Omit<Own<GatewayOptions>, "semanticCache"> & {
@@ -88,6 +87,11 @@ export interface PlatformApiOptions extends StoredTokensOptions {
   readonly metrics?: boolean;
   /** Serves the description of the API at `/openapi.json`, and as a page at `/docs`, to everybody. @default false */
   readonly openApi?: boolean;
+  /**
+   * Sends traces, metrics and logs of every part to a collector (OTLP as JSON): `otlpSettings((name) => process.env[name])`
+   * reads the standard variables. @default nothing
+   */
+  readonly telemetry?: OtlpSettings | null | undefined;
   /** Serves the web console at `/console`, for whoever has an API token. @default false */
   readonly console?: boolean;
 }
@@ -107,10 +111,12 @@ const API_ROOT = "/client/v4";
  * `/webhooks`, agents at `/agents`, and `/healthz`, `/readyz`; where they are on also `/metrics`, `/openapi.json`, `/docs` and `/console`.
  */
 export function platformApi(options: PlatformApiOptions): PlatformApi {
-  const { platform, accountId = "local", mountPath } = options;
+  const { accountId = "local", mountPath } = options;
+  const telemetry = options.telemetry ? otlpExport(options.platform, options.telemetry) : undefined;
+  const platform = withTelemetry(options.platform, telemetry);
   const authenticate = options.auth ?? storedTokens(platform, options);
   const shared = { platform, accountId, auth: authenticate };
-  const { parts, seen } = watchedGateway(options, shared);
+  const { parts, seen } = watchedGateway(options, shared, telemetry);
   const pages = renderingParts({ ...options.rendering, ...shared });
   const instances = searchParts({
     htmlToMarkdown,
@@ -207,12 +213,18 @@ function mountConsole(
   );
 }
 
+/** The platform, whose log a collector gets, too. */
+function withTelemetry(platform: Platform, telemetry: OtlpExport | undefined): Platform {
+  return telemetry === undefined ? platform : { ...platform, log: telemetry.log(platform.log) };
+}
+
 type Shared = Pick<SignalsOptions, "platform" | "accountId" | "auth">;
 
 /** The gateway, and what tells of it and of all else. */
 function watchedGateway(
   options: PlatformApiOptions,
   shared: Shared,
+  telemetry: OtlpExport | undefined,
 ): { readonly parts: GatewayParts; readonly seen: Signals } {
   const { accessLog = false, metrics = false } = options;
   const isCounted = metrics || options.console === true;
@@ -221,63 +233,19 @@ function watchedGateway(
     ...shared,
     mountPath: options.mountPath,
     demo: options.demo ?? false,
-    accessLog: accessLog || isCounted,
+    accessLog: accessLog || isCounted || telemetry !== undefined,
+    exportSpan: telemetry && ((span) => telemetry.span({ ...span })),
     semanticCache: semanticCache(options),
   });
   return {
     parts,
-    seen: signals({ ...shared, accessLog, metrics, isCounted, gatewayMetrics: parts.metricsOf }),
-  };
-}
-
-/** The options of search with models of which `/readyz` tells. */
-function watchedModels(
-  { search: given = {} }: PlatformApiOptions,
-  { models }: Signals,
-  { aiBinding }: GatewayParts,
-): Own<SearchOptions> {
-  const { embedder, chatModel, ...rest } = given;
-  const runner =
-    (model: GatewayModel): GatewayRun =>
-    (step, asked) =>
-      aiBinding(model.gateway).run(step, asked);
-  return {
-    ...rest,
-    ...(embedder && {
-      embedder: models.embedder(
-        "gateway" in embedder ? gatewayEmbedder(embedder, runner(embedder)) : embedder,
-      ),
+    seen: signals({
+      ...shared,
+      accessLog,
+      metrics,
+      isCounted,
+      telemetry,
+      gatewayMetrics: parts.metricsOf,
     }),
-    ...(chatModel && {
-      chatModel: models.chatModel(
-        "gateway" in chatModel ? gatewayChatModel(chatModel, runner(chatModel)) : chatModel,
-      ),
-    }),
-  };
-}
-
-function semanticCache({
-  gateway,
-  search: { embedder } = {},
-}: PlatformApiOptions): SemanticCacheOptions | undefined {
-  if (gateway?.semanticCache === undefined) return undefined;
-  const { embed: own } = gateway.semanticCache;
-  if (own !== undefined) return { ...gateway.semanticCache, embed: own };
-  if (embedder === undefined) {
-    throw new ApiError("invalid_options", {
-      message:
-        "gateway.semanticCache: expected an embedding model, semanticCache.embed or search.embedder; the builtin vectors compare spellings, not meanings",
-    });
-  }
-  if ("gateway" in embedder) {
-    throw new ApiError("invalid_options", {
-      message:
-        "gateway.semanticCache: search.embedder is behind a gateway itself; expected semanticCache.embed, or an embedder with an address of its own",
-    });
-  }
-  // Questions are compared with questions: none of them is the document.
-  return {
-    ...gateway.semanticCache,
-    embed: (texts, signal) => embedder.embed(texts, "query", signal),
   };
 }

@@ -10,4 +10,5 @@ export { parseConfig } from "./config/parse-config.ts";
 export type { Config } from "./config/config.ts";
 export { defineAgent, getAgentByName } from "./agents/mod.ts";
 export { ApiError, type ApiErrorOptions } from "./http/api-error.ts";
+export { otlpSettings, type OtlpSettings } from "./signals/otlp/otlp-settings.ts";
 export type * from "./ports.ts";

@@ -1,6 +1,8 @@
+import process from "node:process";
 import { platformApi, type PlatformApi } from "../../core/api.ts";
 import { apiOptions } from "../../core/config/api-options.ts";
 import type { Log, Platform } from "../../core/ports.ts";
+import { otlpSettings } from "../../core/signals/otlp/otlp-settings.ts";
 import type { LocalPlatformOptions } from "../shared/local-platform.ts";
 import { defaultBodyBytes } from "../shared/memory-limit.ts";
 import type { Prepared } from "./prepare.ts";
@@ -33,7 +35,8 @@ function apiOn(platform: Platform, { config, token }: Prepared, processes: numbe
   const rendering = { ...config.rendering, maxConcurrency: pagesOfEach(config, processes) };
   const options = apiOptions({ ...config, rendering }, platform);
   const own = { token: token.value, permissions: ["*" as const], accounts: ["*"] };
-  return platformApi({ ...options, tokens: [own, ...(options.tokens ?? [])] });
+  const telemetry = otlpSettings((name) => process.env[name]);
+  return platformApi({ ...options, telemetry, tokens: [own, ...(options.tokens ?? [])] });
 }
 
 function platformOptions({ config, dataDir }: Prepared, processes: number): LocalPlatformOptions {

@@ -1,6 +1,7 @@
 import { platformApi } from "../../core/api.ts";
 import { apiOptions } from "../../core/config/api-options.ts";
 import { parseConfig } from "../../core/config/parse-config.ts";
+import { otlpSettings } from "../../core/signals/otlp/otlp-settings.ts";
 import type { WorkerBuild } from "./worker.ts";
 import { configuredLog } from "./worker-system.ts";
 import type { WorkerEnv } from "./worker-env.ts";
@@ -18,10 +19,12 @@ export interface ConfiguredEnv extends WorkerEnv {
 /** The product as its configuration describes it: `export default worker(fromEnv)`. */
 export function fromEnv(env: ConfiguredEnv): WorkerBuild<ConfiguredEnv> {
   const variables: ReadonlyMap<string, unknown> = new Map(Object.entries(env));
-  const config = parseConfig(env.CAUSEY_CONFIG ?? "{}", (name) => {
+  const read = (name: string): string | undefined => {
     const value = variables.get(name);
     return typeof value === "string" ? value : undefined;
-  });
+  };
+  const config = parseConfig(env.CAUSEY_CONFIG ?? "{}", read);
+  const telemetry = otlpSettings(read);
   const { CAUSEY_TOKEN: token, CAUSEY_ACCOUNT_ID: accountId } = env;
   const own = token === undefined ? [] : [{ token, permissions: ["*" as const], accounts: ["*"] }];
   const effective = {
@@ -35,6 +38,6 @@ export function fromEnv(env: ConfiguredEnv): WorkerBuild<ConfiguredEnv> {
       ...(config.bodyBytes === undefined ? {} : { bodyBytes: config.bodyBytes }),
       allowHosts: [...(config.rendering?.allowHosts ?? []), ...(config.webhooks?.allowHosts ?? [])],
     },
-    build: (platform) => platformApi(apiOptions(effective, platform)),
+    build: (platform) => platformApi({ ...apiOptions(effective, platform), telemetry }),
   };
 }

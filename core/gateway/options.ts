@@ -13,6 +13,7 @@ import type { ResumeOptions } from "./answer/resume/runs.ts";
 import type { ProviderOptions } from "./providers/target.ts";
 import { didYouMean } from "../http/nearest.ts";
 import { noSuchProvider, spendProviders } from "./observe/spend/spend-providers.ts";
+import type { Span } from "./observe/trace/span.ts";
 import { readGraph } from "./choose/dynamic/graph.ts";
 import { providers as builtIn } from "./providers/table.ts";
 import { gatewayDeclared } from "./settings/settings.ts";
@@ -72,6 +73,8 @@ export interface GatewayOptions extends SafetyOptions {
   readonly metrics?: boolean | undefined;
   /** Has answers tell an access log around the app their size and their log row. @default false */
   readonly accessLog?: boolean | undefined;
+  /** Takes the spans of every gateway, without prompts and answers. @default nobody */
+  readonly exportSpan?: ((span: Span) => void) | undefined;
 }
 
 /** The vault of the options' master keys; throws `invalid_options` for a short one. */

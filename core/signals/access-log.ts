@@ -27,8 +27,8 @@ export interface Observer {
   readonly platform: Platform;
   /** Whether a text holds a credential. */
   readonly isSecret: (text: string) => boolean;
-  /** Is told of each request. */
-  readonly tell: (row: RequestRow) => void;
+  /** Is told of each request, and of the trace that its caller names; never of the gateway's. */
+  readonly tell: (row: RequestRow, traceparent: string | null) => void;
 }
 
 /**
@@ -48,22 +48,27 @@ export function observedFetch(app: Hono, { platform, isSecret, tell }: Observer)
     const arrived = { request, response, template, note, reason, began };
     const caller = callerOf(request);
     const row = rowOf(arrived, requestId(arrived, platform), platform);
+    const trace = template === GATEWAY_ROUTE ? null : request.headers.get("traceparent");
     const body = note?.body;
-    if (isPassing(body)) tellAtEnd({ row, caller, body, began: began.at });
-    else tellOf(row, caller);
+    if (isPassing(body)) tellAtEnd({ row, caller, body, trace, began: began.at });
+    else tellOf(row, caller, trace);
     return response;
   };
-  const tellOf = (row: RequestRow, caller: NowOrLater<string | undefined>): void => {
+  const tellOf = (
+    row: RequestRow,
+    caller: NowOrLater<string | undefined>,
+    trace: string | null,
+  ): void => {
     if (caller instanceof Promise)
-      system.waitUntil(caller.then((known) => tell(withCaller(row, known))));
-    else tell(withCaller(row, caller));
+      system.waitUntil(caller.then((known) => tell(withCaller(row, known), trace)));
+    else tell(withCaller(row, caller), trace);
   };
   // A function of its own, so that its closure holds the row alone: a log that keeps request and answer of every
   // stream until its end makes the collector copy all of them, which costs a stream a fifth of its CPU.
-  const tellAtEnd = ({ row, caller, body, began }: Streaming): void => {
+  const tellAtEnd = ({ row, caller, body, trace, began }: Streaming): void => {
     body.onEnd(() => {
       const ms = rounded(system.monotonic() - began);
-      tellOf({ ...row, ms, firstMs: row.ms, bytes: body.bytes }, caller);
+      tellOf({ ...row, ms, firstMs: row.ms, bytes: body.bytes }, caller, trace);
     });
   };
   return (request, ...rest) => {
@@ -91,6 +96,7 @@ interface Streaming {
   readonly row: RequestRow;
   readonly caller: NowOrLater<string | undefined>;
   readonly body: PassingBytes;
+  readonly trace: string | null;
   readonly began: number;
 }
 

@@ -8,6 +8,7 @@ import { platformExposition } from "./exposition.ts";
 import { type Health, healthOf, healthRoutes } from "./health.ts";
 import { type ModelHealth, modelHealth } from "./model-health.ts";
 import { type RequestCounting, requestCounting } from "./request-counting.ts";
+import type { OtlpExport } from "./otlp/otlp-export.ts";
 import { isProbe, type RequestRow } from "./request-row.ts";
 import type { RequestTotals } from "./request-totals.ts";
 import type { DeprecatedUse } from "./deprecated-uses.ts";
@@ -24,6 +25,8 @@ export interface SignalsOptions {
   readonly metrics?: boolean;
   /** Counts requests, for `/metrics` and for the console. @default as `metrics` */
   readonly isCounted?: boolean;
+  /** Hands what happens to a collector, too. @default nobody */
+  readonly telemetry?: OtlpExport | undefined;
   /** The gateway's metrics, or null where they are off. */
   readonly gatewayMetrics: (account: string, format: ExpositionFormat) => Promise<string | null>;
 }
@@ -58,7 +61,9 @@ export function signals(options: SignalsOptions): Signals {
   });
   const { auth } = options;
   const isSecret = (text: string): boolean => auth !== "off" && auth.isIn?.(text) === true;
-  const tell = (row: RequestRow): void => {
+  const { telemetry } = options;
+  const tell = (row: RequestRow, traceparent: string | null): void => {
+    telemetry?.request(row, traceparent);
     if (isCounted) counting.add(row);
     if (accessLog) writeLine(row, log);
   };
@@ -70,7 +75,9 @@ export function signals(options: SignalsOptions): Signals {
     models,
     health,
     observed: (app) =>
-      accessLog || isCounted ? observedFetch(app, { platform, isSecret, tell }) : app.fetch,
+      accessLog || isCounted || telemetry !== undefined
+        ? observedFetch(app, { platform, isSecret, tell })
+        : app.fetch,
     history: async (since) => (await call("history", since)) as readonly Slot[],
     async deprecated() {
       await counting.flush();

@@ -13,6 +13,13 @@ export interface Mutant {
 /** Guards and limits whose loss nobody would see at first. `npm run test:mutants` takes each away in turn. */
 export const mutants: readonly Mutant[] = [
   {
+    name: "prompts and answers do not go to the collector of the platform",
+    file: "core/gateway/observe/trace/tracing.ts",
+    find: 'key !== "gen_ai.prompt_json" &&',
+    replace: "",
+    tests: ["tests/unit/signals/otlp"],
+  },
+  {
     name: "callers who make credentials up cannot fill the list of deprecated uses",
     file: "core/signals/deprecated-uses.ts",
     find: "if (uses.size >= USES) return null;",

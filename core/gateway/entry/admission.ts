@@ -40,7 +40,7 @@ export interface AdmissionParts {
   readonly access: Pick<GatewayAccess, "callerOf" | "again" | "recognises">;
   readonly store: Pick<GatewayStore, "enter" | "open" | "settings">;
   readonly prices: Pick<AccountPrices, "base" | "of">;
-  readonly tracing: Pick<Tracing, "begin">;
+  readonly tracing: Pick<Tracing, "begin" | "isEverywhere">;
   /** Counts what is refused. @default nothing is counted */
   readonly metrics?: Pick<GatewayMetrics, "refuse"> | undefined;
   readonly nextLogId: () => string;
@@ -94,9 +94,15 @@ async function admit(
   const { otel } = settings;
   const userAgent = headerValue(headers, "user-agent");
   const traced =
-    otel == null || otel.length === 0
+    !parts.tracing.isEverywhere && (otel == null || otel.length === 0)
       ? undefined
-      : parts.tracing.begin(name, otel, { ...options, parent: trace, controls, userAgent, signal });
+      : parts.tracing.begin(name, otel ?? [], {
+          ...options,
+          parent: trace,
+          controls,
+          userAgent,
+          signal,
+        });
   const prices = await pricesOf(settings, name, parts);
   const call: Call = {
     name,

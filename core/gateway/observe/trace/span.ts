@@ -97,6 +97,8 @@ function failureOf({ statusCode }: LogRow): string {
 export function modelFacts(row: LogRow): Facts {
   return [
     ["gen_ai.request.model", row.model],
+    ["gen_ai.operation.name", operationOf(row)],
+    ["gen_ai.provider.name", row.provider],
     ["gen_ai.model.provider", row.provider],
     ["gen_ai.usage.input_tokens", row.tokensIn],
     ["gen_ai.usage.output_tokens", row.tokensOut],
@@ -104,6 +106,14 @@ export function modelFacts(row: LogRow): Facts {
     ["gen_ai.prompt_json", row.request.text?.slice(0, TEXT_LIMIT) ?? null],
     ["gen_ai.completion_json", row.response.text?.slice(0, TEXT_LIMIT) ?? null],
   ];
+}
+
+/** By the conventions for generative AI: https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/. */
+function operationOf({ path }: LogRow): string {
+  if (path.includes("embeddings")) return "embeddings";
+  return /(?:chat\/completions|messages|responses|generateContent)/.test(path)
+    ? "chat"
+    : "generate_content";
 }
 
 /** Metadata keys are attributes of their own; put last, they never replace others. */

@@ -1,15 +1,18 @@
 import type { HeaderPair, Platform } from "../../../ports.ts";
 import type { RecordStore } from "../../records/records.ts";
 import type { Vault } from "../../records/vault.ts";
-import type { GatewayName } from "../../settings/gateway-name.ts";
+import { actorName, type GatewayName } from "../../settings/gateway-name.ts";
 import type { OtelEndpoint } from "../../settings/otel-settings.ts";
 import { openOtel } from "./sealed-otel.ts";
 import { requestTrace, type TraceStart } from "./request-trace.ts";
 import type { RequestTrace } from "../../call/request-trace.ts";
+import type { Span } from "./span.ts";
 import { spanQueue } from "./span-queue.ts";
 
 /** Exports what a gateway does as traces. */
 export interface Tracing {
+  /** Whether somebody takes the spans of every gateway. */
+  readonly isEverywhere: boolean;
   /** Begins the trace of a request for the gateway's endpoints. */
   begin(name: GatewayName, endpoints: readonly OtelEndpoint[], start: TraceStart): RequestTrace;
   /** Sends what is queued. */
@@ -21,6 +24,7 @@ export function tracing(
   { egress, log, system }: Platform,
   store: RecordStore,
   vault: Vault,
+  exportSpan?: (span: Span) => void,
 ): Tracing {
   const queue = spanQueue({
     system,
@@ -33,8 +37,21 @@ export function tracing(
     },
   });
   return {
+    isEverywhere: exportSpan !== undefined,
     begin: (name, endpoints, start) =>
-      requestTrace(start, system, (span) => queue.push(name, endpoints, span)),
+      requestTrace(start, system, (span) => {
+        queue.push(name, endpoints, span);
+        exportSpan?.(withoutContent(span, actorName(name)));
+      }),
     flush: () => queue.flush(),
   };
+}
+
+/** Prompts and answers stay here, unless a gateway's own setting sends them: OpenTelemetry asks for that, too. */
+function withoutContent(span: Span, gateway: string): Span {
+  const kept = span.attributes.filter(
+    ({ key }) => key !== "gen_ai.prompt_json" && key !== "gen_ai.completion_json",
+  );
+  const name = { key: "gateway.name", value: { stringValue: gateway } };
+  return { ...span, attributes: [...kept, name] };
 }

@@ -120,6 +120,8 @@ describe("trySpan()", () => {
     });
     expect(attributes(span)).toEqual({
       "gen_ai.request.model": "gpt-4o",
+      "gen_ai.operation.name": "chat",
+      "gen_ai.provider.name": "openai",
       "gen_ai.model.provider": "openai",
       "gen_ai.usage.input_tokens": "12",
       "gen_ai.usage.output_tokens": "3",

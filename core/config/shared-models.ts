@@ -1,0 +1,64 @@
+import type { Own, PlatformApiOptions } from "../api.ts";
+import type { GatewayParts, SemanticCacheOptions } from "../gateway/mod.ts";
+import { ApiError } from "../http/api-error.ts";
+import {
+  gatewayChatModel,
+  gatewayEmbedder,
+  type GatewayModel,
+  type GatewayRun,
+  type SearchOptions,
+} from "../search/mod.ts";
+import type { Signals } from "../signals/mod.ts";
+
+/** The options of search with models of which `/readyz` tells. */
+export function watchedModels(
+  { search: given = {} }: PlatformApiOptions,
+  { models }: Signals,
+  { aiBinding }: GatewayParts,
+): Own<SearchOptions> {
+  const { embedder, chatModel, ...rest } = given;
+  const runner =
+    (model: GatewayModel): GatewayRun =>
+    (step, asked) =>
+      aiBinding(model.gateway).run(step, asked);
+  return {
+    ...rest,
+    ...(embedder && {
+      embedder: models.embedder(
+        "gateway" in embedder ? gatewayEmbedder(embedder, runner(embedder)) : embedder,
+      ),
+    }),
+    ...(chatModel && {
+      chatModel: models.chatModel(
+        "gateway" in chatModel ? gatewayChatModel(chatModel, runner(chatModel)) : chatModel,
+      ),
+    }),
+  };
+}
+
+/** The options of the semantic cache, with the embedder that search has where it has none of its own. */
+export function semanticCache({
+  gateway,
+  search: { embedder } = {},
+}: PlatformApiOptions): SemanticCacheOptions | undefined {
+  if (gateway?.semanticCache === undefined) return undefined;
+  const { embed: own } = gateway.semanticCache;
+  if (own !== undefined) return { ...gateway.semanticCache, embed: own };
+  if (embedder === undefined) {
+    throw new ApiError("invalid_options", {
+      message:
+        "gateway.semanticCache: expected an embedding model, semanticCache.embed or search.embedder; the builtin vectors compare spellings, not meanings",
+    });
+  }
+  if ("gateway" in embedder) {
+    throw new ApiError("invalid_options", {
+      message:
+        "gateway.semanticCache: search.embedder is behind a gateway itself; expected semanticCache.embed, or an embedder with an address of its own",
+    });
+  }
+  // Questions are compared with questions: none of them is the document.
+  return {
+    ...gateway.semanticCache,
+    embed: (texts, signal) => embedder.embed(texts, "query", signal),
+  };
+}

@@ -1,0 +1,235 @@
+import { toHex, utf8 } from "../../crypto/encoding.ts";
+import type { Log, Platform, Transport } from "../../ports.ts";
+import { VERSION } from "../../version.ts";
+import type { RequestRow } from "../request-row.ts";
+import { addRequest, noRequests, type RequestTotals, seriesKey } from "../request-totals.ts";
+import {
+  attributes,
+  durationMetric,
+  logRecord,
+  type OtlpRecord,
+  serverSpan,
+} from "./otlp-records.ts";
+import type { OtlpSettings, OtlpSignal, OtlpTarget } from "./otlp-settings.ts";
+
+/** Hands telemetry to a collector, off the path of requests. */
+export interface OtlpExport {
+  /** Takes a request; `traceparent` is what its caller said of the trace. */
+  request(row: RequestRow, traceparent: string | null): void;
+  /** Takes a span that is finished elsewhere. */
+  span(span: OtlpRecord): void;
+  /** Writes to a log, and takes the line. */
+  log(log: Log): Log;
+  /** Sends what there is. */
+  flush(): Promise<void>;
+}
+
+/** Spans, and lines, that wait at most; what comes above is dropped and counted. */
+const WAITING = 4000;
+/** Series of metrics: as many as routes, methods and statuses can be, and some. */
+const SERIES = 2000;
+/** The pauses before a batch is sent again, in ms. */
+const RETRIES = [500, 2000];
+/** Milliseconds after which a planned export counts as lost: a runtime may end a request's background work. */
+const OVERDUE = 60_000;
+
+/** Makes the export of a platform. */
+export function otlpExport(platform: Platform, settings: OtlpSettings): OtlpExport {
+  const { system } = platform;
+  const { targets } = settings;
+  const durations = requestDurations(platform, settings);
+  const waiting: Record<"traces" | "logs", OtlpRecord[]> = { traces: [], logs: [] };
+  const sink = collectorSink(platform, settings);
+  let dropped = 0;
+  let plannedAt = Number.NEGATIVE_INFINITY;
+  const flush = async (): Promise<void> => {
+    const [spans, lines] = [waiting.traces.splice(0), waiting.logs.splice(0)];
+    await Promise.all([
+      sink("traces", spans),
+      sink("metrics", durations.due()),
+      sink("logs", lines),
+    ]);
+    if (dropped === 0) return;
+    platform.log("warn", "Telemetry was dropped: there was too much at once", { count: dropped });
+    dropped = 0;
+  };
+  const plan = (): void => {
+    const now = system.monotonic();
+    if (now - plannedAt < OVERDUE) return;
+    plannedAt = now;
+    system.waitUntil(run());
+  };
+  const run = async (): Promise<void> => {
+    await system.sleep(settings.delay, system.closing).catch(() => undefined);
+    plannedAt = Number.NEGATIVE_INFINITY;
+    await flush();
+  };
+  const take = (kind: "traces" | "logs", record: OtlpRecord): void => {
+    if (targets[kind] === undefined) return;
+    if (waiting[kind].length >= WAITING) dropped += 1;
+    else waiting[kind].push(record);
+    plan();
+  };
+  return {
+    request(row, traceparent) {
+      if (targets.metrics !== undefined) {
+        durations.add(row);
+        plan();
+      }
+      // The gateway tells its own, with what models were asked and have answered.
+      if (targets.traces === undefined || row.route.startsWith("/v1/")) return;
+      const place = placeOf(traceparent, settings, (length) => toHex(system.random(length)));
+      if (place !== null) take("traces", serverSpan(row, place));
+    },
+    span: (span) => take("traces", span),
+    log: (log) => (level, message, fields) => {
+      log(level, message, fields);
+      if (level !== "debug") take("logs", logRecord(level, message, fields ?? {}, system.now()));
+    },
+    flush,
+  };
+}
+
+interface RequestDurations {
+  add(row: RequestRow): void;
+  /** What is to be exported now: nothing where nothing is new, or the last export was a moment ago. */
+  due(): readonly OtlpRecord[];
+}
+
+function requestDurations(
+  { system }: Platform,
+  { metricInterval }: OtlpSettings,
+): RequestDurations {
+  const began = system.now();
+  const series = new Map<string, RequestTotals>();
+  let hasNews = false;
+  let exportedAt = Number.NEGATIVE_INFINITY;
+  return {
+    add(row) {
+      const key = seriesKey(row);
+      let totals = series.get(key);
+      if (totals === undefined) {
+        if (series.size >= SERIES) return;
+        series.set(key, (totals = noRequests()));
+      }
+      addRequest(totals, row);
+      hasNews = true;
+    },
+    due() {
+      const now = system.monotonic();
+      const isLast = system.closing?.aborted === true;
+      if (!hasNews || (now - exportedAt < metricInterval && !isLast)) return [];
+      hasNews = false;
+      exportedAt = now;
+      return [durationMetric(series, began, system.now())];
+    },
+  };
+}
+
+/** The place of a request's span (W3C Trace Context); null where its trace is not kept. */
+function placeOf(
+  traceparent: string | null,
+  { ratio, ignoresParent }: OtlpSettings,
+  id: (length: number) => string,
+): { traceId: string; spanId: string; parentSpanId: string | null } | null {
+  const known =
+    /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-|$)/.exec(
+      traceparent ?? "",
+    );
+  const [, traceId = id(16), parent, flags] = known ?? [];
+  const isSampled =
+    flags === undefined || ignoresParent
+      ? // The same share of traces everywhere, whoever asks: by the last digits, as the specification says.
+        Number.parseInt(traceId.slice(-8), 16) / 2 ** 32 < ratio
+      : (Number.parseInt(flags, 16) & 1) === 1;
+  return isSampled ? { traceId, spanId: id(8), parentSpanId: parent ?? null } : null;
+}
+
+type Sink = (signal: OtlpSignal, records: readonly OtlpRecord[]) => Promise<void>;
+
+function collectorSink(platform: Platform, { targets, resource }: OtlpSettings): Sink {
+  const about = {
+    attributes: attributes({
+      ...resource,
+      "service.version": VERSION,
+      "service.instance.id": platform.system.id(),
+      "telemetry.sdk.name": "causey",
+      "telemetry.sdk.language": "webjs",
+    }),
+  };
+  const scope = { name: "causey", version: VERSION };
+  const bodies: Readonly<Record<OtlpSignal, (records: readonly OtlpRecord[]) => OtlpRecord>> = {
+    traces: (spans) => ({ resourceSpans: [{ resource: about, scopeSpans: [{ scope, spans }] }] }),
+    metrics: (metrics) => ({
+      resourceMetrics: [{ resource: about, scopeMetrics: [{ scope, metrics }] }],
+    }),
+    logs: (logRecords) => ({
+      resourceLogs: [{ resource: about, scopeLogs: [{ scope, logRecords }] }],
+    }),
+  };
+  return async (signal, records) => {
+    const target = targets[signal];
+    if (target === undefined || records.length === 0) return;
+    const body = utf8(JSON.stringify(bodies[signal](records)));
+    const failure = await send(target, body, platform);
+    if (failure === null) return;
+    // The host alone: paths and queries of collectors can hold keys.
+    const { host } = new URL(target.url);
+    platform.log("warn", "Telemetry could not be exported", {
+      signal,
+      host,
+      reason: failure,
+      count: records.length,
+    });
+  };
+}
+
+/** Sends a batch, with patience; why it was not taken, or null. */
+async function send(
+  target: OtlpTarget,
+  body: Uint8Array,
+  platform: Platform,
+): Promise<string | null> {
+  const { system, transport } = platform;
+  let reason = "";
+  for (const pause of [...RETRIES, null]) {
+    const status = await post(target, body, transport, system).catch(() => null);
+    if (status !== null && status < 300) return null;
+    reason = status === null ? "no answer" : `status ${status}`;
+    const isRetryable = status === null || [429, 502, 503, 504].includes(status);
+    if (!isRetryable || pause === null || system.closing?.aborted === true) return reason;
+    await system.sleep(pause, system.closing).catch(() => undefined);
+  }
+  return reason;
+}
+
+async function post(
+  { url, headers, timeout }: OtlpTarget,
+  body: Uint8Array,
+  transport: Transport,
+  system: Platform["system"],
+): Promise<number> {
+  const late = new AbortController();
+  const done = new AbortController();
+  const timer = system.sleep(timeout, done.signal).then(
+    () => late.abort(),
+    () => undefined,
+  );
+  try {
+    const answer = await transport.send({
+      method: "POST",
+      url,
+      headers: [
+        ["content-type", "application/json"],
+        ...headers.map(([name, value]): [string, string] => [name, value.reveal()]),
+      ],
+      body,
+      signal: late.signal,
+    });
+    if (answer.body instanceof ReadableStream) await answer.body.cancel().catch(() => undefined);
+    return answer.status;
+  } finally {
+    done.abort();
+    await timer;
+  }
+}

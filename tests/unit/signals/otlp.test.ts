@@ -1,0 +1,176 @@
+import { openPlatform } from "#platform";
+import { afterEach, describe, expect, it } from "vitest";
+import { platformApi, type PlatformApi } from "../../../core/api.ts";
+import type { OutboundRequest, Platform } from "../../../core/ports.ts";
+import { otlpSettings } from "../../../core/signals/otlp/otlp-settings.ts";
+import { eventually } from "../../cases/eventually.ts";
+
+const env = (variables: Readonly<Record<string, string>>) => (name: string) => variables[name];
+const COLLECTOR = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector.test:4318/" };
+
+describe("otlpSettings()", () => {
+  it("asks for nothing where nothing is set, or it is switched off", () => {
+    expect(otlpSettings(env({}))).toBeNull();
+    expect(otlpSettings(env({ OTEL_SERVICE_NAME: "x" }))).toBeNull();
+    expect(otlpSettings(env({ ...COLLECTOR, OTEL_SDK_DISABLED: "true" }))).toBeNull();
+  });
+
+  it("reads addresses, headers and attributes as the specification says", () => {
+    const settings = otlpSettings(
+      env({
+        ...COLLECTOR,
+        OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: "https://logs.test/in",
+        OTEL_METRICS_EXPORTER: "none",
+        OTEL_EXPORTER_OTLP_HEADERS: "Api-Key=a%20b,x=1",
+        OTEL_RESOURCE_ATTRIBUTES: "deployment.environment.name=test,service.name=other",
+        OTEL_SERVICE_NAME: "mine",
+        OTEL_TRACES_SAMPLER: "traceidratio",
+        OTEL_TRACES_SAMPLER_ARG: "0.25",
+        OTEL_EXPORTER_OTLP_TIMEOUT: "300",
+      }),
+    );
+    expect(Object.keys(settings?.targets ?? {})).toEqual(["traces", "logs"]);
+    expect(settings?.targets.traces?.url).toBe("http://collector.test:4318/v1/traces");
+    expect(settings?.targets.traces?.timeout).toBe(300);
+    expect(settings?.targets.logs?.url).toBe("https://logs.test/in");
+    const headers = settings?.targets.traces?.headers.map(([name, value]) => [
+      name,
+      value.reveal(),
+    ]);
+    expect(headers).toEqual([
+      ["api-key", "a b"],
+      ["x", "1"],
+    ]);
+    expect(JSON.stringify(settings)).not.toContain("a b");
+    expect(settings?.resource).toEqual({
+      "deployment.environment.name": "test",
+      "service.name": "mine",
+    });
+    expect(settings).toMatchObject({ ratio: 0.25, ignoresParent: true });
+  });
+
+  it.each([
+    ["OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318"],
+    ["OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"],
+    ["OTEL_TRACES_EXPORTER", "zipkin"],
+    ["OTEL_TRACES_SAMPLER", "sometimes"],
+    ["OTEL_METRIC_EXPORT_INTERVAL", "soon"],
+  ])("refuses %s=%s by its name", (name, value) => {
+    expect(() => otlpSettings(env({ ...COLLECTOR, [name]: value }))).toThrow(name);
+  });
+});
+
+const opened: Platform[] = [];
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((platform) => platform.close()));
+});
+
+interface Setup {
+  readonly api: PlatformApi;
+  /** The body that was sent to a path, once it was. */
+  readonly sent: (path: string) => Promise<string>;
+  readonly requests: readonly OutboundRequest[];
+}
+
+async function setup(
+  variables: Readonly<Record<string, string>> = {},
+  statuses: number[] = [],
+): Promise<Setup> {
+  const real = await openPlatform();
+  opened.push(real);
+  const requests: OutboundRequest[] = [];
+  const platform: Platform = {
+    ...real,
+    log: () => undefined,
+    transport: {
+      send(request) {
+        requests.push(request);
+        return Promise.resolve({ status: statuses.shift() ?? 200, headers: [], body: null });
+      },
+    },
+  };
+  const fast = { OTEL_BSP_SCHEDULE_DELAY: "10", OTEL_METRIC_EXPORT_INTERVAL: "10" };
+  const telemetry = otlpSettings(env({ ...COLLECTOR, ...fast, ...variables }));
+  const api = platformApi({ platform, auth: "off", demo: true, accessLog: true, telemetry });
+  const textOf = ({ body }: OutboundRequest): string =>
+    new TextDecoder().decode(body as Uint8Array);
+  return {
+    api,
+    requests,
+    async sent(path) {
+      const found = (): OutboundRequest | undefined =>
+        requests.find(({ url }) => url.endsWith(path));
+      await eventually(() => found() !== undefined, `an export to ${path}`);
+      const last = found();
+      return last === undefined ? "" : textOf(last);
+    },
+  };
+}
+
+const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
+describe("what a collector gets", () => {
+  it("is a span, a metric and a line of a request to any part", async () => {
+    const { api, sent } = await setup({ OTEL_SERVICE_NAME: "mine" });
+    await (
+      await api.request("/client/v4/accounts/local/webhooks/endpoints", {
+        headers: { traceparent },
+      })
+    ).text();
+    const spans = await sent("/v1/traces");
+    expect(spans).toContain('"traceId":"0af7651916cd43dd8448eb211c80319c"');
+    expect(spans).toContain('"parentSpanId":"b7ad6b7169203331"');
+    expect(spans).toContain('"name":"GET /client/v4/accounts/:account_id/webhooks/endpoints"');
+    expect(spans).toContain('{"key":"service.name","value":{"stringValue":"mine"}}');
+    const metrics = await sent("/v1/metrics");
+    expect(metrics).toContain('"name":"http.server.request.duration"');
+    expect(metrics).toContain('"count":"1"');
+    const lines = await sent("/v1/logs");
+    expect(lines).toContain('"body":{"stringValue":"Request"}');
+    expect(lines).toContain('"severityText":"INFO"');
+  });
+
+  it("is what the gateway asked of models, without prompts and answers", async () => {
+    const { api, sent } = await setup();
+    const body = JSON.stringify({
+      model: "echo",
+      messages: [{ role: "user", content: "a private question" }],
+    });
+    const response = await api.request("/v1/local/default/echo/chat/completions", {
+      method: "POST",
+      headers: { "content-type": "application/json", traceparent },
+      body,
+    });
+    await response.text();
+    const spans = await sent("/v1/traces");
+    expect(spans).toContain('"traceId":"0af7651916cd43dd8448eb211c80319c"');
+    expect(spans).toContain('{"key":"gen_ai.operation.name","value":{"stringValue":"chat"}}');
+    expect(spans).toContain('{"key":"gen_ai.provider.name","value":{"stringValue":"echo"}}');
+    expect(spans).toContain('"gen_ai.usage.input_tokens"');
+    expect(spans).not.toContain("a private question");
+  });
+
+  it("follows what the caller says of its trace, and the share that is asked for", async () => {
+    const { api, requests, sent } = await setup({ OTEL_TRACES_SAMPLER: "parentbased_always_off" });
+    const ask = (header: string): Promise<string> =>
+      Promise.resolve(
+        api.request("/client/v4/accounts", { headers: { traceparent: header } }),
+      ).then((one) => one.text());
+    await ask(traceparent.replace(/01$/, "00"));
+    await ask("no trace");
+    await sent("/v1/logs");
+    expect(requests.some(({ url }) => url.endsWith("/v1/traces"))).toBe(false);
+    await ask(traceparent);
+    expect(await sent("/v1/traces")).toContain("b7ad6b7169203331");
+  });
+
+  it("is sent again where the collector was busy", async () => {
+    const { api, requests } = await setup(
+      { OTEL_METRICS_EXPORTER: "none", OTEL_LOGS_EXPORTER: "none" },
+      [503],
+    );
+    await (await api.request("/client/v4/accounts")).text();
+    await eventually(() => requests.length === 2, "a second attempt");
+    expect(requests[0]?.url).toBe(requests[1]?.url);
+  });
+});
