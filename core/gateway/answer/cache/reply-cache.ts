@@ -3,7 +3,7 @@ import { type Leader, type SharedCall, startSharedCall, type JoinedAnswer } from
 import type { CachedReply } from "../../wire/cached-reply.ts";
 import { withinMs } from "../../wire/within-ms.ts";
 import { joinBytes } from "../../../http/stream.ts";
-import { chunkWeight } from "./shared-stream.ts";
+import { chunkWeight } from "../late-readers.ts";
 
 /** What a lookup found: an answer, the leadership of a new call, or neither (then the request is sent alone). */
 export type CacheLookup = JoinedAnswer | { readonly leader: Leader } | { readonly alone: true };
