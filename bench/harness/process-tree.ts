@@ -14,11 +14,22 @@ export function treeCpuMs(): number {
   return tree().reduce((sum, { cpuMs }) => sum + cpuMs, 0);
 }
 
-/** Resident memory of the processes below this one, in MB; what they share is counted for each. */
-export function browserRssMb(): number {
-  return tree()
+/** Memory of some processes in MB. */
+export interface Memory {
+  /** What they share is counted once, in parts (proportional set size). */
+  readonly pssMb: number;
+  /** What they share is counted for each (resident set size). */
+  readonly rssMb: number;
+}
+
+/** Memory of the processes below this one. */
+export function browserMemory(): Memory {
+  const rollups = tree()
     .filter(({ pid }) => pid !== process.pid)
-    .reduce((sum, { pid }) => sum + rssMb(pid), 0);
+    .map(({ pid }) => read(`/proc/${pid}/smaps_rollup`));
+  const sum = (field: RegExp): number =>
+    rollups.reduce((all, text) => all + Number(field.exec(text)?.[1] ?? 0), 0) / 1024;
+  return { pssMb: sum(/^Pss:\s+(\d+)/m), rssMb: sum(/^Rss:\s+(\d+)/m) };
 }
 
 function tree(): Process[] {
@@ -40,10 +51,6 @@ function readProcess(name: string): Process[] {
   if (fields.length < 16) return [];
   const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
   return [{ pid: Number(name), parent: Number(fields[1]), cpuMs: ticks * TICK_MS }];
-}
-
-function rssMb(pid: number): number {
-  return Number(/^VmRSS:\s+(\d+)/m.exec(read(`/proc/${pid}/status`))?.[1] ?? 0) / 1024;
 }
 
 /** The process may be gone by now. */

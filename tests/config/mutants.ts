@@ -420,6 +420,13 @@ export const mutants: readonly Mutant[] = [
     tests: ["tests/unit/rendering/pages-ahead"],
   },
   {
+    name: "pages ahead do not double the browser's processes under load",
+    file: "core/rendering/page/pages-ahead.ts",
+    find: "all() <= Math.max(count, using)",
+    replace: "true",
+    tests: ["tests/unit/rendering/pages-ahead"],
+  },
+  {
     name: "pages that nobody asks for let the browser end",
     file: "core/rendering/page/pages-ahead.ts",
     find: "for (const session of ready) end(session);",

@@ -2,11 +2,11 @@ import { endSession, openSession, type Session, type SessionDeps } from "./sessi
 
 /** Blank pages that are made before anybody asks for them. Each is used once. */
 export interface PagesAhead {
-  /** The page that has waited longest; undefined when none is ready. */
+  /** The page that has waited longest; undefined when none is ready. A rendering begins, which `closing` ends. */
   take(): Session | undefined;
   /** Makes as many as are missing; to be called when whoever took one, or found none, has begun. */
   refill(): void;
-  /** Tells that a page is being disposed of: as long as many are, no new ones are made. */
+  /** Tells that a rendering is over, and its page is being disposed of until `over`. */
   closing(over: Promise<void>): void;
 }
 
@@ -23,11 +23,15 @@ export const noPagesAhead: PagesAhead = {
 /**
  * Keeps up to `count` blank pages ready. They are made from the first request on, after each that is taken; when the
  * browser does not make one, the next request finds out why.
+ *
+ * Each page is a process of its own. While there is more to do than pages can be made ready for, they would only take
+ * memory: pages in use, ready and being disposed of together are at most one more than can be in use, or wait.
  */
 export function pagesAhead(count: number, deps: SessionDeps): PagesAhead {
   const { system } = deps;
   const ready = new Set<Session>();
   const unused = new AbortController();
+  let using = 0;
   let opening = 0;
   let closing = 0;
   let asked = 0;
@@ -46,7 +50,8 @@ export function pagesAhead(count: number, deps: SessionDeps): PagesAhead {
     }
   };
   const fill = (): void => {
-    while (ready.size + opening + closing < 2 * count && ready.size + opening < count)
+    const all = (): number => using + ready.size + opening + closing;
+    while (ready.size + opening < count && all() <= Math.max(count, using))
       open().catch(() => undefined);
   };
   /** Throws the pages away when nobody has asked for one in a while. */
@@ -68,12 +73,14 @@ export function pagesAhead(count: number, deps: SessionDeps): PagesAhead {
   return {
     take() {
       asked = system.monotonic();
+      using += 1;
       const [session] = ready;
       if (session !== undefined) ready.delete(session);
       return session;
     },
     refill: fill,
     closing(over) {
+      using -= 1;
       closing += 1;
       void over.finally(() => {
         closing -= 1;

@@ -23,16 +23,21 @@ export async function withPage<T>(
 ): Promise<T> {
   const ahead = deps.ahead.take();
   const first = ahead === undefined ? begin(deps, job, signal) : assign(deps, ahead, job, signal);
-  const { session, page } = await first.catch((error: unknown) => {
-    signal.throwIfAborted();
-    if (isLost(error)) return begin(deps, job, signal);
-    throw error;
-  });
-  deps.ahead.refill();
+  let over = Promise.resolve();
   try {
-    return await Promise.race([use(page), session.cdp.ended]);
+    const { session, page } = await first.catch((error: unknown) => {
+      signal.throwIfAborted();
+      if (isLost(error)) return begin(deps, job, signal);
+      throw error;
+    });
+    deps.ahead.refill();
+    try {
+      return await Promise.race([use(page), session.cdp.ended]);
+    } finally {
+      over = endSession(deps, { ...session, context: session.tab.context });
+    }
   } finally {
-    deps.ahead.closing(endSession(deps, { ...session, context: session.tab.context }));
+    deps.ahead.closing(over);
   }
 }
 

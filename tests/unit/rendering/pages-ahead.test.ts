@@ -187,6 +187,40 @@ describe("pagesAhead()", () => {
     expect(wires[1]?.killed).toBe(true);
   });
 
+  it("keeps one page ready, not many, while as many are in use", async () => {
+    const { wires, deps } = setting(3);
+    const done = Promise.withResolvers<void>();
+    const busy = Array.from({ length: 3 }, () =>
+      withPage(deps, jobOf({ html: "x" }), forever, () => done.promise),
+    );
+    await settled();
+    expect(open(wires)).toBe(4);
+    done.resolve();
+    await Promise.all(busy);
+    await settled();
+    expect(open(wires)).toBe(3);
+  });
+
+  it("forgets a rendering that could not begin", async () => {
+    const { wires, deps, render } = setting(2);
+    const aborted = AbortSignal.abort(new Error("gone"));
+    for (let n = 0; n < 5; n++)
+      await expect(
+        withPage(deps, jobOf({ html: "x" }), aborted, () => Promise.resolve()),
+      ).rejects.toThrow();
+    await render();
+    expect(open(wires)).toBe(2);
+    // Had they counted on, five would count as being used, and a page more would be ready for each.
+    const done = Promise.withResolvers<void>();
+    const busy = [1, 2].map(() =>
+      withPage(deps, jobOf({ html: "x" }), forever, () => done.promise),
+    );
+    await settled();
+    expect(open(wires)).toBe(3);
+    done.resolve();
+    await Promise.all(busy);
+  });
+
   it("makes no new pages while many are being disposed of", async () => {
     const { wires, render } = setting(1, ({ method }) => method !== "Target.disposeBrowserContext");
     await render();
