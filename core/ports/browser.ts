@@ -1,6 +1,13 @@
+import type { Transport } from "./transport.ts";
+
 /** A source of raw Chrome DevTools Protocol connections; one browser may serve many. */
 export interface Browser extends BrowserFacts {
   connect(options?: { readonly signal?: AbortSignal }): Promise<Wire>;
+  /**
+   * Loads documents without a browser, behind the guard and with the allowed hosts of its pages.
+   * @default the platform's `egress`
+   */
+  readonly documents?: Transport;
   /** Does ahead of time what the first `connect` would take long for, e.g. unpacking. */
   prepare?(): Promise<void>;
   close(): Promise<void>;

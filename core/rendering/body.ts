@@ -58,6 +58,8 @@ export interface SelectorWait {
 export interface RenderBody {
   readonly url?: string | undefined;
   readonly html?: string | undefined;
+  /** False: the document as the site sends it, without a browser. @default true */
+  readonly render?: boolean | undefined;
   readonly userAgent?: string | undefined;
   readonly emulateMediaType?: string | undefined;
   readonly setJavaScriptEnabled?: boolean | undefined;

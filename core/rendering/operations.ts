@@ -4,7 +4,7 @@ import { sha256Hex } from "../crypto/digest.ts";
 import { withBytes, readJsonBytes } from "../http/body.ts";
 import { envelope } from "../http/envelope.ts";
 import { parseAllowHosts } from "../net/allow-hosts.ts";
-import type { Background, Platform } from "../ports.ts";
+import type { Platform } from "../ports.ts";
 import {
   bytesOf,
   contentAction,
@@ -17,7 +17,7 @@ import type { RenderBody } from "./body.ts";
 import { markdownAction, snapshotAction, treeAction } from "./actions/documents.ts";
 import { prepareJob, type JobPolicy } from "./job.ts";
 import { noPagesAhead, pagesAhead } from "./page/pages-ahead.ts";
-import { render, tooLate, type Action, type RenderDeps, type Rendered } from "./render.ts";
+import { render, type Action, type RenderDeps, type Rendered } from "./render.ts";
 import {
   accessibilitySchema,
   linksSchema,
@@ -29,8 +29,10 @@ import {
 } from "./schema.ts";
 import { renderCache } from "./render-cache.ts";
 import { renderSlots, type Slots } from "./slots.ts";
-import { staticMarkdown } from "./static-markdown.ts";
-import { type TimerCaps, within } from "./timers.ts";
+import { staticShortcut, type Shortcut } from "./static/shortcut.ts";
+import { renderStatic, type StaticDeps } from "./static/render-static.ts";
+import type { StaticAction } from "./static/static-page.ts";
+import type { TimerCaps } from "./timers.ts";
 
 /** What the operator decides about renderings. */
 export interface RenderingOptions {
@@ -97,8 +99,9 @@ export function renderOperations(
   const { background } = options.platform;
   const deps = renderDeps(options);
   const frontmatter = options.frontmatter !== false;
+  const conversions = renderSlots({ running: CONVERSIONS, waiting: options.maxQueue ?? 20 });
 
-  const operation = operationOver(options, deps);
+  const operation = operationOver(options, deps, conversions);
 
   return {
     pdf: operation(
@@ -106,13 +109,13 @@ export function renderOperations(
       (body) => printAction(body.pdfOptions ?? {}, body.setJavaScriptEnabled !== false),
       ({ result }) => binary(result, "application/pdf"),
     ),
-    markdown: operation(
-      renderSchema,
-      () => markdownAction(frontmatter, background),
-      inEnvelope,
-      staticShortcut(options, background, deps),
-    ),
-    content: operation(renderSchema, () => contentAction, inEnvelope),
+    markdown: operation(renderSchema, () => markdownAction(frontmatter, background), inEnvelope, {
+      shortcut: staticShortcut(options, background, deps, conversions),
+      withoutBrowser: () => ({ kind: "markdown", frontmatter }),
+    }),
+    content: operation(renderSchema, () => contentAction, inEnvelope, {
+      withoutBrowser: () => ({ kind: "content" }),
+    }),
     screenshot: operation(
       screenshotSchema,
       (body) => pictureAction(body.screenshotOptions ?? {}, body.selector, body.scrollPage),
@@ -123,7 +126,12 @@ export function renderOperations(
             })
           : binary(bytesOf(result.base64), result.type),
     ),
-    links: operation(linksSchema, linksAction, inEnvelope),
+    links: operation(linksSchema, linksAction, inEnvelope, {
+      withoutBrowser: ({ excludeExternalLinks = false }) => ({
+        kind: "links",
+        excludeExternalLinks,
+      }),
+    }),
     scrape: operation(scrapeSchema, scrapeAction, inEnvelope),
     accessibilityTree: operation(accessibilitySchema, treeAction, inEnvelope),
     snapshot: operation(
@@ -134,16 +142,24 @@ export function renderOperations(
   };
 }
 
-/** What makes operations: a schema, the action that a body asks for, how its result is answered, and a shortcut. */
+/** What makes operations: a schema, the action that a body asks for, how its result is answered, and what needs no browser. */
 type MakeOperation = <B extends RenderBody, T>(
   schema: v.GenericSchema<unknown, B>,
   actionOf: (body: B) => Action<T>,
   answer: (rendered: Rendered<T>, body: B) => Response,
-  shortcut?: Shortcut,
+  more?: {
+    readonly shortcut?: Shortcut;
+    /** What a body with `render: false` asks for. @default refused */
+    readonly withoutBrowser?: (body: B) => StaticAction;
+  },
 ) => Operation;
 
 /** Reads and checks a body, then renders it with the action that the body asks for. */
-function operationOver(options: RenderingOptions, deps: RenderDeps): MakeOperation {
+function operationOver(
+  options: RenderingOptions,
+  deps: RenderDeps,
+  conversions: Slots,
+): MakeOperation {
   const { platform } = options;
   const policy: JobPolicy = {
     allow: parseAllowHosts(options.allowHosts),
@@ -151,7 +167,16 @@ function operationOver(options: RenderingOptions, deps: RenderDeps): MakeOperati
     unsafeRegex: options.unsafeRegex === true,
   };
   const cache = renderCache(platform.system, platform.browser.lasting === true);
-  return (schema, actionOf, answer, shortcut = passOn) =>
+  const staticDeps: StaticDeps = {
+    documents: platform.browser.documents ?? platform.egress,
+    background: platform.background,
+    system: platform.system,
+    requestMs: deps.requestMs,
+    loads: renderSlots({ running: LOADS, waiting: options.maxQueue ?? 20 }),
+    conversions,
+    allow: policy.allow,
+  };
+  return (schema, actionOf, answer, { shortcut = passOn, withoutBrowser = refuseStatic } = {}) =>
     async ({ request, query, caller, onBrowserMs, onUnknown }) => {
       const maxAgeMs = readCacheTtl(query);
       const limit = options.maxBodyBytes ?? BODY_LIMIT;
@@ -161,14 +186,15 @@ function operationOver(options: RenderingOptions, deps: RenderDeps): MakeOperati
         const { output: body, unknown } = readJsonBytes(bytes, schema);
         onUnknown(unknown);
         const job = prepareJob(body, policy);
-        const action = actionOf(body);
+        const action = body.render === false ? withoutBrowser(body) : actionOf(body);
+        const start = async (signal: AbortSignal): Promise<Response> =>
+          typeof action === "function"
+            ? answer(await render(deps, job, signal, onBrowserMs, action), body)
+            : renderStatic(staticDeps, job, action, signal);
         const run = (signal: AbortSignal): Promise<Response> =>
-          render(deps, job, signal, onBrowserMs, action).then(
-            (rendered) => answer(rendered, body),
-            (error: unknown) => {
-              throw reportable(error, platform, signal);
-            },
-          );
+          start(signal).catch((error: unknown) => {
+            throw reportable(error, platform, signal);
+          });
         // What a caller brings is cheap to send again; a site is not to be asked again at once.
         if (caller === null || maxAgeMs === 0 || job.url === null || body.html !== undefined)
           return run(request.signal);
@@ -215,47 +241,18 @@ function readCacheTtl(query: URLSearchParams): number {
   return read.output * 1000;
 }
 
-/** What may answer a request before a browser is asked, else gives its bytes on. */
-type Shortcut = (
-  bytes: Uint8Array<ArrayBuffer>,
-  signal: AbortSignal,
-  onUnknown: (messages: readonly string[]) => void,
-) => Promise<Response | Uint8Array<ArrayBuffer>>;
-
 const passOn: Shortcut = (bytes) => Promise.resolve(bytes);
 
 /** Conversions without a browser at a time; each has a thread where the runtime has threads. */
 const CONVERSIONS = 4;
 
-/** Answers what needs no browser: in its turn, within the request's time, beside the event loop. */
-function staticShortcut(
-  options: RenderingOptions,
-  background: Background,
-  { system, requestMs }: RenderDeps,
-): Shortcut {
-  const slots: Slots = renderSlots({ running: CONVERSIONS, waiting: options.maxQueue ?? 20 });
-  const policy = {
-    allowHosts: options.allowHosts ?? [],
-    caps: { ...options.timeouts },
-    unsafeRegex: options.unsafeRegex === true,
-    frontmatter: options.frontmatter !== false,
-  };
-  return (bytes, signal, onUnknown) =>
-    within(requestMs, system, signal, tooLate, async (inner) => {
-      const free = await slots.take(inner);
-      try {
-        const answer = await background.run(staticMarkdown, { ...policy, bytes }, inner);
-        if (answer.kind === "browser") return answer.bytes;
-        onUnknown(answer.unknown);
-        return jsonBytes(answer.body);
-      } finally {
-        free();
-      }
-    });
-}
+/** Documents that are loaded without a browser at a time; each may be held in memory. */
+const LOADS = 16;
 
-function jsonBytes(body: Uint8Array<ArrayBuffer>): Response {
-  return binary(body, "application/json; charset=utf-8");
+function refuseStatic(): never {
+  throw new ApiError("invalid_request", {
+    message: "render: false works with markdown, content and links; this needs a browser",
+  });
 }
 
 function inEnvelope<T>({ result, meta }: Rendered<T>): Response {

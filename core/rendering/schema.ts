@@ -143,6 +143,7 @@ const screenshotOptions = v.object({
 const common = {
   url: v.optional(address),
   html: v.optional(v.pipe(v.string(), v.nonEmpty("An empty string is not allowed"))),
+  render: v.optional(v.boolean()),
   userAgent: v.optional(short),
   emulateMediaType: v.optional(short),
   setJavaScriptEnabled: v.optional(v.boolean()),

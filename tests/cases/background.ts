@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { Platform } from "../../core/ports.ts";
 import { documentMarkdown } from "../../core/rendering/markdown.ts";
-import { staticMarkdown } from "../../core/rendering/static-markdown.ts";
+import { staticMarkdown } from "../../core/rendering/static/static-markdown.ts";
 import type { Suite } from "./suite.ts";
 
 const page = (html: string) => ({ html, base: null, frontmatter: false });

@@ -46,6 +46,13 @@ describe("cloudflare browserRendering", () => {
     expect(text).toBe('---\ntitle: "T"\n---\n\n# Hello\n\nWorld');
   });
 
+  it("answers a page without a browser on request", async () => {
+    // The official types have `render` for crawl only; what is not in them is sent as it is.
+    const body = { account_id, html: "<a href='http://example.com/a'>x</a>", render: false };
+    expect(await client.browserRendering.links.create(body)).toEqual(["http://example.com/a"]);
+    expect(await client.browserRendering.content.create(body)).toBe(body.html);
+  });
+
   it("sends cacheTTL where it belongs", async () => {
     expect(
       await client.browserRendering.markdown.create({ account_id, html: "<p>x", cacheTTL: 0 }),

@@ -420,6 +420,20 @@ export const mutants: readonly Mutant[] = [
     tests: ["tests/unit/rendering/pages-ahead"],
   },
   {
+    name: "a redirect without a browser goes to an address that may be reached",
+    file: "core/rendering/static/fetch-document.ts",
+    find: "if (!verdict.ok) throw new ApiError(",
+    replace: "if (!verdict.ok && url === null) throw new ApiError(",
+    tests: ["tests/unit/rendering/static"],
+  },
+  {
+    name: "credentials go to the origin of the url only, without a browser too",
+    file: "core/rendering/static/fetch-document.ts",
+    find: "if (asked?.origin === url.origin) {",
+    replace: "if (asked !== null) {",
+    tests: ["tests/unit/rendering/static"],
+  },
+  {
     name: "pages ahead do not double the browser's processes under load",
     file: "core/rendering/page/pages-ahead.ts",
     find: "all() <= Math.max(count, using)",

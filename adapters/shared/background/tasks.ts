@@ -1,10 +1,11 @@
 import type { LongTask, Plain } from "../../../core/ports.ts";
 import { documentMarkdown } from "../../../core/rendering/markdown.ts";
-import { staticMarkdown } from "../../../core/rendering/static-markdown.ts";
+import { staticMarkdown } from "../../../core/rendering/static/static-markdown.ts";
+import { staticPage } from "../../../core/rendering/static/static-page.ts";
 
 type Named = Pick<LongTask<never, Plain>, "name" | "load">;
 
 /** What threads can do, by name. */
 export const tasks: ReadonlyMap<string, Named> = new Map(
-  [documentMarkdown, staticMarkdown].map((task): [string, Named] => [task.name, task]),
+  [documentMarkdown, staticMarkdown, staticPage].map((task): [string, Named] => [task.name, task]),
 );

@@ -10,6 +10,7 @@ import { startChromium } from "./chromium-process.ts";
 import { reap } from "./chromium-reaper.ts";
 import { connectRemote } from "./chromium-remote.ts";
 import { superviseChromium } from "./chromium-supervisor.ts";
+import { egressTransport } from "../egress/egress-transport.ts";
 import { startEgressProxy, type EgressProxy } from "../egress/egress-proxy.ts";
 import type { Resolve } from "../egress/egress-resolve.ts";
 
@@ -48,9 +49,9 @@ export interface Chromium extends Browser {
 /** The browser of Node, Deno and Bun: one Chromium, started on first use behind the egress proxy. */
 export function chromium(options: ChromiumOptions): Chromium {
   const { endpoint } = options;
-  return endpoint === undefined || endpoint === ""
-    ? localChromium(options)
-    : remoteChromium(endpoint);
+  const browser =
+    endpoint === undefined || endpoint === "" ? localChromium(options) : remoteChromium(endpoint);
+  return { ...browser, documents: egressTransport(proxyOptions(options)) };
 }
 
 function remoteChromium(endpoint: string): Chromium {

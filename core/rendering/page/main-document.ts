@@ -81,9 +81,21 @@ const omitted =
 
 function hop(raw: unknown): Hop {
   const { url, status, headers } = raw as RawResponse;
-  const kept = Object.entries(headers)
-    .map(([name, value]) => [name.toLowerCase(), value] as const)
-    .filter(([name]) => !omitted.test(name));
+  return hopOf(url, status, Object.entries(headers));
+}
+
+/** An answer as callers see it; repeated headers are joined by newlines, as DevTools does. */
+export function hopOf(
+  url: string,
+  status: number,
+  headers: Iterable<readonly [name: string, value: string]>,
+): Hop {
+  const kept = new Map<string, string>();
+  for (const [given, value] of headers) {
+    const name = given.toLowerCase();
+    const before = kept.get(name);
+    if (!omitted.test(name)) kept.set(name, before === undefined ? value : `${before}\n${value}`);
+  }
   return { url, status, headers: Object.fromEntries(kept) };
 }
 

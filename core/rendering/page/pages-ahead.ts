@@ -24,8 +24,8 @@ export const noPagesAhead: PagesAhead = {
  * Keeps up to `count` blank pages ready. They are made from the first request on, after each that is taken; when the
  * browser does not make one, the next request finds out why.
  *
- * Each page is a process of its own. While there is more to do than pages can be made ready for, they would only take
- * memory: pages in use, ready and being disposed of together are at most one more than can be in use, or wait.
+ * Each page is a process of its own, and under load those that are ready would only take memory: together with those in
+ * use and those being disposed of they are one more than are in use, or than `count`.
  */
 export function pagesAhead(count: number, deps: SessionDeps): PagesAhead {
   const { system } = deps;
@@ -58,13 +58,11 @@ export function pagesAhead(count: number, deps: SessionDeps): PagesAhead {
   const watch = (): void => {
     if (isWatching) return;
     isWatching = true;
-    const wait = async (): Promise<void> => {
-      for (let left = UNUSED_MS; left > 0; left = asked + UNUSED_MS - system.monotonic())
-        await system.sleep(left, system.closing);
+    const throwAway = (): void => {
       for (const session of ready) end(session);
       isWatching = false;
     };
-    wait().catch(() => undefined);
+    unusedSince(system, () => asked).then(throwAway, () => undefined);
   };
   const end = (session: Session): void => {
     ready.delete(session);
@@ -88,4 +86,10 @@ export function pagesAhead(count: number, deps: SessionDeps): PagesAhead {
       });
     },
   };
+}
+
+/** Resolves when the last question is {@link UNUSED_MS} ago. */
+async function unusedSince(system: SessionDeps["system"], asked: () => number): Promise<void> {
+  for (let left = UNUSED_MS; left > 0; left = asked() + UNUSED_MS - system.monotonic())
+    await system.sleep(left, system.closing);
 }

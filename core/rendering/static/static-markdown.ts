@@ -1,11 +1,11 @@
-import { utf8 } from "../crypto/encoding.ts";
-import { readJsonBytes } from "../http/body.ts";
-import { envelopeBody } from "../http/envelope.ts";
-import { parseAllowHosts } from "../net/allow-hosts.ts";
-import type { LongTask } from "../ports.ts";
-import { prepareJob, type Job } from "./job.ts";
-import { renderSchema } from "./schema.ts";
-import type { TimerCaps } from "./timers.ts";
+import { utf8 } from "../../crypto/encoding.ts";
+import { readJsonBytes } from "../../http/body.ts";
+import { envelopeBody } from "../../http/envelope.ts";
+import { parseAllowHosts } from "../../net/allow-hosts.ts";
+import type { LongTask } from "../../ports.ts";
+import { prepareJob, type Job } from "../job.ts";
+import { renderSchema } from "../schema.ts";
+import type { TimerCaps } from "../timers.ts";
 
 /** A request for Markdown, as it came, and what the operator decides about it. */
 export type StaticRequest = {
@@ -32,7 +32,7 @@ export type StaticAnswer =
 export const staticMarkdown: LongTask<StaticRequest, StaticAnswer> = {
   name: "rendering/static-markdown",
   async load() {
-    const { conversion } = await import("./markdown/convert.ts");
+    const { conversion } = await import("../markdown/convert.ts");
     return function* ({ bytes, allowHosts, caps, unsafeRegex, frontmatter }) {
       const { output, unknown } = readJsonBytes(bytes, renderSchema);
       const job = prepareJob(output, { allow: parseAllowHosts(allowHosts), caps, unsafeRegex });
@@ -52,7 +52,9 @@ export const staticMarkdown: LongTask<StaticRequest, StaticAnswer> = {
  * markup brings no script (or scripts are off), so that a browser would show the same document.
  */
 function isStatic(job: Job): boolean {
-  const { html, setJavaScriptEnabled, addScriptTag = [], waitForSelector } = job.body;
+  const { html, render, setJavaScriptEnabled, addScriptTag = [], waitForSelector } = job.body;
+  // Asked for by name, it also tells of fields that have no effect.
+  if (render === false) return false;
   if (html === undefined || addScriptTag.length > 0 || waitForSelector !== undefined) return false;
   return setJavaScriptEnabled === false || !mayRunScript(html);
 }

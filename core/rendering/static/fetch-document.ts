@@ -1,0 +1,183 @@
+import { toBase64, utf8 } from "../../crypto/encoding.ts";
+import { ApiError } from "../../http/api-error.ts";
+import type { ErrorName } from "../../http/codes.ts";
+import { readUpTo } from "../../http/stream.ts";
+import type { AllowHosts } from "../../net/allow-hosts.ts";
+import { checkUrl } from "../../net/check-url.ts";
+import type { HeaderPair, InboundResponse, Transport } from "../../ports.ts";
+import { TransportError, type TransportErrorReason } from "../../transport-error.ts";
+import type { Job } from "../job.ts";
+import { hopOf, type Hop } from "../page/main-document.ts";
+
+/** A document as it came. */
+export interface FetchedDocument {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly contentType: string;
+  readonly response: Hop;
+  readonly redirects: readonly Hop[];
+}
+
+/** Bytes of a document, unpacked. */
+const DOCUMENT_LIMIT = 10 * 1024 * 1024;
+
+/** As many as browsers follow. */
+const REDIRECTS = 20;
+
+/**
+ * Loads the document of a job without a browser. Every address on the way is checked; extra headers and credentials go
+ * to the origin of `url` only.
+ *
+ * @throws ApiError of the table's rendering rows, as the browser's load does
+ */
+export async function fetchDocument(
+  transport: Transport,
+  job: Job & { readonly url: URL },
+  allow: AllowHosts,
+  signal: AbortSignal,
+): Promise<FetchedDocument> {
+  const redirects: Hop[] = [];
+  let url = job.url;
+  for (;;) {
+    const answer = await send(transport, url, headersFor(job, url), signal);
+    const response = hopOf(withoutFragment(url), answer.status, answer.headers);
+    const location = valueOf(answer.headers, "location");
+    if (location === null || ![301, 302, 303, 307, 308].includes(answer.status)) {
+      const contentType = documentType(answer);
+      return { bytes: await readBody(answer), contentType, response, redirects };
+    }
+    discard(answer);
+    redirects.push(response);
+    if (redirects.length > REDIRECTS) throw new ApiError("redirect_loop");
+    url = nextUrl(location, url, allow);
+  }
+}
+
+function nextUrl(location: string, from: URL, allow: AllowHosts): URL {
+  const url = URL.parse(location, from);
+  if (url !== null && url.hash === "") url.hash = from.hash;
+  const verdict = checkUrl(url ?? location, allow);
+  if (!verdict.ok) throw new ApiError("blocked_url", { message: `A redirect: ${verdict.reason}` });
+  return verdict.url;
+}
+
+function withoutFragment(url: URL): string {
+  return url.href.replace(/#.*$/su, "");
+}
+
+function headersFor({ body, url: asked, headers }: Job, url: URL): HeaderPair[] {
+  const sent = new Map([
+    ["accept", "text/html,application/xhtml+xml,text/*;q=0.9,*/*;q=0.1"],
+    ["accept-encoding", "gzip"],
+    ["user-agent", body.userAgent ?? "causey"],
+  ]);
+  const referer = (body.gotoOptions ?? body.goToOptions)?.referer;
+  if (referer !== undefined) sent.set("referer", referer);
+  if (asked?.origin === url.origin) {
+    const { authenticate } = body;
+    if (authenticate !== undefined) {
+      const pair = utf8(`${authenticate.username}:${authenticate.password}`);
+      sent.set("authorization", `Basic ${toBase64(pair)}`);
+    }
+    for (const [name, value] of headers) sent.set(name, value);
+    // What the caller could read, this could not.
+    sent.set("accept-encoding", "gzip");
+  }
+  return [...sent];
+}
+
+const failures: Readonly<Record<TransportErrorReason, ErrorName>> = {
+  refused: "blocked_url",
+  unreachable: "connection_refused",
+  late: "load_aborted",
+  aborted: "load_aborted",
+  broken: "connection_closed",
+};
+
+async function send(
+  transport: Transport,
+  url: URL,
+  headers: readonly HeaderPair[],
+  signal: AbortSignal,
+): Promise<InboundResponse> {
+  try {
+    return await transport.send({ method: "GET", url: withoutFragment(url), headers, signal });
+  } catch (error) {
+    throw failureOf(error, signal);
+  }
+}
+
+function failureOf(error: unknown, signal: AbortSignal): unknown {
+  signal.throwIfAborted();
+  if (error instanceof ApiError || !(error instanceof TransportError)) return error;
+  const name = /ENOTFOUND|EAI_AGAIN|resolve/iu.test(error.message)
+    ? "name_not_resolved"
+    : failures[error.reason];
+  const message =
+    error.reason === "refused"
+      ? "The URL's host is not a public address"
+      : `The page did not load: ${error.message.slice(0, 100)}`;
+  return new ApiError(name, { message, cause: error });
+}
+
+/** The type of a document that can be read as text. @throws ApiError `load_aborted` for any other */
+function documentType({ status, headers, body }: InboundResponse): string {
+  const type = valueOf(headers, "content-type") ?? "text/html";
+  const what = type.split(";", 1)[0]?.trim().toLowerCase() ?? "";
+  const isFile = /^\s*attachment\b/iu.test(valueOf(headers, "content-disposition") ?? "");
+  const isText = /^(?:text\/.+|application\/(?:json|xml|.+\+(?:json|xml)))$/u.test(what);
+  if (isText && !isFile && status !== 204 && status !== 205) return type;
+  discard({ body });
+  const found =
+    status === 204 || status === 205 ? `an HTTP ${status}` : `a file (${what.slice(0, 80)})`;
+  throw new ApiError("load_aborted", {
+    message: `The URL is ${found}, not a page: pages are HTML or text`,
+  });
+}
+
+async function readBody(answer: InboundResponse): Promise<Uint8Array<ArrayBuffer>> {
+  const encoding = (valueOf(answer.headers, "content-encoding") ?? "identity").toLowerCase();
+  const format = encoding === "x-gzip" ? "gzip" : encoding;
+  if (!["identity", "gzip", "deflate"].includes(format)) {
+    discard(answer);
+    throw new ApiError("network_error", {
+      message: `The page came as "${encoding.slice(0, 40)}", which was not asked for`,
+    });
+  }
+  const { body } = answer;
+  if (body === null) return new Uint8Array();
+  const packed = body instanceof Uint8Array ? new Blob([new Uint8Array(body)]).stream() : body;
+  const bytes = await readUpTo(
+    format === "gzip" || format === "deflate" ? unpack(packed, format) : packed,
+    DOCUMENT_LIMIT,
+  ).catch((error: unknown) => {
+    if (error instanceof ApiError) throw error;
+    throw new ApiError("connection_closed", {
+      message: "The page did not load: its body broke off",
+      cause: error,
+    });
+  });
+  if (bytes !== null) return bytes;
+  throw new ApiError("page_too_large", {
+    message: `The page has more than ${DOCUMENT_LIMIT} bytes`,
+  });
+}
+
+function unpack(
+  body: ReadableStream<Uint8Array>,
+  format: "gzip" | "deflate",
+): ReadableStream<Uint8Array> {
+  const owned = body.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array<ArrayBuffer>>({
+      transform: (chunk, out) => out.enqueue(new Uint8Array(chunk)),
+    }),
+  );
+  return owned.pipeThrough(new DecompressionStream(format));
+}
+
+function discard({ body }: Pick<InboundResponse, "body">): void {
+  if (body instanceof ReadableStream) body.cancel().catch(() => undefined);
+}
+
+function valueOf(headers: readonly HeaderPair[], name: string): string | null {
+  return headers.find(([known]) => known.toLowerCase() === name)?.[1] ?? null;
+}

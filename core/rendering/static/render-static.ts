@@ -1,0 +1,121 @@
+import { utf8 } from "../../crypto/encoding.ts";
+import { ApiError } from "../../http/api-error.ts";
+import type { AllowHosts } from "../../net/allow-hosts.ts";
+import type { Background, System, Transport } from "../../ports.ts";
+import type { RenderBody } from "../body.ts";
+import type { Job } from "../job.ts";
+import type { Slots } from "../slots.ts";
+import { tooLate } from "../render.ts";
+import { within } from "../timers.ts";
+import { fetchDocument } from "./fetch-document.ts";
+import { jsonAnswer } from "./shortcut.ts";
+import { staticPage, type StaticAction, type StaticPage } from "./static-page.ts";
+
+/** What renderings without a browser share. */
+export interface StaticDeps {
+  readonly documents: Transport;
+  readonly background: Background;
+  readonly system: System;
+  readonly requestMs: number;
+  /** Documents that are loaded, and that are converted, at a time. */
+  readonly loads: Slots;
+  readonly conversions: Slots;
+  readonly allow: AllowHosts;
+}
+
+/** Fields that mean something without a browser; what only a browser can do is refused. */
+const fields = new Set([
+  "url",
+  "html",
+  "render",
+  "userAgent",
+  "setExtraHTTPHeaders",
+  "authenticate",
+  "gotoOptions",
+  "goToOptions",
+  "actionTimeout",
+  "setJavaScriptEnabled",
+  "excludeExternalLinks",
+]);
+const gotoFields = new Set(["timeout", "referer"]);
+
+/** @throws ApiError `invalid_request` naming a field that needs a browser */
+export function checkStatic(body: RenderBody): void {
+  const load = body.gotoOptions ?? body.goToOptions ?? {};
+  const set = (value: object): string[] =>
+    Object.entries(value).flatMap(([name, field]) => (field === undefined ? [] : [name]));
+  const wrong =
+    set(body).find((name) => !fields.has(name)) ??
+    set(load)
+      .filter((name) => !gotoFields.has(name))
+      .map((name) => `gotoOptions.${name}`)[0] ??
+    (body.setJavaScriptEnabled === true ? "setJavaScriptEnabled" : undefined);
+  if (wrong === undefined) return;
+  throw new ApiError("invalid_request", {
+    message: `${wrong}: Needs a browser, which "render": false does without`,
+  });
+}
+
+/** Answers a job without a browser: loads its document, unless the caller brings it, and converts it beside the event loop. */
+export async function renderStatic(
+  deps: StaticDeps,
+  job: Job,
+  action: StaticAction,
+  signal: AbortSignal,
+): Promise<Response> {
+  checkStatic(job.body);
+  const { background, system, requestMs } = deps;
+  return within(requestMs, system, signal, tooLate, async (inner) => {
+    const page = await inTurn(deps.loads, inner, () => documentOf(deps, job, inner));
+    const expired = (): ApiError => timeout(job.timers.action, "while the page was converted");
+    const body = await inTurn(deps.conversions, inner, () =>
+      within(job.timers.action, system, inner, expired, (last) =>
+        background.run(staticPage, { ...page, action }, last),
+      ),
+    );
+    return jsonAnswer(body);
+  });
+}
+
+async function inTurn<T>(slots: Slots, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  const free = await slots.take(signal);
+  try {
+    return await work();
+  } finally {
+    free();
+  }
+}
+
+async function documentOf(
+  { documents, system, allow }: StaticDeps,
+  job: Job,
+  signal: AbortSignal,
+): Promise<Omit<StaticPage, "action">> {
+  const { url, body, timers } = job;
+  if (body.html !== undefined || url === null) {
+    const contentType = "text/html;charset=utf-8";
+    const meta = url === null ? {} : { finalUrl: url.href };
+    return { bytes: utf8(body.html ?? ""), contentType, url: url?.href ?? null, meta, status: 200 };
+  }
+  const expired = (): ApiError => timeout(timers.goto, "the page did not load");
+  const { bytes, contentType, response, redirects } = await within(
+    timers.goto,
+    system,
+    signal,
+    expired,
+    (inner) => fetchDocument(documents, { ...job, url }, allow, inner),
+  );
+  const meta = {
+    status: response.status,
+    finalUrl: response.url,
+    headers: { ...response.headers },
+    ...(redirects.length === 0
+      ? {}
+      : { redirectChain: redirects.map((hop) => ({ ...hop, headers: { ...hop.headers } })) }),
+  };
+  return { bytes, contentType, url: response.url, meta, status: response.status };
+}
+
+function timeout(ms: number, what: string): ApiError {
+  return new ApiError("render_timeout", { message: `Timeout of ${ms} ms exceeded: ${what}` });
+}

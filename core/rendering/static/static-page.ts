@@ -1,0 +1,116 @@
+import { utf8 } from "../../crypto/encoding.ts";
+import { ApiError } from "../../http/api-error.ts";
+import { envelopeBody } from "../../http/envelope.ts";
+import type { LongTask, Plain } from "../../ports.ts";
+import type { HtmlHandler } from "../markdown/html-events.ts";
+
+/** What is made of a document without a browser. */
+export type StaticAction =
+  | { readonly kind: "markdown"; readonly frontmatter: boolean }
+  | { readonly kind: "content" }
+  | { readonly kind: "links"; readonly excludeExternalLinks: boolean };
+
+/** A document, and what is known of its answer. */
+export type StaticPage = {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly contentType: string;
+  /** The document's address; null for `html` without one. */
+  readonly url: string | null;
+  /** Facts about its answer. */
+  readonly meta: { readonly [name: string]: Plain };
+  /** Its HTTP status; 200 for what did not come by HTTP. */
+  readonly status: number;
+  readonly action: StaticAction;
+};
+
+/** Answers a rendering that needs no browser, from the bytes of the document to those of the answer. */
+export const staticPage: LongTask<StaticPage, Uint8Array<ArrayBuffer>> = {
+  name: "rendering/static-page",
+  async load() {
+    const { decodeText } = await import("./decode-text.ts");
+    const { conversion } = await import("../markdown/convert.ts");
+    const { readHtml } = await import("../markdown/html-events.ts");
+    return function* ({ bytes, contentType, url, meta, status, action }) {
+      const text = yield* decodeText(bytes, contentType);
+      if (text.trim() === "" && status >= 400) throw new ApiError("empty_http_error");
+      const html = isHtml(contentType) ? text : asPreformatted(text);
+      const answer = (result: string | string[], title: string): Uint8Array<ArrayBuffer> =>
+        utf8(JSON.stringify(envelopeBody(result, { meta: { ...meta, title } })));
+      if (action.kind === "markdown") {
+        const { frontmatter } = action;
+        const { markdown, title } = yield* conversion(html, { base: url, frontmatter });
+        yield;
+        return answer(markdown, title);
+      }
+      const facts = pageFacts(url);
+      yield* readHtml(html, facts.handler);
+      yield;
+      const title = facts.title();
+      if (action.kind === "content") return answer(html, title);
+      return answer(action.excludeExternalLinks ? ownLinks(facts.links, url) : facts.links, title);
+    };
+  },
+};
+
+function isHtml(contentType: string): boolean {
+  return /^\s*(?:text\/html|application\/xhtml\+xml)\b/iu.test(contentType);
+}
+
+/** As browsers show plain text. */
+function asPreformatted(text: string): string {
+  const escaped = text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+  return `<html><head></head><body><pre>\n${escaped}</pre></body></html>`;
+}
+
+function ownLinks(links: readonly string[], url: string | null): string[] {
+  const host = url === null ? "" : new URL(url).hostname;
+  return links.filter((link) => new URL(link).hostname === host);
+}
+
+interface PageFacts {
+  readonly handler: HtmlHandler;
+  readonly links: string[];
+  readonly title: () => string;
+}
+
+/** Reads the title and the web addresses of links. */
+function pageFacts(url: string | null): PageFacts {
+  const links: string[] = [];
+  let base = url;
+  let isBaseSet = false;
+  let title: string | null = null;
+  let isInTitle = false;
+  // What stands in a template is no part of the document.
+  let skipped = 0;
+  const setBase = (href: string): void => {
+    if (isBaseSet) return;
+    isBaseSet = true;
+    const set = URL.parse(href, base ?? undefined);
+    if (set !== null && /^https?:$/u.test(set.protocol)) base = set.href;
+  };
+  return {
+    links,
+    title: () => (title ?? "").replaceAll(/\s+/gu, " ").trim(),
+    handler: {
+      open(name, { href }) {
+        if (name === "template") skipped += 1;
+        if (skipped > 0) return;
+        if (name === "title") {
+          isInTitle = title === null;
+          title ??= "";
+        }
+        if (href === undefined) return;
+        if (name === "base") return setBase(href);
+        const link = name === "a" ? URL.parse(href.trim(), base ?? undefined) : null;
+        if (link !== null && /^https?:$/u.test(link.protocol)) links.push(link.href);
+      },
+      close(name) {
+        if (name === "template") skipped -= 1;
+        if (name === "title") isInTitle = false;
+      },
+      text(text) {
+        if (isInTitle && skipped === 0) title += text;
+      },
+    },
+  };
+}

@@ -1,0 +1,265 @@
+import { describe, expect, it } from "vitest";
+import { runThrough, stepwise } from "../../../core/background.ts";
+import { utf8 } from "../../../core/crypto/encoding.ts";
+import type {
+  HeaderPair,
+  InboundResponse,
+  OutboundRequest,
+  Platform,
+} from "../../../core/ports.ts";
+import { rendering } from "../../../core/rendering/mod.ts";
+import { decodeText } from "../../../core/rendering/static/decode-text.ts";
+import { TransportError } from "../../../core/transport-error.ts";
+import { fakePlatform } from "../../fakes/auth-platform.ts";
+
+type Site = (request: OutboundRequest) => Partial<InboundResponse> | Promise<InboundResponse>;
+
+/** Renders without a browser, from a site that the test plays. */
+function setting(site: Site) {
+  const fake = fakePlatform({ now: 0 });
+  const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const timer = setTimeout(resolve, ms);
+      signal?.addEventListener("abort", () => {
+        clearTimeout(timer);
+        reject(signal.reason);
+      });
+    });
+  const system = { ...fake.system, sleep };
+  const asked: OutboundRequest[] = [];
+  const documents = {
+    send: async (request: OutboundRequest): Promise<InboundResponse> => {
+      asked.push(request);
+      return { status: 200, headers: [html], body: null, ...(await site(request)) };
+    },
+  };
+  const platform: Platform = {
+    ...fake,
+    system,
+    background: stepwise(system),
+    browser: { ...fake.browser, documents },
+  };
+  const app = rendering({ platform, auth: "off" });
+  const ask = async (name: string, body: unknown, query = "?cacheTTL=0") => {
+    const answer = await app.request(`/accounts/a/browser-rendering/${name}${query}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    const json: {
+      result: unknown;
+      errors: { code: number; message: string }[];
+      meta: Record<string, unknown>;
+    } = await answer.json();
+    return { status: answer.status, headers: answer.headers, ...json };
+  };
+  return { ask, asked };
+}
+
+const html: HeaderPair = ["content-type", "text/html"];
+const url = "https://example.com/dir/page";
+const static_ = { url, render: false };
+const page =
+  '<title>A  page</title><base href="/b/"><h1>Hi</h1><a href="x">x</a><a href="https://other.example/">o</a>' +
+  '<a href="mailto:a@example.com">m</a><template><a href="/hidden">h</a></template><script>go()</script>';
+const site =
+  (body: string): Site =>
+  () => ({ body: utf8(body) });
+
+describe("render: false", () => {
+  it("answers markdown, content and links of a url", async () => {
+    const { ask, asked } = setting(site(page));
+    const markdown = await ask("markdown", static_);
+    expect(markdown).toMatchObject({
+      status: 200,
+      meta: {
+        status: 200,
+        title: "A page",
+        finalUrl: url,
+        headers: { "content-type": "text/html" },
+      },
+    });
+    expect(markdown.result).toContain("# Hi");
+    expect(markdown.result).toContain("[x](https://example.com/b/x)");
+    expect(markdown.headers.get("x-browser-ms-used")).toBe("0");
+    expect(await ask("content", static_)).toMatchObject({
+      result: page,
+      meta: { title: "A page" },
+    });
+    const links = ["https://example.com/b/x", "https://other.example/"];
+    expect((await ask("links", static_)).result).toEqual(links);
+    const own = await ask("links", { ...static_, excludeExternalLinks: true });
+    expect(own.result).toEqual(links.slice(0, 1));
+    expect(asked).toHaveLength(4);
+  });
+
+  it("answers from html too, whatever scripts it brings", async () => {
+    const { ask, asked } = setting(site(""));
+    const body = { html: "<p>a<script>x()</script>", render: false };
+    expect((await ask("markdown", body)).result).toBe("a");
+    expect((await ask("links", { ...body, html: "<a href=/x>x</a>", url })).result).toEqual([
+      "https://example.com/x",
+    ]);
+    expect(asked).toEqual([]);
+  });
+
+  it("loads a document once for overlapping and later equal requests", async () => {
+    const { ask, asked } = setting(site(page));
+    await Promise.all([1, 2].map(() => ask("content", static_, "?cacheTTL=60")));
+    await ask("content", static_, "?cacheTTL=60");
+    expect(asked.length).toBeLessThanOrEqual(2);
+  });
+
+  it("sends headers and credentials to the origin of url only, and follows redirects", async () => {
+    const { ask, asked } = setting(({ url: at }) =>
+      at.startsWith("https://example.com/")
+        ? { status: 302, headers: [["location", "https://www.other.example/x"]] }
+        : { body: utf8("<p>there") },
+    );
+    const answer = await ask("markdown", {
+      ...static_,
+      userAgent: "mine",
+      authenticate: { username: "u", password: "p" },
+      setExtraHTTPHeaders: { "X-Key": "secret", Cookie: "a=b" },
+      gotoOptions: { referer: "https://from.example/" },
+    });
+    expect(answer).toMatchObject({
+      result: "there",
+      meta: {
+        finalUrl: "https://www.other.example/x",
+        redirectChain: [{ url, status: 302 }],
+      },
+    });
+    const sent = asked.map(({ headers }) => Object.fromEntries(headers));
+    expect(sent[0]).toMatchObject({
+      "x-key": "secret",
+      cookie: "a=b",
+      authorization: "Basic dTpw",
+    });
+    expect(Object.keys(sent[1] ?? {}).toSorted()).toEqual([
+      "accept",
+      "accept-encoding",
+      "referer",
+      "user-agent",
+    ]);
+    expect(sent[1]).toMatchObject({ "user-agent": "mine", referer: "https://from.example/" });
+  });
+
+  it.each([
+    "http://127.0.0.1/",
+    "http://[::ffff:a9fe:a9fe]/",
+    "file:///etc/passwd",
+    "http://u:p@example.com/",
+  ])("does not follow a redirect to %s", async (location) => {
+    const { ask, asked } = setting(() => ({ status: 301, headers: [["location", location]] }));
+    const answer = await ask("content", static_);
+    expect(answer).toMatchObject({ status: 400, errors: [{ code: 5010 }] });
+    expect(answer.errors[0]?.message).toContain("A redirect");
+    expect(asked).toHaveLength(1);
+  });
+
+  it("ends a loop of redirects", async () => {
+    const { ask, asked } = setting(() => ({ status: 307, headers: [["location", url]] }));
+    expect(await ask("content", static_)).toMatchObject({ status: 422, errors: [{ code: 5003 }] });
+    expect(asked).toHaveLength(21);
+  });
+
+  it.each<[string, Site, number]>([
+    ["the guard refuses", () => Promise.reject(new TransportError("refused", "no")), 5010],
+    ["nobody listens", () => Promise.reject(new TransportError("unreachable", "no")), 5008],
+    ["is a PDF", () => ({ headers: [["content-type", "application/pdf"]] }), 5002],
+    ["is a download", () => ({ headers: [html, ["content-disposition", "attachment"]] }), 5002],
+    ["has no content", () => ({ status: 204 }), 5002],
+    ["fails with an empty body", () => ({ status: 500 }), 5007],
+    ["has an unknown encoding", () => ({ headers: [html, ["content-encoding", "br"]] }), 5009],
+    ["is too large", () => ({ body: new Uint8Array(10 * 1024 * 1024 + 1) }), 6003],
+  ])("says why when the url %s", async (_, answer, code) => {
+    const { ask } = setting(answer);
+    const status = code === 5010 ? 400 : 422;
+    expect(await ask("content", static_)).toMatchObject({ status, errors: [{ code }] });
+  });
+
+  it("unpacks, and bounds what it unpacks", async () => {
+    const pack = async (text: string): Promise<Uint8Array> => {
+      const packed = new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"));
+      return new Uint8Array(await new Response(packed).arrayBuffer());
+    };
+    const headers = [html, ["content-encoding", "gzip"]] as const;
+    const small = await pack("<p>packed");
+    const { ask } = setting(() => ({ headers, body: small }));
+    expect((await ask("markdown", static_)).result).toBe("packed");
+    const bomb = await pack(" ".repeat(11 * 1024 * 1024));
+    const big = setting(() => ({ headers, body: bomb }));
+    expect(await big.ask("content", static_)).toMatchObject({ errors: [{ code: 6003 }] });
+    const broken = setting(() => ({ headers, body: small.subarray(0, 12) }));
+    expect((await broken.ask("content", static_)).status).toBe(422);
+  });
+
+  it("shows text as browsers do", async () => {
+    const { ask } = setting(() => ({
+      headers: [["content-type", "text/plain"]],
+      body: utf8("a <b>\n*c*"),
+    }));
+    expect((await ask("markdown", static_)).result).toBe("```\na <b>\n*c*\n```");
+  });
+
+  it("gives up when the site does not answer in time", async () => {
+    const { ask } = setting(() => new Promise(() => undefined));
+    const answer = await ask("content", { ...static_, gotoOptions: { timeout: 20 } });
+    expect(answer).toMatchObject({ status: 422, errors: [{ code: 6002 }] });
+  });
+
+  it.each([
+    ["waitForSelector", { waitForSelector: { selector: "a" } }],
+    ["viewport", { viewport: { width: 1, height: 1 } }],
+    ["cookies", { cookies: [{ name: "a", value: "b" }] }],
+    ["gotoOptions.waitUntil", { gotoOptions: { waitUntil: "load" } }],
+    ["setJavaScriptEnabled", { setJavaScriptEnabled: true }],
+    ["rejectRequestPattern", { rejectRequestPattern: ["a"] }],
+  ])("refuses %s, which needs a browser", async (name, fields) => {
+    const { ask, asked } = setting(site(page));
+    const answer = await ask("markdown", { ...static_, html: "<p>x", ...fields });
+    expect(answer.status).toBe(400);
+    expect(answer.errors[0]?.message).toContain(name);
+    expect(asked).toEqual([]);
+  });
+
+  it.each(["pdf", "screenshot", "snapshot", "accessibilityTree"])("%s refuses it", async (name) => {
+    const { ask } = setting(site(page));
+    const answer = await ask(name, static_);
+    expect(answer.status).toBe(400);
+    expect(answer.errors[0]?.message).toContain("render");
+  });
+});
+
+describe("decodeText()", () => {
+  const decode = (bytes: readonly number[], type = "text/html"): string =>
+    runThrough(decodeText(Uint8Array.from(bytes), type));
+  const latin = (text: string): number[] => [...text].map((char) => char.charCodeAt(0));
+
+  it.each<[string, string, readonly number[], string]>([
+    ["the header", "text/html; charset=Shift_JIS", [0x93, 0xfa, 0x96, 0x7b], "日本"],
+    ["a quoted header", 'text/html;charset="gb18030"', [0xc4, 0xe3, 0xba, 0xc3], "你好"],
+    [
+      "a byte order mark before the header",
+      "text/html; charset=latin1",
+      [0xef, 0xbb, 0xbf, 0xc3, 0xa9],
+      "é",
+    ],
+    ["UTF-16", "text/html", [0xff, 0xfe, 0x41, 0x00, 0xe9, 0x00], "Aé"],
+    ["valid UTF-8 that says nothing", "text/html", [0xc3, 0xa9], "é"],
+    ["else windows-1252", "text/html", [0xe9, 0x80], "é€"],
+    ["a charset that nobody knows", "text/html; charset=x-none", [0xc3, 0xa9], "é"],
+  ])("reads %s", (_, type, bytes, text) => expect(decode(bytes, type)).toBe(text));
+
+  it("reads what the markup says", () => {
+    expect(decode([...latin('<meta charset="iso-8859-2">'), 0xb1])).toMatch(/ą$/);
+    const old = '<META http-equiv="Content-Type" content="text/html; charset=koi8-r">';
+    expect(decode([...latin(old), 0xc1])).toMatch(/а$/);
+  });
+
+  it("keeps characters whole that stand across slices", () => {
+    const text = `a${"日".repeat(200_000)}`;
+    expect(runThrough(decodeText(utf8(text), "text/html"))).toBe(text);
+  });
+});
