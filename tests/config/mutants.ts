@@ -189,6 +189,13 @@ export const mutants: readonly Mutant[] = [
     tests: ["tests/unit/http/bodies-in-memory"],
   },
   {
+    name: "a body that took the place of another is read anew",
+    file: "core/gateway/wire/readable-body.ts",
+    find: "if (reading.bytes !== bytes) {",
+    replace: "if (reading.bytes === null) {",
+    tests: ["tests/unit/gateway/call/body-text"],
+  },
+  {
     name: "a stream over its limit is not taken for a whole one",
     file: "core/http/stream.ts",
     find: "if (isWhole) return joinBytes(pieces.list);",

@@ -1,3 +1,4 @@
+import type { BodyReading } from "../wire/readable-body.ts";
 import type { BodyHold } from "../../body-budget.ts";
 import type { ApiError } from "../../http/api-error.ts";
 import type { HeaderPair } from "../../ports.ts";
@@ -53,6 +54,8 @@ export interface Step {
   readonly body: Uint8Array | ReadableStream<Uint8Array> | null;
   /** Of a body with a content encoding: its bytes without; null when they cannot be had. @default `body` has none */
   readonly plain?: Uint8Array | null;
+  /** The text of the body, once somebody has asked for it. @default it is decoded for everybody who asks */
+  readonly reading?: BodyReading;
   /** Of a body that streams through: why it was broken off, once it was. */
   readonly refusal?: () => ApiError | null;
   /** Of a body that streams through: what has passed of it, where the log row keeps its beginning. */

@@ -43,7 +43,7 @@ export async function forwardAuto(
   if (!(step.body instanceof Uint8Array)) throw new ApiError("chat_format");
   const body = readChatBody(step.body);
   const controls = { ...call.controls, ...step.controls };
-  const decision = await parts.router.route({ call, controls, format, bytes: step.body });
+  const decision = await parts.router.route({ call, controls, format, bytes: step.body, body });
   const own = decision.isOneProvider ? step : stripCredentials(step);
   const isOwnLimit = controls.requestTimeout !== undefined;
   const isOwnKey = controls.byokAlias !== undefined || holdsCredentials(own, call.token);

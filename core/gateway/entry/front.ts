@@ -183,7 +183,8 @@ async function accept(
   const asked = tail.query === "" ? how : { ...how, query: tail.query };
   const call = await parts.admission.admit(name, headers, raw.signal, asked);
   let held: BodyHold | undefined;
-  const step = { slug: segment, ...tail, method: raw.method, headers, body: null };
+  const reading = { bytes: null, text: "" };
+  const step = { slug: segment, ...tail, method: raw.method, headers, body: null, reading };
   try {
     const body = await requestBody(raw, headers, received, {
       system: parts.system,

@@ -2,7 +2,7 @@ import { ApiError } from "../../http/api-error.ts";
 import type { Step } from "../call/call.ts";
 import { modelSpellings } from "../prices/model-spellings.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
-import { plainBytes } from "../wire/readable-body.ts";
+import { bodyText, plainBytes } from "../wire/readable-body.ts";
 import { formModel, queryModel, requestModel } from "../chat/model.ts";
 
 /**
@@ -51,7 +51,7 @@ function modelsOf(step: Step): string[] {
   // What cannot be read might name another model than the path does.
   if (body !== null && bytes === null) return [];
   const type = headerValue(headers, "content-type") ?? "";
-  const text = bytes === null ? "" : new TextDecoder().decode(bytes);
+  const text = bodyText(step) ?? "";
   const inForm = bytes === null ? "" : formModel(bytes, type);
   const named = [inForm, ...(inForm === "" ? bodyModels(text) : [])];
   const all = [...named, requestModel(null, rest, slug), queryModel(query)];

@@ -16,7 +16,7 @@ import { noUsage } from "../chat/usage.ts";
 import type { Price } from "../prices/price.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import { redactQuery } from "../wire/raw-path.ts";
-import { isJson, plainBytes } from "../wire/readable-body.ts";
+import { bodyText, isJson, plainBytes } from "../wire/readable-body.ts";
 import { cost, leastCost } from "./cost/cost.ts";
 import { isLoggedType, loggedBody } from "./log/log-row.ts";
 import { withoutCredentials } from "./log/row-hygiene.ts";
@@ -220,8 +220,7 @@ function describe(step: Step, call: Call, keep: number): Description {
   const body = plainBytes(step);
   const namesModel = body !== null && isJson(step, body);
   const isKept = keep > 0 && isLoggedType(type);
-  // Decoded once, for the model and for the row.
-  const text = body !== null && (namesModel || isKept) ? decoder.decode(body) : null;
+  const text = namesModel || isKept ? bodyText(step) : null;
   const path = step.rest + redactQuery(step.query);
   return {
     provider: step.slug,
@@ -262,5 +261,3 @@ function declaredSize({ headers }: Step): number {
   const size = Number(headerValue(headers, "content-length") ?? 0);
   return Number.isSafeInteger(size) && size > 0 ? size : 0;
 }
-
-const decoder = new TextDecoder();

@@ -3,12 +3,21 @@ import type { ContentDecoding } from "./content-decoder.ts";
 import { decoded, encodingOf } from "./body-bytes.ts";
 import { headerValue } from "./header-hygiene.ts";
 
+/** The text of a body, kept with its request: several ask for it, and decoding costs more than their questions. */
+export interface BodyReading {
+  /** What was decoded; a body can be replaced on its way. */
+  bytes: Uint8Array | null;
+  text: string;
+}
+
 /** A request whose body may be read. */
 export interface ReadableRequest {
   readonly headers: readonly HeaderPair[];
   readonly body: Uint8Array | ReadableStream<Uint8Array> | null;
   /** Of a body with a content encoding: its bytes without; null when they cannot be had. @default `body` has none */
   readonly plain?: Uint8Array | null;
+  /** @default the text is decoded whenever it is asked for */
+  readonly reading?: BodyReading;
 }
 
 /** Bytes of an unpacked body that are looked at, as many as of one that came so. */
@@ -37,10 +46,23 @@ export function plainBytes({ body, plain }: ReadableRequest): Uint8Array | null 
   return body instanceof Uint8Array ? body : null;
 }
 
+/** The text of a body; null for none, a stream, and what cannot be unpacked. */
+export function bodyText(step: ReadableRequest): string | null {
+  const bytes = plainBytes(step);
+  if (bytes === null) return null;
+  const { reading } = step;
+  if (reading === undefined) return decoder.decode(bytes);
+  if (reading.bytes !== bytes) {
+    reading.text = decoder.decode(bytes);
+    reading.bytes = bytes;
+  }
+  return reading.text;
+}
+
 /** The text of a body that is JSON, or begins as it does whatever its type says; null for any other. */
 export function jsonOf(step: ReadableRequest): string | null {
   const bytes = plainBytes(step);
-  return bytes !== null && isJson(step, bytes) ? decoder.decode(bytes) : null;
+  return bytes !== null && isJson(step, bytes) ? bodyText(step) : null;
 }
 
 /** Whether a body of this type can name a model. */

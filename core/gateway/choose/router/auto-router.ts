@@ -67,20 +67,19 @@ interface Router {
 }
 
 async function route(request: Routable, router: Router): Promise<Decision> {
-  const { call, controls, format, bytes } = request;
+  const { call, controls, format, bytes, body } = request;
   const { system, failing } = router;
   const allowed = allowedOf(router.pool, {
     models: controls.allowedModels,
     providers: controls.allowedProviders,
   });
-  const body = readChatBody(bytes);
   const needs = needsOf(body, format, bytes.length);
   const able = ableOf(allowed, needs, format);
   const { account, gateway } = call.name;
   const failingKey = ({ name }: PoolCandidate): string => JSON.stringify([account, gateway, name]);
   const well = able.filter((one) => failing.get(failingKey(one)) === undefined);
   const eligible = well.length > 0 ? well : able;
-  const affinity = await router.sessions.of(request, body);
+  const affinity = await router.sessions.of(request);
   const order = await orderOf({ ...request, needs, eligible, affinity }, router);
   // What fails at the moment is better than nothing, unless the operator's hook left it out.
   const spare = order.isChosen === true ? [] : able.filter((one) => !eligible.includes(one));

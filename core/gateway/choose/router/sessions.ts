@@ -22,7 +22,7 @@ export interface Affinity {
 
 /** The sessions of one process. */
 export interface Sessions {
-  of(request: Routable, body: Json): Promise<Affinity>;
+  of(request: Routable): Promise<Affinity>;
 }
 
 interface Session {
@@ -49,7 +49,7 @@ export function routerSessions(
   }
   const known = recentMap<Session>(size, sessionSeconds * 1000, system);
   return {
-    async of({ call, controls, format }, body) {
+    async of({ call, controls, format, body }) {
       const { sessionId, turnId, noSessionAffinity = false } = controls;
       if (sessionId === undefined || noSessionAffinity) return none;
       const { account, gateway } = call.name;
@@ -79,4 +79,6 @@ export interface Routable {
   readonly controls: Controls;
   readonly format: ChatFormat;
   readonly bytes: Uint8Array;
+  /** What they say. */
+  readonly body: Json;
 }

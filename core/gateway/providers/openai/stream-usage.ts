@@ -1,3 +1,4 @@
+import { type Json, jsonObject, parsedObject } from "../../../http/json.ts";
 import { pulledStream, type StreamRead } from "../../../http/stream.ts";
 import { utf8 } from "../../../crypto/encoding.ts";
 import type { InboundResponse, Transport, StreamChange } from "../../../ports.ts";
@@ -8,7 +9,7 @@ import type { Recorder } from "../../call/recording.ts";
 import { headerValue } from "../../wire/header-hygiene.ts";
 import { plainBody } from "../../wire/reply-body.ts";
 import { providers } from "../table.ts";
-import { plainBytes } from "../../wire/readable-body.ts";
+import { bodyText, plainBytes } from "../../wire/readable-body.ts";
 import { withoutUnaskedUsage } from "./unasked-usage.ts";
 
 /** Where OpenAI's format has streams that tell their usage only when they are asked. */
@@ -18,8 +19,6 @@ const CHAT_PATH = /(?:^|\/)(?:chat\/)?completions$/;
 const AZURE_SINCE = "2024-09-01";
 
 const ENCODING: ReadonlySet<string> = new Set(["accept-encoding", "content-encoding"]);
-
-const decoder = new TextDecoder();
 
 /** What decides whether a request is asked for its usage. */
 export interface UsageQuestion {
@@ -35,7 +34,7 @@ export interface UnaskedParts {
 
 /** A request for a stream in OpenAI's format. */
 interface StreamRequest {
-  readonly body: Readonly<Record<string, unknown>>;
+  readonly body: Json;
   readonly bytes: Uint8Array;
   /** Whether the client asks for the usage itself. */
   readonly asks: boolean;
@@ -45,29 +44,17 @@ interface StreamRequest {
 function streamRequest(step: Step): StreamRequest | null {
   if (step.method !== "POST" || !CHAT_PATH.test(step.rest)) return null;
   const bytes = plainBytes(step);
-  if (bytes === null) return null;
-  const text = decoder.decode(bytes);
+  const text = bodyText(step);
+  if (bytes === null || text === null) return null;
   // Names can be escaped: each letter of this one is then written with \u006 or \u007.
   if (!text.includes('"stream"') && !/\\u00[67]/.test(text)) return null;
-  const body = objectIn(text);
+  const body = parsedObject(text);
   if (body === null || body["stream"] !== true) return null;
   return { body, bytes, asks: optionsOf(body)["include_usage"] === true };
 }
 
-function objectIn(text: string): Readonly<Record<string, unknown>> | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? Object.fromEntries(Object.entries(value))
-      : null;
-  } catch {
-    return null;
-  }
-}
-
-function optionsOf(body: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  const { stream_options: options } = body;
-  return typeof options === "object" && options !== null ? { ...options } : {};
+function optionsOf({ stream_options: options }: Json): Json {
+  return jsonObject(options);
 }
 
 /** Whether a provider's streams in OpenAI's format tell their usage by themselves, or when they are asked; else null. */

@@ -11,13 +11,14 @@ it("a session's prompt counts as cached by its provider for five minutes after i
     call: { name: { account: "acme", gateway: "g" } },
     controls: { sessionId: "s", turnId: "1" },
     format: "chat",
+    body: {},
   } as unknown as Routable;
-  const warmth = async (): Promise<boolean> => (await sessions.of(request, {})).isWarm;
+  const warmth = async (): Promise<boolean> => (await sessions.of(request)).isWarm;
   expect(await warmth()).toBe(false);
-  (await sessions.of(request, {})).keep("openai/a");
+  (await sessions.of(request)).keep("openai/a");
   now = 299_999;
   expect(await warmth()).toBe(true);
   now = 300_000;
   expect(await warmth()).toBe(false);
-  expect((await sessions.of(request, {})).model).toBe("openai/a");
+  expect((await sessions.of(request)).model).toBe("openai/a");
 });
