@@ -6,6 +6,7 @@ import {
   type LocalActors,
   type LocalActorsOptions,
 } from "../shared/actors/local-actors.ts";
+import { keepBeforeUpgrade } from "../shared/sqlite/keep-before-upgrade.ts";
 import { openSqlite, type SqliteOptions } from "../shared/sqlite/open-sqlite.ts";
 import type { SqliteDatabase } from "../shared/sqlite/sqlite.ts";
 import { servePeers, type PeerServer } from "./serve-peers.ts";
@@ -76,12 +77,18 @@ interface Opened {
 }
 
 function openActors(options: SharedActorsOptions, upgrades: RemoteUpgrades): Opened {
-  const { folder, synchronous, upgrade } = options;
-  const db = openSqlite(folder.database, { synchronous, log: options.log });
+  const { folder, log, synchronous, upgrade } = options;
+  const db = openSqlite(folder.database, { synchronous, log });
+  let isKept = false;
   try {
     const actors = localActors({
       ...options,
       db,
+      beforeUpgrade: () => {
+        if (isKept || folder.path === null) return;
+        keepBeforeUpgrade(db, folder.path, log);
+        isKept = true;
+      },
       upgrade: (request, ...how) => (upgrades.get(request) ?? upgrade)(request, ...how),
     });
     return { actors, db };

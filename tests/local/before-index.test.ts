@@ -1,8 +1,13 @@
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, inject, it } from "vitest";
 import { openPlatform } from "#platform";
+import { type LocalActors, localActors } from "../../adapters/shared/actors/local-actors.ts";
+import { keepBeforeUpgrade } from "../../adapters/shared/sqlite/keep-before-upgrade.ts";
+import { openSqlite } from "../../adapters/shared/sqlite/open-sqlite.ts";
+import { localSystem } from "../../adapters/shared/system.ts";
+import type { ActorKind } from "../../core/ports.ts";
 import { agents, defineAgent } from "../../core/agents/mod.ts";
 import { webhooksManagement } from "../../core/webhooks/mod.ts";
 import { LONG, eventually } from "../cases/eventually.ts";
@@ -33,11 +38,12 @@ it(
     const generic = { scheme: "generic", secret } as const;
     const sources = { one: { ...generic, agent: "old-worker" }, plain: generic };
     const keep = { maxEvents: null, maxAgeDays: null };
+    const retention = { maxEvents: null, maxAgeMs: null };
     agents({
       platform,
       auth: "off",
       agents: [worker],
-      retention: { maxEvents: null, maxAgeMs: null },
+      retention,
     });
     const management = webhooksManagement({ platform, auth: "off", sources, retention: keep });
     const ask = async (
@@ -73,5 +79,52 @@ it(
     });
     await eventually(() => runs.join() === "e2 again,e1 again,e2 again", "all have run again");
     await platform.close();
+
+    // What the database was is kept, once: a later start finds nothing to change.
+    const copies = (): string[] =>
+      readdirSync(dataDir).filter((name) => name.startsWith("before-upgrade-"));
+    const [copy = "", ...more] = copies();
+    expect(more).toEqual([]);
+    expect(statSync(join(dataDir, copy)).mode & 0o777).toBe(0o600);
+    const kept = new DatabaseSync(join(dataDir, copy));
+    const steps = kept.prepare("SELECT steps FROM causey_schema WHERE kind = 'agents'").get();
+    expect(steps).toEqual({ steps: 14 });
+    expect(kept.prepare("PRAGMA integrity_check").get()).toEqual({ integrity_check: "ok" });
+    kept.close();
+    const again = await openPlatform({ data });
+    agents({ platform: again, auth: "off", agents: [worker], retention });
+    await again.close();
+    expect(copies()).toEqual([copy]);
   },
 );
+
+it("no table is changed where the database cannot be copied first", async () => {
+  const kind = (steps: number): ActorKind => ({
+    name: "kind",
+    schema: ["CREATE TABLE one (n INTEGER)", "CREATE TABLE two (n INTEGER)"].slice(0, steps),
+    start: () => Promise.reject(new Error("It is not started")),
+  });
+  const db = openSqlite(":memory:");
+  const system = localSystem(() => undefined);
+  const open = (): LocalActors =>
+    localActors({
+      db,
+      system,
+      log: () => undefined,
+      upgrade: () => null,
+      beforeUpgrade: () => {
+        keepBeforeUpgrade(db, join(inject("scratch"), "nowhere"), () => undefined);
+      },
+    });
+  const actors = open();
+  // A kind that is new changes no table that is there.
+  actors.define(kind(1));
+  await actors.close(0);
+  const later = open();
+  expect(() => later.define(kind(2))).toThrow(/cannot be copied before .*make room in/u);
+  expect(db.rows("SELECT name FROM sqlite_master WHERE name IN ('one', 'two')")).toEqual([
+    { name: "one" },
+  ]);
+  await later.close(0);
+  await db.close();
+});

@@ -12,7 +12,7 @@ import type {
 import { actorDirectory, type ActorDirectory } from "./actor-directory.ts";
 import { alarms, type Alarms } from "./alarms.ts";
 import { isNewKind, kindOf } from "./kinds.ts";
-import { createTables, migrate } from "../sqlite/schema.ts";
+import { createTables, isOutdated, migrate } from "../sqlite/schema.ts";
 import {
   socketRegistry,
   type SocketEvent,
@@ -37,6 +37,8 @@ export interface LocalActorsOptions {
   readonly rescanMs?: number | undefined;
   /** See `AlarmOptions`. @default 1000 */
   readonly alarmBackoffMs?: number | undefined;
+  /** Is called before tables of an older form are changed; throws to prevent that. @default nothing */
+  readonly beforeUpgrade?: (() => void) | undefined;
   /** Unsent bytes per connection. @default 1 MiB */
   readonly maxBuffered?: number | undefined;
 }
@@ -92,6 +94,7 @@ export function localActors(options: LocalActorsOptions): LocalActors {
     get,
     define(kind) {
       if (!isNewKind(kinds, kind)) return;
+      if (isOutdated(db, kind)) options.beforeUpgrade?.();
       migrate(db, kind);
       kinds.set(kind.name, kind);
       clock.rescan();

@@ -25,9 +25,21 @@ export function migrate(db: SqliteDatabase, kind: ActorKind): void {
   });
 }
 
-function apply(db: SqliteDatabase, { name, steps }: SharedSchema): void {
+/** Whether this database holds tables of a kind in an older form, which {@link migrate} would change. */
+export function isOutdated(db: SqliteDatabase, kind: ActorKind): boolean {
+  return schemasOf(kind).some(({ name, steps }) => {
+    const applied = appliedSteps(db, name);
+    return applied > 0 && applied < steps.length;
+  });
+}
+
+function appliedSteps(db: SqliteDatabase, name: string): number {
   const [row] = db.rows("SELECT steps FROM causey_schema WHERE kind = ?", [name]);
-  const applied = Number(row?.["steps"] ?? 0);
+  return Number(row?.["steps"] ?? 0);
+}
+
+function apply(db: SqliteDatabase, { name, steps }: SharedSchema): void {
+  const applied = appliedSteps(db, name);
   if (applied > steps.length) {
     const message = `The database holds "${name}" at schema step ${applied} and this version knows ${steps.length}: start the version that wrote it`;
     throw new ApiError("internal", { message });
