@@ -1,3 +1,5 @@
+import { vertexHost } from "./google/vertex-host.ts";
+
 /** Where paths of a provider that begin in a certain way lead. */
 export interface Place {
   /** Leading segments of the path that the base URL takes up. */
@@ -6,6 +8,20 @@ export interface Place {
   readonly baseUrl: string;
   /** What stands behind those segments where the path means something else. @default nothing */
   readonly unless?: RegExp;
+}
+
+/** What a provider's realtime WebSocket differs in from its HTTP paths. */
+export interface Realtime {
+  /** Path when the client names none; `{name}` is taken out of the query. @default none: the client has to name one */
+  readonly path?: string;
+  /** Where it lives when that is not the provider's base URL, for paths that `except` does not match. */
+  readonly base?: { readonly url: string; readonly except: RegExp };
+  /** Query parameters by the names that the provider knows. @default {} */
+  readonly parameters?: Readonly<Record<string, string>>;
+  /** Subprotocol `{word}.{key}` that carries a key from browsers. @default none */
+  readonly keyWord?: string;
+  /** Subprotocols after which the next one is the credential, and the scheme that it then has. @default {} */
+  readonly keyAfter?: Readonly<Record<string, string>>;
 }
 
 /** A provider that a path segment names: data, so that adding one is adding a row. */
@@ -26,6 +42,10 @@ export interface Provider {
   readonly uploadAddress?: string;
   /** Other places, looked for before `path`. @default none */
   readonly places?: readonly Place[];
+  /** The base URL for a path, where the path decides it. @default `baseUrl` */
+  readonly hostOf?: (rest: string) => string;
+  /** @default WebSockets are reached by the provider's own paths */
+  readonly realtime?: Realtime;
   /** Whether `v1` is put before a path that names no version. @default never */
   readonly versioned?: true;
   /** Where the provider takes chat requests in OpenAI's format, translated ones included. @default nowhere */
@@ -66,6 +86,7 @@ export const providers: Readonly<Record<string, Provider>> = {
     streamUsage: "asked",
     serves: ["responses"],
     dialect: { limit: "max_completion_tokens" },
+    realtime: { path: "v1/realtime", keyWord: "openai-insecure-api-key" },
   },
   anthropic: {
     usage: ["openai"],
@@ -83,9 +104,16 @@ export const providers: Readonly<Record<string, Provider>> = {
     uploadAddress: "x-goog-upload-url",
     chat: "gemini",
     openaiChat: CHAT,
+    realtime: {
+      path: "ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent",
+      parameters: { api_key: "key" },
+    },
   },
-  // The region is read from the path (`…/locations/{region}/…`), see target.ts.
-  "google-vertex-ai": { baseUrl: "https://aiplatform.googleapis.com", credentials: bearer },
+  "google-vertex-ai": {
+    baseUrl: "https://aiplatform.googleapis.com",
+    hostOf: vertexHost,
+    credentials: bearer,
+  },
   "azure-openai": {
     usage: ["openai"],
     baseUrl: "https://{resource}.openai.azure.com/openai/deployments/{deployment}",
@@ -207,26 +235,50 @@ export const providers: Readonly<Record<string, Provider>> = {
       header: "x-fal-target-url",
       hosts: /^(?:[a-z\d-]{1,63}\.){0,3}fal\.(?:run|ai)$/,
     },
+    // HTTP over WebSocket; apps with a realtime endpoint of their own are on the ordinary host.
+    realtime: {
+      base: { url: "https://ws.fal.run", except: /\/realtime$/ },
+      keyWord: "fal-api-key",
+    },
   },
   ideogram: { baseUrl: "https://api.ideogram.ai", credentials: ["authorization", "api-key"] },
   cartesia: {
     baseUrl: "https://api.cartesia.ai",
     credentials: ["authorization", "x-api-key"],
     queryCredentials: ["api_key", "access_token"],
+    realtime: { path: "tts/websocket" },
   },
   deepgram: {
     baseUrl: "https://api.deepgram.com",
     credentials: ["authorization", "token"],
     scheme: "Token",
+    realtime: {
+      path: "v1/listen",
+      // Voice agents have a host of their own.
+      base: { url: "https://agent.deepgram.com", except: /^(?!v1\/agent\/)/ },
+      keyAfter: { token: "Token", bearer: "Bearer" },
+    },
   },
   elevenlabs: {
     baseUrl: "https://api.elevenlabs.io",
     credentials: ["xi-api-key", "authorization"],
+    realtime: { path: "v1/convai/conversation", keyWord: "xi-api-key" },
   },
   baseten: { baseUrl: null, credentials: bearer, openaiChat: CHAT },
   parallel: { baseUrl: null, credentials: ["authorization", "x-api-key"] },
-  "workers-ai": { baseUrl: null, credentials: bearer, chat: "workers-ai", openaiChat: CHAT },
+  "workers-ai": {
+    baseUrl: null,
+    credentials: bearer,
+    chat: "workers-ai",
+    openaiChat: CHAT,
+    realtime: { path: "run/{model}" },
+  },
 };
+
+/** How a provider's WebSockets differ; undefined where they do not. */
+export function realtimeOf(slug: string): Realtime | undefined {
+  return Object.hasOwn(providers, slug) ? providers[slug]?.realtime : undefined;
+}
 
 /** Every header name in which some provider takes a credential; none of them may travel to another one. */
 export const credentialHeaders: ReadonlySet<string> = new Set(

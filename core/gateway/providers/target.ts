@@ -101,8 +101,8 @@ function own<T>(record: Readonly<Record<string, T>>, key: string): T | undefined
 
 /** Fills the placeholders of a base URL from the leading segments of the path. */
 function expand(provider: Provider, base: string, rest: string): { url: string; tail: string } {
-  if (base === "https://aiplatform.googleapis.com") return { url: vertexHost(rest), tail: rest };
-  const { path, places = [] } = provider;
+  const { path, places = [], hostOf } = provider;
+  if (hostOf !== undefined) return { url: hostOf(rest), tail: rest };
   if (path === undefined) return { url: base, tail: rest };
   for (const place of [...places, { path, baseUrl: base }]) {
     const found = placed(place, rest);
@@ -112,15 +112,6 @@ function expand(provider: Provider, base: string, rest: string): { url: string; 
   throw new ApiError("invalid_request", {
     message: `The path of this provider starts with ${paths}`,
   });
-}
-
-/** Vertex AI serves each region from its own host; "global" has none, and "us" and "eu" are no regions. */
-function vertexHost(rest: string): string {
-  const place = /(?:^|\/)locations\/([a-z]+-[a-z]+\d+|us|eu)\//.exec(rest)?.[1];
-  if (place === undefined) return "https://aiplatform.googleapis.com";
-  return place.length === 2
-    ? `https://aiplatform.${place}.rep.googleapis.com`
-    : `https://${place}-aiplatform.googleapis.com`;
 }
 
 /** Null for a path that does not lead to this place. */

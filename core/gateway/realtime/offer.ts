@@ -2,8 +2,7 @@ import { ApiError } from "../../http/api-error.ts";
 import type { HeaderPair } from "../../ports.ts";
 import { AUTHORIZATION, gatewayHeader } from "../call/controls.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
-import { credentialValue, type Provider, providers } from "../providers/table.ts";
-import { realtimeProviders } from "./realtime-providers.ts";
+import { credentialValue, type Provider, providers, realtimeOf } from "../providers/table.ts";
 
 /** An upgrade request, its credentials moved from subprotocols, where browsers put them, into headers. */
 export interface Offer {
@@ -64,7 +63,7 @@ interface OfferedCredential {
 }
 
 function keyIn(offered: string, slug: string): OfferedCredential | null {
-  for (const [name, { keyWord }] of Object.entries(realtimeProviders)) {
+  for (const [name, { realtime: { keyWord } = {} }] of Object.entries(providers)) {
     if (keyWord === undefined || !offered.startsWith(`${keyWord}.`)) continue;
     const provider = name === slug ? providerOf(slug) : undefined;
     const key = offered.slice(keyWord.length + 1);
@@ -82,8 +81,7 @@ function keyAfter(
   next: string | undefined,
   slug: string,
 ): OfferedCredential | null {
-  const row = Object.hasOwn(realtimeProviders, slug) ? realtimeProviders[slug] : undefined;
-  const schemes = row?.keyAfter ?? {};
+  const schemes = realtimeOf(slug)?.keyAfter ?? {};
   const provider = providerOf(slug);
   if (next === undefined || provider === undefined || !Object.hasOwn(schemes, offered)) return null;
   return { header: [provider.credentials[0], `${schemes[offered]} ${next}`], tookNext: true };

@@ -20,7 +20,7 @@ import { guardedClient } from "../guard/tokens/guarded-step.ts";
 import { tracedError } from "../entry/call-error.ts";
 import { checkHandshake } from "../wire/websocket.ts";
 import { type Offer, readOffer } from "./offer.ts";
-import { realtimePath, realtimeTargets } from "./realtime-providers.ts";
+import { realtimePath, realtimeTargets } from "./realtime-path.ts";
 import { relay } from "./relay.ts";
 import { type ConnectionTally, tally } from "./tally.ts";
 

@@ -1,10 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { checkHandshake } from "../../../../core/gateway/wire/websocket.ts";
 import { readOffer } from "../../../../core/gateway/realtime/offer.ts";
-import {
-  realtimePath,
-  realtimeTargets,
-} from "../../../../core/gateway/realtime/realtime-providers.ts";
+import { realtimePath, realtimeTargets } from "../../../../core/gateway/realtime/realtime-path.ts";
 import { tally } from "../../../../core/gateway/realtime/tally.ts";
 import { ApiError } from "../../../../core/http/api-error.ts";
 import type { HeaderPair } from "../../../../core/ports.ts";

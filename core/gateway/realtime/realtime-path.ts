@@ -1,46 +1,10 @@
 import { ApiError } from "../../http/api-error.ts";
 import { decodedValue } from "../wire/own-tokens.ts";
+import { realtimeOf } from "../providers/table.ts";
 import { movedTo, type ConfiguredTargets } from "../providers/target.ts";
 
-/** What a provider's realtime WebSocket differs in from its HTTP paths: data, so that adding one is adding a row. */
-export interface RealtimeProvider {
-  /** The provider's path segment for everything else. @default the segment itself */
-  readonly slug?: string;
-  /** Path when the client names none; `{name}` is taken out of the query. @default none: the client has to name one */
-  readonly path?: string;
-  /** Where it lives when that is not the provider's base URL, for paths that `except` does not match. */
-  readonly base?: { readonly url: string; readonly except: RegExp };
-  /** Query parameters by the names that the provider knows. @default {} */
-  readonly parameters?: Readonly<Record<string, string>>;
-  /** Subprotocol `{word}.{key}` that carries a key from browsers. @default none */
-  readonly keyWord?: string;
-  /** Subprotocols after which the next one is the credential, and the scheme that it then has. @default {} */
-  readonly keyAfter?: Readonly<Record<string, string>>;
-}
-
-const gemini: RealtimeProvider = {
-  slug: "google-ai-studio",
-  path: "ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent",
-  parameters: { api_key: "key" },
-};
-
-/** Realtime providers by their path segment; all others are reached by their own paths. */
-export const realtimeProviders: Readonly<Record<string, RealtimeProvider>> = {
-  openai: { path: "v1/realtime", keyWord: "openai-insecure-api-key" },
-  google: gemini,
-  "google-ai-studio": gemini,
-  elevenlabs: { path: "v1/convai/conversation", keyWord: "xi-api-key" },
-  cartesia: { path: "tts/websocket" },
-  deepgram: {
-    path: "v1/listen",
-    // Voice agents have a host of their own.
-    base: { url: "https://agent.deepgram.com", except: /^(?!v1\/agent\/)/ },
-    keyAfter: { token: "Token", bearer: "Bearer" },
-  },
-  // HTTP over WebSocket; apps with a realtime endpoint of their own are on the ordinary host.
-  fal: { base: { url: "https://ws.fal.run", except: /\/realtime$/ }, keyWord: "fal-api-key" },
-  "workers-ai": { path: "run/{model}" },
-};
+/** Names of providers that only realtime connections have. */
+const aliases: Readonly<Record<string, string>> = { google: "google-ai-studio" };
 
 /** Where a realtime connection leads, in the terms of an ordinary request. */
 export interface RealtimePath {
@@ -51,8 +15,8 @@ export interface RealtimePath {
 
 /** Turns what the client asked for into a path of the provider; throws `invalid_request` when it names none. */
 export function realtimePath(segment: string, rest: string, query: string): RealtimePath {
-  const row = Object.hasOwn(realtimeProviders, segment) ? realtimeProviders[segment] : undefined;
-  const slug = row?.slug ?? segment;
+  const slug = (Object.hasOwn(aliases, segment) ? aliases[segment] : undefined) ?? segment;
+  const row = realtimeOf(slug);
   const renamed = renameParameters(query, row?.parameters ?? {});
   if (rest !== "" && rest !== "/") return { slug, rest, query: renamed };
   if (row?.path === undefined) {
@@ -102,7 +66,7 @@ export function realtimeTargets(
   slug: string,
   rest: string,
 ): ConfiguredTargets {
-  const base = Object.hasOwn(realtimeProviders, slug) ? realtimeProviders[slug]?.base : undefined;
+  const base = realtimeOf(slug)?.base;
   if (base === undefined || base.except.test(rest)) return options;
   return movedTo(options, slug, base.url);
 }
