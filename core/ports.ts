@@ -28,7 +28,15 @@ export type { ChatModel, Embedder } from "./ports/models.ts";
 export type { AcceptOptions, Connection, Sockets } from "./ports/sockets.ts";
 export type { Background, ContentDecoder, Log, LongTask, System } from "./ports/system.ts";
 export type { HeaderPair, InboundResponse, OutboundRequest, Transport } from "./ports/transport.ts";
-export type { BatchOptions, Sql, SqlRow, SqlValue, Statement, StatementResult } from "./sql.ts";
+export type {
+  BatchOptions,
+  QueryOptions,
+  Sql,
+  SqlRow,
+  SqlValue,
+  Statement,
+  StatementResult,
+} from "./sql.ts";
 
 /**
  * The name of something a runtime may lack. `client-abort`: a client that leaves is noticed at once, not at the

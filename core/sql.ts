@@ -25,6 +25,15 @@ export interface BatchOptions {
   readonly lazy?: boolean;
 }
 
+/** How a query runs. */
+export interface QueryOptions {
+  /**
+   * The query may take longer than others can wait: it runs beside the event loop where the runtime has threads. The
+   * value names whose query it is; owners take turns. A hint. @default at once
+   */
+  readonly long?: string;
+}
+
 /**
  * A transactional SQL database. A failing statement rejects with `SqlError` (`core/sql-error.ts`).
  * Drivers may commit concurrent batches together (group commit); that is invisible here.
@@ -34,7 +43,7 @@ export interface Sql {
   /** Why writes fail at present, e.g. on a full disk; null while they do not. @default unknown */
   failure?(): string | null;
   /** Runs one query and returns its rows. */
-  all(sql: string, params?: readonly SqlValue[]): Promise<SqlRow[]>;
+  all(sql: string, params?: readonly SqlValue[], options?: QueryOptions): Promise<SqlRow[]>;
   /** Runs the statements in one transaction, all or nothing; resolves after the commit is durable. */
   batch(statements: readonly Statement[], options?: BatchOptions): Promise<StatementResult[]>;
   close(): Promise<void>;

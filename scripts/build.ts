@@ -7,10 +7,14 @@ rmSync("dist", { recursive: true, force: true });
 const { status } = spawnSync("node_modules/.bin/tsc", ["-p", "tsconfig.build.json"], {
   stdio: "inherit",
 });
-// The command in few files instead of six hundred: they cost memory one by one. The thread's file is looked for beside the chunk that
-// starts it.
+// The command in few files instead of six hundred: they cost memory one by one. The threads' files are looked for beside the chunk
+// that starts them.
 await build({
-  entryPoints: ["adapters/cli/main.ts", "adapters/shared/background/thread.ts"],
+  entryPoints: [
+    "adapters/cli/main.ts",
+    "adapters/shared/background/thread.ts",
+    "adapters/shared/sqlite/reader-thread.ts",
+  ],
   outdir: "dist/cli",
   entryNames: "[name]",
   chunkNames: "[name]-[hash]",

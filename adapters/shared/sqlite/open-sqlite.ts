@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers";
 import { DatabaseSync } from "../database-sync.ts";
+import { openReaders } from "./readers.ts";
 import { type JournalOptions, journal, type SqliteDatabase } from "./sqlite.ts";
 
 /** Options of {@link openSqlite}. */
@@ -36,5 +37,8 @@ export function openSqlite(path: string, options: SqliteOptions = {}): SqliteDat
   // `setImmediate` runs after the I/O of this turn: every request of the turn is in the group. A timer of 0 ms costs the
   // same CPU over HTTP on all three runtimes, and a lone caller a millisecond.
   const committing = { syncs: synchronous !== "NORMAL", nextTurn: setImmediate };
-  return journal(db, committing, options);
+  const { log = () => undefined } = options;
+  // Nobody else sees a database in memory.
+  const readers = path === ":memory:" ? undefined : openReaders(path, { log });
+  return journal(db, committing, { ...options, readers: options.readers ?? readers });
 }

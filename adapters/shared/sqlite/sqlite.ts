@@ -14,6 +14,16 @@ export interface JournalOptions {
   readonly log?: Log | undefined;
   /** How often a write is tried while they fail, in ms. @default 1000 */
   readonly probeMs?: number | undefined;
+  /** Where long queries run. @default on the calling thread */
+  readonly readers?: Readers | undefined;
+}
+
+/** Connections that only read, each on a thread of its own: they start when needed and end when idle. */
+export interface Readers {
+  /** Runs a query; null when no thread can be started. Owners whose queries wait take turns. */
+  all(owner: string, sql: string, params?: readonly SqlValue[]): Promise<SqlRow[] | null>;
+  /** Refuses what waits, lets what runs end, and closes the connections. */
+  close(): Promise<void>;
 }
 
 /** How a platform commits. */
@@ -34,8 +44,8 @@ export interface SqliteDatabase extends Sql {
 }
 
 /**
- * The journal over an open database. Statements run on the calling thread: a query that takes 50 ms stops the process
- * for 50 ms. Batches of one turn of the event loop share one transaction; one that fails takes no other with it. `all`
+ * The journal over an open database. Statements run on the calling thread, and stop the process while they run; long
+ * queries run on `readers`. Batches of one turn of the event loop share one transaction; one that fails takes no other with it. `all`
  * sees what is committed: await a batch before reading what it wrote.
  */
 export function journal(
@@ -52,7 +62,11 @@ export function journal(
   return {
     dialect: "sqlite",
     failure: () => writes.failure(),
-    async all(sql, params) {
+    async all(sql, params, { long } = {}) {
+      if (long !== undefined && options.readers !== undefined) {
+        const rows = await options.readers.all(long, sql, params);
+        if (rows !== null) return rows;
+      }
       const until = Date.now() + busyMs;
       for (;;) {
         try {
@@ -83,6 +97,7 @@ export function journal(
     },
     rows: (sql, params) => run.run(sql, params).rows,
     async close() {
+      await options.readers?.close();
       await group.drain();
       writes.stop();
       if (db.isOpen) db.close();

@@ -1,0 +1,106 @@
+import { clearTimeout, setTimeout } from "node:timers";
+import { URL } from "node:url";
+import { Worker } from "node:worker_threads";
+import type { SqlRow, SqlValue } from "../../../core/ports.ts";
+import { SqlError } from "../../../core/sql-error.ts";
+import type { ReaderAnswer, ReaderMessage, ReaderState } from "./reader-messages.ts";
+
+/** A query that somebody waits for; null is told when no thread can be started. */
+export interface Query {
+  readonly sql: string;
+  readonly params: readonly SqlValue[];
+  readonly resolve: (rows: SqlRow[] | null) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** One thread with its connection. */
+export interface Reader {
+  /** Whether it has begun, runs no query, and was not told to end. */
+  isFree(): boolean;
+  run(query: Query): void;
+  /** Ends after a while, unless it gets a query; an idle thread keeps no process alive. */
+  rest(idleMs: number): void;
+  /** Closes the connection, then the thread. */
+  end(): void;
+  /** Resolves when the thread has ended. */
+  readonly ended: Promise<void>;
+}
+
+/** What the owner of a reader hears. */
+export interface ReaderEvents {
+  readonly free: (reader: Reader) => void;
+  /** No thread could be started, or it could not open the database. */
+  readonly failed: (error: unknown) => void;
+}
+
+/** How long a thread may take to begin, in ms. */
+const START_MS = 30_000;
+
+/** As one file has the ending of the other: sources are TypeScript, the package is not. */
+const entry = new URL(
+  import.meta.url.endsWith(".ts") ? "reader-thread.ts" : "reader-thread.js",
+  import.meta.url,
+);
+
+/** Starts a thread that reads the database. Throws where the host forbids threads. */
+export function startReader(path: string, events: ReaderEvents): Reader {
+  const worker = new Worker(entry, { workerData: path });
+  let state: "starting" | "free" | "busy" | "ending" = "starting";
+  let query: Query | null = null;
+  let timer = setTimeout(() => void worker.terminate(), START_MS);
+  const ended = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
+
+  const tell = (message: ReaderMessage): void => worker.postMessage(message);
+  const reader: Reader = {
+    isFree: () => state === "free",
+    run(next) {
+      clearTimeout(timer);
+      state = "busy";
+      query = next;
+      worker.ref();
+      tell({ sql: next.sql, params: next.params });
+    },
+    rest(idleMs) {
+      worker.unref();
+      timer = setTimeout(() => reader.end(), idleMs);
+      timer.unref();
+    },
+    end() {
+      clearTimeout(timer);
+      state = "ending";
+      tell({ end: true });
+    },
+    ended,
+  };
+
+  function change(message: ReaderState): void {
+    if (message.state === "ready") return;
+    if (message.state === "failed") events.failed(message.error);
+    state = "ending";
+    void worker.terminate();
+  }
+  worker.on("message", (message: ReaderState | ReaderAnswer) => {
+    clearTimeout(timer);
+    if ("state" in message) change(message);
+    else settle(query, message);
+    query = null;
+    if (state === "ending") return;
+    state = "free";
+    events.free(reader);
+  });
+  worker.on("error", (error: unknown) => {
+    if (state === "starting") events.failed(error);
+  });
+  worker.on("exit", () => {
+    clearTimeout(timer);
+    if (state === "starting") events.failed("The thread ended before it began");
+    state = "ending";
+    query?.reject(new SqlError("busy", "The thread that ran the query ended"));
+  });
+  return reader;
+}
+
+function settle(query: Query | null, answer: ReaderAnswer): void {
+  if ("rows" in answer) query?.resolve(answer.rows);
+  else query?.reject(new SqlError(answer.reason, answer.message));
+}
