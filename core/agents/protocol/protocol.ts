@@ -1,3 +1,4 @@
+import { parsedObject } from "../../http/json.ts";
 import type { Plain } from "../../ports.ts";
 import type { EventRecord } from "../../entity/event.ts";
 
@@ -17,13 +18,8 @@ const ID_LIMIT = 256;
 
 /** Reads a frame; null for anything that is not of the protocol and so belongs to `onMessage`. */
 export function parseFrame(message: string): ClientFrame | null {
-  let frame: unknown;
-  try {
-    frame = JSON.parse(message);
-  } catch {
-    return null;
-  }
-  if (typeof frame !== "object" || frame === null || Array.isArray(frame)) return null;
+  const frame = parsedObject(message);
+  if (frame === null) return null;
   const { type, state, since } = frame as Record<string, Plain>;
   if (type === "rpc") return parseCall(frame as Record<string, Plain>);
   if (type === "cf_agent_state" && state !== undefined) return { type: "state", state };

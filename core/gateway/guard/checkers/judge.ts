@@ -1,3 +1,4 @@
+import { jsonObject, jsonObjects, parsedObject } from "../../../http/json.ts";
 import { readUpTo } from "../../../http/stream.ts";
 import { ApiError } from "../../../http/api-error.ts";
 import type { ChatModel } from "../../../ports.ts";
@@ -95,13 +96,9 @@ async function readText({ body }: Response): Promise<string> {
 }
 
 function contentOf(body: string): string {
-  try {
-    const { choices } = JSON.parse(body) as { choices?: { message?: { content?: unknown } }[] };
-    const content = choices?.[0]?.message?.content;
-    if (typeof content === "string") return content;
-  } catch {
-    // Reported below.
-  }
+  const [choice] = jsonObjects(parsedObject(body)?.["choices"]);
+  const { content } = jsonObject(choice?.["message"]);
+  if (typeof content === "string") return content;
   throw unavailable("The judge's answer is no chat completion");
 }
 
@@ -117,15 +114,11 @@ function namedIn(answer: string): readonly unknown[] | null {
   if (/^unsafe\b/i.test(answer)) return answer.toUpperCase().match(/\b[A-Z]\d{1,2}\b/g);
   const start = answer.indexOf("{");
   const end = answer.lastIndexOf("}");
-  try {
-    const { categories } = JSON.parse(answer.slice(start, end + 1)) as { categories?: unknown };
-    if (!Array.isArray(categories)) return null;
-    const names = categories.map(nameIn);
-    // What the judge calls by another name it has found all the same: that is not "safe".
-    return names.includes(null) ? null : names;
-  } catch {
-    return null;
-  }
+  const { categories } = parsedObject(answer.slice(start, end + 1)) ?? {};
+  if (!Array.isArray(categories)) return null;
+  const names = categories.map(nameIn);
+  // What the judge calls by another name it has found all the same: that is not "safe".
+  return names.includes(null) ? null : names;
 }
 
 /** `S1`, also as `s1` or `S1: violent crimes`; null for what is none of {@link hazards}. */
