@@ -1,3 +1,4 @@
+import { type ActorClient, actorClient } from "../actors/actor-client.ts";
 import type { ActorKind, Actors, Statement, System } from "../ports.ts";
 import { startTally, type Counts, type Tally } from "./tally.ts";
 
@@ -23,6 +24,18 @@ const NAME = "all";
 const ADD = `INSERT INTO webhooks_inbound_counts (actor, source, name, value) VALUES (?, ?, ?, ?)
   ON CONFLICT (actor, source, name) DO UPDATE SET value = webhooks_inbound_counts.value + excluded.value`;
 
+/** The methods of the actor that counts. */
+interface EventCountsMethods {
+  add(counts: Counts): void;
+  /** Sources, names and values. */
+  read(): Promise<readonly (readonly [string, string, number])[]>;
+}
+
+/** The actor that counts. */
+function eventCounter(actors: Pick<Actors, "get">): ActorClient<EventCountsMethods> {
+  return actorClient(actors.get(KIND, NAME));
+}
+
 /** The kind of actor that adds up the counts of all requests, instances and isolates. */
 export const eventCountsKind: ActorKind = {
   name: KIND,
@@ -36,26 +49,25 @@ export const eventCountsKind: ActorKind = {
     const tally = startTally(system, (counts) =>
       sql.batch(additions(actor, counts), { lazy: true }),
     );
-    return {
-      methods: {
-        add(counts: Counts) {
-          for (const [source, names] of Object.entries(counts))
-            for (const [name, by] of Object.entries(names)) tally.add(source, name, by);
-        },
-        async read() {
-          await tally.flush();
-          const rows = await sql.all(
-            "SELECT source, name, value FROM webhooks_inbound_counts WHERE actor = ?",
-            [actor],
-          );
-          return rows.map((row) => [
-            String(row["source"]),
-            String(row["name"]),
-            Number(row["value"]),
-          ]);
-        },
+    const methods: EventCountsMethods = {
+      add(counts) {
+        for (const [source, names] of Object.entries(counts))
+          for (const [name, by] of Object.entries(names)) tally.add(source, name, by);
+      },
+      async read() {
+        await tally.flush();
+        const rows = await sql.all(
+          "SELECT source, name, value FROM webhooks_inbound_counts WHERE actor = ?",
+          [actor],
+        );
+        return rows.map((row) => [
+          String(row["source"]),
+          String(row["name"]),
+          Number(row["value"]),
+        ]);
       },
     };
+    return { methods: { ...methods } };
   },
 };
 
@@ -79,7 +91,7 @@ export function eventTally(actors: Pick<Actors, "get">, system: System): EventTa
   // Made for each instance of an agent, most of which never count anything.
   let tally: Tally | undefined;
   const add = (source: string, name: EventCount): void => {
-    tally ??= startTally(system, (counts) => actors.get(KIND, NAME).call("add", counts));
+    tally ??= startTally(system, (counts) => eventCounter(actors).add(counts));
     tally.add(source, name);
   };
   return {
@@ -101,7 +113,7 @@ export async function readEventCounts(
   actors: Pick<Actors, "get">,
   sources: Iterable<string>,
 ): Promise<{ readonly [source: string]: SourceCounts }> {
-  const rows = (await actors.get(KIND, NAME).call("read")) as readonly [string, string, number][];
+  const rows = await eventCounter(actors).read();
   const bySource = new Map<string, Map<string, number>>();
   for (const source of sources) bySource.set(source, new Map());
   // Of a source that is configured no more, too: what was counted stays.

@@ -2,7 +2,8 @@ import { Hono } from "hono";
 import { type Auth, authorize } from "../auth/authorize.ts";
 import { acceptedFormat, type ExpositionFormat, mediaTypes } from "../http/metrics-format.ts";
 import { closeRoutes } from "../http/routes.ts";
-import type { Plain, Platform } from "../ports.ts";
+import { type ActorClient, actorClient } from "../actors/actor-client.ts";
+import type { Platform } from "../ports.ts";
 import { observedFetch } from "./access-log.ts";
 import { platformExposition } from "./exposition.ts";
 import { type Health, healthOf, healthRoutes } from "./health.ts";
@@ -10,9 +11,8 @@ import { type ModelHealth, modelHealth } from "./model-health.ts";
 import { type RequestCounting, requestCounting } from "./request-counting.ts";
 import type { OtlpExport } from "./otlp/otlp-export.ts";
 import { isProbe, type RequestRow } from "./request-row.ts";
-import type { RequestTotals } from "./request-totals.ts";
 import type { DeprecatedUse } from "./deprecated-uses.ts";
-import { type RecentPage, signalsKind, type Slot } from "./signals-actor.ts";
+import { type RecentPage, signalsKind, type SignalsMethods, type Slot } from "./signals-actor.ts";
 
 /** Options of {@link signals}. */
 export interface SignalsOptions {
@@ -52,13 +52,10 @@ export function signals(options: SignalsOptions): Signals {
   const { platform, accessLog = false, metrics = false, isCounted = metrics } = options;
   const { actors, log, system } = platform;
   actors.define(signalsKind);
-  const call = (method: string, ...args: readonly Plain[]): Promise<Plain> =>
-    actors.get(signalsKind.name, "all").call(method, ...args);
+  const actor = actorClient<SignalsMethods>(actors.get(signalsKind.name, "all"));
   const models = modelHealth(system);
   const health = healthOf(platform, models.part);
-  const counting = requestCounting(platform, async (batch) => {
-    await call("add", batch as unknown as Plain);
-  });
+  const counting = requestCounting(platform, (batch) => actor.add(batch));
   const { auth } = options;
   const isSecret = (text: string): boolean => auth !== "off" && auth.isIn?.(text) === true;
   const { telemetry } = options;
@@ -68,7 +65,7 @@ export function signals(options: SignalsOptions): Signals {
     if (accessLog) writeLine(row, log);
   };
   const routes = new Hono();
-  if (metrics) routes.route("/", metricsRoutes(options, { call, counting, health }));
+  if (metrics) routes.route("/", metricsRoutes(options, { actor, counting, health }));
   routes.route("/", healthRoutes(platform, health));
   return {
     routes,
@@ -78,17 +75,17 @@ export function signals(options: SignalsOptions): Signals {
       accessLog || isCounted || telemetry !== undefined
         ? observedFetch(app, { platform, isSecret, tell })
         : app.fetch,
-    history: async (since) => (await call("history", since)) as readonly Slot[],
+    history: (since) => actor.history(since),
     async deprecated() {
       await counting.flush();
-      return (await call("deprecated")) as readonly DeprecatedUse[];
+      return actor.deprecated();
     },
-    follow: async (position, waitMs) => (await call("follow", position, waitMs)) as RecentPage,
+    follow: (position, waitMs) => actor.follow(position, waitMs),
   };
 }
 
 interface MetricsDeps {
-  readonly call: (method: string, ...args: readonly Plain[]) => Promise<Plain>;
+  readonly actor: ActorClient<SignalsMethods>;
   readonly counting: RequestCounting;
   readonly health: () => Promise<Health>;
 }
@@ -96,13 +93,13 @@ interface MetricsDeps {
 /** `GET /metrics`: the whole platform, with the gateway's families of the account. */
 function metricsRoutes(
   { platform, accountId, auth, gatewayMetrics }: SignalsOptions,
-  { call, counting, health }: MetricsDeps,
+  { actor, counting, health }: MetricsDeps,
 ): Hono {
   const app = new Hono();
   app.get("/metrics", authorize(auth, "AI Gateway Read", accountId), async (c) => {
     const format = acceptedFormat(c.req.header("accept"));
     await counting.flush();
-    const requests = (await call("totals")) as readonly (readonly [string, RequestTotals])[];
+    const requests = await actor.totals();
     const figures = { requests, parts: await health(), vitals: platform.vitals?.() };
     const gateway = (await gatewayMetrics(accountId, format)) ?? "";
     const end = format === "openmetrics" ? "# EOF\n" : "";

@@ -1,5 +1,5 @@
-import type { ActorContext, ActorKind, Plain, Statement } from "../ports.ts";
-import { addUse, type DeprecatedUses } from "./deprecated-uses.ts";
+import type { ActorContext, ActorKind, Statement } from "../ports.ts";
+import { addUse, type DeprecatedUse, type DeprecatedUses } from "./deprecated-uses.ts";
 import type { RequestBatch } from "./request-counting.ts";
 import type { RequestRow } from "./request-row.ts";
 import { addTotals, labelsOf, noRequests, type RequestTotals } from "./request-totals.ts";
@@ -44,6 +44,17 @@ interface State {
   readonly waiters: Set<() => void>;
 }
 
+/** The methods of the signals of a platform. */
+export interface SignalsMethods {
+  /** Adds a batch, once, however often it comes. */
+  add(batch: RequestBatch): Promise<void>;
+  totals(): readonly (readonly [string, RequestTotals])[];
+  history(since: number): readonly Slot[];
+  /** The last use first. */
+  deprecated(): readonly DeprecatedUse[];
+  follow(position: number, waitMs: number): Promise<RecentPage>;
+}
+
 /** What all processes and isolates of a platform count and tell of requests, in one place. */
 export const signalsKind: ActorKind = {
   name: "signals",
@@ -61,16 +72,14 @@ export const signalsKind: ActorKind = {
   interleaved: ["follow"],
   async start(context) {
     const state = await stored(context);
-    return {
-      methods: {
-        add: (batch: RequestBatch) => add(batch, state),
-        totals: (): Plain => [...state.series],
-        history: (since: number): Plain =>
-          [...state.slots.values()].filter(({ at }) => at >= since),
-        deprecated: (): Plain => [...state.deprecated.values()].toSorted((a, b) => b.last - a.last),
-        follow: (position: number, waitMs: number) => follow(position, waitMs, state),
-      },
+    const methods: SignalsMethods = {
+      add: (batch) => add(batch, state),
+      totals: () => [...state.series],
+      history: (since) => [...state.slots.values()].filter(({ at }) => at >= since),
+      deprecated: () => [...state.deprecated.values()].toSorted((a, b) => b.last - a.last),
+      follow: (position, waitMs) => follow(position, waitMs, state),
     };
+    return { methods: { ...methods } };
   },
 };
 
