@@ -61,11 +61,13 @@ const tasks = {
   "check:sql": { needs: ["."], command: [node, "scripts/check-sql.ts"] },
   "test:mutants": { needs: ["."], command: [node, "scripts/mutants.ts"] },
   "test:soak": { needs: [".", "tools"], command: [node, "scripts/soak.ts"] },
+  "test:mixed-soak": { needs: ["."], command: [node, "scripts/mixed-soak.ts"] },
   format: { needs: ["."], command: [node, "node_modules/oxfmt/bin/oxfmt"] },
   lint: { needs: ["."], command: [node, "node_modules/oxlint/bin/oxlint", "--type-aware"] },
   types: { needs: everything, command: [node, "scripts/types.ts"] },
   console: { needs: ["."], command: [node, "scripts/console.ts"] },
   openapi: { needs: ["."], command: [node, "scripts/openapi.ts"] },
+  errors: { needs: ["."], command: [node, "scripts/error-reference.ts"] },
   build: { needs: ["."], command: [node, "scripts/build.ts"] },
   bench: { needs: everything, command: [node, "bench/run.ts"] },
 };

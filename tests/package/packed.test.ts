@@ -58,7 +58,14 @@ test("every built file has a map, and every map its source", () => {
 
 test("the package holds no tests, settings or secrets of the clone", () => {
   const folders = new Set(packed.files.map((path) => path.split("/")[0]));
-  const documents = ["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md"];
+  const documents = [
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "LICENSE",
+    "README.md",
+    "SECURITY.md",
+  ];
   const code = ["adapters", "bench", "core", "dist", "docs", "examples", "package.json"];
   expect(folders).toEqual(new Set([...documents, ...code]));
   expect(packed.files.filter((path) => path.endsWith("tsconfig.json"))).toEqual([]);

@@ -1,0 +1,60 @@
+// Writes docs/errors.md from the table of errors: `npm run errors`. A test compares the page with the table.
+import { readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { type ErrorName, errorKind, errorKinds } from "../core/http/codes.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+/** Where the page is. */
+export const errorPage: string = `${root}docs/errors.md`;
+
+const HEAD = `# Errors
+
+<!-- Written by \`npm run errors\` from core/http/codes.ts. -->
+
+Every failure that causey reports itself. An error of a provider, or of a site that was rendered, passes through as it is.
+
+The API root answers \`{"success": false, "errors": [{"code", "message"}], "result": null, "messages": []}\`; the gateway adds
+\`error\` in the form that the clients of its providers read. \`code\` tells failures of one status apart. The message says what to do, so it may
+change; the numbers do not.
+
+A 429 or 503 names in \`retry-after\` when to come again. The log and the console name an error as the last column does.
+`;
+
+/** The page that the table gives. */
+export function errorReference(): string {
+  const parts = sections(readFileSync(`${root}core/http/codes.ts`, "utf8"));
+  const pages = parts.map(({ title, page, names }) => {
+    const more = page === null ? "" : `\n[More](${page})\n`;
+    const rows = names.map((name) => {
+      const { status, code, message } = errorKind(name);
+      return `| ${status} | ${code} | ${message} | \`${name}\` |`;
+    });
+    return `\n## ${title}\n${more}\n| Status | Code | Message | Name |\n| --- | --- | --- | --- |\n${rows.join("\n")}\n`;
+  });
+  return `${HEAD}${pages.join("")}`;
+}
+
+interface Section {
+  readonly title: string;
+  /** The document that its comment names. */
+  readonly page: string | null;
+  readonly names: ErrorName[];
+}
+
+/** The table's own parts: a comment begins each. */
+function sections(source: string): readonly Section[] {
+  const found: Section[] = [];
+  for (const line of source.split("\n")) {
+    const [, title, page] = /^ {2}\/\/ ([A-Z][^:]*)(?:: docs\/(.*))?$/.exec(line) ?? [];
+    if (title !== undefined) found.push({ title, page: page ?? null, names: [] });
+    const name = /^ {2}(\w+): \[/.exec(line)?.[1];
+    if (isName(name)) found.at(-1)?.names.push(name);
+  }
+  return found;
+}
+
+function isName(name: string | undefined): name is ErrorName {
+  return name !== undefined && Object.hasOwn(errorKinds, name);
+}
+
+if (import.meta.main) writeFileSync(errorPage, errorReference());
