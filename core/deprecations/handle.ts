@@ -1,5 +1,6 @@
 import { requirePrincipal } from "../auth/authorize.ts";
 import { ApiError } from "../http/api-error.ts";
+import { type ArrivingRoom, arrivingRoom } from "../http/arriving-body.ts";
 import { errorResponse } from "../http/envelope.ts";
 import { endsInResponse, modernResponse, responseCarries } from "./fields.ts";
 import { inspectResponse, withJson } from "./json-body.ts";
@@ -7,7 +8,7 @@ import type { Deprecations } from "./options.ts";
 import { pathEnd, pathStart } from "./pathname.ts";
 import { brownoutEnd, isEnforced, type ScheduledEntry } from "./phase.ts";
 import { brownedOut, errorSignals, retired } from "./refuse.ts";
-import { reviseRequest } from "./revise-request.ts";
+import { type Revision, reviseRequest } from "./revise-request.ts";
 import { signals, withSignals } from "./signal.ts";
 
 /** The host, as the middleware sees it. */
@@ -61,15 +62,21 @@ export async function answerHits(
   host: Host,
   known: Deprecations,
 ): Promise<Response> {
-  if (!hits.badFraming) return await answerEntries(request, hits, host, known);
-  return errorResponse(new ApiError("ambiguous_framing"), "api", { connection: "close" });
+  if (hits.badFraming)
+    return errorResponse(new ApiError("ambiguous_framing"), "api", { connection: "close" });
+  const room = known.platform === undefined ? undefined : arrivingRoom(known.platform, true);
+  try {
+    return await answerEntries(request, hits, host, { ...known, room });
+  } finally {
+    room?.release();
+  }
 }
 
 async function answerEntries(
   request: Request,
   { entries: hits, path }: Hits,
   host: Host,
-  known: Deprecations,
+  known: Deprecations & { readonly room: ArrivingRoom | undefined },
 ): Promise<Response> {
   const now = known.now();
   const endpoints = hits.filter((entry) => entry.kind === "endpoint");
@@ -89,7 +96,7 @@ async function answerEntries(
   let sent = request;
   let used: readonly ScheduledEntry[] = [];
   if (finer.length > 0 && (routed ?? host.mayBeRouted())) {
-    const revision = await reviseRequest(request, finer, now, known);
+    const revision = await reviseRequest(request, finer, now, known).catch(unread(request));
     if (revision.refusal !== null) return await refuse(revision.refusal, revision.used);
     ({ request: sent, used } = revision);
   }
@@ -106,6 +113,14 @@ async function answerEntries(
   const revised = await reviseResponse(response, finer, notes, now);
   const all = [...new Set([...endpoints, ...used, ...revised.used])];
   return announced(revised.response, all, path, known);
+}
+
+/** A body that could not be read is refused here: a host's own error handler may not know our errors. */
+function unread(request: Request): (error: unknown) => Revision {
+  return (error) => {
+    if (error instanceof ApiError) return { request, used: [], refusal: error };
+    throw error;
+  };
 }
 
 function announced(

@@ -1,5 +1,6 @@
-import { readOrPass } from "../http/stream.ts";
+import { type ArrivingRoom, readArriving } from "../http/arriving-body.ts";
 import { parsedJson } from "../http/json.ts";
+
 /** Bytes of JSON that are looked into for a deprecated field. */
 export const INSPECT_LIMIT: number = 1024 * 1024;
 
@@ -10,12 +11,18 @@ export interface Inspected<Message> {
   readonly json: unknown;
 }
 
-/** Reads a request's JSON once; the returned request carries the same bytes. Null leaves the request unread. */
-export async function inspectRequest(request: Request): Promise<Inspected<Request> | null> {
+/**
+ * Reads a request's JSON once; the returned request carries the same bytes. Null leaves the request unread. With `room`
+ * they count among the bodies in memory, and have to arrive in time.
+ */
+export async function inspectRequest(
+  request: Request,
+  room: ArrivingRoom | undefined,
+): Promise<Inspected<Request> | null> {
   // A body that somebody has taken cannot be looked into, nor be given to anybody else.
   if (request.bodyUsed || request.body === null) return null;
   if (!isJson(request.headers) && !isCurlDefault(request.headers)) return null;
-  const { body, json } = await peek(request.body);
+  const { body, json } = await peek(request.body, room);
   // `duplex` is not in TypeScript's RequestInit; Node asks for it when the body is a stream.
   const init = { body, duplex: "half" } as RequestInit;
   return { message: new Request(request, init), json };
@@ -70,10 +77,9 @@ interface Peeked {
   readonly json: unknown;
 }
 
-/** Reads up to the limit; what is longer is handed on as a stream of the same bytes. */
-async function peek(stream: ReadableStream<Uint8Array>): Promise<Peeked> {
-  const read = await readOrPass(stream, INSPECT_LIMIT);
-  if (read instanceof ReadableStream) return { body: read, json: undefined };
-  const body = new Uint8Array(read);
+/** Reads up to the limit; what is longer is handed on as a stream of what was read and the rest. */
+async function peek(stream: ReadableStream<Uint8Array>, room?: ArrivingRoom): Promise<Peeked> {
+  const body = await readArriving(stream, INSPECT_LIMIT, room);
+  if (body instanceof ReadableStream) return { body, json: undefined };
   return { body, json: parsedJson(new TextDecoder().decode(body)) };
 }

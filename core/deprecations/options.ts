@@ -1,4 +1,5 @@
 import type { Auth } from "../auth/authorize.ts";
+import type { BodyPlatform } from "../http/arriving-body.ts";
 import { ApiError } from "../http/api-error.ts";
 import { parseInstant } from "../http/instant.ts";
 import { checkMountPath } from "../http/mount-path.ts";
@@ -13,8 +14,11 @@ import { deprecationTable } from "./table.ts";
 
 /** Options of the deprecation routes and of the middleware; all have defaults. */
 export interface DeprecationsOptions extends ScheduleOptions {
-  /** Gives the time and the log; not needed when `clock` is set. */
-  readonly platform?: Pick<Platform, "system" | "log">;
+  /**
+   * Gives the time and the log, and counts the bodies that are looked into among those in memory; not needed when
+   * `clock` is set.
+   */
+  readonly platform?: Pick<Platform, "system" | "log" | "bodies">;
   /** What counts as now: an RFC 3339 instant or a day to pin it (tests, CI), or a function that returns Unix ms. @default the platform's clock */
   readonly clock?: string | (() => number) | undefined;
   /** Path of the API root. @default "/client/v4" */
@@ -46,6 +50,8 @@ export interface Deprecations {
   readonly place: SignalPlace;
   readonly auth: Auth;
   readonly isMounted: DeprecationsOptions["isMounted"];
+  /** Where bodies that are looked into count; undefined where the host has no platform. */
+  readonly platform: BodyPlatform | undefined;
 }
 
 /** Checks and compiles options. Throws `ApiError` (`invalid_options`) that names everything wrong with the table. */
@@ -76,6 +82,7 @@ export function compile(options: DeprecationsOptions): Deprecations {
     },
     auth,
     isMounted,
+    platform: options.platform,
   };
 }
 

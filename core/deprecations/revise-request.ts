@@ -1,4 +1,5 @@
 import type { ApiError } from "../http/api-error.ts";
+import type { ArrivingRoom } from "../http/arriving-body.ts";
 import { BULK_SETTINGS, requestCarries, settingIds } from "./fields.ts";
 import { inspectRequest, requestWithJson } from "./json-body.ts";
 import { rawQuery, withQuery } from "./pathname.ts";
@@ -26,12 +27,17 @@ export interface Revision {
   readonly refusal: ApiError | null;
 }
 
+type Known = Pick<Deprecations, "place" | "goneSettings"> & {
+  /** Where a body counts that is looked into. */
+  readonly room: ArrivingRoom | undefined;
+};
+
 /** Looks for deprecated parameters and body fields; past their cut-off they are rewritten or refused. */
 export async function reviseRequest(
   request: Request,
   entries: readonly ScheduledEntry[],
   now: number,
-  known: Pick<Deprecations, "place" | "goneSettings">,
+  known: Known,
 ): Promise<Revision> {
   const inQuery = reviseQuery(request, entries, now, known.place);
   if (inQuery.refusal !== null) return inQuery;
@@ -108,10 +114,10 @@ async function reviseBody(
   request: Request,
   entries: readonly ScheduledEntry[],
   now: number,
-  { place, goneSettings }: Pick<Deprecations, "place" | "goneSettings">,
+  { place, goneSettings, room }: Known,
 ): Promise<Revision> {
   const candidates = entries.filter((entry) => entry.where === "request and response");
-  const inspected = candidates.length === 0 ? null : await inspectRequest(request);
+  const inspected = candidates.length === 0 ? null : await inspectRequest(request, room);
   if (inspected === null) return { request, used: [], refusal: null };
   const { message, json } = inspected;
   const isBulk = candidates.some(({ path }) => path === BULK_SETTINGS);

@@ -1,19 +1,14 @@
-import { joinBytes, readUpTo } from "./stream.ts";
 import type { Context, HonoRequest } from "hono";
 import * as v from "valibot";
 import { ApiError } from "./api-error.ts";
 import type { ErrorName } from "./codes.ts";
-import type { BodyHold } from "../body-budget.ts";
-import type { Platform } from "../ports.ts";
 import {
   type ArrivingRoom,
-  bodiesFull,
+  arrivingRoom,
+  type BodyPlatform,
   brokenOff,
-  inTime,
-  READ_AT_ONCE,
   readArriving,
   UNCOUNTED,
-  weightOf,
 } from "./arriving-body.ts";
 import { utf8 } from "../crypto/encoding.ts";
 import { checkFields, hasEveryField, noteUnknownFields } from "./unknown-fields.ts";
@@ -27,9 +22,6 @@ const MAX_DEPTH = 256;
 /** Characters of a message about a misfit: the schema's quotes what it got, which may be the whole body. */
 const MISFIT_LENGTH = 300;
 
-/** Where the memory that a body takes is counted. */
-export type BodyPlatform = Pick<Platform, "system" | "bodies">;
-
 /**
  * Reads a whole body for `use`, until the end of which it counts among the bodies in memory. Throws as {@link readBytes}
  * does, `bodies_full` where there is no room for it and `request_timeout` for one that does not arrive in time.
@@ -37,18 +29,14 @@ export type BodyPlatform = Pick<Platform, "system" | "bodies">;
 export async function withBytes<T>(
   request: Request,
   limit: number,
-  { system, bodies }: BodyPlatform,
+  platform: BodyPlatform,
   use: (bytes: Uint8Array<ArrayBuffer>) => Promise<T> | T,
 ): Promise<T> {
-  let held: BodyHold | undefined;
-  const take = (bytes: number): boolean => {
-    held ??= bodies?.hold();
-    return held?.take(weightOf(bytes, true)) ?? true;
-  };
+  const room = arrivingRoom(platform, true);
   try {
-    return await use(await readBytes(request, limit, { system, take, clear: () => held?.clear() }));
+    return await use(await readBytes(request, limit, room));
   } finally {
-    held?.release();
+    room.release();
   }
 }
 
@@ -64,38 +52,17 @@ export async function readBytes(
   const declared = Number(request.headers.get("content-length") ?? Number.NaN);
   if (declared > limit) throw tooLarge(limit);
   // HTTP bounds such a body by its length, and without a stream the runtimes read it several times faster.
-  if (declared <= (room === undefined ? limit : Math.min(limit, READ_AT_ONCE))) {
-    const whole = request.arrayBuffer().catch(brokenOff);
-    if (room === undefined || declared <= UNCOUNTED)
-      return withinLimit(new Uint8Array(await whole), limit);
-    const bytes = withinLimit(new Uint8Array(await inTime(whole, room.system)), limit);
-    if (!room.take(bytes.length)) throw bodiesFull();
-    return bytes;
+  if (declared <= (room === undefined ? limit : Math.min(limit, UNCOUNTED))) {
+    const whole = new Uint8Array(await request.arrayBuffer().catch(brokenOff));
+    // A request made by hand may declare less than it holds.
+    if (whole.byteLength > limit) throw tooLarge(limit);
+    return whole;
   }
   if (request.body === null) return new Uint8Array(0);
-  const bytes =
-    room === undefined
-      ? await readUpTo(request.body, limit).catch(brokenOff)
-      : await readCounted(request.body, limit, room);
-  if (bytes === null) throw tooLarge(limit);
-  return bytes;
-}
-
-async function readCounted(
-  body: ReadableStream<Uint8Array>,
-  limit: number,
-  room: ArrivingRoom,
-): Promise<Uint8Array<ArrayBuffer> | null> {
-  const { pieces, isWhole, reader } = await readArriving(body, limit, room);
-  if (isWhole) return joinBytes(pieces.list);
-  await reader.cancel().catch(() => undefined);
-  return null;
-}
-
-/** A request made by hand may declare less than it holds. */
-function withinLimit(bytes: Uint8Array<ArrayBuffer>, limit: number): Uint8Array<ArrayBuffer> {
-  if (bytes.byteLength > limit) throw tooLarge(limit);
-  return bytes;
+  const bytes = await readArriving(request.body, limit, room);
+  if (bytes instanceof Uint8Array) return bytes;
+  await bytes.cancel().catch(() => undefined);
+  throw tooLarge(limit);
 }
 
 /** Closes the connection: the rest of the body would have to be read before another request. */

@@ -1,10 +1,7 @@
-import { withPrefix } from "../../http/stream.ts";
 import type { BodyHold } from "../../body-budget.ts";
 import {
   bodiesFull,
   brokenOff,
-  inTime,
-  READ_AT_ONCE,
   readArriving,
   UNCOUNTED,
   weightOf,
@@ -17,6 +14,12 @@ import { headerValue } from "../wire/header-hygiene.ts";
 const JSON_LIMIT = 10 * 1024 * 1024;
 /** Bytes of any other body of known length that are read into memory, so that it can be sent again. */
 const OTHER_LIMIT = 1024 * 1024;
+
+/**
+ * Bytes of a body that the server reads at once where it has a deadline of its own for that. Longer ones count as they
+ * arrive: what is only announced takes no room from others.
+ */
+const READ_AT_ONCE = 256 * 1024;
 
 /** What a body may take, and what may be done with one for which there is no room. */
 export interface BodyRoom {
@@ -45,50 +48,25 @@ export function requestBody(
   const length = declared === null ? Number.NaN : Number(declared);
   const limit = isJson ? JSON_LIMIT : OTHER_LIMIT;
   // Read at once: a stream costs more than all the rest of a small request.
-  if (length <= READ_AT_ONCE) {
-    const whole =
-      received === null
-        ? request.arrayBuffer().then((bytes) => new Uint8Array(bytes), brokenOff)
-        : received.bytes().catch(brokenOff);
-    if (length <= UNCOUNTED) return whole;
-    // Node's server has a deadline of its own.
-    const arrived = received === null ? inTime(whole, room.system) : whole;
-    return arrived.then((bytes) => counted(bytes, isJson, room));
+  if (length <= UNCOUNTED && received === null)
+    return request.arrayBuffer().then((bytes) => new Uint8Array(bytes), brokenOff);
+  if (length <= READ_AT_ONCE && received !== null) {
+    const whole = received.bytes().catch(brokenOff);
+    return length <= UNCOUNTED ? whole : whole.then((bytes) => counted(bytes, isJson, room));
   }
   if (request.body === null) return null;
   const isRead = length <= limit || (isJson && Number.isNaN(length));
-  return isRead ? readOrPass(request.body, { limit, isJson, room }) : request.body;
-}
-
-function counted(bytes: Uint8Array, isJson: boolean, room: BodyRoom): Uint8Array {
-  if (!room.hold().take(weightOf(bytes.length, isJson))) throw bodiesFull();
-  return bytes;
-}
-
-/** How a body is read. */
-interface Reading {
-  readonly limit: number;
-  readonly isJson: boolean;
-  readonly room: BodyRoom;
-}
-
-/**
- * Reads up to `limit` bytes. When there are more, or no room for them where they may pass, what was read goes in front
- * of the rest.
- */
-async function readOrPass(
-  body: ReadableStream<Uint8Array>,
-  { limit, isJson, room }: Reading,
-): Promise<Uint8Array | ReadableStream<Uint8Array>> {
+  if (!isRead) return request.body;
   const hold = room.hold();
-  const { pieces, isWhole, isFull, reader } = await readArriving(body, limit, {
+  return readArriving(request.body, limit, {
     system: room.system,
     take: (bytes) => hold.take(weightOf(bytes, isJson)),
     clear: () => hold.clear(),
     mayPass: () => room.mayPass(),
   });
-  if (isWhole) return pieces.whole();
-  if (!isFull) return withPrefix(pieces.list, reader);
-  await reader.cancel().catch(() => undefined);
-  throw bodiesFull();
+}
+
+function counted(bytes: Uint8Array, isJson: boolean, room: BodyRoom): Uint8Array {
+  if (!room.hold().take(weightOf(bytes.length, isJson))) throw bodiesFull();
+  return bytes;
 }

@@ -1,7 +1,8 @@
 import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
+import { bodyBudget } from "../../../core/body-budget.ts";
 import { type DeprecationsOptions } from "../../../core/deprecations/mod.ts";
-import { ROOT, body, host } from "../../fakes/deprecations-host.ts";
+import { ROOT, body, host, platform } from "../../fakes/deprecations-host.ts";
 
 describe("parameters and fields", () => {
   const echo = (api: Hono): unknown =>
@@ -163,5 +164,47 @@ describe("parameters and fields", () => {
       body: `"${"x".repeat(size - 2)}"`,
     });
     expect(await response.json()).toEqual({ result: size });
+  });
+
+  describe("of a body that is looked into", () => {
+    const KIBI = 1024;
+    const bodies = bodyBudget(KIBI);
+    const hurried = { ...platform.system, sleep: () => Promise.resolve() };
+    const mount = (api: Hono): unknown =>
+      api.post("/zones/:z/dns_records", async (c) =>
+        c.json({ result: (await c.req.raw.text()).length }),
+      );
+    const post = (app: Hono, sent: string | ReadableStream): Response | Promise<Response> =>
+      app.request(dns, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: sent,
+        duplex: "half",
+      } as RequestInit);
+
+    it("count it among the bodies in memory", async () => {
+      const app = host({ platform: { ...platform, bodies } }, mount);
+      const refused = await post(app, `"${"x".repeat(40 * KIBI)}"`);
+      expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "1"]);
+      expect(bodies.used).toBe(0);
+      expect(await (await post(app, `"x"`)).json()).toEqual({ result: 3 });
+      const roomy = { ...platform, bodies: bodyBudget(100 * KIBI) };
+      const taken = await post(host({ platform: roomy }, mount), `"${"x".repeat(40 * KIBI)}"`);
+      expect(await taken.json()).toEqual({ result: 40 * KIBI + 2 });
+      expect(roomy.bodies.used).toBe(0);
+    });
+
+    it("give it up when it stands still", async () => {
+      let isCancelled = false;
+      const stalled = new ReadableStream<Uint8Array>({
+        start: (controller) => controller.enqueue(new Uint8Array(40 * KIBI)),
+        cancel: () => {
+          isCancelled = true;
+        },
+      });
+      const app = host({ platform: { ...platform, system: hurried } }, mount);
+      expect((await post(app, stalled)).status).toBe(408);
+      expect(isCancelled).toBe(true);
+    });
   });
 });
