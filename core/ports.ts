@@ -27,7 +27,13 @@ export type { ReceivedRequest, StreamChange, StreamEnd, StreamWatch } from "./po
 export type { ChatModel, Embedder } from "./ports/models.ts";
 export type { AcceptOptions, Connection, Sockets } from "./ports/sockets.ts";
 export type { Background, ContentDecoder, Log, LongTask, System } from "./ports/system.ts";
-export type { HeaderPair, InboundResponse, OutboundRequest, Transport } from "./ports/transport.ts";
+export type {
+  AnswerSilence,
+  HeaderPair,
+  InboundResponse,
+  OutboundRequest,
+  Transport,
+} from "./ports/transport.ts";
 export type {
   BatchOptions,
   QueryOptions,

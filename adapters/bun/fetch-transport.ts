@@ -1,8 +1,9 @@
 import type { HeaderPair, InboundResponse, OutboundRequest, Transport } from "../../core/ports.ts";
-import { beginDeadlines } from "../shared/begin-deadline.ts";
+import { type BeginDeadlines, beginDeadlines } from "../shared/begin-deadline.ts";
 import { type BeginLink, beginLink } from "../shared/begin-link.ts";
 import { directTransport } from "../shared/egress/egress-transport.ts";
 import { environmentProxy, isLoopback } from "../shared/egress/environment-proxy.ts";
+import { silenceLimit, SilentAnswer } from "../shared/http/answer-silence.ts";
 import { guarded, watchGuarded } from "../shared/http/guarded-body.ts";
 import { endToEnd, REQUEST_FRAMING } from "../shared/http/header-pairs.ts";
 import { toTransportError } from "../shared/http/to-transport-error.ts";
@@ -27,7 +28,7 @@ function byFetch(): Transport {
       try {
         const response = await fetch(request.url, toInit(request, link));
         link.begun();
-        const answer = await toInbound(response, request);
+        const answer = await toInbound(response, request, link, deadlines);
         if (!(answer.body instanceof ReadableStream)) link.over();
         return answer;
       } catch (error) {
@@ -61,16 +62,26 @@ function toInit(request: OutboundRequest, { body, signal }: BeginLink): PatientI
 /** Answers up to this many bytes, announced by `content-length`, are handed on whole: cheaper than a stream. */
 const WHOLE_BODY_BYTES = 64 * 1024;
 
-async function toInbound(response: Response, request: OutboundRequest): Promise<InboundResponse> {
+async function toInbound(
+  response: Response,
+  { signal, silence }: OutboundRequest,
+  link: BeginLink,
+  deadlines: BeginDeadlines,
+): Promise<InboundResponse> {
   const pairs: HeaderPair[] = [...response.headers].map(([name, value]) => [name, value]);
   const headers = endToEnd(pairs);
+  const limit = silenceLimit(silence, headers);
   if (response.body === null) return { status: response.status, headers, body: null };
   const length = Number(response.headers.get("content-length") ?? Number.NaN);
   if (length <= WHOLE_BODY_BYTES) {
-    const bytes = await response.arrayBuffer().catch((error: unknown) => {
-      throw toTransportError(error, request.signal, "broken");
-    });
+    const deadline = deadlines.start(limit.ms, () => link.end(new SilentAnswer()));
+    const bytes = await response
+      .arrayBuffer()
+      .catch((error: unknown) => {
+        throw toTransportError(error, link.signal, "broken");
+      })
+      .finally(() => deadlines.stop(deadline));
     return { status: response.status, headers, body: new Uint8Array(bytes) };
   }
-  return { status: response.status, headers, body: guarded(response.body, request.signal) };
+  return { status: response.status, headers, body: guarded(response.body, signal, limit) };
 }

@@ -1,5 +1,6 @@
 import { passThrough } from "../../core/http/stream.ts";
 import type { OutboundRequest } from "../../core/ports.ts";
+import type { TransportError } from "../../core/transport-error.ts";
 import { type BeginDeadlines, lateAnswer } from "./begin-deadline.ts";
 
 /** A `fetch` that ends by the request's signal, or when no answer begins in time. */
@@ -9,6 +10,8 @@ export interface BeginLink {
   readonly body: Uint8Array | ReadableStream<Uint8Array> | null;
   /** The answer has begun: from here on only the request's own signal counts. */
   begun(): void;
+  /** Ends the request and its answer. */
+  end(error: TransportError): void;
   /** Nothing is left to be ended. */
   over(): void;
 }
@@ -39,6 +42,7 @@ export function beginLink(
         ? passThrough(body, (read) => read.finally(passed))
         : body,
     begun,
+    end: (error) => control.abort(error),
     over() {
       begun();
       signal?.removeEventListener("abort", onAbort);

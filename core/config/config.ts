@@ -51,6 +51,8 @@ export interface GatewayConfig {
   readonly sseKeepAliveSeconds?: number;
   /** Seconds within which a provider must begin to answer, where a request says nothing else. @default 600 */
   readonly firstByteSeconds?: number;
+  /** Seconds that an answer which has begun may send nothing. @default 600 */
+  readonly silenceSeconds?: number;
   /** The status of error 2005, no answer from a provider; the hosted service's is 400. @default 502 */
   readonly compat2005?: 400 | 502;
   /** Prices of models, over those that are built in. @default [] */

@@ -113,6 +113,7 @@ const gateway = v.strictObject({
   ),
   sseKeepAliveSeconds: v.exactOptional(positive),
   firstByteSeconds: v.exactOptional(positive),
+  silenceSeconds: v.exactOptional(positive),
   cacheBytes: v.exactOptional(roomy),
   storedCacheBytes: v.exactOptional(
     v.pipe(

@@ -1,7 +1,7 @@
 import { bodyBudget } from "../body-budget.ts";
 import type { Auth } from "../auth/authorize.ts";
 import { storedTokens } from "../auth/mod.ts";
-import type { Platform } from "../ports.ts";
+import type { AnswerSilence, Platform } from "../ports.ts";
 import { gatewayAccess, type GatewayAccess } from "./entry/access.ts";
 import { replyCache } from "./answer/cache/reply-cache.ts";
 import { type KeptAnswersParts, keptAnswers } from "./answer/kept-answers.ts";
@@ -128,6 +128,7 @@ type Shared = Pick<
   Pick<Engine, "decoding" | "failureStatus"> & {
     readonly nextLogId: () => string;
     readonly firstByteMs: number;
+    readonly silence: AnswerSilence;
     readonly accessLog: boolean;
   };
 

@@ -1,7 +1,8 @@
 import * as v from "valibot";
 import type { Auth } from "../auth/authorize.ts";
 import { ApiError } from "../http/api-error.ts";
-import type { Log, Platform } from "../ports.ts";
+import type { AnswerSilence, Log, Platform } from "../ports.ts";
+import { answerSilence } from "./answer/answer-silence.ts";
 import { providerProblem } from "./providers/check-providers.ts";
 import type { DeclaredGateway } from "./settings/declared-gateways.ts";
 import { priceRows, type PriceRowSetting } from "./prices/price-rows.ts";
@@ -65,6 +66,12 @@ export interface GatewayOptions extends SafetyOptions {
    * @default 600
    */
   readonly firstByteSeconds?: number | undefined;
+  /**
+   * Seconds that an answer which has begun may send nothing; it then breaks off, a stream of server-sent events after
+   * an event that says so.
+   * @default 600
+   */
+  readonly silenceSeconds?: number | undefined;
   /** Prices of models, over those that are built in. @default [] */
   readonly prices?: readonly PriceRowSetting[] | undefined;
   /** What a host or a proxy takes off the path before this app sees it: told addresses lead there again. @default "" */
@@ -120,14 +127,16 @@ export function ownPrices({ prices = [] }: GatewayOptions): readonly PriceRowSet
 interface Patience {
   readonly keepAliveMs: number | undefined;
   readonly firstByteMs: number;
+  readonly silence: AnswerSilence;
 }
 
 /** How long is waited for a provider and for a silent stream; throws `invalid_options` for no time at all. */
 export function patience(options: GatewayOptions): Patience {
-  const { sseKeepAliveSeconds: silent, firstByteSeconds = 600 } = options;
+  const { sseKeepAliveSeconds: silent, firstByteSeconds = 600, silenceSeconds = 600 } = options;
   return {
     keepAliveMs: silent === undefined ? undefined : milliseconds("sseKeepAliveSeconds", silent),
     firstByteMs: milliseconds("firstByteSeconds", firstByteSeconds),
+    silence: answerSilence(milliseconds("silenceSeconds", silenceSeconds)),
   };
 }
 

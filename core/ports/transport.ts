@@ -15,6 +15,16 @@ export interface OutboundRequest {
    * reason `late`. A body that streams must not stand still for longer either. @default the transport's own patience
    */
   readonly beginMs?: number;
+  /** Ends an answer that has begun and then sends nothing. @default after 10 minutes */
+  readonly silence?: AnswerSilence;
+}
+
+/** How long an answer may send nothing in its middle; its body then errors with the reason `broken`. */
+export interface AnswerSilence {
+  /** Milliseconds that somebody waits for its next bytes. */
+  readonly ms: number;
+  /** The bytes that a stream with these headers ends in, so that its reader can tell why. @default none */
+  last?(headers: readonly HeaderPair[]): Uint8Array<ArrayBuffer> | null;
 }
 
 /** The answer. `body` and the `content-encoding`/`content-length` headers always agree. */

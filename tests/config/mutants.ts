@@ -20,6 +20,20 @@ export const mutants: readonly Mutant[] = [
     tests: ["tests/unit/signals/otlp"],
   },
   {
+    name: "an answer that falls silent ends when its request says",
+    file: "adapters/shared/http/undici-transport.ts",
+    find: "silence === undefined || silence.ms === silenceMs",
+    replace: "silence !== null",
+    tests: ["tests/contract/answer-silence"],
+  },
+  {
+    name: "the gateway bounds the silence of every provider",
+    file: "core/gateway/call/attempt.ts",
+    find: "{ ...request, beginMs, silence }",
+    replace: "{ ...request, beginMs }",
+    tests: ["tests/unit/gateway/call/policy"],
+  },
+  {
     name: "callers who make credentials up cannot fill the list of deprecated uses",
     file: "core/signals/deprecated-uses.ts",
     find: "if (uses.size >= USES) return null;",

@@ -69,6 +69,22 @@ describe("egressTransport()", () => {
     });
   });
 
+  it("breaks off an answer that falls silent, behind the last bytes that its request has for it", async () => {
+    const last = (): Uint8Array<ArrayBuffer> => new TextEncoder().encode("late");
+    const { body } = await send("/hang", { silence: { ms: 50, last } });
+    const reader = (body as ReadableStream<Uint8Array>).getReader();
+    const texts: string[] = [];
+    const rest = (async () => {
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) return;
+        texts.push(new TextDecoder().decode(value));
+      }
+    })();
+    await expect(rest).rejects.toMatchObject({ reason: "broken" });
+    expect(texts).toEqual(["a", "late"]);
+  });
+
   it("asks the resolver once and uses that answer, whatever it would say next", async () => {
     const answers = [[elsewhere], [loopback]];
     let asked = 0;

@@ -102,6 +102,11 @@ const routes = {
     response.writeHead(200, { "content-length": 2 });
     response.write("1", () => setTimeout(() => response.end("2"), ms));
   },
+  /** One event, and then nothing. */
+  "half-stream"(_request, response) {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.write("data: 0\n\n");
+  },
   hangup(request) {
     request.socket.destroy();
   },

@@ -16,6 +16,7 @@ import type {
 import { TransportError } from "../../../core/transport-error.ts";
 import { beginDeadlines, lateAnswer } from "../begin-deadline.ts";
 import { resolveChecked, type Resolve } from "./egress-resolve.ts";
+import { failSoon, type SilenceLimit, silenceLimit, SilentAnswer } from "../http/answer-silence.ts";
 import { endToEnd, REQUEST_FRAMING } from "../http/header-pairs.ts";
 import { type Lookup, pinnedLookup } from "./pinned-lookup.ts";
 
@@ -63,9 +64,6 @@ export function directTransport(): Transport {
     },
   };
 }
-
-/** Milliseconds that an answer may be silent once it has begun. */
-const SILENCE_MS = 600_000;
 
 const deadlines = beginDeadlines();
 
@@ -117,17 +115,23 @@ function exchange(request: OutboundRequest, url: URL, lookup?: Lookup): Promise<
     });
     client.on("response", (message: IncomingMessage) => {
       begun();
-      client.setTimeout(SILENCE_MS, () => {
-        client.destroy(new TransportError("broken", "The upstream was silent"));
-      });
       message.once("close", settle);
+      const headers = headerPairs(message.rawHeaders);
+      const limit = silenceLimit(request.silence, headers);
+      const silent = new AbortController();
+      client.setTimeout(limit.ms, () => {
+        silent.abort();
+        client.destroy(new SilentAnswer());
+      });
       const { statusCode: status = 0 } = message;
       const hasBody = request.method !== "HEAD" && status !== 204 && status !== 304;
       if (!hasBody) message.resume();
       resolve({
         status,
-        headers: headerPairs(message.rawHeaders),
-        body: hasBody ? bodyStream(message, client, request.signal) : null,
+        headers,
+        body: hasBody
+          ? bodyStream(message, client, signal, { limit, silent: silent.signal })
+          : null,
       });
     });
     sendBody(client, request.body ?? null, passed).catch((error: unknown) => {
@@ -187,21 +191,34 @@ function bodyStream(
   message: IncomingMessage,
   client: ClientRequest,
   signal: AbortSignal | undefined,
+  { limit, silent }: { readonly limit: SilenceLimit; readonly silent: AbortSignal },
 ): ReadableStream<Uint8Array> {
+  let failure: SilentAnswer | undefined;
+  /** Whether it fell silent; its last bytes go first, the error follows them. */
+  const fellSilent = (controller: ReadableStreamDefaultController<Uint8Array>): boolean => {
+    if (!silent.aborted) return false;
+    failure = new SilentAnswer();
+    const last = limit.last();
+    if (last.length > 0) controller.enqueue(last);
+    else controller.error(failure);
+    return true;
+  };
   const iterator: AsyncIterator<Uint8Array> = message[Symbol.asyncIterator]();
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
+        if (failure !== undefined) return failSoon(controller, failure);
         try {
           const { done, value } = await iterator.next();
           if (done !== true) return controller.enqueue(new Uint8Array(value));
           // Bun ends the iteration quietly when the peer goes away in mid-body.
           if (message.complete) controller.close();
-          else
+          else if (!fellSilent(controller))
             controller.error(
               new TransportError("broken", "The connection ended in the middle of the answer"),
             );
         } catch (error) {
+          if (fellSilent(controller)) return;
           controller.error(
             signal?.aborted === true
               ? new TransportError("aborted", "The request was aborted")

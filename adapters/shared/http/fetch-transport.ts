@@ -6,6 +6,7 @@ import type {
 } from "../../../core/ports.ts";
 import { beginDeadlines } from "../begin-deadline.ts";
 import { type BeginLink, beginLink } from "../begin-link.ts";
+import { silenceLimit } from "./answer-silence.ts";
 import { guarded, watchGuarded } from "./guarded-body.ts";
 import { endToEnd, REQUEST_FRAMING } from "./header-pairs.ts";
 import { toTransportError } from "./to-transport-error.ts";
@@ -83,14 +84,15 @@ export function decodedHeaders(
 
 function toInbound(
   response: Response,
-  { method, signal }: OutboundRequest,
+  { method, signal, silence }: OutboundRequest,
   { decodes }: FetchTransportOptions,
 ): InboundResponse {
   const body = method === "HEAD" ? null : response.body;
   const pairs: HeaderPair[] = [...response.headers].map(([name, value]) => [name, value]);
+  const headers = endToEnd(pairs, body === null ? [] : decodedHeaders(response, decodes));
   return {
     status: response.status,
-    headers: endToEnd(pairs, body === null ? [] : decodedHeaders(response, decodes)),
-    body: body === null ? null : guarded(body, signal),
+    headers,
+    body: body === null ? null : guarded(body, signal, silenceLimit(silence, headers)),
   };
 }

@@ -1,4 +1,11 @@
 import type { StreamEnd, StreamWatch } from "../../../core/ports.ts";
+import {
+  failSoon,
+  SilentAnswer,
+  type SilenceLimit,
+  type SilenceWatch,
+  watchSilence,
+} from "./answer-silence.ts";
 import { toTransportError } from "./to-transport-error.ts";
 
 const watchKey = Symbol("causey.guarded-body");
@@ -7,19 +14,22 @@ type Watch = (watch: StreamWatch) => void;
 
 /**
  * The bytes of a `fetch` body, one chunk per pull, so that a slow reader slows the upstream; a body that breaks
- * off, or that the caller's signal ends, ends in `TransportError`. {@link watchGuarded} has them watched on
+ * off, falls silent, or that the caller's signal ends, ends in `TransportError`. {@link watchGuarded} has them watched on
  * their way, because a second stream around this one costs as much again.
  */
 export function guarded(
   body: ReadableStream<Uint8Array>,
   signal: AbortSignal | undefined,
+  limit: SilenceLimit,
 ): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   let watcher: StreamWatch | undefined;
   let outcome: StreamEnd | undefined;
+  const silence = boundSilence(limit, reader, () => end("broken"));
   const end = (how: StreamEnd): void => {
     if (outcome !== undefined) return;
     outcome = how;
+    silence.watch.over();
     signal?.removeEventListener("abort", onAbort);
     watcher?.onEnd(how);
   };
@@ -30,8 +40,14 @@ export function guarded(
   };
   const source: UnderlyingDefaultSource<Uint8Array> = {
     async pull(controller) {
+      if (silence.failure !== null) return failSoon(controller, silence.failure);
+      silence.out = controller;
+      silence.watch.wait();
       try {
         const { done, value } = await reader.read();
+        silence.watch.came();
+        // It has been told its end already.
+        if (silence.failure !== null) return;
         // Cancelled by the signal, which no reader may take for the end.
         if (done) signal?.throwIfAborted();
         if (done) {
@@ -42,6 +58,7 @@ export function guarded(
         watcher?.onChunk(value);
         controller.enqueue(value);
       } catch (error) {
+        if (silence.failure !== null) return;
         end(signal?.aborted === true ? "aborted" : "broken");
         controller.error(toTransportError(error, signal, "broken"));
       }
@@ -60,6 +77,36 @@ export function guarded(
   };
   Reflect.set(stream, watchKey, watch);
   return stream;
+}
+
+/** What ends a body that sends nothing. */
+interface BoundSilence {
+  readonly watch: SilenceWatch;
+  /** Who waits for bytes. */
+  out: ReadableStreamDefaultController<Uint8Array> | null;
+  failure: SilentAnswer | null;
+}
+
+function boundSilence(
+  limit: SilenceLimit,
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  onSilence: () => void,
+): BoundSilence {
+  const onSilent = (): void => {
+    state.failure = new SilentAnswer();
+    onSilence();
+    // Somebody waits, and gets these bytes first; the error comes when they ask for more.
+    const last = limit.last();
+    if (last.length > 0) state.out?.enqueue(last);
+    else state.out?.error(state.failure);
+    reader.cancel(state.failure).catch(() => undefined);
+  };
+  const state: BoundSilence = {
+    watch: watchSilence(limit.ms, onSilent),
+    out: null,
+    failure: null,
+  };
+  return state;
 }
 
 /** Shows the bytes of a guarded body that nobody reads yet to `watch`; false for any other stream. */

@@ -1,4 +1,5 @@
 import { buildConnector } from "undici";
+import { SilentAnswer } from "./answer-silence.ts";
 
 /** Milliseconds for a connection to open. */
 const CONNECT_MS = 10_000;
@@ -20,7 +21,7 @@ export function endingSilence(patience: () => number): buildConnector.connector 
         const more = patience() - ms;
         // Somebody asked for more since the connection opened.
         if (more > 0 && socket.timeout === ms) socket.setTimeout(more);
-        else socket.destroy(new Error("The upstream was silent"));
+        else socket.destroy(new SilentAnswer());
       });
       callback(null, socket);
     });

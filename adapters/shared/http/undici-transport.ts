@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import { Agent, type Dispatcher, EnvHttpProxyAgent } from "undici";
+import { Agent, type Dispatcher, EnvHttpProxyAgent, errors } from "undici";
 import { TransportError } from "../../../core/transport-error.ts";
 import type {
   HeaderPair,
@@ -9,6 +9,7 @@ import type {
 } from "../../../core/ports.ts";
 import { type BeginDeadlines, beginDeadlines, lateAnswer } from "../begin-deadline.ts";
 import { environmentProxy, isLoopback } from "../egress/environment-proxy.ts";
+import { ANSWER_SILENCE_MS, SilentAnswer, silenceLimit } from "./answer-silence.ts";
 import { endingSilence } from "./silence.ts";
 import { toTransportError } from "./to-transport-error.ts";
 import { endToEnd, REQUEST_FRAMING } from "./header-pairs.ts";
@@ -17,14 +18,12 @@ import { upstreamBody, upstreamBodyOf } from "./upstream-body.ts";
 
 /** Answers up to this many bytes, announced by `content-length`, are handed on whole: cheaper than a stream. */
 const WHOLE_BODY_BYTES = 64 * 1024;
-/** Models may think for minutes; a silent connection ends after this, in ms. */
-const SILENCE_MS = 600_000;
 /** How much longer than a request's own deadline its connection may be silent, in ms. */
 const MARGIN_MS = 5000;
 
 /** HTTP over undici's dispatcher: raw bytes and true headers, at a fifth of the cost of Node's `fetch` and, of streams, at a third of that of Deno's. */
 export function undiciTransport(
-  silenceMs: number = SILENCE_MS,
+  silenceMs: number = ANSWER_SILENCE_MS,
 ): Transport & { close(): Promise<void> } {
   // Who grants an answer more time than that to begin must not be cut short by the socket.
   let patience = silenceMs;
@@ -49,10 +48,11 @@ export function undiciTransport(
           patience = Math.max(
             patience,
             request.beginMs === undefined ? 0 : request.beginMs + MARGIN_MS,
+            request.silence === undefined ? 0 : request.silence.ms + MARGIN_MS,
           );
           const by = proxied === undefined || isLoopback(request.url) ? agent : proxied;
           const { handler, passed } = exchange(request, { resolve, reject, atEnd, deadlines });
-          by.dispatch(toDispatch(request, passed), handler);
+          by.dispatch(toDispatch(request, passed, silenceMs), handler);
         } catch (error) {
           reject(toTransportError(error, request.signal, "unreachable"));
         }
@@ -74,8 +74,12 @@ export function undiciTransport(
 }
 
 /** `passed` is told of each chunk of a streamed body, and of its end. */
-function toDispatch(request: OutboundRequest, passed: () => void): Dispatcher.DispatchOptions {
-  const { body } = request;
+function toDispatch(
+  request: OutboundRequest,
+  passed: () => void,
+  silenceMs: number,
+): Dispatcher.DispatchOptions {
+  const { body, silence } = request;
   const streamed = body instanceof ReadableStream;
   return {
     ...addressOf(request.url),
@@ -83,6 +87,9 @@ function toDispatch(request: OutboundRequest, passed: () => void): Dispatcher.Di
     headers: flatHeaders(request.headers, streamed),
     // The request has a deadline of its own.
     headersTimeout: request.beginMs === undefined ? null : 0,
+    // As long as that of the connection, it needs no timer of its own.
+    bodyTimeout:
+      silence === undefined || silence.ms === silenceMs ? null : silenceLimit(silence, []).ms,
     body: streamed ? Readable.from(chunksOf(body, passed), { objectMode: false }) : (body ?? null),
   };
 }
@@ -175,7 +182,7 @@ function exchange(request: OutboundRequest, way: Way): Exchange {
       // 103 and its like are for browsers.
       if (status < 200) return;
       if (deadline !== undefined) deadlines.stop(deadline);
-      sink = sinkOf({ status, received, controller, isHead: request.method === "HEAD" }, way);
+      sink = sinkOf(request, { status, received, controller }, way);
     },
     onResponseData(_controller, chunk) {
       sink?.data(
@@ -188,16 +195,24 @@ function exchange(request: OutboundRequest, way: Way): Exchange {
     },
     onResponseError(_controller, error) {
       settle();
-      const failure = toTransportError(
-        error,
-        signal,
-        sink === undefined ? "unreachable" : "broken",
-      );
+      const failure = failureOf(error, signal, sink !== undefined);
       if (sink === undefined) reject(failure);
       else sink.fail(failure);
     },
   };
   return { handler, passed };
+}
+
+function failureOf(
+  error: Error,
+  signal: AbortSignal | undefined,
+  hasBegun: boolean,
+): TransportError {
+  const isSilent = error instanceof SilentAnswer || error instanceof errors.BodyTimeoutError;
+  if (isSilent && hasBegun) return new SilentAnswer();
+  if (isSilent)
+    return new TransportError("unreachable", "The upstream sent no answer", { cause: error });
+  return toTransportError(error, signal, hasBegun ? "broken" : "unreachable");
 }
 
 /** Where the bytes of an answer go. */
@@ -212,14 +227,16 @@ interface Head {
   readonly status: number;
   readonly received: Readonly<Record<string, string | string[] | undefined>>;
   readonly controller: Dispatcher.DispatchController;
-  /** Whether the request was a HEAD. */
-  readonly isHead: boolean;
 }
 
 /** Hands an answer on: at once, with a stream, or when a small one is there whole. */
-function sinkOf({ status, received, controller, isHead }: Head, way: Way): Sink {
+function sinkOf(
+  { method, silence }: OutboundRequest,
+  { status, received, controller }: Head,
+  way: Way,
+): Sink {
   const headers = endToEnd(toPairs(received));
-  if (isHead || status === 204 || status === 304) {
+  if (method === "HEAD" || status === 204 || status === 304) {
     way.resolve({ status, headers, body: null });
     return { data: () => undefined, end: () => undefined, fail: () => undefined };
   }
@@ -230,7 +247,7 @@ function sinkOf({ status, received, controller, isHead }: Head, way: Way): Sink 
     };
     return wholeBody(length, done, way.reject);
   }
-  const body = upstreamBody(controller);
+  const body = upstreamBody(controller, () => silenceLimit(silence, headers).last());
   way.resolve({ status, headers, body: body.stream });
   return body;
 }

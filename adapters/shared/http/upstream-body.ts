@@ -1,6 +1,7 @@
 import { setTimeout } from "node:timers";
 import type { StreamChange, StreamEnd, StreamWatch } from "../../../core/ports.ts";
 import { TransportError } from "../../../core/transport-error.ts";
+import { failSoon, LAST_BYTES_MS, SilentAnswer } from "./answer-silence.ts";
 
 /** Bytes that wait for the reader before the upstream is paused. */
 const WAITING_BYTES = 64 * 1024;
@@ -53,6 +54,8 @@ export function upstreamBodyOf(stream: ReadableStream<Uint8Array>): UpstreamBody
   return found === undefined || stream.locked ? undefined : (found as UpstreamBody);
 }
 
+const nothing = (): Uint8Array => new Uint8Array(0);
+
 interface State {
   readonly control: UpstreamControl;
   readonly waiting: Uint8Array[];
@@ -63,6 +66,8 @@ interface State {
   /** Whether the upstream has sent all. */
   ended: boolean;
   outcome: StreamEnd | undefined;
+  /** What the stream ends in when its reader asks for more. */
+  failure: TransportError | undefined;
   watcher: StreamWatch | undefined;
   changer: StreamChange | undefined;
   sink: DirectSink | undefined;
@@ -73,7 +78,10 @@ interface State {
  * A body with one consumer: a web stream that asks chunk by chunk, or a sink that is written to from the
  * network's callback, at a third of the cost. Watching costs no stream of its own either.
  */
-export function upstreamBody(control: UpstreamControl): UpstreamBody {
+export function upstreamBody(
+  control: UpstreamControl,
+  lastOfSilent: () => Uint8Array = nothing,
+): UpstreamBody {
   const state: State = {
     control,
     waiting: [],
@@ -81,6 +89,7 @@ export function upstreamBody(control: UpstreamControl): UpstreamBody {
     hungry: false,
     ended: false,
     outcome: undefined,
+    failure: undefined,
     watcher: undefined,
     changer: undefined,
     sink: undefined,
@@ -103,6 +112,7 @@ export function upstreamBody(control: UpstreamControl): UpstreamBody {
     fail(error) {
       if (!finish(state, error.reason === "aborted" ? "aborted" : "broken")) return;
       if (error.reason !== "aborted") handLast(state);
+      if (error instanceof SilentAnswer && failAfter(lastOfSilent(), error, state)) return;
       if (state.sink !== undefined) state.sink.fail();
       else if (error.reason === "aborted") setTimeout(() => state.out?.error(error), GONE_MS);
       else state.out?.error(error);
@@ -134,6 +144,10 @@ function streamOf(state: State, cancel: () => void): ReadableStream<Uint8Array> 
         state.out = controller;
       },
       pull(controller) {
+        if (state.failure !== undefined) {
+          failSoon(controller, state.failure);
+          return;
+        }
         let chunk = next(state);
         while (chunk !== undefined && chunk.length === 0) chunk = next(state);
         if (chunk !== undefined) controller.enqueue(chunk);
@@ -181,6 +195,21 @@ function closeIfDone(state: State): void {
   handLast(state);
   if (state.sink === undefined) state.out?.close();
   else state.sink.end();
+}
+
+/** Hands on the last bytes of an answer that fell silent, and fails behind them; false where there are none. */
+function failAfter(last: Uint8Array, error: TransportError, state: State): boolean {
+  if (last.length === 0) return false;
+  if (state.sink !== undefined) {
+    const { sink } = state;
+    sink.write(last);
+    setTimeout(() => sink.fail(), LAST_BYTES_MS);
+  } else if (state.hungry) {
+    state.hungry = false;
+    state.out?.enqueue(last);
+    state.failure = error;
+  } else state.out?.error(error);
+  return true;
 }
 
 /** Hands on what a change has kept back. */

@@ -1,4 +1,4 @@
-import type { InboundResponse, System } from "../../ports.ts";
+import type { AnswerSilence, InboundResponse, System } from "../../ports.ts";
 import { TransportError } from "../../transport-error.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import type { Call } from "./call.ts";
@@ -14,14 +14,14 @@ import {
 /** How one attempt ended: with an answer of any status, or without one. */
 export type AttemptOutcome = InboundResponse | TransportError;
 
-/** Sends a prepared request once; `beginMs` bounds the wait for an answer to begin. */
+/** Sends a prepared request once; `beginMs` bounds the wait for an answer to begin, `silence` the one for it to go on. */
 export async function sendAttempt(
   { via, request }: Outbound,
-  beginMs: number,
+  { beginMs, silence }: { readonly beginMs: number; readonly silence: AnswerSilence },
   call: Call,
 ): Promise<AttemptOutcome> {
   try {
-    return await via.send({ ...request, beginMs });
+    return await via.send({ ...request, beginMs, silence });
   } catch (error) {
     if (error instanceof TransportError) return error;
     if (call.signal.aborted)

@@ -1,6 +1,6 @@
 import { whenReady } from "../../now-or-later.ts";
 import { ApiError } from "../../http/api-error.ts";
-import type { InboundResponse, System } from "../../ports.ts";
+import type { AnswerSilence, InboundResponse, System } from "../../ports.ts";
 import { TransportError } from "../../transport-error.ts";
 import type { GatewaySettings } from "../settings/settings.ts";
 import { withNullBodyStatus } from "../wire/reply-body.ts";
@@ -35,6 +35,8 @@ export interface ForwardParts extends WatchParts {
   readonly recorder: Recorder;
   /** Milliseconds within which a provider must begin to answer, where a request says nothing else. */
   readonly firstByteMs: number;
+  /** Ends an answer that has begun and then sends nothing. */
+  readonly silence: AnswerSilence;
   /** The status of error 2005. */
   readonly failureStatus: 502 | 400;
 }
@@ -135,13 +137,13 @@ async function lastAttempt(
   { step, index, isLast, call, prepared }: StepRun,
   policy: RetryPolicy,
   first: number,
-  { recorder, system }: ForwardParts,
+  { recorder, system, silence }: ForwardParts,
 ): Promise<{ readonly answer: AttemptOutcome; readonly record: Recording }> {
   // A body that streams through can be sent only once.
   const attempts = step.body instanceof ReadableStream ? 1 : policy.attempts;
   for (let number = first; ; number++) {
     const record = recorder.start(step, index, call);
-    const answer = await sendAttempt(prepared, policy.timeout, call);
+    const answer = await sendAttempt(prepared, { beginMs: policy.timeout, silence }, call);
     // Another step can take over at once from a provider that wants to be left alone.
     const givesWay = !isLast && hasLongRetryAfter(answer, system);
     if (number >= attempts || givesWay || !isWorthRetrying(answer, call)) return { answer, record };

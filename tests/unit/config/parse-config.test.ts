@@ -89,6 +89,7 @@ describe("parseConfig()", () => {
       [{ resume: { bytes: "1" } }, "gateway.resume.bytes"],
       [{ sseKeepAliveSeconds: -1 }, "gateway.sseKeepAliveSeconds"],
       [{ firstByteSeconds: 0 }, "gateway.firstByteSeconds"],
+      [{ silenceSeconds: 0 }, "gateway.silenceSeconds"],
     ] as const) {
       expect(() => parseConfig({ gateway: bad }, noEnv)).toThrow(key);
     }

@@ -200,6 +200,9 @@ describe("forwarding", () => {
     expect(gate.transport.requests.map(({ beginMs }) => beginMs)).toEqual(
       Array.from({ length: 3 }, () => 600_000),
     );
+    expect(gate.transport.requests.map(({ silence }) => silence?.ms)).toEqual(
+      Array.from({ length: 3 }, () => 600_000),
+    );
     const hurried = await gatewayUnderTest({ firstByteSeconds: 0.03 });
     hurried.transport.behave = never;
     const late = await hurried.send("open/openai/x", jsonInit(chat));
@@ -211,6 +214,9 @@ describe("forwarding", () => {
     await hurried.close();
     expect(() => gatewayEngine({ platform: gate.platform, firstByteSeconds: 0 })).toThrow(
       "firstByteSeconds",
+    );
+    expect(() => gatewayEngine({ platform: gate.platform, silenceSeconds: 0 })).toThrow(
+      "silenceSeconds",
     );
   });
 
