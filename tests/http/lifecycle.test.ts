@@ -74,20 +74,20 @@ describe("starting", () => {
     expect(code).toBe(1);
   });
 
-  it("an unknown option is one line that offers the right one, and exit code 1", () => {
+  it("an unknown option is one line that offers the right one, and exit code 2", () => {
     expect(run("--prot", "1")).toEqual({
-      code: 1,
-      lines: ['Unknown option "--prot": did you mean "port"?'],
+      code: 2,
+      lines: ['error: Unknown option "--prot": did you mean "port"?'],
     });
   });
 
-  it("an unknown configuration key is one line that offers the right one, and exit code 1", () => {
+  it("an unknown configuration key is one line that offers the right one, and exit code 2", () => {
     const path = configFile("typo", { gateway: { provider: {} } });
     const { code, lines } = run("--config", path, "--data-dir", join(folder, "typo"));
     expect(lines).toEqual([
-      'Unknown configuration key "gateway.provider": did you mean "providers"?',
+      'error: Unknown configuration key "gateway.provider": did you mean "providers"?',
     ]);
-    expect(code).toBe(1);
+    expect(code).toBe(2);
   });
 
   it("--help names every option and variable", () => {
