@@ -68,6 +68,8 @@ export function startReader(path: string, events: ReaderEvents): Reader {
     end() {
       clearTimeout(timer);
       state = "ending";
+      // Whoever closes the database waits for this, maybe with nothing else that keeps the process alive.
+      worker.ref();
       tell({ end: true });
     },
     ended,
