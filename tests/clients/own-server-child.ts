@@ -28,6 +28,13 @@ const api = platformApi({
   demo: true,
 });
 
+/** A mount that hands the request on as it came: then agents below it accept WebSockets too. */
+function keptRequest(): Hono {
+  const app = new Hono().route("/platform", api);
+  const host = new Hono().get("/", (c) => c.text("The host's own page"));
+  return host.mount("/platform", app.fetch, { replaceRequest: false });
+}
+
 async function nodeServer(acceptWebSockets: Adapter["acceptWebSockets"]): Promise<Server> {
   if (kind === "express") {
     // The block of docs/agents.md, but for the port.
@@ -56,6 +63,12 @@ async function nodeServer(acceptWebSockets: Adapter["acceptWebSockets"]): Promis
     await host.listen({ port: 0, host: "127.0.0.1" });
     return host.server;
   }
+  if (kind === "kept") {
+    const host = keptRequest();
+    const server = serve({ fetch: host.fetch, port: 0, hostname: "127.0.0.1" }) as Server;
+    server.on("upgrade", acceptWebSockets(host));
+    return server;
+  }
   const mounted = kind === "mount" ? new Hono().mount("/platform", api.fetch) : api;
   const listener = getRequestListener((request) => api.fetch(request));
   const server =
@@ -71,7 +84,9 @@ async function nodeServer(acceptWebSockets: Adapter["acceptWebSockets"]): Promis
 
 if (runtime === "bun") {
   const handlers: object =
-    kind === "without" ? { fetch: api.fetch } : adapter.acceptWebSockets(api);
+    kind === "without"
+      ? { fetch: api.fetch }
+      : adapter.acceptWebSockets(kind === "kept" ? keptRequest() : api);
   const { Bun } = globalThis as unknown as {
     Bun: { serve(options: object): { readonly port: number } };
   };

@@ -8,6 +8,7 @@ import { exitOf, lineWith, type LocalRuntimeName, missing, start } from "../loca
 const prefixes = new Map([
   ["express", "/platform"],
   ["fastify", "/platform"],
+  ["kept", "/platform"],
 ]);
 
 const servers: readonly (readonly [LocalRuntimeName, string])[] = [
@@ -15,7 +16,9 @@ const servers: readonly (readonly [LocalRuntimeName, string])[] = [
   ["node", "plain"],
   ["node", "express"],
   ["node", "fastify"],
+  ["node", "kept"],
   ["bun", "default"],
+  ["bun", "kept"],
 ];
 
 async function withServer(
@@ -70,7 +73,7 @@ describe("a server of the host's own", () => {
   for (const [runtime, kind, path, told] of [
     ["node", "without", "", "acceptWebSockets(app)"],
     ["bun", "without", "", "acceptWebSockets(app)"],
-    ["node", "mount", "/platform", "pass on the request that it received"],
+    ["node", "mount", "/platform", "app.route('/prefix', api)"],
   ] as const) {
     itUnless(missing(runtime) || undefined)(
       `of ${runtime} (${kind}) says what is missing`,

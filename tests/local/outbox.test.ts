@@ -1,7 +1,7 @@
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { describe, expect, inject, it } from "vitest";
+import { describe, expect, inject, it, onTestFinished } from "vitest";
 import { LONG, eventually } from "../cases/eventually.ts";
 import { exitOf, missing, runtimes, start } from "./runtimes.ts";
 
@@ -40,6 +40,7 @@ describe("an agent's webhooks in a server that is killed", () => {
     for (let life = 1; life <= 6; life++) {
       const runtime = there[life % there.length] ?? "node";
       const child = start(runtime, "outbox-child.ts", [runtime, dataDir, String(life)]);
+      onTestFinished(() => void child.kill("SIGKILL"));
       let mine = 0;
       child.stdout.on("data", (chunk: Uint8Array) => {
         mine += new TextDecoder().decode(chunk).split("sold\n").length - 1;
@@ -50,6 +51,7 @@ describe("an agent's webhooks in a server that is killed", () => {
       told += mine;
     }
     const last = start("node", "outbox-child.ts", ["node", dataDir, "0"]);
+    onTestFinished(() => void last.kill("SIGKILL"));
     await eventually(() => look(dataDir).waiting === 0, "everything is sent");
     last.kill("SIGKILL");
     await exitOf(last);

@@ -1,7 +1,7 @@
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { describe, expect, inject, it } from "vitest";
+import { describe, expect, inject, it, onTestFinished } from "vitest";
 import { LONG, eventually } from "../cases/eventually.ts";
 import { exitOf, missing, runtimes, start, type LocalRuntimeName } from "./runtimes.ts";
 
@@ -30,6 +30,7 @@ async function live(
   isDone?: () => boolean,
 ): Promise<void> {
   const child = start(runtime, "replay-child.ts", [runtime, dataDir, what]);
+  onTestFinished(() => void child.kill("SIGKILL"));
   let runs = 0;
   child.stdout.on("data", (chunk: Uint8Array) => {
     runs += new TextDecoder().decode(chunk).split("run\n").length - 1;

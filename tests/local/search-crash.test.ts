@@ -1,6 +1,6 @@
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, inject } from "vitest";
+import { describe, expect, inject, onTestFinished } from "vitest";
 import { LONG } from "../cases/eventually.ts";
 import { itUnless } from "../config/it-unless.ts";
 import { exitOf, lineWith, missing, runtimes, start } from "./runtimes.ts";
@@ -12,10 +12,12 @@ describe.each(runtimes)("a server on %s that is killed while it makes vectors", 
     async () => {
       const dataDir = mkdtempSync(join(inject("scratch"), "search-crash-"));
       const first = start(runtime, "search-crash-child.ts", [runtime, dataDir, "hang"]);
+      onTestFinished(() => void first.kill("SIGKILL"));
       expect(await lineWith(first, "uploaded")).toBe("uploaded 3");
       first.kill("SIGKILL");
       await exitOf(first);
       const second = start(runtime, "search-crash-child.ts", [runtime, dataDir, "work"]);
+      onTestFinished(() => void second.kill("SIGKILL"));
       const [, count, ms] = (await lineWith(second, "vectors")).split(" ");
       expect(count).toBe("3");
       // A lease lasts two minutes.
