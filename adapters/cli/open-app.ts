@@ -2,6 +2,7 @@ import process from "node:process";
 import { platformApi, type PlatformApi } from "../../core/api.ts";
 import { apiOptions } from "../../core/config/api-options.ts";
 import type { Log, Platform } from "../../core/ports.ts";
+import { mainContent } from "../../core/rendering/extract/mod.ts";
 import { otlpSettings } from "../../core/signals/otlp/otlp-settings.ts";
 import type { LocalPlatformOptions } from "../shared/local-platform.ts";
 import { defaultBodyBytes } from "../shared/memory-limit.ts";
@@ -36,7 +37,13 @@ function apiOn(platform: Platform, { config, token }: Prepared, processes: numbe
   const options = apiOptions({ ...config, rendering }, platform);
   const own = { token: token.value, permissions: ["*" as const], accounts: ["*"] };
   const telemetry = otlpSettings((name) => process.env[name]);
-  return platformApi({ ...options, telemetry, tokens: [own, ...(options.tokens ?? [])] });
+  return platformApi({
+    ...options,
+    // Its packages are loaded when they are asked for; where they are not installed, the answer says so.
+    rendering: { ...options.rendering, extract: mainContent },
+    telemetry,
+    tokens: [own, ...(options.tokens ?? [])],
+  });
 }
 
 function platformOptions({ config, dataDir }: Prepared, processes: number): LocalPlatformOptions {

@@ -113,6 +113,12 @@ export interface PdfOptions {
   readonly timeout?: number | undefined;
 }
 
+/** The body of `/markdown` and `/content`. */
+export interface DocumentBody extends RenderBody {
+  /** The main content only. */
+  readonly extract?: "main" | undefined;
+}
+
 /** The body of `/pdf`. */
 export interface PdfBody extends RenderBody {
   readonly pdfOptions?: PdfOptions | undefined;

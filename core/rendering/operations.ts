@@ -7,22 +7,22 @@ import { parseAllowHosts } from "../net/allow-hosts.ts";
 import type { Platform } from "../ports.ts";
 import {
   bytesOf,
-  contentAction,
   linksAction,
   pictureAction,
   printAction,
   scrapeAction,
 } from "./actions/actions.ts";
-import type { RenderBody } from "./body.ts";
-import { markdownAction, snapshotAction, treeAction } from "./actions/documents.ts";
+import type { PdfBody, RenderBody } from "./body.ts";
+import { documentAction, markdownAction, snapshotAction, treeAction } from "./actions/documents.ts";
+import type { ContentExtractor } from "./extractor.ts";
 import { prepareJob, type JobPolicy } from "./job.ts";
 import { noPagesAhead, pagesAhead } from "./page/pages-ahead.ts";
 import { render, type Action, type RenderDeps, type Rendered } from "./render.ts";
 import {
   accessibilitySchema,
+  documentSchema,
   linksSchema,
   pdfSchema,
-  renderSchema,
   scrapeSchema,
   screenshotSchema,
   snapshotSchema,
@@ -57,6 +57,8 @@ export interface RenderingOptions {
   readonly allowHosts?: readonly string[];
   /** Runs request patterns on the host's own engine, without any bound on time. @default false */
   readonly unsafeRegex?: boolean;
+  /** Finds the main content for `{"extract": "main"}`: `mainContent` of `causey/rendering/extract`. @default 503 for it */
+  readonly extract?: ContentExtractor;
   /** Whether Markdown begins with YAML frontmatter when the page has a title. @default true */
   readonly frontmatter?: boolean;
 }
@@ -100,22 +102,31 @@ export function renderOperations(
   const deps = renderDeps(options);
   const frontmatter = options.frontmatter !== false;
   const conversions = renderSlots({ running: CONVERSIONS, waiting: options.maxQueue ?? 20 });
-
   const operation = operationOver(options, deps, conversions);
-
+  const only = extractorOf(options.extract);
   return {
-    pdf: operation(
-      pdfSchema,
-      (body) => printAction(body.pdfOptions ?? {}, body.setJavaScriptEnabled !== false),
-      ({ result }) => binary(result, "application/pdf"),
+    pdf: operation(pdfSchema, printing, ({ result }) => binary(result, "application/pdf")),
+    markdown: operation(
+      documentSchema,
+      ({ extract }) => markdownAction(frontmatter, background, only(extract)),
+      inEnvelope,
+      {
+        shortcut: staticShortcut(options, background, deps, conversions),
+        withoutBrowser: ({ extract }) => ({
+          kind: "markdown",
+          frontmatter,
+          main: only(extract) !== null,
+        }),
+      },
     ),
-    markdown: operation(renderSchema, () => markdownAction(frontmatter, background), inEnvelope, {
-      shortcut: staticShortcut(options, background, deps, conversions),
-      withoutBrowser: () => ({ kind: "markdown", frontmatter }),
-    }),
-    content: operation(renderSchema, () => contentAction, inEnvelope, {
-      withoutBrowser: () => ({ kind: "content" }),
-    }),
+    content: operation(
+      documentSchema,
+      ({ extract }) => documentAction(background, only(extract)),
+      inEnvelope,
+      {
+        withoutBrowser: ({ extract }) => ({ kind: "content", main: only(extract) !== null }),
+      },
+    ),
     screenshot: operation(
       screenshotSchema,
       (body) => pictureAction(body.screenshotOptions ?? {}, body.selector, body.scrollPage),
@@ -139,6 +150,20 @@ export function renderOperations(
       (body) => snapshotAction(body, frontmatter, background),
       inEnvelope,
     ),
+  };
+}
+
+/** What finds the content that a body asks for: null when it asks for none, and a refusal where the operator brings nothing. */
+function extractorOf(
+  extract: ContentExtractor | undefined,
+): (asked: "main" | undefined) => ContentExtractor | null {
+  return (asked) => {
+    if (asked === undefined) return null;
+    if (extract !== undefined) return extract;
+    throw new ApiError("missing_capability", {
+      message: "extract: This server finds no main content: give rendering() the option extract",
+      headers: { "x-should-retry": "false" },
+    });
   };
 }
 
@@ -174,6 +199,7 @@ function operationOver(
     requestMs: deps.requestMs,
     loads: renderSlots({ running: LOADS, waiting: options.maxQueue ?? 20 }),
     conversions,
+    extract: options.extract ?? null,
     allow: policy.allow,
   };
   return (schema, actionOf, answer, { shortcut = passOn, withoutBrowser = refuseStatic } = {}) =>
@@ -253,6 +279,13 @@ function refuseStatic(): never {
   throw new ApiError("invalid_request", {
     message: "render: false works with markdown, content and links; this needs a browser",
   });
+}
+
+function printing({
+  pdfOptions = {},
+  setJavaScriptEnabled,
+}: PdfBody): Action<Uint8Array<ArrayBuffer>> {
+  return printAction(pdfOptions, setJavaScriptEnabled !== false);
 }
 
 function inEnvelope<T>({ result, meta }: Rendered<T>): Response {

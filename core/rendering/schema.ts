@@ -1,9 +1,9 @@
 import * as v from "valibot";
 import type {
   AccessibilityBody,
+  DocumentBody,
   LinksBody,
   PdfBody,
-  RenderBody,
   ScrapeBody,
   ScreenshotBody,
   SnapshotBody,
@@ -182,7 +182,10 @@ const common = {
 };
 
 /** The body of `/markdown` and `/content`. */
-export const renderSchema: v.GenericSchema<unknown, RenderBody> = v.object(common);
+export const documentSchema: v.GenericSchema<unknown, DocumentBody> = v.object({
+  ...common,
+  extract: v.optional(v.picklist(["main"])),
+});
 
 /** The body of `/pdf`. */
 export const pdfSchema: v.GenericSchema<unknown, PdfBody> = v.object({

@@ -45,7 +45,7 @@ export const bodySchemas = {
   VirtualKey: keyCreate,
   VirtualKeyChange: keyChange,
   VirtualKeyRotation: keyRotation,
-  Render: render.renderSchema,
+  Render: render.documentSchema,
   RenderPdf: render.pdfSchema,
   RenderScreenshot: render.screenshotSchema,
   RenderLinks: render.linksSchema,

@@ -441,6 +441,13 @@ export const mutants: readonly Mutant[] = [
     tests: ["tests/unit/rendering/pages-ahead"],
   },
   {
+    name: "a page that would take an extraction minutes is refused",
+    file: "core/rendering/extract/main-content.ts",
+    find: "if (depth > DEPTH) throw",
+    replace: "if (depth < 0) throw",
+    tests: ["tests/unit/rendering/extract"],
+  },
+  {
     name: "a redirect without a browser goes to an address that may be reached",
     file: "core/rendering/static/fetch-document.ts",
     find: "if (!verdict.ok) throw new ApiError(",

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { startTarget, type Target } from "./target.ts";
+import { startTarget, targetName, type Target } from "./target.ts";
 
 const token = inject("token");
 const account = inject("accountId");
@@ -31,6 +31,8 @@ describe("rendering a url without a browser", () => {
   });
   let victimAt = "";
   const html = { "content-type": "text/html" };
+  const text = `<p>${"The bridge was built in the winter, by hand, and stands. ".repeat(5)}</p>`;
+  const article = `<nav><a href="/e">Elsewhere</a></nav><article>${text.repeat(5)}</article>`;
   const site = createServer(({ url = "", headers }, response) => {
     if (url === "/leave") response.writeHead(302, { location: `${victimAt}/` }).end();
     else if (url === "/moved") response.writeHead(301, { location: "/page" }).end();
@@ -41,6 +43,7 @@ describe("rendering a url without a browser", () => {
         .end(Buffer.from([0x93, 0xfa, 0x96, 0x7b]));
     else if (url === "/packed")
       response.writeHead(200, { ...html, "content-encoding": "gzip" }).end(gzipSync("<p>packed"));
+    else if (url === "/article") response.writeHead(200, html).end(article);
     else if (url === "/pdf")
       response.writeHead(200, { "content-type": "application/pdf" }).end("%PDF-");
     else response.writeHead(200, html).end('<title>T</title><h1>Hi</h1><a href="next">n</a>');
@@ -114,6 +117,17 @@ describe("rendering a url without a browser", () => {
         errors: [{ code: 5010 }],
       });
     expect(victimHits).toEqual([]);
+  });
+
+  it("keeps the main content only, or says what is missing", async () => {
+    const answer = await ask("markdown", { url: `${siteAt}/article`, extract: "main" });
+    if (targetName() === "workers") {
+      expect(answer).toMatchObject({ status: 503 });
+      expect(answer.errors[0]?.message).toContain("extract");
+      return;
+    }
+    expect(answer.result).toContain("The bridge");
+    expect(answer.result).not.toContain("Elsewhere");
   });
 
   it("says what is no page", async () => {

@@ -41,7 +41,7 @@ async function bundledFiles(entry: string, external: string[] = []): Promise<str
 }
 
 describe.each(capabilities)("the entry %s", (name, entry) => {
-  const capability = name.slice(2);
+  const capability = name.slice(2).split("/", 1)[0] ?? "";
 
   test("bundles without any runtime's built-in modules", async () => {
     await expect(bundledFiles(entry)).resolves.not.toEqual([]);
@@ -72,6 +72,17 @@ test("the entry . bundles without any runtime's built-in modules", async () => {
 test("the entry ./workers needs nothing but workerd's own modules", async () => {
   await expect(bundledFiles("adapters/workers/mod.ts", ["cloudflare:*"])).resolves.not.toEqual([]);
 });
+
+test.each([".", "./gateway", "./rendering", "./search", "./workers"])(
+  "the entry %s holds no DOM: that comes with ./rendering/extract only",
+  async (name) => {
+    const dom = /node_modules\/(?:linkedom|@mozilla\/readability)\//u;
+    const holdsDom = async (entry = ""): Promise<boolean> =>
+      (await bundledFiles(entry, ["cloudflare:*"])).some((path) => dom.test(path));
+    await expect(holdsDom(entries[name])).resolves.toBe(false);
+    await expect(holdsDom(entries["./rendering/extract"])).resolves.toBe(true);
+  },
+);
 
 const SQLITE = "@sqlite.org/sqlite-wasm";
 

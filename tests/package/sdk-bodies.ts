@@ -36,8 +36,8 @@ export const bodies: readonly (readonly [file: string, type: string, schema: Gen
   ["ai-gateway/logs", "LogEditParams", logPatch],
   ["ai-gateway/provider-configs", "ProviderConfigCreateParams", providerConfigs.create],
   ["browser-rendering/pdf", "PDFCreateParams", render.pdfSchema],
-  ["browser-rendering/content", "ContentCreateParams", render.renderSchema],
-  ["browser-rendering/markdown", "MarkdownCreateParams", render.renderSchema],
+  ["browser-rendering/content", "ContentCreateParams", render.documentSchema],
+  ["browser-rendering/markdown", "MarkdownCreateParams", render.documentSchema],
   ["browser-rendering/screenshot", "ScreenshotCreateParams", render.screenshotSchema],
   ["browser-rendering/links", "LinkCreateParams", render.linksSchema],
   [

@@ -1,4 +1,5 @@
 import type { LongTask, Plain } from "../../../core/ports.ts";
+import { mainContent } from "../../../core/rendering/extract/mod.ts";
 import { documentMarkdown } from "../../../core/rendering/markdown.ts";
 import { staticMarkdown } from "../../../core/rendering/static/static-markdown.ts";
 import { staticPage } from "../../../core/rendering/static/static-page.ts";
@@ -7,5 +8,8 @@ type Named = Pick<LongTask<never, Plain>, "name" | "load">;
 
 /** What threads can do, by name. */
 export const tasks: ReadonlyMap<string, Named> = new Map(
-  [documentMarkdown, staticMarkdown, staticPage].map((task): [string, Named] => [task.name, task]),
+  [documentMarkdown, mainContent, staticMarkdown, staticPage].map((task): [string, Named] => [
+    task.name,
+    task,
+  ]),
 );

@@ -17,7 +17,7 @@ export const readVisible: string = `function () {
   const left = new Set(["script", "style", "noscript", "object", "audio", "video", "canvas", "svg", "template", "link"]);
   const empty = new Set(["area", "base", "br", "col", "embed", "hr", "img", "input", "meta", "source", "track", "wbr"]);
   const kept = new Set(("href src srcset data-src data-original data-lazy-src data-srcset alt title class start value type " +
-    "checked colspan rowspan align data-lang data-language display alttext encoding content name property width height open").split(" "));
+    "checked colspan rowspan align data-lang data-language display alttext encoding content name property width height open id role itemprop").split(" "));
   const escaped = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
   const escape = (text) => text.replace(/[&<>"]/g, (char) => escaped[char]);
   const root = document.documentElement;

@@ -3,13 +3,14 @@ import { ApiError } from "../../http/api-error.ts";
 import type { AllowHosts } from "../../net/allow-hosts.ts";
 import type { Background, System, Transport } from "../../ports.ts";
 import type { RenderBody } from "../body.ts";
+import type { ContentExtractor } from "../extractor.ts";
 import type { Job } from "../job.ts";
 import type { Slots } from "../slots.ts";
 import { tooLate } from "../render.ts";
 import { within } from "../timers.ts";
 import { fetchDocument } from "./fetch-document.ts";
 import { jsonAnswer } from "./shortcut.ts";
-import { staticPage, type StaticAction, type StaticPage } from "./static-page.ts";
+import { isHtml, staticPage, type StaticAction, type StaticPage } from "./static-page.ts";
 
 /** What renderings without a browser share. */
 export interface StaticDeps {
@@ -20,6 +21,8 @@ export interface StaticDeps {
   /** Documents that are loaded, and that are converted, at a time. */
   readonly loads: Slots;
   readonly conversions: Slots;
+  /** Finds main content; null where the operator brings nothing that does. */
+  readonly extract: ContentExtractor | null;
   readonly allow: AllowHosts;
 }
 
@@ -36,6 +39,7 @@ const fields = new Set([
   "actionTimeout",
   "setJavaScriptEnabled",
   "excludeExternalLinks",
+  "extract",
 ]);
 const gotoFields = new Set(["timeout", "referer"]);
 
@@ -69,12 +73,26 @@ export async function renderStatic(
     const page = await inTurn(deps.loads, inner, () => documentOf(deps, job, inner));
     const expired = (): ApiError => timeout(job.timers.action, "while the page was converted");
     const body = await inTurn(deps.conversions, inner, () =>
-      within(job.timers.action, system, inner, expired, (last) =>
-        background.run(staticPage, { ...page, action }, last),
-      ),
+      within(job.timers.action, system, inner, expired, async (last) => {
+        const part = await mainPart(deps, page, action, last);
+        return background.run(staticPage, { ...page, ...part, action }, last);
+      }),
     );
     return jsonAnswer(body);
   });
+}
+
+/** What takes the place of the whole document when its main content is asked for. */
+async function mainPart(
+  { background, extract }: StaticDeps,
+  { bytes, contentType }: Pick<StaticPage, "bytes" | "contentType">,
+  action: StaticAction,
+  signal: AbortSignal,
+): Promise<Pick<StaticPage, "bytes" | "contentType"> | undefined> {
+  if (action.kind === "links" || !action.main || extract === null || !isHtml(contentType))
+    return undefined;
+  const found = await background.run(extract, { bytes, contentType }, signal);
+  return { bytes: new Uint8Array(found), contentType: "text/html;charset=utf-8" };
 }
 
 async function inTurn<T>(slots: Slots, signal: AbortSignal, work: () => Promise<T>): Promise<T> {

@@ -4,7 +4,7 @@ import { envelopeBody } from "../../http/envelope.ts";
 import { parseAllowHosts } from "../../net/allow-hosts.ts";
 import type { LongTask } from "../../ports.ts";
 import { prepareJob, type Job } from "../job.ts";
-import { renderSchema } from "../schema.ts";
+import { documentSchema } from "../schema.ts";
 import type { TimerCaps } from "../timers.ts";
 
 /** A request for Markdown, as it came, and what the operator decides about it. */
@@ -34,9 +34,9 @@ export const staticMarkdown: LongTask<StaticRequest, StaticAnswer> = {
   async load() {
     const { conversion } = await import("../markdown/convert.ts");
     return function* ({ bytes, allowHosts, caps, unsafeRegex, frontmatter }) {
-      const { output, unknown } = readJsonBytes(bytes, renderSchema);
+      const { output, unknown } = readJsonBytes(bytes, documentSchema);
       const job = prepareJob(output, { allow: parseAllowHosts(allowHosts), caps, unsafeRegex });
-      if (!isStatic(job)) return { kind: "browser", bytes };
+      if (output.extract !== undefined || !isStatic(job)) return { kind: "browser", bytes };
       yield;
       const base = job.url?.href ?? null;
       const { markdown, title } = yield* conversion(output.html ?? "", { base, frontmatter });

@@ -6,8 +6,8 @@ import type { HtmlHandler } from "../markdown/html-events.ts";
 
 /** What is made of a document without a browser. */
 export type StaticAction =
-  | { readonly kind: "markdown"; readonly frontmatter: boolean }
-  | { readonly kind: "content" }
+  | { readonly kind: "markdown"; readonly frontmatter: boolean; readonly main: boolean }
+  | { readonly kind: "content"; readonly main: boolean }
   | { readonly kind: "links"; readonly excludeExternalLinks: boolean };
 
 /** A document, and what is known of its answer. */
@@ -52,7 +52,8 @@ export const staticPage: LongTask<StaticPage, Uint8Array<ArrayBuffer>> = {
   },
 };
 
-function isHtml(contentType: string): boolean {
+/** Whether the text of a document is markup. */
+export function isHtml(contentType: string): boolean {
   return /^\s*(?:text\/html|application\/xhtml\+xml)\b/iu.test(contentType);
 }
 

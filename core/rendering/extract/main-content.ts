@@ -1,0 +1,119 @@
+import { Readability } from "@mozilla/readability";
+import { DOMParser } from "linkedom/worker";
+import { ApiError } from "../../http/api-error.ts";
+
+/** What is read of an element: not every runtime has the types of a DOM. */
+interface Part {
+  readonly localName: string;
+  readonly textContent: string | null;
+  readonly outerHTML: string;
+  readonly parentElement: Part | null;
+  querySelector(selector: string): Part | null;
+  querySelectorAll(selector: string): Iterable<Part>;
+  closest(selector: string): Part | null;
+  remove(): void;
+}
+
+/** Where parts are looked for. */
+type Whole = Pick<Part, "querySelectorAll">;
+
+/** Elements of a document, and how deep they may nest: the work grows with their product. */
+const ELEMENTS = 10_000;
+const DEPTH = 100;
+
+/** What is never part of the content, as its author says. */
+const FURNITURE =
+  "nav,footer,dialog,aside,[role=navigation],[role=contentinfo],[role=complementary]";
+
+/** What an author marks as the content; the first that there is exactly one of counts. */
+const marked = ["[itemprop~=articleBody]", "article"];
+
+/** Characters that a marked part needs to be taken for the content. */
+const ENOUGH = 250;
+
+/** The part of a text that stands in links: above it, the text is a list of other pages. */
+const MOSTLY_LINKS = 0.4;
+const ONLY_LINKS = 0.8;
+
+/** What the head says about the document. */
+const FACTS = "title,base,meta[name=description],meta[property^='og:']";
+
+/**
+ * The main content of a document, as a document. What an author marks is believed before what Readability guesses; nothing
+ * here depends on a language.
+ *
+ * @throws ApiError `page_too_large`
+ */
+export function mainContentOf(html: string): string {
+  const document = parse(html);
+  refuseLarge(document);
+  const facts = Array.from(document.querySelectorAll(FACTS), ({ outerHTML }: Part) => outerHTML);
+  for (const element of document.querySelectorAll(FURNITURE)) element.remove();
+  const content = markedContent(document);
+  if (content !== null) document.body.innerHTML = content.outerHTML;
+  // `as`: Readability asks for a browser's document, and uses of it what linkedom has.
+  const read = document as unknown as ConstructorParameters<typeof Readability>[0];
+  const found = new Readability(read).parse()?.content ?? "";
+  if (found.trim() === "") return html;
+  const kept = parse(found);
+  dropTeasers(kept);
+  return `<!doctype html><html><head>${facts.join("")}</head><body>${kept.body.innerHTML}</body></html>`;
+}
+
+/** A fragment has a body of its own in linkedom only when it is written. */
+function parse(html: string) {
+  const isDocument = /<(?:html|body|head)[\s>]/iu.test(html);
+  const whole = isDocument ? html : `<html><head></head><body>${html}</body></html>`;
+  return new DOMParser().parseFromString(whole, "text/html");
+}
+
+function refuseLarge(document: Whole): void {
+  const all = [...document.querySelectorAll("*")];
+  if (all.length > ELEMENTS) throw tooLarge(`more than ${ELEMENTS} elements`);
+  const depths = new Map<Part, number>();
+  for (const element of all) {
+    const { parentElement } = element;
+    const depth = parentElement === null ? 1 : (depths.get(parentElement) ?? 0) + 1;
+    if (depth > DEPTH) throw tooLarge(`elements more than ${DEPTH} deep`);
+    depths.set(element, depth);
+  }
+}
+
+function tooLarge(what: string): ApiError {
+  return new ApiError("page_too_large", {
+    message: `extract: The page has ${what}; leave extract out`,
+  });
+}
+
+function markedContent(document: Whole): Part | null {
+  for (const selector of marked) {
+    const found = [...document.querySelectorAll(selector)].filter((one) => sizeOf(one) > ENOUGH);
+    const [only] = found;
+    if (found.length === 1 && only !== undefined && linkShare(only) < MOSTLY_LINKS) return only;
+  }
+  return null;
+}
+
+/** Removes paragraphs, headings and lists that are only links to other pages. */
+function dropTeasers(document: Whole): void {
+  for (const element of document.querySelectorAll("p,h2,h3,h4,h5,h6,li")) {
+    if (sizeOf(element) === 0 || linkShare(element) <= ONLY_LINKS) continue;
+    if (element.querySelector("img") !== null || element.closest("table") !== null) continue;
+    const list = element.localName === "li" ? element.parentElement : null;
+    // Among items that say more it is one of them.
+    if (list !== null && linkShare(list) <= ONLY_LINKS) continue;
+    element.remove();
+  }
+}
+
+function sizeOf({ textContent }: Pick<Part, "textContent">): number {
+  return (textContent ?? "").replaceAll(/\s+/gu, " ").trim().length;
+}
+
+function linkShare(element: Part): number {
+  const size = sizeOf(element);
+  if (size === 0) return 0;
+  let linked = 0;
+  for (const link of element.querySelectorAll("a")) linked += sizeOf(link);
+  return linked / size;
+}

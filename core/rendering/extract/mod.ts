@@ -1,0 +1,38 @@
+/**
+ * The main content of pages, without navigation, advertisements and comments. Needs the packages `linkedom` and
+ * `@mozilla/readability`; nothing else of causey imports them.
+ *
+ * @module
+ */
+import { ApiError } from "../../http/api-error.ts";
+import type { ContentExtractor } from "../extractor.ts";
+
+export type { ContentExtractor, ExtractionRequest } from "../extractor.ts";
+
+/**
+ * Answers `{"extract": "main"}` of `/markdown` and `/content` with Mozilla's Readability on a DOM of linkedom.
+ *
+ * @example
+ * ```ts
+ * import { mainContent } from "causey/rendering/extract";
+ *
+ * app.route("/client/v4", rendering({ platform, extract: mainContent }));
+ * ```
+ */
+export const mainContent: ContentExtractor = {
+  name: "rendering/main-content",
+  async load() {
+    const { mainContentOf } = await import("./main-content.ts").catch((error: unknown) => {
+      throw new ApiError("missing_capability", {
+        message: "extract: Install the packages linkedom and @mozilla/readability",
+        cause: error,
+      });
+    });
+    const { decodeText } = await import("../static/decode-text.ts");
+    return function* ({ bytes, contentType }) {
+      const html = yield* decodeText(bytes, contentType);
+      yield;
+      return new TextEncoder().encode(mainContentOf(html));
+    };
+  },
+};

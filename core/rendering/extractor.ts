@@ -1,0 +1,14 @@
+import type { LongTask } from "../ports.ts";
+
+/** A document of HTML whose main content is wanted. */
+export type ExtractionRequest = {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Its charset decides how the bytes are read. */
+  readonly contentType: string;
+};
+
+/**
+ * Finds the main content of a document, beside the event loop: a document of UTF-8 with the head's title, description,
+ * picture and `base`, and the content as its body. Without any content it is the whole document.
+ */
+export type ContentExtractor = LongTask<ExtractionRequest, Uint8Array<ArrayBuffer>>;
