@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { bannerLines } from "../adapters/cli/banner.ts";
+import { describeFailure } from "../adapters/cli/command-options.ts";
 import { consoleLink } from "../adapters/cli/console-link.ts";
 import { seedDemo } from "../adapters/cli/demo.ts";
 import { helpText } from "../adapters/cli/help.ts";
@@ -93,10 +94,13 @@ async function main() {
 main().catch((error) => {
   const text = error instanceof Error ? error.message : String(error);
   const taken = /Address already in use/u.test(text);
-  console.error(
-    taken ? "The port is taken: stop the other server or choose another with --port" : text,
+  const known = describeFailure(
+    taken
+      ? new Error("The port is taken: stop the other server or choose another with --port")
+      : error,
   );
+  process.stderr.write(known.text);
   if (!(error instanceof ApiError) && !taken && process.env["CAUSEY_DEBUG"] !== undefined)
     console.error(error);
-  process.exit(1);
+  process.exit(known.code);
 });

@@ -107,6 +107,8 @@ export async function readArchive(
       found.set(name, await unpack(reader, join(folder, name), size));
       await reader.take(padding(size));
     }
+    // The checksum of what was unpacked stands at the end.
+    await reader.end();
   } finally {
     packed.destroy();
     plain.destroy();
@@ -151,16 +153,20 @@ interface BlockReader {
   take(bytes: number): Promise<Uint8Array>;
   /** Up to so many bytes, at least one. */
   some(bytes: number): Promise<Uint8Array>;
+  /** Reads on to the end, where a damaged archive is found out. */
+  end(): Promise<void>;
 }
 
 function blockReader(stream: AsyncIterable<unknown>): BlockReader {
   const chunks = stream[Symbol.asyncIterator]();
   let rest: Uint8Array = new Uint8Array();
+  const next = (): Promise<IteratorResult<unknown>> =>
+    chunks.next().catch((error: unknown) => {
+      throw notABackup(toError(error).message);
+    });
   const some = async (bytes: number): Promise<Uint8Array> => {
     while (rest.length === 0) {
-      const { done, value } = await chunks.next().catch((error: unknown) => {
-        throw notABackup(toError(error).message);
-      });
+      const { done, value } = await next();
       if (done === true || !(value instanceof Uint8Array)) throw notABackup("it ends too early");
       rest = value;
     }
@@ -170,6 +176,9 @@ function blockReader(stream: AsyncIterable<unknown>): BlockReader {
   };
   return {
     some,
+    async end() {
+      while ((await next()).done !== true);
+    },
     async take(bytes) {
       const whole = new Uint8Array(bytes);
       for (let at = 0; at < bytes;) {

@@ -141,6 +141,11 @@ describe(`causey backup and restore on ${host}`, () => {
     const middle = Math.floor(bytes.length / 2);
     bytes.writeUInt8(bytes.readUInt8(middle) ^ 255, middle);
     writeFileSync(changed, bytes);
+    // The last eight bytes are the checksum and the length.
+    const summed = join(work, "summed.tar.gz");
+    const wrong = readFileSync(file);
+    wrong.writeUInt8(wrong.readUInt8(wrong.length - 8) ^ 255, wrong.length - 8);
+    writeFileSync(summed, wrong);
     const text = join(work, "text");
     writeFileSync(text, "This is a text.");
     for (const [name, message] of [
@@ -148,6 +153,7 @@ describe(`causey backup and restore on ${host}`, () => {
       [empty, "This is no backup of causey: it is not whole"],
       [cut, "This is no backup of causey"],
       [changed, "backup"],
+      [summed, "This is no backup of causey"],
       [text, "This is no backup of causey"],
       [join(work, "nowhere"), "There is no file"],
     ] as const) {
