@@ -96,7 +96,13 @@ export async function readArchive(
   const packed = createReadStream(path);
   const plain = createGunzip();
   const reader = blockReader(plain);
-  const fed = pipeline(packed, plain).catch((error: unknown) => plain.destroy(toError(error)));
+  const fed = pipeline(packed, plain).then(
+    () => null,
+    (error: unknown) => {
+      plain.destroy(toError(error));
+      return toError(error);
+    },
+  );
   try {
     for (;;) {
       const block = await reader.take(BLOCK);
@@ -109,6 +115,9 @@ export async function readArchive(
     }
     // The checksum of what was unpacked stands at the end.
     await reader.end();
+    // Bun may end the stream without the error.
+    const failed = await fed;
+    if (failed !== null) throw notABackup(failed.message);
   } finally {
     packed.destroy();
     plain.destroy();
