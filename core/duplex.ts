@@ -1,4 +1,5 @@
-import type { HeaderPair, InboundResponse } from "./ports.ts";
+import type { HeaderPair } from "./ports/header-pair.ts";
+import type { InboundResponse } from "./ports/transport.ts";
 
 /** Bytes of one message on a {@link Duplex}: what the providers of realtime models take (OpenAI: 15 MiB). */
 export const MAX_DUPLEX_MESSAGE: number = 16 * 1024 * 1024;

@@ -19,9 +19,9 @@ export type {
   ActorKind,
   ActorRef,
   Actors,
-  Plain,
   SharedSchema,
 } from "./ports/actors.ts";
+export type { Plain } from "./ports/plain.ts";
 export type { Browser, Wire } from "./ports/browser.ts";
 export type { ReceivedRequest, StreamChange, StreamEnd, StreamWatch } from "./ports/fast-paths.ts";
 export type { ChatModel, Embedder } from "./ports/models.ts";
@@ -29,11 +29,11 @@ export type { AcceptOptions, Connection, Sockets } from "./ports/sockets.ts";
 export type { Background, ContentDecoder, Log, LongTask, System } from "./ports/system.ts";
 export type {
   AnswerSilence,
-  HeaderPair,
   InboundResponse,
   OutboundRequest,
   Transport,
 } from "./ports/transport.ts";
+export type { HeaderPair } from "./ports/header-pair.ts";
 export type {
   BatchOptions,
   QueryOptions,

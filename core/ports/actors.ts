@@ -1,20 +1,7 @@
+import type { Plain } from "./plain.ts";
 import type { Sql, Statement, StatementResult } from "../sql.ts";
 import type { Connection, Sockets } from "./sockets.ts";
 import type { System } from "./system.ts";
-
-/**
- * Plain data that crosses an actor boundary: JSON values, `undefined` members and bytes.
- * Receivers treat it as immutable: in one process it is passed by reference, on Workers it is cloned.
- */
-export type Plain =
-  | string
-  | number
-  | boolean
-  | null
-  | undefined
-  | Uint8Array
-  | readonly Plain[]
-  | { readonly [key: string]: Plain };
 
 /** A stateful thing addressed by `(kind, name)`; obtained from {@link Actors.get}. */
 export interface ActorRef {

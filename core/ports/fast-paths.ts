@@ -1,4 +1,4 @@
-import type { HeaderPair } from "./transport.ts";
+import type { HeaderPair } from "./header-pair.ts";
 
 /**
  * Every member of the ports that is there for speed alone: a runtime may lack each, and what is done then is the same but

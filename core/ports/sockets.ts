@@ -1,4 +1,4 @@
-import type { Plain } from "./actors.ts";
+import type { Plain } from "./plain.ts";
 
 /**
  * The WebSocket connections of one actor. They survive the eviction of the instance.

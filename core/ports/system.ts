@@ -1,4 +1,4 @@
-import type { Plain } from "./actors.ts";
+import type { Plain } from "./plain.ts";
 import type { FastPaths } from "./fast-paths.ts";
 
 /** Time, and waiting. */

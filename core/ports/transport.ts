@@ -1,7 +1,5 @@
+import type { HeaderPair } from "./header-pair.ts";
 import type { FastPaths } from "./fast-paths.ts";
-
-/** One header, as a name in lower case and a value; repeated names stay separate. */
-export type HeaderPair = readonly [name: string, value: string];
 
 /** A request for {@link Transport.send}. */
 export interface OutboundRequest {
