@@ -1,5 +1,5 @@
 import type { ActorContext, SqlRow, SqlValue, Statement } from "../ports.ts";
-import type { ReplayFilter } from "./webhook-replays.ts";
+import type { ReplayFilter } from "./replay-filter.ts";
 
 /** Entities that one statement lists. */
 const LIST_SLICE = 200;

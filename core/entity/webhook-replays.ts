@@ -1,21 +1,10 @@
+import type { ReplayFilter } from "./replay-filter.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { ActorContext, Plain, SqlRow, Statement } from "../ports.ts";
 import type { Clock } from "./clock.ts";
 import { eventTime } from "./event.ts";
 import { agentKindName } from "./kebab.ts";
 import { listReplayEntities } from "./list-replay-entities.ts";
-
-/** What is to run again. */
-export type ReplayFilter = {
-  readonly of: "events" | "dead-letters";
-  readonly agent?: string | undefined;
-  readonly entity?: string | undefined;
-  readonly source?: string | undefined;
-  readonly type?: string | undefined;
-  /** Fixed-width UTC, both inclusive: when an event came, when a dead letter was given up. */
-  readonly since?: string | undefined;
-  readonly until?: string | undefined;
-};
 
 /** What an entity is asked for. */
 export type ReplaySlice = ReplayFilter & { readonly id: string; readonly until: string };

@@ -1,4 +1,5 @@
-import type { Context, Hono, MiddlewareHandler } from "hono";
+import { type ManagementDeps, checkAccount } from "./management-deps.ts";
+import type { Hono } from "hono";
 import * as v from "valibot";
 import { readEventCounts } from "../entity/event-counts.ts";
 import { agentKindName, kebab } from "../entity/kebab.ts";
@@ -7,20 +8,9 @@ import { type IndexPage, type IndexQuery, webhookIndex } from "../entity/webhook
 import { ApiError } from "../http/api-error.ts";
 import { envelope } from "../http/envelope.ts";
 import { readQuery } from "../http/query.ts";
-import type { ActorRef, Platform } from "../ports.ts";
+import type { ActorRef } from "../ports.ts";
 import { outboundOf, outboundRoutes } from "./outbound/outbound-routes.ts";
 import { replayRoutes } from "./replay-routes.ts";
-import type { WebhookSource } from "./inbound/source.ts";
-
-/** What the management routes work with. */
-export interface ManagementDeps {
-  readonly platform: Platform;
-  /** The account that inbound events belong to. */
-  readonly inboundAccount: string;
-  readonly sources: ReadonlyMap<string, WebhookSource>;
-  readonly read: MiddlewareHandler;
-  readonly edit: MiddlewareHandler;
-}
 
 const limit = v.optional(
   v.pipe(v.string(), v.regex(/^\d{1,4}$/, "Expected a whole number"), v.transform(Number)),
@@ -51,9 +41,7 @@ const indexQuery = v.object({ ...entityQuery.entries, entity: v.optional(v.strin
 export function managementRoutes(app: Hono, base: string, deps: ManagementDeps): void {
   inboundRoutes(app, base, deps);
   indexRoutes(app, base, deps);
-  replayRoutes(app, base, deps, (c) => {
-    checkAccount(c, deps);
-  });
+  replayRoutes(app, base, deps);
   outboundRoutes(app, base, deps);
   app.get(`${base}/stats`, deps.read, async (c) => {
     const stats = await outboundOf(deps.platform, c).stats();
@@ -135,11 +123,6 @@ function toIndexQuery(query: v.InferOutput<typeof indexQuery>): IndexQuery {
 
 function clampLimit(most: number | undefined, max: number): number {
   return Math.min(Math.max(most ?? 20, 1), max);
-}
-
-function checkAccount(c: Context, deps: ManagementDeps): void {
-  if (c.req.param("account_id") === deps.inboundAccount) return;
-  throw new ApiError("not_found", { message: "This account receives no webhooks" });
 }
 
 /** The agent that holds an entity's events: of the source, of the class, or the built-in one. */

@@ -26,10 +26,9 @@ import {
   prepareDeliveryRetention,
   prepareRetention,
   prepareSource,
-  type RetentionOptions,
-  type SourceOptions,
   type WebhookSource,
 } from "./inbound/source.ts";
+import type { RetentionOptions, SourceOptions } from "./inbound/source-options.ts";
 
 export { defineScheme, type Scheme } from "./signing/scheme.ts";
 export { schemes, type SchemeName } from "./signing/schemes.ts";
@@ -42,7 +41,7 @@ export {
   type WebhookVerdict,
 } from "./signing/verify-webhook.ts";
 export { simulate } from "./signing/simulate.ts";
-export type { EntitySource, RetentionOptions, SourceOptions } from "./inbound/source.ts";
+export type { EntitySource, RetentionOptions, SourceOptions } from "./inbound/source-options.ts";
 
 /** Options of {@link webhooks} and {@link webhooksManagement}. */
 export interface WebhooksOptions {

@@ -1,11 +1,11 @@
-import type { Context, Hono } from "hono";
+import type { Hono } from "hono";
 import * as v from "valibot";
 import { kebab } from "../entity/kebab.ts";
-import type { ReplayFilter } from "../entity/webhook-replays.ts";
+import type { ReplayFilter } from "../entity/replay-filter.ts";
 import { webhookIndex } from "../entity/webhook-index.ts";
 import { readJson } from "../http/body.ts";
 import { envelope } from "../http/envelope.ts";
-import type { ManagementDeps } from "./management.ts";
+import { checkAccount, type ManagementDeps } from "./management-deps.ts";
 import { instantText } from "./outbound/outbound-routes.ts";
 
 const instant = v.optional(instantText);
@@ -28,15 +28,11 @@ export const entityReplayInput: v.GenericSchema<unknown, ReplayFilter> = v.pipe(
 );
 
 /** Adds the routes of replays over many entities below `base`. */
-export function replayRoutes(
-  app: Hono,
-  base: string,
-  { edit, platform, read, sources }: ManagementDeps,
-  check: (c: Context) => void,
-): void {
+export function replayRoutes(app: Hono, base: string, deps: ManagementDeps): void {
+  const { edit, platform, read, sources } = deps;
   const index = (): ReturnType<typeof webhookIndex> => webhookIndex(platform.actors);
   app.post(`${base}/replays`, edit, async (c) => {
-    check(c);
+    checkAccount(c, deps);
     const { agent, ...input } = await readJson(c, entityReplayInput, { platform });
     const filter = agent === undefined ? input : { ...input, agent: kebab(agent) };
     const { source } = filter;
@@ -45,15 +41,15 @@ export function replayRoutes(
     return envelope(await index().createReplay(filter, owners), { status: 202 });
   });
   app.get(`${base}/replays`, read, async (c) => {
-    check(c);
+    checkAccount(c, deps);
     return envelope(await index().listReplays());
   });
   app.get(`${base}/replays/:id`, read, async (c) => {
-    check(c);
+    checkAccount(c, deps);
     return envelope(await index().getReplay(c.req.param("id")));
   });
   app.post(`${base}/replays/:id/cancel`, edit, async (c) => {
-    check(c);
+    checkAccount(c, deps);
     return envelope(await index().cancelReplay(c.req.param("id")));
   });
 }

@@ -1,7 +1,7 @@
 import { type NowOrLater, whenReady } from "../../now-or-later.ts";
 import { checkName, guardedName, nameFromId } from "../../entity/name.ts";
 import { ApiError } from "../../http/api-error.ts";
-import type { Delivery } from "./receive.ts";
+import type { Delivery } from "./delivery.ts";
 import { firstTextAt } from "../signing/pick.ts";
 import type { Secrets, WebhookSource } from "./source.ts";
 

@@ -1,6 +1,6 @@
 import { kebab } from "../../entity/kebab.ts";
 import { checkName } from "../../entity/name.ts";
-import type { SourceOptions } from "./source.ts";
+import type { SourceOptions } from "./source-options.ts";
 
 /** Whose entities a source may write. */
 export interface Ownership {

@@ -3,7 +3,7 @@ import { ApiError } from "../../http/api-error.ts";
 import { envelope } from "../../http/envelope.ts";
 import type { Platform } from "../../ports.ts";
 import { entityFor, type Entity, type SecretOwner } from "./entity-of.ts";
-import type { Delivery } from "./receive.ts";
+import type { Delivery } from "./delivery.ts";
 import { answerOne, outcomeOf, storeEvent, toEvent, type StoredEvent } from "./store-event.ts";
 
 /** Most events of one request: HubSpot sends up to 100, SendGrid some thousands (768 KB). */

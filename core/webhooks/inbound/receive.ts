@@ -1,27 +1,12 @@
-import type { Note } from "../../entity/event-counts.ts";
+import type { Delivery } from "./delivery.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { Platform } from "../../ports.ts";
 import { receiveBatch } from "./receive-batch.ts";
 import { entityFor, ownerOf } from "./entity-of.ts";
 import { answerHandshake } from "./handshake.ts";
 import { parsePayload } from "./record.ts";
-import type { WebhookSource } from "./source.ts";
 import { answerOne, outcomeOf, storeEvent, toEvent } from "./store-event.ts";
 import { verify, type Refusal } from "../signing/verify.ts";
-
-/** A request on its way through {@link receive}. */
-export interface Delivery {
-  readonly source: WebhookSource;
-  readonly request: Request;
-  /** The raw body. */
-  readonly body: Uint8Array;
-  /** The entity's name in the path; null on the route without one. */
-  readonly pathName: string | null;
-  /** What the sender writes before the path of the request. */
-  readonly mountPath: string;
-  /** Is told what has become of it, for the counters. */
-  readonly note: Note;
-}
 
 const refusals: Record<Refusal, string> = {
   missing: "The signature is missing",

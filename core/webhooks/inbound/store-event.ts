@@ -6,7 +6,7 @@ import { ApiError } from "../../http/api-error.ts";
 import { envelope } from "../../http/envelope.ts";
 import type { Platform, System } from "../../ports.ts";
 import type { Entity } from "./entity-of.ts";
-import type { Delivery } from "./receive.ts";
+import type { Delivery } from "./delivery.ts";
 import { keptHeaders, toRecord, type Payload } from "./record.ts";
 import type { WebhookSource } from "./source.ts";
 

@@ -1,6 +1,7 @@
 import { readBytes } from "../../http/body.ts";
 import { prepareKey, type Secret } from "./keys.ts";
-import { schemeOf, type SourceOptions } from "../inbound/source.ts";
+import { schemeOf } from "../inbound/source.ts";
+import type { SourceOptions } from "../inbound/source-options.ts";
 import { type Refusal, verify } from "./verify.ts";
 
 /** Options of {@link verifyWebhook}. */

@@ -1,0 +1,16 @@
+import type { Note } from "../../entity/event-counts.ts";
+import type { WebhookSource } from "./source.ts";
+
+/** A request on its way through `receive`. */
+export interface Delivery {
+  readonly source: WebhookSource;
+  readonly request: Request;
+  /** The raw body. */
+  readonly body: Uint8Array;
+  /** The entity's name in the path; null on the route without one. */
+  readonly pathName: string | null;
+  /** What the sender writes before the path of the request. */
+  readonly mountPath: string;
+  /** Is told what has become of it, for the counters. */
+  readonly note: Note;
+}

@@ -1,0 +1,70 @@
+import type { Secret } from "../signing/keys.ts";
+import type { Scheme } from "../signing/scheme.ts";
+import type { SchemeName } from "../signing/schemes.ts";
+
+/** Where the identifier of the entity comes from on the route without one. */
+export type EntitySource =
+  /** Dotted paths into the verified body, the first that has one; `/` becomes `-`, letters become lower case. */
+  | { readonly from: "payload"; readonly path: string | readonly string[] }
+  /** A header. No body signature covers it: whoever knows the secret can name any entity. */
+  | { readonly from: "header"; readonly name: string }
+  /** Only the path names entities. */
+  | { readonly from: "path" };
+
+/** One sender of webhooks, as configured. */
+export interface SourceOptions {
+  /** A built-in scheme's name, or one made by `defineScheme()`. */
+  readonly scheme: SchemeName | Scheme | (string & Record<never, never>);
+  /** The shared secret (or the sender's public key, where the scheme has one). */
+  readonly secret?: string;
+  /** Several secrets while they are rotated; any that has not expired may match. */
+  readonly secrets?: readonly (string | Secret)[];
+  /**
+   * Entities with secrets of their own, by name as in the path. Their own secret proves which entity a request is
+   * for: the path (or the header) is believed whatever the body says, and the source's secret does not open them.
+   */
+  readonly entitySecrets?: Readonly<Record<string, string | Secret | readonly (string | Secret)[]>>;
+  /** Reads the signature from this header instead of the scheme's own. */
+  readonly header?: string;
+  /** @default the scheme's field of the body, else the path */
+  readonly entity?: EntitySource;
+  /**
+   * Sources of one group share their entities. @default none: an entity belongs to the source that wrote to it first,
+   * and others are refused (409)
+   */
+  readonly group?: string;
+  /** Entities that are this source's before it has written to them; those in `entitySecrets` are too. @default [] */
+  readonly entities?: readonly string[];
+  /** Names that this source had before: it goes on with the entities of that time. @default [] */
+  readonly formerNames?: readonly string[];
+  /**
+   * The entity of events that name none, e.g. `"unrouted"`: those of a GitHub App about no account, or of a body where
+   * the identifier is missing. @default they are refused (400)
+   */
+  readonly fallbackEntity?: string;
+  /** The agent class that receives the events. @default "webhook-agent" */
+  readonly agent?: string;
+  /**
+   * `processed`: answer 200 after the handler ran, 202 when it needs longer than five seconds.
+   * `queued`: answer 202 as soon as the event and its job are stored. @default "processed"
+   */
+  readonly respond?: "processed" | "queued";
+  /** Replaces the scheme's tolerance of the signed time, in seconds. */
+  readonly toleranceSeconds?: number;
+  /** The origin that the sender calls, where the address is signed and a proxy hides it. */
+  readonly publicUrl?: string;
+  /** Also treat an equal body within this many seconds as a duplicate. @default 0 (off) */
+  readonly bodyDedupeSeconds?: number;
+}
+
+/** Retention as configured. */
+export interface RetentionOptions {
+  /** Newest events kept per entity, e.g. 100; null keeps any number. @default null */
+  readonly maxEvents?: number | null | undefined;
+  /** @default 30 */
+  readonly maxAgeDays?: number | null | undefined;
+  /** How long settled deliveries of outbound webhooks are kept. @default 30 */
+  readonly deliveryDays?: number | null | undefined;
+  /** How long dead ones are kept after their last attempt. @default 90 */
+  readonly deadDeliveryDays?: number | null | undefined;
+}
