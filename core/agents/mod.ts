@@ -27,7 +27,7 @@ import { positionOf } from "./protocol/session.ts";
 import { agentStub, type AgentStub, type CallableClass } from "./rpc/agent-stub.ts";
 
 export { defineAgent, webhookAgent, type AgentClass } from "./define/define-agent.ts";
-export type { OutboundWebhook } from "./queue/outbox.ts";
+export type { OutboundWebhook } from "./define/agent.ts";
 export type {
   AgentAnswer,
   AgentCall,
@@ -42,28 +42,27 @@ export type {
   AgentRenderings,
   AgentSearch,
 } from "./define/services.ts";
-export type { AgentReach } from "./mailbox/reach.ts";
-export type { AgentTransaction } from "./mailbox/transaction.ts";
+export type { AgentReach } from "./define/agent.ts";
+export type { AgentTransaction } from "./define/agent.ts";
 export type { AgentStub, CallableClass } from "./rpc/agent-stub.ts";
 export {
-  NonRetryableError,
-  type Agent,
-  type AgentConnection,
   type AgentDefinition,
-  type AgentEvent,
   type Callable,
   type Callables,
+  type StreamReply,
+} from "./define/definition.ts";
+export type { Agent, AgentConnection, AgentEvent, EventQuery } from "./define/agent.ts";
+export {
+  NonRetryableError,
   type DeadLetter,
-  type EventQuery,
   type QueuedTask,
   type QueueOptions,
   type RetryOptions,
   type Run,
   type Schedule,
   type ScheduleFilter,
-  type StreamReply,
   type When,
-} from "./define/definition.ts";
+} from "./define/tasks.ts";
 
 /** Options of {@link agents}. */
 export interface AgentsOptions {

@@ -1,17 +1,10 @@
+import type { AgentTransaction, OutboundWebhook } from "../define/agent.ts";
 import { ApiError } from "../../http/api-error.ts";
-import type { Plain, SqlRow, SqlValue, Statement, StatementResult } from "../../ports.ts";
+import type { Plain, SqlRow, Statement, StatementResult } from "../../ports.ts";
 import type { Clock } from "../../entity/clock.ts";
 import type { AnyAgent } from "../define/definition.ts";
-import { queueWebhook, type OutboundWebhook, type OutboxDeps } from "../queue/outbox.ts";
+import { queueWebhook, type OutboxDeps } from "../queue/outbox.ts";
 import type { StateHolder } from "../state/state.ts";
-
-/** What is to be written together; nothing of it has happened before `agent.transaction` resolves. */
-export interface AgentTransaction<State = Plain> {
-  setState(state: State): void;
-  /** Returns the place of its rows in what `agent.transaction` resolves to. */
-  sql(strings: TemplateStringsArray, ...values: readonly SqlValue[]): number;
-  readonly webhooks: { send(message: OutboundWebhook): void };
-}
 
 /** What transactions work with. */
 export interface TransactionDeps extends OutboxDeps {

@@ -1,5 +1,5 @@
 import type { Connection, Plain } from "../../ports.ts";
-import type { AgentConnection } from "../define/definition.ts";
+import type { AgentConnection } from "../define/agent.ts";
 
 /** What travels with a connection through evictions: the runtime's own flags, and the handler's state. */
 export type Grant = {

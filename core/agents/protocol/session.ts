@@ -1,6 +1,7 @@
 import type { ActorContext, Connection } from "../../ports.ts";
 import type { RunHandler } from "../mailbox/agent-api.ts";
-import type { Agent, AgentConnection, AnyAgent } from "../define/definition.ts";
+import type { AnyAgent } from "../define/definition.ts";
+import type { Agent, AgentConnection } from "../define/agent.ts";
 import type { EventReader } from "../feed/events.ts";
 import type { Live } from "../feed/live.ts";
 import {

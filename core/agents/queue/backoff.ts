@@ -1,6 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { System } from "../../ports.ts";
-import { NonRetryableError, type RetryOptions } from "../define/definition.ts";
+import { NonRetryableError, type RetryOptions } from "../define/tasks.ts";
 
 /** What `agent.retry()` does unless told otherwise: the defaults of the public SDK (docs/compatibility.md). */
 const inPlace = { maxAttempts: 3, baseMs: 100, maxMs: 3000 };

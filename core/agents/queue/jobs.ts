@@ -4,13 +4,8 @@ import type { ActorContext, Plain, SqlRow } from "../../ports.ts";
 import type { RunHandler } from "../mailbox/agent-api.ts";
 import { backoff } from "./backoff.ts";
 import { SEND_JOB } from "../define/built-in.ts";
-import {
-  NonRetryableError,
-  type Agent,
-  type AgentEvent,
-  type RetryOptions,
-  type Run,
-} from "../define/definition.ts";
+import type { Agent, AgentEvent } from "../define/agent.ts";
+import { NonRetryableError, type RetryOptions, type Run } from "../define/tasks.ts";
 import { holdSends, sendWebhook } from "./outbox.ts";
 import type { QueueDeps } from "./queue.ts";
 import type { AgentServices } from "../define/services.ts";

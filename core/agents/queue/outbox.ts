@@ -1,25 +1,13 @@
+import type { OutboundWebhook } from "../define/agent.ts";
 import * as v from "valibot";
 import { sha256Hex } from "../../crypto/digest.ts";
 import { OUTBOUND_KIND, OUTBOUND_LIMIT, sendInput } from "../../entity/outbound.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { ActorContext, Plain, Statement } from "../../ports.ts";
-import { NonRetryableError } from "../define/definition.ts";
+import { NonRetryableError } from "../define/tasks.ts";
 import type { NewJob, Queue } from "./queue.ts";
 import type { AgentServices } from "../define/services.ts";
 import { SEND_JOB } from "../define/built-in.ts";
-
-/** A message for the account's webhook endpoints. */
-export interface OutboundWebhook {
-  readonly type: string;
-  /** Becomes the body of the request as it is: JSON of at most 256 Ki characters. */
-  readonly payload: Plain;
-  /** Whose event it is, for endpoints that are `ordered`. @default the instance's name */
-  readonly entity?: string;
-  /** @default every endpoint that takes the type */
-  readonly endpoint_id?: string;
-  /** Of the messages of one instance with one key the first counts, as long as deliveries are kept. @default each counts */
-  readonly idempotency_key?: string;
-}
 
 /** The queue goes on for hours: what a state says was sent has to be. */
 const RETRY = JSON.stringify({ maxAttempts: 50 });

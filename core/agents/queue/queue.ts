@@ -3,7 +3,8 @@ import type { ActorContext, Plain, SqlRow, Statement } from "../../ports.ts";
 import type { Clock } from "../../entity/clock.ts";
 import { checkRetry } from "./backoff.ts";
 import { SEND_JOB } from "../define/built-in.ts";
-import type { AnyAgent, DeadLetter, QueuedTask, QueueOptions } from "../define/definition.ts";
+import type { AnyAgent } from "../define/definition.ts";
+import type { DeadLetter, QueuedTask, QueueOptions } from "../define/tasks.ts";
 import { clampLimit } from "../feed/events.ts";
 import type { Reports } from "../feed/reports.ts";
 

@@ -3,7 +3,8 @@ import { ApiError } from "../../http/api-error.ts";
 import { sha256Hex } from "../../crypto/digest.ts";
 import type { Clock } from "../../entity/clock.ts";
 import { nextCron } from "./next-cron.ts";
-import type { AnyAgent, Schedule, ScheduleFilter, When } from "../define/definition.ts";
+import type { AnyAgent } from "../define/definition.ts";
+import type { Schedule, ScheduleFilter, When } from "../define/tasks.ts";
 import { checkTask, encodePayload, insertJob, type Queue } from "../queue/queue.ts";
 
 /** Schedules that one alarm turns into jobs. */

@@ -1,0 +1,151 @@
+import type { EventRecord } from "../../entity/event.ts";
+import type { Plain, SqlRow, SqlValue } from "../../ports.ts";
+import type { AgentCapabilities } from "../mailbox/capabilities.ts";
+import type { AgentStub, CallableClass } from "../rpc/agent-stub.ts";
+import type {
+  DeadLetter,
+  QueuedTask,
+  QueueOptions,
+  RetryOptions,
+  Schedule,
+  ScheduleFilter,
+  When,
+} from "./tasks.ts";
+
+/** A message for the account's webhook endpoints. */
+export interface OutboundWebhook {
+  readonly type: string;
+  /** Becomes the body of the request as it is: JSON of at most 256 Ki characters. */
+  readonly payload: Plain;
+  /** Whose event it is, for endpoints that are `ordered`. @default the instance's name */
+  readonly entity?: string;
+  /** @default every endpoint that takes the type */
+  readonly endpoint_id?: string;
+  /** Of the messages of one instance with one key the first counts, as long as deliveries are kept. @default each counts */
+  readonly idempotency_key?: string;
+}
+
+/** What an instance reaches beside itself. */
+export interface AgentReach extends AgentCapabilities {
+  /**
+   * Another instance (or this one), whose callables are methods: `agent.getAgentByName(Board, "main").add(1)`. A call ends
+   * with this run's time at the latest. An exclusive callable that would wait for itself is refused at once.
+   */
+  getAgentByName<Calls extends object>(of: CallableClass<Calls>, name: string): AgentStub<Calls>;
+  /**
+   * The account's outbound webhooks. `send` resolves once the message is stored with the instance; from there it goes to
+   * the account's queue once, whatever happens in between. {@link AgentTransaction} stores it with a state.
+   */
+  readonly webhooks: { send(message: OutboundWebhook): Promise<void> };
+}
+
+/** What is to be written together; nothing of it has happened before `agent.transaction` resolves. */
+export interface AgentTransaction<State = Plain> {
+  setState(state: State): void;
+  /** Returns the place of its rows in what `agent.transaction` resolves to. */
+  sql(strings: TemplateStringsArray, ...values: readonly SqlValue[]): number;
+  readonly webhooks: { send(message: OutboundWebhook): void };
+}
+
+/** A stored event as a handler gets it: the payload is parsed. */
+export interface AgentEvent extends Omit<EventRecord, "payload"> {
+  /** Parsed JSON; null when the event had no body. */
+  readonly payload: unknown;
+  /** Position among the entity's events: 1, 2, 3 … without gaps. */
+  readonly seq: number;
+  readonly provider: string;
+}
+
+/** Which events to read. */
+export interface EventQuery {
+  /** Clamped to 1…1000. @default 20 */
+  readonly limit?: number;
+  readonly type?: string;
+  /** Only events after this `seq`. */
+  readonly since?: number;
+}
+
+/** One WebSocket of a client, as handlers see it. */
+export interface AgentConnection {
+  readonly id: string;
+  readonly tags: readonly string[];
+  /** Kept with the connection through evictions; assign to change it. About 1.9 KiB as JSON. */
+  state: Plain;
+  /** Whether this client may not set the agent's state. */
+  readonly: boolean;
+  /** Unsent bytes: a client that reads too slowly is closed with 1013 at 1 MiB. */
+  readonly buffered: number;
+  /** Unsent frames: a client that reads too slowly is closed with 1013 at 256. 0 on Workers, where nobody can know. */
+  readonly queued: number;
+  /** False when the connection is closing or closed. */
+  send(message: string | Uint8Array): boolean;
+  close(code?: number, reason?: string): void;
+}
+
+/** What handlers are given: the running instance. */
+export interface Agent<State = Plain> extends AgentReach {
+  /** Name of the instance (the entity). */
+  readonly name: string;
+  /** Path form of the class. */
+  readonly className: string;
+  /**
+   * Aborted when the time of this run of the handler is over. From then on every method that does something throws:
+   * nothing that a late handler does counts.
+   */
+  readonly signal: AbortSignal;
+  readonly state: State;
+  /** Stores the state, then tells every client (except the connection that set it). */
+  setState(state: State): Promise<void>;
+  /**
+   * Writes a state, rows and outbound webhooks together or not at all: `tx` collects them and must not be kept. Resolves
+   * to the rows of each `` tx.sql`…` `` after the commit.
+   */
+  transaction(collect: (tx: AgentTransaction<State>) => void): Promise<SqlRow[][]>;
+  events(query?: EventQuery): Promise<EventRecord[]>;
+  /**
+   * Runs one SQL statement, `` agent.sql`SELECT …` ``, values as parameters. Instances may share a database:
+   * give your tables (definition's `schema`) an `actor` column and put {@link Agent.key} there.
+   */
+  sql(strings: TemplateStringsArray, ...values: readonly SqlValue[]): Promise<SqlRow[]>;
+  /** What identifies this instance in shared tables: class and name. */
+  readonly key: string;
+  schedule(when: When, task: string, payload?: Plain): Promise<Schedule>;
+  /**
+   * Runs a task every so many seconds. The same task, interval and payload is scheduled once; a run that is
+   * still queued when the next is due takes its place.
+   */
+  scheduleEvery(seconds: number, task: string, payload?: Plain): Promise<Schedule>;
+  getSchedule(id: string): Promise<Schedule | null>;
+  /** Earliest first. */
+  listSchedules(filter?: ScheduleFilter): Promise<Schedule[]>;
+  /** Whether there was such a schedule. */
+  cancelSchedule(id: string): Promise<boolean>;
+  /** Puts a task into the durable queue; resolves to the job's id after the commit. */
+  queue(task: string, payload?: Plain, options?: QueueOptions): Promise<string>;
+  /** Takes a task out of the queue; whether it was there. One that runs is not interrupted, but not repeated. */
+  dequeue(id: string): Promise<boolean>;
+  /** Empties the queue, except of events; resolves to the count. */
+  dequeueAll(): Promise<number>;
+  /** Takes all of one task out of the queue; resolves to the count. */
+  dequeueAllByTask(task: string): Promise<number>;
+  getQueue(id: string): Promise<QueuedTask | null>;
+  /** Next first, at most 1000, without events. */
+  getQueues(task?: string): Promise<QueuedTask[]>;
+  /** Newest first. `limit` is clamped to 1…1000. @default 20 */
+  deadLetters(limit?: number): Promise<DeadLetter[]>;
+  /** Queues a dead letter again; resolves to the job's id, null when there is none of that id. */
+  replayDeadLetter(id: string): Promise<string | null>;
+  /** Runs work again when it fails, at once and in place: 3 times, 100 ms to 3 s apart, unless told otherwise. */
+  retry<T>(work: (attempt: number) => T | Promise<T>, options?: RetryOptions): Promise<T>;
+  /** Sends a frame to every client except those connections. */
+  broadcast(message: string | Uint8Array, without?: readonly string[]): void;
+  getConnections(tag?: string): readonly AgentConnection[];
+  /** Keeps the instance in memory until the returned function is called, or the process is asked to end. */
+  keepAlive(): () => void;
+  /**
+   * Deletes the instance's rows and schedules, also those with {@link Agent.key} in the `actor` column of tables from the
+   * definition's `schema`, in one transaction; then closes its connections. Its next use (an event, a request, a
+   * connection) begins it anew, with the class's initial state, schedules and `onStart`.
+   */
+  destroy(): Promise<void>;
+}

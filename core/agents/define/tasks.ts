@@ -1,0 +1,82 @@
+import type { Plain } from "../../ports.ts";
+
+/** One run of a handler from the queue. */
+export interface Run {
+  /** 1 at the first run; it also counts a run that a crash cut off. */
+  readonly attempt: number;
+  readonly job: string;
+  /** Somebody asked for it again: the event or task had run before, or was given up. */
+  readonly isReplay: boolean;
+  /** Aborted when the handler's time is over. */
+  readonly signal: AbortSignal;
+}
+
+/** When a task runs: after so many seconds, at a date, or at the times of a cron expression (UTC, five fields). */
+export type When = number | Date | string;
+
+/** A task that is due once or again and again. */
+export interface Schedule {
+  readonly id: string;
+  readonly task: string;
+  readonly payload: Plain;
+  /** Unix ms of the next run. */
+  readonly due: number;
+  readonly kind: "once" | "interval" | "cron";
+}
+
+/** Which schedules to list. */
+export interface ScheduleFilter {
+  readonly kind?: Schedule["kind"];
+  readonly task?: string;
+}
+
+/** How {@link Agent.queue} queues a task. */
+export interface QueueOptions {
+  /** Of two tasks with one id the first counts, until it has run. @default a fresh id */
+  readonly id?: string;
+  /** @default the definition's */
+  readonly retry?: RetryOptions;
+  /** Waits at least so long before the first run, in seconds. @default 0 */
+  readonly delaySeconds?: number;
+}
+
+/** A task that waits in the queue, or runs. */
+export interface QueuedTask {
+  readonly id: string;
+  readonly task: string;
+  readonly payload: Plain;
+  /** Runs so far. */
+  readonly attempt: number;
+  /** Unix ms of the next run. */
+  readonly due: number;
+  /** Why the last run failed. */
+  readonly error: string | null;
+}
+
+/** A task or an event whose handler gave up. */
+export interface DeadLetter {
+  readonly id: string;
+  readonly task: string;
+  readonly payload: Plain;
+  /** Position of the event, when it was one. */
+  readonly seq: number | null;
+  readonly attempts: number;
+  readonly error: string;
+  /** ISO 8601. */
+  readonly failedAt: string;
+}
+
+/** How a failing job runs again. */
+export interface RetryOptions {
+  /** Runs before the job becomes a dead letter. @default 5 */
+  readonly maxAttempts?: number;
+  /** First delay in ms; it doubles, with full jitter. @default 1000 */
+  readonly baseMs?: number;
+  /** Longest delay in ms. @default 300000 */
+  readonly maxMs?: number;
+}
+
+/** Thrown by a handler: the job becomes a dead letter at once. */
+export class NonRetryableError extends Error {
+  override readonly name = "NonRetryableError";
+}
