@@ -12,11 +12,12 @@ import { closeRoutes } from "../http/routes.ts";
 import { noteUnknownFields } from "../http/unknown-fields.ts";
 import { wholeRequest } from "../http/whole-request.ts";
 import type { Platform } from "../ports.ts";
-import { renderOperations, type Operation, type RenderingOptions } from "./operations.ts";
+import { renderOperations, type Operation } from "./operations.ts";
+import type { RenderingOptions } from "./options.ts";
 import { renderBinding, type RenderBinding } from "./render-binding.ts";
 
 export type { RenderBinding, Scraped } from "./render-binding.ts";
-export type { RenderingOptions } from "./operations.ts";
+export type { RenderingOptions } from "./options.ts";
 export type { TimerCaps } from "./timers.ts";
 
 /** Options of {@link rendering}. */

@@ -1,5 +1,5 @@
 import type { Background } from "../../ports.ts";
-import type { RenderingOptions } from "../operations.ts";
+import type { RenderingOptions } from "../options.ts";
 import { type RenderDeps, tooLate } from "../render.ts";
 import type { Slots } from "../slots.ts";
 import { within } from "../timers.ts";

@@ -1,0 +1,32 @@
+import type { Platform } from "../ports.ts";
+import type { ContentExtractor } from "./extractor.ts";
+import type { TimerCaps } from "./timers.ts";
+
+/** What the operator decides about renderings. */
+export interface RenderingOptions {
+  readonly platform: Platform;
+  /** Renderings at a time. @default 2 */
+  readonly maxConcurrency?: number;
+  /**
+   * Blank pages that are kept ready, so that a rendering need not wait for one; 0 makes each when it is asked for. Where a
+   * connection to the browser cannot outlive a request (Workers), or goes to a remote one, there are none.
+   * @default `maxConcurrency`, at most 4
+   */
+  readonly pagesAhead?: number;
+  /** Renderings that may wait; more are answered 429. @default 20 */
+  readonly maxQueue?: number;
+  /** Bytes of a request body. @default 52428800 */
+  readonly maxBodyBytes?: number;
+  /** The whole request, queue included, in ms; later is 408. @default 180000 */
+  readonly requestTimeout?: number;
+  /** The largest timers that a caller may ask for. */
+  readonly timeouts?: TimerCaps;
+  /** Hosts that pages may reach although they are not public; give the platform's browser the same list. @default [] */
+  readonly allowHosts?: readonly string[];
+  /** Runs request patterns on the host's own engine, without any bound on time. @default false */
+  readonly unsafeRegex?: boolean;
+  /** Finds the main content for `{"extract": "main"}`: `mainContent` of `causey/rendering/extract`. @default 503 for it */
+  readonly extract?: ContentExtractor;
+  /** Whether Markdown begins with YAML frontmatter when the page has a title. @default true */
+  readonly frontmatter?: boolean;
+}
