@@ -1,9 +1,7 @@
 import type { Auth } from "../auth/authorize.ts";
 import type { ChatModel, Embedder, Platform } from "../ports.ts";
 import type { CountTokens } from "./text/count-tokens.ts";
-import { EXTRACTIVE_MODEL } from "./answer/extractive.ts";
 import type { HtmlToMarkdown } from "./items/html-text.ts";
-import type { ModelNames } from "./instance/instance-settings.ts";
 
 /** Says how well each of several texts answers a query. */
 export interface Reranker {
@@ -37,14 +35,4 @@ export interface SearchOptions {
   readonly htmlToMarkdown?: HtmlToMarkdown;
   /** Measures chunks. @default an upper-side estimate that needs no vocabulary */
   readonly countTokens?: CountTokens;
-}
-
-/** The names of the models that these options stand for. */
-export function modelNames(options: SearchOptions): ModelNames {
-  const { chatModel } = options;
-  return {
-    embedder: options.embedder?.model ?? null,
-    chat: chatModel === undefined ? EXTRACTIVE_MODEL : (chatModel.model ?? "default"),
-    reranker: options.reranker?.model ?? null,
-  };
 }

@@ -4,9 +4,6 @@ import { stem } from "../text/porter.ts";
 import { words } from "../text/segment.ts";
 import { isStopWord } from "../text/stop-words.ts";
 
-/** The name under which quoted answers are reported: no model wrote them. */
-export const EXTRACTIVE_MODEL: string = "builtin/extractive";
-
 const MAX_SENTENCES = 4;
 /** Chunks that are read for sentences, and sentences of one chunk. */
 const MAX_CHUNKS = 10;

@@ -1,3 +1,4 @@
+import { LEXICAL_RERANKER, checkReranker } from "../models.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { InstanceSettings } from "../instance/instance-settings.ts";
 import { round } from "../lexical/trained-model.ts";
@@ -8,10 +9,6 @@ import { stem } from "../text/porter.ts";
 import { words } from "../text/segment.ts";
 import { isStopWord } from "../text/stop-words.ts";
 
-/** The name of the reranker that needs no model. */
-export const LEXICAL_RERANKER: string = "builtin/lexical-reranker";
-/** The only name that the hosted API takes: here it means the configured reranker. */
-const HOSTED_RERANKER = "@cf/baai/bge-reranker-base";
 /** Chunks that are reranked. */
 export const RERANKED: number = 50;
 /** The least score of a chunk that a configured reranker has judged, when a request says nothing. */
@@ -37,15 +34,6 @@ export function chooseReranker(
     reranker: chosen,
     threshold: asked?.match_threshold ?? (chosen === lexicalReranker ? 0 : THRESHOLD),
   };
-}
-
-/** Throws 7010 for the name of a reranker that is not here. */
-export function checkReranker(name: string, configured: string | null): void {
-  const known = configured === null ? [LEXICAL_RERANKER] : [LEXICAL_RERANKER, configured];
-  if (["", HOSTED_RERANKER, ...known].includes(name)) return;
-  throw new ApiError("invalid_model", {
-    message: `invalid_model: reranking model "${name.slice(0, 64)}" is not configured here; use ${known.map((one) => `"${one}"`).join(" or ")}`,
-  });
 }
 
 /** The chunks by the scores of a reranker, best first, without those below the threshold. */

@@ -1,4 +1,4 @@
-import { ApiError } from "../../http/api-error.ts";
+import { noRewriting } from "../models.ts";
 import type { ChatModel, Platform } from "../../ports.ts";
 import type { Question } from "./answerer.ts";
 import type { InstanceSettings } from "../instance/instance-settings.ts";
@@ -85,11 +85,4 @@ function conversationOf(turns: readonly Message[]): string {
     .map((message) => `${message.role}: ${textOf(message)}`)
     .join("\n")
     .slice(-MAX_CONVERSATION);
-}
-
-/** The error for a setting that wants queries rewritten where nobody can. */
-export function noRewriting(setting: string): ApiError {
-  return new ApiError("invalid_model", {
-    message: `invalid_model: ${setting}: no chat model is configured, so nobody can rewrite a query`,
-  });
 }

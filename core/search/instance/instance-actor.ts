@@ -27,7 +27,8 @@ import { cancelJob, getJob, jobLogs, listJobs, startJob } from "../items/job-sto
 import { performWork } from "../queue/perform-work.ts";
 import { queueRunner } from "../queue/run-queue.ts";
 import { releaseWork } from "../queue/work-rows.ts";
-import { retrieve, type SearchInput } from "../retrieve/retrieve.ts";
+import { retrieve } from "../retrieve/retrieve.ts";
+import type { SearchInput } from "../retrieve/search-input.ts";
 import { instanceTables } from "./tables.ts";
 import { failItem, removeItem } from "../items/remove-item.ts";
 import { trainInstance } from "../lexical/train-instance.ts";

@@ -14,7 +14,7 @@ import {
   pageOf,
   type RouteContext,
 } from "../route-context.ts";
-import { modelNames } from "../search-deps.ts";
+import { modelNames } from "../models.ts";
 
 const listSchema = v.object({
   namespace: v.optional(v.string()),

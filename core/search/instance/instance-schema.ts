@@ -1,6 +1,5 @@
 import * as v from "valibot";
 import { ignores } from "../../http/schema-fields.ts";
-import type { Boost } from "../retrieve/boost.ts";
 import { builtinFields, type MetadataField } from "../items/metadata.ts";
 
 /** Seconds that an answer may be cached. */
@@ -80,6 +79,12 @@ const boost = v.object({
   field: v.pipe(v.string(), v.minLength(1), v.maxLength(64)),
   direction: v.optional(v.picklist(["asc", "desc", "exists", "not_exists"])),
 });
+
+/** One entry of `boost_by`. */
+export type Boost = {
+  readonly field: string;
+  readonly direction?: "asc" | "desc" | "exists" | "not_exists" | undefined;
+};
 
 /** `boost_by` of an instance or of a request: at most three different fields. */
 export const boostBy: v.GenericSchema<unknown, readonly Boost[]> = v.pipe(

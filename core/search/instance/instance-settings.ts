@@ -1,7 +1,5 @@
+import { type ModelNames, EXTRACTIVE_MODEL, checkReranker, noRewriting } from "../models.ts";
 import { ApiError } from "../../http/api-error.ts";
-import { EXTRACTIVE_MODEL } from "../answer/extractive.ts";
-import { checkReranker } from "../answer/rerank.ts";
-import { noRewriting } from "../answer/rewrite-query.ts";
 import type { SettingsChanges } from "./instance-schema.ts";
 import { LEXICAL_MODEL } from "../lexical/lexical-model.ts";
 import type { MetadataField } from "../items/metadata.ts";
@@ -28,15 +26,6 @@ export interface InstanceSettings extends SettingsChanges {
   readonly score_threshold: number;
   readonly engine_version: number;
   readonly status: string;
-}
-
-/** What the models of this installation are called. */
-export interface ModelNames {
-  /** The configured embedder's; null = builtin only. */
-  readonly embedder: string | null;
-  readonly chat: string;
-  /** The configured reranker's; null = builtin only. */
-  readonly reranker: string | null;
 }
 
 /** A new instance: the changes over the defaults (docs/search.md). Throws 7010, 7036. */

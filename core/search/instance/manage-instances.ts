@@ -3,7 +3,8 @@ import { directoryAt } from "./directory.ts";
 import { type Instance, instanceAt } from "./instance-client.ts";
 import { changedSettings, type InstanceSettings, newSettings } from "./instance-settings.ts";
 import type { SettingsChanges } from "./instance-schema.ts";
-import { modelNames, type SearchOptions } from "../search-deps.ts";
+import type { SearchOptions } from "../search-deps.ts";
+import { modelNames } from "../models.ts";
 
 /** Creates an instance. Throws 7022 when the id is taken. */
 export async function createInstance(

@@ -1,13 +1,12 @@
+import { chunksOf } from "./chunks-of.ts";
 import { sha256Hex } from "../../crypto/digest.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { extractText, type ExtractedText, FILE_LIMIT } from "./extract-text.ts";
 import type { Instance } from "../instance/instance-client.ts";
-import type { InstanceSettings } from "../instance/instance-settings.ts";
 import type { Item } from "./item-record.ts";
 import type { Attempt } from "./item-store.ts";
 import { type Metadata, type MetadataWarning, parseMetadata } from "./metadata.ts";
 import type { SearchOptions } from "../search-deps.ts";
-import { splitText } from "../text/split.ts";
 
 /** A file on its way into an instance. */
 export interface FileUpload {
@@ -23,8 +22,6 @@ export type UploadedItem = Item & { readonly warnings?: readonly MetadataWarning
 
 /** Characters of an item's key. */
 const MAX_KEY = 128;
-/** Chunks of one item. */
-const MAX_CHUNKS = 20_000;
 /** How long a caller waits for completion at most, in ms (docs/compatibility.md). */
 const WAIT_MS = 40_000;
 
@@ -127,24 +124,4 @@ async function runAttempt(
       await instance.fail(itemId, revision, error.message, took());
     else await instance.release(itemId);
   }
-}
-
-/** The chunks of a text under the settings of an instance. Throws when there are too many. */
-export function chunksOf(
-  { text, format }: ExtractedText,
-  settings: InstanceSettings,
-  { countTokens }: Pick<SearchOptions, "countTokens">,
-): ReturnType<typeof splitText> {
-  const chunks = splitText(text, {
-    size: settings.chunk ? settings.chunk_size : Number.MAX_SAFE_INTEGER,
-    overlapPercent: settings.chunk ? settings.chunk_overlap : 0,
-    format: settings.chunk ? format : "text",
-    ...(countTokens === undefined ? {} : { countTokens }),
-  });
-  if (chunks.length > MAX_CHUNKS) {
-    throw new ApiError("file_too_large", {
-      message: `The file makes ${chunks.length} chunks, at most ${MAX_CHUNKS} are indexed: raise chunk_size`,
-    });
-  }
-  return chunks;
 }

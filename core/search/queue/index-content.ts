@@ -3,7 +3,7 @@ import type { InstanceState } from "../instance/instance-state.ts";
 import { commitItem } from "../items/commit-item.ts";
 import { embedChunks } from "../items/embed-chunks.ts";
 import { extractText } from "../items/extract-text.ts";
-import { chunksOf } from "../items/index-item.ts";
+import { chunksOf } from "../items/chunks-of.ts";
 import { readContent } from "../items/item-store.ts";
 import type { SearchOptions } from "../search-deps.ts";
 import { embedderOf } from "./embed-item.ts";

@@ -1,5 +1,6 @@
-import type { SqlRow, SqlValue, Statement } from "../../ports.ts";
-import type { InstanceState } from "../instance/instance-state.ts";
+import type { Clock } from "../../entity/clock.ts";
+import type { ActorContext, SqlRow, SqlValue, Statement } from "../../ports.ts";
+import type { Bell } from "./bell.ts";
 
 /**
  * What waits to be done: to index the text of an item, to make the vectors of one whose text is indexed, to go on with
@@ -19,12 +20,18 @@ export interface Work {
   readonly token: string;
 }
 
+/** Whose queue it is. */
+export interface QueueOwner {
+  readonly actor: string;
+  readonly context: ActorContext;
+}
+
 /** How long work is left to whoever took it, in ms of `steady()`: the restart of its actor ends that at once. */
 const LEASE_MS = 120_000;
 
 /** The statement that puts work into the queue, in place of what waited for the same item. */
 export function enqueue(
-  { actor, context }: InstanceState,
+  { actor, context }: QueueOwner,
   work: { readonly id: string; readonly stage: Stage; readonly revision: number },
   leased: boolean,
 ): Statement {
@@ -51,7 +58,10 @@ export function dropWork(actor: string, id: string): Statement {
 }
 
 /** Leaves work to the queue that its caller could not do. */
-export async function releaseWork(state: InstanceState, id: string): Promise<void> {
+export async function releaseWork(
+  state: QueueOwner & { readonly clock: Clock; readonly bell: Bell },
+  id: string,
+): Promise<void> {
   await state.clock.write(
     [
       {
@@ -74,7 +84,7 @@ export function postpone(actor: string, { id, token }: Work, due: number): State
 
 /** Whether nothing has taken the place of this work. */
 export async function isCurrent(
-  { actor, context }: InstanceState,
+  { actor, context }: QueueOwner,
   { id, token }: Work,
 ): Promise<boolean> {
   const [row] = await context.sql.all("SELECT token FROM search_work WHERE actor = ? AND id = ?", [
@@ -85,7 +95,7 @@ export async function isCurrent(
 }
 
 /** Takes up to `most` pieces of work that are due and that nobody has; the attempt is counted before it begins. */
-export async function claim({ actor, context }: InstanceState, most: number): Promise<Work[]> {
+export async function claim({ actor, context }: QueueOwner, most: number): Promise<Work[]> {
   const now = context.steady();
   const rows = await context.sql.all(
     `SELECT id, stage, revision, token, attempts FROM search_work
@@ -118,10 +128,7 @@ function toWork(row: SqlRow): Work {
 }
 
 /** When the earliest work is due (of `steady()`); null when there is none. */
-export async function earliestDue({
-  actor,
-  context,
-}: Pick<InstanceState, "actor" | "context">): Promise<number | null> {
+export async function earliestDue({ actor, context }: QueueOwner): Promise<number | null> {
   const [row] = await context.sql.all(
     "SELECT MIN(due_ms) AS due FROM search_work WHERE actor = ?",
     [actor],
@@ -130,7 +137,7 @@ export async function earliestDue({
 }
 
 /** When the first lease on work that is due ends (of `steady()`); null when no such work is there. */
-export async function earliestLease({ actor, context }: InstanceState): Promise<number | null> {
+export async function earliestLease({ actor, context }: QueueOwner): Promise<number | null> {
   const [row] = await context.sql.all(
     "SELECT MIN(lease_ms) AS lease FROM search_work WHERE actor = ? AND due_ms <= ?",
     [actor, context.steady()],
@@ -139,10 +146,7 @@ export async function earliestLease({ actor, context }: InstanceState): Promise<
 }
 
 /** Ends all leases: whoever had them died with the former life of this actor, of which there is one at a time. */
-export async function endLeases({
-  actor,
-  context,
-}: Pick<InstanceState, "actor" | "context">): Promise<void> {
+export async function endLeases({ actor, context }: QueueOwner): Promise<void> {
   const [row] = await context.sql.all(
     "SELECT COUNT(*) AS n FROM search_work WHERE actor = ? AND lease_ms > 0",
     [actor],

@@ -4,7 +4,7 @@ import type { Legs } from "./fuse.ts";
 import type { Allowed } from "./allowed-items.ts";
 import type { InstanceState } from "../instance/instance-state.ts";
 import { type KeywordHit, keywordLeg, type KeywordMode } from "./keyword-leg.ts";
-import type { RetrievalType, SearchInput } from "./retrieve.ts";
+import type { RetrievalType, SearchInput } from "./search-input.ts";
 import { type VectorLeg, vectorLeg } from "./vector-leg.ts";
 
 /** Candidates that each leg brings at most, for fusion and for boosts to reorder. */

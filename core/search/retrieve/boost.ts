@@ -1,13 +1,8 @@
+import type { Boost } from "../instance/instance-schema.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { asSet, isOneOf } from "../../sql-text.ts";
 import type { InstanceState } from "../instance/instance-state.ts";
 import type { MetadataField } from "../items/metadata.ts";
-
-/** One entry of `boost_by`. */
-export type Boost = {
-  readonly field: string;
-  readonly direction?: "asc" | "desc" | "exists" | "not_exists" | undefined;
-};
 
 /** What one boost can add to a score of at most 1, before the sum is scaled back. */
 const STRENGTH = 0.1;

@@ -4,7 +4,7 @@ import { embedQuery } from "../items/embed-chunks.ts";
 import { type Instance, instanceAt } from "../instance/instance-client.ts";
 import type { InstanceSettings } from "../instance/instance-settings.ts";
 import { chooseReranker, rerank, RERANKED, type Reranking } from "../answer/rerank.ts";
-import type { SearchInput } from "./retrieve.ts";
+import type { SearchInput } from "./search-input.ts";
 import type { QueryVector } from "./vector-leg.ts";
 import type { SearchOptions } from "../search-deps.ts";
 import type { RequestOptions } from "../search-schema.ts";

@@ -1,35 +1,16 @@
+import type { RetrievalType, SearchInput } from "./search-input.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { SqlRow } from "../../ports.ts";
 import { asSet, isOneOf } from "../../sql-text.ts";
 import { askLegs } from "./ask-legs.ts";
-import { type Boost, boosts } from "./boost.ts";
+import { boosts } from "./boost.ts";
+import type { Boost } from "../instance/instance-schema.ts";
 import { type Chunk, chunkId, expandedText, toChunk } from "./chunk-view.ts";
 import { parseFilter } from "./filter.ts";
 import { filterCondition } from "./filter-sql.ts";
 import { type Candidate, fuse, type FusionMethod, singleLeg } from "./fuse.ts";
 import type { InstanceState } from "../instance/instance-state.ts";
 import { LEXICAL_MODEL, TRAIN_FROM } from "../lexical/lexical-model.ts";
-import type { QueryVector } from "./vector-leg.ts";
-
-/** Which legs a search asks. */
-export type RetrievalType = "vector" | "keyword" | "hybrid";
-
-/** One search of an instance; options that are missing take the instance's settings. */
-export type SearchInput = {
-  readonly query: string;
-  readonly type?: RetrievalType | undefined;
-  readonly threshold?: number | undefined;
-  readonly limit?: number | undefined;
-  /** A filter object of either dialect, as JSON text. */
-  readonly filters?: string | undefined;
-  readonly keywordMode?: "and" | "or" | undefined;
-  readonly fusion?: "rrf" | "max" | undefined;
-  readonly expansion?: number | undefined;
-  readonly boostBy?: readonly Boost[] | undefined;
-  readonly metadataOnly?: boolean | undefined;
-  readonly returnOnFailure?: boolean | undefined;
-  readonly vector?: QueryVector | undefined;
-};
 
 /** Share of the builtin vectors in a hybrid score: after a training, and before. */
 const TRAINED_WEIGHT = 0.2;

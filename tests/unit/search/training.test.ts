@@ -7,7 +7,7 @@ import type { Platform } from "../../../core/ports.ts";
 import { seedInstance } from "../../fakes/search-seed.ts";
 import { topicTexts } from "../../fakes/search-corpus.ts";
 import type { Chunk } from "../../../core/search/retrieve/chunk-view.ts";
-import type { RetrievalType } from "../../../core/search/retrieve/retrieve.ts";
+import type { RetrievalType } from "../../../core/search/retrieve/search-input.ts";
 
 let platform: Platform;
 afterEach(() => platform.close());

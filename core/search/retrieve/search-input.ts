@@ -1,0 +1,22 @@
+import type { Boost } from "../instance/instance-schema.ts";
+import type { QueryVector } from "./vector-leg.ts";
+
+/** Which legs a search asks. */
+export type RetrievalType = "vector" | "keyword" | "hybrid";
+
+/** One search of an instance; options that are missing take the instance's settings. */
+export type SearchInput = {
+  readonly query: string;
+  readonly type?: RetrievalType | undefined;
+  readonly threshold?: number | undefined;
+  readonly limit?: number | undefined;
+  /** A filter object of either dialect, as JSON text. */
+  readonly filters?: string | undefined;
+  readonly keywordMode?: "and" | "or" | undefined;
+  readonly fusion?: "rrf" | "max" | undefined;
+  readonly expansion?: number | undefined;
+  readonly boostBy?: readonly Boost[] | undefined;
+  readonly metadataOnly?: boolean | undefined;
+  readonly returnOnFailure?: boolean | undefined;
+  readonly vector?: QueryVector | undefined;
+};
