@@ -1,18 +1,9 @@
+import type { PlatformApiOptions } from "./config/platform-api-options.ts";
 import { Hono } from "hono";
-import { agents, type AgentsOptions } from "./agents/mod.ts";
-import type { Auth } from "./auth/authorize.ts";
-import { auth, storedTokens, type StoredTokensOptions } from "./auth/mod.ts";
-import {
-  deprecations,
-  deprecationsMiddleware,
-  type DeprecationsOptions,
-} from "./deprecations/mod.ts";
-import {
-  type GatewayOptions,
-  type GatewayParts,
-  gatewayParts,
-  type SemanticCacheOptions,
-} from "./gateway/mod.ts";
+import { agents } from "./agents/mod.ts";
+import { auth, storedTokens } from "./auth/mod.ts";
+import { deprecations, deprecationsMiddleware } from "./deprecations/mod.ts";
+import { type GatewayParts, gatewayParts } from "./gateway/mod.ts";
 import type { Handle } from "./console/forward.ts";
 import { consoleRoutes } from "./console/mod.ts";
 import { type Usage, usageOf } from "./console/usage.ts";
@@ -22,79 +13,12 @@ import { prefixRouter } from "./http/prefix-router.ts";
 import { closeRoutes, noRoute } from "./http/routes.ts";
 import type { Platform } from "./ports.ts";
 import { htmlToMarkdown } from "./rendering/html-to-markdown.ts";
-import { renderingParts, type RenderingOptions } from "./rendering/mod.ts";
-import {
-  type GatewayEmbeddings,
-  type GatewayModel,
-  searchParts,
-  type SearchOptions,
-} from "./search/mod.ts";
+import { renderingParts } from "./rendering/mod.ts";
+import { searchParts } from "./search/mod.ts";
 import { semanticCache, watchedModels } from "./config/shared-models.ts";
 import { otlpExport, type OtlpExport } from "./signals/otlp/otlp-export.ts";
-import type { OtlpSettings } from "./signals/otlp/otlp-settings.ts";
 import { type Signals, signals, type SignalsOptions } from "./signals/mod.ts";
-import {
-  prepareRetention,
-  webhooks,
-  webhooksManagement,
-  type WebhooksOptions,
-} from "./webhooks/mod.ts";
-
-/** What the platform gives every capability, so a user never repeats it. */
-export type Own<Options> = Omit<Options, "platform" | "auth" | "accountId" | "mountPath">;
-
-/** The gateway's options; its semantic cache asks the search part's embedder, if it has none of its own. */
-type GatewayPart = Omit<Own<GatewayOptions>, "semanticCache"> & {
-  readonly semanticCache?: Partial<SemanticCacheOptions>;
-};
-
-/** The options of search; its models may be those of a gateway of this program, which asks them in process. */
-type SearchPart = Omit<Own<SearchOptions>, "embedder" | "chatModel"> & {
-  readonly embedder?: SearchOptions["embedder"] | GatewayEmbeddings;
-  readonly chatModel?: SearchOptions["chatModel"] | GatewayModel;
-};
-
-/** Options of {@link platformApi}; every part works with none. */
-export interface PlatformApiOptions extends StoredTokensOptions {
-  /** The runtime: `nodePlatform()`, `denoPlatform()`, `bunPlatform()`, `workersPlatform()` or `memoryPlatform()`. */
-  readonly platform: Platform;
-  /** The account that webhooks and agents belong to. @default "local" */
-  readonly accountId?: string;
-  /**
-   * What a host takes off the path before this app sees it, as `app.mount("/platform", api.fetch)` and some proxies do:
-   * links and addresses lead there again. Below `app.route()` it is not needed. @default ""
-   */
-  readonly mountPath?: string;
-  /** Replaces API tokens by the host's own authentication. @default the stored and configured tokens */
-  readonly auth?: Auth;
-  /** Serves the deterministic demo provider `echo`. @default false */
-  readonly demo?: boolean;
-  readonly gateway?: GatewayPart;
-  readonly rendering?: Own<RenderingOptions>;
-  readonly search?: SearchPart;
-  readonly webhooks?: Own<WebhooksOptions>;
-  /** The agent classes; `webhook-agent` is always there. @default [] */
-  readonly agents?: Own<AgentsOptions>["agents"];
-  /** Who may connect to agents, and how. */
-  readonly agentAccess?: Pick<AgentsOptions, "eventStream" | "origins">;
-  readonly deprecations?: Own<DeprecationsOptions>;
-  /**
-   * Writes a line for each request that comes in through `fetch`, with its route, status, time and the reason of an
-   * error. An app that is mounted by `route()` has no `fetch` of its own. @default false
-   */
-  readonly accessLog?: boolean;
-  /** Counts the same requests, for `/metrics`. @default false */
-  readonly metrics?: boolean;
-  /** Serves the description of the API at `/openapi.json`, and as a page at `/docs`, to everybody. @default false */
-  readonly openApi?: boolean;
-  /**
-   * Sends traces, metrics and logs of every part to a collector (OTLP as JSON): `otlpSettings((name) => process.env[name])`
-   * reads the standard variables. @default nothing
-   */
-  readonly telemetry?: OtlpSettings | null | undefined;
-  /** Serves the web console at `/console`, for whoever has an API token. @default false */
-  readonly console?: boolean;
-}
+import { prepareRetention, webhooks, webhooksManagement } from "./webhooks/mod.ts";
 
 /** The app of {@link platformApi}, and what a program in the same process can use of it without HTTP. */
 export type PlatformApi = Hono &

@@ -4,7 +4,8 @@
  * @module
  */
 
-export { platformApi, type PlatformApi, type PlatformApiOptions } from "./api.ts";
+export { platformApi, type PlatformApi } from "./api.ts";
+export type { PlatformApiOptions } from "./config/platform-api-options.ts";
 export { apiOptions } from "./config/api-options.ts";
 export { parseConfig } from "./config/parse-config.ts";
 export type { Config } from "./config/config.ts";

@@ -1,5 +1,6 @@
 import type { ExecutionContext, Hono } from "hono";
-import { platformApi, type PlatformApiOptions } from "../../core/api.ts";
+import { platformApi } from "../../core/api.ts";
+import type { PlatformApiOptions } from "../../core/config/platform-api-options.ts";
 import type { Platform } from "../../core/ports.ts";
 import { workersPlatform, type WorkersPlatformOptions } from "./platform.ts";
 import { setBuilder } from "./registry.ts";

@@ -1,4 +1,4 @@
-import type { PlatformApiOptions } from "../api.ts";
+import type { PlatformApiOptions } from "./platform-api-options.ts";
 import { checkPermissions } from "../auth/static-tokens.ts";
 import type { Platform } from "../ports.ts";
 import { httpReranker, openAiChatModel, openAiEmbedder } from "../search/mod.ts";

@@ -1,4 +1,4 @@
-import type { Own, PlatformApiOptions } from "../api.ts";
+import type { Own, PlatformApiOptions } from "./platform-api-options.ts";
 import type { GatewayParts, SemanticCacheOptions } from "../gateway/mod.ts";
 import { ApiError } from "../http/api-error.ts";
 import {

@@ -1,7 +1,8 @@
 import { openPlatform } from "#platform";
 import { Hono } from "hono";
 import { afterEach, describe, expect, it } from "vitest";
-import { platformApi, type PlatformApi, type PlatformApiOptions } from "../../../core/api.ts";
+import { platformApi, type PlatformApi } from "../../../core/api.ts";
+import type { PlatformApiOptions } from "../../../core/config/platform-api-options.ts";
 import type { Platform } from "../../../core/ports.ts";
 
 const opened: Platform[] = [];

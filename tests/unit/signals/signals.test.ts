@@ -1,6 +1,7 @@
 import { openPlatform } from "#platform";
 import { afterEach, describe, expect, it } from "vitest";
-import { platformApi, type PlatformApi, type PlatformApiOptions } from "../../../core/api.ts";
+import { platformApi, type PlatformApi } from "../../../core/api.ts";
+import type { PlatformApiOptions } from "../../../core/config/platform-api-options.ts";
 import { newToken } from "../../../core/auth/token-format.ts";
 import type { Platform } from "../../../core/ports.ts";
 import { eventually } from "../../cases/eventually.ts";

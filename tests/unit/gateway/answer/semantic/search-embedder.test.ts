@@ -1,6 +1,7 @@
 import { openPlatform } from "#platform";
 import { expect, it } from "vitest";
-import { platformApi, type PlatformApiOptions } from "../../../../../core/api.ts";
+import { platformApi } from "../../../../../core/api.ts";
+import type { PlatformApiOptions } from "../../../../../core/config/platform-api-options.ts";
 import { fakeTransport, jsonReply } from "../../../../fakes/gateway-transport.ts";
 
 const asked: (readonly [string, string])[] = [];
