@@ -55,6 +55,20 @@ function occurrences(pattern: RegExp): string[] {
   );
 }
 
+/** The files on a circle of imports, and on ways between circles; what is imported for its types alone counts too. */
+function onCircles(files: readonly Source[]): string[] {
+  let left = files;
+  for (;;) {
+    const present = new Set(left.map(({ path }) => path));
+    const imported = new Set(left.flatMap(({ imports }) => imports));
+    const next = left.filter(
+      ({ path, imports }) => imported.has(path) && imports.some((to) => present.has(to)),
+    );
+    if (next.length === left.length) return next.map(({ path }) => path);
+    left = next;
+  }
+}
+
 test("a capability imports itself, the foundations and the ports, and no other capability", () => {
   expect(breaches(core, mayCoreImport)).toEqual([]);
 });
@@ -83,6 +97,10 @@ test("the core keeps no state in modules", () => {
 
 test("the core throws errors that have a code, not bare ones", () => {
   expect(occurrences(/\bnew Error\(/u)).toEqual([]);
+});
+
+test("no file imports itself by way of others, types included", () => {
+  expect(onCircles(sources)).toEqual([]);
 });
 
 test("relative imports name the file, with its .ts", () => {
