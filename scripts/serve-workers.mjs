@@ -2,12 +2,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { bannerLines } from "../adapters/cli/banner.ts";
+import { bannerLines } from "../adapters/cli/serve/banner.ts";
 import { describeFailure } from "../adapters/cli/command-options.ts";
 import { consoleLink } from "../adapters/cli/console-link.ts";
 import { seedDemo } from "../adapters/cli/demo.ts";
 import { helpText } from "../adapters/cli/help.ts";
-import { prepare } from "../adapters/cli/prepare.ts";
+import { prepare } from "../adapters/cli/serve/prepare.ts";
 import { parseCommandLine } from "../adapters/cli/settings.ts";
 import { chromium } from "../adapters/shared/chromium/chromium.ts";
 import { holdAlone, openDataDir } from "../adapters/shared/data-dir.ts";

@@ -1,6 +1,6 @@
 import { parseArgs, type ParseArgsConfig } from "node:util";
 import { ApiError } from "../../core/http/api-error.ts";
-import { didYouMean } from "../../core/http/nearest.ts";
+import { didYouMean } from "../../core/http/fields/nearest.ts";
 
 type Options = NonNullable<ParseArgsConfig["options"]>;
 

@@ -1,7 +1,7 @@
 import type { ReadEnv } from "../../core/config/resolve-env.ts";
 import { ApiError } from "../../core/http/api-error.ts";
-import { didYouMean } from "../../core/http/nearest.ts";
-import { SHARED_PORT } from "./parent-process.ts";
+import { didYouMean } from "../../core/http/fields/nearest.ts";
+import { SHARED_PORT } from "./serve/parent-process.ts";
 import { settings } from "./settings.ts";
 
 /** Every variable of this name that the command, its scripts and the programs of the README read. */

@@ -12,7 +12,7 @@ import { parseCommandLine } from "./settings.ts";
 
 /** Commands with options of their own; what each needs is loaded when it is known. */
 const commands: Readonly<Record<string, (args: readonly string[]) => Promise<void>>> = {
-  token: async (args) => (await import("./token.ts")).tokenCommand(args),
+  token: async (args) => (await import("./token/token.ts")).tokenCommand(args),
   prices: async (args) => (await import("./prices.ts")).pricesCommand(args),
   console: async (args) => (await import("./console-link.ts")).consoleCommand(args),
   backup: async (args) =>
@@ -40,7 +40,7 @@ async function main(): Promise<void> {
   else if (command === "version" || flags.has("version")) process.stdout.write(`${version()}\n`);
   else {
     setUpProcess();
-    const { serveCommand } = await import("./serve.ts");
+    const { serveCommand } = await import("./serve/serve.ts");
     await serveCommand(flags, version());
   }
 }

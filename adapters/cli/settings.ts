@@ -1,6 +1,6 @@
 import { ApiError } from "../../core/http/api-error.ts";
 import { fromJson } from "../../core/config/from-json.ts";
-import { didYouMean } from "../../core/http/nearest.ts";
+import { didYouMean } from "../../core/http/fields/nearest.ts";
 import { parseConfig } from "../../core/config/parse-config.ts";
 import type { ReadEnv } from "../../core/config/resolve-env.ts";
 import type { Config } from "../../core/config/config.ts";

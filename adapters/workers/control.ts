@@ -1,5 +1,5 @@
 import type { System } from "../../core/ports.ts";
-import { closeAllSockets } from "./object-actors.ts";
+import { closeAllSockets } from "./objects/object-actors.ts";
 import type { WorkerEnv } from "./worker-env.ts";
 import { calm, consoleLog, workerSystem } from "./worker-system.ts";
 

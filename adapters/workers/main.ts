@@ -1,7 +1,7 @@
 import { fromEnv } from "./from-env.ts";
 import { worker, type WorkerHandler } from "./worker.ts";
 
-export { CauseyObject } from "./causey-object.ts";
+export { CauseyObject } from "./objects/causey-object.ts";
 export { control } from "./control.ts";
 
 /** The product as a Worker: what `npm run serve:workers` runs. */

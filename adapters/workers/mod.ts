@@ -4,7 +4,7 @@
  * @module
  */
 
-export { CauseyObject } from "./causey-object.ts";
+export { CauseyObject } from "./objects/causey-object.ts";
 export { fromEnv, type ConfiguredEnv } from "./from-env.ts";
 export { workersPlatform, type WorkersPlatformOptions } from "./platform.ts";
 export { worker, type WorkerBuild, type WorkerHandler, type WorkerOptions } from "./worker.ts";

@@ -3,7 +3,7 @@ import { platformApi } from "../../core/api.ts";
 import type { PlatformApiOptions } from "../../core/config/platform-api-options.ts";
 import type { Platform } from "../../core/ports.ts";
 import { workersPlatform, type WorkersPlatformOptions } from "./platform.ts";
-import { setBuilder } from "./registry.ts";
+import { setBuilder } from "./objects/registry.ts";
 import type { WorkerEnv } from "./worker-env.ts";
 import { underWay } from "./worker-system.ts";
 

@@ -12,7 +12,7 @@ import { eventCountsKind } from "../entity/event-counts.ts";
 import { webhookIndexKind } from "../entity/webhook-index.ts";
 import { ApiError } from "../http/api-error.ts";
 import { envelope } from "../http/envelope.ts";
-import { tellsUnknownFields } from "../http/unknown-fields.ts";
+import { tellsUnknownFields } from "../http/fields/unknown-fields.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { sseResponse } from "../http/sse.ts";
 import type { Platform } from "../ports.ts";

@@ -4,7 +4,7 @@ import { readJson } from "../http/body.ts";
 import { envelope } from "../http/envelope.ts";
 import { checkQuery, readQuery } from "../http/query.ts";
 import { closeRoutes } from "../http/routes.ts";
-import { tellsUnknownFields } from "../http/unknown-fields.ts";
+import { tellsUnknownFields } from "../http/fields/unknown-fields.ts";
 import type { Platform } from "../ports.ts";
 import { checkAccountId } from "./account-id.ts";
 import { listAccounts, showAccount } from "./accounts.ts";

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { ApiError } from "../http/api-error.ts";
 import { fromJson } from "./from-json.ts";
 import { withMasterKey } from "./master-key.ts";
-import { didYouMean } from "../http/nearest.ts";
+import { didYouMean } from "../http/fields/nearest.ts";
 import { resolveEnv, type ReadEnv } from "./resolve-env.ts";
 import type { Config } from "./config.ts";
 import { configSchema } from "./schema.ts";

@@ -12,7 +12,7 @@ import type { ModelRouter } from "./choose/router/model-router.ts";
 import type { SemanticCacheOptions } from "./answer/semantic/semantic-cache.ts";
 import type { ResumeOptions } from "./answer/resume/runs.ts";
 import type { ProviderOptions } from "./providers/target.ts";
-import { didYouMean } from "../http/nearest.ts";
+import { didYouMean } from "../http/fields/nearest.ts";
 import { noSuchProvider, spendProviders } from "./observe/spend/spend-providers.ts";
 import type { Span } from "./observe/trace/span.ts";
 import { readGraph } from "./choose/dynamic/graph.ts";

@@ -11,7 +11,7 @@ import {
   UNCOUNTED,
 } from "./arriving-body.ts";
 import { utf8 } from "../crypto/encoding.ts";
-import { checkFields, hasEveryField, noteUnknownFields } from "./unknown-fields.ts";
+import { checkFields, hasEveryField, noteUnknownFields } from "./fields/unknown-fields.ts";
 import { wholeRequest } from "./whole-request.ts";
 
 /** Bytes of JSON that a management call may send. */

@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import * as v from "valibot";
 import { ApiError } from "./api-error.ts";
 import { parse } from "./body.ts";
-import { checkFields, noteUnknownFields } from "./unknown-fields.ts";
+import { checkFields, noteUnknownFields } from "./fields/unknown-fields.ts";
 
 /** Checks the query of a request against a schema, with the same care for misspelt names as `readJson`. */
 export function readQuery<S extends v.GenericSchema>(c: Context, schema: S): v.InferOutput<S> {

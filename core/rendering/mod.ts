@@ -9,7 +9,7 @@ import { storedTokens } from "../auth/mod.ts";
 import { ApiError } from "../http/api-error.ts";
 import { checkQuery } from "../http/query.ts";
 import { closeRoutes } from "../http/routes.ts";
-import { noteUnknownFields } from "../http/unknown-fields.ts";
+import { noteUnknownFields } from "../http/fields/unknown-fields.ts";
 import { wholeRequest } from "../http/whole-request.ts";
 import type { Platform } from "../ports.ts";
 import { renderOperations, type Operation } from "./operations.ts";

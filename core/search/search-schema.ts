@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { ApiError } from "../http/api-error.ts";
 import type { ErrorName } from "../http/codes.ts";
-import { misspelling } from "../http/nearest.ts";
+import { misspelling } from "../http/fields/nearest.ts";
 import { type Boost, boostBy, instanceId } from "./instance/instance-schema.ts";
 
 /** Bytes of a search or chat body: messages may carry files of up to 10 MiB in base64. */

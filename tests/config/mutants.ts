@@ -624,7 +624,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "a misspelt field is refused",
-    file: "core/http/unknown-fields.ts",
+    file: "core/http/fields/unknown-fields.ts",
     find: "if (meant !== undefined) {",
     replace: 'if (meant === "") {',
     tests: ["tests/unit/http/unknown-fields"],

@@ -2,8 +2,8 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } fr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { bannerLines } from "../../adapters/cli/banner.ts";
-import { prepare } from "../../adapters/cli/prepare.ts";
+import { bannerLines } from "../../adapters/cli/serve/banner.ts";
+import { prepare } from "../../adapters/cli/serve/prepare.ts";
 import { openDataDir } from "../../adapters/shared/data-dir.ts";
 import { openSqlite } from "../../adapters/shared/sqlite/open-sqlite.ts";
 

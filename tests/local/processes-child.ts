@@ -1,6 +1,6 @@
 // Starts further processes as `causey serve --processes` does; none of them gets to listen.
-import { parentProcess } from "../../adapters/cli/parent-process.ts";
-import { ownCommandLine, startChildren } from "../../adapters/cli/start-children.ts";
+import { parentProcess } from "../../adapters/cli/serve/parent-process.ts";
+import { ownCommandLine, startChildren } from "../../adapters/cli/serve/start-children.ts";
 
 const parent = parentProcess();
 if (parent !== null) {

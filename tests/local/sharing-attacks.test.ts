@@ -13,7 +13,7 @@ import { dirname, join } from "node:path";
 import { serialize } from "node:v8";
 import { afterEach, describe, expect, inject, it } from "vitest";
 import { openPlatform } from "#platform";
-import { secretOf } from "../../adapters/cli/secrets.ts";
+import { secretOf } from "../../adapters/cli/serve/secrets.ts";
 import { makeAddress, readAddress } from "../../adapters/processes/address.ts";
 import type { ActorKind, Platform } from "../../core/ports.ts";
 

@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, inject, it } from "vitest";
-import { exposureWarning } from "../../adapters/cli/banner.ts";
-import { parseToken, tokenHelp } from "../../adapters/cli/token.ts";
-import { tokenTable } from "../../adapters/cli/token-output.ts";
+import { exposureWarning } from "../../adapters/cli/serve/banner.ts";
+import { parseToken, tokenHelp } from "../../adapters/cli/token/token.ts";
+import { tokenTable } from "../../adapters/cli/token/token-output.ts";
 import { permissions } from "../../core/auth/permissions.ts";
 import { eventually } from "../cases/eventually.ts";
 import { host } from "../config/shared.ts";

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { prepare } from "../../adapters/cli/prepare.ts";
+import { prepare } from "../../adapters/cli/serve/prepare.ts";
 import {
   parseKeys,
   parseSend,

@@ -104,7 +104,7 @@ test.each(Object.entries(entries).filter(([name]) => name !== "./memory"))(
 test("a server's start loads no HTML parser: what converts pages is loaded by the first page", async () => {
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: ["adapters/cli/serve.ts", "adapters/node/mod.ts", "adapters/bun/mod.ts"],
+    entryPoints: ["adapters/cli/serve/serve.ts", "adapters/node/mod.ts", "adapters/bun/mod.ts"],
     outdir: "out",
     packages: "bundle",
     bundle: true,

@@ -103,6 +103,15 @@ test("no file imports itself by way of others, types included", () => {
   expect(onCircles(sources)).toEqual([]);
 });
 
+test("a folder holds 20 files at most", () => {
+  const files = new Map<string, number>();
+  for (const { path } of sources) {
+    const folder = path.slice(0, path.lastIndexOf("/"));
+    files.set(folder, (files.get(folder) ?? 0) + 1);
+  }
+  expect([...files].filter(([, count]) => count > 20)).toEqual([]);
+});
+
 test("relative imports name the file, with its .ts", () => {
   const found = sources.flatMap(({ path, imports }) =>
     imports

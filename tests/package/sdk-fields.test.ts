@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { nodePlatform } from "../../adapters/node/mod.ts";
 import { platformApi, type PlatformApi } from "../../core/api.ts";
 import * as route from "../../core/gateway/manage/dynamic-route.ts";
-import { checkFields } from "../../core/http/unknown-fields.ts";
+import { checkFields } from "../../core/http/fields/unknown-fields.ts";
 import { bodies, fileOf, perNamespace } from "./sdk-bodies.ts";
 import { sdkSamples } from "./sdk-params.ts";
 

@@ -1,6 +1,6 @@
 import process from "node:process";
 import { readOptions } from "../command-options.ts";
-import { dataDirOf } from "../token-target.ts";
+import { dataDirOf } from "../token/token-target.ts";
 import { backUp } from "./backup.ts";
 import { restore } from "./restore.ts";
 

@@ -1,5 +1,5 @@
 import process from "node:process";
-import { didYouMean } from "../../../core/http/nearest.ts";
+import { didYouMean } from "../../../core/http/fields/nearest.ts";
 import { checkedConfig, readServeOptions } from "./serve-options.ts";
 import { shownConfig, type ShownSetting } from "./shown-config.ts";
 

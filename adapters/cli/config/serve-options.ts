@@ -4,7 +4,7 @@ import { parseConfig } from "../../../core/config/parse-config.ts";
 import { checkPermissions } from "../../../core/auth/static-tokens.ts";
 import { readOptions } from "../command-options.ts";
 import { watchedEnvironment } from "../environment.ts";
-import { processCount } from "../process-count.ts";
+import { processCount } from "../serve/process-count.ts";
 import { settings, type WrittenConfig, writtenConfig } from "../settings.ts";
 
 /** What a command that looks at a server's configuration is told. */

@@ -4,7 +4,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import * as v from "valibot";
-import { didYouMean } from "../../../core/http/nearest.ts";
+import { didYouMean } from "../../../core/http/fields/nearest.ts";
 import { failure, readOptions } from "../command-options.ts";
 import { projectRoot } from "../demo.ts";
 

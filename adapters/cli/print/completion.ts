@@ -1,5 +1,5 @@
 import process from "node:process";
-import { didYouMean } from "../../../core/http/nearest.ts";
+import { didYouMean } from "../../../core/http/fields/nearest.ts";
 import { settings } from "../settings.ts";
 
 const help = `Usage: causey completion bash|zsh|fish

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { ApiError } from "../../http/api-error.ts";
-import { holds } from "../../http/schema-fields.ts";
+import { holds } from "../../http/fields/schema-fields.ts";
 import type { System } from "../../ports.ts";
 import { elementsSchema } from "../choose/dynamic/element.ts";
 import { readGraph } from "../choose/dynamic/graph.ts";

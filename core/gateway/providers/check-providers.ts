@@ -1,4 +1,4 @@
-import { didYouMean } from "../../http/nearest.ts";
+import { didYouMean } from "../../http/fields/nearest.ts";
 import { ECHO, providers } from "./table.ts";
 import { isCustomSegment, type ProviderOptions } from "./target.ts";
 

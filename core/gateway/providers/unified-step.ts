@@ -1,6 +1,6 @@
 import { utf8 } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
-import { didYouMean } from "../../http/nearest.ts";
+import { didYouMean } from "../../http/fields/nearest.ts";
 import type { Step } from "../call/call.ts";
 import { ECHO, providers } from "./table.ts";
 import { chatFormats, type ChatFormat, readChatBody } from "../chat/read-chat-body.ts";

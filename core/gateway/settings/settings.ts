@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { ignores } from "../../http/schema-fields.ts";
+import { ignores } from "../../http/fields/schema-fields.ts";
 import { type Dlp, dlp, type Guardrails, guardrails } from "./safety-settings.ts";
 import { type SpendLimits, spendLimits } from "./spend-settings.ts";
 import { type OtelEndpoint, type OtelWrite, otelWrite } from "./otel-settings.ts";

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { ignores } from "../../http/schema-fields.ts";
+import { ignores } from "../../http/fields/schema-fields.ts";
 import { builtinFields, type MetadataField } from "../items/metadata.ts";
 
 /** Seconds that an answer may be cached. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { logSink, type LogSinkOptions } from "../../../adapters/cli/log-sink.ts";
+import { logSink, type LogSinkOptions } from "../../../adapters/cli/serve/log-sink.ts";
 
 function sink(options: Partial<LogSinkOptions> = {}) {
   const written: string[] = [];

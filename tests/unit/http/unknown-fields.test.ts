@@ -5,11 +5,11 @@ import { authorize } from "../../../core/auth/authorize.ts";
 import { ApiError } from "../../../core/http/api-error.ts";
 import { readJson } from "../../../core/http/body.ts";
 import { envelope } from "../../../core/http/envelope.ts";
-import { misspelling, nearest } from "../../../core/http/nearest.ts";
+import { misspelling, nearest } from "../../../core/http/fields/nearest.ts";
 import { checkQuery, checkWholeQuery, readQuery } from "../../../core/http/query.ts";
 import { closeRoutes } from "../../../core/http/routes.ts";
-import { holds, ignores } from "../../../core/http/schema-fields.ts";
-import { checkFields } from "../../../core/http/unknown-fields.ts";
+import { holds, ignores } from "../../../core/http/fields/schema-fields.ts";
+import { checkFields } from "../../../core/http/fields/unknown-fields.ts";
 
 const refusal = (schema: v.GenericSchema, value: unknown): string => {
   try {

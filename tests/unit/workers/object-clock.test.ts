@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { objectClock } from "../../../adapters/workers/object-clock.ts";
+import { objectClock } from "../../../adapters/workers/objects/object-clock.ts";
 
 describe("objectClock()", () => {
   it("never goes back, not in the next life of the object either, and tells the platform's time", () => {

@@ -4,7 +4,7 @@ import {
   hasNativeName,
   objectName,
   parseObjectName,
-} from "../../../adapters/workers/object-name.ts";
+} from "../../../adapters/workers/objects/object-name.ts";
 
 const text = fc.string({ unit: "grapheme" });
 

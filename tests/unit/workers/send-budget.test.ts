@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sendBudget } from "../../../adapters/workers/send-budget.ts";
+import { sendBudget } from "../../../adapters/workers/objects/send-budget.ts";
 
 /** The budget only compares connections by identity. */
 const connection = (): WebSocket => Object.create(null) as WebSocket;

@@ -1,4 +1,4 @@
-import { didYouMean } from "../../../http/nearest.ts";
+import { didYouMean } from "../../../http/fields/nearest.ts";
 import { segmentOf } from "../../providers/author-segment.ts";
 import { providers } from "../../providers/table.ts";
 import type { SpendLimits } from "../../settings/spend-settings.ts";

@@ -1,9 +1,9 @@
-import type { ActorRef, Actors, Plain, System } from "../../core/ports.ts";
-import { ApiError } from "../../core/http/api-error.ts";
-import { responseOf, valueOf, type CallOutcome } from "../shared/actors/crossing.ts";
+import type { ActorRef, Actors, Plain, System } from "../../../core/ports.ts";
+import { ApiError } from "../../../core/http/api-error.ts";
+import { responseOf, valueOf, type CallOutcome } from "../../shared/actors/crossing.ts";
 import { hasNativeName, objectName, parseObjectName } from "./object-name.ts";
 import { defineKind, mayBeKind, socketHolders } from "./registry.ts";
-import type { ObjectNamespace } from "./worker-env.ts";
+import type { ObjectNamespace } from "../worker-env.ts";
 
 /** A stub of `CauseyObject`. */
 interface Stub {

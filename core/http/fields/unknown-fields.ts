@@ -1,8 +1,8 @@
-import { isObject } from "./json.ts";
+import { isObject } from "../json.ts";
 import type { Context, MiddlewareHandler } from "hono";
 import type * as v from "valibot";
-import { ApiError } from "./api-error.ts";
-import type { ErrorName } from "./codes.ts";
+import { ApiError } from "../api-error.ts";
+import type { ErrorName } from "../codes.ts";
 import { didYouMean, misspelling } from "./nearest.ts";
 import { itemSchemas, type KnownFields, knownFields } from "./schema-fields.ts";
 

@@ -1,8 +1,8 @@
 import { availableParallelism } from "node:os";
 import process from "node:process";
-import type { Config } from "../../core/config/config.ts";
-import { ApiError } from "../../core/http/api-error.ts";
-import { checkReusePort } from "../shared/http/drain.ts";
+import type { Config } from "../../../core/config/config.ts";
+import { ApiError } from "../../../core/http/api-error.ts";
+import { checkReusePort } from "../../shared/http/drain.ts";
 
 /** As many as the configuration may ask for. */
 const MOST = 64;

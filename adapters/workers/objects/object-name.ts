@@ -1,4 +1,4 @@
-import { ApiError } from "../../core/http/api-error.ts";
+import { ApiError } from "../../../core/http/api-error.ts";
 
 /** What a Durable Object stands for. */
 export interface ObjectAddress {

@@ -1,5 +1,5 @@
-import { SqlError, type SqlErrorReason } from "../../core/sql-error.ts";
-import type { Sql, SqlRow, SqlValue, Statement, StatementResult } from "../../core/ports.ts";
+import { SqlError, type SqlErrorReason } from "../../../core/sql-error.ts";
+import type { Sql, SqlRow, SqlValue, Statement, StatementResult } from "../../../core/ports.ts";
 
 /** Bound of the memory for statements already checked. */
 const KNOWN_STATEMENTS = 500;

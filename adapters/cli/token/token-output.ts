@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import type { PolicyInput } from "../../core/auth/policies.ts";
+import type { PolicyInput } from "../../../core/auth/policies.ts";
 
 /** What is sent to make a token. */
 export interface TokenBody {

@@ -1,14 +1,14 @@
 import process from "node:process";
-import { platformApi, type PlatformApi } from "../../core/api.ts";
-import { apiOptions } from "../../core/config/api-options.ts";
-import type { Log, Platform } from "../../core/ports.ts";
-import { mainContent } from "../../core/rendering/extract/mod.ts";
-import { otlpSettings } from "../../core/signals/otlp/otlp-settings.ts";
-import type { LocalPlatformOptions } from "../shared/local-platform.ts";
-import { defaultBodyBytes } from "../shared/memory-limit.ts";
+import { platformApi, type PlatformApi } from "../../../core/api.ts";
+import { apiOptions } from "../../../core/config/api-options.ts";
+import type { Log, Platform } from "../../../core/ports.ts";
+import { mainContent } from "../../../core/rendering/extract/mod.ts";
+import { otlpSettings } from "../../../core/signals/otlp/otlp-settings.ts";
+import type { LocalPlatformOptions } from "../../shared/local-platform.ts";
+import { defaultBodyBytes } from "../../shared/memory-limit.ts";
 import type { Prepared } from "./prepare.ts";
 import { pagesOfEach } from "./process-count.ts";
-import type { Runtime } from "./runtime.ts";
+import type { Runtime } from "../runtime.ts";
 
 /** What `causey serve` serves. */
 export interface OpenApp {

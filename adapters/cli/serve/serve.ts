@@ -1,18 +1,18 @@
 import process from "node:process";
-import type { Platform } from "../../core/ports.ts";
-import { closeAtEnd, type ServeOptions, type Served } from "../shared/http/drain.ts";
+import type { Platform } from "../../../core/ports.ts";
+import { closeAtEnd, type ServeOptions, type Served } from "../../shared/http/drain.ts";
 import { bannerLines, exposureWarning } from "./banner.ts";
-import { seedDemo } from "./demo.ts";
-import { consoleLink } from "./console-link.ts";
+import { seedDemo } from "../demo.ts";
+import { consoleLink } from "../console-link.ts";
 import { configuredLog } from "./log-sink.ts";
 import { openApp, type OpenApp } from "./open-app.ts";
 import { parentProcess } from "./parent-process.ts";
 import { prepare, type Prepared } from "./prepare.ts";
 import { processCount } from "./process-count.ts";
-import { loadRuntime, type Runtime } from "./runtime.ts";
+import { loadRuntime, type Runtime } from "../runtime.ts";
 import { serveBeside } from "./serve-beside.ts";
 import { checkPort, ownCommandLine, startChildren } from "./start-children.ts";
-import { collectGarbage } from "./set-up-process.ts";
+import { collectGarbage } from "../set-up-process.ts";
 
 /** How long a shutdown waits for requests under way when nothing else is said, in ms. */
 const GRACE_MS = 10_000;

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { guarded } from "../shared/data-dir.ts";
+import { guarded } from "../../shared/data-dir.ts";
 
 /** A secret, where it is stored (null: only in the environment), and whether this start made it. */
 export interface StoredSecret {

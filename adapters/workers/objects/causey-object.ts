@@ -1,18 +1,18 @@
 import { DurableObject } from "cloudflare:workers";
-import { ApiError } from "../../core/http/api-error.ts";
-import type { Plain } from "../../core/ports.ts";
+import { ApiError } from "../../../core/http/api-error.ts";
+import type { Plain } from "../../../core/ports.ts";
 import {
   errorAsResponse,
   outcomeOf,
   withoutErrorHeader,
   type CallOutcome,
-} from "../shared/actors/crossing.ts";
+} from "../../shared/actors/crossing.ts";
 import { hostActor, type HostedActor } from "./hosted-actor.ts";
 import { parseObjectName } from "./object-name.ts";
 import { objectActors } from "./object-actors.ts";
 import { findKind, socketHolders, type ObjectSpace } from "./registry.ts";
-import type { WorkerEnv } from "./worker-env.ts";
-import { consoleLog, workerSystem } from "./worker-system.ts";
+import type { WorkerEnv } from "../worker-env.ts";
+import { consoleLog, workerSystem } from "../worker-system.ts";
 
 /** Keys of the object's own settings, beside the actor's tables. */
 const NAME_KEY = "causey:name";

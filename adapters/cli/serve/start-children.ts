@@ -4,8 +4,8 @@ import { createServer } from "node:net";
 import { availableParallelism } from "node:os";
 import process from "node:process";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Log } from "../../core/ports.ts";
-import { listenError } from "../shared/http/drain.ts";
+import type { Log } from "../../../core/ports.ts";
+import { listenError } from "../../shared/http/drain.ts";
 import { READY, SHARED_PORT } from "./parent-process.ts";
 
 /** What the first process needs to know to start the others. */

@@ -1,4 +1,4 @@
-import { isObject } from "./json.ts";
+import { isObject } from "../json.ts";
 import * as v from "valibot";
 
 /** What schemas say of an object at one place. */

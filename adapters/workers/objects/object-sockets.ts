@@ -1,6 +1,6 @@
-import { ApiError } from "../../core/http/api-error.ts";
-import type { AcceptOptions, Connection, Plain, Sockets, System } from "../../core/ports.ts";
-import { offeredProtocol } from "../shared/sockets/subprotocol.ts";
+import { ApiError } from "../../../core/http/api-error.ts";
+import type { AcceptOptions, Connection, Plain, Sockets, System } from "../../../core/ports.ts";
+import { offeredProtocol } from "../../shared/sockets/subprotocol.ts";
 import { sendBudget, type SendBudget } from "./send-budget.ts";
 
 /** Bounds of a WebSocket, from the port's contract and from workerd (10 tags of 256 characters). */

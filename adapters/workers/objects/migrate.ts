@@ -1,6 +1,6 @@
-import { ApiError } from "../../core/http/api-error.ts";
-import type { ActorKind, SharedSchema } from "../../core/ports.ts";
-import { schemasOf } from "../shared/sqlite/schema-lists.ts";
+import { ApiError } from "../../../core/http/api-error.ts";
+import type { ActorKind, SharedSchema } from "../../../core/ports.ts";
+import { schemasOf } from "../../shared/sqlite/schema-lists.ts";
 
 /** Applies those schema steps of a kind that this object's database has not seen, in one transaction. */
 export function migrate(storage: DurableObjectStorage, kind: ActorKind): void {

@@ -1,6 +1,6 @@
 import process from "node:process";
-import type { Config } from "../../core/config/config.ts";
-import type { Log } from "../../core/ports.ts";
+import type { Config } from "../../../core/config/config.ts";
+import type { Log } from "../../../core/ports.ts";
 
 type Level = Parameters<Log>[0];
 type Fields = NonNullable<Parameters<Log>[2]>;

@@ -1,4 +1,4 @@
-import { ApiError } from "../../core/http/api-error.ts";
+import { ApiError } from "../../../core/http/api-error.ts";
 import type {
   Actor,
   ActorContext,
@@ -7,8 +7,8 @@ import type {
   Connection,
   Plain,
   System,
-} from "../../core/ports.ts";
-import { mailbox, type Mailbox } from "../shared/actors/mailbox.ts";
+} from "../../../core/ports.ts";
+import { mailbox, type Mailbox } from "../../shared/actors/mailbox.ts";
 import { migrate } from "./migrate.ts";
 import { objectClock } from "./object-clock.ts";
 import { objectSockets, type ObjectSockets } from "./object-sockets.ts";
