@@ -1,7 +1,7 @@
 // HTML to Markdown without a browser: causey's converter beside turndown with its GFM plugin on linkedom's DOM, on
 // generated pages of the sizes and kinds of real ones (the same on every run), then on hostile input, where the time
 // of four times the input must stay below five times the time and 5 MB below 2 s. Building the converter is part of an operation.
-import { htmlToMarkdown } from "../core/rendering/markdown/convert.ts";
+import { convertHtml } from "../core/rendering/markdown/convert.ts";
 import { type Figure, geometricMean } from "./harness/figure.ts";
 import { compareFunctions, type FunctionContestant } from "./harness/functions.ts";
 import { htmlPage, type PageKind } from "./harness/html-page.ts";
@@ -98,7 +98,7 @@ function growth(
 }
 
 function ourConvert(html: string): string {
-  return htmlToMarkdown(html, { base: "https://example.com/a/", frontmatter: false }).markdown;
+  return convertHtml(html, { base: "https://example.com/a/", frontmatter: false }).markdown;
 }
 
 /** Geometric means over the pages, by contestant. */

@@ -6,7 +6,7 @@ import { deprecations, deprecationsMiddleware } from "./deprecations/mod.ts";
 import { type GatewayParts, gatewayParts } from "./gateway/mod.ts";
 import type { Handle } from "./console/forward.ts";
 import { consoleRoutes } from "./console/mod.ts";
-import { type Usage, usageOf } from "./console/usage.ts";
+import { type AccountUsage, accountUsage } from "./console/usage.ts";
 import { openApiRoutes } from "./openapi/mod.ts";
 import { errorResponse } from "./http/envelope.ts";
 import { prefixRouter } from "./http/prefix-router.ts";
@@ -15,7 +15,7 @@ import type { Platform } from "./ports.ts";
 import { htmlToMarkdown } from "./rendering/html-to-markdown.ts";
 import { renderingParts } from "./rendering/mod.ts";
 import { searchParts } from "./search/mod.ts";
-import { semanticCache, watchedModels } from "./config/shared-models.ts";
+import { semanticCacheOptions, watchedModels } from "./config/shared-models.ts";
 import { otlpExport, type OtlpExport } from "./signals/otlp/otlp-export.ts";
 import { type Signals, signals, type SignalsOptions } from "./signals/mod.ts";
 import { prepareRetention, webhooks, webhooksManagement } from "./webhooks/mod.ts";
@@ -121,9 +121,9 @@ function mountConsole(
   },
 ): void {
   if (options.console !== true) return;
-  const usage = async (): Promise<Usage | null> => {
+  const usage = async (): Promise<AccountUsage | null> => {
     const text = await parts.metricsOf(shared.accountId, "text");
-    return text === null ? null : usageOf(text);
+    return text === null ? null : accountUsage(text);
   };
   const { history, health, follow, deprecated } = seen;
   app.route(
@@ -159,7 +159,7 @@ function watchedGateway(
     demo: options.demo ?? false,
     accessLog: accessLog || isCounted || telemetry !== undefined,
     exportSpan: telemetry && ((span) => telemetry.span({ ...span })),
-    semanticCache: semanticCache(options),
+    semanticCache: semanticCacheOptions(options),
   });
   return {
     parts,

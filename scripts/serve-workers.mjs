@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { bannerLines } from "../adapters/cli/serve/banner.ts";
-import { describeFailure } from "../adapters/cli/command-options.ts";
+import { failureReport } from "../adapters/cli/command-options.ts";
 import { consoleLink } from "../adapters/cli/console-link.ts";
 import { seedDemo } from "../adapters/cli/demo.ts";
 import { helpText } from "../adapters/cli/help.ts";
@@ -94,7 +94,7 @@ async function main() {
 main().catch((error) => {
   const text = error instanceof Error ? error.message : String(error);
   const taken = /Address already in use/u.test(text);
-  const known = describeFailure(
+  const known = failureReport(
     taken
       ? new Error("The port is taken: stop the other server or choose another with --port")
       : error,

@@ -4,12 +4,12 @@ import { type BeginLink, beginLink } from "../shared/begin-link.ts";
 import { directTransport } from "../shared/egress/egress-transport.ts";
 import { environmentProxy, isLoopback } from "../shared/egress/environment-proxy.ts";
 import { silenceLimit, SilentAnswer } from "../shared/http/answer-silence.ts";
-import { guarded, watchGuarded } from "../shared/http/guarded-body.ts";
+import { guardedBody, watchGuarded } from "../shared/http/guarded-body.ts";
 import { endToEnd, REQUEST_FRAMING } from "../shared/http/header-pairs.ts";
 import { toTransportError } from "../shared/http/to-transport-error.ts";
 
 /** HTTP through Bun's `fetch`: raw bytes and true headers, as on Node and Deno. */
-export function fetchTransport(): Transport {
+export function bunTransport(): Transport {
   const fetching = byFetch();
   if (environmentProxy() === undefined) return fetching;
   // Bun asks the proxy for loopback too, and takes no word per request against it.
@@ -83,5 +83,5 @@ async function toInbound(
       .finally(() => deadlines.stop(deadline));
     return { status: response.status, headers, body: new Uint8Array(bytes) };
   }
-  return { status: response.status, headers, body: guarded(response.body, signal, limit) };
+  return { status: response.status, headers, body: guardedBody(response.body, signal, limit) };
 }

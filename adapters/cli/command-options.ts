@@ -33,13 +33,13 @@ interface FailureFacts {
 }
 
 /** A failure that says what to do about it. */
-export function failure(message: string, hint: string): Error {
+export function commandFailure(message: string, hint: string): Error {
   const facts: FailureFacts = { hint };
   return new Error(message, { cause: facts });
 }
 
 /** The lines for a failure, and the exit code: 2 for a command line or configuration that cannot be right, else 1. */
-export function describeFailure(error: unknown): { readonly text: string; readonly code: 1 | 2 } {
+export function failureReport(error: unknown): { readonly text: string; readonly code: 1 | 2 } {
   const message = error instanceof Error ? error.message : String(error);
   const facts = error instanceof Error ? error.cause : undefined;
   const hint = hasHint(facts) ? `hint: ${facts.hint}\n` : "";

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
-import { checkServerUrl, failure, readOptions } from "./command-options.ts";
+import { checkServerUrl, commandFailure, readOptions } from "./command-options.ts";
 import { defaults } from "./settings.ts";
 
 /** Where a server is asked, and as whom. */
@@ -46,9 +46,9 @@ export async function consoleCommand(args: readonly string[]): Promise<void> {
     return;
   }
   const { url, folder } = serverOf(values);
-  const link = await consoleLink({ fetch: reach, url, token: tokenOf(folder) });
+  const link = await consoleLink({ fetch: reach, url, token: folderToken(folder) });
   if (link === null)
-    throw failure(`The server at ${url} has no console`, "Start it without --no-console");
+    throw commandFailure(`The server at ${url} has no console`, "Start it without --no-console");
   process.stdout.write(`${link}\n`);
 }
 
@@ -70,17 +70,17 @@ export async function reach(request: Request): Promise<Response> {
     return await fetch(request, { signal: AbortSignal.timeout(10_000) });
   } catch {
     const { origin } = new URL(request.url);
-    throw failure(`No server answers at ${origin}`, "Start one, or name it with --url");
+    throw commandFailure(`No server answers at ${origin}`, "Start one, or name it with --url");
   }
 }
 
 /** The API token of a server's folder, unless the environment gives one. */
-export function tokenOf(folder: string): string {
+export function folderToken(folder: string): string {
   const given = process.env["CAUSEY_TOKEN"];
   if (given !== undefined && given !== "") return given;
   const file = join(folder, "token");
   if (existsSync(file)) return readFileSync(file, "utf8").trim();
-  throw failure(
+  throw commandFailure(
     `There is no token in "${folder}"`,
     "Name the data folder with --data-dir, or set CAUSEY_TOKEN",
   );

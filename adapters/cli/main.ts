@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { checkNode } from "../shared/check-node.ts";
-import { describeFailure } from "./command-options.ts";
+import { failureReport } from "./command-options.ts";
 import { projectRoot } from "./demo.ts";
 import { helpText } from "./help.ts";
 import { setUpProcess } from "./set-up-process.ts";
@@ -56,7 +56,7 @@ function version(): string {
 try {
   await main();
 } catch (error) {
-  const { text, code } = describeFailure(error);
+  const { text, code } = failureReport(error);
   process.stderr.write(text);
   if (process.env["CAUSEY_DEBUG"] !== undefined && error instanceof Error)
     process.stderr.write(`${error.stack}\n`);

@@ -41,7 +41,7 @@ export interface WebhookToSend {
 }
 
 /** Where the command reads from. */
-export interface SendInput {
+export interface SendEnvironment {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Reads a file; `"-"` is standard input. */
   read(file: string): Uint8Array;
@@ -49,7 +49,7 @@ export interface SendInput {
 }
 
 /** Reads `send --scheme … --url … --secret …`; throws one line that says what is wrong. */
-export function parseSend(args: readonly string[], input: SendInput): WebhookToSend {
+export function parseSend(args: readonly string[], input: SendEnvironment): WebhookToSend {
   const text = { type: "string" } as const;
   const options = { scheme: text, url: text, secret: text, data: text, id: text, type: text };
   const { values, positionals } = readOptions(args, options);
@@ -128,7 +128,7 @@ function checkScheme(name: string): asserts name is SchemeName {
     throw new TypeError(`Unknown scheme "${name}"${didYouMean(name, Object.keys(schemes))}`);
 }
 
-function resolved(secret: string, env: SendInput["env"]): string {
+function resolved(secret: string, env: SendEnvironment["env"]): string {
   if (!secret.startsWith("env:")) return secret;
   const value = env[secret.slice(4)];
   if (value === undefined || value === "")

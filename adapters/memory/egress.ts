@@ -7,7 +7,7 @@ import { type UrlGuard, urlGuard } from "../shared/egress/url-guard.ts";
 export type ResolveName = (name: string) => Promise<readonly string[]>;
 
 /** Why requests to caller-steered addresses are less guarded here than on other runtimes. */
-export const UNPINNED: string =
+export const MEMORY_UNPINNED: string =
   "Addresses are checked by their text only: pass memoryPlatform({ resolve }) to check what names resolve to";
 
 /** What is left to say where names are resolved. */

@@ -9,7 +9,7 @@ import { urlGuard } from "../shared/egress/url-guard.ts";
 import { webSockets } from "../shared/sockets/web-sockets.ts";
 import { journal } from "../shared/sqlite/sqlite.ts";
 import { localSystem } from "../shared/system.ts";
-import { checkedTransport, RESOLVED_APART, targetCheck, UNPINNED } from "./egress.ts";
+import { checkedTransport, RESOLVED_APART, targetCheck, MEMORY_UNPINNED } from "./egress.ts";
 import {
   type AcceptWebSocket,
   checkedDial,
@@ -136,7 +136,7 @@ function capabilities(options: MemoryPlatformOptions): Record<Capability, true |
     actors: true,
     browser: browserEndpoint === "" ? NO_BROWSER : true,
     "client-abort": "Whether a client that leaves is noticed at once is up to the host's server",
-    "egress-pinning": resolve === undefined ? UNPINNED : RESOLVED_APART,
+    "egress-pinning": resolve === undefined ? MEMORY_UNPINNED : RESOLVED_APART,
     "raw-framing": "The host's server settles two kinds of framing before causey sees the request",
     sockets: acceptWebSocket === undefined ? NO_UPGRADE : true,
     transport: true,

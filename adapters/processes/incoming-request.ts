@@ -1,5 +1,5 @@
 import type { Actors, Log } from "../../core/ports.ts";
-import { outcomeOf } from "../shared/actors/crossing.ts";
+import { settledCall } from "../shared/actors/crossing.ts";
 import type { Upgrade } from "../shared/sockets/sockets.ts";
 import { bodySink, bodySource, type BodySink, type BodySource } from "./body.ts";
 import type { BodyMessage, RequestHead, SocketMessage, ToPeer, ToOwner } from "./messages.ts";
@@ -64,7 +64,7 @@ export function incomingRequest(
     if (message.type === "end" || message.type === "broken") over();
   };
   const work = (): Promise<boolean> => respond(state, asked, { ...options, send });
-  void outcomeOf(work, options.log, `${asked.kind}.fetch`).then((outcome) => {
+  void settledCall(work, options.log, `${asked.kind}.fetch`).then((outcome) => {
     if ("thrown" in outcome) send({ type: "returned", id, outcome });
     if (state.answer === undefined && state.socket === undefined) over();
   });

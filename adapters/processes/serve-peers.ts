@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { ApiError } from "../../core/http/api-error.ts";
 import type { Actors, Log } from "../../core/ports.ts";
-import { outcomeOf, type CallOutcome } from "../shared/actors/crossing.ts";
+import { settledCall, type CallOutcome } from "../shared/actors/crossing.ts";
 import { makeAddress } from "./address.ts";
 import { link, type Link } from "./link.ts";
 import type { ToPeer, ToOwner } from "./messages.ts";
@@ -147,7 +147,7 @@ async function call(
   toPeer: Link<ToPeer>,
 ): Promise<void> {
   const work = () => actors.get(kind, name).call(method, ...args);
-  const outcome = await outcomeOf(work, log, `${kind}.${method}`);
+  const outcome = await settledCall(work, log, `${kind}.${method}`);
   try {
     toPeer.send({ type: "returned", id, outcome });
   } catch {

@@ -5,7 +5,7 @@ import { workerTransport } from "./fetch-transport.ts";
 import type { FetchBinding } from "./worker-env.ts";
 
 /** Why requests to caller-steered addresses are less guarded here than on other runtimes. */
-export const UNPINNED: string =
+export const WORKERS_UNPINNED: string =
   'A Worker cannot see what a name resolves to: bind a filtered network service as "CAUSEY_EGRESS", or rely on the platform, whose fetch reaches public addresses only';
 
 /**

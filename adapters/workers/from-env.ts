@@ -3,7 +3,7 @@ import { apiOptions } from "../../core/config/api-options.ts";
 import { parseConfig } from "../../core/config/parse-config.ts";
 import { otlpSettings } from "../../core/signals/otlp/otlp-settings.ts";
 import type { WorkerBuild } from "./worker.ts";
-import { configuredLog } from "./worker-system.ts";
+import { configuredConsoleLog } from "./worker-system.ts";
 import type { WorkerEnv } from "./worker-env.ts";
 
 /** The variables that {@link fromEnv} reads. */
@@ -34,7 +34,7 @@ export function fromEnv(env: ConfiguredEnv): WorkerBuild<ConfiguredEnv> {
   };
   return {
     workers: {
-      log: configuredLog(config),
+      log: configuredConsoleLog(config),
       ...(config.bodyBytes === undefined ? {} : { bodyBytes: config.bodyBytes }),
       allowHosts: [...(config.rendering?.allowHosts ?? []), ...(config.webhooks?.allowHosts ?? [])],
     },

@@ -2,7 +2,7 @@ import { stepwise } from "../../core/background.ts";
 import { bodyBudget } from "../../core/body-budget.ts";
 import type { Log, Platform } from "../../core/ports.ts";
 import { boundBrowser, missingBrowser, NO_BROWSER } from "./browser-binding.ts";
-import { guardedSend, guardedTransport, UNPINNED } from "./egress.ts";
+import { guardedSend, guardedTransport, WORKERS_UNPINNED } from "./egress.ts";
 import { workerTransport } from "./fetch-transport.ts";
 import { closeAllSockets, objectActors } from "./objects/object-actors.ts";
 import { closeSpace, openSpace } from "./objects/registry.ts";
@@ -44,7 +44,7 @@ export function workersPlatform(options: WorkersPlatformOptions): Platform {
       browser: env.BROWSER === undefined ? NO_BROWSER : true,
       "client-abort": "workerd notices a client that closed its connection only at its next write",
       "raw-framing": "workerd settles two kinds of framing before a Worker sees the request",
-      "egress-pinning": env.CAUSEY_EGRESS === undefined ? UNPINNED : true,
+      "egress-pinning": env.CAUSEY_EGRESS === undefined ? WORKERS_UNPINNED : true,
       sockets: true,
       transport: true,
     },

@@ -11,7 +11,10 @@ export const consoleLog: Log = (level, message, fields) => {
 const levels = ["debug", "info", "warn", "error"] as const;
 
 /** {@link consoleLog} as a configuration asks for it. */
-export function configuredLog({ log, logLevel = "info" }: Pick<Config, "log" | "logLevel">): Log {
+export function configuredConsoleLog({
+  log,
+  logLevel = "info",
+}: Pick<Config, "log" | "logLevel">): Log {
   const least = log === "off" ? levels.length : levels.indexOf(logLevel);
   return (level, ...what) => {
     if (levels.indexOf(level) >= least) consoleLog(level, ...what);

@@ -37,7 +37,7 @@ export function watchedModels(
 }
 
 /** The options of the semantic cache, with the embedder that search has where it has none of its own. */
-export function semanticCache({
+export function semanticCacheOptions({
   gateway,
   search: { embedder } = {},
 }: PlatformApiOptions): SemanticCacheOptions | undefined {

@@ -1,6 +1,6 @@
 import { noteAnswer } from "../http/answer-note.ts";
 import { ApiError } from "../http/api-error.ts";
-import type { Session } from "./session.ts";
+import type { ConsoleSession } from "./session.ts";
 
 /** Handles a request as the app does. */
 export type Handle = (request: Request) => Response | Promise<Response>;
@@ -18,7 +18,7 @@ const DROPPED =
 export async function forwardToApi(
   request: Request,
   path: string,
-  session: Session,
+  session: ConsoleSession,
   handle: Handle,
 ): Promise<Response> {
   const { origin, search } = new URL(request.url);
@@ -47,7 +47,7 @@ export async function forwardToApi(
 }
 
 /** The gateway forwards `Authorization` to providers, and inbound webhooks are signed, not authorised. */
-function setToken(headers: Headers, path: string, { token }: Session): void {
+function setToken(headers: Headers, path: string, { token }: ConsoleSession): void {
   if (token === null || path.startsWith("/webhooks/")) return;
   const name = path.startsWith("/v1/") ? "cf-aig-authorization" : "authorization";
   headers.set(name, `Bearer ${token.reveal()}`);

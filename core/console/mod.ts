@@ -13,7 +13,7 @@ import { VERSION } from "../version.ts";
 import { serveAsset } from "./serve-asset.ts";
 import { feed, type FeedSource } from "./feed.ts";
 import { forwardToApi, type Handle } from "./forward.ts";
-import { type Session, type Sessions, sessions } from "./session.ts";
+import { type ConsoleSession, type ConsoleSessions, sessions } from "./session.ts";
 
 /** Options of {@link consoleRoutes}. */
 export interface ConsoleOptions {
@@ -71,10 +71,10 @@ export function consoleRoutes(options: ConsoleOptions): Hono {
   return app;
 }
 
-type FindSession = (c: Context) => Promise<Session>;
+type FindSession = (c: Context) => Promise<ConsoleSession>;
 
 /** The session of a request; throws 403 for what is not the console's own page, 401 without a session. */
-function sessionOf({ auth }: ConsoleOptions, store: Sessions): FindSession {
+function sessionOf({ auth }: ConsoleOptions, store: ConsoleSessions): FindSession {
   return async (c) => {
     checkOwn(c);
     if (auth === "off") return { token: null, readOnly: false, expires: Number.MAX_SAFE_INTEGER };
@@ -93,7 +93,7 @@ function checkOwn(c: Context): void {
 }
 
 interface SessionRoutesDeps {
-  readonly store: Sessions;
+  readonly store: ConsoleSessions;
   readonly session: FindSession;
   /** Where the console is mounted. */
   readonly path: string;
@@ -152,7 +152,10 @@ async function isKnown(token: string, auth: Exclude<Auth, "off">): Promise<boole
   return (await auth(new Request("http://console.invalid/", { headers }))) !== null;
 }
 
-function facts({ readOnly }: Session, { platform, accountId, auth }: ConsoleOptions): object {
+function facts(
+  { readOnly }: ConsoleSession,
+  { platform, accountId, auth }: ConsoleOptions,
+): object {
   const { runtime, capabilities } = platform;
   return {
     account: accountId,

@@ -3,7 +3,7 @@ import { sha256Hex } from "../crypto/digest.ts";
 import { fromBase64, toBase64 } from "../crypto/encoding.ts";
 import { ApiError } from "../http/api-error.ts";
 import { rawSealingKey, seal, type SealingKey, unseal } from "../crypto/seal.ts";
-import { secret, type Secret } from "../crypto/secret.ts";
+import { secret, type HiddenText } from "../crypto/secret.ts";
 import type { Plain, Platform } from "../ports.ts";
 import { consoleKind } from "./console-actor.ts";
 
@@ -15,9 +15,9 @@ const COOKIE = "causey_console";
 const CONTEXT = "console-session";
 
 /** Who uses the console: the token that every one of its requests is made with. */
-export interface Session {
+export interface ConsoleSession {
   /** Null where the host authenticates. */
-  readonly token: Secret | null;
+  readonly token: HiddenText | null;
   readonly readOnly: boolean;
   /** Unix ms. */
   readonly expires: number;
@@ -27,22 +27,22 @@ export interface Session {
  * Sessions of a browser. The cookie holds the API token, sealed with a key of the database: neither alone is worth
  * anything, every process can open it, and a revoked token ends its sessions at once.
  */
-export interface Sessions {
+export interface ConsoleSessions {
   /** The value of `Set-Cookie` for a new session. */
   open(token: string, readOnly: boolean, request: Request): Promise<string>;
-  read(request: Request): Promise<Session | null>;
+  read(request: Request): Promise<ConsoleSession | null>;
   /** The value of `Set-Cookie` that ends a session. */
   closing(request: Request): string;
   /** A code that opens one session with this token, once, within an hour. */
   newCode(token: string): Promise<string>;
   /** The token of a code; null when it was used, is old or was never made. */
-  takeCode(code: string): Promise<Secret | null>;
+  takeCode(code: string): Promise<HiddenText | null>;
 }
 
 const payload = v.object({ token: v.string(), readOnly: v.boolean(), expires: v.number() });
 
 /** Makes the sessions of a platform; `path` is where the console is mounted. */
-export function sessions({ actors, system }: Platform, path: string): Sessions {
+export function sessions({ actors, system }: Platform, path: string): ConsoleSessions {
   actors.define(consoleKind);
   const call = (method: string, ...args: readonly Plain[]): Promise<Plain> =>
     actors.get(consoleKind.name, "all").call(method, ...args);

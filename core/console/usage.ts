@@ -1,5 +1,5 @@
 /** What models have used, over all gateways of an account. */
-export interface Usage {
+export interface AccountUsage {
   readonly tokensIn: number;
   readonly tokensOut: number;
   /** US dollars. */
@@ -9,7 +9,7 @@ export interface Usage {
 const SAMPLE = /^causey_gateway_(tokens|cost_usd)_total\{(.*)\} (\S+)$/gm;
 
 /** The sums of an account's metrics, as a scraper reads them. */
-export function usageOf(exposition: string): Usage {
+export function accountUsage(exposition: string): AccountUsage {
   const sums = { tokensIn: 0, tokensOut: 0, usd: 0 };
   for (const [, family, labels = "", value] of exposition.matchAll(SAMPLE)) {
     if (family === "cost_usd") sums.usd += Number(value);

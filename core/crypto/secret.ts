@@ -1,5 +1,5 @@
 /** A text that no logger prints: every way of making text of it says `[secret]`. */
-export interface Secret {
+export interface HiddenText {
   /** The text itself, for the one place that needs it. */
   reveal(): string;
   toString(): string;
@@ -16,8 +16,8 @@ const inspectors = [Symbol.for("nodejs.util.inspect.custom"), Symbol.for("Deno.c
  * Wraps a secret. The text is in a closure, so that `JSON.stringify`, templates, `console.log` and object spread find
  * nothing of it.
  */
-export function secret(text: string): Secret {
-  const wrapped: Secret = { reveal: () => text, toString: show, toJSON: show };
+export function secret(text: string): HiddenText {
+  const wrapped: HiddenText = { reveal: () => text, toString: show, toJSON: show };
   for (const symbol of inspectors)
     Object.defineProperty(wrapped, symbol, { value: show, enumerable: false });
   return Object.freeze(wrapped);

@@ -9,7 +9,7 @@ import { pathEnd, pathStart } from "./pathname.ts";
 import { brownoutEnd, isEnforced, type ScheduledEntry } from "./phase.ts";
 import { brownedOut, errorSignals, retired } from "./refuse.ts";
 import { type Revision, reviseRequest } from "./revise-request.ts";
-import { signals, withSignals } from "./signal.ts";
+import { deprecationSignals, withSignals } from "./signal.ts";
 
 /** The host, as the middleware sees it. */
 export interface Host {
@@ -129,7 +129,9 @@ function announced(
   path: string,
   { place }: Deprecations,
 ): Response {
-  return entries.length === 0 ? response : withSignals(response, signals(entries, place, path));
+  return entries.length === 0
+    ? response
+    : withSignals(response, deprecationSignals(entries, place, path));
 }
 
 function brownout(
@@ -158,7 +160,7 @@ async function refusal(
     if (failure instanceof ApiError) return errorResponse(failure, "api");
     throw failure;
   }
-  return errorResponse(error, "api", errorSignals(signals(entries, place, path)));
+  return errorResponse(error, "api", errorSignals(deprecationSignals(entries, place, path)));
 }
 
 interface RevisedResponse {

@@ -1,7 +1,7 @@
 import { ApiError } from "../http/api-error.ts";
 import type { DeprecationEntry } from "./entry.ts";
 import type { ScheduledEntry } from "./phase.ts";
-import { documentationUrl, type SignalPlace, type Signals } from "./signal.ts";
+import { documentationUrl, type SignalPlace, type DeprecationSignals } from "./signal.ts";
 
 /** 410 is cacheable by default and SDKs retry what they may, so both are said to be wrong here. */
 const REFUSAL_HEADERS = { "cache-control": "no-store", "x-should-retry": "false" };
@@ -56,7 +56,7 @@ export function publicFacts(entry: DeprecationEntry): Readonly<Record<string, un
 }
 
 /** The signals as headers of an error; there is nothing to merge them with. */
-export function errorSignals(sent: Signals): Readonly<Record<string, string>> {
+export function errorSignals(sent: DeprecationSignals): Readonly<Record<string, string>> {
   return {
     deprecation: sent.deprecation,
     ...(sent.sunset === null ? {} : { sunset: sent.sunset }),

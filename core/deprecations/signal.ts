@@ -15,7 +15,7 @@ export interface SignalPlace {
 }
 
 /** The headers that announce a deprecation. */
-export interface Signals {
+export interface DeprecationSignals {
   /** RFC 9745: a Structured Fields Date. */
   readonly deprecation: string;
   /** RFC 8594: an HTTP date; null when no end is known. */
@@ -25,11 +25,11 @@ export interface Signals {
 }
 
 /** The headers of several entries that one request hit; `path` is its raw pathname below the API root. Needs at least one entry. */
-export function signals(
+export function deprecationSignals(
   entries: readonly ScheduledEntry[],
   place: SignalPlace,
   path: string,
-): Signals {
+): DeprecationSignals {
   const deprecatedAt = Math.min(...entries.map((entry) => entry.deprecatedAt));
   const ends = entries
     .flatMap((entry) => entry.enforceAt ?? [])
@@ -71,7 +71,7 @@ function successors(
 }
 
 /** The signals as headers of a new response, merged with a `Link` and an `Access-Control-Expose-Headers` that are there. */
-export function signalHeaders(sent: Signals, existing?: Headers): Headers {
+export function signalHeaders(sent: DeprecationSignals, existing?: Headers): Headers {
   const headers = new Headers(existing);
   headers.set("deprecation", sent.deprecation);
   if (sent.sunset !== null) headers.set("sunset", sent.sunset);
@@ -95,7 +95,7 @@ function exposed(existing: string | null): string {
 }
 
 /** The same response with the signals; its body is passed on untouched. An upgrade (101) is left alone. */
-export function withSignals(response: Response, sent: Signals): Response {
+export function withSignals(response: Response, sent: DeprecationSignals): Response {
   if (response.status < 200) return response;
   const { status, statusText, body } = response;
   const headers = signalHeaders(sent, response.headers);

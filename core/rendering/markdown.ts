@@ -29,6 +29,6 @@ export async function convertDocument(
 ): Promise<string> {
   const { html, ...options } = request;
   if (html.length > AT_ONCE) return background.run(documentMarkdown, request, signal);
-  const { htmlToMarkdown } = await import("./markdown/convert.ts");
-  return htmlToMarkdown(html, options).markdown;
+  const { convertHtml } = await import("./markdown/convert.ts");
+  return convertHtml(html, options).markdown;
 }

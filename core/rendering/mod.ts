@@ -12,7 +12,7 @@ import { closeRoutes } from "../http/routes.ts";
 import { noteUnknownFields } from "../http/fields/unknown-fields.ts";
 import { wholeRequest } from "../http/whole-request.ts";
 import type { Platform } from "../ports.ts";
-import { renderOperations, type Operation } from "./operations.ts";
+import { renderOperations, type RenderOperation } from "./operations.ts";
 import type { RenderingOptions } from "./options.ts";
 import { renderBinding, type RenderBinding } from "./render-binding.ts";
 
@@ -101,7 +101,7 @@ const browserTime: MiddlewareHandler<BrowserTime> = async (c, next) => {
   c.header("x-browser-ms-used", String(c.get("browserMs") ?? 0));
 };
 
-function handle(name: string, operation: Operation): Handler<BrowserTime> {
+function handle(name: string, operation: RenderOperation): Handler<BrowserTime> {
   return async (c: Context<BrowserTime>) => {
     checkQuery(c, ["cacheTTL"]);
     return operation({

@@ -29,7 +29,7 @@ import {
   snapshotSchema,
 } from "./schema.ts";
 import { renderCache } from "./render-cache.ts";
-import { renderSlots, type Slots } from "./slots.ts";
+import { renderSlots, type RenderSlots } from "./slots.ts";
 import { staticShortcut, type Shortcut } from "./static/shortcut.ts";
 import { renderStatic, type StaticDeps } from "./static/render-static.ts";
 import type { StaticAction } from "./static/static-page.ts";
@@ -47,7 +47,7 @@ export interface RenderCall {
 }
 
 /** Answers one request. */
-export type Operation = (call: RenderCall) => Promise<Response>;
+export type RenderOperation = (call: RenderCall) => Promise<Response>;
 
 /** Seconds for which a rendering may be reused. */
 const cacheTtl = v.pipe(v.string(), v.regex(/^\d{1,5}$/u), v.transform(Number), v.maxValue(86_400));
@@ -68,7 +68,7 @@ export type OperationName =
 /** The operations by the last segment of their path. */
 export function renderOperations(
   options: RenderingOptions,
-): Readonly<Record<OperationName, Operation>> {
+): Readonly<Record<OperationName, RenderOperation>> {
   const { background } = options.platform;
   const deps = renderDeps(options);
   const frontmatter = options.frontmatter !== false;
@@ -148,13 +148,13 @@ type MakeOperation = <B extends RenderBody, T>(
     /** What a body with `render: false` asks for. @default refused */
     readonly withoutBrowser?: (body: B) => StaticAction;
   },
-) => Operation;
+) => RenderOperation;
 
 /** Reads and checks a body, then renders it with the action that the body asks for. */
 function operationOver(
   options: RenderingOptions,
   deps: RenderDeps,
-  conversions: Slots,
+  conversions: RenderSlots,
 ): MakeOperation {
   const { platform } = options;
   const policy: JobPolicy = {

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { refuseUnknown } from "../http/body.ts";
-import type { Operation, OperationName } from "./operations.ts";
+import type { RenderOperation, OperationName } from "./operations.ts";
 
 /** How a {@link RenderBinding} renders. */
 export interface RenderCallOptions {
@@ -71,7 +71,7 @@ const snapshot: v.GenericSchema<unknown, Snapshot> = v.object({
 
 /** Makes the binding over the operations that the routes have: both share the slots of the browser. */
 export function renderBinding(
-  operations: Readonly<Record<OperationName, Operation>>,
+  operations: Readonly<Record<OperationName, RenderOperation>>,
 ): RenderBinding {
   const run = (name: OperationName, body: unknown, { signal }: RenderCallOptions = {}) =>
     operations[name]({

@@ -7,13 +7,13 @@ import { readFacts } from "./page/page-scripts.ts";
 import type { RefusedNavigation } from "./intercept/intercept.ts";
 import type { Hop } from "./page/main-document.ts";
 import type { Page } from "./page/page.ts";
-import type { Slots } from "./slots.ts";
+import type { RenderSlots } from "./slots.ts";
 import { within } from "./timers.ts";
 import { type PageDeps, withPage } from "./page/with-page.ts";
 
 /** What every rendering shares. */
 export interface RenderDeps extends PageDeps {
-  readonly slots: Slots;
+  readonly slots: RenderSlots;
 }
 
 /** Facts about a page that travel beside the result. */

@@ -7,7 +7,7 @@ export interface SlotOptions {
 }
 
 /** A bounded queue in front of a bounded number of slots. */
-export interface Slots {
+export interface RenderSlots {
   /**
    * Waits for a slot and returns the function that frees it.
    *
@@ -17,7 +17,7 @@ export interface Slots {
 }
 
 /** Makes slots; first come, first served. */
-export function renderSlots(options: SlotOptions): Slots {
+export function renderSlots(options: SlotOptions): RenderSlots {
   let running = 0;
   const waiting = new Set<() => void>();
   const free = (): (() => void) => {

@@ -80,13 +80,13 @@ const whole = (fallback: number, min: number, max: number) =>
 const pageSchema = v.object({ page: whole(1, 1, 1_000_000), per_page: whole(20, 1, 100) });
 
 /** A page of a list. */
-export interface Page {
+export interface PageQuery {
   readonly page: number;
   readonly perPage: number;
 }
 
 /** The page that a query asks for, which has no other parameters than `others`. */
-export function pageOf(c: Context, others: readonly string[] = []): Page {
+export function pageOf(c: Context, others: readonly string[] = []): PageQuery {
   checkQuery(c, [...Object.keys(pageSchema.entries), ...others]);
   const { page, per_page: perPage } = parse(pageSchema, c.req.query());
   return { page, perPage };
@@ -105,7 +105,7 @@ export function numberOf(
 
 /** The `result_info` of a page. */
 export function pageInfo(
-  { page, perPage }: Page,
+  { page, perPage }: PageQuery,
   count: number,
   total: number,
 ): Readonly<Record<string, number>> {

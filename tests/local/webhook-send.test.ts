@@ -7,14 +7,14 @@ import {
   parseKeys,
   parseSend,
   webhookHelp,
-  type SendInput,
+  type SendEnvironment,
   webhookKeys,
 } from "../../adapters/cli/webhook-send.ts";
 import { prepareKey } from "../../core/webhooks/signing/keys.ts";
 import { schemes, simulate } from "../../core/webhooks/mod.ts";
 import { verify } from "../../core/webhooks/signing/verify.ts";
 
-const input: SendInput = {
+const input: SendEnvironment = {
   env: { HOOK_SECRET: "from the environment" },
   read: (file) => new TextEncoder().encode(`content of ${file}`),
   freshId: "fresh",

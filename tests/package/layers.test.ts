@@ -112,6 +112,20 @@ test("a folder holds 20 files at most", () => {
   expect([...files].filter(([, count]) => count > 20)).toEqual([]);
 });
 
+test("a name is exported by one file, so that it means one thing", () => {
+  // Each runtime's package has them, and they do the same there.
+  const perRuntime = new Set(["acceptWebSockets", "serve"]);
+  const homes = new Map<string, string[]>();
+  const declaration =
+    /^export (?:default )?(?:declare )?(?:abstract )?(?:async )?(?:const|function\*?|class|interface|type) (\w+)/gmu;
+  for (const { path, code } of sources) {
+    for (const name of new Set([...code.matchAll(declaration)].map(([, found = ""]) => found)))
+      homes.set(name, [...(homes.get(name) ?? []), path]);
+  }
+  const several = [...homes].filter(([name, at]) => at.length > 1 && !perRuntime.has(name));
+  expect(several).toEqual([]);
+});
+
 test("relative imports name the file, with its .ts", () => {
   const found = sources.flatMap(({ path, imports }) =>
     imports

@@ -12,7 +12,7 @@ import {
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { DatabaseSync } from "../../shared/database-sync.ts";
-import { failure } from "../command-options.ts";
+import { commandFailure } from "../command-options.ts";
 import { writeArchive } from "./archive.ts";
 import { DATABASE, KEPT, MANIFEST, type Manifest } from "./manifest.ts";
 
@@ -35,12 +35,15 @@ export async function backUp(
 ): Promise<BackupReport> {
   const database = join(dataDir, DATABASE);
   if (!existsSync(database) || statSync(database).size === 0)
-    throw failure(
+    throw commandFailure(
       `There is nothing to back up in "${dataDir}"`,
       "Name the server's folder with --data-dir",
     );
   if (existsSync(file) && !force)
-    throw failure(`"${file}" is there already`, "Choose another name, or replace it with --force");
+    throw commandFailure(
+      `"${file}" is there already`,
+      "Choose another name, or replace it with --force",
+    );
   const folder = mkdtempSync(join(dirname(file), ".causey-backup-"));
   const drop = (): void => rmSync(folder, { recursive: true, force: true });
   const interrupted = (): void => {
@@ -79,7 +82,7 @@ function place(whole: string, file: string, force: boolean): void {
     linkSync(whole, file);
   } catch (error) {
     if (existsSync(file))
-      throw failure(
+      throw commandFailure(
         `"${file}" is there already`,
         "Choose another name, or replace it with --force",
       );

@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { openDataDir } from "../../shared/data-dir.ts";
-import { failure } from "../command-options.ts";
+import { commandFailure } from "../command-options.ts";
 import { readArchive, type UnpackedFile } from "./archive.ts";
 import { checkDatabase } from "./backup.ts";
 import { DATABASE, KEPT, MANIFEST, type Manifest, parseManifest } from "./manifest.ts";
@@ -42,16 +42,16 @@ export async function restore(
   { force }: { readonly force: boolean },
 ): Promise<RestoreReport> {
   if (!existsSync(file))
-    throw failure(`There is no file "${file}"`, "Name a file that causey backup wrote");
+    throw commandFailure(`There is no file "${file}"`, "Name a file that causey backup wrote");
   const isUsed = holdsData(dataDir);
   if (isUsed && !force)
-    throw failure(
+    throw commandFailure(
       `"${dataDir}" is not empty`,
       "Choose another with --data-dir, or replace its data with --force",
     );
   const folder = openDataDir(dataDir);
   if (!folder.hold())
-    throw failure(
+    throw commandFailure(
       `A server uses "${dataDir}"`,
       "Stop it first, or choose another folder with --data-dir",
     );

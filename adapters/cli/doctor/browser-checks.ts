@@ -6,7 +6,7 @@ import type { Config } from "../../../core/config/config.ts";
 import { chromium } from "../../shared/chromium/chromium.ts";
 import { findChromium } from "../../shared/chromium/chromium-find.ts";
 import { localSystem } from "../../shared/system.ts";
-import { type Finding, reasonOf, within } from "./finding.ts";
+import { type DoctorFinding, failureReason, timeLimited } from "./finding.ts";
 
 /** How long a browser has to be unpacked, to start and to answer, in ms. */
 const START_MS = 60_000;
@@ -16,7 +16,7 @@ const quiet = (): void => undefined;
 export async function checkBrowser(
   { rendering = {} }: Config,
   dataDir: string,
-): Promise<Finding[]> {
+): Promise<DoctorFinding[]> {
   const { chromiumPath, endpoint, noSandbox } = rendering;
   const system = localSystem(quiet);
   const browser = chromium({
@@ -38,8 +38,8 @@ export async function checkBrowser(
           hint: "Without one, page rendering answers 503",
         },
       ];
-    const version = await within(START_MS, (signal) => versionOf(browser, signal));
-    const started: Finding = {
+    const version = await timeLimited(START_MS, (signal) => versionOf(browser, signal));
+    const started: DoctorFinding = {
       check: "browser",
       status: "ok",
       detail: `${version} starts (${await browser.describe()})`,
@@ -48,14 +48,14 @@ export async function checkBrowser(
   } catch (error) {
     const hint =
       "Install chromium, or the package @sparticuz/chromium, or name one with --chromium-path";
-    return [{ check: "browser", status: "fail", detail: reasonOf(error), hint }];
+    return [{ check: "browser", status: "fail", detail: failureReason(error), hint }];
   } finally {
     await browser.close();
     system.end();
   }
 }
 
-function sandbox(noSandbox: boolean | undefined): Finding {
+function sandbox(noSandbox: boolean | undefined): DoctorFinding {
   const check = "sandbox";
   if (noSandbox ?? process.getuid?.() === 0)
     return {
@@ -94,7 +94,7 @@ const scripts = [
 ] as const;
 
 /** Whether pages in any script can be drawn. */
-export async function checkFonts({ rendering = {} }: Config): Promise<Finding> {
+export async function checkFonts({ rendering = {} }: Config): Promise<DoctorFinding> {
   const check = "fonts";
   const found = await findChromium(rendering.chromiumPath);
   const own = found?.kind === "packed" ? "Open Sans of the browser's package, and " : "";

@@ -4,9 +4,9 @@ import { checkedConfig, readServeOptions } from "../config/serve-options.ts";
 import { loadRuntime } from "../runtime.ts";
 import { defaults } from "../settings.ts";
 import { checkBrowser, checkFonts } from "./browser-checks.ts";
-import { type Finding, reasonOf } from "./finding.ts";
-import { checkFolder, checkPort, checkSqlite } from "./machine-checks.ts";
-import { checkProviders } from "./provider-checks.ts";
+import { type DoctorFinding, failureReason } from "./finding.ts";
+import { checkFolder, checkListenPort, checkSqlite } from "./machine-checks.ts";
+import { checkProviderAccess } from "./provider-checks.ts";
 
 const help = `Usage: causey doctor [options]
 
@@ -24,7 +24,7 @@ export async function doctorCommand(args: readonly string[]): Promise<void> {
   if (asked) return void process.stdout.write(help);
   if (positionals.length > 0)
     throw new TypeError(`causey doctor takes options only, got "${positionals[0]}"`);
-  const findings: Finding[] = [];
+  const findings: DoctorFinding[] = [];
   for await (const some of examine(flags)) {
     findings.push(...some);
     if (!json) process.stdout.write(some.map(line).join(""));
@@ -39,23 +39,23 @@ export async function doctorCommand(args: readonly string[]): Promise<void> {
   process.exitCode = failed === 0 ? 0 : 1;
 }
 
-async function* examine(flags: ReadonlyMap<string, string>): AsyncGenerator<Finding[]> {
+async function* examine(flags: ReadonlyMap<string, string>): AsyncGenerator<DoctorFinding[]> {
   yield [{ check: "runtime", status: "ok", detail: (await loadRuntime()).name }];
   const { config, finding } = configured(flags);
   yield [finding];
   const { dataDir = defaults.dataDir, port = defaults.port, host = defaults.host } = config;
-  yield [await checkPort(port, host)];
+  yield [await checkListenPort(port, host)];
   yield checkFolder(dataDir);
   yield [checkSqlite(dataDir)];
   yield await checkBrowser(config, dataDir);
   yield [await checkFonts(config)];
-  yield await checkProviders(config);
+  yield await checkProviderAccess(config);
 }
 
 /** What is wrong with the configuration is told, and all else is looked at with the defaults. */
 function configured(flags: ReadonlyMap<string, string>): {
   readonly config: Config;
-  readonly finding: Finding;
+  readonly finding: DoctorFinding;
 } {
   const check = "configuration";
   try {
@@ -64,11 +64,11 @@ function configured(flags: ReadonlyMap<string, string>): {
     return { config, finding: { check, status: "ok", detail } };
   } catch (error) {
     const hint = "The keys are in docs/configuration.md";
-    return { config: {}, finding: { check, status: "fail", detail: reasonOf(error), hint } };
+    return { config: {}, finding: { check, status: "fail", detail: failureReason(error), hint } };
   }
 }
 
-function line({ check, status, detail, hint }: Finding): string {
+function line({ check, status, detail, hint }: DoctorFinding): string {
   const first = `${status.padEnd(4)}  ${check.padEnd(14)}  ${detail}\n`;
   return hint === undefined ? first : `${first}${" ".repeat(22)}hint: ${hint}\n`;
 }

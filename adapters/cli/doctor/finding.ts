@@ -1,5 +1,5 @@
 /** What a check of `causey doctor` found. Only `fail` makes its exit code 1. */
-export interface Finding {
+export interface DoctorFinding {
   readonly check: string;
   readonly status: "ok" | "warn" | "fail";
   readonly detail: string;
@@ -8,7 +8,7 @@ export interface Finding {
 }
 
 /** The reason of a failed check, in one line. */
-export function reasonOf(error: unknown): string {
+export function failureReason(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : "";
   const whole = cause === "" || message.includes(cause) ? message : `${message} (${cause})`;
@@ -16,7 +16,10 @@ export function reasonOf(error: unknown): string {
 }
 
 /** Runs work with a deadline. Deno waits at its end for timers that nobody clears, as that of `AbortSignal.timeout()`. */
-export async function within<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+export async function timeLimited<T>(
+  ms: number,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
   const deadline = new AbortController();
   const timer = setTimeout(() => {
     deadline.abort(new Error(`No answer within ${ms / 1000} s`));

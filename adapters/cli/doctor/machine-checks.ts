@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "../../shared/database-sync.ts";
 import { listenError } from "../../shared/http/drain.ts";
-import { type Finding, reasonOf, within } from "./finding.ts";
+import { type DoctorFinding, failureReason, timeLimited } from "./finding.ts";
 
 /** Below this much free space a data folder is soon full, bytes. */
 const SCARCE = 1e9;
@@ -13,7 +13,7 @@ const FULL = 1e8;
 const PROBE_MS = 3000;
 
 /** Whether a server could listen, or causey does already. */
-export async function checkPort(port: number, host: string): Promise<Finding> {
+export async function checkListenPort(port: number, host: string): Promise<DoctorFinding> {
   const check = "port";
   const error = await listenProblem(port, host);
   if (error === null) return { check, status: "ok", detail: `${host}:${port} is free` };
@@ -35,7 +35,7 @@ async function isCausey(port: number, host: string): Promise<boolean> {
   const name = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
   const url = `http://${name.includes(":") ? `[${name}]` : name}:${port}/readyz`;
   try {
-    const answer = await within(PROBE_MS, async (signal): Promise<unknown> => {
+    const answer = await timeLimited(PROBE_MS, async (signal): Promise<unknown> => {
       const response = await fetch(url, { signal });
       return response.json();
     });
@@ -46,7 +46,7 @@ async function isCausey(port: number, host: string): Promise<boolean> {
 }
 
 /** Whether the data folder can be written, is private, and has room. */
-export function checkFolder(dataDir: string): Finding[] {
+export function checkFolder(dataDir: string): DoctorFinding[] {
   if (dataDir === ":memory:")
     return [{ check: "data folder", status: "warn", detail: "Nothing is kept: all is in memory" }];
   const folder = nearestFolder(resolve(dataDir));
@@ -59,13 +59,13 @@ function nearestFolder(path: string): string {
   return existsSync(path) || dirname(path) === path ? path : nearestFolder(dirname(path));
 }
 
-function writable(folder: string, shown: string, dataDir: string): Finding {
+function writable(folder: string, shown: string, dataDir: string): DoctorFinding {
   const check = "data folder";
   try {
     rmSync(mkdtempSync(join(folder, ".causey-doctor-")), { recursive: true });
   } catch (error) {
     const hint = "Choose a folder that this user may write with --data-dir";
-    return { check, status: "fail", detail: reasonOf(error), hint };
+    return { check, status: "fail", detail: failureReason(error), hint };
   }
   const token = join(dataDir, "token");
   if (existsSync(token) && (statSync(token).mode & 0o077) !== 0)
@@ -78,7 +78,7 @@ function writable(folder: string, shown: string, dataDir: string): Finding {
   return { check, status: "ok", detail: shown };
 }
 
-function room(folder: string): Finding {
+function room(folder: string): DoctorFinding {
   const check = "disk";
   try {
     const { bavail, bsize } = statfsSync(folder);
@@ -92,12 +92,12 @@ function room(folder: string): Finding {
       hint: "Make room: on a full disk nothing is accepted",
     };
   } catch (error) {
-    return { check, status: "warn", detail: `Free space is not known: ${reasonOf(error)}` };
+    return { check, status: "warn", detail: `Free space is not known: ${failureReason(error)}` };
   }
 }
 
 /** Whether SQLite has what is needed, on the file system of the data folder. */
-export function checkSqlite(dataDir: string): Finding {
+export function checkSqlite(dataDir: string): DoctorFinding {
   const check = "sqlite";
   let folder: string | null = null;
   try {
@@ -127,7 +127,7 @@ export function checkSqlite(dataDir: string): Finding {
       db.close();
     }
   } catch (error) {
-    return { check, status: "fail", detail: reasonOf(error) };
+    return { check, status: "fail", detail: failureReason(error) };
   } finally {
     if (folder !== null) rmSync(folder, { recursive: true, force: true });
   }

@@ -1,6 +1,6 @@
 import type { Config } from "../../../core/config/config.ts";
 import { providers as known } from "../../../core/gateway/providers/table.ts";
-import { type Finding, reasonOf, within } from "./finding.ts";
+import { type DoctorFinding, failureReason, timeLimited } from "./finding.ts";
 
 /** How long an endpoint has to answer, in ms. */
 const ANSWER_MS = 10_000;
@@ -8,13 +8,13 @@ const ANSWER_MS = 10_000;
 const SKEW_MS = 60_000;
 
 interface Answered {
-  readonly finding: Finding;
+  readonly finding: DoctorFinding;
   /** The endpoint's clock minus ours, in ms; null when it did not tell. */
   readonly skewMs: number | null;
 }
 
 /** Whether the configured providers and models answer at all, and whether their clocks agree with this one. No key is sent. */
-export async function checkProviders(config: Config): Promise<Finding[]> {
+export async function checkProviderAccess(config: Config): Promise<DoctorFinding[]> {
   const endpoints = endpointsOf(config);
   if (endpoints.size === 0)
     return [
@@ -50,7 +50,7 @@ async function ask(name: string, url: string): Promise<Answered> {
   const { host } = new URL(url);
   const started = Date.now();
   try {
-    const response = await within(ANSWER_MS, (signal) =>
+    const response = await timeLimited(ANSWER_MS, (signal) =>
       fetch(url, { method: "HEAD", redirect: "manual", signal }),
     );
     const ms = Date.now() - started;
@@ -60,13 +60,13 @@ async function ask(name: string, url: string): Promise<Answered> {
     // Any answer will do: without a key most refuse.
     return { finding: { check, status: "ok", detail: `${host} answers in ${ms} ms` }, skewMs };
   } catch (error) {
-    const detail = `${host} does not answer: ${reasonOf(error)}`;
+    const detail = `${host} does not answer: ${failureReason(error)}`;
     const hint = "Check the address, the network and HTTPS_PROXY";
     return { finding: { check, status: "fail", detail, hint }, skewMs: null };
   }
 }
 
-function clock(skews: readonly number[]): Finding {
+function clock(skews: readonly number[]): DoctorFinding {
   const check = "clock";
   const now = new Date().toISOString();
   const [first] = skews.toSorted((a, b) => Math.abs(a) - Math.abs(b));

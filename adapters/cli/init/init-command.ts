@@ -5,7 +5,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import * as v from "valibot";
 import { didYouMean } from "../../../core/http/fields/nearest.ts";
-import { failure, readOptions } from "../command-options.ts";
+import { commandFailure, readOptions } from "../command-options.ts";
 import { projectRoot } from "../demo.ts";
 
 const help = `Usage: causey init [node|deno|bun|workers|hono] [FOLDER] [options]
@@ -87,7 +87,7 @@ export function initCommand(args: readonly string[]): void {
     );
   if (more.length > 0) throw new TypeError(`causey init takes one folder, got "${more[0]}" too`);
   if (existsSync(folder) && readdirSync(folder).length > 0)
-    throw failure(`"${folder}" is not empty`, "Name another folder: nothing is overwritten");
+    throw commandFailure(`"${folder}" is not empty`, "Name another folder: nothing is overwritten");
   const files = filesOf(kind, folder, values.causey);
   mkdirSync(folder, { recursive: true });
   for (const { path, text, isSecret } of files)

@@ -1,7 +1,7 @@
 import process from "node:process";
 import type { RequestRow } from "../../../core/signals/request-row.ts";
-import { failure, readOptions } from "../command-options.ts";
-import { reach, serverOf, tokenOf } from "../console-link.ts";
+import { commandFailure, readOptions } from "../command-options.ts";
+import { reach, serverOf, folderToken } from "../console-link.ts";
 
 const help = `Usage: causey logs [-f] [options]
 
@@ -41,7 +41,7 @@ export async function logsCommand(args: readonly string[]): Promise<void> {
     for (const id of printed) if (printed.size > REMEMBERED) printed.delete(id);
     process.stdout.write(`${values.json === true ? JSON.stringify(row) : line(row)}\n`);
   };
-  const once = (): Promise<void> => rows(url, tokenOf(folder), values.follow === true, print);
+  const once = (): Promise<void> => rows(url, folderToken(folder), values.follow === true, print);
   await once();
   while (values.follow === true) {
     await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
@@ -88,9 +88,9 @@ async function logIn(url: string, token: string): Promise<string> {
   );
   await response.body?.cancel();
   if (response.status === 404)
-    throw failure(`The server at ${url} has no console`, "Start it without --no-console");
+    throw commandFailure(`The server at ${url} has no console`, "Start it without --no-console");
   if (response.status === 401)
-    throw failure(
+    throw commandFailure(
       `The server at ${url} does not know this token`,
       "Name its folder with --data-dir, or set CAUSEY_TOKEN",
     );

@@ -13,7 +13,7 @@ import { visitingActors } from "../../processes/visiting-actors.ts";
 import { openDataDir } from "../../shared/data-dir.ts";
 import { jsonLog } from "../../shared/log.ts";
 import { localSystem } from "../../shared/system.ts";
-import { failure } from "../command-options.ts";
+import { commandFailure } from "../command-options.ts";
 import { defaults, effectiveConfig } from "../settings.ts";
 import { shownTokenSchema, type ShownToken, type TokenBody } from "./token-output.ts";
 
@@ -49,14 +49,14 @@ const OWNER: Principal = {
 };
 
 /** The account whose tokens are meant. */
-export function accountOf(options: TargetOptions, env: ReadEnv): string {
+export function targetAccount(options: TargetOptions, env: ReadEnv): string {
   if (options.url === undefined) return configOf(options, env).accountId;
   return options["account-id"] ?? env("CAUSEY_ACCOUNT_ID") ?? defaults.accountId;
 }
 
 /** Opens what a command line names. Throws one line that says why that cannot be. */
 export async function openTarget(options: TargetOptions, env: ReadEnv): Promise<TokenTarget> {
-  const account = accountOf(options, env);
+  const account = targetAccount(options, env);
   return options.url === undefined
     ? folderTarget(configOf(options, env).dataDir, account)
     : serverTarget(options.url, account, env("CAUSEY_TOKEN") ?? "");
@@ -82,7 +82,7 @@ function configOf(options: TargetOptions, env: ReadEnv): { dataDir: string; acco
 
 async function folderTarget(dataDir: string, owner: string): Promise<TokenTarget> {
   if (!existsSync(join(dataDir, "causey.db")))
-    throw failure(
+    throw commandFailure(
       `There are no tokens in "${dataDir}", where no server has run`,
       "Name its folder with --data-dir, or the server with --url",
     );

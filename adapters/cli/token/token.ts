@@ -5,7 +5,7 @@ import { formatInstant, parseInstant } from "../../../core/http/instant.ts";
 import { didYouMean } from "../../../core/http/fields/nearest.ts";
 import { tokenTable, type TokenBody } from "./token-output.ts";
 import { checkServerUrl, readOptions } from "../command-options.ts";
-import { accountOf, openTarget, type TargetOptions } from "./token-target.ts";
+import { targetAccount, openTarget, type TargetOptions } from "./token-target.ts";
 
 /** The text of `causey token --help`. */
 export const tokenHelp: string = `Usage: causey token create --permission NAME [--permission NAME …] [options]
@@ -132,7 +132,7 @@ export async function tokenCommand(args: readonly string[]): Promise<void> {
   };
   try {
     if (command.command === "create") {
-      const made = await target.create(tokenBody(command, accountOf(command, env)));
+      const made = await target.create(tokenBody(command, targetAccount(command, env)));
       if (command.json) print([made]);
       else {
         process.stdout.write(`${made.value}\n`);

@@ -15,7 +15,7 @@ export type CallOutcome = { readonly value: Plain } | { readonly thrown: Thrown 
 const ERROR_HEADER = "x-causey-actor-error";
 
 /** Runs a call; what it throws becomes data, and is logged here when it is nothing that a caller expects. */
-export async function outcomeOf(
+export async function settledCall(
   work: () => Promise<Plain>,
   log: Log,
   what: string,

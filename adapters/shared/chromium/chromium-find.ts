@@ -62,7 +62,7 @@ export async function readyChromium(
   stateDir: string,
   asked: string | undefined,
 ): Promise<ReadyChromium> {
-  if (found === null) throw new ApiError("no_browser", { message: missingBrowser(asked) });
+  if (found === null) throw new ApiError("no_browser", { message: missingBrowserMessage(asked) });
   if (found.kind === "installed") return { path: found.path, env: {} };
   const folder = await extractChromium(found.package, stateDir);
   return {
@@ -73,7 +73,7 @@ export async function readyChromium(
 }
 
 /** What to do when there is no browser, or not the one that was asked for. */
-export function missingBrowser(asked: string | undefined): string {
+export function missingBrowserMessage(asked: string | undefined): string {
   return asked === undefined || asked === ""
     ? "No browser available: install chromium, or npm i @sparticuz/chromium, or set rendering.chromiumPath"
     : `No browser available: "${asked.slice(0, 200)}" is not an executable file, correct rendering.chromiumPath`;

@@ -2,7 +2,7 @@ import { join, resolve as resolvePath } from "node:path";
 import type { Browser, Log, System } from "../../../core/ports.ts";
 import {
   findChromium,
-  missingBrowser,
+  missingBrowserMessage,
   readyChromium,
   type FoundChromium,
 } from "./chromium-find.ts";
@@ -111,11 +111,11 @@ function localChromium(options: ChromiumOptions): Chromium {
       await (await proxy)?.close();
     },
     available: async () =>
-      (await find()) === null ? missingBrowser(options.executablePath) : true,
+      (await find()) === null ? missingBrowserMessage(options.executablePath) : true,
     describe: async () => {
       const browser = await find();
       return browser === null
-        ? missingBrowser(options.executablePath)
+        ? missingBrowserMessage(options.executablePath)
         : describeLocal(browser, noSandbox);
     },
     prepare: async () => void (await readyChromium(await find(), stateDir, options.executablePath)),

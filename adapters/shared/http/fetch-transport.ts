@@ -7,7 +7,7 @@ import type {
 import { beginDeadlines } from "../begin-deadline.ts";
 import { type BeginLink, beginLink } from "../begin-link.ts";
 import { silenceLimit } from "./answer-silence.ts";
-import { guarded, watchGuarded } from "./guarded-body.ts";
+import { guardedBody, watchGuarded } from "./guarded-body.ts";
 import { endToEnd, REQUEST_FRAMING } from "./header-pairs.ts";
 import { toTransportError } from "./to-transport-error.ts";
 
@@ -93,6 +93,6 @@ function toInbound(
   return {
     status: response.status,
     headers,
-    body: body === null ? null : guarded(body, signal, silenceLimit(silence, headers)),
+    body: body === null ? null : guardedBody(body, signal, silenceLimit(silence, headers)),
   };
 }

@@ -17,7 +17,7 @@ type Watch = (watch: StreamWatch) => void;
  * off, falls silent, or that the caller's signal ends, ends in `TransportError`. {@link watchGuarded} has them watched on
  * their way, because a second stream around this one costs as much again.
  */
-export function guarded(
+export function guardedBody(
   body: ReadableStream<Uint8Array>,
   signal: AbortSignal | undefined,
   limit: SilenceLimit,

@@ -1,17 +1,17 @@
-import type { Query } from "./reader.ts";
+import type { ReaderQuery } from "./reader.ts";
 
 /** What waits, by owner: whoever's turn it was goes to the end, so that many queries of one do not hold up another. */
 export interface QueryQueue {
   readonly size: () => number;
-  add(owner: string, query: Query): void;
+  add(owner: string, query: ReaderQuery): void;
   /** Takes one out that nobody waits for any more. */
-  drop(owner: string, query: Query): void;
-  readonly take: () => Query | null;
+  drop(owner: string, query: ReaderQuery): void;
+  readonly take: () => ReaderQuery | null;
 }
 
 /** Makes an empty queue. */
 export function queryQueue(): QueryQueue {
-  const waiting = new Map<string, Query[]>();
+  const waiting = new Map<string, ReaderQuery[]>();
   let size = 0;
   return {
     size: () => size,

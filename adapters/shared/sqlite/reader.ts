@@ -6,7 +6,7 @@ import { SqlError } from "../../../core/sql-error.ts";
 import type { ReaderAnswer, ReaderMessage, ReaderState } from "./reader-messages.ts";
 
 /** A query that somebody waits for; null is told when no thread can be started. */
-export interface Query {
+export interface ReaderQuery {
   readonly sql: string;
   readonly params: readonly SqlValue[];
   readonly resolve: (rows: SqlRow[] | null) => void;
@@ -17,7 +17,7 @@ export interface Query {
 export interface Reader {
   /** Whether it has begun, runs no query, and was not told to end. */
   isFree(): boolean;
-  run(query: Query): void;
+  run(query: ReaderQuery): void;
   /** Ends after a while, unless it gets a query; an idle thread keeps no process alive. */
   rest(idleMs: number): void;
   /** Closes the connection, then the thread. */
@@ -46,7 +46,7 @@ const entry = new URL(
 export function startReader(path: string, events: ReaderEvents): Reader {
   const worker = new Worker(entry, { workerData: path });
   let state: "starting" | "free" | "busy" | "ending" = "starting";
-  let query: Query | null = null;
+  let query: ReaderQuery | null = null;
   let timer = setTimeout(() => void worker.terminate(), START_MS);
   const ended = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
 
@@ -102,7 +102,7 @@ export function startReader(path: string, events: ReaderEvents): Reader {
   return reader;
 }
 
-function settle(query: Query | null, answer: ReaderAnswer): void {
+function settle(query: ReaderQuery | null, answer: ReaderAnswer): void {
   if ("rows" in answer) query?.resolve(answer.rows);
   else query?.reject(new SqlError(answer.reason, answer.message));
 }

@@ -3,7 +3,7 @@ import { clearTimeout, setTimeout } from "node:timers";
 import type { Log, SqlRow, SqlValue } from "../../../core/ports.ts";
 import { SqlError } from "../../../core/sql-error.ts";
 import { type QueryQueue, queryQueue } from "./query-queue.ts";
-import { type Query, type Reader, startReader } from "./reader.ts";
+import { type ReaderQuery, type Reader, startReader } from "./reader.ts";
 import type { Readers } from "./sqlite.ts";
 
 /** Options of {@link openReaders}. */
@@ -42,7 +42,7 @@ export function openReaders(path: string, options: ReaderOptions): Readers {
         queue.drop(owner, query);
         reject(new SqlError("busy", `The query took more than ${deadlineMs} ms`));
       }, deadlineMs);
-      const query: Query = {
+      const query: ReaderQuery = {
         sql,
         params,
         resolve(rows) {

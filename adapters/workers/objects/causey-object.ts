@@ -3,7 +3,7 @@ import { ApiError } from "../../../core/http/api-error.ts";
 import type { Plain } from "../../../core/ports.ts";
 import {
   errorAsResponse,
-  outcomeOf,
+  settledCall,
   withoutErrorHeader,
   type CallOutcome,
 } from "../../shared/actors/crossing.ts";
@@ -33,7 +33,7 @@ export class CauseyObject extends DurableObject<WorkerEnv> {
   /** Calls a method of the actor; the adapter's own way in, over RPC. */
   invoke(name: string, method: string, args: readonly Plain[]): Promise<CallOutcome> {
     const call = async (): Promise<Plain> => this.#host(name).call(method, args);
-    return outcomeOf(
+    return settledCall(
       call,
       (...entry) => {
         this.#space.log(...entry);

@@ -9,7 +9,7 @@ import type {
   System,
 } from "../../../core/ports.ts";
 import { mailbox, type Mailbox } from "../../shared/actors/mailbox.ts";
-import { migrate } from "./migrate.ts";
+import { migrateObject } from "./migrate.ts";
 import { objectClock } from "./object-clock.ts";
 import { objectSockets, type ObjectSockets } from "./object-sockets.ts";
 import { storageSql } from "./storage-sql.ts";
@@ -48,7 +48,7 @@ export function hostActor(options: HostingOptions): HostedActor {
   let waitingBytes = 0;
 
   async function start(): Promise<Actor> {
-    migrate(ctx.storage, kind);
+    migrateObject(ctx.storage, kind);
     return kind.start(context);
   }
   function actor(): Promise<Actor> {

@@ -3,7 +3,7 @@ import type { ActorKind, SharedSchema } from "../../../core/ports.ts";
 import { schemasOf } from "../../shared/sqlite/schema-lists.ts";
 
 /** Applies those schema steps of a kind that this object's database has not seen, in one transaction. */
-export function migrate(storage: DurableObjectStorage, kind: ActorKind): void {
+export function migrateObject(storage: DurableObjectStorage, kind: ActorKind): void {
   storage.transactionSync(() => {
     storage.sql.exec(
       "CREATE TABLE IF NOT EXISTS causey_schema (kind TEXT PRIMARY KEY, steps INTEGER NOT NULL)",

@@ -15,7 +15,7 @@ export interface StreamReply {
 // with a state type of its own fits into a list of definitions.
 
 /** An operation that clients call by name. */
-export type Operation<State> = { run(agent: Agent<State>, ...args: never[]): unknown }["run"];
+export type AgentOperation<State> = { run(agent: Agent<State>, ...args: never[]): unknown }["run"];
 
 /** An operation that streams its result. */
 export type StreamOperation<State> = {
@@ -36,9 +36,9 @@ export interface CallableOptions {
 /** An operation, with settings or without. */
 export type Callable<State> =
   // Says that it does not stream, so that TypeScript knows the parameters of a `run` that does not say it.
-  | (Operation<State> & { readonly streaming?: undefined })
+  | (AgentOperation<State> & { readonly streaming?: undefined })
   | (CallableOptions & {
-      readonly run: Operation<State>;
+      readonly run: AgentOperation<State>;
       readonly streaming?: false;
       /** Exclusive callables of an instance run one after another. Events and tasks do not wait for them. @default false */
       readonly exclusive?: boolean;

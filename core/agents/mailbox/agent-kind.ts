@@ -12,7 +12,7 @@ import { startIntake } from "../feed/intake.ts";
 import { nextJob, startJobs, type Jobs } from "../queue/jobs.ts";
 import { startLive, type Live } from "../feed/live.ts";
 import { startQueue } from "../queue/queue.ts";
-import { startReplays } from "../queue/replays.ts";
+import { startInstanceReplays } from "../queue/replays.ts";
 import { startReports, type Reports } from "../feed/reports.ts";
 import { followRetention, nextExpiry, prune } from "../feed/retention.ts";
 import { agentSchema } from "./schema.ts";
@@ -20,7 +20,7 @@ import { nextSchedule, startSchedules } from "../schedule/schedules.ts";
 import { grantOf } from "../protocol/grant.ts";
 import { startHolds } from "./holds.ts";
 import type { AgentServices } from "../define/services.ts";
-import { startSession, type Session } from "../protocol/session.ts";
+import { startSession, type AgentSession } from "../protocol/session.ts";
 import { callByCode } from "../rpc/call-operation.ts";
 import { startSlots, WAITING_LIMIT, type Slots } from "./slots.ts";
 import { startState } from "../state/state.ts";
@@ -59,7 +59,7 @@ interface Parts extends AgentParts {
   readonly listEvents: EventLister;
   readonly live: Live;
   readonly jobs: Jobs;
-  readonly session: Session;
+  readonly session: AgentSession;
   readonly run: RunHandler;
   readonly exclusive: Slots;
   /** Has the instance follow the retention that is configured now. */
@@ -139,7 +139,7 @@ function actorOf(parts: Parts, begin: () => Promise<void>): Actor {
   const { system } = context;
   const admitted = new Map<string, number>();
   const ready = rebirth(parts, begin);
-  const replays = startReplays(parts);
+  const replays = startInstanceReplays(parts);
   const take = startIntake(parts);
   return {
     methods: {

@@ -2,7 +2,7 @@ import type { Connection, Plain } from "../../ports.ts";
 import type { AgentConnection } from "../define/agent.ts";
 
 /** What travels with a connection through evictions: the runtime's own flags, and the handler's state. */
-export type Grant = {
+export type ConnectionGrant = {
   /** Holds "Agents Edit". */
   readonly edit: boolean;
   /** May not set the state. */
@@ -16,8 +16,9 @@ export type Grant = {
 };
 
 /** The grant of a connection; without one it may do nothing but read. */
-export function grantOf(connection: Connection): Grant {
-  const { edit, readonly, follows, silent, own } = (connection.attachment ?? {}) as Partial<Grant>;
+export function grantOf(connection: Connection): ConnectionGrant {
+  const { edit, readonly, follows, silent, own } = (connection.attachment ??
+    {}) as Partial<ConnectionGrant>;
   return {
     edit: edit === true,
     readonly: readonly !== false,

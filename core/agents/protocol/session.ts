@@ -12,13 +12,13 @@ import {
   stateFrame,
   type ClientFrame,
 } from "./protocol.ts";
-import { forHandlers, grantOf, type Grant } from "./grant.ts";
+import { forHandlers, grantOf, type ConnectionGrant } from "./grant.ts";
 import { callOperation } from "../rpc/call-operation.ts";
 import { startLines, type Slots } from "../mailbox/slots.ts";
 import type { StateHolder } from "../state/state.ts";
 
 /** The WebSocket side of an instance. */
-export interface Session {
+export interface AgentSession {
   /** Accepts a connection and sends the first frames. */
   connect(request: Request, edit: boolean): Promise<Response>;
   onMessage(connection: Connection, message: string | Uint8Array): Promise<void>;
@@ -26,7 +26,7 @@ export interface Session {
 }
 
 /** What a session works with. */
-export interface SessionDeps {
+export interface AgentSessionDeps {
   readonly context: ActorContext;
   readonly definition: AnyAgent;
   readonly className: string;
@@ -40,7 +40,7 @@ export interface SessionDeps {
 }
 
 /** The WebSocket side of an instance. */
-export function startSession(deps: SessionDeps): Session {
+export function startSession(deps: AgentSessionDeps): AgentSession {
   const { context, definition, state, live } = deps;
   const lines = startLines();
 
@@ -49,7 +49,7 @@ export function startSession(deps: SessionDeps): Session {
     const since = positionOf(query.get("since"));
     const id = connectionId(query.get("_pk")) ?? context.system.id();
     const isBarred = definition.shouldConnectionBeReadonly?.(request) === true;
-    const grant: Grant = {
+    const grant: ConnectionGrant = {
       edit,
       readonly: !(edit && definition.clientState === true) || isBarred,
       follows: since !== null,
@@ -103,7 +103,7 @@ export function startSession(deps: SessionDeps): Session {
   };
 }
 
-function greet({ className, context, state }: SessionDeps, connection: Connection): void {
+function greet({ className, context, state }: AgentSessionDeps, connection: Connection): void {
   const current = state.stored();
   connection.send(identityFrame(context.name, className, current !== undefined));
   if (current !== undefined) connection.send(stateFrame(current));
@@ -112,7 +112,7 @@ function greet({ className, context, state }: SessionDeps, connection: Connectio
 
 /** Runs a handler; what it throws is {@link failed}. */
 async function reported(
-  deps: SessionDeps,
+  deps: AgentSessionDeps,
   connection: Connection,
   what: string,
   work: (api: Agent, own: AgentConnection) => unknown,
@@ -126,7 +126,7 @@ async function reported(
 
 /** What a handler threw goes to `onError`, or without one to the runtime's log. */
 async function failed(
-  { definition, run }: SessionDeps,
+  { definition, run }: AgentSessionDeps,
   connection: Connection,
   error: unknown,
 ): Promise<void> {
@@ -147,7 +147,7 @@ export function positionOf(text: string | null): number | null {
 }
 
 async function open(
-  deps: SessionDeps,
+  deps: AgentSessionDeps,
   connection: Connection,
   request: Request,
   since: number | null,
@@ -166,7 +166,7 @@ async function open(
 }
 
 async function onFrame(
-  deps: SessionDeps,
+  deps: AgentSessionDeps,
   connection: Connection,
   frame: Exclude<ClientFrame, { readonly type: "rpc" }>,
 ): Promise<void> {

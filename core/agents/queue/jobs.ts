@@ -6,7 +6,7 @@ import { backoff } from "./backoff.ts";
 import { SEND_JOB } from "../define/built-in.ts";
 import type { Agent, AgentEvent } from "../define/agent.ts";
 import { NonRetryableError, type RetryOptions, type Run } from "../define/tasks.ts";
-import { holdSends, sendWebhook } from "./outbox.ts";
+import { holdSends, handToOutbound } from "./outbox.ts";
 import type { QueueDeps } from "./queue.ts";
 import type { AgentServices } from "../define/services.ts";
 
@@ -200,7 +200,7 @@ async function handle(deps: JobDeps, job: Job, api: Agent, run: Run): Promise<st
     return event?.provider ?? null;
   }
   if (job.task === SEND_JOB) {
-    await sendWebhook(deps, JSON.parse(job.payload ?? "null") as Plain);
+    await handToOutbound(deps, JSON.parse(job.payload ?? "null") as Plain);
     return null;
   }
   const tasks = definition.tasks ?? {};

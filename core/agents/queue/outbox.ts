@@ -81,7 +81,7 @@ function malformed(issue: v.BaseIssue<unknown>): ApiError {
 }
 
 /** Hands a queued message to the account's outbound webhooks. */
-export async function sendWebhook(
+export async function handToOutbound(
   { context, services }: Pick<OutboxDeps, "context" | "services">,
   input: Plain,
 ): Promise<void> {
@@ -101,5 +101,5 @@ export async function flushOutbox(deps: Omit<OutboxDeps, "queue">): Promise<void
   const { agent, context } = deps;
   const select = "SELECT payload FROM agents_jobs WHERE agent = ? AND task = ? ORDER BY position";
   for (const { payload } of await context.sql.all(select, [agent, SEND_JOB]))
-    await sendWebhook(deps, JSON.parse(String(payload)) as Plain);
+    await handToOutbound(deps, JSON.parse(String(payload)) as Plain);
 }

@@ -12,7 +12,7 @@ const WAITING = 100;
 const REMEMBERED_MS = 7 * 24 * 3_600_000;
 
 /** Runs events and dead letters of an instance again. */
-export interface Replays {
+export interface InstanceReplays {
   /** The next part of a replay over many entities; a repetition queues nothing twice. */
   slice(slice: ReplaySlice): Promise<SliceReceipt>;
   /** One event, whatever became of it; null when there is none of that id. Throws 409. */
@@ -20,7 +20,7 @@ export interface Replays {
 }
 
 /** The replays of an instance. */
-export function startReplays(deps: QueueDeps): Replays {
+export function startInstanceReplays(deps: QueueDeps): InstanceReplays {
   const { agent, context, definition } = deps;
   const { sql, system } = context;
   let turn: Promise<unknown> = Promise.resolve();

@@ -4,10 +4,10 @@ import { SqlError } from "../../sql-error.ts";
 import { timeOf, type RunHandler } from "../mailbox/agent-api.ts";
 import { builtInCallables } from "../define/built-in.ts";
 import { withDeadline, type Deadline } from "../mailbox/deadline.ts";
-import type { AnyAgent, Callable, Operation, StreamReply } from "../define/definition.ts";
+import type { AnyAgent, Callable, AgentOperation, StreamReply } from "../define/definition.ts";
 import type { Agent } from "../define/agent.ts";
 import type { EventReader } from "../feed/events.ts";
-import type { Grant } from "../protocol/grant.ts";
+import type { ConnectionGrant } from "../protocol/grant.ts";
 import { errorFrame, resultFrame, type ClientFrame } from "../protocol/protocol.ts";
 import type { Slots } from "../mailbox/slots.ts";
 import type { StateHolder } from "../state/state.ts";
@@ -27,7 +27,7 @@ interface OperationDeps {
 /** What a call of a client works with. */
 export interface CallDeps extends OperationDeps {
   readonly state: StateHolder;
-  readonly grant: Grant;
+  readonly grant: ConnectionGrant;
 }
 
 type Call = Extract<ClientFrame, { type: "rpc" }>;
@@ -68,7 +68,7 @@ function runOperation(
   const settings = typeof found === "function" ? { run: found } : found;
   const self = { agent, method, exclusive: settings.exclusive === true };
   const work = (): Promise<unknown> => {
-    const operation: Operation<Plain> = settings.run;
+    const operation: AgentOperation<Plain> = settings.run;
     deadline?.check();
     const ms = deadline?.left() ?? settings.timeoutMs;
     const call = (api: Agent): unknown => operation(api, ...(args as never[]));
@@ -128,7 +128,7 @@ function nameOf(method: string): string {
 async function findCallable(
   deps: OperationDeps,
   method: string,
-  grant: Pick<Grant, "edit">,
+  grant: Pick<ConnectionGrant, "edit">,
 ): Promise<Callable<Plain>> {
   const own = deps.definition.callable ?? {};
   const found = Object.hasOwn(own, method) ? own[method] : builtIn(deps, method);

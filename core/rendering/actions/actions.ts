@@ -3,7 +3,7 @@ import type { LinksBody, PdfOptions, ScrapeBody, ScreenshotOptions } from "../bo
 import { evaluate } from "../page/evaluate.ts";
 import {
   locateElement,
-  readContent,
+  readDocument,
   readLinks,
   readVisible,
   scrapeElements,
@@ -38,7 +38,7 @@ export function printAction(
 
 /** The document as HTML after scripts have run. */
 export const contentAction: Action<string> = async (page, _facts, signal) =>
-  String(await evaluate(page, readContent, [], signal));
+  String(await evaluate(page, readDocument, [], signal));
 
 /** What a reader sees of the document, as HTML for the converter. */
 export const visibleAction: Action<string> = async (page, _facts, signal) =>

@@ -5,7 +5,7 @@ import type { Job } from "../job.ts";
 import { decideRequest } from "./request-gate.ts";
 
 /** What to answer to an intercepted request: a method of the `Fetch` domain and its parameters. */
-export interface Answer {
+export interface InterceptAnswer {
   readonly method: string;
   readonly params: CdpData;
 }
@@ -32,7 +32,7 @@ export interface RefusedNavigation {
 }
 
 /** Answers one `Fetch.requestPaused` event. */
-export function answerRequest(event: CdpEvent, job: Job, context: RequestContext): Answer {
+export function answerRequest(event: CdpEvent, job: Job, context: RequestContext): InterceptAnswer {
   const { params } = event;
   const { requestId } = params;
   const request = params["request"] as { url: string; headers: Readonly<Record<string, string>> };
@@ -63,7 +63,7 @@ export function answerRequest(event: CdpEvent, job: Job, context: RequestContext
 }
 
 /** Fails a request. */
-export function refuseRequest({ params: { requestId } }: CdpEvent): Answer {
+export function refuseRequest({ params: { requestId } }: CdpEvent): InterceptAnswer {
   return { method: "Fetch.failRequest", params: { requestId, errorReason: "BlockedByClient" } };
 }
 
@@ -78,12 +78,12 @@ function refusalOf(params: CdpData): RefusedNavigation["reason"] | null {
 }
 
 /** An answer without content commits no document: the one that is shown stays (RFC 9110, section 15.3.5). */
-function stay(requestId: unknown): Answer {
+function stay(requestId: unknown): InterceptAnswer {
   return { method: "Fetch.fulfillRequest", params: { requestId, responseCode: 204 } };
 }
 
 /** `html` with a base is the answer to its own URL: nothing is loaded, and relative links still work. */
-function deliverHtml(requestId: unknown, html: string): Answer {
+function deliverHtml(requestId: unknown, html: string): InterceptAnswer {
   return {
     method: "Fetch.fulfillRequest",
     params: {
@@ -113,7 +113,7 @@ function requestHeaders(
 }
 
 /** Answers one `Fetch.authRequired` event: the caller's name and password, once, to the origin of `url` only. */
-export function answerAuth(event: CdpEvent, job: Job | null, asked: Set<string>): Answer {
+export function answerAuth(event: CdpEvent, job: Job | null, asked: Set<string>): InterceptAnswer {
   const requestId = String(event.params["requestId"]);
   const challenge = event.params["authChallenge"] as { source?: string; origin?: string };
   const authenticate = job?.body.authenticate;

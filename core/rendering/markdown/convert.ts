@@ -6,7 +6,7 @@ import { isVoid, readHtml, type Attributes, type HtmlHandler } from "./html-even
 import { isLeftOut } from "./left-out.ts";
 import { absolute } from "./urls.ts";
 
-/** Options of {@link htmlToMarkdown}. */
+/** Options of {@link convertHtml}. */
 export interface MarkdownOptions {
   /** What relative addresses start from, unless the document has a `base`; null leaves them as they are. */
   readonly base: string | null;
@@ -24,11 +24,11 @@ export interface Converted {
  * Converts HTML to GitHub's Markdown in one pass over the tokens: no tree is built and nothing recurses, so
  * that time and memory grow with the size of the document only. It never throws on any input.
  */
-export function htmlToMarkdown(html: string, options: MarkdownOptions): Converted {
+export function convertHtml(html: string, options: MarkdownOptions): Converted {
   return runThrough(conversion(html, options));
 }
 
-/** The steps of {@link htmlToMarkdown}. */
+/** The steps of {@link convertHtml}. */
 export function* conversion(
   html: string,
   options: MarkdownOptions,

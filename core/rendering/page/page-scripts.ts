@@ -4,7 +4,7 @@
  */
 
 /** The document as HTML, with its doctype. */
-export const readContent: string = `function () {
+export const readDocument: string = `function () {
   const doctype = document.doctype === null ? "" : new XMLSerializer().serializeToString(document.doctype);
   return doctype + (document.documentElement === null ? "" : document.documentElement.outerHTML);
 }`;

@@ -1,9 +1,14 @@
-import { endSession, openSession, type Session, type SessionDeps } from "./session.ts";
+import {
+  endSession,
+  openSession,
+  type BrowserSession,
+  type BrowserSessionDeps,
+} from "./session.ts";
 
 /** Blank pages that are made before anybody asks for them. Each is used once. */
 export interface PagesAhead {
   /** The page that has waited longest; undefined when none is ready. A rendering begins, which `closing` ends. */
-  take(): Session | undefined;
+  take(): BrowserSession | undefined;
   /** Makes as many as are missing; to be called when whoever took one, or found none, has begun. */
   refill(): void;
   /** Tells that a rendering is over, and its page is being disposed of until `over`. */
@@ -27,9 +32,9 @@ export const noPagesAhead: PagesAhead = {
  * Each page is a process of its own, and under load those that are ready would only take memory: together with those in
  * use and those being disposed of they are one more than are in use, or than `count`.
  */
-export function pagesAhead(count: number, deps: SessionDeps): PagesAhead {
+export function pagesAhead(count: number, deps: BrowserSessionDeps): PagesAhead {
   const { system } = deps;
-  const ready = new Set<Session>();
+  const ready = new Set<BrowserSession>();
   const unused = new AbortController();
   let using = 0;
   let opening = 0;
@@ -64,7 +69,7 @@ export function pagesAhead(count: number, deps: SessionDeps): PagesAhead {
     };
     unusedSince(system, () => asked).then(throwAway, () => undefined);
   };
-  const end = (session: Session): void => {
+  const end = (session: BrowserSession): void => {
     ready.delete(session);
     void endSession(deps, { ...session, context: session.tab.context });
   };
@@ -89,7 +94,10 @@ export function pagesAhead(count: number, deps: SessionDeps): PagesAhead {
 }
 
 /** Resolves when the last question is {@link UNUSED_MS} ago. */
-async function unusedSince(system: SessionDeps["system"], asked: () => number): Promise<void> {
+async function unusedSince(
+  system: BrowserSessionDeps["system"],
+  asked: () => number,
+): Promise<void> {
   for (let left = UNUSED_MS; left > 0; left = asked() + UNUSED_MS - system.monotonic())
     await system.sleep(left, system.closing);
 }

@@ -5,14 +5,14 @@ import { openCdp, type Cdp } from "./cdp.ts";
 import { openTab, type Tab, type TabDeps } from "./tab.ts";
 
 /** What a session needs from its surroundings. */
-export interface SessionDeps extends TabDeps {
+export interface BrowserSessionDeps extends TabDeps {
   readonly browser: Browser;
   /** The whole request, queue included, in ms. */
   readonly requestMs: number;
 }
 
 /** A connection to the browser with one blank tab in a browser context of its own. */
-export interface Session {
+export interface BrowserSession {
   readonly wire: Wire;
   readonly cdp: Cdp;
   readonly tab: Tab;
@@ -30,12 +30,15 @@ const DISPOSE_ID = 2_147_483_647;
 export class LostBrowser extends ApiError {}
 
 /** Opens a session; what is left of one that does not open in time, or that nobody waits for, is disposed of. */
-export async function openSession(deps: SessionDeps, signal: AbortSignal): Promise<Session> {
+export async function openSession(
+  deps: BrowserSessionDeps,
+  signal: AbortSignal,
+): Promise<BrowserSession> {
   const wire = await connect(deps, signal);
   const cdp = openCdp(wire, { system: deps.system, callMs: deps.requestMs });
   cdp.endWith(signal);
   let context: string | null = null;
-  const open = async (): Promise<Session> => {
+  const open = async (): Promise<BrowserSession> => {
     const made = await cdp.call("Target.createBrowserContext", { disposeOnDetach: true });
     context = String(made["browserContextId"]);
     return { wire, cdp, tab: await openTab(cdp, deps, context) };
@@ -50,7 +53,7 @@ export async function openSession(deps: SessionDeps, signal: AbortSignal): Promi
  * @throws LostBrowser when the browser died or hung
  */
 export async function answering<T>(
-  deps: SessionDeps,
+  deps: BrowserSessionDeps,
   session: { readonly wire: Wire; readonly cdp: Cdp; readonly context: () => string | null },
   signal: AbortSignal,
   work: () => Promise<T>,
@@ -78,7 +81,7 @@ function hung(): LostBrowser {
 }
 
 /** A connection that comes too late is closed at once. */
-async function connect(deps: SessionDeps, signal: AbortSignal): Promise<Wire> {
+async function connect(deps: BrowserSessionDeps, signal: AbortSignal): Promise<Wire> {
   const { browser, system, requestMs } = deps;
   const tooLate = (): ApiError =>
     new ApiError("no_browser", {
@@ -97,7 +100,7 @@ async function connect(deps: SessionDeps, signal: AbortSignal): Promise<Wire> {
  * itself, because after an abort the session takes no more calls. Resolves when it is over.
  */
 export function endSession(
-  { system }: SessionDeps,
+  { system }: BrowserSessionDeps,
   session: { readonly wire: Wire; readonly cdp: Cdp; readonly context: string | null },
 ): Promise<void> {
   const { wire, cdp, context } = session;

@@ -3,10 +3,10 @@ import type { Job } from "../job.ts";
 import { openPage, type Page } from "./page.ts";
 import type { PagesAhead } from "./pages-ahead.ts";
 import { answering, endSession, LostBrowser, openSession } from "./session.ts";
-import type { Session, SessionDeps } from "./session.ts";
+import type { BrowserSession, BrowserSessionDeps } from "./session.ts";
 
 /** What pages need from their surroundings. */
-export interface PageDeps extends SessionDeps {
+export interface PageDeps extends BrowserSessionDeps {
   readonly ahead: PagesAhead;
 }
 
@@ -42,7 +42,7 @@ export async function withPage<T>(
 }
 
 interface Begun {
-  readonly session: Session;
+  readonly session: BrowserSession;
   readonly page: Page;
 }
 
@@ -52,7 +52,7 @@ async function begin(deps: PageDeps, job: Job, signal: AbortSignal): Promise<Beg
 
 async function assign(
   deps: PageDeps,
-  session: Session,
+  session: BrowserSession,
   job: Job,
   signal: AbortSignal,
 ): Promise<Begun> {

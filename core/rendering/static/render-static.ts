@@ -5,7 +5,7 @@ import type { Background, System, Transport } from "../../ports.ts";
 import type { RenderBody } from "../body.ts";
 import type { ContentExtractor } from "../extractor.ts";
 import type { Job } from "../job.ts";
-import type { Slots } from "../slots.ts";
+import type { RenderSlots } from "../slots.ts";
 import { tooLate } from "../render.ts";
 import { within } from "../timers.ts";
 import { fetchDocument } from "./fetch-document.ts";
@@ -19,8 +19,8 @@ export interface StaticDeps {
   readonly system: System;
   readonly requestMs: number;
   /** Documents that are loaded, and that are converted, at a time. */
-  readonly loads: Slots;
-  readonly conversions: Slots;
+  readonly loads: RenderSlots;
+  readonly conversions: RenderSlots;
   /** Finds main content; null where the operator brings nothing that does. */
   readonly extract: ContentExtractor | null;
   readonly allow: AllowHosts;
@@ -95,7 +95,11 @@ async function mainPart(
   return { bytes: new Uint8Array(found), contentType: "text/html;charset=utf-8" };
 }
 
-async function inTurn<T>(slots: Slots, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+async function inTurn<T>(
+  slots: RenderSlots,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
   const free = await slots.take(signal);
   try {
     return await work();

@@ -1,7 +1,7 @@
 import type { Background } from "../../ports.ts";
 import type { RenderingOptions } from "../options.ts";
 import { type RenderDeps, tooLate } from "../render.ts";
-import type { Slots } from "../slots.ts";
+import type { RenderSlots } from "../slots.ts";
 import { within } from "../timers.ts";
 import { staticMarkdown } from "./static-markdown.ts";
 
@@ -17,7 +17,7 @@ export function staticShortcut(
   options: RenderingOptions,
   background: Background,
   { system, requestMs }: RenderDeps,
-  slots: Slots,
+  slots: RenderSlots,
 ): Shortcut {
   const policy = {
     allowHosts: options.allowHosts ?? [],

@@ -4,7 +4,7 @@ import { utf8 } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { Transport } from "../../ports.ts";
 import type { Reranker } from "../search-deps.ts";
-import { bodyText, endpointHeaders, endpointUrl, type OpenAiEndpoint } from "./openai.ts";
+import { answerText, endpointHeaders, endpointUrl, type OpenAiEndpoint } from "./openai.ts";
 
 const scored = v.array(
   v.object({
@@ -29,7 +29,7 @@ export function httpReranker(endpoint: OpenAiEndpoint, transport: Transport): Re
         body: utf8(JSON.stringify({ model, query, documents: texts, top_n: texts.length })),
         signal,
       });
-      const text = await bodyText(response.body, `The reranker "${model}"`);
+      const text = await answerText(response.body, `The reranker "${model}"`);
       if (response.status !== 200) throw failed(model, `status ${response.status}`);
       const parsed = v.safeParse(answer, parsedJson(text));
       if (!parsed.success) throw failed(model, "no list of scores");

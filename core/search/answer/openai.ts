@@ -75,7 +75,7 @@ export function openAiEmbedder(endpoint: OpenAiEmbeddings, transport: Transport)
         body: utf8(JSON.stringify(body)),
         ...(signal === undefined ? {} : { signal }),
       });
-      const text = await bodyText(answer.body, who);
+      const text = await answerText(answer.body, who);
       if (answer.status !== 200) throw failed(who, `status ${answer.status}`);
       const parsed = v.safeParse(embeddings, parsedJson(text));
       if (!parsed.success) throw failed(who, "no list of embeddings");
@@ -103,7 +103,7 @@ export function endpointHeaders({ apiKey, headers = {} }: OpenAiEndpoint): Heade
 }
 
 /** The text of an answer's body; `who` sent it. Throws when it is too long or breaks off. */
-export async function bodyText(body: InboundResponse["body"], who: string): Promise<string> {
+export async function answerText(body: InboundResponse["body"], who: string): Promise<string> {
   if (body === null) return "";
   const bytes =
     body instanceof Uint8Array

@@ -13,7 +13,7 @@ import { indexMetadata, type Metadata } from "../items/metadata.ts";
 import { instanceTableNames } from "./tables.ts";
 
 /** Creates the instance; throws 7022 when it is there already. */
-export async function createInstance(
+export async function initializeInstance(
   state: InstanceState,
   settings: InstanceSettings,
 ): Promise<void> {

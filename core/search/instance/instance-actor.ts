@@ -5,7 +5,7 @@ import type { CacheThreshold } from "../search-schema.ts";
 import { commitItem, type NewChunk } from "../items/commit-item.ts";
 import {
   changeInstance,
-  createInstance,
+  initializeInstance,
   destroyInstance,
   instanceStats,
 } from "./configure-instance.ts";
@@ -89,7 +89,7 @@ function settingsMethods(state: InstanceState): {
   keepAnswer(context: string, question: string, answer: Answer, ttl: number): Promise<void>;
 } {
   return {
-    create: (settings) => state.inTurn(() => createInstance(state, settings)),
+    create: (settings) => state.inTurn(() => initializeInstance(state, settings)),
     change: (settings) => state.inTurn(() => changeInstance(state, settings)),
     destroy: () => state.inTurn(() => destroyInstance(state)),
     read: () => state.facts().settings,

@@ -5,7 +5,7 @@ import type { InstanceState } from "../instance/instance-state.ts";
 import { enqueue } from "../queue/work-rows.ts";
 
 /** A sync job as the API shows it (docs/compatibility.md). */
-export type Job = {
+export type SyncJob = {
   readonly id: string;
   readonly source: "user";
   readonly description?: string;
@@ -47,7 +47,7 @@ const NOTHING: Progress = { after: "", indexed: 0, failed: 0, unchanged: 0 };
 export async function startJob(
   state: InstanceState,
   description: string | undefined,
-): Promise<Job> {
+): Promise<SyncJob> {
   state.facts();
   const { sql, system } = state.context;
   const now = system.now();
@@ -143,7 +143,7 @@ export async function endJob(state: InstanceState, id: string, reason: string): 
 }
 
 /** Cancels a job; throws 7046 when it has ended. */
-export async function cancelJob(state: InstanceState, id: string): Promise<Job> {
+export async function cancelJob(state: InstanceState, id: string): Promise<SyncJob> {
   const job = await getJob(state, id);
   if (job.ended_at !== undefined)
     throw new ApiError("job_not_cancellable", { message: "job_cannot_be_cancelled: it has ended" });
@@ -152,7 +152,7 @@ export async function cancelJob(state: InstanceState, id: string): Promise<Job> 
 }
 
 /** One job; throws 7021. */
-export async function getJob(state: InstanceState, id: string): Promise<Job> {
+export async function getJob(state: InstanceState, id: string): Promise<SyncJob> {
   return toJob(await jobRow(state, id));
 }
 
@@ -199,7 +199,7 @@ export async function listJobs(
   state: InstanceState,
   page: number,
   perPage: number,
-): Promise<{ jobs: Job[]; total: number }> {
+): Promise<{ jobs: SyncJob[]; total: number }> {
   state.facts();
   const { sql } = state.context;
   const [count] = await sql.all("SELECT COUNT(*) AS n FROM search_jobs WHERE actor = ?", [
@@ -212,7 +212,7 @@ export async function listJobs(
   return { jobs: rows.map(toJob), total: Number(count?.["n"] ?? 0) };
 }
 
-function toJob(row: SqlRow): Job {
+function toJob(row: SqlRow): SyncJob {
   const ended = row["ended_ms"] ?? null;
   const stored = row["progress"];
   const { indexed, failed, unchanged } =

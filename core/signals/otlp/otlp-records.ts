@@ -8,7 +8,7 @@ type Value = string | number | boolean | null | undefined;
 export type OtlpRecord = Readonly<Record<string, unknown>>;
 
 /** Where a span stands in its trace. */
-export interface SpanPlace {
+export interface OtlpSpanPlace {
   readonly traceId: string;
   readonly spanId: string;
   readonly parentSpanId: string | null;
@@ -36,7 +36,7 @@ function nanoseconds(ms: number): string {
 /** The span of a request, by the conventions for HTTP servers. */
 export function serverSpan(
   row: RequestRow,
-  { traceId, spanId, parentSpanId }: SpanPlace,
+  { traceId, spanId, parentSpanId }: OtlpSpanPlace,
 ): OtlpRecord {
   return {
     traceId,

@@ -1,5 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
-import { secret, type Secret } from "../../crypto/secret.ts";
+import { secret, type HiddenText } from "../../crypto/secret.ts";
 
 /** A kind of telemetry. */
 export type OtlpSignal = "traces" | "metrics" | "logs";
@@ -8,7 +8,7 @@ export type OtlpSignal = "traces" | "metrics" | "logs";
 export interface OtlpTarget {
   readonly url: string;
   /** They hold keys. */
-  readonly headers: readonly (readonly [name: string, value: Secret])[];
+  readonly headers: readonly (readonly [name: string, value: HiddenText])[];
   /** Milliseconds. */
   readonly timeout: number;
 }

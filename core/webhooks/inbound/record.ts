@@ -9,7 +9,7 @@ import {
   nameOf,
   type IdReader,
   type PickedId,
-  type Reader,
+  type TextReader,
 } from "../signing/pick.ts";
 import type { EventFields, Scheme } from "../signing/scheme.ts";
 import { isForm } from "../signing/signed-content.ts";
@@ -55,7 +55,7 @@ function fromForm(text: string): Payload {
 /** How the event record of a source's requests is read, see {@link prepareFields}. */
 export interface RecordReader {
   readonly id: IdReader;
-  readonly fields: Readonly<Record<Exclude<keyof EventFields, "id">, Reader>>;
+  readonly fields: Readonly<Record<Exclude<keyof EventFields, "id">, TextReader>>;
   /** Names of the headers that are stored. */
   readonly keptHeaders: readonly string[];
   /** {@link eventTime}, which writes a time once: the events of a burst share their milliseconds. */
@@ -105,7 +105,7 @@ export function toRecord(
   payload: Payload,
   fresh: { readonly id: () => string; readonly now: number },
 ): NowOrLater<EventRecord> {
-  const field = (read: Reader, limit: number): string | null => {
+  const field = (read: TextReader, limit: number): string | null => {
     const text = read(headers, payload.value);
     return text === null ? null : text.slice(0, limit).toWellFormed();
   };

@@ -16,10 +16,10 @@ export const counterNames = [
 ] as const;
 
 /** Additions to the counters; `latency_ms` is the sum over all attempts. */
-export type Counts = { readonly [name in (typeof counterNames)[number]]?: number };
+export type OutboundCounts = { readonly [name in (typeof counterNames)[number]]?: number };
 
 /** Adds to the counters, in the same transaction as what is counted. */
-export function count(actor: string, counts: Counts): Statement[] {
+export function count(actor: string, counts: OutboundCounts): Statement[] {
   const entries = Object.entries(counts).filter(([, value]) => value > 0);
   if (entries.length === 0) return [];
   return [

@@ -32,7 +32,7 @@ export type DeliveryQuery = {
 };
 
 /** Which deliveries to send again: those named, or all that fit. */
-export type ReplayFilter = {
+export type DeliveryFilter = {
   readonly ids?: readonly string[] | undefined;
   /** @default "dead", with `ids` any */
   readonly status?: string | undefined;
@@ -55,7 +55,7 @@ export interface Deliveries {
   /** A new delivery of the same message to the same endpoint; throws 404. */
   replay(id: string): Promise<{ readonly id: string }>;
   /** New deliveries of those that fit, in their order, at most 1000; `more` when some are left. */
-  replayAll(filter: ReplayFilter): Promise<{ readonly replayed: number; readonly more: boolean }>;
+  replayAll(filter: DeliveryFilter): Promise<{ readonly replayed: number; readonly more: boolean }>;
 }
 
 const VIEW =
@@ -119,7 +119,7 @@ const REPLAYABLE = `SELECT d.id, d.message_id, d.endpoint_id, d.entity FROM webh
   JOIN webhooks_endpoints e ON e.actor = d.actor AND e.id = d.endpoint_id
   JOIN webhooks_messages m ON m.actor = d.actor AND m.id = d.message_id WHERE d.actor = ?`;
 
-function conditions(filter: ReplayFilter): { where: string; params: SqlValue[] } {
+function conditions(filter: DeliveryFilter): { where: string; params: SqlValue[] } {
   const status = filter.status ?? (filter.ids === undefined ? "dead" : undefined);
   const tests: readonly (readonly [string, string | undefined])[] = [
     ["d.status = ?", status],

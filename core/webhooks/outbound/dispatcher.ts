@@ -1,7 +1,7 @@
 import type { Clock } from "../../entity/clock.ts";
 import { eventTime } from "../../entity/event.ts";
 import type { ActorContext, Log, SqlRow, Statement, System, Transport } from "../../ports.ts";
-import type { InTurn } from "./in-turn.ts";
+import type { Turns } from "./turns.ts";
 import { count } from "./counters.ts";
 import { endpointAfter } from "./endpoint-health.ts";
 import { dueOf, startLanes, type Lane, type Lanes } from "./lanes.ts";
@@ -20,7 +20,7 @@ export interface Sender {
   readonly clock: Clock;
   readonly secrets: EndpointSecrets;
   readonly log: Log;
-  readonly inTurn: InTurn;
+  readonly inTurn: Turns;
 }
 
 /** Longest time that one alarm goes on, in ms: some runtimes end an alarm that takes a quarter of an hour. */

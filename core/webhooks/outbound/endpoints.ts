@@ -2,7 +2,7 @@ import type { Clock } from "../../entity/clock.ts";
 import { eventTime } from "../../entity/event.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { ActorContext, SqlRow, Statement, Transport } from "../../ports.ts";
-import type { InTurn } from "./in-turn.ts";
+import type { Turns } from "./turns.ts";
 import { isEd25519, publicKeyOf } from "../signing/ed25519.ts";
 import { CONCURRENCY_DEFAULT } from "./lanes.ts";
 import type { EndpointInput, EndpointPatch, RotateInput } from "./outbound-schema.ts";
@@ -52,7 +52,7 @@ export function endpoints(
   context: ActorContext,
   secrets: EndpointSecrets,
   clock: Clock,
-  inTurn: InTurn,
+  inTurn: Turns,
   egress: Transport,
   tell: (endpoints: readonly string[]) => void,
 ): Endpoints {

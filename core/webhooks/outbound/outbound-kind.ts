@@ -1,7 +1,7 @@
 import { OUTBOUND_KIND } from "../../entity/outbound.ts";
 import { startClock } from "../../entity/clock.ts";
 import type { Actor, ActorContext, ActorKind, Log, Transport } from "../../ports.ts";
-import { turns } from "./in-turn.ts";
+import { turns } from "./turns.ts";
 import { readStats } from "./counters.ts";
 import { deliveries } from "./deliveries.ts";
 import { endpoints } from "./endpoints.ts";

@@ -8,7 +8,7 @@ import { parseInstant } from "../../http/instant.ts";
 import { readQuery } from "../../http/query.ts";
 import { type ActorClient, actorClient } from "../../actors/actor-client.ts";
 import type { Plain, Platform } from "../../ports.ts";
-import type { ReplayFilter } from "./deliveries.ts";
+import type { DeliveryFilter } from "./deliveries.ts";
 import type { OutboundMethods } from "./outbound-kind.ts";
 import { endpointInput, endpointPatch, rotateInput } from "./outbound-schema.ts";
 
@@ -43,7 +43,7 @@ const deliveryQuery = v.object({
   ),
 });
 /** Body of `POST …/deliveries/replay`; may be left out. An unknown filter would have meant fewer deliveries. */
-export const deliveryReplayInput: v.GenericSchema<unknown, ReplayFilter> = v.strictObject({
+export const deliveryReplayInput: v.GenericSchema<unknown, DeliveryFilter> = v.strictObject({
   ids: v.optional(v.pipe(v.array(v.string()), v.minLength(1), v.maxLength(IDS_LIMIT))),
   status: v.optional(status),
   endpoint_id: text,

@@ -1,7 +1,7 @@
 import { DIGEST, type IdSource, type Source } from "./scheme.ts";
 
 /** Reads one value of a request: made once per configured source, used for every request. */
-export type Reader = (headers: Headers, payload: unknown) => string | null;
+export type TextReader = (headers: Headers, payload: unknown) => string | null;
 
 /** The text at a dotted path of parsed JSON; numbers count as text, anything else (or nothing) is null. */
 export function textAt(value: unknown, path: string): string | null {
@@ -9,7 +9,7 @@ export function textAt(value: unknown, path: string): string | null {
 }
 
 /** A reader of the first non-empty text among sources of a request's headers and parsed body. */
-export function firstReader(sources: readonly Source[] = []): Reader {
+export function firstReader(sources: readonly Source[] = []): TextReader {
   const readers = sources.map(readerOf);
   return (headers, payload) => {
     for (const read of readers) {
@@ -41,14 +41,14 @@ export function idReader(sources: readonly IdSource[] = []): IdReader {
   };
 }
 
-function idRule(source: IdSource): { readers: readonly Reader[]; digested: boolean } {
+function idRule(source: IdSource): { readers: readonly TextReader[]; digested: boolean } {
   const parts = typeof source === "string" ? [source] : source;
   const readers = parts.flatMap((part) => (part === DIGEST ? [] : [readerOf(part)]));
   return { readers, digested: parts.includes(DIGEST) };
 }
 
 /** All parts of an id; null when one is missing. */
-function joined(readers: readonly Reader[], headers: Headers, payload: unknown): string | null {
+function joined(readers: readonly TextReader[], headers: Headers, payload: unknown): string | null {
   let text = "";
   for (const [index, read] of readers.entries()) {
     const part = read(headers, payload);
@@ -72,7 +72,7 @@ export function nameOf(source: string): string {
   return source.slice(source.indexOf(":") + 1);
 }
 
-function readerOf(source: Source): Reader {
+function readerOf(source: Source): TextReader {
   const name = nameOf(source);
   if (source.startsWith("header:")) return (headers) => headers.get(name);
   const keys = name.split(".");

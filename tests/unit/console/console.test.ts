@@ -1,7 +1,7 @@
 import { openPlatform } from "#platform";
 import { afterEach, describe, expect, it } from "vitest";
 import { platformApi, type PlatformApi } from "../../../core/api.ts";
-import { usageOf } from "../../../core/console/usage.ts";
+import { accountUsage } from "../../../core/console/usage.ts";
 import type { Platform } from "../../../core/ports.ts";
 
 const TOKEN = "token-of-the-operator-0123";
@@ -265,5 +265,5 @@ it("usageOf() adds up what scrapers read", () => {
     'causey_gateway_key_cost_usd_total{gateway="a"} 9',
     "",
   ].join("\n");
-  expect(usageOf(text)).toEqual({ tokensIn: 3, tokensOut: 4, usd: 0.5 });
+  expect(accountUsage(text)).toEqual({ tokensIn: 3, tokensOut: 4, usd: 0.5 });
 });

@@ -9,7 +9,7 @@ import {
 import {
   documentationUrl,
   signalHeaders,
-  signals,
+  deprecationSignals,
   withSignals,
 } from "../../../core/deprecations/signal.ts";
 import { deprecationTable } from "../../../core/deprecations/table.ts";
@@ -120,7 +120,7 @@ describe("isEnforced()", () => {
 
 describe("signals()", () => {
   it("follow RFC 9745, RFC 8594 and RFC 8288", () => {
-    const sent = signals(
+    const sent = deprecationSignals(
       [entry("radar-attacks-top.01")],
       place,
       "/radar/attacks/layer3/top/industry",
@@ -142,16 +142,16 @@ describe("signals()", () => {
       entry("setting-minify.01"),
       entry("dns-srv-data.01"),
     ];
-    const sent = signals(both, place, "/x");
+    const sent = deprecationSignals(both, place, "/x");
     expect(sent.deprecation).toBe(`@${Date.UTC(2024, 4, 31) / 1000}`);
     expect(sent.sunset).toBe("Mon, 05 Aug 2024 00:00:00 GMT");
     expect(sent.links.filter((link) => link.includes('rel="deprecation"'))).toHaveLength(3);
   });
 
   it("have no Sunset when there is no end, and never one before the Deprecation", () => {
-    expect(signals([entry("dns-srv-data.01")], place, "/x").sunset).toBeNull();
+    expect(deprecationSignals([entry("dns-srv-data.01")], place, "/x").sunset).toBeNull();
     for (const one of schedule(deprecationTable)) {
-      const { deprecation, sunset } = signals([one], place, "/x");
+      const { deprecation, sunset } = deprecationSignals([one], place, "/x");
       expect(deprecation).toMatch(/^@[1-9]\d*$/);
       if (sunset !== null) {
         expect(sunset).toMatch(
@@ -164,7 +164,9 @@ describe("signals()", () => {
 
   it("link a successor only with one replacement whose parameters the path fills", () => {
     const successor = (id: string, path: string): string | undefined =>
-      signals([entry(id)], place, path).links.find((link) => link.includes("successor-version"));
+      deprecationSignals([entry(id)], place, path).links.find((link) =>
+        link.includes("successor-version"),
+      );
     expect(successor("devices.04", "/accounts/a%2Fb/devices/revoke")).toBe(
       '</client/v4/accounts/a%2Fb/devices/registrations/revoke>; rel="successor-version"',
     );
@@ -174,7 +176,7 @@ describe("signals()", () => {
   });
 
   it("have the form that octokit reads its warning from", () => {
-    const { links } = signals([entry("setting-minify.01")], place, "/x");
+    const { links } = deprecationSignals([entry("setting-minify.01")], place, "/x");
     expect(links.join(", ").match(/<([^<>]+)>; rel="deprecation"/)?.[1]).toBe(
       documentationUrl({ id: "setting-minify.01" }, place),
     );
@@ -182,7 +184,7 @@ describe("signals()", () => {
 });
 
 describe("withSignals()", () => {
-  const sent = signals([entry("setting-minify.01")], place, "/x");
+  const sent = deprecationSignals([entry("setting-minify.01")], place, "/x");
 
   it("merges a Link and exposed headers that are there, and passes status and body on", async () => {
     const page = '<https://x/?page=2>; rel="next"';

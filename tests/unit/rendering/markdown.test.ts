@@ -1,21 +1,21 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { htmlToMarkdown } from "../../../core/rendering/markdown/convert.ts";
+import { convertHtml } from "../../../core/rendering/markdown/convert.ts";
 import { markdownCases } from "../../fakes/rendering-markdown-cases.ts";
 
 const convert = (html: string, base: string | null = "https://example.com/dir/page"): string =>
-  htmlToMarkdown(html, { base, frontmatter: false }).markdown;
+  convertHtml(html, { base, frontmatter: false }).markdown;
 
 describe("htmlToMarkdown()", () => {
   it.each(markdownCases)("$name", ({ html, markdown }) => expect(convert(html)).toBe(markdown));
 
   it("writes frontmatter when the page has a title", () => {
     const html = `<title>It's "x": a\n --- b</title><meta name="description" content="d"><meta property="og:image" content="/i.png"><p>t`;
-    expect(htmlToMarkdown(html, { base: "https://example.com/", frontmatter: true })).toEqual({
+    expect(convertHtml(html, { base: "https://example.com/", frontmatter: true })).toEqual({
       title: `It's "x": a --- b`,
       markdown: `---\ntitle: "It's \\"x\\": a --- b"\ndescription: "d"\nimage: "https://example.com/i.png"\n---\n\nt`,
     });
-    expect(htmlToMarkdown("<p>t", { base: null, frontmatter: true }).markdown).toBe("t");
+    expect(convertHtml("<p>t", { base: null, frontmatter: true }).markdown).toBe("t");
   });
 
   it("leaves relative addresses alone without a base", () =>

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import {
   errorAsResponse,
-  outcomeOf,
+  settledCall,
   responseOf,
   valueOf,
   withoutErrorHeader,
@@ -26,7 +26,7 @@ const cases = [
 
 test.each(cases)("%s crosses a call and a fetch as itself", async (_name, error) => {
   const { log } = recorder();
-  const outcome = structuredClone(await outcomeOf(() => Promise.reject(error), log, "x"));
+  const outcome = structuredClone(await settledCall(() => Promise.reject(error), log, "x"));
   const { name, message } = error;
   expect(() => valueOf(outcome)).toThrow(expect.objectContaining({ name, message }));
   const response = errorAsResponse(error, log, "x");
@@ -35,8 +35,8 @@ test.each(cases)("%s crosses a call and a fetch as itself", async (_name, error)
 
 test("only what no caller expects is logged, once and without its own trace crossing", async () => {
   const { lines, log } = recorder();
-  await outcomeOf(() => Promise.reject(new ApiError("conflict")), log, "x");
-  const outcome = await outcomeOf(() => Promise.reject(new Error("Broken")), log, "x");
+  await settledCall(() => Promise.reject(new ApiError("conflict")), log, "x");
+  const outcome = await settledCall(() => Promise.reject(new Error("Broken")), log, "x");
   expect(lines).toEqual(["error Actor failed Error: Broken"]);
   expect(JSON.stringify(outcome)).not.toContain("at ");
 });
