@@ -6,7 +6,7 @@ import {
   getAgentByName,
   type OutboundWebhook,
 } from "../../../../core/agents/mod.ts";
-import type { Platform } from "../../../../core/ports.ts";
+import type { Actor, ActorContext, ActorKind, Actors, Platform } from "../../../../core/ports.ts";
 import { webhooksManagement } from "../../../../core/webhooks/mod.ts";
 import { eventually, LONG } from "../../../cases/eventually.ts";
 import { receiver } from "../../../fakes/webhooks-receiver.ts";
@@ -133,12 +133,44 @@ describe("agent.webhooks.send()", () => {
   });
 });
 
+/** The account's queue, which takes no message before it is repaired. */
+function unreachable(actors: Actors) {
+  let works = false;
+  const define = (kind: ActorKind): void => {
+    if (kind.name !== "webhooks-outbound") return actors.define(kind);
+    const start = async (context: ActorContext): Promise<Actor> => {
+      const actor = await kind.start(context);
+      const send = (...args: never[]): unknown => {
+        if (!works) throw new Error("unreachable");
+        return actor.methods["send"]?.(...args);
+      };
+      return { ...actor, methods: { ...actor.methods, send } };
+    };
+    actors.define({ ...kind, start });
+  };
+  return {
+    actors: { get: (kind: string, name: string) => actors.get(kind, name), define },
+    repair: () => void (works = true),
+  };
+}
+
 describe("messages of one instance", () => {
   it("do not overtake one that could not be handed over", LONG, async () => {
     const own = await openPlatform();
+    const received = receiver();
+    const queue = unreachable(own.actors);
+    const management = webhooksManagement({
+      platform: { ...own, actors: queue.actors, egress: received },
+      auth: "off",
+      sources: {},
+    });
     agents({ platform: own, auth: "off", agents: [shop], sendsWebhooks: true });
+    const made = await management.request("/accounts/local/webhooks/endpoints", {
+      method: "POST",
+      body: JSON.stringify({ url: "https://receiver.example/ordered", ordered: true }),
+    });
+    expect(made.status).toBe(201);
     const stub = getAgentByName(own, shop, "ordered");
-    // There is no queue of the account yet.
     await stub.send({ type: "x", payload: 0 });
     const index = own.actors.get("webhooks-index", "all");
     await eventually(async () => {
@@ -148,17 +180,7 @@ describe("messages of one instance", () => {
       return rows.length === 1;
     }, "the first has failed");
     await stub.send({ type: "x", payload: 1 });
-    const received = receiver();
-    const management = webhooksManagement({
-      platform: { ...own, egress: received },
-      auth: "off",
-      sources: {},
-    });
-    const made = await management.request("/accounts/local/webhooks/endpoints", {
-      method: "POST",
-      body: JSON.stringify({ url: "https://receiver.example/ordered", ordered: true }),
-    });
-    expect(made.status).toBe(201);
+    queue.repair();
     for (let n = 2; n < 40; n++) await stub.send({ type: "x", payload: n });
     await eventually(() => received.received.length === 40, "all arrive");
     expect(received.received.map(({ body }) => Number(body))).toEqual(
