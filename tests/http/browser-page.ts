@@ -12,6 +12,8 @@ export interface BrowserPage {
   evaluate<T>(expression: string): Promise<T>;
   /** Waits until an expression is true in the page. */
   until(condition: string): Promise<void>;
+  /** Whether an expression becomes true within these milliseconds. */
+  comesTrue(condition: string, ms: number): Promise<boolean>;
   /** Types into what a selector finds, as its `input` event tells it. */
   fill(selector: string, text: string): Promise<void>;
   click(selector: string): Promise<void>;
@@ -110,11 +112,20 @@ async function openPage(send: Send, url: string, errors: string[]): Promise<Brow
       session,
     );
   await size(1200, 800);
+  const isTrue = (condition: string): Promise<boolean> =>
+    evaluate<boolean>(`Boolean(${condition})`).catch(() => false);
   return {
     evaluate,
     errors,
-    until: (condition) =>
-      eventually(() => evaluate<boolean>(`Boolean(${condition})`).catch(() => false), condition),
+    until: (condition) => eventually(() => isTrue(condition), condition),
+    async comesTrue(condition, ms) {
+      const late = Date.now() + ms;
+      while (!(await isTrue(condition))) {
+        if (Date.now() > late) return false;
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+      return true;
+    },
     async fill(selector, text) {
       await evaluate(`{
         const field = document.querySelector(${JSON.stringify(selector)});

@@ -110,11 +110,7 @@ describe("the console in a browser", () => {
       // Of very many requests in one second the log shows the newest: other tests send many.
       await eventually(async () => {
         await page.fill("input[type=search]", await send());
-        for (let looks = 0; looks < 20; looks++) {
-          if (await page.evaluate<boolean>(isShown)) return true;
-          await new Promise((resolve) => setTimeout(resolve, 100));
-        }
-        return false;
+        return page.comesTrue(isShown, 2000);
       }, "the request is shown");
       await page.click("table.log .link");
       await page.until(

@@ -61,7 +61,7 @@ describe("--processes is refused in one line", () => {
   });
 
   const workerd = [`${root}scripts/serve-workers.mjs`, "--port", "0"];
-  const refusal = "--processes is for Node, Deno and Bun: a workerd is one process\n";
+  const refusal = "error: --processes is for Node, Deno and Bun: a workerd is one process\n";
 
   onNode("by the server of Workers, wherever it is asked for", async () => {
     for (const [args, env] of [
@@ -69,7 +69,7 @@ describe("--processes is refused in one line", () => {
       [[], { CAUSEY_PROCESSES: "2" }],
     ] as const) {
       const all = ["--no-warnings", ...workerd, "--data-dir", folder(), ...args];
-      expect(await run(process.execPath, all, env)).toEqual({ code: 1, said: refusal });
+      expect(await run(process.execPath, all, env)).toEqual({ code: 2, said: refusal });
     }
   });
 });

@@ -49,7 +49,7 @@ export function requestTrace(
       spanId: id(8),
       parentSpanId: parent?.spanId ?? null,
     };
-    const to = from + Math.round(system.monotonic() - began);
+    const to = Math.max(from + Math.round(system.monotonic() - began), endOf(attempts));
     const breach = isLeft(start, attempts) ? "aborted" : "broken";
     const span = { from, to, attempts, outcome: how, breach } as const;
     const request = { ...about(start), ...place, ...span };
@@ -85,6 +85,11 @@ export function requestTrace(
     answer: ({ logId, step, reply: { status } }) => decide({ logId, step, status }),
     fail: (error) => decide(failure(error, start.signal)),
   };
+}
+
+/** Unix ms. Starts and lengths are rounded one by one: without this, a try could seem to end after its request. */
+function endOf(attempts: readonly TracedAttempt[]): number {
+  return Math.max(0, ...attempts.map(({ row }) => row.createdAt + row.duration));
 }
 
 /** Some servers only cancel the answer's stream, or tell by the signal later. */

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openPlatform } from "#platform";
 import type { ChatModel } from "../../../../core/ports.ts";
 import { TransportError } from "../../../../core/transport-error.ts";
 import { type Exported, fakeCollector, type Tree } from "../../../fakes/gateway-collector.ts";
@@ -96,6 +97,23 @@ describe("the trace of a request", () => {
     expect(bodiesOf(server)).toEqual([false, false]);
     expect(server.about["gateway.cost"]).toBe(tries[2]?.about["gen_ai.usage.cost"]);
     expect(JSON.stringify([server, tries])).not.toContain("sk-");
+  });
+
+  it("ends no try after the request, however starts and lengths are rounded", async () => {
+    await gate.close();
+    const platform = await openPlatform();
+    let now = platform.system.now();
+    // Each start is rounded up to the next millisecond, and no time passes.
+    const system = { ...platform.system, now: () => ++now, monotonic: () => 0 };
+    gate = await gatewayUnderTest({ accountId: "acme" }, { egress: collector, system });
+    await traced();
+    gate.transport.behave = () => good();
+    await (await ask()).text();
+    const { server, tries } = await tree();
+    expect(tries).toHaveLength(1);
+    for (const one of tries)
+      expect(BigInt(one.endTimeUnixNano)).toBeLessThanOrEqual(BigInt(server.endTimeUnixNano));
+    await platform.close();
   });
 
   it("joins the caller's trace, and holds all steps of a universal request", async () => {
