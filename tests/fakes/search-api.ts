@@ -1,7 +1,7 @@
 import { openPlatform } from "#platform";
 import type { Hono } from "hono";
 import { type SearchParts, searchParts, type SearchPartsOptions } from "../../core/search/mod.ts";
-import type { Platform } from "../../core/ports.ts";
+import type { Platform, System } from "../../core/ports.ts";
 
 /** A chunk, as far as tests look at it. */
 export interface FoundChunk {
@@ -103,8 +103,10 @@ export async function searchUnderTest(
   options: Omit<SearchPartsOptions, "platform"> = {},
   settings: Record<string, unknown> = {},
   data?: string,
+  system: Partial<System> = {},
 ): Promise<SearchUnderTest> {
-  const platform = await openPlatform(data === undefined ? {} : { data });
+  const real = await openPlatform(data === undefined ? {} : { data });
+  const platform = { ...real, system: { ...real.system, ...system } };
   const { binding, routes: app } = searchParts({
     platform,
     auth: "off",

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { openPlatform } from "#platform";
 import { search } from "../../../core/search/mod.ts";
 import { searchUnderTest, type SearchUnderTest } from "../../fakes/search-api.ts";
 import { fakeChatModel, fakeEmbedder } from "../../fakes/search-models.ts";
@@ -60,13 +61,22 @@ describe("a chat model that hangs", () => {
 
   it("in the middle of a stream breaks it off", async () => {
     const seen: AbortSignal[] = [];
+    // No time runs out before the model hangs, however slow the machine.
+    const hangs = Promise.withResolvers<void>();
     const chatModel = fakeChatModel(["one", "two"], {
       hold: (piece, signal) => {
         seen[0] = signal;
-        return piece === 0 ? Promise.resolve() : new Promise(() => undefined);
+        if (piece === 0) return Promise.resolve();
+        hangs.resolve();
+        return new Promise(() => undefined);
       },
     });
-    api = await searchUnderTest({ chatModel, chatTimeoutMs: 500 });
+    const clock = await openPlatform();
+    const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
+      ms === 500
+        ? Promise.race([hangs.promise, clock.system.sleep(3_600_000, signal)])
+        : clock.system.sleep(ms, signal);
+    api = await searchUnderTest({ chatModel, chatTimeoutMs: 500 }, {}, undefined, { sleep });
     await api.upload("cat.md", "The cat sleeps.");
     const response = await api.raw("POST", "/instances/main/chat/completions", {
       body: JSON.stringify({ ...question, stream: true }),
@@ -76,6 +86,7 @@ describe("a chat model that hangs", () => {
       'event: error\ndata: {"error":{"message":"The chat model did not answer within 500 ms"',
     );
     expect(seen[0]?.aborted).toBe(true);
+    await clock.close();
   });
 });
 
