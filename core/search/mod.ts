@@ -14,6 +14,7 @@ import { findAcross } from "./retrieve/find-chunks.ts";
 import { instanceKind } from "./instance/instance-actor.ts";
 import { instanceRoutes } from "./instance/instance-routes.ts";
 import { itemRoutes } from "./items/item-routes.ts";
+import { mcpRoutes } from "./mcp/mcp-routes.ts";
 import { jobRoutes } from "./items/job-routes.ts";
 import { namespaceRoutes } from "./instance/namespace-routes.ts";
 import { rewrittenQuery } from "./answer/rewrite-query.ts";
@@ -52,7 +53,15 @@ export {
   type GatewayStep,
 } from "./answer/gateway-models.ts";
 export { httpReranker } from "./answer/http-reranker.ts";
-export type { NamedChatModel, Reranker, SearchOptions } from "./search-deps.ts";
+export type {
+  McpDocument,
+  McpResult,
+  McpTools,
+  NamedChatModel,
+  Reranker,
+  SearchOptions,
+  ServeMcp,
+} from "./search-deps.ts";
 export type { SearchBinding } from "./search-binding.ts";
 
 const ROOT = "/accounts/:account_id/ai-search";
@@ -92,6 +101,7 @@ export function searchParts(options: SearchPartsOptions): SearchParts {
   itemRoutes(routes, context);
   jobRoutes(routes, context);
   namespaceRoutes(routes, context);
+  mcpRoutes(routes, context);
   closeRoutes(routes, [`${ROOT}/*`], "api", platform);
   return {
     routes,

@@ -14,6 +14,37 @@ export interface Reranker {
 /** A chat model with the name that is used when neither request nor instance names one. */
 export type NamedChatModel = ChatModel & { readonly model?: string };
 
+/** A passage that the MCP tool `search` found. */
+export type McpResult = {
+  /** What the tool `fetch` takes. */
+  readonly id: string;
+  readonly title: string;
+  readonly url: string;
+  readonly text: string;
+  readonly score: number;
+};
+
+/** A document that the MCP tool `fetch` read; cut off where `metadata.truncated` says so. */
+export type McpDocument = Pick<McpResult, "id" | "title" | "url" | "text"> & {
+  readonly metadata: Readonly<Record<string, unknown>>;
+};
+
+/** What MCP clients can ask of one instance. */
+export interface McpTools {
+  /** The instance. */
+  readonly name: string;
+  search(query: string, maxResults: number): Promise<readonly McpResult[]>;
+  fetch(id: string): Promise<McpDocument>;
+}
+
+/** Answers one request of an MCP client, whose body is read. `closing` aborts when the server shuts down. */
+export type ServeMcp = (
+  request: Request,
+  body: unknown,
+  tools: McpTools,
+  closing: AbortSignal | undefined,
+) => Promise<Response>;
+
 /** Options of `search()`; it works with `platform` alone. */
 export interface SearchOptions {
   readonly platform: Platform;
@@ -35,4 +66,6 @@ export interface SearchOptions {
   readonly htmlToMarkdown?: HtmlToMarkdown;
   /** Measures chunks. @default an upper-side estimate that needs no vocabulary */
   readonly countTokens?: CountTokens;
+  /** Serves instances to MCP clients at `…/mcp`: `serveMcp` of `causey/search/mcp`. @default 503 there */
+  readonly mcp?: ServeMcp;
 }

@@ -70,6 +70,11 @@ const instances: Operations = {
     example: { ...query, stream: false },
     answer: "completion",
   },
+  "POST /:id/mcp": {
+    summary: "Ask by the Model Context Protocol (Streamable HTTP): tools search and fetch",
+    freeBody: "json",
+    example: { jsonrpc: "2.0", id: 1, method: "tools/list" },
+  },
   "GET /:id/items": {
     summary: "List the items",
     query: [...paged, "item_id", "key", "search", "source", "status", "sort_by", "metadata_filter"],

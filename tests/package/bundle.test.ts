@@ -73,16 +73,19 @@ test("the entry ./workers needs nothing but workerd's own modules", async () => 
   await expect(bundledFiles("adapters/workers/mod.ts", ["cloudflare:*"])).resolves.not.toEqual([]);
 });
 
-test.each([".", "./gateway", "./rendering", "./search", "./workers"])(
-  "the entry %s holds no DOM: that comes with ./rendering/extract only",
-  async (name) => {
-    const dom = /node_modules\/(?:linkedom|@mozilla\/readability)\//u;
-    const holdsDom = async (entry = ""): Promise<boolean> =>
-      (await bundledFiles(entry, ["cloudflare:*"])).some((path) => dom.test(path));
-    await expect(holdsDom(entries[name])).resolves.toBe(false);
-    await expect(holdsDom(entries["./rendering/extract"])).resolves.toBe(true);
-  },
-);
+/** Packages that an application installs for one entry, which alone may hold them. */
+const optional = [
+  ["./rendering/extract", /node_modules\/(?:linkedom|@mozilla\/readability)\//u],
+  ["./search/mcp", /node_modules\/(?:@modelcontextprotocol|zod)\//u],
+] as const;
+
+test.each(optional)("only the entry %s holds its packages", async (owner, packages) => {
+  const holds = async (entry = ""): Promise<boolean> =>
+    (await bundledFiles(entry, ["cloudflare:*"])).some((path) => packages.test(path));
+  for (const name of [".", "./gateway", "./rendering", "./search", "./workers"])
+    await expect(holds(entries[name])).resolves.toBe(false);
+  await expect(holds(entries[owner])).resolves.toBe(true);
+});
 
 const SQLITE = "@sqlite.org/sqlite-wasm";
 
@@ -118,7 +121,7 @@ test("a server's start loads no HTML parser: what converts pages is loaded by th
   });
   const { outputs } = metafile;
   const starts = Object.entries(outputs).filter(([, { entryPoint = "" }]) =>
-    /^adapters\/(?:cli\/serve|node\/mod|bun\/mod)\.ts$/u.test(entryPoint),
+    /^adapters\/(?:cli\/serve\/serve|node\/mod|bun\/mod)\.ts$/u.test(entryPoint),
   );
   expect(starts).toHaveLength(3);
   const loaded = new Set(starts.map(([path]) => path));

@@ -73,7 +73,13 @@ test("Deno takes the versions of package.json", () => {
   };
   const packages = Object.entries(imports).filter(([, target]) => target.startsWith("npm:"));
   // Those that a host brings or leaves out.
-  const peers = ["hono", "@mozilla/readability", "@sqlite.org/sqlite-wasm", "linkedom"];
+  const peers = [
+    "hono",
+    "@modelcontextprotocol/server",
+    "@mozilla/readability",
+    "@sqlite.org/sqlite-wasm",
+    "linkedom",
+  ];
   const expected = [...Object.keys(dependencies), ...peers].map((name) => [
     name,
     `npm:${name}@${dependencies[name] ?? devDependencies[name]}`,

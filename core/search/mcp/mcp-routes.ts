@@ -1,0 +1,106 @@
+import type { Hono } from "hono";
+import { ApiError } from "../../http/api-error.ts";
+import { checkedJson, parseJson, withBytes } from "../../http/body.ts";
+import { wholeRequest } from "../../http/whole-request.ts";
+import type { Log } from "../../ports.ts";
+import { searchInstance } from "../answer/ask.ts";
+import type { Instance } from "../instance/instance-client.ts";
+import { extractText } from "../items/extract-text.ts";
+import { instanceRoots, type RouteContext } from "../route-context.ts";
+import type { McpResult, McpTools, SearchOptions } from "../search-deps.ts";
+import { SEARCH_BODY_LIMIT, searchSchema } from "../search-schema.ts";
+
+/** Characters of one document that the tool `fetch` returns. */
+const DOCUMENT_LIMIT = 200_000;
+
+/** Registers the endpoint of each instance for clients of the Model Context Protocol. */
+export function mcpRoutes(app: Hono, { options, may, instance }: RouteContext): void {
+  for (const root of instanceRoots) {
+    // One tool searches, the other reads a whole document.
+    app.post(`${root}/:id/mcp`, may("AI Search Run"), may("AI Search Read"), async (c) => {
+      const { mcp, platform } = options;
+      if (mcp === undefined) {
+        const message = "This server has no MCP endpoints: give search() the option mcp";
+        throw new ApiError("missing_capability", { message });
+      }
+      const request = await wholeRequest(c.req);
+      refuseOtherOrigin(request);
+      const found = instance(c);
+      const { id } = await found.read();
+      return withBytes(request, SEARCH_BODY_LIMIT, platform, (bytes) => {
+        const tools = reported(toolsOf(id, found, options, request), platform.log);
+        return mcp(request, parseJson(bytes), tools, platform.system.closing);
+      });
+    });
+  }
+}
+
+/**
+ * Refuses a page of another site: a name that its owner points at this machine would otherwise reach an endpoint that asks
+ * for no token. Required by https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#security-warning.
+ */
+function refuseOtherOrigin({ headers, url }: Request): void {
+  const origin = headers.get("origin");
+  if (origin === null || origin === new URL(url).origin) return;
+  throw new ApiError("forbidden", {
+    message: "Origin: this endpoint answers no page of another site",
+  });
+}
+
+function toolsOf(
+  id: string,
+  instance: Instance,
+  options: SearchOptions,
+  { url, signal }: Request,
+): McpTools {
+  return {
+    name: id,
+    async search(query, maxResults) {
+      const body = { query, ai_search_options: { retrieval: { max_num_results: maxResults } } };
+      const checked = checkedJson(body, searchSchema, SEARCH_BODY_LIMIT);
+      const { chunks } = await searchInstance(instance, checked, options, signal);
+      return chunks.map(({ id: chunk, item, text, score }): McpResult => ({
+        id: chunk,
+        title: item.key,
+        url: downloadUrl(url, itemOf(chunk)),
+        text,
+        score,
+      }));
+    },
+    async fetch(chunk) {
+      const itemId = itemOf(chunk);
+      const [item, content] = await Promise.all([instance.item(itemId), instance.content(itemId)]);
+      const { text } = await extractText(content, options.htmlToMarkdown);
+      return {
+        id: chunk,
+        title: item.key,
+        text: text.slice(0, DOCUMENT_LIMIT).toWellFormed(),
+        url: downloadUrl(url, itemId),
+        metadata: { ...item.metadata, ...(text.length > DOCUMENT_LIMIT && { truncated: true }) },
+      };
+    },
+  };
+}
+
+/** The tools, whose unknown failures are logged: the client is told of them that they are internal. */
+function reported(tools: McpTools, log: Log): McpTools {
+  const failed = (error: unknown): never => {
+    if (error instanceof ApiError) throw error;
+    log("error", "An MCP tool failed", { instance: tools.name, error: String(error) });
+    throw new ApiError("internal");
+  };
+  return {
+    name: tools.name,
+    search: (query, maxResults) => tools.search(query, maxResults).catch(failed),
+    fetch: (id) => tools.fetch(id).catch(failed),
+  };
+}
+
+/** The item of a chunk's id; the id of an item is its own. */
+function itemOf(chunk: string): string {
+  return chunk.split(":", 1)[0] ?? "";
+}
+
+function downloadUrl(url: string, itemId: string): string {
+  return new URL(`items/${encodeURIComponent(itemId)}/download`, url).href;
+}

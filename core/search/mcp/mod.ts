@@ -1,0 +1,30 @@
+/**
+ * Search instances for clients of the Model Context Protocol. Needs the package `@modelcontextprotocol/server`; nothing
+ * else of causey imports it.
+ *
+ * @module
+ */
+import { ApiError } from "../../http/api-error.ts";
+import type { ServeMcp } from "../search-deps.ts";
+
+export type { McpDocument, McpResult, McpTools, ServeMcp } from "../search-deps.ts";
+
+/**
+ * Serves the tools `search` and `fetch` of an instance over Streamable HTTP, without sessions, to clients of the protocol's
+ * revisions 2024-11-05 to 2026-07-28 (https://modelcontextprotocol.io/specification). The error of a tool is its result,
+ * with `isError`.
+ *
+ * @example
+ * ```ts
+ * import { serveMcp } from "causey/search/mcp";
+ *
+ * app.route("/client/v4", search({ platform, mcp: serveMcp }));
+ * ```
+ */
+export const serveMcp: ServeMcp = async (request, body, tools, closing) => {
+  const { answerMcp } = await import("./mcp-server.ts").catch((error: unknown) => {
+    const message = "mcp: Install the package @modelcontextprotocol/server";
+    throw new ApiError("missing_capability", { message, cause: error });
+  });
+  return answerMcp(request, body, tools, closing);
+};
