@@ -15,7 +15,7 @@ import type { Platform } from "./ports.ts";
 import { htmlToMarkdown } from "./rendering/html-to-markdown.ts";
 import { renderingParts } from "./rendering/mod.ts";
 import { searchParts } from "./search/mod.ts";
-import { semanticCacheOptions, watchedModels } from "./config/shared-models.ts";
+import { semanticCacheOptions, watchedModels, watchedRendering } from "./config/shared-models.ts";
 import { otlpExport, type OtlpExport } from "./signals/otlp/otlp-export.ts";
 import { type Signals, signals, type SignalsOptions } from "./signals/mod.ts";
 import { prepareRetention, webhooks, webhooksManagement } from "./webhooks/mod.ts";
@@ -41,7 +41,7 @@ export function platformApi(options: PlatformApiOptions): PlatformApi {
   const authenticate = options.auth ?? storedTokens(platform, options);
   const shared = { platform, accountId, auth: authenticate };
   const { parts, seen } = watchedGateway(options, shared, telemetry);
-  const pages = renderingParts({ ...options.rendering, ...shared });
+  const pages = renderingParts({ ...watchedRendering(options, seen, parts), ...shared });
   const instances = searchParts({
     htmlToMarkdown,
     ...watchedModels(options, seen, parts),

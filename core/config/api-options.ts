@@ -22,6 +22,19 @@ function searchOptions(
   };
 }
 
+function renderingOptions(
+  { rendering: { chatModel, ...rest } = {} }: Config,
+  { transport }: Platform,
+): NonNullable<PlatformApiOptions["rendering"]> {
+  if (chatModel === undefined) return rest;
+  const { timeoutSeconds } = chatModel;
+  return {
+    ...rest,
+    chatModel: placed(chatModel, (endpoint) => openAiChatModel(endpoint, transport)),
+    ...(timeoutSeconds && { chatTimeoutMs: timeoutSeconds * 1000 }),
+  };
+}
+
 /** A model behind a gateway as it is, one behind an endpoint as `open` makes it; the schema has seen to one of the two. */
 function placed<C extends SearchModelConfig, M>(
   config: C,
@@ -49,7 +62,7 @@ export function apiOptions(config: Config, platform: Platform): PlatformApiOptio
     })),
     ...(config.jwt === undefined ? {} : { jwt: config.jwt }),
     gateway: gatewayOptions(config, platform),
-    rendering: config.rendering ?? {},
+    rendering: renderingOptions(config, platform),
     search: searchOptions(config, platform),
     webhooks: {
       sources: {},

@@ -127,6 +127,8 @@ export interface RenderingConfig {
   };
   readonly unsafeRegex?: boolean;
   readonly frontmatter?: boolean;
+  /** Finds data in pages for `/json`; `timeoutSeconds` bounds each request. @default 60 */
+  readonly chatModel?: SearchModelConfig;
 }
 
 /** An OpenAI-compatible model endpoint. */

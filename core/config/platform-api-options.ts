@@ -23,6 +23,11 @@ type SearchPart = Omit<Own<SearchOptions>, "embedder" | "chatModel"> & {
   readonly chatModel?: SearchOptions["chatModel"] | GatewayModel;
 };
 
+/** The options of rendering; with a model of a gateway of this program, callers may name others of that gateway. */
+type RenderingPart = Omit<Own<RenderingOptions>, "chatModel"> & {
+  readonly chatModel?: RenderingOptions["chatModel"] | GatewayModel;
+};
+
 /** Options of {@link platformApi}; every part works with none. */
 export interface PlatformApiOptions extends StoredTokensOptions {
   /** The runtime: `nodePlatform()`, `denoPlatform()`, `bunPlatform()`, `workersPlatform()` or `memoryPlatform()`. */
@@ -39,7 +44,7 @@ export interface PlatformApiOptions extends StoredTokensOptions {
   /** Serves the deterministic demo provider `echo`. @default false */
   readonly demo?: boolean;
   readonly gateway?: GatewayPart;
-  readonly rendering?: Own<RenderingOptions>;
+  readonly rendering?: RenderingPart;
   readonly search?: SearchPart;
   readonly webhooks?: Own<WebhooksOptions>;
   /** The agent classes; `webhook-agent` is always there. @default [] */

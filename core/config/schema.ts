@@ -197,6 +197,14 @@ function placeProblem({
     : "Expected {provider}/{model} for a model behind a gateway";
 }
 
+const chatModel = v.pipe(
+  v.strictObject(searchModel),
+  v.check(
+    (one) => placeProblem(one) === null,
+    ({ input }) => placeProblem(input) ?? "",
+  ),
+);
+
 const rendering = v.strictObject({
   chromiumPath: v.exactOptional(v.string()),
   endpoint: v.exactOptional(endpoint),
@@ -217,6 +225,7 @@ const rendering = v.strictObject({
   ),
   unsafeRegex: v.exactOptional(v.boolean()),
   frontmatter: v.exactOptional(v.boolean()),
+  chatModel: v.exactOptional(chatModel),
 });
 
 const search = v.strictObject({
@@ -229,15 +238,7 @@ const search = v.strictObject({
       ),
     ),
   ),
-  chatModel: v.exactOptional(
-    v.pipe(
-      v.strictObject(searchModel),
-      v.check(
-        (one) => placeProblem(one) === null,
-        ({ input }) => placeProblem(input) ?? "",
-      ),
-    ),
-  ),
+  chatModel: v.exactOptional(chatModel),
   reranker: v.exactOptional(v.strictObject({ ...model, timeoutSeconds })),
 });
 

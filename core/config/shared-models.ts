@@ -1,5 +1,6 @@
 import type { Own, PlatformApiOptions } from "./platform-api-options.ts";
 import type { GatewayParts, SemanticCacheOptions } from "../gateway/mod.ts";
+import type { RenderingOptions } from "../rendering/mod.ts";
 import { ApiError } from "../http/api-error.ts";
 import {
   gatewayChatModel,
@@ -33,6 +34,27 @@ export function watchedModels(
         "gateway" in chatModel ? gatewayChatModel(chatModel, runner(chatModel)) : chatModel,
       ),
     }),
+  };
+}
+
+/** The options of rendering, with a model of which `/readyz` tells; behind a gateway, callers may name others. */
+export function watchedRendering(
+  { rendering: { chatModel, ...rest } = {} }: PlatformApiOptions,
+  { models }: Signals,
+  { aiBinding }: GatewayParts,
+): Own<RenderingOptions> {
+  if (chatModel === undefined) return rest;
+  if (!("gateway" in chatModel)) return { ...rest, chatModel: models.chatModel(chatModel) };
+  const { gateway } = chatModel;
+  const run: GatewayRun = (step, asked) => aiBinding(gateway).run(step, asked);
+  return {
+    customModel: ({ model, authorization }) =>
+      gatewayChatModel(
+        { gateway, model, ...(authorization && { headers: { authorization } }) },
+        run,
+      ),
+    ...rest,
+    chatModel: models.chatModel(gatewayChatModel(chatModel, run)),
   };
 }
 

@@ -66,6 +66,8 @@ export const errorKinds = {
   context_destroyed: [422, 6000, "The page went away while it was read"],
   page_crashed: [422, 6001, "The page crashed"],
   render_timeout: [422, 6002, "A timer expired while rendering"],
+  json_unfit: [422, 10540, "The model's answer does not fit"],
+  json_model_failed: [502, 10541, "The model did not answer"],
   page_too_large: [422, 6003, "The page is too large to capture"],
   // Search: docs/search.md
   instance_not_found: [404, 7002, "ai_search_not_found"],

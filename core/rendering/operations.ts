@@ -9,13 +9,15 @@ import type { Platform } from "../ports.ts";
 import {
   bytesOf,
   linksAction,
+  type Picture,
   pictureAction,
   printAction,
   scrapeAction,
 } from "./actions/actions.ts";
-import type { PdfBody, RenderBody } from "./body.ts";
+import type { DocumentBody, PdfBody, RenderBody, ScreenshotBody } from "./body.ts";
 import { documentAction, markdownAction, snapshotAction, treeAction } from "./actions/documents.ts";
 import type { ContentExtractor } from "./extractor.ts";
+import { jsonAnswerOf } from "./json/json-answer.ts";
 import { prepareJob, type JobPolicy } from "./job.ts";
 import { noPagesAhead, pagesAhead } from "./page/pages-ahead.ts";
 import { render, type Action, type RenderDeps, type Rendered } from "./render.ts";
@@ -24,6 +26,7 @@ import {
   documentSchema,
   linksSchema,
   pdfSchema,
+  jsonSchema,
   scrapeSchema,
   screenshotSchema,
   snapshotSchema,
@@ -58,6 +61,7 @@ const BODY_LIMIT = 50 * 1024 * 1024;
 export type OperationName =
   | "pdf"
   | "markdown"
+  | "json"
   | "content"
   | "screenshot"
   | "links"
@@ -75,21 +79,23 @@ export function renderOperations(
   const conversions = renderSlots({ running: CONVERSIONS, waiting: options.maxQueue ?? 20 });
   const operation = operationOver(options, deps, conversions);
   const only = extractorOf(options.extract);
+  const asMarkdown = ({ extract }: DocumentBody): Action<string> =>
+    markdownAction(frontmatter, background, only(extract));
+  const withoutBrowser = ({ extract }: DocumentBody): StaticAction => ({
+    kind: "markdown",
+    frontmatter,
+    main: only(extract) !== null,
+  });
   return {
     pdf: operation(pdfSchema, printing, ({ result }) => binary(result, "application/pdf")),
-    markdown: operation(
-      documentSchema,
-      ({ extract }) => markdownAction(frontmatter, background, only(extract)),
-      inEnvelope,
-      {
-        shortcut: staticShortcut(options, background, deps, conversions),
-        withoutBrowser: ({ extract }) => ({
-          kind: "markdown",
-          frontmatter,
-          main: only(extract) !== null,
-        }),
-      },
-    ),
+    markdown: operation(documentSchema, asMarkdown, inEnvelope, {
+      shortcut: staticShortcut(options, background, deps, conversions),
+      withoutBrowser,
+    }),
+    json: operation(jsonSchema, asMarkdown, inEnvelope, {
+      withoutBrowser,
+      ...jsonAnswerOf(options),
+    }),
     content: operation(
       documentSchema,
       ({ extract }) => documentAction(background, only(extract)),
@@ -101,12 +107,7 @@ export function renderOperations(
     screenshot: operation(
       screenshotSchema,
       (body) => pictureAction(body.screenshotOptions ?? {}, body.selector, body.scrollPage),
-      ({ result }, body) =>
-        body.screenshotOptions?.encoding === "base64"
-          ? new Response(result.base64, {
-              headers: { "content-type": "text/plain; charset=utf-8" },
-            })
-          : binary(bytesOf(result.base64), result.type),
+      answerPicture,
     ),
     links: operation(linksSchema, linksAction, inEnvelope, {
       withoutBrowser: ({ excludeExternalLinks = false }) => ({
@@ -147,6 +148,10 @@ type MakeOperation = <B extends RenderBody, T>(
     readonly shortcut?: Shortcut;
     /** What a body with `render: false` asks for. @default refused */
     readonly withoutBrowser?: (body: B) => StaticAction;
+    /** What a schema cannot check, before anything is loaded. */
+    readonly before?: (body: B, signal: AbortSignal) => Promise<void>;
+    /** Makes the answer of that of the rendering, whose place another one may have by then. */
+    readonly after?: (rendered: Response, body: B, signal: AbortSignal) => Promise<Response>;
   },
 ) => RenderOperation;
 
@@ -173,7 +178,12 @@ function operationOver(
     extract: options.extract ?? null,
     allow: policy.allow,
   };
-  return (schema, actionOf, answer, { shortcut = passOn, withoutBrowser = refuseStatic } = {}) =>
+  return (
+    schema,
+    actionOf,
+    answer,
+    { shortcut = passOn, withoutBrowser = refuseStatic, before, after } = {},
+  ) =>
     async ({ request, query, caller, onBrowserMs, onUnknown }) => {
       const maxAgeMs = readCacheTtl(query);
       const limit = options.maxBodyBytes ?? BODY_LIMIT;
@@ -184,10 +194,15 @@ function operationOver(
         onUnknown(unknown);
         const job = prepareJob(body, policy);
         const action = body.render === false ? withoutBrowser(body) : actionOf(body);
-        const start = async (signal: AbortSignal): Promise<Response> =>
+        const load = async (signal: AbortSignal): Promise<Response> =>
           typeof action === "function"
             ? answer(await render(deps, job, signal, onBrowserMs, action), body)
             : renderStatic(staticDeps, job, action, signal);
+        const start = async (signal: AbortSignal): Promise<Response> => {
+          await before?.(body, signal);
+          const rendered = await load(signal);
+          return after === undefined ? rendered : after(rendered, body, signal);
+        };
         const run = (signal: AbortSignal): Promise<Response> =>
           start(signal).catch((error: unknown) => {
             throw reportable(error, platform, signal);
@@ -248,7 +263,7 @@ const LOADS = 16;
 
 function refuseStatic(): never {
   throw new ApiError("invalid_request", {
-    message: "render: false works with markdown, content and links; this needs a browser",
+    message: "render: false works with markdown, json, content and links; this needs a browser",
   });
 }
 
@@ -257,6 +272,12 @@ function printing({
   setJavaScriptEnabled,
 }: PdfBody): Action<Uint8Array<ArrayBuffer>> {
   return printAction(pdfOptions, setJavaScriptEnabled !== false);
+}
+
+function answerPicture({ result }: Rendered<Picture>, body: ScreenshotBody): Response {
+  if (body.screenshotOptions?.encoding !== "base64")
+    return binary(bytesOf(result.base64), result.type);
+  return new Response(result.base64, { headers: { "content-type": "text/plain; charset=utf-8" } });
 }
 
 function inEnvelope<T>({ result, meta }: Rendered<T>): Response {

@@ -1,5 +1,6 @@
 import type { Platform } from "../ports.ts";
 import type { ContentExtractor } from "./extractor.ts";
+import type { JsonModels } from "./json/ask-json.ts";
 import type { TimerCaps } from "./timers.ts";
 
 /** What the operator decides about renderings. */
@@ -27,6 +28,12 @@ export interface RenderingOptions {
   readonly unsafeRegex?: boolean;
   /** Finds the main content for `{"extract": "main"}`: `mainContent` of `causey/rendering/extract`. @default 503 for it */
   readonly extract?: ContentExtractor;
+  /** Finds data in pages for `/json`; its `model` is the name it is asked by. @default 503 for it */
+  readonly chatModel?: JsonModels["model"];
+  /** Makes the models that callers name in `custom_ai`, each with its caller's key. @default 400 for them */
+  readonly customModel?: JsonModels["modelOf"];
+  /** Milliseconds of one request to a model. @default 60000 */
+  readonly chatTimeoutMs?: number;
   /** Whether Markdown begins with YAML frontmatter when the page has a title. @default true */
   readonly frontmatter?: boolean;
 }

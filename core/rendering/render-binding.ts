@@ -38,6 +38,8 @@ export interface RenderBinding {
   readonly pdf: Render<Uint8Array<ArrayBuffer>>;
   readonly screenshot: Render<Uint8Array<ArrayBuffer>>;
   readonly markdown: Render<string>;
+  /** Data that a model finds in the page. */
+  readonly json: Render<unknown>;
   readonly content: Render<string>;
   readonly links: Render<readonly string[]>;
   readonly scrape: Render<readonly Scraped[]>;
@@ -100,6 +102,7 @@ export function renderBinding(
     pdf: bytes("pdf"),
     screenshot: bytes("screenshot"),
     markdown: result("markdown", v.string()),
+    json: result("json", v.unknown()),
     content: result("content", v.string()),
     links: result("links", v.array(v.string())),
     scrape: result("scrape", scraped),

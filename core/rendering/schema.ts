@@ -8,6 +8,7 @@ import type {
   ScreenshotBody,
   SnapshotBody,
 } from "./body.ts";
+import { type JsonBody, jsonFields } from "./json/json-body.ts";
 
 /** The 18 kinds of requests that `allowResourceTypes` and `rejectResourceTypes` name. */
 const resourceTypes = [
@@ -185,6 +186,13 @@ const common = {
 export const documentSchema: v.GenericSchema<unknown, DocumentBody> = v.object({
   ...common,
   extract: v.optional(v.picklist(["main"])),
+});
+
+/** The body of `/json`. */
+export const jsonSchema: v.GenericSchema<unknown, JsonBody> = v.object({
+  ...common,
+  extract: v.optional(v.picklist(["main"])),
+  ...jsonFields,
 });
 
 /** The body of `/pdf`. */

@@ -19,6 +19,11 @@ const tokens: Operations = {
   "PUT /:token_id/value": { summary: "Give an API token a new value, shown once" },
 };
 
+const examples: Readonly<Record<string, unknown>> = {
+  scrape: { ...page, elements: [{ selector: "h1" }] },
+  json: { ...page, prompt: "The product's name and price" },
+};
+
 const rendering: Operations = Object.fromEntries(
   (
     [
@@ -26,6 +31,7 @@ const rendering: Operations = Object.fromEntries(
       ["screenshot", "RenderScreenshot", "Take a picture of a page", "image"],
       ["markdown", "Render", "Convert a page to Markdown", "envelope"],
       ["content", "Render", "Read a page's HTML once it has loaded", "envelope"],
+      ["json", "RenderJson", "Find data in a page with a model", "envelope"],
       ["links", "RenderLinks", "List a page's links", "envelope"],
       ["scrape", "RenderScrape", "Read elements of a page by CSS selectors", "envelope"],
       ["snapshot", "RenderSnapshot", "Read a page's HTML and take a picture of it", "envelope"],
@@ -43,7 +49,7 @@ const rendering: Operations = Object.fromEntries(
       body,
       answer,
       query: ["cacheTTL"],
-      example: name === "scrape" ? { ...page, elements: [{ selector: "h1" }] } : page,
+      example: examples[name] ?? page,
     },
   ]),
 );

@@ -48,6 +48,7 @@ export const bodySchemas = {
   Render: render.documentSchema,
   RenderPdf: render.pdfSchema,
   RenderScreenshot: render.screenshotSchema,
+  RenderJson: render.jsonSchema,
   RenderLinks: render.linksSchema,
   RenderScrape: render.scrapeSchema,
   RenderAccessibilityTree: render.accessibilitySchema,

@@ -53,6 +53,19 @@ describe("cloudflare browserRendering", () => {
     expect(await client.browserRendering.content.create(body)).toBe(body.html);
   });
 
+  it("json.create() resolves to the data that the model finds", async () => {
+    // The model answers with a text first; the official types have `render` for crawl only.
+    const body = { account_id, html: "<h1>Bike</h1>", render: false };
+    const json_schema = { type: "object", required: ["name"] };
+    const response_format = { type: "json_schema", json_schema };
+    expect(await client.browserRendering.json.create({ ...body, response_format })).toEqual({
+      name: "Bike",
+    });
+    const failure = await failureOf(client.browserRendering.json.create({ ...body, prompt: "no" }));
+    expect([failure.status, failure.errors[0]?.code]).toEqual([422, 10540]);
+    expect(failure.error).toMatchObject({ rawAiResponse: "Hello from upstream" });
+  });
+
   it("sends cacheTTL where it belongs", async () => {
     expect(
       await client.browserRendering.markdown.create({ account_id, html: "<p>x", cacheTTL: 0 }),

@@ -13,6 +13,13 @@ export interface Mutant {
 /** Guards and limits whose loss nobody would see at first. `npm run test:mutants` takes each away in turn. */
 export const mutants: readonly Mutant[] = [
   {
+    name: "a gateway's key is lent to no model that a caller of /json names",
+    file: "core/rendering/json/ask-json.ts",
+    find: "if (choice.authorization === undefined)",
+    replace: "if (modelOf === undefined)",
+    tests: ["tests/unit/rendering/json"],
+  },
+  {
     name: "prompts and answers do not go to the collector of the platform",
     file: "core/gateway/observe/trace/tracing.ts",
     find: 'key !== "gen_ai.prompt_json" &&',

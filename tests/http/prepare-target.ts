@@ -70,6 +70,7 @@ export async function prepareTarget(): Promise<PreparedTarget> {
         guarded: { authentication: true, tokens: [gatewayToken] },
       },
     },
+    rendering: { chatModel: { baseUrl, model: "finds-data" } },
     webhooks: {
       sources: {
         generic: {

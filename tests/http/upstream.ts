@@ -68,8 +68,17 @@ type Mode = (
   bytes: Buffer<ArrayBuffer>,
 ) => void;
 
+/** Finds a name in a page when it was told that its first answer, a text, does not fit a schema that wants one. */
+const foundData = (body: string): object => {
+  const { messages } = JSON.parse(body);
+  if (messages.length < 4 || !String(messages[0].content).includes('"name"')) return completion;
+  const [choice] = completion.choices;
+  return { ...completion, choices: [{ ...choice, message: { content: '{"name":"Bike"}' } }] };
+};
+
 const modes: Readonly<Record<string, Mode>> = {
-  json: (_req, res) => sendJson(res, 200, completion),
+  json: (_req, res, body) =>
+    sendJson(res, 200, body.includes('"model":"finds-data"') ? foundData(body) : completion),
   sse: (_req, res) => void res.writeHead(200, { "content-type": "text/event-stream" }).end(sseText),
   "sse-bytes": (_req, res) => {
     const bytes = Buffer.from(sseText);

@@ -14,6 +14,7 @@ const capabilities = Object.entries(entries).filter(([, path]) => /^\.\/core\/.+
 const owners: Record<string, readonly string[]> = {
   htmlparser2: ["rendering", "search"],
   re2js: ["rendering"],
+  "@cfworker/json-schema": ["rendering"],
 };
 
 /** The files in the bundle of one entry, from the repository's root. Fails on any built-in module. */

@@ -39,6 +39,8 @@ export const bodies: readonly (readonly [file: string, type: string, schema: Gen
   ["browser-rendering/content", "ContentCreateParams", render.documentSchema],
   ["browser-rendering/markdown", "MarkdownCreateParams", render.documentSchema],
   ["browser-rendering/screenshot", "ScreenshotCreateParams", render.screenshotSchema],
+  ["browser-rendering/json", "JsonCreateParams.Variant0", render.jsonSchema],
+  ["browser-rendering/json", "JsonCreateParams.Variant1", render.jsonSchema],
   ["browser-rendering/links", "LinkCreateParams", render.linksSchema],
   [
     "browser-rendering/accessibility-tree",

@@ -1,5 +1,6 @@
 import type { LongTask, Plain } from "../../../core/ports.ts";
 import { mainContent } from "../../../core/rendering/extract/mod.ts";
+import { checkJson } from "../../../core/rendering/json/check-json.ts";
 import { documentMarkdown } from "../../../core/rendering/markdown.ts";
 import { staticMarkdown } from "../../../core/rendering/static/static-markdown.ts";
 import { staticPage } from "../../../core/rendering/static/static-page.ts";
@@ -8,8 +9,7 @@ type Named = Pick<LongTask<never, Plain>, "name" | "load">;
 
 /** What threads can do, by name. */
 export const tasks: ReadonlyMap<string, Named> = new Map(
-  [documentMarkdown, mainContent, staticMarkdown, staticPage].map((task): [string, Named] => [
-    task.name,
-    task,
-  ]),
+  [checkJson, documentMarkdown, mainContent, staticMarkdown, staticPage].map(
+    (task): [string, Named] => [task.name, task],
+  ),
 );

@@ -102,6 +102,7 @@ export interface AgentRenderings {
   readonly pdf: Uint8Array<ArrayBuffer>;
   readonly screenshot: Uint8Array<ArrayBuffer>;
   readonly markdown: string;
+  readonly json: unknown;
   readonly content: string;
   readonly links: readonly string[];
   readonly scrape: readonly {

@@ -71,6 +71,7 @@ export function capabilitiesOf(services: AgentServices, deadline: Deadline): Age
       pdf: rendered("pdf"),
       screenshot: rendered("screenshot"),
       markdown: rendered("markdown"),
+      json: rendered("json"),
       content: rendered("content"),
       links: rendered("links"),
       scrape: rendered("scrape"),

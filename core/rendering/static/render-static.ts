@@ -40,6 +40,9 @@ const fields = new Set([
   "setJavaScriptEnabled",
   "excludeExternalLinks",
   "extract",
+  "prompt",
+  "response_format",
+  "custom_ai",
 ]);
 const gotoFields = new Set(["timeout", "referer"]);
 

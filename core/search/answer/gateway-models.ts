@@ -8,6 +8,8 @@ export interface GatewayModel {
   readonly gateway: string;
   /** `{provider}/{model}`, e.g. `openai/gpt-4o-mini`. */
   readonly model: string;
+  /** Sent to the provider, e.g. another key than the gateway's. @default none */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 /** An embedding model behind a gateway. */
@@ -36,9 +38,12 @@ export type GatewayRun = (
 const BASE = "gateway:";
 
 /** A chat model of any provider, in the OpenAI format, through a gateway. */
-export function gatewayChatModel({ model }: GatewayModel, run: GatewayRun): NamedChatModel {
+export function gatewayChatModel(
+  { model, headers }: GatewayModel,
+  run: GatewayRun,
+): NamedChatModel {
   return openAiChatModel(
-    { baseUrl: BASE, model },
+    { baseUrl: BASE, model, headers },
     gatewayTransport(run, "compat", (name) => name),
   );
 }
@@ -57,13 +62,13 @@ function gatewayTransport(
   nameOf: (model: string) => string,
 ): Transport {
   return {
-    async send({ url, body, signal }) {
+    async send({ url, headers: sent, body, signal }) {
       const query = JSON.parse(body instanceof Uint8Array ? new TextDecoder().decode(body) : "{}");
       const response = await run(
         {
           provider,
           endpoint: url.slice(BASE.length + 1),
-          headers: { "content-type": "application/json" },
+          headers: Object.fromEntries(sent),
           query: { ...query, model: nameOf(String(query.model)) },
         },
         { signal },

@@ -182,6 +182,7 @@ describe("a capability of an agent", () => {
       pdf: hang("pdf"),
       screenshot: hang("screenshot"),
       markdown: hang("markdown"),
+      json: hang("json"),
       content: hang("content"),
       links: hang("links"),
       scrape: hang("scrape"),
@@ -215,7 +216,7 @@ describe("a capability of an agent", () => {
     await expect(getAgentByName(own, caller, "c").use()).rejects.toThrow(
       "Method use took more than 50 ms",
     );
-    await eventually(() => late.length === 9, "it goes on regardless");
+    await eventually(() => late.length === 10, "it goes on regardless");
     const names = ["search", "chat", ...Object.keys(all)];
     expect(asked).toEqual([...names, ...names.map((name) => `${name} ended`)]);
     expect(new Set(late)).toEqual(new Set(["rejected"]));

@@ -43,6 +43,18 @@ describe("apiOptions()", () => {
     expect(optionsOf({ rendering }).rendering).toEqual(rendering);
   });
 
+  it("gives rendering its model, and the model its time", async () => {
+    const sent: string[] = [];
+    const chatModel = { baseUrl: "https://m.test/v1", model: "m", timeoutSeconds: 5 };
+    const { rendering } = optionsOf({ rendering: { chatModel } }, sent);
+    expect(rendering?.chatTimeoutMs).toBe(5000);
+    if (typeof rendering?.chatModel !== "function") throw new TypeError("It is no function");
+    await rendering.chatModel(new Request("http://m.invalid/", { method: "POST", body: "{}" }));
+    expect(sent).toEqual(["https://m.test/v1/chat/completions"]);
+    const behind = { gateway: "g", model: "openai/m" };
+    expect(optionsOf({ rendering: { chatModel: behind } }).rendering?.chatModel).toEqual(behind);
+  });
+
   it("seals webhook secrets under the gateway's master key, unless they have one of their own", () => {
     const masterKey = "gateway-master-key-0";
     expect(optionsOf({ gateway: { masterKey } }).webhooks).toMatchObject({
