@@ -1,5 +1,5 @@
 import { type ArrivingRoom, readArriving } from "../http/arriving-body.ts";
-import { parsedJson } from "../http/json.ts";
+import { boundedJson } from "../http/json.ts";
 
 /** Bytes of JSON that are looked into for a deprecated field. */
 export const INSPECT_LIMIT: number = 1024 * 1024;
@@ -81,5 +81,5 @@ interface Peeked {
 async function peek(stream: ReadableStream<Uint8Array>, room?: ArrivingRoom): Promise<Peeked> {
   const body = await readArriving(stream, INSPECT_LIMIT, room);
   if (body instanceof ReadableStream) return { body, json: undefined };
-  return { body, json: parsedJson(new TextDecoder().decode(body)) };
+  return { body, json: boundedJson(new TextDecoder().decode(body)) };
 }

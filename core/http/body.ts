@@ -12,13 +12,12 @@ import {
 } from "./arriving-body.ts";
 import { utf8 } from "../crypto/encoding.ts";
 import { checkFields, hasEveryField, noteUnknownFields } from "./fields/unknown-fields.ts";
+import { jsonExcess } from "./json.ts";
 import { wholeRequest } from "./whole-request.ts";
 
 /** Bytes of JSON that a management call may send. */
 export const JSON_BODY_LIMIT: number = 1024 * 1024;
 
-/** Levels of nested JSON: more than any client sends, and far from where engines give up. */
-const MAX_DEPTH = 256;
 /** Characters of a message about a misfit: the schema's quotes what it got, which may be the whole body. */
 const MISFIT_LENGTH = 300;
 
@@ -155,29 +154,17 @@ function parseKnown<S extends v.GenericSchema>(
   return { output: result.output, unknown };
 }
 
-/** Parses bytes as JSON; malformed UTF-8 or JSON, or JSON nested deeper than {@link MAX_DEPTH}, is a 400. */
+/** Parses bytes as JSON; malformed UTF-8 or JSON, or what {@link jsonExcess} finds too much of, is a 400. */
 export function parseJson(bytes: Uint8Array, error: ErrorName = "invalid_request"): unknown {
-  let value: unknown;
+  let excess: string | null;
   try {
-    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    excess = jsonExcess(text);
+    if (excess === null) return JSON.parse(text) as unknown;
   } catch {
     throw new ApiError(error, { message: "Request body is not valid JSON" });
   }
-  // Every level takes two brackets.
-  if (bytes.length <= 2 * MAX_DEPTH || !isDeeper(value, MAX_DEPTH)) return value;
-  throw new ApiError(error, { message: `Request body is nested deeper than ${MAX_DEPTH} levels` });
-}
-
-/** Level by level: whoever recurses into what a stranger nested, as `JSON.stringify` does, runs out of stack. */
-function isDeeper(value: unknown, limit: number): boolean {
-  let level: readonly unknown[] = [value];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > limit) return true;
-    level = level
-      .flatMap((one) => (typeof one === "object" && one !== null ? Object.values(one) : []))
-      .filter((one) => typeof one === "object" && one !== null);
-  }
-  return false;
+  throw new ApiError(error, { message: `Request body has ${excess}` });
 }
 
 /** Checks a value against a valibot schema; the first misfit is reported with its path. */

@@ -623,6 +623,20 @@ export const mutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/guard/json-value", "tests/unit/gateway/guard/body-text"],
   },
   {
+    name: "a body with too many members is not parsed",
+    file: "core/http/json.ts",
+    find: "if (members > MEMBERS)",
+    replace: "if (members < 0)",
+    tests: ["tests/unit/http/body"],
+  },
+  {
+    name: "the cost of a request that is too much to be parsed is unknown",
+    file: "core/gateway/observe/cost/known-cost.ts",
+    find: "if (body === undefined) return true;",
+    replace: "if (body === undefined) return false;",
+    tests: ["tests/unit/gateway/observe/spend-unknown"],
+  },
+  {
     name: "a kept stream is in few pieces",
     file: "core/gateway/answer/cache/reply-cache.ts",
     find: "if (chunks.length < 2) return chunks;",

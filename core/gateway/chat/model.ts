@@ -1,4 +1,4 @@
-import { parsedJson } from "../../http/json.ts";
+import { boundedJson, parsedJson } from "../../http/json.ts";
 import { partsOf } from "../wire/multipart.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import { plainBytes, type ReadableRequest } from "../wire/readable-body.ts";
@@ -37,7 +37,7 @@ export function stepModel(step: ModelRequest, json: string | null): string {
 export function requestModel(body: string | null, path: string, slug: string): string {
   const inPath = PATH_FIRST.has(slug) ? pathModel(path, slug) : "";
   if (inPath !== "") return inPath;
-  const named = (body === null ? null : namedFirst(body)) ?? modelName(parsedJson(body ?? ""), "");
+  const named = (body === null ? null : namedFirst(body)) ?? modelName(boundedJson(body ?? ""), "");
   return named === "" ? pathModel(path, slug) : named;
 }
 

@@ -1,4 +1,4 @@
-import { parsedJson } from "../../http/json.ts";
+import { boundedJson } from "../../http/json.ts";
 import * as v from "valibot";
 import { ApiError } from "../../http/api-error.ts";
 import type { SqlRow } from "../../ports.ts";
@@ -115,7 +115,8 @@ export async function logBody(
   const type = String(row[`${side}_content_type`] ?? "");
   // Logged text comes from third parties: never let a browser run it on this origin.
   // Clients parse what is called JSON: one that was cut off, or never was any, is text.
-  const isJson = /^application\/(?:[\w.-]+\+)?json\b/i.test(type) && parsedJson(text) !== undefined;
+  const isJson =
+    /^application\/(?:[\w.-]+\+)?json\b/i.test(type) && boundedJson(text) !== undefined;
   const safe = isJson ? "application/json" : "text/plain; charset=utf-8";
   return new Response(text, {
     headers: { "content-type": safe, "x-content-type-options": "nosniff" },

@@ -1,5 +1,5 @@
 import type { LoggedBody, LogRow } from "../call/ended-attempt.ts";
-import { isObject, jsonText, parsedJson } from "../../http/json.ts";
+import { isObject, jsonText, boundedJson } from "../../http/json.ts";
 import { modelName } from "../chat/model.ts";
 import type { Observation } from "../call/recording.ts";
 import { addUsage } from "../providers/usage.ts";
@@ -50,8 +50,8 @@ export function tally({ model, summary, keep }: TallyOptions): ConnectionTally {
       if (keep > 0) remember(side, message, keep);
       if (typeof message !== "string" || message.length > PARSE_LIMIT) return;
       if (from === "provider") {
-        if (message.includes('"usage')) usage = withReport(usage, parsedJson(message));
-      } else if (named === "" && message.includes('"model"')) named = modelIn(parsedJson(message));
+        if (message.includes('"usage')) usage = withReport(usage, boundedJson(message));
+      } else if (named === "" && message.includes('"model"')) named = modelIn(boundedJson(message));
     },
     finish(end) {
       const body = (from: Side): LoggedBody => {

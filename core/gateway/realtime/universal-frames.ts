@@ -1,5 +1,5 @@
 import { readUpTo } from "../../http/stream.ts";
-import { parsedJson } from "../../http/json.ts";
+import { boundedJson } from "../../http/json.ts";
 import * as v from "valibot";
 import type { BodyHold } from "../../body-budget.ts";
 import { toBase64 } from "../../crypto/encoding.ts";
@@ -57,7 +57,7 @@ export function readCreate(message: string | Uint8Array): UniversalCreate {
 }
 
 function messageOf(text: string): unknown {
-  const value = parsedJson(text);
+  const value = boundedJson(text);
   if (value !== undefined) return value;
   throw new ApiError("invalid_request", { message: "The message is not valid JSON" });
 }
@@ -134,6 +134,6 @@ function valueOf(bytes: Uint8Array, type: string): unknown {
 }
 
 function jsonOr(text: string): unknown {
-  const value = parsedJson(text);
+  const value = boundedJson(text);
   return value === undefined ? text : value;
 }

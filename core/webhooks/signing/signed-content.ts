@@ -1,5 +1,5 @@
 import { joinBytes } from "../../http/stream.ts";
-import { parsedJson } from "../../http/json.ts";
+import { boundedJson } from "../../http/json.ts";
 import { sha256Hex } from "../../crypto/digest.ts";
 import { utf8 } from "../../crypto/encoding.ts";
 import { textAt } from "./pick.ts";
@@ -23,7 +23,7 @@ export function sourceReader(request: SignedRequest): ReadSource {
   let value: unknown;
   let done = false;
   const json = (): unknown => {
-    if (!done) value = parsedJson(new TextDecoder().decode(request.body));
+    if (!done) value = boundedJson(new TextDecoder().decode(request.body));
     done = true;
     return value;
   };

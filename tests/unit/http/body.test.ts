@@ -129,11 +129,31 @@ describe("parseJson() and parse()", () => {
       expect(() => parseJson(nested(levels))).toThrow(ApiError);
     }
     expect(() => parseJson(utf8('{"a":'.repeat(300) + "1" + "}".repeat(300)))).toThrow(
-      "deeper than 256",
+      "more than 256 levels",
     );
     expect(parseJson(utf8(JSON.stringify(Array.from({ length: 1000 }, () => [{}]))))).toHaveLength(
       1000,
     );
+  });
+
+  it("refuse what would hold up the process, in the parser or in what walks through the value", () => {
+    const record = (count: number): Uint8Array =>
+      utf8(JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, n) => [n, ""]))));
+    expect(Object.keys(parseJson(record(20_000)) as object)).toHaveLength(20_000);
+    expect(() => parseJson(record(20_001))).toThrow("Request body has more than 20000 members");
+    const list = (count: number): Uint8Array => utf8(JSON.stringify(Array(count).fill(0)));
+    expect(parseJson(list(200_000))).toHaveLength(200_000);
+    expect(() => parseJson(list(200_001))).toThrow("more than 200000 values");
+    expect(() => parseJson(utf8(`[${"{},".repeat(100_000)}{}]`))).toThrow("more than 200000");
+  });
+
+  it("look at no text in it, however long", () => {
+    const texts = [":".repeat(30_000), ",".repeat(300_000), '{["'.repeat(300), '\\"'.repeat(300)];
+    for (const text of [...texts, "\\".repeat(1001), `${"\\".repeat(1000)}"${":".repeat(30_000)}`])
+      expect(parseJson(utf8(JSON.stringify({ [text]: [text, text] })))).toEqual({
+        [text]: [text, text],
+      });
+    expect(() => parseJson(utf8(`["${"a".repeat(1000)}`))).toThrow("not valid JSON");
   });
 
   it("throw ApiError and nothing else", () => {

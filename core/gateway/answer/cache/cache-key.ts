@@ -1,5 +1,5 @@
 import { whenReady } from "../../../now-or-later.ts";
-import { jsonObject, parsedJson } from "../../../http/json.ts";
+import { boundedJson, jsonObject } from "../../../http/json.ts";
 import { quickSha256Hex } from "../../../crypto/digest.ts";
 import type { OutboundRequest, System } from "../../../ports.ts";
 import type { Call } from "../../call/call.ts";
@@ -80,7 +80,7 @@ function asksForStream({ url, body }: OutboundRequest): boolean {
   const [path = ""] = url.split("?", 1);
   if (/:stream\w+$/.test(path)) return true;
   if (!(body instanceof Uint8Array)) return false;
-  return jsonObject(parsedJson(new TextDecoder().decode(body)))["stream"] === true;
+  return jsonObject(boundedJson(new TextDecoder().decode(body)))["stream"] === true;
 }
 
 /** Keys in the query tell tenants apart like keys in headers do. */

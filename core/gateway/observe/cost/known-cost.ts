@@ -2,6 +2,7 @@ import { ApiError } from "../../../http/api-error.ts";
 import type { Step } from "../../call/call.ts";
 import { modelType, namesModelTwice } from "../../chat/model.ts";
 import { providers } from "../../providers/table.ts";
+import { boundedJson, jsonObject } from "../../../http/json.ts";
 import type { Price } from "../../prices/price.ts";
 
 /** What is asked of {@link unknownCost}. */
@@ -63,13 +64,9 @@ function unread({ body, plain }: Step): string {
 function runsLater(json: string | null): boolean {
   // Names can be escaped: each letter of theirs is then written with \u006 or \u007.
   if (json === null || !/"(?:background|deferred)"|\\u00[67]/.test(json)) return false;
-  try {
-    const body: unknown = JSON.parse(json);
-    if (typeof body !== "object" || body === null) return false;
-    return LATER_MEMBERS.some((member) => Reflect.get(body, member) === true);
-  } catch {
-    return true;
-  }
+  const body = boundedJson(json);
+  if (body === undefined) return true;
+  return LATER_MEMBERS.some((member) => jsonObject(body)[member] === true);
 }
 
 /** The refusal of a request whose cost a limit could not count. */

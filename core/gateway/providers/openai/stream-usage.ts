@@ -1,4 +1,4 @@
-import { type Json, jsonObject, parsedObject } from "../../../http/json.ts";
+import { asObject, boundedJson, type Json, jsonObject } from "../../../http/json.ts";
 import { pulledStream, type StreamRead } from "../../../http/stream.ts";
 import { utf8 } from "../../../crypto/encoding.ts";
 import type { InboundResponse, Transport, StreamChange } from "../../../ports.ts";
@@ -48,7 +48,7 @@ function streamRequest(step: Step): StreamRequest | null {
   if (bytes === null || text === null) return null;
   // Names can be escaped: each letter of this one is then written with \u006 or \u007.
   if (!text.includes('"stream"') && !/\\u00[67]/.test(text)) return null;
-  const body = parsedObject(text);
+  const body = asObject(boundedJson(text));
   if (body === null || body["stream"] !== true) return null;
   return { body, bytes, asks: optionsOf(body)["include_usage"] === true };
 }

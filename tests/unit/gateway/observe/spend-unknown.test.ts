@@ -132,6 +132,11 @@ describe("a spend limit", () => {
     for (const ask of [
       () => raw("not JSON", json),
       () => raw("{}", json),
+      () =>
+        raw(
+          JSON.stringify({ x: Array.from({ length: 20_001 }, () => ({ a: 0 })), model: "gpt-4o" }),
+          json,
+        ),
       () => raw(bomb, { ...json, "content-encoding": "gzip" }),
       () => raw("{", { ...json, "content-encoding": "compress" }),
       () => raw(form, { "content-type": "multipart/form-data; boundary=b" }, "openai/audio/x"),
@@ -159,6 +164,7 @@ describe("a spend limit", () => {
       ["openai/v1/responses", { background: true }],
       ["openai/v1/fine_tuning/jobs", {}],
       ["grok/chat/completions", { model: "grok-4", deferred: true }],
+      ["openai/v1/responses", { tools: Array.from({ length: 20_001 }, () => ({ background: 0 })) }],
       ["google-ai-studio/v1beta/models/gemini-2.5-flash:batchGenerateContent", {}],
     ] as const) {
       const answer = await send(path, { ...chat, model: "gpt-4o", ...more });

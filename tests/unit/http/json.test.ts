@@ -1,0 +1,35 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { boundedJson, jsonExcess } from "../../../core/http/json.ts";
+
+/** Members of all objects of a value, and its elements, members and containers. */
+function sizeOf(value: unknown): { members: number; depth: number } {
+  if (typeof value !== "object" || value === null) return { members: 0, depth: 0 };
+  const inside = Object.values(value).map(sizeOf);
+  const own = Array.isArray(value) ? 0 : Object.keys(value).length;
+  return {
+    members: inside.reduce((sum, one) => sum + one.members, own),
+    depth: 1 + Math.max(0, ...inside.map(({ depth }) => depth)),
+  };
+}
+
+it("finds nothing in any value that holds little", () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 8 }), (value) => {
+      const text = JSON.stringify([value, " ".repeat(600)], null, 1);
+      expect(sizeOf(value).members).toBeLessThan(20_000);
+      expect(jsonExcess(text)).toBeNull();
+      expect(boundedJson(text)).toEqual(JSON.parse(text));
+    }),
+    { numRuns: 200 },
+  );
+});
+
+it("counts levels as they are nested, not as they follow each other", () => {
+  const nested = (levels: number): string => "[".repeat(levels) + "]".repeat(levels);
+  expect(jsonExcess(nested(256))).toBeNull();
+  expect(jsonExcess(nested(257))).toBe("more than 256 levels");
+  expect(jsonExcess(`[${Array(1000).fill(nested(200)).join()}]`)).toBe("more than 200000 values");
+  expect(jsonExcess(`[${Array(500).fill(nested(200)).join()}]`)).toBeNull();
+  expect(boundedJson(nested(257))).toBeUndefined();
+});
