@@ -22,7 +22,7 @@ export type {
   SharedSchema,
 } from "./ports/actors.ts";
 export type { Plain } from "./ports/plain.ts";
-export type { Browser, Wire } from "./ports/browser.ts";
+export type { Browser, ProxyLogin, Wire } from "./ports/browser.ts";
 export type { ReceivedRequest, StreamChange, StreamEnd, StreamWatch } from "./ports/fast-paths.ts";
 export type { ChatModel, Embedder } from "./ports/models.ts";
 export type { AcceptOptions, Connection, Sockets } from "./ports/sockets.ts";

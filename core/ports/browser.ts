@@ -19,8 +19,18 @@ export interface BrowserFacts {
   readonly guarded?: boolean;
   /** Whether a connection may outlive the request that opened it, so that pages can be made ahead. @default false */
   readonly lasting?: boolean;
+  /** What its proxy asks for, once there is a connection; null where none asks. */
+  proxyLogin?(): ProxyLogin | null;
   /** One line for people: which browser, and how it is guarded. */
   describe?(): Promise<string>;
+}
+
+/** How a browser proves to its proxy that it is not a stranger's. */
+export interface ProxyLogin {
+  /** An address of the proxy itself: it answers whoever has proved it. */
+  readonly url: string;
+  readonly username: string;
+  readonly password: string;
 }
 
 /** One browser-level DevTools connection: whole JSON messages, in order, of any size. */

@@ -222,6 +222,7 @@ function renderDeps(options: RenderingOptions): RenderDeps {
     browser: platform.browser,
     system: platform.system,
     guarded: platform.browser.guarded === true,
+    login: () => platform.browser.proxyLogin?.() ?? null,
     requestMs: options.requestTimeout ?? 180_000,
   };
   return {

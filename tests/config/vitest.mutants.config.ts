@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config";
 import { mutants } from "./mutants.ts";
-import { aliases, portableTests, root } from "./shared.ts";
+import { aliases, localTests, portableTests, root } from "./shared.ts";
 
 const mutant = mutants[Number(process.env["CAUSEY_MUTANT"])];
 if (mutant === undefined) throw new Error("CAUSEY_MUTANT: expected the index of a mutant");
@@ -22,7 +22,7 @@ export default defineConfig({
     },
   ],
   test: {
-    include: portableTests,
+    include: [...portableTests, ...localTests],
     globalSetup: "tests/config/global-setup.ts",
     setupFiles: "tests/config/fast-check.ts",
     env: { CAUSEY_RUNTIME: "node" },

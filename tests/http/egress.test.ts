@@ -1,8 +1,7 @@
 import { createServer, type Server } from "node:http";
-import { connect, type AddressInfo } from "node:net";
+import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startEgressProxy, type EgressProxy } from "../../adapters/shared/egress/egress-proxy.ts";
 import type { Resolve } from "../../adapters/shared/egress/egress-resolve.ts";
 import { egressTransport } from "../../adapters/shared/egress/egress-transport.ts";
 import type { InboundResponse, OutboundRequest } from "../../core/ports.ts";
@@ -163,98 +162,5 @@ describe("egressTransport()", () => {
     await expect(
       nameless.send({ method: "GET", url: "http://nx.test/", headers: [] }),
     ).rejects.toMatchObject({ reason: "unreachable" });
-  });
-});
-
-describe("startEgressProxy()", () => {
-  let proxy: EgressProxy;
-  const resolve: Resolve = (host) => {
-    if (host === "mixed.test") return Promise.resolve([elsewhere, loopback]);
-    if (host === "nx.test") return Promise.resolve([]);
-    return Promise.resolve([loopback]);
-  };
-
-  beforeAll(async () => {
-    proxy = await startEgressProxy({ allowHosts: ["site.test"], resolve, timeoutMs: 500 });
-  });
-  afterAll(() => proxy.close());
-
-  /** Sends bytes and reads until the proxy closes. */
-  const talk = (bytes: string, to = proxy.port): Promise<string> =>
-    new Promise((done) => {
-      const socket = connect(to, "127.0.0.1");
-      let seen = "";
-      socket.on("data", (chunk) => (seen += chunk.toString("latin1")));
-      socket.on("error", () => undefined);
-      socket.on("close", () => done(seen));
-      socket.write(bytes);
-    });
-
-  it("forwards a request in origin form and without proxy headers", async () => {
-    const answer = await talk(
-      `POST http://site.test:${port}/a?b HTTP/1.1\r\nHost: site.test\r\nProxy-Authorization: x\r\nProxy-Connection: keep-alive\r\nContent-Length: 2\r\n\r\nhi`,
-    );
-    expect(answer).toMatch(/^HTTP\/1\.1 200/u);
-    expect(answer).toContain('"url":"/a?b"');
-    expect(answer).toContain('"body":"hi"');
-    expect(answer).not.toContain("proxy-");
-  });
-
-  it("tunnels to a checked address", async () => {
-    const answer = await talk(
-      `CONNECT site.test:${port} HTTP/1.1\r\n\r\nGET /t HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
-    );
-    expect(answer).toMatch(/^HTTP\/1\.1 200 Connection established\r\n\r\nHTTP\/1\.1 200/u);
-  });
-
-  it.each([
-    "evil.test",
-    "mixed.test",
-    "127.0.0.1",
-    "localhost",
-    "[::1]",
-    "[::ffff:127.0.0.1]",
-    "0x7f.1",
-    "169.254.169.254",
-  ])("refuses %s, tunnelled or not", async (host) => {
-    const before = hits.length;
-    for (const head of [
-      `CONNECT ${host}:${port} HTTP/1.1`,
-      `GET http://${host}:${port}/ HTTP/1.1`,
-    ]) {
-      const answer = await talk(`${head}\r\nHost: ${host}\r\n\r\n`);
-      expect(answer).toMatch(
-        /^HTTP\/1\.1 403 .*\r\nProxy-Status: causey; error=destination_ip_prohibited/u,
-      );
-    }
-    expect(hits).toHaveLength(before);
-  });
-
-  it.each([
-    ["GET http://nx.test/ HTTP/1.1", "dns_error"],
-    ["CONNECT site.test:9 HTTP/1.1", "connection_refused"],
-    ["GET /origin-form HTTP/1.1", "http_protocol_error"],
-    ["GET file:///etc/passwd HTTP/1.1", "http_protocol_error"],
-    ["CONNECT site.test:80/x HTTP/1.1", "http_protocol_error"],
-    ["nonsense", "http_protocol_error"],
-  ])("answers %j with %s", async (head, reason) =>
-    expect(await talk(`${head}\r\n\r\n`)).toContain(`error=${reason}`),
-  );
-
-  it("ends clients that send no head, or one without an end", async () => {
-    expect(await talk("GET http://site.test/ HTTP/1.1\r\n")).toBe("");
-    expect(await talk(`GET http://site.test/ HTTP/1.1\r\nX: ${"a".repeat(100_000)}`)).toBe("");
-  });
-
-  it("bounds the number of connections", async () => {
-    const small = await startEgressProxy({ maxConnections: 1, timeoutMs: 5000 });
-    const holder = connect(small.port, "127.0.0.1");
-    await new Promise<void>((done) => holder.once("connect", done));
-    await new Promise<void>((done) => setTimeout(done, 50));
-    expect(await talk("GET http://site.test/ HTTP/1.1\r\n\r\n", small.port)).toMatch(
-      /^HTTP\/1\.1 503/u,
-    );
-    holder.destroy();
-    await small.close();
   });
 });

@@ -1,10 +1,11 @@
 import { join, resolve as resolvePath } from "node:path";
-import type { Browser, Log, System } from "../../../core/ports.ts";
+import type { Browser, Log, ProxyLogin, System } from "../../../core/ports.ts";
 import {
   findChromium,
   missingBrowserMessage,
   readyChromium,
   type FoundChromium,
+  type ReadyChromium,
 } from "./chromium-find.ts";
 import { startChromium } from "./chromium-process.ts";
 import { reap } from "./chromium-reaper.ts";
@@ -73,25 +74,31 @@ function localChromium(options: ChromiumOptions): Chromium {
   const noSandbox = options.noSandbox ?? process.getuid?.() === 0;
   let found: Promise<FoundChromium | null> | undefined;
   let proxy: Promise<EgressProxy> | undefined;
+  let proxyLogin: ProxyLogin | null = null;
+  let preparing: Promise<ReadyChromium> | undefined;
   const find = (): Promise<FoundChromium | null> =>
     (found ??= findChromium(options.executablePath));
+  /** Unpacks once for all who wait for it; whether the files are still there is looked at each time. */
+  const ready = (): Promise<ReadyChromium> =>
+    (preparing ??= find()
+      .then((browser) => readyChromium(browser, stateDir, options.executablePath))
+      .finally(() => (preparing = undefined)));
   const supervisor = superviseChromium({
     recycleAfter: options.recycleAfter ?? 100,
     idleMs: options.idleMs ?? 60_000,
     log,
     launch: async () => {
       const started = system.now();
-      const ready = await readyChromium(await find(), stateDir, options.executablePath);
+      const executable = await ready();
       if (proxy === undefined) {
         await reap(runDir);
         if (noSandbox)
           log("warn", "Chromium runs without its sandbox: start the server as an ordinary user");
       }
       proxy ??= startEgressProxy(proxyOptions(options));
-      const browser = await startChromium(ready, runDir, {
-        proxyPort: (await proxy).port,
-        noSandbox,
-      });
+      const { port: proxyPort, login } = await proxy;
+      proxyLogin = login;
+      const browser = await startChromium(executable, runDir, { proxyPort, noSandbox });
       log("debug", "Chromium started", { ms: system.now() - started, sandbox: !noSandbox });
       return browser;
     },
@@ -99,6 +106,7 @@ function localChromium(options: ChromiumOptions): Chromium {
   return {
     guarded: true,
     lasting: true,
+    proxyLogin: () => proxyLogin,
     connect: async ({ signal } = {}) => {
       signal?.throwIfAborted();
       const wire = await supervisor.connect();
@@ -118,7 +126,7 @@ function localChromium(options: ChromiumOptions): Chromium {
         ? missingBrowserMessage(options.executablePath)
         : describeLocal(browser, noSandbox);
     },
-    prepare: async () => void (await readyChromium(await find(), stateDir, options.executablePath)),
+    prepare: async () => void (await ready()),
   };
 }
 

@@ -1,63 +1,54 @@
-import type { Socket } from "node:net";
+import type { Inbox } from "./inbox.ts";
 
-/** The start of an HTTP/1.1 message: its first line, its header lines, and the bytes that came after them. */
+/** The start of an HTTP/1.1 message: its first line and its header lines. */
 export interface Head {
   readonly first: string;
   readonly lines: readonly string[];
-  readonly rest: Uint8Array;
 }
 
 /** Bytes that the head of a message may have. */
 const HEAD_LIMIT = 64 * 1024;
 
-/**
- * Reads one message head from `before` and then a socket, which is left paused; null when the peer ends, is
- * late or sends too much.
- */
-export function readHead(
-  socket: Socket,
-  timeoutMs: number,
-  before: Uint8Array = new Uint8Array(0),
-): Promise<Head | null> {
-  let seen: Buffer = Buffer.from(before);
-  const early = seen.indexOf("\r\n\r\n");
-  if (early >= 0) return Promise.resolve(parseHead(seen, early));
-  return new Promise((resolve) => {
-    const done = (head: Head | null): void => {
-      clearTimeout(timer);
-      socket.off("data", onData).off("end", onEnd).off("close", onEnd).off("error", onEnd);
-      socket.pause();
-      resolve(head);
-    };
-    const onEnd = (): void => done(null);
-    const onData = (chunk: Buffer): void => {
-      // Search again from just before the seam: the blank line may be split between chunks.
-      const from = Math.max(0, seen.length - 3);
-      seen = Buffer.concat([seen, chunk]);
-      const end = seen.indexOf("\r\n\r\n", from);
-      if (end >= 0) done(parseHead(seen, end));
-      else if (seen.length > HEAD_LIMIT) done(null);
-    };
-    const timer = setTimeout(onEnd, timeoutMs);
-    socket.on("data", onData).on("end", onEnd).on("close", onEnd).on("error", onEnd);
-    socket.resume();
+/** Reads one message head; what came after it is put back. Null when the peer ends, is late or sends too much. */
+export async function readHead(inbox: Inbox, timeoutMs: number): Promise<Head | null> {
+  const due = performance.now() + timeoutMs;
+  let seen: Buffer = Buffer.alloc(0);
+  for (;;) {
+    const bytes = await inbox.next(Math.max(1, due - performance.now()));
+    if (bytes === null) return null;
+    // Search again from just before the seam: the blank line may be split between chunks.
+    const from = Math.max(0, seen.length - 3);
+    seen = seen.length === 0 ? bytes : Buffer.concat([seen, bytes]);
+    const end = seen.indexOf("\r\n\r\n", from);
+    if (end >= 0) {
+      inbox.putBack(seen.subarray(end + 4));
+      const [first = "", ...lines] = seen.toString("latin1", 0, end).split("\r\n");
+      return { first, lines };
+    }
+    if (seen.length > HEAD_LIMIT) return null;
+  }
+}
+
+/** The values of a header, in their order. */
+export function valuesOf({ lines }: Head, name: string): string[] {
+  return lines.flatMap((line) => {
+    const at = line.indexOf(":");
+    return nameOf(line) === name ? [line.slice(at + 1).trim()] : [];
   });
 }
 
-function parseHead(bytes: Buffer, end: number): Head {
-  const [first = "", ...lines] = bytes.toString("latin1", 0, end).split("\r\n");
-  return { first, lines, rest: bytes.subarray(end + 4) };
-}
-
-/** The bytes of a head with some header lines dropped and one connection per message asked for. */
+/** The bytes of a head with some header lines dropped, and what is to become of the connection. */
 export function writeHead(
   first: string,
   lines: readonly string[],
   dropped: readonly string[],
+  connection?: "close" | "keep-alive",
 ): Buffer {
-  const kept = lines.filter((line) => {
-    const name = line.slice(0, Math.max(0, line.indexOf(":"))).toLowerCase();
-    return !dropped.includes(name);
-  });
-  return Buffer.from([first, ...kept, "Connection: close", "", ""].join("\r\n"), "latin1");
+  const kept = lines.filter((line) => !dropped.includes(nameOf(line)));
+  const said = connection === undefined ? [] : [`Connection: ${connection}`];
+  return Buffer.from([first, ...kept, ...said, "", ""].join("\r\n"), "latin1");
+}
+
+function nameOf(line: string): string {
+  return line.slice(0, Math.max(0, line.indexOf(":"))).toLowerCase();
 }

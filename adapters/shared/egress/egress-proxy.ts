@@ -1,11 +1,15 @@
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { createServer, type Server, type Socket } from "node:net";
 import { parseAllowHosts, type AllowHosts } from "../../../core/net/allow-hosts.ts";
 import { checkUrl } from "../../../core/net/check-url.ts";
+import type { ProxyLogin } from "../../../core/ports.ts";
 import { TransportError } from "../../../core/transport-error.ts";
 import { dial } from "./egress-dial.ts";
-import { readHead, writeHead, type Head } from "./egress-head.ts";
-import { ownPeers, type IsOwnPeer } from "./egress-peer.ts";
+import { exchange } from "./egress-exchange.ts";
+import { readHead, valuesOf, writeHead, type Head } from "./egress-head.ts";
 import { resolveChecked, type Resolve } from "./egress-resolve.ts";
+import { inboxOf, type Inbox } from "./inbox.ts";
+import { requestEnd } from "./message-body.ts";
 
 /** Options of {@link startEgressProxy}. */
 export interface EgressProxyOptions {
@@ -23,27 +27,27 @@ export interface EgressProxyOptions {
 export interface EgressProxy {
   /** Its port on 127.0.0.1. */
   readonly port: number;
+  /** What whoever uses it has to know: every user of the machine can connect to a port on loopback. */
+  readonly login: ProxyLogin;
   /** Ends every connection and stops listening. */
   close(): Promise<void>;
 }
 
-interface Tunnel {
+interface Guard {
   readonly allow: AllowHosts;
   readonly options: EgressProxyOptions;
   readonly timeoutMs: number;
-  readonly isOwnPeer: IsOwnPeer;
+  readonly isAllowed: (head: Head) => boolean;
+  readonly track: (socket: Socket) => void;
 }
 
 /** A connection without a byte for this long is ended, in ms. */
 const IDLE_MS = 5 * 60_000;
 
-const PROXY_HEADERS = [
-  "connection",
-  "keep-alive",
-  "proxy-connection",
-  "proxy-authorization",
-  "upgrade",
-];
+/** An address of the proxy itself, in no DNS (RFC 6761, section 6.4). */
+const LOGIN_HOST = "egress.invalid";
+
+const asksForLogin = "proxy_authentication_required";
 
 /**
  * Starts the HTTP proxy on loopback that a browser has to use for everything (CONNECT and absolute-form, so
@@ -51,29 +55,44 @@ const PROXY_HEADERS = [
  * address is dialled: this, not interception inside the browser, is the boundary of page rendering.
  */
 export async function startEgressProxy(options: EgressProxyOptions = {}): Promise<EgressProxy> {
-  const tunnel: Tunnel = {
+  const login = {
+    url: `http://${LOGIN_HOST}/`,
+    username: "browser",
+    password: randomBytes(32).toString("base64url"),
+  };
+  const open = new Set<Socket>();
+  const guard: Guard = {
     allow: parseAllowHosts(options.allowHosts),
     options,
     timeoutMs: options.timeoutMs ?? 10_000,
-    isOwnPeer: ownPeers(),
+    isAllowed: checkLogin(login),
+    track: (socket) => watch(socket, open),
   };
-  const open = new Set<Socket>();
   const limit = options.maxConnections ?? 512;
   const server = createServer((client) => {
-    guard(client, open);
+    guard.track(client);
     if (open.size > limit) return refuse(client, 503, "proxy_internal_response");
-    serve(client, tunnel, (upstream) => guard(upstream, open)).catch(() => client.destroy());
+    serve(client, guard).catch(() => client.destroy());
   });
   server.maxConnections = limit * 2;
   const port = await listen(server);
   return {
     port,
+    login,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
         for (const socket of open) socket.destroy();
       }),
   };
+}
+
+/** Compares digests, whose comparison takes the same time whatever was sent. */
+function checkLogin({ username, password }: ProxyLogin): Guard["isAllowed"] {
+  const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
+  const pair = Buffer.from(`${username}:${password}`).toString("base64");
+  const wanted = digest(`Basic ${pair}`);
+  return (head) => timingSafeEqual(digest(valuesOf(head, "proxy-authorization").join()), wanted);
 }
 
 function listen(server: Server): Promise<number> {
@@ -87,43 +106,108 @@ function listen(server: Server): Promise<number> {
 }
 
 /** Counts a socket among the open ones and makes sure that no error of it goes unhandled. */
-function guard(socket: Socket, open: Set<Socket>): void {
+function watch(socket: Socket, open: Set<Socket>): void {
   open.add(socket);
   socket.on("error", () => socket.destroy());
   socket.on("close", () => open.delete(socket));
   socket.setTimeout(IDLE_MS, () => socket.destroy());
 }
 
-async function serve(
-  client: Socket,
-  tunnel: Tunnel,
-  track: (socket: Socket) => void,
-): Promise<void> {
-  client.pause();
-  const own = await tunnel.isOwnPeer(client.localPort ?? 0, client.remotePort ?? 0);
-  if (!own) return void client.destroy();
-  const head = await readHead(client, tunnel.timeoutMs);
-  if (head === null) return void client.destroy();
-  const target = parseTarget(head);
-  if (target === null) return refuse(client, 400, "http_protocol_error");
-  const verdict = checkUrl(target.url, tunnel.allow);
-  if (!verdict.ok) return refuse(client, 403, "destination_ip_prohibited");
-  let upstream: Socket;
-  try {
-    const addresses = await resolveChecked(
-      verdict.host,
-      verdict.port,
-      tunnel.allow,
-      tunnel.options.resolve,
-    );
-    upstream = await dial(addresses, verdict.port, tunnel.timeoutMs);
-  } catch (error) {
-    return refuse(client, ...failure(error));
+/** A connection to a checked address, and the host and port that it was checked for. */
+interface Upstream {
+  readonly inbox: Inbox;
+  readonly authority: string;
+}
+
+/** Serves the requests of one connection, one after the other; a tunnel is the last of them. */
+async function serve(socket: Socket, guard: Guard): Promise<void> {
+  const client = inboxOf(socket);
+  let upstream: Upstream | null = null;
+  let idle: Inbox | null = null;
+  const first = await admit(client, guard);
+  if (first === null) return;
+  for (let head: Head | null = first; ; head = await readHead(client, IDLE_MS)) {
+    idle = null;
+    if (head === null) return void socket.destroy();
+    if (!guard.isAllowed(head)) return refuse(socket, 407, asksForLogin);
+    const target = parseTarget(head);
+    if (target === null) return refuse(socket, 400, "http_protocol_error");
+    if (target.url.hostname === LOGIN_HOST) {
+      socket.write(noContent);
+      continue;
+    }
+    const { method, url } = target;
+    const reached: Upstream | Refusal = await reach(url, upstream, guard);
+    if ("status" in reached) return refuse(socket, reached.status, reached.reason);
+    const { inbox } = reached;
+    if (socket.destroyed) return void inbox.socket.destroy();
+    if (reached !== upstream) endTogether(socket, inbox.socket, () => idle === inbox);
+    upstream = reached;
+    if (method === "CONNECT") return connectThrough(client, inbox);
+    const leftover = await exchange(client, inbox, { head, url, idleMs: IDLE_MS });
+    if (!leftover.client) {
+      inbox.socket.destroy();
+      if (!socket.writableEnded) socket.destroy();
+      return;
+    }
+    if (leftover.upstream) idle = inbox;
+    else {
+      upstream = null;
+      inbox.socket.destroy();
+    }
   }
-  track(upstream);
-  if (client.destroyed) return void upstream.destroy();
-  if (target.method === "CONNECT") connectThrough(client, upstream, head.rest);
-  else await forward(client, upstream, head, verdict.url);
+}
+
+/** The first request of whoever knows the login. A browser learns that it needs one by asking without it. */
+async function admit(client: Inbox, { isAllowed, timeoutMs }: Guard): Promise<Head | null> {
+  const head = await readHead(client, timeoutMs);
+  if (head === null) client.socket.destroy();
+  if (head === null || isAllowed(head)) return head;
+  if (requestEnd(head)?.isReached !== true) refuse(client.socket, 407, asksForLogin);
+  else {
+    client.socket.write(refusalHead(407, asksForLogin, "keep-alive"));
+    const again = await readHead(client, timeoutMs);
+    if (again !== null && isAllowed(again)) return again;
+    if (again === null) client.socket.destroy();
+    else refuse(client.socket, 407, asksForLogin);
+  }
+  return null;
+}
+
+interface Refusal {
+  readonly status: number;
+  readonly reason: string;
+}
+
+/** A connection for a destination: the one at hand if it was made for the same, else a new one to a checked address. */
+async function reach(url: URL, before: Upstream | null, guard: Guard): Promise<Upstream | Refusal> {
+  const verdict = checkUrl(url, guard.allow);
+  if (!verdict.ok) return { status: 403, reason: "destination_ip_prohibited" };
+  const { host, port } = verdict;
+  const authority = `${host}:${port}`;
+  if (before !== null) {
+    const { inbox } = before;
+    // Bytes that nobody asked for would be taken for the answer to what is asked next.
+    if (before.authority === authority && !inbox.isOver && !inbox.isAhead) return before;
+    inbox.socket.destroy();
+  }
+  try {
+    const addresses = await resolveChecked(host, port, guard.allow, guard.options.resolve);
+    const socket = await dial(addresses, port, guard.timeoutMs);
+    guard.track(socket);
+    return { inbox: inboxOf(socket), authority };
+  } catch (error) {
+    const [status, reason] = failure(error);
+    return { status, reason };
+  }
+}
+
+/** The site's end of a connection that waits for a request is the browser's too; in an answer, the rest of it goes first. */
+function endTogether(client: Socket, upstream: Socket, isIdle: () => boolean): void {
+  client.on("close", () => upstream.destroy());
+  upstream.on("close", () => {
+    if (isIdle()) client.end();
+  });
 }
 
 function parseTarget(head: Head): { method: string; url: URL } | null {
@@ -138,41 +222,19 @@ function parseTarget(head: Head): { method: string; url: URL } | null {
   return url === null ? null : { method, url };
 }
 
-function connectThrough(client: Socket, upstream: Socket, rest: Uint8Array): void {
-  client.write("HTTP/1.1 200 Connection established\r\n\r\n");
-  if (rest.length > 0) upstream.write(rest);
-  client.pipe(upstream);
-  upstream.pipe(client);
-  client.on("close", () => upstream.destroy());
-  upstream.on("close", () => client.destroy());
+function connectThrough(client: Inbox, upstream: Inbox): void {
+  const [browser, site] = [client.socket, upstream.socket];
+  browser.write("HTTP/1.1 200 Connection established\r\n\r\n");
+  const sent = client.release();
+  const answered = upstream.release();
+  if (sent.length > 0) site.write(sent);
+  if (answered.length > 0) browser.write(answered);
+  browser.pipe(site);
+  site.pipe(browser);
+  site.on("close", () => browser.destroy());
 }
 
-/**
- * Sends one request in origin form. Both sides are told that the connection ends after it, so that no
- * second request, maybe for another host, can travel to a destination that was checked for the first.
- */
-async function forward(client: Socket, upstream: Socket, head: Head, url: URL): Promise<void> {
-  const [method = ""] = head.first.split(" ");
-  upstream.write(
-    writeHead(`${method} ${url.pathname}${url.search} HTTP/1.1`, head.lines, PROXY_HEADERS),
-  );
-  if (head.rest.length > 0) upstream.write(head.rest);
-  client.pipe(upstream);
-  upstream.on("close", () => client.end());
-  client.on("close", () => upstream.destroy());
-  let rest: Uint8Array = new Uint8Array(0);
-  for (;;) {
-    const answer = await readHead(upstream, IDLE_MS, rest);
-    if (answer === null) return void client.destroy();
-    const status = Number(answer.first.split(" ")[1]);
-    const interim = status >= 100 && status < 200 && status !== 101;
-    client.write(writeHead(answer.first, answer.lines, interim ? [] : PROXY_HEADERS));
-    rest = answer.rest;
-    if (!interim) break;
-  }
-  if (rest.length > 0) client.write(rest);
-  upstream.pipe(client);
-}
+const noContent = "HTTP/1.1 204 No Content\r\n\r\n";
 
 function failure(error: unknown): [status: number, reason: string] {
   if (error instanceof TransportError && error.reason === "refused")
@@ -186,11 +248,11 @@ function failure(error: unknown): [status: number, reason: string] {
 
 /** Answers for a destination that was not reached; `Proxy-Status` (RFC 9209) says why. */
 function refuse(client: Socket, status: number, reason: string): void {
-  const lines = [
-    `HTTP/1.1 ${status} Refused`,
-    `Proxy-Status: causey; error=${reason}`,
-    "Content-Length: 0",
-    "Connection: close",
-  ];
-  client.end(`${lines.join("\r\n")}\r\n\r\n`);
+  client.end(refusalHead(status, reason, "close"));
+}
+
+function refusalHead(status: number, reason: string, connection: "close" | "keep-alive"): Buffer {
+  const lines = [`Proxy-Status: causey; error=${reason}`, "Content-Length: 0"];
+  if (status === 407) lines.push('Proxy-Authenticate: Basic realm="causey"');
+  return writeHead(`HTTP/1.1 ${status} Refused`, lines, [], connection);
 }

@@ -2,6 +2,7 @@ import { connect, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { TransportError } from "../../../core/transport-error.ts";
 import { readHead } from "./egress-head.ts";
+import { inboxOf } from "./inbox.ts";
 
 /**
  * A connection to the host of a `ws:` or `wss:` URL through an HTTP proxy (RFC 9110 section 9.3.6), with the TLS that
@@ -32,11 +33,13 @@ export async function proxyTunnel(
   socket.on("error", () => undefined);
   try {
     socket.write(connectHead(target, proxy));
-    const head = await readHead(socket, timeoutMs);
+    const inbox = inboxOf(socket);
+    const head = await readHead(inbox, timeoutMs);
+    const rest = inbox.release();
     if (signal.aborted) throw new TransportError("aborted", "The request was aborted");
     const [version = "", status = ""] = head?.first.split(" ") ?? [];
     // Whoever is asked speaks second, so that nothing can have come from there yet.
-    if (!version.startsWith("HTTP/1.") || !/^2\d\d$/.test(status) || head?.rest.length !== 0)
+    if (!version.startsWith("HTTP/1.") || !/^2\d\d$/.test(status) || rest.length !== 0)
       throw new TransportError("unreachable", refusal(status));
   } catch (error) {
     socket.destroy();

@@ -1,6 +1,7 @@
 import { toBase64, utf8 } from "../../crypto/encoding.ts";
 import type { CdpData, CdpEvent } from "../page/cdp.ts";
 import { proxyFailure } from "../errors.ts";
+import type { ProxyLogin } from "../../ports.ts";
 import type { Job } from "../job.ts";
 import { decideRequest } from "./request-gate.ts";
 
@@ -62,6 +63,16 @@ export function answerRequest(event: CdpEvent, job: Job, context: RequestContext
   };
 }
 
+/** Lets the login to the proxy pass, which no rule of a caller is about; null for any other request. */
+export function answerLogin(
+  { params }: CdpEvent,
+  login: ProxyLogin | null,
+): InterceptAnswer | null {
+  const { requestId } = params;
+  const { url } = params["request"] as { url: string };
+  return url === login?.url ? { method: "Fetch.continueRequest", params: { requestId } } : null;
+}
+
 /** Fails a request. */
 export function refuseRequest({ params: { requestId } }: CdpEvent): InterceptAnswer {
   return { method: "Fetch.failRequest", params: { requestId, errorReason: "BlockedByClient" } };
@@ -112,22 +123,31 @@ function requestHeaders(
   return [...own, ...extra].map(([name, value]) => ({ name, value }));
 }
 
-/** Answers one `Fetch.authRequired` event: the caller's name and password, once, to the origin of `url` only. */
-export function answerAuth(event: CdpEvent, job: Job | null, asked: Set<string>): InterceptAnswer {
-  const requestId = String(event.params["requestId"]);
-  const challenge = event.params["authChallenge"] as { source?: string; origin?: string };
-  const authenticate = job?.body.authenticate;
-  const own =
-    challenge.source !== "Proxy" && originOf(challenge.origin) === (job?.url?.origin ?? null);
-  const first = !asked.has(requestId);
+/** Who has credentials for what. */
+export interface Credentials {
+  readonly job: Job | null;
+  readonly login: ProxyLogin | null;
+  /** Requests that were given some: nobody gets them twice. */
+  readonly asked: Set<string>;
+}
+
+/**
+ * Answers one `Fetch.authRequired` event, once: the proxy gets its login, and the origin of `url` the caller's name and
+ * password.
+ */
+export function answerAuth(
+  { params }: CdpEvent,
+  { job, login, asked }: Credentials,
+): InterceptAnswer {
+  const requestId = String(params["requestId"]);
+  const { source, origin } = params["authChallenge"] as { source?: string; origin?: string };
+  const isOwn = originOf(origin) === (job?.url?.origin ?? null);
+  const pair = source === "Proxy" ? login : isOwn ? job?.body.authenticate : null;
+  const isFirst = !asked.has(requestId);
   asked.add(requestId);
   const response =
-    own && first && authenticate !== undefined
-      ? {
-          response: "ProvideCredentials",
-          username: authenticate.username,
-          password: authenticate.password,
-        }
+    isFirst && pair
+      ? { response: "ProvideCredentials", username: pair.username, password: pair.password }
       : { response: "CancelAuth" };
   return {
     method: "Fetch.continueWithAuth",

@@ -21,8 +21,9 @@ export function followNetwork(system: System): NetworkActivity {
   const open = new Map<string, string>();
   const watchers = new Set<() => void>();
   return {
-    see({ method, params, session }) {
-      const key = `${session ?? ""} ${String(params["requestId"])}`;
+    see({ method, params }) {
+      // The page asks for a worker's script, and the worker tells that it has come.
+      const key = String(params["requestId"]);
       if (method === "Network.requestWillBeSent") open.set(key, String(params["frameId"]));
       else if (method === "Network.loadingFinished" || method === "Network.loadingFailed")
         open.delete(key);

@@ -2,6 +2,7 @@ import { ApiError } from "../../http/api-error.ts";
 import type { System } from "../../ports.ts";
 import type { RefusedNavigation } from "../intercept/intercept.ts";
 import type { Job } from "../job.ts";
+import { mayRunScript } from "../may-run-script.ts";
 import type { CdpData } from "./cdp.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { Load, MainResponse } from "./main-document.ts";
@@ -41,6 +42,7 @@ export async function openPage(tab: Tab, job: Job): Promise<Page> {
   await Promise.all([
     cdp.call("Browser.getVersion"),
     setCookies(tab, job),
+    logIn(tab, job),
     ...calls.map(([method, params]) => cdp.call(method, params, session)),
   ]);
   return {
@@ -59,6 +61,23 @@ export async function openPage(tab: Tab, job: Job): Promise<Page> {
     },
     refused: tab.refused,
   };
+}
+
+/**
+ * Has the browser ask its proxy and be asked for the login, before a script can open a WebSocket or a worker: nobody sees
+ * their requests here, but what a context knows it shows on every connection. The first request of any other page does
+ * that by itself.
+ */
+async function logIn({ cdp, login, main }: Tab, { body }: Job): Promise<void> {
+  const { html, setJavaScriptEnabled, addScriptTag = [] } = body;
+  if (login === null || html === undefined || setJavaScriptEnabled === false) return;
+  if (addScriptTag.length === 0 && !mayRunScript(html)) return;
+  const url = JSON.stringify(login.url);
+  const expression = `fetch(${url}, { mode: "no-cors", credentials: "include" }).then(() => performance.clearResourceTimings())`;
+  const params = { expression, awaitPromise: true };
+  const answer = await cdp.call("Runtime.evaluate", params, main?.session);
+  if (answer["exceptionDetails"] !== undefined)
+    throw new ApiError("no_browser", { message: "The browser does not reach its proxy" });
 }
 
 /** What differs from the window of a blank tab. */

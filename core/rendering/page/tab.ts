@@ -1,9 +1,12 @@
-import type { System } from "../../ports.ts";
+import type { ProxyLogin, System } from "../../ports.ts";
 import {
   answerAuth,
+  answerLogin,
   answerRequest,
+  type InterceptAnswer,
   refuseRequest,
   type RefusedNavigation,
+  type RequestContext,
 } from "../intercept/intercept.ts";
 import type { Job } from "../job.ts";
 import type { Cdp, CdpData, CdpEvent } from "./cdp.ts";
@@ -17,6 +20,8 @@ export interface TabDeps {
   readonly system: System;
   /** Whether an egress proxy guards the browser. Without one, WebSockets cannot be checked and are refused. */
   readonly guarded: boolean;
+  /** What that proxy asks for. @default nothing */
+  readonly login?: (() => ProxyLogin | null) | undefined;
 }
 
 /** A tab in a browser context of its own, and everything of its targets that is followed. */
@@ -24,6 +29,7 @@ export interface Tab {
   readonly cdp: Cdp;
   readonly context: string;
   readonly guarded: boolean;
+  readonly login: ProxyLogin | null;
   readonly system: System;
   readonly lifecycle: Lifecycle;
   readonly network: NetworkActivity;
@@ -55,6 +61,7 @@ export async function openTab(cdp: Cdp, deps: TabDeps, context: string): Promise
     cdp,
     context,
     guarded: deps.guarded,
+    login: deps.login?.() ?? null,
     system: deps.system,
     lifecycle: followLifecycle(() => tab.main?.id ?? ""),
     network: followNetwork(deps.system),
@@ -166,8 +173,7 @@ function handle(tab: Tab, event: CdpEvent): void {
   if (event.method === "Page.downloadWillBegin" && event.params["frameId"] === tab.main?.id)
     return noteRefused(tab, String(event.params["url"]), "download");
   if (event.method === "Fetch.requestPaused") return pause(tab, event, isMain);
-  if (event.method === "Fetch.authRequired")
-    return answer(tab, event, answerAuth(event, tab.job, tab.asked));
+  if (event.method === "Fetch.authRequired") return answer(tab, event, answerAuth(event, tab));
   if (event.method === "Page.javascriptDialogOpening") {
     // beforeunload dialogs are accepted so that the page can be left; all others are dismissed.
     const accept = event.params["type"] === "beforeunload";
@@ -186,15 +192,23 @@ function pause(tab: Tab, event: CdpEvent, isMain: boolean): void {
   }
   const later = isDocument && !tab.own.has(network);
   if (later) tab.lifecycle.leaves();
-  if (tab.job === null) return answer(tab, event, refuseRequest(event));
+  const reply = answerLogin(event, tab.login) ?? answerFor(tab, event, { mainFrame, later });
+  answer(tab, event, reply);
+}
+
+function answerFor(
+  tab: Tab,
+  event: CdpEvent,
+  how: Pick<RequestContext, "mainFrame" | "later">,
+): InterceptAnswer {
+  if (tab.job === null) return refuseRequest(event);
   const reply = answerRequest(event, tab.job, {
-    mainFrame,
-    later,
+    ...how,
     delivered: tab.delivered,
     onRefused: (url, reason) => noteRefused(tab, url, reason),
   });
   if (reply.method === "Fetch.fulfillRequest") tab.delivered = true;
-  answer(tab, event, reply);
+  return reply;
 }
 
 /** Refused navigations that are told: a page may try without end. */

@@ -4,6 +4,7 @@ import { envelopeBody } from "../../http/envelope.ts";
 import { parseAllowHosts } from "../../net/allow-hosts.ts";
 import type { LongTask } from "../../ports.ts";
 import { prepareJob, type Job } from "../job.ts";
+import { mayRunScript } from "../may-run-script.ts";
 import { documentSchema } from "../schema.ts";
 import type { TimerCaps } from "../timers.ts";
 
@@ -57,9 +58,4 @@ function isStatic(job: Job): boolean {
   if (render === false) return false;
   if (html === undefined || addScriptTag.length > 0 || waitForSelector !== undefined) return false;
   return setJavaScriptEnabled === false || !mayRunScript(html);
-}
-
-/** Errs on the side of the browser: a mere mention of a script, or of a frame that brings its markup, counts. */
-function mayRunScript(html: string): boolean {
-  return /<script|<meta[^>]{0,200}refresh|\son[a-z]{3,30}\s{0,20}=|\ssrcdoc\s{0,20}=/iu.test(html);
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { allowNone } from "../../../core/net/allow-hosts.ts";
+import type { ProxyLogin } from "../../../core/ports.ts";
 import type { RenderBody } from "../../../core/rendering/body.ts";
 import { prepareJob, type Job } from "../../../core/rendering/job.ts";
 import type { Page } from "../../../core/rendering/page/page.ts";
@@ -20,6 +21,7 @@ const run = async (
   job: Job,
   use: (fake: FakeWire, page: Page) => Promise<void>,
   guarded = true,
+  login: ProxyLogin | null = null,
 ): Promise<FakeWire> => {
   const fake = fakeWire(openingBrowser);
   const browser = { connect: () => Promise.resolve(fake.wire), close: () => Promise.resolve() };
@@ -27,6 +29,7 @@ const run = async (
     browser,
     system: fakeClock().system,
     guarded,
+    login: () => login,
     requestMs: 60_000,
     ahead: noPagesAhead,
   };
@@ -286,6 +289,47 @@ describe("withPage()", () => {
         .map(({ params }) => (params["authChallengeResponse"] as { response: string }).response);
       expect(responses).toEqual(["ProvideCredentials", "CancelAuth", "CancelAuth", "CancelAuth"]);
     });
+  });
+
+  const login = { url: "http://egress.invalid/", username: "browser", password: "secret" };
+
+  it("tells the proxy its login, once for each request, and nobody else", async () => {
+    const asked = async (fake: FakeWire): Promise<void> => {
+      const ask = (requestId: string, origin: string, source: string): void =>
+        fake.say({
+          method: "Fetch.authRequired",
+          params: { requestId, authChallenge: { origin, source } },
+          sessionId: "S",
+        });
+      ask("proxy", "http://127.0.0.1:3128", "Proxy");
+      ask("proxy", "http://127.0.0.1:3128", "Proxy");
+      ask("site", "http://127.0.0.1:3128", "Server");
+      ask("own", "http://example.com", "Server");
+      await settled();
+      const told = fake.calls.flatMap(({ params }) => params["authChallengeResponse"] ?? []);
+      expect(told[0]).toMatchObject({ response: "ProvideCredentials", password: "secret" });
+      expect(told.slice(1)).toEqual(Array(3).fill({ response: "CancelAuth" }));
+    };
+    await run(jobOf({ url: "http://example.com/" }), asked, true, login);
+  });
+
+  it("logs in before markup runs a script, whose workers nobody sees", async () => {
+    const loginsOf = async (body: RenderBody): Promise<number> => {
+      const fake = await run(jobOf(body), () => Promise.resolve(), true, login);
+      return fake.calls.filter(({ params }) =>
+        String(params["expression"]).includes(JSON.stringify(login.url)),
+      ).length;
+    };
+    const html = "<script>new WebSocket('ws://example.com')</script>";
+    const logins = [
+      { html },
+      { html, url: "http://example.com/" },
+      { html: "<p>", addScriptTag: [{ content: "1" }] },
+      { html: "<p>" },
+      { html, setJavaScriptEnabled: false },
+      { url: "http://example.com/" },
+    ].map(loginsOf);
+    expect(await Promise.all(logins)).toEqual([1, 1, 1, 0, 0, 0]);
   });
 
   it("delivers html under its URL instead of loading it", async () => {

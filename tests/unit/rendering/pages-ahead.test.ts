@@ -13,6 +13,7 @@ import {
   type SeenCall,
 } from "../../fakes/rendering-wire.ts";
 
+const login = { url: "http://egress.invalid/", username: "browser", password: "secret" };
 const forever = new AbortController().signal;
 const jobOf = (body: RenderBody): Job =>
   prepareJob(body, { allow: allowNone, caps: {}, unsafeRegex: false });
@@ -44,6 +45,7 @@ function setting(
     browser: { connect, close: () => Promise.resolve() },
     system: { ...clock.system, closing: stop.signal },
     guarded: true,
+    login: () => login,
     requestMs: 60_000,
   };
   const deps = { ...session, ahead: pagesAhead(count, session) };
@@ -129,14 +131,21 @@ describe("pagesAhead()", () => {
     await render();
     const waiting = wires.find(({ closed }) => !closed);
     const request = { url: "http://example.com/", headers: {} };
-    waiting?.say({
-      method: "Fetch.requestPaused",
-      params: { requestId: "early", request, frameId: "T", resourceType: "Document" },
-      sessionId: "S",
-    });
-    expect(waiting?.calls.at(-1)).toMatchObject({
-      method: "Fetch.failRequest",
-      params: { requestId: "early" },
+    const ask = (requestId: string, url: string): SeenCall | undefined => {
+      waiting?.say({
+        method: "Fetch.requestPaused",
+        params: { requestId, request: { ...request, url }, frameId: "T", resourceType: "Fetch" },
+        sessionId: "S",
+      });
+      return waiting?.calls.at(-1);
+    };
+    const refused = { method: "Fetch.failRequest", params: { requestId: "early" } };
+    expect(ask("early", request.url)).toMatchObject(refused);
+    expect(ask("early", `${login.url}x`)).toMatchObject(refused);
+    // Only what its proxy asks for may it answer by then.
+    expect(ask("login", login.url)).toMatchObject({
+      method: "Fetch.continueRequest",
+      params: { requestId: "login" },
     });
   });
 

@@ -140,6 +140,16 @@ describe("followNetwork()", () => {
     expect(state.quiet).toBe(true);
   });
 
+  it("hears from a worker that the script has come that the page asked for", async () => {
+    const { clock, network, state, start } = await watch(0);
+    network.see(event("Network.requestWillBeSent", "1"));
+    start();
+    network.see({ ...event("Network.loadingFinished", "1"), session: "worker" });
+    await settled();
+    await clock.advance(500);
+    expect(state.quiet).toBe(true);
+  });
+
   it("forgets the requests of a frame that goes away", async () => {
     const { clock, network, state, start } = await watch(0);
     network.see(event("Network.requestWillBeSent", "1", "G"));
