@@ -429,8 +429,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: "a page that was made ahead asks for nothing before it has a job",
     file: "core/rendering/page/tab.ts",
-    find: "if (tab.job === null) return answer(tab, event, refuseRequest(event));",
-    replace: "if (tab.job === null) return;",
+    find: "if (tab.job === null) return refuseRequest(event);",
+    replace: 'if (tab.job === null) return { method: "Fetch.continueRequest", params: {} };',
     tests: ["tests/unit/rendering/pages-ahead"],
   },
   {
@@ -702,8 +702,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: "bytes that a site sends unasked are no answer to a later request",
     file: "adapters/shared/egress/egress-proxy.ts",
-    find: "&& !inbox.isAhead)",
-    replace: ")",
+    find: "&& !inbox.isAhead &&",
+    replace: "&&",
     tests: ["tests/local/egress-proxy"],
   },
 ];

@@ -5,7 +5,6 @@ import {
   missingBrowserMessage,
   readyChromium,
   type FoundChromium,
-  type ReadyChromium,
 } from "./chromium-find.ts";
 import { startChromium } from "./chromium-process.ts";
 import { reap } from "./chromium-reaper.ts";
@@ -75,14 +74,9 @@ function localChromium(options: ChromiumOptions): Chromium {
   let found: Promise<FoundChromium | null> | undefined;
   let proxy: Promise<EgressProxy> | undefined;
   let proxyLogin: ProxyLogin | null = null;
-  let preparing: Promise<ReadyChromium> | undefined;
   const find = (): Promise<FoundChromium | null> =>
     (found ??= findChromium(options.executablePath));
-  /** Unpacks once for all who wait for it; whether the files are still there is looked at each time. */
-  const ready = (): Promise<ReadyChromium> =>
-    (preparing ??= find()
-      .then((browser) => readyChromium(browser, stateDir, options.executablePath))
-      .finally(() => (preparing = undefined)));
+  const ready = together(async () => readyChromium(await find(), stateDir, options.executablePath));
   const supervisor = superviseChromium({
     recycleAfter: options.recycleAfter ?? 100,
     idleMs: options.idleMs ?? 60_000,
@@ -128,6 +122,12 @@ function localChromium(options: ChromiumOptions): Chromium {
     },
     prepare: async () => void (await ready()),
   };
+}
+
+/** Work that is done once for all who ask for it while it is under way. */
+function together<T>(work: () => Promise<T>): () => Promise<T> {
+  let running: Promise<T> | undefined;
+  return () => (running ??= work().finally(() => (running = undefined)));
 }
 
 function proxyOptions(options: ChromiumOptions): {

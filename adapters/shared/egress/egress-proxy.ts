@@ -122,40 +122,56 @@ interface Upstream {
 /** Serves the requests of one connection, one after the other; a tunnel is the last of them. */
 async function serve(socket: Socket, guard: Guard): Promise<void> {
   const client = inboxOf(socket);
-  let upstream: Upstream | null = null;
-  let idle: Inbox | null = null;
-  const first = await admit(client, guard);
-  if (first === null) return;
-  for (let head: Head | null = first; ; head = await readHead(client, IDLE_MS)) {
-    idle = null;
-    if (head === null) return void socket.destroy();
-    if (!guard.isAllowed(head)) return refuse(socket, 407, asksForLogin);
-    const target = parseTarget(head);
-    if (target === null) return refuse(socket, 400, "http_protocol_error");
-    if (target.url.hostname === LOGIN_HOST) {
-      socket.write(noContent);
-      continue;
-    }
-    const { method, url } = target;
-    const reached: Upstream | Refusal = await reach(url, upstream, guard);
-    if ("status" in reached) return refuse(socket, reached.status, reached.reason);
-    const { inbox } = reached;
-    if (socket.destroyed) return void inbox.socket.destroy();
-    if (reached !== upstream) endTogether(socket, inbox.socket, () => idle === inbox);
-    upstream = reached;
-    if (method === "CONNECT") return connectThrough(client, inbox);
-    const leftover = await exchange(client, inbox, { head, url, idleMs: IDLE_MS });
-    if (!leftover.client) {
-      inbox.socket.destroy();
-      if (!socket.writableEnded) socket.destroy();
-      return;
-    }
-    if (leftover.upstream) idle = inbox;
-    else {
-      upstream = null;
-      inbox.socket.destroy();
-    }
+  const way: Way = { upstream: null, isIdle: false };
+  socket.on("close", () => way.upstream?.inbox.socket.destroy());
+  for (let head = await admit(client, guard); head !== null;) {
+    way.isIdle = false;
+    if (!(await answer(client, head, way, guard))) return;
+    way.isIdle = true;
+    head = await readHead(client, IDLE_MS);
+    if (head === null) socket.destroy();
   }
+}
+
+/** What a browser's connection leads to by now. */
+interface Way {
+  upstream: Upstream | null;
+  /** Nobody has asked for anything. */
+  isIdle: boolean;
+}
+
+/** Answers one request; tells whether another one may follow. */
+async function answer(client: Inbox, head: Head, way: Way, guard: Guard): Promise<boolean> {
+  const { socket } = client;
+  const stop = (status: number, reason: string): false => {
+    refuse(socket, status, reason);
+    return false;
+  };
+  if (!guard.isAllowed(head)) return stop(407, asksForLogin);
+  const target = parseTarget(head);
+  if (target === null) return stop(400, "http_protocol_error");
+  const { method, url } = target;
+  if (url.hostname === LOGIN_HOST) {
+    socket.write(noContent);
+    return true;
+  }
+  const reached = await reach(url, way.upstream, guard);
+  if ("status" in reached) return stop(reached.status, reached.reason);
+  const { inbox } = reached;
+  if (reached !== way.upstream) endTogether(socket, inbox.socket, way);
+  way.upstream = reached;
+  if (socket.destroyed) inbox.socket.destroy();
+  if (method === "CONNECT") {
+    connectThrough(client, inbox);
+    return false;
+  }
+  const leftover = await exchange(client, inbox, { head, url, idleMs: IDLE_MS });
+  if (!leftover.upstream || !leftover.client) {
+    way.upstream = null;
+    inbox.socket.destroy();
+  }
+  if (!leftover.client && !socket.writableEnded) socket.destroy();
+  return leftover.client;
 }
 
 /** The first request of whoever knows the login. A browser learns that it needs one by asking without it. */
@@ -188,7 +204,8 @@ async function reach(url: URL, before: Upstream | null, guard: Guard): Promise<U
   if (before !== null) {
     const { inbox } = before;
     // Bytes that nobody asked for would be taken for the answer to what is asked next.
-    if (before.authority === authority && !inbox.isOver && !inbox.isAhead) return before;
+    const isFresh = !inbox.isOver && !inbox.isAhead && !inbox.socket.destroyed;
+    if (before.authority === authority && isFresh) return before;
     inbox.socket.destroy();
   }
   try {
@@ -203,10 +220,9 @@ async function reach(url: URL, before: Upstream | null, guard: Guard): Promise<U
 }
 
 /** The site's end of a connection that waits for a request is the browser's too; in an answer, the rest of it goes first. */
-function endTogether(client: Socket, upstream: Socket, isIdle: () => boolean): void {
-  client.on("close", () => upstream.destroy());
+function endTogether(client: Socket, upstream: Socket, way: Way): void {
   upstream.on("close", () => {
-    if (isIdle()) client.end();
+    if (way.isIdle && way.upstream?.inbox.socket === upstream) client.end();
   });
 }
 
