@@ -1,10 +1,8 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { Client as OlderClient } from "@modelcontextprotocol/sdk/client/index.js";
-import { StreamableHTTPClientTransport as OlderTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { targetName } from "../http/target.ts";
 
-// The official clients of the Model Context Protocol, of both generations, against the served runtime.
+// The official client of the Model Context Protocol, in both forms of its handshake, against the served runtime.
 
 const root = `${inject("baseUrl")}/client/v4/accounts/${inject("accountId")}/ai-search/instances`;
 const headers = { authorization: `Bearer ${inject("token")}` };
@@ -26,29 +24,16 @@ afterAll(async () => {
   await fetch(`${root}/${id}`, { method: "DELETE", headers });
 });
 
-/** What the tools return, whichever client asks. */
-interface Asked {
-  callTool(params: { name: string; arguments: object }): Promise<object>;
-  listTools(): Promise<{ tools: { name: string }[] }>;
-  close(): Promise<void>;
+/** A client of the revisions with a handshake, which are the default, or of the newest. */
+async function connected(mode: "legacy" | { pin: string }): Promise<Client> {
+  const client = new Client(info, { versionNegotiation: { mode } });
+  await client.connect(new StreamableHTTPClientTransport(endpoint, { requestInit: { headers } }));
+  return client;
 }
 
-const clients = {
-  "@modelcontextprotocol/client": async (): Promise<Asked> => {
-    const client = new Client(info);
-    await client.connect(new StreamableHTTPClientTransport(endpoint, { requestInit: { headers } }));
-    return client as Asked;
-  },
-  "@modelcontextprotocol/sdk": async (): Promise<Asked> => {
-    const client = new OlderClient(info);
-    await client.connect(new OlderTransport(endpoint, { requestInit: { headers } }));
-    return client as Asked;
-  },
-};
-
 describe.skipIf(targetName() === "workers")("an instance's MCP endpoint", () => {
-  it.each(Object.entries(clients))("answers %s", async (_name, connect) => {
-    const client = await connect();
+  it.each(["legacy", { pin: "2026-07-28" }] as const)("answers a client of %j", async (mode) => {
+    const client = await connected(mode);
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["search", "fetch"]);
     const found = (await client.callTool({
       name: "search",
