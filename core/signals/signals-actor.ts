@@ -67,6 +67,9 @@ export const signalsKind: ActorKind = {
       actor TEXT NOT NULL, position INTEGER NOT NULL, requests TEXT NOT NULL, PRIMARY KEY (actor, position))`,
     `CREATE TABLE signals_deprecated (
       actor TEXT NOT NULL, name TEXT NOT NULL, uses TEXT NOT NULL, PRIMARY KEY (actor, name))`,
+    `CREATE TABLE signals_sources (
+      actor TEXT NOT NULL, source TEXT NOT NULL, sequence INTEGER NOT NULL, seen INTEGER NOT NULL,
+      PRIMARY KEY (actor, source))`,
   ],
   // They await nothing but a timer.
   interleaved: ["follow"],
@@ -106,7 +109,11 @@ async function add(batch: RequestBatch, state: State): Promise<void> {
   for (const wake of state.waiters) wake();
   forgetOld(state, now);
   await context.sql.batch(
-    [...statements(batch, changed, touched, now, state), ...storedUses(used, state)],
+    [
+      ...statements(batch, changed, touched, now, state),
+      ...storedUses(used, state),
+      ...storedSource(batch, now, state),
+    ],
     { lazy: true },
   );
 }
@@ -171,6 +178,25 @@ function storedUses(used: readonly (string | null)[], { context, deprecated }: S
     }));
 }
 
+/** With what the batch counted, or not at all: whoever sends it again after an eviction must not count twice. */
+function storedSource(
+  { source, sequence }: RequestBatch,
+  now: number,
+  { context }: State,
+): Statement[] {
+  return [
+    {
+      sql: `INSERT INTO signals_sources (actor, source, sequence, seen) VALUES (?, ?, ?, ?)
+        ON CONFLICT (actor, source) DO UPDATE SET sequence = excluded.sequence, seen = excluded.seen`,
+      params: [context.name, source, sequence, now],
+    },
+    {
+      sql: "DELETE FROM signals_sources WHERE actor = ? AND seen < ?",
+      params: [context.name, now - SOURCE_KEPT],
+    },
+  ];
+}
+
 function forgetOld({ slots, sources }: State, now: number): void {
   for (const [key, { at }] of slots) if (at < now - HISTORY_MS) slots.delete(key);
   for (const [key, { seen }] of sources) if (seen < now - SOURCE_KEPT) sources.delete(key);
@@ -207,6 +233,10 @@ async function stored(context: ActorContext): Promise<State> {
   const deprecated = await sql.all("SELECT name, uses FROM signals_deprecated WHERE actor = ?", [
     name,
   ]);
+  const sources = await sql.all(
+    "SELECT source, sequence, seen FROM signals_sources WHERE actor = ?",
+    [name],
+  );
   const parsed = (value: unknown): never => JSON.parse(String(value)) as never;
   return {
     context,
@@ -214,7 +244,12 @@ async function stored(context: ActorContext): Promise<State> {
     slots: new Map(
       slots.map((row) => [`${String(row["at"])}\t${String(row["part"])}`, parsed(row["slot"])]),
     ),
-    sources: new Map(),
+    sources: new Map(
+      sources.map(({ source, sequence, seen }) => [
+        String(source),
+        { sequence: Number(sequence), seen: Number(seen) },
+      ]),
+    ),
     deprecated: new Map(deprecated.map((row) => [String(row["name"]), parsed(row["uses"])])),
     recent: recent.flatMap((row): RequestRow[] => parsed(row["requests"])).slice(-RECENT),
     position: Number(recent.at(-1)?.["position"] ?? 0),
