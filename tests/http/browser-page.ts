@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { eventually } from "../cases/eventually.ts";
 import { chromium } from "../../adapters/shared/chromium/chromium.ts";
 import { localSystem } from "../../adapters/shared/system.ts";
-import type { Wire } from "../../core/ports.ts";
+import type { ProxyLogin, Wire } from "../../core/ports.ts";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -47,7 +47,7 @@ export async function startBrowser(stateDir: string): Promise<TestBrowser> {
   const browser = chromium({ stateDir, log, system: localSystem(log), allowHosts: ["127.0.0.1"] });
   const wire = await browser.connect();
   const errors: string[] = [];
-  const send = sender(wire, errors);
+  const send = sender(wire, errors, () => browser.proxyLogin?.() ?? null);
   return {
     open: (url) => openPage(send, url, errors),
     async close() {
@@ -57,17 +57,30 @@ export async function startBrowser(stateDir: string): Promise<TestBrowser> {
   };
 }
 
-function sender(wire: Wire, errors: string[]): Send {
+function sender(wire: Wire, errors: string[], login: () => ProxyLogin | null): Send {
   let last = 0;
+  const request: Send = (method, params, sessionId) => {
+    const id = ++last;
+    const reply = Promise.withResolvers<Record<string, unknown>>();
+    waiting.set(id, reply);
+    wire.send(
+      JSON.stringify({ id, method, params, ...(sessionId === undefined ? {} : { sessionId }) }),
+    );
+    return reply.promise;
+  };
   const waiting = new Map<number, PromiseWithResolvers<Record<string, unknown>>>();
   wire.onMessage((text) => {
-    const { id, result, error, method, params } = JSON.parse(text) as {
+    const { id, result, error, method, params, sessionId } = JSON.parse(text) as {
       id?: number;
       result?: Record<string, unknown>;
       error?: { message: string };
       method?: string;
-      params?: { entry?: { level: string; text: string }; exceptionDetails?: { text: string } };
+      params?: EventParams;
+      sessionId?: string;
     };
+    const answer = method === undefined ? undefined : passOn(method, params, login);
+    // A page that was closed meanwhile takes no answer.
+    if (answer !== undefined) request(...answer, sessionId).catch(() => undefined);
     if (method === "Log.entryAdded" && params?.entry?.level === "error")
       errors.push(params.entry.text);
     if (method === "Runtime.exceptionThrown") errors.push(JSON.stringify(params));
@@ -77,15 +90,25 @@ function sender(wire: Wire, errors: string[]): Send {
     if (error === undefined) found?.resolve(result ?? {});
     else found?.reject(new Error(error.message));
   });
-  return (method, params, sessionId) => {
-    const id = ++last;
-    const reply = Promise.withResolvers<Record<string, unknown>>();
-    waiting.set(id, reply);
-    wire.send(
-      JSON.stringify({ id, method, params, ...(sessionId === undefined ? {} : { sessionId }) }),
-    );
-    return reply.promise;
-  };
+  return request;
+}
+
+interface EventParams {
+  readonly entry?: { readonly level: string; readonly text: string };
+  readonly requestId?: string;
+}
+
+/** What lets an intercepted request go on: requests are intercepted to tell the egress proxy its login. */
+function passOn(
+  method: string,
+  params: EventParams | undefined,
+  login: () => ProxyLogin | null,
+): readonly [method: string, params: object] | undefined {
+  const requestId = params?.requestId;
+  if (method === "Fetch.requestPaused") return ["Fetch.continueRequest", { requestId }];
+  if (method !== "Fetch.authRequired") return undefined;
+  const authChallengeResponse = { response: "ProvideCredentials", ...login() };
+  return ["Fetch.continueWithAuth", { requestId, authChallengeResponse }];
 }
 
 async function openPage(send: Send, url: string, errors: string[]): Promise<BrowserPage> {
@@ -94,6 +117,7 @@ async function openPage(send: Send, url: string, errors: string[]): Promise<Brow
   const { sessionId } = await send("Target.attachToTarget", { targetId, flatten: true });
   const session = String(sessionId);
   for (const domain of ["Page", "Runtime", "Log"]) await send(`${domain}.enable`, {}, session);
+  await send("Fetch.enable", { handleAuthRequests: true }, session);
   await send("Page.navigate", { url }, session);
   const evaluate = async <T>(expression: string): Promise<T> => {
     const params = { expression, awaitPromise: true, returnByValue: true };
