@@ -1,13 +1,4 @@
-// bun run main.ts, in a clone after npm run build
-import { platformApi } from "causey";
-import { bunPlatform, serve } from "causey/bun";
+// bun run examples/bun/main.ts starts the program beside it, in a clone after npm run build
+import { start } from "../start.ts";
 
-const platform = await bunPlatform({ dataDir: Bun.env["CAUSEY_DATA_DIR"] ?? ".causey" });
-const token = Bun.env["CAUSEY_TOKEN"] ?? "";
-const app = platformApi({
-  platform,
-  accountId: "acme",
-  tokens: [{ token, permissions: ["*"], accounts: ["*"] }],
-});
-const { url } = await serve(app, { port: Number(Bun.env["PORT"] ?? 8787), platform });
-console.log(`Listening on ${url}`);
+await start(() => import("./server.ts"));

@@ -73,11 +73,11 @@ describe("README", () => {
     },
   );
 
-  it.each(["node", "deno", "bun", "workers", "embed"])(
-    "shows examples/%s/main.ts as it is",
+  it.each(["node/server", "deno/main", "bun/server", "workers/main", "embed/server"])(
+    "shows examples/%s.ts as it is",
     (name) => {
       expect(blocks(readme, "ts")).toContain(
-        readFileSync(join(root, "examples", name, "main.ts"), "utf8"),
+        readFileSync(join(root, "examples", `${name}.ts`), "utf8"),
       );
     },
   );

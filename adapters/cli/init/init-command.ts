@@ -33,7 +33,7 @@ const ON_NODE = { install: "npm install", start: "npm start" } as const;
 const kinds: Readonly<Record<string, Kind>> = {
   node: {
     example: "node",
-    scripts: { start: "node --env-file=.env main.ts" },
+    scripts: { start: "node --env-file=.env server.ts" },
     ...ON_NODE,
     secrets: ".env",
   },
@@ -46,7 +46,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   },
   bun: {
     example: "bun",
-    scripts: { start: "bun main.ts" },
+    scripts: { start: "bun server.ts" },
     install: "bun install",
     start: "bun start",
     secrets: ".env",
@@ -57,7 +57,7 @@ const kinds: Readonly<Record<string, Kind>> = {
     ...ON_NODE,
     secrets: ".dev.vars",
   },
-  hono: { example: "embed", scripts: { start: "node main.ts" }, ...ON_NODE, secrets: null },
+  hono: { example: "embed", scripts: { start: "node server.ts" }, ...ON_NODE, secrets: null },
 };
 
 /** Of this package's manifest, and of the example's. */
@@ -111,9 +111,10 @@ function filesOf(kind: Kind, folder: string, causey: string | undefined): Projec
   const root = projectRoot(dirname(fileURLToPath(import.meta.url)));
   const example = join(root, "examples", kind.example);
   const own = manifestOf(root);
-  const others = readdirSync(example).filter(
-    (name) => !["package.json", "node_modules"].includes(name),
-  );
+  const names = readdirSync(example);
+  // Where the program is server.ts, main.ts only looks whether a clone is built.
+  const left = ["package.json", "node_modules", names.includes("server.ts") ? "main.ts" : ""];
+  const others = names.filter((name) => !left.includes(name));
   const file = (path: string, text: string, isSecret = false): ProjectFile => ({
     path,
     text,
