@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import type { Context } from "hono";
 import { storedTokens } from "../auth/mod.ts";
-import { readJson, type ReadJsonOptions, refuseUnknown } from "../http/body.ts";
+import { readJson, type ReadJsonOptions } from "../http/body.ts";
 import { errorKind } from "../http/codes.ts";
 import { envelope, json } from "../http/envelope.ts";
 import { closeRoutes } from "../http/routes.ts";
@@ -109,11 +109,9 @@ export function searchParts(options: SearchPartsOptions): SearchParts {
   };
 }
 
-/** How bodies of questions are read: an option that nobody knows is refused, not ignored. */
 const reading = ({ platform }: SearchOptions): ReadJsonOptions => ({
   limit: SEARCH_BODY_LIMIT,
   platform,
-  onUnknown: refuseUnknown,
 });
 
 function queryRoutes(app: Hono, root: string, { options, may, instance }: RouteContext): void {

@@ -46,9 +46,13 @@ const message = v.looseObject({
 
 const messages = v.pipe(v.array(message), v.maxLength(1000));
 
+/** Options of which one that nobody knows is refused: ignored, it would only seem to work. */
+const optionsOf = <T extends v.ObjectEntries>(entries: T): v.StrictObjectSchema<T, string> =>
+  v.strictObject(entries, "There is no such option");
+
 const retrieval = v.pipe(
   notArray,
-  v.object({
+  optionsOf({
     retrieval_type: v.optional(v.picklist(["vector", "keyword", "hybrid"])),
     match_threshold: v.optional(unit),
     max_num_results: v.optional(whole(1, 50)),
@@ -64,24 +68,24 @@ const retrieval = v.pipe(
 
 const options = v.pipe(
   notArray,
-  v.object({
+  optionsOf({
     retrieval: v.optional(retrieval),
     query_rewrite: v.optional(
-      v.object({
+      optionsOf({
         enabled: v.optional(v.boolean()),
         model: v.optional(name),
         rewrite_prompt: v.optional(v.pipe(v.string(), v.maxLength(8192))),
       }),
     ),
     reranking: v.optional(
-      v.object({
+      optionsOf({
         enabled: v.optional(v.boolean()),
         model: v.optional(name),
         match_threshold: v.optional(unit),
       }),
     ),
     cache: v.optional(
-      v.object({
+      optionsOf({
         enabled: v.optional(v.boolean()),
         cache_threshold: v.optional(
           v.picklist(["super_strict_match", "close_enough", "flexible_friend", "anything_goes"]),

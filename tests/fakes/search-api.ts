@@ -51,6 +51,7 @@ export interface ShownChoice {
 export interface SearchAnswer {
   readonly success: boolean;
   readonly errors: readonly { readonly code: number; readonly message: string }[];
+  readonly messages: readonly { readonly code: number; readonly message: string }[];
   readonly result: Shown & readonly Shown[];
   readonly result_info: Readonly<Record<string, unknown>>;
   readonly object: string;

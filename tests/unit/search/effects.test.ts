@@ -100,6 +100,24 @@ describe("an option of a request", () => {
       400,
       'Unknown field "strem": did you mean "stream"?',
     ]);
+    const close = { ai_search_options: { retrieval: { filter: {} } } };
+    expect(await refusal(await post("/search", { query: "x", ...close }))).toEqual([
+      400,
+      expect.stringContaining('did you mean "ai_search_options.retrieval.filters"?'),
+    ]);
+  });
+
+  it("beside ai_search_options that is newer than causey passes, and is told", async () => {
+    api = await searchUnderTest();
+    await api.upload("a.md", "zebra");
+    const response = await post("/search", { query: "zebra", novelty: 1 });
+    expect(response.status).toBe(200);
+    const { result, messages } = await answerOf(response);
+    expect(result.chunks).toHaveLength(1);
+    expect(messages).toContainEqual({
+      code: 10415,
+      message: 'Unknown field "novelty" (ignored)',
+    });
   });
 
   it("query_rewrite without a chat model is refused", async () => {
