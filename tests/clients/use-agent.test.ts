@@ -10,11 +10,10 @@ import { platformApi } from "../../core/api.ts";
 import { nodePlatform, serve } from "../../adapters/node/mod.ts";
 import { afterAll, beforeAll, describe, expect, inject } from "vitest";
 import { itUnless } from "../config/it-unless.ts";
-import { chromium, type Chromium } from "../../adapters/shared/chromium/chromium.ts";
 import type { Served } from "../../adapters/shared/http/drain.ts";
-import { localSystem } from "../../adapters/shared/system.ts";
+import { type BrowserPage, startBrowser, type TestBrowser } from "../http/browser-page.ts";
 import { lendBrowser } from "../platform/shared-browser.ts";
-import type { Platform, Wire } from "../../core/ports.ts";
+import type { Platform } from "../../core/ports.ts";
 
 const TOKEN = "a token for the page 0123456789".replaceAll(" ", "-");
 const folder = mkdtempSync(join(tmpdir(), "causey-use-agent-"));
@@ -41,8 +40,7 @@ const tally = defineAgent<{ count: number }>({
   },
 });
 
-let browser: Chromium;
-let wire: Wire;
+let browser: TestBrowser;
 let pages: Server;
 let platform: Platform;
 let server: Served;
@@ -90,79 +88,22 @@ const isNode = inject("target") === "node";
 
 beforeAll(async () => {
   if (!isNode) return;
-  const log = (): void => undefined;
   const stateDir = join(folder, "browser");
   await lendBrowser(stateDir);
-  browser = chromium({ stateDir, log, system: localSystem(log), allowHosts: ["127.0.0.1"] });
-  await Promise.all([startServer(0), startPages()]);
-  wire = await browser.connect();
+  const [started] = await Promise.all([startBrowser(stateDir), startServer(0), startPages()]);
+  browser = started;
 });
 afterAll(async () => {
   if (!isNode) return;
-  wire.close();
   await browser.close();
   await server.close();
   pages.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** One page of the browser. */
-interface Page {
-  /** The value of an expression; a promise is awaited. */
-  evaluate<T>(expression: string): Promise<T>;
-}
-
-let lastId = 0;
-const replies = new Map<number, (reply: Record<string, unknown>) => void>();
-let isListening = false;
-
-function send(
-  method: string,
-  params: object,
-  sessionId?: string,
-): Promise<Record<string, unknown>> {
-  if (!isListening) {
-    isListening = true;
-    wire.onMessage((text) => {
-      const reply = JSON.parse(text) as { id?: number; error?: object; result?: object };
-      if (reply.id !== undefined)
-        replies.get(reply.id)?.({ ...reply.result, failure: reply.error });
-    });
-  }
-  lastId += 1;
-  const id = lastId;
-  const reply = new Promise<Record<string, unknown>>((resolve) => replies.set(id, resolve));
-  wire.send(
-    JSON.stringify({ id, method, params, ...(sessionId === undefined ? {} : { sessionId }) }),
-  );
-  return reply;
-}
-
-async function open(name: string, token = TOKEN): Promise<Page> {
+async function open(name: string, token = TOKEN): Promise<BrowserPage> {
   const query = new URLSearchParams({ name, token, host: new URL(server.url).host });
-  const url = `http://127.0.0.1:${(pages.address() as AddressInfo).port}/?${query}`;
-  const { browserContextId } = await send("Target.createBrowserContext", {});
-  const { targetId } = await send("Target.createTarget", { url, browserContextId });
-  const { sessionId } = await send("Target.attachToTarget", { targetId, flatten: true });
-  return {
-    async evaluate<T>(expression: string) {
-      const params = { expression, awaitPromise: true, returnByValue: true };
-      const reply = await send("Runtime.evaluate", params, String(sessionId));
-      const { exceptionDetails, failure, result } = reply as {
-        exceptionDetails?: object;
-        failure?: object;
-        result?: { value?: T };
-      };
-      const problem = failure ?? exceptionDetails;
-      if (problem !== undefined) throw new Error(JSON.stringify(problem));
-      return result?.value as T;
-    },
-  };
-}
-
-async function until(page: Page, condition: string): Promise<void> {
-  while (!(await page.evaluate<boolean>(`Boolean(${condition})`)))
-    await new Promise((resolve) => setTimeout(resolve, 20));
+  return browser.open(`http://127.0.0.1:${(pages.address() as AddressInfo).port}/?${query}`);
 }
 
 const text = "document.querySelector('output')?.textContent";
@@ -173,11 +114,11 @@ const once = itUnless(isNode ? undefined : "the page is driven once, against Nod
 describe("useAgent of agents/react in a browser", () => {
   once("identifies, renders the state, calls, streams, and gets errors", async () => {
     const page = await open("first");
-    await until(page, "globalThis.agent?.identified");
+    await page.until("globalThis.agent?.identified");
     expect(await page.evaluate("[agent.name, agent.agent]")).toEqual(["first", "tally-agent"]);
-    await until(page, `${text} === "0"`);
+    await page.until(`${text} === "0"`);
     expect(await page.evaluate("agent.call('add', [2])")).toBe(2);
-    await until(page, `${text} === "2"`);
+    await page.until(`${text} === "2"`);
     const chunks = await page.evaluate(`new Promise((resolve, reject) => {
       const chunks = [];
       agent.call("countTo", [4], {
@@ -193,28 +134,28 @@ describe("useAgent of agents/react in a browser", () => {
 
   once("shows a state that another page has changed", async () => {
     const [one, two] = [await open("shared"), await open("shared")];
-    for (const page of [one, two]) await until(page, "globalThis.agent?.identified");
+    for (const page of [one, two]) await page.until("globalThis.agent?.identified");
     await one.evaluate("agent.call('add', [5])");
-    await until(two, `${text} === "5"`);
+    await two.until(`${text} === "5"`);
     expect(await two.evaluate("seen.states")).toContain("server 5");
   });
 
   once("comes back after a restart of the server, with the state that was stored", async () => {
     const page = await open("restart");
-    await until(page, "globalThis.agent?.identified");
+    await page.until("globalThis.agent?.identified");
     expect(await page.evaluate("agent.call('add', [7])")).toBe(7);
     const { port } = server;
     await server.close();
-    await until(page, "seen.closed.length > 0");
+    await page.until("seen.closed.length > 0");
     await startServer(port);
-    await until(page, "seen.opened === 2 && agent.identified");
+    await page.until("seen.opened === 2 && agent.identified");
     expect(await page.evaluate("agent.call('add', [1])")).toBe(8);
-    await until(page, `${text} === "8"`);
+    await page.until(`${text} === "8"`);
   });
 
   once("stops at the close code 4001 and does not try again", async () => {
     const page = await open("refused", "not-the-token-0123456789-0123456789");
-    await until(page, "globalThis.seen?.closed.length > 0");
+    await page.until("globalThis.seen?.closed.length > 0");
     expect(await page.evaluate("seen.closed")).toEqual([4001]);
     // Its first retry would come at once, the next within 4 s.
     await new Promise((resolve) => setTimeout(resolve, 4500));
