@@ -2,7 +2,7 @@ import type { BodyReading } from "../wire/readable-body.ts";
 import type { BodyHold } from "../../body-budget.ts";
 import type { ApiError } from "../../http/api-error.ts";
 import type { HeaderPair } from "../../ports.ts";
-import type { ChatFormat } from "../chat/read-chat-body.ts";
+import type { ChatFormat } from "../chat/chat-body.ts";
 import type { PriceBook } from "../prices/price-book.ts";
 import type { GatewayName } from "../settings/gateway-name.ts";
 import type { GatewaySettings } from "../settings/settings.ts";

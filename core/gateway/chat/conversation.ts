@@ -1,4 +1,4 @@
-import type { ChatFormat } from "./read-chat-body.ts";
+import { type ChatFormat, conversationOf } from "./chat-body.ts";
 import { BYTES_PER_TOKEN } from "./usage.ts";
 import { type Json, jsonCount, jsonObject, jsonObjects } from "../../http/json.ts";
 import { quickSha256Hex } from "../../crypto/digest.ts";
@@ -67,11 +67,6 @@ export function needsOf(body: Json, format: ChatFormat, size: number): Needs {
         ? conversation.trim() !== ""
         : jsonObjects(conversation).some(({ role, content }) => role === "user" && speaks(content)),
   };
-}
-
-/** The messages of a request, or the one text in place of them. */
-export function conversationOf(body: Json, format: ChatFormat): unknown {
-  return body[format === "responses" ? "input" : "messages"];
 }
 
 function look(value: unknown, found: ConversationScan, depth: number): void {

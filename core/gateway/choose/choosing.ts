@@ -6,7 +6,7 @@ import type { Forward } from "../call/forward.ts";
 import type { StoredProviders } from "../providers/stored-providers.ts";
 import { isVerdict } from "../call/checks.ts";
 import { compatStep } from "../providers/unified-step.ts";
-import { readChatBody } from "../chat/read-chat-body.ts";
+import { readChatBody } from "../chat/chat-body.ts";
 import { dropBody } from "../wire/reply-body.ts";
 import type { Forwarded } from "../call/forwarded.ts";
 import { isGatewayHeader } from "../wire/header-hygiene.ts";

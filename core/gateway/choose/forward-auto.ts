@@ -3,7 +3,7 @@ import { utf8 } from "../../crypto/encoding.ts";
 import type { Call, Step } from "../call/call.ts";
 import type { Forward } from "../call/forward.ts";
 import { AUTO_MODEL, compatStep } from "../providers/unified-step.ts";
-import { readChatBody, type ChatFormat } from "../chat/read-chat-body.ts";
+import { readChatBody, type ChatFormat } from "../chat/chat-body.ts";
 import type { Forwarded } from "../call/forwarded.ts";
 import { stripCredentials, holdsCredentials } from "../providers/strip-credentials.ts";
 import { askInOrder, type FallbackParts } from "../call/fallback.ts";

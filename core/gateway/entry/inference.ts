@@ -5,7 +5,7 @@ import { wholeRequest } from "../../http/whole-request.ts";
 import { tokenOf } from "../call/gateway-token.ts";
 import type { Call } from "../call/call.ts";
 import { type GatewayCaller, HOST } from "../call/caller.ts";
-import { chatFormats } from "../chat/read-chat-body.ts";
+import { chatFormats } from "../chat/chat-body.ts";
 import { gatewayHeader, named } from "../call/controls.ts";
 import type { GatewayName } from "../settings/gateway-name.ts";
 import { headerPairs, headerValue } from "../wire/header-hygiene.ts";

@@ -3,7 +3,7 @@ import type { Call, Step } from "../call/call.ts";
 import type { KeyGrant } from "../call/caller.ts";
 import type { SpendingPermit, Limits, Settle } from "../call/limits.ts";
 import type { EndedAttempt } from "../call/ended-attempt.ts";
-import { stepModel } from "../chat/model.ts";
+import { stepModel } from "../providers/requested-model.ts";
 import { cost, leastCost } from "../observe/cost/cost.ts";
 import { isFree, unknownCost } from "../observe/cost/known-cost.ts";
 import { estimateOf, limitsSpend } from "../observe/spend/spend.ts";

@@ -3,7 +3,7 @@ import type { Step } from "../call/call.ts";
 import { modelSpellings } from "../prices/model-spellings.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import { bodyText, plainBytes } from "../wire/readable-body.ts";
-import { formModel, queryModel, requestModel } from "../chat/model.ts";
+import { formModel, queryModel, requestModel } from "../providers/requested-model.ts";
 
 /**
  * Throws `forbidden` unless a step names a model, and every place that a provider may read it from names one of

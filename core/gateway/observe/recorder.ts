@@ -11,7 +11,7 @@ import {
   type RecordedResult,
   type Recorder,
 } from "../call/recording.ts";
-import { modelType, stepModel } from "../chat/model.ts";
+import { modelType, stepModel } from "../providers/requested-model.ts";
 import { noUsage } from "../chat/usage.ts";
 import type { Price } from "../prices/price.ts";
 import { headerValue } from "../wire/header-hygiene.ts";

@@ -3,7 +3,8 @@ import type { HeaderPair } from "../../ports.ts";
 import { HOW_TO_SEND } from "../call/gateway-token.ts";
 import type { Call } from "../call/call.ts";
 import { isSecretHeader } from "../wire/header-hygiene.ts";
-import { credentialValue, ECHO } from "./table.ts";
+import { credentialValue } from "./provider.ts";
+import { ECHO } from "./table.ts";
 import type { StoredProviders } from "./stored-providers.ts";
 import type { ProviderTarget } from "./target.ts";
 

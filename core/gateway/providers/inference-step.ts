@@ -4,7 +4,7 @@ import type { HeaderPair } from "../../ports.ts";
 import { segmentOf } from "./author-segment.ts";
 import type { Step } from "../call/call.ts";
 import { AUTO_MODEL, compatStep } from "./unified-step.ts";
-import { readChatBody, type ChatFormat } from "../chat/read-chat-body.ts";
+import { type ChatFormat, modelOfChat, readChatBody } from "../chat/chat-body.ts";
 import { credentialHeaders, ECHO, providers } from "./table.ts";
 import { modelPath } from "../chat/chat-format.ts";
 
@@ -26,7 +26,7 @@ export function inferenceStep(
   const kept = headers.filter(([name]) => !credentialHeaders.has(name));
   const step: Step = { slug: "", rest: "", query: "", method: "POST", headers: kept, body: null };
   if (path === "run") return runStep(given, modelInPath, step);
-  const { slug, model } = modelOf(given["model"], AUTO_MODEL);
+  const { slug, model } = modelOf(modelOfChat(given), AUTO_MODEL);
   return chatStep(path, { ...given, model: `${slug}/${model}` }, step);
 }
 
@@ -40,7 +40,7 @@ function runStep(
   modelInPath: string | undefined,
   step: Step,
 ): Step {
-  const named = modelInPath ?? given["model"];
+  const named = modelInPath ?? modelOfChat(given);
   const input = modelInPath === undefined && "input" in given ? given["input"] : given;
   const { slug, model } = modelOf(named, AUTO_MODEL);
   if (slug === "workers-ai") {
@@ -62,18 +62,17 @@ function runStep(
  * is taken as it is. Throws `chat_format` for anything else.
  */
 export function modelOf(
-  named: unknown,
+  named: string,
   asIs?: string,
 ): { readonly slug: string; readonly model: string } {
-  const text = typeof named === "string" ? named : "";
-  if (/^@(?:cf|hf)\//.test(text)) return { slug: "workers-ai", model: text };
-  const slash = text.indexOf("/");
-  const slug = segmentOf(text.slice(0, Math.max(0, slash)));
-  const known = slug === "dynamic" || slug === ECHO || slug.startsWith("custom-") || text === asIs;
-  if (slash > 0 && slash < text.length - 1 && (known || Object.hasOwn(providers, slug))) {
-    return { slug, model: text.slice(slash + 1) };
+  if (/^@(?:cf|hf)\//.test(named)) return { slug: "workers-ai", model: named };
+  const slash = named.indexOf("/");
+  const slug = segmentOf(named.slice(0, Math.max(0, slash)));
+  const known = slug === "dynamic" || slug === ECHO || slug.startsWith("custom-") || named === asIs;
+  if (slash > 0 && slash < named.length - 1 && (known || Object.hasOwn(providers, slug))) {
+    return { slug, model: named.slice(slash + 1) };
   }
   throw new ApiError("chat_format", {
-    message: `model must be "{author}/{model}" of a known provider, got "${text.slice(0, 128)}"`,
+    message: `model must be "{author}/{model}" of a known provider, got "${named.slice(0, 128)}"`,
   });
 }

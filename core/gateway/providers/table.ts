@@ -1,76 +1,19 @@
-import { vertexHost } from "./google/vertex-host.ts";
-
-/** Where paths of a provider that begin in a certain way lead. */
-export interface Place {
-  /** Leading segments of the path that the base URL takes up. */
-  readonly path: string;
-  /** Base URL without a slash at its end; `{…}` are segments of `path`. */
-  readonly baseUrl: string;
-  /** What stands behind those segments where the path means something else. @default nothing */
-  readonly unless?: RegExp;
-}
-
-/** What a provider's realtime WebSocket differs in from its HTTP paths. */
-export interface Realtime {
-  /** Path when the client names none; `{name}` is taken out of the query. @default none: the client has to name one */
-  readonly path?: string;
-  /** Where it lives when that is not the provider's base URL, for paths that `except` does not match. */
-  readonly base?: { readonly url: string; readonly except: RegExp };
-  /** Query parameters by the names that the provider knows. @default {} */
-  readonly parameters?: Readonly<Record<string, string>>;
-  /** Subprotocol `{word}.{key}` that carries a key from browsers. @default none */
-  readonly keyWord?: string;
-  /** Subprotocols after which the next one is the credential, and the scheme that it then has. @default {} */
-  readonly keyAfter?: Readonly<Record<string, string>>;
-}
-
-/** A provider that a path segment names: data, so that adding one is adding a row. */
-export interface Provider {
-  /** Base URL without a slash at its end; `{…}` are segments of `path`. Null: it must be configured. */
-  readonly baseUrl: string | null;
-  /** Header names that can carry a credential. The first is the native one: a stored key goes there. */
-  readonly credentials: readonly [string, ...string[]];
-  /** Word before a key in the native header. @default "Bearer" in `authorization`, else none */
-  readonly scheme?: string;
-  /** Query parameters that can carry a credential. @default none */
-  readonly queryCredentials?: readonly string[];
-  /** Leading segments of the path that the base URL takes up, e.g. `{resource}/{deployment}`. */
-  readonly path?: string;
-  /** A request header that names the whole `https:` address in place of the path, and the hosts that it may. @default none */
-  readonly addressIn?: Readonly<{ header: string; hosts: RegExp }>;
-  /** The header of an answer that says where an upload goes on. @default none */
-  readonly uploadAddress?: string;
-  /** Other places, looked for before `path`. @default none */
-  readonly places?: readonly Place[];
-  /** The base URL for a path, where the path decides it. @default `baseUrl` */
-  readonly hostOf?: (rest: string) => string;
-  /** @default WebSockets are reached by the provider's own paths */
-  readonly realtime?: Realtime;
-  /** Whether `v1` is put before a path that names no version. @default never */
-  readonly versioned?: true;
-  /** Where the provider takes chat requests in OpenAI's format, translated ones included. @default nowhere */
-  readonly openaiChat?: string;
-  /** Formats beside OpenAI's chat that the provider takes itself, below `v1`. @default none */
-  readonly serves?: readonly ("responses" | "messages")[];
-  /** How its chats differ from OpenAI's. @default `max_tokens`, the usage of streams is asked for */
-  readonly dialect?: Readonly<{
-    limit?: "max_completion_tokens";
-    asksUsage?: false;
-    wantsThoughts?: true;
-  }>;
-  /**
-   * How streams in OpenAI's format tell their usage: all by themselves, or when `stream_options` asks.
-   * @default not known: they are not asked
-   */
-  readonly streamUsage?: "told" | "asked";
-  /** In whose words its answers tell their usage. @default any: it serves models of several families */
-  readonly usage?: readonly ("openai" | "google" | "cohere" | "replicate")[];
-  /** The provider's own chat format, into which the path `chat/completions` is translated. @default OpenAI's */
-  readonly chat?: "anthropic" | "gemini" | "workers-ai";
-}
+import type { Provider, Realtime } from "./provider.ts";
 
 const bearer = ["authorization"] as const;
 const CHAT = "chat/completions";
+
+/** Vertex AI serves each region from its own host; "global" has none, and "us" and "eu" are no regions. */
+function vertexHost(rest: string): string {
+  const place = /(?:^|\/)locations\/([a-z]+-[a-z]+\d+|us|eu)\//.exec(rest)?.[1];
+  if (place === undefined) return "https://aiplatform.googleapis.com";
+  return place.length === 2
+    ? `https://aiplatform.${place}.rep.googleapis.com`
+    : `https://${place}-aiplatform.googleapis.com`;
+}
+
+/** The model in a path, as most providers have it. */
+export const MODEL_SEGMENT: RegExp = /(?:^|\/)(?:models|model|deployments)\/([^/:?]+)/;
 
 /** The demo provider's path segment. */
 export const ECHO = "echo";
@@ -102,6 +45,7 @@ export const providers: Readonly<Record<string, Provider>> = {
     credentials: ["x-goog-api-key", "authorization"],
     queryCredentials: ["key"],
     uploadAddress: "x-goog-upload-url",
+    modelInPath: MODEL_SEGMENT,
     chat: "gemini",
     openaiChat: CHAT,
     realtime: {
@@ -112,6 +56,7 @@ export const providers: Readonly<Record<string, Provider>> = {
   "google-vertex-ai": {
     baseUrl: "https://aiplatform.googleapis.com",
     hostOf: vertexHost,
+    modelInPath: MODEL_SEGMENT,
     credentials: bearer,
   },
   "azure-openai": {
@@ -137,6 +82,9 @@ export const providers: Readonly<Record<string, Provider>> = {
     ],
     streamUsage: "asked",
     credentials: ["api-key", "authorization"],
+    // The deployment; the gateway also takes paths without `openai/deployments/` in front of it.
+    modelInPath:
+      /^(?!.*deployments\/)(?:.*?\/)??(?!v1\/|chat\/completions(?:\/|$))([^/:?]+)[^/]*\/(?:chat\/completions|completions|embeddings|images|audio)(?:\/|$)/,
   },
   "aws-bedrock": {
     baseUrl: "https://bedrock-runtime.{region}.amazonaws.com",
@@ -145,6 +93,8 @@ export const providers: Readonly<Record<string, Provider>> = {
       { path: "bedrock-mantle/{region}", baseUrl: "https://bedrock-mantle.{region}.api.aws" },
     ],
     credentials: ["authorization", "x-api-key"],
+    // Without the model's revision; Amazon's clients escape the colon before it.
+    modelInPath: /(?:^|\/)(?:models|model|deployments)\/([^/:?]+?)(?:%3[Aa]\d{1,4}\/|[/:?]|$)/,
   },
   groq: {
     usage: ["openai"],
@@ -218,12 +168,17 @@ export const providers: Readonly<Record<string, Provider>> = {
     credentials: bearer,
     openaiChat: "compatibility/v1/chat/completions",
   },
-  huggingface: { baseUrl: "https://api-inference.huggingface.co/models", credentials: bearer },
+  huggingface: {
+    baseUrl: "https://api-inference.huggingface.co/models",
+    credentials: bearer,
+    modelInPath: /^(?:models\/)?((?!v1\/)[^/]+(?:\/(?!v1\/|pipeline\/)[^/]+)?)/,
+  },
   replicate: {
     baseUrl: "https://api.replicate.com",
     credentials: bearer,
     versioned: true,
     usage: ["replicate", "openai"],
+    modelInPath: /^(?:v1\/)?(?:models|deployments)\/([^/]+\/[^/]+)/,
   },
   fal: {
     baseUrl: "https://fal.run",
@@ -240,6 +195,7 @@ export const providers: Readonly<Record<string, Provider>> = {
       base: { url: "https://ws.fal.run", except: /\/realtime$/ },
       keyWord: "fal-api-key",
     },
+    modelInPath: /^(?!storage\/|tokens\b)(.+?)(?:\/(?:requests|stream|realtime)(?:\/.*)?)?$/,
   },
   ideogram: { baseUrl: "https://api.ideogram.ai", credentials: ["authorization", "api-key"] },
   cartesia: {
@@ -272,6 +228,7 @@ export const providers: Readonly<Record<string, Provider>> = {
     chat: "workers-ai",
     openaiChat: CHAT,
     realtime: { path: "run/{model}" },
+    modelInPath: MODEL_SEGMENT,
   },
 };
 
@@ -289,9 +246,3 @@ export const credentialHeaders: ReadonlySet<string> = new Set(
 export const queryCredentials: ReadonlySet<string> = new Set(
   Object.values(providers).flatMap((provider) => provider.queryCredentials ?? []),
 );
-
-/** The value of a provider's native credential header for a key. */
-export function credentialValue(provider: Provider, key: string): string {
-  const scheme = provider.scheme ?? (provider.credentials[0] === "authorization" ? "Bearer" : "");
-  return scheme === "" ? key : `${scheme} ${key}`;
-}

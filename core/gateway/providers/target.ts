@@ -1,6 +1,7 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { CustomTarget } from "./stored-providers.ts";
-import { ECHO, type Place, type Provider, providers } from "./table.ts";
+import type { Place, Provider } from "./provider.ts";
+import { ECHO, providers } from "./table.ts";
 import type { Step } from "../call/call.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 

@@ -3,7 +3,7 @@ import { ApiError } from "../../http/api-error.ts";
 import { didYouMean } from "../../http/fields/nearest.ts";
 import type { Step } from "../call/call.ts";
 import { ECHO, providers } from "./table.ts";
-import { chatFormats, type ChatFormat, readChatBody } from "../chat/read-chat-body.ts";
+import { chatFormats, type ChatFormat, modelOfChat, readChatBody } from "../chat/chat-body.ts";
 import { segmentOf } from "./author-segment.ts";
 import { priceLists } from "../prices/prices.ts";
 
@@ -31,7 +31,7 @@ export function compatStep(given: Step): Step {
     });
   }
   const body = readChatBody(step.body);
-  const model = typeof body["model"] === "string" ? body["model"] : "";
+  const model = modelOfChat(body);
   if (model.startsWith(DYNAMIC)) {
     return { ...step, slug: "dynamic", rest: format, route: model.slice(DYNAMIC.length) };
   }

@@ -8,7 +8,7 @@ import type { Call, Step } from "../call/call.ts";
 import type { Settle } from "../call/limits.ts";
 import { headerPairs } from "../wire/header-hygiene.ts";
 import type { CallLimits } from "../keys/call-limits.ts";
-import { modelName, queryModel } from "../chat/model.ts";
+import { modelName, queryModel } from "../providers/requested-model.ts";
 import type { ConfiguredTargets } from "../providers/target.ts";
 import type { Outbound } from "../call/outbound.ts";
 import type { OwnTokens } from "../guard/tokens/own-token-guard.ts";

@@ -1,6 +1,6 @@
 import type { LoggedBody, LogRow } from "../call/ended-attempt.ts";
 import { isObject, jsonText, boundedJson } from "../../http/json.ts";
-import { modelName } from "../chat/model.ts";
+import { modelName } from "../providers/requested-model.ts";
 import type { Observation } from "../call/recording.ts";
 import { addUsage } from "../providers/usage.ts";
 import { sumOfUsage, noUsage, type TokenUsage } from "../chat/usage.ts";

@@ -1,8 +1,8 @@
 import { whenReady } from "../../../now-or-later.ts";
-import { boundedJson, jsonObject } from "../../../http/json.ts";
 import { quickSha256Hex } from "../../../crypto/digest.ts";
 import type { OutboundRequest, System } from "../../../ports.ts";
 import type { Call } from "../../call/call.ts";
+import { asksForStream, chatBodyIn } from "../../chat/chat-body.ts";
 import type { Outbound } from "../../call/outbound.ts";
 import { actorName } from "../../settings/gateway-name.ts";
 import { varyingHeaders } from "./varying-headers.ts";
@@ -34,7 +34,7 @@ export function cacheKey(
   if (request.body instanceof ReadableStream || !CACHEABLE.has(request.method)) return null;
   const { controls } = call;
   if (controls.cacheKey !== undefined) {
-    const form = asksForStream(request) ? "stream" : "whole";
+    const form = wantsStream(request) ? "stream" : "whole";
     const content = [
       "key",
       request.method,
@@ -76,11 +76,12 @@ function keyOf(
 }
 
 /** Whether the answer is to be a stream: a caller's own key must not bring a client what it cannot read. */
-function asksForStream({ url, body }: OutboundRequest): boolean {
+function wantsStream({ url, body }: OutboundRequest): boolean {
   const [path = ""] = url.split("?", 1);
   if (/:stream\w+$/.test(path)) return true;
   if (!(body instanceof Uint8Array)) return false;
-  return jsonObject(boundedJson(new TextDecoder().decode(body)))["stream"] === true;
+  const chat = chatBodyIn(new TextDecoder().decode(body));
+  return chat !== null && asksForStream(chat);
 }
 
 /** Keys in the query tell tenants apart like keys in headers do. */

@@ -1,6 +1,7 @@
 import { asObject, parsedObject } from "../../../http/json.ts";
 import { utf8 } from "../../../crypto/encoding.ts";
 import type { OutboundRequest } from "../../../ports.ts";
+import { conversationMember } from "../../chat/chat-body.ts";
 
 /** A chat request, taken apart into the text that is compared and all the rest, which must be the same. */
 export interface ComparedQuestion {
@@ -45,7 +46,7 @@ export function questionOf(
   limits: QuestionLimits,
 ): ComparedQuestion | null {
   if (method !== "POST" || !(body instanceof Uint8Array) || body.length > BODY_LIMIT) return null;
-  const member = conversationKey(url);
+  const member = conversationMember(url);
   const json = member === null ? null : decoded(body);
   const parsed = json === null ? null : parsedObject(json);
   if (member === null || json === null || parsed === null) return null;
@@ -54,14 +55,6 @@ export function questionOf(
   if (text === null || text.length > limits.maxTextLength) return null;
   const rest = without(json, text);
   return rest === null ? null : { text, rest: utf8(rest) };
-}
-
-/** Where a request to this address has its conversation. */
-function conversationKey(url: string): "messages" | "input" | "contents" | null {
-  const [path = ""] = url.split("?", 1);
-  if (path.endsWith("/responses")) return "input";
-  if (/:(?:streamG|g)enerateContent$/u.test(path)) return "contents";
-  return /(?:[/:]chat\/completions|\/messages)$|\/run\/@/u.test(path) ? "messages" : null;
 }
 
 function decoded(bytes: Uint8Array): string | null {

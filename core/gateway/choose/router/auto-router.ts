@@ -1,5 +1,5 @@
 import type { Platform } from "../../../ports.ts";
-import { readChatBody } from "../../chat/read-chat-body.ts";
+import { asksForStream, readChatBody } from "../../chat/chat-body.ts";
 import { type RecentMap, recentMap } from "../../wire/recent-map.ts";
 import { readMetadata } from "../../call/controls.ts";
 import { type Choose, chooser, type Order } from "./choose.ts";
@@ -127,7 +127,7 @@ function routeRequest(open: Open, byCost: readonly Ranked[]): RouteRequest {
     ...call.name,
     format,
     body,
-    isStream: body["stream"] === true,
+    isStream: asksForStream(body),
     candidates: byCost.map(({ candidate: { name, slug }, cost }) => ({
       model: name,
       provider: slug,

@@ -1,4 +1,4 @@
-import type { ChatFormat } from "../../chat/read-chat-body.ts";
+import type { ChatFormat } from "../../chat/chat-body.ts";
 import type { Price } from "../../prices/price.ts";
 import type { Ability } from "../../chat/conversation.ts";
 

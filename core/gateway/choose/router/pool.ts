@@ -1,6 +1,6 @@
 import { ApiError } from "../../../http/api-error.ts";
 import { takesChats } from "../../providers/unified-step.ts";
-import { chatFormats, type ChatFormat } from "../../chat/read-chat-body.ts";
+import { chatFormats, type ChatFormat } from "../../chat/chat-body.ts";
 import type { Price } from "../../prices/price.ts";
 import { modelOf } from "../../providers/inference-step.ts";
 import type { ModelRouter, RouterCandidate } from "./model-router.ts";

@@ -5,7 +5,7 @@ import type { ModelRouter } from "./model-router.ts";
 import { recentMap } from "../../wire/recent-map.ts";
 import { turnOf } from "../../chat/conversation.ts";
 import type { Call } from "../../call/call.ts";
-import type { ChatFormat } from "../../chat/read-chat-body.ts";
+import type { ChatFormat } from "../../chat/chat-body.ts";
 import type { Controls } from "../../call/controls.ts";
 
 /** What a request's session says about its model. */

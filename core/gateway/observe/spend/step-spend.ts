@@ -5,7 +5,7 @@ import type { ConfiguredTargets } from "../../providers/target.ts";
 import type { GatewayName } from "../../settings/gateway-name.ts";
 import type { SpendLedger } from "./spend-ledger.ts";
 import { jsonOf, plainBytes } from "../../wire/readable-body.ts";
-import { stepModel } from "../../chat/model.ts";
+import { stepModel } from "../../providers/requested-model.ts";
 import { hidesUsage } from "../../providers/openai/stream-usage.ts";
 import type { CustomCost } from "../cost/cost.ts";
 import { type CostQuestion, isFree, spendUnknown, unknownCost } from "../cost/known-cost.ts";

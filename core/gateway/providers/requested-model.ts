@@ -3,13 +3,10 @@ import { partsOf } from "../wire/multipart.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import { plainBytes, type ReadableRequest } from "../wire/readable-body.ts";
 import { decodedValue } from "../wire/own-tokens.ts";
+import { MODEL_SEGMENT, providers } from "./table.ts";
 
 /** A body whose first member is the model, as the official clients write it. */
 const MODEL_FIRST = /^\s*\{\s*"model"\s*:\s*"([^"\\]{0,256})"\s*[,}]/;
-
-/** What stands behind a deployment in the paths of Azure, which the gateway takes without `openai/deployments/`. */
-const DEPLOYMENT =
-  /(?:^|\/)(?!v1\/|chat\/completions(?:\/|$))([^/]+)\/(?:chat\/completions|completions|embeddings|images|audio)(?:\/|$)/;
 
 /** A request to a provider that may name a model. */
 export interface ModelRequest extends ReadableRequest {
@@ -31,39 +28,20 @@ export function stepModel(step: ModelRequest, json: string | null): string {
 
 /**
  * The model that a request to a provider (`slug`) names: in its JSON body, else in its path; the other way round where
- * the provider goes by the path and does not look at the body's. Null for a body that is no JSON.
+ * the provider's row says so (`modelInPath`). Null for a body that is no JSON.
  * Most bodies need no parsing for it, and parsing a long conversation costs more than all the rest of its log row.
  */
 export function requestModel(body: string | null, path: string, slug: string): string {
-  const inPath = PATH_FIRST.has(slug) ? pathModel(path, slug) : "";
-  if (inPath !== "") return inPath;
+  const own = Object.hasOwn(providers, slug) ? providers[slug]?.modelInPath : undefined;
+  const answersWith = own === undefined ? "" : pathModel(path, own);
+  if (answersWith !== "") return answersWith;
   const named = (body === null ? null : namedFirst(body)) ?? modelName(boundedJson(body ?? ""), "");
-  return named === "" ? pathModel(path, slug) : named;
+  return named === "" ? modelName(null, path) : named;
 }
 
-/** Providers that answer with the model of the path, whatever the body names. */
-const PATH_FIRST: ReadonlySet<string> = new Set([
-  "azure-openai",
-  "google-ai-studio",
-  "google-vertex-ai",
-  "aws-bedrock",
-  "workers-ai",
-  "replicate",
-  "huggingface",
-  "fal",
-]);
-
-function pathModel(path: string, slug: string): string {
-  const own = Object.hasOwn(MODEL_PATHS, slug) ? MODEL_PATHS[slug]?.exec(path)?.[1] : undefined;
-  return own?.slice(0, 256) ?? modelName(null, spelledOut(path, slug));
+function pathModel(path: string, own: RegExp): string {
+  return own.exec(path)?.[1]?.slice(0, 256) ?? modelName(null, path);
 }
-
-/** Where providers whose models are named by owner and name have them in a path. */
-const MODEL_PATHS: Readonly<Record<string, RegExp>> = {
-  replicate: /^(?:v1\/)?(?:models|deployments)\/([^/]+\/[^/]+)/,
-  huggingface: /^(?:models\/)?((?!v1\/)[^/]+(?:\/(?!v1\/|pipeline\/)[^/]+)?)/,
-  fal: /^(?!storage\/|tokens\b)(.+?)(?:\/(?:requests|stream|realtime)(?:\/.*)?)?$/,
-};
 
 /** The model that a query names; empty when it names none. */
 export function queryModel(query: string): string {
@@ -80,14 +58,6 @@ export function formModel(body: Uint8Array, contentType: string): string {
 }
 
 const MODEL_FIELD = /^model(?:_id)?$/;
-
-/** A path of a provider, in the manner of the others. */
-function spelledOut(path: string, slug: string): string {
-  if (slug === "azure-openai" && !path.includes("deployments/"))
-    return path.replace(DEPLOYMENT, "/deployments/$1/");
-  // Amazon's clients escape the colon before a model's revision.
-  return slug === "aws-bedrock" ? path.replace(/%3A(?=\d{1,4}\/)/i, ":") : path;
-}
 
 /** The model of a body that names it first and, spelled out or escaped, nowhere again: the last one would count. */
 function namedFirst(body: string): string | null {
@@ -163,7 +133,7 @@ export function modelName(body: unknown, path: string): string {
     const named = typeof model === "string" ? model : id;
     if (typeof named === "string") return named.slice(0, 256);
   }
-  const inPath = /(?:^|\/)(?:models|model|deployments)\/([^/:?]+)/.exec(path)?.[1];
+  const inPath = MODEL_SEGMENT.exec(path)?.[1];
   const name = inPath ?? /(@(?:cf|hf)\/[^?]+)/.exec(path)?.[1] ?? "";
   return name.slice(0, 256);
 }

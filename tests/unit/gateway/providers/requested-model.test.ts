@@ -5,7 +5,7 @@ import {
   formModel,
   queryModel,
   requestModel,
-} from "../../../../core/gateway/chat/model.ts";
+} from "../../../../core/gateway/providers/requested-model.ts";
 
 describe("requestModel()", () => {
   it.each([

@@ -1,0 +1,50 @@
+import { asObject, boundedJson, type Json } from "../../http/json.ts";
+import { ApiError } from "../../http/api-error.ts";
+import { parseJson } from "../../http/body.ts";
+
+/** The formats in which models of every provider are asked. */
+export const chatFormats: readonly ["chat/completions", "responses", "messages"] = [
+  "chat/completions",
+  "responses",
+  "messages",
+];
+
+/** One of {@link chatFormats}. */
+export type ChatFormat = (typeof chatFormats)[number];
+
+/** The JSON object in the body of a chat request; throws `chat_format` for anything else. */
+export function readChatBody(body: Uint8Array | ReadableStream<Uint8Array> | null): Json {
+  const value = body instanceof Uint8Array ? asObject(parseJson(body, "chat_format")) : null;
+  if (value !== null) return value;
+  throw new ApiError("chat_format", {
+    message: "Chat completion bad format: a JSON object of at most 10 MB is needed",
+  });
+}
+
+/** Does {@link readChatBody} with what may be no chat request: null in place of an error. */
+export function chatBodyIn(text: string): Json | null {
+  return asObject(boundedJson(text));
+}
+
+/** The model that a chat request names, as it stands there; empty when it names none. */
+export function modelOfChat({ model }: Json): string {
+  return typeof model === "string" ? model : "";
+}
+
+/** Whether a chat request asks for its answer as a stream. */
+export function asksForStream({ stream }: Json): boolean {
+  return stream === true;
+}
+
+/** The messages of a chat request, or the one text in place of them. */
+export function conversationOf(body: Json, format: ChatFormat): unknown {
+  return body[format === "responses" ? "input" : "messages"];
+}
+
+/** The member that holds the conversation of a request to this address of a provider; null for what is no chat's. */
+export function conversationMember(url: string): "messages" | "input" | "contents" | null {
+  const [path = ""] = url.split("?", 1);
+  if (path.endsWith("/responses")) return "input";
+  if (/:(?:streamG|g)enerateContent$/u.test(path)) return "contents";
+  return /(?:[/:]chat\/completions|\/messages)$|\/run\/@/u.test(path) ? "messages" : null;
+}

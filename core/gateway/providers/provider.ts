@@ -1,0 +1,76 @@
+/** Where paths of a provider that begin in a certain way lead. */
+export interface Place {
+  /** Leading segments of the path that the base URL takes up. */
+  readonly path: string;
+  /** Base URL without a slash at its end; `{…}` are segments of `path`. */
+  readonly baseUrl: string;
+  /** What stands behind those segments where the path means something else. @default nothing */
+  readonly unless?: RegExp;
+}
+
+/** What a provider's realtime WebSocket differs in from its HTTP paths. */
+export interface Realtime {
+  /** Path when the client names none; `{name}` is taken out of the query. @default none: the client has to name one */
+  readonly path?: string;
+  /** Where it lives when that is not the provider's base URL, for paths that `except` does not match. */
+  readonly base?: { readonly url: string; readonly except: RegExp };
+  /** Query parameters by the names that the provider knows. @default {} */
+  readonly parameters?: Readonly<Record<string, string>>;
+  /** Subprotocol `{word}.{key}` that carries a key from browsers. @default none */
+  readonly keyWord?: string;
+  /** Subprotocols after which the next one is the credential, and the scheme that it then has. @default {} */
+  readonly keyAfter?: Readonly<Record<string, string>>;
+}
+
+/** A provider that a path segment names: data, so that adding one is adding a row. */
+export interface Provider {
+  /** Base URL without a slash at its end; `{…}` are segments of `path`. Null: it must be configured. */
+  readonly baseUrl: string | null;
+  /** Header names that can carry a credential. The first is the native one: a stored key goes there. */
+  readonly credentials: readonly [string, ...string[]];
+  /** Word before a key in the native header. @default "Bearer" in `authorization`, else none */
+  readonly scheme?: string;
+  /** Query parameters that can carry a credential. @default none */
+  readonly queryCredentials?: readonly string[];
+  /** Leading segments of the path that the base URL takes up, e.g. `{resource}/{deployment}`. */
+  readonly path?: string;
+  /** A request header that names the whole `https:` address in place of the path, and the hosts that it may. @default none */
+  readonly addressIn?: Readonly<{ header: string; hosts: RegExp }>;
+  /** The header of an answer that says where an upload goes on. @default none */
+  readonly uploadAddress?: string;
+  /** Other places, looked for before `path`. @default none */
+  readonly places?: readonly Place[];
+  /** The base URL for a path, where the path decides it. @default `baseUrl` */
+  readonly hostOf?: (rest: string) => string;
+  /** @default WebSockets are reached by the provider's own paths */
+  readonly realtime?: Realtime;
+  /** Whether `v1` is put before a path that names no version. @default never */
+  readonly versioned?: true;
+  /** Where the provider takes chat requests in OpenAI's format, translated ones included. @default nowhere */
+  readonly openaiChat?: string;
+  /** Formats beside OpenAI's chat that the provider takes itself, below `v1`. @default none */
+  readonly serves?: readonly ("responses" | "messages")[];
+  /** How its chats differ from OpenAI's. @default `max_tokens`, the usage of streams is asked for */
+  readonly dialect?: Readonly<{
+    limit?: "max_completion_tokens";
+    asksUsage?: false;
+    wantsThoughts?: true;
+  }>;
+  /**
+   * How streams in OpenAI's format tell their usage: all by themselves, or when `stream_options` asks.
+   * @default not known: they are not asked
+   */
+  readonly streamUsage?: "told" | "asked";
+  /** Where its paths name the model, which it then answers with, whatever a body names. @default the body's counts */
+  readonly modelInPath?: RegExp;
+  /** In whose words its answers tell their usage. @default any: it serves models of several families */
+  readonly usage?: readonly ("openai" | "google" | "cohere" | "replicate")[];
+  /** The provider's own chat format, into which the path `chat/completions` is translated. @default OpenAI's */
+  readonly chat?: "anthropic" | "gemini" | "workers-ai";
+}
+
+/** The value of a provider's native credential header for a key. */
+export function credentialValue(provider: Provider, key: string): string {
+  const scheme = provider.scheme ?? (provider.credentials[0] === "authorization" ? "Bearer" : "");
+  return scheme === "" ? key : `${scheme} ${key}`;
+}
