@@ -1,4 +1,6 @@
 import type { LongTask, Plain } from "../../../core/ports.ts";
+import { readRobots } from "../../../core/rendering/crawl/robots.ts";
+import { readSitemap } from "../../../core/rendering/crawl/sitemap.ts";
 import { mainContent } from "../../../core/rendering/extract/mod.ts";
 import { checkJson } from "../../../core/rendering/json/check-json.ts";
 import { documentMarkdown } from "../../../core/rendering/markdown.ts";
@@ -9,7 +11,13 @@ type Named = Pick<LongTask<never, Plain>, "name" | "load">;
 
 /** What threads can do, by name. */
 export const tasks: ReadonlyMap<string, Named> = new Map(
-  [checkJson, documentMarkdown, mainContent, staticMarkdown, staticPage].map(
-    (task): [string, Named] => [task.name, task],
-  ),
+  [
+    checkJson,
+    documentMarkdown,
+    mainContent,
+    readRobots,
+    readSitemap,
+    staticMarkdown,
+    staticPage,
+  ].map((task): [string, Named] => [task.name, task]),
 );

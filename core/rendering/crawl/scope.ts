@@ -1,0 +1,53 @@
+import type { AllowHosts } from "../../net/allow-hosts.ts";
+import { checkUrl } from "../../net/check-url.ts";
+import { compileUrlPatterns, type UrlPattern } from "./url-pattern.ts";
+
+/** Which addresses a crawl goes to: the field `options` of its body. */
+export type ScopeOptions = {
+  readonly includeExternalLinks?: boolean | undefined;
+  readonly includeSubdomains?: boolean | undefined;
+  readonly includePatterns?: readonly string[] | undefined;
+  readonly excludePatterns?: readonly string[] | undefined;
+};
+
+/** Decides about addresses that a crawl finds. */
+export interface CrawlScope {
+  /** Whether a crawl whose start is on `homes` goes there. */
+  holds(url: URL, homes: readonly string[]): boolean;
+}
+
+/** Characters of an address that a crawl goes to. */
+const ADDRESS = 2048;
+
+/** @throws ApiError `invalid_request` naming a pattern that cannot be */
+export function compileScope(options: ScopeOptions, allow: AllowHosts): CrawlScope {
+  const included = compileUrlPatterns(options.includePatterns ?? [], "options.includePatterns");
+  const excluded = compileUrlPatterns(options.excludePatterns ?? [], "options.excludePatterns");
+  const some = (patterns: readonly UrlPattern[], url: URL): boolean =>
+    patterns.some((matches) => matches(url));
+  return {
+    holds(url, homes) {
+      const isNear =
+        options.includeExternalLinks === true ||
+        homes.some((home) => isSameSite(url, home, options.includeSubdomains === true));
+      if (!isNear || !checkUrl(url, allow).ok) return false;
+      return (included.length === 0 || some(included, url)) && !some(excluded, url);
+    },
+  };
+}
+
+/** The site of `www.example.com` is that of `example.com` where subdomains count. */
+function isSameSite({ host, hostname }: URL, home: string, subdomains: boolean): boolean {
+  if (host === home) return true;
+  if (!subdomains) return false;
+  const site = home.replace(/:\d+$/u, "").replace(/^www\./u, "");
+  return hostname === site || hostname.endsWith(`.${site}`);
+}
+
+/** The address of a link in the form in which a crawl knows it; null for one that is no page's. */
+export function pageAddress(link: string): URL | null {
+  const url = URL.parse(link);
+  if (url === null || !/^https?:$/u.test(url.protocol)) return null;
+  url.hash = "";
+  return url.href.length > ADDRESS ? null : url;
+}
