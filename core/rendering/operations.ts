@@ -34,6 +34,7 @@ import {
 import { renderCache } from "./render-cache.ts";
 import { renderSlots, type RenderSlots } from "./slots.ts";
 import { staticShortcut, type Shortcut } from "./static/shortcut.ts";
+import { checkSelectors } from "./select/check-selectors.ts";
 import { renderStatic, type StaticDeps } from "./static/render-static.ts";
 import type { StaticAction } from "./static/static-page.ts";
 
@@ -115,7 +116,13 @@ export function renderOperations(
         excludeExternalLinks,
       }),
     }),
-    scrape: operation(scrapeSchema, scrapeAction, inEnvelope),
+    scrape: operation(scrapeSchema, scrapeAction, inEnvelope, {
+      withoutBrowser: ({ elements }) => ({
+        kind: "scrape",
+        selectors: elements.map(({ selector }) => selector),
+      }),
+      before: checkSelectors,
+    }),
     accessibilityTree: operation(accessibilitySchema, treeAction, inEnvelope),
     snapshot: operation(
       snapshotSchema,
@@ -264,7 +271,8 @@ const LOADS = 16;
 
 function refuseStatic(): never {
   throw new ApiError("invalid_request", {
-    message: "render: false works with markdown, json, content and links; this needs a browser",
+    message:
+      "render: false works with markdown, json, content, links and scrape; this needs a browser",
   });
 }
 

@@ -8,17 +8,17 @@ export interface RenderCallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** One selector of `scrape`, and its matches. */
+/** One selector of `scrape`, and its matches; without a browser they have no place and size. */
 export interface Scraped {
   readonly selector: string;
   readonly results: readonly {
     readonly text: string;
     readonly html: string;
     readonly attributes: readonly { readonly name: string; readonly value: string }[];
-    readonly height: number;
-    readonly width: number;
-    readonly top: number;
-    readonly left: number;
+    readonly height?: number | undefined;
+    readonly width?: number | undefined;
+    readonly top?: number | undefined;
+    readonly left?: number | undefined;
   }[];
 }
 
@@ -55,10 +55,10 @@ const scraped: v.GenericSchema<unknown, readonly Scraped[]> = v.array(
         text: v.string(),
         html: v.string(),
         attributes: v.array(v.object({ name: v.string(), value: v.string() })),
-        height: v.number(),
-        width: v.number(),
-        top: v.number(),
-        left: v.number(),
+        height: v.optional(v.number()),
+        width: v.optional(v.number()),
+        top: v.optional(v.number()),
+        left: v.optional(v.number()),
       }),
     ),
   }),

@@ -51,6 +51,9 @@ describe("cloudflare browserRendering", () => {
     const body = { account_id, html: "<a href='http://example.com/a'>x</a>", render: false };
     expect(await client.browserRendering.links.create(body)).toEqual(["http://example.com/a"]);
     expect(await client.browserRendering.content.create(body)).toBe(body.html);
+    const elements = [{ selector: "a" }];
+    const [scraped] = await client.browserRendering.scrape.create({ ...body, elements });
+    expect(scraped?.results).toMatchObject([{ text: "x" }]);
   });
 
   it("json.create() resolves to the data that the model finds", async () => {

@@ -455,6 +455,13 @@ export const mutants: readonly Mutant[] = [
     tests: ["tests/unit/rendering/extract"],
   },
   {
+    name: "elements found without a browser do not multiply a page",
+    file: "core/rendering/select/html-of.ts",
+    find: "if (budget.characters < 0)",
+    replace: "if (budget.characters > 0 && index < 0)",
+    tests: ["tests/unit/rendering/select"],
+  },
+  {
     name: "a redirect without a browser goes to an address that may be reached",
     file: "core/rendering/static/fetch-document.ts",
     find: "if (!verdict.ok) throw new ApiError(",

@@ -101,6 +101,15 @@ describe("rendering a url without a browser", () => {
     expect((await ask("content", { url: `${siteAt}/page` })).result).toContain("<h1>Hi</h1>");
   });
 
+  it("scrapes by selectors", async () => {
+    const elements = [{ selector: "h1" }];
+    expect(await ask("scrape", { url: `${siteAt}/page`, elements })).toMatchObject({
+      status: 200,
+      browserMs: "0",
+      result: [{ selector: "h1", results: [{ text: "Hi", html: "Hi", attributes: [] }] }],
+    });
+  });
+
   it("reads other charsets and packed bodies, and sends the caller's headers", async () => {
     expect((await ask("markdown", { url: `${siteAt}/sjis` })).result).toBe("日本");
     expect((await ask("markdown", { url: `${siteAt}/packed` })).result).toBe("packed");

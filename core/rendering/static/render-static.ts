@@ -40,6 +40,7 @@ const fields = new Set([
   "setJavaScriptEnabled",
   "excludeExternalLinks",
   "extract",
+  "elements",
   "prompt",
   "response_format",
   "custom_ai",
@@ -92,8 +93,8 @@ async function mainPart(
   action: StaticAction,
   signal: AbortSignal,
 ): Promise<Pick<StaticPage, "bytes" | "contentType"> | undefined> {
-  if (action.kind === "links" || !action.main || extract === null || !isHtml(contentType))
-    return undefined;
+  const isWhole = action.kind === "links" || action.kind === "scrape" || !action.main;
+  if (isWhole || extract === null || !isHtml(contentType)) return undefined;
   const found = await background.run(extract, { bytes, contentType }, signal);
   return { bytes: new Uint8Array(found), contentType: "text/html;charset=utf-8" };
 }

@@ -8,7 +8,8 @@ import type { HtmlHandler } from "../markdown/html-events.ts";
 export type StaticAction =
   | { readonly kind: "markdown"; readonly frontmatter: boolean; readonly main: boolean }
   | { readonly kind: "content"; readonly main: boolean }
-  | { readonly kind: "links"; readonly excludeExternalLinks: boolean };
+  | { readonly kind: "links"; readonly excludeExternalLinks: boolean }
+  | { readonly kind: "scrape"; readonly selectors: readonly string[] };
 
 /** A document, and what is known of its answer. */
 export type StaticPage = {
@@ -30,17 +31,23 @@ export const staticPage: LongTask<StaticPage, Uint8Array<ArrayBuffer>> = {
     const { decodeText } = await import("./decode-text.ts");
     const { conversion } = await import("../markdown/convert.ts");
     const { readHtml } = await import("../markdown/html-events.ts");
+    const { scrape } = await import("../select/scrape.ts");
     return function* ({ bytes, contentType, url, meta, status, action }) {
       const text = yield* decodeText(bytes, contentType);
       if (text.trim() === "" && status >= 400) throw new ApiError("empty_http_error");
       const html = isHtml(contentType) ? text : asPreformatted(text);
-      const answer = (result: string | string[], title: string): Uint8Array<ArrayBuffer> =>
+      const answer = (result: unknown, title: string): Uint8Array<ArrayBuffer> =>
         utf8(JSON.stringify(envelopeBody(result, { meta: { ...meta, title } })));
       if (action.kind === "markdown") {
         const { frontmatter } = action;
         const { markdown, title } = yield* conversion(html, { base: url, frontmatter });
         yield;
         return answer(markdown, title);
+      }
+      if (action.kind === "scrape") {
+        const { results, title } = yield* scrape(html, action.selectors);
+        yield;
+        return answer(results, title);
       }
       const facts = pageFacts(url);
       yield* readHtml(html, facts.handler);

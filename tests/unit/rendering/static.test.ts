@@ -93,6 +93,32 @@ describe("render: false", () => {
     expect(asked).toHaveLength(4);
   });
 
+  it("scrapes what selectors find, without places", async () => {
+    const { ask, asked } = setting(site(page));
+    const elements = [{ selector: "a[href^=http]" }, { selector: "h2" }];
+    expect(await ask("scrape", { ...static_, elements })).toMatchObject({
+      status: 200,
+      result: [
+        {
+          selector: "a[href^=http]",
+          results: [
+            {
+              text: "o",
+              html: "o",
+              attributes: [{ name: "href", value: "https://other.example/" }],
+            },
+          ],
+        },
+        { selector: "h2", results: [] },
+      ],
+      meta: { title: "A page", finalUrl: url },
+    });
+    const wrong = await ask("scrape", { ...static_, elements: [{ selector: "a:hover" }] });
+    expect(wrong).toMatchObject({ status: 400 });
+    expect(wrong.errors[0]?.message).toContain("elements.0.selector");
+    expect(asked).toHaveLength(1);
+  });
+
   it("answers from html too, whatever scripts it brings", async () => {
     const { ask, asked } = setting(site(""));
     const body = { html: "<p>a<script>x()</script>", render: false };
