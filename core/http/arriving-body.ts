@@ -5,7 +5,7 @@ import { joinBytes, withPrefix } from "./stream.ts";
 
 /** Bodies up to this many bytes weigh as little as the rest of their request, and do not count. */
 export const UNCOUNTED: number = 16 * 1024;
-/** Milliseconds for a body that counts to arrive, and without a byte of it. */
+/** Milliseconds for a body to arrive; for one that does not count, or without a byte of one that does. */
 const ARRIVAL_MS = 300_000;
 const STALL_MS = 30_000;
 
@@ -53,6 +53,30 @@ export function bodiesFull(): ApiError {
 /** The answer to a client that left, or whose framing is wrong: runtimes report either in errors of their own. */
 export function brokenOff(cause: unknown): never {
   throw new ApiError("invalid_request", { message: "Request body broke off", cause });
+}
+
+/**
+ * Reads a body of at most {@link UNCOUNTED} announced bytes at once, which runtimes do several times faster than as a stream.
+ * Throws `request_timeout` when it has not arrived after 30 s, and `invalid_request` when it breaks off.
+ */
+export async function readSmall(
+  request: Request,
+  system: System | undefined,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const arriving = request.arrayBuffer().catch(brokenOff);
+  if (system === undefined) return new Uint8Array(await arriving);
+  const over = new AbortController();
+  const late = Promise.withResolvers<never>();
+  system.sleep(STALL_MS, over.signal).then(
+    () => late.reject(tooSlow()),
+    () => undefined,
+  );
+  try {
+    return new Uint8Array(await Promise.race([arriving, late.promise]));
+  } finally {
+    over.abort();
+    arriving.catch(() => undefined);
+  }
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Context, HonoRequest } from "hono";
+import type { Context } from "hono";
 import * as v from "valibot";
 import { ApiError } from "./api-error.ts";
 import type { ErrorName } from "./codes.ts";
@@ -6,8 +6,8 @@ import {
   type ArrivingRoom,
   arrivingRoom,
   type BodyPlatform,
-  brokenOff,
   readArriving,
+  readSmall,
   UNCOUNTED,
 } from "./arriving-body.ts";
 import { utf8 } from "../crypto/encoding.ts";
@@ -41,7 +41,7 @@ export async function withBytes<T>(
 
 /**
  * Reads a whole body, counting bytes as they arrive; over the limit is 413 at once, one that breaks off is 400. With
- * `room`, one of over {@link UNCOUNTED} bytes has to find room, and to arrive in time.
+ * `room` it has to arrive in time, and one of over {@link UNCOUNTED} bytes to find room.
  */
 export async function readBytes(
   request: Request,
@@ -50,9 +50,9 @@ export async function readBytes(
 ): Promise<Uint8Array<ArrayBuffer>> {
   const declared = Number(request.headers.get("content-length") ?? Number.NaN);
   if (declared > limit) throw tooLarge(limit);
-  // HTTP bounds such a body by its length, and without a stream the runtimes read it several times faster.
+  // HTTP bounds such a body by its length.
   if (declared <= (room === undefined ? limit : Math.min(limit, UNCOUNTED))) {
-    const whole = new Uint8Array(await request.arrayBuffer().catch(brokenOff));
+    const whole = await readSmall(request, room?.system);
     // A request made by hand may declare less than it holds.
     if (whole.byteLength > limit) throw tooLarge(limit);
     return whole;
@@ -89,12 +89,11 @@ export interface ReadJsonOptions {
  * misfit is a 400 that names the field, and so is a misspelt field, see {@link checkFields}.
  */
 export async function readJson<S extends v.GenericSchema>(
-  from: Context | HonoRequest | Request,
+  from: Context | Request,
   schema: S,
   options: ReadJsonOptions = {},
 ): Promise<v.InferOutput<S>> {
-  const request = "req" in from ? from.req : from;
-  const whole = "raw" in request ? await wholeRequest(request) : request;
+  const whole = "req" in from ? await wholeRequest(from.req) : from;
   const { limit = JSON_BODY_LIMIT, platform } = options;
   const parsed = (bytes: Uint8Array) => readJsonBytes(bytes, schema, options);
   const { output, unknown } =

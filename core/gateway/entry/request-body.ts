@@ -3,6 +3,7 @@ import {
   bodiesFull,
   brokenOff,
   readArriving,
+  readSmall,
   UNCOUNTED,
   weightOf,
 } from "../../http/arriving-body.ts";
@@ -47,9 +48,7 @@ export function requestBody(
   const declared = headerValue(headers, "content-length");
   const length = declared === null ? Number.NaN : Number(declared);
   const limit = isJson ? JSON_LIMIT : OTHER_LIMIT;
-  // Read at once: a stream costs more than all the rest of a small request.
-  if (length <= UNCOUNTED && received === null)
-    return request.arrayBuffer().then((bytes) => new Uint8Array(bytes), brokenOff);
+  if (length <= UNCOUNTED && received === null) return readSmall(request, room.system);
   if (length <= READ_AT_ONCE && received !== null) {
     const whole = received.bytes().catch(brokenOff);
     return length <= UNCOUNTED ? whole : whole.then((bytes) => counted(bytes, isJson, room));

@@ -5,9 +5,8 @@ import { newKey } from "../../auth/token-format.ts";
 import { sha256Hex } from "../../crypto/digest.ts";
 import { toHex } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
-import { parse, parseJson, readBytes, readJson } from "../../http/body.ts";
+import { readJson } from "../../http/body.ts";
 import { envelope } from "../../http/envelope.ts";
-import { wholeRequest } from "../../http/whole-request.ts";
 import type { System } from "../../ports.ts";
 import {
   gatewayNameOf,
@@ -56,7 +55,7 @@ export const virtualKeyRoutes: ManagementRoutes = (app, { keys: store, auth, pla
   app.post(path, edit, async (c) => {
     checkAccountId(account(c));
     const { key, secret } = await made(
-      keySettings(await readJson(c.req, keyCreate, { platform })),
+      keySettings(await readJson(c, keyCreate, { platform })),
       system,
     );
     return envelope({ ...show(await keys(c).create(key)), key: secret });
@@ -64,7 +63,7 @@ export const virtualKeyRoutes: ManagementRoutes = (app, { keys: store, auth, pla
   app.get(`${path}/:id`, read, async (c) => envelope(show(await found(c))));
   for (const method of ["put", "patch"] as const) {
     app[method](`${path}/:id`, edit, async (c) => {
-      const change = await readJson(c.req, keyChange, { platform });
+      const change = await readJson(c, keyChange, { platform });
       const { key } = await found(c);
       const settings = changed(key.settings, change);
       const next = { ...key, settings, modifiedAt: later(key, system) };
@@ -72,8 +71,7 @@ export const virtualKeyRoutes: ManagementRoutes = (app, { keys: store, auth, pla
     });
   }
   app.post(`${path}/:id/rotate`, edit, async (c) => {
-    const bytes = await readBytes(await wholeRequest(c.req), 1024);
-    const { grace_seconds: grace } = parse(keyRotation, bytes.length === 0 ? {} : parseJson(bytes));
+    const { grace_seconds: grace } = await readJson(c, keyRotation, { platform, optional: true });
     const { key } = await found(c);
     const { next, secret } = await rotated(key, grace, system);
     const shown = show(await keys(c).replace(next, key.modifiedAt));

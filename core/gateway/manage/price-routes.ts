@@ -48,7 +48,7 @@ export const priceRoutes: ManagementRoutes = (app, deps) => {
   });
   app.put(path, edit, async (c) => {
     const { account } = gatewayNameOf(c);
-    const body = await readJson(c.req, priceRow, { platform: deps.platform });
+    const body = await readJson(c, priceRow, { platform: deps.platform });
     await checkProvider(body.provider, account, deps);
     const records = deps.records.ofAccount(account);
     const key = rowKey(body);

@@ -127,25 +127,31 @@ describe("bodies in memory", () => {
   });
 });
 
-it("a long body that stands still is given up, and takes no room from others", async () => {
-  const real = await openPlatform();
-  const system = {
-    ...real.system,
-    sleep: (_: number, signal?: AbortSignal) => real.system.sleep(20, signal),
-  };
-  const hurried = await gatewayUnderTest({}, { bodies, system });
-  const body = new ReadableStream<Uint8Array>({
-    start: (controller) =>
-      controller.enqueue(new TextEncoder().encode(`{"x":"${"x".repeat(1000)}`)),
-  });
-  const init = {
-    method: "POST",
-    body,
-    duplex: "half",
-    headers: { "content-type": "application/json" },
-  };
-  const answer = await hurried.send("open/openai/x", init);
-  expect([answer.status, bodies.used]).toEqual([408, 0]);
-  await hurried.close();
-  await real.close();
-});
+it.each([
+  ["long", {}],
+  ["short", { "content-length": "2000" }],
+])(
+  "a %s body that stands still is given up, and takes no room from others",
+  async (_length, headers) => {
+    const real = await openPlatform();
+    const system = {
+      ...real.system,
+      sleep: (_: number, signal?: AbortSignal) => real.system.sleep(20, signal),
+    };
+    const hurried = await gatewayUnderTest({}, { bodies, system });
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) =>
+        controller.enqueue(new TextEncoder().encode(`{"x":"${"x".repeat(1000)}`)),
+    });
+    const init = {
+      method: "POST",
+      body,
+      duplex: "half",
+      headers: { "content-type": "application/json", ...headers },
+    };
+    const answer = await hurried.send("open/openai/x", init);
+    expect([answer.status, bodies.used]).toEqual([408, 0]);
+    await hurried.close();
+    await real.close();
+  },
+);

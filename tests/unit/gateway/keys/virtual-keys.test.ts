@@ -180,6 +180,26 @@ describe("a virtual key", () => {
     expect((await gate.manageRaw("/gateways", { headers })).status).toBe(401);
   });
 
+  it("is changed and rotated by known fields only: a misspelt one is refused, a newer one told", async () => {
+    const { id } = await make();
+    for (const [method, path, misspelt, right] of [
+      ["PATCH", id, { enabeld: false }, "enabled"],
+      ["POST", `${id}/rotate`, { grace_second: 60 }, "grace_seconds"],
+    ] as const) {
+      const send = (body: object): ReturnType<GatewayUnderTest["manage"]> =>
+        gate.manage(`/virtual-keys/${path}`, { method, ...jsonInit(body) });
+      const refused = await send(misspelt);
+      expect([refused.status, refused.body.errors[0]?.message]).toEqual([
+        400,
+        expect.stringContaining(`did you mean "${right}"?`),
+      ]);
+      expect((await send({ novelty: 1 })).body).toMatchObject({
+        success: true,
+        messages: [{ code: 10415, message: 'Unknown field "novelty" (ignored)' }],
+      });
+    }
+  });
+
   it("is rotated: the former secret opens for the grace that was asked for, and no longer", async () => {
     const made = await make();
     const rotate = async (body?: object): Promise<Shown> =>
