@@ -2,7 +2,8 @@ import type { PlatformApiOptions } from "./platform-api-options.ts";
 import { checkPermissions } from "../auth/static-tokens.ts";
 import type { Platform } from "../ports.ts";
 import { httpReranker, openAiChatModel, openAiEmbedder } from "../search/mod.ts";
-import type { Config, SearchModelConfig } from "./config.ts";
+import type { Config } from "./config.ts";
+import type { PlacedModelConfig } from "./model-config.ts";
 
 function searchOptions(
   { search: { embedder, chatModel, reranker } = {} }: Config,
@@ -36,7 +37,7 @@ function renderingOptions(
 }
 
 /** A model behind a gateway as it is, one behind an endpoint as `open` makes it; the schema has seen to one of the two. */
-function placed<C extends SearchModelConfig, M>(
+function placed<C extends PlacedModelConfig, M>(
   config: C,
   open: (endpoint: C & { readonly baseUrl: string }) => M,
 ): M | (C & { readonly gateway: string }) {

@@ -1,7 +1,15 @@
-import type { DeclaredKey } from "../gateway/settings/declared-gateways.ts";
-import type { Value } from "../http/json.ts";
-import type { DeclaredSettings } from "../gateway/settings/settings.ts";
-import type { PriceRowSetting } from "../gateway/prices/price-rows.ts";
+import * as v from "valibot";
+import type { AgentsOptions } from "../agents/mod.ts";
+import type { JwtOptions } from "../auth/mod.ts";
+import type { DeprecationsOptions } from "../deprecations/mod.ts";
+import { parseInstant } from "../http/instant.ts";
+import { isMountPath } from "../http/mount-path.ts";
+import type { RenderingOptions } from "../rendering/mod.ts";
+import type { GatewayEmbeddings, OpenAiEndpoint } from "../search/mod.ts";
+import { positiveInteger, id, type Members, nonEmpty, roomy, strings, url } from "./fields.ts";
+import { type GatewayConfig, gatewayConfig } from "./gateway-config.ts";
+import { chatModel, embedder, type PlacedModelConfig, timedModel } from "./model-config.ts";
+import { type WebhooksConfig, webhooksConfig } from "./webhooks-config.ts";
 
 /** A token of the configuration file. */
 export interface TokenConfig {
@@ -14,207 +22,125 @@ export interface TokenConfig {
   readonly gateways?: readonly string[];
 }
 
+const token = v.strictObject({
+  token: v.pipe(v.string(), v.minLength(16, "Expected a token of at least 16 characters")),
+  permissions: strings,
+  accounts: v.optional(strings, () => ["*"]),
+  gateways: v.exactOptional(strings),
+} satisfies Members<TokenConfig>);
+
 /** An issuer whose JSON Web Tokens are accepted. */
-export interface JwtConfig {
-  readonly issuer: string;
+export interface JwtConfig extends Omit<JwtOptions, "jwksUrl" | "jwks" | "accounts" | "tolerance"> {
   readonly jwksUrl: string;
-  readonly audience: string | readonly string[];
-  readonly algorithms?: readonly string[];
-  readonly claim?: string;
-  readonly accountsClaim?: string;
-  readonly map?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Providers by their path segment, gateways by their id, and the keys that seal stored secrets. */
-export interface GatewayConfig {
-  /** @default a key beside the data */
-  readonly masterKey?: string;
-  /** What these sealed still opens, and is sealed anew when it is used. */
-  readonly formerMasterKeys?: readonly string[];
-  /** `baseUrl` is what the provider's own SDK calls its base URL. */
-  readonly providers?: Readonly<
-    Record<
-      string,
-      { readonly baseUrl?: string; readonly apiKey?: string; readonly streamUsage?: boolean }
-    >
-  >;
-  readonly gateways?: Readonly<Record<string, DeclaredGatewayConfig>>;
-  /** The model that judges texts for gateways with guardrails. */
-  readonly judge?: ModelConfig;
-  /** Chooses the model of requests for `cloudflare/auto`: the cheapest that is able. @default none */
-  readonly router?: RouterConfig;
-  /** Lets clients take streams up again that broke off. @default off */
-  readonly resume?: { readonly seconds?: number; readonly bytes?: number };
-  /** Answers questions from the cache that were asked before in other words. @default off */
-  readonly semanticCache?: SemanticCacheConfig;
-  /** Seconds of silence after which a stream of server-sent events gets a comment. @default never */
-  readonly sseKeepAliveSeconds?: number;
-  /** Seconds within which a provider must begin to answer, where a request says nothing else. @default 600 */
-  readonly firstByteSeconds?: number;
-  /** Seconds that an answer which has begun may send nothing. @default 600 */
-  readonly silenceSeconds?: number;
-  /** The status of error 2005, no answer from a provider; the hosted service's is 400. @default 502 */
-  readonly compat2005?: 400 | 502;
-  /** Prices of models, over those that are built in. @default [] */
-  readonly prices?: readonly PriceRowSetting[];
-  /** Counts what gateways do, for Prometheus. @default as the platform's metrics */
-  readonly metrics?: boolean;
-  /** Bytes of answers that the cache of one process holds. @default 64 MiB */
-  readonly cacheBytes?: number;
-  /** Bytes of answers that each gateway's cache keeps in the database; 0 = none. @default 128 MiB */
-  readonly storedCacheBytes?: number;
-}
-
-/** A gateway that exists from the start. */
-export interface DeclaredGatewayConfig {
-  /** @default true */
-  readonly authentication?: boolean;
-  /** Whether the operator's provider keys serve requests without a token. @default false */
-  readonly storedKeysForAnonymous?: boolean;
-  readonly tokens?: readonly string[];
-  /** By the names of the management API, which then cannot change them. */
-  readonly settings?: DeclaredSettings;
-  /** Provider keys by path segment: one, or several by their aliases. */
-  readonly keys?: Readonly<Record<string, DeclaredKey>>;
-  /** Elements of dynamic routes by their names. */
-  readonly routes?: Readonly<Record<string, Value>>;
-}
-
-/** Bounds of the semantic cache; its vectors are those of the search part's embedder. */
-export interface SemanticCacheConfig {
-  /** Cosine. */
-  readonly threshold?: number;
-  readonly maxEntries?: number;
-  /** Characters. */
-  readonly maxTextLength?: number;
-  readonly maxMessages?: number;
-  readonly timeoutMs?: number;
-}
-
-/** The models among which the automatic router chooses. */
-export interface RouterConfig {
-  readonly candidates: readonly {
-    /** `{provider}/{model}`, or a Workers AI model (`@cf/…`). */
-    readonly model: string;
-    /** US dollars per million tokens. @default the table of published list prices */
-    readonly price?: { readonly input: number; readonly output: number; readonly cached?: number };
-    readonly contextTokens?: number;
-    readonly lacks?: readonly ("tools" | "images" | "audio" | "files" | "json")[];
-  }[];
-  readonly sessions?: number;
-  readonly sessionSeconds?: number;
-}
+const jwt = v.strictObject({
+  issuer: v.string(),
+  jwksUrl: url,
+  audience: v.union([v.string(), strings]),
+  algorithms: v.exactOptional(strings),
+  claim: v.exactOptional(v.string()),
+  accountsClaim: v.exactOptional(v.string()),
+  map: v.exactOptional(v.record(v.string(), strings)),
+} satisfies Members<JwtConfig>);
 
 /** The browser, and what pages may reach. */
-export interface RenderingConfig {
+export interface RenderingConfig extends Omit<
+  RenderingOptions,
+  "platform" | "auth" | "extract" | "customModel" | "chatTimeoutMs" | "chatModel"
+> {
   readonly chromiumPath?: string;
   /** A remote browser, `ws://…`. */
   readonly endpoint?: string;
-  readonly allowHosts?: readonly string[];
-  readonly maxConcurrency?: number;
-  readonly pagesAhead?: number;
   readonly noSandbox?: boolean;
-  readonly maxQueue?: number;
-  readonly maxBodyBytes?: number;
-  /** ms */
-  readonly requestTimeout?: number;
-  /** The largest timers of a caller, in ms. */
-  readonly timeouts?: {
-    readonly goto?: number;
-    readonly selector?: number;
-    readonly wait?: number;
-    readonly action?: number;
-  };
-  readonly unsafeRegex?: boolean;
-  readonly frontmatter?: boolean;
   /** Finds data in pages for `/json`; `timeoutSeconds` bounds each request. @default 60 */
-  readonly chatModel?: SearchModelConfig;
+  readonly chatModel?: PlacedModelConfig;
 }
 
-/** An OpenAI-compatible model endpoint. */
-export interface ModelConfig {
-  readonly baseUrl: string;
-  readonly model: string;
-  readonly apiKey?: string;
-  /** Sent with every request. */
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-/** A model behind an endpoint, or behind a gateway of this program: one of the two is there. */
-export interface SearchModelConfig extends Omit<ModelConfig, "baseUrl"> {
-  readonly baseUrl?: string;
-  /** Id of the gateway; `model` is then `{provider}/{model}`. */
-  readonly gateway?: string;
-  readonly timeoutSeconds?: number;
-}
+const endpoint = v.pipe(
+  v.string(),
+  v.url("Expected an absolute URL"),
+  v.regex(/^(?:https?|wss?):/i, "Expected a ws, wss, http or https URL"),
+);
+const rendering = v.strictObject({
+  chromiumPath: v.exactOptional(v.string()),
+  endpoint: v.exactOptional(endpoint),
+  allowHosts: v.exactOptional(strings),
+  maxConcurrency: v.exactOptional(positiveInteger),
+  pagesAhead: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(0))),
+  noSandbox: v.exactOptional(v.boolean()),
+  maxQueue: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(0))),
+  maxBodyBytes: v.exactOptional(positiveInteger),
+  requestTimeout: v.exactOptional(positiveInteger),
+  timeouts: v.exactOptional(
+    v.strictObject({
+      goto: v.exactOptional(positiveInteger),
+      selector: v.exactOptional(positiveInteger),
+      wait: v.exactOptional(positiveInteger),
+      action: v.exactOptional(positiveInteger),
+    }),
+  ),
+  unsafeRegex: v.exactOptional(v.boolean()),
+  frontmatter: v.exactOptional(v.boolean()),
+  chatModel: v.exactOptional(chatModel),
+} satisfies Members<RenderingConfig>);
 
 /** The models behind search. */
 export interface SearchConfig {
   /** Reorders what was found, `POST {baseUrl}/rerank`; `timeoutSeconds` bounds each request. @default 10 */
-  readonly reranker?: ModelConfig & { readonly timeoutSeconds?: number };
+  readonly reranker?: OpenAiEndpoint & { readonly timeoutSeconds?: number };
   /** `timeoutSeconds` bounds each request. @default 10 */
-  readonly embedder?: SearchModelConfig & { readonly dimensions: number };
+  readonly embedder?: PlacedModelConfig & Pick<GatewayEmbeddings, "dimensions">;
   /** `timeoutSeconds` bounds the wait for the answer to begin, and then to go on. @default 60 */
-  readonly chatModel?: SearchModelConfig;
+  readonly chatModel?: PlacedModelConfig;
 }
 
-/** A secret, with the instant from which on it no longer counts. */
-type SecretConfig = string | { readonly secret: string; readonly expiresAt?: string };
-
-/** One sender of inbound webhooks; see `docs/webhooks.md`. */
-export interface SourceConfig {
-  readonly scheme: string;
-  readonly secret?: string;
-  readonly secrets?: readonly SecretConfig[];
-  /** By name of the entity. */
-  readonly entitySecrets?: Readonly<Record<string, SecretConfig | readonly SecretConfig[]>>;
-  readonly respond?: "processed" | "queued";
-  readonly toleranceSeconds?: number;
-  readonly publicUrl?: string;
-  readonly bodyDedupeSeconds?: number;
-  readonly header?: string;
-  /** Where the entity's id is. @default the scheme's own rule */
-  readonly entity?:
-    | { readonly from: "payload"; readonly path: string | readonly string[] }
-    | { readonly from: "header"; readonly name: string }
-    | { readonly from: "path" };
-  /** Sources of one group share their entities. @default an entity belongs to the source that wrote to it first */
-  readonly group?: string;
-  /** Entities that are this source's before it has written to them. */
-  readonly entities?: readonly string[];
-  readonly formerNames?: readonly string[];
-  /** The entity of events that name none. @default they are refused */
-  readonly fallbackEntity?: string;
-  /** Name of the agent class. @default "webhook-agent" */
-  readonly agent?: string;
-}
-
-/** Inbound senders, how long events are kept, and what deliveries may reach. */
-export interface WebhooksConfig {
-  readonly sources?: Readonly<Record<string, SourceConfig>>;
-  readonly retention?: {
-    readonly maxEvents?: number | null;
-    readonly maxAgeDays?: number | null;
-    readonly deliveryDays?: number | null;
-    readonly deadDeliveryDays?: number | null;
-  };
-  readonly allowHosts?: readonly string[];
-  /** Seals the secrets of outbound endpoints in the database. */
-  readonly masterSecret?: string;
-}
+const search = v.strictObject({
+  embedder: v.exactOptional(embedder),
+  chatModel: v.exactOptional(chatModel),
+  reranker: v.exactOptional(timedModel),
+} satisfies Members<SearchConfig>);
 
 /** Who may use agents from a page. */
-export interface AgentsConfig {
-  /** As browsers send them, e.g. `https://app.example`. */
-  readonly origins?: readonly string[];
-}
+type AgentsConfig = Pick<AgentsOptions, "origins">;
+
+const agents = v.strictObject({
+  origins: v.exactOptional(
+    v.array(
+      v.pipe(
+        v.string(),
+        v.check(
+          (text) => URL.parse(text)?.origin === text,
+          "Expected an origin: https://app.example",
+        ),
+      ),
+    ),
+  ),
+} satisfies Members<AgentsConfig>);
 
 /** How retired API is treated. */
-export interface DeprecationsConfig {
-  /** The instant at which the table is read, ISO 8601. @default now */
+interface DeprecationsConfig extends Pick<DeprecationsOptions, "mode"> {
+  /** The instant at which the table is read, RFC 3339. @default now */
   readonly clock?: string;
-  readonly mode?: "warn" | "translate" | "refuse" | "strict" | "off";
 }
+
+const deprecations = v.strictObject({
+  clock: v.exactOptional(
+    v.pipe(
+      v.string(),
+      v.check(
+        (text) => parseInstant(text) !== null,
+        "Expected a day (YYYY-MM-DD) or an RFC 3339 instant with its zone",
+      ),
+    ),
+  ),
+  mode: v.exactOptional(v.picklist(["warn", "translate", "refuse", "strict", "off"])),
+} satisfies Members<DeprecationsConfig>);
+
+const processes = v.union(
+  [v.literal("auto"), v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(64))],
+  'Expected "auto" or an integer from 1 to 64',
+);
 
 /** A checked configuration; `docs/configuration.md` describes every key. */
 export interface Config {
@@ -252,3 +178,39 @@ export interface Config {
   readonly agents?: AgentsConfig;
   readonly deprecations?: DeprecationsConfig;
 }
+
+/**
+ * The configuration file. Strings of the form `"env:NAME"` are read from the environment before this schema sees them
+ * (`resolve-env.ts`).
+ */
+export const configSchema: v.GenericSchema<unknown, Config> = v.strictObject({
+  $schema: v.exactOptional(v.string()),
+  accountId: v.exactOptional(id),
+  mountPath: v.exactOptional(
+    v.pipe(
+      v.string(),
+      v.check(isMountPath, 'Expected a path such as "/platform", without a slash at its end'),
+    ),
+  ),
+  port: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(65535))),
+  host: v.exactOptional(nonEmpty),
+  dataDir: v.exactOptional(nonEmpty),
+  processes: v.exactOptional(processes),
+  synchronous: v.exactOptional(v.picklist(["FULL", "NORMAL"])),
+  bodyBytes: v.exactOptional(roomy),
+  graceMs: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(0))),
+  demo: v.exactOptional(v.boolean()),
+  log: v.exactOptional(v.picklist(["json", "pretty", "off"])),
+  logLevel: v.exactOptional(v.picklist(["debug", "info", "warn", "error"])),
+  metrics: v.exactOptional(v.boolean()),
+  openApi: v.exactOptional(v.boolean()),
+  console: v.exactOptional(v.boolean()),
+  tokens: v.exactOptional(v.array(token)),
+  jwt: v.exactOptional(jwt),
+  gateway: v.exactOptional(gatewayConfig),
+  rendering: v.exactOptional(rendering),
+  search: v.exactOptional(search),
+  webhooks: v.exactOptional(webhooksConfig),
+  agents: v.exactOptional(agents),
+  deprecations: v.exactOptional(deprecations),
+} satisfies Members<Config>);

@@ -4,8 +4,7 @@ import { fromJson } from "./from-json.ts";
 import { withMasterKey } from "./master-key.ts";
 import { didYouMean } from "../http/fields/nearest.ts";
 import { resolveEnv, type ReadEnv } from "./resolve-env.ts";
-import type { Config } from "./config.ts";
-import { configSchema } from "./schema.ts";
+import { type Config, configSchema } from "./config.ts";
 
 /**
  * Checks a configuration: JSON text, or the value itself. Errors are `ApiError` 400 whose message is one line

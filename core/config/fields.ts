@@ -1,0 +1,48 @@
+import * as v from "valibot";
+
+/**
+ * A schema for each member of a part's type, no more and no fewer: a key of the file cannot be in one of the two only.
+ */
+export type Members<Part> = { readonly [Name in keyof Part]-?: v.GenericSchema };
+
+/** An address to send requests to. */
+export const url: v.GenericSchema<string> = v.pipe(
+  v.string(),
+  v.url("Expected an absolute URL"),
+  v.regex(/^https?:/i, "Expected an http or https URL"),
+);
+/** A name that can stand in a path. */
+export const id: v.GenericSchema<string> = v.pipe(
+  v.string(),
+  v.regex(/^[A-Za-z0-9_-]{1,64}$/, "Expected 1 to 64 of A-Z, a-z, 0-9, _ and -"),
+);
+/** Texts that are not empty. */
+export const strings: v.GenericSchema<string[]> = v.array(v.pipe(v.string(), v.minLength(1)));
+/** A whole number from 1 on. */
+export const positiveInteger: v.GenericSchema<number> = v.pipe(
+  v.number(),
+  v.integer(),
+  v.minValue(1),
+);
+/** A number of bytes that has room for an answer. */
+export const roomy: v.GenericSchema<number> = v.pipe(
+  v.number(),
+  v.integer(),
+  v.minValue(1024 * 1024, "Expected at least 1048576"),
+);
+/** An empty host would be every network, an empty folder the current one. */
+export const nonEmpty: v.GenericSchema<string> = v.pipe(
+  v.string(),
+  v.minLength(1, "Expected a name, got an empty string"),
+);
+/** Any text that is not empty. */
+export const secretText: v.GenericSchema<string> = v.pipe(
+  v.string(),
+  v.minLength(1, "Expected a secret, got an empty string"),
+);
+
+/** A number above 0, such as one of seconds. */
+export const positive: v.GenericSchema<number> = v.pipe(
+  v.number(),
+  v.gtValue(0, "Expected a number above 0"),
+);

@@ -1,0 +1,141 @@
+import * as v from "valibot";
+import type { GatewayOptions, ModelRouter, SemanticCacheOptions } from "../gateway/mod.ts";
+import { elementList } from "../gateway/manage/dynamic-route.ts";
+import { priceRows } from "../gateway/prices/price-rows.ts";
+import { providerProblem } from "../gateway/providers/check-providers.ts";
+import { gatewayDeclared } from "../gateway/settings/settings.ts";
+import type { OpenAiEndpoint } from "../search/mod.ts";
+import {
+  positiveInteger,
+  id,
+  type Members,
+  nonEmpty,
+  positive,
+  roomy,
+  secretText,
+  strings,
+  url,
+} from "./fields.ts";
+import { endpointModel, headerSecret } from "./model-config.ts";
+
+/** The gateway's options but for what the platform gives, what is code, and what has a form of its own in the file. */
+export interface GatewayConfig extends Omit<
+  GatewayOptions,
+  | "platform"
+  | "auth"
+  | "accountId"
+  | "mountPath"
+  | "demo"
+  | "accessLog"
+  | "logBodyLimit"
+  | "checkers"
+  | "judgeModel"
+  | "exportSpan"
+  | "judge"
+  | "router"
+  | "semanticCache"
+> {
+  /** The model that judges texts for gateways with guardrails. */
+  readonly judge?: OpenAiEndpoint;
+  /** Chooses the model of requests for `cloudflare/auto`: the cheapest that is able. @default none */
+  readonly router?: RouterConfig;
+  /** Bounds of the semantic cache; its vectors are those of the search part's embedder. @default off */
+  readonly semanticCache?: SemanticCacheConfig;
+}
+
+type RouterConfig = Omit<ModelRouter, "choose" | "timeoutMs" | "onFailure">;
+
+type SemanticCacheConfig = Omit<SemanticCacheOptions, "embed">;
+
+const masterKey = v.pipe(
+  v.string(),
+  v.minLength(16, "Expected a master key of at least 16 characters"),
+);
+
+const usd = v.pipe(v.number(), v.minValue(0));
+
+const router = v.strictObject({
+  candidates: v.pipe(
+    v.array(
+      v.strictObject({
+        model: nonEmpty,
+        price: v.exactOptional(
+          v.strictObject({ input: usd, output: usd, cached: v.exactOptional(usd) }),
+        ),
+        contextTokens: v.exactOptional(positiveInteger),
+        lacks: v.exactOptional(v.array(v.picklist(["tools", "images", "audio", "files", "json"]))),
+      }),
+    ),
+    v.minLength(1, "Expected at least one model"),
+  ),
+  sessions: v.exactOptional(positiveInteger),
+  sessionSeconds: v.exactOptional(positive),
+} satisfies Members<RouterConfig>);
+
+const semanticCache = v.strictObject({
+  threshold: v.exactOptional(v.pipe(v.number(), v.minValue(0), v.maxValue(1))),
+  maxEntries: v.exactOptional(v.pipe(positiveInteger, v.maxValue(10_000))),
+  maxTextLength: v.exactOptional(v.pipe(positiveInteger, v.maxValue(10_000))),
+  maxMessages: v.exactOptional(v.pipe(positiveInteger, v.maxValue(1000))),
+  timeoutMs: v.exactOptional(v.pipe(positiveInteger, v.maxValue(60_000))),
+} satisfies Members<SemanticCacheConfig>);
+
+/** Providers by their path segment, gateways by their id, and what belongs to all of them. */
+export const gatewayConfig: v.GenericSchema<unknown, GatewayConfig> = v.strictObject({
+  semanticCache: v.exactOptional(semanticCache),
+  router: v.exactOptional(router),
+  resume: v.exactOptional(
+    v.strictObject({ seconds: v.exactOptional(positive), bytes: v.exactOptional(positive) }),
+  ),
+  sseKeepAliveSeconds: v.exactOptional(positive),
+  firstByteSeconds: v.exactOptional(positive),
+  silenceSeconds: v.exactOptional(positive),
+  cacheBytes: v.exactOptional(roomy),
+  storedCacheBytes: v.exactOptional(
+    v.pipe(
+      v.number(),
+      v.integer(),
+      v.check((bytes) => bytes === 0 || bytes >= 1024 * 1024, "Expected 0 or at least 1048576"),
+    ),
+  ),
+  compat2005: v.exactOptional(v.picklist([400, 502])),
+  metrics: v.exactOptional(v.boolean()),
+  prices: v.exactOptional(priceRows),
+  judge: v.exactOptional(endpointModel),
+  masterKey: v.exactOptional(masterKey),
+  formerMasterKeys: v.exactOptional(v.array(masterKey)),
+  providers: v.exactOptional(
+    v.pipe(
+      v.record(
+        id,
+        v.strictObject({
+          baseUrl: v.exactOptional(url),
+          apiKey: v.exactOptional(headerSecret),
+          streamUsage: v.exactOptional(v.boolean()),
+        } satisfies Members<NonNullable<GatewayOptions["providers"]>[string]>),
+      ),
+      v.rawCheck(({ dataset, addIssue }) => {
+        if (!dataset.typed) return;
+        for (const [key, value] of Object.entries(dataset.value)) {
+          const message = providerProblem(key, value);
+          const input = dataset.value;
+          if (message !== null)
+            addIssue({ message, path: [{ type: "object", origin: "value", input, key, value }] });
+        }
+      }),
+    ),
+  ),
+  gateways: v.exactOptional(
+    v.record(
+      id,
+      v.strictObject({
+        authentication: v.exactOptional(v.boolean()),
+        storedKeysForAnonymous: v.exactOptional(v.boolean()),
+        tokens: v.exactOptional(strings),
+        settings: v.exactOptional(gatewayDeclared),
+        keys: v.exactOptional(v.record(id, v.union([secretText, v.record(id, secretText)]))),
+        routes: v.exactOptional(v.record(nonEmpty, elementList)),
+      } satisfies Members<NonNullable<GatewayOptions["gateways"]>[string]>),
+    ),
+  ),
+} satisfies Members<GatewayConfig>);
