@@ -20,7 +20,7 @@ import { refuse, type Access } from "./access/access.ts";
 import { needsEdit, startAdmission } from "./access/admission.ts";
 import { allowOrigins, checkOrigins } from "./access/cors.ts";
 import { webhookAgent, type AgentClass } from "./define/define-agent.ts";
-import { eventStream } from "./feed/event-stream.ts";
+import { eventStream } from "./feed/read-feed.ts";
 import { agentKind, isUpgrade } from "./mailbox/agent-kind.ts";
 import type { AgentGateway, AgentRender, AgentSearch, AgentServices } from "./define/services.ts";
 import { positionOf } from "./protocol/session.ts";

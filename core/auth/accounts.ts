@@ -1,5 +1,6 @@
 import { allows, type Principal } from "./principal.ts";
 import type { TokenQuery } from "./token-schema.ts";
+import { ApiError } from "../http/api-error.ts";
 
 /** An account as the API shows it. Accounts are names: whatever a token may reach exists. */
 export interface AccountView {
@@ -30,4 +31,15 @@ export function listAccounts(
   const { page, per_page } = query;
   const accounts = all.slice((page - 1) * per_page, page * per_page).map(showAccount);
   return { accounts, info: { page, per_page, count: accounts.length, total_count: all.length } };
+}
+
+/** Those that a policy's resource and the configuration can name. */
+const ACCOUNT_ID = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** Throws 400 for an account id that no account can have, so that none becomes part of a key or a log line. */
+export function checkAccountId(id: string): void {
+  if (ACCOUNT_ID.test(id)) return;
+  throw new ApiError("invalid_request", {
+    message: "account_id must be 1 to 64 of A-Z, a-z, 0-9, _ and -",
+  });
 }

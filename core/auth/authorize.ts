@@ -2,7 +2,7 @@ import type { NowOrLater } from "../now-or-later.ts";
 import type { MiddlewareHandler } from "hono";
 import { ApiError } from "../http/api-error.ts";
 import { tellUnknownFields } from "../http/fields/unknown-fields.ts";
-import { checkAccountId } from "./account-id.ts";
+import { checkAccountId } from "./accounts.ts";
 import { allows, type Principal } from "./principal.ts";
 import type { Permission } from "./permissions.ts";
 

@@ -6,7 +6,7 @@ import { checkQuery, readQuery } from "../http/query.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { tellsUnknownFields } from "../http/fields/unknown-fields.ts";
 import type { Platform } from "../ports.ts";
-import { checkAccountId } from "./account-id.ts";
+import { checkAccountId } from "./accounts.ts";
 import { listAccounts, showAccount } from "./accounts.ts";
 import { type Auth, requirePermission, requirePrincipal } from "./authorize.ts";
 import { permissionGroups } from "./permission-groups.ts";

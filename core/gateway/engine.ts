@@ -13,7 +13,7 @@ import { type GatewayAdmission, admission } from "./entry/admission.ts";
 import { cleaning } from "./entry/cleaning.ts";
 import { delivery } from "./entry/delivery.ts";
 import type { FrontParts } from "./entry/front.ts";
-import { needsBody } from "./entry/needs-body.ts";
+import { needsBody } from "./entry/request-body.ts";
 import { type CheckParts, recordedChecks } from "./guard/checkers/recorded-checks.ts";
 import { type Safety, safetyOf } from "./guard/checkers/safety.ts";
 import { ownTokenGuard } from "./guard/tokens/own-token-guard.ts";

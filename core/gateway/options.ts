@@ -2,7 +2,7 @@ import * as v from "valibot";
 import type { Auth } from "../auth/authorize.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { AnswerSilence, Log, Platform } from "../ports.ts";
-import { answerSilence } from "./answer/answer-silence.ts";
+import { answerSilence } from "./answer/silence.ts";
 import { providerProblem } from "./providers/check-providers.ts";
 import type { DeclaredGateway } from "./settings/declared-gateways.ts";
 import { priceRows, type PriceRowSetting } from "./prices/price-rows.ts";

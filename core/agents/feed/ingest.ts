@@ -6,12 +6,15 @@ import {
   type IncomingEvent,
   type IngestReceipt,
 } from "../../entity/event.ts";
-import type { Sql, SqlValue, Statement, StatementResult } from "../../ports.ts";
+import type { Sql, SqlValue, Statement, StatementResult, ActorContext } from "../../ports.ts";
 import { SqlError } from "../../sql-error.ts";
 import type { Clock } from "../../entity/clock.ts";
 import { LAST_SEQ } from "./events.ts";
 import { ITSELF, type Reports } from "./reports.ts";
 import { pruneByCount } from "./retention.ts";
+import type { AnyAgent } from "../define/definition.ts";
+import type { Live } from "./live.ts";
+import type { StateHolder } from "../state/state.ts";
 
 /** Rows that one ingest removes at most: retention must not hold up an acknowledgement. */
 const PRUNE_LIMIT = 200;
@@ -39,12 +42,12 @@ export interface IngestDeps {
 }
 
 /** What an entity's row says: whose the name is, whose the entity, and the retention. */
-export type Claim = Pick<IncomingEvent, "canonical" | "retention"> & {
+type Claim = Pick<IncomingEvent, "canonical" | "retention"> & {
   readonly owner: string | null;
 };
 
 /** Whether an entity's row says already what an event asks of it. */
-export function isClaimed(claim: Claim, event: IncomingEvent): boolean {
+function isClaimed(claim: Claim, event: IncomingEvent): boolean {
   return (
     claim.canonical === event.canonical &&
     claim.owner !== null &&
@@ -55,7 +58,7 @@ export function isClaimed(claim: Claim, event: IncomingEvent): boolean {
 }
 
 /** After how many events retention by count runs: an entity holds up to a tenth more than it keeps. */
-export function pruneEvery(maxEvents: number): number {
+function pruneEvery(maxEvents: number): number {
   return Math.min(PRUNE_LIMIT / 2, Math.max(1, Math.floor(maxEvents / 10)));
 }
 
@@ -233,5 +236,55 @@ function insertJob(event: IncomingEvent, deps: IngestDeps, id: string, due: numb
   return {
     sql: INSERT_JOB + sql,
     params: [id, EVENT_JOB, due, agent, event.provider, event.record.id, ...params],
+  };
+}
+
+/** What an intake works with. */
+interface IntakeDeps {
+  readonly context: ActorContext;
+  readonly definition: AnyAgent;
+  readonly agent: string;
+  readonly clock: Clock;
+  readonly state: StateHolder;
+  readonly live: Live;
+  readonly reports: Reports;
+}
+
+/**
+ * Stores events for an instance; those who follow it hear of them after the commit. Remembers what the entity's row
+ * says and when retention ran, so that the usual event is one statement.
+ */
+export function startIntake(deps: IntakeDeps): (event: IncomingEvent) => Promise<IngestReceipt> {
+  const { agent, clock, context, definition, live, reports, state } = deps;
+  /** The newest claim that is stored. */
+  let known: Claim | undefined;
+  /** Events since retention by count ran; at the start it is due. */
+  let unpruned = Number.POSITIVE_INFINITY;
+
+  return async (event) => {
+    const { maxEvents } = event.retention;
+    const prunes = maxEvents !== null && ++unpruned >= pruneEvery(maxEvents);
+    if (prunes) unpruned = 0;
+    const announces = reports.isStale() ? reports : null;
+    const receipt = await ingest(event, {
+      agent,
+      clock,
+      now: context.system.now(),
+      steady: context.steady(),
+      jobId: definition.onEvent === undefined ? null : context.system.id(),
+      isClaimed: known !== undefined && announces === null && isClaimed(known, event),
+      owner: known?.owner ?? null,
+      sql: context.sql,
+      prunes,
+      reports: announces,
+    });
+    if (announces !== null) reports.renew();
+    if (receipt.outcome === "stored") {
+      const { canonical, retention } = event;
+      known = { canonical, retention, owner: receipt.owner };
+      state.addEvent(receipt.seq, event.record);
+      live.publish(receipt.seq, event.record);
+    }
+    return receipt;
   };
 }

@@ -3,21 +3,21 @@ import type { Clock } from "../../entity/clock.ts";
 import { retryInPlace } from "../queue/backoff.ts";
 import { withDeadline, type Deadline } from "./deadline.ts";
 import type { AnyAgent } from "../define/definition.ts";
-import type { Agent } from "../define/agent.ts";
+import type { Agent, AgentReach } from "../define/agent.ts";
 import type { EventReader } from "../feed/events.ts";
 import { forHandlers } from "../protocol/grant.ts";
 import type { Holds } from "./holds.ts";
 import { ownTables } from "./own-tables.ts";
-import { flushOutbox } from "../queue/outbox.ts";
+import { flushOutbox, queueWebhook, type OutboxDeps } from "../queue/outbox.ts";
 import type { Queue } from "../queue/queue.ts";
 import { ITSELF, type Reports } from "../feed/reports.ts";
 import { agentTables } from "./schema.ts";
-import { reachOf } from "./reach.ts";
 import type { Schedules } from "../schedule/schedules.ts";
 import type { AgentServices } from "../define/services.ts";
 import type { StateHolder } from "../state/state.ts";
-import type { Caller } from "../rpc/agent-stub.ts";
+import { type Caller, agentStub } from "../rpc/agent-stub.ts";
 import { transact } from "./transaction.ts";
+import { capabilitiesOf } from "./capabilities.ts";
 
 /** How long a handler or a callable may take unless the definition says otherwise. */
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -158,4 +158,28 @@ async function destroy(parts: AgentParts): Promise<void> {
   await state.reload();
   for (const connection of context.sockets.connections())
     connection.close(1000, "The agent was destroyed");
+}
+
+/** What one run of an instance's handler reaches. */
+function reachOf(
+  deps: OutboxDeps & { readonly clock: Clock },
+  deadline: Deadline,
+  chain: readonly Caller[],
+): AgentReach {
+  const { clock, context, services } = deps;
+  return {
+    webhooks: {
+      async send(message) {
+        deadline.check();
+        const job = await queueWebhook(deps, message);
+        await clock.write([job], context.steady());
+      },
+    },
+    ...capabilitiesOf(services, deadline),
+    getAgentByName: (of, name) =>
+      agentStub(context.actors, of, name, () => {
+        deadline.check();
+        return { chain, ms: deadline.left() };
+      }),
+  };
 }

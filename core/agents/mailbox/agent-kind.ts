@@ -8,7 +8,7 @@ import { startClock } from "../../entity/clock.ts";
 import { handlerRunner, type AgentParts, type RunHandler } from "./agent-api.ts";
 import type { AnyAgent } from "../define/definition.ts";
 import { eventLister, eventReader, type EventFilter, type EventLister } from "../feed/events.ts";
-import { startIntake } from "../feed/intake.ts";
+import { startIntake } from "../feed/ingest.ts";
 import { nextJob, startJobs, type Jobs } from "../queue/jobs.ts";
 import { startLive, type Live } from "../feed/live.ts";
 import { startQueue } from "../queue/queue.ts";

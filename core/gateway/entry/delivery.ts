@@ -3,7 +3,7 @@ import { noteAnswer, passingOf } from "../../http/answer-note.ts";
 import type { InboundResponse, System } from "../../ports.ts";
 import type { Forwarded } from "../call/forwarded.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
-import { keptAlive } from "../answer/keep-alive.ts";
+import { keptAlive } from "../answer/silence.ts";
 import type { ResumableRuns } from "../answer/resume/runs.ts";
 import { respond } from "./respond.ts";
 import { type Peeked, peekFirstLine } from "../answer/resume/event-ends.ts";

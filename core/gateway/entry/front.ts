@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 import { routePath } from "hono/route";
-import { checkAccountId } from "../../auth/account-id.ts";
+import { checkAccountId } from "../../auth/accounts.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { json } from "../../http/envelope.ts";
 import { noRoute } from "../../http/routes.ts";
@@ -19,7 +19,7 @@ import type { Platform } from "../../ports.ts";
 import type { Forward } from "../call/forward.ts";
 import type { ConfiguredTargets } from "../providers/target.ts";
 import type { DeliverAnswer } from "./delivery.ts";
-import { withUploadAddress } from "../providers/google/upload-address.ts";
+import { withUploadAddress } from "../providers/target.ts";
 import { forwardSteps, readSteps, type StepsParts } from "./universal.ts";
 
 /** A request below `/v1/:account_id/:gateway_id`. */

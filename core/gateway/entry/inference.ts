@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import { checkAccountId } from "../../auth/account-id.ts";
+import { checkAccountId } from "../../auth/accounts.ts";
 import { isKeyShaped } from "../../auth/token-format.ts";
 import { wholeRequest } from "../../http/whole-request.ts";
 import { tokenOf } from "../call/gateway-token.ts";

@@ -8,8 +8,14 @@ import {
   weightOf,
 } from "../../http/arriving-body.ts";
 import type { HeaderPair, ReceivedRequest, System } from "../../ports.ts";
-import type { Step } from "../call/call.ts";
+import type { Step, Call } from "../call/call.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
+import { cacheTtl } from "../answer/cache/cache-key.ts";
+import { limitsSpend } from "../observe/spend/spend.ts";
+import { retryPolicy } from "../call/policy.ts";
+import type { ConfiguredTargets } from "../providers/target.ts";
+import type { GatewaySettings } from "../settings/settings.ts";
+import { translationRoute } from "../providers/families.ts";
 
 /** Bytes of a JSON body that are read into memory, once; larger ones stream through. */
 const JSON_LIMIT = 10 * 1024 * 1024;
@@ -68,4 +74,27 @@ export function requestBody(
 function counted(bytes: Uint8Array, isJson: boolean, room: BodyRoom): Uint8Array {
   if (!room.hold().take(weightOf(bytes.length, isJson))) throw bodiesFull();
   return bytes;
+}
+
+/** What the needs of a request depend on beside itself. */
+export interface BodyNeeds {
+  readonly targets: ConfiguredTargets;
+  readonly hasChecks: (settings: GatewaySettings) => boolean;
+  /** Milliseconds within which a provider must begin to answer, where a request says nothing else. */
+  readonly firstByteMs: number;
+}
+
+/** Whether something would read a step's body, or send it twice: then it cannot stream through. */
+export function needsBody(step: Step, call: Call, parts: BodyNeeds): boolean {
+  const { settings, controls, caller } = call;
+  return (
+    step.slug === "compat" ||
+    translationRoute(step, parts.targets) !== undefined ||
+    parts.hasChecks(settings) ||
+    limitsSpend(settings.spend_limits) ||
+    // A virtual key's models and budget are those of the body.
+    caller?.grant !== undefined ||
+    cacheTtl(call) > 0 ||
+    retryPolicy(settings, controls, parts.firstByteMs).attempts > 1
+  );
 }

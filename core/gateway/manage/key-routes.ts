@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 import type { ActorClient } from "../../actors/actor-client.ts";
-import { checkAccountId } from "../../auth/account-id.ts";
+import { checkAccountId } from "../../auth/accounts.ts";
 import { newKey } from "../../auth/token-format.ts";
 import { sha256Hex } from "../../crypto/digest.ts";
 import { toHex } from "../../crypto/encoding.ts";

@@ -19,7 +19,7 @@ import { redactQuery } from "../wire/raw-path.ts";
 import { bodyText, isJson, plainBytes } from "../wire/readable-body.ts";
 import { cost, leastCost } from "./cost/cost.ts";
 import { isLoggedType, loggedBody } from "./log/log-row.ts";
-import { withoutCredentials } from "./log/row-hygiene.ts";
+import { withoutCredentials } from "./log/log-row.ts";
 import { limitsSpend } from "./spend/spend.ts";
 import { observer, type Reading } from "./usage/observer.ts";
 

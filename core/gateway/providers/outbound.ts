@@ -11,11 +11,11 @@ import type { CustomTarget, StoredProviders } from "./stored-providers.ts";
 import { plainBody } from "../wire/reply-body.ts";
 import { credentialValue, type Provider } from "./provider.ts";
 import { movedTo, resolveTarget, type ProviderTarget, type ConfiguredTargets } from "./target.ts";
-import { endsWell } from "../chat/ends-well.ts";
+import { endsWell } from "../chat/translate-reply.ts";
 import { askingBody, isEncoding, unasked, type UsageQuestion } from "./openai/stream-usage.ts";
 import { withInlineImages } from "../chat/images.ts";
 import { type TranslationRoute, translationRoute } from "./families.ts";
-import { translateReply } from "../chat/reply.ts";
+import { translateReply } from "../chat/translate-reply.ts";
 import type { Outbound } from "../call/outbound.ts";
 
 import type { ContentDecoding } from "../wire/content-decoder.ts";

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sseEvents } from "../../../../core/http/sse.ts";
 import { anthropicTranslator } from "../../../../core/gateway/providers/anthropic/anthropic.ts";
 import { chatFront } from "../../../../core/gateway/chat/formats/chat-reply.ts";
-import { translateReply } from "../../../../core/gateway/chat/reply.ts";
+import { translateReply } from "../../../../core/gateway/chat/translate-reply.ts";
 import { type GatewayUnderTest, gatewayUnderTest, jsonInit } from "../../../fakes/gateway-app.ts";
 import { jsonReply, streamReply } from "../../../fakes/gateway-transport.ts";
 

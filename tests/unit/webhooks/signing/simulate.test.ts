@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { toBase64, toHex, utf8 } from "../../../../core/crypto/encoding.ts";
 import { derToRaw, rawToDer } from "../../../../core/webhooks/signing/der.ts";
 import { prepareKey } from "../../../../core/webhooks/signing/keys.ts";
-import { signPrivately } from "../../../../core/webhooks/signing/private-signature.ts";
+import { signPrivately } from "../../../../core/webhooks/signing/sign.ts";
 import type { Scheme } from "../../../../core/webhooks/signing/scheme.ts";
 import { schemes } from "../../../../core/webhooks/signing/schemes.ts";
 import { simulate } from "../../../../core/webhooks/signing/simulate.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { emptyLedger } from "../../../../../core/gateway/observe/metrics/ledger.ts";
+import { emptyLedger } from "../../../../../core/gateway/observe/metrics/meter.ts";
 import { meter, type MeterOptions } from "../../../../../core/gateway/observe/metrics/meter.ts";
 import type { System } from "../../../../../core/ports.ts";
 

@@ -1,5 +1,6 @@
 import { pulledStream, type StreamRead } from "../../http/stream.ts";
-import type { System } from "../../ports.ts";
+import type { System, AnswerSilence } from "../../ports.ts";
+import { headerValue } from "../wire/header-hygiene.ts";
 
 /** A comment that is an event of its own: the parsers that split at blank lines take it for nothing as well. */
 const COMMENT = new TextEncoder().encode(":\n\n");
@@ -47,4 +48,25 @@ async function isSilent(read: Promise<unknown>, ms: number, system: System): Pro
 /** Whether the last line was blank, in any of the line ends of the standard (HTML, 9.2.5). */
 function isBetweenEvents(tail: string): boolean {
   return tail.endsWith("\n\n") || tail.endsWith("\r\r") || tail.endsWith("\n\r\n");
+}
+
+/**
+ * Ends an answer that sends nothing for `ms`; server-sent events in an event that the SDKs of OpenAI and Anthropic throw.
+ * The blank line before it ends an event that came in half.
+ */
+export function answerSilence(ms: number): AnswerSilence {
+  const message = `The provider sent nothing for ${ms / 1000} s`;
+  const error = { type: "timeout_error", code: "provider_silent", message };
+  const event = `\n\nevent: error\ndata: ${JSON.stringify({ type: "error", error })}\n\n`;
+  const bytes = new TextEncoder().encode(event);
+  return {
+    ms,
+    last(headers) {
+      const type = headerValue(headers, "content-type") ?? "";
+      const encoding = headerValue(headers, "content-encoding") ?? "identity";
+      const isReadable =
+        /^text\/event-stream\b/i.test(type) && encoding.toLowerCase() === "identity";
+      return isReadable && headerValue(headers, "content-length") === null ? bytes : null;
+    },
+  };
 }

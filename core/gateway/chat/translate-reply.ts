@@ -1,0 +1,228 @@
+import { utf8 } from "../../crypto/encoding.ts";
+import type { InboundResponse, System } from "../../ports.ts";
+import { TransportError } from "../../transport-error.ts";
+import { headerValue } from "../wire/header-hygiene.ts";
+import { type Json, jsonObject, parsedJson } from "../../http/json.ts";
+import { sseEvents, sseData } from "../../http/sse.ts";
+import { streamOf } from "../wire/reply-body.ts";
+import type {
+  Translation,
+  ReplyContext,
+  StreamWriter,
+  StreamReader,
+  ChatReply,
+  ChatDelta,
+  MessageDelta,
+} from "./reply.ts";
+import { readUpTo } from "../../http/stream.ts";
+import { type CachedReply, lastText } from "../wire/cached-reply.ts";
+
+/** Milliseconds between the words of an error and the break of its stream: most clients drop what they have not read by then. */
+const ERROR_PAUSE = 200;
+
+/** Headers of a native answer that describe bytes which the translation replaces. */
+const replaced: ReadonlySet<string> = new Set([
+  "content-type",
+  "content-length",
+  "content-encoding",
+  "etag",
+]);
+
+/** Translates a provider's answer to a chat: success, stream or error. Throws `TransportError` for what is no answer. */
+export async function translateReply(
+  translation: Translation,
+  answer: InboundResponse,
+  system: System,
+): Promise<InboundResponse> {
+  const { front, translator, chat, given } = translation;
+  const { status, headers, body } = answer;
+  if (body === null) return answer;
+  const created = Math.floor(system.now() / 1000);
+  const context: ReplyContext = { chat, given, id: system.id(), created };
+  const replied = (type: string, more: Pick<InboundResponse, "status" | "body">) => {
+    const kept = headers.filter(([name]) => !replaced.has(name));
+    return { ...more, headers: [...kept, ["content-type", `${type}; charset=utf-8`] as const] };
+  };
+  const isStream = /^text\/event-stream/i.test(headerValue(headers, "content-type") ?? "");
+  if (status < 400 && isStream) {
+    const source = body instanceof Uint8Array ? streamOf(body) : body;
+    const translated = textStream(source, (bytes, left) =>
+      events({ ...translation, system }, context, bytes, left),
+    );
+    return replied("text/event-stream", { status, body: translated });
+  }
+  const text = await wholeText(body);
+  const native = parsedReply(text);
+  const failure = failureOf(translation, native, status, text);
+  if (failure !== null) {
+    const written = front.failure(failure.message, failure.status);
+    return replied("application/json", {
+      status: failure.status,
+      body: utf8(JSON.stringify(written)),
+    });
+  }
+  const reply = translator.reply(native ?? {}, chat);
+  // Some models do not stream, and answer as if nobody had asked for it.
+  return chat.stream === true
+    ? replied("text/event-stream", {
+        status,
+        body: utf8(writeAtOnce(reply, front.stream(context))),
+      })
+    : replied("application/json", {
+        status,
+        body: utf8(JSON.stringify(front.reply(reply, context))),
+      });
+}
+
+/** The text as a JSON object or list; null when it is none. */
+function parsedReply(text: string): Json | null {
+  const value = parsedJson(text);
+  return typeof value === "object" && value !== null ? jsonObject(value) : null;
+}
+
+/** What went wrong; null for an answer. Throws `TransportError` for what is none. Some providers report an error with a status of success. */
+function failureOf(
+  { translator }: Pick<Translation, "translator">,
+  native: Json | null,
+  status: number,
+  text: string,
+): { readonly message: string; readonly status: number } | null {
+  const failed = native !== null && (native["error"] != null || native["success"] === false);
+  if (status < 400 && !failed) {
+    // An answer must not be made up of an error page.
+    if (native === null || Array.isArray(native))
+      throw new TransportError("broken", "The provider's answer is not a JSON object");
+    return null;
+  }
+  const said = native === null ? text.slice(0, 500) : translator.errorMessage(native);
+  return {
+    message: typeof said === "string" && said !== "" ? said : `The provider answered ${status}`,
+    status: status < 400 ? 502 : status,
+  };
+}
+
+/** A whole answer as the events of a stream. */
+function writeAtOnce(reply: ChatReply, writer: StreamWriter): string {
+  const { id, model, text, refusal, reasoning = [], images = [], toolCalls, usage } = reply;
+  const deltas: MessageDelta[] = [
+    { role: "assistant", content: "" },
+    ...reasoning.map((one) => ({ thought: one.text, reasoning: one })),
+    { content: text },
+    ...(refusal === undefined ? [] : [{ refusal }]),
+    ...(images.length === 0 ? [] : [{ images }]),
+    ...toolCalls.map((call, index) => ({ tool_calls: [{ ...call, index }] })),
+  ];
+  const written = deltas.map((delta) => writer.add({ id, model, delta })).join("");
+  const finishReason = reply.finishReason ?? "stop";
+  return written + writer.add({ delta: {}, finishReason, usage }) + writer.end();
+}
+
+async function* events(
+  { front, translator, chat, system }: Translation & { readonly system: System },
+  context: ReplyContext,
+  source: ReadableStream<Uint8Array>,
+  left: AbortSignal,
+): AsyncGenerator<string> {
+  const reader = translator.stream(chat);
+  const writer = front.stream(context);
+  let ended = false;
+  let size = 0;
+  // Read on to the very end, also behind a `done`: stopping there would look like a client that left.
+  for await (const { data } of sseEvents(source, { signal: left })) {
+    size += data.length;
+    if (size > ANSWER_LIMIT)
+      throw new TransportError("broken", "The provider's stream is too long to translate");
+    const event = deltaOf(reader, data);
+    if (event.error !== undefined) {
+      yield writer.error(event.error);
+      await system.sleep(ERROR_PAUSE, left);
+      throw new TransportError("broken", "The provider ended its stream with an error");
+    }
+    ended ||= ends(event, reader);
+    const text = writer.add(event);
+    if (text !== "") yield text;
+  }
+  // A stream that stops before its end was cut off: no end is made up for it.
+  if (!ended) throw new TransportError("broken", "The provider broke off its stream");
+  yield writer.end();
+}
+
+/** Whether an answer may be over with this. */
+function ends({ done, finishReason }: ChatDelta, { endsByItself }: StreamReader): boolean {
+  return done === true || (endsByItself && finishReason !== undefined);
+}
+
+/** What the data of an event adds. */
+function deltaOf(reader: StreamReader, data: string): ChatDelta {
+  return data === "[DONE]" ? (reader.finish?.() ?? {}) : reader.read(parsedReply(data) ?? {});
+}
+
+/**
+ * Texts that are made of a byte stream, as bytes, one text per pull. Leaving it ends the source, also before the first
+ * text and while one is waited for: `make` is given a signal for that.
+ */
+function textStream(
+  source: ReadableStream<Uint8Array>,
+  make: (source: ReadableStream<Uint8Array>, left: AbortSignal) => AsyncGenerator<string>,
+): ReadableStream<Uint8Array> {
+  const left = new AbortController();
+  const texts = make(source, left.signal);
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await texts.next();
+        if (done === true) controller.close();
+        else controller.enqueue(utf8(value));
+      },
+      async cancel(reason) {
+        left.abort(reason);
+        // A generator that has not begun would never read it.
+        if (!source.locked) await source.cancel(reason);
+        await texts.return(undefined);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/** Bytes of an answer that is translated, whole or as a stream: what it has told is kept for its end. */
+const ANSWER_LIMIT: number = 32 * 1024 * 1024;
+
+/** A body as text; throws `TransportError` beyond 32 MiB, and for one that cannot be read or decoded to its end. */
+async function wholeText(body: Uint8Array | ReadableStream<Uint8Array>): Promise<string> {
+  const bytes = body instanceof Uint8Array ? body : await read(body);
+  if (bytes !== null) return new TextDecoder().decode(bytes);
+  throw new TransportError("broken", "The provider's answer is too long to translate");
+}
+
+async function read(body: ReadableStream<Uint8Array>): Promise<Uint8Array | null> {
+  try {
+    return await readUpTo(body, ANSWER_LIMIT);
+  } catch (cause) {
+    if (cause instanceof TransportError) throw cause;
+    throw new TransportError("broken", "The provider broke off its answer", { cause });
+  }
+}
+
+/** Whether a provider's whole answer can be told to the client to its end: another one is not kept. */
+export function endsWell(
+  translation: Translation,
+  { status, headers, chunks }: CachedReply,
+): boolean {
+  // Nobody asked for an encoding, and it is undone elsewhere.
+  if ((headerValue(headers, "content-encoding") ?? "identity") !== "identity") return true;
+  const text = lastText(chunks, Number.POSITIVE_INFINITY);
+  try {
+    const type = headerValue(headers, "content-type") ?? "";
+    if (!/^text\/event-stream/i.test(type))
+      return failureOf(translation, parsedReply(text), status, text) === null;
+    const reader = translation.translator.stream(translation.chat);
+    const deltas = sseData(text).map((data) => deltaOf(reader, data));
+    return (
+      deltas.every(({ error }) => error === undefined) &&
+      deltas.some((delta) => ends(delta, reader))
+    );
+  } catch {
+    return false;
+  }
+}
