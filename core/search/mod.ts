@@ -6,7 +6,13 @@ import { errorKind } from "../http/codes.ts";
 import { envelope, json } from "../http/envelope.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { sseResponse } from "../http/sse.ts";
-import { chooseModel, type ChatInput, completeChat, streamChat } from "./answer/chat.ts";
+import {
+  chooseModel,
+  type ChatInput,
+  chunksForm,
+  completeChat,
+  streamChat,
+} from "./answer/chat.ts";
 import { directoryKind } from "./instance/directory.ts";
 import { findForChat, searchInstance } from "./answer/ask.ts";
 import { searchBinding, type SearchBinding } from "./search-binding.ts";
@@ -185,8 +191,8 @@ async function reply(
   options: SearchOptions,
 ): Promise<Response> {
   const { signal } = c.req.raw;
+  const client = c.req.header("user-agent") ?? "";
+  const chunksAs = chunksForm(body.stream_options?.include_chunks, client);
   if (body.stream !== true) return json(await completeChat(input, answerer, options, signal));
-  return sseResponse(
-    streamChat(input, answerer, body.stream_options?.include_chunks !== false, options, signal),
-  );
+  return sseResponse(streamChat(input, answerer, chunksAs, options, signal));
 }

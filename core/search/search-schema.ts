@@ -164,10 +164,13 @@ export interface ChatBody {
   readonly messages?: readonly Message[] | undefined;
   readonly model?: string | undefined;
   readonly stream?: boolean | undefined;
-  /** Our extension: `include_chunks: false` leaves the `chunks` event out, for clients that cannot skip it. */
+  /**
+   * Our extension: how a stream tells its chunks. `"event"` = the event `chunks`, `"delta"` = in the member `chunks` of a
+   * first, empty delta, `"none"` or false = not at all. @default "delta" for the `openai` clients, else "event"
+   */
   readonly stream_options?:
     | {
-        readonly include_chunks?: boolean | undefined;
+        readonly include_chunks?: boolean | "event" | "delta" | "none" | undefined;
         readonly include_usage?: boolean | undefined;
       }
     | null
@@ -215,7 +218,7 @@ export const chatSchema: v.GenericSchema<unknown, ChatBody> = v.pipe(
     stream: v.optional(v.boolean()),
     stream_options: v.nullish(
       v.object({
-        include_chunks: v.optional(v.boolean()),
+        include_chunks: v.optional(v.union([v.boolean(), v.picklist(["event", "delta", "none"])])),
         include_usage: v.optional(v.boolean()),
       }),
     ),

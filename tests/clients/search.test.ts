@@ -215,6 +215,18 @@ describe("openai", () => {
     expect(answer.model).toBe("builtin/extractive");
   });
 
+  it("streams, with the chunks in the first delta", async () => {
+    const stream = await openai.chat.completions.create({ model: "", messages, stream: true });
+    let text = "";
+    const sources: unknown[] = [];
+    for await (const chunk of stream) {
+      text += chunk.choices[0]!.delta.content ?? "";
+      if ("chunks" in chunk) sources.push(chunk.chunks);
+    }
+    expect(text).toContain("The ferry leaves at noon.");
+    expect(sources).toEqual([[expect.objectContaining({ text: expect.any(String) })]]);
+  });
+
   it("streams, with the chunks event switched off", async () => {
     const body = {
       model: "",

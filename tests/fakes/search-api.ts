@@ -8,6 +8,7 @@ export interface FoundChunk {
   readonly id: string;
   readonly score: number;
   readonly text: string;
+  readonly heading?: string;
   readonly instance_id?: string;
   readonly item: { readonly key: string };
   readonly scoring_details: {

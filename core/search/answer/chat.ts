@@ -123,7 +123,7 @@ export async function completeChat(
 export function streamChat(
   input: ChatInput,
   answerer: Answerer,
-  withChunks: boolean,
+  chunksAs: ChunksForm,
   { platform: { system, log } }: SearchOptions,
   signal: AbortSignal,
 ): AsyncIterable<ServerSentEvent> {
@@ -135,7 +135,7 @@ export function streamChat(
   };
   async function* events(own: AbortSignal): AsyncGenerator<ServerSentEvent> {
     let usage: Usage | null = null;
-    if (withChunks) yield chunksEvent(input.chunks);
+    if (chunksAs !== "none") yield chunksEvent(base, input.chunks, chunksAs);
     try {
       if (input.chunks.length > 0)
         for await (const delta of answerer.stream(input, own)) {
@@ -156,8 +156,30 @@ export function streamChat(
   return abortable(events, signal);
 }
 
-function chunksEvent(chunks: readonly Chunk[]): ServerSentEvent {
-  return { event: "chunks", data: JSON.stringify(chunks) };
+/** How a stream tells its chunks: as the event `chunks`, inside a first delta, or not at all. */
+export type ChunksForm = "event" | "delta" | "none";
+
+/**
+ * The form that a request asks for, else the one that its client reads: the `openai` clients take every event for a delta,
+ * and whoever reads the choices of a bare list fails.
+ */
+export function chunksForm(wanted: boolean | ChunksForm | undefined, client: string): ChunksForm {
+  if (typeof wanted === "string") return wanted;
+  if (wanted === false) return "none";
+  return OPENAI_CLIENT.test(client) ? "delta" : "event";
+}
+
+/** How the official clients of OpenAI name themselves, e.g. `OpenAI/JS 6.1.0`, `AsyncOpenAI/Python 2.1.0`, `openai-go/3.0`. */
+const OPENAI_CLIENT = /^(?:async)?(?:azure)?openai[/-]/i;
+
+function chunksEvent(
+  base: Readonly<Record<string, unknown>>,
+  chunks: readonly Chunk[],
+  form: "event" | "delta",
+): ServerSentEvent {
+  if (form === "event") return { event: "chunks", data: JSON.stringify(chunks) };
+  const choice = { index: 0, delta: { role: "assistant", content: "" } };
+  return { data: JSON.stringify({ ...base, choices: [choice], chunks }) };
 }
 
 /** In the form that the OpenAI clients throw as an error. */

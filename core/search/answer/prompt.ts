@@ -9,7 +9,12 @@ import type { Message } from "../search-schema.ts";
  */
 export function promptMessages(question: Question, mark: string): Message[] {
   const sources = question.chunks.map((chunk, index) =>
-    inert({ source: index + 1, key: chunk.item.key, text: chunk.text }),
+    inert({
+      source: index + 1,
+      key: chunk.item.key,
+      ...(chunk.heading !== undefined && { heading: chunk.heading }),
+      text: chunk.text,
+    }),
   );
   const instructions = [
     "Answer the user's question from the sources below. Cite them as [1], [2] where you use them.",

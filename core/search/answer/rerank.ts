@@ -1,5 +1,6 @@
 import { LEXICAL_RERANKER, checkReranker } from "../models.ts";
 import { ApiError } from "../../http/api-error.ts";
+import { embeddedText } from "../items/commit-item.ts";
 import type { InstanceSettings } from "../instance/instance-settings.ts";
 import { round } from "../lexical/trained-model.ts";
 import type { Chunk } from "../retrieve/chunk-view.ts";
@@ -44,7 +45,7 @@ export async function rerank(
   signal: AbortSignal,
 ): Promise<Chunk[]> {
   if (chunks.length === 0) return [];
-  const texts = chunks.map(({ text }) => text);
+  const texts = chunks.map(({ heading = "", text }) => embeddedText({ heading, text }));
   const scores = await reranker.rerank(query, texts, signal);
   if (scores.length !== chunks.length || !scores.every(Number.isFinite)) {
     throw new ApiError("unavailable", {

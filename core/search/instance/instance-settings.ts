@@ -154,8 +154,12 @@ export function isRemote({
   return method.vector && model !== LEXICAL_MODEL;
 }
 
-/** The settings that decide what becomes of an item's content. */
+/** Counts up when the same content makes other chunks or other words of the index: a sync job then indexes again. */
+const INDEXING = 2;
+
+/** What decides what becomes of an item's content. */
 export function recipeOf(settings: InstanceSettings): string {
   const { chunk, chunk_size: size, chunk_overlap: overlap } = settings;
-  return JSON.stringify([chunk, size, overlap, settings.index_method, settings.embedding_model]);
+  const { embedding_model: model, index_method: method } = settings;
+  return JSON.stringify([INDEXING, chunk, size, overlap, method, model]);
 }

@@ -11,6 +11,8 @@ export type Chunk = {
   readonly type: "text";
   readonly score: number;
   readonly text: string;
+  /** The headings above the text, outermost first, and the columns of a table that it goes on with, joined by " > ". */
+  readonly heading?: string;
   readonly item: { readonly key: string; readonly timestamp: number; readonly metadata: Metadata };
   readonly scoring_details: {
     readonly vector_score?: number;
@@ -37,11 +39,13 @@ export function toChunk(
   fusion: FusionMethod | null,
 ): Chunk {
   const key = String(row["key"]);
+  const heading = String(row["heading"] ?? "");
   return {
     id: chunkId(String(row["item_id"]), Number(row["ord"])),
     type: "text",
     score: candidate.score,
     text,
+    ...(heading !== "" && { heading }),
     item: { key, timestamp: Number(row["modified_ms"]), metadata: itemMetadata(row, key) },
     scoring_details: {
       ...(candidate.vectorScore === null ? {} : { vector_score: candidate.vectorScore }),
@@ -92,8 +96,12 @@ export async function expandedText(
   return at < 0 ? own : text;
 }
 
-/** The next chunk without the bytes that the one before ends with, or after a line break when they do not touch. */
+/**
+ * The next chunk without the bytes that the one before ends with. Where they do not touch only blanks lie between: one is a
+ * space, or a line break before an item of a list or a row of a table; more are a new paragraph.
+ */
 function joint(text: string, overlap: number): string {
-  if (overlap <= 0) return `\n${text}`;
+  if (overlap < -1) return `\n\n${text}`;
+  if (overlap === -1) return /^(?:[-*+|>#]|\d+[.)]\s)/.test(text) ? `\n${text}` : ` ${text}`;
   return new TextDecoder().decode(utf8(text).subarray(overlap));
 }

@@ -1,11 +1,10 @@
-import { nfkc } from "../../nfkc.ts";
 import type { QueryOptions, SqlRow, Statement } from "../../ports.ts";
 import { asSet, isOneOf } from "../../sql-text.ts";
 import type { InstanceSettings } from "../instance/instance-settings.ts";
 import type { Allowed } from "./allowed-items.ts";
 import type { InstanceState } from "../instance/instance-state.ts";
 import { type KeywordTokenizer, matchExpression, queryTerms } from "./keyword-query.ts";
-import { segment } from "../text/segment.ts";
+import { folded, segment } from "../text/segment.ts";
 
 /** A chunk that the keyword leg found. */
 export interface KeywordHit {
@@ -55,7 +54,7 @@ export function insertKeywordRow(
   text: string,
 ): Statement {
   const porter = tokenizer === "porter";
-  const prepare = (source: string): string => (porter ? segment(source, "index") : nfkc(source));
+  const prepare = (source: string): string => (porter ? segment(source, "index") : folded(source));
   return {
     sql: `INSERT INTO ${state.index} (rowid, heading, body) VALUES (?, ?, ?)`,
     params: [id, prepare(heading), prepare(text)],

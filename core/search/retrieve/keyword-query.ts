@@ -1,5 +1,4 @@
-import { nfkc } from "../../nfkc.ts";
-import { isSingleCharacter, words } from "../text/segment.ts";
+import { folded, isSingleCharacter, withoutAccents, words } from "../text/segment.ts";
 import { isStopWord } from "../text/stop-words.ts";
 
 /** How the keyword index splits text: words with English stemming, or runs of three characters. */
@@ -20,9 +19,7 @@ export function queryTerms(query: string, tokenizer: KeywordTokenizer): string[]
   const text = query.slice(0, MAX_CHARACTERS).toWellFormed();
   const all =
     tokenizer === "trigram"
-      ? (nfkc(text)
-          .toLowerCase()
-          .match(/[\p{L}\p{N}\p{M}]{3,}/gu) ?? [])
+      ? (withoutAccents(folded(text)).match(/[\p{L}\p{N}\p{M}]{3,}/gu) ?? [])
       : words(text, "query");
   const topical = all.filter((word) => !isStopWord(word));
   return (topical.length > 0 ? topical : all)

@@ -111,12 +111,12 @@ function compare(a: Ranked, b: Ranked): number {
 /** Adds the texts; a chunk that went in the meantime is left out. */
 async function withText(state: InstanceState, ranked: readonly Ranked[]): Promise<Ranked[]> {
   const rows = await state.context.sql.all(
-    `SELECT id, text FROM search_chunks WHERE actor = ? AND ${isOneOf("id", "BIGINT")}`,
+    `SELECT id, heading, text FROM search_chunks WHERE actor = ? AND ${isOneOf("id", "BIGINT")}`,
     [state.actor, asSet(ranked.map(({ candidate }) => candidate.chunk))],
   );
-  const texts = new Map(rows.map((row) => [Number(row["id"]), String(row["text"])]));
+  const texts = new Map(rows.map((row) => [Number(row["id"]), row]));
   return ranked.flatMap(({ candidate, row }) => {
     const text = texts.get(candidate.chunk);
-    return text === undefined ? [] : [{ candidate, row: { ...row, text } }];
+    return text === undefined ? [] : [{ candidate, row: { ...row, ...text } }];
   });
 }

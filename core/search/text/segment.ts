@@ -11,6 +11,56 @@ const RUNS = new RegExp(
   "gu",
 );
 
+/** Letters that have no decomposition into another and a mark, but are typed as others. */
+const PLAIN: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    ß: "ss",
+    ẞ: "ss",
+    æ: "ae",
+    Æ: "ae",
+    œ: "oe",
+    Œ: "oe",
+    ø: "o",
+    Ø: "o",
+    ł: "l",
+    Ł: "l",
+    đ: "d",
+    Đ: "d",
+    ð: "d",
+    Ð: "d",
+    þ: "th",
+    Þ: "th",
+    ħ: "h",
+    Ħ: "h",
+    ŧ: "t",
+    Ŧ: "t",
+    ı: "i",
+    İ: "i",
+    ς: "σ",
+    // Forms of Arabic letters that writers use for one another.
+    أ: "ا",
+    إ: "ا",
+    آ: "ا",
+    ٱ: "ا",
+    ى: "ي",
+    ی: "ي",
+    ک: "ك",
+    ة: "ه",
+  }),
+);
+/** Vowel signs that most writers leave out (Hebrew, Arabic, Syriac), and the stroke that only makes a word longer. */
+const VOWELS =
+  "\\u0591-\\u05bd\\u05bf\\u05c1\\u05c2\\u05c4\\u05c5\\u05c7\\u0610-\\u061a\\u0640\\u064b-\\u065f\\u0670\\u06d6-\\u06dc\\u06df-\\u06e8\\u06ea-\\u06ed\\u0711\\u0730-\\u074a";
+const FOLDED = new RegExp(`[${[...PLAIN.keys()].join("")}${VOWELS}]`, "gu");
+const MARKS = /[\u0300-\u036f]/g;
+const ASCII = /^[\0-\u007f]*$/;
+
+/** One Unicode form, with letters that are typed as others written like these. */
+export function folded(text: string): string {
+  if (ASCII.test(text)) return text;
+  return nfkc(text).replace(FOLDED, (letter) => PLAIN.get(letter) ?? "");
+}
+
 /**
  * Text as the full-text index gets it: one Unicode form, and spaces between the words of scripts that
  * have none. SQLite's tokenizers find no two-character word inside a Chinese or Japanese sentence
@@ -20,7 +70,7 @@ const RUNS = new RegExp(
  * finds it wherever it stands.
  */
 export function segment(text: string, side: "index" | "query"): string {
-  const normal = nfkc(text);
+  const normal = folded(text);
   if (!UNSPACED.test(normal)) return normal;
   return normal.replace(RUNS, (_, paired: string | undefined, spelled: string | undefined) => {
     const found = paired === undefined ? dictionaryWords(spelled ?? "") : pairs(paired, side);
@@ -61,7 +111,15 @@ export function isSingleCharacter(word: string): boolean {
 
 const WORD = /[\p{L}\p{N}\p{Co}][\p{L}\p{N}\p{M}\p{Co}]*/gu;
 
-/** The words of a text in lower case, in order, repeated ones kept. */
+/** The words of a text in lower case and without accents, as SQLite folds them; in order, repeated ones kept. */
 export function words(text: string, side: "index" | "query"): string[] {
-  return segment(text, side).toLowerCase().match(WORD) ?? [];
+  return withoutAccents(segment(text, side)).match(WORD) ?? [];
+}
+
+/** A folded text in lower case and without accents. */
+export function withoutAccents(text: string): string {
+  const lower = text.toLowerCase();
+  if (ASCII.test(lower)) return lower;
+  // Lower case brings final sigmas back.
+  return lower.normalize("NFD").replace(MARKS, "").normalize("NFC").replaceAll("ς", "σ");
 }

@@ -1,9 +1,10 @@
 import { countTokens as defaultCount, type CountTokens } from "./count-tokens.ts";
+import { type MarkdownTable, tablesOf } from "./tables.ts";
 
 /** A piece of an item that is retrieved on its own. */
 export interface TextChunk {
   readonly text: string;
-  /** The headings above it, outermost first, joined by " > "; empty for plain text. */
+  /** The headings above it, outermost first, then the columns of a table that it goes on with, joined by " > ". */
   readonly heading: string;
   /** UTF-8 byte offsets into the item's text. */
   readonly startByte: number;
@@ -35,7 +36,11 @@ interface Measured extends Span {
 /** What may stand between two pieces, from the best place to cut to the worst. */
 const BOUNDARIES: readonly RegExp[] = [
   /\n[^\S\n]*\n\s*/g, // paragraphs
-  /[.!?…]["'”’)\]]*\s+|[。！？]["”’」』）]*\s*|\n/g, // sentences and lines
+  /\n(?=[^\S\n]*(?:[-*+|>#]|\d+[.)]\s|```))/g, // items of lists, rows of tables
+  // Sentences. The end of a line that only was too long is no place to begin.
+  /[.!?…]["'”’)\]]*\s+(?![\s\p{Ll}])|[。！？]["”’」』）]*\s*/gu,
+  /[.!?…]["'”’)\]]*\s+/g, // sentences of a text without capitals
+  /\n/g, // lines
   /\s+/g, // words
 ];
 
@@ -54,6 +59,7 @@ export function splitText(text: string, options: SplitOptions): TextChunk[] {
       : [{ start: 0, end: text.length, heading: "" }];
   const out: TextChunk[] = [];
   const offsets = byteOffsets(text);
+  const columns = columnsAt(options.format === "markdown" ? tablesOf(text) : []);
   for (const section of sections) {
     const spans = pack(pieces(text, section, budget, 0, count), budget);
     for (const [index, span] of spans.entries()) {
@@ -64,7 +70,7 @@ export function splitText(text: string, options: SplitOptions): TextChunk[] {
       const startByte = offsets(trimmed.start);
       out.push({
         text: text.slice(trimmed.start, trimmed.end),
-        heading: section.heading,
+        heading: [section.heading, columns(trimmed.start)].filter(Boolean).join(" > "),
         startByte,
         endByte: startByte + utf8Length(text, trimmed.start, trimmed.end),
       });
@@ -135,7 +141,10 @@ function pack(parts: readonly Measured[], budget: number): Measured[] {
   return out;
 }
 
-/** Where the overlap before `start` begins: at a word, at most `overlap` tokens back. */
+/**
+ * Where the overlap before `start` begins: with a sentence or a row, at most `overlap` tokens back. Where a sentence had
+ * to be cut it begins with a word.
+ */
 function overlapStart(
   text: string,
   floor: number,
@@ -146,14 +155,47 @@ function overlapStart(
   if (overlap === 0) return start;
   // Six letters are a token, so eight characters per token reach far enough back.
   const from = Math.max(floor, start - overlap * 8);
+  const begins = beginnings(text, from, start);
+  const isCut = begins.at(-1) !== start;
+  const places = isCut
+    ? [...text.slice(from, start).matchAll(/[^\s。！？、，]+/g)].map(({ index }) => from + index)
+    : [...(from === floor ? [from] : []), ...begins.slice(0, -1)];
   let best = start;
-  for (const match of [...text.slice(from, start).matchAll(/[^\s。！？、，]+/g)].toReversed()) {
-    const candidate = from + match.index;
-    if (candidate === from && from > floor) break;
-    if (count(text.slice(candidate, start)) > overlap) break;
-    best = candidate;
+  for (const place of places.toReversed()) {
+    if (isCut && place === from && from > floor) break;
+    if (count(text.slice(place, start)) > overlap) break;
+    best = place;
   }
   return best;
+}
+
+/** Where sentences, rows and paragraphs begin between two places; the last one is `to` where one begins there. */
+function beginnings(text: string, from: number, to: number): number[] {
+  // One character more, which tells whether a sentence begins with it.
+  const within = text.slice(from, to + 1);
+  const found = BOUNDARIES.slice(0, 3).flatMap((boundary) =>
+    [...within.matchAll(boundary)].map(({ index, 0: match }) => index + match.length),
+  );
+  return [...new Set(found)]
+    .filter((place) => from + place <= to && !isInRow(within, place))
+    .map((place) => from + place)
+    .toSorted((a, b) => a - b);
+}
+
+/** Whether a place lies inside a row of a table, whose sentences are no place to begin either. */
+function isInRow(text: string, place: number): boolean {
+  const line = text.lastIndexOf("\n", place - 1) + 1;
+  return line < place && /^\s*\|/.test(text.slice(line, place));
+}
+
+/** The columns of the table whose rows a place lies among; places come in ascending order. */
+function columnsAt(tables: readonly MarkdownTable[]): (place: number) => string {
+  let next = 0;
+  return (place) => {
+    while ((tables[next]?.end ?? Infinity) <= place) next++;
+    const table = tables[next];
+    return table !== undefined && place >= table.start ? table.columns : "";
+  };
 }
 
 function trim(text: string, span: Span): Span {

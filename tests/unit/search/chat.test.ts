@@ -142,6 +142,36 @@ describe("chat completions with the builtin model", () => {
     expect(events.length).toBeGreaterThan(2);
   });
 
+  it("stream the chunks inside a first delta to the clients of OpenAI, and to whoever asks", async () => {
+    await open();
+    const body = JSON.stringify({
+      messages: [{ role: "user", content: "Are tokens required?" }],
+      stream: true,
+    });
+    const byName = await api.raw("POST", "/instances/main/chat/completions", {
+      headers: { "content-type": "application/json", "user-agent": "OpenAI/JS 6.3.0" },
+      body,
+    });
+    const asked = await ask({ stream: true, stream_options: { include_chunks: "delta" } });
+    const whole = await answerOf(await ask({}));
+    for (const response of [byName, asked]) {
+      const events = eventsOf(await response.text());
+      expect(events.every(({ event }) => event === null)).toBe(true);
+      expect(events[0]?.data).toMatchObject({
+        object: "chat.completion.chunk",
+        choices: [{ index: 0, delta: { role: "assistant", content: "" } }],
+        chunks: whole.chunks,
+      });
+      const deltas = events.slice(0, -1).map(({ data }) => data.choices[0]!.delta.content);
+      expect(deltas.join("")).toBe(whole.choices[0]!.message.content);
+    }
+    const kept = await api.raw("POST", "/instances/main/chat/completions", {
+      headers: { "content-type": "application/json", "user-agent": "OpenAI/JS 6.3.0" },
+      body: JSON.stringify({ ...JSON.parse(body), stream_options: { include_chunks: "event" } }),
+    });
+    expect(eventsOf(await kept.text())[0]?.event).toBe("chunks");
+  });
+
   it("refuse another model with 7010", async () => {
     await open();
     const response = await ask({ model: "gpt-4o" });
@@ -164,6 +194,19 @@ describe("chat completions with a configured model", () => {
     expect(body.model).toBe("other");
     expect(body.messages.slice(1)).toEqual(messages);
     expect(body.messages[0]?.content).toContain("Tokens are required");
+  });
+
+  it("are told the headings above a source, as the answer tells them", async () => {
+    const model = fakeChatModel(["Yes"]);
+    await open(model);
+    await api.upload("guide.md", "# Guide\n\n## Signing in\n\nTokens are required here too.");
+    const { chunks } = await answerOf(await ask({}));
+    const found = chunks.find(({ item }) => item.key === "guide.md");
+    expect(found?.heading).toBe("Guide > Signing in");
+    expect(model.calls[0]?.body.messages[0]?.content).toContain(
+      String.raw`"heading":"Guide \u003e Signing in"`,
+    );
+    expect(chunks.find(({ item }) => item.key === "evil.md")).not.toHaveProperty("heading");
   });
 
   it("cannot be told by a document where the sources end", async () => {

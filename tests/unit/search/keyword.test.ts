@@ -46,6 +46,20 @@ describe("segment()", () => {
   });
 });
 
+/** Words in two spellings that readers take for one. */
+const spellings: readonly { readonly sentence: string; readonly query: string }[] = [
+  { sentence: "Die Hauptstraße führt zum Markt.", query: "HAUPTSTRASSE" },
+  { sentence: "Der Grossglockner ist weiss.", query: "Großglockner weiß" },
+  { sentence: "قَرَأَ الطَّالِبُ كِتَابًا جَدِيدًا", query: "كتابا" },
+  { sentence: "ذهب احمد الى المدرسة", query: "أحمد" },
+  { sentence: "Işık ve ısı yayılır.", query: "ISI ışık" },
+  { sentence: "Diyarbakir bir sehir.", query: "DİYARBAKIR" },
+  { sentence: "Ο ΛΟΓΟΣ ΕΓΙΝΕ", query: "λόγος" },
+  { sentence: "Smørrebrød fra København", query: "kobenhavn smorrebrod" },
+  { sentence: "בְּרֵאשִׁית בָּרָא", query: "בראשית" },
+  { sentence: "Straßburg: Œuvre complète, Đà Nẵng", query: "oeuvre da nang" },
+];
+
 describe("the keyword leg", () => {
   let api: SearchUnderTest;
   beforeAll(async () => {
@@ -55,6 +69,8 @@ describe("the keyword leg", () => {
       "# Wing\n\nThe running wing in a slipstream. Café résumé don't C++ foo-bar NEAR.",
     );
     await api.upload("other.md", "# Other\n\nA wing, a wing, a wing.");
+    for (const [n, { sentence }] of spellings.entries())
+      await api.upload(`spelling-${n}.txt`, sentence, { type: "text/plain" });
     for (const [n, { sentence }] of cjkCases.entries())
       await api.upload(`cjk-${n}.txt`, sentence, { type: "text/plain" });
   });
@@ -157,6 +173,31 @@ describe("the keyword leg", () => {
       expect(keys).toContain(`cjk-${n}.txt`);
     },
   );
+
+  it.each(spellings.map(({ query }, n) => [query, n] as const))(
+    "finds %s, however the text spells it",
+    async (query, n) => {
+      const [best] = await keyword(query, { keyword_match_mode: "and" });
+      expect(best?.item.key).toBe(`spelling-${n}.txt`);
+    },
+  );
+
+  it("finds these spellings by trigrams too", async () => {
+    const { status } = await api.call("POST", "/instances", {
+      id: "grams",
+      indexing_options: { keyword_tokenizer: "trigram" },
+    });
+    expect(status).toBe(200);
+    for (const [n, { sentence }] of spellings.entries())
+      await api.upload(`spelling-${n}.txt`, sentence, { instance: "grams", type: "text/plain" });
+    for (const [n, { query }] of spellings.entries()) {
+      const { body } = await api.call("POST", "/instances/grams/search", {
+        query,
+        ai_search_options: { retrieval: { retrieval_type: "keyword" } },
+      });
+      expect([query, body.result.chunks[0]?.item.key]).toEqual([query, `spelling-${n}.txt`]);
+    }
+  });
 
   it("finds a single character wherever it stands", async () => {
     for (const character of ["東", "都"])

@@ -85,6 +85,33 @@ describe("splitText()", () => {
     expect(splitText(source, { size: 64, overlapPercent: 0, format: "text" })[0]?.heading).toBe("");
   });
 
+  it("begins with a sentence, also where lines are wrapped and chunks overlap", () => {
+    const sentence = (n: number): string =>
+      `Number ${n} of them goes on\nover two lines, e.g. these, and has\nan end.`;
+    const source = Array.from({ length: 40 }, (_, n) => sentence(n)).join(" ");
+    for (const overlapPercent of [0, 10, 30]) {
+      const chunks = splitText(source, { size: 100, overlapPercent, format: "text" });
+      expect(chunks.length).toBeGreaterThan(5);
+      for (const chunk of chunks) expect(chunk.text).toMatch(/^Number \d+ of them/);
+    }
+  });
+
+  it("keeps rows of a table whole, and tells the columns of one that goes on", () => {
+    const rows = Array.from(
+      { length: 60 },
+      (_, n) => `| \`key_${n}\` | What key ${n} is. Not that |`,
+    );
+    const table = ["| Name | *Meaning* |", "|---|:--|", ...rows].join("\n");
+    const source = `# Keys\n\nAll of them:\n\n${table}\n\nThe end.`;
+    const chunks = splitText(source, { size: 128, overlapPercent: 20, format: "markdown" });
+    expect(chunks.length).toBeGreaterThan(5);
+    expect(chunks[0]?.heading).toBe("Keys");
+    for (const chunk of chunks.slice(1, -1)) {
+      expect(chunk.text).toMatch(/^\| `key_\d+`.*\|$/s);
+      expect(chunk.heading).toBe("Keys > Name | Meaning");
+    }
+  });
+
   it("prefers to cut between paragraphs", () => {
     const paragraph = "one two three four five six seven eight nine ten. ".repeat(4).trim();
     const chunks = splitText(`${paragraph}\n\n${paragraph}`, {
