@@ -28,7 +28,8 @@ export async function serveBrowserBinding(
     if (request.method === "GET" && pathname === "/v1/acquire") {
       const sessionId = crypto.randomUUID();
       sessions.set(sessionId, await browser.connect());
-      reply(response, 200, { sessionId });
+      // The hosted service has no proxy of ours: this member is the stand-in's own.
+      reply(response, 200, { sessionId, proxyLogin: browser.proxyLogin?.() ?? null });
     } else if (request.method === "DELETE" && session !== undefined) {
       sessions.get(session)?.close();
       sessions.delete(session);

@@ -1,5 +1,5 @@
 import { ApiError } from "../../core/http/api-error.ts";
-import type { Browser, System, Wire } from "../../core/ports.ts";
+import type { Browser, ProxyLogin, System, Wire } from "../../core/ports.ts";
 import type { FetchBinding } from "./worker-env.ts";
 
 /** Why there is no page rendering without the binding. */
@@ -20,9 +20,12 @@ export const missingBrowser: Browser = {
  * session of its own: a Worker cannot use one request's socket in another request.
  */
 export function boundBrowser(binding: FetchBinding, system: System): Browser {
+  let proxyLogin: ProxyLogin | null = null;
   return {
+    proxyLogin: () => proxyLogin,
     async connect(options = {}) {
-      const session = await acquire(binding, options.signal);
+      const { sessionId: session, ...told } = await acquire(binding, options.signal);
+      proxyLogin = told.proxyLogin ?? null;
       try {
         const socket = await upgrade(binding, session, options.signal);
         return wire(socket, () => {
@@ -37,14 +40,20 @@ export function boundBrowser(binding: FetchBinding, system: System): Browser {
   };
 }
 
-async function acquire(binding: FetchBinding, signal: AbortSignal | undefined): Promise<string> {
+/** What a binding answers about a new session. */
+interface Acquired {
+  readonly sessionId: string;
+  /** Told by `serve:workers`, whose browser loads everything through an egress proxy. @default null */
+  readonly proxyLogin?: ProxyLogin | null;
+}
+
+async function acquire(binding: FetchBinding, signal: AbortSignal | undefined): Promise<Acquired> {
   const response = await binding.fetch(
     `${SERVICE}/acquire`,
     signal === undefined ? {} : { signal },
   );
   if (!response.ok) throw await noBrowser(response);
-  const { sessionId }: { readonly sessionId: string } = await response.json();
-  return sessionId;
+  return response.json();
 }
 
 async function upgrade(
