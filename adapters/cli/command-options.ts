@@ -20,6 +20,18 @@ export function readOptions<T extends Options>(
   return parseArgs({ args: [...args], options, allowPositionals: true });
 }
 
+/** The word that says what a command of several does. */
+export function subcommand<T extends string>(
+  command: string,
+  word: string | undefined,
+  words: readonly T[],
+): T {
+  const found = words.find((one) => one === word);
+  if (found !== undefined) return found;
+  const guess = didYouMean(word ?? "", words) || `: use one of ${words.join(", ")}`;
+  throw new TypeError(`Unknown command "${command} ${word ?? ""}"${guess}`);
+}
+
 /** Refuses what is no address of a server. */
 export function checkServerUrl(url: string | undefined): void {
   if (url !== undefined && !/^https?:$/u.test(URL.parse(url)?.protocol ?? ""))

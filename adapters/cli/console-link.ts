@@ -85,3 +85,48 @@ export function folderToken(folder: string): string {
     "Name the data folder with --data-dir, or set CAUSEY_TOKEN",
   );
 }
+
+/** What proves that no other site's page asks (docs/console.md). */
+const OWN = { "x-causey-console": "1" };
+
+/** Reads what the console's page reads: in a session that may read only, and that ends with `run`. */
+export async function asConsole<T>(
+  url: string,
+  token: string,
+  run: (headers: Readonly<Record<string, string>>) => Promise<T>,
+): Promise<T> {
+  const headers = { ...OWN, cookie: await logIn(url, token) };
+  try {
+    return await run(headers);
+  } finally {
+    const end = new Request(`${url}/console/session`, { method: "DELETE", headers });
+    await reach(end).then(
+      (response) => response.body?.cancel(),
+      () => undefined,
+    );
+  }
+}
+
+/** The cookie of a session that may read only. */
+async function logIn(url: string, token: string): Promise<string> {
+  const response = await reach(
+    new Request(`${url}/console/session`, {
+      method: "POST",
+      headers: { ...OWN, "content-type": "application/json" },
+      body: JSON.stringify({ token, readOnly: true }),
+    }),
+  );
+  await response.body?.cancel();
+  if (response.status === 404)
+    throw commandFailure(`The server at ${url} has no console`, "Start it without --no-console");
+  if (response.status === 401)
+    throw commandFailure(
+      `The server at ${url} does not know this token`,
+      "Name its folder with --data-dir, or set CAUSEY_TOKEN",
+    );
+  if (!response.ok) throw new Error(`The server at ${url} answered ${response.status}`);
+  return response.headers
+    .getSetCookie()
+    .map((one) => one.split(";", 1)[0])
+    .join("; ");
+}

@@ -25,6 +25,12 @@ const commands: Readonly<Record<string, (args: readonly string[]) => Promise<voi
   logs: async (args) => (await import("./print/logs.ts")).logsCommand(args),
   openapi: async (args) => (await import("./print/openapi.ts")).openApiCommand(args),
   completion: async (args) => (await import("./print/completion.ts")).completionCommand(args),
+  gateway: async (args) => (await import("./api/gateway-command.ts")).gatewayCommand(args),
+  search: async (args) => (await import("./api/search-command.ts")).searchCommand(args),
+  render: async (args) => (await import("./api/render-command.ts")).renderCommand(args),
+  agents: async (args) => (await import("./api/agents-command.ts")).agentsCommand(args),
+  deprecations: async (args) =>
+    (await import("./api/deprecations-command.ts")).deprecationsCommand(args),
   webhook: async (args) => (await import("./webhook-send.ts")).webhookCommand(args),
 };
 

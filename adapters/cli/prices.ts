@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import process from "node:process";
 import { type PriceView, priceBook, priceView } from "../../core/gateway/prices/price-book.ts";
+import { table } from "./api/output.ts";
 import { checkServerUrl, readOptions } from "./command-options.ts";
 import { defaults, effectiveConfig } from "./settings.ts";
 
@@ -120,16 +121,7 @@ export function priceTable(prices: readonly PriceView[]): string {
     one.origin,
     [one.source ?? "-", ...(one.checked === null ? [] : [`(${one.checked})`])].join(" "),
   ]);
-  const widths = head.map((_, at) =>
-    Math.max(...[head, ...rows].map((row) => row[at]?.length ?? 0)),
-  );
-  const lines = [head, ...rows].map((row) =>
-    row
-      .map((cell, at) => cell.padEnd(widths[at] ?? 0))
-      .join("  ")
-      .trimEnd(),
-  );
-  return `${lines.join("\n")}\n`;
+  return table(head, rows);
 }
 
 /** Runs `causey prices …`; exit code 1 when the model that is asked for has no price. */

@@ -13,6 +13,7 @@ Prints what has a shell complete the commands and options of causey:
 
 const serveOptions = [...settings.map(({ flag }) => flag), "config"];
 const target = ["url", "data-dir", "config", "account-id", "json", "help"];
+const server = ["url", "data-dir", "account-id", "json", "help"];
 
 /** Each command: what may stand behind it, and its options. */
 export const commandWords: Readonly<
@@ -30,6 +31,20 @@ export const commandWords: Readonly<
     words: [],
     options: ["provider", "model", "config", "url", "account-id", "json", "help"],
   },
+  gateway: {
+    words: ["list", "show", "create", "set", "delete", "logs"],
+    options: ["set", "limit", ...server],
+  },
+  search: {
+    words: ["list", "show", "create", "set", "delete", "items", "upload", "query"],
+    options: ["set", "namespace", "wait", "limit", ...server],
+  },
+  render: { words: [], options: ["as", "out", "set", ...server] },
+  agents: {
+    words: ["list", "show", "events", "failures", "dead", "replay"],
+    options: ["agent", "source", "type", "limit", ...server],
+  },
+  deprecations: { words: ["list", "uses"], options: ["find", "phase", ...server] },
   webhook: {
     words: ["send", "keys"],
     options: ["scheme", "url", "secret", "data", "id", "type", "help"],

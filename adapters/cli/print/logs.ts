@@ -1,7 +1,7 @@
 import process from "node:process";
 import type { RequestRow } from "../../../core/signals/request-row.ts";
-import { commandFailure, readOptions } from "../command-options.ts";
-import { reach, serverOf, folderToken } from "../console-link.ts";
+import { readOptions } from "../command-options.ts";
+import { asConsole, folderToken, serverOf } from "../console-link.ts";
 
 const help = `Usage: causey logs [-f] [options]
 
@@ -17,8 +17,6 @@ Prints the last requests that a running server answered, oldest first; with -f a
 const AGAIN_MS = 1000;
 /** Ids of rows that were printed, so that none is printed twice after a restart. */
 const REMEMBERED = 2000;
-/** What proves that no other site's page asks (docs/console.md). */
-const OWN = { "x-causey-console": "1" };
 
 /** Runs `causey logs`. */
 export async function logsCommand(args: readonly string[]): Promise<void> {
@@ -56,49 +54,23 @@ async function rows(
   follow: boolean,
   print: (row: RequestRow) => void,
 ): Promise<void> {
-  const cookie = await logIn(url, token);
-  // Not `reach`: that has a deadline, which a stream has not.
-  const response = await fetch(`${url}/console/events`, { headers: { ...OWN, cookie } });
-  try {
-    for await (const { event, data } of eventsOf(response)) {
-      if (event !== "requests") continue;
-      // The server's own rows.
-      const some = JSON.parse(data) as RequestRow[];
-      for (const row of some) print(row);
-      if (!follow) return;
+  await asConsole(url, token, async (headers) => {
+    // Not `reach`: that has a deadline, which a stream has not.
+    const response = await fetch(`${url}/console/events`, { headers });
+    try {
+      for await (const { event, data } of eventsOf(response)) {
+        if (event !== "requests") continue;
+        // The server's own rows.
+        const some = JSON.parse(data) as RequestRow[];
+        for (const row of some) print(row);
+        if (!follow) return;
+      }
+    } catch (error) {
+      if (!follow) throw error;
+    } finally {
+      await response.body?.cancel().catch(() => undefined);
     }
-  } catch (error) {
-    if (!follow) throw error;
-  } finally {
-    await response.body?.cancel().catch(() => undefined);
-    await fetch(`${url}/console/session`, { method: "DELETE", headers: { ...OWN, cookie } }).catch(
-      () => undefined,
-    );
-  }
-}
-
-/** The cookie of a session that may read only. */
-async function logIn(url: string, token: string): Promise<string> {
-  const response = await reach(
-    new Request(`${url}/console/session`, {
-      method: "POST",
-      headers: { ...OWN, "content-type": "application/json" },
-      body: JSON.stringify({ token, readOnly: true }),
-    }),
-  );
-  await response.body?.cancel();
-  if (response.status === 404)
-    throw commandFailure(`The server at ${url} has no console`, "Start it without --no-console");
-  if (response.status === 401)
-    throw commandFailure(
-      `The server at ${url} does not know this token`,
-      "Name its folder with --data-dir, or set CAUSEY_TOKEN",
-    );
-  if (!response.ok) throw new Error(`The server at ${url} answered ${response.status}`);
-  return response.headers
-    .getSetCookie()
-    .map((one) => one.split(";", 1)[0])
-    .join("; ");
+  });
 }
 
 interface ReceivedEvent {

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import type { PolicyInput } from "../../../core/auth/policies.ts";
+import { table } from "../api/output.ts";
 
 /** What is sent to make a token. */
 export interface TokenBody {
@@ -44,24 +45,17 @@ export const shownTokenSchema: v.GenericSchema<unknown, ShownToken> = v.looseObj
 /** Tokens as lines for people. */
 export function tokenTable(tokens: readonly ShownToken[]): string {
   const head = ["ID", "NAME", "STATUS", "EXPIRES", "LAST USED", "PERMISSIONS"];
-  const rows = tokens.map((one) => [
-    one.id,
-    printable(one.name),
-    one.status,
-    one.expires_on ?? "never",
-    one.last_used_on ?? "never",
-    permissionsOf(one),
-  ]);
-  const widths = head.map((_, at) =>
-    Math.max(...[head, ...rows].map((row) => row[at]?.length ?? 0)),
+  return table(
+    head,
+    tokens.map((one) => [
+      one.id,
+      one.name,
+      one.status,
+      one.expires_on ?? "never",
+      one.last_used_on ?? "never",
+      permissionsOf(one),
+    ]),
   );
-  const lines = [head, ...rows].map((row) =>
-    row
-      .map((cell, at) => cell.padEnd(widths[at] ?? 0))
-      .join("  ")
-      .trimEnd(),
-  );
-  return `${lines.join("\n")}\n`;
 }
 
 function permissionsOf({ policies }: ShownToken): string {
@@ -74,12 +68,7 @@ function permissionsOf({ policies }: ShownToken): string {
           : Object.keys(scope).map((key) => key.slice(key.lastIndexOf(".") + 1)),
       );
       const where = gateways.length === 0 ? "" : ` on ${gateways.join(", ")}`;
-      return `${effect === "deny" ? "not " : ""}${printable(names)}${where}`;
+      return `${effect === "deny" ? "not " : ""}${names}${where}`;
     })
     .join("; ");
-}
-
-/** A name is anybody's text: no terminal is to obey it. */
-function printable(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}]/gu, "�");
 }

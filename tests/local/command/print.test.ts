@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, inject, it } from "vitest";
 import { commandWords } from "../../../adapters/cli/print/completion.ts";
 import { eventually, LONG } from "../../cases/eventually.ts";
-import { host } from "../../config/shared.ts";
+import { host, root } from "../../config/shared.ts";
 import { exitOf, startCommand } from "../runtimes.ts";
 import { causey, serve } from "./run-command.ts";
 
@@ -89,7 +89,11 @@ describe(`causey completion on ${host}`, () => {
   it("knows the commands and options that the help texts have, and no others", LONG, async () => {
     const { out } = await causey(["--help"]);
     const named = [...out.matchAll(/^ {7}causey (\w+)/gmu)].map((match) => match[1]);
-    for (const name of named) expect(Object.keys(commandWords)).toContain(name);
+    const documented = readFileSync(join(root, "docs/operation.md"), "utf8");
+    for (const name of named) {
+      expect(Object.keys(commandWords)).toContain(name);
+      expect(documented).toContain(`\`causey ${name}`);
+    }
     for (const [name, { options, words }] of Object.entries(commandWords)) {
       if (name === "version" || name === "help") continue;
       const help = await causey([name, "--help"]);

@@ -1,0 +1,107 @@
+import process from "node:process";
+import { deprecations } from "../../../core/deprecations/mod.ts";
+import type { DeprecatedUse } from "../../../core/signals/deprecated-uses.ts";
+import { readOptions, subcommand } from "../command-options.ts";
+import { asConsole, folderToken, reach, serverOf } from "../console-link.ts";
+import { serverHelp, serverOptions } from "./api-client.ts";
+import { printRows } from "./output.ts";
+
+const help = `Usage: causey deprecations list [--find TEXT] [--phase PHASE] [--url URL]
+       causey deprecations uses [options]
+
+list: prints the table of what the hosted API has deprecated, with what to use instead. It needs no server; --url asks one,
+whose configuration may have another clock. uses: who still uses what, as a running server counted it.
+
+  --find TEXT        Only entries that hold this text
+  --phase PHASE      Only entries in this phase, e.g. retired
+${serverHelp}`;
+
+interface Entry {
+  readonly id: string;
+  readonly phase: string;
+  readonly eol: string | null;
+  readonly methods: readonly string[];
+  readonly path: string | null;
+  readonly fields: readonly string[];
+  readonly replacement: readonly { readonly method: string; readonly path: string }[];
+  readonly rule: string | null;
+}
+
+/** Runs `causey deprecations …`. */
+export async function deprecationsCommand(args: readonly string[]): Promise<void> {
+  const { values, positionals } = readOptions(args, {
+    ...serverOptions,
+    find: { type: "string" },
+    phase: { type: "string" },
+  });
+  if (values.help === true || args.length === 0) return void process.stdout.write(help);
+  const [word, ...more] = positionals;
+  const command = subcommand("deprecations", word, ["list", "uses"]);
+  if (more.length > 0)
+    throw new TypeError(`deprecations ${command} takes options only, got "${more[0]}"`);
+  const isJson = values.json === true;
+  if (command === "uses") {
+    if (values.find !== undefined || values.phase !== undefined)
+      throw new TypeError("deprecations uses has no option --find or --phase");
+    return printUses(values, isJson);
+  }
+  const all = values.url === undefined ? await ownTable() : await tableOf(values);
+  checkPhase(values.phase, all);
+  const found = all.filter(
+    (one) =>
+      (values.phase === undefined || one.phase === values.phase) &&
+      JSON.stringify(one)
+        .toLowerCase()
+        .includes((values.find ?? "").toLowerCase()),
+  );
+  printRows(found, isJson, ["ENTRY", "PHASE", "END", "WHAT", "INSTEAD"], (one) => [
+    one.id,
+    one.phase,
+    one.eol,
+    [one.methods.join(" "), one.path, one.fields.join(", ")].filter((part) => part).join(" "),
+    one.replacement.map(({ method, path }) => `${method} ${path}`).join(" and ") || one.rule,
+  ]);
+}
+
+function checkPhase(phase: string | undefined, all: readonly Entry[]): void {
+  const known = [...new Set(all.map((one) => one.phase))];
+  if (phase !== undefined && !known.includes(phase))
+    throw new TypeError(`--phase: no entry is in "${phase}", only in ${known.join(", ")}`);
+}
+
+/** The table of this version, at this moment. */
+async function ownTable(): Promise<readonly Entry[]> {
+  const app = deprecations({ clock: () => Date.now() });
+  return entriesOf(await app.request("/deprecations"));
+}
+
+async function tableOf(values: Parameters<typeof serverOf>[0]): Promise<readonly Entry[]> {
+  const { url } = serverOf(values);
+  return entriesOf(await reach(new Request(`${url}/client/v4/deprecations`)));
+}
+
+async function entriesOf(response: Response): Promise<readonly Entry[]> {
+  // `as`: the server's own table.
+  const body = (await response.json().catch(() => ({}))) as { result?: readonly Entry[] };
+  if (body.result === undefined) throw new Error(`The server answered ${response.status}`);
+  return body.result;
+}
+
+async function printUses(values: Parameters<typeof serverOf>[0], isJson: boolean): Promise<void> {
+  const { url, folder } = serverOf(values);
+  const uses = await asConsole(url, folderToken(folder), async (headers) => {
+    const response = await reach(new Request(`${url}/console/deprecated`, { headers }));
+    if (!response.ok) throw new Error(`The server answered ${response.status}`);
+    // `as`: the server's own rows.
+    return (await response.json()) as DeprecatedUse[];
+  });
+  const head = ["ENTRY", "METHOD", "CALLER", "USES", "REFUSED", "LAST"];
+  printRows(uses, isJson, head, (one) => [
+    one.id,
+    one.method,
+    one.caller === "" ? "-" : one.caller,
+    one.count,
+    one.refused,
+    new Date(one.last).toISOString(),
+  ]);
+}

@@ -1,0 +1,192 @@
+import process from "node:process";
+import { readOptions, subcommand } from "../command-options.ts";
+import {
+  apiClient,
+  type ApiClient,
+  limitOf,
+  printNotes,
+  serverHelp,
+  serverOptions,
+  settingsOf,
+} from "./api-client.ts";
+import { printable, printFacts, printRows } from "./output.ts";
+import { uploadFiles, waitForIndex } from "./upload-files.ts";
+
+const help = `Usage: causey search list
+       causey search show NAME
+       causey search create NAME [--set NAME=VALUE …]
+       causey search set NAME --set NAME=VALUE …
+       causey search delete NAME
+       causey search items NAME [--limit N]
+       causey search upload NAME FILE|FOLDER … [--wait]
+       causey search query NAME TEXT [--limit N]
+
+Works with the search instances of a running server. upload: sends files, and all files of folders with their paths as
+names; files and folders whose names begin with a dot are left out. query: prints the chunks that fit, best first.
+
+  --set NAME=VALUE   A setting by its name in the API; the value is JSON, else text: --set chunk_size=512
+                     may be given several times
+  --namespace NAME   The namespace of the instance [default]
+  --wait             Also waits until all that was uploaded is indexed
+  --limit N          Rows that items and query print, 1 to 1000, of a query 1 to 50 [20]
+${serverHelp}`;
+
+const words = ["list", "show", "create", "set", "delete", "items", "upload", "query"] as const;
+
+interface Instance {
+  readonly id: string;
+  readonly status: string;
+  readonly embedding_model: string | null;
+  readonly ai_search_model: string | null;
+  readonly chunk_size: number;
+  readonly created_at: string;
+}
+
+interface Item {
+  readonly key: string;
+  readonly status: string;
+  readonly chunks_count: number | null;
+  readonly file_size: number | null;
+  readonly error?: string | null;
+}
+
+interface Chunk {
+  readonly score: number;
+  readonly text: string;
+  readonly item: { readonly key: string };
+}
+
+/** Runs `causey search …`. */
+export async function searchCommand(args: readonly string[]): Promise<void> {
+  const { values, positionals } = readOptions(args, {
+    ...serverOptions,
+    set: { type: "string", multiple: true },
+    namespace: { type: "string" },
+    wait: { type: "boolean" },
+    limit: { type: "string" },
+  });
+  if (values.help === true || args.length === 0) return void process.stdout.write(help);
+  const [word, name = "", ...rest] = positionals;
+  const command = subcommand("search", word, words);
+  checkArguments(command, name, rest, values);
+  const limit = limitOf(values.limit);
+  const settings = settingsOf(values.set ?? []);
+  const api = apiClient(values);
+  const isJson = values.json === true;
+  const root = `/ai-search/namespaces/${encodeURIComponent(values.namespace ?? "default")}/instances`;
+  const path = `${root}/${encodeURIComponent(name)}`;
+  if (command === "list") return printInstances(await api.all<Instance>(root), isJson);
+  if (command === "items") return printItems(api, path, limit, isJson);
+  if (command === "query") return printChunks(api, path, rest.join(" "), limit, isJson);
+  if (command === "upload") {
+    // A misspelt name is told before the first file is read.
+    await api.ask(path);
+    await uploadFiles(api, path, rest, isJson);
+    if (values.wait === true) await waitForIndex(api, path);
+    return;
+  }
+  const { result, notes } = await changeOrShow(api, command, { root, path, name, settings });
+  printNotes(notes);
+  printFacts(result, isJson);
+}
+
+function checkArguments(
+  command: (typeof words)[number],
+  name: string,
+  rest: readonly string[],
+  values: { readonly set?: string[]; readonly wait?: boolean },
+): void {
+  const takesRest = command === "upload" || command === "query";
+  if ((command === "list") !== (name === ""))
+    throw new TypeError(
+      `search ${command} needs ${command === "list" ? "no name" : "the name of one instance"}`,
+    );
+  if (takesRest !== rest.length > 0) {
+    const what = command === "upload" ? "files or folders" : "a text";
+    throw new TypeError(`search ${command} needs ${takesRest ? what : "one name"}`);
+  }
+  if (values.set !== undefined && command !== "create" && command !== "set")
+    throw new TypeError(`search ${command} has no option --set`);
+  if (command === "set" && values.set === undefined)
+    throw new TypeError("search set needs --set NAME=VALUE");
+  if (values.wait === true && command !== "upload")
+    throw new TypeError(`search ${command} has no option --wait`);
+}
+
+interface InstanceCall {
+  readonly root: string;
+  readonly path: string;
+  readonly name: string;
+  readonly settings: Readonly<Record<string, unknown>>;
+}
+
+async function changeOrShow(
+  api: ApiClient,
+  command: "show" | "create" | "set" | "delete",
+  { root, path, name, settings }: InstanceCall,
+): ReturnType<typeof api.ask<object>> {
+  if (command === "create")
+    return api.ask(root, { method: "POST", json: { ...settings, id: name } });
+  if (command === "set") return api.ask(path, { method: "PUT", json: settings });
+  if (command === "delete") return api.ask(path, { method: "DELETE" });
+  const [shown, stats] = [await api.ask<object>(path), await api.ask<object>(`${path}/stats`)];
+  return { ...shown, result: { ...shown.result, stats: stats.result } };
+}
+
+function printInstances(instances: readonly Instance[], isJson: boolean): void {
+  const head = ["NAME", "STATUS", "EMBEDDING MODEL", "CHAT MODEL", "CHUNK", "CREATED"];
+  printRows(instances, isJson, head, (one) => [
+    one.id,
+    one.status,
+    one.embedding_model,
+    one.ai_search_model,
+    `${one.chunk_size} tokens`,
+    one.created_at,
+  ]);
+}
+
+async function printItems(
+  api: ApiClient,
+  path: string,
+  limit: number,
+  isJson: boolean,
+): Promise<void> {
+  const items: Item[] = [];
+  const perPage = Math.min(limit, 50);
+  for (let page = 1; items.length < limit; page++) {
+    const query = `page=${page}&per_page=${perPage}&sort_by=modified_at`;
+    const { result } = await api.ask<Item[]>(`${path}/items?${query}`);
+    items.push(...result);
+    if (result.length < perPage) break;
+  }
+  const head = ["ITEM", "STATUS", "CHUNKS", "BYTES", "ERROR"];
+  printRows(items.slice(0, limit), isJson, head, (one) => [
+    one.key,
+    one.status,
+    one.chunks_count,
+    one.file_size,
+    one.error,
+  ]);
+}
+
+async function printChunks(
+  api: ApiClient,
+  path: string,
+  query: string,
+  limit: number,
+  isJson: boolean,
+): Promise<void> {
+  const retrieval = { max_num_results: Math.min(limit, 50) };
+  const json = { query, ai_search_options: { retrieval } };
+  const { result, notes } = await api.ask<{ readonly chunks: Chunk[] }>(`${path}/search`, {
+    method: "POST",
+    json,
+  });
+  printNotes(notes);
+  if (isJson) return printRows(result.chunks, true, [], () => []);
+  for (const { score, item, text } of result.chunks)
+    process.stdout.write(
+      `${score.toFixed(3)}  ${printable(item.key)}\n${text.split("\n").map(printable).join("\n")}\n\n`,
+    );
+  if (result.chunks.length === 0) process.stderr.write("Nothing fits\n");
+}
