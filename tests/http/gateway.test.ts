@@ -9,43 +9,20 @@ import {
   zstdDecompressSync,
 } from "node:zlib";
 import { describe, expect, inject, it } from "vitest";
-import { eventually, PATIENCE_MS } from "../cases/eventually.ts";
+import { PATIENCE_MS } from "../cases/eventually.ts";
 import { gatewayToken } from "./prepare-target.ts";
-import { fileName, type Seen, sseText } from "./upstream.ts";
-
-const base = inject("baseUrl");
-const upstream = inject("upstreamUrl");
-const token = inject("token");
-const account = inject("accountId");
-
-const chat = JSON.stringify({ model: "test-model", messages: [{ role: "user", content: "hi" }] });
-
-interface Sent {
-  readonly mode?: string;
-  readonly path?: string;
-  readonly gateway?: string;
-  readonly headers?: Record<string, string>;
-  readonly signal?: AbortSignal;
-  readonly body?: string;
-}
-
-/** Sends a chat request through the gateway; the id finds what the upstream saw of it. */
-function send(sent: Sent = {}): { id: string; response: Promise<Response> } {
-  const id = randomUUID();
-  const { mode = "json", path = "openai/chat/completions", gateway = "open" } = sent;
-  const response = fetch(`${base}/v1/${account}/${gateway}/${path}`, {
-    method: "POST",
-    body: sent.body ?? chat,
-    headers: {
-      "content-type": "application/json",
-      "x-test-mode": mode,
-      "x-test-id": id,
-      ...sent.headers,
-    },
-    ...(sent.signal === undefined ? {} : { signal: sent.signal }),
-  });
-  return { id, response };
-}
+import { fileName, sseText } from "./upstream.ts";
+import {
+  account,
+  base,
+  byEvent,
+  chat,
+  logs,
+  seen,
+  send,
+  token,
+  upstream,
+} from "../fakes/gateway-sent.ts";
 
 const unpack: Readonly<Record<string, (body: Buffer) => Buffer>> = {
   gzip: gunzipSync,
@@ -53,33 +30,6 @@ const unpack: Readonly<Record<string, (body: Buffer) => Buffer>> = {
   br: brotliDecompressSync,
   zstd: zstdDecompressSync,
 };
-
-async function seen(id: string): Promise<Seen[]> {
-  return (await (await fetch(`${upstream}/__seen/${id}`)).json()) as Seen[];
-}
-
-/** Waits until the upstream's view of a request satisfies a condition. */
-async function untilSeen(id: string, holds: (seen: Seen[]) => boolean): Promise<void> {
-  await eventually(async () => holds(await seen(id)), `what the upstream sees: ${String(holds)}`);
-}
-
-async function logs(
-  gateway: string,
-  query: string,
-  count: number,
-): Promise<Record<string, unknown>[]> {
-  const url = `${base}/client/v4/accounts/${account}/ai-gateway/gateways/${gateway}/logs?${query}`;
-  let rows: Record<string, unknown>[] = [];
-  await eventually(async () => {
-    const response = await fetch(url, { headers: { authorization: `Bearer ${token}` } });
-    ({ result: rows } = (await response.json()) as { result: typeof rows });
-    return rows.length >= count;
-  }, `${count} log rows for ${query}`);
-  return rows;
-}
-
-const byEvent = (id: string): string =>
-  `filters.key=event_id&filters.operator=eq&filters.value=${id}`;
 
 describe("authentication", () => {
   it.each([
@@ -317,78 +267,6 @@ describe("an answer on its way to the client", () => {
     expect(answer.headers.get("gw-aig-log-id")).toBe(answer.headers.get("cf-aig-log-id"));
     expect(answer.headers.get("cf-aig-log-id")).toMatch(/^[0-9A-Z]{26}$/);
   });
-});
-
-describe("a client that leaves", () => {
-  /** Sends a request whose connection the test can end; resolves to the answer's first bytes. */
-  function connected(mode: string, event: string) {
-    const id = randomUUID();
-    const headers = {
-      "content-type": "application/json",
-      "x-test-mode": mode,
-      "x-test-id": id,
-      "cf-aig-event-id": event,
-    };
-    const url = `${base}/v1/${account}/open/openai/chat/completions`;
-    const req = httpRequest(url, { method: "POST", headers, agent: false });
-    const first = new Promise<string>((resolve) => {
-      req.on("response", (res) => {
-        res.on("error", () => undefined);
-        res.once("data", (chunk: Buffer) => resolve(chunk.toString()));
-      });
-    });
-    req.on("error", () => undefined);
-    req.end(chat);
-    const leave = (): void => {
-      // A bare workerd takes an orderly close (FIN) for a client that still reads, so there it is a reset.
-      if (inject("target") === "workers") req.socket?.resetAndDestroy();
-      else req.destroy();
-    };
-    return { id, first, leave };
-  }
-
-  it("before the answer ends the provider's request", async () => {
-    const { id, leave } = connected("never", randomUUID());
-    await untilSeen(id, (records) => records.length === 1);
-    leave();
-    await untilSeen(id, ([record]) => record?.aborted === true);
-  });
-
-  it("in mid-stream ends the provider's stream and leaves a row without success", async () => {
-    const event = randomUUID();
-    const { id, first, leave } = connected("hang", event);
-    expect(await first).toContain('{"first":true}');
-    leave();
-    await untilSeen(id, ([record]) => record?.aborted === true);
-    const [row] = await logs("open", byEvent(event), 1);
-    expect(row).toMatchObject({ success: false });
-  });
-});
-
-it("a slow client slows the provider", async () => {
-  const id = randomUUID();
-  const headers = { "content-type": "application/json", "x-test-mode": "flood", "x-test-id": id };
-  const received = await new Promise<{ early: boolean; size: number }>((resolve, reject) => {
-    const req = httpRequest(
-      `${base}/v1/${account}/open/openai/flood`,
-      { method: "POST", headers },
-      (res) => {
-        res.pause();
-        const readAll = async (): Promise<void> => {
-          // 64 MiB do not fit into socket buffers: the upstream is done only when somebody reads.
-          await new Promise((wait) => setTimeout(wait, 500));
-          const early = (await seen(id))[0]?.finished ?? true;
-          let size = 0;
-          for await (const chunk of res) size += (chunk as Buffer).length;
-          resolve({ early, size });
-        };
-        readAll().catch(reject);
-      },
-    );
-    req.on("error", reject);
-    req.end(chat);
-  });
-  expect(received).toEqual({ early: false, size: 64 * 1024 * 1024 });
 });
 
 it("the demo provider streams to a client without a key", async () => {

@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type GatewayUnderTest, gatewayUnderTest, jsonInit } from "../../../fakes/gateway-app.ts";
+import { jsonReply, streamReply } from "../../../fakes/gateway-transport.ts";
+import { ask, native } from "../../../fakes/gateway-native-answers.ts";
+
+let gate: GatewayUnderTest;
+beforeAll(async () => {
+  gate = await gatewayUnderTest({
+    providers: { "workers-ai": { baseUrl: "https://workers.test/ai", apiKey: "k" } },
+  });
+});
+afterAll(() => gate.close());
+beforeEach(() => {
+  gate.transport.requests.length = 0;
+  gate.transport.bodies.length = 0;
+});
+
+const send = (format: string, body: object, headers: Record<string, string> = {}) =>
+  gate.send(`open/compat/${format}`, jsonInit(body, headers));
+const sentBody = () => JSON.parse(gate.transport.bodies.at(-1) ?? "null") as never;
+const answer = (reply: object) => {
+  gate.transport.behave = () => jsonReply(reply);
+};
+const streaming = (events: readonly object[], last = "data: [DONE]\n\n") => {
+  gate.transport.behave = () =>
+    streamReply([...events.map((event) => `data: ${JSON.stringify(event)}\n\n`), last]);
+};
+
+describe("a chat's thoughts", () => {
+  const chat = (more: object) => send("chat/completions", { messages: ask.messages, ...more });
+
+  it("stand beside the text, and go back to the provider that signed them", async () => {
+    answer(native.anthropic.reply);
+    const model = "anthropic/claude-x";
+    const body = (await (await chat({ model })).json()) as { choices: [{ message: object }] };
+    const { message } = body.choices[0];
+    expect(message).toMatchObject({
+      content: "Hello",
+      reasoning_content: "Hm",
+      reasoning_details: [{ type: "reasoning.text", text: "Hm", signature: "SIG" }],
+    });
+    await chat({ model, messages: [...ask.messages, message] });
+    expect(sentBody()).toMatchObject({
+      messages: [
+        {},
+        { content: [{ type: "thinking", thinking: "Hm", signature: "SIG" }, {}, {}, {}] },
+      ],
+    });
+  });
+
+  it("are streamed", async () => {
+    streaming(native.anthropic.events, "");
+    const text = await (await chat({ model: "anthropic/claude-x", stream: true })).text();
+    expect(text).toContain('"reasoning_content":"Hm"');
+    expect(text).toContain('"signature":"SIG"');
+    expect(text.trimEnd().endsWith("data: [DONE]")).toBe(true);
+  });
+
+  it.each([
+    [
+      "anthropic/claude-opus-5",
+      "low",
+      { thinking: { type: "adaptive" }, output_config: { effort: "low" } },
+    ],
+    [
+      "anthropic/claude-sonnet-4-5-20250929",
+      "medium",
+      { thinking: { type: "enabled", budget_tokens: 4096 }, max_tokens: 8192 },
+    ],
+    ["anthropic/claude-opus-5", "none", { thinking: { type: "disabled" } }],
+    [
+      "google-ai-studio/gemini-2.5-flash",
+      "none",
+      { generationConfig: { thinkingConfig: { thinkingBudget: 0 } } },
+    ],
+    [
+      "google-ai-studio/gemini-3-pro",
+      "high",
+      { generationConfig: { thinkingConfig: { thinkingLevel: "high" } } },
+    ],
+  ])("%s thinks with effort %s as %j", async (model, effort, body) => {
+    answer({});
+    await chat({ model, reasoning_effort: effort });
+    expect(sentBody()).toMatchObject(body);
+  });
+
+  it("leave no room for themselves in a short answer", async () => {
+    answer({});
+    await chat({
+      model: "anthropic/claude-3-7-sonnet-latest",
+      reasoning_effort: "high",
+      max_tokens: 100,
+    });
+    expect(sentBody()).toEqual({
+      model: "claude-3-7-sonnet-latest",
+      max_tokens: 100,
+      messages: [{ role: "user", content: [{ type: "text", text: "Hi" }] }],
+    });
+  });
+});
