@@ -1,5 +1,6 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, expect, inject } from "vitest";
+import { itUnless } from "../config/it-unless.ts";
 import { targetName } from "../http/target.ts";
 
 // The official client of the Model Context Protocol, in both forms of its handshake, against the served runtime.
@@ -31,8 +32,17 @@ async function connected(mode: "legacy" | { pin: string }): Promise<Client> {
   return client;
 }
 
-describe.skipIf(targetName() === "workers")("an instance's MCP endpoint", () => {
-  it.each(["legacy", { pin: "2026-07-28" }] as const)("answers a client of %j", async (mode) => {
+const isWorker = targetName() === "workers";
+const served = itUnless(
+  isWorker ? "a Worker imports it itself, and the suite's does not" : undefined,
+);
+const revisions = [
+  ["that shakes hands", "legacy"],
+  ["of the newest revision", { pin: "2026-07-28" }],
+] as const;
+
+for (const [which, mode] of revisions)
+  served(`an instance's MCP endpoint answers a client ${which}`, async () => {
     const client = await connected(mode);
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["search", "fetch"]);
     const found = (await client.callTool({
@@ -45,9 +55,10 @@ describe.skipIf(targetName() === "workers")("an instance's MCP endpoint", () => 
     expect(read).toMatchObject({ structuredContent: { title: "ferry.md" } });
     await client.close();
   });
-});
 
-it.runIf(targetName() === "workers")("is the Worker's own choice", async () => {
+const absent = itUnless(isWorker ? undefined : "there it is served");
+
+absent("an instance's MCP endpoint is a 503 where the Worker does not import it", async () => {
   const response = await fetch(endpoint, { method: "POST", headers, body: "{}" });
   expect(response.status).toBe(503);
   await response.text();

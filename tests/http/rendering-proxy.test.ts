@@ -4,9 +4,8 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, inject } from "vitest";
-import { itUnless } from "../config/it-unless.ts";
-import { startTarget, targetName, type Target } from "./target.ts";
+import { afterAll, beforeAll, expect, inject, it } from "vitest";
+import { startTarget, type Target } from "./target.ts";
 
 const token = inject("token");
 const account = inject("accountId");
@@ -73,11 +72,9 @@ const content = async (body: object): Promise<{ status: number; text: string }> 
   return { status: answer.status, text: await answer.text() };
 };
 
-const probe = targetName() === "workers" ? "has no proxy of its own" : undefined;
-const withProxy = itUnless(probe);
 const idle = { gotoOptions: { waitUntil: "networkidle0" } };
 
-withProxy("a plain-http page's requests share connections", async () => {
+it("a plain-http page's requests share connections", async () => {
   const { status, text } = await content({ url: `${origin}/page`, ...idle });
   expect([status, text]).toEqual([200, expect.stringContaining("page")]);
   expect(seen).toContain("/picture-23");
@@ -86,7 +83,7 @@ withProxy("a plain-http page's requests share connections", async () => {
   expect(connections).toBeLessThanOrEqual(8);
 });
 
-withProxy("workers and WebSockets of markup without an address pass the proxy too", async () => {
+it("workers and WebSockets of markup without an address pass the proxy too", async () => {
   const socket = `new WebSocket("${origin.replace("http", "ws")}/socket")`;
   const done = `document.body.append(" ready")`;
   const script = `
@@ -103,7 +100,7 @@ withProxy("workers and WebSockets of markup without an address pass the proxy to
   expect([...seen]).toEqual(expect.arrayContaining(["/by-blob-worker", "websocket"]));
 });
 
-withProxy("no site learns what the proxy asks for, nor asks for it itself", async () => {
+it("no site learns what the proxy asks for, nor asks for it itself", async () => {
   const { status } = await content({ url: `${origin}/challenge` });
   expect(status).toBe(422);
   expect(new Set(credentials)).toEqual(new Set([undefined]));
