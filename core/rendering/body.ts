@@ -1,3 +1,5 @@
+import type { keyNames } from "./page/keys.ts";
+
 /** A lifecycle event that a load waits for. */
 export type WaitUntil = "load" | "domcontentloaded" | "networkidle0" | "networkidle2";
 
@@ -54,6 +56,37 @@ export interface SelectorWait {
   readonly visible?: boolean | undefined;
 }
 
+/** A wait for an expression of the page. */
+export interface FunctionWait {
+  /** JavaScript in the page; the wait ends when it is true, or a promise of something true. */
+  readonly expression: string;
+  /** ms; 0 means the cap. */
+  readonly timeout?: number | undefined;
+}
+
+/** One thing that is done with a page before its capture; names are Firecrawl's. `timeout` is how long a selector is waited for. */
+export type PageAction =
+  | {
+      readonly type: "wait";
+      readonly milliseconds?: number | undefined;
+      readonly selector?: string | undefined;
+      readonly timeout?: number | undefined;
+    }
+  | { readonly type: "click"; readonly selector: string; readonly timeout?: number | undefined }
+  | {
+      readonly type: "write";
+      readonly text: string;
+      readonly selector?: string | undefined;
+      readonly timeout?: number | undefined;
+    }
+  | { readonly type: "press"; readonly key: (typeof keyNames)[number] }
+  | {
+      readonly type: "scroll";
+      readonly direction?: "up" | "down" | undefined;
+      readonly selector?: string | undefined;
+      readonly timeout?: number | undefined;
+    };
+
 /** The fields that every rendering endpoint accepts. */
 export interface RenderBody {
   readonly url?: string | undefined;
@@ -72,7 +105,10 @@ export interface RenderBody {
   /** The spelling of some of the platform's documents; `gotoOptions` wins. */
   readonly goToOptions?: GotoOptions | undefined;
   readonly waitForSelector?: SelectorWait | undefined;
+  readonly waitForFunction?: FunctionWait | undefined;
   readonly waitForTimeout?: number | undefined;
+  /** What is done with the page after the waits, in this order. */
+  readonly actions?: readonly PageAction[] | undefined;
   readonly actionTimeout?: number | undefined;
   readonly addScriptTag?: readonly Tag[] | undefined;
   readonly addStyleTag?: readonly Tag[] | undefined;
@@ -117,6 +153,10 @@ export interface PdfOptions {
 export interface DocumentBody extends RenderBody {
   /** The main content only. */
   readonly extract?: "main" | undefined;
+  /** Selectors of the parts that are kept; names are Firecrawl's. @default everything */
+  readonly includeTags?: readonly string[] | undefined;
+  /** Selectors of the parts that are left out. */
+  readonly excludeTags?: readonly string[] | undefined;
 }
 
 /** The body of `/pdf`. */

@@ -80,13 +80,14 @@ export function renderOperations(
   const conversions = renderSlots({ running: CONVERSIONS, waiting: options.maxQueue ?? 20 });
   const operation = operationOver(options, deps, conversions);
   const only = extractorOf(options.extract);
-  const asMarkdown = ({ extract }: DocumentBody): Action<string> =>
-    markdownAction(frontmatter, background, only(extract));
-  const withoutBrowser = ({ extract }: DocumentBody): StaticAction => ({
-    kind: "markdown",
-    frontmatter,
-    main: only(extract) !== null,
-  });
+  const asMarkdown = (body: DocumentBody): Action<string> =>
+    markdownAction(frontmatter, background, { extract: only(body.extract), body });
+  const partsOf = ({ extract, includeTags = [], excludeTags = [] }: DocumentBody) => {
+    return { main: only(extract) !== null, includeTags, excludeTags };
+  };
+  const withoutBrowser = (body: DocumentBody): StaticAction => {
+    return { kind: "markdown", frontmatter, ...partsOf(body) };
+  };
   return {
     pdf: operation(pdfSchema, printing, ({ result }) => binary(result, "application/pdf")),
     markdown: operation(documentSchema, asMarkdown, inEnvelope, {
@@ -99,11 +100,9 @@ export function renderOperations(
     }),
     content: operation(
       documentSchema,
-      ({ extract }) => documentAction(background, only(extract)),
+      (body) => documentAction(body, background, only(body.extract)),
       inEnvelope,
-      {
-        withoutBrowser: ({ extract }) => ({ kind: "content", main: only(extract) !== null }),
-      },
+      { withoutBrowser: (body) => ({ kind: "content", ...partsOf(body) }) },
     ),
     screenshot: operation(
       screenshotSchema,
@@ -121,7 +120,6 @@ export function renderOperations(
         kind: "scrape",
         selectors: elements.map(({ selector }) => selector),
       }),
-      before: checkSelectors,
     }),
     accessibilityTree: operation(accessibilitySchema, treeAction, inEnvelope),
     snapshot: operation(
@@ -201,6 +199,7 @@ function operationOver(
         onUnknown(unknown);
         const job = prepareJob(body, policy);
         const action = body.render === false ? withoutBrowser(body) : actionOf(body);
+        await checkSelectors(body);
         const load = async (signal: AbortSignal): Promise<Response> =>
           typeof action === "function"
             ? answer(await render(deps, job, signal, onBrowserMs, action), body)

@@ -8,6 +8,7 @@ import type {
   ScreenshotBody,
   SnapshotBody,
 } from "./body.ts";
+import { keyNames } from "./page/keys.ts";
 import { type JsonBody, jsonFields } from "./json/json-body.ts";
 
 /** The 18 kinds of requests that `allowResourceTypes` and `rejectResourceTypes` name. */
@@ -140,6 +141,37 @@ const screenshotOptions = v.object({
   encoding: v.optional(v.picklist(["binary", "base64"])),
 });
 
+const selectors = v.pipe(v.array(filled), v.maxLength(50, "At most 50 selectors are allowed"));
+
+const pageAction = v.variant("type", [
+  v.pipe(
+    v.object({
+      type: v.literal("wait"),
+      milliseconds: v.optional(amount),
+      selector: v.optional(filled),
+      timeout: v.optional(amount),
+    }),
+    v.check(
+      ({ milliseconds, selector }) => (milliseconds === undefined) !== (selector === undefined),
+      "A wait needs either milliseconds or selector",
+    ),
+  ),
+  v.object({ type: v.literal("click"), selector: filled, timeout: v.optional(amount) }),
+  v.object({
+    type: v.literal("write"),
+    text: v.pipe(v.string(), v.maxLength(10_000, "At most 10000 characters are allowed")),
+    selector: v.optional(filled),
+    timeout: v.optional(amount),
+  }),
+  v.object({ type: v.literal("press"), key: v.picklist(keyNames) }),
+  v.object({
+    type: v.literal("scroll"),
+    direction: v.optional(v.picklist(["up", "down"])),
+    selector: v.optional(filled),
+    timeout: v.optional(amount),
+  }),
+]);
+
 /** The fields that every endpoint accepts : an unknown one is told. */
 const common = {
   url: v.optional(address),
@@ -172,7 +204,20 @@ const common = {
       visible: v.optional(v.boolean()),
     }),
   ),
+  waitForFunction: v.optional(
+    v.object({
+      expression: v.pipe(
+        v.string(),
+        v.nonEmpty("An empty string is not allowed"),
+        v.maxLength(10_000, "At most 10000 characters are allowed"),
+      ),
+      timeout: v.optional(amount),
+    }),
+  ),
   waitForTimeout: v.optional(amount),
+  actions: v.optional(
+    v.pipe(v.array(pageAction), v.maxLength(20, "At most 20 actions are allowed")),
+  ),
   actionTimeout: v.optional(amount),
   addScriptTag: v.optional(tags),
   addStyleTag: v.optional(tags),
@@ -182,16 +227,19 @@ const common = {
   rejectResourceTypes: v.optional(types),
 };
 
-/** The body of `/markdown` and `/content`. */
-export const documentSchema: v.GenericSchema<unknown, DocumentBody> = v.object({
+const documentFields = {
   ...common,
   extract: v.optional(v.picklist(["main"])),
-});
+  includeTags: v.optional(selectors),
+  excludeTags: v.optional(selectors),
+};
+
+/** The body of `/markdown` and `/content`. */
+export const documentSchema: v.GenericSchema<unknown, DocumentBody> = v.object(documentFields);
 
 /** The body of `/json`. */
 export const jsonSchema: v.GenericSchema<unknown, JsonBody> = v.object({
-  ...common,
-  extract: v.optional(v.picklist(["main"])),
+  ...documentFields,
   ...jsonFields,
 });
 

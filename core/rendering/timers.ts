@@ -2,11 +2,15 @@ import { ApiError } from "../http/api-error.ts";
 import type { System } from "../ports.ts";
 import type { PdfBody } from "./body.ts";
 
-/** The five timers of a rendering in ms (docs/compatibility.md). */
+/** The timers of a rendering in ms (docs/compatibility.md). */
 export interface Timers {
   readonly goto: number;
   readonly selector: number;
+  readonly function: number;
   readonly wait: number;
+  /** Each action before the capture, and all of them together. */
+  readonly eachAction: readonly number[];
+  readonly actions: number;
   readonly action: number;
 }
 
@@ -43,6 +47,21 @@ export function readTimers(body: PdfBody, caps: TimerCaps = {}): Timers {
       caps.selector ?? minute,
       DEFAULT_MS,
     ),
+    function: readTimer(
+      "waitForFunction.timeout",
+      body.waitForFunction?.timeout,
+      caps.selector ?? minute,
+      DEFAULT_MS,
+    ),
+    eachAction: (body.actions ?? []).map((one, index) =>
+      readTimer(
+        `actions.${index}.timeout`,
+        "timeout" in one ? one.timeout : undefined,
+        caps.selector ?? minute,
+        DEFAULT_MS,
+      ),
+    ),
+    actions: caps.wait ?? minute,
     // A fixed wait has no timer: 0 is no wait.
     wait:
       body.waitForTimeout === 0

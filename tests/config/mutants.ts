@@ -455,6 +455,13 @@ export const mutants: readonly Mutant[] = [
     tests: ["tests/unit/rendering/extract"],
   },
   {
+    name: "an action before the capture has its own deadline",
+    file: "core/rendering/page/load.ts",
+    find: "await within(ms, system, all, late(ms), (inner)",
+    replace: "await within(timers.actions, system, all, late(ms), (inner)",
+    tests: ["tests/unit/rendering/page-actions"],
+  },
+  {
     name: "elements found without a browser do not multiply a page",
     file: "core/rendering/select/html-of.ts",
     find: "if (budget.characters < 0)",

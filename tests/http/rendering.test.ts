@@ -100,6 +100,18 @@ describe("requests that need no browser", () => {
       "too many patterns",
       { html: "x", rejectRequestPattern: Array.from({ length: 101 }, () => "a") },
     ],
+    ["an unknown action", { html: "x", actions: [{ type: "jump" }] }],
+    ["an unknown key", { html: "x", actions: [{ type: "press", key: "F13" }] }],
+    ["a wait for nothing", { html: "x", actions: [{ type: "wait" }] }],
+    [
+      "too many actions",
+      { html: "x", actions: Array.from({ length: 21 }, () => ({ type: "press", key: "Tab" })) },
+    ],
+    [
+      "an action's timer above its cap",
+      { html: "x", actions: [{ type: "click", selector: "a", timeout: 60_001 }] },
+    ],
+    ["an empty expression", { html: "x", waitForFunction: { expression: "" } }],
     ["a broken header", { html: "x", setExtraHTTPHeaders: { "x-a": "b\r\nc: d" } }],
     ["a scale out of range", { html: "x", pdfOptions: { scale: 3 } }],
     ["an unknown format", { html: "x", pdfOptions: { format: "a7" } }],

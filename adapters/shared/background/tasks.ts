@@ -4,6 +4,7 @@ import { readSitemap } from "../../../core/rendering/crawl/sitemap.ts";
 import { mainContent } from "../../../core/rendering/extract/mod.ts";
 import { checkJson } from "../../../core/rendering/json/check-json.ts";
 import { documentMarkdown } from "../../../core/rendering/markdown.ts";
+import { selectParts } from "../../../core/rendering/select/select-parts.ts";
 import { staticMarkdown } from "../../../core/rendering/static/static-markdown.ts";
 import { staticPage } from "../../../core/rendering/static/static-page.ts";
 
@@ -17,6 +18,7 @@ export const tasks: ReadonlyMap<string, Named> = new Map(
     mainContent,
     readRobots,
     readSitemap,
+    selectParts,
     staticMarkdown,
     staticPage,
   ].map((task): [string, Named] => [task.name, task]),

@@ -1,5 +1,11 @@
 import { ApiError } from "../../http/api-error.ts";
-import type { LinksBody, PdfOptions, ScrapeBody, ScreenshotOptions } from "../body.ts";
+import type {
+  DocumentBody,
+  LinksBody,
+  PdfOptions,
+  ScrapeBody,
+  ScreenshotOptions,
+} from "../body.ts";
 import { evaluate } from "../page/evaluate.ts";
 import {
   locateElement,
@@ -36,13 +42,19 @@ export function printAction(
   };
 }
 
-/** The document as HTML after scripts have run. */
-export const contentAction: Action<string> = async (page, _facts, signal) =>
-  String(await evaluate(page, readDocument, [], signal));
+/** The document as HTML after scripts have run, or the parts that selectors leave. */
+export function contentAction({ includeTags = [], excludeTags = [] }: Parts = {}): Action<string> {
+  return async (page, _facts, signal) =>
+    String(await evaluate(page, readDocument, [includeTags, excludeTags], signal));
+}
 
-/** What a reader sees of the document, as HTML for the converter. */
-export const visibleAction: Action<string> = async (page, _facts, signal) =>
-  String(await evaluate(page, readVisible, [], signal));
+/** What a reader sees of the document, or of those parts, as HTML for the converter. */
+export function visibleAction({ includeTags = [], excludeTags = [] }: Parts = {}): Action<string> {
+  return async (page, _facts, signal) =>
+    String(await evaluate(page, readVisible, [includeTags, excludeTags], signal));
+}
+
+type Parts = Pick<DocumentBody, "includeTags" | "excludeTags">;
 
 /** A picture and its media type. */
 export interface Picture {

@@ -1,19 +1,21 @@
 import { utf8 } from "../../crypto/encoding.ts";
 import type { Background } from "../../ports.ts";
-import type { AccessibilityBody, SnapshotBody } from "../body.ts";
+import type { AccessibilityBody, DocumentBody, SnapshotBody } from "../body.ts";
 import type { ContentExtractor } from "../extractor.ts";
 import { convertDocument } from "../markdown.ts";
 import type { Action } from "../render.ts";
 import { accessibilityAction } from "./accessibility.ts";
 import { contentAction, pictureAction, visibleAction } from "./actions.ts";
 
-/** The document as HTML, or its main content only. */
+/** The document as HTML, or the parts of it that the body asks for. */
 export function documentAction(
+  body: DocumentBody,
   background: Background,
   extract: ContentExtractor | null,
 ): Action<string> {
+  const whole = contentAction(body);
   return async (page, facts, signal) => {
-    const html = await contentAction(page, facts, signal);
+    const html = await whole(page, facts, signal);
     return mainPart(html, extract, background, signal);
   };
 }
@@ -35,10 +37,11 @@ async function mainPart(
 export function markdownAction(
   frontmatter: boolean,
   background: Background,
-  extract: ContentExtractor | null = null,
+  { extract, body }: { readonly extract: ContentExtractor | null; readonly body: DocumentBody },
 ): Action<string> {
+  const visible = visibleAction(body);
   return async (page, facts, signal) => {
-    const seen = await visibleAction(page, facts, signal);
+    const seen = await visible(page, facts, signal);
     const html = await mainPart(seen, extract, background, signal);
     return convertDocument({ html, base: facts.base, frontmatter }, background, signal);
   };
@@ -58,10 +61,11 @@ export function snapshotAction(
 ): Action<Record<string, unknown>> {
   const formats = new Set(body.formats ?? ["content", "screenshot"]);
   const picture = pictureAction(body.screenshotOptions ?? {});
-  const toMarkdown = markdownAction(frontmatter, background);
+  const whole = contentAction();
+  const toMarkdown = markdownAction(frontmatter, background, { extract: null, body: {} });
   return async (page, facts, signal) => {
     const parts: Record<string, unknown> = {};
-    if (formats.has("content")) parts["content"] = await contentAction(page, facts, signal);
+    if (formats.has("content")) parts["content"] = await whole(page, facts, signal);
     if (formats.has("markdown")) parts["markdown"] = await toMarkdown(page, facts, signal);
     if (formats.has("accessibilityTree"))
       parts["accessibilityTree"] = await accessibilityAction({})(page, facts, signal);

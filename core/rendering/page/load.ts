@@ -1,17 +1,15 @@
 import { ApiError } from "../../http/api-error.ts";
-import type { SelectorWait, Tag, WaitUntil } from "../body.ts";
+import type { Tag, WaitUntil } from "../body.ts";
 import { networkFailure } from "../errors.ts";
 import { evaluate } from "./evaluate.ts";
 import type { Job } from "../job.ts";
 import type { Page } from "./page.ts";
-import { addTag, findSelector, neverSubmit, stayOnPage } from "./page-scripts.ts";
+import { act, waitForFunction, waitForSelector } from "./page-actions.ts";
+import { addTag, neverSubmit, stayOnPage } from "./page-scripts.ts";
 import { within } from "../timers.ts";
 
-/** The pause between two looks for a selector, in ms. */
-const POLL_MS = 50;
-
 /**
- * Loads the page of a job and does its waits: load, tags, selector, fixed wait. With `bestAttempt`, a wait
+ * Loads the page of a job and does its waits (load, tags, selector, expression, fixed wait) and its actions. With `bestAttempt`, a wait
  * that fails or times out is passed over; a page that cannot be reached or is not allowed still fails, and so does one
  * of which nothing came. Returns the failure of the load that was passed over.
  */
@@ -48,20 +46,58 @@ export async function loadPage(
       },
     ),
   );
+  await doWaits(page, job, signal);
+  if ((body.actions ?? []).length > 0) {
+    await doActions(page, job, signal);
+    // One of them may have led to another page.
+    await checkArrival(page);
+  }
+  return missed;
+}
+
+async function doWaits(page: Page, job: Job, signal: AbortSignal): Promise<void> {
+  const { timers, body } = job;
+  const { system } = page;
   const wanted = body.waitForSelector;
   if (wanted !== undefined) {
+    const late = (): ApiError =>
+      expired(`waitForSelector "${wanted.selector.slice(0, 80)}"`, timers.selector);
     await attempt(page, job, () =>
-      within(
-        timers.selector,
-        page.system,
-        signal,
-        () => expired(`waitForSelector "${wanted.selector.slice(0, 80)}"`, timers.selector),
-        (inner) => waitForSelector(page, wanted, inner),
+      within(timers.selector, system, signal, late, (inner) =>
+        waitForSelector(page, wanted, inner),
       ),
     );
   }
-  if (timers.wait > 0) await page.system.sleep(timers.wait, signal);
-  return missed;
+  const truth = body.waitForFunction;
+  if (truth !== undefined) {
+    const late = (): ApiError =>
+      expired(`waitForFunction "${truth.expression.slice(0, 80)}"`, timers.function);
+    await attempt(page, job, () =>
+      within(timers.function, system, signal, late, (inner) => waitForFunction(page, truth, inner)),
+    );
+  }
+  if (timers.wait > 0) await system.sleep(timers.wait, signal);
+}
+
+/** Does what the body wants done before the capture, all under one timer. */
+async function doActions(page: Page, job: Job, signal: AbortSignal): Promise<void> {
+  const { timers, body } = job;
+  const { system } = page;
+  let at = 0;
+  const late = (ms: number) => (): ApiError => expired(`actions.${at}`, ms);
+  await attempt(page, job, () =>
+    within(timers.actions, system, signal, late(timers.actions), async (all) => {
+      for (const action of body.actions ?? []) {
+        const ms =
+          action.type === "wait" && action.selector === undefined
+            ? timers.actions
+            : (timers.eachAction[at] ?? 0);
+        await within(ms, system, all, late(ms), (inner) => act(page, action, inner));
+        at += 1;
+      }
+      await page.lifecycle.reached(["DOMContentLoaded"], all);
+    }),
+  );
 }
 
 /** Passes a failed wait over, and returns its failure, when the caller wants the best attempt. */
@@ -164,17 +200,4 @@ async function addTags(
   signal: AbortSignal,
 ): Promise<void> {
   for (const tag of tags) await evaluate(page, addTag, [kind, tag], signal);
-}
-
-async function waitForSelector(
-  page: Page,
-  wanted: SelectorWait,
-  signal: AbortSignal,
-): Promise<void> {
-  for (;;) {
-    const state = await evaluate(page, findSelector, [wanted.selector], signal);
-    if (wanted.hidden === true ? state !== "visible" : state === "visible") return;
-    if (wanted.hidden !== true && wanted.visible !== true && state === "hidden") return;
-    await page.system.sleep(POLL_MS, signal);
-  }
 }

@@ -84,6 +84,9 @@ function hop(raw: unknown): Hop {
   return hopOf(url, status, Object.entries(headers));
 }
 
+/** Characters of one answer's headers: a site may send any number, and a chain has many answers. */
+const HEADERS_LIMIT = 16_384;
+
 /** An answer as callers see it; repeated headers are joined by newlines, as DevTools does. */
 export function hopOf(
   url: string,
@@ -91,10 +94,13 @@ export function hopOf(
   headers: Iterable<readonly [name: string, value: string]>,
 ): Hop {
   const kept = new Map<string, string>();
+  let left = HEADERS_LIMIT;
   for (const [given, value] of headers) {
     const name = given.toLowerCase();
     const before = kept.get(name);
-    if (!omitted.test(name)) kept.set(name, before === undefined ? value : `${before}\n${value}`);
+    if (omitted.test(name) || left < name.length + value.length) continue;
+    left -= name.length + value.length;
+    kept.set(name, before === undefined ? value : `${before}\n${value}`);
   }
   return { url, status, headers: Object.fromEntries(kept) };
 }

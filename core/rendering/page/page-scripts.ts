@@ -3,17 +3,30 @@
  * rewrites functions cannot break them.
  */
 
-/** The document as HTML, with its doctype. */
-export const readDocument: string = `function () {
+/** The document as HTML, with its doctype; of its body the parts that selectors leave, taken from a copy that runs nothing. */
+export const readDocument: string = `function (include, exclude) {
   const doctype = document.doctype === null ? "" : new XMLSerializer().serializeToString(document.doctype);
-  return doctype + (document.documentElement === null ? "" : document.documentElement.outerHTML);
+  const html = document.documentElement === null ? "" : document.documentElement.outerHTML;
+  if (include.length + exclude.length === 0) return doctype + html;
+  const copy = new DOMParser().parseFromString(html, "text/html");
+  for (const selector of exclude)
+    for (const element of copy.querySelectorAll(selector)) if (element !== copy.documentElement) element.remove();
+  const isWhole = include.length === 0 || include.some((one) => copy.body?.matches(one) || copy.documentElement.matches(one));
+  if (!isWhole && copy.body !== null) {
+    const kept = document.createDocumentFragment();
+    const wanted = new Set(include.flatMap((selector) => [...copy.body.querySelectorAll(selector)]));
+    for (const element of [...copy.body.querySelectorAll("*")])
+      if (wanted.has(element) && copy.body.contains(element)) kept.append(element);
+    copy.body.replaceChildren(kept);
+  }
+  return doctype + copy.documentElement.outerHTML;
 }`;
 
 /**
  * What a reader sees of the document, as HTML for the converter: without elements that style sheets hide, with shadow trees
  * in the place of what they show, and with frames of the same origin. Frames of other sites stay as they are written.
  */
-export const readVisible: string = `function () {
+export const readVisible: string = `function (include, exclude) {
   const left = new Set(["script", "style", "noscript", "object", "audio", "video", "canvas", "svg", "template", "link"]);
   const empty = new Set(["area", "base", "br", "col", "embed", "hr", "img", "input", "meta", "source", "track", "wbr"]);
   const kept = new Set(("href src srcset data-src data-original data-lazy-src data-srcset alt title class start value type " +
@@ -47,33 +60,39 @@ export const readVisible: string = `function () {
       return null;
     }
   };
+  const matches = (selectors) => new Set(selectors.flatMap((selector) => [...document.querySelectorAll(selector)]));
+  const excluded = matches(exclude);
+  const included = matches(include);
   const out = [];
-  const stack = root === null ? [] : [{ node: root, shown: true }];
-  const push = (nodes, shown) => {
-    for (let i = nodes.length - 1; i >= 0; i--) stack.push({ node: nodes[i], shown });
+  const stack = root === null ? [] : [{ node: root, shown: true, kept: include.length === 0 }];
+  const push = (nodes, shown, kept) => {
+    for (let i = nodes.length - 1; i >= 0; i--) stack.push({ node: nodes[i], shown, kept });
   };
-  const enter = (element) => {
+  const enter = (element, within) => {
     const name = element.localName;
-    if (left.has(name)) return;
+    if (left.has(name) || excluded.has(element)) return;
+    const kept = within || name === "head" || included.has(element);
     const whole = name === "html" || name === "body" || name === "head" || element.parentElement?.localName === "head";
     const style = whole ? null : getComputedStyle(element);
     if (style !== null && style.display === "none") return;
     const shown = style === null || faded || style.visibility === "visible";
     if (empty.has(name)) {
-      if (shown) out.push("<" + name + attributes(element) + ">");
+      if (shown && kept) out.push("<" + name + attributes(element) + ">");
       return;
     }
     const inner = name === "iframe" || name === "frame" ? documentIn(element) : null;
     const tag = inner === null ? name : "div";
-    out.push("<" + tag + (inner === null ? attributes(element) : "") + ">");
-    stack.push("</" + tag + ">");
-    push(inner === null ? childrenOf(element, name) : inner.childNodes, shown);
+    if (kept) {
+      out.push("<" + tag + (inner === null ? attributes(element) : "") + ">");
+      stack.push("</" + tag + ">");
+    }
+    push(inner === null ? childrenOf(element, name) : inner.childNodes, shown, kept);
   };
   while (stack.length > 0) {
     const next = stack.pop();
     if (typeof next === "string") out.push(next);
-    else if (next.node.nodeType === 1) enter(next.node);
-    else if (next.node.nodeType === 3 && next.shown) out.push(escape(next.node.data));
+    else if (next.node.nodeType === 1) enter(next.node, next.kept);
+    else if (next.node.nodeType === 3 && next.shown && next.kept) out.push(escape(next.node.data));
   }
   return out.join("");
 }`;
@@ -179,6 +198,25 @@ export const locateElement: string = `function (selector) {
   if (element === null) return null;
   const box = element.getBoundingClientRect();
   return { x: box.left + scrollX, y: box.top + scrollY, width: box.width, height: box.height };
+}`;
+
+/** Brings a selector's first match into view: its middle in the window; null when there is none that has a box. */
+export const bringIntoView: string = `function (selector) {
+  const element = document.querySelector(selector);
+  if (element === null) return null;
+  element.scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
+  const [box] = element.getClientRects();
+  if (box === undefined || box.width === 0 || box.height === 0) return null;
+  return { x: box.left + box.width / 2, y: box.top + box.height / 2 };
+}`;
+
+/** Scrolls the page, or a selector's first match, by one screen; false when there is no match. */
+export const scrollByScreen: string = `function (selector, direction) {
+  const element = selector === null ? document.scrollingElement : document.querySelector(selector);
+  if (element === null) return false;
+  const height = selector === null ? innerHeight : element.clientHeight;
+  element.scrollBy({ top: direction === "up" ? -height : height, behavior: "instant" });
+  return true;
 }`;
 
 /** Scrolls to the end and back, so that lazy pictures load. */

@@ -69,9 +69,10 @@ export async function openPage(tab: Tab, job: Job): Promise<Page> {
  * that by itself.
  */
 async function logIn({ cdp, login, main }: Tab, { body }: Job): Promise<void> {
-  const { html, setJavaScriptEnabled, addScriptTag = [] } = body;
+  const { html, setJavaScriptEnabled, addScriptTag = [], waitForFunction } = body;
   if (login === null || html === undefined || setJavaScriptEnabled === false) return;
-  if (addScriptTag.length === 0 && !mayRunScript(html)) return;
+  const brings = addScriptTag.length > 0 || waitForFunction !== undefined;
+  if (!brings && !mayRunScript(html)) return;
   const url = JSON.stringify(login.url);
   const expression = `fetch(${url}, { mode: "no-cors", credentials: "include" }).then(() => performance.clearResourceTimings())`;
   const params = { expression, awaitPromise: true };

@@ -8,6 +8,7 @@ import type { Job } from "../job.ts";
 import type { RenderSlots } from "../slots.ts";
 import { tooLate } from "../render.ts";
 import { within } from "../timers.ts";
+import { selectParts } from "../select/select-parts.ts";
 import { fetchDocument } from "./fetch-document.ts";
 import { jsonAnswer } from "./shortcut.ts";
 import { isHtml, staticPage, type StaticAction, type StaticPage } from "./static-page.ts";
@@ -40,6 +41,8 @@ const fields = new Set([
   "setJavaScriptEnabled",
   "excludeExternalLinks",
   "extract",
+  "includeTags",
+  "excludeTags",
   "elements",
   "prompt",
   "response_format",
@@ -86,18 +89,29 @@ export async function renderStatic(
   });
 }
 
-/** What takes the place of the whole document when its main content is asked for. */
+/** What takes the place of the whole document when only parts of it, or its main content, are asked for. */
 async function mainPart(
   { background, extract }: StaticDeps,
-  { bytes, contentType }: Pick<StaticPage, "bytes" | "contentType">,
+  page: Pick<StaticPage, "bytes" | "contentType">,
   action: StaticAction,
   signal: AbortSignal,
-): Promise<Pick<StaticPage, "bytes" | "contentType"> | undefined> {
-  const isWhole = action.kind === "links" || action.kind === "scrape" || !action.main;
-  if (isWhole || extract === null || !isHtml(contentType)) return undefined;
-  const found = await background.run(extract, { bytes, contentType }, signal);
-  return { bytes: new Uint8Array(found), contentType: "text/html;charset=utf-8" };
+): Promise<Pick<StaticPage, "bytes" | "contentType">> {
+  if (action.kind === "links" || action.kind === "scrape" || !isHtml(page.contentType)) return page;
+  const { main, includeTags, excludeTags } = action;
+  let { bytes, contentType } = page;
+  if (includeTags.length + excludeTags.length > 0) {
+    const wanted = { bytes, contentType, includeTags, excludeTags };
+    bytes = new Uint8Array(await background.run(selectParts, wanted, signal));
+    contentType = UTF8_HTML;
+  }
+  if (main && extract !== null) {
+    bytes = new Uint8Array(await background.run(extract, { bytes, contentType }, signal));
+    contentType = UTF8_HTML;
+  }
+  return { bytes, contentType };
 }
+
+const UTF8_HTML = "text/html;charset=utf-8";
 
 async function inTurn<T>(
   slots: RenderSlots,
@@ -119,7 +133,7 @@ async function documentOf(
 ): Promise<Omit<StaticPage, "action">> {
   const { url, body, timers } = job;
   if (body.html !== undefined || url === null) {
-    const contentType = "text/html;charset=utf-8";
+    const contentType = UTF8_HTML;
     const meta = url === null ? {} : { finalUrl: url.href };
     return { bytes: utf8(body.html ?? ""), contentType, url: url?.href ?? null, meta, status: 200 };
   }

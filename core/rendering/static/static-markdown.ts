@@ -37,7 +37,9 @@ export const staticMarkdown: LongTask<StaticRequest, StaticAnswer> = {
     return function* ({ bytes, allowHosts, caps, unsafeRegex, frontmatter }) {
       const { output, unknown } = readJsonBytes(bytes, documentSchema);
       const job = prepareJob(output, { allow: parseAllowHosts(allowHosts), caps, unsafeRegex });
-      if (output.extract !== undefined || !isStatic(job)) return { kind: "browser", bytes };
+      const { extract, includeTags, excludeTags } = output;
+      const isPart = [extract, includeTags, excludeTags].some((field) => field !== undefined);
+      if (isPart || !isStatic(job)) return { kind: "browser", bytes };
       yield;
       const base = job.url?.href ?? null;
       const { markdown, title } = yield* conversion(output.html ?? "", { base, frontmatter });
@@ -54,6 +56,8 @@ export const staticMarkdown: LongTask<StaticRequest, StaticAnswer> = {
  */
 function isStatic(job: Job): boolean {
   const { html, render, setJavaScriptEnabled, addScriptTag = [], waitForSelector } = job.body;
+  const { waitForFunction, actions = [] } = job.body;
+  if (waitForFunction !== undefined || actions.length > 0) return false;
   // Asked for by name, it also tells of fields that have no effect.
   if (render === false) return false;
   if (html === undefined || addScriptTag.length > 0 || waitForSelector !== undefined) return false;

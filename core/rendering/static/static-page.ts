@@ -6,10 +6,17 @@ import type { HtmlHandler } from "../markdown/html-events.ts";
 
 /** What is made of a document without a browser. */
 export type StaticAction =
-  | { readonly kind: "markdown"; readonly frontmatter: boolean; readonly main: boolean }
-  | { readonly kind: "content"; readonly main: boolean }
+  | ({ readonly kind: "markdown"; readonly frontmatter: boolean } & Parts)
+  | ({ readonly kind: "content" } & Parts)
   | { readonly kind: "links"; readonly excludeExternalLinks: boolean }
   | { readonly kind: "scrape"; readonly selectors: readonly string[] };
+
+/** Which parts of a document are wanted. */
+type Parts = {
+  readonly main: boolean;
+  readonly includeTags: readonly string[];
+  readonly excludeTags: readonly string[];
+};
 
 /** A document, and what is known of its answer. */
 export type StaticPage = {

@@ -71,7 +71,23 @@ describe("printParameters()", () => {
 
 describe("readTimers()", () => {
   it("has defaults, takes both spellings, and reads 0 as the cap", () => {
-    expect(readTimers({})).toEqual({ goto: 30_000, selector: 30_000, wait: 0, action: 30_000 });
+    expect(readTimers({})).toEqual({
+      goto: 30_000,
+      selector: 30_000,
+      function: 30_000,
+      wait: 0,
+      eachAction: [],
+      actions: 60_000,
+      action: 30_000,
+    });
+    const actions = [
+      { type: "click", selector: "a", timeout: 7 },
+      { type: "press", key: "Tab" },
+    ] as const;
+    expect(readTimers({ actions }, { selector: 50, wait: 60 })).toMatchObject({
+      eachAction: [7, 50],
+      actions: 60,
+    });
     expect(readTimers({ goToOptions: { timeout: 5 } }).goto).toBe(5);
     expect(readTimers({ gotoOptions: { timeout: 6 }, goToOptions: { timeout: 5 } }).goto).toBe(6);
     expect(readTimers({ gotoOptions: { timeout: 0 } }).goto).toBe(60_000);

@@ -119,6 +119,28 @@ describe("render: false", () => {
     expect(asked).toHaveLength(1);
   });
 
+  it("keeps the parts that selectors name, and leaves out others", async () => {
+    const parts =
+      "<title>T</title><nav>n</nav><main><p class=ad>a</p><p>b<i class=ad>c</i></p></main><p>d</p>";
+    const { ask } = setting(site(parts));
+    const markdown = async (fields: object) =>
+      (await ask("markdown", { ...static_, ...fields })).result;
+    const top = '---\ntitle: "T"\n---\n\n';
+    expect(await markdown({ excludeTags: ["nav", ".ad"] })).toBe(`${top}b\n\nd`);
+    expect(await markdown({ includeTags: ["main", "main p"] })).toBe(`${top}a\n\nb*c*`);
+    expect(await markdown({ includeTags: ["p"], excludeTags: [".ad"] })).toBe(`${top}b\n\nd`);
+    expect(await markdown({ includeTags: ["body"] })).toBe(`${top}n\n\na\n\nb*c*\n\nd`);
+    const content = await ask("content", { ...static_, includeTags: ["nav"] });
+    expect(content.result).toBe(
+      "<html><head><title>T</title></head><body><nav>n</nav></body></html>",
+    );
+    const wrong = await ask("markdown", { ...static_, excludeTags: ["p", "p:hover"] });
+    expect([wrong.status, wrong.errors[0]?.message]).toEqual([
+      400,
+      'excludeTags.1: ":hover" is not known without a browser: leave out "render": false',
+    ]);
+  });
+
   it("answers from html too, whatever scripts it brings", async () => {
     const { ask, asked } = setting(site(""));
     const body = { html: "<p>a<script>x()</script>", render: false };
@@ -184,6 +206,12 @@ describe("render: false", () => {
     expect(asked).toHaveLength(1);
   });
 
+  it("tells of no more headers than anybody needs", async () => {
+    const headers = [html, ["x-long", "a".repeat(20_000)], ["x-short", "b"]] as const;
+    const answer = await setting(() => ({ headers, body: utf8("a") })).ask("content", static_);
+    expect(answer.meta["headers"]).toEqual({ "content-type": "text/html", "x-short": "b" });
+  });
+
   it("ends a loop of redirects", async () => {
     const { ask, asked } = setting(() => ({ status: 307, headers: [["location", url]] }));
     expect(await ask("content", static_)).toMatchObject({ status: 422, errors: [{ code: 5003 }] });
@@ -237,6 +265,8 @@ describe("render: false", () => {
 
   it.each([
     ["waitForSelector", { waitForSelector: { selector: "a" } }],
+    ["waitForFunction", { waitForFunction: { expression: "1" } }],
+    ["actions", { actions: [{ type: "press", key: "Enter" }] }],
     ["viewport", { viewport: { width: 1, height: 1 } }],
     ["cookies", { cookies: [{ name: "a", value: "b" }] }],
     ["gotoOptions.waitUntil", { gotoOptions: { waitUntil: "load" } }],
