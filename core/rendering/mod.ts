@@ -12,6 +12,7 @@ import { closeRoutes } from "../http/routes.ts";
 import { noteUnknownFields } from "../http/fields/unknown-fields.ts";
 import { wholeRequest } from "../http/whole-request.ts";
 import type { Platform } from "../ports.ts";
+import { devtoolsRoutes } from "./devtools.ts";
 import { renderOperations, type RenderOperation } from "./operations.ts";
 import type { RenderingOptions } from "./options.ts";
 import { renderBinding, type RenderBinding } from "./render-binding.ts";
@@ -32,10 +33,7 @@ const prefixes = ["/accounts/:account_id/browser-rendering", "/accounts/:account
 
 /** Routes of the hosted platform that are not here, and what to do instead. */
 const notHere: readonly (readonly [path: string, message: string])[] = [
-  [
-    "devtools/*",
-    "Browser sessions are not part of causey: a session's pages would leave the limits and the request checks of renderings. Use the rendering routes, or connect a DevTools client to a browser of your own",
-  ],
+  ...devtoolsRoutes,
   [
     "crawl/*",
     "Crawling is not part of causey yet: render page by page, with /links to find more of them",

@@ -128,14 +128,8 @@ describe("cloudflare browserRendering", () => {
   });
 
   it("is told of what is not here", async () => {
-    const { devtools, crawl } = client.browserRendering;
+    const { crawl } = client.browserRendering;
     for (const call of [
-      () => devtools.session.list({ account_id }),
-      () => devtools.session.get("s", { account_id }),
-      () => devtools.browser.create({ account_id }),
-      () => devtools.browser.delete("s", { account_id }),
-      () => devtools.browser.version("s", { account_id }),
-      () => devtools.browser.targets.list("s", { account_id }),
       () => crawl.create({ account_id, url: "http://example.com/" }),
       () => crawl.get("job", { account_id }),
       () => crawl.delete("job", { account_id }),
