@@ -224,6 +224,20 @@ export const mutants: readonly Mutant[] = [
     tests: ["tests/unit/http/bodies-in-memory"],
   },
   {
+    name: "a small body arrives in time",
+    file: "core/http/arriving-body.ts",
+    find: "() => late.reject(tooSlow()),",
+    replace: "() => undefined,",
+    tests: ["tests/unit/http/bodies-in-memory"],
+  },
+  {
+    name: "a name is resolved in time",
+    file: "adapters/shared/egress/egress-resolve.ts",
+    find: "Promise.race([resolve(host), late.promise])",
+    replace: "resolve(host)",
+    tests: ["tests/local/egress-proxy"],
+  },
+  {
     name: "a body that the deprecations look into finds room",
     file: "core/deprecations/revise-request.ts",
     find: "await inspectRequest(request, room);",

@@ -8,6 +8,7 @@ const elsewhere = { address: "93.184.215.14", family: 4 } as const;
 const resolve: Resolve = (host) => {
   if (host === "mixed.test") return Promise.resolve([elsewhere, loopback]);
   if (host === "nx.test") return Promise.resolve([]);
+  if (host === "hung.test") return new Promise(() => undefined);
   return Promise.resolve([loopback]);
 };
 
@@ -232,6 +233,7 @@ describe("startEgressProxy()", () => {
 
   it.each([
     ["GET http://nx.test/ HTTP/1.1", "dns_error"],
+    ["GET http://hung.test/ HTTP/1.1", "dns_error"],
     ["CONNECT site.test:9 HTTP/1.1", "connection_refused"],
     ["GET /origin-form HTTP/1.1", "http_protocol_error"],
     ["GET file:///etc/passwd HTTP/1.1", "http_protocol_error"],

@@ -19,7 +19,7 @@ export interface EgressProxyOptions {
   readonly resolve?: Resolve;
   /** Connections at a time; more are answered 503. @default 512 */
   readonly maxConnections?: number;
-  /** How long one address may take to accept, and a client to send its head, in ms. @default 10000 */
+  /** How long a name may take to be resolved, one address to accept, and a client to send its head, in ms. @default 10000 */
   readonly timeoutMs?: number;
 }
 
@@ -209,8 +209,9 @@ async function reach(url: URL, before: Upstream | null, guard: Guard): Promise<U
     inbox.socket.destroy();
   }
   try {
-    const addresses = await resolveChecked(host, port, guard.allow, guard.options.resolve);
-    const socket = await dial(addresses, port, guard.timeoutMs);
+    const { allow, options, timeoutMs } = guard;
+    const addresses = await resolveChecked(host, port, allow, options.resolve, timeoutMs);
+    const socket = await dial(addresses, port, timeoutMs);
     guard.track(socket);
     return { inbox: inboxOf(socket), authority };
   } catch (error) {

@@ -13,6 +13,9 @@ export interface ResolvedAddress {
 /** Resolves a name to every address it has; injectable so that tests can play a hostile DNS server. */
 export type Resolve = (host: string) => Promise<readonly ResolvedAddress[]>;
 
+/** Milliseconds for a name to be resolved: a hostile DNS server may never answer. */
+const RESOLVE_MS = 10_000;
+
 /** Asks the system's resolver, hosts file included. */
 export const systemResolve: Resolve = async (host) => {
   const found = await lookup(host, { all: true, order: "verbatim" });
@@ -23,40 +26,46 @@ export const systemResolve: Resolve = async (host) => {
  * Resolves a host once and checks every address: the caller must dial one of exactly these. An answer that
  * mixes public and private addresses is refused as a whole, because which one a dialler picks is chance.
  *
- * @throws TransportError `refused` when the guard says no, `unreachable` when the name has no address
+ * @throws TransportError `refused` when the guard says no, `unreachable` when the name has no address or none within `withinMs`
  */
 export async function resolveChecked(
   host: string,
   port: number,
   allow: AllowHosts,
   resolve: Resolve = systemResolve,
+  withinMs: number = RESOLVE_MS,
 ): Promise<readonly ResolvedAddress[]> {
   if (!checkHost(host, port, allow)) throw refused(host);
   const literal = isIP(host);
   const addresses: readonly ResolvedAddress[] =
     literal === 0
-      ? await resolveName(host, resolve)
+      ? await resolveName(host, resolve, withinMs)
       : [{ address: host, family: literal === 6 ? 6 : 4 }];
   if (!addresses.every(({ address }) => checkAddress(host, port, address, allow)))
     throw refused(host);
   return addresses;
 }
 
-async function resolveName(host: string, resolve: Resolve): Promise<readonly ResolvedAddress[]> {
-  let addresses: readonly ResolvedAddress[];
+async function resolveName(
+  host: string,
+  resolve: Resolve,
+  withinMs: number,
+): Promise<readonly ResolvedAddress[]> {
+  const name = `The name "${host.slice(0, 100)}"`;
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    late.reject(new TransportError("unreachable", `${name} was not resolved in ${withinMs} ms`));
+  }, withinMs);
   try {
-    addresses = await resolve(host);
+    const addresses = await Promise.race([resolve(host), late.promise]);
+    if (addresses.length === 0) throw new TransportError("unreachable", `${name} has no address`);
+    return addresses;
   } catch (error) {
-    throw new TransportError(
-      "unreachable",
-      `The name "${host.slice(0, 100)}" could not be resolved`,
-      { cause: error },
-    );
+    if (error instanceof TransportError) throw error;
+    throw new TransportError("unreachable", `${name} could not be resolved`, { cause: error });
+  } finally {
+    clearTimeout(timer);
   }
-  if (addresses.length === 0) {
-    throw new TransportError("unreachable", `The name "${host.slice(0, 100)}" has no address`);
-  }
-  return addresses;
 }
 
 function refused(host: string): TransportError {
