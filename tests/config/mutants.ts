@@ -513,7 +513,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "a filter sees what was indexed since",
     file: "core/search/items/commit-item.ts",
-    find: "state.allowed.reset();",
+    find: "state.forgetCounts();",
     replace: "",
     tests: ["tests/unit/search/broad-filter"],
   },

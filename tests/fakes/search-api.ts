@@ -15,6 +15,7 @@ export interface FoundChunk {
     readonly vector_score?: number;
     readonly keyword_score?: number;
     readonly fusion_method?: string;
+    readonly coverage?: number;
   };
 }
 

@@ -135,7 +135,7 @@ describe("chat completions", () => {
           index: 0,
           message: {
             role: "assistant",
-            content: expect.stringContaining("The ferry leaves at noon. [1]"),
+            content: expect.stringMatching(/\[1\]\n\nThe ferry leaves at noon\./),
           },
         },
       ],

@@ -81,17 +81,16 @@ export interface ChatCompletion {
   readonly errors?: readonly InstanceFailure[];
 }
 
-/** The chat completion object, with the chunks. Without chunks no model is asked and the content is empty. */
+/** The chat completion object, with the chunks. Without chunks no chat model is asked and the content is empty. */
 export async function completeChat(
   input: ChatInput,
   answerer: Answerer,
   { platform: { system } }: SearchOptions,
   signal: AbortSignal,
 ): Promise<ChatCompletion> {
-  const answer =
-    input.chunks.length === 0
-      ? { content: "", refusal: null, finishReason: "stop", usage: NO_USAGE }
-      : await answerer.complete(input, signal);
+  const answer = hasNothingToAsk(input, answerer)
+    ? { content: "", refusal: null, finishReason: "stop", usage: NO_USAGE }
+    : await answerer.complete(input, signal);
   return {
     id: `chatcmpl-${system.id()}`,
     object: "chat.completion",
@@ -137,7 +136,7 @@ export function streamChat(
     let usage: Usage | null = null;
     if (chunksAs !== "none") yield chunksEvent(base, input.chunks, chunksAs);
     try {
-      if (input.chunks.length > 0)
+      if (!hasNothingToAsk(input, answerer))
         for await (const delta of answerer.stream(input, own)) {
           if (delta.usage !== undefined && input.wantsUsage === true) usage = delta.usage;
           if (isShown(delta)) yield deltaEvent(base, delta);
@@ -154,6 +153,11 @@ export function streamChat(
     yield { data: "[DONE]" };
   }
   return abortable(events, signal);
+}
+
+/** A model that is told no source would answer by itself; the builtin one says that nothing was found. */
+function hasNothingToAsk({ chunks }: ChatInput, answerer: Answerer): boolean {
+  return chunks.length === 0 && answerer !== extractiveAnswerer;
 }
 
 /** How a stream tells its chunks: as the event `chunks`, inside a first delta, or not at all. */

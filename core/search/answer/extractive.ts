@@ -1,23 +1,37 @@
 import type { Answer, AnswerDelta, Answerer, Question } from "./answerer.ts";
+import { type Passage, passagesOf } from "./passages.ts";
+import { queryTerms } from "../retrieve/keyword-query.ts";
 import { countTokens } from "../text/count-tokens.ts";
 import { stem } from "../text/porter.ts";
 import { words } from "../text/segment.ts";
-import { isStopWord } from "../text/stop-words.ts";
 
-const MAX_SENTENCES = 4;
-/** Chunks that are read for sentences, and sentences of one chunk. */
+const MAX_PASSAGES = 3;
+/** Chunks that are read for passages. */
 const MAX_CHUNKS = 10;
-const MAX_PER_CHUNK = 200;
-const MAX_LENGTH = 500;
+/** Rows of a table that are quoted. */
+const MAX_ROWS = 5;
+/** Below that share of the question nothing was found: what is quoted would answer another one. */
+const LEAST_COVERAGE = 0.5;
+/** What a further passage has to be worth beside the best. */
+const LEAST_SHARE = 0.5;
 
-interface Sentence {
+const NOTHING = "Nothing was found in the documents that answers this question.";
+
+interface Candidate {
   readonly text: string;
+  /** Its headings and its key, which tell what it is about. */
+  readonly title: string;
   readonly source: number;
+  /** What the search says of its chunk, beside the best one. */
+  readonly rank: number;
   readonly place: number;
   readonly terms: ReadonlySet<string>;
 }
 
-/** An answerer that quotes the sentences that share most with the question, each with the number of its source. */
+/**
+ * An answerer that quotes the passages that share most with the question, each below its headings and with the number of its
+ * source, and says so when nothing that was found is about the question.
+ */
 export const extractiveAnswerer: Answerer = {
   complete: (question) => Promise.resolve(extract(question)),
   async *stream(question, signal): AsyncGenerator<AnswerDelta> {
@@ -32,14 +46,17 @@ export const extractiveAnswerer: Answerer = {
 };
 
 function extract({ query, messages, chunks, parameters }: Question): Answer {
-  const asked = termsOf(query);
-  const chosen = choose(sentencesOf(chunks.slice(0, MAX_CHUNKS)), asked);
-  const quotes = chosen.map(({ text, source }) => `${text} [${source}]`).join(" ");
+  const asked = new Set(queryTerms(query, "porter").map(stem));
+  const isFound = chunks.some(
+    ({ scoring_details: { coverage } }) => (coverage ?? 1) >= LEAST_COVERAGE,
+  );
+  const chosen = isFound ? choose(candidatesOf(chunks.slice(0, MAX_CHUNKS), asked), asked) : [];
+  const quotes = chosen.map(({ title, source, text }) => `**${title}** [${source}]\n\n${text}`);
   const sources = [...new Set(chosen.map((one) => one.source))].toSorted((a, b) => a - b);
   const list = sources
     .map((source) => `[${source}] ${chunks[source - 1]?.item.key ?? ""}`)
     .join("\n");
-  const whole = `${quotes}\n\nSources:\n${list}`;
+  const whole = chosen.length === 0 ? NOTHING : `${quotes.join("\n\n")}\n\nSources:\n${list}`;
   const content = shortened(whole, parameters);
   const prompt = messages.reduce(
     (sum, message) => sum + countTokens(JSON.stringify(message.content ?? "")),
@@ -68,73 +85,77 @@ function shortened(text: string, parameters: Question["parameters"]): string {
   return pieces.join("");
 }
 
-function sentencesOf(chunks: Question["chunks"]): Sentence[] {
-  return chunks.flatMap((chunk, index) =>
-    split(chunk.text)
-      .slice(0, MAX_PER_CHUNK)
-      .map((text, place) => ({ text, source: index + 1, place, terms: termsOf(text) })),
+function candidatesOf(chunks: Question["chunks"], asked: ReadonlySet<string>): Candidate[] {
+  const best = Math.max(...chunks.map(({ score }) => score), Number.MIN_VALUE);
+  return chunks.flatMap((chunk, index) => {
+    const { heading = "", text, item } = chunk;
+    const rank = chunk.score / best;
+    // The columns of a table stand above its rows.
+    const path = heading.split(" > ").filter((part) => !part.includes(" | "));
+    const title = path.length === 0 ? item.key : path.join(" > ");
+    const above = termsOf(heading);
+    return passagesOf(text, heading).map((passage, place) => {
+      const quoted = quotedText(passage, asked);
+      const terms = new Set([...above, ...termsOf(quoted)]);
+      return { text: quoted, title, source: index + 1, rank, place, terms };
+    });
+  });
+}
+
+/** A passage as it is quoted: of a long table the rows that share most with the question. */
+function quotedText({ text, rows }: Passage, asked: ReadonlySet<string>): string {
+  if (rows.length === 0) return text;
+  const shared = rows.map((row) => [...termsOf(row)].filter((term) => asked.has(term)).length);
+  const bar = shared.toSorted((a, b) => b - a)[MAX_ROWS - 1] ?? 0;
+  const kept = rows.filter(
+    (_, n) => rows.length <= MAX_ROWS || (shared[n] ?? 0) >= Math.max(1, bar),
   );
+  return [text, ...kept.slice(0, MAX_ROWS)].join("\n").trim();
 }
 
-/** A fenced block of code, or the beginning of one that the chunk cuts off. */
-const CODE = /^[ \t]*(`{3,}|~{3,})[^]*?(?:^[ \t]*\1.*$|$(?![^]))/gm;
-
-/** Sentences of running text, and rows of tables; headings, code and bare list markers are no sentences. */
-function split(text: string): string[] {
-  const prose = text
-    .replaceAll(CODE, "")
-    .split(/\n{2,}|\n(?=\s*(?:[-*+|]|\d+\.)\s)/)
-    .map((block) =>
-      block
-        .replaceAll(/^\s*#{1,6}\s.*$/gm, "")
-        .replaceAll(/\s+/g, " ")
-        .trim(),
-    )
-    .filter((block) => /[^|:\s-]/.test(block));
-  return prose
-    .flatMap((block) => block.split(/(?<=[.!?])\s+(?=\S)|(?<=[。！？])/))
-    .map((sentence) =>
-      sentence
-        .replace(/^(?:[-*+>]|\d+\.)\s+/, "")
-        .trim()
-        .slice(0, MAX_LENGTH),
-    )
-    .filter((sentence) => sentence.length > 1);
-}
-
-/** The best sentence first, then those that add terms that are not covered yet; in reading order. */
-function choose(sentences: readonly Sentence[], asked: ReadonlySet<string>): Sentence[] {
+/** The best passage first, then those that say what is not said yet, in the order of their sources. */
+function choose(candidates: readonly Candidate[], asked: ReadonlySet<string>): Candidate[] {
+  const weights = new Map(
+    [...asked].map((term) => {
+      const having = candidates.filter(({ terms }) => terms.has(term)).length;
+      return [term, Math.log(1 + candidates.length / (1 + having))] as const;
+    }),
+  );
   const open = new Set(asked);
-  const left = [...sentences];
-  const chosen: Sentence[] = [];
-  while (chosen.length < MAX_SENTENCES && left.length > 0) {
-    const scores = left.map((one) => score(one, open, asked));
-    const best = scores.reduce((at, value, index) => (value > (scores[at] ?? 0) ? index : at), 0);
-    if (chosen.length > 0 && (scores[best] ?? 0) <= 0) break;
-    const [taken] = left.splice(best, 1);
+  const left = [...candidates];
+  const chosen: Candidate[] = [];
+  let best = 0;
+  while (chosen.length < MAX_PASSAGES && left.length > 0) {
+    const scores = left.map((one) => worth(one, weights, open));
+    const at = scores.reduce((top, value, index) => (value > (scores[top] ?? 0) ? index : top), 0);
+    const score = scores[at] ?? 0;
+    if (score <= best * LEAST_SHARE) break;
+    best = Math.max(best, score);
+    const [taken] = left.splice(at, 1);
     if (taken === undefined) break;
+    // The end of a chunk may stand at the beginning of the next.
+    if (chosen.some(({ text }) => text.includes(taken.text) || taken.text.includes(text))) continue;
     chosen.push(taken);
     for (const term of taken.terms) open.delete(term);
   }
   return chosen.toSorted((a, b) => a.source - b.source || a.place - b.place);
 }
 
-/** Question terms in the sentence, new ones in full; early chunks first; no more than a word's worth for length. */
-function score(
-  { terms, source, place }: Sentence,
+/** What the search says of the chunk, and how much of the question the passage holds; what is said already counts half. */
+function worth(
+  { terms, rank, place }: Candidate,
+  weights: ReadonlyMap<string, number>,
   open: ReadonlySet<string>,
-  asked: ReadonlySet<string>,
 ): number {
   let shared = 0;
-  for (const term of terms) shared += open.has(term) ? 1 : asked.has(term) ? 0.25 : 0;
-  if (shared === 0) return 0;
-  return (shared / Math.sqrt(4 + terms.size)) * (1 / (1 + 0.15 * (source - 1))) - place * 1e-4;
+  let whole = 0;
+  for (const [term, weight] of weights) {
+    whole += weight;
+    if (terms.has(term)) shared += open.has(term) ? weight : weight / 2;
+  }
+  return shared === 0 ? 0 : rank * (0.4 + (0.6 * shared) / whole) - place * 1e-4;
 }
 
 function termsOf(text: string): Set<string> {
-  return new Set(
-    words(text, "query")
-      .filter((word) => !isStopWord(word))
-      .map(stem),
-  );
+  return new Set(words(text, "query").map(stem));
 }

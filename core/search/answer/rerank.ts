@@ -52,9 +52,11 @@ export async function rerank(
       message: `The reranker "${reranker.model}" answered ${scores.length} scores for ${chunks.length} texts`,
     });
   }
+  // The builtin one only orders: what the best is worth the search knows.
+  const most = reranker === lexicalReranker ? Math.max(...chunks.map(({ score }) => score)) : 1;
   return chunks
     .map((chunk, at) => {
-      const score = round(Math.min(1, Math.max(0, scores[at] ?? 0)));
+      const score = round(most * Math.min(1, Math.max(0, scores[at] ?? 0)));
       const details = { ...chunk.scoring_details, reranking_score: score };
       return { ...chunk, score, scoring_details: details };
     })

@@ -63,7 +63,7 @@ export async function changeInstance(
   await state.clock.write([...statements, state.save(next)], due);
   state.remember(next);
   state.bell.ring();
-  state.allowed.reset();
+  state.forgetCounts();
   if (settings.embedding_model !== old.embedding_model) state.vectors.reset();
 }
 
@@ -106,7 +106,7 @@ export async function destroyInstance(state: InstanceState): Promise<InstanceSet
   state.bell.ring();
   state.remember(null);
   state.vectors.reset();
-  state.allowed.reset();
+  state.forgetCounts();
   return settings;
 }
 

@@ -8,6 +8,7 @@ import { type Bell, createBell } from "../queue/bell.ts";
 import { createTurns, type InTurn } from "../queue/in-turn.ts";
 import { earliestDue, endLeases } from "../queue/work-rows.ts";
 import { type AllowedItems, createAllowedItems } from "../retrieve/allowed-items.ts";
+import { createTermCounts, type TermCounts } from "../retrieve/term-counts.ts";
 import { createVectorStore, type VectorStore } from "../retrieve/vector-store.ts";
 
 /** What an instance knows of itself; written through {@link InstanceState.save}. */
@@ -30,6 +31,9 @@ export interface InstanceState {
   readonly index: string;
   readonly vectors: VectorStore;
   readonly allowed: AllowedItems;
+  readonly termCounts: TermCounts;
+  /** Has filters and words be counted anew. Call it after every commit that changes items. */
+  forgetCounts(): void;
   /** Has the alarm go off for work that is written with it. */
   readonly clock: Clock;
   /** Rings when work was put into the queue, or taken out. */
@@ -58,12 +62,19 @@ export async function openState(context: ActorContext): Promise<InstanceState> {
     return trains ? context.steady() : earliestDue({ actor, context });
   });
   const index = `search_fts_${(await sha256Hex(actor)).slice(0, 24)}`;
+  const allowed = createAllowedItems(context);
+  const termCounts = createTermCounts(context, index);
   return {
     actor,
     context,
     index,
     vectors: createVectorStore(context),
-    allowed: createAllowedItems(context),
+    allowed,
+    termCounts,
+    forgetCounts() {
+      allowed.reset();
+      termCounts.reset();
+    },
     clock,
     bell: createBell(),
     inTurn: createTurns(),

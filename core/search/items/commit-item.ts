@@ -85,7 +85,7 @@ export async function commitItem(
   state.bell.ring();
   state.remember(next);
   state.vectors.replace(itemId, tag, vectors);
-  state.allowed.reset();
+  state.forgetCounts();
   return getItem(state, itemId);
 }
 

@@ -56,6 +56,6 @@ export async function removeItem(state: InstanceState, itemId: string): Promise<
   state.bell.ring();
   state.remember(next);
   state.vectors.replace(itemId, vectorTag(facts), null);
-  state.allowed.reset();
+  state.forgetCounts();
   return { key: String(row["key"]) };
 }

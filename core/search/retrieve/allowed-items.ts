@@ -11,7 +11,7 @@ export interface Allowed {
 /** What filters let through, kept until an item changes. */
 export interface AllowedItems {
   of(condition: Condition): Promise<Allowed>;
-  /** Call it after every commit that changes items. */
+  /** After every commit that changes items. */
   reset(): void;
 }
 

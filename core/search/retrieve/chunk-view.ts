@@ -21,6 +21,8 @@ export type Chunk = {
     readonly keyword_rank?: number;
     readonly fusion_method?: FusionMethod;
     readonly reranking_score?: number;
+    /** How much of the question the chunk holds: the share of its words, rare ones weighing more. */
+    readonly coverage?: number;
   };
   /** Only in answers over several instances. */
   readonly instance_id?: string;
@@ -37,6 +39,7 @@ export function toChunk(
   row: SqlRow,
   text: string,
   fusion: FusionMethod | null,
+  coverage: number,
 ): Chunk {
   const key = String(row["key"]);
   const heading = String(row["heading"] ?? "");
@@ -53,6 +56,7 @@ export function toChunk(
       ...(candidate.vectorRank === null ? {} : { vector_rank: candidate.vectorRank }),
       ...(candidate.keywordRank === null ? {} : { keyword_rank: candidate.keywordRank }),
       ...(fusion === null ? {} : { fusion_method: fusion }),
+      coverage,
     },
   };
 }

@@ -145,7 +145,8 @@ async function matches(
 /** Below that many chunks FTS5 answers sooner than a thread would. */
 const FAST_CHUNKS = 2000;
 
-function besideOthers(state: InstanceState): QueryOptions {
+/** Has a query run beside the event loop where that is worth it. */
+export function besideOthers(state: InstanceState): QueryOptions {
   return state.facts().chunks < FAST_CHUNKS ? {} : { long: state.actor };
 }
 

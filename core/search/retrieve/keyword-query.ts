@@ -21,10 +21,17 @@ export function queryTerms(query: string, tokenizer: KeywordTokenizer): string[]
     tokenizer === "trigram"
       ? (withoutAccents(folded(text)).match(/[\p{L}\p{N}\p{M}]{3,}/gu) ?? [])
       : words(text, "query");
-  const topical = all.filter((word) => !isStopWord(word));
+  const topical = all.filter((word, at) => !isStopWord(word) && !asksForAmount(word, all[at - 1]));
   return (topical.length > 0 ? topical : all)
     .slice(0, MAX_TERMS)
     .map((word) => word.slice(0, MAX_WORD));
+}
+
+const AMOUNTS: ReadonlySet<string> = new Set(["long", "many", "much", "often", "soon"]);
+
+/** Whether a word only asks with the one before it, as in "how long": documents answer with an amount, not with the word. */
+function asksForAmount(word: string, before: string | undefined): boolean {
+  return before === "how" && AMOUNTS.has(word);
 }
 
 /**

@@ -5,19 +5,22 @@ import { asSet, isOneOf } from "../../sql-text.ts";
 import { askLegs } from "./ask-legs.ts";
 import { boosts } from "./boost.ts";
 import type { Boost } from "../instance/instance-schema.ts";
+import { coverageOf } from "./coverage.ts";
 import { type Chunk, chunkId, expandedText, toChunk } from "./chunk-view.ts";
 import { parseFilter } from "./filter.ts";
-import { filterCondition } from "./filter-sql.ts";
+import { type Condition, filterCondition } from "./filter-sql.ts";
 import { type Candidate, fuse, type FusionMethod, singleLeg } from "./fuse.ts";
 import type { InstanceState } from "../instance/instance-state.ts";
 import { LEXICAL_MODEL, TRAIN_FROM } from "../lexical/lexical-model.ts";
+import { round } from "../lexical/trained-model.ts";
 
 /** Share of the builtin vectors in a hybrid score: after a training, and before. */
 const TRAINED_WEIGHT = 0.2;
 const UNTRAINED_WEIGHT = 0.1;
 
 /**
- * The one retrieval pipeline: both legs, fusion, threshold, boosts, cut, text.
+ * The one retrieval pipeline: both legs, fusion, threshold, boosts, cut, text. The best hit of keywords scores what it holds
+ * of the question, and the others less: the best of bad hits has a bad score.
  * Throws 7070 for a type that the instance cannot serve, the filter's errors, and 7073 when no leg answered.
  */
 export async function retrieve(state: InstanceState, input: SearchInput): Promise<Chunk[]> {
@@ -25,10 +28,7 @@ export async function retrieve(state: InstanceState, input: SearchInput): Promis
   const type = retrievalType(input.type, settings.index_method);
   const limit = input.limit ?? settings.max_num_results;
   const threshold = input.threshold ?? settings.score_threshold;
-  const filter =
-    input.filters === undefined
-      ? null
-      : filterCondition(parseFilter(JSON.parse(input.filters)), settings.custom_metadata);
+  const filter = conditionOf(state, input);
   const wanted = input.boostBy ?? settings.retrieval_options?.boost_by ?? [];
   const { legs, both } = await askLegs(state, input, type, limit, filter, wanted.length > 0);
   const fusion = both ? fusionMethod(state, input) : null;
@@ -39,15 +39,40 @@ export async function retrieve(state: InstanceState, input: SearchInput): Promis
   const taken = new Set(
     ranked.slice(0, limit).map(({ row }) => chunkId(String(row["item_id"]), Number(row["ord"]))),
   );
+  const shown = await withText(state, ranked.slice(0, limit));
+  const covers = await coverageOf(state, input.query);
+  const coverages = shown.map(({ row }) =>
+    covers(`${String(row["heading"])}\n${String(row["text"])}`),
+  );
+  const byKeywords = type !== "vector" && legs.keyword.length > 0;
+  const scale = bestWorth(shown, coverages, both, byKeywords);
   const out: Chunk[] = [];
-  for (const { candidate, row } of await withText(state, ranked.slice(0, limit))) {
+  for (const [n, { candidate, row }] of shown.entries()) {
     const text =
       input.metadataOnly === true
         ? ""
         : await expandedText(state, row, input.expansion ?? 0, taken);
-    out.push(toChunk(candidate, row, text, fusion));
+    const scored = { ...candidate, score: round(candidate.score * scale) };
+    out.push(toChunk(scored, row, text, fusion, coverages[n] ?? 0));
   }
   return out;
+}
+
+/** What the best hit is worth by itself: the share of the question that it holds, or its similarity where that was asked. */
+function bestWorth(
+  shown: readonly Ranked[],
+  coverages: readonly number[],
+  bySimilarity: boolean,
+  byKeywords: boolean,
+): number {
+  if (!byKeywords && !bySimilarity) return 1;
+  const similarities = shown.map(({ candidate }) => candidate.vectorScore ?? 0);
+  return Math.max(0, ...coverages, ...(bySimilarity ? similarities : []));
+}
+
+function conditionOf(state: InstanceState, { filters }: SearchInput): Condition | null {
+  if (filters === undefined) return null;
+  return filterCondition(parseFilter(JSON.parse(filters)), state.facts().settings.custom_metadata);
 }
 
 function retrievalType(

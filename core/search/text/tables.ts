@@ -39,7 +39,7 @@ function isDelimiter(line: string): boolean {
 }
 
 function columnsOf(row: string): string {
-  return cellsOf(row.slice(0, MOST)).join(" | ");
+  return cellsOf(row.slice(0, MOST)).filter(Boolean).join(" | ");
 }
 
 /** The cells of a row of a table, without marks of emphasis and code. */

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { passagesOf } from "../../../core/search/answer/passages.ts";
 import { fakeChatModel } from "../../fakes/search-models.ts";
 import {
   answerOf,
@@ -84,22 +85,52 @@ describe("chat completions with the builtin model", () => {
       finish_reason: "stop",
       message: { role: "assistant", refusal: null },
     });
-    expect(choice!.message.content).toContain("Tokens are required when authentication is on. [");
-    expect(choice!.message.content).not.toContain("sky");
+    expect(choice!.message.content).toMatch(
+      /^\*\*Tokens\*\* \[\d\]\n\nTokens are required when authentication is on\. The sky is blue\.\n/,
+    );
+    expect(choice!.message.content).toMatch(/Sources:\n\[\d\] auth\.md/);
     expect(answer.usage.total_tokens).toBe(
       answer.usage.prompt_tokens + answer.usage.completion_tokens,
     );
     expect(answer.chunks[0]!.text).toContain("Tokens");
   });
 
-  it("quote rows of tables one by one, and no code", async () => {
+  it("say that nothing was found, also where a word or two were", async () => {
+    await open();
+    for (const content of ["How do whales sleep?", "What is the price of blue whales in Norway?"]) {
+      const answer = await answerOf(await ask({ messages: [{ role: "user", content }] }));
+      expect(answer.choices[0]!.message.content).toBe(
+        "Nothing was found in the documents that answers this question.",
+      );
+    }
+  });
+
+  it("quote the rows of a table that answer, below its header, and code only with what introduces it", async () => {
     await open();
     const code = "```ts\nconst tokens = [];\n\n// Tokens are required here.\nuse(tokens);\n```";
-    const table = "| Key | Meaning |\n| --- | --- |\n| `port` | Where |\n| `tokens` | Required |";
+    const others = Array.from({ length: 8 }, (_, n) => `| \`port_${n}\` | Where |`).join("\n");
+    const table = `| Key | Meaning |\n| --- | --- |\n${others}\n| \`tokens\` | Required |`;
     await api.upload("keys.md", `# Keys\n\n${code}\n\n${table}\n`);
     const [choice] = (await answerOf(await ask({}))).choices;
-    expect(choice!.message.content).toContain("| `tokens` | Required | [");
-    expect(choice!.message.content).not.toMatch(/port|const|here/);
+    expect(choice!.message.content).toContain(
+      "**Keys** [2]\n\n| Key | Meaning |\n| --- | --- |\n| `tokens` | Required |\n",
+    );
+    expect(choice!.message.content).not.toMatch(/port_|const|here/);
+    await api.upload("use.md", `# Use\n\nWhere tokens are required:\n\n${code}`);
+    const messages = [{ role: "user", content: "Where are tokens required in use?" }];
+    const [second] = (await answerOf(await ask({ messages }))).choices;
+    expect(second!.message.content).toContain(`Where tokens are required:\n\n${code}\n`);
+  });
+
+  it("give a table that goes on from the chunk before its header again", () => {
+    const rows = "| `a` | one |\n| `b` | two |";
+    expect(passagesOf(rows, "Keys > Key | Meaning")).toEqual([
+      { text: "| Key | Meaning |\n| --- | --- |", rows: ["| `a` | one |", "| `b` | two |"] },
+    ]);
+    expect(passagesOf("Why:\n\n- one\n\n- two\n  more\n\nThen.", "")).toEqual([
+      { text: "Why:\n\n- one\n- two\n  more", rows: [] },
+      { text: "Then.", rows: [] },
+    ]);
   });
 
   it("give the same answer every time", async () => {

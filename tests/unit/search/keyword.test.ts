@@ -162,6 +162,26 @@ describe("the keyword leg", () => {
     expect(best!.scoring_details).not.toHaveProperty("vector_score");
   });
 
+  it("gives the best of bad hits a bad score, and says how much of the question it holds", async () => {
+    const [good] = await keyword("wing slipstream");
+    const [bad] = await keyword("wing of the albatross over Patagonia");
+    expect(good).toMatchObject({ score: 1, scoring_details: { coverage: 1 } });
+    expect(bad!.score).toBeGreaterThan(0);
+    expect(bad!.score).toBeLessThan(0.4);
+    expect(bad!.scoring_details.coverage).toBe(bad!.score);
+  });
+
+  it("counts words anew after an item has changed", async () => {
+    const query = "wing zeppelin";
+    const [before] = await keyword(query);
+    await api.upload("zeppelin.md", "A zeppelin. One more zeppelin.");
+    const [after] = await keyword(query);
+    await api.raw("DELETE", `/instances/main/items/${after!.id.split(":")[0]}`);
+    expect(after!.item.key).toBe("zeppelin.md");
+    expect(await keyword(query)).toEqual(await keyword(query));
+    expect((await keyword(query))[0]!.score).toBe(before!.score);
+  });
+
   it("ignores match_threshold", async () => {
     expect(await keyword("slipstream", { match_threshold: 1 })).toHaveLength(1);
   });
