@@ -22,9 +22,9 @@ export interface Authenticate {
 export type Auth = Authenticate | "off";
 
 /**
- * Guards one route: 401 without a valid token, 403 when the token lacks the permission on the account of
- * the path parameter `account_id`, or on the gateway of `gateway_id`; 400 when the account cannot be one. A capability
- * that has no account in its path passes one.
+ * Guards one route: 401 without a valid token, 403 when the token lacks the permission on the account of the path
+ * parameter `account_id`, or on the gateway of `gateway_id`. An account id that no account can have is a 400. A
+ * capability that has no account in its path passes one.
  */
 export function authorize(auth: Auth, permission: Permission, account?: string): MiddlewareHandler {
   return async (c, next) => {

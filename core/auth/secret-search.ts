@@ -14,8 +14,8 @@ interface Pattern {
 }
 
 /**
- * Prepares a search for secrets by rolling hashes with a random base (Karp and Rabin, 1987): linear in the
- * text, and its time tells nothing about how much of a secret a text got right. `random` is called on first use.
+ * Prepares a search for secrets by rolling hashes with a random base (Karp and Rabin, 1987). It is linear in the text,
+ * and its time does not tell how much of a secret a text got right. `random` is called on first use.
  */
 export function secretSearch(
   secrets: readonly string[],

@@ -8,8 +8,8 @@ const SECRET_LENGTH = 40;
 const CHECKSUM_LENGTH = 6;
 
 /**
- * Makes an API token: a prefix that secret scanners can look for, 40 random base-62 digits (238 bits)
- * and their CRC-32, so that a mistyped or invented token is refused without a look at the store.
+ * Makes an API token: a prefix that secret scanners can look for, 40 random base-62 digits (238 bits) and their CRC-32.
+ * A mistyped or invented token is refused without a look at the store.
  */
 export function newToken(random: (length: number) => Uint8Array): string {
   return `${PREFIX}${newSecret(random)}`;

@@ -19,7 +19,7 @@ export interface Brownout {
 
 /**
  * The outages of one entry: its own windows, or `"progressive"`: 1, 1, 4, 8 and 24 hours, at 28, 21, 14, 7 and 3 days
- * before the cut-off, at an hour of the day that depends on the entry, so that not everything goes dark at once.
+ * before the cut-off. The hour of the day depends on the entry, so that not everything goes dark at once.
  */
 export type Brownouts = readonly Brownout[] | "progressive";
 

@@ -27,7 +27,7 @@ export interface Revision {
   readonly refusal: ApiError | null;
 }
 
-type Known = Pick<Deprecations, "place" | "goneSettings"> & {
+type RevisionParts = Pick<Deprecations, "place" | "goneSettings"> & {
   /** Where a body counts that is looked into. */
   readonly room: ArrivingRoom | undefined;
 };
@@ -37,7 +37,7 @@ export async function reviseRequest(
   request: Request,
   entries: readonly ScheduledEntry[],
   now: number,
-  known: Known,
+  known: RevisionParts,
 ): Promise<Revision> {
   const inQuery = reviseQuery(request, entries, now, known.place);
   if (inQuery.refusal !== null) return inQuery;
@@ -114,7 +114,7 @@ async function reviseBody(
   request: Request,
   entries: readonly ScheduledEntry[],
   now: number,
-  { place, goneSettings, room }: Known,
+  { place, goneSettings, room }: RevisionParts,
 ): Promise<Revision> {
   const candidates = entries.filter((entry) => entry.where === "request and response");
   const inspected = candidates.length === 0 ? null : await inspectRequest(request, room);

@@ -1,7 +1,7 @@
 /**
- * The path form of an agent class, exactly as the public agent client derives it: an all-upper-case name
- * becomes lower case with `_` as `-`; otherwise every capital becomes `-x`, one leading `-` and one
- * trailing `-` are dropped (`AIAssistant` is `a-i-assistant`, whatever the client's documents say).
+ * The path form of an agent class, exactly as the public agent client derives it: an all-upper-case name becomes lower
+ * case with `_` as `-`. In any other name every capital becomes `-x`; one leading `-` and one trailing `-` are dropped.
+ * `AIAssistant` is `a-i-assistant`, whatever the client's documents say.
  */
 export function kebab(name: string): string {
   if (name === name.toUpperCase() && name !== name.toLowerCase()) {

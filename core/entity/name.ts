@@ -6,9 +6,9 @@ import { ApiError } from "../http/api-error.ts";
 export const NAME_LIMIT: number = 1024;
 
 /**
- * The entity name of one raw path segment: percent-decoded exactly once, no Unicode normalisation, no change
- * of case, so that a client reaches exactly the instance that a webhook fed. 400 for anything else than
- * 1 to 1,024 bytes of well-formed text.
+ * The entity name of one raw path segment: percent-decoded exactly once, without Unicode normalisation or a change of
+ * case. So a client reaches exactly the instance that a webhook fed. Anything but 1 to 1,024 bytes of well-formed text
+ * is a 400.
  */
 export function decodeName(segment: string): string {
   try {

@@ -37,7 +37,7 @@ import {
   gatewayVault,
   unreadable,
   ownPrices,
-  patience,
+  waitLimits,
   checkProviders,
 } from "./options.ts";
 import { contentDecoding } from "./wire/content-decoder.ts";
@@ -97,7 +97,7 @@ export function gatewayEngine(options: GatewayOptions): Engine {
     failureStatus: options.compat2005 ?? 502,
     accessLog: options.accessLog ?? false,
     nextLogId: logIds(system),
-    ...patience(options),
+    ...waitLimits(options),
   } as const;
   const stored = withDeclaredProviders(storedProviders(records, vault, system), declared);
   const router = options.router && autoRouter(options.router, platform, shared.prices.base);

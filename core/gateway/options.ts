@@ -124,14 +124,14 @@ export function ownPrices({ prices = [] }: GatewayOptions): readonly PriceRowSet
 }
 
 /** In milliseconds. */
-interface Patience {
+interface WaitLimits {
   readonly keepAliveMs: number | undefined;
   readonly firstByteMs: number;
   readonly silence: AnswerSilence;
 }
 
 /** How long is waited for a provider and for a silent stream; throws `invalid_options` for no time at all. */
-export function patience(options: GatewayOptions): Patience {
+export function waitLimits(options: GatewayOptions): WaitLimits {
   const { sseKeepAliveSeconds: silent, firstByteSeconds = 600, silenceSeconds = 600 } = options;
   return {
     keepAliveMs: silent === undefined ? undefined : milliseconds("sseKeepAliveSeconds", silent),

@@ -6,8 +6,8 @@ const foreign = new RegExp(FOREIGN, "u");
 const allForeign = new RegExp(FOREIGN, "gu");
 
 /**
- * A text as a header can hold it (RFC 9110, section 5.5): what is not printable ASCII is percent-encoded in UTF-8, and so
- * is the percent sign, so that `decodeURIComponent` gives the text back.
+ * A text as a header can hold it (RFC 9110, section 5.5): other characters than printable ASCII are percent-encoded in
+ * UTF-8, and so is the percent sign. `decodeURIComponent` gives the text back.
  */
 export function headerText(text: string): string {
   return foreign.test(text) ? text.replaceAll(allForeign, escaped) : text;

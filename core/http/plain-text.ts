@@ -1,8 +1,8 @@
 import * as v from "valibot";
 
 /**
- * Checks a name or an id that is stored: 1 to `maximum` characters without line breaks, other control characters and
- * halves of surrogate pairs, which neither headers nor log lines can hold.
+ * Checks a name or an id that is stored: 1 to `maximum` characters. Line breaks, other control characters and halves of
+ * surrogate pairs are refused, because neither headers nor log lines can hold them.
  */
 export function plainText(maximum: number): v.GenericSchema<string, string> {
   return v.pipe(

@@ -12,9 +12,9 @@ export interface RouteDeps {
 }
 
 /**
- * Ends a capability's app: any throw becomes a response in `shape`, and every path below `prefix` that no
- * route took answers 404, or 405 with `Allow` when another method has a route there.
- * Call it after all routes: under `route()` Hono ignores a sub-app's `notFound`.
+ * Ends a capability's app: any throw becomes a response in `shape`. A path below `prefix` without a route answers 404,
+ * or 405 with `Allow` when another method has a route there. Call it after all routes: under `route()` Hono ignores a
+ * sub-app's `notFound`.
  */
 export function closeRoutes(
   app: Hono,

@@ -9,8 +9,8 @@ const FIELD_NAMES_LIMIT = 1024;
 
 /**
  * Lets pages of the allowed origins use the routes over HTTP (Fetch standard, section 3.3): their preflights are
- * answered, without a token, as browsers send none; everything else passes and is marked as theirs to read, errors
- * too. Pages of other origins get no such mark. WebSockets are not subject to it.
+ * answered without a token, as browsers send none. Everything else passes, and they may read the answer, errors
+ * included. Pages of other origins get no such mark. WebSockets are not subject to it.
  */
 export function allowOrigins(origins: readonly string[]): MiddlewareHandler {
   const allowed = new Set(origins);

@@ -63,10 +63,9 @@ function pruneEvery(maxEvents: number): number {
 }
 
 /**
- * Stores one inbound event: event with the next `seq`, queued job, claim and alarm where there is need of them,
- * in ONE transaction that is durable when this resolves. Reads nothing beforehand, so concurrent calls need no
- * lock: the unique index decides which of two equal ids is the event, and `seq` has no gaps because it follows
- * from the stored rows.
+ * Stores one inbound event: event with the next `seq`, queued job, claim and alarm where there is need of them, in ONE
+ * transaction that is durable when this resolves. Reads nothing beforehand, so concurrent calls need no lock. The
+ * unique index decides which of two equal ids is the event. `seq` has no gaps, because it follows from the stored rows.
  */
 export async function ingest(event: IncomingEvent, deps: IngestDeps): Promise<IngestReceipt> {
   if (deps.isClaimed) {

@@ -17,8 +17,8 @@ export type FeedPage = {
 };
 
 /**
- * The events after `since`, oldest first, never across a gap: positions have none, so one that is missing was
- * deleted (retention keeps dead letters, so it may be in the middle), and the next look reports it as `reset`.
+ * The events after `since`, oldest first, never across a gap. Positions have no gaps of their own, so a missing one was
+ * deleted; it may be in the middle, because retention keeps dead letters. The next look reports the gap as `reset`.
  */
 export async function readFeed(sql: Sql, agent: string, since: number): Promise<FeedPage> {
   const { oldest, last } = await eventRange(sql, agent);

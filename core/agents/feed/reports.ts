@@ -17,8 +17,8 @@ const RENEW_MS = 3_600_000;
 export const ITSELF = "";
 
 /**
- * What an instance has to tell the index of all entities. Each thing to tell is a row, written with the change that it
- * is about; the alarm tells how the thing stands by then, so neither a crash nor a repetition makes a difference.
+ * What an instance has to tell the index of all entities. Each report is a row, written with the change that it is
+ * about. The alarm reports the state at that later time, so neither a crash nor a repetition makes a difference.
  */
 export interface Reports {
   /** Runs the statements of a change with what there is to tell of it. */

@@ -19,33 +19,33 @@ export async function transact(
   collect: (tx: AgentTransaction) => unknown,
   changed: (state: Plain) => unknown,
 ): Promise<SqlRow[][]> {
-  const asked = collectAll(collect);
+  const collected = collectAll(collect);
   const { clock, context, state } = deps;
   const sends: Statement[] = [];
-  for (const message of asked.messages) sends.push(await queueWebhook(deps, message));
+  for (const message of collected.messages) sends.push(await queueWebhook(deps, message));
   const due = sends.length === 0 ? null : context.steady();
   let results: readonly StatementResult[] = [];
   const store = async (first: readonly Statement[]): Promise<void> => {
-    const all = [...asked.sql, ...sends, ...first];
+    const all = [...collected.sql, ...sends, ...first];
     if (all.length > 0) results = await clock.write(all, due);
   };
-  if (asked.state === undefined) await store([]);
+  if (collected.state === undefined) await store([]);
   else {
-    const { next } = asked.state;
+    const { next } = collected.state;
     await state.set(next, "server", undefined, (statement) => store([statement]));
     await changed(next);
   }
-  return asked.sql.map((_, index) => [...(results[index]?.rows ?? [])]);
+  return collected.sql.map((_, index) => [...(results[index]?.rows ?? [])]);
 }
 
-interface Asked {
+interface CollectedWrites {
   readonly sql: Statement[];
   readonly messages: OutboundWebhook[];
   state: { readonly next: Plain } | undefined;
 }
 
-function collectAll(collect: (tx: AgentTransaction) => unknown): Asked {
-  const asked: Asked = { sql: [], messages: [], state: undefined };
+function collectAll(collect: (tx: AgentTransaction) => unknown): CollectedWrites {
+  const collected: CollectedWrites = { sql: [], messages: [], state: undefined };
   let isOver = false;
   const check = (): void => {
     if (isOver)
@@ -54,16 +54,16 @@ function collectAll(collect: (tx: AgentTransaction) => unknown): Asked {
   const returned = collect({
     setState(next) {
       check();
-      asked.state = { next };
+      collected.state = { next };
     },
     sql(strings, ...values) {
       check();
-      return asked.sql.push({ sql: strings.join("?"), params: values }) - 1;
+      return collected.sql.push({ sql: strings.join("?"), params: values }) - 1;
     },
     webhooks: {
       send(message) {
         check();
-        asked.messages.push(message);
+        collected.messages.push(message);
       },
     },
   });
@@ -74,7 +74,7 @@ function collectAll(collect: (tx: AgentTransaction) => unknown): Asked {
       "transaction() takes a function that is not async: what it awaited would be left out",
     );
   }
-  return asked;
+  return collected;
 }
 
 function misuse(message: string): ApiError {

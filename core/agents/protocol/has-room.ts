@@ -9,8 +9,8 @@ const STALLED_MS = 30_000;
 const STEP_MS = 10;
 
 /**
- * Waits until a connection takes a frame without coming near its budget, so that a long replay does not close
- * a client that reads; false when it has not read for 30 s, or `isWanted` no longer holds.
+ * Waits until a connection takes a frame without coming near its budget, so that a long replay does not close a client
+ * that reads. Resolves to false when the client has not read for 30 s, or `isWanted` no longer holds.
  */
 export async function hasRoom(
   system: System,

@@ -87,7 +87,7 @@ function lookup(
   return cache
     .lookup(key, ttl, call.signal, {
       // As for an answer of its own.
-      patience: flow.patience(call),
+      maxWait: flow.maxWait(call),
       isSound: (reply) => isSuccess(reply) && prepared.isRestorable?.(reply) !== false,
       onKept: (reply, expiresAt) => replies?.keep(call.name, key, { reply, expiresAt }),
     })
@@ -178,8 +178,9 @@ export function leaderAnswer(
 const END = 64 * 1024;
 
 /**
- * Whether a whole answer with a status of success is none of the failures that providers report with one, mostly in
- * streams that had begun: such an answer is not kept. Of an encoded answer, and of what is no JSON, nothing is known.
+ * Whether a whole answer with a status of success reports no failure. Providers report some failures with such a
+ * status, mostly in streams that had begun; these answers are not kept. Of an encoded answer, and of what is no JSON,
+ * nothing is known.
  */
 function isSuccess(reply: CachedReply): boolean {
   if ((headerValue(reply.headers, "content-encoding") ?? "identity") !== "identity") return true;

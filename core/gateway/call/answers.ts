@@ -28,7 +28,7 @@ export interface Flow {
   /** Notes an attempt that brought no answer, and asks again if the policy allows it; throws `provider_failed` else. */
   askAgain(run: StepRun, failure: TransportError): Promise<Forwarded>;
   /** Milliseconds within which an answer has to begin. */
-  patience(call: Call): number;
+  maxWait(call: Call): number;
 }
 
 /** Hands an answer on to others that wait for it, too. Returns the copy of the one that asked; `watch` sees the provider's bytes. */

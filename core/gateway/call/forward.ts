@@ -128,7 +128,7 @@ function providerFlow(parts: ForwardParts): Flow {
         throw providerFailed(failure, failureStatus);
       return ask(run, null, 2);
     },
-    patience: (call) => policyOf(call).timeout,
+    maxWait: (call) => policyOf(call).timeout,
   };
 }
 
@@ -155,7 +155,7 @@ async function lastAttempt(
   }
 }
 
-/** Who leaves before the answer begins, or has no patience for it, does not make it free. */
+/** A client that leaves, or gives up, before the answer begins does not make it free. */
 const LEFT: ReadonlySet<string> = new Set(["aborted", "late"]);
 
 const unpaid: Settle = () => undefined;

@@ -18,17 +18,17 @@ const LONGEST_PAUSE = 60_000;
 /** What a provider's `retry-after` lengthens a pause to at most, in ms. */
 export const LONGEST_RETRY_AFTER = 5000;
 
-/** The policy of a step: what its headers ask for, over the gateway's settings and the `patience` (ms) of the process. */
+/** The policy of a step: what its headers ask for, over the gateway's settings and the `firstByteMs` of the process. */
 export function retryPolicy(
   settings: GatewaySettings,
   given: Controls,
-  patience: number,
+  firstByteMs: number,
 ): RetryPolicy {
   return {
     attempts: given.maxAttempts ?? settings.retry_max_attempts ?? 1,
     delay: given.retryDelay ?? settings.retry_delay ?? DEFAULT_DELAY,
     backoff: given.backoff ?? settings.retry_backoff ?? "constant",
-    timeout: given.requestTimeout ?? patience,
+    timeout: given.requestTimeout ?? firstByteMs,
   };
 }
 

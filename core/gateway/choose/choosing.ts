@@ -26,7 +26,7 @@ export interface ChoiceParts extends AutoParts {
 }
 
 /** A dynamic route on its way. */
-interface Run {
+interface RouteRun {
   readonly step: Step;
   readonly route: string;
   readonly index: number;
@@ -87,7 +87,7 @@ function isOneProvider({ elements }: Graph): boolean {
 }
 
 /** Follows the route until a model answers well, or the route is over. */
-async function follow(run: Run): Promise<Forwarded> {
+async function follow(run: RouteRun): Promise<Forwarded> {
   const { graph, facts } = run;
   const { system } = run.parts;
   let at: string | null = graph.start;
@@ -118,7 +118,7 @@ function outcome(failure: Failure | null): Forwarded {
   return failure.forwarded;
 }
 
-async function ask(model: ModelElement, run: Run): Promise<Failure> {
+async function ask(model: ModelElement, run: RouteRun): Promise<Failure> {
   const { step, index, call, parts, body } = run;
   const { route: _, ...rest } = step;
   const controls = {
@@ -147,7 +147,7 @@ function endsAt(id: string | null, { elements }: Graph): boolean {
 }
 
 /** The call, which also tells the budgets on its way what it cost. */
-function charging({ call, parts, budgets }: Run): Call {
+function charging({ call, parts, budgets }: RouteRun): Call {
   if (budgets.length === 0) return call;
   const counters = parts.stored.counters(call.name);
   return {
@@ -164,7 +164,7 @@ function charging({ call, parts, budgets }: Run): Call {
 }
 
 /** Counts a request at a rate element; resolves to where it goes on. */
-async function count(rate: RateElement, run: Run): Promise<string> {
+async function count(rate: RateElement, run: RouteRun): Promise<string> {
   const { limit, technique, limitType } = rate;
   const window = Math.round(rate.window * 1000);
   const partition = rate.key === "" ? "" : JSON.stringify(factAt(rate.key, run.facts) ?? null);
@@ -181,7 +181,7 @@ async function count(rate: RateElement, run: Run): Promise<string> {
   throw new ApiError("gateway_rate_limited", { headers: retryAfter(wait) });
 }
 
-function factsOf(step: Step, call: Call, body: Run["body"]): RouteFacts {
+function factsOf(step: Step, call: Call, body: RouteRun["body"]): RouteFacts {
   // A route's author must not be able to test a caller's secrets.
   const headers = step.headers.filter(
     ([name]) => !isGatewayHeader(name) && !credentialHeaders.has(name) && name !== "cookie",

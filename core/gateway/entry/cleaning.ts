@@ -18,8 +18,8 @@ export interface CleaningParts {
 }
 
 /**
- * A step as it may leave the gateway: to the address that it names, without tokens of ours, the beginning of its body kept
- * for the log, and its packed body beside it as it reads.
+ * A step as it may leave the gateway: to the address that it names, and without gateway tokens. The beginning of its
+ * body is kept for the log, and a packed body has its unpacked bytes beside it.
  */
 export function cleaning({
   stripOwnTokens,

@@ -34,8 +34,8 @@ export function rateLimit(
 }
 
 /**
- * Fixed windows are aligned to the clock and counted; sliding ones keep the time of each admitted
- * request (8 bytes each, at most the limit of them), so both are exact. A refused request counts nothing.
+ * Fixed windows are aligned to the clock and counted. Sliding ones keep the time of each admitted request (8 bytes
+ * each, at most as many as the limit). Both are exact. A refused request counts nothing.
  */
 export function rateWindow(stored: RateState | null = null): RateWindow {
   let windowStart = stored?.start ?? 0;
@@ -108,8 +108,8 @@ export interface KeptRateWindow {
 }
 
 /**
- * The rate window of one gateway, counted in memory and stored a moment later: an instance that leaves memory, or a
- * process that starts anew, goes on where the last one stopped.
+ * The rate window of one gateway, counted in memory and stored a moment later. An evicted instance or a new process
+ * goes on where the last one stopped.
  */
 export async function keptRateWindow({ name, sql, system }: ActorContext): Promise<KeptRateWindow> {
   const [row] = await sql.all("SELECT state FROM gateway_rate WHERE actor = ?", [name]);

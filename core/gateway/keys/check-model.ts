@@ -6,8 +6,8 @@ import { bodyText, plainBytes } from "../wire/readable-body.ts";
 import { formModel, queryModel, requestModel } from "../providers/requested-model.ts";
 
 /**
- * Throws `forbidden` unless a step names a model, and every place that a provider may read it from names one of
- * `models`: a caller must not name one model where the gateway looks, and another where the provider does.
+ * Throws `forbidden` unless a step names a model, and every place from which a provider may read it names one of
+ * `models`. A caller must not name one model for the gateway and another for the provider.
  */
 export function checkModel(step: Step, models: readonly string[], known?: string): void {
   const named = known === undefined ? modelsOf(step) : [known];

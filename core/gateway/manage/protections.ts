@@ -21,9 +21,9 @@ export interface ProtectionDeps {
 }
 
 /**
- * Turns what a client wrote into what is stored: credentials of trace endpoints are sealed. Throws
- * `invalid_request` for a DLP profile that nobody provides, and for a trace endpoint that will not be reached: a policy that
- * finds nothing, and a collector that gets nothing, are false promises.
+ * Turns what a client wrote into what is stored: credentials of trace endpoints are sealed. Throws `invalid_request`
+ * for a DLP profile that does not exist, and for a trace endpoint that cannot be reached. Stored, they would be
+ * settings that do nothing.
  */
 export async function storedChanges(
   name: GatewayName,

@@ -187,8 +187,8 @@ function isRefusal(status: number | null): boolean {
 }
 
 /**
- * What limits count: the cost of the row, but never less than the known price, whatever the caller says that it costs;
- * where neither is known, what is known of it. Null for nothing.
+ * What limits count: the cost of the row, but never less than the known price, whatever cost the caller names. Where
+ * neither is known, the known part counts. Null for nothing.
  */
 function chargeOf({ call, result: { seen }, price }: Paid, amount: number | null): number | null {
   const isListed = amount !== null && call.controls.customCost === undefined;

@@ -93,9 +93,9 @@ const image = { input: 5, cached: 0.5 };
 const smallImage = { input: 0.8, cached: 0.08 };
 
 /**
- * OpenAI's models that hear and speak, from their pages in its documentation (November 2026); those of GPT Audio 1.5
- * and Mini, GPT Realtime and GPT-4o Realtime from an open price table. No row for GPT Realtime Mini, on whose cached
- * text sources contradict each other.
+ * OpenAI's models that hear and speak, from their pages in its documentation (November 2026). Those of GPT Audio 1.5
+ * and Mini, GPT Realtime and GPT-4o Realtime are from an open price table. No row for GPT Realtime Mini, on whose
+ * cached text sources contradict each other.
  */
 export const openaiVoicePrices: PriceTable = {
   "gpt-realtime-2.1": voicePrice([4, 24, 0.4], audio, image),

@@ -28,8 +28,8 @@ export interface PriceList {
 }
 
 /**
- * Published list prices (standard tier) by the family of models, then by the model's name: from providers' price
- * pages and changelogs as far as they could be read, else from open price tables that quote them. Some rows rest on
+ * Published list prices (standard tier) by the family of models, then by the model's name. They are from providers'
+ * price pages and changelogs where these could be read, else from open price tables that quote them. Some rows rest on
  * one source, and a few of older models were not looked up again. Where sources contradict each other there is no row,
  * nor is there for what a table cannot say: DeepSeek charges by the hour of the day.
  */

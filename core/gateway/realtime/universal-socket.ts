@@ -58,9 +58,9 @@ export function socketActorName({ account, gateway }: GatewayName, random: numbe
 }
 
 /**
- * The actors that hold universal WebSockets. A message is answered outside of the mailbox, so that requests
- * run side by side and a close is heard at once; what is under way is kept by the process, not by the
- * instance, which may be evicted while a long answer still comes.
+ * The actors that hold universal WebSockets. Messages are answered outside of the mailbox, so that requests run side by
+ * side and a close is heard at once. The process keeps the running requests, not the instance, which may be evicted
+ * during a long answer.
  */
 export function universalSocketKind(name: string, parts: SocketParts): ActorKind {
   const state: ConnectionState = { requests: new Map(), tokens: new Map() };

@@ -4,8 +4,8 @@ import * as v from "valibot";
 export const HEADER_NAME: RegExp = /^[\w!#$%&'*+.^`|~-]{1,128}$/;
 
 /**
- * Checks a credential that is to be stored and sent in a header: what could break out of a header's line, or be no
- * header's value at all, is refused at once.
+ * Checks a credential that is to be stored and sent in a header. A value that could break out of a header's line, or
+ * that no header can hold, is refused at once.
  */
 export const headerCredential: v.GenericSchema<unknown, string> = v.pipe(
   v.string(),

@@ -5,8 +5,9 @@ import type { HeaderPair } from "../../ports.ts";
 const ECHOED = "event-id";
 
 /**
- * The headers of one fact about an answer, under both prefixes. Every header of ours is made here: names of models and
- * the like come from stored data and from callers, and what no header can hold must not cost a client its answer.
+ * The headers of one fact about an answer, under both prefixes. Every header of the gateway's own is made here. Names
+ * of models and the like come from stored data and from callers; a character that no header can hold must not cost a
+ * client its answer.
  */
 export function ownHeaders(name: string, value: string): [HeaderPair, HeaderPair] {
   const text = name === ECHOED ? value : headerText(value);

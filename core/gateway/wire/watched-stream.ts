@@ -7,9 +7,9 @@ import type { StreamEnd, StreamWatch, System } from "../../ports.ts";
 const GONE = 50;
 
 /**
- * Passes a stream on, one chunk per pull, so that a slow reader slows the source; watched in the
- * forwarding loop itself, because `tee` buffers without bound and a transform doubles the cost.
- * A source that breaks breaks the copy: no clean end is ever made up.
+ * Passes a stream on, one chunk per pull, so that a slow reader slows the source. The forwarding loop itself watches,
+ * because `tee` buffers without bound and a transform doubles the cost. A source that breaks breaks the copy: no clean
+ * end is ever made up.
  */
 export function watchedStream(
   source: ReadableStream<Uint8Array>,

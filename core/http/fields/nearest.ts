@@ -10,8 +10,8 @@ export function didYouMean(word: string, candidates: readonly string[]): string 
 }
 
 /**
- * The candidate that a word is a misspelling of, beyond reasonable doubt: the same word in another case or notation
- * (`cacheTtl`, `cache-ttl`), or one slip of a finger away, two in a word of eight letters and more.
+ * The candidate of which a word is surely a misspelling. That is the same word in another case or notation (`cacheTtl`,
+ * `cache-ttl`), or one that is one typing error away, two in words of eight letters and more.
  */
 export function misspelling(word: string, candidates: readonly string[]): string | undefined {
   const plain = withoutNotation(word);

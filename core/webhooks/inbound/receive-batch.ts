@@ -12,9 +12,9 @@ const BATCH_LIMIT = 5000;
 const AT_A_TIME = 50;
 
 /**
- * Takes a verified body that is a list of events. Each is stored on its own, in the order of the list: what was stored
- * of a request that is refused or cut off later is a duplicate when the sender tries again. Nothing is stored of a list
- * in which one event names no entity. Throws 400, 413, and what storing one event throws.
+ * Takes a verified body that is a list of events. Each is stored on its own, in the order of the list. When a request
+ * is refused or cut off later, its stored events are duplicates in the sender's next attempt. Nothing is stored of a
+ * list in which one event names no entity. Throws 400, 413, and what storing one event throws.
  */
 export async function receiveBatch(
   delivery: Delivery & { readonly owner: SecretOwner | null },

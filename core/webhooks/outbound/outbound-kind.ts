@@ -45,9 +45,9 @@ const interleaved =
   "createEndpoint listEndpoints getEndpoint updateEndpoint deleteEndpoint rotateSecret send listDeliveries getDelivery replay replayAll stats";
 
 /**
- * The kind of actor that sends the webhooks of an account. All methods are interleaved and touch only SQL, so
- * the alarm may hold the mailbox while it waits for the network: it is the one place where that is right,
- * because the platform runs an alarm again when a crash cut it off.
+ * The kind of actor that sends the webhooks of an account. All methods are interleaved and touch only SQL, so the alarm
+ * may hold the mailbox while it waits for the network. Only here is that right, because the platform runs an alarm
+ * again when a crash cut it off.
  */
 export function outboundKind(deps: OutboundDeps): ActorKind {
   return {

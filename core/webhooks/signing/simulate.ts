@@ -6,8 +6,8 @@ import type { IdSource, Scheme, Source } from "./scheme.ts";
 import { signatureOf, signLike, timestampOf, type UnsignedRequest } from "./sign.ts";
 
 /**
- * What a provider would send for an event: the headers of `signLike`, the id and the type where the scheme looks for
- * them in headers, and in the body what the scheme wants there: the time (Linear), or the whole signature (Mailgun).
+ * What a provider would send for an event: the headers of `signLike`, with the id and the type where the scheme looks
+ * for them in headers. The body holds what the scheme wants there: the time (Linear), or the whole signature (Mailgun).
  * Throws `TypeError`.
  */
 export async function simulate(

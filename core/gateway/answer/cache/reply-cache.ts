@@ -11,7 +11,7 @@ export type CacheLookup = JoinedAnswer | { readonly leader: Leader } | { readonl
 /** Options of a lookup. */
 export interface LookupOptions {
   /** Milliseconds to wait for the leader's answer to begin; then the lookup rejects. @default as long as the client */
-  readonly patience?: number;
+  readonly maxWait?: number;
   /** Whether a whole answer that the leader brought is worth keeping. @default each is */
   readonly isSound?: (reply: CachedReply) => boolean;
   /** Called with the leader's answer once it is kept, and with its expiry in Unix ms. */
@@ -98,9 +98,9 @@ export function replyCache(system: System, capacity: number): ReplyCache {
       if (hit !== null) return { hit };
       const other = underway.get(key);
       if (other !== undefined) {
-        const answer = await (options.patience === undefined
+        const answer = await (options.maxWait === undefined
           ? other.join(client)
-          : withinMs(options.patience, client, (signal) => other.join(signal), system));
+          : withinMs(options.maxWait, client, (signal) => other.join(signal), system));
         if (answer !== null) return answer;
         const arrived = entries.get(key);
         if (arrived !== null) return { hit: arrived };

@@ -25,9 +25,9 @@ export interface SharedLimits {
 }
 
 /**
- * Shares a stream. Nothing is read ahead: the source gives a chunk when a reader has taken all others. The
- * first reader owns the stream: past the limit the others wait for it rather than run away from it, and are
- * broken off when they are behind by more than the limit themselves.
+ * Shares a stream. Nothing is read ahead: the source gives a chunk when a reader has taken all others. The first reader
+ * owns the stream: past the limit the others wait for it. A reader that is itself behind by more than the limit is
+ * broken off.
  */
 export function sharedStream(
   source: ReadableStream<Uint8Array>,

@@ -14,8 +14,8 @@ export interface TimedReply {
 
 /**
  * Kept answers in the gateway's database, where a restart, other processes and other isolates find them. An answer is
- * sealed with a key that is made of the request: neither the database nor who reads it can open an answer without
- * asking the same question with the same credentials.
+ * sealed with a key that is made of the request. A reader of the database can open it only by asking the same question
+ * with the same credentials.
  */
 export interface StoredReplies {
   /** The answer under a cache key; null when there is none, or none that can be had in time, or before `signal` aborts. */

@@ -49,8 +49,8 @@ function isTelemetry(name: string): boolean {
 }
 
 /**
- * The headers of a request that tell its answer apart from that of another one, in one order: all but those that cannot
- * change an answer, and those that the gateway's settings take out.
+ * The headers of a request that can change its answer, in one order. Left out are those that change no answer, and
+ * those that the gateway's settings name.
  */
 export function varyingHeaders(
   headers: readonly HeaderPair[],

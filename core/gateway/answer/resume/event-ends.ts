@@ -12,9 +12,9 @@ export interface EventEnds {
 }
 
 /**
- * Counts events as the clients that resume do (`ai-gateway-provider` 4.0.1): by `\n\n` alone, comments included.
- * Lines that end in CR LF would count as no event at all, and where blank lines follow each other the count
- * depends on the boundaries of chunks: such a stream cannot be resumed.
+ * Counts events as the clients that resume do (`ai-gateway-provider` 4.0.1): by `\n\n` alone, comments included. Lines
+ * that end in CR LF would count as no event at all. Where blank lines follow each other, the count would depend on the
+ * boundaries of chunks. Neither stream can be resumed.
  */
 export function eventEnds(): EventEnds {
   let offset = 0;

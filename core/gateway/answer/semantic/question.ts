@@ -39,7 +39,8 @@ const PART_KEYS: ReadonlySet<string> = new Set(["type", "text", "cache_control",
 
 /**
  * The question of a request in one of the formats of chats (chat completions, messages, responses, `generateContent`,
- * Workers AI); null for any other request, and for one that is too long, or has tools, images or files.
+ * Workers AI); null for any other request. A request that is too long, or has tools, images or files, has no question
+ * either.
  */
 export function questionOf(
   { method, url, body }: OutboundRequest,
@@ -101,8 +102,8 @@ function textsOf(message: Record<string, unknown>): string[] | null {
 }
 
 /**
- * The JSON text around the one place where `text` stands. The raw text is cut, not a parsed value written anew: so two
- * requests with the same rest differ in nothing but that one string, whatever a provider makes of doubled keys.
+ * The JSON text around the one place where `text` stands. The raw text is cut, instead of writing a parsed value anew.
+ * So two requests with the same rest differ in that one string only, whatever a provider makes of doubled keys.
  */
 function without(json: string, text: string): string | null {
   const plain = JSON.stringify(text);

@@ -27,15 +27,16 @@ export interface SemanticCacheOptions {
 }
 
 /** A kept answer to a question like the one that was asked. */
-export type Near = NearestQuestion<CachedReply>;
+export type SimilarAnswer = NearestQuestion<CachedReply>;
 
 /** Finds answers to questions in other words; see {@link SemanticCacheOptions}. */
 export interface SemanticCache {
   /**
-   * The answer to a question like this request's, which differs from it in nothing but the text of the last message;
-   * else null, and the request's own answer, once it is kept under `key` (for `ttl` seconds), will be found. Never rejects.
+   * The answer to a similar question, whose request differs in nothing but the text of the last message. Null when
+   * there is none; once this request's own answer is kept under `key` (for `ttl` seconds), it will be found. Never
+   * rejects.
    */
-  find(prepared: Outbound, key: string, ttl: number, call: Call): Promise<Near | null>;
+  find(prepared: Outbound, key: string, ttl: number, call: Call): Promise<SimilarAnswer | null>;
 }
 
 /** A semantic cache over the answers of an exact one. Throws `invalid_options` for options out of bounds. */

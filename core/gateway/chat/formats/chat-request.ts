@@ -117,7 +117,7 @@ const chatSchema = v.looseObject({
   verbosity: v.nullish(v.string()),
 });
 
-type Given = v.InferOutput<typeof chatSchema>;
+type ChatBody = v.InferOutput<typeof chatSchema>;
 
 /** Members whose effect no other provider's format can express. */
 const untranslatable = [
@@ -149,7 +149,7 @@ export function readChat(given: Json): Chat {
   return { ...chat, ...chosen(chat.tools, choice), messages: chat.messages.map(messageOf) };
 }
 
-function chosen(tools: Given["tools"], choice: Given["tool_choice"]): Partial<Chat> {
+function chosen(tools: ChatBody["tools"], choice: ChatBody["tool_choice"]): Partial<Chat> {
   if (choice == null || typeof choice === "string") return { tool_choice: choice };
   if (choice.type === "function") return { tool_choice: choice };
   const { mode, tools: allowed } = choice.allowed_tools;
@@ -163,7 +163,7 @@ function chosen(tools: Given["tools"], choice: Given["tool_choice"]): Partial<Ch
 /** What an assistant can have said that no other format has. */
 const unsayable = ["audio", "function_call"] as const;
 
-function messageOf(one: Given["messages"][number]): ChatMessage {
+function messageOf(one: ChatBody["messages"][number]): ChatMessage {
   if (one.role !== "assistant") return one;
   refuseChat(one, unsayable);
   const { refusal, images, ...said } = one;

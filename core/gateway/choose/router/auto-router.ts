@@ -94,13 +94,13 @@ async function route(request: Routable, router: Router): Promise<Decision> {
 }
 
 /** A request whose candidates are to be put in order. */
-interface Open extends Routable {
+interface OpenDecision extends Routable {
   readonly needs: Needs;
   readonly eligible: readonly PoolCandidate[];
   readonly affinity: Affinity;
 }
 
-async function orderOf(open: Open, { choose }: Router): Promise<Order> {
+async function orderOf(open: OpenDecision, { choose }: Router): Promise<Order> {
   const { call, needs, eligible, affinity } = open;
   const last = eligible.find(({ name }) => name === affinity.model) ?? null;
   const byCost = ranked(eligible, needs, affinity.isWarm ? last : null);
@@ -119,7 +119,7 @@ function pinnedFirst(byCost: readonly Ranked[], pinned: PoolCandidate): Ranked[]
   return [...byCost.filter(isPinned), ...byCost.filter((one) => !isPinned(one))];
 }
 
-function routeRequest(open: Open, byCost: readonly Ranked[]): RouteRequest {
+function routeRequest(open: OpenDecision, byCost: readonly Ranked[]): RouteRequest {
   const { call, controls, format, bytes, needs, affinity } = open;
   // Read anew: what the hook does to its copy must not change what the provider gets.
   const body = readChatBody(bytes);

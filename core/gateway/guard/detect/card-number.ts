@@ -24,7 +24,7 @@ export const creditCard: Pattern = {
   type: "credit_card",
   count(text) {
     let found = 0;
-    let run: Run = { groups: [], breaks: [] };
+    let run: DigitRun = { groups: [], breaks: [] };
     let end = 0;
     const close = (): void => {
       found += countInLines(run);
@@ -47,13 +47,13 @@ export const creditCard: Pattern = {
 };
 
 /** Groups of digits with nothing but separators between them. */
-interface Run {
+interface DigitRun {
   readonly groups: string[];
   /** Which groups begin a line. */
   readonly breaks: number[];
 }
 
-function countInLines({ groups, breaks }: Run): number {
+function countInLines({ groups, breaks }: DigitRun): number {
   if (breaks.length === 0 || groups.length < COLUMN) return countInRun(groups);
   const starts = [0, ...breaks];
   return starts.reduce((sum, at, line) => sum + countInRun(groups.slice(at, starts[line + 1])), 0);

@@ -25,8 +25,8 @@ const others = /\\{1,16}[tbf]?/g;
 const isPlain = /^[\x20-\x5b\x5d-\x7e]*$/;
 
 /**
- * A text as a reader sees it: full-width letters and digits, ligatures and the like as the plain ones (Unicode's NFKC),
- * plain spaces and dashes, nothing invisible, every line end a line feed without blanks around it.
+ * A text as a reader sees it. Full-width letters and digits, ligatures and the like become the plain ones (Unicode's
+ * NFKC), spaces and dashes too. Nothing invisible is left, and every line end is a line feed without blanks around it.
  */
 export function visibleForm(text: string): string {
   if (isPlain.test(text)) return text;
@@ -51,8 +51,8 @@ function trimmedLines(text: string): string {
 }
 
 /**
- * A text as patterns read it: {@link visibleForm}, without the escapes of JSON that stands in a string, where the `n` of a
- * line break would look like the first letter of a longer word.
+ * A text as patterns read it: {@link visibleForm} without the escapes of JSON that stands in a string. There the `n` of
+ * a line break would look like the first letter of a longer word.
  */
 export function plainForm(text: string): string {
   if (isPlain.test(text)) return text;

@@ -90,8 +90,8 @@ export interface TextCollector {
   /** Takes a text that is no JSON. */
   add(text: string): void;
   /**
-   * All texts, each on lines of its own. First what people and models say, in its order: a model reads the parts of a
-   * message, and messages, one after the other, so that nothing may stand between them here.
+   * All texts, each on lines of its own. First what people and models say, in its order. A model reads messages and
+   * their parts one after the other, so nothing may stand between them here.
    */
   text(): Slices<string>;
 }

@@ -32,7 +32,7 @@ const LONG = 13;
 const MANY = 16;
 
 /** An array or an object that has not ended. */
-interface Open {
+interface OpenContainer {
   /** Undefined for an array. */
   readonly names: string[] | undefined;
   readonly values: JsonValue[];
@@ -47,7 +47,7 @@ type Wanted = "value" | "first value" | "name" | "first name" | "colon" | "next"
 interface Reader {
   readonly text: string;
   readonly counted: WorkMeter;
-  readonly open: Open[];
+  readonly open: OpenContainer[];
   at: number;
   wanted: Wanted;
   /** The whole value, once it has been read. */
@@ -153,7 +153,7 @@ function taken(reader: Reader, value: JsonValue): Token {
 }
 
 /** Begins a member; returns whether one of its name was there before. */
-function begin(name: string, object: Open): boolean {
+function begin(name: string, object: OpenContainer): boolean {
   const { names = [] } = object;
   const isAgain = isKnown(object, name);
   if (isAgain) (object.repeats ??= new Set()).add(names.length);
@@ -161,7 +161,7 @@ function begin(name: string, object: Open): boolean {
   return isAgain;
 }
 
-function isKnown(open: Open, name: string): boolean {
+function isKnown(open: OpenContainer, name: string): boolean {
   const names = open.names ?? [];
   if (names.length < MANY) return names.includes(name);
   open.seen ??= new Set(names);
@@ -172,7 +172,7 @@ function isKnown(open: Open, name: string): boolean {
 /** Characters of a path in a message. */
 const PATH = 200;
 
-function pathOf(open: readonly Open[], name: string): string {
+function pathOf(open: readonly OpenContainer[], name: string): string {
   const steps = open.slice(0, -1).map(({ names, values }) => {
     return names === undefined ? `[${values.length}]` : `.${names.at(-1)?.slice(0, 64)}`;
   });

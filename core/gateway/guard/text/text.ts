@@ -22,9 +22,9 @@ export interface BodyText {
 const looksLikeStream = /^\uFEFF?\s{0,4096}(?:data|event|id|retry)?:/;
 
 /**
- * The text of a body, whatever provider's format it has: a JSON document, a stream of server-sent events
- * (whose deltas are joined, so that nothing hides on the border of two) or plain text. `spoken` leaves out
- * what is no part of the conversation, such as tool definitions.
+ * The text of a body in any provider's format: a JSON document, a stream of server-sent events or plain text. The
+ * deltas of a stream are joined, so that nothing hides on the border of two. `spoken` leaves out what is no part of the
+ * conversation, such as tool definitions.
  */
 export function* readJsonText(
   body: string,

@@ -6,8 +6,8 @@ import { tokenSearch, type TokenSearch } from "./token-search.ts";
 
 /**
  * The step when its caller's gateway token stands nowhere but in a header or query parameter, from which it can be
- * taken out. Throws `invalid_request` when it stands in the path, in the bytes of the body, or in what a log row
- * keeps; a body that streams through breaks off before the token instead, and then `refusal` tells so.
+ * taken out. Throws `invalid_request` when it stands in the path, in the bytes of the body, or in what a log row keeps.
+ * A body that streams through breaks off before the token instead; then `refusal` says so.
  */
 export function guardedStep(step: Step, call: Call, search: TokenSearch | null): Step {
   if (search === null) return step;

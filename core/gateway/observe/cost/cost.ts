@@ -26,8 +26,8 @@ export function cost(usage: TokenUsage, price: Price | null, custom?: CustomCost
 }
 
 /**
- * What a request costs at least, of which {@link cost} knows no more: what has no price of its own counts as text, so
- * that a limit of spending is not led around by a little of it.
+ * The least that a request costs, where {@link cost} does not know the whole. Tokens without a price of their own count
+ * as text, so that a few of them do not get around a spend limit.
  */
 export function leastCost(usage: TokenUsage, price: Price | null): number | null {
   const { kinds: _, unpriced: __, ...text } = usage;

@@ -5,8 +5,8 @@ const PARTS = 1e10;
 const MOST = 2e15;
 
 /**
- * An amount in USD as an integer number of 10⁻¹⁰ USD; exact up to 200 000 USD, and no more than that: callers name
- * costs, and one entry must not hide in a sum what others have spent.
+ * An amount in USD as an integer number of 10⁻¹⁰ USD; exact up to 200 000 USD, which is also the most. Callers can name
+ * costs, and one huge entry must not swallow in a sum what others have spent.
  */
 export function toParts(usd: number): number {
   return Math.min(Math.round(usd * PARTS), MOST);

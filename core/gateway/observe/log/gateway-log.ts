@@ -145,8 +145,8 @@ async function countRows(sql: Sql, actor: string): Promise<number> {
 }
 
 /**
- * The number of the row stored last. Never less than the time at the actor's start, so that no number comes
- * twice, also when the newest rows were deleted: a follower would take it for what it has seen.
+ * The number of the row stored last. Never less than the time at the actor's start, so that no number comes twice, even
+ * when the newest rows were deleted. A follower would take a repeated number for a row that it has seen.
  */
 async function lastNumber(sql: Sql, actor: string, now: number): Promise<number> {
   const [row] = await sql.all("SELECT MAX(seq) AS n FROM gateway_logs WHERE actor = ?", [actor]);

@@ -129,7 +129,7 @@ function batchesOf(entries: readonly Entry[], limit: number): Map<string, Batch[
   return byActor;
 }
 
-/** Stores a batch, with patience while the end was not asked for; rejects with the last error. */
+/** Stores a batch, with retries whose pauses the end cuts short; rejects with the last error. */
 async function storeRows(
   actor: string,
   rows: readonly LogRow[],

@@ -33,8 +33,8 @@ const PAIRS: readonly string[] = Array.from(
 const RANDOM = 13;
 
 /**
- * Makes log ids: ULIDs of ten digits of time (ms), three of a counter within that ms and thirteen random
- * ones (65 bits), so that the ids of one process sort in the order in which they were made.
+ * Makes log ids: ULIDs of ten digits of time (ms), three of a counter within that ms and thirteen random ones (65
+ * bits). The ids of one process sort in the order in which they were made.
  */
 export function logIds(system: System): () => string {
   let last = 0;

@@ -15,8 +15,8 @@ export interface MeterOptions {
   readonly system: System;
   readonly log: Log;
   /**
-   * Stores a batch. It may be called again with the same batch, also at the same time: a source's sequence numbers
-   * tell, because they grow and no batch is sent before the one before it was stored.
+   * Stores a batch. It may be called again with the same batch, also at the same time. The source's sequence number
+   * tells: it grows, and no batch is sent before the last one was stored.
    */
   readonly store: (
     account: string,
@@ -82,7 +82,7 @@ export function meter(options: MeterOptions): Meter {
   };
 }
 
-/** Sends a batch, with patience; rejects when it cannot be stored. */
+/** Sends a batch, with retries; rejects when it cannot be stored. */
 function sender({ store, system }: MeterOptions): (account: string, batch: Batch) => Promise<void> {
   // Made when it is needed: Workers have no random numbers while a module is evaluated.
   let source: string | null = null;

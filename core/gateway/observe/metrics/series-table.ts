@@ -11,8 +11,8 @@ export type Delta = readonly [key: string, totals: Totals];
 export const SERIES_LIMIT = 1000;
 
 /**
- * The key under which something is counted, so that callers, who choose models and cause statuses, cannot make series
- * without end: a new series beyond the limit loses its model, beyond twice the limit all that can be many.
+ * The key under which something is counted. Callers choose models and cause statuses, so the number of series is
+ * bounded: beyond the limit a new series loses its model, beyond twice the limit every label that callers influence.
  */
 export function boundedKey(
   key: string,
@@ -31,20 +31,20 @@ export function boundedKey(
 }
 
 /** A table with deltas added, and the keys that changed. */
-export interface Addition {
+export interface GrownTable {
   readonly table: SeriesTable;
   readonly changed: ReadonlySet<string>;
 }
 
 /**
- * Adds deltas to a table. A model has a name of its own from its first success on: what no provider knows cannot use
- * up the bound, and a secret that was sent in the place of a model becomes no label.
+ * Adds deltas to a table. A model has its own name from its first success on. So invented models cannot use up the
+ * bound, and a secret that was sent in place of a model becomes no label.
  */
 export function added(
   table: SeriesTable,
   deltas: readonly Delta[],
   limit: number = SERIES_LIMIT,
-): Addition {
+): GrownTable {
   const next = new Map(table);
   const changed = new Set<string>();
   let served: ReadonlySet<string> | null = null;

@@ -1,6 +1,6 @@
 import type { CountedRow } from "./totals.ts";
 
-/** Tries of one kind. */
+/** Attempts of one kind. */
 export interface RequestSeries {
   readonly family: "request";
   readonly gateway: string;
@@ -19,7 +19,7 @@ interface RefusedSeries {
   readonly reason: string;
 }
 
-/** Tries of the callers of one virtual key. */
+/** Attempts for the callers of one virtual key. */
 interface KeySeries {
   readonly family: "key";
   readonly gateway: string;

@@ -31,8 +31,8 @@ export type SpendDecision =
 /** The methods of a gateway's actor that concern its spend limits. */
 export interface SpendLedger {
   /**
-   * Asks for leave to spend about `estimate` USD, which is set aside at once: requests under way count with
-   * their estimate, so that those that come together cannot all take the last of a budget.
+   * Asks for leave to spend about `estimate` USD, which is set aside at once. Running requests count with their
+   * estimate, so that simultaneous ones cannot all take the last of a budget.
    */
   spendAdmit(facts: SpendFacts, estimate: number): Promise<SpendDecision>;
   /** Enters what was really spent, in USD, in place of the estimate. */
@@ -40,9 +40,8 @@ export interface SpendLedger {
 }
 
 /**
- * Keeps the accounts of one gateway. Entering and reading happen in one transaction, and the request that
- * finds a budget exhausted takes its own entry back: so no call has to wait for another, and processes that
- * share a database count together.
+ * Keeps the accounts of one gateway. Entering and reading happen in one transaction, and a request that finds a budget
+ * exhausted takes its own entry back. So no call waits for another, and processes that share a database count together.
  */
 export function spendLedger(
   { name: actor, sql, system }: ActorContext,

@@ -16,8 +16,8 @@ export interface SpendCalls {
 /** Leave to spend, held while the request is under way. */
 export interface SpendPermit {
   /**
-   * Enters what the request has cost in USD, in place of the estimate; null = not known, so the estimate
-   * stays: leaving an answer before it tells its usage must not make it free. Once; then it does nothing.
+   * Enters what the request has cost in USD, in place of the estimate. With null (not known) the estimate stays:
+   * leaving an answer before it tells its usage must not make it free. Once; then it does nothing.
    */
   settle(amount: number | null): Promise<void>;
 }
@@ -28,8 +28,8 @@ export function limitsSpend(limits: SpendLimits | null | undefined): boolean {
 }
 
 /**
- * What a request will cost at least, in USD: the price of its input at four bytes per token, or what its caller says that
- * it costs when that is more.
+ * The least that a request will cost, in USD: the price of its input at four bytes per token, or the cost that its
+ * caller names when that is more.
  */
 export function estimateOf(
   price: Price | null,

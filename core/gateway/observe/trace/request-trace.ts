@@ -87,7 +87,7 @@ export function requestTrace(
   };
 }
 
-/** Unix ms. Starts and lengths are rounded one by one: without this, a try could seem to end after its request. */
+/** Unix ms. Starts and lengths are rounded one by one: without this, an attempt could seem to end after its request. */
 function endOf(attempts: readonly TracedAttempt[]): number {
   return Math.max(0, ...attempts.map(({ row }) => row.createdAt + row.duration));
 }

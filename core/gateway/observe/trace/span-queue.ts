@@ -139,7 +139,7 @@ function batchesOf(entries: readonly Entry[], limit: number): Entry[][] {
   return batches;
 }
 
-/** Sends a batch, with patience; false when it was not taken. */
+/** Sends a batch, with retries; false when the collector did not take it. */
 async function send(
   { gateway, endpoint }: Entry,
   spans: readonly Span[],

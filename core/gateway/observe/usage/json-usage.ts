@@ -59,8 +59,8 @@ function usageIn(json: string, usage: TokenUsage, add: AddUsage): TokenUsage {
 /**
  * The member at `at` as an object of its own, when it is one of the whole answer's last. Providers put usage there, and
  * parsing a million numbers of an embedding for it would hold up every other request. A quote inside a JSON string has
- * a backslash before it, so `at` begins a string; no bracket but the last one closes behind the value, so it is a member
- * of the outermost object.
+ * a backslash before it, so `at` begins a string. Only the last bracket closes behind the value, so it is a member of
+ * the outermost object.
  */
 function lastMember(text: string, at: number, mention: string): string | null {
   // Whoever is this far from the end is not among the last members: nothing is scanned that is then parsed as well.

@@ -73,7 +73,7 @@ function usageOf(usage: Json): ChatUsage {
 }
 
 /** The content block that is being told. */
-interface Open {
+interface OpenBlock {
   readonly block: Json;
   thinking: string;
   signature: string;
@@ -85,7 +85,7 @@ interface Open {
 export function anthropicStream(): StreamReader {
   let usage: Json = {};
   const calls = new Map<unknown, number>();
-  const open = new Map<unknown, Open>();
+  const open = new Map<unknown, OpenBlock>();
   const read = (event: Json): ChatDelta => {
     switch (event["type"]) {
       case "message_start": {
@@ -134,7 +134,11 @@ function blockStart(event: Json, block: Json, calls: Map<unknown, number>): Chat
   };
 }
 
-function blockDelta(event: Json, open: Open | undefined, calls: Map<unknown, number>): ChatDelta {
+function blockDelta(
+  event: Json,
+  open: OpenBlock | undefined,
+  calls: Map<unknown, number>,
+): ChatDelta {
   const delta = jsonObject(event["delta"]);
   switch (delta["type"]) {
     case "text_delta":
@@ -159,7 +163,11 @@ function blockDelta(event: Json, open: Open | undefined, calls: Map<unknown, num
   }
 }
 
-function blockEnd(event: Json, open: Open | undefined, calls: Map<unknown, number>): ChatDelta {
+function blockEnd(
+  event: Json,
+  open: OpenBlock | undefined,
+  calls: Map<unknown, number>,
+): ChatDelta {
   if (open === undefined) return {};
   const { block, thinking, signature, hasArguments } = open;
   const index = calls.get(event["index"]);

@@ -82,8 +82,8 @@ function takesQuestion({ slug, rest, query }: Step, { body }: StreamRequest): bo
 }
 
 /**
- * The body that also asks for the usage of its stream, where the gateway wants to know it and its provider tells it
- * only then; null for all other requests, which go out as they came.
+ * The body that also asks for the usage of its stream, where the gateway needs it and the provider sends it only when
+ * asked. Null for all other requests, which go out as they came.
  */
 export function askingBody(
   step: Step,
