@@ -41,7 +41,11 @@ export function platformApi(options: PlatformApiOptions): PlatformApi {
   const authenticate = options.auth ?? storedTokens(platform, options);
   const shared = { platform, accountId, auth: authenticate };
   const { parts, seen } = watchedGateway(options, shared, telemetry);
-  const pages = renderingParts({ ...watchedRendering(options, seen, parts), ...shared });
+  const pages = renderingParts({
+    ...watchedRendering(options, seen, parts),
+    ...shared,
+    sendsWebhooks: true,
+  });
   const instances = searchParts({
     htmlToMarkdown,
     ...watchedModels(options, seen, parts),

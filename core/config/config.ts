@@ -4,7 +4,7 @@ import type { JwtOptions } from "../auth/mod.ts";
 import type { DeprecationsOptions } from "../deprecations/mod.ts";
 import { parseInstant } from "../http/instant.ts";
 import { isMountPath } from "../http/mount-path.ts";
-import type { RenderingOptions } from "../rendering/mod.ts";
+import type { CrawlOptions, RenderingOptions } from "../rendering/mod.ts";
 import type { GatewayEmbeddings, OpenAiEndpoint } from "../search/mod.ts";
 import { positiveInteger, id, type Members, nonEmpty, roomy, strings, url } from "./fields.ts";
 import { type GatewayConfig, gatewayConfig } from "./gateway-config.ts";
@@ -82,6 +82,15 @@ const rendering = v.strictObject({
   ),
   unsafeRegex: v.exactOptional(v.boolean()),
   frontmatter: v.exactOptional(v.boolean()),
+  crawls: v.exactOptional(
+    v.strictObject({
+      maxRunning: v.exactOptional(positiveInteger),
+      maxKept: v.exactOptional(positiveInteger),
+      maxBytes: v.exactOptional(positiveInteger),
+      keepDays: v.exactOptional(positiveInteger),
+      delayMs: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(0))),
+    } satisfies Members<CrawlOptions>),
+  ),
   chatModel: v.exactOptional(chatModel),
 } satisfies Members<RenderingConfig>);
 

@@ -13,12 +13,16 @@ import { noteUnknownFields } from "../http/fields/unknown-fields.ts";
 import { wholeRequest } from "../http/whole-request.ts";
 import type { Platform } from "../ports.ts";
 import { devtoolsRoutes } from "./devtools.ts";
-import { renderOperations, type RenderOperation } from "./operations.ts";
+import { jobPolicy, renderDeps, renderOperations, type RenderOperation } from "./operations.ts";
+import { type CrawlDeps, crawlLimits, crawlSlots } from "./crawl/crawl-deps.ts";
+import { crawlRoutes } from "./crawl/crawl-routes.ts";
+import { jsonDeps } from "./json/json-answer.ts";
+import type { RenderDeps } from "./render.ts";
 import type { RenderingOptions } from "./options.ts";
 import { renderBinding, type RenderBinding } from "./render-binding.ts";
 
 export type { RenderBinding, Scraped } from "./render-binding.ts";
-export type { RenderingOptions } from "./options.ts";
+export type { CrawlOptions, RenderingOptions } from "./options.ts";
 export type { TimerCaps } from "./timers.ts";
 
 /** Options of {@link rendering}. */
@@ -26,23 +30,19 @@ export interface RenderingSettings extends RenderingOptions {
   readonly platform: Platform;
   /** @default the platform's stored tokens */
   readonly auth?: Auth;
+  /** Whether the account's outbound webhooks hear of the end of a crawl: their part has to be there. @default false */
+  readonly sendsWebhooks?: boolean;
 }
 
 /** Both prefixes under which clients look for these routes. */
 const prefixes = ["/accounts/:account_id/browser-rendering", "/accounts/:account_id/browser-run"];
 
 /** Routes of the hosted platform that are not here, and what to do instead. */
-const notHere: readonly (readonly [path: string, message: string])[] = [
-  ...devtoolsRoutes,
-  [
-    "crawl/*",
-    "Crawling is not part of causey yet: render page by page, with /links to find more of them",
-  ],
-];
+const notHere: readonly (readonly [path: string, message: string])[] = devtoolsRoutes;
 
 /**
  * The rendering endpoints below `/accounts/:account_id/browser-rendering/` (and `browser-run`): `/pdf`,
- * `/markdown`, `/content`, `/screenshot`, `/links`, `/scrape`, `/accessibilityTree`, `/snapshot`.
+ * `/markdown`, `/json`, `/content`, `/screenshot`, `/links`, `/scrape`, `/accessibilityTree`, `/snapshot`, `/crawl`.
  *
  * ```ts
  * app.route("/client/v4", rendering({ platform }));
@@ -64,7 +64,8 @@ export function renderingParts(options: RenderingSettings): RenderingParts {
   const { platform } = options;
   const app = new Hono();
   const auth = options.auth ?? storedTokens(platform);
-  const operations = renderOperations(options);
+  const deps = renderDeps(options);
+  const operations = renderOperations(options, deps);
   for (const prefix of prefixes) {
     for (const [name, operation] of Object.entries(operations)) {
       app.post(
@@ -80,6 +81,10 @@ export function renderingParts(options: RenderingSettings): RenderingParts {
       });
     }
   }
+  crawlRoutes(app, prefixes, crawlDeps(options, deps), [
+    browserTime,
+    authorize(auth, "Browser Rendering Edit"),
+  ]);
   closeRoutes(
     app,
     prefixes.map((prefix) => `${prefix}/*`),
@@ -87,6 +92,22 @@ export function renderingParts(options: RenderingSettings): RenderingParts {
     platform,
   );
   return { routes: app, binding: renderBinding(operations) };
+}
+
+function crawlDeps(options: RenderingSettings, render: RenderDeps): CrawlDeps {
+  const { platform, sendsWebhooks = false } = options;
+  return {
+    platform,
+    documents: platform.browser.documents ?? platform.egress,
+    policy: jobPolicy(options),
+    allowHosts: options.allowHosts ?? [],
+    render,
+    json: jsonDeps(options),
+    frontmatter: options.frontmatter !== false,
+    ...crawlSlots(options),
+    limits: crawlLimits(options),
+    sendsWebhooks,
+  };
 }
 
 interface BrowserTime {

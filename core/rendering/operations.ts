@@ -73,9 +73,9 @@ export type OperationName =
 /** The operations by the last segment of their path. */
 export function renderOperations(
   options: RenderingOptions,
+  deps: RenderDeps,
 ): Readonly<Record<OperationName, RenderOperation>> {
   const { background } = options.platform;
-  const deps = renderDeps(options);
   const frontmatter = options.frontmatter !== false;
   const conversions = renderSlots({ running: CONVERSIONS, waiting: options.maxQueue ?? 20 });
   const operation = operationOver(options, deps, conversions);
@@ -167,11 +167,7 @@ function operationOver(
   conversions: RenderSlots,
 ): MakeOperation {
   const { platform } = options;
-  const policy: JobPolicy = {
-    allow: parseAllowHosts(options.allowHosts),
-    caps: options.timeouts ?? {},
-    unsafeRegex: options.unsafeRegex === true,
-  };
+  const policy = jobPolicy(options);
   const cache = renderCache(platform.system, platform.browser.lasting === true);
   const staticDeps: StaticDeps = {
     documents: platform.browser.documents ?? platform.egress,
@@ -222,7 +218,17 @@ function operationOver(
     };
 }
 
-function renderDeps(options: RenderingOptions): RenderDeps {
+/** What the operator decides about each rendering. */
+export function jobPolicy(options: RenderingOptions): JobPolicy {
+  return {
+    allow: parseAllowHosts(options.allowHosts),
+    caps: options.timeouts ?? {},
+    unsafeRegex: options.unsafeRegex === true,
+  };
+}
+
+/** What all renderings share: one browser, and one bound on how much it does at a time. */
+export function renderDeps(options: RenderingOptions): RenderDeps {
   const { platform, maxConcurrency = 2, pagesAhead: ahead = Math.min(maxConcurrency, 4) } = options;
   const deps = {
     browser: platform.browser,

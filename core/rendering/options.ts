@@ -3,6 +3,20 @@ import type { ContentExtractor } from "./extractor.ts";
 import type { JsonModels } from "./json/ask-json.ts";
 import type { TimerCaps } from "./timers.ts";
 
+/** What crawls may take. */
+export interface CrawlOptions {
+  /** Crawls of one account that run at a time; more are 429. @default 10 */
+  readonly maxRunning?: number;
+  /** Crawls of one account that are kept with their results; the oldest makes room for a new one. @default 100 */
+  readonly maxKept?: number;
+  /** Bytes of the results of one crawl, which ends when it has more. @default 268435456 */
+  readonly maxBytes?: number;
+  /** Days for which results are kept. @default 14 */
+  readonly keepDays?: number;
+  /** Milliseconds between two requests to a host whose robots.txt names no `Crawl-delay`. @default 500 */
+  readonly delayMs?: number;
+}
+
 /** What the operator decides about renderings. */
 export interface RenderingOptions {
   readonly platform: Platform;
@@ -34,6 +48,8 @@ export interface RenderingOptions {
   readonly customModel?: JsonModels["modelOf"];
   /** Milliseconds of one request to a model. @default 60000 */
   readonly chatTimeoutMs?: number;
+  /** What crawls may take. */
+  readonly crawls?: CrawlOptions;
   /** Whether Markdown begins with YAML frontmatter when the page has a title. @default true */
   readonly frontmatter?: boolean;
 }

@@ -4,6 +4,7 @@ import type {
   DocumentBody,
   LinksBody,
   PdfBody,
+  RenderBody,
   ScrapeBody,
   ScreenshotBody,
   SnapshotBody,
@@ -36,7 +37,8 @@ const resourceTypes = [
 const lifecycle = v.picklist(["load", "domcontentloaded", "networkidle0", "networkidle2"]);
 const short = v.pipe(v.string(), v.maxLength(4096, "At most 4096 characters are allowed"));
 const filled = v.pipe(short, v.nonEmpty("An empty string is not allowed"));
-const address = v.pipe(
+/** An address. */
+export const address: v.GenericSchema<unknown, string> = v.pipe(
   v.string(),
   v.nonEmpty("An empty string is not allowed"),
   v.maxLength(8192, "At most 8192 characters are allowed"),
@@ -173,7 +175,9 @@ const pageAction = v.variant("type", [
 ]);
 
 /** The fields that every endpoint accepts : an unknown one is told. */
-const common = {
+export const common: {
+  readonly [Name in keyof RenderBody]-?: v.GenericSchema<unknown, RenderBody[Name]>;
+} = {
   url: v.optional(address),
   html: v.optional(v.pipe(v.string(), v.nonEmpty("An empty string is not allowed"))),
   render: v.optional(v.boolean()),

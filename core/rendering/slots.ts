@@ -16,6 +16,20 @@ export interface RenderSlots {
   take(signal: AbortSignal): Promise<() => void>;
 }
 
+/** Does work in a slot. */
+export async function withSlot<T>(
+  slots: RenderSlots,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
+  const free = await slots.take(signal);
+  try {
+    return await work();
+  } finally {
+    free();
+  }
+}
+
 /** Makes slots; first come, first served. */
 export function renderSlots(options: SlotOptions): RenderSlots {
   let running = 0;

@@ -54,6 +54,21 @@ const rendering: Operations = Object.fromEntries(
   ]),
 );
 
+const crawls: Operations = {
+  "POST /crawl": {
+    summary: "Crawl a site; answers the id of the job",
+    body: "RenderCrawl",
+    query: ["cacheTTL"],
+    example: { ...page, render: false, formats: ["markdown"] },
+  },
+  "GET /crawl": { summary: "List the crawls", query: ["cursor", "limit", "status"] },
+  "GET /crawl/:job_id": {
+    summary: "Read a crawl and its pages",
+    query: ["cursor", "limit", "status", "cacheTTL"],
+  },
+  "DELETE /crawl/:job_id": { summary: "Cancel a crawl" },
+};
+
 const instances: Operations = {
   "GET ": { summary: "List the search instances", query: [...paged, "search"] },
   "POST ": { summary: "Create a search instance", body: "Instance", example: { id: "docs" } },
@@ -248,8 +263,8 @@ export const operations: Operations = {
   },
   "GET /client/v4/accounts/:account_id": { summary: "Read an account" },
   ...gatewayOperations,
-  ...below(`${ACCOUNT}/browser-rendering`, rendering),
-  ...below(`${ACCOUNT}/browser-run`, rendering),
+  ...below(`${ACCOUNT}/browser-rendering`, { ...rendering, ...crawls }),
+  ...below(`${ACCOUNT}/browser-run`, { ...rendering, ...crawls }),
   ...below(`${ACCOUNT}/ai-search`, search),
   ...below(`${ACCOUNT}/webhooks`, webhooks),
   "POST /webhooks/:provider": {

@@ -11,6 +11,7 @@ import { customProviders } from "../../core/gateway/manage/providers/custom-prov
 import { providerConfigs } from "../../core/gateway/manage/providers/provider-config.ts";
 import { priceRow } from "../../core/gateway/prices/price-rows.ts";
 import { gatewayCreate, gatewayWrite } from "../../core/gateway/settings/settings.ts";
+import { crawlSchema } from "../../core/rendering/crawl/crawl-schema.ts";
 import * as render from "../../core/rendering/schema.ts";
 import { createSchema, updateSchema } from "../../core/search/instance/instance-schema.ts";
 import { namespaceCreate, namespaceUpdate } from "../../core/search/instance/namespace-routes.ts";
@@ -53,6 +54,7 @@ export const bodySchemas = {
   RenderScrape: render.scrapeSchema,
   RenderAccessibilityTree: render.accessibilitySchema,
   RenderSnapshot: render.snapshotSchema,
+  RenderCrawl: crawlSchema,
   Instance: createSchema,
   InstanceChange: updateSchema,
   Namespace: namespaceCreate,

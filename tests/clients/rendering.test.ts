@@ -127,19 +127,6 @@ describe("cloudflare browserRendering", () => {
     expect([wrong.status, wrong.errors[0]?.message]).toEqual([400, 'root: "[[" is not a selector']);
   });
 
-  it("is told of what is not here", async () => {
-    const { crawl } = client.browserRendering;
-    for (const call of [
-      () => crawl.create({ account_id, url: "http://example.com/" }),
-      () => crawl.get("job", { account_id }),
-      () => crawl.delete("job", { account_id }),
-    ]) {
-      const failure = await failureOf(call());
-      expect([failure.status, failure.errors[0]?.code]).toEqual([501, 10501]);
-      expect(failure.errors[0]?.message).toContain("not part of causey");
-    }
-  });
-
   it("decodes errors with their codes", async () => {
     const blocked = await failureOf(
       client.browserRendering.pdf.create({ account_id, url: "http://127.0.0.1/" }),

@@ -12,6 +12,8 @@ const guarded: readonly [method: string, path: string][] = [
   ["GET", "/client/v4/user/tokens"],
   ["POST", `${account}/browser-rendering/pdf`],
   ["POST", `${account}/browser-run/markdown`],
+  ["POST", `${account}/browser-rendering/crawl`],
+  ["GET", `${account}/browser-run/crawl/00000000-0000-4000-8000-000000000000`],
   ["GET", `${account}/ai-search/instances`],
   ["POST", `${account}/ai-search/instances/demo/search`],
   ["POST", `${account}/ai-search/namespaces/default/instances/demo/chat/completions`],

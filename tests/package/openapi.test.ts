@@ -106,8 +106,7 @@ function nameless(path: string): string {
 }
 
 /** What of the official client is not part of causey: docs/compatibility.md. */
-const elsewhere =
-  /\/ai-search\/tokens|\/browser-rendering\/(?:crawl|devtools)|\/ai-gateway\/billing/;
+const elsewhere = /\/ai-search\/tokens|\/browser-rendering\/devtools|\/ai-gateway\/billing/;
 
 it.each(["ai-gateway", "aisearch", "browser-rendering"])(
   "has every path of the official client's %s",

@@ -1,6 +1,7 @@
 import type { LongTask, Plain } from "../../../core/ports.ts";
-import { readRobots } from "../../../core/rendering/crawl/robots.ts";
-import { readSitemap } from "../../../core/rendering/crawl/sitemap.ts";
+import { convertPage } from "../../../core/rendering/crawl/convert-page.ts";
+import { readRobots } from "../../../core/rendering/crawl/rules/robots.ts";
+import { readSitemap } from "../../../core/rendering/crawl/rules/sitemap.ts";
 import { mainContent } from "../../../core/rendering/extract/mod.ts";
 import { checkJson } from "../../../core/rendering/json/check-json.ts";
 import { documentMarkdown } from "../../../core/rendering/markdown.ts";
@@ -14,6 +15,7 @@ type Named = Pick<LongTask<never, Plain>, "name" | "load">;
 export const tasks: ReadonlyMap<string, Named> = new Map(
   [
     checkJson,
+    convertPage,
     documentMarkdown,
     mainContent,
     readRobots,

@@ -25,7 +25,7 @@ const REDIRECTS = 20;
 
 /**
  * Loads the document of a job without a browser. Every address on the way is checked; extra headers and credentials go
- * to the origin of `url` only.
+ * to the origin of `url` only. `follow` is asked before each redirect; what it throws ends the load.
  *
  * @throws ApiError of the table's rendering rows, as the browser's load does
  */
@@ -34,21 +34,61 @@ export async function fetchDocument(
   job: Job & { readonly url: URL },
   allow: AllowHosts,
   signal: AbortSignal,
+  follow?: (url: URL) => Promise<void>,
 ): Promise<FetchedDocument> {
+  const { answer, response, redirects } = await followRedirects(transport, job.url, {
+    headersFor: (url) => headersFor(job, url),
+    allow,
+    signal,
+    most: REDIRECTS,
+    follow,
+  });
+  const contentType = documentType(answer);
+  const bytes = await readBody(answer, (body) => readUpTo(body, DOCUMENT_LIMIT));
+  if (bytes === null)
+    throw new ApiError("page_too_large", {
+      message: `The page has more than ${DOCUMENT_LIMIT} bytes`,
+    });
+  return { bytes, contentType, response, redirects };
+}
+
+/** How redirects are followed. */
+export interface FollowOptions {
+  readonly headersFor: (url: URL) => readonly HeaderPair[];
+  readonly allow: AllowHosts;
+  readonly signal: AbortSignal;
+  /** Redirects. */
+  readonly most: number;
+  /** Is asked before each; what it throws ends the load. */
+  readonly follow?: ((url: URL) => Promise<void>) | undefined;
+}
+
+/** The answer at the end of redirects, and the way there. */
+export interface FollowedAnswer {
+  readonly answer: InboundResponse;
+  readonly response: Hop;
+  readonly redirects: readonly Hop[];
+}
+
+/** Sends a GET and follows its redirects; every address on the way is checked. @throws ApiError of the rendering rows */
+export async function followRedirects(
+  transport: Transport,
+  start: URL,
+  { headersFor: headersOf, allow, signal, most, follow }: FollowOptions,
+): Promise<FollowedAnswer> {
   const redirects: Hop[] = [];
-  let url = job.url;
+  let url = start;
   for (;;) {
-    const answer = await send(transport, url, headersFor(job, url), signal);
+    const answer = await send(transport, url, headersOf(url), signal);
     const response = hopOf(withoutFragment(url), answer.status, answer.headers);
     const location = valueOf(answer.headers, "location");
-    if (location === null || ![301, 302, 303, 307, 308].includes(answer.status)) {
-      const contentType = documentType(answer);
-      return { bytes: await readBody(answer), contentType, response, redirects };
-    }
+    if (location === null || ![301, 302, 303, 307, 308].includes(answer.status))
+      return { answer, response, redirects };
     discard(answer);
     redirects.push(response);
-    if (redirects.length > REDIRECTS) throw new ApiError("redirect_loop");
+    if (redirects.length > most) throw new ApiError("redirect_loop");
     url = nextUrl(location, url, allow);
+    await follow?.(url);
   }
 }
 
@@ -134,7 +174,11 @@ function documentType({ status, headers, body }: InboundResponse): string {
   });
 }
 
-async function readBody(answer: InboundResponse): Promise<Uint8Array<ArrayBuffer>> {
+/** Reads the body of an answer, unpacked. @throws ApiError when it breaks off, or came packed in another way */
+export async function readBody<T>(
+  answer: InboundResponse,
+  read: (body: ReadableStream<Uint8Array>) => Promise<T>,
+): Promise<T | Uint8Array<ArrayBuffer>> {
   const encoding = (valueOf(answer.headers, "content-encoding") ?? "identity").toLowerCase();
   const format = encoding === "x-gzip" ? "gzip" : encoding;
   if (!["identity", "gzip", "deflate"].includes(format)) {
@@ -146,19 +190,13 @@ async function readBody(answer: InboundResponse): Promise<Uint8Array<ArrayBuffer
   const { body } = answer;
   if (body === null) return new Uint8Array();
   const packed = body instanceof Uint8Array ? new Blob([new Uint8Array(body)]).stream() : body;
-  const bytes = await readUpTo(
-    format === "gzip" || format === "deflate" ? unpack(packed, format) : packed,
-    DOCUMENT_LIMIT,
-  ).catch((error: unknown) => {
+  const unpacked = format === "gzip" || format === "deflate" ? unpack(packed, format) : packed;
+  return read(unpacked).catch((error: unknown) => {
     if (error instanceof ApiError) throw error;
     throw new ApiError("connection_closed", {
       message: "The page did not load: its body broke off",
       cause: error,
     });
-  });
-  if (bytes !== null) return bytes;
-  throw new ApiError("page_too_large", {
-    message: `The page has more than ${DOCUMENT_LIMIT} bytes`,
   });
 }
 

@@ -5,7 +5,7 @@ import type { Background, System, Transport } from "../../ports.ts";
 import type { RenderBody } from "../body.ts";
 import type { ContentExtractor } from "../extractor.ts";
 import type { Job } from "../job.ts";
-import type { RenderSlots } from "../slots.ts";
+import { type RenderSlots, withSlot } from "../slots.ts";
 import { tooLate } from "../render.ts";
 import { within } from "../timers.ts";
 import { selectParts } from "../select/select-parts.ts";
@@ -77,9 +77,9 @@ export async function renderStatic(
   checkStatic(job.body);
   const { background, system, requestMs } = deps;
   return within(requestMs, system, signal, tooLate, async (inner) => {
-    const page = await inTurn(deps.loads, inner, () => documentOf(deps, job, inner));
+    const page = await withSlot(deps.loads, inner, () => documentOf(deps, job, inner));
     const expired = (): ApiError => timeout(job.timers.action, "while the page was converted");
-    const body = await inTurn(deps.conversions, inner, () =>
+    const body = await withSlot(deps.conversions, inner, () =>
       within(job.timers.action, system, inner, expired, async (last) => {
         const part = await mainPart(deps, page, action, last);
         return background.run(staticPage, { ...page, ...part, action }, last);
@@ -112,19 +112,6 @@ async function mainPart(
 }
 
 const UTF8_HTML = "text/html;charset=utf-8";
-
-async function inTurn<T>(
-  slots: RenderSlots,
-  signal: AbortSignal,
-  work: () => Promise<T>,
-): Promise<T> {
-  const free = await slots.take(signal);
-  try {
-    return await work();
-  } finally {
-    free();
-  }
-}
 
 async function documentOf(
   { documents, system, allow }: StaticDeps,

@@ -42,7 +42,7 @@ export const staticPage: LongTask<StaticPage, Uint8Array<ArrayBuffer>> = {
     return function* ({ bytes, contentType, url, meta, status, action }) {
       const text = yield* decodeText(bytes, contentType);
       if (text.trim() === "" && status >= 400) throw new ApiError("empty_http_error");
-      const html = isHtml(contentType) ? text : asPreformatted(text);
+      const html = asHtml(text, contentType);
       const answer = (result: unknown, title: string): Uint8Array<ArrayBuffer> =>
         utf8(JSON.stringify(envelopeBody(result, { meta: { ...meta, title } })));
       if (action.kind === "markdown") {
@@ -71,8 +71,9 @@ export function isHtml(contentType: string): boolean {
   return /^\s*(?:text\/html|application\/xhtml\+xml)\b/iu.test(contentType);
 }
 
-/** As browsers show plain text. */
-function asPreformatted(text: string): string {
+/** The text of a document as markup: plain text as browsers show it. */
+export function asHtml(text: string, contentType: string): string {
+  if (isHtml(contentType)) return text;
   const escaped = text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
   return `<html><head></head><body><pre>\n${escaped}</pre></body></html>`;
 }
@@ -82,14 +83,17 @@ function ownLinks(links: readonly string[], url: string | null): string[] {
   return links.filter((link) => new URL(link).hostname === host);
 }
 
-interface PageFacts {
+/** Facts about a document that is read. */
+export interface DocumentReader {
+  /** To be fed with the document. */
   readonly handler: HtmlHandler;
+  /** Web addresses, in their order. */
   readonly links: string[];
   readonly title: () => string;
 }
 
 /** Reads the title and the web addresses of links. */
-function pageFacts(url: string | null): PageFacts {
+export function pageFacts(url: string | null): DocumentReader {
   const links: string[] = [];
   let base = url;
   let isBaseSet = false;

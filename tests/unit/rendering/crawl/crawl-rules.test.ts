@@ -2,10 +2,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { runThrough } from "../../../../core/background.ts";
 import { allowNone } from "../../../../core/net/allow-hosts.ts";
-import { allowsUse, mayRead, parseRobots } from "../../../../core/rendering/crawl/robots.ts";
-import { compileScope, pageAddress } from "../../../../core/rendering/crawl/scope.ts";
-import { parseSitemap } from "../../../../core/rendering/crawl/sitemap.ts";
-import { compileUrlPatterns } from "../../../../core/rendering/crawl/url-pattern.ts";
+import { allowsUse, mayRead, parseRobots } from "../../../../core/rendering/crawl/rules/robots.ts";
+import { compileScope, pageAddress } from "../../../../core/rendering/crawl/rules/scope.ts";
+import { parseSitemap } from "../../../../core/rendering/crawl/rules/sitemap.ts";
+import { compileUrlPatterns } from "../../../../core/rendering/crawl/rules/url-pattern.ts";
 
 const robots = (text: string) => runThrough(parseRobots(text));
 const reads = (text: string, path: string): boolean =>

@@ -1,4 +1,4 @@
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError } from "../../../http/api-error.ts";
 import { type GlobPart, matchGlob, WILDCARDS } from "./glob.ts";
 
 /** Patterns of one list, and characters of one pattern. */

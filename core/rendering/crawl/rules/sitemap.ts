@@ -1,5 +1,7 @@
 import { Parser } from "htmlparser2";
-import type { LongTask } from "../../ports.ts";
+import type { LongTask } from "../../../ports.ts";
+import type { FoundPage } from "../crawl-pages.ts";
+import { type ScopeInput, sortLinks } from "./sort-links.ts";
 
 /** A page that a sitemap names. */
 export type SitemapPage = {
@@ -15,24 +17,46 @@ export type Sitemap = {
   readonly sitemaps: readonly string[];
 };
 
-/** A sitemap's bytes, unpacked, and how many of its pages are wanted. */
-export type SitemapInput = { readonly bytes: Uint8Array; readonly most: number };
+/** A sitemap's bytes, unpacked, and which of its pages are wanted. */
+export type SitemapInput = {
+  readonly bytes: Uint8Array;
+  readonly most: number;
+  readonly scope: ScopeInput;
+  /** Unix ms; the crawl does not go to pages that say that they are older. */
+  readonly since: number | null;
+};
+
+/** What a crawl finds in a sitemap. */
+export type ReadSitemap = {
+  readonly pages: readonly FoundPage[];
+  readonly sitemaps: readonly string[];
+};
 
 /** Characters of an address. */
 const ADDRESS = 2048;
+/** Pages of one sitemap, as sitemaps.org bounds them. */
+const PAGES = 50_000;
 /** Sitemaps of one index. */
 const SITEMAPS = 1000;
 /** Characters that are read between two yields. */
 const STEP = 16_384;
 
 /** Reads a sitemap beside the event loop: XML, or a text with an address in each line. Never throws. */
-export const readSitemap: LongTask<SitemapInput, Sitemap> = {
+export const readSitemap: LongTask<SitemapInput, ReadSitemap> = {
   name: "rendering/sitemap",
-  load: () =>
-    Promise.resolve(({ bytes, most }) => parseSitemap(new TextDecoder().decode(bytes), most)),
+  load: () => Promise.resolve(steps),
 };
 
-/** The steps of {@link readSitemap}. */
+function* steps({ bytes, most, scope, since }: SitemapInput): Generator<void, ReadSitemap> {
+  const { pages, sitemaps } = yield* parseSitemap(new TextDecoder().decode(bytes), PAGES);
+  const links = pages.map(({ url, modified }) => ({
+    url,
+    isOld: since !== null && modified !== null && modified < since,
+  }));
+  return { pages: yield* sortLinks(links, scope, most), sitemaps };
+}
+
+/** What a sitemap names, at most `most` pages. */
 export function* parseSitemap(text: string, most: number): Generator<void, Sitemap> {
   const pages: SitemapPage[] = [];
   const sitemaps: string[] = [];

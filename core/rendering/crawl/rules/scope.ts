@@ -1,5 +1,6 @@
-import type { AllowHosts } from "../../net/allow-hosts.ts";
-import { checkUrl } from "../../net/check-url.ts";
+import { ApiError } from "../../../http/api-error.ts";
+import type { AllowHosts } from "../../../net/allow-hosts.ts";
+import { checkUrl } from "../../../net/check-url.ts";
 import { compileUrlPatterns, type UrlPattern } from "./url-pattern.ts";
 
 /** Which addresses a crawl goes to: the field `options` of its body. */
@@ -19,10 +20,19 @@ export interface CrawlScope {
 /** Characters of an address that a crawl goes to. */
 const ADDRESS = 2048;
 
+/** Wildcards of all patterns: each address is held against all. */
+const WILDCARDS_IN_ALL = 200;
+
 /** @throws ApiError `invalid_request` naming a pattern that cannot be */
 export function compileScope(options: ScopeOptions, allow: AllowHosts): CrawlScope {
   const included = compileUrlPatterns(options.includePatterns ?? [], "options.includePatterns");
   const excluded = compileUrlPatterns(options.excludePatterns ?? [], "options.excludePatterns");
+  const all = [...(options.includePatterns ?? []), ...(options.excludePatterns ?? [])].join(" ");
+  if ((all.match(/\*+/gu) ?? []).length > WILDCARDS_IN_ALL) {
+    throw new ApiError("invalid_request", {
+      message: `options: All patterns may have at most ${WILDCARDS_IN_ALL} wildcards together`,
+    });
+  }
   const some = (patterns: readonly UrlPattern[], url: URL): boolean =>
     patterns.some((matches) => matches(url));
   return {

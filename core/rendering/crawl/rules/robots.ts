@@ -1,4 +1,4 @@
-import type { LongTask } from "../../ports.ts";
+import type { LongTask } from "../../../ports.ts";
 import { type GlobPart, matchGlob, WILDCARDS } from "./glob.ts";
 
 /** The name by which robots.txt files speak to these crawls. */

@@ -1,0 +1,108 @@
+import { ApiError } from "../../http/api-error.ts";
+import { prepareJob } from "../job.ts";
+import { checkJsonRequest } from "../json/ask-json.ts";
+import { checkWanted } from "../json/json-body.ts";
+import type { CrawlDeps } from "./crawl-deps.ts";
+import type { CrawlBody } from "./crawl-schema.ts";
+import { allowsUse, type Robots } from "./rules/robots.ts";
+import { compileScope, pageAddress } from "./rules/scope.ts";
+import { fetchRobots } from "./site-rules.ts";
+
+/** A crawl that may begin. */
+export interface CheckedCrawl {
+  readonly input: CrawlBody;
+  /** Of its start's origin; null when the site could not be asked. */
+  readonly robots: Robots | null;
+  /** What of the body has no effect. */
+  readonly notes: readonly string[];
+}
+
+/** The fields of a crawl that needs no browser. */
+const staticFields = new Set([
+  "url",
+  "limit",
+  "depth",
+  "source",
+  "formats",
+  "render",
+  "jsonOptions",
+  "maxAge",
+  "modifiedSince",
+  "options",
+  "crawlPurposes",
+  "contentUse",
+]);
+
+const YEAR_MS = 366 * 86_400_000;
+
+/** Checks what the schema cannot, and asks the site. @throws ApiError naming the field, or that the site forbids it */
+export async function checkCrawl(
+  deps: CrawlDeps,
+  body: CrawlBody,
+  signal: AbortSignal,
+): Promise<CheckedCrawl> {
+  checkFields(deps, body);
+  const { url } = prepareJob(body, deps.policy);
+  const address = url === null ? null : pageAddress(url.href);
+  if (address === null) throw refuse("url: At most 2048 characters are allowed");
+  compileScope(body.options ?? {}, deps.policy.allow);
+  await checkJsonOptions(deps, body, signal);
+  const robots = await fetchRobots(deps, address.origin, signal).catch((error: unknown) => {
+    signal.throwIfAborted();
+    // A site that is down may be up when the crawl gets there.
+    if (error instanceof ApiError && error.kind !== "blocked_url") return null;
+    throw error;
+  });
+  const purposes = body.crawlPurposes ?? ["search", "ai-input", "ai-train"];
+  if (robots !== null && !allowsUse(robots, { purposes, use: body.contentUse ?? "full" })) {
+    throw refuse("Crawl disallowed by Content-Signal directive (purpose or use level)");
+  }
+  return { input: { ...body, url: address.href }, robots, notes: notesOn(body) };
+}
+
+function notesOn({ browser }: CrawlBody): string[] {
+  return browser === undefined
+    ? []
+    : [`browser: "${browser}" has no effect: pages are rendered by Chromium`];
+}
+
+function checkFields({ platform }: CrawlDeps, body: CrawlBody): void {
+  const { modifiedSince } = body;
+  const now = platform.system.now();
+  if (modifiedSince !== undefined) {
+    const at = modifiedSince * 1000;
+    if (at > now) throw refuse("modifiedSince: A time in the future is not allowed");
+    if (at < now - YEAR_MS) throw refuse("modifiedSince: A time within the last year is needed");
+  }
+  if (body.render !== false) {
+    const { browser } = platform.capabilities;
+    if (browser === true) return;
+    throw new ApiError("missing_capability", {
+      message: `render: This server has no browser (${browser}); "render": false crawls without one`,
+      headers: { "x-should-retry": "false" },
+    });
+  }
+  const wrong = Object.entries(body).find(
+    ([name, value]) => value !== undefined && !staticFields.has(name),
+  );
+  if (wrong !== undefined)
+    throw refuse(`${wrong[0]}: Needs a browser, which "render": false does without`);
+}
+
+async function checkJsonOptions(
+  { json }: CrawlDeps,
+  { formats = [], jsonOptions }: CrawlBody,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!formats.includes("json")) {
+    if (jsonOptions === undefined) return;
+    throw refuse('jsonOptions: Has an effect with "json" in formats only');
+  }
+  if (jsonOptions === undefined) throw refuse('jsonOptions: Needed with "json" in formats');
+  checkWanted(jsonOptions, "jsonOptions: ");
+  await checkJsonRequest(json, jsonOptions, signal);
+}
+
+function refuse(message: string): ApiError {
+  return new ApiError("invalid_request", { message });
+}

@@ -1,0 +1,79 @@
+import { utf8 } from "../../crypto/encoding.ts";
+import { joinBytes } from "../../http/stream.ts";
+import type { LongTask } from "../../ports.ts";
+import type { FoundPage } from "./crawl-pages.ts";
+import type { ScopeInput } from "./rules/sort-links.ts";
+
+/** A page as it was loaded, and what is wanted of it. */
+export type LoadedPage = {
+  readonly bytes: Uint8Array;
+  readonly contentType: string;
+  /** What Markdown is made of, as HTML in UTF-8. @default the document */
+  readonly seen?: Uint8Array | undefined;
+  /** Its address. */
+  readonly url: string;
+  readonly html: boolean;
+  readonly markdown: boolean;
+  /** Characters of Markdown for a model; 0 for none. */
+  readonly text: number;
+  readonly frontmatter: boolean;
+  /** Null: links are not wanted. */
+  readonly scope: ScopeInput | null;
+};
+
+/** What was made of a page. */
+export type ConvertedPage = {
+  readonly title: string;
+  /** JSON texts. */
+  readonly html?: Uint8Array;
+  readonly markdown?: Uint8Array;
+  readonly text?: string;
+  readonly links: readonly FoundPage[];
+};
+
+/** Links of one page that count. */
+const LINKS = 5000;
+/** Characters that are written between two yields. */
+const STEP = 65_536;
+
+/** Makes of a page what a crawl keeps, beside the event loop. */
+export const convertPage: LongTask<LoadedPage, ConvertedPage> = {
+  name: "rendering/crawl-page",
+  async load() {
+    const { decodeText } = await import("../static/decode-text.ts");
+    const { asHtml, pageFacts } = await import("../static/static-page.ts");
+    const { conversion } = await import("../markdown/convert.ts");
+    const { readHtml } = await import("../markdown/html-events.ts");
+    const { sortLinks } = await import("./rules/sort-links.ts");
+    return function* (page) {
+      const { contentType, url, scope } = page;
+      const html = asHtml(yield* decodeText(page.bytes, contentType), contentType);
+      yield;
+      const facts = pageFacts(url);
+      yield* readHtml(html, facts.handler);
+      const isText = page.markdown || page.text > 0;
+      const seen = page.seen === undefined ? html : new TextDecoder().decode(page.seen);
+      const options = { base: url, frontmatter: page.frontmatter };
+      const markdown = isText ? (yield* conversion(seen, options)).markdown : "";
+      const links = facts.links.map((link) => ({ url: link }));
+      return {
+        title: facts.title(),
+        links: scope === null ? [] : yield* sortLinks(links, scope, LINKS),
+        ...(page.html ? { html: yield* jsonText(html) } : {}),
+        ...(page.markdown ? { markdown: yield* jsonText(markdown) } : {}),
+        ...(page.text > 0 ? { text: markdown.slice(0, page.text) } : {}),
+      };
+    };
+  },
+};
+
+/** A text as JSON, in pieces: of ten megabytes it would take too long at once. Half a surrogate pair is escaped. */
+function* jsonText(text: string): Generator<void, Uint8Array> {
+  const pieces = [utf8('"')];
+  for (let at = 0; at < text.length; at += STEP) {
+    pieces.push(utf8(JSON.stringify(text.slice(at, at + STEP)).slice(1, -1)));
+    yield;
+  }
+  pieces.push(utf8('"'));
+  return joinBytes(pieces);
+}

@@ -1,0 +1,114 @@
+import { type ActorClient, actorClient } from "../../actors/actor-client.ts";
+import type { Actor, ActorContext, ActorKind, Actors } from "../../ports.ts";
+import type { CrawlDeps } from "./crawl-deps.ts";
+import { inserts } from "./crawl-pages.ts";
+import {
+  type CrawlRead,
+  readContentPart,
+  readCrawl,
+  type CrawlPageQuery,
+} from "./crawl-records.ts";
+import type { CrawlBody, CrawlFormat } from "./crawl-schema.ts";
+import { type CrawlState, endCrawl, openCrawl, writeFacts } from "./crawl-state.ts";
+import { crawlTables } from "./crawl-tables.ts";
+import type { Robots } from "./rules/robots.ts";
+import { crawlRunner } from "./run-crawl.ts";
+
+/** The methods of a crawl. */
+export interface CrawlMethods {
+  /** Begins it. `body` is JSON. */
+  create(body: string, origin: string, robots: Robots | null): Promise<void>;
+  /** Null when there is no such crawl. */
+  read(query: CrawlPageQuery): Promise<CrawlRead | null>;
+  contentPart(seq: number, format: CrawlFormat, part: number): Promise<Uint8Array | null>;
+  /** Its status afterwards; null when there is no such crawl. */
+  cancel(): Promise<string | null>;
+  /** Has it deleted soon. */
+  expire(): Promise<void>;
+}
+
+/** The name of the kind of actor that is one crawl; each is named `account/id`. */
+const CRAWL_KIND = "rendering-crawl";
+
+/** The mailbox belongs to the alarm, which lasts as long as there are pages to read. */
+const interleaved = ["create", "read", "contentPart", "cancel", "expire"];
+
+/** The kind of actor that is one crawl, with what it reads pages with. */
+export function crawlKind(deps: CrawlDeps): ActorKind {
+  return {
+    name: CRAWL_KIND,
+    schema: crawlTables,
+    interleaved,
+    start: (context) => start(context, deps),
+  };
+}
+
+/** A crawl of an account, whether it exists or not. */
+export function crawlAt(
+  actors: Pick<Actors, "get">,
+  account: string,
+  id: string,
+): ActorClient<CrawlMethods> {
+  return actorClient(actors.get(CRAWL_KIND, `${account}/${id}`));
+}
+
+async function start(context: ActorContext, deps: CrawlDeps): Promise<Actor> {
+  const state = await openCrawl(context);
+  const run = crawlRunner(state, deps);
+  const methods: CrawlMethods = {
+    create: (body, origin, robots) => state.inTurn(() => create(state, body, origin, robots)),
+    read: (query) => readCrawl(state, query),
+    contentPart: (seq, format, part) => readContentPart(state, seq, format, part),
+    cancel: () =>
+      state.inTurn(async () => {
+        await endCrawl(state, "cancelled_by_user");
+        return state.facts?.status ?? null;
+      }),
+    expire: () =>
+      state.inTurn(async () => {
+        await endCrawl(state, "cancelled_by_user");
+        const due = context.steady();
+        if (state.facts !== null)
+          await writeFacts(state, { ...state.facts, told: true, due }, [], due);
+        state.ring();
+      }),
+  };
+  return { methods: { ...methods }, onAlarm: () => state.clock.onAlarm(run) };
+}
+
+async function create(
+  state: CrawlState,
+  body: string,
+  origin: string,
+  robots: Robots | null,
+): Promise<void> {
+  const { context } = state;
+  const { name, system } = context;
+  const input = JSON.parse(body) as CrawlBody;
+  const url = new URL(input.url);
+  const now = context.steady();
+  const facts = {
+    input,
+    status: "running",
+    homes: [url.host],
+    nextSeq: 1,
+    total: 1,
+    finished: 0,
+    completed: 0,
+    skipped: 0,
+    bytes: 0,
+    browserMs: 0,
+    created: system.now(),
+    ended: null,
+    told: false,
+    due: 0,
+  } as const;
+  const rules = {
+    sql: "INSERT INTO rendering_crawl_sites (actor, origin, robots) VALUES (?, ?, ?)",
+    params: [name, origin, JSON.stringify(robots)],
+  };
+  const first = inserts([[name, 0, url.href, url.host, 0, "queued"]]);
+  await writeFacts(state, facts, [...first, ...(robots === null ? [] : [rules])], now);
+  state.hosts.set(url.host, { waiting: 1, next: now });
+  state.ring();
+}

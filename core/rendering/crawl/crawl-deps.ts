@@ -1,0 +1,62 @@
+import type { Platform, Transport } from "../../ports.ts";
+import type { JobPolicy } from "../job.ts";
+import type { JsonDeps } from "../json/ask-json.ts";
+import type { RenderingOptions } from "../options.ts";
+import type { RenderDeps } from "../render.ts";
+import { type RenderSlots, renderSlots } from "../slots.ts";
+
+/** What crawls work with. */
+export interface CrawlDeps {
+  readonly platform: Platform;
+  readonly documents: Transport;
+  readonly policy: JobPolicy;
+  /** The entries of `policy.allow`, for threads. */
+  readonly allowHosts: readonly string[];
+  readonly render: RenderDeps;
+  readonly json: JsonDeps;
+  readonly frontmatter: boolean;
+  /** Documents that are loaded and converted without a browser at a time, by all crawls. */
+  readonly loads: RenderSlots;
+  /** Pages in a browser at a time, by all crawls: others are to find it free. */
+  readonly pages: RenderSlots;
+  readonly limits: CrawlLimits;
+  /** Whether the account's webhooks are told of the end of a crawl. */
+  readonly sendsWebhooks: boolean;
+}
+
+/** What crawls may take. */
+export interface CrawlLimits {
+  readonly running: number;
+  readonly kept: number;
+  readonly maxBytes: number;
+  readonly keepMs: number;
+  readonly delayMs: number;
+}
+
+/** Documents at a time. */
+const LOADS = 8;
+/** Pages of crawls that may wait for their turn: each crawl has few at a time. */
+const WAITING = 10_000;
+const DAY_MS = 86_400_000;
+
+/** The part of {@link CrawlDeps} that follows from the options alone. */
+export function crawlLimits({ crawls = {} }: RenderingOptions): CrawlLimits {
+  return {
+    running: crawls.maxRunning ?? 10,
+    kept: crawls.maxKept ?? 100,
+    maxBytes: crawls.maxBytes ?? 256 * 1024 * 1024,
+    keepMs: (crawls.keepDays ?? 14) * DAY_MS,
+    delayMs: crawls.delayMs ?? 500,
+  };
+}
+
+/** How many pages all crawls read at a time: in a browser, half of what it renders. */
+export function crawlSlots({
+  maxConcurrency = 2,
+}: RenderingOptions): Pick<CrawlDeps, "loads" | "pages"> {
+  const running = Math.max(1, Math.floor(maxConcurrency / 2));
+  return {
+    loads: renderSlots({ running: LOADS, waiting: WAITING }),
+    pages: renderSlots({ running, waiting: WAITING }),
+  };
+}

@@ -1,0 +1,76 @@
+import * as v from "valibot";
+import type { RenderBody } from "../body.ts";
+import { jsonFields, type JsonOptions } from "../json/json-body.ts";
+import { address, common } from "../schema.ts";
+import type { ScopeOptions } from "./rules/scope.ts";
+
+/** What a crawl gives of each page. */
+export type CrawlFormat = "html" | "markdown" | "json";
+
+/** The body of `POST …/crawl`. */
+export interface CrawlBody extends Omit<RenderBody, "html" | "userAgent"> {
+  readonly url: string;
+  /** Pages, at most. @default 10 */
+  readonly limit?: number | undefined;
+  /** Links from the start to a page, at most. @default 100000 */
+  readonly depth?: number | undefined;
+  /** @default "all" */
+  readonly source?: "all" | "sitemaps" | "links" | undefined;
+  /** @default ["html"] */
+  readonly formats?: readonly CrawlFormat[] | undefined;
+  readonly jsonOptions?: JsonOptions | undefined;
+  /** Seconds. */
+  readonly maxAge?: number | undefined;
+  /** Unix seconds. */
+  readonly modifiedSince?: number | undefined;
+  readonly options?: ScopeOptions | undefined;
+  /** @default all three */
+  readonly crawlPurposes?: readonly ("search" | "ai-input" | "ai-train")[] | undefined;
+  /** @default "full" */
+  readonly contentUse?: "reference" | "full" | undefined;
+  readonly browser?: "kitesurf" | undefined;
+}
+
+/** Pages of one crawl, and steps from its start. */
+const MOST = 100_000;
+
+const whole = (min: number, max: number): v.GenericSchema<number> =>
+  v.pipe(
+    v.number(),
+    v.integer("A whole number is needed"),
+    v.minValue(min, `At least ${min}`),
+    v.maxValue(max, `At most ${max}`),
+  );
+const texts = v.array(v.pipe(v.string(), v.nonEmpty("An empty string is not allowed")));
+const some = <T extends string>(values: readonly T[]): v.GenericSchema<T[]> =>
+  v.pipe(
+    v.array(v.picklist(values)),
+    v.minLength(1, "At least one is needed"),
+    v.transform((chosen) => [...new Set(chosen)]),
+  ) as v.GenericSchema<T[]>;
+
+const { html: _html, userAgent: _userAgent, url: _url, ...page } = common;
+
+/** A body of `POST …/crawl`. */
+export const crawlSchema: v.GenericSchema<unknown, CrawlBody> = v.object({
+  ...page,
+  url: address,
+  limit: v.optional(whole(1, MOST)),
+  depth: v.optional(whole(0, MOST)),
+  source: v.optional(v.picklist(["all", "sitemaps", "links"])),
+  formats: v.optional(some(["html", "markdown", "json"])),
+  jsonOptions: v.optional(v.object(jsonFields)),
+  maxAge: v.optional(whole(0, 604_800)),
+  modifiedSince: v.optional(whole(0, Number.MAX_SAFE_INTEGER)),
+  options: v.optional(
+    v.object({
+      includeExternalLinks: v.optional(v.boolean()),
+      includeSubdomains: v.optional(v.boolean()),
+      includePatterns: v.optional(texts),
+      excludePatterns: v.optional(texts),
+    }),
+  ),
+  crawlPurposes: v.optional(some(["search", "ai-input", "ai-train"])),
+  contentUse: v.optional(v.picklist(["reference", "full"])),
+  browser: v.optional(v.picklist(["kitesurf"])),
+});

@@ -1,0 +1,48 @@
+import { firstBytes, readUpTo } from "../../http/stream.ts";
+import { followRedirects, readBody } from "../static/fetch-document.ts";
+import type { CrawlDeps } from "./crawl-deps.ts";
+import { CRAWLER } from "./rules/robots.ts";
+
+/** What crawls call themselves. */
+export const CRAWLER_AGENT: string = `${CRAWLER}/1.0`;
+
+/** Redirects on the way to a file (RFC 9309, section 2.3.1.2). */
+const REDIRECTS = 5;
+
+/** A robots.txt or a sitemap; only its first bytes where it is larger. */
+export interface FetchedFile {
+  readonly status: number;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+/** Loads a file of a site behind the egress guard. @throws ApiError of the rendering rows */
+export async function fetchFile(
+  { documents, policy }: Pick<CrawlDeps, "documents" | "policy">,
+  url: URL,
+  limit: number,
+  signal: AbortSignal,
+): Promise<FetchedFile> {
+  const headers = [
+    ["accept", "*/*"],
+    ["accept-encoding", "gzip"],
+    ["user-agent", CRAWLER_AGENT],
+  ] as const;
+  const { answer } = await followRedirects(documents, url, {
+    headersFor: () => headers,
+    allow: policy.allow,
+    signal,
+    most: REDIRECTS,
+  });
+  const bytes = await readBody(answer, (body) => firstBytes(body, limit));
+  return { status: answer.status, bytes: await unpacked(bytes, limit) };
+}
+
+/** Sitemaps are often files that were packed, whatever their headers say. */
+async function unpacked(
+  bytes: Uint8Array<ArrayBuffer>,
+  limit: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return (await readUpTo(stream, limit).catch(() => null)) ?? new Uint8Array();
+}

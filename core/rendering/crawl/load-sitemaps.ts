@@ -1,0 +1,80 @@
+import { ApiError } from "../../http/api-error.ts";
+import { checkUrl } from "../../net/check-url.ts";
+import { within } from "../timers.ts";
+import type { CrawlDeps } from "./crawl-deps.ts";
+import type { FoundPage } from "./crawl-pages.ts";
+import { fetchFile } from "./fetch-file.ts";
+import { hostTurnsAt } from "./host-turns.ts";
+import type { Robots } from "./rules/robots.ts";
+import { readSitemap } from "./rules/sitemap.ts";
+import type { ScopeInput } from "./rules/sort-links.ts";
+
+/** Bytes of one sitemap, unpacked. */
+const SITEMAP_LIMIT = 10 * 1024 * 1024;
+/** Sitemaps of one crawl, those in indexes included. */
+const SITEMAPS = 50;
+/** Milliseconds for one sitemap, and for all. */
+const ONE_MS = 30_000;
+const ALL_MS = 180_000;
+
+/** Which pages of sitemaps are wanted. */
+export interface SitemapWish {
+  readonly origin: string;
+  readonly robots: Robots;
+  readonly scope: ScopeInput;
+  /** Unix ms; pages that say that they are older are left out. */
+  readonly since: number | null;
+  readonly delayMs: number;
+  /** Takes the pages of one sitemap; resolves to how many more are wanted. */
+  take(pages: readonly FoundPage[]): Promise<number>;
+}
+
+/** Reads the sitemaps that the robots.txt of a site names, else its `/sitemap.xml`. One that fails is passed over. */
+export async function loadSitemaps(
+  deps: CrawlDeps,
+  wish: SitemapWish,
+  most: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const { system, background } = deps.platform;
+  const named = wish.robots.sitemaps.flatMap((one) => URL.parse(one, wish.origin)?.href ?? []);
+  const waiting = named.length > 0 ? named : [new URL("/sitemap.xml", wish.origin).href];
+  const seen = new Set(waiting);
+  const end = system.monotonic() + ALL_MS;
+  let room = most;
+  for (let count = 0; count < SITEMAPS && room > 0 && system.monotonic() < end; count++) {
+    const next = waiting.shift();
+    if (next === undefined) return;
+    const late = (): ApiError => new ApiError("render_timeout");
+    const sitemap = await within(ONE_MS, system, signal, late, async (inner) => {
+      const bytes = await sitemapAt(deps, next, wish.delayMs, inner);
+      const { scope, since } = wish;
+      return background.run(readSitemap, { bytes, most: room, scope, since }, inner);
+    }).catch(() => null);
+    signal.throwIfAborted();
+    if (sitemap === null) continue;
+    for (const one of sitemap.sitemaps) {
+      if (seen.size >= SITEMAPS * 2 || seen.has(one)) continue;
+      seen.add(one);
+      waiting.push(one);
+    }
+    room = await wish.take(sitemap.pages);
+  }
+}
+
+/** The bytes of a sitemap once it is its host's turn. */
+async function sitemapAt(
+  deps: CrawlDeps,
+  address: string,
+  delayMs: number,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  const verdict = checkUrl(address, deps.policy.allow);
+  if (!verdict.ok) throw new ApiError("blocked_url", { message: verdict.reason });
+  const { actors, system } = deps.platform;
+  const turns = hostTurnsAt(actors, verdict.url.host);
+  for (let wait = await turns.take(delayMs); wait > 0; wait = await turns.take(delayMs))
+    await system.sleep(wait, signal);
+  const { status, bytes } = await fetchFile(deps, verdict.url, SITEMAP_LIMIT, signal);
+  return status === 200 ? bytes : new Uint8Array();
+}

@@ -1,0 +1,215 @@
+import { utf8 } from "../../crypto/encoding.ts";
+import { ApiError } from "../../http/api-error.ts";
+import { contentAction, visibleAction } from "../actions/actions.ts";
+import type { RenderBody } from "../body.ts";
+import { type Job, prepareJob } from "../job.ts";
+import { askJson } from "../json/ask-json.ts";
+import { render } from "../render.ts";
+import { withSlot } from "../slots.ts";
+import { fetchDocument } from "../static/fetch-document.ts";
+import { within } from "../timers.ts";
+import { type ConvertedPage, convertPage } from "./convert-page.ts";
+import type { CrawlDeps } from "./crawl-deps.ts";
+import type { PageOutcome } from "./crawl-pages.ts";
+import type { CrawlBody, CrawlFormat } from "./crawl-schema.ts";
+import { CRAWLER_AGENT } from "./fetch-file.ts";
+import type { ScopeInput } from "./rules/sort-links.ts";
+
+/** A document as it was loaded. */
+interface Document {
+  readonly bytes: Uint8Array;
+  readonly contentType: string;
+  readonly seen?: Uint8Array;
+  readonly url: string;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly browserMs: number;
+}
+
+/** A page that a crawl is about to read. */
+export interface PageVisit {
+  readonly url: URL;
+  readonly isStart: boolean;
+  readonly body: CrawlBody;
+  /** Is asked about each address that the page redirects to; what it throws ends the load. */
+  readonly follow: (url: URL) => Promise<void>;
+  /** Where links go; null when they do not matter. */
+  readonly scopeAt: (final: URL) => ScopeInput | null;
+}
+
+/** Characters of a page that a model gets. */
+const MODEL_TEXT = 200_000;
+/** Milliseconds of a page, its waits for a turn and for a model included. */
+const PAGE_MS = 600_000;
+
+/** A site that has no answer for now. `ms` is how long it wants to be left alone; null when it does not say. */
+export interface Later {
+  readonly later: true;
+  readonly ms: number | null;
+}
+
+/** Reads a page: loads it, and makes of it what the crawl asks for. */
+export async function readPage(
+  deps: CrawlDeps,
+  visit: PageVisit,
+  signal: AbortSignal,
+): Promise<PageOutcome | Later> {
+  const { system } = deps.platform;
+  const late = (): ApiError =>
+    new ApiError("request_timeout", { message: "The page took too long" });
+  return within(PAGE_MS, system, signal, late, async (inner) => {
+    const document = await load(deps, visit, inner);
+    if (document.status === 429 || document.status === 503)
+      return { later: true, ms: retryAfter(document.headers["retry-after"], system.now()) };
+    if (document.status === 304) return { status: "skipped" };
+    return convert(deps, visit, document, inner);
+  });
+}
+
+function retryAfter(header: string | undefined, now: number): number | null {
+  if (header === undefined) return null;
+  if (/^\d{1,6}$/u.test(header.trim())) return Number(header) * 1000;
+  const date = Date.parse(header);
+  return Number.isNaN(date) ? null : Math.max(0, date - now);
+}
+
+function isOld({ headers }: Document, { modifiedSince }: CrawlBody): boolean {
+  if (modifiedSince === undefined) return false;
+  return Date.parse(headers["last-modified"] ?? "") < modifiedSince * 1000;
+}
+
+async function load(deps: CrawlDeps, visit: PageVisit, signal: AbortSignal): Promise<Document> {
+  const job = jobOf(visit, deps);
+  if (visit.body.render !== false) return loadInBrowser(deps, visit, job, signal);
+  const { system } = deps.platform;
+  const ms = job.timers.goto;
+  const late = (): ApiError =>
+    new ApiError("render_timeout", {
+      message: `Timeout of ${ms} ms exceeded: the page did not load`,
+    });
+  const { bytes, contentType, response } = await withSlot(deps.loads, signal, () =>
+    within(ms, system, signal, late, (inner) =>
+      fetchDocument(deps.documents, job, deps.policy.allow, inner, visit.follow),
+    ),
+  );
+  return { bytes, contentType, browserMs: 0, ...response };
+}
+
+/** Fields that are the crawl's own, and not those of the rendering of a page. */
+type PageFields = Pick<RenderBody, "url" | "userAgent"> & Omit<CrawlBody, "url">;
+
+function jobOf(
+  { url, body, isStart }: PageVisit,
+  { policy }: CrawlDeps,
+): Job & { readonly url: URL } {
+  const { modifiedSince, render: inBrowser, ...rest } = body;
+  const isHome = URL.parse(body.url)?.origin === url.origin;
+  const { setExtraHTTPHeaders, authenticate, cookies, ...open } = rest;
+  const since =
+    // The start is read anyway, for its links.
+    modifiedSince === undefined || inBrowser !== false || isStart
+      ? undefined
+      : { "if-modified-since": new Date(modifiedSince * 1000).toUTCString() };
+  const page: PageFields = {
+    ...open,
+    // What proves who asks goes to the origin for which it was given, and nowhere else.
+    ...(isHome ? { authenticate, cookies } : {}),
+    setExtraHTTPHeaders: { ...(isHome ? setExtraHTTPHeaders : {}), ...since },
+    url: url.href,
+    userAgent: CRAWLER_AGENT,
+  };
+  return { ...prepareJob(page, policy), url };
+}
+
+async function loadInBrowser(
+  deps: CrawlDeps,
+  { body, follow, url }: PageVisit,
+  job: Job,
+  signal: AbortSignal,
+): Promise<Document> {
+  let browserMs = 0;
+  const isSeen = (body.formats ?? []).some((format) => format !== "html");
+  const { result, meta } = await withSlot(deps.pages, signal, () =>
+    render(
+      deps.render,
+      job,
+      signal,
+      (ms) => (browserMs = ms),
+      async (...loaded) => ({
+        html: await contentAction()(...loaded),
+        seen: isSeen ? await visibleAction()(...loaded) : null,
+      }),
+    ),
+  );
+  const final = meta.finalUrl ?? url.href;
+  // The browser has followed them already, behind the guard: what is not the crawl's is not kept.
+  if (final !== url.href) await follow(new URL(final));
+  return {
+    bytes: utf8(result.html),
+    contentType: "text/html;charset=utf-8",
+    ...(result.seen === null ? {} : { seen: utf8(result.seen) }),
+    url: final,
+    status: meta.status ?? 200,
+    headers: meta.headers ?? {},
+    browserMs,
+  };
+}
+
+async function convert(
+  deps: CrawlDeps,
+  { body, scopeAt }: PageVisit,
+  document: Document,
+  signal: AbortSignal,
+): Promise<PageOutcome> {
+  const { background } = deps.platform;
+  const { bytes, contentType, seen, url, status, browserMs } = document;
+  const old = isOld(document, body);
+  const formats = old ? [] : (body.formats ?? ["html"]);
+  const isFailure = status >= 400;
+  const page = await background.run(
+    convertPage,
+    {
+      bytes,
+      contentType,
+      ...(seen === undefined ? {} : { seen }),
+      url,
+      html: formats.includes("html") || isFailure,
+      markdown: formats.includes("markdown") && !isFailure,
+      text: formats.includes("json") && !isFailure ? MODEL_TEXT : 0,
+      frontmatter: deps.frontmatter,
+      scope: isFailure ? null : scopeAt(new URL(url)),
+    },
+    signal,
+  );
+  const meta = { status, url: url.replace(/#.*$/su, ""), title: page.title };
+  const read = { meta, browserMs, links: page.links };
+  if (old && !isFailure) return { ...read, status: "skipped" };
+  if (isFailure)
+    return { ...read, status: "errored", error: `HTTP ${status}`, contents: contentsOf(page) };
+  const found = page.text === undefined ? null : await dataOf(deps, page.text, body, signal);
+  const contents = contentsOf(page);
+  if (found instanceof ApiError)
+    return { ...read, status: "errored", error: found.message, contents };
+  if (found !== null) contents.push(["json", utf8(JSON.stringify(found.value))]);
+  return { ...read, status: "completed", contents };
+}
+
+function contentsOf({ html, markdown }: ConvertedPage): [CrawlFormat, Uint8Array][] {
+  return [
+    ...(html === undefined ? [] : [["html", html] satisfies [CrawlFormat, Uint8Array]]),
+    ...(markdown === undefined ? [] : [["markdown", markdown] satisfies [CrawlFormat, Uint8Array]]),
+  ];
+}
+
+async function dataOf(
+  { json }: CrawlDeps,
+  text: string,
+  { jsonOptions = {} }: CrawlBody,
+  signal: AbortSignal,
+): Promise<{ readonly value: unknown } | ApiError> {
+  return askJson(json, text, jsonOptions, signal).catch((error: unknown) => {
+    signal.throwIfAborted();
+    if (error instanceof ApiError) return error;
+    throw error;
+  });
+}

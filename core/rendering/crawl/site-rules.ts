@@ -1,0 +1,85 @@
+import { ApiError } from "../../http/api-error.ts";
+import type { CrawlDeps } from "./crawl-deps.ts";
+import { type CrawlState, writeFacts } from "./crawl-state.ts";
+import { within } from "../timers.ts";
+import { fetchFile } from "./fetch-file.ts";
+import { readRobots, type Robots, ROBOTS_LIMIT } from "./rules/robots.ts";
+
+/** Of a site without a robots.txt. */
+const noRobots: Robots = { rules: [], delay: null, sitemaps: [], signals: {} };
+
+/** Of a site whose robots.txt cannot be read: nothing is allowed (RFC 9309, section 2.3.1.4). */
+const closedRobots: Robots = { ...noRobots, rules: [{ allow: false, pattern: "/" }] };
+
+/** Milliseconds for a robots.txt. */
+const WAIT_MS = 10_000;
+/** Sites whose rules are kept in memory. */
+const REMEMBERED = 20;
+
+/**
+ * Loads the robots.txt of an origin; null when the site cannot say at present (an HTTP error of its own, or too many
+ * requests).
+ *
+ * @throws ApiError of the rendering rows when it cannot be reached
+ */
+export async function fetchRobots(
+  deps: CrawlDeps,
+  origin: string,
+  signal: AbortSignal,
+): Promise<Robots | null> {
+  const { background, system } = deps.platform;
+  const late = (): ApiError =>
+    new ApiError("load_aborted", { message: `No robots.txt within ${WAIT_MS} ms` });
+  return within(WAIT_MS, system, signal, late, async (inner) => {
+    const url = new URL("/robots.txt", origin);
+    const { status, bytes } = await fetchFile(deps, url, ROBOTS_LIMIT, inner);
+    if (status >= 500 || status === 429) return null;
+    if (status >= 300) return noRobots;
+    return background.run(readRobots, { bytes }, inner);
+  });
+}
+
+/** The rules of an origin, as they were when the crawl first went there; null when it cannot say at present. */
+export async function rulesOf(
+  state: CrawlState,
+  deps: CrawlDeps,
+  origin: string,
+  signal: AbortSignal,
+): Promise<Robots | null> {
+  const { context, robots } = state;
+  const known = robots.get(origin);
+  if (known !== undefined) return known;
+  const [row] = await context.sql.all(
+    "SELECT robots FROM rendering_crawl_sites WHERE actor = ? AND origin = ?",
+    [context.name, origin],
+  );
+  if (row !== undefined)
+    return remember(state, origin, JSON.parse(String(row["robots"])) as Robots);
+  const rules = await fetchRobots(deps, origin, signal);
+  return rules === null ? null : keepRules(state, origin, rules);
+}
+
+/** Takes a site that still cannot say for one that allows nothing. */
+export function closeSite(state: CrawlState, origin: string): Promise<Robots> {
+  return keepRules(state, origin, closedRobots);
+}
+
+/** Stores what a site says, which counts among the bytes of the crawl. */
+async function keepRules(state: CrawlState, origin: string, rules: Robots): Promise<Robots> {
+  const text = JSON.stringify(rules);
+  const sql = `INSERT INTO rendering_crawl_sites (actor, origin, robots) VALUES (?, ?, ?)
+    ON CONFLICT (actor, origin) DO NOTHING`;
+  await state.inTurn(async () => {
+    const { facts, context } = state;
+    if (facts?.status !== "running") return;
+    const insert = { sql, params: [context.name, origin, text] };
+    await writeFacts(state, { ...facts, bytes: facts.bytes + text.length }, [insert]);
+  });
+  return remember(state, origin, rules);
+}
+
+function remember({ robots }: CrawlState, origin: string, rules: Robots): Robots {
+  if (robots.size >= REMEMBERED) robots.clear();
+  robots.set(origin, rules);
+  return rules;
+}

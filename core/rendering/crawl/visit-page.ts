@@ -1,0 +1,192 @@
+import { ApiError } from "../../http/api-error.ts";
+import type { CrawlDeps } from "./crawl-deps.ts";
+import {
+  addPages,
+  countAttempt,
+  finishPage,
+  type PageOutcome,
+  queueAt,
+  roomOf,
+  type WaitingPage,
+} from "./crawl-pages.ts";
+import type { CrawlFacts, CrawlState } from "./crawl-state.ts";
+import { hostTurnsAt } from "./host-turns.ts";
+import { loadSitemaps } from "./load-sitemaps.ts";
+import { type Later, type PageVisit, readPage } from "./read-page.ts";
+import { allowsUse, mayRead, type Robots } from "./rules/robots.ts";
+import { compileScope } from "./rules/scope.ts";
+import { closeSite, rulesOf } from "./site-rules.ts";
+import type { ScopeInput } from "./rules/sort-links.ts";
+
+/** Attempts of one page. */
+const ATTEMPTS = 3;
+/** Milliseconds after which a site is asked again, times the attempt; and what a site may ask for. */
+const AGAIN_MS = 5000;
+const AGAIN_MOST_MS = 300_000;
+/** Links from the start to a page. */
+const DEPTH = 100_000;
+
+/** Takes the turn of a page's host and reads the page; where it is not its turn yet, notes when it is. */
+export async function visitPage(
+  state: CrawlState,
+  deps: CrawlDeps,
+  page: WaitingPage,
+  signal: AbortSignal,
+): Promise<void> {
+  const { facts, context } = state;
+  if (facts === null) return;
+  const url = new URL(page.url);
+  const queue = queueAt(state, page.host);
+  const known = state.robots.get(url.origin);
+  const delayMs = delayOf(known ?? null, deps);
+  const wait = await hostTurnsAt(context.actors, url.host).take(delayMs);
+  if (wait > 0) return void (queue.next = context.steady() + wait);
+  await countAttempt(state, page);
+  const outcome = await readOrFail(state, deps, facts, page, signal);
+  if (signal.aborted) return;
+  const now = context.steady();
+  if ("later" in outcome) {
+    const pause = outcome.ms ?? AGAIN_MS * (page.attempts + 1);
+    return void (queue.next = now + Math.min(AGAIN_MOST_MS, Math.max(delayMs, pause)));
+  }
+  queue.next = now + delayOf(state.robots.get(url.origin) ?? null, deps);
+  await state.inTurn(() => finishPage(state, page, outcome, deps.limits.maxBytes));
+}
+
+function delayOf(robots: Robots | null, { limits }: CrawlDeps): number {
+  return robots?.delay == null ? limits.delayMs : Math.ceil(robots.delay * 1000);
+}
+
+const failed = (error: string): PageOutcome => ({ status: "errored", error });
+
+/** What becomes of a page, failures included. Rejects only with what is no fault of the page or its site. */
+async function readOrFail(
+  state: CrawlState,
+  deps: CrawlDeps,
+  facts: CrawlFacts,
+  page: WaitingPage,
+  signal: AbortSignal,
+): Promise<PageOutcome | Later> {
+  const isLast = page.attempts + 1 >= ATTEMPTS;
+  if (page.attempts >= ATTEMPTS) return failed(`Not read in ${ATTEMPTS} attempts`);
+  try {
+    const outcome = await read(state, deps, facts, page, isLast, signal);
+    if (!("later" in outcome) || !isLast) return outcome;
+    return failed("The site was too busy, or not available");
+  } catch (error) {
+    if (signal.aborted || !(error instanceof ApiError)) throw error;
+    // Not the page's fault: the browser has too much to do, or is being replaced.
+    const isBusy = error.kind === "render_rate_limited" || error.kind === "no_browser";
+    return isBusy && !isLast ? { later: true, ms: null } : failed(error.message);
+  }
+}
+
+async function read(
+  state: CrawlState,
+  deps: CrawlDeps,
+  facts: CrawlFacts,
+  page: WaitingPage,
+  isLast: boolean,
+  signal: AbortSignal,
+): Promise<PageOutcome | Later> {
+  const { input } = facts;
+  const url = new URL(page.url);
+  const robots = await siteRules(state, deps, url, isLast, signal);
+  if (robots === null) return { later: true, ms: null };
+  if (!isAllowed(robots, url, facts)) return { status: "disallowed" };
+  // Why a redirect was not followed.
+  let refusal: "skipped" | "disallowed" | null = null;
+  const follow = async (next: URL): Promise<void> => {
+    refusal = await refusalOf(state, deps, facts, page, next, signal);
+    if (refusal !== null) throw new ApiError("blocked_url");
+  };
+  const homesAt = (final: URL): string[] =>
+    page.seq === 0 ? [...new Set([...facts.homes, final.host])] : [...facts.homes];
+  let home: URL | null = null;
+  const visit: PageVisit = {
+    url,
+    isStart: page.seq === 0,
+    body: input,
+    follow,
+    scopeAt: (final) => {
+      home = final;
+      const isWanted = input.source !== "sitemaps" && page.depth < (input.depth ?? DEPTH);
+      return isWanted ? scopeOf(facts, deps, homesAt(final)) : null;
+    },
+  };
+  const outcome = await readPage(deps, visit, signal).catch((error: unknown): PageOutcome => {
+    if (refusal === null) throw error;
+    return { status: refusal };
+  });
+  if (page.seq !== 0 || "later" in outcome) return outcome;
+  const homes = homesAt(home ?? url);
+  await addSitemaps(state, deps, facts, { origin: (home ?? url).origin, homes, robots }, signal);
+  return { ...outcome, homes };
+}
+
+/** The rules of a page's site; null while it cannot say, and a closed site when it could not at last. */
+async function siteRules(
+  state: CrawlState,
+  deps: CrawlDeps,
+  { origin }: URL,
+  isLast: boolean,
+  signal: AbortSignal,
+): Promise<Robots | null> {
+  const robots = await rulesOf(state, deps, origin, signal);
+  return robots ?? (isLast ? closeSite(state, origin) : null);
+}
+
+function isAllowed(robots: Robots, url: URL, { input }: CrawlFacts): boolean {
+  const purposes = input.crawlPurposes ?? ["search", "ai-input", "ai-train"];
+  return mayRead(robots, url) && allowsUse(robots, { purposes, use: input.contentUse ?? "full" });
+}
+
+/** Why a crawl does not follow a redirect; null when it does. The start may lead to another host. */
+async function refusalOf(
+  state: CrawlState,
+  deps: CrawlDeps,
+  facts: CrawlFacts,
+  page: WaitingPage,
+  url: URL,
+  signal: AbortSignal,
+): Promise<"skipped" | "disallowed" | null> {
+  const scope = compileScope(facts.input.options ?? {}, deps.policy.allow);
+  if (page.seq !== 0 && !scope.holds(url, facts.homes)) return "skipped";
+  const robots = await siteRules(state, deps, url, true, signal);
+  return robots !== null && isAllowed(robots, url, facts) ? null : "disallowed";
+}
+
+function scopeOf(
+  { input }: CrawlFacts,
+  { allowHosts }: CrawlDeps,
+  homes: readonly string[],
+): ScopeInput {
+  return { options: input.options ?? {}, homes, allowHosts };
+}
+
+/** Adds the pages of the start's sitemaps, before those that it links to. */
+async function addSitemaps(
+  state: CrawlState,
+  deps: CrawlDeps,
+  facts: CrawlFacts,
+  site: { readonly origin: string; readonly homes: readonly string[]; readonly robots: Robots },
+  signal: AbortSignal,
+): Promise<void> {
+  const { source, depth, modifiedSince } = facts.input;
+  if (source === "links" || depth === 0) return;
+  const { origin, homes } = site;
+  const robots = (await siteRules(state, deps, new URL(origin), true, signal)) ?? site.robots;
+  const wish = {
+    origin,
+    robots,
+    scope: scopeOf(facts, deps, homes),
+    since: modifiedSince === undefined ? null : modifiedSince * 1000,
+    delayMs: delayOf(robots, deps),
+    take: (pages: Parameters<typeof addPages>[1]) =>
+      state.inTurn(async () => {
+        await addPages(state, pages, 1);
+        return state.facts === null ? 0 : roomOf(state.facts);
+      }),
+  };
+  await loadSitemaps(deps, wish, roomOf(facts), signal);
+}
