@@ -214,7 +214,7 @@ export const mutants: readonly Mutant[] = [
     file: "core/http/stream.ts",
     find: "if (isWhole) return joinBytes(pieces.list);",
     replace: "if (isWhole || limit > 0) return joinBytes(pieces.list);",
-    tests: ["tests/unit/http/body"],
+    tests: ["tests/unit/http/stream"],
   },
   {
     name: "a body arrives in time",
