@@ -44,17 +44,23 @@ export async function waitForFunction(
       if (!isContextLoss(error)) throw error;
       return { result: { type: "undefined" } };
     });
-    const { result, exceptionDetails } = answer as CdpData & {
-      readonly exceptionDetails?: { exception?: { className?: string; description?: string } };
-    };
+    const { result, exceptionDetails } = answer as Evaluated;
     const { className, description = "" } = exceptionDetails?.exception ?? {};
-    if (className === "SyntaxError")
+    // What runs has a stack: JSON.parse() throws the same error.
+    if (className === "SyntaxError" && !description.includes("\n    at "))
       throw new ApiError("invalid_request", {
         message: `waitForFunction.expression: ${description.split("\n", 1)[0]?.slice(0, 200) ?? ""}`,
       });
-    if (exceptionDetails === undefined && isTrue(result as RemoteValue)) return;
+    if (exceptionDetails === undefined && isTrue(result)) return;
     await page.system.sleep(POLL_MS, signal);
   }
+}
+
+interface Evaluated {
+  readonly result: RemoteValue;
+  readonly exceptionDetails?: {
+    readonly exception?: { readonly className?: string; readonly description?: string };
+  };
 }
 
 /** A value of the page, as DevTools describes it. */

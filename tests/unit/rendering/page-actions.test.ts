@@ -99,9 +99,9 @@ describe("actions before the capture", () => {
 
 describe("waitForFunction", () => {
   const value = (result: CdpData): CdpData => ({ result });
-  const thrown = (className: string): CdpData => ({
+  const thrown = (className: string, stack = ""): CdpData => ({
     result: { type: "object" },
-    exceptionDetails: { exception: { className, description: `${className}: why\n at x` } },
+    exceptionDetails: { exception: { className, description: `${className}: why${stack}` } },
   });
 
   it.each<[string, CdpData]>([
@@ -114,6 +114,7 @@ describe("waitForFunction", () => {
       value({ type: "number", unserializableValue: "NaN" }),
       value({ type: "string", value: "" }),
       thrown("ReferenceError"),
+      thrown("SyntaxError", "\n    at JSON.parse (<anonymous>)"),
       value(last),
       value({ type: "undefined" }),
     ];
