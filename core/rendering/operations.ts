@@ -1,5 +1,5 @@
 import type { RenderingOptions } from "./options.ts";
-import * as v from "valibot";
+import type * as v from "valibot";
 import { ApiError } from "../http/api-error.ts";
 import { sha256Hex } from "../crypto/digest.ts";
 import { withBytes, readJsonBytes } from "../http/body.ts";
@@ -14,7 +14,15 @@ import {
   printAction,
   scrapeAction,
 } from "./actions/actions.ts";
-import type { DocumentBody, PdfBody, RenderBody, ScreenshotBody } from "./body.ts";
+import type {
+  DocumentBody,
+  LinksBody,
+  PdfBody,
+  RenderBody,
+  ScrapeBody,
+  ScreenshotBody,
+} from "./body.ts";
+import { type OnMissingGlyphs, warnOfMissingGlyphs } from "./actions/missing-glyphs.ts";
 import { documentAction, markdownAction, snapshotAction, treeAction } from "./actions/documents.ts";
 import type { ContentExtractor } from "./extractor.ts";
 import { jsonAnswerOf } from "./json/json-answer.ts";
@@ -31,7 +39,7 @@ import {
   screenshotSchema,
   snapshotSchema,
 } from "./schema.ts";
-import { renderCache } from "./render-cache.ts";
+import { readCacheTtl, renderCache } from "./render-cache.ts";
 import { renderSlots, type RenderSlots } from "./slots.ts";
 import { staticShortcut, type Shortcut } from "./static/shortcut.ts";
 import { checkSelectors } from "./select/check-selectors.ts";
@@ -52,9 +60,6 @@ export interface RenderCall {
 
 /** Answers one request. */
 export type RenderOperation = (call: RenderCall) => Promise<Response>;
-
-/** Seconds for which a rendering may be reused. */
-const cacheTtl = v.pipe(v.string(), v.regex(/^\d{1,5}$/u), v.transform(Number), v.maxValue(86_400));
 
 const BODY_LIMIT = 50 * 1024 * 1024;
 
@@ -80,6 +85,7 @@ export function renderOperations(
   const conversions = renderSlots({ running: CONVERSIONS, waiting: options.maxQueue ?? 20 });
   const operation = operationOver(options, deps, conversions);
   const only = extractorOf(options.extract);
+  const onMissing = warnOfMissingGlyphs(options.platform.log);
   const asMarkdown = (body: DocumentBody): Action<string> =>
     markdownAction(frontmatter, background, { extract: only(body.extract), body });
   const partsOf = ({ extract, includeTags = [], excludeTags = [] }: DocumentBody) => {
@@ -89,7 +95,9 @@ export function renderOperations(
     return { kind: "markdown", frontmatter, ...partsOf(body) };
   };
   return {
-    pdf: operation(pdfSchema, printing, ({ result }) => binary(result, "application/pdf")),
+    pdf: operation(pdfSchema, printing(onMissing), ({ result }) =>
+      binary(result, "application/pdf"),
+    ),
     markdown: operation(documentSchema, asMarkdown, inEnvelope, {
       shortcut: staticShortcut(options, background, deps, conversions),
       withoutBrowser,
@@ -106,28 +114,26 @@ export function renderOperations(
     ),
     screenshot: operation(
       screenshotSchema,
-      (body) => pictureAction(body.screenshotOptions ?? {}, body.selector, body.scrollPage),
+      (body) => pictureAction(body.screenshotOptions ?? {}, onMissing, body),
       answerPicture,
     ),
-    links: operation(linksSchema, linksAction, inEnvelope, {
-      withoutBrowser: ({ excludeExternalLinks = false }) => ({
-        kind: "links",
-        excludeExternalLinks,
-      }),
-    }),
-    scrape: operation(scrapeSchema, scrapeAction, inEnvelope, {
-      withoutBrowser: ({ elements }) => ({
-        kind: "scrape",
-        selectors: elements.map(({ selector }) => selector),
-      }),
-    }),
+    links: operation(linksSchema, linksAction, inEnvelope, { withoutBrowser: staticLinks }),
+    scrape: operation(scrapeSchema, scrapeAction, inEnvelope, { withoutBrowser: staticScrape }),
     accessibilityTree: operation(accessibilitySchema, treeAction, inEnvelope),
     snapshot: operation(
       snapshotSchema,
-      (body) => snapshotAction(body, frontmatter, background),
+      (body) => snapshotAction(body, { frontmatter, background, onMissing }),
       inEnvelope,
     ),
   };
+}
+
+function staticLinks({ excludeExternalLinks = false }: LinksBody): StaticAction {
+  return { kind: "links", excludeExternalLinks };
+}
+
+function staticScrape({ elements }: ScrapeBody): StaticAction {
+  return { kind: "scrape", selectors: elements.map(({ selector }) => selector) };
 }
 
 /** What finds the content that a body asks for: null when it asks for none, and a refusal where the operator brings nothing. */
@@ -254,18 +260,6 @@ function reportable(error: unknown, { log, system }: Platform, signal: AbortSign
   return new ApiError("render_internal", { message: `Internal Error, request id ${id}` });
 }
 
-/** Milliseconds. @throws ApiError `invalid_request` */
-function readCacheTtl(query: URLSearchParams): number {
-  const ttl = query.get("cacheTTL") ?? "5";
-  const read = v.safeParse(cacheTtl, ttl);
-  if (!read.success) {
-    throw new ApiError("invalid_request", {
-      message: `cacheTTL: "${ttl.slice(0, 40)}" is not a number of seconds from 0 to 86400`,
-    });
-  }
-  return read.output * 1000;
-}
-
 const passOn: Shortcut = (bytes) => Promise.resolve(bytes);
 
 /** Conversions without a browser at a time; each has a thread where the runtime has threads. */
@@ -281,11 +275,9 @@ function refuseStatic(): never {
   });
 }
 
-function printing({
-  pdfOptions = {},
-  setJavaScriptEnabled,
-}: PdfBody): Action<Uint8Array<ArrayBuffer>> {
-  return printAction(pdfOptions, setJavaScriptEnabled !== false);
+function printing(onMissing: OnMissingGlyphs): (body: PdfBody) => Action<Uint8Array<ArrayBuffer>> {
+  return ({ pdfOptions = {}, setJavaScriptEnabled }) =>
+    printAction(pdfOptions, setJavaScriptEnabled !== false, onMissing);
 }
 
 function answerPicture({ result }: Rendered<Picture>, body: ScreenshotBody): Response {

@@ -1,3 +1,5 @@
+import * as v from "valibot";
+import { ApiError } from "../http/api-error.ts";
 import type { System } from "../ports.ts";
 
 /** What a rendering answered, to be answered again. */
@@ -112,4 +114,19 @@ async function waitFor(running: Running, signal: AbortSignal): Promise<Kept | Re
 function again(answer: Kept | Response): Response {
   if (answer instanceof Response) return answer;
   return new Response(answer.bytes, { headers: answer.headers });
+}
+
+/** Seconds for which a rendering may be reused. */
+const cacheTtl = v.pipe(v.string(), v.regex(/^\d{1,5}$/u), v.transform(Number), v.maxValue(86_400));
+
+/** How old an answer may be, in milliseconds, as a query asks for it. @throws ApiError `invalid_request` */
+export function readCacheTtl(query: URLSearchParams): number {
+  const ttl = query.get("cacheTTL") ?? "5";
+  const read = v.safeParse(cacheTtl, ttl);
+  if (!read.success) {
+    throw new ApiError("invalid_request", {
+      message: `cacheTTL: "${ttl.slice(0, 40)}" is not a number of seconds from 0 to 86400`,
+    });
+  }
+  return read.output * 1000;
 }

@@ -469,6 +469,13 @@ export const mutants: readonly Mutant[] = [
     tests: ["tests/unit/rendering/extract"],
   },
   {
+    name: "the log tells of missing glyphs once",
+    file: "core/rendering/actions/missing-glyphs.ts",
+    find: "|| told.has(kind)",
+    replace: "",
+    tests: ["tests/unit/rendering/missing-glyphs"],
+  },
+  {
     name: "an action before the capture has its own deadline",
     file: "core/rendering/page/load.ts",
     find: "await within(ms, system, all, late(ms), (inner)",

@@ -5,18 +5,20 @@ import type {
   PdfOptions,
   ScrapeBody,
   ScreenshotOptions,
+  ScreenshotBody,
 } from "../body.ts";
 import { evaluate } from "../page/evaluate.ts";
 import {
+  findMissingGlyphs,
   locateElement,
   readDocument,
   readLinks,
   readVisible,
   scrapeElements,
   scrollThrough,
-  waitForFonts,
 } from "../page/page-scripts.ts";
 import type { Page } from "../page/page.ts";
+import type { OnMissingGlyphs } from "./missing-glyphs.ts";
 import { printParameters } from "./pdf-options.ts";
 import type { Action } from "../render.ts";
 
@@ -24,11 +26,12 @@ import type { Action } from "../render.ts";
 export function printAction(
   options: PdfOptions,
   scripts: boolean,
+  onMissing: OnMissingGlyphs,
 ): Action<Uint8Array<ArrayBuffer>> {
   const parameters = printParameters(options);
   return async (page, _facts, signal) => {
     // Puppeteer's users rely on it. With scripts off the promise would never be settled.
-    if (scripts) await evaluate(page, waitForFonts, [], signal);
+    if (scripts) await lookForGlyphs(page, true, onMissing, signal);
     if (options.omitBackground === true) await transparent(page);
     const answer = await page.call("Page.printToPDF", parameters).catch((error: unknown) => {
       const text = error instanceof Error ? error.message : "";
@@ -40,6 +43,15 @@ export function printAction(
     });
     return bytesOf(answer["data"]);
   };
+}
+
+async function lookForGlyphs(
+  page: Page,
+  waits: boolean,
+  onMissing: OnMissingGlyphs,
+  signal: AbortSignal,
+): Promise<void> {
+  onMissing((await evaluate(page, findMissingGlyphs, [waits], signal)) as string[]);
 }
 
 /** The document as HTML after scripts have run, or the parts that selectors leave. */
@@ -65,8 +77,8 @@ export interface Picture {
 /** Takes a picture of the window, the whole page, a clip, or one element. */
 export function pictureAction(
   options: ScreenshotOptions,
-  selector?: string,
-  scroll?: boolean,
+  onMissing: OnMissingGlyphs,
+  { selector, scrollPage }: Pick<ScreenshotBody, "selector" | "scrollPage"> = {},
 ): Action<Picture> {
   const format = options.type ?? "png";
   if (options.quality !== undefined && format === "png") {
@@ -75,7 +87,8 @@ export function pictureAction(
     });
   }
   return async (page, _facts, signal) => {
-    if (scroll === true) await evaluate(page, scrollThrough, [], signal);
+    if (scrollPage === true) await evaluate(page, scrollThrough, [], signal);
+    await lookForGlyphs(page, false, onMissing, signal);
     if (options.omitBackground === true) await transparent(page);
     const clip = await clipOf(page, options, selector, signal);
     const answer = await page.call("Page.captureScreenshot", {

@@ -5,6 +5,7 @@ import type { ContentExtractor } from "../extractor.ts";
 import { convertDocument } from "../markdown.ts";
 import type { Action } from "../render.ts";
 import { accessibilityAction } from "./accessibility.ts";
+import type { OnMissingGlyphs } from "./missing-glyphs.ts";
 import { contentAction, pictureAction, visibleAction } from "./actions.ts";
 
 /** The document as HTML, or the parts of it that the body asks for. */
@@ -53,14 +54,20 @@ export function treeAction(body: AccessibilityBody): Action<unknown> {
   return async (...loaded) => ({ accessibilityTree: await tree(...loaded) });
 }
 
+/** What {@link snapshotAction} needs. */
+export interface SnapshotDeps {
+  readonly frontmatter: boolean;
+  readonly background: Background;
+  readonly onMissing: OnMissingGlyphs;
+}
+
 /** Several of them at once. */
 export function snapshotAction(
   body: SnapshotBody,
-  frontmatter: boolean,
-  background: Background,
+  { frontmatter, background, onMissing }: SnapshotDeps,
 ): Action<Record<string, unknown>> {
   const formats = new Set(body.formats ?? ["content", "screenshot"]);
-  const picture = pictureAction(body.screenshotOptions ?? {});
+  const picture = pictureAction(body.screenshotOptions ?? {}, onMissing);
   const whole = contentAction();
   const toMarkdown = markdownAction(frontmatter, background, { extract: null, body: {} });
   return async (page, facts, signal) => {

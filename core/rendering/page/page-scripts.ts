@@ -152,9 +152,46 @@ export const addTag: string = `function (kind, tag) {
   });
 }`;
 
-/** Waits until the fonts that the page uses are there. */
-export const waitForFonts: string = `function () {
-  return document.fonts.ready.then(() => true);
+/**
+ * Characters that no font has, of the first 100,000 of the page: one that is drawn like one that nobody can have. When \`waits\`
+ * is set, the fonts that the page uses are waited for; without, nothing is told while they load.
+ */
+export const findMissingGlyphs: string = `function (waits) {
+  const look = () => {
+    if (document.fonts.status === "loading" || document.body === null) return [];
+    const wanted = new Map();
+    const nodes = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    let left = 100000;
+    for (let node = nodes.nextNode(); node !== null && left > 0 && wanted.size < 32; node = nodes.nextNode()) {
+      const text = node.data.slice(0, left);
+      left -= text.length;
+      for (const [char] of text.matchAll(/[^\\0-\\u024f](?<=\\p{L}|\\p{Emoji_Presentation})/gu)) {
+        if (!wanted.has(char)) wanted.set(char, node.parentElement);
+        if (wanted.size === 32) break;
+      }
+    }
+    if (wanted.size === 0) return [];
+    const area = Object.assign(document.createElement("canvas"), { width: 24, height: 24 }).getContext("2d", { willReadFrequently: true });
+    const draw = (char) => {
+      area.clearRect(0, 0, 24, 24);
+      area.fillText(char, 2, 18);
+      return area.getImageData(0, 0, 24, 24).data.join();
+    };
+    const missing = [];
+    for (const [char, element] of wanted) {
+      area.font = "16px " + (element === null ? "serif" : getComputedStyle(element).fontFamily);
+      if (draw(char) === draw("\\u{10fffd}")) missing.push(char);
+    }
+    return missing;
+  };
+  const lookSafely = () => {
+    try {
+      return look();
+    } catch {
+      return [];
+    }
+  };
+  return waits ? document.fonts.ready.then(lookSafely) : lookSafely();
 }`;
 
 /** The addresses of all links, optionally of visible or same-site ones only. */

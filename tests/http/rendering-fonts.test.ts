@@ -1,0 +1,48 @@
+import { spawnSync } from "node:child_process";
+import { afterAll, beforeAll, describe, expect, inject } from "vitest";
+import { eventually } from "../cases/eventually.ts";
+import { itUnless } from "../config/it-unless.ts";
+import { startTarget, targetName, type Target } from "./target.ts";
+
+const account = inject("accountId");
+const token = inject("token");
+
+async function render(server: string, name: string, body: object): Promise<Response> {
+  const path = `client/v4/accounts/${account}/browser-rendering/${name}`;
+  return fetch(`${server}/${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+}
+
+const probe = await render(inject("baseUrl"), "content", { html: "<p>probe</p>" });
+const missing = probe.status === 503 ? "there is no browser" : undefined;
+// A sign that a font of this machine has is no test.
+const listed = spawnSync("fc-list", [":charset=13000", "family"], { encoding: "utf8" });
+const isDrawn = listed.status === 0 && listed.stdout !== "";
+const drawn = isDrawn ? "a font here has hieroglyphs" : undefined;
+
+describe("characters that no font has", () => {
+  let target: Target;
+
+  beforeAll(async () => {
+    target = await startTarget({ args: ["--account-id", account], env: { CAUSEY_TOKEN: token } });
+  });
+
+  afterAll(() => target?.stop());
+
+  const told = (): number => target.output().split("U+13000").length - 1;
+
+  itUnless(missing ?? drawn)(`are told once, on ${targetName()}`, async () => {
+    const plain = "<p>é Ж ﬁ</p>";
+    expect((await render(target.url, "pdf", { html: plain })).status).toBe(200);
+    const html = `${plain}<p>\u{13000}\u{13001}</p>`;
+    for (const name of ["markdown", "pdf", "screenshot", "pdf"])
+      expect((await render(target.url, name, { html })).status).toBe(200);
+    await eventually(() => told() > 0, "the log tells of the missing glyph");
+    expect(told()).toBe(1);
+    expect(target.output()).toContain("fonts-noto-core");
+    expect(target.output()).not.toMatch(/U\+(?:00E9|0416|FB01)/u);
+  });
+});
