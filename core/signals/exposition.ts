@@ -1,17 +1,13 @@
-import type { ExpositionFormat } from "../http/metrics-format.ts";
+import {
+  type ExpositionFormat,
+  type Family,
+  familyText,
+  type Labels,
+  type Sample,
+} from "../http/metrics-format.ts";
 import type { Vitals } from "../ports.ts";
 import type { Health } from "./health.ts";
 import { labelsOf, type RequestTotals, secondBounds } from "./request-totals.ts";
-
-type Labels = Readonly<Record<string, string>>;
-type Sample = readonly [suffix: string, labels: Labels, value: number];
-
-interface Family {
-  readonly name: string;
-  readonly type: "counter" | "gauge" | "histogram";
-  readonly help: string;
-  readonly samples: readonly Sample[];
-}
 
 /** What a scraper reads of the platform beside the gateway's own families. */
 export interface PlatformFigures {
@@ -23,7 +19,7 @@ export interface PlatformFigures {
 /** The platform's families, without the line that ends OpenMetrics. */
 export function platformExposition(figures: PlatformFigures, format: ExpositionFormat): string {
   return [...requestFamilies(figures), ...healthFamilies(figures), ...vitalFamilies(figures)]
-    .map((family) => textOf(family, format))
+    .map((family) => familyText(family, format))
     .join("");
 }
 
@@ -112,19 +108,4 @@ function vitalFamilies({ vitals }: PlatformFigures): Family[] {
 
 function gauge(name: string, help: string, value: number): Family {
   return { name, type: "gauge", help, samples: [["", {}, value]] };
-}
-
-/** In 0.0.4 a counter's family is called like its samples, in OpenMetrics without their `_total`. */
-function textOf({ name, type, help, samples }: Family, format: ExpositionFormat): string {
-  const family = type === "counter" && format === "text" ? `${name}_total` : name;
-  const lines = samples.map(
-    ([suffix, labels, value]) => `${name}${suffix}${labelText(labels)} ${value}\n`,
-  );
-  return `# HELP ${family} ${help}\n# TYPE ${family} ${type}\n${lines.join("")}`;
-}
-
-function labelText(labels: Labels): string {
-  // No label holds what would need an escape: parts, routes, methods and statuses are ours.
-  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${value}"`);
-  return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
 }

@@ -1,6 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { Step } from "../call/call.ts";
-import { modelSpellings } from "../prices/model-spellings.ts";
+import { fitsPattern, modelSpellings } from "../prices/model-spellings.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import { bodyText, plainBytes } from "../wire/readable-body.ts";
 import { formModel, queryModel, requestModel } from "../providers/requested-model.ts";
@@ -24,24 +24,9 @@ export function checkModel(step: Step, models: readonly string[], known?: string
 /** Whether a pattern fits a model, letter case ignored, or what the model is a version of at the same price. */
 function isAllowed(model: string, slug: string, patterns: readonly string[]): boolean {
   const names = [model, ...modelSpellings(model, slug).priced].map((name) => `${slug}/${name}`);
-  return patterns.some((pattern) => {
-    const parts = pattern.toLowerCase().split("*");
-    return names.some((name) => fits(name.toLowerCase(), parts));
-  });
-}
-
-/** Whether a text is these parts with any text between them. Greedy, without backtracking: a pattern cannot be made slow. */
-function fits(text: string, [first = "", ...rest]: readonly string[]): boolean {
-  if (!text.startsWith(first)) return false;
-  const last = rest.pop();
-  if (last === undefined) return text === first;
-  let at = first.length;
-  for (const part of rest) {
-    const found = text.indexOf(part, at);
-    if (found === -1) return false;
-    at = found + part.length;
-  }
-  return text.length - last.length >= at && text.endsWith(last);
+  return patterns.some((pattern) =>
+    names.some((name) => fitsPattern(name.toLowerCase(), pattern.toLowerCase())),
+  );
 }
 
 /** Every model that a step names: in its body, its path and its query. */

@@ -204,3 +204,21 @@ function unique(names: readonly string[]): readonly string[] {
 function own<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
   return Object.hasOwn(record, key) ? record[key] : undefined;
 }
+
+/**
+ * Whether a model's name fits a pattern, in which `*` stands for any text. Each part between stars is looked for once,
+ * from left to right, so that no pattern can be made slow.
+ */
+export function fitsPattern(name: string, pattern: string): boolean {
+  const [first = "", ...rest] = pattern.split("*");
+  const last = rest.pop();
+  if (last === undefined) return name === pattern;
+  if (!name.startsWith(first)) return false;
+  let at = first.length;
+  for (const part of rest) {
+    const found = name.indexOf(part, at);
+    if (found === -1) return false;
+    at = found + part.length;
+  }
+  return name.length - last.length >= at && name.endsWith(last);
+}

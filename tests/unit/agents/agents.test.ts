@@ -1,153 +1,9 @@
-import { Hono } from "hono";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { connect, evict, openPlatform } from "#platform";
-import { agents, defineAgent, type AgentClass } from "../../../core/agents/mod.ts";
-import type { IncomingEvent, IngestReceipt } from "../../../core/entity/event.ts";
-import type { ActorRef, Plain, Platform } from "../../../core/ports.ts";
-import type { TestSocket } from "../../platform/open-platform.d.ts";
+import { describe, expect, it } from "vitest";
+import { evict } from "#platform";
+import { agents, defineAgent } from "../../../core/agents/mod.ts";
+import { agentsUnderTest, call, greeted, next, type Frame } from "../../fakes/agents-counter.ts";
 
-const log: string[] = [];
-
-const counter: AgentClass = defineAgent<{ count: number }>({
-  name: "CounterAgent",
-  initialState: { count: 0 },
-  clientState: true,
-  validateState(state) {
-    if (typeof state.count !== "number") throw new Error("count must be a number");
-  },
-  onStateChanged: (agent, state, source) => void log.push(`${agent.name} ${source} ${state.count}`),
-  connectionTags: () => ["tagged"],
-  onConnect(_agent, connection) {
-    connection.state = { greeted: true };
-  },
-  onMessage(agent, connection, message) {
-    if (message === "who") {
-      const tagged = agent.getConnections("tagged").map(({ id }) => id === connection.id);
-      connection.send(
-        JSON.stringify({ tagged, state: connection.state, readonly: connection.readonly }),
-      );
-      connection.readonly = false;
-      return;
-    }
-    connection.send(`echo ${String(message)}`);
-    if (message === "shout") agent.broadcast("to all");
-  },
-  async onRequest(agent, request) {
-    return Response.json({ name: agent.name, method: request.method, state: agent.state });
-  },
-  callable: {
-    async increment(agent, by: number) {
-      await agent.setState({ count: agent.state.count + by });
-      return agent.state.count;
-    },
-    fail() {
-      throw new Error("as asked");
-    },
-    vanish: (agent) => agent.destroy(),
-    guarded: { edit: true, run: () => "secret" },
-    numbers: {
-      streaming: true,
-      run(_agent, stream, upTo: number) {
-        for (let i = 1; i < upTo; i++) stream.send(i);
-        stream.end(upTo);
-      },
-    },
-    async later(agent) {
-      await agent.queue("note", "queued");
-      const once = await agent.schedule(0.01, "note", "scheduled");
-      await agent.scheduleEvery(3600, "note", "every");
-      await agent.scheduleEvery(3600, "note", "every");
-      const later = await agent.listSchedules();
-      return [once, ...later.filter(({ id }) => id !== once.id)].map(({ kind }) => kind);
-    },
-    async own(agent) {
-      await agent.sql`INSERT INTO test_notes (actor, text) VALUES (${agent.key}, ${"it's"})`;
-      return agent.sql`SELECT text FROM test_notes WHERE actor = ${agent.key}`;
-    },
-  },
-  tasks: {
-    note: (agent, payload: string, run) => void log.push(`${agent.name} ${payload} ${run.attempt}`),
-    dayly: () => undefined,
-  },
-  schedules: { dayly: "0 3 * * *" },
-  schema: ["CREATE TABLE IF NOT EXISTS test_notes (actor TEXT NOT NULL, text TEXT NOT NULL)"],
-});
-
-let platform: Platform;
-let app: Hono;
-
-beforeAll(async () => {
-  platform = await openPlatform();
-  app = new Hono();
-  app.route("/agents", agents({ platform, auth: "off", agents: [counter] }));
-});
-afterAll(() => platform.close());
-
-const refOf = (name: string, kind = "counter-agent"): ActorRef =>
-  platform.actors.get(`agent:${kind}`, name);
-
-function incoming(id: string, extra: Partial<IncomingEvent> = {}): IncomingEvent {
-  return {
-    record: {
-      id,
-      type: "push",
-      action: null,
-      title: `Event ${id}`,
-      description: null,
-      url: null,
-      actor: null,
-      payload: "{}",
-      timestamp: new Date(platform.system.now()).toISOString(),
-    },
-    provider: "test",
-    headers: "{}",
-    bodyHash: id,
-    bodyWindowMs: 0,
-    canonical: null,
-    owners: ["test"],
-    reserved: false,
-    respond: "processed",
-    retention: { maxEvents: null, maxAgeMs: null },
-    ...extra,
-  };
-}
-
-async function ingest(
-  ref: ActorRef,
-  id: string,
-  extra?: Partial<IncomingEvent>,
-): Promise<IngestReceipt> {
-  return (await ref.call("ingest", incoming(id, extra))) as IngestReceipt;
-}
-
-type Frame = { readonly type: string; readonly [key: string]: Plain };
-
-async function next(socket: TestSocket): Promise<Frame> {
-  return JSON.parse(String(await socket.next())) as Frame;
-}
-
-/** Connects and reads the frames of the greeting. */
-async function greeted(
-  ref: ActorRef,
-  frames = 3,
-): Promise<{ socket: TestSocket; greeting: Frame[] }> {
-  const socket = await connect(ref);
-  const greeting: Frame[] = [];
-  while (greeting.length < frames) greeting.push(await next(socket));
-  return { socket, greeting };
-}
-
-async function call(socket: TestSocket, method: string, ...args: Plain[]): Promise<Frame> {
-  socket.send(JSON.stringify({ type: "rpc", id: "1", method, args }));
-  for (;;) {
-    const frame = await next(socket);
-    if (frame.type === "rpc") return frame;
-  }
-}
-
-async function until(holds: () => Promise<boolean> | boolean): Promise<void> {
-  while (!(await holds())) await platform.system.sleep(5);
-}
+const { counter, ingest, log, platform, refOf, until } = agentsUnderTest();
 
 describe("a connection", () => {
   it("is greeted with identity, state and servers, in this order", async () => {
@@ -313,7 +169,11 @@ describe("defineAgent()", () => {
     expect(() => defineAgent({ name: "a/b" })).toThrow(TypeError);
     expect(() => defineAgent({ name: "x", schedules: { missing: 5 } })).toThrow(TypeError);
     expect(() =>
-      agents({ platform, auth: "off", agents: [counter, defineAgent({ name: "counter_agent" })] }),
+      agents({
+        platform: platform(),
+        auth: "off",
+        agents: [counter, defineAgent({ name: "counter_agent" })],
+      }),
     ).toThrow(TypeError);
   });
 });

@@ -1,154 +1,11 @@
 import { Hono } from "hono";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { connect, openPlatform } from "#platform";
-import { agents, defineAgent, type AgentClass } from "../../../core/agents/mod.ts";
-import type { IncomingEvent, IngestReceipt } from "../../../core/entity/event.ts";
-import type { ActorRef, Plain, Platform } from "../../../core/ports.ts";
+import { describe, expect, it } from "vitest";
+import { agents } from "../../../core/agents/mod.ts";
+import type { ActorRef, Plain } from "../../../core/ports.ts";
 import { watchedSockets } from "../../fakes/agents-refusals.ts";
-import type { TestSocket } from "../../platform/open-platform.d.ts";
+import { agentsUnderTest, call, greeted, next } from "../../fakes/agents-counter.ts";
 
-const log: string[] = [];
-
-const counter: AgentClass = defineAgent<{ count: number }>({
-  name: "CounterAgent",
-  initialState: { count: 0 },
-  clientState: true,
-  validateState(state) {
-    if (typeof state.count !== "number") throw new Error("count must be a number");
-  },
-  onStateChanged: (agent, state, source) => void log.push(`${agent.name} ${source} ${state.count}`),
-  connectionTags: () => ["tagged"],
-  onConnect(_agent, connection) {
-    connection.state = { greeted: true };
-  },
-  onMessage(agent, connection, message) {
-    if (message === "who") {
-      const tagged = agent.getConnections("tagged").map(({ id }) => id === connection.id);
-      connection.send(
-        JSON.stringify({ tagged, state: connection.state, readonly: connection.readonly }),
-      );
-      connection.readonly = false;
-      return;
-    }
-    connection.send(`echo ${String(message)}`);
-    if (message === "shout") agent.broadcast("to all");
-  },
-  async onRequest(agent, request) {
-    return Response.json({ name: agent.name, method: request.method, state: agent.state });
-  },
-  callable: {
-    async increment(agent, by: number) {
-      await agent.setState({ count: agent.state.count + by });
-      return agent.state.count;
-    },
-    fail() {
-      throw new Error("as asked");
-    },
-    vanish: (agent) => agent.destroy(),
-    guarded: { edit: true, run: () => "secret" },
-    numbers: {
-      streaming: true,
-      run(_agent, stream, upTo: number) {
-        for (let i = 1; i < upTo; i++) stream.send(i);
-        stream.end(upTo);
-      },
-    },
-    async later(agent) {
-      await agent.queue("note", "queued");
-      const once = await agent.schedule(0.01, "note", "scheduled");
-      await agent.scheduleEvery(3600, "note", "every");
-      await agent.scheduleEvery(3600, "note", "every");
-      const later = await agent.listSchedules();
-      return [once, ...later.filter(({ id }) => id !== once.id)].map(({ kind }) => kind);
-    },
-    async own(agent) {
-      await agent.sql`INSERT INTO test_notes (actor, text) VALUES (${agent.key}, ${"it's"})`;
-      return agent.sql`SELECT text FROM test_notes WHERE actor = ${agent.key}`;
-    },
-  },
-  tasks: {
-    note: (agent, payload: string, run) => void log.push(`${agent.name} ${payload} ${run.attempt}`),
-    dayly: () => undefined,
-  },
-  schedules: { dayly: "0 3 * * *" },
-  schema: ["CREATE TABLE IF NOT EXISTS test_notes (actor TEXT NOT NULL, text TEXT NOT NULL)"],
-});
-
-let platform: Platform;
-let app: Hono;
-
-beforeAll(async () => {
-  platform = await openPlatform();
-  app = new Hono();
-  app.route("/agents", agents({ platform, auth: "off", agents: [counter] }));
-});
-afterAll(() => platform.close());
-
-const refOf = (name: string, kind = "counter-agent"): ActorRef =>
-  platform.actors.get(`agent:${kind}`, name);
-
-function incoming(id: string, extra: Partial<IncomingEvent> = {}): IncomingEvent {
-  return {
-    record: {
-      id,
-      type: "push",
-      action: null,
-      title: `Event ${id}`,
-      description: null,
-      url: null,
-      actor: null,
-      payload: "{}",
-      timestamp: new Date(platform.system.now()).toISOString(),
-    },
-    provider: "test",
-    headers: "{}",
-    bodyHash: id,
-    bodyWindowMs: 0,
-    canonical: null,
-    owners: ["test"],
-    reserved: false,
-    respond: "processed",
-    retention: { maxEvents: null, maxAgeMs: null },
-    ...extra,
-  };
-}
-
-async function ingest(
-  ref: ActorRef,
-  id: string,
-  extra?: Partial<IncomingEvent>,
-): Promise<IngestReceipt> {
-  return (await ref.call("ingest", incoming(id, extra))) as IngestReceipt;
-}
-
-type Frame = { readonly type: string; readonly [key: string]: Plain };
-
-async function next(socket: TestSocket): Promise<Frame> {
-  return JSON.parse(String(await socket.next())) as Frame;
-}
-
-/** Connects and reads the frames of the greeting. */
-async function greeted(
-  ref: ActorRef,
-  frames = 3,
-): Promise<{ socket: TestSocket; greeting: Frame[] }> {
-  const socket = await connect(ref);
-  const greeting: Frame[] = [];
-  while (greeting.length < frames) greeting.push(await next(socket));
-  return { socket, greeting };
-}
-
-async function call(socket: TestSocket, method: string, ...args: Plain[]): Promise<Frame> {
-  socket.send(JSON.stringify({ type: "rpc", id: "1", method, args }));
-  for (;;) {
-    const frame = await next(socket);
-    if (frame.type === "rpc") return frame;
-  }
-}
-
-async function until(holds: () => Promise<boolean> | boolean): Promise<void> {
-  while (!(await holds())) await platform.system.sleep(5);
-}
+const { counter, ingest, platform, refOf, send, until } = agentsUnderTest();
 
 describe("the webhook agent", () => {
   const feed = (name: string): ActorRef => refOf(name, "webhook-agent");
@@ -222,16 +79,13 @@ describe("the webhook agent", () => {
 });
 
 describe("the routes", () => {
-  const get = (path: string, init?: RequestInit): Promise<Response> =>
-    Promise.resolve(app.fetch(new Request(`http://causey.test/agents${path}`, init)));
-
   it("pass requests to onRequest and refuse what no agent answers", async () => {
-    const response = await get("/counter-agent/http/some/path", { method: "POST" });
+    const response = await send("/counter-agent/http/some/path", { method: "POST" });
     expect(await response.json()).toEqual({ name: "http", method: "POST", state: { count: 0 } });
-    expect((await get("/webhook-agent/x")).status).toBe(404);
-    expect((await get("/nobody/x")).status).toBe(404);
-    expect((await get("/counter-agent/%ZZ")).status).toBe(400);
-    expect((await get("/counter-agent")).status).toBe(404);
+    expect((await send("/webhook-agent/x")).status).toBe(404);
+    expect((await send("/nobody/x")).status).toBe(404);
+    expect((await send("/counter-agent/%ZZ")).status).toBe(400);
+    expect((await send("/counter-agent")).status).toBe(404);
   });
 
   it("stream events with their seq as id and resume after Last-Event-ID", async () => {
@@ -239,7 +93,7 @@ describe("the routes", () => {
     for (let i = 1; i <= 3; i++) await ingest(ref, `e${i}`);
     const stop = new AbortController();
     const init = { headers: { "last-event-id": "1" }, signal: stop.signal };
-    const response = await get("/webhook-agent/sse/events", init);
+    const response = await send("/webhook-agent/sse/events", init);
     expect(response.headers.get("content-type")).toMatch(/^text\/event-stream/);
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
     let text = "";
@@ -267,7 +121,7 @@ describe("the routes", () => {
         }),
       };
       const webSockets = watchedSockets((code) => seen.push(`refused ${code}`));
-      const watched = { ...platform, actors, webSockets };
+      const watched = { ...platform(), actors, webSockets };
       const options = {
         platform: watched,
         auth: "off",
@@ -286,7 +140,7 @@ describe("the routes", () => {
     const guarded = new Hono();
     guarded.route(
       "/agents",
-      agents({ platform, agents: [counter], auth: () => Promise.resolve(null) }),
+      agents({ platform: platform(), agents: [counter], auth: () => Promise.resolve(null) }),
     );
     const response = await guarded.fetch(new Request("http://causey.test/agents/counter-agent/x"));
     expect(response.status).toBe(401);

@@ -2,6 +2,7 @@ import { ApiError } from "../../../http/api-error.ts";
 import { takesChats } from "../../providers/unified-step.ts";
 import { chatFormats, type ChatFormat } from "../../chat/chat-body.ts";
 import type { Price } from "../../prices/price.ts";
+import { fitsPattern } from "../../prices/model-spellings.ts";
 import { modelOf } from "../../providers/inference-step.ts";
 import type { ModelRouter, RouterCandidate } from "./model-router.ts";
 import { type Ability, abilities, type Needs } from "../../chat/conversation.ts";
@@ -135,23 +136,8 @@ export function matches(pattern: string, name: string): boolean {
   const [patterns, names] = [pattern.split("/"), name.split("/")];
   return (
     patterns.length === names.length &&
-    patterns.every((part, index) => matchesSegment(part, names[index] ?? ""))
+    patterns.every((part, index) => fitsPattern(names[index] ?? "", part))
   );
-}
-
-/** Each text between stars is looked for once, from left to right: no pattern can run long. */
-function matchesSegment(pattern: string, text: string): boolean {
-  const [first = "", ...rest] = pattern.split("*");
-  const last = rest.pop();
-  if (last === undefined) return pattern === text;
-  if (!text.startsWith(first)) return false;
-  let at = first.length;
-  for (const part of rest) {
-    const found = text.indexOf(part, at);
-    if (found === -1) return false;
-    at = found + part.length;
-  }
-  return text.length - last.length >= at && text.endsWith(last);
 }
 
 /** The candidates that can take a request; throws `chat_format` that says what none has. */

@@ -1,20 +1,14 @@
-import type { ExpositionFormat } from "../../../http/metrics-format.ts";
+import {
+  type ExpositionFormat,
+  type Family,
+  familyText,
+  type Labels,
+  type Sample,
+} from "../../../http/metrics-format.ts";
 import type { SeriesTable } from "./series-table.ts";
 import { type RequestSeries, type Series, seriesOf } from "./series.ts";
 import { VERSION } from "../../../version.ts";
 import { durationBounds, sumOf, type Totals } from "./totals.ts";
-
-type Labels = Readonly<Record<string, string>>;
-
-/** A line of a family: what follows its name (`_total`, `_bucket` …), labels, value. */
-type Sample = readonly [suffix: string, labels: Labels, value: number];
-
-interface Family {
-  readonly name: string;
-  readonly type: "counter" | "gauge" | "histogram";
-  readonly help: string;
-  readonly samples: readonly Sample[];
-}
 
 /** An account's series as a scraper reads them; `runtime` is where this process runs. */
 export function exposition(table: SeriesTable, runtime: string, format: ExpositionFormat): string {
@@ -30,7 +24,7 @@ export function exposition(table: SeriesTable, runtime: string, format: Expositi
     gauge("causey_build_info", "What answers", { version: VERSION, runtime }, 1),
   ];
   const end = format === "openmetrics" ? "# EOF\n" : "";
-  return families.map((family) => textOf(family, format)).join("") + end;
+  return families.map((family) => familyText(family, format)).join("") + end;
 }
 
 type Entry = readonly [series: Series, totals: Totals];
@@ -174,23 +168,4 @@ function histogram(labels: Labels, { buckets, duration, count }: Totals): Sample
     ["_sum", labels, duration / 1000],
     ["_count", labels, count],
   ];
-}
-
-/** In 0.0.4 a counter's family is called like its samples, in OpenMetrics without their `_total`. */
-function textOf({ name, type, help, samples }: Family, format: ExpositionFormat): string {
-  const family = type === "counter" && format === "text" ? `${name}_total` : name;
-  const lines = samples.map(
-    ([suffix, labels, value]) => `${name}${suffix}${labelText(labels)} ${value}\n`,
-  );
-  return `# HELP ${family} ${help}\n# TYPE ${family} ${type}\n${lines.join("")}`;
-}
-
-function labelText(labels: Labels): string {
-  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value)}"`);
-  return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
-}
-
-/** As both formats want it: backslash, double quote, line feed. */
-function escaped(value: string): string {
-  return value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
 }
