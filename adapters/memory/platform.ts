@@ -19,7 +19,6 @@ import {
 } from "./sockets.ts";
 import { loadSqlite, startSqlite } from "./sqlite-wasm.ts";
 import { standardTransport } from "./transport.ts";
-import { fairTurns } from "./turns.ts";
 import { openWasmSqlite } from "./wasm-sqlite.ts";
 
 const MEBI = 1024 * 1024;
@@ -157,5 +156,26 @@ function remoteBrowser(endpoint = ""): Browser {
     async close() {
       for (const wire of wires) wire.close();
     },
+  };
+}
+
+/** How long work may follow work before others get a turn, in ms. */
+const SLICE_MS = 5;
+
+/**
+ * Has work run right behind what is under way, and every few milliseconds only after others had their turn: a caller
+ * that waits for one commit after the other must not keep the event loop to itself.
+ */
+function fairTurns(now: () => number): (work: () => void) => void {
+  let since = now();
+  return (work) => {
+    if (now() - since < SLICE_MS) {
+      queueMicrotask(work);
+      return;
+    }
+    setTimeout(() => {
+      since = now();
+      work();
+    }, 0);
   };
 }

@@ -15,7 +15,7 @@ import type { Upgrade } from "./sockets/sockets.ts";
 import { syncCrypto } from "./sync-crypto.ts";
 import { localSystem, type LocalSystem } from "./system.ts";
 import { webSockets } from "./sockets/web-sockets.ts";
-import { webSocketDialler } from "./egress/web-socket-dialler.ts";
+import { webSocketDialler } from "./egress/dial.ts";
 import { zlibDecoder } from "./http/zlib-decoder.ts";
 
 /** Options of `nodePlatform()`, `denoPlatform()` and `bunPlatform()`. */

@@ -5,7 +5,7 @@ import { WebSocketServer } from "ws";
 import { PATIENCE_MS } from "../cases/eventually.ts";
 import type { Resolve } from "../../adapters/shared/egress/egress-resolve.ts";
 import { wsAsksLookup } from "../../adapters/shared/egress/dial.ts";
-import { webSocketDialler } from "../../adapters/shared/egress/web-socket-dialler.ts";
+import { webSocketDialler } from "../../adapters/shared/egress/dial.ts";
 import type { Dialled, DialRequest } from "../../core/duplex.ts";
 
 const loopback = { address: "127.0.0.1", family: 4 } as const;

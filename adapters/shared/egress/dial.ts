@@ -1,7 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import { type ClientOptions, WebSocket } from "ws";
-import { type Dialled, type DialRequest, MAX_DUPLEX_MESSAGE } from "../../../core/duplex.ts";
-import type { AllowHosts } from "../../../core/net/allow-hosts.ts";
+import {
+  type Dialled,
+  type DialRequest,
+  MAX_DUPLEX_MESSAGE,
+  type WebSockets,
+} from "../../../core/duplex.ts";
+import { type AllowHosts, parseAllowHosts } from "../../../core/net/allow-hosts.ts";
 import { checkUrl } from "../../../core/net/check-url.ts";
 import type { HeaderPair, InboundResponse } from "../../../core/ports.ts";
 import { TransportError } from "../../../core/transport-error.ts";
@@ -12,6 +17,7 @@ import { type Lookup, pinnedLookup } from "./pinned-lookup.ts";
 import { proxyTunnel } from "./proxy-tunnel.ts";
 import { toTransportError } from "../http/to-transport-error.ts";
 import { wireSocket } from "../sockets/wire-socket.ts";
+import { webSocketProxy } from "./environment-proxy.ts";
 
 /** Bytes of a refusal's body that are handed on. */
 const REFUSAL_BYTES = 64 * 1024;
@@ -180,4 +186,27 @@ export function wsAsksLookup(): Promise<boolean> {
       resolve(false);
     });
   });
+}
+
+/** Options of {@link webSocketDialler}. */
+export interface DiallerOptions {
+  /** Hosts that are let through although they are not public. @default [] */
+  readonly allowHosts?: readonly string[] | undefined;
+  /** @default the system's resolver */
+  readonly resolve?: Resolve;
+  /** Whether the runtime's `ws` has to be told a proxy, see `DialOptions`. @default false */
+  readonly passesProxy?: boolean;
+}
+
+/** Opens WebSockets from a process, past the proxy of its environment. */
+export function webSocketDialler(options: DiallerOptions): WebSockets["dial"] {
+  let asks: Promise<boolean> | undefined;
+  const dialling: DialOptions = {
+    allow: parseAllowHosts(options.allowHosts),
+    pins: () => (asks ??= wsAsksLookup()),
+    resolve: options.resolve,
+    proxyFor: webSocketProxy(),
+    passesProxy: options.passesProxy ?? false,
+  };
+  return (request) => dialWebSocket(request, dialling);
 }

@@ -2,7 +2,6 @@ import { availableParallelism } from "node:os";
 import { clearTimeout, setTimeout } from "node:timers";
 import type { Log, SqlRow, SqlValue } from "../../../core/ports.ts";
 import { SqlError } from "../../../core/sql-error.ts";
-import { type QueryQueue, queryQueue } from "./query-queue.ts";
 import { type ReaderQuery, type Reader, startReader } from "./reader.ts";
 import type { Readers } from "./sqlite.ts";
 
@@ -139,4 +138,46 @@ function readerPool(
 
 function usualCount(): number {
   return Math.min(4, Math.max(1, availableParallelism() - 1));
+}
+
+/** What waits, by owner: whoever's turn it was goes to the end, so that many queries of one do not hold up another. */
+interface QueryQueue {
+  readonly size: () => number;
+  add(owner: string, query: ReaderQuery): void;
+  /** Takes one out that nobody waits for any more. */
+  drop(owner: string, query: ReaderQuery): void;
+  readonly take: () => ReaderQuery | null;
+}
+
+/** Makes an empty queue. */
+function queryQueue(): QueryQueue {
+  const waiting = new Map<string, ReaderQuery[]>();
+  let size = 0;
+  return {
+    size: () => size,
+    add(owner, query) {
+      size += 1;
+      const own = waiting.get(owner);
+      if (own === undefined) waiting.set(owner, [query]);
+      else own.push(query);
+    },
+    drop(owner, query) {
+      const own = waiting.get(owner) ?? [];
+      const place = own.indexOf(query);
+      if (place === -1) return;
+      own.splice(place, 1);
+      if (own.length === 0) waiting.delete(owner);
+      size -= 1;
+    },
+    take() {
+      for (const [owner, [query, ...rest]] of waiting) {
+        waiting.delete(owner);
+        if (query === undefined) continue;
+        if (rest.length > 0) waiting.set(owner, rest);
+        size -= 1;
+        return query;
+      }
+      return null;
+    },
+  };
 }

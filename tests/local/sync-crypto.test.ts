@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { syncHmac } from "../../adapters/shared/sync-hmac.ts";
+import { syncHmac } from "../../adapters/shared/sync-crypto.ts";
 
 const bytes = (length: number, seed: number): Uint8Array<ArrayBuffer> =>
   Uint8Array.from({ length }, (_, index) => (index * 31 + seed) % 256);
