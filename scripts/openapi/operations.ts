@@ -66,6 +66,15 @@ const crawls: Operations = {
     summary: "Read a crawl and its pages",
     query: ["cursor", "limit", "status", "cacheTTL"],
   },
+  "GET /crawl/:job_id/llms.txt": {
+    summary: "Read the llms.txt of the pages of a crawl",
+    answer: "text",
+  },
+  "POST /map": {
+    summary: "List the addresses of a site: its sitemaps, and the links of its start",
+    body: "RenderMap",
+    example: page,
+  },
   "DELETE /crawl/:job_id": { summary: "Cancel a crawl" },
 };
 

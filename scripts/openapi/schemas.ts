@@ -12,6 +12,7 @@ import { providerConfigs } from "../../core/gateway/manage/providers/provider-co
 import { priceRow } from "../../core/gateway/prices/price-rows.ts";
 import { gatewayCreate, gatewayWrite } from "../../core/gateway/settings/settings.ts";
 import { crawlSchema } from "../../core/rendering/crawl/crawl-schema.ts";
+import { mapSchema } from "../../core/rendering/crawl/map-site.ts";
 import * as render from "../../core/rendering/schema.ts";
 import { createSchema, updateSchema } from "../../core/search/instance/instance-schema.ts";
 import { namespaceCreate, namespaceUpdate } from "../../core/search/instance/namespace-routes.ts";
@@ -55,6 +56,7 @@ export const bodySchemas = {
   RenderAccessibilityTree: render.accessibilitySchema,
   RenderSnapshot: render.snapshotSchema,
   RenderCrawl: crawlSchema,
+  RenderMap: mapSchema,
   Instance: createSchema,
   InstanceChange: updateSchema,
   Namespace: namespaceCreate,

@@ -19,6 +19,8 @@ export interface CrawlDeps {
   readonly loads: RenderSlots;
   /** Pages in a browser at a time, by all crawls: others are to find it free. */
   readonly pages: RenderSlots;
+  /** Sites that are mapped at a time. */
+  readonly maps: RenderSlots;
   readonly limits: CrawlLimits;
   /** Whether the account's webhooks are told of the end of a crawl. */
   readonly sendsWebhooks: boolean;
@@ -35,6 +37,7 @@ export interface CrawlLimits {
 
 /** Documents at a time. */
 const LOADS = 8;
+const MAPS = 4;
 /** Pages of crawls that may wait for their turn: each crawl has few at a time. */
 const WAITING = 10_000;
 const DAY_MS = 86_400_000;
@@ -53,10 +56,12 @@ export function crawlLimits({ crawls = {} }: RenderingOptions): CrawlLimits {
 /** How many pages all crawls read at a time: in a browser, half of what it renders. */
 export function crawlSlots({
   maxConcurrency = 2,
-}: RenderingOptions): Pick<CrawlDeps, "loads" | "pages"> {
+  maxQueue = 20,
+}: RenderingOptions): Pick<CrawlDeps, "loads" | "pages" | "maps"> {
   const running = Math.max(1, Math.floor(maxConcurrency / 2));
   return {
     loads: renderSlots({ running: LOADS, waiting: WAITING }),
+    maps: renderSlots({ running: MAPS, waiting: maxQueue }),
     pages: renderSlots({ running, waiting: WAITING }),
   };
 }

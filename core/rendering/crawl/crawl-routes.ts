@@ -15,6 +15,8 @@ import { CONTENT_PART } from "./crawl-pages.ts";
 import { type CrawlRead, type CrawlRecord, recordStatuses } from "./crawl-records.ts";
 import { type CrawlFormat, crawlSchema } from "./crawl-schema.ts";
 import { hostTurnsKind } from "./host-turns.ts";
+import { llmsText } from "./llms-text.ts";
+import { mapSchema, mapSite } from "./map-site.ts";
 
 /** Bytes of a body. */
 const BODY = 1024 * 1024;
@@ -59,6 +61,13 @@ export function crawlRoutes(
 ): void {
   const { actors } = deps.platform;
   for (const kind of [crawlKind(deps), crawlListKind, hostTurnsKind]) actors.define(kind);
+  for (const prefix of prefixes) {
+    app.post(`${prefix}/map`, ...guard, async (c) => {
+      checkQuery(c, []);
+      const body = await readJson(c, mapSchema, { limit: BODY, platform: deps.platform });
+      return envelope(await mapSite(deps, body, c.req.raw.signal));
+    });
+  }
   for (const root of prefixes.map((prefix) => `${prefix}/crawl`)) {
     app.post(root, ...guard, async (c) => {
       readQuery(c, v.object({ cacheTTL }));
@@ -71,6 +80,16 @@ export function crawlRoutes(
       const read = await crawl.read({ cursor, limit, status });
       if (read === null) throw notFound();
       return crawlResponse(jobId(c), read, (...part) => crawl.contentPart(...part));
+    });
+    app.get(`${root}/:job_id/llms.txt`, ...guard, async (c) => {
+      checkQuery(c, []);
+      const crawl = crawlAt(actors, accountOf(c), jobId(c));
+      const query = { cursor: 0, limit: 1, status: null };
+      if ((await crawl.read(query)) === null) throw notFound();
+      return streamed(
+        llmsText((part) => crawl.read(part)),
+        "text/plain; charset=utf-8",
+      );
     });
     app.delete(`${root}/:job_id`, ...guard, async (c) => {
       checkQuery(c, []);
@@ -145,7 +164,10 @@ type ContentPart = (seq: number, format: CrawlFormat, part: number) => Promise<U
  * whole, and none is parsed or written.
  */
 function crawlResponse(id: string, read: CrawlRead, contentPart: ContentPart): Response {
-  const pieces = piecesOf(id, read, contentPart);
+  return streamed(piecesOf(id, read, contentPart), "application/json; charset=utf-8");
+}
+
+function streamed(pieces: AsyncGenerator<Uint8Array, void>, type: string): Response {
   const stream = pulledStream(
     async () => {
       const { done = false, value } = await pieces.next();
@@ -153,7 +175,7 @@ function crawlResponse(id: string, read: CrawlRead, contentPart: ContentPart): R
     },
     async () => void (await pieces.return(undefined)),
   );
-  return new Response(stream, { headers: { "content-type": "application/json; charset=utf-8" } });
+  return new Response(stream, { headers: { "content-type": type } });
 }
 
 async function* piecesOf(

@@ -34,13 +34,16 @@ export interface CrawlBody extends Omit<RenderBody, "html" | "userAgent"> {
 /** Pages of one crawl, and steps from its start. */
 const MOST = 100_000;
 
-const whole = (min: number, max: number): v.GenericSchema<number> =>
-  v.pipe(
+/** A whole number within bounds. */
+export function wholeNumber(min: number, max: number): v.GenericSchema<number> {
+  return v.pipe(
     v.number(),
     v.integer("A whole number is needed"),
     v.minValue(min, `At least ${min}`),
     v.maxValue(max, `At most ${max}`),
   );
+}
+
 const texts = v.array(v.pipe(v.string(), v.nonEmpty("An empty string is not allowed")));
 const some = <T extends string>(values: readonly T[]): v.GenericSchema<T[]> =>
   v.pipe(
@@ -51,25 +54,33 @@ const some = <T extends string>(values: readonly T[]): v.GenericSchema<T[]> =>
 
 const { html: _html, userAgent: _userAgent, url: _url, ...page } = common;
 
+/** Where pages are found. */
+export const sourceField: v.GenericSchema<unknown, CrawlBody["source"]> = v.optional(
+  v.picklist(["all", "sitemaps", "links"]),
+);
+
+/** Which pages are meant. */
+export const scopeFields: v.GenericSchema<unknown, ScopeOptions | undefined> = v.optional(
+  v.object({
+    includeExternalLinks: v.optional(v.boolean()),
+    includeSubdomains: v.optional(v.boolean()),
+    includePatterns: v.optional(texts),
+    excludePatterns: v.optional(texts),
+  }),
+);
+
 /** A body of `POST …/crawl`. */
 export const crawlSchema: v.GenericSchema<unknown, CrawlBody> = v.object({
   ...page,
   url: address,
-  limit: v.optional(whole(1, MOST)),
-  depth: v.optional(whole(0, MOST)),
-  source: v.optional(v.picklist(["all", "sitemaps", "links"])),
+  limit: v.optional(wholeNumber(1, MOST)),
+  depth: v.optional(wholeNumber(0, MOST)),
+  source: sourceField,
   formats: v.optional(some(["html", "markdown", "json"])),
   jsonOptions: v.optional(v.object(jsonFields)),
-  maxAge: v.optional(whole(0, 604_800)),
-  modifiedSince: v.optional(whole(0, Number.MAX_SAFE_INTEGER)),
-  options: v.optional(
-    v.object({
-      includeExternalLinks: v.optional(v.boolean()),
-      includeSubdomains: v.optional(v.boolean()),
-      includePatterns: v.optional(texts),
-      excludePatterns: v.optional(texts),
-    }),
-  ),
+  maxAge: v.optional(wholeNumber(0, 604_800)),
+  modifiedSince: v.optional(wholeNumber(0, Number.MAX_SAFE_INTEGER)),
+  options: scopeFields,
   crawlPurposes: v.optional(some(["search", "ai-input", "ai-train"])),
   contentUse: v.optional(v.picklist(["reference", "full"])),
   browser: v.optional(v.picklist(["kitesurf"])),

@@ -6,7 +6,7 @@ import { fetchFile } from "./fetch-file.ts";
 import { readRobots, type Robots, ROBOTS_LIMIT } from "./rules/robots.ts";
 
 /** Of a site without a robots.txt. */
-const noRobots: Robots = { rules: [], delay: null, sitemaps: [], signals: {} };
+export const noRobots: Robots = { rules: [], delay: null, sitemaps: [], signals: {} };
 
 /** Of a site whose robots.txt cannot be read: nothing is allowed (RFC 9309, section 2.3.1.4). */
 const closedRobots: Robots = { ...noRobots, rules: [{ allow: false, pattern: "/" }] };

@@ -1,0 +1,148 @@
+import * as v from "valibot";
+import { ApiError } from "../../http/api-error.ts";
+import { address } from "../schema.ts";
+import { tooLate } from "../render.ts";
+import { withSlot } from "../slots.ts";
+import { within } from "../timers.ts";
+import type { CrawlDeps } from "./crawl-deps.ts";
+import type { FoundPage } from "./crawl-pages.ts";
+import { scopeFields, sourceField, wholeNumber } from "./crawl-schema.ts";
+import { loadSitemaps } from "./load-sitemaps.ts";
+import { readPage } from "./read-page.ts";
+import { mayRead, type Robots } from "./rules/robots.ts";
+import { compileScope, pageAddress, type ScopeOptions } from "./rules/scope.ts";
+import { fetchRobots, noRobots } from "./site-rules.ts";
+
+/** The body of `POST …/map`. */
+export interface MapBody {
+  readonly url: string;
+  /** Addresses, at most. @default 5000 */
+  readonly limit?: number | undefined;
+  /** @default "all" */
+  readonly source?: "all" | "sitemaps" | "links" | undefined;
+  readonly options?: ScopeOptions | undefined;
+}
+
+/** Addresses of one answer. */
+const MOST = 30_000;
+const USUAL = 5000;
+
+/** A body of `POST …/map`. */
+export const mapSchema: v.GenericSchema<unknown, MapBody> = v.object({
+  url: address,
+  limit: v.optional(wholeNumber(1, MOST)),
+  source: sourceField,
+  options: scopeFields,
+});
+
+/** Addresses of a site in their order, each once. */
+interface SiteMap {
+  readonly links: Set<string>;
+  readonly most: number;
+}
+
+/**
+ * Finds the addresses of a site without reading its pages: those of its sitemaps, and what its start links to.
+ *
+ * @throws ApiError naming a field; of the rendering rows when neither can be read
+ */
+export async function mapSite(
+  deps: CrawlDeps,
+  body: MapBody,
+  signal: AbortSignal,
+): Promise<{ readonly links: readonly string[] }> {
+  const { policy, platform, render } = deps;
+  compileScope(body.options ?? {}, policy.allow);
+  const url = pageAddress(body.url);
+  if (url === null)
+    throw new ApiError("invalid_request", {
+      message: "url: A web address of at most 2048 characters is needed",
+    });
+  const map: SiteMap = { links: new Set([url.href]), most: body.limit ?? USUAL };
+  return within(render.requestMs, platform.system, signal, tooLate, (inner) =>
+    withSlot(deps.maps, inner, async () => {
+      const robots = (await fetchRobots(deps, url.origin, inner)) ?? noRobots;
+      const start = await readStart(deps, body, url, robots, inner);
+      if (body.source !== "links") await addSitemaps(deps, body, start.final, map, robots, inner);
+      if (body.source !== "sitemaps") add(map, start.links);
+      if (map.links.size === 1 && start.failure !== null) throw start.failure;
+      return { links: [...map.links] };
+    }),
+  );
+}
+
+function add({ links, most }: SiteMap, pages: readonly FoundPage[]): void {
+  for (const { url, within: isOurs } of pages) if (isOurs && links.size < most) links.add(url);
+}
+
+interface ReadStart {
+  readonly links: readonly FoundPage[];
+  /** Where it redirected to. */
+  readonly final: URL;
+  readonly failure: ApiError | null;
+}
+
+/** The links of the start, unless the site forbids it. A start that fails may have sitemaps nevertheless. */
+async function readStart(
+  deps: CrawlDeps,
+  { options = {} }: MapBody,
+  url: URL,
+  robots: Robots,
+  signal: AbortSignal,
+): Promise<ReadStart> {
+  let final = url;
+  if (!mayRead(robots, url)) return { links: [], final, failure: null };
+  const visit = {
+    url,
+    isStart: true,
+    body: { url: url.href, render: false, formats: [] },
+    follow: () => Promise.resolve(),
+    scopeAt: (at: URL) => {
+      final = at;
+      return scopeOf(deps, options, url, at);
+    },
+  };
+  try {
+    const page = await readPage(deps, visit, signal);
+    const isBusy = "later" in page;
+    const failure = isBusy
+      ? new ApiError("load_aborted", { message: "The site is too busy, or not available" })
+      : null;
+    return { links: isBusy ? [] : (page.links ?? []), final, failure };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof ApiError && error.kind !== "blocked_url")
+      return { links: [], final, failure: error };
+    throw error;
+  }
+}
+
+function scopeOf({ allowHosts }: CrawlDeps, options: ScopeOptions, start: URL, final: URL) {
+  return { options, homes: [...new Set([start.host, final.host])], allowHosts };
+}
+
+async function addSitemaps(
+  deps: CrawlDeps,
+  { url, options = {} }: MapBody,
+  final: URL,
+  map: SiteMap,
+  robots: Robots,
+  signal: AbortSignal,
+): Promise<void> {
+  const start = new URL(url);
+  const own =
+    final.origin === start.origin ? robots : await fetchRobots(deps, final.origin, signal);
+  const rules = own ?? noRobots;
+  const wish = {
+    origin: final.origin,
+    robots: rules,
+    scope: scopeOf(deps, options, start, final),
+    since: null,
+    delayMs: rules.delay === null ? deps.limits.delayMs : Math.ceil(rules.delay * 1000),
+    take: (pages: readonly FoundPage[]) => {
+      add(map, pages);
+      return Promise.resolve(map.most - map.links.size);
+    },
+  };
+  await loadSitemaps(deps, wish, map.most - map.links.size, signal);
+}
