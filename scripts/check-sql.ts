@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { run } from "./step.ts";
 
 /** Tables of core begin so; others belong to an adapter or a test. */
-const coreTable = /\b(?:agents|auth|gateway|search|webhooks)_[a-z_]+/u;
+const coreTable = /\b(?:agents|auth|gateway|rendering|search|webhooks)_[a-z_]+/u;
 /** Full text is behind an interface of its own (core/search/retrieve/keyword-leg.ts), which another database implements. */
 const fullText = /\bsearch_fts_|\bUSING fts5\b/u;
 const definition = /^\s*(?:CREATE|ALTER|DROP)\b/u;

@@ -25,7 +25,7 @@ const ended = /^(?:completed|errored|cancelled)/u;
 describe("cloudflare browserRendering.crawl", () => {
   const held: (() => void)[] = [];
   const asked: string[] = [];
-  const site = createServer(({ url = "" }, response) => {
+  const site = createServer(({ url = "", headers }, response) => {
     asked.push(url);
     const html = (text: string): void =>
       void response.writeHead(200, { "content-type": "text/html" }).end(text);
@@ -35,10 +35,18 @@ describe("cloudflare browserRendering.crawl", () => {
       html('<h1>A</h1><a href="/">back</a><a href="https://example.com/">o</a>');
     else if (url === "/app")
       html("<body><script>document.body.innerHTML = '<h1>Made</h1><a href=\"/a\">a</a>'</script>");
+    else if (url === "/keyed")
+      html(`<p>${String(headers["x-key"])}</p><a href="${otherAt}/">o</a>`);
     else if (url === "/endless") held.push(() => html("<p>late"));
     else response.writeHead(404, { "content-type": "text/html" }).end("<p>none");
   });
+  const elsewhere: (string | undefined)[] = [];
+  const other = createServer(({ headers }, response) => {
+    elsewhere.push(String(headers["x-key"]));
+    response.writeHead(200, { "content-type": "text/html" }).end("<p>other");
+  });
   let siteAt = "";
+  let otherAt = "";
   let folder = "";
   let target: Target;
   let client: Cloudflare;
@@ -46,9 +54,14 @@ describe("cloudflare browserRendering.crawl", () => {
   beforeAll(async () => {
     await new Promise<void>((resolve) => site.listen(0, "127.0.0.1", resolve));
     siteAt = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
+    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+    otherAt = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
     folder = mkdtempSync(join(tmpdir(), "causey-crawl-"));
     const config = join(folder, "causey.json");
-    const rendering = { allowHosts: [new URL(siteAt).host], crawls: { delayMs: 0 } };
+    const rendering = {
+      allowHosts: [siteAt, otherAt].map((at) => new URL(at).host),
+      crawls: { delayMs: 0 },
+    };
     writeFileSync(config, JSON.stringify({ rendering }));
     target = await startTarget({
       args: ["--account-id", account_id, "--config", config],
@@ -59,8 +72,10 @@ describe("cloudflare browserRendering.crawl", () => {
 
   afterAll(async () => {
     await target?.stop();
-    site.closeAllConnections();
-    site.close();
+    for (const server of [site, other]) {
+      server.closeAllConnections();
+      server.close();
+    }
     rmSync(folder, { recursive: true, force: true });
   });
 
@@ -129,6 +144,22 @@ describe("cloudflare browserRendering.crawl", () => {
     expect(job.records[0]?.html).toContain("<h1>Made</h1>");
     expect(job.records[0]?.markdown).toBe(`# Made\n\n[a](${siteAt}/a)`);
     expect(job.browserSecondsUsed).toBeGreaterThan(0);
+  });
+
+  itUnless(probe)("what proves who asks goes to the origin of the start only", async () => {
+    const id = await client.browserRendering.crawl.create({
+      account_id,
+      url: `${siteAt}/keyed`,
+      source: "links",
+      setExtraHTTPHeaders: { "x-key": "secret" },
+      options: { includeExternalLinks: true },
+      limit: 2,
+    });
+    const job = await whole(id);
+    expect(job.records.map(({ status }) => status)).toEqual(["completed", "completed"]);
+    expect(job.records[0]?.html).toContain("<p>secret</p>");
+    expect(job.records[1]?.html).toContain("<p>other");
+    expect(new Set(elsewhere)).toEqual(new Set(["undefined"]));
   });
 
   it("delete() cancels", async () => {

@@ -9,6 +9,27 @@ export const mutants: readonly Mutant[] = [
   ...agentsMutants,
   ...httpMutants,
   {
+    name: "a crawl holds redirects against robots.txt",
+    file: "core/rendering/crawl/visit-page.ts",
+    find: "return robots !== null && isAllowed(robots, url, facts) ? null",
+    replace: "return robots !== null ? null",
+    tests: ["tests/unit/rendering/crawl"],
+  },
+  {
+    name: "a crawl leaves a host the time that all crawls leave it",
+    file: "core/rendering/crawl/visit-page.ts",
+    find: "if (wait > 0) return void (queue.next = context.steady() + wait);",
+    replace: "",
+    tests: ["tests/unit/rendering/crawl"],
+  },
+  {
+    name: "the results of a crawl are bounded",
+    file: "core/rendering/crawl/crawl-pages.ts",
+    find: "next.bytes > maxBytes",
+    replace: "next.bytes > Infinity",
+    tests: ["tests/unit/rendering/crawl"],
+  },
+  {
     name: "a gateway's key is lent to no model that a caller of /json names",
     file: "core/rendering/json/ask-json.ts",
     find: "if (choice.authorization === undefined)",

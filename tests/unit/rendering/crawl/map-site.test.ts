@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { utf8 } from "../../../../core/crypto/encoding.ts";
+import { eventually } from "../../../cases/eventually.ts";
 import { crawlUnderTest, type PlayedSite } from "../../../fakes/rendering-crawl.ts";
 
 const root = "https://example.com";
@@ -28,6 +29,56 @@ async function map(body: object): Promise<{ status: number; links: string[]; err
     await answer.json();
   return { status: answer.status, links: result?.links ?? [], error: errors[0]?.message ?? "" };
 }
+
+describe("what a crawl finds in pages", () => {
+  it("is JSON of the operator's model; a page that it cannot read is errored, with its other formats", async () => {
+    const chatModel = async (request: Request): Promise<Response> => {
+      const asked = await request.text();
+      if (asked.includes("<page-") && asked.includes("broken"))
+        return new Response(null, { status: 500 });
+      return Response.json({ choices: [{ message: { content: '{"name":"Bike"}' } }] });
+    };
+    const pages = { [`${root}/`]: '<a href="/b">b</a>', [`${root}/b`]: "<p>broken" };
+    const { crawl } = await crawlUnderTest(pages, { chatModel });
+    const jsonOptions = { prompt: "The name" };
+    const found = await crawl({
+      url: root,
+      formats: ["json", "markdown"],
+      jsonOptions,
+      source: "links",
+    });
+    expect(found.records).toMatchObject([
+      { status: "completed", json: { name: "Bike" }, markdown: `[b](${root}/b)` },
+      { status: "errored", markdown: "broken", error: "The model answered status 500" },
+    ]);
+  });
+
+  it("comes slowly: all crawls share the turns of a host", async () => {
+    const times: number[] = [];
+    const page = async (): Promise<string> => {
+      times.push(performance.now());
+      return "<p>x";
+    };
+    const { begin, end } = await crawlUnderTest(
+      { [`${root}/`]: page },
+      { crawls: { delayMs: 400 } },
+    );
+    const ids = await Promise.all([1, 2].map(() => begin({ url: root, source: "links" })));
+    await Promise.all(ids.map(end));
+    expect(times.length).toBe(2);
+    expect((times[1] ?? 0) - (times[0] ?? 0)).toBeGreaterThan(350);
+  });
+
+  it("goes when its time is over", async () => {
+    const { begin, call } = await crawlUnderTest(
+      { [`${root}/`]: "<p>x" },
+      { crawls: { keepDays: 1e-8 } },
+    );
+    const id = await begin({ url: root });
+    await eventually(async () => (await call("GET", `/${id}`)).status === 404, "it is gone");
+    expect((await call("GET", "")).result.jobs).toEqual([]);
+  });
+});
 
 describe("the map of a site", () => {
   it("has the start, the pages of its sitemaps and those that it links to", async () => {
