@@ -1,11 +1,11 @@
-import type { Background, LongTask, Plain, System } from "./ports.ts";
+import type { Background, LongTask, Plain, Steps, System } from "./ports.ts";
 
 /**
  * Runs a task on the event loop, in steps between which others run: for a runtime without threads. Rejects with the
  * signal's reason on abort.
  */
 export async function runInSteps<I extends Plain, O extends Plain>(
-  task: LongTask<I, O>,
+  task: LongTask<I, O, Steps<O>>,
   input: I,
   signal: AbortSignal,
   system: Pick<System, "sleep">,
@@ -14,7 +14,7 @@ export async function runInSteps<I extends Plain, O extends Plain>(
   const stepsOf = await task.load();
   signal.throwIfAborted();
   const steps = stepsOf(input);
-  for (let step = steps.next(); ; step = steps.next()) {
+  for (let step = await steps.next(); ; step = await steps.next()) {
     if (step.done === true) return step.value;
     await system.sleep(0, signal);
   }
@@ -28,4 +28,10 @@ export function stepwise(system: Pick<System, "sleep">): Background {
 /** Runs a task to its end at once: what a thread of its own does. */
 export function runThrough<O>(steps: Generator<void, O, void>): O {
   for (let step = steps.next(); ; step = steps.next()) if (step.done === true) return step.value;
+}
+
+/** The same of a task that may wait for a parser. */
+export async function runToEnd<O>(steps: Steps<O>): Promise<O> {
+  for (let step = await steps.next(); ; step = await steps.next())
+    if (step.done === true) return step.value;
 }

@@ -57,11 +57,18 @@ export interface ContentDecoder {
  * A computation that may take longer than others can wait: a pure function whose `yield`s are the places where they may
  * go on. Between two of them it takes at most a few milliseconds. Its code is loaded where it runs, when it first does.
  */
-export interface LongTask<I extends Plain, O extends Plain> {
+export interface LongTask<
+  I extends Plain,
+  O extends Plain,
+  S extends Steps<O> = Generator<void, O, void>,
+> {
   /** Tells it to a thread, which has the same table of tasks (`adapters/shared/background/tasks.ts`). */
   readonly name: string;
-  load(): Promise<(input: I) => Generator<void, O, void>>;
+  load(): Promise<(input: I) => S>;
 }
+
+/** The steps of a task; asynchronous where a parser is. */
+export type Steps<O> = Generator<void, O, void> | AsyncGenerator<void, O, void>;
 
 /** Runs long tasks beside the event loop: on a thread where the runtime has threads, in steps elsewhere. */
 export interface Background {
@@ -70,7 +77,7 @@ export interface Background {
    * unchanged. Rejects with the signal's reason on abort, which ends the task.
    */
   run<I extends Plain, O extends Plain>(
-    task: LongTask<I, O>,
+    task: LongTask<I, O, Steps<O>>,
     input: I,
     signal: AbortSignal,
   ): Promise<O>;

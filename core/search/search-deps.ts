@@ -1,6 +1,7 @@
 import type { Auth } from "../auth/authorize.ts";
 import type { ChatModel, Embedder, Platform } from "../ports.ts";
 import type { CountTokens } from "./text/count-tokens.ts";
+import type { FileReader } from "./read/file-reader.ts";
 import type { HtmlToMarkdown } from "./items/html-text.ts";
 
 /** Says how well each of several texts answers a query. */
@@ -64,6 +65,8 @@ export interface SearchOptions {
   readonly chatTimeoutMs?: number;
   /** Converts uploaded HTML. @default headings, paragraphs and lists as Markdown, the rest as text */
   readonly htmlToMarkdown?: HtmlToMarkdown;
+  /** Reads PDF, DOCX, PPTX, XLSX, EPUB and mail: `fileReader` of `causey/search/files`. @default these are refused (7060) */
+  readonly readFile?: FileReader;
   /** Measures chunks. @default an upper-side estimate that needs no vocabulary */
   readonly countTokens?: CountTokens;
   /** Serves instances to MCP clients at `…/mcp`: `serveMcp` of `causey/search/mcp`. @default 503 there */

@@ -78,6 +78,7 @@ test("the entry ./workers needs nothing but workerd's own modules", async () => 
 /** Packages that an application installs for one entry, which alone may hold them. */
 const optional = [
   ["./rendering/extract", /node_modules\/(?:linkedom|@mozilla\/readability)\//u],
+  ["./search/files", /node_modules\/(?:unpdf|fflate|postal-mime)\//u],
   ["./search/mcp", /node_modules\/(?:@modelcontextprotocol|zod)\//u],
 ] as const;
 

@@ -78,7 +78,10 @@ test("Deno takes the versions of package.json", () => {
     "@modelcontextprotocol/server",
     "@mozilla/readability",
     "@sqlite.org/sqlite-wasm",
+    "fflate",
     "linkedom",
+    "postal-mime",
+    "unpdf",
   ];
   const expected = [...Object.keys(dependencies), ...peers].map((name) => [
     name,

@@ -1,4 +1,4 @@
-import type { LongTask, Plain } from "../../../core/ports.ts";
+import type { LongTask, Plain, Steps } from "../../../core/ports.ts";
 import { convertPage } from "../../../core/rendering/crawl/convert-page.ts";
 import { readRobots } from "../../../core/rendering/crawl/rules/robots.ts";
 import { readSitemap } from "../../../core/rendering/crawl/rules/sitemap.ts";
@@ -7,9 +7,11 @@ import { checkJson } from "../../../core/rendering/json/check-json.ts";
 import { documentMarkdown } from "../../../core/rendering/markdown.ts";
 import { selectParts } from "../../../core/rendering/select/select-parts.ts";
 import { staticMarkdown } from "../../../core/rendering/static/static-markdown.ts";
+import { fileReader } from "../../../core/search/files/mod.ts";
+import { readText } from "../../../core/search/read/read-text.ts";
 import { staticPage } from "../../../core/rendering/static/static-page.ts";
 
-type Named = Pick<LongTask<never, Plain>, "name" | "load">;
+type Named = Pick<LongTask<never, Plain, Steps<Plain>>, "name" | "load">;
 
 /** What threads can do, by name. */
 export const tasks: ReadonlyMap<string, Named> = new Map(
@@ -17,9 +19,11 @@ export const tasks: ReadonlyMap<string, Named> = new Map(
     checkJson,
     convertPage,
     documentMarkdown,
+    fileReader,
     mainContent,
     readRobots,
     readSitemap,
+    readText,
     selectParts,
     staticMarkdown,
     staticPage,

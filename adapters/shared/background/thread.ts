@@ -1,6 +1,6 @@
 // What a thread of `threads.ts` runs: one task at a time, from its message to its answer.
 import { parentPort } from "node:worker_threads";
-import { runThrough } from "../../../core/background.ts";
+import { runToEnd } from "../../../core/background.ts";
 import { ApiError } from "../../../core/http/api-error.ts";
 import { buffersOf, type TaskMessage, type TaskOutcome } from "./messages.ts";
 import { tasks } from "./tasks.ts";
@@ -10,7 +10,7 @@ async function outcomeOf({ name, input }: TaskMessage): Promise<TaskOutcome> {
     const task = tasks.get(name);
     if (task === undefined) return { failed: `There is no task "${name}"` };
     const stepsOf = await task.load();
-    return { output: runThrough(stepsOf(input)) };
+    return { output: await runToEnd(stepsOf(input)) };
   } catch (error) {
     if (error instanceof ApiError) return { refused: error.toData() };
     return { failed: error instanceof Error ? `${error.name}: ${error.message}` : String(error) };

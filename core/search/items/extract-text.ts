@@ -1,5 +1,9 @@
+import { runInSteps } from "../../background.ts";
 import { ApiError } from "../../http/api-error.ts";
-import type { HtmlToMarkdown } from "./html-text.ts";
+import type { LongTask, Plain, Steps } from "../../ports.ts";
+import { documentKind, type ReadableFile, binaryKind } from "../read/file-reader.ts";
+import { readText } from "../read/read-text.ts";
+import type { SearchOptions } from "../search-deps.ts";
 
 /** Bytes of one file (docs/compatibility.md). */
 export const FILE_LIMIT: number = 4 * 1024 * 1024;
@@ -10,33 +14,67 @@ export interface ExtractedText {
   readonly format: "markdown" | "text";
 }
 
-const MARKDOWN_NAME = /\.(?:md|mdx|markdown)$/i;
-const HTML_NAME = /\.(?:html?|xhtml)$/i;
+/** Bytes of text that are read at once: a thread would take longer to be asked. */
+const AT_ONCE = 32_768;
+/** Milliseconds that reading one file may take: a document can be made to take for ever. */
+const READ_MS = 60_000;
 
-/** Reads a file as text by its name and its media type. Throws 7060 for what is no text. */
+/** Reads a file as text by its first bytes, its name and its media type. Throws 7060 for what cannot be read, with the reason. */
 export async function extractText(
   file: { readonly key: string; readonly contentType: string; readonly bytes: Uint8Array },
-  htmlToMarkdown?: HtmlToMarkdown,
+  deps: SearchOptions,
 ): Promise<ExtractedText> {
-  const type = file.contentType.split(";")[0]?.trim().toLowerCase() ?? "";
-  if (file.bytes.includes(0)) throw unsupported(file.key, type);
-  let text: string;
-  try {
-    // The byte order mark stays, so that byte offsets are those of the file.
-    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(file.bytes);
-  } catch {
-    throw unsupported(file.key, type);
+  // Its bytes are handed over, and the caller stores them.
+  const copy = { key: file.key, contentType: file.contentType, bytes: new Uint8Array(file.bytes) };
+  const kind = documentKind(copy);
+  if (kind !== null) {
+    const { readFile } = deps;
+    if (readFile === undefined)
+      throw unsupported(copy, `is ${kind.toUpperCase()}, which needs the option readFile`);
+    const { text } = await read(readFile, copy, deps, false);
+    if (text.trim() === "") throw unsupported(copy, "holds no text, perhaps only pictures of it");
+    return { text, format: "markdown" };
   }
-  if (MARKDOWN_NAME.test(file.key) || type === "text/markdown") return { text, format: "markdown" };
-  if (HTML_NAME.test(file.key) || type === "text/html" || type === "application/xhtml+xml") {
-    const convert = htmlToMarkdown ?? (await import("./html-text.ts")).htmlText;
-    return { text: await convert(text), format: "markdown" };
-  }
-  return { text, format: "text" };
+  const what = binaryKind(copy);
+  if (what !== null) throw unsupported(copy, `is ${what}`);
+  const keepHtml = deps.htmlToMarkdown !== undefined;
+  const atOnce = copy.bytes.length <= AT_ONCE;
+  const { text, format } = await read(readText, { ...copy, keepHtml }, deps, atOnce);
+  if (format !== "html") return { text, format };
+  return { text: (await deps.htmlToMarkdown?.(text)) ?? text, format: "markdown" };
 }
 
-function unsupported(key: string, type: string): ApiError {
+async function read<I extends Plain, O extends Plain>(
+  task: LongTask<I, O, Steps<O>>,
+  input: I,
+  { platform: { background, system } }: SearchOptions,
+  atOnce: boolean,
+): Promise<O> {
+  const limit = new AbortController();
+  const done = new AbortController();
+  const late = new ApiError("unsupported_file", {
+    message: `unsupported_file_type: the file took more than ${READ_MS / 1000} s to read`,
+  });
+  const ends = [done.signal, ...(system.closing === undefined ? [] : [system.closing])];
+  const timer = system.sleep(READ_MS, AbortSignal.any(ends)).then(
+    () => {
+      limit.abort(late);
+    },
+    () => undefined,
+  );
+  const signal = AbortSignal.any([limit.signal, ...ends.slice(1)]);
+  try {
+    return await (atOnce
+      ? runInSteps(task, input, signal, system)
+      : background.run(task, input, signal));
+  } finally {
+    done.abort();
+    await timer;
+  }
+}
+
+function unsupported({ key }: ReadableFile, why: string): ApiError {
   return new ApiError("unsupported_file", {
-    message: `unsupported_file_type: "${key.slice(0, 128)}" (${type.slice(0, 64) || "no media type"}) is not UTF-8 text; send text, Markdown or HTML`,
+    message: `unsupported_file_type: "${key.slice(0, 128)}" ${why}`,
   });
 }

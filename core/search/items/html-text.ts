@@ -50,11 +50,14 @@ const BLOCKS: ReadonlySet<string> = new Set([
   "title",
 ]);
 
+/** Characters that are parsed between two yields: a few milliseconds of work. */
+const STEP = 65_536;
+
 /**
  * The text of an HTML document: blocks become paragraphs, headings Markdown headings, list items bullets.
  * A stand-in for a full converter, which `search({ htmlToMarkdown })` takes.
  */
-export function htmlText(html: string): string {
+export function* htmlSteps(html: string): Generator<void, string, void> {
   const out: string[] = [];
   let skipping = 0;
   const parser = new Parser({
@@ -77,7 +80,10 @@ export function htmlText(html: string): string {
       else if (skipping === 0 && /^(?:h[1-6]|p|title)$/.test(name)) out.push("\n\n");
     },
   });
-  parser.write(html);
+  for (let at = 0; at < html.length; at += STEP) {
+    if (at > 0) yield;
+    parser.write(html.slice(at, at + STEP));
+  }
   parser.end();
   return out
     .join("")

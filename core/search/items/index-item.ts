@@ -37,7 +37,7 @@ export async function uploadItem(
 ): Promise<UploadedItem> {
   checkFile(file);
   const metadata: Metadata = parseMetadata(file.metadata);
-  const text = await extractText(file, deps.htmlToMarkdown);
+  const text = await extractText(file, deps);
   const checksum = await sha256Hex(file.bytes);
   const attempt = await instance.begin({
     key: file.key,
@@ -73,7 +73,7 @@ export async function syncItem(
   deps: SearchOptions,
 ): Promise<Item> {
   const attempt = await instance.beginSync(itemId);
-  const text = await extractText(attempt.content, deps.htmlToMarkdown);
+  const text = await extractText(attempt.content, deps);
   return indexNow(instance, attempt, text, wait, deps);
 }
 

@@ -195,12 +195,21 @@ async function readForm(body: Uint8Array<ArrayBuffer>, type: string): Promise<Up
   return {
     file: {
       key: file.name,
-      contentType: file.type,
+      contentType: partType(body) ?? file.type,
       bytes,
       metadata: typeof metadata === "string" ? metadata : undefined,
     },
     wait: form.get("wait_for_completion") === "true",
   };
+}
+
+/** The media type that a form says of its file. Bun goes by the name instead, and says that all text is UTF-8. */
+function partType(body: Uint8Array): string | null {
+  const form = new TextDecoder("latin1").decode(body);
+  const [part] = /^content-disposition:[^\r\n]*;\s*name="?file"?(?=[;\r])/im.exec(form) ?? [];
+  const at = part === undefined ? -1 : form.indexOf(part);
+  const headers = form.slice(form.lastIndexOf("\r\n--", at) + 2, form.indexOf("\r\n\r\n", at));
+  return at < 0 ? null : (/^content-type:[^\S\r\n]*([^\r\n]*)/im.exec(headers)?.[1] ?? null);
 }
 
 function malformed(): never {

@@ -70,7 +70,7 @@ function toolsOf(
     async fetch(chunk) {
       const itemId = itemOf(chunk);
       const [item, content] = await Promise.all([instance.item(itemId), instance.content(itemId)]);
-      const { text } = await extractText(content, options.htmlToMarkdown);
+      const { text } = await extractText(content, options);
       return {
         id: chunk,
         title: item.key,

@@ -18,7 +18,7 @@ export async function indexContent(
 ): Promise<void> {
   const { settings } = state.facts();
   const content = await readContent(state, itemId);
-  const text = await extractText(content, deps.htmlToMarkdown);
+  const text = await extractText(content, deps);
   const chunks = chunksOf(text, settings, deps);
   const hasToHaveVectors = isRemote(settings) && !settings.index_method.keyword;
   const vectors = hasToHaveVectors

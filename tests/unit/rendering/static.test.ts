@@ -8,7 +8,7 @@ import type {
   Platform,
 } from "../../../core/ports.ts";
 import { rendering } from "../../../core/rendering/mod.ts";
-import { decodeText } from "../../../core/rendering/static/decode-text.ts";
+import { decodeText } from "../../../core/decode-text.ts";
 import { TransportError } from "../../../core/transport-error.ts";
 import { fakePlatform } from "../../fakes/auth-platform.ts";
 

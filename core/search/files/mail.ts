@@ -1,0 +1,29 @@
+import PostalMime, { type Address } from "postal-mime";
+import { htmlSteps } from "../items/html-text.ts";
+
+/** The text of a mail (RFC 5322): its subject, who wrote it to whom and when, its text, and the names of what is attached. */
+export async function* mailText(
+  bytes: Uint8Array<ArrayBuffer>,
+): AsyncGenerator<void, string, void> {
+  const mail = await PostalMime.parse(bytes);
+  yield;
+  const body = mail.text ?? (mail.html === undefined ? "" : yield* htmlSteps(mail.html));
+  const attached = mail.attachments.flatMap(({ filename }) => filename ?? []);
+  const lines = [
+    ["From", names(mail.from === undefined ? [] : [mail.from])],
+    ["To", names(mail.to ?? [])],
+    ["Date", mail.date ?? ""],
+    ["Attached", attached.join(", ")],
+  ].filter(([, value]) => value !== "");
+  return [
+    `# ${mail.subject ?? "Mail"}`,
+    lines.map(([name, value]) => `${name}: ${value}`).join("\n"),
+    body.trim(),
+  ].join("\n\n");
+}
+
+function names(addresses: readonly Address[]): string {
+  return addresses
+    .map(({ name, address }) => (address === undefined ? name : `${name} <${address}>`.trim()))
+    .join(", ");
+}

@@ -1,0 +1,66 @@
+/**
+ * Documents for search instances: PDF, DOCX, PPTX, XLSX, EPUB and mail. Needs the packages `unpdf`, `fflate` and
+ * `postal-mime`, each for its formats; nothing else of causey imports them.
+ *
+ * @module
+ */
+import { ApiError } from "../../http/api-error.ts";
+import { type DocumentKind, documentKind, type FileReader } from "../read/file-reader.ts";
+
+export type { FileReader, ReadableFile, ReadFileResult } from "../read/file-reader.ts";
+
+/** What reads a kind, and the package that it needs. */
+const PACKAGES: Readonly<Record<DocumentKind, string>> = {
+  pdf: "unpdf",
+  docx: "fflate",
+  pptx: "fflate",
+  xlsx: "fflate",
+  epub: "fflate",
+  eml: "postal-mime",
+};
+
+/**
+ * Reads documents as Markdown: headings, lists and tables, the pages of a PDF below "Page 1" and so on. Pictures are not
+ * read. Throws 7060 for a document that is damaged, protected by a password, or unpacks to more than 64 MB.
+ *
+ * @example
+ * ```ts
+ * import { search } from "causey/search";
+ * import { fileReader } from "causey/search/files";
+ *
+ * app.route("/client/v4", search({ platform, readFile: fileReader }));
+ * ```
+ */
+export const fileReader: FileReader = {
+  name: "search/read-file",
+  load: () =>
+    Promise.resolve(async function* (file) {
+      const kind = documentKind(file) ?? "pdf";
+      const read = await readerOf(kind).catch((error: unknown) => {
+        const message = `${kind.toUpperCase()} files: Install the package ${PACKAGES[kind]}`;
+        throw new ApiError("missing_capability", { message, cause: error });
+      });
+      try {
+        return { text: yield* read(file.bytes), format: "markdown" as const };
+      } catch (error) {
+        if (error instanceof ApiError) throw error;
+        const why = error instanceof Error ? error.message : String(error);
+        throw new ApiError("unsupported_file", {
+          message: `unsupported_file_type: "${file.key.slice(0, 128)}" cannot be read as ${kind.toUpperCase()}: ${why.slice(0, 200)}`,
+        });
+      }
+    }),
+};
+
+type Reader = (
+  bytes: Uint8Array<ArrayBuffer>,
+) => Generator<void, string, void> | AsyncGenerator<void, string, void>;
+
+async function readerOf(kind: DocumentKind): Promise<Reader> {
+  if (kind === "pdf") return (await import("./pdf.ts")).pdfText;
+  if (kind === "eml") return (await import("./mail.ts")).mailText;
+  if (kind === "docx") return (await import("./docx.ts")).docxText;
+  if (kind === "pptx") return (await import("./pptx.ts")).pptxText;
+  if (kind === "xlsx") return (await import("./xlsx.ts")).xlsxText;
+  return (await import("./epub.ts")).epubText;
+}

@@ -1,0 +1,54 @@
+import { openPackage, parseXml, relations } from "./package-parts.ts";
+import { refused } from "./refused.ts";
+
+/** The text of a PPTX presentation: each slide below a heading with its number and title. */
+export function* pptxText(bytes: Uint8Array): Generator<void, string, void> {
+  const parts = openPackage(bytes);
+  const main = "ppt/presentation.xml";
+  const targets = yield* relations(parts, main);
+  const slides: string[] = [];
+  yield* parseXml(parts.text(main), {
+    open(name, attributes) {
+      if (name === "p:sldId") slides.push(targets.get(attributes["r:id"] ?? "") ?? "");
+    },
+  });
+  if (slides.length === 0) throw refused("the file holds no slides");
+  const out: string[] = [];
+  for (const [n, slide] of slides.entries()) {
+    const { title, paragraphs } = yield* slideText(parts.text(slide));
+    out.push(`## Slide ${n + 1}${title === "" ? "" : `: ${title}`}`, ...paragraphs);
+    yield;
+  }
+  return out.join("\n\n");
+}
+
+function* slideText(
+  xml: string,
+): Generator<void, { title: string; paragraphs: readonly string[] }, void> {
+  const paragraphs: string[] = [];
+  let title = "";
+  let isTitle = false;
+  let isText = false;
+  let paragraph = "";
+  yield* parseXml(xml, {
+    open(name, { type }) {
+      if (name === "p:sp") isTitle = false;
+      else if (name === "p:ph") isTitle = type === "title" || type === "ctrTitle";
+      else if (name === "a:p") paragraph = "";
+      else if (name === "a:t") isText = true;
+      else if (name === "a:br") paragraph += " ";
+    },
+    text(text) {
+      if (isText) paragraph += text;
+    },
+    close(name) {
+      if (name === "a:t") isText = false;
+      if (name !== "a:p") return;
+      const text = paragraph.trim();
+      if (text === "") return;
+      if (isTitle) title = `${title} ${text}`.trim();
+      else paragraphs.push(text);
+    },
+  });
+  return { title, paragraphs };
+}

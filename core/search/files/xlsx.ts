@@ -1,0 +1,93 @@
+import { markdownTable } from "../read/markdown-table.ts";
+import { openPackage, parseXml, relations } from "./package-parts.ts";
+import { refused } from "./refused.ts";
+
+/** Columns of a sheet that are read. */
+const MAX_COLUMNS = 200;
+
+/** The cells of an XLSX workbook: each sheet a table below its name. Values are those that were stored, not as they are shown. */
+export function* xlsxText(bytes: Uint8Array): Generator<void, string, void> {
+  const parts = openPackage(bytes);
+  const main = "xl/workbook.xml";
+  const targets = yield* relations(parts, main);
+  const sheets: { readonly name: string; readonly path: string }[] = [];
+  yield* parseXml(parts.text(main), {
+    open(tag, attributes) {
+      if (tag !== "sheet") return;
+      const { name = "Sheet" } = attributes;
+      sheets.push({ name, path: targets.get(attributes["r:id"] ?? "") ?? "" });
+    },
+  });
+  if (sheets.length === 0) throw refused("the file holds no sheets");
+  const shared = yield* sharedStrings(parts.text("xl/sharedStrings.xml"));
+  const out: string[] = [];
+  for (const { name, path } of sheets) {
+    const rows = yield* sheetRows(parts.text(path), shared);
+    const table = markdownTable(rows);
+    if (table !== "") out.push(`## ${name}\n\n${table}`);
+    yield;
+  }
+  return out.join("\n\n");
+}
+
+function* sharedStrings(xml: string): Generator<void, string[], void> {
+  const out: string[] = [];
+  let isText = false;
+  yield* parseXml(xml, {
+    open(name) {
+      if (name === "si") out.push("");
+      else if (name === "t") isText = true;
+      // How East Asian words are read aloud is no part of the text.
+      else if (name === "rPh") isText = false;
+    },
+    text(text) {
+      if (isText) out[out.length - 1] += text;
+    },
+    close(name) {
+      if (name === "t") isText = false;
+    },
+  });
+  return out;
+}
+
+function* sheetRows(xml: string, shared: readonly string[]): Generator<void, string[][], void> {
+  const rows: string[][] = [];
+  let type = "";
+  let column = 0;
+  let value = "";
+  let isValue = false;
+  yield* parseXml(xml, {
+    open(name, { r = "", t = "" }) {
+      if (name === "row") rows.push([]);
+      else if (name === "c") {
+        [type, value] = [t, ""];
+        column = r === "" ? (rows.at(-1)?.length ?? 0) : columnOf(r);
+      } else if (name === "v" || name === "t") isValue = true;
+    },
+    text(text) {
+      if (isValue) value += text;
+    },
+    close(name) {
+      if (name === "v" || name === "t") isValue = false;
+      const row = rows.at(-1);
+      if (name !== "c" || value === "" || column >= MAX_COLUMNS || row === undefined) return;
+      while (row.length < column) row.push("");
+      row[column] = cellText(type, value, shared);
+    },
+  });
+  return rows;
+}
+
+function cellText(type: string, value: string, shared: readonly string[]): string {
+  if (type === "s") return shared[Number(value)] ?? "";
+  if (type === "b") return value === "1" ? "true" : "false";
+  return value;
+}
+
+/** The number of a column from a reference, e.g. 27 of `AB7`. */
+function columnOf(reference: string): number {
+  let column = 0;
+  for (const letter of /^[A-Z]{1,3}/.exec(reference)?.[0] ?? "A")
+    column = column * 26 + letter.charCodeAt(0) - 64;
+  return column - 1;
+}

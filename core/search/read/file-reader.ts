@@ -1,0 +1,63 @@
+import type { LongTask, Steps } from "../../ports.ts";
+
+/** A file that is to be read as text. */
+export type ReadableFile = {
+  readonly key: string;
+  readonly contentType: string;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+};
+
+/** What was read. */
+export type ReadFileResult = {
+  readonly text: string;
+  readonly format: "markdown" | "text" | "html";
+};
+
+/** Reads documents (PDF, Office, EPUB, mail) as Markdown: `fileReader` of `causey/search/files`. Throws 7060 with the reason. */
+export type FileReader = LongTask<ReadableFile, ReadFileResult, Steps<ReadFileResult>>;
+
+/** Formats that are no text by themselves: by their first bytes, else by their names. */
+export type DocumentKind = "pdf" | "docx" | "pptx" | "xlsx" | "epub" | "eml";
+
+const NAME = /\.(pdf|docx|pptx|xlsx|epub|eml)$/i;
+const TYPES: ReadonlyMap<string, DocumentKind> = new Map([
+  ["application/pdf", "pdf"],
+  ["application/vnd.openxmlformats-officedocument.wordprocessingml.document", "docx"],
+  ["application/vnd.openxmlformats-officedocument.presentationml.presentation", "pptx"],
+  ["application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "xlsx"],
+  ["application/epub+zip", "epub"],
+  ["message/rfc822", "eml"],
+]);
+
+/** The kind of a document; null for all else. */
+export function documentKind({ key, contentType, bytes }: ReadableFile): DocumentKind | null {
+  if (beginsWith(bytes, "%PDF-")) return "pdf";
+  const type = contentType.split(";")[0]?.trim().toLowerCase() ?? "";
+  const named = NAME.exec(key)?.[1]?.toLowerCase() as DocumentKind | undefined;
+  return named ?? TYPES.get(type) ?? null;
+}
+
+/** First bytes of what is no text, whatever its name says. */
+const BINARY: readonly (readonly [what: string, start: string])[] = [
+  ["a picture", "\u0089PNG"],
+  ["a picture", "\u00ff\u00d8\u00ff"],
+  ["a picture", "GIF8"],
+  ["an archive", "PK\u0003\u0004"],
+  ["an archive", "\u001f\u008b"],
+  ["a program", "\u007fELF"],
+  ["a rich text document, which is not read", String.raw`{\rtf`],
+  ["an old Office document: save it as DOCX, PPTX or XLSX", "\u00d0\u00cf\u0011\u00e0"],
+  ["PostScript", "%!PS"],
+];
+
+/** What a file is that is not read; null for what may be text. */
+export function binaryKind({ contentType, bytes }: ReadableFile): string | null {
+  const known = BINARY.find(([, start]) => beginsWith(bytes, start))?.[0];
+  if (known !== undefined) return known;
+  const type = /^(image|audio|video)\/(?!svg)/i.exec(contentType)?.[1]?.toLowerCase();
+  return type === undefined ? null : `of type ${type}, which is not read`;
+}
+
+function beginsWith(bytes: Uint8Array, start: string): boolean {
+  return Array.from(start, (sign) => sign.charCodeAt(0)).every((code, at) => bytes[at] === code);
+}

@@ -1,0 +1,53 @@
+import { boundedJson, isObject } from "../../http/json.ts";
+
+/**
+ * A JSON text as paragraphs, one for each member of its outer list or object, each value with its path: what it means can be
+ * found without its signs. Null for what is no JSON, or more of it than is parsed.
+ */
+export function* jsonParagraphs(source: string): Generator<void, string | null, void> {
+  const value = boundedJson(source);
+  yield;
+  if (value === undefined) return null;
+  const parts = Array.isArray(value) ? value : [value];
+  return yield* paragraphs(parts);
+}
+
+/** The same of one JSON value a line. */
+export function* jsonLinesParagraphs(source: string): Generator<void, string | null, void> {
+  const values: unknown[] = [];
+  for (const line of source.split("\n")) {
+    if (line.trim() === "") continue;
+    const value = boundedJson(line);
+    if (value === undefined) return null;
+    values.push(value);
+    if (values.length % 500 === 0) yield;
+  }
+  return yield* paragraphs(values);
+}
+
+function* paragraphs(values: readonly unknown[]): Generator<void, string, void> {
+  const out: string[] = [];
+  for (const value of values) {
+    out.push(linesOf(value, "").join("\n"));
+    if (out.length % 200 === 0) yield;
+  }
+  return out.join("\n\n");
+}
+
+function linesOf(value: unknown, path: string): string[] {
+  if (Array.isArray(value)) {
+    const plain = value.every((one) => typeof one !== "object" || one === null);
+    if (plain) return [labelled(path, value.map(String).join(", "))];
+    return value.flatMap((one) => linesOf(one, path));
+  }
+  if (isObject(value))
+    return Object.entries(value).flatMap(([key, one]) =>
+      linesOf(one, path === "" ? key : `${path}.${key}`),
+    );
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return text === "" || text === "null" ? [] : [labelled(path, text)];
+}
+
+function labelled(path: string, text: string): string {
+  return path === "" ? text : `${path}: ${text}`;
+}

@@ -1,0 +1,18 @@
+/** A Markdown table of rows, the first of which names the columns; empty for no rows. */
+export function markdownTable(rows: readonly (readonly string[])[]): string {
+  const filled = rows.filter((row) => row.some((cell) => cell.trim() !== ""));
+  const [header] = filled;
+  if (header === undefined) return "";
+  const width = filled.reduce((most, row) => Math.max(most, row.length), 0);
+  const line = (row: readonly string[]): string =>
+    `| ${Array.from({ length: width }, (_, n) => cellText(row[n] ?? "")).join(" | ")} |`;
+  const delimiter = `|${" --- |".repeat(width)}`;
+  return [line(header), delimiter, ...filled.slice(1).map(line)].join("\n");
+}
+
+function cellText(cell: string): string {
+  return cell
+    .replaceAll(/\s+/g, " ")
+    .trim()
+    .replaceAll("|", String.raw`\|`);
+}
