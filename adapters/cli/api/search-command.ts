@@ -10,6 +10,7 @@ import {
   settingsOf,
 } from "./api-client.ts";
 import { printable, printFacts, printRows } from "./output.ts";
+import { evaluateInstance } from "./search-eval.ts";
 import { uploadFiles, waitForIndex } from "./upload-files.ts";
 
 const help = `Usage: causey search list
@@ -20,9 +21,12 @@ const help = `Usage: causey search list
        causey search items NAME [--limit N]
        causey search upload NAME FILE|FOLDER … [--wait]
        causey search query NAME TEXT [--limit N]
+       causey search eval NAME QUESTIONS.jsonl
 
 Works with the search instances of a running server. upload: sends files, and all files of folders with their paths as
 names; files and folders whose names begin with a dot are left out. query: prints the chunks that fit, best first.
+eval: asks questions that have known answers, {"query": …, "relevant": [KEYS], "answer": TEXT} a line, and prints how
+well each way of searching finds them.
 
   --set NAME=VALUE   A setting by its name in the API; the value is JSON, else text: --set chunk_size=512
                      may be given several times
@@ -31,7 +35,17 @@ names; files and folders whose names begin with a dot are left out. query: print
   --limit N          Rows that items and query print, 1 to 1000, of a query 1 to 50 [20]
 ${serverHelp}`;
 
-const words = ["list", "show", "create", "set", "delete", "items", "upload", "query"] as const;
+const words = [
+  "list",
+  "show",
+  "create",
+  "set",
+  "delete",
+  "items",
+  "upload",
+  "query",
+  "eval",
+] as const;
 
 interface Instance {
   readonly id: string;
@@ -78,6 +92,7 @@ export async function searchCommand(args: readonly string[]): Promise<void> {
   if (command === "list") return printInstances(await api.all<Instance>(root), isJson);
   if (command === "items") return printItems(api, path, limit, isJson);
   if (command === "query") return printChunks(api, path, rest.join(" "), limit, isJson);
+  if (command === "eval") return evaluateInstance(api, path, rest, isJson);
   if (command === "upload") {
     // A misspelt name is told before the first file is read.
     await api.ask(path);
@@ -96,14 +111,14 @@ function checkArguments(
   rest: readonly string[],
   values: { readonly set?: string[]; readonly wait?: boolean },
 ): void {
-  const takesRest = command === "upload" || command === "query";
+  const takesRest = command === "upload" || command === "query" || command === "eval";
   if ((command === "list") !== (name === ""))
     throw new TypeError(
       `search ${command} needs ${command === "list" ? "no name" : "the name of one instance"}`,
     );
   if (takesRest !== rest.length > 0) {
-    const what = command === "upload" ? "files or folders" : "a text";
-    throw new TypeError(`search ${command} needs ${takesRest ? what : "one name"}`);
+    const what = { upload: "files or folders", query: "a text", eval: "a file of questions" };
+    throw new TypeError(`search ${command} needs ${takesRest ? what[command] : "one name"}`);
   }
   if (values.set !== undefined && command !== "create" && command !== "set")
     throw new TypeError(`search ${command} has no option --set`);

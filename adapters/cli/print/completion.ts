@@ -36,7 +36,7 @@ export const commandWords: Readonly<
     options: ["set", "limit", ...server],
   },
   search: {
-    words: ["list", "show", "create", "set", "delete", "items", "upload", "query"],
+    words: ["list", "show", "create", "set", "delete", "items", "upload", "query", "eval"],
     options: ["set", "namespace", "wait", "limit", ...server],
   },
   render: { words: [], options: ["as", "out", "set", ...server] },

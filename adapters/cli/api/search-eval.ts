@@ -1,0 +1,165 @@
+import { readFile } from "node:fs/promises";
+import { isObject, parsedJson } from "../../../core/http/json.ts";
+import type { ApiClient } from "./api-client.ts";
+import { printRows } from "./output.ts";
+
+/** A question of which somebody knows what should be found. */
+export interface JudgedQuestion {
+  readonly query: string;
+  /** Grades of items by their keys; 0 = not relevant. */
+  readonly relevant: ReadonlyMap<string, number>;
+  /** What a passage that answers says, letter case and blanks ignored. */
+  readonly answer: string | null;
+}
+
+/** A chunk that was found. */
+export interface FoundPassage {
+  readonly text: string;
+  readonly item: { readonly key: string };
+}
+
+/** How well a setting did; null where no question tells. */
+export interface EvalResult {
+  readonly setting: string;
+  readonly questions: number;
+  /** Normalised discounted cumulative gain of the first ten items. */
+  readonly ndcg_at_10: number | null;
+  /** Share of the relevant items among those of 50 chunks. */
+  readonly recall: number | null;
+  /** Share of the answers that stand in the first ten chunks. */
+  readonly answers: number | null;
+}
+
+/** Questions of one file: each asks the server once for each setting. */
+const MAX_QUESTIONS = 10_000;
+
+const SETTINGS: readonly (readonly [name: string, options: Readonly<Record<string, unknown>>])[] = [
+  ["keyword", { retrieval: { retrieval_type: "keyword" } }],
+  ["vector", { retrieval: { retrieval_type: "vector", match_threshold: 0 } }],
+  ["hybrid", { retrieval: { retrieval_type: "hybrid" } }],
+  ["hybrid, max", { retrieval: { retrieval_type: "hybrid", fusion_method: "max" } }],
+  ["hybrid, reranked", { retrieval: { retrieval_type: "hybrid" }, reranking: { enabled: true } }],
+];
+
+/** Runs `causey search eval`: prints how well an instance finds what the questions of a file say. */
+export async function evaluateInstance(
+  api: ApiClient,
+  path: string,
+  files: readonly string[],
+  isJson: boolean,
+): Promise<void> {
+  const [file] = files;
+  if (file === undefined || files.length > 1)
+    throw new TypeError("search eval needs one file of questions");
+  const questions = readQuestions(await readFile(file, "utf8"), file);
+  const { result } = await api.ask<{ index_method: { keyword: boolean; vector: boolean } }>(path);
+  const { keyword, vector } = result.index_method;
+  const rows: EvalResult[] = [];
+  for (const [setting, options] of SETTINGS) {
+    if (setting === "keyword" ? !keyword : setting === "vector" ? !vector : !(keyword && vector))
+      continue;
+    rows.push(await judgeSetting(setting, questions, (query) => ask(api, path, query, options)));
+  }
+  const head = ["SETTING", "QUESTIONS", "NDCG@10", "RECALL", "ANSWERS"];
+  const shown = (value: number | null): string | null => value?.toFixed(3) ?? null;
+  printRows(rows, isJson, head, (row) => [
+    row.setting,
+    row.questions,
+    shown(row.ndcg_at_10),
+    shown(row.recall),
+    shown(row.answers),
+  ]);
+}
+
+async function ask(
+  api: ApiClient,
+  path: string,
+  query: string,
+  options: Readonly<Record<string, unknown>>,
+): Promise<readonly FoundPassage[]> {
+  const retrieval = { ...Object(options["retrieval"]), max_num_results: 50 };
+  const json = { query, ai_search_options: { ...options, retrieval } };
+  const { result } = await api.ask<{ readonly chunks: FoundPassage[] }>(`${path}/search`, {
+    method: "POST",
+    json,
+  });
+  return result.chunks;
+}
+
+/** The questions of a file, one JSON object a line. Throws for a line that is none, with its number and what it lacks. */
+export function readQuestions(text: string, file: string): JudgedQuestion[] {
+  const lines = text
+    .split("\n")
+    .flatMap((line, n) => (line.trim() === "" ? [] : [[line, n + 1] as const]));
+  if (lines.length === 0 || lines.length > MAX_QUESTIONS)
+    throw new TypeError(`${file}: Expected 1 to ${MAX_QUESTIONS} lines, one question each`);
+  return lines.map(([line, number]) => readQuestion(line, `${file}, line ${number}`));
+}
+
+function readQuestion(line: string, where: string): JudgedQuestion {
+  const value = parsedJson(line);
+  if (!isObject(value)) throw new TypeError(`${where}: Expected a JSON object`);
+  const { query, relevant = [], answer } = value;
+  if (typeof query !== "string" || query.trim() === "")
+    throw new TypeError(`${where}: "query" must be a text`);
+  if (answer !== undefined && typeof answer !== "string")
+    throw new TypeError(`${where}: "answer" must be a text`);
+  const grades = Array.isArray(relevant)
+    ? relevant.map((key: unknown): [unknown, unknown] => [key, 1])
+    : Object.entries(isObject(relevant) ? relevant : { "": null });
+  const known = grades.filter(
+    (pair): pair is [string, number] =>
+      typeof pair[0] === "string" && typeof pair[1] === "number" && pair[1] >= 0,
+  );
+  if (known.length < grades.length)
+    throw new TypeError(
+      `${where}: "relevant" must be a list of keys, or an object of grades by keys`,
+    );
+  if (known.length === 0 && answer === undefined)
+    throw new TypeError(`${where}: "relevant" or "answer" must say what should be found`);
+  return { query, relevant: new Map(known), answer: answer ?? null };
+}
+
+/** How well `search` finds what the questions say. */
+export async function judgeSetting(
+  setting: string,
+  questions: readonly JudgedQuestion[],
+  search: (query: string) => Promise<readonly FoundPassage[]>,
+): Promise<EvalResult> {
+  const gains: number[] = [];
+  const recalls: number[] = [];
+  const answers: number[] = [];
+  for (const { query, relevant, answer } of questions) {
+    const found = await search(query);
+    const keys = [...new Set(found.map(({ item }) => item.key))];
+    const wanted = [...relevant].filter(([, grade]) => grade > 0);
+    if (wanted.length > 0) {
+      const ideal = wanted.map(([, grade]) => grade).toSorted((a, b) => b - a);
+      gains.push(gain(keys.map((key) => relevant.get(key) ?? 0)) / gain(ideal));
+      recalls.push(wanted.filter(([key]) => keys.includes(key)).length / wanted.length);
+    }
+    if (answer !== null)
+      answers.push(
+        found.slice(0, 10).some(({ text }) => plain(text).includes(plain(answer))) ? 1 : 0,
+      );
+  }
+  return {
+    setting,
+    questions: questions.length,
+    ndcg_at_10: mean(gains),
+    recall: mean(recalls),
+    answers: mean(answers),
+  };
+}
+
+function gain(grades: readonly number[]): number {
+  return grades.slice(0, 10).reduce((sum, grade, rank) => sum + grade / Math.log2(rank + 2), 0);
+}
+
+function mean(values: readonly number[]): number | null {
+  return values.length === 0 ? null : values.reduce((sum, one) => sum + one, 0) / values.length;
+}
+
+function plain(text: string): string {
+  return text.toLowerCase().replaceAll(/\s+/g, " ").trim();
+}
