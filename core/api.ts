@@ -37,6 +37,7 @@ const API_ROOT = "/client/v4";
 export function platformApi(options: PlatformApiOptions): PlatformApi {
   const { accountId = "local", mountPath } = options;
   const telemetry = options.telemetry ? otlpExport(options.platform, options.telemetry) : undefined;
+  const tracer = telemetry?.tracer;
   const platform = withTelemetry(options.platform, telemetry);
   const authenticate = options.auth ?? storedTokens(platform, options);
   const shared = { platform, accountId, auth: authenticate };
@@ -45,26 +46,24 @@ export function platformApi(options: PlatformApiOptions): PlatformApi {
     ...watchedRendering(options, seen, parts),
     ...shared,
     sendsWebhooks: true,
+    tracer,
   });
   const instances = searchParts({
     htmlToMarkdown,
     ...watchedModels(options, seen, parts),
     ...shared,
   });
-  const webhookOptions = { sources: {}, ...options.webhooks, ...shared, mountPath };
+  const webhookOptions = { sources: {}, ...options.webhooks, ...shared, mountPath, tracer };
   const deprecationOptions = { ...options.deprecations, ...shared, mountPath };
 
-  const api = new Hono();
-  for (const part of [
+  const api = together([
     auth(shared),
     parts.management,
     pages.routes,
     instances.routes,
     webhooksManagement(webhookOptions),
     deprecations(deprecationOptions),
-  ]) {
-    api.route("/", part);
-  }
+  ]);
 
   const app = new Hono({ router: prefixRouter() });
   app.use(`${API_ROOT}/*`, deprecationsMiddleware(deprecationOptions));
@@ -96,6 +95,13 @@ export function platformApi(options: PlatformApiOptions): PlatformApi {
   const fetch = seen.observed(app);
   reach.handle = (request) => (isRead(request) ? quietFetch(request) : fetch(request));
   return Object.assign(app, { aiBinding: parts.aiBinding, quietFetch, fetch });
+}
+
+/** The routes of several parts, one app. */
+function together(parts: readonly Hono[]): Hono {
+  const api = new Hono();
+  for (const part of parts) api.route("/", part);
+  return api;
 }
 
 /** What the console's page reads while somebody looks at it is no news. */
@@ -162,7 +168,7 @@ function watchedGateway(
     mountPath: options.mountPath,
     demo: options.demo ?? false,
     accessLog: accessLog || isCounted || telemetry !== undefined,
-    exportSpan: telemetry && ((span) => telemetry.span({ ...span })),
+    spans: telemetry?.spans,
     semanticCache: semanticCacheOptions(options),
   });
   return {

@@ -30,7 +30,7 @@ export interface GatewayConfig extends Omit<
   | "logBodyLimit"
   | "checkers"
   | "judgeModel"
-  | "exportSpan"
+  | "spans"
   | "judge"
   | "router"
   | "semanticCache"

@@ -105,7 +105,7 @@ export function gatewayEngine(options: GatewayOptions): Engine {
   const { forward, hasChecks } = way;
   const letIn = admission({
     ...shared,
-    tracing: tracing(platform, records, vault, options.exportSpan),
+    tracing: tracing(platform, records, vault, options.spans),
     resumes: shared.resume !== undefined,
   });
   return {

@@ -14,7 +14,7 @@ import type { ResumeOptions } from "./answer/resume/runs.ts";
 import type { ProviderOptions } from "./providers/target.ts";
 import { didYouMean } from "../http/fields/nearest.ts";
 import { noSuchProvider, spendProviders } from "./observe/spend/spend-providers.ts";
-import type { Span } from "./observe/trace/span.ts";
+import type { SpanExporter } from "./observe/trace/span.ts";
 import { readGraph } from "./choose/dynamic/graph.ts";
 import { providers as builtIn } from "./providers/table.ts";
 import { gatewayDeclared } from "./settings/settings.ts";
@@ -81,7 +81,7 @@ export interface GatewayOptions extends SafetyOptions {
   /** Has answers tell an access log around the app their size and their log row. @default false */
   readonly accessLog?: boolean | undefined;
   /** Takes the spans of every gateway, without prompts and answers. @default nobody */
-  readonly exportSpan?: ((span: Span) => void) | undefined;
+  readonly spans?: SpanExporter | undefined;
 }
 
 /** The vault of the options' master keys; throws `invalid_options` for a short one. */

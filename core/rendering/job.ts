@@ -100,3 +100,9 @@ function readHeaders(headers: Readonly<Record<string, string>>): ReadonlyMap<str
   }
   return read;
 }
+
+/** A job whose origin gets a trace; what the caller sends there outranks it. */
+export function namedTo(traceparent: string | undefined, job: Job): Job {
+  if (traceparent === undefined) return job;
+  return { ...job, headers: new Map([["traceparent", traceparent], ...job.headers]) };
+}

@@ -18,7 +18,9 @@ import { type CrawlDeps, crawlLimits, crawlSlots } from "./crawl/crawl-deps.ts";
 import { crawlRoutes } from "./crawl/crawl-routes.ts";
 import { jsonDeps } from "./json/json-answer.ts";
 import type { RenderDeps } from "./render.ts";
+import { traceOf } from "../trace-context.ts";
 import type { RenderingOptions } from "./options.ts";
+import { tracedOperations } from "./traced-operations.ts";
 import { renderBinding, type RenderBinding } from "./render-binding.ts";
 
 export type { RenderBinding, Scraped } from "./render-binding.ts";
@@ -65,7 +67,7 @@ export function renderingParts(options: RenderingSettings): RenderingParts {
   const app = new Hono();
   const auth = options.auth ?? storedTokens(platform);
   const deps = renderDeps(options);
-  const operations = renderOperations(options, deps);
+  const operations = tracedOperations(renderOperations(options, deps), options.tracer);
   for (const prefix of prefixes) {
     for (const [name, operation] of Object.entries(operations)) {
       app.post(
@@ -129,6 +131,7 @@ function handle(name: string, operation: RenderOperation): Handler<BrowserTime> 
       caller: [c.req.param("account_id"), c.req.header("authorization"), name].join("\n"),
       onBrowserMs: (ms) => c.set("browserMs", ms),
       onUnknown: (messages) => noteUnknownFields(c, messages),
+      trace: traceOf(c.req.raw),
     });
   };
 }

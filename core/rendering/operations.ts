@@ -6,6 +6,7 @@ import { withBytes, readJsonBytes } from "../http/body.ts";
 import { envelope } from "../http/envelope.ts";
 import { parseAllowHosts } from "../net/allow-hosts.ts";
 import type { Platform } from "../ports.ts";
+import type { TraceContext } from "../trace-context.ts";
 import {
   bytesOf,
   linksAction,
@@ -26,7 +27,7 @@ import { type OnMissingGlyphs, warnOfMissingGlyphs } from "./actions/missing-gly
 import { documentAction, markdownAction, snapshotAction, treeAction } from "./actions/documents.ts";
 import type { ContentExtractor } from "./extractor.ts";
 import { jsonAnswerOf } from "./json/json-answer.ts";
-import { prepareJob, type JobPolicy } from "./job.ts";
+import { namedTo, prepareJob, type JobPolicy } from "./job.ts";
 import { noPagesAhead, pagesAhead } from "./page/pages-ahead.ts";
 import { render, type Action, type RenderDeps, type Rendered } from "./render.ts";
 import {
@@ -56,6 +57,10 @@ export interface RenderCall {
   readonly onBrowserMs: (ms: number) => void;
   /** Is told of fields of the body that have no effect. */
   readonly onUnknown: (messages: readonly string[]) => void;
+  /** The span of the request. @default none */
+  readonly trace?: TraceContext | null;
+  /** Names the rendering's span to the origin that is rendered. @default nobody traces */
+  readonly traceparent?: string;
 }
 
 /** Answers one request. */
@@ -191,7 +196,7 @@ function operationOver(
     answer,
     { shortcut = passOn, withoutBrowser = refuseStatic, before, after } = {},
   ) =>
-    async ({ request, query, caller, onBrowserMs, onUnknown }) => {
+    async ({ request, query, caller, onBrowserMs, onUnknown, traceparent }) => {
       const maxAgeMs = readCacheTtl(query);
       const limit = options.maxBodyBytes ?? BODY_LIMIT;
       return withBytes(request, limit, platform, async (sent) => {
@@ -199,7 +204,7 @@ function operationOver(
         if (bytes instanceof Response) return bytes;
         const { output: body, unknown } = readJsonBytes(bytes, schema);
         onUnknown(unknown);
-        const job = prepareJob(body, policy);
+        const job = namedTo(traceparent, prepareJob(body, policy));
         const action = body.render === false ? withoutBrowser(body) : actionOf(body);
         await checkSelectors(body);
         const load = async (signal: AbortSignal): Promise<Response> =>

@@ -1,4 +1,5 @@
 import type { Platform } from "../ports.ts";
+import type { Tracer } from "../trace-context.ts";
 import type { ContentExtractor } from "./extractor.ts";
 import type { JsonModels } from "./json/ask-json.ts";
 import type { TimerCaps } from "./timers.ts";
@@ -50,6 +51,8 @@ export interface RenderingOptions {
   readonly chatTimeoutMs?: number;
   /** What crawls may take. */
   readonly crawls?: CrawlOptions;
+  /** Takes a span of each rendering, and has it named to the origin that is rendered. @default nobody traces */
+  readonly tracer?: Tracer | undefined;
   /** Whether Markdown begins with YAML frontmatter when the page has a title. @default true */
   readonly frontmatter?: boolean;
 }

@@ -4,7 +4,9 @@ import { hasTokenShape } from "../auth/token-format.ts";
 import { quickSha256Hex } from "../crypto/digest.ts";
 import { utf8 } from "../crypto/encoding.ts";
 import { type AnswerNote, answerNote, type PassingBytes } from "../http/answer-note.ts";
+import { noteTrace } from "../trace-context.ts";
 import type { HeaderPair, Platform } from "../ports.ts";
+import type { OtlpSpanPlace } from "./otlp/otlp-records.ts";
 import type { RequestRow } from "./request-row.ts";
 import { GATEWAY_ROUTE, type RouteTemplate, routeTemplates } from "./route-template.ts";
 
@@ -27,15 +29,17 @@ export interface Observer {
   readonly platform: Platform;
   /** Whether a text holds a credential. */
   readonly isSecret: (text: string) => boolean;
-  /** Is told of each request, and of the trace that its caller names; never of the gateway's. */
-  readonly tell: (row: RequestRow, traceparent: string | null) => void;
+  /** Begins the span of a request. @default nobody traces */
+  readonly begin?: ((traceparent: string | null) => OtlpSpanPlace | null) | undefined;
+  /** Is told of each request, and of its span; the gateway tells its own. */
+  readonly tell: (row: RequestRow, span: OtlpSpanPlace | null) => void;
 }
 
 /**
  * The app's `fetch`, telling `tell` of every request once its answer is complete. Nothing is read from an answer of the
  * gateway, which would cost it its fast way: its makers leave a note (`core/http/answer-note.ts`).
  */
-export function observedFetch(app: Hono, { platform, isSecret, tell }: Observer): Fetch {
+export function observedFetch(app: Hono, { platform, isSecret, begin, tell }: Observer): Fetch {
   const { system } = platform;
   const { fetch } = app;
   const templateOf = routeTemplates(app);
@@ -48,7 +52,7 @@ export function observedFetch(app: Hono, { platform, isSecret, tell }: Observer)
     const arrived = { request, response, template, note, reason, began };
     const caller = callerOf(request);
     const row = rowOf(arrived, requestId(arrived, platform), platform);
-    const trace = template === GATEWAY_ROUTE ? null : request.headers.get("traceparent");
+    const trace = began.span;
     const body = note?.body;
     if (isPassing(body)) tellAtEnd({ row, caller, body, trace, began: began.at });
     else tellOf(row, caller, trace);
@@ -57,7 +61,7 @@ export function observedFetch(app: Hono, { platform, isSecret, tell }: Observer)
   const tellOf = (
     row: RequestRow,
     caller: NowOrLater<string | undefined>,
-    trace: string | null,
+    trace: OtlpSpanPlace | null,
   ): void => {
     if (caller instanceof Promise)
       system.waitUntil(caller.then((known) => tell(withCaller(row, known), trace)));
@@ -71,8 +75,15 @@ export function observedFetch(app: Hono, { platform, isSecret, tell }: Observer)
       tellOf({ ...row, ms, firstMs: row.ms, bytes: body.bytes }, caller, trace);
     });
   };
+  // The gateway's hot path reads its headers itself.
+  const spanOf = (request: Request): OtlpSpanPlace | null => {
+    if (begin === undefined || app.getPath(request).startsWith("/v1/")) return null;
+    const span = begin(request.headers.get("traceparent"));
+    if (span !== null) noteTrace(request, span);
+    return span;
+  };
   return (request, ...rest) => {
-    const began = { at: system.monotonic(), time: system.now() };
+    const began = { at: system.monotonic(), time: system.now(), span: spanOf(request) };
     return whenReady(fetch(request, ...rest), (response) => seen(request, response, began));
   };
 }
@@ -81,6 +92,7 @@ interface Began {
   /** Of the steady clock, and Unix ms. */
   readonly at: number;
   readonly time: number;
+  readonly span: OtlpSpanPlace | null;
 }
 
 interface Arrived {
@@ -96,7 +108,7 @@ interface Streaming {
   readonly row: RequestRow;
   readonly caller: NowOrLater<string | undefined>;
   readonly body: PassingBytes;
-  readonly trace: string | null;
+  readonly trace: OtlpSpanPlace | null;
   readonly began: number;
 }
 

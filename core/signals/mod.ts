@@ -10,6 +10,7 @@ import { type Health, healthOf, healthRoutes } from "./health.ts";
 import { type ModelHealth, modelHealth } from "./model-health.ts";
 import { type RequestCounting, requestCounting } from "./request-counting.ts";
 import type { OtlpExport } from "./otlp/otlp-export.ts";
+import type { OtlpSpanPlace } from "./otlp/otlp-records.ts";
 import { isProbe, type RequestRow } from "./request-row.ts";
 import type { DeprecatedUse } from "./deprecated-uses.ts";
 import { type RecentPage, signalsKind, type SignalsMethods, type Slot } from "./signals-actor.ts";
@@ -59,8 +60,8 @@ export function signals(options: SignalsOptions): Signals {
   const { auth } = options;
   const isSecret = (text: string): boolean => auth !== "off" && auth.isIn?.(text) === true;
   const { telemetry } = options;
-  const tell = (row: RequestRow, traceparent: string | null): void => {
-    telemetry?.request(row, traceparent);
+  const tell = (row: RequestRow, span: OtlpSpanPlace | null): void => {
+    telemetry?.request(row, span);
     if (isCounted) counting.add(row);
     if (accessLog) writeLine(row, log);
   };
@@ -73,7 +74,7 @@ export function signals(options: SignalsOptions): Signals {
     health,
     observed: (app) =>
       accessLog || isCounted || telemetry !== undefined
-        ? observedFetch(app, { platform, isSecret, tell })
+        ? observedFetch(app, { platform, isSecret, tell, begin: beginOf(telemetry) })
         : app.fetch,
     history: (since) => actor.history(since),
     async deprecated() {
@@ -82,6 +83,13 @@ export function signals(options: SignalsOptions): Signals {
     },
     follow: (position, waitMs) => actor.follow(position, waitMs),
   };
+}
+
+/** Begins spans; undefined where nobody traces. */
+function beginOf(
+  telemetry: OtlpExport | undefined,
+): ((traceparent: string | null) => OtlpSpanPlace | null) | undefined {
+  return telemetry && ((traceparent) => telemetry.begin(traceparent));
 }
 
 interface MetricsDeps {

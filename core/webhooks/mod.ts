@@ -17,6 +17,7 @@ import { checkMountPath } from "../http/mount-path.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { wholeRequest } from "../http/whole-request.ts";
 import type { Log, Platform } from "../ports.ts";
+import type { Tracer } from "../trace-context.ts";
 import { answerGet } from "./inbound/handshake.ts";
 import { receive } from "./inbound/receive.ts";
 import { managementRoutes } from "./management.ts";
@@ -63,6 +64,8 @@ export interface WebhooksOptions {
    * @default a key kept in the same database: then sealing guards copies of single rows, not of the whole file
    */
   readonly masterSecret?: string;
+  /** Takes a span of each attempt to deliver, and has it named to the endpoint. @default nobody traces */
+  readonly tracer?: Tracer | undefined;
   /** Master secrets of before, which still open what they sealed. @default [] */
   readonly formerMasterSecrets?: readonly string[];
 }
@@ -151,6 +154,7 @@ export function webhooksManagement(options: WebhooksOptions): Hono {
       formerMasterSecrets: options.formerMasterSecrets ?? [],
       log: platform.log,
       retention: prepareDeliveryRetention(options.retention),
+      tracer: options.tracer,
     }),
   );
   const app = new Hono();

@@ -1,3 +1,4 @@
+import { withTraceparent } from "../../trace-context.ts";
 import type { AnswerSilence, InboundResponse, System } from "../../ports.ts";
 import { TransportError } from "../../transport-error.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
@@ -14,14 +15,24 @@ import {
 /** How one attempt ended: with an answer of any status, or without one. */
 export type AttemptOutcome = InboundResponse | TransportError;
 
+/** What holds for one attempt. */
+interface AttemptTerms {
+  readonly beginMs: number;
+  readonly silence: AnswerSilence;
+  /** Names its span to the provider, in place of the caller's. */
+  readonly traceparent: string | undefined;
+}
+
 /** Sends a prepared request once; `beginMs` bounds the wait for an answer to begin, `silence` the one for it to go on. */
 export async function sendAttempt(
   { via, request }: Outbound,
-  { beginMs, silence }: { readonly beginMs: number; readonly silence: AnswerSilence },
+  { beginMs, silence, traceparent }: AttemptTerms,
   call: Call,
 ): Promise<AttemptOutcome> {
+  const { headers } = request;
+  const named = traceparent === undefined ? headers : withTraceparent(headers, traceparent);
   try {
-    return await via.send({ ...request, beginMs, silence });
+    return await via.send({ ...request, headers: named, beginMs, silence });
   } catch (error) {
     if (error instanceof TransportError) return error;
     if (call.signal.aborted)

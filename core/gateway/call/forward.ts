@@ -143,7 +143,9 @@ async function lastAttempt(
   const attempts = step.body instanceof ReadableStream ? 1 : policy.attempts;
   for (let number = first; ; number++) {
     const record = recorder.start(step, index, call);
-    const answer = await sendAttempt(prepared, { beginMs: policy.timeout, silence }, call);
+    const { traceparent } = record;
+    const terms = { beginMs: policy.timeout, silence, traceparent };
+    const answer = await sendAttempt(prepared, terms, call);
     // Another step can take over at once from a provider that wants to be left alone.
     const givesWay = !isLast && hasLongRetryAfter(answer, system);
     if (number >= attempts || givesWay || !isWorthRetrying(answer, call)) return { answer, record };

@@ -19,6 +19,8 @@ export interface Recording {
   readonly id: string;
   /** Bytes of the answer that the row will keep. */
   readonly keep: number;
+  /** Names the attempt's span to the provider; undefined where nobody traces. */
+  readonly traceparent: string | undefined;
   /** Watches the answer's bytes; null where nobody wants to know what it holds. */
   watch(headers: readonly HeaderPair[], sent: Outbound): AnswerWatch | null;
   /** Tells all observers; returns what is to be charged in USD, null = not known. Called once. */

@@ -1,4 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
+import { readTraceparent } from "../../trace-context.ts";
 import type { HeaderPair } from "../../ports.ts";
 import { type GatewayHeader, gatewayHeader, named } from "./controls.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
@@ -9,6 +10,8 @@ export interface TraceParent {
   readonly traceId: string;
   /** 16 lower-case hexadecimal digits; null: the request begins its part of the trace. */
   readonly spanId: string | null;
+  /** Whether the caller keeps the trace; null where it does not say. */
+  readonly isSampled: boolean | null;
 }
 
 /**
@@ -18,8 +21,8 @@ export interface TraceParent {
 export function traceParent(headers: readonly HeaderPair[]): TraceParent | null {
   const traceId = hex(headers, TRACE_ID, 32);
   const spanId = hex(headers, PARENT_SPAN_ID, 16);
-  const inherited = w3c(headerValue(headers, "traceparent"));
-  if (traceId !== null) return { traceId, spanId };
+  const inherited = readTraceparent(headerValue(headers, "traceparent"));
+  if (traceId !== null) return { traceId, spanId, isSampled: null };
   return inherited === null ? null : { ...inherited, spanId: spanId ?? inherited.spanId };
 }
 
@@ -34,13 +37,4 @@ function hex(headers: readonly HeaderPair[], names: GatewayHeader, digits: numbe
   throw new ApiError("invalid_request", {
     message: `Header ${name}: expected ${digits} hexadecimal digits, not all zero, got "${value.slice(0, 64)}"`,
   });
-}
-
-function w3c(value: string | null): { traceId: string; spanId: string } | null {
-  if (value === null) return null;
-  const match = /^(?!ff|00-.{53})[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(?:-|$)/.exec(
-    value.trim(),
-  );
-  const [, traceId = "", spanId = ""] = match ?? [];
-  return match === null || /^0+$/.test(traceId) || /^0+$/.test(spanId) ? null : { traceId, spanId };
 }

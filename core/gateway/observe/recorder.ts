@@ -57,6 +57,7 @@ export function recorder(parts: RecorderParts): Recorder {
       return {
         id,
         keep,
+        traceparent: traced?.traceparent,
         watch: (headers, sent) => (wantsUsage(call) ? watched(headers, sent, keep, parts) : null),
         finish(result) {
           over?.();
@@ -86,7 +87,7 @@ export function recorder(parts: RecorderParts): Recorder {
           };
           call.onEnded?.(ended);
           for (const observe of observers) observe(ended);
-          traced?.(ended);
+          traced?.ended(ended);
           return charge;
         },
       };

@@ -17,6 +17,7 @@ import type { GatewaySettings } from "../settings/settings.ts";
 import type { Recorder, Recording } from "../call/recording.ts";
 import { respond } from "../entry/respond.ts";
 import { guardedClient } from "../guard/tokens/guarded-step.ts";
+import { withTraceparent } from "../../trace-context.ts";
 import { tracedError } from "../entry/call-error.ts";
 import { checkHandshake } from "../wire/websocket.ts";
 import { type Offer, readOffer } from "./offer.ts";
@@ -122,7 +123,10 @@ async function opened(
   try {
     const dialled = await parts.webSockets.dial({
       url: target.url,
-      headers: prepared.headers,
+      headers:
+        record.traceparent === undefined
+          ? prepared.headers
+          : withTraceparent(prepared.headers, record.traceparent),
       protocols,
       reach: target.custom === undefined ? "configured" : "public",
       timeoutMs: call.controls.requestTimeout ?? Math.min(HANDSHAKE_MS, parts.firstByteMs),

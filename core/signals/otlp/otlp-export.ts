@@ -1,4 +1,10 @@
 import { toHex, utf8 } from "../../crypto/encoding.ts";
+import {
+  readTraceparent,
+  type TraceContext,
+  type Tracer,
+  writeTraceparent,
+} from "../../trace-context.ts";
 import type { Log, Platform, Transport } from "../../ports.ts";
 import { VERSION } from "../../version.ts";
 import type { RequestRow } from "../request-row.ts";
@@ -8,16 +14,28 @@ import {
   durationMetric,
   logRecord,
   type OtlpRecord,
+  type OtlpSpanPlace,
+  partSpan,
   serverSpan,
 } from "./otlp-records.ts";
 import type { OtlpSettings, OtlpSignal, OtlpTarget } from "./otlp-settings.ts";
 
 /** Hands telemetry to a collector, off the path of requests. */
 export interface OtlpExport {
-  /** Takes a request; `traceparent` is what its caller said of the trace. */
-  request(row: RequestRow, traceparent: string | null): void;
-  /** Takes a span that is finished elsewhere. */
-  span(span: OtlpRecord): void;
+  /** Begins the span of a request, below what its caller says of the trace; null where traces go nowhere. */
+  begin(traceparent: string | null): OtlpSpanPlace | null;
+  /** Takes a request; the gateway tells its own spans, so their place is null. */
+  request(row: RequestRow, place: OtlpSpanPlace | null): void;
+  /** Takes the spans of what the parts do; undefined where traces go nowhere. */
+  readonly tracer: Tracer | undefined;
+  /** Takes the gateway's spans; undefined where traces go nowhere. */
+  readonly spans:
+    | {
+        /** Whether a trace is kept; `parent` is what the caller says of it, null = nothing. */
+        keeps(traceId: string, parent: boolean | null): boolean;
+        take(span: object): void;
+      }
+    | undefined;
   /** Writes to a log, and takes the line. */
   log(log: Log): Log;
   /** Sends what there is. */
@@ -71,17 +89,16 @@ export function otlpExport(platform: Platform, settings: OtlpSettings): OtlpExpo
     plan();
   };
   return {
-    request(row, traceparent) {
+    request(row, place) {
       if (targets.metrics !== undefined) {
         durations.add(row);
         plan();
       }
       // The gateway tells its own, with what models were asked and have answered.
-      if (targets.traces === undefined || row.route.startsWith("/v1/")) return;
-      const place = placeOf(traceparent, settings, (length) => toHex(system.random(length)));
-      if (place !== null) take("traces", serverSpan(row, place));
+      if (place?.isSampled === true && !row.route.startsWith("/v1/"))
+        take("traces", serverSpan(row, place));
     },
-    span: (span) => take("traces", span),
+    ...tracing(settings, system, (span) => take("traces", span)),
     log: (log) => (level, message, fields) => {
       log(level, message, fields);
       if (level !== "debug") take("logs", logRecord(level, message, fields ?? {}, system.now()));
@@ -126,23 +143,69 @@ function requestDurations(
   };
 }
 
-/** The place of a request's span (W3C Trace Context); null where its trace is not kept. */
-function placeOf(
-  traceparent: string | null,
+/** Whether a trace is kept; `parent` is what the caller says of it, null = nothing. */
+function isKept(
+  traceId: string,
+  parent: boolean | null,
   { ratio, ignoresParent }: OtlpSettings,
-  id: (length: number) => string,
-): { traceId: string; spanId: string; parentSpanId: string | null } | null {
-  const known =
-    /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-|$)/.exec(
-      traceparent ?? "",
-    );
-  const [, traceId = id(16), parent, flags] = known ?? [];
-  const isSampled =
-    flags === undefined || ignoresParent
-      ? // The same share of traces everywhere, whoever asks: by the last digits, as the specification says.
-        Number.parseInt(traceId.slice(-8), 16) / 2 ** 32 < ratio
-      : (Number.parseInt(flags, 16) & 1) === 1;
-  return isSampled ? { traceId, spanId: id(8), parentSpanId: parent ?? null } : null;
+): boolean {
+  if (parent !== null && !ignoresParent) return parent;
+  // The same share of traces everywhere, whoever asks: by the last digits, as the specification says.
+  return Number.parseInt(traceId.slice(-8), 16) / 2 ** 32 < ratio;
+}
+
+/** Where a new span stands below another one (W3C Trace Context). */
+function placeBelow(
+  parent: TraceContext | null,
+  settings: OtlpSettings,
+  system: Platform["system"],
+): OtlpSpanPlace {
+  const traceId = parent?.traceId ?? toHex(system.random(16));
+  return {
+    traceId,
+    spanId: toHex(system.random(8)),
+    parentSpanId: parent?.spanId ?? null,
+    isSampled: isKept(traceId, parent?.isSampled ?? null, settings),
+  };
+}
+
+/** What begins and takes spans. */
+function tracing(
+  settings: OtlpSettings,
+  system: Platform["system"],
+  take: (span: OtlpRecord) => void,
+): Pick<OtlpExport, "begin" | "tracer" | "spans"> {
+  if (settings.targets.traces === undefined)
+    return { begin: () => null, tracer: undefined, spans: undefined };
+  return {
+    begin: (traceparent) => placeBelow(readTraceparent(traceparent), settings, system),
+    tracer: tracerOf(settings, system, take),
+    spans: {
+      keeps: (traceId, parent) => isKept(traceId, parent, settings),
+      take: (span) => take({ ...span }),
+    },
+  };
+}
+
+/** Spans of what parts do. */
+function tracerOf(
+  settings: OtlpSettings,
+  system: Platform["system"],
+  take: (span: OtlpRecord) => void,
+): Tracer {
+  return {
+    begin(parent) {
+      const place = placeBelow(parent, settings, system);
+      const [time, began] = [system.now(), system.monotonic()];
+      return {
+        traceparent: writeTraceparent(place),
+        end(facts) {
+          const span = { ...facts, time, ms: system.monotonic() - began };
+          if (place.isSampled) take(partSpan(span, place));
+        },
+      };
+    },
+  };
 }
 
 type Sink = (signal: OtlpSignal, records: readonly OtlpRecord[]) => Promise<void>;

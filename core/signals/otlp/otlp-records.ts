@@ -1,3 +1,4 @@
+import type { FinishedSpan, TraceContext } from "../../trace-context.ts";
 import type { Log } from "../../ports.ts";
 import type { RequestRow } from "../request-row.ts";
 import { labelsOf, type RequestTotals, secondBounds } from "../request-totals.ts";
@@ -8,9 +9,7 @@ type Value = string | number | boolean | null | undefined;
 export type OtlpRecord = Readonly<Record<string, unknown>>;
 
 /** Where a span stands in its trace. */
-export interface OtlpSpanPlace {
-  readonly traceId: string;
-  readonly spanId: string;
+export interface OtlpSpanPlace extends TraceContext {
   readonly parentSpanId: string | null;
 }
 
@@ -67,6 +66,24 @@ const severities = {
   warn: [13, "WARN"],
   error: [17, "ERROR"],
 } as const;
+
+/** The span of what a part did. */
+export function partSpan(
+  span: FinishedSpan & { readonly time: number; readonly ms: number },
+  { traceId, spanId, parentSpanId }: OtlpSpanPlace,
+): OtlpRecord {
+  return {
+    traceId,
+    spanId,
+    ...(parentSpanId === null ? {} : { parentSpanId }),
+    name: span.name,
+    kind: span.kind === "client" ? 3 : 1,
+    startTimeUnixNano: nanoseconds(span.time),
+    endTimeUnixNano: nanoseconds(span.time + span.ms),
+    attributes: attributes(span.attributes),
+    status: { code: span.isError ? 2 : 0 },
+  };
+}
 
 /** A line of the log. */
 export function logRecord(

@@ -1,24 +1,19 @@
 import type { Clock } from "../../entity/clock.ts";
 import { eventTime } from "../../entity/event.ts";
-import type { ActorContext, Log, SqlRow, Statement, System, Transport } from "../../ports.ts";
+import type { ActorContext, Log, SqlRow, Statement, System } from "../../ports.ts";
 import type { Turns } from "./turns.ts";
 import { count } from "./counters.ts";
 import { endpointAfter } from "./endpoint-health.ts";
 import { dueOf, startLanes, type Lane, type Lanes } from "./lanes.ts";
 import { judge, judgeInOrder, type AttemptResult, type Verdict } from "./retry-policy.ts";
-import { attempt, chatBody, signedHeaders, type OutboundMessage } from "./attempt.ts";
-import type { EndpointSecrets } from "./endpoint-secrets.ts";
+import { type EndpointSender, requestEndpoint } from "./request-endpoint.ts";
 
 /** A claimed delivery whose process died is taken up again after this, in ms; longer than any attempt. */
 const LEASE_MS = 60_000;
 
 /** What sending takes. */
-export interface Sender {
-  readonly context: ActorContext;
-  /** Requests go to addresses that a caller chose: never anything but the guarded transport. */
-  readonly egress: Transport;
+export interface Sender extends EndpointSender {
   readonly clock: Clock;
-  readonly secrets: EndpointSecrets;
   readonly log: Log;
   readonly inTurn: Turns;
 }
@@ -132,7 +127,7 @@ async function sendOne(sender: Sender, lanes: Lanes, row: SqlRow): Promise<boole
   const { system } = context;
   const number = Number(row["attempt"]) + 1;
   const [found] = await context.sql.all(
-    `SELECT e.*, m.type, m.payload FROM webhooks_endpoints e JOIN webhooks_messages m ON m.actor = e.actor
+    `SELECT e.*, m.type, m.payload, m.trace FROM webhooks_endpoints e JOIN webhooks_messages m ON m.actor = e.actor
      WHERE e.actor = ? AND e.id = ? AND m.id = ?`,
     [context.name, row["endpoint_id"] ?? "", row["message_id"] ?? ""],
   );
@@ -145,7 +140,7 @@ async function sendOne(sender: Sender, lanes: Lanes, row: SqlRow): Promise<boole
   };
   const started = system.now();
   lanes.hold(message.payload.length);
-  const result = await request(sender, found, message).finally(() => {
+  const result = await requestEndpoint(sender, found, { message, number }).finally(() => {
     lanes.hold(-message.payload.length);
   });
   const [byte = 128] = system.random(1);
@@ -217,32 +212,6 @@ async function verdictOn(
   );
   const since = typeof first?.["at"] === "string" ? Date.parse(first["at"]) : made.started;
   return judgeInOrder(verdict, since, now);
-}
-
-async function request(
-  sender: Sender,
-  endpoint: SqlRow,
-  message: OutboundMessage,
-): Promise<AttemptResult> {
-  const { context, egress } = sender;
-  const url = String(endpoint["url"]);
-  if (endpoint["format"] === "chat")
-    return attempt(egress, context.system, url, [], chatBody(message));
-  const secrets = await sender.secrets.open(endpoint);
-  if (secrets.length === 0) {
-    const error = "The endpoint's secret cannot be opened: rotate it";
-    return {
-      status: null,
-      error,
-      retryAfter: null,
-      refused: true,
-      body: "",
-      headers: null,
-      durationMs: 0,
-    };
-  }
-  const headers = await signedHeaders(message, secrets, context.system.now());
-  return attempt(egress, context.system, url, headers, message.payload);
 }
 
 function recordAttempt(

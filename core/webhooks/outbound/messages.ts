@@ -14,6 +14,8 @@ export type SendInput = {
   readonly entity?: string | undefined;
   readonly endpoint_id?: string | undefined;
   readonly idempotency_key?: string | undefined;
+  /** The `traceparent` of what asks. */
+  readonly trace?: string | undefined;
 };
 
 /** A message that is ready to be stored. */
@@ -98,7 +100,7 @@ function insertMessage(
 ): Statement[] {
   const { name: actor, system } = context;
   const created = eventTime(system.now());
-  const { entity = null, idempotency_key: key = null, type } = input;
+  const { entity = null, idempotency_key: key = null, trace = null, type } = input;
   const counted = (name: string, value: number): Statement => ({
     sql: `INSERT INTO webhooks_counters (actor, name, value)
       SELECT m.actor, ?, ? FROM webhooks_messages m WHERE m.actor = ? AND m.id = ?
@@ -107,9 +109,9 @@ function insertMessage(
   });
   return [
     {
-      sql: `INSERT INTO webhooks_messages (actor, id, type, payload, entity, idempotency_key, created_at)
-        VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (actor, idempotency_key) DO NOTHING`,
-      params: [actor, id, type, payload, entity, key, created],
+      sql: `INSERT INTO webhooks_messages (actor, id, type, payload, entity, idempotency_key, trace, created_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (actor, idempotency_key) DO NOTHING`,
+      params: [actor, id, type, payload, entity, key, trace, created],
     },
     ...targets.map((endpoint) => ({
       sql: `INSERT INTO webhooks_deliveries

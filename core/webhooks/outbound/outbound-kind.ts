@@ -1,6 +1,7 @@
 import { OUTBOUND_KIND } from "../../entity/outbound.ts";
 import { startClock } from "../../entity/clock.ts";
 import type { Actor, ActorContext, ActorKind, Log, Transport } from "../../ports.ts";
+import type { Tracer } from "../../trace-context.ts";
 import { turns } from "./turns.ts";
 import { readStats } from "./counters.ts";
 import { deliveries } from "./deliveries.ts";
@@ -19,6 +20,8 @@ export interface OutboundDeps {
   readonly formerMasterSecrets: readonly string[];
   readonly log: Log;
   readonly retention: DeliveryRetention;
+  /** @default nobody traces */
+  readonly tracer: Tracer | undefined;
 }
 
 type Endpoints = ReturnType<typeof endpoints>;
@@ -62,8 +65,8 @@ async function startOutbound(context: ActorContext, deps: OutboundDeps): Promise
   const clock = await startClock(context, () => nextDue(context));
   const secrets = endpointSecrets(context, deps.masterSecret, deps.formerMasterSecrets);
   const inTurn = turns();
-  const { egress, log } = deps;
-  const dispatcher = startDispatcher({ context, clock, egress, inTurn, log, secrets });
+  const { egress, log, tracer } = deps;
+  const dispatcher = startDispatcher({ context, clock, egress, inTurn, log, secrets, tracer });
   const tell = (ids: readonly string[]): void => {
     dispatcher.tell(ids);
   };

@@ -41,6 +41,8 @@ export const outboundSchema: readonly string[] = [
   // Each endpoint's queue is a stretch of this index.
   `CREATE INDEX IF NOT EXISTS webhooks_deliveries_lane
     ON webhooks_deliveries (actor, endpoint_id, status, due, seq)`,
+  // What `send` was asked in: a delivery may follow days later.
+  "ALTER TABLE webhooks_messages ADD COLUMN trace TEXT",
 ];
 
 const url = v.pipe(

@@ -12,8 +12,8 @@ export const gatewayMutants: readonly Mutant[] = [
   {
     name: "the gateway bounds the silence of every provider",
     file: "core/gateway/call/attempt.ts",
-    find: "{ ...request, beginMs, silence }",
-    replace: "{ ...request, beginMs }",
+    find: "{ ...request, headers: named, beginMs, silence }",
+    replace: "{ ...request, headers: named, beginMs }",
     tests: ["tests/unit/gateway/call/policy"],
   },
   {

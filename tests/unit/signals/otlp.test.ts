@@ -1,7 +1,7 @@
 import { openPlatform } from "#platform";
 import { afterEach, describe, expect, it } from "vitest";
 import { platformApi, type PlatformApi } from "../../../core/api.ts";
-import type { OutboundRequest, Platform } from "../../../core/ports.ts";
+import type { HeaderPair, OutboundRequest, Platform, Transport } from "../../../core/ports.ts";
 import { otlpSettings } from "../../../core/signals/otlp/otlp-settings.ts";
 import { eventually } from "../../cases/eventually.ts";
 
@@ -67,7 +67,7 @@ afterEach(async () => {
 
 interface Setup {
   readonly api: PlatformApi;
-  /** The body that was sent to a path, once it was. */
+  /** The bodies that were sent to a path, a line each, once there is one. */
   readonly sent: (path: string) => Promise<string>;
   readonly requests: readonly OutboundRequest[];
 }
@@ -79,6 +79,14 @@ async function setup(
   const real = await openPlatform();
   opened.push(real);
   const requests: OutboundRequest[] = [];
+  const egress: Transport = {
+    send(request) {
+      requests.push(request);
+      const headers: HeaderPair[] = [["content-type", "text/html"]];
+      const body = new TextEncoder().encode("<h1>Hi</h1>");
+      return Promise.resolve({ status: 200, headers, body });
+    },
+  };
   const platform: Platform = {
     ...real,
     log: () => undefined,
@@ -88,6 +96,8 @@ async function setup(
         return Promise.resolve({ status: statuses.shift() ?? 200, headers: [], body: null });
       },
     },
+    egress,
+    browser: { ...real.browser, documents: egress },
   };
   const fast = { OTEL_BSP_SCHEDULE_DELAY: "10", OTEL_METRIC_EXPORT_INTERVAL: "10" };
   const telemetry = otlpSettings(env({ ...COLLECTOR, ...fast, ...variables }));
@@ -101,10 +111,51 @@ async function setup(
       const found = (): OutboundRequest | undefined =>
         requests.find(({ url }) => url.endsWith(path));
       await eventually(() => found() !== undefined, `an export to ${path}`);
-      const last = found();
-      return last === undefined ? "" : textOf(last);
+      const all = requests.filter(({ url }) => url.endsWith(path));
+      return all.map(textOf).join("\n");
     },
   };
+}
+
+/** Asks a provider outside, which gives an empty answer. */
+function askOpenAi(api: PlatformApi): Promise<Response> | Response {
+  return api.request("/v1/local/default/openai/chat/completions", {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: "Bearer sk-x", traceparent },
+    body: JSON.stringify({ model: "gpt-4o", messages: [{ role: "user", content: "Hi" }] }),
+  });
+}
+
+interface SentSpan {
+  readonly name: string;
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly kind: number;
+}
+
+/** All spans that were exported. */
+async function spansOf(sent: Setup["sent"]): Promise<readonly SentSpan[]> {
+  const lines = (await sent("/v1/traces")).split("\n");
+  const bodies = lines.map(
+    (line) => JSON.parse(line) as { resourceSpans: { scopeSpans: { spans: SentSpan[] }[] }[] },
+  );
+  return bodies.flatMap(({ resourceSpans }) =>
+    resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans)),
+  );
+}
+
+/** The span of a name, once it was exported. */
+async function spanOf(sent: Setup["sent"], name: string): Promise<SentSpan> {
+  let found: SentSpan | undefined;
+  for (; found === undefined; await new Promise((resolve) => setTimeout(resolve, 5)))
+    found = (await spansOf(sent)).find((span) => span.name === name);
+  return found;
+}
+
+function headerOf(requests: readonly OutboundRequest[], host: string): string | undefined {
+  const request = requests.find(({ url }) => url.includes(host));
+  return request?.headers.find(([name]) => name === "traceparent")?.[1];
 }
 
 const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
@@ -162,6 +213,69 @@ describe("what a collector gets", () => {
     expect(requests.some(({ url }) => url.endsWith("/v1/traces"))).toBe(false);
     await ask(traceparent);
     expect(await sent("/v1/traces")).toContain("b7ad6b7169203331");
+  });
+
+  it("names the span of each attempt to the provider, in place of the caller's", async () => {
+    const { api, requests, sent } = await setup();
+    await (await askOpenAi(api)).text();
+    const spans = await spansOf(sent);
+    const attempt = spans.find(({ kind }) => kind === 3);
+    const server = spans.find(({ kind }) => kind === 2);
+    const provider = requests.find(({ url }) => url.includes("api.openai.com"));
+    expect(attempt?.parentSpanId).toBe(server?.spanId);
+    expect(provider?.headers.filter(([name]) => name === "traceparent")).toEqual([
+      ["traceparent", `00-0af7651916cd43dd8448eb211c80319c-${attempt?.spanId}-01`],
+    ]);
+  });
+
+  it("is each attempt to deliver a webhook, below the request that sent it", async () => {
+    const { api, requests, sent } = await setup();
+    const hooks = "/client/v4/accounts/local/webhooks";
+    const post = async (path: string, json: unknown): Promise<void> => {
+      const headers = { "content-type": "application/json", traceparent };
+      const body = JSON.stringify(json);
+      const response = await api.request(`${hooks}${path}`, { method: "POST", headers, body });
+      expect(response.ok).toBe(true);
+      await response.text();
+    };
+    await post("/endpoints", { url: "https://hooks.test/in?key=secret" });
+    await post("/send", { type: "order.paid", payload: {} });
+    await eventually(() => requests.some(({ url }) => url.includes("hooks.test")), "a delivery");
+    const delivery = await spanOf(sent, "webhook delivery");
+    const server = await spanOf(sent, "POST /client/v4/accounts/:account_id/webhooks/send");
+    expect([delivery.parentSpanId, delivery.kind]).toEqual([server.spanId, 3]);
+    expect(headerOf(requests, "hooks.test")).toBe(`00-${delivery.traceId}-${delivery.spanId}-01`);
+    expect(JSON.stringify(delivery)).not.toContain("secret");
+  });
+
+  it("is each rendering, named to the origin that is rendered", async () => {
+    const { api, requests, sent } = await setup();
+    const response = await api.request("/client/v4/accounts/local/browser-rendering/markdown", {
+      method: "POST",
+      headers: { "content-type": "application/json", traceparent },
+      body: JSON.stringify({ url: "https://page.test/", render: false }),
+    });
+    expect(await response.text()).toContain("# Hi");
+    const rendering = await spanOf(sent, "render markdown");
+    expect([rendering.traceId, rendering.kind]).toEqual([traceparent.split("-")[1], 1]);
+    expect(headerOf(requests, "page.test")).toBe(`00-${rendering.traceId}-${rendering.spanId}-01`);
+  });
+
+  it("leaves the caller's trace as it is where nobody traces", async () => {
+    const { api, requests } = await setup({ OTEL_TRACES_EXPORTER: "none" });
+    await (await askOpenAi(api)).text();
+    const provider = requests.find(({ url }) => url.includes("api.openai.com"));
+    expect(provider?.headers).toContainEqual(["traceparent", traceparent]);
+  });
+
+  it("keeps of the gateway's traces what is asked for, too, and tells the provider", async () => {
+    const { api, requests, sent } = await setup({ OTEL_TRACES_SAMPLER: "always_off" });
+    await (await askOpenAi(api)).text();
+    await sent("/v1/logs");
+    const provider = requests.find(({ url }) => url.includes("api.openai.com"));
+    const [, header] = provider?.headers.find(([name]) => name === "traceparent") ?? [];
+    expect(header).toMatch(/^00-0af7651916cd43dd8448eb211c80319c-[0-9a-f]{16}-00$/);
+    expect(requests.some(({ url }) => url.endsWith("/v1/traces"))).toBe(false);
   });
 
   it("is sent again where the collector was busy", async () => {

@@ -14,6 +14,7 @@ export interface TracedAttempt {
   readonly row: LogRow;
   /** What the caller, or the step, says of the trace. */
   readonly parent: TraceParent | null;
+  readonly spanId: string;
   /** How many times the same request was sent to the provider before. */
   readonly resends: number;
   /** Whether a provider was asked: not for an answer from the cache or a prompt that was held back. */
@@ -33,6 +34,8 @@ export interface TracedRequest {
   readonly traceId: string;
   readonly spanId: string;
   readonly parentSpanId: string | null;
+  /** What the caller says of keeping it; null = nothing. */
+  readonly isSampled: boolean | null;
   /** Unix ms. */
   readonly from: number;
   /** Unix ms. */
@@ -79,9 +82,8 @@ export function requestSpan(request: TracedRequest): Span {
 
 /** The span of one attempt; null when nobody was asked. A step that names another trace has its attempts there. */
 export function childSpan(
-  { row, parent, resends, sent }: TracedAttempt,
+  { row, parent, spanId: ownId, resends, sent }: TracedAttempt,
   { traceId, spanId }: Pick<TracedRequest, "traceId" | "spanId">,
-  ownId: string,
 ): Span | null {
   if (!sent) return null;
   const isElsewhere = parent !== null && parent.traceId !== traceId;

@@ -13,6 +13,8 @@ import {
 import type { Span } from "./span.ts";
 import type { TraceParent } from "../../call/trace-parent.ts";
 import type { RequestTrace } from "../../call/request-trace.ts";
+import type { AttemptObserver } from "../../call/ended-attempt.ts";
+import { writeTraceparent } from "../../../trace-context.ts";
 
 /** What is known of a request when it begins. */
 export interface TraceStart {
@@ -24,48 +26,51 @@ export interface TraceStart {
   readonly signal: AbortSignal;
 }
 
+/** Where spans go; `isSampled` is what the caller says of keeping the trace, null = nothing. */
+export interface TraceOutlet {
+  readonly emit: (span: Span, isSampled: boolean | null) => void;
+  readonly keeps: (traceId: string, isSampled: boolean | null) => boolean;
+}
+
+type Place = Pick<TracedRequest, "traceId" | "spanId" | "parentSpanId" | "isSampled">;
+
 /** Follows a request; its spans are emitted when it ends. */
 export function requestTrace(
   start: TraceStart,
   system: System,
-  emit: (span: Span) => void,
+  { emit, keeps }: TraceOutlet,
 ): RequestTrace {
   const from = system.now();
   const began = system.monotonic();
   let attempts: TracedAttempt[] = [];
   let outcome: RequestOutcome | null = null;
   let begun: { readonly step: object; readonly resends: number } | null = null;
-  let ended: { readonly traceId: string; readonly spanId: string } | null = null;
+  let place: Place | null = null;
+  let isOver = false;
   const id = (bytes: number): string => toHex(system.random(bytes));
-  type Parent = Pick<TracedRequest, "traceId" | "spanId">;
-  const emitAttempt = (attempt: TracedAttempt, request: Parent): void => {
-    const span = childSpan(attempt, request, id(8));
-    if (span !== null) emit(span);
+  // Options of some clients are headers of each step: the first step then says where the request stands.
+  const placeFor = (parent: TraceParent | null): Place => (place ??= placeBelow(parent, id));
+  const emitAttempt = (attempt: TracedAttempt, request: Place): void => {
+    const span = childSpan(attempt, request);
+    const { parent } = attempt;
+    if (span !== null) emit(span, parent === null ? request.isSampled : parent.isSampled);
   };
   const end = (how: RequestOutcome): void => {
-    const parent = parentOf(start, attempts);
-    const place = {
-      traceId: parent?.traceId ?? id(16),
-      spanId: id(8),
-      parentSpanId: parent?.spanId ?? null,
-    };
+    const own = placeFor(start.parent);
     const to = Math.max(from + Math.round(system.monotonic() - began), endOf(attempts));
     const breach = isLeft(start, attempts) ? "aborted" : "broken";
     const span = { from, to, attempts, outcome: how, breach } as const;
-    const request = { ...about(start), ...place, ...span };
-    ended = place;
-    emit(requestSpan(request));
-    for (const attempt of attempts) emitAttempt(attempt, request);
+    const request = { ...about(start), ...own, ...span };
+    isOver = true;
+    emit(requestSpan(request), own.isSampled);
+    for (const attempt of attempts) emitAttempt(attempt, own);
     attempts = [];
   };
-  const settle = (): void => {
-    if (outcome === null || ended !== null) return;
+  const settle = (how: RequestOutcome | null): void => {
+    outcome = how;
+    if (outcome === null || isOver) return;
     const logId = "logId" in outcome ? outcome.logId : null;
     if (logId === null || attempts.some(({ row }) => row.id === logId)) end(outcome);
-  };
-  const decide = (how: RequestOutcome): void => {
-    outcome = how;
-    settle();
   };
   return {
     begin(step, parent) {
@@ -73,17 +78,31 @@ export function requestTrace(
       const self = { step, resends };
       begun = self;
       attempts = attempts.map(withoutBodies);
-      return ({ row, sent, left }) => {
-        const whole = { row, parent, resends, sent, left };
+      const request = placeFor(start.parent ?? parent);
+      const spanId = id(8);
+      const traceId = parent?.traceId ?? request.traceId;
+      const isSampled = keeps(traceId, parent === null ? request.isSampled : parent.isSampled);
+      const ended: AttemptObserver = ({ row, sent, left }) => {
+        const whole = { row, parent, spanId, resends, sent, left };
         const attempt = begun === self ? whole : withoutBodies(whole);
         // Decoding a discarded answer can take longer than decoding the one that was delivered.
-        if (ended !== null) return emitAttempt(attempt, ended);
+        if (isOver) return emitAttempt(attempt, request);
         attempts.push(attempt);
-        settle();
+        settle(outcome);
       };
+      return { traceparent: writeTraceparent({ traceId, spanId, isSampled }), ended };
     },
-    answer: ({ logId, step, reply: { status } }) => decide({ logId, step, status }),
-    fail: (error) => decide(failure(error, start.signal)),
+    answer: ({ logId, step, reply: { status } }) => settle({ logId, step, status }),
+    fail: (error) => settle(failure(error, start.signal)),
+  };
+}
+
+function placeBelow(parent: TraceParent | null, id: (bytes: number) => string): Place {
+  return {
+    traceId: parent?.traceId ?? id(16),
+    spanId: id(8),
+    parentSpanId: parent?.spanId ?? null,
+    isSampled: parent?.isSampled ?? null,
   };
 }
 
@@ -95,11 +114,6 @@ function endOf(attempts: readonly TracedAttempt[]): number {
 /** Some servers only cancel the answer's stream, or tell by the signal later. */
 function isLeft({ signal }: TraceStart, attempts: readonly TracedAttempt[]): boolean {
   return signal.aborted || attempts.some(({ left }) => left);
-}
-
-/** Options of some clients are headers of each step. */
-function parentOf({ parent }: TraceStart, [first]: readonly TracedAttempt[]): TraceParent | null {
-  return parent ?? first?.parent ?? null;
 }
 
 type About = Pick<TracedRequest, "entry" | "userAgent" | "eventId" | "metadata">;

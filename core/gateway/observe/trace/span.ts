@@ -29,6 +29,13 @@ export interface Span {
   readonly status: { readonly code: 0 | 1 | 2; readonly message?: string };
 }
 
+/** Takes the spans of every gateway. */
+export interface SpanExporter {
+  /** Whether a trace is kept; `parent` is what the caller says of it, null = nothing. */
+  keeps(traceId: string, parent: boolean | null): boolean;
+  take(span: Span): void;
+}
+
 /** Where a span stands. */
 export interface SpanPlace {
   readonly traceId: string;

@@ -6,7 +6,7 @@ import type { OtelEndpoint } from "../../settings/otel-settings.ts";
 import { openOtel } from "./sealed-otel.ts";
 import { requestTrace, type TraceStart } from "./request-trace.ts";
 import type { RequestTrace } from "../../call/request-trace.ts";
-import type { Span } from "./span.ts";
+import type { Span, SpanExporter } from "./span.ts";
 import { spanQueue } from "./span-queue.ts";
 
 /** Exports what a gateway does as traces. */
@@ -24,7 +24,7 @@ export function tracing(
   { egress, log, system }: Platform,
   store: RecordStore,
   vault: Vault,
-  exportSpan?: (span: Span) => void,
+  spans?: SpanExporter,
 ): Tracing {
   const queue = spanQueue({
     system,
@@ -37,11 +37,17 @@ export function tracing(
     },
   });
   return {
-    isEverywhere: exportSpan !== undefined,
+    isEverywhere: spans !== undefined,
     begin: (name, endpoints, start) =>
-      requestTrace(start, system, (span) => {
-        queue.push(name, endpoints, span);
-        exportSpan?.(withoutContent(span, actorName(name)));
+      requestTrace(start, system, {
+        // A gateway's own endpoints get every trace.
+        keeps: (traceId, isSampled) =>
+          endpoints.length > 0 || spans?.keeps(traceId, isSampled) === true,
+        emit(span, isSampled) {
+          queue.push(name, endpoints, span);
+          if (spans?.keeps(span.traceId, isSampled) === true)
+            spans.take(withoutContent(span, actorName(name)));
+        },
       }),
     flush: () => queue.flush(),
   };

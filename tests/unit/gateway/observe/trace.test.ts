@@ -72,6 +72,7 @@ describe("traceParent()", () => {
     expect(traceParent([["cf-aig-otel-trace-id", TRACE.toUpperCase()]])).toEqual({
       traceId: TRACE,
       spanId: null,
+      isSampled: null,
     });
     expect(
       traceParent([
@@ -79,11 +80,16 @@ describe("traceParent()", () => {
         ["cf-aig-otel-parent-span-id", SPAN],
         ["traceparent", `00-${"1".repeat(32)}-${"2".repeat(16)}-01`],
       ]),
-    ).toEqual({ traceId: TRACE, spanId: SPAN });
-    expect(traceParent([["traceparent", `00-${TRACE}-${SPAN}-01`]])).toEqual({
-      traceId: TRACE,
-      spanId: SPAN,
-    });
+    ).toEqual({ traceId: TRACE, spanId: SPAN, isSampled: null });
+    for (const [flags, isSampled] of [
+      ["01", true],
+      ["02", false],
+    ] as const)
+      expect(traceParent([["traceparent", `00-${TRACE}-${SPAN}-${flags}`]])).toEqual({
+        traceId: TRACE,
+        spanId: SPAN,
+        isSampled,
+      });
     expect(traceParent([])).toBeNull();
   });
 
@@ -151,6 +157,7 @@ describe("requestSpan()", () => {
   const tried = (more: Partial<LogRow> = {}, sent = true): TracedAttempt => ({
     row: row(more),
     parent: null,
+    spanId: "3".repeat(16),
     resends: 0,
     sent,
     left: false,
@@ -160,6 +167,7 @@ describe("requestSpan()", () => {
     traceId: TRACE,
     spanId: "2".repeat(16),
     parentSpanId: SPAN,
+    isSampled: null,
     from: 1_700_000_000_100,
     to: 1_700_000_000_400,
     eventId: null,
@@ -210,7 +218,7 @@ describe("requestSpan()", () => {
       "gateway.cost": 0,
       "gateway.tries": "0",
     });
-    expect(childSpan(hit, request(), "3".repeat(16))).toBeNull();
+    expect(childSpan(hit, request())).toBeNull();
   });
 
   it.each([
