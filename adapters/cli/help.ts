@@ -38,6 +38,7 @@ export function helpText(version: string): string {
     "       causey render URL      renders a page as PDF, picture, Markdown and more",
     "       causey agents …        looks at the agents that webhooks feed, and replays what failed",
     "       causey deprecations …  prints what is deprecated, and who still uses it",
+    "       causey export [FILE]   writes the settings of an account as JSON; causey import FILE takes them over",
     "       causey openapi         prints the description of the API",
     "       causey completion …    has bash, zsh or fish complete commands and options",
     "       causey prices …        prints the prices of models that are used, with their source",

@@ -31,6 +31,8 @@ const commands: Readonly<Record<string, (args: readonly string[]) => Promise<voi
   agents: async (args) => (await import("./api/agents-command.ts")).agentsCommand(args),
   deprecations: async (args) =>
     (await import("./api/deprecations-command.ts")).deprecationsCommand(args),
+  export: async (args) => (await import("./api/export-command.ts")).exportCommand(args),
+  import: async (args) => (await import("./api/import-command.ts")).importCommand(args),
   webhook: async (args) => (await import("./webhook-send.ts")).webhookCommand(args),
 };
 

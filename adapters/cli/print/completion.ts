@@ -44,6 +44,8 @@ export const commandWords: Readonly<
     words: ["list", "show", "events", "failures", "dead", "replay"],
     options: ["agent", "source", "type", "limit", ...server],
   },
+  export: { words: [], options: [...server] },
+  import: { words: [], options: ["dry-run", ...server] },
   deprecations: { words: ["list", "uses"], options: ["find", "phase", ...server] },
   webhook: {
     words: ["send", "keys"],
