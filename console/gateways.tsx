@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { ask, askResult, type Facts } from "./api.ts";
+import { askResult, type Facts } from "./api.ts";
 import { Form, useRun } from "./form.tsx";
 import type { Live } from "./live.ts";
 import {
@@ -14,6 +14,7 @@ import {
   useLoaded,
   Waiting,
 } from "./parts.tsx";
+import { Routes } from "./routes.tsx";
 
 interface Gateway {
   readonly id: string;
@@ -106,11 +107,6 @@ function Details({ gateway, root, facts, live, onChange }: DetailsProps) {
   const path = `${root}/${encodeURIComponent(gateway.id)}`;
   const { readOnly } = facts;
   const [token, setToken] = useState<string | null>(null);
-  const routes = useLoaded(async () => {
-    const answer = await ask(`${path}/routes?per_page=50`);
-    return ((await answer.json()) as { data: { routes: readonly Route[] } }).data.routes;
-  }, [changesOf(live, "gateway")]);
-  const found = routes.value ?? [];
   const makeToken = async (): Promise<void> => {
     const groups = await askResult<readonly { id: string }[]>(
       `${accountPath(facts.account)}/tokens/permission_groups?name=${encodeURIComponent("AI Gateway Run")}`,
@@ -141,13 +137,15 @@ function Details({ gateway, root, facts, live, onChange }: DetailsProps) {
             <code>{`${location.origin}/v1/${facts.account}/${gateway.id}/{provider}`}</code>,
           ],
           ["Retries", gateway.retry_max_attempts ?? "none"],
-          [
-            "Dynamic routes",
-            found.length === 0 ? "none" : found.map(({ name }) => name).join(", "),
-          ],
         ]}
       />
       <Settings gateway={gateway} path={path} readOnly={readOnly} onSaved={onChange} />
+      <Routes
+        key={gateway.id}
+        path={path}
+        readOnly={readOnly}
+        changed={changesOf(live, "gateway")}
+      />
       {token !== null && <Once title="Gateway token" text={token} />}
       <div class="actions">
         <Action label="New gateway token" disabled={readOnly} onRun={makeToken} />
@@ -163,11 +161,6 @@ function Details({ gateway, root, facts, live, onChange }: DetailsProps) {
       </div>
     </section>
   );
-}
-
-interface Route {
-  readonly id: string;
-  readonly name: string;
 }
 
 function Settings({

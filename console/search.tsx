@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { ask, askResult, type Facts } from "./api.ts";
 import { Chunks, type Chunk } from "./chunks.tsx";
 import { Form, useRun } from "./form.tsx";
@@ -132,16 +132,20 @@ interface DetailsProps extends PageProps {
 function Details({ path, name, facts, live, onGone }: DetailsProps) {
   const changed = changesOf(live, "search");
   const [seen, setSeen] = useState(0);
+  const stats = useLoaded(() => askResult<Stats>(`${path}/stats`), [changed, seen]);
+  const figures = stats.value;
+  const waiting = figures === null ? 0 : figures.queued + figures.running;
+  useEffect(() => {
+    if (waiting === 0) return undefined;
+    // Only the figures, and only while something is being indexed.
+    const timer = setInterval(stats.again, 1500);
+    return () => clearInterval(timer);
+  }, [waiting === 0]);
+  // The list is read again when an item has changed its state.
   const items = useLoaded(
     () => askResult<readonly Item[]>(`${path}/items?per_page=50&sort_by=modified_at`),
-    [changed, seen],
+    [changed, seen, JSON.stringify(figures)],
   );
-  const stats = useLoaded(async () => {
-    const found = await askResult<Stats>(`${path}/stats`);
-    // Only while something is being indexed, and not for long lists of items.
-    if (found.queued + found.running > 0) setTimeout(() => setSeen((before) => before + 1), 1500);
-    return found;
-  }, [changed, seen]);
   return (
     <section class="card stack" aria-labelledby="instance-title">
       <h2 id="instance-title">{name}</h2>

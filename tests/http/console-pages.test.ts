@@ -67,6 +67,26 @@ async function result<T>(path: string, init: RequestInit = {}): Promise<T> {
   return ((await response.json()) as { result: T }).result;
 }
 
+/** The elements of a route that asks one model. */
+function elements(model: string): string {
+  const properties = { provider: "deepseek", model, retries: 0, timeout: 30_000 };
+  const end = { elementId: "end" };
+  return JSON.stringify([
+    { id: "start", type: "start", outputs: { next: { elementId: "model" } } },
+    { id: "model", type: "model", properties, outputs: { success: end, fallback: end } },
+    { id: "end", type: "end", outputs: {} },
+  ]);
+}
+
+/** The model of a gateway's only route, as it is deployed. */
+async function modelOf(id: string): Promise<unknown> {
+  const response = await fetch(`${root}/ai-gateway/gateways/${id}/routes`, { headers });
+  const { data } = (await response.json()) as {
+    data: { routes: { elements: { properties?: { model: string } }[] }[] };
+  };
+  return data.routes[0]?.elements[1]?.properties?.model;
+}
+
 describe("the console's page", () => {
   it("Gateways makes one, changes it and shows its token once", { timeout: LONG }, async () => {
     const page = await at("gateways");
@@ -81,6 +101,19 @@ describe("the console's page", () => {
       `/ai-gateway/gateways/${id}`,
     );
     expect(made).toMatchObject({ cache_ttl: 120, authentication: true });
+    await press(page, "New route");
+    await page.fill("section[aria-labelledby=routes-title] input", "support");
+    await page.fill("section[aria-labelledby=routes-title] textarea", "[");
+    await press(page, "Create and deploy");
+    await page.until(holds("[role=alert]", "no JSON"));
+    await page.fill("section[aria-labelledby=routes-title] textarea", elements("gpt-4o"));
+    await press(page, "Create and deploy");
+    await page.until(holds("td", "dynamic/support"));
+    await press(page, "Edit support");
+    await page.fill("section[aria-labelledby=routes-title] textarea", elements("gpt-4o-mini"));
+    await expectFit(page);
+    await press(page, "Deploy");
+    await eventually(async () => (await modelOf(id)) === "gpt-4o-mini", "the new version");
     await press(page, "New gateway token");
     await page.until("document.querySelector('.secret')");
     const secret = await page.evaluate<string>("document.querySelector('.secret').textContent");
