@@ -47,7 +47,14 @@ const jwt = v.strictObject({
 /** The browser, and what pages may reach. */
 export interface RenderingConfig extends Omit<
   RenderingOptions,
-  "platform" | "auth" | "tracer" | "extract" | "customModel" | "chatTimeoutMs" | "chatModel"
+  | "platform"
+  | "auth"
+  | "tracer"
+  | "extract"
+  | "markdownEngine"
+  | "customModel"
+  | "chatTimeoutMs"
+  | "chatModel"
 > {
   readonly chromiumPath?: string;
   /** A remote browser, `ws://…`. */

@@ -7,6 +7,21 @@ export type MarkdownRequest = {
   readonly frontmatter: boolean;
 };
 
+/** Finds the frontmatter and the title of a document of any size. */
+export const documentHead: LongTask<
+  MarkdownRequest,
+  { readonly head: string; readonly title: string }
+> = {
+  name: "rendering/head",
+  async load() {
+    const { conversion } = await import("./markdown/convert.ts");
+    return function* ({ html, ...options }) {
+      const { head, title } = yield* conversion(html, options);
+      return { head, title };
+    };
+  },
+};
+
 /** Converts a document of any size. */
 export const documentMarkdown: LongTask<MarkdownRequest, string> = {
   name: "rendering/markdown",

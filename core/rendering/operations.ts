@@ -87,12 +87,13 @@ export function renderOperations(
 ): Readonly<Record<OperationName, RenderOperation>> {
   const { background } = options.platform;
   const frontmatter = options.frontmatter !== false;
+  const engine = options.markdownEngine;
   const conversions = renderSlots({ running: CONVERSIONS, waiting: options.maxQueue ?? 20 });
   const operation = operationOver(options, deps, conversions);
   const only = extractorOf(options.extract);
   const onMissing = warnOfMissingGlyphs(options.platform.log);
   const asMarkdown = (body: DocumentBody): Action<string> =>
-    markdownAction(frontmatter, background, { extract: only(body.extract), body });
+    markdownAction(frontmatter, background, { extract: only(body.extract), body, engine });
   const partsOf = ({ extract, includeTags = [], excludeTags = [] }: DocumentBody) => {
     return { main: only(extract) !== null, includeTags, excludeTags };
   };
@@ -104,7 +105,8 @@ export function renderOperations(
       binary(result, "application/pdf"),
     ),
     markdown: operation(documentSchema, asMarkdown, inEnvelope, {
-      shortcut: staticShortcut(options, background, deps, conversions),
+      shortcut:
+        engine === undefined ? staticShortcut(options, background, deps, conversions) : passOn,
       withoutBrowser,
     }),
     json: operation(jsonSchema, asMarkdown, inEnvelope, {
@@ -127,7 +129,7 @@ export function renderOperations(
     accessibilityTree: operation(accessibilitySchema, treeAction, inEnvelope),
     snapshot: operation(
       snapshotSchema,
-      (body) => snapshotAction(body, { frontmatter, background, onMissing }),
+      (body) => snapshotAction(body, { frontmatter, background, onMissing, engine }),
       inEnvelope,
     ),
   };
@@ -188,6 +190,7 @@ function operationOver(
     loads: renderSlots({ running: LOADS, waiting: options.maxQueue ?? 20 }),
     conversions,
     extract: options.extract ?? null,
+    engine: options.markdownEngine,
     allow: policy.allow,
   };
   return (

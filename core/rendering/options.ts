@@ -1,5 +1,6 @@
 import type { Platform } from "../ports.ts";
 import type { Tracer } from "../trace-context.ts";
+import type { MarkdownEngine } from "./engine.ts";
 import type { ContentExtractor } from "./extractor.ts";
 import type { JsonModels } from "./json/ask-json.ts";
 import type { TimerCaps } from "./timers.ts";
@@ -43,6 +44,8 @@ export interface RenderingOptions {
   readonly unsafeRegex?: boolean;
   /** Finds the main content for `{"extract": "main"}`: `mainContent` of `causey/rendering/extract`. @default 503 for it */
   readonly extract?: ContentExtractor;
+  /** Makes the Markdown of pages: `turndownEngine()` of `causey/rendering/turndown`. @default causey's own converter */
+  readonly markdownEngine?: MarkdownEngine;
   /** Finds data in pages for `/json`; its `model` is the name it is asked by. @default 503 for it */
   readonly chatModel?: JsonModels["model"];
   /** Makes the models that callers name in `custom_ai`, each with its caller's key. @default 400 for them */

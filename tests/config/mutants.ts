@@ -241,7 +241,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "a page that would take an extraction minutes is refused",
-    file: "core/rendering/extract/main-content.ts",
+    file: "core/rendering/extract/document.ts",
     find: "if (depth > DEPTH) throw",
     replace: "if (depth < 0) throw",
     tests: ["tests/unit/rendering/extract"],

@@ -4,7 +4,7 @@ import { readRobots } from "../../../core/rendering/crawl/rules/robots.ts";
 import { readSitemap } from "../../../core/rendering/crawl/rules/sitemap.ts";
 import { mainContent } from "../../../core/rendering/extract/mod.ts";
 import { checkJson } from "../../../core/rendering/json/check-json.ts";
-import { documentMarkdown } from "../../../core/rendering/markdown.ts";
+import { documentHead, documentMarkdown } from "../../../core/rendering/markdown.ts";
 import { selectParts } from "../../../core/rendering/select/select-parts.ts";
 import { staticMarkdown } from "../../../core/rendering/static/static-markdown.ts";
 import { fileReader } from "../../../core/search/files/mod.ts";
@@ -18,6 +18,7 @@ export const tasks: ReadonlyMap<string, Named> = new Map(
   [
     checkJson,
     convertPage,
+    documentHead,
     documentMarkdown,
     fileReader,
     mainContent,

@@ -2,7 +2,8 @@ import { utf8 } from "../../crypto/encoding.ts";
 import type { Background } from "../../ports.ts";
 import type { AccessibilityBody, DocumentBody, SnapshotBody } from "../body.ts";
 import type { ContentExtractor } from "../extractor.ts";
-import { convertDocument } from "../markdown.ts";
+import type { MarkdownEngine } from "../engine.ts";
+import { convertDocument, documentHead } from "../markdown.ts";
 import type { Action } from "../render.ts";
 import { accessibilityAction } from "./accessibility.ts";
 import type { OnMissingGlyphs } from "./missing-glyphs.ts";
@@ -34,17 +35,28 @@ async function mainPart(
   return new TextDecoder().decode(found);
 }
 
+/** What of a page becomes Markdown, and by what. */
+export interface MarkdownParts {
+  readonly extract: ContentExtractor | null;
+  readonly body: DocumentBody;
+  /** @default causey's converter */
+  readonly engine?: MarkdownEngine | undefined;
+}
+
 /** What a reader sees, as Markdown. */
 export function markdownAction(
   frontmatter: boolean,
   background: Background,
-  { extract, body }: { readonly extract: ContentExtractor | null; readonly body: DocumentBody },
+  { extract, body, engine }: MarkdownParts,
 ): Action<string> {
   const visible = visibleAction(body);
   return async (page, facts, signal) => {
     const seen = await visible(page, facts, signal);
     const html = await mainPart(seen, extract, background, signal);
-    return convertDocument({ html, base: facts.base, frontmatter }, background, signal);
+    const request = { html, base: facts.base, frontmatter };
+    if (engine === undefined) return convertDocument(request, background, signal);
+    const { head } = await background.run(documentHead, request, signal);
+    return head + (await engine.convert(html, facts.base));
   };
 }
 
@@ -59,17 +71,18 @@ export interface SnapshotDeps {
   readonly frontmatter: boolean;
   readonly background: Background;
   readonly onMissing: OnMissingGlyphs;
+  readonly engine: MarkdownEngine | undefined;
 }
 
 /** Several of them at once. */
 export function snapshotAction(
   body: SnapshotBody,
-  { frontmatter, background, onMissing }: SnapshotDeps,
+  { frontmatter, background, onMissing, engine }: SnapshotDeps,
 ): Action<Record<string, unknown>> {
   const formats = new Set(body.formats ?? ["content", "screenshot"]);
   const picture = pictureAction(body.screenshotOptions ?? {}, onMissing);
   const whole = contentAction();
-  const toMarkdown = markdownAction(frontmatter, background, { extract: null, body: {} });
+  const toMarkdown = markdownAction(frontmatter, background, { extract: null, body: {}, engine });
   return async (page, facts, signal) => {
     const parts: Record<string, unknown> = {};
     if (formats.has("content")) parts["content"] = await whole(page, facts, signal);

@@ -1,25 +1,5 @@
 import { Readability } from "@mozilla/readability";
-import { DOMParser } from "linkedom/worker";
-import { ApiError } from "../../http/api-error.ts";
-
-/** What is read of an element: not every runtime has the types of a DOM. */
-interface Part {
-  readonly localName: string;
-  readonly textContent: string | null;
-  readonly outerHTML: string;
-  readonly parentElement: Part | null;
-  querySelector(selector: string): Part | null;
-  querySelectorAll(selector: string): Iterable<Part>;
-  closest(selector: string): Part | null;
-  remove(): void;
-}
-
-/** Where parts are looked for. */
-type Whole = Pick<Part, "querySelectorAll">;
-
-/** Elements of a document, and how deep they may nest: the work grows with their product. */
-const ELEMENTS = 10_000;
-const DEPTH = 100;
+import { parseDocument, type DomPart, refuseLarge, type Whole } from "./document.ts";
 
 /** What is never part of the content, as its author says. */
 const FURNITURE =
@@ -45,9 +25,9 @@ const FACTS = "title,base,meta[name=description],meta[property^='og:']";
  * @throws ApiError `page_too_large`
  */
 export function mainContentOf(html: string): string {
-  const document = parse(html);
-  refuseLarge(document);
-  const facts = Array.from(document.querySelectorAll(FACTS), ({ outerHTML }: Part) => outerHTML);
+  const document = parseDocument(html);
+  refuseLarge(document, "extract: ", "leave extract out");
+  const facts = Array.from(document.querySelectorAll(FACTS), ({ outerHTML }: DomPart) => outerHTML);
   for (const element of document.querySelectorAll(FURNITURE)) element.remove();
   const content = markedContent(document);
   if (content !== null) document.body.innerHTML = content.outerHTML;
@@ -55,37 +35,12 @@ export function mainContentOf(html: string): string {
   const read = document as unknown as ConstructorParameters<typeof Readability>[0];
   const found = new Readability(read).parse()?.content ?? "";
   if (found.trim() === "") return html;
-  const kept = parse(found);
+  const kept = parseDocument(found);
   dropTeasers(kept);
   return `<!doctype html><html><head>${facts.join("")}</head><body>${kept.body.innerHTML}</body></html>`;
 }
 
-/** A fragment has a body of its own in linkedom only when it is written. */
-function parse(html: string) {
-  const isDocument = /<(?:html|body|head)[\s>]/iu.test(html);
-  const whole = isDocument ? html : `<html><head></head><body>${html}</body></html>`;
-  return new DOMParser().parseFromString(whole, "text/html");
-}
-
-function refuseLarge(document: Whole): void {
-  const all = [...document.querySelectorAll("*")];
-  if (all.length > ELEMENTS) throw tooLarge(`more than ${ELEMENTS} elements`);
-  const depths = new Map<Part, number>();
-  for (const element of all) {
-    const { parentElement } = element;
-    const depth = parentElement === null ? 1 : (depths.get(parentElement) ?? 0) + 1;
-    if (depth > DEPTH) throw tooLarge(`elements more than ${DEPTH} deep`);
-    depths.set(element, depth);
-  }
-}
-
-function tooLarge(what: string): ApiError {
-  return new ApiError("page_too_large", {
-    message: `extract: The page has ${what}; leave extract out`,
-  });
-}
-
-function markedContent(document: Whole): Part | null {
+function markedContent(document: Whole): DomPart | null {
   for (const selector of marked) {
     const found = [...document.querySelectorAll(selector)].filter((one) => sizeOf(one) > ENOUGH);
     const [only] = found;
@@ -106,11 +61,11 @@ function dropTeasers(document: Whole): void {
   }
 }
 
-function sizeOf({ textContent }: Pick<Part, "textContent">): number {
+function sizeOf({ textContent }: Pick<DomPart, "textContent">): number {
   return (textContent ?? "").replaceAll(/\s+/gu, " ").trim().length;
 }
 
-function linkShare(element: Part): number {
+function linkShare(element: DomPart): number {
   const size = sizeOf(element);
   if (size === 0) return 0;
   let linked = 0;

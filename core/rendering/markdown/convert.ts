@@ -18,6 +18,8 @@ export interface MarkdownOptions {
 export interface Converted {
   readonly markdown: string;
   readonly title: string;
+  /** The frontmatter that it begins with. */
+  readonly head: string;
 }
 
 /**
@@ -43,7 +45,7 @@ export function* conversion(
     image: context.image,
   };
   const head = options.frontmatter ? frontmatterOf(facts) : "";
-  return { markdown: head + context.writer.finish(), title };
+  return { markdown: head + context.writer.finish(), title, head };
 }
 
 /** Elements that have a meaning inside preformatted text or code too. */

@@ -2,10 +2,13 @@ import { utf8 } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { AllowHosts } from "../../net/allow-hosts.ts";
 import type { Background, System, Transport } from "../../ports.ts";
+import { envelopeBody } from "../../http/envelope.ts";
 import type { RenderBody } from "../body.ts";
+import type { MarkdownEngine } from "../engine.ts";
 import type { ContentExtractor } from "../extractor.ts";
 import type { Job } from "../job.ts";
 import { type RenderSlots, withSlot } from "../slots.ts";
+import { documentHead } from "../markdown.ts";
 import { tooLate } from "../render.ts";
 import { within } from "../timers.ts";
 import { selectParts } from "../select/select-parts.ts";
@@ -24,6 +27,8 @@ export interface StaticDeps {
   readonly conversions: RenderSlots;
   /** Finds main content; null where the operator brings nothing that does. */
   readonly extract: ContentExtractor | null;
+  /** @default causey's converter */
+  readonly engine: MarkdownEngine | undefined;
   readonly allow: AllowHosts;
 }
 
@@ -82,6 +87,8 @@ export async function renderStatic(
     const body = await withSlot(deps.conversions, inner, () =>
       within(job.timers.action, system, inner, expired, async (last) => {
         const part = await mainPart(deps, page, action, last);
+        if (deps.engine !== undefined && action.kind === "markdown" && isHtml(part.contentType))
+          return convertWith(deps.engine, deps, { ...page, ...part, action }, last);
         return background.run(staticPage, { ...page, ...part, action }, last);
       }),
     );
@@ -91,7 +98,7 @@ export async function renderStatic(
 
 /** What takes the place of the whole document when only parts of it, or its main content, are asked for. */
 async function mainPart(
-  { background, extract }: StaticDeps,
+  { background, extract, engine }: StaticDeps,
   page: Pick<StaticPage, "bytes" | "contentType">,
   action: StaticAction,
   signal: AbortSignal,
@@ -99,7 +106,9 @@ async function mainPart(
   if (action.kind === "links" || action.kind === "scrape" || !isHtml(page.contentType)) return page;
   const { main, includeTags, excludeTags } = action;
   let { bytes, contentType } = page;
-  if (includeTags.length + excludeTags.length > 0) {
+  // An engine gets text, which is decoded there too.
+  const isText = engine !== undefined && action.kind === "markdown";
+  if (includeTags.length + excludeTags.length > 0 || isText) {
     const wanted = { bytes, contentType, includeTags, excludeTags };
     bytes = new Uint8Array(await background.run(selectParts, wanted, signal));
     contentType = UTF8_HTML;
@@ -109,6 +118,24 @@ async function mainPart(
     contentType = UTF8_HTML;
   }
   return { bytes, contentType };
+}
+
+/** Answers with the Markdown of an operator's engine. */
+async function convertWith(
+  engine: MarkdownEngine,
+  { background }: StaticDeps,
+  { bytes, url, meta, action }: StaticPage,
+  signal: AbortSignal,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const html = new TextDecoder().decode(bytes);
+  const frontmatter = action.kind === "markdown" && action.frontmatter;
+  const { head, title } = await background.run(
+    documentHead,
+    { html, base: url, frontmatter },
+    signal,
+  );
+  const markdown = head + (await engine.convert(html, url));
+  return utf8(JSON.stringify(envelopeBody(markdown, { meta: { ...meta, title } })));
 }
 
 const UTF8_HTML = "text/html;charset=utf-8";
