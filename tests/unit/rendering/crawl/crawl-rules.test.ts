@@ -4,7 +4,7 @@ import { runThrough } from "../../../../core/background.ts";
 import { allowNone } from "../../../../core/net/allow-hosts.ts";
 import { allowsUse, mayRead, parseRobots } from "../../../../core/rendering/crawl/rules/robots.ts";
 import { compileScope, pageAddress } from "../../../../core/rendering/crawl/rules/scope.ts";
-import { parseSitemap } from "../../../../core/rendering/crawl/rules/sitemap.ts";
+import { parseSitemap } from "../../../../core/rendering/crawl/rules/parse-sitemap.ts";
 import { compileUrlPatterns } from "../../../../core/rendering/crawl/rules/url-pattern.ts";
 
 const robots = (text: string) => runThrough(parseRobots(text));
