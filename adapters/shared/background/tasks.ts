@@ -8,6 +8,7 @@ import { documentHead, documentMarkdown } from "../../../core/rendering/markdown
 import { selectParts } from "../../../core/rendering/select/select-parts.ts";
 import { staticMarkdown } from "../../../core/rendering/static/static-markdown.ts";
 import { fileReader } from "../../../core/search/files/mod.ts";
+import { splitLongText } from "../../../core/search/items/chunks-of.ts";
 import { readText } from "../../../core/search/read/read-text.ts";
 import { staticPage } from "../../../core/rendering/static/static-page.ts";
 
@@ -26,6 +27,7 @@ export const tasks: ReadonlyMap<string, Named> = new Map(
     readSitemap,
     readText,
     selectParts,
+    splitLongText,
     staticMarkdown,
     staticPage,
   ].map((task): [string, Named] => [task.name, task]),

@@ -1,24 +1,47 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { InstanceSettings } from "../instance/instance-settings.ts";
+import type { LongTask } from "../../ports.ts";
 import type { SearchOptions } from "../search-deps.ts";
-import { splitText } from "../text/split.ts";
+import { type SplitOptions, splitText, type TextChunk } from "../text/split.ts";
 import type { ExtractedText } from "./extract-text.ts";
+
+const never = new AbortController().signal;
 
 /** Chunks of one item. */
 const MAX_CHUNKS = 20_000;
 
+/** Characters that are split at once: a thread would take longer to be asked. */
+const AT_ONCE = 32_768;
+
+/** Splits a text on a thread where the runtime has threads: 4 MB take half a second. */
+export const splitLongText: LongTask<
+  Omit<SplitOptions, "countTokens"> & { text: string },
+  TextChunk[]
+> = {
+  name: "search/split-text",
+  load: () =>
+    Promise.resolve(function* ({ text, ...options }) {
+      yield;
+      return splitText(text, options);
+    }),
+};
+
 /** The chunks of a text under the settings of an instance. Throws when there are too many. */
-export function chunksOf(
+export async function chunksOf(
   { text, format }: ExtractedText,
   settings: InstanceSettings,
-  { countTokens }: Pick<SearchOptions, "countTokens">,
-): ReturnType<typeof splitText> {
-  const chunks = splitText(text, {
+  { countTokens, platform: { background, system } }: SearchOptions,
+): Promise<TextChunk[]> {
+  const options = {
     size: settings.chunk ? settings.chunk_size : Number.MAX_SAFE_INTEGER,
     overlapPercent: settings.chunk ? settings.chunk_overlap : 0,
     format: settings.chunk ? format : "text",
-    ...(countTokens === undefined ? {} : { countTokens }),
-  });
+  } as const;
+  // A function crosses to no thread.
+  const isInline = countTokens !== undefined || text.length <= AT_ONCE;
+  const chunks = isInline
+    ? splitText(text, { ...options, ...(countTokens === undefined ? {} : { countTokens }) })
+    : await background.run(splitLongText, { text, ...options }, system.closing ?? never);
   if (chunks.length > MAX_CHUNKS) {
     throw new ApiError("file_too_large", {
       message: `The file makes ${chunks.length} chunks, at most ${MAX_CHUNKS} are indexed: raise chunk_size`,

@@ -115,7 +115,7 @@ async function runAttempt(
   const started = system.monotonic();
   const took = (): number => Math.round(system.monotonic() - started);
   try {
-    const chunks = chunksOf(text, settings, deps);
+    const chunks = await chunksOf(text, settings, deps);
     await instance.commit(itemId, revision, chunks, took());
   } catch (error) {
     if (error instanceof ApiError && error.status === 404) throw error;

@@ -19,7 +19,7 @@ export async function indexContent(
   const { settings } = state.facts();
   const content = await readContent(state, itemId);
   const text = await extractText(content, deps);
-  const chunks = chunksOf(text, settings, deps);
+  const chunks = await chunksOf(text, settings, deps);
   const hasToHaveVectors = isRemote(settings) && !settings.index_method.keyword;
   const vectors = hasToHaveVectors
     ? await embedChunks(embedderOf(settings, deps), chunks, state.context.system.closing)

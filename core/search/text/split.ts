@@ -2,14 +2,14 @@ import { countTokens as defaultCount, type CountTokens } from "./count-tokens.ts
 import { type MarkdownTable, tablesOf } from "./tables.ts";
 
 /** A piece of an item that is retrieved on its own. */
-export interface TextChunk {
+export type TextChunk = {
   readonly text: string;
   /** The headings above it, outermost first, then the columns of a table that it goes on with, joined by " > ". */
   readonly heading: string;
   /** UTF-8 byte offsets into the item's text. */
   readonly startByte: number;
   readonly endByte: number;
-}
+};
 
 /** Options of {@link splitText}. */
 export interface SplitOptions {

@@ -1,3 +1,4 @@
+import { splitText } from "../../../core/search/text/split.ts";
 import { afterEach, describe, expect, it } from "vitest";
 import { instanceAt, type Instance } from "../../../core/search/instance/instance-client.ts";
 import { fakeEmbedder } from "../../fakes/search-models.ts";
@@ -212,6 +213,29 @@ describe("an item", () => {
       next_action: "INDEX",
     });
     expect(none.body.errors?.[0]?.code).toBe(7041);
+  });
+});
+
+describe("a long text", () => {
+  it("is split beside the event loop, into the chunks that it has at once", async () => {
+    const real = await searchUnderTest();
+    const tasks: string[] = [];
+    const { background } = real.platform;
+    Object.assign(background, {
+      run: (
+        (run) =>
+        (...[task, ...rest]: Parameters<typeof background.run>) => {
+          tasks.push(task.name);
+          return run(task, ...rest);
+        }
+      )(background.run.bind(background)),
+    });
+    const text = Array.from({ length: 2000 }, (_, n) => `Sentence ${n} is here.`).join(" ");
+    const { body } = await real.upload("long.txt", text, { type: "text/plain" });
+    const inline = splitText(text, { size: 256, overlapPercent: 10, format: "text" });
+    expect(body.result.chunks_count).toBe(inline.length);
+    expect(tasks).toContain("search/split-text");
+    await real.close();
   });
 });
 
