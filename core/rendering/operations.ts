@@ -15,14 +15,7 @@ import {
   printAction,
   scrapeAction,
 } from "./actions/actions.ts";
-import type {
-  DocumentBody,
-  LinksBody,
-  PdfBody,
-  RenderBody,
-  ScrapeBody,
-  ScreenshotBody,
-} from "./body.ts";
+import type { DocumentBody, PdfBody, RenderBody, ScreenshotBody } from "./body.ts";
 import { type OnMissingGlyphs, warnOfMissingGlyphs } from "./actions/missing-glyphs.ts";
 import { documentAction, markdownAction, snapshotAction, treeAction } from "./actions/documents.ts";
 import type { ContentExtractor } from "./extractor.ts";
@@ -45,7 +38,7 @@ import { renderSlots, type RenderSlots } from "./slots.ts";
 import { staticShortcut, type Shortcut } from "./static/shortcut.ts";
 import { checkSelectors } from "./select/check-selectors.ts";
 import { renderStatic, type StaticDeps } from "./static/render-static.ts";
-import type { StaticAction } from "./static/static-page.ts";
+import { type StaticAction, staticLinks, staticScrape } from "./static/static-page.ts";
 
 /** One request to render, and what wants to hear of it. */
 export interface RenderCall {
@@ -133,14 +126,6 @@ export function renderOperations(
       inEnvelope,
     ),
   };
-}
-
-function staticLinks({ excludeExternalLinks = false }: LinksBody): StaticAction {
-  return { kind: "links", excludeExternalLinks };
-}
-
-function staticScrape({ elements }: ScrapeBody): StaticAction {
-  return { kind: "scrape", selectors: elements.map(({ selector }) => selector) };
 }
 
 /** What finds the content that a body asks for: null when it asks for none, and a refusal where the operator brings nothing. */

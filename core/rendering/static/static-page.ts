@@ -2,6 +2,7 @@ import { utf8 } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { envelopeBody } from "../../http/envelope.ts";
 import type { LongTask, Plain } from "../../ports.ts";
+import type { LinksBody, ScrapeBody } from "../body.ts";
 import type { HtmlHandler } from "../markdown/html-events.ts";
 
 /** What is made of a document without a browser. */
@@ -10,6 +11,16 @@ export type StaticAction =
   | ({ readonly kind: "content" } & Parts)
   | { readonly kind: "links"; readonly excludeExternalLinks: boolean }
   | { readonly kind: "scrape"; readonly selectors: readonly string[] };
+
+/** What `/links` asks of a document. */
+export function staticLinks({ excludeExternalLinks = false }: LinksBody): StaticAction {
+  return { kind: "links", excludeExternalLinks };
+}
+
+/** What `/scrape` asks of a document. */
+export function staticScrape({ elements }: ScrapeBody): StaticAction {
+  return { kind: "scrape", selectors: elements.map(({ selector }) => selector) };
+}
 
 /** Which parts of a document are wanted. */
 type Parts = {
