@@ -129,6 +129,12 @@ describe("text", () => {
     expect(await chunksOf(`${name}.txt`, new Uint8Array(bytes), type)).toEqual([text]);
   });
 
+  it("may hold a few odd characters, as real texts do", async () => {
+    const lost = `A value of 5 \ufffd 2 mm was measured, and in a second trial 6 \ufffd 1 mm. ${"More text. ".repeat(20)}`;
+    expect(await chunksOf("lost.md", lost)).toEqual([lost.trim()]);
+    expect(await chunksOf("bell.txt", "Ring\u0007")).toEqual(["Ring\u0007"]);
+  });
+
   it("is not made of bytes that only look like it", async () => {
     expect(await refusal("a.txt", new Uint8Array([65, 66, 0, 67]))).toContain("no text");
     expect(await refusal("b.txt", "\u0001\u0002\u0003binary")).toContain("no text");
