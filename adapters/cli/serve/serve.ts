@@ -1,10 +1,12 @@
 import process from "node:process";
 import type { Platform } from "../../../core/ports.ts";
+import { instanceAt } from "../../../core/search/instance/instance-client.ts";
 import { closeAtEnd, type ServeOptions, type Served } from "../../shared/http/drain.ts";
 import { bannerLines, exposureWarning } from "./banner.ts";
 import { seedDemo } from "../demo.ts";
 import { consoleLink } from "../console-link.ts";
 import { configuredLog } from "./log-sink.ts";
+import { firstStart, isForFirstStart, tellSeeded } from "./first-start.ts";
 import { openApp, type OpenApp } from "./open-app.ts";
 import { parentProcess } from "./parent-process.ts";
 import { prepare, type Prepared } from "./prepare.ts";
@@ -26,11 +28,14 @@ export async function serveCommand(
 ): Promise<void> {
   const parent = parentProcess();
   if (parent !== null) return serveBeside(parent, flags);
+  if (isForFirstStart()) return startFirst(flags);
   const prepared = prepare(flags, process.env);
   const processes = processCount(prepared.config);
   // Before anything is opened: it says whether this can work at all.
   const command = processes > 1 ? ownCommandLine() : [];
   const runtime = await loadRuntime();
+  const first = await firstStart(prepared);
+  await first.seeded;
   const app = await openApp(prepared, runtime, processes, configuredLog(prepared.config));
   const { platform } = app;
   try {
@@ -52,11 +57,26 @@ export async function serveCommand(
     if (warning !== null) platform.log("warn", warning, { host: prepared.host });
     // Unpacking the npm browser takes seconds, once: not at the expense of the first page. Nobody waits for
     // it, so that a server stopped at once ends at once.
-    void prepareBrowser(platform);
+    void first.over.then(() => prepareBrowser(platform));
   } catch (error) {
     await platform.close();
     throw error;
   }
+}
+
+/** Does what only the first start does, for the process that serves, and ends. */
+async function startFirst(flags: ReadonlyMap<string, string>): Promise<void> {
+  const prepared = prepare(flags, process.env);
+  const app = await openApp(prepared, await loadRuntime(), 1, () => undefined);
+  const { platform } = app;
+  await seed(prepared, app);
+  // Which else the process that serves would do, as soon as it listens.
+  const demo = { account: prepared.accountId, namespace: "default", id: "demo" };
+  if (prepared.demoSecret !== null) await instanceAt(platform, demo).train();
+  await platform.close();
+  tellSeeded();
+  await prepareBrowser(platform);
+  process.exit(0);
 }
 
 /** Sets up the demo in process, so that the lines printed afterwards work at once. */

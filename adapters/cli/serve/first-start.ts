@@ -1,0 +1,78 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { findChromium } from "../../shared/chromium/chromium-find.ts";
+import { unref } from "../../shared/unref.ts";
+import { READY } from "./parent-process.ts";
+import type { Prepared } from "./prepare.ts";
+import { ownCommandLine } from "./start-children.ts";
+
+/** Tells a process that another one started it for what only the first start does. */
+export const FIRST_START = "CAUSEY_FIRST_START";
+
+/** Whether another process started this one for what only the first start does. */
+export function isForFirstStart(): boolean {
+  const told = process.env[FIRST_START];
+  // What this process starts is nobody's child in this sense.
+  delete process.env[FIRST_START];
+  return told !== undefined;
+}
+
+/** A process that does what only the first start does, and takes with it the memory that this needs. */
+export interface FirstStart {
+  /** Resolves when it has let go of the data folder: when the demo is there, or it could not be made. */
+  readonly seeded: Promise<void>;
+  /** Resolves when it has ended. */
+  readonly over: Promise<void>;
+}
+
+const nothing: FirstStart = { seeded: Promise.resolve(), over: Promise.resolve() };
+
+/**
+ * Starts a process for the first start on a data folder: it indexes the demo's documents and unpacks the browser, and
+ * ends. Both would leave this one with twice the memory that serving takes. What it fails to do, this one does.
+ */
+export async function firstStart({ config, dataDir, demoSecret }: Prepared): Promise<FirstStart> {
+  if (existsSync(join(dataDir, "causey.db"))) return nothing;
+  const { chromiumPath, endpoint } = config.rendering ?? {};
+  const browser = endpoint === undefined ? await findChromium(chromiumPath) : null;
+  if (demoSecret === null && browser?.kind !== "packed") return nothing;
+  let child: ChildProcess;
+  try {
+    const [file = "", ...args] = ownCommandLine();
+    const env = { ...process.env, [FIRST_START]: "1" };
+    child = spawn(file, args, { env, stdio: ["ignore", "pipe", "ignore"] });
+  } catch {
+    return nothing;
+  }
+  const kill = (): void => void child.kill("SIGKILL");
+  process.once("exit", kill);
+  const seeded = Promise.withResolvers<void>();
+  const over = Promise.withResolvers<void>();
+  const end = (): void => {
+    process.off("exit", kill);
+    seeded.resolve();
+    over.resolve();
+  };
+  child.once("error", end);
+  child.once("close", end);
+  child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+    if (text.includes(READY)) seeded.resolve();
+  });
+  // From then on it does not keep this process, which may be asked to end.
+  void seeded.promise.then(() => {
+    child.unref();
+    unref(child.stdout);
+  });
+  return { seeded: seeded.promise, over: over.promise };
+}
+
+/** Tells the process that started this one that the data folder is its own. */
+export function tellSeeded(): void {
+  try {
+    writeSync(1, `${READY}\n`);
+  } catch {
+    // It is gone.
+  }
+}
