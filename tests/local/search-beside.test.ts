@@ -62,11 +62,11 @@ it(
     await call("", { id: "main", index_method: { keyword: true, vector: false } });
     await upload("small.md", 10);
     expect(await call("/main/search", { query: "zebra" })).toContain("small.md");
-    expect(owners).toEqual(["at once"]);
+    expect(new Set(owners)).toEqual(new Set(["at once"]));
     for (let n = 0; n < 4; n++) await upload(`large-${n}.md`, 600);
     owners.length = 0;
     expect(await call("/main/search", { query: "zebra" })).toContain("large-");
-    expect(owners).toEqual(["a/default/main"]);
+    expect(new Set(owners)).toEqual(new Set(["a/default/main"]));
     await platform.close();
   },
 );

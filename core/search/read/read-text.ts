@@ -66,7 +66,8 @@ const CONTROLS = /(?!\s)\p{Cc}|\u{FFFD}/gu;
 function checkText(text: string, key: string): void {
   const odd = text.match(CONTROLS)?.length ?? 0;
   // One in fifty: real texts hold a few, of bad conversions and of terminals. NUL stands in none.
-  if ((odd < 3 || odd * 50 <= text.length) && !text.includes("\0")) return;
+  const isFew = odd * 50 <= text.length || (odd < 3 && odd * 2 < text.length);
+  if (isFew && !text.includes("\0")) return;
   throw new ApiError("unsupported_file", {
     message: `unsupported_file_type: "${key.slice(0, 128)}" holds bytes that are no text`,
   });

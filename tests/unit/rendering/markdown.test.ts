@@ -11,9 +11,11 @@ describe("htmlToMarkdown()", () => {
 
   it("writes frontmatter when the page has a title", () => {
     const html = `<title>It's "x": a\n --- b</title><meta name="description" content="d"><meta property="og:image" content="/i.png"><p>t`;
+    const head = `---\ntitle: "It's \\"x\\": a --- b"\ndescription: "d"\nimage: "https://example.com/i.png"\n---\n\n`;
     expect(convertHtml(html, { base: "https://example.com/", frontmatter: true })).toEqual({
       title: `It's "x": a --- b`,
-      markdown: `---\ntitle: "It's \\"x\\": a --- b"\ndescription: "d"\nimage: "https://example.com/i.png"\n---\n\nt`,
+      head,
+      markdown: `${head}t`,
     });
     expect(convertHtml("<p>t", { base: null, frontmatter: true }).markdown).toBe("t");
   });
