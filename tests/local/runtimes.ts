@@ -60,7 +60,7 @@ export function startCommand(
 }
 
 /** Resolves with the first line of output that holds `text`. */
-export function lineWith(child: Child, text: string): Promise<string> {
+export function lineWith(child: Child | CommandChild, text: string): Promise<string> {
   let output = "";
   return new Promise((resolve, reject) => {
     child.stdout.on("data", (chunk: Uint8Array) => {
