@@ -10,21 +10,23 @@ export interface DemoTarget {
   readonly accountId: string;
 }
 
-/** Creates the search instance `demo` with the project's own documents, unless it exists. */
-export async function seedDemo(target: DemoTarget): Promise<void> {
+/** Creates the search instance `demo` with the project's own documents, unless it exists and was not cut off. */
+export async function seedDemo(target: DemoTarget, isCutOff: boolean): Promise<void> {
   const root = `${target.url}/client/v4/accounts/${target.accountId}/ai-search`;
   const headers = { authorization: `Bearer ${target.token}` };
   const found = await target.fetch(new Request(`${root}/instances/demo`, { headers }));
-  if (found.ok) return;
-  await expectOk(
-    target.fetch(
-      new Request(`${root}/instances`, {
-        method: "POST",
-        headers: { ...headers, "content-type": "application/json" },
-        body: JSON.stringify({ id: "demo" }),
-      }),
-    ),
-  );
+  await found.body?.cancel();
+  if (found.ok && !isCutOff) return;
+  if (!found.ok)
+    await expectOk(
+      target.fetch(
+        new Request(`${root}/instances`, {
+          method: "POST",
+          headers: { ...headers, "content-type": "application/json" },
+          body: JSON.stringify({ id: "demo" }),
+        }),
+      ),
+    );
   for (const { name, text } of documents()) {
     const form = new FormData();
     form.set("file", new File([text], name, { type: "text/markdown" }));

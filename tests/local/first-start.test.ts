@@ -14,11 +14,17 @@ async function served(
   runtime: (typeof runtimes)[number],
   dataDir: string,
   use: (url: string) => Promise<void>,
+  meet: (pid: number) => void = () => undefined,
 ): Promise<number[]> {
   const child = startCommand(runtime, ["serve", "--port", "0", "--data-dir", dataDir]);
   const pid = child.pid ?? 0;
   const started = new Set<number>();
-  const watch = setInterval(() => childrenOf(pid).forEach((one) => started.add(one)), 10);
+  const watch = setInterval(() => {
+    for (const one of childrenOf(pid)) {
+      if (!started.has(one)) meet(one);
+      started.add(one);
+    }
+  }, 10);
   try {
     const line = await lineWith(child, "Listening");
     clearInterval(watch);
@@ -33,19 +39,38 @@ async function served(
 }
 
 describe.each(runtimes)("causey serve on %s, on a new data folder", (runtime) => {
-  it("has the demo made by a process that ends, and not again", LONG, async () => {
+  const folder = (): string => {
     const dataDir = mkdtempSync(join(tmpdir(), "causey-first-"));
     folders.push(dataDir);
-    const ask = async (url: string): Promise<void> => {
-      const address = `${url}/client/v4/accounts/local/ai-search/instances/demo`;
-      const token = readFileSync(join(dataDir, "token"), "utf8").trim();
-      const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-      const body = JSON.stringify({ query: "rotate the master key" });
-      const found = await fetch(`${address}/search`, { method: "POST", headers, body });
-      const { result } = (await found.json()) as { result: { chunks: unknown[] } };
-      expect(result.chunks.length).toBeGreaterThan(0);
-    };
-    expect(await served(runtime, dataDir, ask)).toHaveLength(1);
-    expect(await served(runtime, dataDir, ask)).toEqual([]);
+    return dataDir;
+  };
+  const asking = (dataDir: string) => async (url: string) => {
+    const address = `${url}/client/v4/accounts/local/ai-search/instances/demo`;
+    const token = readFileSync(join(dataDir, "token"), "utf8").trim();
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    const body = JSON.stringify({ query: "rotate the master key" });
+    const found = await fetch(`${address}/search`, { method: "POST", headers, body });
+    const { result } = (await found.json()) as { result: { chunks: unknown[] } };
+    expect(result.chunks.length).toBeGreaterThan(0);
+  };
+
+  it("has the demo made by a process that ends, and not again", LONG, async () => {
+    const dataDir = folder();
+    expect(await served(runtime, dataDir, asking(dataDir))).toHaveLength(1);
+    expect(await served(runtime, dataDir, asking(dataDir))).toEqual([]);
+  });
+
+  it.each([0, 800])("makes what that process did not, killed after %i ms", LONG, async (ms) => {
+    const dataDir = folder();
+    const kill = (pid: number): void => void setTimeout(() => killed(pid), ms);
+    expect(await served(runtime, dataDir, asking(dataDir), kill)).toHaveLength(1);
   });
 });
+
+function killed(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It has ended.
+  }
+}

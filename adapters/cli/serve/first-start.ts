@@ -21,13 +21,16 @@ export function isForFirstStart(): boolean {
 
 /** A process that does what only the first start does, and takes with it the memory that this needs. */
 export interface FirstStart {
-  /** Resolves when it has let go of the data folder: when the demo is there, or it could not be made. */
-  readonly seeded: Promise<void>;
+  /** Resolves when it has let go of the data folder; false when it was cut off, which leaves a part of the demo. */
+  readonly seeded: Promise<boolean>;
   /** Resolves when it has ended. */
   readonly over: Promise<void>;
 }
 
-const nothing: FirstStart = { seeded: Promise.resolve(), over: Promise.resolve() };
+const nothing: FirstStart = { seeded: Promise.resolve(true), over: Promise.resolve() };
+
+/** How long it may take for the demo, in ms. A slow machine takes ten seconds. */
+const PATIENCE_MS = 120_000;
 
 /**
  * Starts a process for the first start on a data folder: it indexes the demo's documents and unpacks the browser, and
@@ -48,17 +51,21 @@ export async function firstStart({ config, dataDir, demoSecret }: Prepared): Pro
   }
   const kill = (): void => void child.kill("SIGKILL");
   process.once("exit", kill);
-  const seeded = Promise.withResolvers<void>();
+  const late = setTimeout(kill, PATIENCE_MS);
+  const seeded = Promise.withResolvers<boolean>();
   const over = Promise.withResolvers<void>();
   const end = (): void => {
     process.off("exit", kill);
-    seeded.resolve();
+    clearTimeout(late);
+    seeded.resolve(false);
     over.resolve();
   };
   child.once("error", end);
   child.once("close", end);
   child.stdout?.setEncoding("utf8").on("data", (text: string) => {
-    if (text.includes(READY)) seeded.resolve();
+    if (!text.includes(READY)) return;
+    clearTimeout(late);
+    seeded.resolve(true);
   });
   // From then on it does not keep this process, which may be asked to end.
   void seeded.promise.then(() => {

@@ -35,12 +35,12 @@ export async function serveCommand(
   const command = processes > 1 ? ownCommandLine() : [];
   const runtime = await loadRuntime();
   const first = await firstStart(prepared);
-  await first.seeded;
+  const isCutOff = !(await first.seeded);
   const app = await openApp(prepared, runtime, processes, configuredLog(prepared.config));
   const { platform } = app;
   try {
     // Before the port opens, so that no request waits for the collection of what the demo left.
-    await seed(prepared, app);
+    await seed(prepared, app, isCutOff);
     collectGarbage();
     const { url } = await listen(prepared, runtime, app, { command, count: processes });
     const browser = (await platform.browser.describe?.()) ?? String(platform.capabilities.browser);
@@ -83,11 +83,13 @@ async function startFirst(flags: ReadonlyMap<string, string>): Promise<void> {
 async function seed(
   { token, accountId, demoSecret }: Prepared,
   { api, platform }: OpenApp,
+  isCutOff = false,
 ): Promise<void> {
   if (demoSecret === null) return;
   const fetch = (request: Request): Response | Promise<Response> => api.quietFetch(request);
   try {
-    await seedDemo({ fetch, url: "http://127.0.0.1", token: token.value, accountId });
+    const target = { fetch, url: "http://127.0.0.1", token: token.value, accountId };
+    await seedDemo(target, isCutOff);
   } catch (error) {
     platform.log("warn", "The demo could not be set up", { error: String(error) });
   }
