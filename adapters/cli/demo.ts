@@ -46,7 +46,9 @@ async function expectOk(pending: Response | Promise<Response>): Promise<void> {
 function documents(): { name: string; text: string }[] {
   const root = projectRoot(dirname(fileURLToPath(import.meta.url)));
   const guides = existsSync(join(root, "docs"))
-    ? readdirSync(join(root, "docs")).map((name) => join("docs", name))
+    ? readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" }).map((name) =>
+        join("docs", name),
+      )
     : [];
   return ["README.md", ...guides.filter((name) => name.endsWith(".md"))]
     .filter((name) => existsSync(join(root, name)))

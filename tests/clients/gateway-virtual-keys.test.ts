@@ -12,7 +12,7 @@ import { spoken } from "../http/native-model.ts";
 import { account, base, native, providerUrl, rowsOf } from "./gateway-native.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const page = readFileSync(join(root, "docs/virtual-keys.md"), "utf8");
+const page = readFileSync(join(root, "docs/gateway/virtual-keys.md"), "utf8");
 const gateway = `vk-${randomUUID().slice(0, 8)}`;
 const management = `${base}/client/v4/accounts/${account}/ai-gateway`;
 const token = inject("token");
@@ -118,7 +118,7 @@ describe("a virtual key as an SDK's apiKey", () => {
   });
 });
 
-describe("docs/virtual-keys.md", () => {
+describe("docs/gateway/virtual-keys.md", () => {
   const folder = mkdtempSync(join(tmpdir(), "causey-virtual-keys-"));
   const blocks = [...page.matchAll(/```ts\n([\s\S]*?)```/gu)].map(([, block = ""]) => block);
 

@@ -13,7 +13,7 @@ runSuite(webSocketsSuite, async () => {
       transport,
       upstream: inject("upstream"),
       // workerd can neither pause a WebSocket nor tell when it ends, and replaces what is no UTF-8
-      // (docs/gateway.md, Realtime WebSockets).
+      // (docs/gateway/websockets.md).
       stops: runtime !== "workers",
       strict: runtime !== "workers",
       closes: platform.system.closing !== undefined && runtime !== "workers",

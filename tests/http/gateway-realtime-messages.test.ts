@@ -137,7 +137,7 @@ describe("what passes over a realtime connection", () => {
       const test = randomUUID();
       const client = await connect(`openai?model=m&test=${test}`);
       client.raw.write(Buffer.from(hex, "hex"));
-      // workerd reads such a text with replacements (docs/gateway.md).
+      // workerd reads such a text with replacements (docs/gateway/websockets.md).
       if (inject("target") === "workers" && hex.startsWith("81")) {
         expect(await client.next()).toBe("\uFFFD(");
         client.socket.terminate();

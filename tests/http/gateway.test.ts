@@ -197,7 +197,7 @@ describe("an answer on its way to the client", () => {
       if (length !== undefined) expect(Number(length)).toBe(raw.body.length);
       const [row] = await logs("open", byEvent(id), 1);
       expect(row).toMatchObject({ success: true });
-      // workerd has nothing that reads zstd (docs/gateway.md, Limits).
+      // workerd has nothing that reads zstd (docs/gateway/memory.md).
       const isRead = encoding !== "zstd" || inject("target") !== "workers";
       expect([row?.["tokens_in"], row?.["tokens_out"]]).toEqual(isRead ? [7, 3] : [null, null]);
     },

@@ -46,6 +46,6 @@ describe.each(runtimes)("the heap of V8 on %s", (runtime) => {
 
 test("every start line of Deno keeps objects and the young generation as Node does by itself", () => {
   const option = `--v8-flags=${[ALL_YOUNG, LIMIT, COLLECTABLE].join(",")}`;
-  for (const path of ["scripts/run.mjs", "deno.json", "docs/gateway.md"])
+  for (const path of ["scripts/run.mjs", "deno.json", "docs/gateway/memory.md"])
     expect(readFileSync(`${root}${path}`, "utf8"), path).toContain(option);
 });

@@ -1,15 +1,18 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
+import { posix } from "node:path";
 import { expect, test } from "vitest";
 import { root } from "../config/shared.ts";
+import { pagesOfDocs } from "./sources.ts";
 
 /** Pages with more lines begin with their contents. */
 const LONG_PAGE = 150;
 
 const pages = [
-  ...readdirSync(`${root}docs`).map((name) => `docs/${name}`),
+  ...pagesOfDocs(),
   "README.md",
   "ARCHITECTURE.md",
   "CONTRIBUTING.md",
+  "SECURITY.md",
 ].map((path) => ({ path, text: readFileSync(`${root}${path}`, "utf8") }));
 
 interface Heading {
@@ -65,8 +68,8 @@ test("every link to a heading of a page finds it", () => {
   );
   for (const { path, text } of pages)
     for (const [, file = "", anchor = ""] of text.matchAll(/\]\(([\w./-]*)#([^)\s]+)\)/gu)) {
-      const target = file === "" ? path : `${path.startsWith("docs/") ? "docs/" : ""}${file}`;
-      const found = anchors.get(target.replace(/^docs\/\.\.\//u, ""));
+      const target = file === "" ? path : posix.join(posix.dirname(path), file);
+      const found = anchors.get(target);
       expect(found, `${target} in ${path}`).toBeDefined();
       expect(found?.has(anchor), `#${anchor} of ${target} in ${path}`).toBe(true);
     }

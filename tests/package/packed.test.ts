@@ -1,12 +1,13 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { checkNode } from "../../adapters/shared/check-node.ts";
 import { eventually, LONG } from "../cases/eventually.ts";
 import { root } from "../config/shared.ts";
 import { packClone, type Packed } from "./packed.ts";
+import { pagesOfDocs } from "./sources.ts";
 
 const nodes = [
   ["22", `${root}tools/releases/node_modules/node22/bin/node`],
@@ -38,7 +39,7 @@ test("npm pack builds first, and packs every entry with its documents", () => {
     typeof entry === "string" ? [entry] : [entry.types, entry.default],
   );
   for (const entry of entries) expect(packed.files).toContain(posix.normalize(entry));
-  for (const name of readdirSync(`${root}docs`)) expect(packed.files).toContain(`docs/${name}`);
+  for (const name of pagesOfDocs()) expect(packed.files).toContain(name);
 });
 
 test("every relative link of the documents leads to a file of the package", () => {
@@ -173,7 +174,7 @@ test("the demo of the package answers from the documents", LONG, async () => {
       chunks: { item: { key: string } }[];
       choices: { message: { content: string } }[];
     };
-    expect(chunks.map(({ item }) => item.key)).toContain("docs/gateway.md");
+    expect(chunks.map(({ item }) => item.key)).toContain("docs/gateway/management.md");
     expect(choices[0]?.message.content).toContain("formerMasterKeys");
   });
 });

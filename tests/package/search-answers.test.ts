@@ -1,8 +1,9 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { nodePlatform } from "../../adapters/node/mod.ts";
 import { searchParts } from "../../core/search/mod.ts";
 import { root } from "../config/shared.ts";
+import { pagesOfDocs } from "./sources.ts";
 
 /** Questions that docs/ answers, and what a useful answer says. */
 const questions: readonly (readonly [question: string, fact: RegExp])[] = [
@@ -80,9 +81,9 @@ describe("answers of the builtin model about real documents", () => {
         ),
       );
     await post(path, { id: "docs" });
-    for (const name of readdirSync(`${root}docs`).filter((one) => one.endsWith(".md"))) {
+    for (const name of pagesOfDocs()) {
       const form = new FormData();
-      const text = readFileSync(`${root}docs/${name}`, "utf8");
+      const text = readFileSync(`${root}${name}`, "utf8");
       form.set("file", new File([text], name, { type: "text/markdown" }));
       const { status } = await post(`${path}/docs/items`, form);
       expect(status).toBe(200);

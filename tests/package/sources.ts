@@ -22,6 +22,12 @@ export function readSources(...folders: string[]): Source[] {
     .map(readSource);
 }
 
+/** Every page of docs/, as a path from the repository's root, with forward slashes. */
+export function pagesOfDocs(): string[] {
+  const pages = globSync("docs/**/*.md", { cwd: root });
+  return pages.map((path) => path.replaceAll("\\", "/")).toSorted();
+}
+
 function readSource(path: string): Source {
   const text = readFileSync(`${root}${path}`, "utf8");
   const code = text.replaceAll(/^\s*(?:\*|\/\*|\/\/).*$/gmu, "");

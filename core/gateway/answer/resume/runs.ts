@@ -61,7 +61,7 @@ const RUN_OVERHEAD = 1024;
 /** Milliseconds between looks at a run whose client left, at most. */
 const LOOK_MS = 10_000;
 
-/** Keeps streams for the clients that lost them (docs/gateway.md, "Lost and silent streams"). */
+/** Keeps streams for the clients that lost them (docs/gateway/streams.md). */
 export function resumableRuns(options: ResumeOptions, system: System): ResumableRuns {
   const shelf = makeShelf(options, system);
   // What nobody reads would hold up a shutdown.

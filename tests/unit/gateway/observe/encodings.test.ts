@@ -51,7 +51,7 @@ beforeAll(async () => {
 });
 afterAll(() => gate.close());
 
-/** Whether this runtime can undo an encoding; workerd has only what the standard names (docs/gateway.md). */
+/** Whether this runtime can undo an encoding; workerd has only what the standard names (docs/gateway/memory.md). */
 function isReadable(encoding: string): boolean {
   return !["br", "zstd"].includes(encoding) || gate.platform.runtime !== "workers";
 }
