@@ -37,7 +37,7 @@ function keptRequest(): Hono {
 
 async function nodeServer(acceptWebSockets: Adapter["acceptWebSockets"]): Promise<Server> {
   if (kind === "express") {
-    // The block of docs/agents.md, but for the port.
+    // The block of docs/agents/connecting.md, but for the port.
     const app = new Hono().route("/platform", api);
     const host = express();
     host.all("/platform/{*rest}", getRequestListener(app.fetch));

@@ -95,9 +95,11 @@ describe("a server of the host's own", () => {
     );
   }
 
-  it("is shown in docs/agents.md as it is here", () => {
+  it("is shown in docs/agents/connecting.md as it is here", () => {
     const read = (path: string): string => readFileSync(new URL(path, import.meta.url), "utf8");
-    const [, page = ""] = read("../../docs/agents.md").split("### WebSockets on a server");
+    const [, page = ""] = read("../../docs/agents/connecting.md").split(
+      "## WebSockets on a server",
+    );
     const child = read("own-server-child.ts")
       .replaceAll('0, "127.0.0.1"', "8787")
       .replaceAll("port: 0, host", "port: 8787, host");

@@ -59,6 +59,13 @@ test("each long page of docs/ begins with contents that are its headings", () =>
   }
 });
 
+test("no page of docs/ has more than 300 lines", () => {
+  const long = pages.filter(
+    ({ path, text }) => path.startsWith("docs/") && text.split("\n").length > 301,
+  );
+  expect(long.map(({ path }) => path)).toEqual([]);
+});
+
 test("every link to a heading of a page finds it", () => {
   const anchors = new Map(
     pages.map(({ path, text }) => [

@@ -150,7 +150,7 @@ export function upgradeOrThrow(
   const upgraded = upgrade(request, offeredProtocol(request, protocol), events, maxMessage);
   if (upgraded !== null) return upgraded;
   const message =
-    "This server cannot upgrade the request: give it acceptWebSockets(app), and in place of app.mount(), which copies the request, write app.route('/prefix', api), see WebSockets in docs/agents.md";
+    "This server cannot upgrade the request: give it acceptWebSockets(app), and in place of app.mount(), which copies the request, write app.route('/prefix', api), see docs/agents/connecting.md";
   throw new ApiError("missing_capability", { message });
 }
 
