@@ -111,7 +111,7 @@ export const mutants: readonly Mutant[] = [
     file: "core/search/retrieve/find-chunks.ts",
     find: " || errors.length === ids.length",
     replace: "",
-    tests: ["tests/unit/search/api"],
+    tests: ["tests/unit/search/instances"],
   },
   {
     name: "a restarted instance holds no lease of its former life",
@@ -153,7 +153,7 @@ export const mutants: readonly Mutant[] = [
     file: "core/search/retrieve/find-chunks.ts",
     find: 'if (ids.length > MAX_INSTANCES) throw new ApiError("too_many_instances");',
     replace: "",
-    tests: ["tests/unit/search/api"],
+    tests: ["tests/unit/search/instances"],
   },
   {
     name: "a page that never settles is given up",
