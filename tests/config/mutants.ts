@@ -93,10 +93,17 @@ export const mutants: readonly Mutant[] = [
     tests: ["tests/unit/signals/signals"],
   },
   {
+    name: "a name that a caller steers takes no thread of the system's resolver",
+    file: "adapters/shared/egress/egress-resolve.ts",
+    find: " ? systemResolve : dnsResolve",
+    replace: " ? systemResolve : systemResolve",
+    tests: ["tests/local/egress-resolve"],
+  },
+  {
     name: "a name is resolved in time",
     file: "adapters/shared/egress/egress-resolve.ts",
-    find: "Promise.race([resolve(host), late.promise])",
-    replace: "resolve(host)",
+    find: "Promise.race([resolve(host, given.signal), late.promise])",
+    replace: "resolve(host, given.signal)",
     tests: ["tests/local/egress-proxy"],
   },
   {

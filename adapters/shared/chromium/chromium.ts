@@ -30,7 +30,7 @@ export interface ChromiumOptions {
   readonly recycleAfter?: number | undefined;
   /** A browser without connections ends after this time in ms. @default 60000 */
   readonly idleMs?: number | undefined;
-  /** @default the system's resolver */
+  /** @default DNS; the system's resolver for the names of the allow list */
   readonly resolve?: Resolve | undefined;
   readonly log: Log;
   readonly system: System;

@@ -27,7 +27,7 @@ export interface DialOptions {
   readonly allow: AllowHosts;
   /** Whether the runtime's `ws` connects to the address that it is told. */
   readonly pins: () => Promise<boolean>;
-  /** @default the system's resolver */
+  /** @default DNS; the system's resolver for the names of the allow list */
   readonly resolve?: Resolve | undefined;
   /** The proxy for a configured address; null = none. */
   readonly proxyFor: (url: string) => URL | null;
@@ -192,7 +192,7 @@ export function wsAsksLookup(): Promise<boolean> {
 export interface DiallerOptions {
   /** Hosts that are let through although they are not public. @default [] */
   readonly allowHosts?: readonly string[] | undefined;
-  /** @default the system's resolver */
+  /** @default DNS; the system's resolver for the names of the allow list */
   readonly resolve?: Resolve;
   /** Whether the runtime's `ws` has to be told a proxy, see `DialOptions`. @default false */
   readonly passesProxy?: boolean;

@@ -15,7 +15,7 @@ import { requestEnd } from "./message-body.ts";
 export interface EgressProxyOptions {
   /** Hosts that are let through although they are not public, see `parseAllowHosts`. @default [] */
   readonly allowHosts?: readonly string[];
-  /** @default the system's resolver */
+  /** @default DNS; the system's resolver for the names of the allow list */
   readonly resolve?: Resolve;
   /** Connections at a time; more are answered 503. @default 512 */
   readonly maxConnections?: number;

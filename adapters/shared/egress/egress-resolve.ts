@@ -1,4 +1,4 @@
-import { lookup } from "node:dns/promises";
+import { lookup, Resolver } from "node:dns/promises";
 import { isIP } from "node:net";
 import { checkAddress, checkHost } from "../../../core/net/check-url.ts";
 import type { AllowHosts } from "../../../core/net/allow-hosts.ts";
@@ -10,17 +10,63 @@ export interface ResolvedAddress {
   readonly family: 4 | 6;
 }
 
-/** Resolves a name to every address it has; injectable so that tests can play a hostile DNS server. */
-export type Resolve = (host: string) => Promise<readonly ResolvedAddress[]>;
+/**
+ * Resolves a name to every address it has, until `signal` gives up; injectable so that tests can play a hostile DNS
+ * server.
+ */
+export type Resolve = (host: string, signal: AbortSignal) => Promise<readonly ResolvedAddress[]>;
 
 /** Milliseconds for a name to be resolved: a hostile DNS server may never answer. */
 const RESOLVE_MS = 10_000;
+/** Milliseconds for a DNS server to answer one of two attempts; the second one waits longer. */
+const DNS_TRY_MS = 2500;
 
-/** Asks the system's resolver, hosts file included. */
+/** Asks the system's resolver, hosts file and search list included. */
 export const systemResolve: Resolve = async (host) => {
   const found = await lookup(host, { all: true, order: "verbatim" });
   return found.map(({ address }) => ({ address, family: isIP(address) === 6 ? 6 : 4 }));
 };
+
+/**
+ * Asks DNS alone. The system's resolver would hold a thread until the last of its own timeouts, and Node lets it have two
+ * for the whole process: two names whose servers never answer would stop every other connection
+ * (https://docs.libuv.org/en/v1.x/threadpool.html, https://nodejs.org/api/dns.html#implementation-considerations).
+ */
+export function dnsResolver(servers?: readonly string[]): Resolve {
+  return async (host, signal) => {
+    const resolver = new Resolver({ timeout: DNS_TRY_MS, tries: 2 });
+    if (servers !== undefined) resolver.setServers(servers);
+    const cancel = (): void => resolver.cancel();
+    signal.addEventListener("abort", cancel, { once: true });
+    const [four, six] = await Promise.allSettled([
+      resolver.resolve4(host),
+      resolver.resolve6(host),
+    ]);
+    signal.removeEventListener("abort", cancel);
+    if (four.status === "rejected" && six.status === "rejected") {
+      // No DNS server is configured, so no hostile one can answer either.
+      if (codeOf(four.reason) === "ECONNREFUSED") return systemResolve(host, signal);
+      throw four.reason;
+    }
+    return [...allOf(four, 4), ...allOf(six, 6)];
+  };
+}
+
+/** {@link dnsResolver} with the servers of the system. */
+export const dnsResolve: Resolve = dnsResolver();
+
+function allOf(answer: PromiseSettledResult<readonly string[]>, family: 4 | 6): ResolvedAddress[] {
+  return answer.status === "rejected" ? [] : answer.value.map((address) => ({ address, family }));
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && "code" in error ? error.code : undefined;
+}
+
+/** An operator's own names, and those without a dot, which only the search list completes, come from nobody hostile. */
+export function resolverOf(host: string, port: number, allow: AllowHosts): Resolve {
+  return allow.host(host, port) || !host.includes(".") ? systemResolve : dnsResolve;
+}
 
 /**
  * Resolves a host once and checks every address: the caller must dial one of exactly these. An answer that
@@ -32,7 +78,7 @@ export async function resolveChecked(
   host: string,
   port: number,
   allow: AllowHosts,
-  resolve: Resolve = systemResolve,
+  resolve: Resolve = resolverOf(host, port, allow),
   withinMs: number = RESOLVE_MS,
 ): Promise<readonly ResolvedAddress[]> {
   if (!checkHost(host, port, allow)) throw refused(host);
@@ -53,11 +99,13 @@ async function resolveName(
 ): Promise<readonly ResolvedAddress[]> {
   const name = `The name "${host.slice(0, 100)}"`;
   const late = Promise.withResolvers<never>();
+  const given = new AbortController();
   const timer = setTimeout(() => {
+    given.abort();
     late.reject(new TransportError("unreachable", `${name} was not resolved in ${withinMs} ms`));
   }, withinMs);
   try {
-    const addresses = await Promise.race([resolve(host), late.promise]);
+    const addresses = await Promise.race([resolve(host, given.signal), late.promise]);
     if (addresses.length === 0) throw new TransportError("unreachable", `${name} has no address`);
     return addresses;
   } catch (error) {

@@ -24,7 +24,7 @@ import { type Lookup, pinnedLookup } from "./pinned-lookup.ts";
 export interface EgressTransportOptions {
   /** Hosts that are let through although they are not public, see `parseAllowHosts`. @default [] */
   readonly allowHosts?: readonly string[];
-  /** @default the system's resolver */
+  /** @default DNS; the system's resolver for the names of the allow list */
   readonly resolve?: Resolve;
 }
 
