@@ -9,7 +9,7 @@ const COPY = /^before-upgrade-[\dTZ-]+\.db$/u;
 
 /**
  * Copies a database before its tables are brought to a newer form, so that the version which wrote it can be gone back to
- * (docs/operation.md). Throws one line when there is no room for it: without a copy nothing is changed.
+ * (docs/upgrade.md). Throws one line when there is no room for it: without a copy nothing is changed.
  */
 export function keepBeforeUpgrade(db: SqliteDatabase, folder: string, log: Log): void {
   const name = `before-upgrade-${new Date().toISOString().replaceAll(/[:.]/gu, "-")}.db`;
