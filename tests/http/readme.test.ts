@@ -10,6 +10,7 @@ import { startTarget, type Target } from "./target.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const readme = readFileSync(join(root, "README.md"), "utf8");
+const start = readFileSync(join(root, "docs/start.md"), "utf8");
 const blocks = (text: string, language: string): string[] =>
   [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gmu)]
     .filter((one) => one[1] === language)
@@ -36,7 +37,7 @@ function matches(output: string, pattern: string): boolean {
   return new RegExp(`^${source.join("[\\s\\S]*?")}$`, "u").test(output);
 }
 
-describe("README", () => {
+describe("README and the guide to start with", () => {
   const folder = mkdtempSync(join(tmpdir(), "causey-readme-"));
   let target: Target;
 
@@ -53,8 +54,9 @@ describe("README", () => {
   const setUp = blocks(readme, "sh")[1] ?? "";
   const here = (text: string): string => text.replaceAll("http://127.0.0.1:8787", target.url);
 
-  it.each(blocks(readme, "console").map((block) => [block.split("\n")[0] ?? "", block]))(
-    "%s ... prints what the README says",
+  const examples = [readme, start].flatMap((page) => blocks(page, "console"));
+  it.each(examples.map((block) => [block.split("\n")[0] ?? "", block]))(
+    "%s ... prints what the page says",
     (_, block) => {
       let before = here(setUp);
       for (const { command, output } of shown(block)) {
