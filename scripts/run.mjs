@@ -34,6 +34,8 @@ const serving = ["@sparticuz/chromium", "hono"];
 const everything = [".", "tools", "tests/clients"];
 /** Other releases of what the package meets. */
 const releases = "tools/releases";
+/** What builds the site of the documents. */
+const site = "tools/site";
 
 /** Task name -> the packages that it needs and the command that runs it, arguments appended. */
 const tasks = {
@@ -42,7 +44,7 @@ const tasks = {
   "serve:deno": { needs: [".", "tools"], command: [deno, "run", "-A", denoHeap, cli] },
   "serve:bun": { needs: [".", "tools"], command: [bun, cli] },
   "serve:workers": { needs: ["."], command: [node, "scripts/serve-workers.mjs"] },
-  ok: { needs: [...everything, releases], command: [node, "scripts/ok.ts"] },
+  ok: { needs: [...everything, releases, site], command: [node, "scripts/ok.ts"] },
   "test:node": { needs: ["."], command: [node, vitest, "run"] },
   "test:deno": { needs: [".", "tools"], command: [deno, "run", "-A", vitest, "run"] },
   "test:bun": { needs: [".", "tools"], command: [bun, "--bun", vitest, "run"] },
@@ -55,7 +57,7 @@ const tasks = {
     command: [node, vitest, "run", "--config", "tests/config/vitest.http.config.ts"],
   },
   "test:package": {
-    needs: [...everything, releases],
+    needs: [...everything, releases, site],
     command: [node, vitest, "run", "--config", "tests/config/vitest.package.config.ts"],
   },
   "check:sql": { needs: ["."], command: [node, "scripts/check-sql.ts"] },
@@ -69,6 +71,7 @@ const tasks = {
   openapi: { needs: ["."], command: [node, "scripts/openapi.ts"] },
   errors: { needs: ["."], command: [node, "scripts/error-reference.ts"] },
   build: { needs: ["."], command: [node, "scripts/build.ts"] },
+  site: { needs: [".", site], command: [node, "scripts/site.ts"] },
   bench: { needs: everything, command: [node, "bench/run.ts"] },
 };
 

@@ -22,7 +22,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-test.each([".", "tools", "tools/releases", "tests/clients"])(
+test.each([".", "tools", "tools/releases", "tools/site", "tests/clients"])(
   "npm ci takes the lockfile of %s",
   LONG,
   (name) => {

@@ -1,0 +1,63 @@
+import { existsSync, readFileSync } from "node:fs";
+import { posix } from "node:path";
+import { fileURLToPath } from "node:url";
+import { groups } from "./sidebar.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const { homepage } = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as {
+  homepage: string;
+};
+/** Where files of the repository are that are no page of the site. */
+const files = `${homepage.replace(/#.*$/u, "")}/blob/main/`;
+
+/** A page of the site. */
+export interface SitePage {
+  /** Below the site's root, with `.md`. */
+  readonly path: string;
+  readonly title: string;
+  readonly text: string;
+}
+
+/** The site's path of a file of the repository, or null when the file is no page. */
+function pathOf(source: string): string | null {
+  if (!groups.some(({ pages }) => pages.includes(source))) return null;
+  if (source === "README.md") return "overview.md";
+  return source.startsWith("docs/") ? source.slice("docs/".length) : source.toLowerCase();
+}
+
+/**
+ * The pages of the site: the repository's documents, with links that lead to pages of the site or to the repository.
+ *
+ * @throws Error when a link leads to no file.
+ */
+export function sitePages(): readonly SitePage[] {
+  return groups.flatMap(({ pages }) => pages.map(sitePage));
+}
+
+function sitePage(source: string): SitePage {
+  const text = readFileSync(`${root}${source}`, "utf8").replaceAll(/<!--[\s\S]*?-->\n*/gu, "");
+  const path = pathOf(source) ?? source;
+  const [, heading = source] = /^# (.+)$/mu.exec(text) ?? [];
+  const title = source === "README.md" ? "Overview" : heading;
+  return { path, title, text: relinked(text, source, path) };
+}
+
+/** A page's text with its links as the site has them. Code stays as it is. */
+function relinked(text: string, source: string, path: string): string {
+  const code = /^```[\s\S]*?^```$|`[^`\n]+`/gmu;
+  const relink = (prose: string): string =>
+    prose.replaceAll(/\]\((?![a-z]+:|#)([^)\s#]+)(#[^)\s]*)?\)/gu, (_, link: string, at = "") => {
+      const target = posix.join(posix.dirname(source), link);
+      if (!existsSync(`${root}${target}`))
+        throw new Error(`${source} links to ${target}, which is not there.`);
+      const page = pathOf(target);
+      return `](${page === null ? files + target : posix.relative(posix.dirname(path), page)}${String(at)})`;
+    });
+  let result = "";
+  let end = 0;
+  for (const match of text.matchAll(code)) {
+    result += relink(text.slice(end, match.index)) + match[0];
+    end = match.index + match[0].length;
+  }
+  return result + relink(text.slice(end));
+}

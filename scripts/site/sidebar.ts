@@ -1,0 +1,80 @@
+/** A part of the site's navigation: its pages, by their paths in the repository. */
+export interface Group {
+  readonly text: string;
+  readonly pages: readonly string[];
+  /** Closed until the reader opens it. */
+  readonly collapsed?: boolean;
+}
+
+const gateway = (name: string): string => `docs/gateway/${name}.md`;
+
+/** Every page of the site but its front page and the API reference, in reading order. */
+export const groups: readonly Group[] = [
+  {
+    text: "Begin",
+    pages: [
+      "docs/start.md",
+      "README.md",
+      "docs/console.md",
+      "docs/comparison.md",
+      "docs/compatibility.md",
+    ],
+  },
+  {
+    text: "Gateway",
+    pages: [
+      "docs/gateway.md",
+      ...["clients", "access", "virtual-keys", "management", "dynamic-routes", "router"].map(
+        gateway,
+      ),
+      ...["translation", "cache", "streams", "websockets", "cost", "limits", "checks"].map(gateway),
+      ...["log", "observability", "in-process", "memory"].map(gateway),
+    ],
+  },
+  {
+    text: "Rendering",
+    pages: [
+      "docs/rendering.md",
+      "docs/rendering/markdown.md",
+      "docs/rendering/crawls.md",
+      "docs/rendering/browser.md",
+    ],
+  },
+  { text: "Search", pages: ["docs/search.md"] },
+  {
+    text: "Webhooks and agents",
+    pages: [
+      "docs/webhooks.md",
+      "docs/webhook-schemes.md",
+      "docs/agents.md",
+      "docs/agents/connecting.md",
+    ],
+  },
+  { text: "Deprecations", pages: ["docs/deprecations.md"] },
+  {
+    text: "Operate",
+    pages: [
+      "docs/configuration.md",
+      "docs/authentication.md",
+      "docs/deployment.md",
+      "docs/operation.md",
+      "docs/upgrade.md",
+      "docs/troubleshooting.md",
+      "docs/processes.md",
+      "docs/memory.md",
+      "docs/errors.md",
+    ],
+  },
+  {
+    text: "Project",
+    collapsed: true,
+    pages: [
+      "CHANGELOG.md",
+      "SECURITY.md",
+      "ARCHITECTURE.md",
+      "CONTRIBUTING.md",
+      "bench/RESULTS.md",
+      "bench/SPEED.md",
+    ],
+  },
+];
