@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { sha256Hex } from "../crypto/digest.ts";
 import { fromBase64, toBase64 } from "../crypto/encoding.ts";
 import { ApiError } from "../http/api-error.ts";
+import { publicUrl } from "../http/mount-path.ts";
 import { rawSealingKey, seal, type SealingKey, unseal } from "../crypto/seal.ts";
 import { secret, type HiddenText } from "../crypto/secret.ts";
 import type { Plain, Platform } from "../ports.ts";
@@ -87,10 +88,8 @@ export function sessions({ actors, system }: Platform, path: string): ConsoleSes
 }
 
 /** No script reads it, no other site sends it, and only the console gets it. */
-function attributes(path: string, { url, headers }: Request): string {
-  // Whoever makes this header up hides the cookie from itself only.
-  const isTls = url.startsWith("https:") || headers.get("x-forwarded-proto") === "https";
-  const secure = isTls ? "; Secure" : "";
+function attributes(path: string, request: Request): string {
+  const secure = publicUrl(request).startsWith("https:") ? "; Secure" : "";
   return `; Path=${path}; HttpOnly; SameSite=Strict${secure}`;
 }
 

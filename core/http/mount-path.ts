@@ -30,3 +30,12 @@ export function routedPath(c: Context, own: string): string {
     .split("/", depth)
     .join("/");
 }
+
+/**
+ * The address under which the caller reached the server: a proxy that ends TLS says `https` in `X-Forwarded-Proto`.
+ * Whoever makes this header up changes only what is told to itself.
+ */
+export function publicUrl({ url, headers }: Request): string {
+  const [scheme = ""] = (headers.get("x-forwarded-proto") ?? "").split(",", 1);
+  return scheme.trim().toLowerCase() === "https" ? url.replace(/^http:/, "https:") : url;
+}

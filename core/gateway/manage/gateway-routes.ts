@@ -1,6 +1,6 @@
 import { readJson } from "../../http/body.ts";
 import { envelope } from "../../http/envelope.ts";
-import { routedPath } from "../../http/mount-path.ts";
+import { publicUrl, routedPath } from "../../http/mount-path.ts";
 import { type DeclaredGateway, declaredGateway } from "../settings/declared-gateways.ts";
 import * as gateways from "./manage-gateways.ts";
 import {
@@ -97,7 +97,7 @@ export const gatewayUrlRoutes: ManagementRoutes = (app, deps) => {
     const provider = c.req.param("provider");
     // The default gateway is made by its first request, which needs this address.
     if (gateway !== DEFAULT_GATEWAY) await gateways.getGateway(name, deps.store);
-    const { origin } = new URL(c.req.url);
+    const { origin } = new URL(publicUrl(c.req.raw));
     const root = `${origin}${deps.mountPath}${routedPath(c, `${API_ROOT}${path}`)}`;
     const base = `${root}/v1/${encodeURIComponent(account)}/${encodeURIComponent(gateway)}`;
     if (provider === "universal") return envelope(base);

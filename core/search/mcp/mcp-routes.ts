@@ -1,6 +1,7 @@
 import type { Hono } from "hono";
 import { ApiError } from "../../http/api-error.ts";
 import { checkedJson, parseJson, withBytes } from "../../http/body.ts";
+import { publicUrl } from "../../http/mount-path.ts";
 import { wholeRequest } from "../../http/whole-request.ts";
 import type { Log } from "../../ports.ts";
 import { searchInstance } from "../answer/ask.ts";
@@ -39,9 +40,9 @@ export function mcpRoutes(app: Hono, { options, may, instance }: RouteContext): 
  * Refuses a page of another site: a name that its owner points at this machine would otherwise reach an endpoint that asks
  * for no token. Required by https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#security-warning.
  */
-function refuseOtherOrigin({ headers, url }: Request): void {
-  const origin = headers.get("origin");
-  if (origin === null || origin === new URL(url).origin) return;
+function refuseOtherOrigin(request: Request): void {
+  const origin = request.headers.get("origin");
+  if (origin === null || origin === new URL(publicUrl(request)).origin) return;
   throw new ApiError("forbidden", {
     message: "Origin: this endpoint answers no page of another site",
   });
@@ -51,8 +52,10 @@ function toolsOf(
   id: string,
   instance: Instance,
   options: SearchOptions,
-  { url, signal }: Request,
+  request: Request,
 ): McpTools {
+  const { signal } = request;
+  const url = publicUrl(request);
   return {
     name: id,
     async search(query, maxResults) {

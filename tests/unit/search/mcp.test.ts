@@ -105,6 +105,8 @@ describe("the MCP endpoint of an instance", () => {
     expect((await send(list, { origin: "https://evil.example" })).status).toBe(403);
     expect((await send(list, { origin: "null" })).status).toBe(403);
     expect((await send(list, { origin: "http://test" })).status).toBe(200);
+    const behindTls = { origin: "https://test", "x-forwarded-proto": "https" };
+    expect((await send(list, behindTls)).status).toBe(200);
   });
 
   it("is there for instances that are there, and for POST", async () => {

@@ -133,6 +133,19 @@ describe("settings of the hosted service", () => {
 });
 
 describe("a gateway's address", () => {
+  it("begins with https behind a proxy that ends TLS", async () => {
+    const url = async (scheme: string) =>
+      (
+        await gate.manage("/gateways/open/url/openai", {
+          headers: { "x-forwarded-proto": scheme },
+        })
+      ).body.result;
+    expect(await url("https")).toBe("https://gateway.test/v1/acme/open/openai");
+    expect(await url("https, http")).toBe("https://gateway.test/v1/acme/open/openai");
+    expect(await url("http")).toBe("http://gateway.test/v1/acme/open/openai");
+    expect(await url("javascript")).toBe("http://gateway.test/v1/acme/open/openai");
+  });
+
   it("is what a client's base URL is set to", async () => {
     const url = async (provider: string) =>
       (await gate.manage(`/gateways/open/url/${provider}`)).body.result;
