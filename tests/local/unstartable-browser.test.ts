@@ -32,3 +32,28 @@ it("a browser that cannot start is started once for a request, and the reason is
     rmSync(folder, { recursive: true, force: true });
   }
 });
+
+it("a browser that the system refuses to run is told, and does not end the process", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "causey-browser-"));
+  const path = join(folder, "browser");
+  writeFileSync(path, "#!/nowhere/interpreter\n");
+  chmodSync(path, 0o755);
+  const log = (): void => undefined;
+  const browser = chromium({
+    stateDir: folder,
+    executablePath: path,
+    noSandbox: true,
+    log,
+    system: localSystem(log),
+  });
+  try {
+    const failure = await browser.connect().catch((error: unknown) => error);
+    expect(failure).toMatchObject({
+      kind: "no_browser",
+      message: expect.stringContaining("The browser did not start"),
+    });
+  } finally {
+    await browser.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});

@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
+import { setImmediate } from "node:timers/promises";
 import { ApiError } from "../../../core/http/api-error.ts";
 import { chromiumFlags, type FlagOptions } from "./chromium-flags.ts";
 import type { ReadyChromium } from "./chromium-find.ts";
@@ -29,8 +30,11 @@ export async function startChromium(
     // Not this process's environment: that may hold keys.
     env: { ...safeEnvironment(profile), ...ready.env },
   });
+  // Before all else: an "error" that nobody hears ends this process.
+  const failed = new Promise<Error>((resolve) => child.once("error", resolve));
   try {
-    const browser = wrap(child, profile);
+    const pipes = pipesOf(child) ?? (await refusal(failed));
+    const browser = wrap(child, pipes, profile);
     if (child.pid !== undefined) await markProfile(profile, child.pid);
     return browser;
   } catch (error) {
@@ -54,12 +58,26 @@ function safeEnvironment(profile: string): Record<string, string> {
   return kept;
 }
 
-function wrap(child: ChildProcess, profile: string): ChromiumProcess {
-  const input = child.stdio[3] as Writable | null | undefined;
-  const output = child.stdio[4] as Readable | null | undefined;
-  if (input == null || output == null) {
-    throw new ApiError("no_browser", { message: "This runtime cannot open a pipe to the browser" });
-  }
+interface Pipes {
+  readonly input: Writable;
+  readonly output: Readable;
+}
+
+/** The two ends of the connection, or null when the system did not start the program: Node then leaves out the list. */
+function pipesOf(child: Partial<ChildProcess>): Pipes | null {
+  const input = child.stdio?.[3] as Writable | null | undefined;
+  const output = child.stdio?.[4] as Readable | null | undefined;
+  return input == null || output == null ? null : { input, output };
+}
+
+/** Throws why there are no pipes. The runtime tells it in the same turn of the event loop, or never. */
+async function refusal(failed: Promise<Error>): Promise<never> {
+  const error = await Promise.race([failed, setImmediate(null)]);
+  const reason = error === null ? "this runtime opened no pipe to it" : error.message;
+  throw new ApiError("no_browser", { message: `The browser did not start: ${reason}` });
+}
+
+function wrap(child: ChildProcess, { input, output }: Pipes, profile: string): ChromiumProcess {
   let gone: string | null = null;
   let complaint = "";
   const messages = new Set<(message: string) => void>();
