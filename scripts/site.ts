@@ -58,14 +58,13 @@ function build(parameters: readonly string[]): void {
   cpSync(join(site, "index.md"), join(pagesFolder, "index.md"));
   const reference = writeReference();
   let next = 0;
-  const sidebar = groups.map(({ text, pages: sources, collapsed = false }) => ({
+  const sidebar = groups.map(({ text, pages: sources }) => ({
     text,
-    collapsed,
     items: pages
       .slice(next, (next += sources.length))
       .map(({ path, title }) => ({ text: title, link: `/${path.replace(/\.md$/u, "")}` })),
   }));
-  sidebar.splice(-1, 0, { text: "API reference", collapsed: true, items: reference });
+  sidebar.splice(-1, 0, { text: "API reference", items: reference });
   write(join(site, ".vitepress/sidebar.json"), JSON.stringify(sidebar));
   run("vitepress/bin/vitepress.js", ["build", ...parameters]);
 }

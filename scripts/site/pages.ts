@@ -35,7 +35,10 @@ export function sitePages(): readonly SitePage[] {
 }
 
 function sitePage(source: string): SitePage {
-  const text = readFileSync(`${root}${source}`, "utf8").replaceAll(/<!--[\s\S]*?-->\n*/gu, "");
+  // The site shows the headings beside each page, so the page's own list of them goes.
+  const text = readFileSync(`${root}${source}`, "utf8")
+    .replaceAll(/<!--[\s\S]*?-->\n*/gu, "")
+    .replace(/^Contents: [\s\S]*?\n\n/mu, "");
   const path = pathOf(source) ?? source;
   const [, heading = source] = /^# (.+)$/mu.exec(text) ?? [];
   const title = source === "README.md" ? "Overview" : heading;

@@ -2,8 +2,6 @@
 export interface Group {
   readonly text: string;
   readonly pages: readonly string[];
-  /** Closed until the reader opens it. */
-  readonly collapsed?: boolean;
 }
 
 const gateway = (name: string): string => `docs/gateway/${name}.md`;
@@ -67,7 +65,6 @@ export const groups: readonly Group[] = [
   },
   {
     text: "Project",
-    collapsed: true,
     pages: [
       "CHANGELOG.md",
       "SECURITY.md",

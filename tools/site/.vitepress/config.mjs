@@ -18,7 +18,11 @@ export default {
   srcDir: "pages",
   outDir: "dist",
   cacheDir: ".vitepress/cache",
-  markdown: { anchor: { slugify } },
+  markdown: {
+    anchor: { slugify },
+    // The default themes' comments are too faint.
+    theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
+  },
   themeConfig: {
     sidebar,
     nav: [
