@@ -64,7 +64,7 @@ function build(parameters: readonly string[]): void {
       .slice(next, (next += sources.length))
       .map(({ path, title }) => ({ text: title, link: `/${path.replace(/\.md$/u, "")}` })),
   }));
-  sidebar.splice(-1, 0, { text: "API reference", items: reference });
+  sidebar.splice(-1, 0, { text: "API reference", link: "/reference/", items: reference });
   write(join(site, ".vitepress/sidebar.json"), JSON.stringify(sidebar));
   run("vitepress/bin/vitepress.js", ["build", ...parameters]);
 }
