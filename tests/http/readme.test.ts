@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseConfig } from "../../core/config/parse-config.ts";
+import { eventually } from "../cases/eventually.ts";
 import { lendBrowser } from "../platform/shared-browser.ts";
 import { startTarget, type Target } from "./target.ts";
 
@@ -57,18 +58,22 @@ describe("README and the guide to start with", () => {
   const examples = [readme, start].flatMap((page) => blocks(page, "console"));
   it.each(examples.map((block) => [block.split("\n")[0] ?? "", block]))(
     "%s ... prints what the page says",
-    (_, block) => {
+    async (_, block) => {
       let before = here(setUp);
       for (const { command, output } of shown(block)) {
-        const { stdout, stderr } = spawnSync("bash", ["-c", `${before}\n${here(command)}`], {
-          cwd: folder,
-          encoding: "utf8",
-        });
-        const printed = stdout.trimEnd();
-        expect(
-          matches(printed, output),
-          `${command}\nprinted ${printed}${stderr}\ninstead of ${output}`,
-        ).toBe(true);
+        let printed = "";
+        const printsIt = (): boolean => {
+          const script = `${before}\n${here(command)}`;
+          const { stdout, stderr } = spawnSync("bash", ["-c", script], {
+            cwd: folder,
+            encoding: "utf8",
+          });
+          printed = `${stdout}${stderr}`;
+          return matches(stdout.trimEnd(), output);
+        };
+        // Rows of the log are written after the answer, so what only reads may be a moment early.
+        if (/^curl -s "/u.test(command)) await eventually(printsIt, `${command} prints ${output}`);
+        else expect(printsIt(), `${command}\nprinted ${printed}\ninstead of ${output}`).toBe(true);
         // Variables that a command sets hold for the next ones.
         if (/^[A-Z]+=/u.test(command)) before += `\n${here(command)}`;
       }
