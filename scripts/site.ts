@@ -57,14 +57,17 @@ function build(parameters: readonly string[]): void {
   for (const { path, text } of pages) write(join(pagesFolder, path), text);
   cpSync(join(site, "index.md"), join(pagesFolder, "index.md"));
   const reference = writeReference();
-  let next = 0;
-  const sidebar = groups.map(({ text, pages: sources }) => ({
+  const parts = groups.map(({ text, pages: sources }) => ({
     text,
     items: pages
-      .slice(next, (next += sources.length))
+      .filter(({ source }) => sources.includes(source))
       .map(({ path, title }) => ({ text: title, link: `/${path.replace(/\.md$/u, "")}` })),
   }));
-  sidebar.splice(-1, 0, { text: "API reference", link: "/reference/", items: reference });
+  const sidebar = [
+    ...parts.slice(0, -1),
+    { text: "API reference", link: "/reference/", items: reference },
+    ...parts.slice(-1),
+  ];
   write(join(site, ".vitepress/sidebar.json"), JSON.stringify(sidebar));
   run("vitepress/bin/vitepress.js", ["build", ...parameters]);
 }

@@ -12,6 +12,8 @@ const files = `${homepage.replace(/#.*$/u, "")}/blob/main/`;
 
 /** A page of the site. */
 export interface SitePage {
+  /** Its file in the repository. */
+  readonly source: string;
   /** Below the site's root, with `.md`. */
   readonly path: string;
   readonly title: string;
@@ -42,7 +44,7 @@ function sitePage(source: string): SitePage {
   const path = pathOf(source) ?? source;
   const [, heading = source] = /^# (.+)$/mu.exec(text) ?? [];
   const title = source === "README.md" ? "Overview" : heading;
-  return { path, title, text: relinked(text, source, path) };
+  return { source, path, title, text: relinked(text, source, path) };
 }
 
 /** A page's text with its links as the site has them. Code stays as it is. */

@@ -72,7 +72,8 @@ describe("README and the guide to start with", () => {
           return matches(stdout.trimEnd(), output);
         };
         // Rows of the log are written after the answer, so what only reads may be a moment early.
-        if (/^curl -s "/u.test(command)) await eventually(printsIt, `${command} prints ${output}`);
+        if (command.startsWith('curl -s "'))
+          await eventually(printsIt, `${command} prints ${output}`);
         else expect(printsIt(), `${command}\nprinted ${printed}\ninstead of ${output}`).toBe(true);
         // Variables that a command sets hold for the next ones.
         if (/^[A-Z]+=/u.test(command)) before += `\n${here(command)}`;

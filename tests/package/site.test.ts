@@ -16,12 +16,12 @@ test("every page of docs/ is in the navigation of the site, once", () => {
 });
 
 test("links lead to pages of the site, or to files of the repository", () => {
-  const [gateway] = sitePages().filter(({ path }) => path === "gateway.md");
+  const gateway = sitePages().find(({ path }) => path === "gateway.md");
   expect(gateway?.text).toContain("](gateway/clients.md)");
   expect(gateway?.text).not.toContain("Contents:");
-  const [operation] = sitePages().filter(({ path }) => path === "contributing.md");
+  const operation = sitePages().find(({ path }) => path === "contributing.md");
   expect(operation?.title).toBe("Contributing");
-  const [overview] = sitePages().filter(({ path }) => path === "overview.md");
+  const overview = sitePages().find(({ path }) => path === "overview.md");
   expect(overview?.text).toContain("](bench/results.md)");
   expect(overview?.text).not.toContain("](docs/");
 });
