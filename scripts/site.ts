@@ -4,8 +4,7 @@ import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { groups } from "./site/sidebar.ts";
-import { sitePages } from "./site/pages.ts";
+import { navigation, sitePages } from "./site/pages.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const site = join(root, "tools/site");
@@ -57,7 +56,7 @@ function build(parameters: readonly string[]): void {
   for (const { path, text } of pages) write(join(pagesFolder, path), text);
   cpSync(join(site, "index.md"), join(pagesFolder, "index.md"));
   const reference = writeReference();
-  const parts = groups.map(({ text, pages: sources }) => ({
+  const parts = navigation.map(({ text, pages: sources }) => ({
     text,
     items: pages
       .filter(({ source }) => sources.includes(source))

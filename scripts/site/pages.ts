@@ -1,7 +1,7 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { fileURLToPath } from "node:url";
-import { groups } from "./sidebar.ts";
+import { type Group, groups } from "./sidebar.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const { homepage } = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as {
@@ -20,9 +20,25 @@ export interface SitePage {
   readonly text: string;
 }
 
+/** The site's navigation: the groups, with each page of docs/ that no group names after the page whose name it begins with. */
+export const navigation: readonly Group[] = groups.map(({ text, pages }) => ({
+  text,
+  pages: pages.flatMap((page) => [page, ...unnamedBelow(page)]),
+}));
+
+/** Of `docs/search.md` these are `docs/search-….md` and `docs/search/….md`. */
+function unnamedBelow(page: string): readonly string[] {
+  const stem = page.replace(/\.md$/u, "");
+  const named = new Set(groups.flatMap((group) => group.pages));
+  return globSync(`${stem}{-,/}*.md`, { cwd: root })
+    .map((path) => path.replaceAll("\\", "/"))
+    .filter((path) => !named.has(path))
+    .toSorted();
+}
+
 /** The site's path of a file of the repository, or null when the file is no page. */
 function pathOf(source: string): string | null {
-  if (!groups.some(({ pages }) => pages.includes(source))) return null;
+  if (!navigation.some(({ pages }) => pages.includes(source))) return null;
   if (source === "README.md") return "overview.md";
   return source.startsWith("docs/") ? source.slice("docs/".length) : source.toLowerCase();
 }
@@ -33,7 +49,7 @@ function pathOf(source: string): string | null {
  * @throws Error when a link leads to no file.
  */
 export function sitePages(): readonly SitePage[] {
-  return groups.flatMap(({ pages }) => pages.map(sitePage));
+  return navigation.flatMap(({ pages }) => pages.map(sitePage));
 }
 
 function sitePage(source: string): SitePage {

@@ -3,14 +3,13 @@ import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, posix } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { groups } from "../../scripts/site/sidebar.ts";
-import { sitePages } from "../../scripts/site/pages.ts";
+import { navigation, sitePages } from "../../scripts/site/pages.ts";
 import { LONG } from "../cases/eventually.ts";
 import { root } from "../config/shared.ts";
 import { pagesOfDocs } from "./sources.ts";
 
 test("every page of docs/ is in the navigation of the site, once", () => {
-  const listed = groups.flatMap(({ pages }) => pages);
+  const listed = navigation.flatMap(({ pages }) => pages);
   expect(listed.filter((path) => path.startsWith("docs/")).toSorted()).toEqual(pagesOfDocs());
   expect(new Set(listed).size).toBe(listed.length);
 });
@@ -61,7 +60,9 @@ describe("the site", () => {
         const [, file = "", anchor = ""] = /^([^#]*)(?:#(.*))?$/u.exec(href) ?? [];
         const found = file === "" ? path : posix.join(posix.dirname(path), file);
         const target = file.startsWith("/") ? file.slice(1) : found;
-        const page = pages.get(target === "" ? "index.html" : target);
+        const page = pages.get(
+          target === "" || target.endsWith("/") ? `${target}index.html` : target,
+        );
         if (
           page === undefined ||
           (anchor !== "" && !page.includes(`id="${decodeURIComponent(anchor)}"`))
