@@ -7,7 +7,8 @@ import { nodePlatform } from "../adapters/node/mod.ts";
 import { utf8 } from "../core/crypto/encoding.ts";
 import { uploadItem } from "../core/search/items/index-item.ts";
 import { type Instance, instanceAt } from "../core/search/instance/instance-client.ts";
-import { matchExpression, queryTerms } from "../core/search/retrieve/keyword-query.ts";
+import { matchExpression } from "../core/search/query/keyword-plan.ts";
+import { queryTerms } from "../core/search/query/query-terms.ts";
 import { search as searchApi } from "../core/search/mod.ts";
 import { createInstance } from "../core/search/instance/manage-instances.ts";
 import { stem } from "../core/search/text/porter.ts";
@@ -111,7 +112,8 @@ function plainFts({ docs }: Collection): Builder {
         "SELECT rowid AS id FROM f WHERE f MATCH ? ORDER BY bm25(f, 3.0, 1.0) LIMIT 10",
       );
       const search: Search = (query) => {
-        const match = matchExpression(queryTerms(query, "porter"), "or");
+        const words = queryTerms(query, "porter").map((term) => ({ terms: [term], others: [] }));
+        const match = matchExpression({ words, required: [], excluded: [] }, "or");
         const rows = match === null ? [] : find.all(match);
         return rows.map((row) => docs[Number(row["id"]) - 1]?.id ?? "");
       };
@@ -138,7 +140,7 @@ function ours(collection: Collection): Builder[] {
 function searchOf(instance: Instance, type: "keyword" | "vector" | "hybrid"): Search {
   return async (query) => {
     // Chunks of one document count once: the first is its place.
-    const chunks = await instance.search({ query, type, threshold: 0, limit: 30 });
+    const { chunks } = await instance.search({ query, type, threshold: 0, limit: 30 });
     return [...new Set(chunks.map((chunk) => chunk.item.key.replace(/\.md$/, "")))];
   };
 }

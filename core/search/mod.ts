@@ -16,7 +16,7 @@ import {
 import { directoryKind } from "./instance/directory.ts";
 import { findForChat, searchInstance } from "./answer/ask.ts";
 import { searchBinding, type SearchBinding } from "./search-binding.ts";
-import { findAcross } from "./retrieve/find-chunks.ts";
+import { findAcross } from "./answer/find-across.ts";
 import { instanceKind } from "./instance/instance-actor.ts";
 import { instanceRoutes } from "./instance/instance-routes.ts";
 import { itemRoutes } from "./items/item-routes.ts";
@@ -62,6 +62,7 @@ export { httpReranker } from "./answer/http-reranker.ts";
 export type {
   McpDocument,
   McpResult,
+  McpSearchOptions,
   McpTools,
   NamedChatModel,
   Reranker,
@@ -142,7 +143,7 @@ function crossRoutes(app: Hono, { options, may }: RouteContext): void {
     const body = await readJson(c, searchSchema, reading(options));
     const query = queryOf(body, "missing_query_search");
     const text = await rewrittenQuery(query.text, body, null, options, c.req.raw.signal);
-    const found = await findAcross(
+    const { facets, ...found } = await findAcross(
       accountOf(c),
       namespaceOf(c),
       text,
@@ -150,7 +151,7 @@ function crossRoutes(app: Hono, { options, may }: RouteContext): void {
       options,
       c.req.raw.signal,
     );
-    return envelope({ search_query: text, query_kind: query.kind, ...found });
+    return envelope({ search_query: text, query_kind: query.kind, ...found, ...facets });
   });
   app.post(`${root}/chat/completions`, may("AI Search Run"), async (c) => {
     const body = await readJson(c, chatSchema, reading(options));

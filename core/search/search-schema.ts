@@ -2,7 +2,13 @@ import * as v from "valibot";
 import { ApiError } from "../http/api-error.ts";
 import type { ErrorName } from "../http/codes.ts";
 import { misspelling } from "../http/fields/nearest.ts";
-import { type Boost, boostBy, instanceId } from "./instance/instance-schema.ts";
+import { instanceId } from "./instance/instance-schema.ts";
+import {
+  notArray,
+  optionsOf,
+  type RetrievalOptions,
+  retrievalOptions,
+} from "./retrieval-schema.ts";
 
 /** Bytes of a search or chat body: messages may carry files of up to 10 MiB in base64. */
 export const SEARCH_BODY_LIMIT: number = 16 * 1024 * 1024;
@@ -11,15 +17,7 @@ export const SEARCH_BODY_LIMIT: number = 16 * 1024 * 1024;
 const MAX_QUERY = 8_192;
 
 const unit = v.pipe(v.number(), v.finite(), v.minValue(0), v.maxValue(1));
-const whole = (min: number, max: number) =>
-  v.pipe(v.number(), v.integer(), v.minValue(min), v.maxValue(max));
 const name = v.pipe(v.string(), v.maxLength(128));
-
-/** `v.object` alone takes arrays for objects. */
-const notArray = v.custom<unknown>(
-  (value) => !Array.isArray(value),
-  "Expected an object but received an array",
-);
 
 const part = v.variant("type", [
   v.looseObject({ type: v.literal("text"), text: v.string() }),
@@ -46,30 +44,10 @@ const message = v.looseObject({
 
 const messages = v.pipe(v.array(message), v.maxLength(1000));
 
-/** Options of which one that nobody knows is refused: ignored, it would only seem to work. */
-const optionsOf = <T extends v.ObjectEntries>(entries: T): v.StrictObjectSchema<T, string> =>
-  v.strictObject(entries, "There is no such option");
-
-const retrieval = v.pipe(
-  notArray,
-  optionsOf({
-    retrieval_type: v.optional(v.picklist(["vector", "keyword", "hybrid"])),
-    match_threshold: v.optional(unit),
-    max_num_results: v.optional(whole(1, 50)),
-    filters: v.optional(v.pipe(notArray, v.record(v.string(), v.unknown()))),
-    context_expansion: v.optional(whole(0, 3)),
-    fusion_method: v.optional(v.picklist(["rrf", "max"])),
-    keyword_match_mode: v.optional(v.picklist(["and", "or"])),
-    boost_by: v.optional(boostBy),
-    metadata_only: v.optional(v.boolean()),
-    return_on_failure: v.optional(v.boolean()),
-  }),
-);
-
 const options = v.pipe(
   notArray,
   optionsOf({
-    retrieval: v.optional(retrieval),
+    retrieval: v.optional(retrievalOptions),
     query_rewrite: v.optional(
       optionsOf({
         enabled: v.optional(v.boolean()),
@@ -122,18 +100,7 @@ export type CacheThreshold =
 
 /** `ai_search_options` of a request. */
 export interface RequestOptions {
-  readonly retrieval?: Opt<{
-    readonly retrieval_type?: Opt<"vector" | "keyword" | "hybrid">;
-    readonly match_threshold?: Opt<number>;
-    readonly max_num_results?: Opt<number>;
-    readonly filters?: Opt<Readonly<Record<string, unknown>>>;
-    readonly context_expansion?: Opt<number>;
-    readonly fusion_method?: Opt<"rrf" | "max">;
-    readonly keyword_match_mode?: Opt<"and" | "or">;
-    readonly boost_by?: Opt<readonly Boost[]>;
-    readonly metadata_only?: Opt<boolean>;
-    readonly return_on_failure?: Opt<boolean>;
-  }>;
+  readonly retrieval?: Opt<RetrievalOptions>;
   readonly query_rewrite?: Opt<{
     readonly enabled?: Opt<boolean>;
     readonly model?: Opt<string>;

@@ -2,12 +2,14 @@ import { agentsMutants } from "./mutants/agents.ts";
 import { gatewayMutants } from "./mutants/gateway.ts";
 import { httpMutants } from "./mutants/http.ts";
 import type { Mutant } from "./mutants/mutant.ts";
+import { searchMutants } from "./mutants/search.ts";
 
 /** Guards and limits whose loss nobody would see at first. `npm run test:mutants` takes each away in turn. */
 export const mutants: readonly Mutant[] = [
   ...gatewayMutants,
   ...agentsMutants,
   ...httpMutants,
+  ...searchMutants,
   {
     name: "a crawl holds redirects against robots.txt",
     file: "core/rendering/crawl/visit-page.ts",
@@ -112,55 +114,6 @@ export const mutants: readonly Mutant[] = [
     find: "await inspectRequest(request, room);",
     replace: "await inspectRequest(request, undefined);",
     tests: ["tests/unit/deprecations/middleware-fields"],
-  },
-  {
-    name: "a search of several instances fails when all of them fail",
-    file: "core/search/retrieve/find-chunks.ts",
-    find: " || errors.length === ids.length",
-    replace: "",
-    tests: ["tests/unit/search/instances"],
-  },
-  {
-    name: "a restarted instance holds no lease of its former life",
-    file: "core/search/instance/instance-state.ts",
-    find: "await endLeases({ actor, context });",
-    replace: "",
-    tests: ["tests/unit/search/items"],
-  },
-  {
-    name: "a vector holds numbers only",
-    file: "core/search/items/embed-chunks.ts",
-    find: "if (!vector.every(Number.isFinite))",
-    replace: "if (false)",
-    tests: ["tests/unit/search/items"],
-  },
-  {
-    name: "vectors of chunks that were replaced meanwhile are not stored",
-    file: "core/search/queue/embed-item.ts",
-    find: "if (!(await isCurrent(state, work))) return;",
-    replace: "",
-    tests: ["tests/unit/search/items"],
-  },
-  {
-    name: "a kept answer serves no question with another number or negation",
-    file: "core/search/answer/alike.ts",
-    find: " || fixedWords(x) !== fixedWords(y)",
-    replace: "",
-    tests: ["tests/unit/search/effects"],
-  },
-  {
-    name: "a kept answer is bound to the texts that it was made of",
-    file: "core/search/answer/answer-cache.ts",
-    find: "others, filters, found]",
-    replace: "others, filters]",
-    tests: ["tests/unit/search/effects"],
-  },
-  {
-    name: "a search asks at most ten instances",
-    file: "core/search/retrieve/find-chunks.ts",
-    find: 'if (ids.length > MAX_INSTANCES) throw new ApiError("too_many_instances");',
-    replace: "",
-    tests: ["tests/unit/search/instances"],
   },
   {
     name: "a page that never settles is given up",
@@ -301,20 +254,6 @@ export const mutants: readonly Mutant[] = [
     find: "for (const session of ready) end(session);",
     replace: "",
     tests: ["tests/unit/rendering/pages-ahead"],
-  },
-  {
-    name: "a filter sees what was indexed since",
-    file: "core/search/items/commit-item.ts",
-    find: "state.forgetCounts();",
-    replace: "",
-    tests: ["tests/unit/search/broad-filter"],
-  },
-  {
-    name: "a filter looks behind the hits that it refuses",
-    file: "core/search/retrieve/keyword-leg.ts",
-    find: "found.length >= limit || rows.length < window",
-    replace: "true",
-    tests: ["tests/unit/search/broad-filter"],
   },
   {
     name: "a page stays when it wants to go where it may not",

@@ -65,7 +65,11 @@ it(
     isLast = true;
     await instance.train();
     expect(isLast).toBe(false);
-    const found = await instance.search({ query: "zebra", type: "vector", threshold: 0 });
+    const { chunks: found } = await instance.search({
+      query: "zebra",
+      type: "vector",
+      threshold: 0,
+    });
     expect(found.map(({ item }) => item.key)).toContain("late.md");
     await platform.close();
   },

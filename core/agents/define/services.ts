@@ -76,6 +76,8 @@ export interface AgentChunk {
 export interface AgentFindings {
   readonly search_query: string;
   readonly chunks: readonly AgentChunk[];
+  /** How many of the matching items have which value, by field; where `facets` asked for it. */
+  readonly facet_distribution?: Readonly<Record<string, Readonly<Record<string, number>>>>;
   /** What the search did without, e.g. an embedder that did not answer. */
   readonly notes: readonly string[];
 }

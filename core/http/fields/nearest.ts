@@ -40,7 +40,7 @@ function closest(word: string, candidates: readonly string[], limit: number): st
 }
 
 /** Edits between two short words; two neighbours that changed places are one edit (optimal string alignment). */
-function editDistance(a: string, b: string): number {
+export function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {

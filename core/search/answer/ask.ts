@@ -1,5 +1,6 @@
 import type { Instance } from "../instance/instance-client.ts";
 import type { InstanceSettings } from "../instance/instance-settings.ts";
+import type { Facets } from "../refine/facets.ts";
 import type { Chunk } from "../retrieve/chunk-view.ts";
 import { checkEnabled, findChunks } from "../retrieve/find-chunks.ts";
 import type { SearchOptions } from "../search-deps.ts";
@@ -15,8 +16,8 @@ import type { Answerer } from "./answerer.ts";
 import { type ChatInput, chooseModel } from "./chat.ts";
 import { rewrittenQuery } from "./rewrite-query.ts";
 
-/** What a search of one instance found. */
-export interface SearchResult {
+/** What a search of one instance found; `facet_distribution` and `facet_stats` where facets were asked for. */
+export interface SearchResult extends Partial<Facets> {
   /** The query that was searched with. */
   readonly search_query: string;
   readonly query_kind: Query["kind"];
@@ -37,7 +38,8 @@ export async function searchInstance(
   const settings = await enabled(instance);
   const text = await rewrittenQuery(query.text, body, settings, options, signal);
   const found = await findChunks(instance, settings, text, body.ai_search_options, options, signal);
-  return { search_query: text, query_kind: query.kind, ...found };
+  const { chunks, notes, facets } = found;
+  return { search_query: text, query_kind: query.kind, chunks, ...facets, notes };
 }
 
 /** A chat whose chunks were found. */

@@ -4,7 +4,7 @@ import type { AnswerDelta, Answerer, Question, Usage } from "./answerer.ts";
 import type { Chunk } from "../retrieve/chunk-view.ts";
 import { extractiveAnswerer } from "./extractive.ts";
 import { EXTRACTIVE_MODEL } from "../models.ts";
-import type { InstanceFailure } from "../retrieve/find-chunks.ts";
+import type { InstanceFailure } from "./find-across.ts";
 import { modelAnswerer } from "./model-answerer.ts";
 import type { SearchOptions } from "../search-deps.ts";
 

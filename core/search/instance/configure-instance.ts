@@ -8,7 +8,7 @@ import {
   dropKeywordIndex,
   fillKeywordIndex,
   tokenizerOf,
-} from "../retrieve/keyword-leg.ts";
+} from "../retrieve/keyword-index.ts";
 import { indexMetadata, type Metadata } from "../items/metadata.ts";
 import { instanceTableNames } from "./tables.ts";
 
@@ -53,7 +53,7 @@ export async function changeInstance(
       ...createKeywordIndex(state, settings),
       ...(await fillKeywordIndex(state, tokenizerOf(settings))),
     );
-  } else if (keywordChanged) statements.push(dropKeywordIndex(state));
+  } else if (keywordChanged) statements.push(...dropKeywordIndex(state));
   if (JSON.stringify(settings.custom_metadata) !== JSON.stringify(old.custom_metadata)) {
     statements.push(...(await reindexMetadata(state, settings)));
   }
@@ -95,7 +95,7 @@ export async function destroyInstance(state: InstanceState): Promise<InstanceSet
   const { settings } = state.facts();
   await state.clock.clear(
     [
-      dropKeywordIndex(state),
+      ...dropKeywordIndex(state),
       ...instanceTableNames.map((table) => ({
         sql: `DELETE FROM ${table} WHERE actor = ?`,
         params: [state.actor],

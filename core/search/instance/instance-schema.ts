@@ -1,5 +1,7 @@
 import * as v from "valibot";
 import { ignores } from "../../http/fields/schema-fields.ts";
+import { type Synonyms, synonyms } from "../query/synonyms.ts";
+import { type TypoTolerance, typoTolerance } from "../query/typo-tolerance.ts";
 import { builtinFields, type MetadataField } from "../items/metadata.ts";
 
 /** Seconds that an answer may be cached. */
@@ -46,6 +48,8 @@ export interface SettingsChanges {
     | {
         readonly keyword_match_mode?: "and" | "or" | undefined;
         readonly boost_by?: readonly Boost[] | undefined;
+        /** Whether queries are read with phrases in quotation marks and `-exclusions`. @default false */
+        readonly query_operators?: boolean | undefined;
       }
     | null
     | undefined;
@@ -55,8 +59,12 @@ export interface SettingsChanges {
   readonly source?: string | null | undefined;
   readonly source_params?: JsonObject | null | undefined;
   readonly sync_interval?: number | null | undefined;
+  /** Words and phrases that also count as a word, by it. */
+  readonly synonyms?: Synonyms | null | undefined;
   readonly token_id?: string | null | undefined;
   readonly type?: "r2" | "web-crawler" | null | undefined;
+  /** @default typing errors find nothing */
+  readonly typo_tolerance?: TypoTolerance | null | undefined;
 }
 
 const trimmed = (max: number) => v.pipe(v.string(), v.maxLength(max));
@@ -156,6 +164,7 @@ const entries = {
     v.object({
       keyword_match_mode: v.optional(v.picklist(["and", "or"])),
       boost_by: v.optional(boostBy),
+      query_operators: v.optional(v.boolean()),
     }),
   ),
   rewrite_model: model,
@@ -164,8 +173,10 @@ const entries = {
   source: v.nullish(trimmed(1024)),
   source_params: v.nullish(plainObject),
   sync_interval: v.nullish(v.picklist([900, 1800, 3600, 7200, 14400, 21600, 43200, 86400])),
+  synonyms: v.nullish(synonyms),
   token_id: v.nullish(trimmed(64)),
   type: v.nullish(v.picklist(["r2", "web-crawler"])),
+  typo_tolerance: v.nullish(typoTolerance),
 };
 
 /** The body of an update. */

@@ -99,6 +99,7 @@ export function changedSettings(
       message: `invalid_chunk_size: chunk_size is 64 to ${MAX_CHUNK_SIZE} tokens`,
     });
   }
+  checkKeywords(next, method.keyword);
   return {
     ...next,
     index_method: method,
@@ -126,6 +127,18 @@ function checkEffects(changes: SettingsChanges, names: ModelNames): void {
   if (changes.rewrite_query === true && names.chat === EXTRACTIVE_MODEL)
     throw noRewriting("rewrite_query");
   checkReranker(changes.reranking_model ?? "", names.reranker);
+}
+
+/** Throws for settings of the keyword index that it could not follow. */
+function checkKeywords(next: InstanceSettings, hasKeywords: boolean): void {
+  const isTolerant = next.typo_tolerance != null && next.typo_tolerance.enabled !== false;
+  const hasSynonyms = Object.keys(next.synonyms ?? {}).length > 0;
+  if (!hasKeywords && isTolerant)
+    throw withoutEffect("typo_tolerance", "the instance has no keyword index");
+  if (!hasKeywords && hasSynonyms)
+    throw withoutEffect("synonyms", "the instance has no keyword index");
+  if (isTolerant && next.indexing_options?.keyword_tokenizer === "trigram")
+    throw withoutEffect("typo_tolerance", 'the tokenizer "trigram" knows no words');
 }
 
 function withoutEffect(setting: string, why: string): ApiError {

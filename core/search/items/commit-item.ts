@@ -7,7 +7,7 @@ import { type InstanceState, needsTraining, vectorTag } from "../instance/instan
 import { getItem, itemRow, type Pending } from "./item-store.ts";
 import { logStatements } from "./item-log.ts";
 import type { Item } from "./item-record.ts";
-import { insertKeywordRow, removeKeywordRows, tokenizerOf } from "../retrieve/keyword-leg.ts";
+import { insertKeywordRow, removeKeywordRows, tokenizerOf } from "../retrieve/keyword-index.ts";
 import { LEXICAL_MODEL } from "../lexical/lexical-model.ts";
 import { type IndexedValue, indexMetadata, type Metadata } from "./metadata.ts";
 import type { TextChunk } from "../text/split.ts";

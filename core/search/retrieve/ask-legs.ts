@@ -1,87 +1,96 @@
 import { ApiError } from "../../http/api-error.ts";
-import type { Condition } from "./filter-sql.ts";
 import type { Legs } from "./fuse.ts";
+import { asSet, isOneOf } from "../../sql-text.ts";
 import type { Allowed } from "./allowed-items.ts";
 import type { InstanceState } from "../instance/instance-state.ts";
+import { type KeywordPlan, matchExpression } from "../query/keyword-plan.ts";
+import { quoted } from "../query/query-terms.ts";
+import { besideOthers } from "./keyword-index.ts";
 import { type KeywordHit, keywordLeg, type KeywordMode } from "./keyword-leg.ts";
 import type { RetrievalType, SearchInput } from "./search-input.ts";
 import { type VectorLeg, vectorLeg } from "./vector-leg.ts";
-
-/** Candidates that each leg brings at most, for fusion and for boosts to reorder. */
-const CANDIDATES = 100;
-/** What a leg brings beyond the limit when nothing will reorder it: room for chunks that are just being replaced. */
-const SPARE = 20;
+import type { VectorHit } from "./vector-store.ts";
 
 /** What the legs of a search found. */
 export interface LegResults {
   readonly legs: Legs;
   /** Whether both legs answered. */
   readonly both: boolean;
+  /** Whether the legs would find nothing more if more were asked for. */
+  readonly exhausted: boolean;
+}
+
+/** How much the legs are asked for. */
+export interface Amount {
+  /** Hits of all words with which hits of some are not looked for. */
+  readonly enough: number;
+  /** The most hits of a leg. */
+  readonly bring: number;
 }
 
 /**
  * Asks the legs that a search wants. One that fails is left out; throws 7073 when none answered, or when
  * one failed and the search has `returnOnFailure: false`.
- *
- * @param reordered whether boosts will reorder what is found
  */
 export async function askLegs(
   state: InstanceState,
   input: SearchInput,
+  plan: KeywordPlan,
   type: RetrievalType,
-  limit: number,
-  filter: Condition | null,
-  reordered: boolean,
+  { enough, bring }: Amount,
+  allowed: Allowed | null,
 ): Promise<LegResults> {
-  // Once for both legs.
-  const allowed = filter === null ? null : await state.allowed.of(filter);
   const failures: string[] = [];
-  const bring = reordered || type === "hybrid" ? CANDIDATES : limit + SPARE;
-  const keyword =
-    type === "vector"
-      ? null
-      : await attempt(() => askKeywords(state, input, limit, bring, allowed), failures);
-  const vector =
-    type === "keyword"
-      ? null
-      : await attempt(
-          () =>
-            vectorLeg(
-              state,
-              input,
-              bring,
-              allowed?.ids ?? null,
-              (keyword ?? []).map(({ chunk }) => chunk),
-            ),
-          failures,
-        );
+  const askKeywords = (): Promise<KeywordHit[]> =>
+    keywordLeg(state, plan, keywordMode(state, input), enough, bring, allowed);
+  const keyword = type === "vector" ? null : await attempt(askKeywords, failures);
+  const asked = { query: plan.text, vector: input.vector };
+  const others = (keyword ?? []).map(({ chunk }) => chunk);
+  const askVectors = (): Promise<VectorLeg> =>
+    vectorLeg(state, asked, bring, allowed?.ids ?? null, others);
+  const vector = type === "keyword" ? null : await attempt(askVectors, failures);
   const none = keyword === null && vector === null;
   if (failures.length > 0 && (none || input.returnOnFailure === false)) {
     throw new ApiError("all_searches_failed", {
       message: `all_search_methods_failed: ${failures.join("; ")}`,
     });
   }
-  return { legs: legsOf(keyword, vector), both: keyword !== null && vector !== null };
-}
-
-function askKeywords(
-  state: InstanceState,
-  input: SearchInput,
-  limit: number,
-  bring: number,
-  allowed: Allowed | null,
-): Promise<KeywordHit[]> {
-  const configured = state.facts().settings.retrieval_options?.keyword_match_mode;
-  const mode: KeywordMode = input.keywordMode ?? configured ?? "fill";
-  return keywordLeg(state, input.query, mode, limit, bring, allowed);
-}
-
-function legsOf(keyword: readonly KeywordHit[] | null, vector: VectorLeg | null): Legs {
+  const { hits, scoreOf } = vector ?? NOTHING;
   return {
-    keyword: keyword ?? [],
-    vector: vector?.hits ?? [],
-    vectorScore: vector?.scoreOf ?? (() => null),
+    legs: {
+      keyword: keyword ?? [],
+      vector: await conforming(state, plan, hits),
+      vectorScore: scoreOf,
+    },
+    both: keyword !== null && vector !== null,
+    exhausted: others.length < bring && hits.length < bring,
   };
+}
+
+const NOTHING: VectorLeg = { hits: [], scoreOf: () => null };
+
+/** How words are combined: as the request says, then the instance. */
+export function keywordMode(state: InstanceState, input: SearchInput): KeywordMode {
+  const configured = state.facts().settings.retrieval_options?.keyword_match_mode;
+  return input.keywordMode ?? configured ?? "fill";
+}
+
+/** The hits of vectors that hold the phrases of a query and nothing that it excludes. */
+async function conforming(
+  state: InstanceState,
+  { required, excluded }: KeywordPlan,
+  hits: readonly VectorHit[],
+): Promise<readonly VectorHit[]> {
+  if (required.length + excluded.length === 0 || hits.length === 0) return hits;
+  const wanted = matchExpression({ words: [], required, excluded }, "and");
+  const match = wanted ?? excluded.map(quoted).join(" OR ");
+  const rows = await state.context.sql.all(
+    `SELECT rowid AS id FROM ${state.index} WHERE ${state.index} MATCH ? AND +${isOneOf("rowid", "BIGINT")}`,
+    [match, asSet(hits.map(({ chunk }) => chunk))],
+    besideOthers(state),
+  );
+  const found = new Set(rows.map((row) => Number(row["id"])));
+  return hits.filter(({ chunk }) => found.has(chunk) === (wanted !== null));
 }
 
 /** A caller's mistake passes through; any other failure of a leg is noted, without its inner details. */

@@ -1,9 +1,15 @@
 import type { InstanceState } from "../instance/instance-state.ts";
 import { round } from "../lexical/trained-model.ts";
+import type { KeywordPlan } from "../query/keyword-plan.ts";
 import { stem } from "../text/porter.ts";
 import { folded, withoutAccents, words } from "../text/segment.ts";
-import { besideOthers, tokenizerOf } from "./keyword-leg.ts";
-import { queryTerms } from "./keyword-query.ts";
+import { besideOthers } from "./keyword-index.ts";
+
+/** A word of a question, and all by which a text may hold it: each a list of keys that must all be there. */
+interface Asked {
+  readonly alternatives: readonly (readonly string[])[];
+  readonly weight: number;
+}
 
 /**
  * How much of a question a text holds, from 0 to 1: the share of its words, each weighted by how rare it is in the instance.
@@ -11,30 +17,44 @@ import { queryTerms } from "./keyword-query.ts";
  */
 export async function coverageOf(
   state: InstanceState,
-  query: string,
+  plan: KeywordPlan,
 ): Promise<(text: string) => number> {
   const { settings } = state.facts();
-  const tokenizer = tokenizerOf(settings);
-  const terms = [...new Set(queryTerms(query, tokenizer))];
+  const phrases = plan.required.flatMap((phrase) => phrase.split(" "));
+  const choices = [
+    ...plan.words,
+    ...phrases.map((term) => ({ terms: [term], others: [] as readonly string[] })),
+  ];
+  const counted = [...new Set(choices.flatMap(({ terms, others }) => [...terms, ...others]))];
   // Without a keyword index all words weigh the same.
   const counts = settings.index_method.keyword
-    ? await state.termCounts.of(terms, besideOthers(state))
+    ? await state.termCounts.of(counted, besideOthers(state))
     : new Map<string, number>();
-  const rarity = (term: string): number => {
-    const found = counts.get(term) ?? 0;
+  const rarity = (spellings: readonly string[]): number => {
+    const found = Math.max(0, ...spellings.map((one) => counts.get(one) ?? 0));
     // As BM25 weighs it, but above 0 for words that most chunks have.
     return Math.log(1 + (state.facts().chunks - found + 0.5) / (found + 0.5));
   };
-  const weights = new Map<string, number>();
-  const key = tokenizer === "trigram" ? (term: string): string => term : stem;
-  for (const term of terms)
-    weights.set(key(term), Math.max(rarity(term), weights.get(key(term)) ?? 0));
-  const whole = [...weights.values()].reduce((sum, weight) => sum + weight, 0);
-  const isThere = tokenizer === "trigram" ? within : among(weights);
+  const isTrigram = plan.tokenizer === "trigram";
+  const keys = (term: string): string[] => (isTrigram ? [term] : term.split(" ").map(stem));
+  const asked = new Map<string, Asked>();
+  for (const { terms, others } of choices) {
+    for (const term of terms) {
+      const name = keys(term).join(" ");
+      const weight = Math.max(rarity([term, ...others]), asked.get(name)?.weight ?? 0);
+      asked.set(name, { alternatives: [term, ...others].map(keys), weight });
+    }
+  }
+  const all = [...asked.values()];
+  const whole = all.reduce((sum, { weight }) => sum + weight, 0);
+  const isThere = isTrigram
+    ? within
+    : among(all.flatMap(({ alternatives }) => alternatives.flat()));
   return (text) => {
     const found = isThere(text);
     let held = 0;
-    for (const [term, weight] of weights) if (found(term)) held += weight;
+    for (const { alternatives, weight } of all)
+      if (alternatives.some((one) => one.every(found))) held += weight;
     return whole > 0 ? round(held / whole) : 0;
   };
 }
@@ -46,8 +66,8 @@ function within(text: string): (term: string) => boolean {
 }
 
 /** Finds terms by their stems; only words that begin like one of them are stemmed. */
-function among(terms: ReadonlyMap<string, number>): (text: string) => (term: string) => boolean {
-  const heads = new Set([...terms.keys()].map((term) => term.slice(0, 2)));
+function among(terms: readonly string[]): (text: string) => (term: string) => boolean {
+  const heads = new Set(terms.map((term) => term.slice(0, 2)));
   return (text) => {
     const found = new Set<string>();
     for (const word of words(text, "index"))

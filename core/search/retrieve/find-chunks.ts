@@ -1,17 +1,20 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { Chunk } from "./chunk-view.ts";
 import { embedQuery } from "../items/embed-chunks.ts";
-import { type Instance, instanceAt } from "../instance/instance-client.ts";
+import type { Instance } from "../instance/instance-client.ts";
 import type { InstanceSettings } from "../instance/instance-settings.ts";
 import { chooseReranker, rerank, RERANKED, type Reranking } from "../answer/rerank.ts";
 import type { SearchInput } from "./search-input.ts";
 import type { QueryVector } from "./vector-leg.ts";
 import type { SearchOptions } from "../search-deps.ts";
+import { withoutOperators } from "../query/read-operators.ts";
+import type { Highlighting } from "../refine/highlight.ts";
+import type { Retrieved } from "./retrieve.ts";
+import type { RetrievalOptions } from "../retrieval-schema.ts";
 import type { RequestOptions } from "../search-schema.ts";
 
-/** Chunks of one instance, and what the search did without. */
-export interface FoundChunks {
-  readonly chunks: Chunk[];
+/** What a search of one instance found, and what it did without. */
+export interface FoundChunks extends Retrieved {
   readonly notes: readonly string[];
 }
 
@@ -24,22 +27,42 @@ export async function findChunks(
   deps: SearchOptions,
   signal: AbortSignal,
 ): Promise<FoundChunks> {
-  const reranking = chooseReranker(options?.reranking, settings, deps);
-  const vector = await queryVector(settings, query, options, deps, signal);
-  const input = searchInput(query, options, vector);
+  const asked = options?.retrieval ?? {};
+  const reranking = rerankingOf(options, settings, deps);
+  const reads = asked.query_operators ?? settings.retrieval_options?.query_operators ?? false;
+  const text = reads ? withoutOperators(query) : query;
+  const vector = await queryVector(settings, text, options, deps, signal);
+  const input = searchInput(query, asked, vector);
   const notes =
     vector !== undefined && "failure" in vector
       ? [`Searched by keywords only: ${vector.failure}`]
       : [];
-  if (reranking === null) return { chunks: await instance.search(input), notes };
+  if (reranking === null) return { ...(await instance.search(input)), notes };
   const limit = input.limit ?? settings.max_num_results;
   const found = await instance.search({ ...input, limit: RERANKED, metadataOnly: false });
-  const ranked = await reranked(query, found, reranking, signal);
+  const ranked = await reranked(text, found.chunks, reranking, signal);
   const chunks = ranked.chunks.slice(0, limit);
   return {
+    ...found,
+    places: null,
     chunks: input.metadataOnly === true ? chunks.map((one) => ({ ...one, text: "" })) : chunks,
     notes: [...notes, ...ranked.notes],
   };
+}
+
+/** How a search is reranked; null when it is not. Throws 400 where a request asks for two orders. */
+function rerankingOf(
+  options: RequestOptions | undefined,
+  settings: InstanceSettings,
+  deps: SearchOptions,
+): Reranking | null {
+  const isSorted = (options?.retrieval?.sort ?? []).length > 0;
+  if (isSorted && options?.reranking?.enabled === true) {
+    throw new ApiError("invalid_request", {
+      message: "ai_search_options.retrieval.sort: reranking orders too; leave one of them out",
+    });
+  }
+  return isSorted ? null : chooseReranker(options?.reranking, settings, deps);
 }
 
 /** The chunks as a reranker orders them; in their former order, with a note, when it fails. */
@@ -48,7 +71,7 @@ async function reranked(
   chunks: Chunk[],
   reranking: Reranking,
   signal: AbortSignal,
-): Promise<FoundChunks> {
+): Promise<Pick<FoundChunks, "chunks" | "notes">> {
   try {
     return { chunks: await rerank(query, chunks, reranking, signal), notes: [] };
   } catch (error) {
@@ -85,10 +108,9 @@ async function queryVector(
 
 function searchInput(
   query: string,
-  options: RequestOptions | undefined,
+  asked: RetrievalOptions,
   vector: QueryVector | undefined,
 ): SearchInput {
-  const asked = options?.retrieval ?? {};
   return {
     query,
     type: asked.retrieval_type,
@@ -102,79 +124,21 @@ function searchInput(
     metadataOnly: asked.metadata_only,
     returnOnFailure: asked.return_on_failure,
     vector,
+    operators: asked.query_operators,
+    typoTolerance: asked.typo_tolerance,
+    facets: asked.facets,
+    sort: asked.sort,
+    distinct: asked.distinct,
+    // What is not told is not marked.
+    highlight: asked.metadata_only === true ? undefined : highlighting(asked),
   };
 }
 
-/** What went wrong in one of several instances. */
-export interface InstanceFailure {
-  readonly instance_id: string;
-  readonly message: string;
-}
-
-/** Chunks of several instances, best first. */
-export interface CombinedChunks {
-  readonly chunks: Chunk[];
-  readonly errors: InstanceFailure[];
-}
-
-/** Instances that one search may ask. */
-const MAX_INSTANCES = 10;
-
-/**
- * Searches several instances of a namespace. One that fails is reported in `errors`; with
- * `return_on_failure: false` it fails the request (7049).
- */
-export async function findAcross(
-  account: string,
-  namespace: string,
-  query: string,
-  options: RequestOptions | undefined,
-  deps: SearchOptions,
-  signal: AbortSignal,
-): Promise<CombinedChunks> {
-  const ids = [...new Set(options?.instance_ids ?? [])];
-  if (ids.length === 0)
-    throw new ApiError("invalid_request", {
-      message: "ai_search_options.instance_ids: Expected 1 to 10 ids",
-    });
-  if (ids.length > MAX_INSTANCES) throw new ApiError("too_many_instances");
-  const results = await Promise.all(
-    ids.map(async (id) => {
-      try {
-        const instance = instanceAt(deps.platform, { account, namespace, id });
-        const settings = await instance.read();
-        checkEnabled(settings);
-        const { chunks } = await findChunks(instance, settings, query, options, deps, signal);
-        return { chunks: chunks.map((chunk) => ({ ...chunk, instance_id: id })), errors: [] };
-      } catch (error) {
-        signal.throwIfAborted();
-        return { chunks: [], errors: [failure(id, error)] };
-      }
-    }),
-  );
-  const errors = results.flatMap((result) => result.errors);
-  if (
-    errors.length > 0 &&
-    (options?.retrieval?.return_on_failure === false || errors.length === ids.length)
-  ) {
-    const why = errors.map((one) => `${one.instance_id}: ${one.message}`).join("; ");
-    throw new ApiError("instance_searches_failed", {
-      message: `one_or_more_instance_searches_failed: ${why}`,
-    });
-  }
-  const chunks = results.flatMap((result) => result.chunks).toSorted(byScore);
-  return { chunks: chunks.slice(0, options?.retrieval?.max_num_results ?? 10), errors };
-}
-
-function failure(id: string, error: unknown): InstanceFailure {
-  return { instance_id: id, message: error instanceof ApiError ? error.message : "internal error" };
-}
-
-function byScore(a: Chunk, b: Chunk): number {
-  if (a.score !== b.score) return b.score - a.score;
-  return (a.instance_id ?? "") < (b.instance_id ?? "")
-    ? -1
-    : a.instance_id === b.instance_id
-      ? 0
-      : 1;
+function highlighting(asked: RetrievalOptions): Highlighting {
+  return {
+    attributes_to_highlight: asked.attributes_to_highlight,
+    highlight_pre_tag: asked.highlight_pre_tag,
+    highlight_post_tag: asked.highlight_post_tag,
+    show_matches_position: asked.show_matches_position,
+  };
 }

@@ -1,10 +1,9 @@
-import type { QueryOptions, SqlRow, Statement } from "../../ports.ts";
+import type { SqlRow } from "../../ports.ts";
 import { asSet, isOneOf } from "../../sql-text.ts";
-import type { InstanceSettings } from "../instance/instance-settings.ts";
 import type { Allowed } from "./allowed-items.ts";
 import type { InstanceState } from "../instance/instance-state.ts";
-import { type KeywordTokenizer, matchExpression, queryTerms } from "./keyword-query.ts";
-import { folded, segment } from "../text/segment.ts";
+import { besideOthers } from "./keyword-index.ts";
+import { type KeywordPlan, matchExpression } from "../query/keyword-plan.ts";
 
 /** A chunk that the keyword leg found. */
 export interface KeywordHit {
@@ -21,91 +20,24 @@ export type KeywordMode = "and" | "or" | "fill";
 /** How much a word in a heading outweighs one in the text. */
 const HEADING_WEIGHT = "3.0";
 
-/** The tokenizer of an instance. */
-export function tokenizerOf(settings: InstanceSettings): KeywordTokenizer {
-  return settings.indexing_options?.keyword_tokenizer ?? "porter";
-}
-
-/** Statements that (re)create the empty full-text table. */
-export function createKeywordIndex(state: InstanceState, settings: InstanceSettings): Statement[] {
-  const tokenize =
-    tokenizerOf(settings) === "trigram"
-      ? "trigram remove_diacritics 1"
-      : "porter unicode61 remove_diacritics 2";
-  return [
-    { sql: `DROP TABLE IF EXISTS ${state.index}` },
-    {
-      sql: `CREATE VIRTUAL TABLE ${state.index} USING fts5 (heading, body, content = '', contentless_delete = 1, tokenize = '${tokenize}')`,
-    },
-  ];
-}
-
-/** Drops the full-text table. */
-export function dropKeywordIndex(state: InstanceState): Statement {
-  return { sql: `DROP TABLE IF EXISTS ${state.index}` };
-}
-
-/** Puts one chunk into the full-text table. */
-export function insertKeywordRow(
-  state: InstanceState,
-  tokenizer: KeywordTokenizer,
-  id: number,
-  heading: string,
-  text: string,
-): Statement {
-  const porter = tokenizer === "porter";
-  const prepare = (source: string): string => (porter ? segment(source, "index") : folded(source));
-  return {
-    sql: `INSERT INTO ${state.index} (rowid, heading, body) VALUES (?, ?, ?)`,
-    params: [id, prepare(heading), prepare(text)],
-  };
-}
-
-/** Takes the chunks of an item out of the full-text table; run it before their rows go. */
-export function removeKeywordRows(state: InstanceState, itemId: string): Statement {
-  return {
-    sql: `DELETE FROM ${state.index} WHERE rowid IN (SELECT id FROM search_chunks WHERE actor = ? AND item_id = ?)`,
-    params: [state.actor, itemId],
-  };
-}
-
-/** Fills the full-text table from the stored chunks: after a change of the tokenizer. */
-export async function fillKeywordIndex(
-  state: InstanceState,
-  tokenizer: KeywordTokenizer,
-): Promise<Statement[]> {
-  const rows = await state.context.sql.all(
-    "SELECT id, heading, text FROM search_chunks WHERE actor = ? ORDER BY id",
-    [state.actor],
-  );
-  return rows.map((row) =>
-    insertKeywordRow(
-      state,
-      tokenizer,
-      Number(row["id"]),
-      String(row["heading"]),
-      String(row["text"]),
-    ),
-  );
-}
-
 /** The best chunks for a query by BM25, at most `limit`, ordered. Never fails on any query text. */
 export async function keywordLeg(
   state: InstanceState,
-  query: string,
+  plan: KeywordPlan,
   mode: KeywordMode,
   enough: number,
   limit: number,
   allowed: Allowed | null,
 ): Promise<KeywordHit[]> {
-  const terms = queryTerms(query, tokenizerOf(state.facts().settings));
   const find = async (operator: "and" | "or"): Promise<KeywordHit[]> => {
-    const match = matchExpression(terms, operator);
+    const match = matchExpression(plan, operator);
     return match === null ? [] : (await matches(state, match, limit, allowed)).map(toHit);
   };
   if (mode !== "fill") return find(mode);
   const all = await find("and");
-  if (all.length >= enough || new Set(terms).size < 2) return all;
+  // Of one word or less there is no "some".
+  const asked = new Set(plan.words.flatMap(({ terms }) => terms));
+  if (all.length >= enough || asked.size < (plan.required.length > 0 ? 1 : 2)) return all;
   return lifted(all, await find("or"));
 }
 
@@ -140,14 +72,6 @@ async function matches(
     const found = await ofItems(state, rows, allowed.ids);
     if (found.length >= limit || rows.length < window) return found.slice(0, limit);
   }
-}
-
-/** Below that many chunks FTS5 answers sooner than a thread would. */
-const FAST_CHUNKS = 2000;
-
-/** Has a query run beside the event loop where that is worth it. */
-export function besideOthers(state: InstanceState): QueryOptions {
-  return state.facts().chunks < FAST_CHUNKS ? {} : { long: state.actor };
 }
 
 /** The rows whose chunks belong to the items. */

@@ -1,4 +1,6 @@
 import type { Boost } from "../instance/instance-schema.ts";
+import type { TypoTolerance } from "../query/typo-tolerance.ts";
+import type { Highlighting } from "../refine/highlight.ts";
 import type { QueryVector } from "./vector-leg.ts";
 
 /** Which legs a search asks. */
@@ -19,4 +21,13 @@ export type SearchInput = {
   readonly metadataOnly?: boolean | undefined;
   readonly returnOnFailure?: boolean | undefined;
   readonly vector?: QueryVector | undefined;
+  /** Whether phrases in quotation marks and exclusions are read. */
+  readonly operators?: boolean | undefined;
+  readonly typoTolerance?: TypoTolerance | undefined;
+  /** Fields whose values are counted over all that matches. */
+  readonly facets?: readonly string[] | undefined;
+  /** Fields with `:asc` or `:desc`, the first one first. */
+  readonly sort?: readonly string[] | undefined;
+  readonly distinct?: string | undefined;
+  readonly highlight?: Highlighting | undefined;
 };

@@ -1,5 +1,5 @@
 import type { ActorContext, QueryOptions } from "../../ports.ts";
-import { matchExpression } from "./keyword-query.ts";
+import { quoted } from "../query/query-terms.ts";
 
 /** In how many chunks of an instance words stand, kept until an item changes. */
 export interface TermCounts {
@@ -10,6 +10,8 @@ export interface TermCounts {
 
 /** Terms whose counts are kept. */
 const KEPT = 1000;
+/** Terms of one statement: Durable Objects take at most 100 parameters. */
+const COUNTED = 64;
 
 /** Makes the memory of counts over a full-text table. */
 export function createTermCounts({ sql }: ActorContext, index: string): TermCounts {
@@ -20,13 +22,15 @@ export function createTermCounts({ sql }: ActorContext, index: string): TermCoun
       const known = current;
       const missing = terms.filter((term) => !known.has(term));
       if (missing.length === 0) return known;
-      const counts = missing.map(
-        (_, n) => `(SELECT COUNT(*) FROM ${index} WHERE ${index} MATCH ?) AS n${n}`,
-      );
-      const matches = missing.map((term) => matchExpression([term], "or"));
-      const [row] = await sql.all(`SELECT ${counts.join(", ")}`, matches, options);
       if (known.size > KEPT) known.clear();
-      for (const [n, term] of missing.entries()) known.set(term, Number(row?.[`n${n}`] ?? 0));
+      for (let at = 0; at < missing.length; at += COUNTED) {
+        const some = missing.slice(at, at + COUNTED);
+        const counts = some.map(
+          (_, n) => `(SELECT COUNT(*) FROM ${index} WHERE ${index} MATCH ?) AS n${n}`,
+        );
+        const [row] = await sql.all(`SELECT ${counts.join(", ")}`, some.map(quoted), options);
+        for (const [n, term] of some.entries()) known.set(term, Number(row?.[`n${n}`] ?? 0));
+      }
       return new Map(known);
     },
     reset() {

@@ -111,6 +111,28 @@ export function isSingleCharacter(word: string): boolean {
 
 const WORD = /[\p{L}\p{N}\p{Co}][\p{L}\p{N}\p{M}\p{Co}]*/gu;
 
+const BY_SCRIPT = new RegExp(
+  `([${PAIRED}][${PAIRED}\\p{M}\\uff9e\\uff9f]*|[${DICTIONARY}][${DICTIONARY}\\p{M}]*)|` +
+    `(?:(?![${PAIRED}${DICTIONARY}])[\\p{L}\\p{N}\\p{Co}])(?:(?![${PAIRED}${DICTIONARY}])[\\p{L}\\p{N}\\p{M}\\p{Co}])*`,
+  "gu",
+);
+
+/** Whether the words of a run of characters are indexed as pairs. */
+export function isPaired(run: string): boolean {
+  return SINGLE.test([...run].at(0) ?? "");
+}
+
+/** A text as words and as runs of scripts that have no spaces, with their places (UTF-16 units). */
+export function splitByScript(
+  text: string,
+): { readonly text: string; readonly start: number; readonly unspaced: boolean }[] {
+  return [...text.matchAll(BY_SCRIPT)].map(({ 0: piece, 1: run, index }) => ({
+    text: piece,
+    start: index,
+    unspaced: run !== undefined,
+  }));
+}
+
 /** The words of a text in lower case and without accents, as SQLite folds them; in order, repeated ones kept. */
 export function words(text: string, side: "index" | "query"): string[] {
   return withoutAccents(segment(text, side)).match(WORD) ?? [];

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { matchExpression, queryTerms } from "../../../core/search/retrieve/keyword-query.ts";
+import { queryTerms } from "../../../core/search/query/query-terms.ts";
 import { segment } from "../../../core/search/text/segment.ts";
 import { cjkCases } from "../../fakes/search-cjk.ts";
 import { type FoundChunk, searchUnderTest, type SearchUnderTest } from "../../fakes/search-api.ts";
@@ -142,7 +142,6 @@ describe("the keyword leg", () => {
     for (const query of ["wing NEAR zebra", "body:wing", "zebra OR wing"]) {
       expect(await keyword(query, { keyword_match_mode: "and" })).toEqual([]);
     }
-    expect(matchExpression(["a", "b"], "and")).toBe('"a" AND "b"');
   });
 
   it("ranks hits of all terms first and fills up with the others", async () => {

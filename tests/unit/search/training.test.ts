@@ -29,7 +29,8 @@ async function seed(order: typeof documents): Promise<void> {
 }
 
 async function find(query: string, type: RetrievalType): Promise<readonly Chunk[]> {
-  return instanceAt(platform, address).search({ query, type, limit: 10, threshold: 0 });
+  const input = { query, type, limit: 10, threshold: 0 };
+  return (await instanceAt(platform, address).search(input)).chunks;
 }
 
 /** The documents that chunks are of, each once. */

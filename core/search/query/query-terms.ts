@@ -5,7 +5,7 @@ import { isStopWord } from "../text/stop-words.ts";
 export type KeywordTokenizer = "porter" | "trigram";
 
 /** Terms of one query: an OR of thousands of terms takes a tenth of a second (docs/compatibility.md). */
-const MAX_TERMS = 64;
+export const MAX_TERMS: number = 64;
 /** Characters of a query that are looked at, so that any accepted query ends in bounded time. */
 const MAX_CHARACTERS = 8_192;
 /** Longer words than this cannot be typed, only pasted. */
@@ -34,17 +34,15 @@ function asksForAmount(word: string, before: string | undefined): boolean {
   return before === "how" && AMOUNTS.has(word);
 }
 
-/**
- * An FTS5 query for terms; null when there are none. Every term is quoted and holds only letters, digits
- * and marks, so no user text can be read as query syntax.
- */
-export function matchExpression(terms: readonly string[], mode: "and" | "or"): string | null {
-  if (terms.length === 0) return null;
-  // FTS5 counts a repeated term twice when ranking, which OR wants; for AND once is enough.
-  const used = mode === "and" ? [...new Set(terms)] : terms;
-  return used.map(quote).join(mode === "and" ? " AND " : " OR ");
+/** A phrase as the index holds it: its words joined by blanks, stop words included; empty when it has none. */
+export function phraseOf(text: string, tokenizer: KeywordTokenizer): string {
+  if (tokenizer === "porter") return words(text, "query").join(" ").slice(0, MAX_CHARACTERS);
+  const plain = withoutAccents(folded(text.toWellFormed()));
+  const letters = plain.replace(/[\p{C}\s]+/gu, " ").trim();
+  return /[\p{L}\p{N}]/u.test(letters) && letters.length > 2 ? letters : "";
 }
 
-function quote(term: string): string {
-  return isSingleCharacter(term) ? `"${term}" *` : `"${term}"`;
+/** A term or a phrase in the syntax of FTS5. Quoted, so that no user text is read as query syntax. */
+export function quoted(term: string): string {
+  return isSingleCharacter(term) ? `"${term}" *` : `"${term.replaceAll('"', '""')}"`;
 }

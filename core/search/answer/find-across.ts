@@ -1,0 +1,111 @@
+import { ApiError } from "../../http/api-error.ts";
+import { instanceAt } from "../instance/instance-client.ts";
+import { addFacets, type Facets } from "../refine/facets.ts";
+import { comparePlaces, firstOfEach, type Place } from "../refine/order.ts";
+import type { Chunk } from "../retrieve/chunk-view.ts";
+import { checkEnabled, findChunks, type FoundChunks } from "../retrieve/find-chunks.ts";
+import type { SearchOptions } from "../search-deps.ts";
+import type { RequestOptions } from "../search-schema.ts";
+
+/** What went wrong in one of several instances. */
+export interface InstanceFailure {
+  readonly instance_id: string;
+  readonly message: string;
+}
+
+/** Chunks of several instances, best first or as `sort` says. */
+export interface CombinedChunks {
+  readonly chunks: Chunk[];
+  /** Added up over the instances; null where none were asked for. */
+  readonly facets: Facets | null;
+  readonly errors: InstanceFailure[];
+}
+
+/** Instances that one search may ask. */
+const MAX_INSTANCES = 10;
+
+/**
+ * Searches several instances of a namespace. One that fails is reported in `errors`; with
+ * `return_on_failure: false` it fails the request (7049).
+ */
+export async function findAcross(
+  account: string,
+  namespace: string,
+  query: string,
+  options: RequestOptions | undefined,
+  deps: SearchOptions,
+  signal: AbortSignal,
+): Promise<CombinedChunks> {
+  const ids = [...new Set(options?.instance_ids ?? [])];
+  if (ids.length === 0)
+    throw new ApiError("invalid_request", {
+      message: "ai_search_options.instance_ids: Expected 1 to 10 ids",
+    });
+  if (ids.length > MAX_INSTANCES) throw new ApiError("too_many_instances");
+  const results = await Promise.all(
+    ids.map(async (id) => {
+      try {
+        const instance = instanceAt(deps.platform, { account, namespace, id });
+        const settings = await instance.read();
+        checkEnabled(settings);
+        const found = await findChunks(instance, settings, query, options, deps, signal);
+        return { ...placed(id, found), facets: found.facets, errors: [] };
+      } catch (error) {
+        signal.throwIfAborted();
+        return { placed: [], facets: null, errors: [failure(id, error)] };
+      }
+    }),
+  );
+  const errors = results.flatMap((result) => result.errors);
+  if (
+    errors.length > 0 &&
+    (options?.retrieval?.return_on_failure === false || errors.length === ids.length)
+  ) {
+    const why = errors.map((one) => `${one.instance_id}: ${one.message}`).join("; ");
+    throw new ApiError("instance_searches_failed", {
+      message: `one_or_more_instance_searches_failed: ${why}`,
+    });
+  }
+  const asked = options?.retrieval ?? {};
+  const sort = (asked.sort ?? []).map((entry) => ({ descending: entry.endsWith(":desc") }));
+  const all = results
+    .flatMap((result) => result.placed)
+    .toSorted((a, b) => comparePlaces({ sort }, a.place, b.place) || byScore(a.chunk, b.chunk));
+  const chunks = firstOfEach(all, ({ place }) => place.group).map(({ chunk }) => chunk);
+  const facets = results.flatMap((result) => (result.facets === null ? [] : [result.facets]));
+  return {
+    chunks: chunks.slice(0, asked.max_num_results ?? 10),
+    facets: facets.length === 0 ? null : addFacets(facets),
+    errors,
+  };
+}
+
+interface PlacedChunk {
+  readonly chunk: Chunk;
+  readonly place: Place;
+}
+
+const NOWHERE: Place = { values: [], group: null };
+
+/** The chunks of an instance with where they stand. */
+function placed(id: string, { chunks, places }: FoundChunks): { readonly placed: PlacedChunk[] } {
+  return {
+    placed: chunks.map((chunk, n) => ({
+      chunk: { ...chunk, instance_id: id },
+      place: places?.[n] ?? NOWHERE,
+    })),
+  };
+}
+
+function failure(id: string, error: unknown): InstanceFailure {
+  return { instance_id: id, message: error instanceof ApiError ? error.message : "internal error" };
+}
+
+function byScore(a: Chunk, b: Chunk): number {
+  if (a.score !== b.score) return b.score - a.score;
+  return (a.instance_id ?? "") < (b.instance_id ?? "")
+    ? -1
+    : a.instance_id === b.instance_id
+      ? 0
+      : 1;
+}

@@ -1,0 +1,132 @@
+import { ApiError } from "../../http/api-error.ts";
+import { typoSpellings } from "./typo-spellings.ts";
+import type { TypoTolerance } from "./typo-tolerance.ts";
+import { type KeywordTokenizer, MAX_TERMS, phraseOf, queryTerms, quoted } from "./query-terms.ts";
+import { plainParts, readOperators } from "./read-operators.ts";
+import { synonymIndex } from "./synonyms.ts";
+import type { InstanceState } from "../instance/instance-state.ts";
+import { tokenizerOf } from "../retrieve/keyword-index.ts";
+
+/** A word that a query asks for, or some that have synonyms together. */
+export interface WordChoice {
+  readonly terms: readonly string[];
+  /** Words and phrases that count as it: synonyms, and likely spellings of a word that the instance does not know. */
+  readonly others: readonly string[];
+}
+
+/** What the keyword leg looks for. */
+export interface KeywordPlan {
+  /** The query without its operators, as vectors take it. */
+  readonly text: string;
+  readonly tokenizer: KeywordTokenizer;
+  /** In order; repeated ones are kept, they weigh more. */
+  readonly words: readonly WordChoice[];
+  /** Phrases that each hit must hold. */
+  readonly required: readonly string[];
+  /** Words and phrases that no hit may hold. */
+  readonly excluded: readonly string[];
+}
+
+/** How a query is read. */
+export interface QueryReading {
+  readonly query: string;
+  readonly operators?: boolean | undefined;
+  readonly typoTolerance?: TypoTolerance | undefined;
+}
+
+/** Reads a query as its instance's settings and the request say. Throws 400 for operators without a keyword index. */
+export async function keywordPlan(state: InstanceState, asked: QueryReading): Promise<KeywordPlan> {
+  const { settings } = state.facts();
+  const tokenizer = tokenizerOf(settings);
+  const reads = asked.operators ?? settings.retrieval_options?.query_operators ?? false;
+  const parts = reads ? readOperators(asked.query) : plainParts(asked.query);
+  const phrases = (texts: readonly string[]): string[] =>
+    texts.map((text) => phraseOf(text, tokenizer)).filter((one) => one !== "");
+  const required = phrases(parts.required);
+  const excluded = phrases(parts.excluded);
+  if (!settings.index_method.keyword && required.length + excluded.length > 0) {
+    throw new ApiError("invalid_request", {
+      message:
+        "query_operators: the instance has no keyword index, which phrases and exclusions need",
+    });
+  }
+  const choices = withSynonyms(queryTerms(parts.words, tokenizer), state, tokenizer);
+  const tolerance = asked.typoTolerance ?? settings.typo_tolerance ?? null;
+  const spelt =
+    tolerance === null || !settings.index_method.keyword
+      ? choices
+      : await withSpellings(state, choices, tolerance);
+  const text = [parts.words, ...parts.required].join(" ");
+  return { text, tokenizer, words: bounded(spelt), required, excluded };
+}
+
+function withSynonyms(
+  terms: readonly string[],
+  state: InstanceState,
+  tokenizer: KeywordTokenizer,
+): WordChoice[] {
+  const index = synonymIndex(state.facts().settings.synonyms, tokenizer);
+  const out: WordChoice[] = [];
+  for (let place = 0; place < terms.length;) {
+    const found = index.at(terms, place);
+    const length = found?.length ?? 1;
+    out.push({ terms: terms.slice(place, place + length), others: found?.others ?? [] });
+    place += length;
+  }
+  return out;
+}
+
+async function withSpellings(
+  state: InstanceState,
+  choices: readonly WordChoice[],
+  tolerance: TypoTolerance,
+): Promise<WordChoice[]> {
+  const single = choices.flatMap(({ terms, others }) =>
+    others.length === 0 && terms.length === 1 ? terms : [],
+  );
+  const spellings = await typoSpellings(state, single, tolerance);
+  return choices.map((choice) =>
+    choice.others.length > 0 || choice.terms.length > 1
+      ? choice
+      : { ...choice, others: spellings.get(choice.terms[0] ?? "") ?? [] },
+  );
+}
+
+/** All that a query looks for costs time: what goes beyond is left out, synonyms before words. */
+function bounded(choices: readonly WordChoice[]): WordChoice[] {
+  let left = MAX_TERMS - choices.length;
+  return choices.map(({ terms, others }) => {
+    const taken = others.slice(0, Math.max(0, left));
+    left -= taken.length;
+    return { terms, others: taken };
+  });
+}
+
+/**
+ * A plan as an FTS5 query; null when it looks for nothing. Every term is quoted and holds only letters, digits and marks, so
+ * no user text can be read as query syntax.
+ */
+export function matchExpression(
+  { words, required, excluded }: Omit<KeywordPlan, "text" | "tokenizer">,
+  mode: "and" | "or",
+): string | null {
+  const terms = words.map((choice) => choiceExpression(choice, mode));
+  // FTS5 counts a repeated term twice when ranking, which OR wants; for AND once is enough.
+  const used = mode === "and" ? [...new Set(terms)] : terms;
+  const phrases = required.map(quoted);
+  // The phrases stand among the words again, which then only add to the rank.
+  const some =
+    mode === "or" && phrases.length > 0 && used.length > 0 ? [...phrases, ...used] : used;
+  const body = some.join(mode === "and" ? " AND " : " OR ");
+  const all = [...phrases, ...(body === "" ? [] : [phrases.length > 0 ? `(${body})` : body])];
+  if (all.length === 0) return null;
+  const wanted = all.join(" AND ");
+  return excluded.length === 0 ? wanted : `(${wanted}) NOT (${excluded.map(quoted).join(" OR ")})`;
+}
+
+function choiceExpression({ terms, others }: WordChoice, mode: "and" | "or"): string {
+  const own = terms.map(quoted);
+  if (others.length === 0 && own.length === 1) return own.join("");
+  const together = mode === "and" && own.length > 1 ? [`(${own.join(" AND ")})`] : own;
+  return `(${[...together, ...others.map(quoted)].join(" OR ")})`;
+}

@@ -1,0 +1,97 @@
+import { editDistance } from "../../http/fields/nearest.ts";
+import type { InstanceState } from "../instance/instance-state.ts";
+import { besideOthers, createWords, wordsOf } from "../retrieve/keyword-index.ts";
+import { stem } from "../text/porter.ts";
+import { words } from "../text/segment.ts";
+import { type TypoTolerance, typosAllowed } from "./typo-tolerance.ts";
+
+/** Unknown words of one query that are looked up, spellings of one, and words of the index that one is compared with. */
+const MAX_WORDS = 8;
+const MAX_SPELLINGS = 3;
+const MAX_COMPARED = 20_000;
+/** Words that are compared before others may go on: a few milliseconds. */
+const SLICE = 1_000;
+
+/**
+ * Words of the instance that unknown words are likely misspellings of, nearest first. Their first letter must be right. Words
+ * with digits are names and numbers, which stay as they are.
+ */
+export async function typoSpellings(
+  state: InstanceState,
+  terms: readonly string[],
+  tolerance: TypoTolerance,
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const out = new Map<string, readonly string[]>();
+  if (tolerance.enabled === false) return out;
+  const kept = new Set(
+    (tolerance.disable_on_words ?? []).flatMap((word) => words(word, "query").map(stem)),
+  );
+  const candidates = [...new Set(terms)].filter(
+    (term) =>
+      /^[\p{L}\p{M}]+$/u.test(term) &&
+      !kept.has(stem(term)) &&
+      typosAllowed(lengthOf(term), tolerance) > 0,
+  );
+  if (candidates.length === 0) return out;
+  const counts = await state.termCounts.of(candidates, besideOthers(state));
+  const unknown = candidates.filter((term) => counts.get(term) === 0).slice(0, MAX_WORDS);
+  if (unknown.length === 0) return out;
+  await state.context.sql.batch([createWords(state)]);
+  for (const term of unknown)
+    out.set(term, await spellingsOf(state, term, typosAllowed(lengthOf(term), tolerance)));
+  return out;
+}
+
+/** The words nearest to a term, most frequent first among equally near ones. */
+async function spellingsOf(
+  state: InstanceState,
+  term: string,
+  allowed: number,
+): Promise<readonly string[]> {
+  const { sql, system } = state.context;
+  const [first = ""] = term;
+  // Stems are compared with stems; the index holds nothing else.
+  const own = stem(term);
+  const rows = await sql.all(
+    `SELECT term, doc FROM ${wordsOf(state)}
+      WHERE term >= ? AND term < ? AND LENGTH(term) BETWEEN ? AND ? LIMIT ${MAX_COMPARED}`,
+    [first, following(first), lengthOf(own) - allowed, lengthOf(term) + allowed],
+    besideOthers(state),
+  );
+  const near: { readonly word: string; readonly distance: number; readonly chunks: number }[] = [];
+  for (const [n, row] of rows.entries()) {
+    const word = String(row["term"]);
+    const distance = Math.min(editDistance(own, word), editDistance(term, word));
+    if (distance <= allowed) near.push({ word, distance, chunks: Number(row["doc"]) });
+    if (n % SLICE === SLICE - 1) await system.sleep(0);
+  }
+  return near
+    .toSorted((a, b) => a.distance - b.distance || b.chunks - a.chunks || compare(a.word, b.word))
+    .flatMap(({ word }) => spelled(word) ?? [])
+    .slice(0, MAX_SPELLINGS);
+}
+
+/** Endings that stemming takes off again, tried in this order. */
+const ENDINGS: readonly string[] = ["", "e", "ing", "ed", "s", "ment", "ness"];
+
+/**
+ * A word whose stem is the given one: FTS5 stems what a query says, and the stem of a stem is sometimes another. Null when
+ * none of the endings leads back.
+ */
+export function spelled(stemmed: string): string | null {
+  const roots = stemmed.endsWith("i") ? [stemmed, `${stemmed.slice(0, -1)}y`] : [stemmed];
+  for (const root of roots)
+    for (const ending of ENDINGS) if (stem(root + ending) === stemmed) return root + ending;
+  return null;
+}
+
+/** The least text behind all that begin with a character. */
+function following(character: string): string {
+  return String.fromCodePoint((character.codePointAt(0) ?? 0) + 1);
+}
+
+const lengthOf = (word: string): number => [...word].length;
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

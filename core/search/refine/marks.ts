@@ -1,0 +1,73 @@
+import type { KeywordPlan } from "../query/keyword-plan.ts";
+import { stem } from "../text/porter.ts";
+import { folded, isSingleCharacter, withoutAccents, words } from "../text/segment.ts";
+import { type Token, tokensOf } from "../text/tokens.ts";
+
+/** A part of a text, in UTF-16 units. */
+export interface Mark {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A function that finds the words and phrases that a query looks for in a text, in order, without overlaps. */
+export function marksIn(plan: KeywordPlan): (text: string) => Mark[] {
+  const wanted = [
+    ...plan.words.flatMap(({ terms, others }) => [...terms, ...others]),
+    ...plan.required,
+  ];
+  if (plan.tokenizer === "trigram") return (text) => merged(occurrences(text, wanted));
+  const runs = wanted.map((one) => words(one, "query").map(stem)).filter((run) => run.length > 0);
+  const byFirst = Map.groupBy(runs, ([first]) => first ?? "");
+  // A single character of a script without spaces finds all that begins with it.
+  const singles = runs.flatMap((run) => (run.length === 1 ? run.filter(isSingleCharacter) : []));
+  return (text) => {
+    const tokens = tokensOf(text);
+    const stems = tokens.map(({ word }) => stem(word));
+    const marks: Mark[] = [];
+    for (const [at, token] of tokens.entries()) {
+      for (const run of byFirst.get(stems[at] ?? "") ?? []) {
+        const last = tokens[at + run.length - 1];
+        if (last !== undefined && run.every((one, n) => stems[at + n] === one))
+          marks.push({ start: token.start, end: last.end });
+      }
+      if (singles.some((one) => token.word.startsWith(one))) marks.push(token.first ?? token);
+    }
+    return merged(marks);
+  };
+}
+
+/** The places of texts within a text as an index of trigrams sees them. */
+function occurrences(text: string, wanted: readonly string[]): Mark[] {
+  const letters = lettersOf(text);
+  const plain = letters.map(({ word }) => word).join("");
+  const marks: Mark[] = [];
+  for (const one of wanted) {
+    for (let at = plain.indexOf(one); at >= 0; at = plain.indexOf(one, at + one.length)) {
+      const [start, end] = [letters[at], letters[at + one.length - 1]];
+      if (start !== undefined && end !== undefined)
+        marks.push({ start: start.start, end: end.end });
+    }
+  }
+  return marks;
+}
+
+/** Each UTF-16 unit of the folded text, with what it was made of. */
+function lettersOf(text: string): Token[] {
+  const out: Token[] = [];
+  for (const { 0: letter, index } of text.matchAll(/\P{M}\p{M}*|\p{M}+/gu)) {
+    const made = withoutAccents(folded(letter));
+    for (let n = 0; n < made.length; n++)
+      out.push({ word: made.charAt(n), start: index, end: index + letter.length });
+  }
+  return out;
+}
+
+function merged(marks: readonly Mark[]): Mark[] {
+  const out: { start: number; end: number }[] = [];
+  for (const { start, end } of marks.toSorted((a, b) => a.start - b.start || b.end - a.end)) {
+    const last = out.at(-1);
+    if (last !== undefined && start < last.end) last.end = Math.max(last.end, end);
+    else out.push({ start, end });
+  }
+  return out;
+}

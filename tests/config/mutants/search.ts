@@ -1,0 +1,96 @@
+import type { Mutant } from "./mutant.ts";
+
+/** Those of search. */
+export const searchMutants: readonly Mutant[] = [
+  {
+    name: "a search of several instances fails when all of them fail",
+    file: "core/search/answer/find-across.ts",
+    find: " || errors.length === ids.length",
+    replace: "",
+    tests: ["tests/unit/search/instances"],
+  },
+  {
+    name: "a restarted instance holds no lease of its former life",
+    file: "core/search/instance/instance-state.ts",
+    find: "await endLeases({ actor, context });",
+    replace: "",
+    tests: ["tests/unit/search/items"],
+  },
+  {
+    name: "a vector holds numbers only",
+    file: "core/search/items/embed-chunks.ts",
+    find: "if (!vector.every(Number.isFinite))",
+    replace: "if (false)",
+    tests: ["tests/unit/search/items"],
+  },
+  {
+    name: "vectors of chunks that were replaced meanwhile are not stored",
+    file: "core/search/queue/embed-item.ts",
+    find: "if (!(await isCurrent(state, work))) return;",
+    replace: "",
+    tests: ["tests/unit/search/items"],
+  },
+  {
+    name: "a kept answer serves no question with another number or negation",
+    file: "core/search/answer/alike.ts",
+    find: " || fixedWords(x) !== fixedWords(y)",
+    replace: "",
+    tests: ["tests/unit/search/effects"],
+  },
+  {
+    name: "a kept answer is bound to the texts that it was made of",
+    file: "core/search/answer/answer-cache.ts",
+    find: "others, filters, found]",
+    replace: "others, filters]",
+    tests: ["tests/unit/search/effects"],
+  },
+  {
+    name: "a search asks at most ten instances",
+    file: "core/search/answer/find-across.ts",
+    find: 'if (ids.length > MAX_INSTANCES) throw new ApiError("too_many_instances");',
+    replace: "",
+    tests: ["tests/unit/search/instances"],
+  },
+  {
+    name: "a filter sees what was indexed since",
+    file: "core/search/items/commit-item.ts",
+    find: "state.forgetCounts();",
+    replace: "",
+    tests: ["tests/unit/search/broad-filter"],
+  },
+  {
+    name: "phrases and exclusions hold for what vectors found",
+    file: "core/search/retrieve/ask-legs.ts",
+    find: "if (required.length + excluded.length === 0 || hits.length === 0) return hits;",
+    replace: "return hits;",
+    tests: ["tests/unit/search/operators"],
+  },
+  {
+    name: "a sorted search looks at all that matches",
+    file: "core/search/retrieve/collect.ts",
+    find: "legs = await askInOrder(search, await firstItems(state, order, matching, limit));",
+    replace: "",
+    tests: ["tests/unit/search/refine"],
+  },
+  {
+    name: "facets count what the filter lets through",
+    file: "core/search/refine/matching-items.ts",
+    find: "if (allowed === null || allowed.ids.has(item))",
+    replace: "",
+    tests: ["tests/unit/search/refine"],
+  },
+  {
+    name: "a word that an instance knows is taken for no other",
+    file: "core/search/query/typo-spellings.ts",
+    find: "counts.get(term) === 0",
+    replace: "counts.has(term)",
+    tests: ["tests/unit/search/operators"],
+  },
+  {
+    name: "a filter looks behind the hits that it refuses",
+    file: "core/search/retrieve/keyword-leg.ts",
+    find: "found.length >= limit || rows.length < window",
+    replace: "true",
+    tests: ["tests/unit/search/broad-filter"],
+  },
+];
