@@ -30,11 +30,20 @@ export type McpDocument = Pick<McpResult, "id" | "title" | "url" | "text"> & {
   readonly metadata: Readonly<Record<string, unknown>>;
 };
 
+/** How the MCP tool `search` searches: members of `ai_search_options.retrieval`. */
+export type McpSearchOptions = {
+  readonly max_num_results: number;
+  readonly filters?: Readonly<Record<string, unknown>> | undefined;
+  readonly sort?: readonly string[] | undefined;
+  readonly distinct?: string | undefined;
+  readonly query_operators?: boolean | undefined;
+};
+
 /** What MCP clients can ask of one instance. */
 export interface McpTools {
   /** The instance. */
   readonly name: string;
-  search(query: string, maxResults: number): Promise<readonly McpResult[]>;
+  search(query: string, options: McpSearchOptions): Promise<readonly McpResult[]>;
   fetch(id: string): Promise<McpDocument>;
 }
 

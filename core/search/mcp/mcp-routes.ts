@@ -58,8 +58,8 @@ function toolsOf(
   const url = publicUrl(request);
   return {
     name: id,
-    async search(query, maxResults) {
-      const body = { query, ai_search_options: { retrieval: { max_num_results: maxResults } } };
+    async search(query, retrieval) {
+      const body = { query, ai_search_options: { retrieval } };
       const checked = checkedJson(body, searchSchema, SEARCH_BODY_LIMIT);
       const { chunks } = await searchInstance(instance, checked, options, signal);
       return chunks.map(({ id: chunk, item, text, score }): McpResult => ({
@@ -94,7 +94,7 @@ function reported(tools: McpTools, log: Log): McpTools {
   };
   return {
     name: tools.name,
-    search: (query, maxResults) => tools.search(query, maxResults).catch(failed),
+    search: (query, options) => tools.search(query, options).catch(failed),
     fetch: (id) => tools.fetch(id).catch(failed),
   };
 }

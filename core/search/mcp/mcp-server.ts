@@ -10,7 +10,43 @@ import type { McpTools, ServeMcp } from "../search-deps.ts";
 const question = v.object({
   query: v.pipe(v.string(), v.minLength(1), v.maxLength(8000)),
   max_num_results: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(50)), 10),
+  filters: v.optional(v.record(v.string(), v.unknown())),
+  sort: v.optional(v.pipe(v.array(v.string()), v.maxLength(3))),
+  distinct: v.optional(v.string()),
+  query_operators: v.optional(v.boolean()),
 });
+const questionJson = {
+  type: "object",
+  properties: {
+    query: {
+      type: "string",
+      minLength: 1,
+      maxLength: 8000,
+      description: "A question or words",
+    },
+    max_num_results: { type: "integer", minimum: 1, maximum: 50, default: 10 },
+    filters: {
+      type: "object",
+      description:
+        'Metadata that documents must have, such as {"folder": "docs/", "year": {"$gte": 2020}}',
+    },
+    sort: {
+      type: "array",
+      items: { type: "string" },
+      maxItems: 3,
+      description: 'Orders by metadata, such as ["year:desc"]',
+    },
+    distinct: {
+      type: "string",
+      description: 'Shows each value of this field once; "key" shows each document once',
+    },
+    query_operators: {
+      type: "boolean",
+      description: 'Reads "phrases in quotation marks" and -exclusions in the query',
+    },
+  },
+  required: ["query"],
+};
 const document = v.object({ id: v.pipe(v.string(), v.minLength(1), v.maxLength(128)) });
 
 /** Answers one request by the package. Every request has a server of its own: there are no sessions. */
@@ -33,23 +69,11 @@ function serverOf(tools: McpTools): McpServer {
     {
       title: `Search ${tools.name}`,
       description: `Finds passages of the documents in "${tools.name}", best first. The tool fetch reads a whole document by the id of a result.`,
-      inputSchema: withJson(question, {
-        type: "object",
-        properties: {
-          query: {
-            type: "string",
-            minLength: 1,
-            maxLength: 8000,
-            description: "A question or words",
-          },
-          max_num_results: { type: "integer", minimum: 1, maximum: 50, default: 10 },
-        },
-        required: ["query"],
-      }),
+      inputSchema: withJson(question, questionJson),
       annotations,
     },
-    async ({ query, max_num_results }) =>
-      result(async () => ({ results: await tools.search(query, max_num_results) })),
+    async ({ query, ...options }) =>
+      result(async () => ({ results: await tools.search(query, options) })),
   );
   server.registerTool(
     "fetch",

@@ -7,7 +7,13 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { ServeMcp } from "../search-deps.ts";
 
-export type { McpDocument, McpResult, McpTools, ServeMcp } from "../search-deps.ts";
+export type {
+  McpDocument,
+  McpResult,
+  McpSearchOptions,
+  McpTools,
+  ServeMcp,
+} from "../search-deps.ts";
 
 /**
  * Serves the tools `search` and `fetch` of an instance over Streamable HTTP, without sessions, to clients of the protocol's

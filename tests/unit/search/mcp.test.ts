@@ -89,6 +89,24 @@ describe("the MCP endpoint of an instance", () => {
     });
   });
 
+  it("filters, orders and groups, and reads operators, where a client asks for it", async () => {
+    await api.upload("docs/tram.md", "The tram leaves at noon.");
+    const titles = async (given: object): Promise<unknown[]> => {
+      const { result } = await call("search", { query: "leaves at noon", ...given });
+      return result.structuredContent.results.map((found) => Object.entries(found)[1]?.[1]);
+    };
+    expect(await titles({ filters: { folder: "docs/" } })).toEqual(["docs/tram.md"]);
+    expect(await titles({ sort: ["filename:desc"], distinct: "key" })).toEqual([
+      "docs/tram.md",
+      "ferry.md",
+    ]);
+    const query = "leaves -tram";
+    expect(await titles({ query, query_operators: true })).toEqual(["ferry.md"]);
+    const { result } = await call("search", { query: "noon", sort: ["filenam:asc"] });
+    expect(result).toMatchObject({ isError: true });
+    expect(result.content[0]?.text).toContain('did you mean "filename"');
+  });
+
   it("returns what a tool refuses as the tool's result", async () => {
     const { result } = await call("fetch", { id: "none" });
     expect(result).toMatchObject({ isError: true });
