@@ -6,7 +6,7 @@ import type { Config } from "./config.ts";
 import type { PlacedModelConfig } from "./model-config.ts";
 
 function searchOptions(
-  { search: { embedder, chatModel, reranker } = {} }: Config,
+  { search: { embedder, chatModel, reranker, vectorMemoryBytes } = {} }: Config,
   { transport }: Platform,
 ): NonNullable<PlatformApiOptions["search"]> {
   return {
@@ -20,6 +20,7 @@ function searchOptions(
       chatModel: placed(chatModel, (endpoint) => openAiChatModel(endpoint, transport)),
     }),
     ...(chatModel?.timeoutSeconds && { chatTimeoutMs: chatModel.timeoutSeconds * 1000 }),
+    ...(vectorMemoryBytes !== undefined && { vectorMemoryBytes }),
   };
 }
 

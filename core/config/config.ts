@@ -109,12 +109,15 @@ export interface SearchConfig {
   readonly embedder?: PlacedModelConfig & Pick<GatewayEmbeddings, "dimensions">;
   /** `timeoutSeconds` bounds the wait for the answer to begin, and then to go on. @default 60 */
   readonly chatModel?: PlacedModelConfig;
+  /** Bytes of memory for vectors. @default 512 MiB; 48 MiB on Workers */
+  readonly vectorMemoryBytes?: number;
 }
 
 const search = v.strictObject({
   embedder: v.exactOptional(embedder),
   chatModel: v.exactOptional(chatModel),
   reranker: v.exactOptional(timedModel),
+  vectorMemoryBytes: v.exactOptional(roomy),
 } satisfies Members<SearchConfig>);
 
 /** Who may use agents from a page. */

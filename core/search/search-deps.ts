@@ -78,6 +78,11 @@ export interface SearchOptions {
   readonly readFile?: FileReader;
   /** Measures chunks. @default an upper-side estimate that needs no vocabulary */
   readonly countTokens?: CountTokens;
+  /**
+   * Bytes of memory for the vectors of all instances of the process. Those that find no room are read from the database at each
+   * search. @default 512 MiB; 48 MiB on Workers
+   */
+  readonly vectorMemoryBytes?: number;
   /** Serves instances to MCP clients at `…/mcp`: `serveMcp` of `causey/search/mcp`. @default 503 there */
   readonly mcp?: ServeMcp;
 }

@@ -1,7 +1,7 @@
 import { ApiError } from "../../http/api-error.ts";
 import { instanceAt } from "../instance/instance-client.ts";
 import { addFacets, type Facets } from "../refine/facets.ts";
-import { comparePlaces, firstOfEach, type Place } from "../refine/order.ts";
+import { comparePlaces, firstOfEach, type ItemPlace } from "../refine/order.ts";
 import type { Chunk } from "../retrieve/chunk-view.ts";
 import { checkEnabled, findChunks, type FoundChunks } from "../retrieve/find-chunks.ts";
 import type { SearchOptions } from "../search-deps.ts";
@@ -82,10 +82,10 @@ export async function findAcross(
 
 interface PlacedChunk {
   readonly chunk: Chunk;
-  readonly place: Place;
+  readonly place: ItemPlace;
 }
 
-const NOWHERE: Place = { values: [], group: null };
+const NOWHERE: ItemPlace = { values: [], group: null };
 
 /** The chunks of an instance with where they stand. */
 function placed(id: string, { chunks, places }: FoundChunks): { readonly placed: PlacedChunk[] } {

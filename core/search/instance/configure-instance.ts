@@ -120,7 +120,7 @@ export async function instanceStats(state: InstanceState): Promise<Record<string
   );
   const counts = new Map(rows.map((row) => [String(row["status"]), Number(row["n"])]));
   const [vectors] = await sql.all(
-    "SELECT COALESCE(SUM(LENGTH(data) / (4 * dimensions)), 0) AS n, COALESCE(MAX(dimensions), 0) AS d FROM search_item_vectors WHERE actor = ? AND model = ?",
+    "SELECT COALESCE(SUM(LENGTH(scales) / 4), 0) AS n, COALESCE(MAX(dimensions), 0) AS d FROM search_vector_blocks WHERE actor = ? AND model = ?",
     [state.actor, vectorTag(facts)],
   );
   const [content] = await sql.all(
@@ -145,6 +145,7 @@ export async function instanceStats(state: InstanceState): Promise<Record<string
       vectorize: {
         dimensions: Number(vectors?.["d"] ?? 0),
         vectorsCount: Number(vectors?.["n"] ?? 0),
+        ...(state.vectors.isStreamed() && { streamed: true }),
       },
       r2: {
         metadataSizeBytes: 0,

@@ -32,6 +32,7 @@ import type { SearchInput } from "../retrieve/search-input.ts";
 import { instanceTables } from "./tables.ts";
 import { failItem, removeItem } from "../items/remove-item.ts";
 import { trainInstance } from "../lexical/train-instance.ts";
+import { createVectorBudget, type VectorBudget } from "../vectors/vector-budget.ts";
 import type { SearchOptions } from "../search-deps.ts";
 
 /** The name of the kind of actor that is one search instance; each is named `account/namespace/id`. */
@@ -44,18 +45,29 @@ export const INSTANCE_KIND: string = "search";
 const interleaved =
   "create change destroy read stats search train cachedAnswer keepAnswer begin beginSync commit fail release remove item items chunks content logs startJob cancelJob job jobLogs jobs";
 
+/** Bytes of vectors in memory: an isolate of Workers has 128 MB for all that it does. */
+const VECTORS = 512 * 1024 * 1024;
+const WORKER_VECTORS = 48 * 1024 * 1024;
+
 /** The kind of actor that is one search instance, with what its queue indexes with. */
 export function instanceKind(deps: SearchOptions): ActorKind {
+  const { runtime, system } = deps.platform;
+  const bytes = deps.vectorMemoryBytes ?? (runtime === "workers" ? WORKER_VECTORS : VECTORS);
+  const budget = createVectorBudget(bytes, () => system.monotonic());
   return {
     name: INSTANCE_KIND,
     schema: instanceTables,
     interleaved: interleaved.split(" "),
-    start: (context) => start(context, deps),
+    start: (context) => start(context, deps, budget),
   };
 }
 
-async function start(context: ActorContext, deps: SearchOptions): Promise<Actor> {
-  const state = await openState(context);
+async function start(
+  context: ActorContext,
+  deps: SearchOptions,
+  budget: VectorBudget,
+): Promise<Actor> {
+  const state = await openState(context, budget);
   const runQueue = queueRunner(state, (work) => performWork(state, work, deps), deps.platform.log);
   return {
     methods: { ...settingsMethods(state), ...itemMethods(state), ...jobMethods(state) },

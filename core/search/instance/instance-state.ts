@@ -9,7 +9,9 @@ import { createTurns, type InTurn } from "../queue/in-turn.ts";
 import { earliestDue, endLeases } from "../queue/work-rows.ts";
 import { type AllowedItems, createAllowedItems } from "../retrieve/allowed-items.ts";
 import { createTermCounts, type TermCounts } from "../retrieve/term-counts.ts";
-import { createVectorStore, type VectorStore } from "../retrieve/vector-store.ts";
+import { convertVectors } from "../vectors/convert-vectors.ts";
+import type { VectorBudget } from "../vectors/vector-budget.ts";
+import { createVectorStore, type VectorStore } from "../vectors/vector-store.ts";
 
 /** What an instance knows of itself; written through {@link InstanceState.save}. */
 export interface InstanceFacts {
@@ -51,11 +53,15 @@ export interface InstanceState {
 }
 
 /** Opens the state of an instance from its rows. */
-export async function openState(context: ActorContext): Promise<InstanceState> {
+export async function openState(
+  context: ActorContext,
+  budget: VectorBudget,
+): Promise<InstanceState> {
   const actor = context.name;
   const [row] = await context.sql.all("SELECT * FROM search_instances WHERE actor = ?", [actor]);
   let current = row === undefined ? null : toFacts(row);
   await endLeases({ actor, context });
+  await convertVectors(context);
   const clock = await startClock(context, async () => {
     if (current?.settings.paused === true) return null;
     const trains = current !== null && needsTraining(current);
@@ -68,7 +74,7 @@ export async function openState(context: ActorContext): Promise<InstanceState> {
     actor,
     context,
     index,
-    vectors: createVectorStore(context),
+    vectors: createVectorStore(context, budget),
     allowed,
     termCounts,
     forgetCounts() {

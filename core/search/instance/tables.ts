@@ -61,6 +61,13 @@ export const instanceTables: readonly string[] = [
     actor TEXT NOT NULL, context TEXT NOT NULL, question_key TEXT NOT NULL, question TEXT NOT NULL,
     answer TEXT NOT NULL, expires_ms INTEGER NOT NULL, PRIMARY KEY (actor, context, question_key))`,
   "CREATE INDEX search_answers_expiry ON search_answers (actor, expires_ms)",
+  // One byte a number, and the number of the first chunk, so that reading them needs no other table. What is in
+  // search_item_vectors is taken over when its instance starts.
+  `CREATE TABLE search_vector_blocks (
+    actor TEXT NOT NULL, model TEXT NOT NULL, item_id TEXT NOT NULL, first_chunk INTEGER NOT NULL,
+    dimensions INTEGER NOT NULL, scales BLOB NOT NULL, data BLOB NOT NULL,
+    PRIMARY KEY (actor, model, item_id, first_chunk))`,
+  "CREATE INDEX search_vector_blocks_item ON search_vector_blocks (actor, item_id)",
 ];
 
 /** Every table that holds rows of an instance, for its deletion. */
@@ -71,6 +78,7 @@ export const instanceTableNames: readonly string[] = [
   "search_chunks",
   "search_meta",
   "search_item_vectors",
+  "search_vector_blocks",
   "search_models",
   "search_logs",
   "search_jobs",

@@ -1,7 +1,9 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { SqlRow, Statement } from "../../ports.ts";
 import { dropWork, enqueue } from "../queue/work-rows.ts";
-import { fromBytes } from "../lexical/dense.ts";
+import { fromBytes } from "../vectors/dense.ts";
+import { toBlock, type VectorBlock } from "../vectors/vector-block.ts";
+import { dropVectors, vectorStatements } from "../vectors/vector-rows.ts";
 import { isRemote, recipeOf } from "../instance/instance-settings.ts";
 import { type InstanceState, needsTraining, vectorTag } from "../instance/instance-state.ts";
 import { getItem, itemRow, type Pending } from "./item-store.ts";
@@ -11,7 +13,6 @@ import { insertKeywordRow, removeKeywordRows, tokenizerOf } from "../retrieve/ke
 import { LEXICAL_MODEL } from "../lexical/lexical-model.ts";
 import { type IndexedValue, indexMetadata, type Metadata } from "./metadata.ts";
 import type { TextChunk } from "../text/split.ts";
-import { type ItemVectors, vectorStatements } from "../retrieve/vector-store.ts";
 
 /** A chunk on its way to the instance. */
 export type NewChunk = TextChunk;
@@ -61,9 +62,7 @@ export async function commitItem(
       indexMetadata(String(row["key"]), live.modified, live.metadata, settings.custom_metadata)
         .values,
     ),
-    ...(vectors === null
-      ? []
-      : vectorStatements(state.actor, itemId, tag, vectors.dimensions, vectors.vectors)),
+    ...(vectors === null ? [] : vectorStatements(state.actor, itemId, tag, vectors)),
     {
       sql: "DELETE FROM search_content WHERE actor = ? AND item_id = ? AND revision < ?",
       params: [state.actor, itemId, revision],
@@ -99,7 +98,7 @@ async function vectorsOf(
   chunks: readonly NewChunk[],
   given: NewVectors | null,
   first: number,
-): Promise<ItemVectors | null> {
+): Promise<VectorBlock | null> {
   const facts = state.facts();
   const { settings } = facts;
   if (!settings.index_method.vector || chunks.length === 0) return null;
@@ -111,14 +110,14 @@ async function vectorsOf(
       // Others go on between two slices of a few milliseconds; changes of this instance wait.
       if (n % 16 === 15) await state.context.system.sleep(0);
     }
-    return { first, dimensions: model.dimensions, vectors };
+    return toBlock(first, model.dimensions, vectors);
   }
   if (given === null || given.model !== settings.embedding_model) {
     throw new ApiError("invalid_model", {
       message: `invalid_model: the instance's vectors are of "${settings.embedding_model}"`,
     });
   }
-  return { first, dimensions: given.dimensions, vectors: fromBytes(given.data) };
+  return toBlock(first, given.dimensions, fromBytes(given.data));
 }
 
 function insertChunk(
@@ -152,7 +151,7 @@ export function removeIndexed(state: InstanceState, itemId: string, keyword: boo
   return [
     ...(keyword ? [removeKeywordRows(state, itemId)] : []),
     { sql: "DELETE FROM search_chunks WHERE actor = ? AND item_id = ?", params },
-    { sql: "DELETE FROM search_item_vectors WHERE actor = ? AND item_id = ?", params },
+    dropVectors(state.actor, itemId),
     { sql: "DELETE FROM search_meta WHERE actor = ? AND item_id = ?", params },
   ];
 }

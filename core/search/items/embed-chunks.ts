@@ -1,7 +1,7 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { Embedder } from "../../ports.ts";
 import { type NewChunk, type NewVectors, embeddedText } from "./commit-item.ts";
-import { normalize, toBytes } from "../lexical/dense.ts";
+import { normalize, toBytes } from "../vectors/dense.ts";
 import type { QueryVector } from "../retrieve/vector-leg.ts";
 
 /** Texts of one request to the embedder. */

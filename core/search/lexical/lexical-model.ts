@@ -1,5 +1,5 @@
 import { addGrams, eachGram, GRAM_DIMENSIONS, GRAM_SLOTS, gramSlot } from "../text/char-grams.ts";
-import { normalize } from "./dense.ts";
+import { normalize } from "../vectors/dense.ts";
 import { stem } from "../text/porter.ts";
 import { words } from "../text/segment.ts";
 import { isStopWord } from "../text/stop-words.ts";

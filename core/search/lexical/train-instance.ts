@@ -2,7 +2,8 @@ import type { SqlRow } from "../../ports.ts";
 import { asSet, isOneOf } from "../../sql-text.ts";
 import { type InstanceState, vectorTag } from "../instance/instance-state.ts";
 import { embeddedText } from "../items/commit-item.ts";
-import { addVectors } from "../retrieve/vector-store.ts";
+import { toBlock, type VectorBlock } from "../vectors/vector-block.ts";
+import { addVectors } from "../vectors/vector-rows.ts";
 import {
   LEXICAL_MODEL,
   type LexicalModel,
@@ -34,7 +35,7 @@ async function trainNow(state: InstanceState): Promise<void> {
   const tag = vectorTag({ ...before, trainedVersion: version });
   // Of a training that the death of its process cut off.
   await sql.batch([
-    { sql: "DELETE FROM search_item_vectors WHERE actor = ? AND model = ?", params: [actor, tag] },
+    { sql: "DELETE FROM search_vector_blocks WHERE actor = ? AND model = ?", params: [actor, tag] },
   ]);
   const texts = await sampleOf(state);
   const learned =
@@ -92,24 +93,23 @@ async function sampleOf(state: InstanceState): Promise<string[]> {
 const textOf = (row: SqlRow): string =>
   embeddedText({ heading: String(row["heading"]), text: String(row["text"]) });
 
-/** The vectors of one item, under the number of its first chunk. */
+/** The vectors of one item. */
 interface Embedded {
   readonly itemId: string;
-  readonly first: number;
-  readonly vectors: Float32Array;
+  readonly block: VectorBlock;
 }
 
 /** Makes vectors of some items that have none of this training, and writes those whose chunks are the same still. */
 async function embedSome(state: InstanceState, model: LexicalModel, tag: string): Promise<number> {
   const items = await embedded(state, model, tag, true);
-  if (items.length > 0) await state.inTurn(() => write(state, model, tag, items));
+  if (items.length > 0) await state.inTurn(() => write(state, tag, items));
   return items.length;
 }
 
 /** The same for whoever has the turn. */
 async function embedNow(state: InstanceState, model: LexicalModel, tag: string): Promise<number> {
   const items = await embedded(state, model, tag, false);
-  if (items.length > 0) await write(state, model, tag, items);
+  if (items.length > 0) await write(state, tag, items);
   return items.length;
 }
 
@@ -121,7 +121,7 @@ async function embedded(
 ): Promise<Embedded[]> {
   const missing = await sql.all(
     `SELECT i.id FROM search_items i WHERE i.actor = ? AND i.chunks > 0 AND NOT EXISTS
-      (SELECT 1 FROM search_item_vectors v WHERE v.actor = i.actor AND v.model = ? AND v.item_id = i.id)
+      (SELECT 1 FROM search_vector_blocks v WHERE v.actor = i.actor AND v.model = ? AND v.item_id = i.id)
       LIMIT ${WRITTEN}`,
     [actor, tag],
   );
@@ -137,14 +137,16 @@ async function embedded(
       if (yields && n % 16 === 15) await system.sleep(0);
     }
     if (rows.length > 0)
-      out.push({ itemId: String(id), first: Number(rows[0]?.["id"] ?? 0), vectors });
+      out.push({
+        itemId: String(id),
+        block: toBlock(Number(rows[0]?.["id"] ?? 0), model.dimensions, vectors),
+      });
   }
   return out;
 }
 
 async function write(
   { actor, context: { sql } }: InstanceState,
-  model: LexicalModel,
   tag: string,
   items: readonly Embedded[],
 ): Promise<void> {
@@ -153,12 +155,8 @@ async function write(
     [actor, asSet(items.map(({ itemId }) => itemId))],
   );
   const firsts = new Map(rows.map((row) => [String(row["item_id"]), Number(row["first"])]));
-  const same = items.filter(({ itemId, first }) => firsts.get(itemId) === first);
-  await sql.batch(
-    same.flatMap(({ itemId, vectors }) =>
-      addVectors(actor, itemId, tag, model.dimensions, vectors),
-    ),
-  );
+  const same = items.filter(({ itemId, block }) => firsts.get(itemId) === block.first);
+  await sql.batch(same.flatMap(({ itemId, block }) => addVectors(actor, itemId, tag, block)));
 }
 
 /** Deletes the vectors of former trainings, a few items at a time. */
@@ -167,13 +165,13 @@ async function dropOthers(state: InstanceState): Promise<void> {
   for (;;) {
     if (!state.exists()) return;
     const rows = await context.sql.all(
-      `SELECT DISTINCT item_id FROM search_item_vectors WHERE actor = ? AND model <> ? LIMIT ${WRITTEN}`,
+      `SELECT DISTINCT item_id FROM search_vector_blocks WHERE actor = ? AND model <> ? LIMIT ${WRITTEN}`,
       [actor, vectorTag(state.facts())],
     );
     if (rows.length === 0) return;
     await context.sql.batch([
       {
-        sql: `DELETE FROM search_item_vectors WHERE actor = ? AND model <> ? AND ${isOneOf("item_id", "TEXT")}`,
+        sql: `DELETE FROM search_vector_blocks WHERE actor = ? AND model <> ? AND ${isOneOf("item_id", "TEXT")}`,
         params: [actor, vectorTag(state.facts()), asSet(rows.map((row) => String(row["item_id"])))],
       },
     ]);

@@ -1,7 +1,7 @@
 import { utf8 } from "../../crypto/encoding.ts";
 import type { ActorContext, Statement } from "../../ports.ts";
 import { insertParts, joinParts } from "../items/blob-parts.ts";
-import { dot, fromBytes, toBytes } from "./dense.ts";
+import { dot, fromBytes, toBytes } from "../vectors/dense.ts";
 import { type LexicalModel, lexicalModel, type Trained, trainLexical } from "./lexical-model.ts";
 import type { Pause } from "./truncated-svd.ts";
 

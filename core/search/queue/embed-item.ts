@@ -4,8 +4,9 @@ import type { InstanceSettings } from "../instance/instance-settings.ts";
 import { vectorTag, type InstanceState } from "../instance/instance-state.ts";
 import { embedChunks } from "../items/embed-chunks.ts";
 import { logStatements } from "../items/item-log.ts";
-import { fromBytes } from "../lexical/dense.ts";
-import { vectorStatements } from "../retrieve/vector-store.ts";
+import { fromBytes } from "../vectors/dense.ts";
+import { toBlock } from "../vectors/vector-block.ts";
+import { vectorStatements } from "../vectors/vector-rows.ts";
 import type { SearchOptions } from "../search-deps.ts";
 import { dropWork, isCurrent, type Work } from "./work-rows.ts";
 
@@ -39,7 +40,7 @@ export async function embedItem(
     text: String(row["text"]),
   }));
   const { data, dimensions, model } = await embedChunks(embedder, chunks, system.closing);
-  const vectors = { first: Number(rows[0]?.["id"] ?? 0), dimensions, vectors: fromBytes(data) };
+  const vectors = toBlock(Number(rows[0]?.["id"] ?? 0), dimensions, fromBytes(data));
   await state.inTurn(async () => {
     // The chunks are others now, and what makes their vectors is in the queue.
     if (!(await isCurrent(state, work))) return;
@@ -49,7 +50,7 @@ export async function embedItem(
     const tag = vectorTag(facts);
     const now = system.now();
     await sql.batch([
-      ...vectorStatements(actor, work.id, tag, dimensions, vectors.vectors),
+      ...vectorStatements(actor, work.id, tag, vectors),
       {
         sql: "UPDATE search_items SET status = 'completed', error = NULL, seen_ms = ? WHERE actor = ? AND id = ?",
         params: [now, actor, work.id],

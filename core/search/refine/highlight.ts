@@ -1,7 +1,6 @@
 import { utf8 } from "../../crypto/encoding.ts";
 import type { InstanceState } from "../instance/instance-state.ts";
 import type { KeywordPlan } from "../query/keyword-plan.ts";
-import type { Chunk } from "../retrieve/chunk-view.ts";
 import { type Mark, marksIn } from "./marks.ts";
 
 /** Where the words of a query are marked. Names as in Meilisearch. */
@@ -15,7 +14,15 @@ export type Highlighting = {
 };
 
 /** Where a word of the query stands in a text, in bytes of UTF-8. */
-export type MatchPosition = { readonly start: number; readonly length: number };
+type MatchPosition = { readonly start: number; readonly length: number };
+
+/** What a chunk shows of the query's words, where that was asked for. */
+export type Highlighted = {
+  /** The text and its headings with tags around the words of the query. */
+  readonly formatted?: Readonly<Record<string, string>>;
+  /** Where the words of the query stand, in bytes of UTF-8. */
+  readonly matches_position?: Readonly<Record<string, readonly MatchPosition[]>>;
+};
 
 /** Characters of a text that are looked through; the rest has no marks. */
 const LOOKED_THROUGH = 50_000;
@@ -25,11 +32,10 @@ export function highlighter(
   state: InstanceState,
   plan: KeywordPlan,
   asked: Highlighting | undefined,
-): (chunk: Chunk) => Promise<Chunk> {
+): (chunk: { readonly text: string; readonly heading?: string }) => Promise<Highlighted> {
   const attributes = asked?.attributes_to_highlight ?? [];
   const shows = asked?.show_matches_position === true;
-  if (asked === undefined || (attributes.length === 0 && !shows))
-    return (chunk) => Promise.resolve(chunk);
+  if (asked === undefined || (attributes.length === 0 && !shows)) return () => Promise.resolve({});
   const { highlight_pre_tag: before = "<em>", highlight_post_tag: after = "</em>" } = asked;
   const find = marksIn(plan);
   return async (chunk) => {
@@ -48,7 +54,6 @@ export function highlighter(
       if (shows && marks.length > 0) positions.push([name, inBytes(text, marks)]);
     }
     return {
-      ...chunk,
       ...(attributes.length > 0 && { formatted: Object.fromEntries(formatted) }),
       ...(shows && { matches_position: Object.fromEntries(positions) }),
     };

@@ -2,7 +2,7 @@ import type { InstanceState } from "../instance/instance-state.ts";
 import { type KeywordPlan, matchExpression } from "../query/keyword-plan.ts";
 import type { Allowed } from "../retrieve/allowed-items.ts";
 import { besideOthers } from "../retrieve/keyword-index.ts";
-import type { VectorHit } from "../retrieve/vector-store.ts";
+import type { VectorHit } from "../retrieve/vector-leg.ts";
 
 /** Chunks that are looked at in one statement: a few milliseconds. */
 const SLICE = 5_000;

@@ -6,7 +6,7 @@ import { fieldValues, knownField } from "./fields.ts";
 const ITEM = "key";
 
 /** How the results of a search are to be ordered and grouped. */
-export interface Order {
+export interface SearchOrder {
   readonly sort: readonly { readonly field: string; readonly descending: boolean }[];
   /** One result for each value of it; `key` is the item. */
   readonly distinct: string | null;
@@ -16,14 +16,14 @@ export interface Order {
 export type SortValue = string | number | null;
 
 /** Where an item stands: what it is sorted by, and the group of which only one result is shown; null = it is its own. */
-export type Place = { readonly values: readonly SortValue[]; readonly group: string | null };
+export type ItemPlace = { readonly values: readonly SortValue[]; readonly group: string | null };
 
 /** Reads `sort` and `distinct` of a request. Throws 400 for a field that the instance does not have. */
 export function readOrder(
   state: InstanceState,
   sort: readonly string[] | undefined,
   distinct: string | undefined,
-): Order {
+): SearchOrder {
   return {
     sort: (sort ?? []).map((entry) => {
       const at = entry.lastIndexOf(":");
@@ -39,9 +39,9 @@ export function readOrder(
 /** The places of items in an order. */
 export async function placesOf(
   state: InstanceState,
-  { sort, distinct }: Order,
+  { sort, distinct }: SearchOrder,
   items: readonly string[],
-): Promise<(item: string) => Place> {
+): Promise<(item: string) => ItemPlace> {
   const columns: Map<string, string | number>[] = [];
   for (const { field } of sort) columns.push(await fieldValues(state, field, items));
   const groups =
@@ -59,8 +59,8 @@ export async function placesOf(
 /** Compares two places; 0 where the order leaves it to the score. Items without a value come last, whatever the direction. */
 export function comparePlaces(
   { sort }: { readonly sort: readonly { readonly descending: boolean }[] },
-  a: Place,
-  b: Place,
+  a: ItemPlace,
+  b: ItemPlace,
 ): number {
   for (const [n, { descending }] of sort.entries()) {
     const [x, y] = [a.values[n] ?? null, b.values[n] ?? null];
@@ -89,7 +89,7 @@ export function firstOfEach<T>(all: readonly T[], groupOf: (one: T) => string | 
  */
 export async function firstItems(
   state: InstanceState,
-  order: Order,
+  order: SearchOrder,
   matching: ReadonlyMap<string, number>,
   limit: number,
 ): Promise<Allowed[]> {
@@ -101,7 +101,7 @@ export async function firstItems(
   let last = emptyItems();
   const seen = new Set<string>();
   let shown = 0;
-  let at: Place | null = null;
+  let at: ItemPlace | null = null;
   for (const [item, place] of sorted) {
     if (at === null || comparePlaces(order, at, place) !== 0) {
       if (shown >= limit) break;

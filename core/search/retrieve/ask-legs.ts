@@ -5,11 +5,11 @@ import type { Allowed } from "./allowed-items.ts";
 import type { InstanceState } from "../instance/instance-state.ts";
 import { type KeywordPlan, matchExpression } from "../query/keyword-plan.ts";
 import { quoted } from "../query/query-terms.ts";
+import { LEXICAL_MODEL, TRAIN_FROM } from "../lexical/lexical-model.ts";
 import { besideOthers } from "./keyword-index.ts";
 import { type KeywordHit, keywordLeg, type KeywordMode } from "./keyword-leg.ts";
 import type { RetrievalType, SearchInput } from "./search-input.ts";
-import { type VectorLeg, vectorLeg } from "./vector-leg.ts";
-import type { VectorHit } from "./vector-store.ts";
+import { type VectorHit, type VectorLeg, vectorLeg } from "./vector-leg.ts";
 
 /** What the legs of a search found. */
 export interface LegResults {
@@ -45,9 +45,10 @@ export async function askLegs(
     keywordLeg(state, plan, keywordMode(state, input), enough, bring, allowed);
   const keyword = type === "vector" ? null : await attempt(askKeywords, failures);
   const asked = { query: plan.text, vector: input.vector };
+  const expands = type === "hybrid" && keyword !== null && hasLearned(state);
   const others = (keyword ?? []).map(({ chunk }) => chunk);
   const askVectors = (): Promise<VectorLeg> =>
-    vectorLeg(state, asked, bring, allowed?.ids ?? null, others);
+    vectorLeg(state, asked, { limit: bring, allowed: allowed?.ids ?? null, others, expands });
   const vector = type === "keyword" ? null : await attempt(askVectors, failures);
   const none = keyword === null && vector === null;
   if (failures.length > 0 && (none || input.returnOnFailure === false)) {
@@ -55,19 +56,25 @@ export async function askLegs(
       message: `all_search_methods_failed: ${failures.join("; ")}`,
     });
   }
-  const { hits, scoreOf } = vector ?? NOTHING;
+  const { hits, seen } = vector ?? NOTHING;
   return {
     legs: {
       keyword: keyword ?? [],
       vector: await conforming(state, plan, hits),
-      vectorScore: scoreOf,
+      seen,
     },
     both: keyword !== null && vector !== null,
     exhausted: others.length < bring && hits.length < bring,
   };
 }
 
-const NOTHING: VectorLeg = { hits: [], scoreOf: () => null };
+const NOTHING: VectorLeg = { hits: [], seen: () => null };
+
+/** Whether the vectors are builtin ones that a training has made. */
+export function hasLearned(state: InstanceState): boolean {
+  const { settings, trainedChunks } = state.facts();
+  return settings.embedding_model === LEXICAL_MODEL && trainedChunks >= TRAIN_FROM;
+}
 
 /** How words are combined: as the request says, then the instance. */
 export function keywordMode(state: InstanceState, input: SearchInput): KeywordMode {

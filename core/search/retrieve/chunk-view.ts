@@ -1,13 +1,13 @@
 import { utf8 } from "../../crypto/encoding.ts";
 import type { SqlRow } from "../../ports.ts";
 import type { Candidate, FusionMethod } from "./fuse.ts";
-import type { MatchPosition } from "../refine/highlight.ts";
+import type { Highlighted } from "../refine/highlight.ts";
 import type { InstanceState } from "../instance/instance-state.ts";
 import { itemMetadata } from "../items/item-record.ts";
 import type { Metadata } from "../items/metadata.ts";
 
 /** A retrieved chunk as the API shows it. */
-export type Chunk = {
+export type Chunk = Highlighted & {
   readonly id: string;
   readonly type: "text";
   readonly score: number;
@@ -25,10 +25,6 @@ export type Chunk = {
     /** How much of the question the chunk holds: the share of its words, rare ones weighing more. */
     readonly coverage?: number;
   };
-  /** The text and its headings with tags around the words of the query, where `attributes_to_highlight` asks for it. */
-  readonly formatted?: Readonly<Record<string, string>>;
-  /** Where the words of the query stand, in bytes of UTF-8, where `show_matches_position` asks for it. */
-  readonly matches_position?: Readonly<Record<string, readonly MatchPosition[]>>;
   /** Only in answers over several instances. */
   readonly instance_id?: string;
 };

@@ -4,8 +4,8 @@ import {
   comparePlaces,
   firstItems,
   firstOfEach,
-  type Order,
-  type Place,
+  type SearchOrder,
+  type ItemPlace,
   placesOf,
 } from "../refine/order.ts";
 import type { InstanceState } from "../instance/instance-state.ts";
@@ -13,7 +13,8 @@ import type { KeywordPlan } from "../query/keyword-plan.ts";
 import type { Allowed } from "./allowed-items.ts";
 import { askLegs, keywordMode, type LegResults } from "./ask-legs.ts";
 import type { Candidate } from "./fuse.ts";
-import { boostsOf, type Ranked, rank } from "./rank.ts";
+import { boostsOf, type RankedChunk, rank } from "./rank.ts";
+import type { Seen } from "./vector-leg.ts";
 import type { RetrievalType, SearchInput } from "./search-input.ts";
 
 /** Candidates that each leg brings at most, for fusion and for boosts to reorder. */
@@ -32,7 +33,7 @@ export interface Search {
   readonly type: RetrievalType;
   readonly limit: number;
   readonly threshold: number;
-  readonly order: Order;
+  readonly order: SearchOrder;
   /** What the filter lets through; null without one. */
   readonly allowed: Allowed | null;
   /** Joins what the legs found. */
@@ -42,11 +43,11 @@ export interface Search {
 /** What a search found, before texts are read. */
 export interface Collected {
   /** Best first, one of each group, not cut yet. */
-  readonly ranked: readonly Ranked[];
+  readonly ranked: readonly RankedChunk[];
   readonly legs: LegResults;
   readonly facets: Facets | null;
   /** Where each item stands; null when nothing is sorted or grouped. */
-  readonly placeOf: ((item: string) => Place) | null;
+  readonly placeOf: ((item: string) => ItemPlace) | null;
 }
 
 /** Asks the legs as often as order and groups need. */
@@ -89,7 +90,7 @@ async function inOrder(
 }
 
 /** The item of a ranked chunk. */
-export function itemOf({ row }: Ranked): string {
+export function itemOf({ row }: RankedChunk): string {
   return String(row["item_id"]);
 }
 
@@ -130,9 +131,8 @@ async function askInOrder(search: Search, groups: readonly Allowed[]): Promise<L
     exhausted: true,
     legs: {
       keyword: all.flatMap(({ keyword }) => keyword).toSorted((a, b) => b.value - a.value),
-      vector: all.flatMap(({ vector }) => vector).toSorted((a, b) => b.score - a.score),
-      vectorScore: (chunk) =>
-        all.reduce<number | null>((known, one) => known ?? one.vectorScore(chunk), null),
+      vector: all.flatMap(({ vector }) => vector).toSorted((a, b) => b.nearness - a.nearness),
+      seen: (chunk) => all.reduce<Seen | null>((known, one) => known ?? one.seen(chunk), null),
     },
   };
 }

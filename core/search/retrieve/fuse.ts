@@ -1,6 +1,6 @@
 import type { KeywordHit } from "./keyword-leg.ts";
 import { round } from "../lexical/trained-model.ts";
-import type { VectorHit } from "./vector-store.ts";
+import type { Seen, VectorHit } from "./vector-leg.ts";
 
 /** How the two legs of a hybrid search were joined; `weighted` is what the builtin vectors get. */
 export type FusionMethod = "rrf" | "max" | "weighted";
@@ -22,8 +22,8 @@ const RRF_K = 60;
 export interface Legs {
   readonly keyword: readonly KeywordHit[];
   readonly vector: readonly VectorHit[];
-  /** The vector score of a chunk that only the keyword leg found; null when it has no vector. */
-  readonly vectorScore: (chunk: number) => number | null;
+  /** How vectors see a chunk that only the keyword leg found; null when it has none. */
+  readonly seen: (chunk: number) => Seen | null;
 }
 
 /**
@@ -39,21 +39,28 @@ export function fuse(
   vectorWeight: number,
   threshold: number,
 ): Candidate[] {
-  const found = new Map<number, Omit<Candidate, "score"> & { readonly value: number }>();
+  const found = new Map<number, Omit<Candidate, "score"> & Found>();
   for (const [rank, hit] of legs.keyword.entries()) {
+    const seen = legs.seen(hit.chunk);
     found.set(hit.chunk, {
       chunk: hit.chunk,
       bm25: hit.bm25,
       value: hit.value,
       keywordRank: rank + 1,
-      vectorScore: legs.vectorScore(hit.chunk),
+      vectorScore: seen?.score ?? null,
       vectorRank: null,
+      nearness: seen?.nearness ?? 0,
     });
   }
   for (const [rank, hit] of legs.vector.entries()) {
     const known = found.get(hit.chunk);
     if (known !== undefined)
-      found.set(hit.chunk, { ...known, vectorScore: hit.score, vectorRank: rank + 1 });
+      found.set(hit.chunk, {
+        ...known,
+        vectorScore: hit.score,
+        vectorRank: rank + 1,
+        nearness: hit.nearness,
+      });
     else if (hit.score >= threshold) {
       found.set(hit.chunk, {
         chunk: hit.chunk,
@@ -62,20 +69,21 @@ export function fuse(
         keywordRank: null,
         vectorScore: hit.score,
         vectorRank: rank + 1,
+        nearness: hit.nearness,
       });
     }
   }
   const all = [...found.values()];
   const bestValue = Math.max(0, ...all.map((one) => one.value));
-  const vectors = all.map((one) => one.vectorScore ?? 0);
+  const vectors = all.map((one) => one.nearness);
   const bestVector = Math.max(0, ...vectors);
   const leastVector = Math.min(bestVector, ...vectors);
-  return all.map(({ value, ...one }) => {
+  return all.map(({ value, nearness, ...one }) => {
     const keyword = bestValue > 0 ? Math.max(0, value) / bestValue : 0;
     const vector = one.vectorScore ?? 0;
     const share =
       bestVector > leastVector
-        ? (vector - leastVector) / (bestVector - leastVector)
+        ? (nearness - leastVector) / (bestVector - leastVector)
         : Math.sign(bestVector);
     return {
       ...one,
@@ -84,20 +92,26 @@ export function fuse(
   });
 }
 
-interface Seen {
+/** How much each leg makes of a chunk, before both are joined. */
+interface Found {
+  readonly value: number;
+  readonly nearness: number;
+}
+
+interface Parts {
   readonly keywordRank: number | null;
   readonly vectorRank: number | null;
   /** BM25 relative to the best hit. */
   readonly keyword: number;
   readonly vector: number;
-  /** The vector score between the least and the best one. */
+  /** The nearness between the least and the best one. */
   readonly share: number;
   readonly weight: number;
 }
 
 const reciprocal = (rank: number | null): number => (rank === null ? 0 : 1 / (RRF_K + rank));
 
-const scores: Readonly<Record<FusionMethod, (seen: Seen) => number>> = {
+const scores: Readonly<Record<FusionMethod, (seen: Parts) => number>> = {
   // Divided by what two first places reach, so that the best possible score is 1.
   rrf: (seen) => ((reciprocal(seen.keywordRank) + reciprocal(seen.vectorRank)) * (RRF_K + 1)) / 2,
   max: (seen) => Math.max(seen.keyword, seen.vector),

@@ -7,7 +7,7 @@ import type { Candidate } from "./fuse.ts";
 import type { SearchInput } from "./search-input.ts";
 
 /** A candidate with the row of its chunk and item. */
-export interface Ranked {
+export interface RankedChunk {
   readonly candidate: Candidate;
   readonly row: SqlRow;
 }
@@ -22,7 +22,7 @@ export async function rank(
   state: InstanceState,
   candidates: readonly Candidate[],
   wanted: readonly Boost[],
-): Promise<Ranked[]> {
+): Promise<RankedChunk[]> {
   const rows = await state.context.sql.all(
     `SELECT c.id AS chunk, c.item_id, c.ord, i.key, i.metadata, i.modified_ms FROM search_chunks c
       JOIN search_items i ON i.actor = c.actor AND i.id = c.item_id
@@ -45,7 +45,7 @@ export async function rank(
     .toSorted(compare);
 }
 
-function compare(a: Ranked, b: Ranked): number {
+function compare(a: RankedChunk, b: RankedChunk): number {
   if (a.candidate.score !== b.candidate.score) return b.candidate.score - a.candidate.score;
   const [x, y] = [String(a.row["key"]), String(b.row["key"])];
   if (x !== y) return x < y ? -1 : 1;

@@ -1,23 +1,24 @@
 import type { RetrievalType, SearchInput } from "./search-input.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { asSet, isOneOf } from "../../sql-text.ts";
+import { hasLearned } from "./ask-legs.ts";
 import { coverageOf } from "./coverage.ts";
 import { type Chunk, chunkId, expandedText, toChunk } from "./chunk-view.ts";
 import { type Collected, collect, itemOf, type Search } from "./collect.ts";
 import { parseFilter } from "./filter.ts";
 import { type Condition, filterCondition } from "./filter-sql.ts";
 import { fuse, type FusionMethod, singleLeg } from "./fuse.ts";
-import type { Ranked } from "./rank.ts";
+import type { RankedChunk } from "./rank.ts";
 import type { InstanceState } from "../instance/instance-state.ts";
-import { LEXICAL_MODEL, TRAIN_FROM } from "../lexical/lexical-model.ts";
+import { LEXICAL_MODEL } from "../lexical/lexical-model.ts";
 import { round } from "../lexical/trained-model.ts";
 import { keywordPlan } from "../query/keyword-plan.ts";
 import type { Facets } from "../refine/facets.ts";
 import { highlighter } from "../refine/highlight.ts";
-import { type Place, readOrder } from "../refine/order.ts";
+import { type ItemPlace, readOrder } from "../refine/order.ts";
 
 /** Share of the builtin vectors in a hybrid score: after a training, and before. */
-const TRAINED_WEIGHT = 0.2;
+const TRAINED_WEIGHT = 0.25;
 const UNTRAINED_WEIGHT = 0.1;
 
 /** What a search of one instance found. */
@@ -25,7 +26,7 @@ export type Retrieved = {
   readonly chunks: Chunk[];
   readonly facets: Facets | null;
   /** Where each chunk stands in the order that was asked for; null when none was. */
-  readonly places: Place[] | null;
+  readonly places: ItemPlace[] | null;
 };
 
 /**
@@ -57,7 +58,8 @@ export async function retrieve(state: InstanceState, input: SearchInput): Promis
         ? ""
         : await expandedText(state, row, input.expansion ?? 0, taken);
     const scored = { ...candidate, score: round(candidate.score * scale) };
-    chunks.push(await highlight(toChunk(scored, row, text, fusion, coverages[n] ?? 0)));
+    const chunk = toChunk(scored, row, text, fusion, coverages[n] ?? 0);
+    chunks.push({ ...chunk, ...(await highlight(chunk)) });
   }
   return { chunks, facets: collected.facets, places: placesIn(collected, shown) };
 }
@@ -86,20 +88,19 @@ async function readSearch(state: InstanceState, input: SearchInput): Promise<Sea
     allowed: filter === null ? null : await state.allowed.of(filter),
     join: ({ legs, both }) => {
       if (!both) return singleLeg(legs, threshold);
-      const isTrained = state.facts().trainedChunks >= TRAIN_FROM;
-      const weight = isTrained ? TRAINED_WEIGHT : UNTRAINED_WEIGHT;
+      const weight = hasLearned(state) ? TRAINED_WEIGHT : UNTRAINED_WEIGHT;
       return fuse(legs, fusionMethod(state, input), weight, threshold);
     },
   };
 }
 
-function placesIn({ placeOf }: Collected, shown: readonly Ranked[]): Place[] | null {
+function placesIn({ placeOf }: Collected, shown: readonly RankedChunk[]): ItemPlace[] | null {
   return placeOf === null ? null : shown.map((one) => placeOf(itemOf(one)));
 }
 
 /** What the best hit is worth by itself: the share of the question that it holds, or its similarity where that was asked. */
 function bestWorth(
-  shown: readonly Ranked[],
+  shown: readonly RankedChunk[],
   coverages: readonly number[],
   bySimilarity: boolean,
   byKeywords: boolean,
@@ -133,7 +134,10 @@ function fusionMethod(state: InstanceState, input: SearchInput): FusionMethod {
 }
 
 /** Adds the texts; a chunk that went in the meantime is left out. */
-async function withText(state: InstanceState, ranked: readonly Ranked[]): Promise<Ranked[]> {
+async function withText(
+  state: InstanceState,
+  ranked: readonly RankedChunk[],
+): Promise<RankedChunk[]> {
   const rows = await state.context.sql.all(
     `SELECT id, heading, text FROM search_chunks WHERE actor = ? AND ${isOneOf("id", "BIGINT")}`,
     [state.actor, asSet(ranked.map(({ candidate }) => candidate.chunk))],

@@ -1,9 +1,9 @@
 import { ApiError } from "../../http/api-error.ts";
-import { dot, fromBytes } from "../lexical/dense.ts";
+import { dot, fromBytes, normalize } from "../vectors/dense.ts";
+import type { NearRow } from "../vectors/packed-vectors.ts";
 import { type InstanceState, vectorTag } from "../instance/instance-state.ts";
 import { LEXICAL_MODEL } from "../lexical/lexical-model.ts";
 import { calibrated, type Calibration } from "../lexical/trained-model.ts";
-import { exactVectors, type VectorHit } from "./vector-store.ts";
 
 /** A query vector of the configured embedder, or why there is none. */
 export type QueryVector =
@@ -16,48 +16,96 @@ export interface VectorInput {
   readonly vector?: QueryVector | undefined;
 }
 
-/** What the vector leg found. */
-export interface VectorLeg {
-  readonly hits: VectorHit[];
-  /** The score of any chunk; null when it has no vector. */
-  readonly scoreOf: (chunk: number) => number | null;
+/** A chunk that the vector leg found. */
+export interface VectorHit extends Seen {
+  readonly chunk: number;
+  readonly itemId: string;
 }
 
-/** Chunks beyond the limit whose exact scores are looked at: bytes put them in a slightly other order. */
+/** What the vector leg found. */
+export interface VectorLeg {
+  /** Best first, by how near they are. */
+  readonly hits: VectorHit[];
+  /** How any chunk was seen; null when it has no vector. */
+  readonly seen: (chunk: number) => Seen | null;
+}
+
+/** How a chunk was seen. */
+export interface Seen {
+  /** 0 to 1; calibrated for the builtin model, the cosine otherwise. */
+  readonly score: number;
+  /** The same for the query with what is nearest to it: it orders better, and says less of how good a chunk is. */
+  readonly nearness: number;
+}
+
+/** Chunks beyond the limit whose scores are looked at: bytes put them in a slightly other order. */
 const SPARE = 20;
+/** How many of the nearest chunks a query takes in, and how much of each (pseudo-relevance feedback, Rocchio 1971). */
+const TAKEN_IN = 5;
+const SHARE = 0.15;
+
+/** What a search asks of the vector leg. */
+export interface VectorAsk {
+  /** The most hits. */
+  readonly limit: number;
+  /** Items that may be found; null = all. */
+  readonly allowed: ReadonlySet<string> | null;
+  /** Chunks that are to be seen beside those that are found. */
+  readonly others: readonly number[];
+  /** Whether the query takes in what is nearest to it: measured for both legs together only, with learned builtin vectors. */
+  readonly expands: boolean;
+}
 
 /**
- * The chunks nearest to a query by cosine, at most `limit`, and the scores of `others`. Found by vectors of bytes and scored
- * by the exact ones. Fails when the query has no usable vector.
+ * The chunks nearest to a query by cosine, and how `others` are seen. Found with the query as bytes and scored with the query
+ * as it is. Fails when the query has no usable vector.
  */
 export async function vectorLeg(
   state: InstanceState,
   input: VectorInput,
-  limit: number,
-  allowed: ReadonlySet<string> | null,
-  others: readonly number[],
+  ask: VectorAsk,
 ): Promise<VectorLeg> {
   const { context } = state;
+  const { limit, allowed, others } = ask;
   const tag = vectorTag(state.facts());
   const { query, calibration } = await queryVector(state, input);
-  const packed = await state.vectors.resident(tag);
-  if (packed === null || packed.dimensions !== query.length)
-    return { hits: [], scoreOf: () => null };
-  const pause = (): Promise<void> => context.system.sleep(0);
-  const near = await packed.nearest(query, allowed, limit + SPARE, pause);
-  const chunks = [...new Set([...near.map(({ chunk }) => chunk), ...others])];
-  const exact = await exactVectors(context, tag, query.length, chunks);
+  const index = await state.vectors.index(tag, state.facts().chunks);
+  if (index === null || index.dimensions !== query.length) return { hits: [], seen: () => null };
+  const find = (vector: Float32Array): Promise<NearRow[]> =>
+    index.nearest(vector, allowed, limit + SPARE, () => context.system.sleep(0));
+  let near = await find(query);
+  let wider = query;
+  if (ask.expands && near.length > 0) {
+    const first = near.slice(0, TAKEN_IN).map(({ chunk }) => chunk);
+    wider = taking(query, [...(await index.vectors(first)).values()]);
+    near = await find(wider);
+  }
+  const vectors = await index.vectors([...new Set([...near.map(({ chunk }) => chunk), ...others])]);
   // A training has finished in the meantime: query and vectors may be of different ones.
-  if (vectorTag(state.facts()) !== tag) return vectorLeg(state, input, limit, allowed, others);
-  const scores = new Map(
-    [...exact].map(([chunk, vector]) => [chunk, calibrated(dot(query, vector, 0), calibration)]),
-  );
+  if (vectorTag(state.facts()) !== tag) return vectorLeg(state, input, ask);
+  const seen = new Map<number, Seen>();
+  for (const [chunk, vector] of vectors) {
+    const score = calibrated(dot(query, vector, 0), calibration);
+    const nearness = wider === query ? score : calibrated(dot(wider, vector, 0), calibration);
+    seen.set(chunk, { score, nearness });
+  }
   const hits = near
-    .map(({ chunk, itemId }) => ({ chunk, itemId, score: scores.get(chunk) ?? 0 }))
-    .filter(({ score }) => score > 0)
-    .toSorted((a, b) => b.score - a.score || a.chunk - b.chunk)
+    .flatMap(({ chunk, itemId }) => {
+      const one = seen.get(chunk);
+      return one === undefined || one.nearness <= 0 ? [] : [{ chunk, itemId, ...one }];
+    })
+    .toSorted((a, b) => b.nearness - a.nearness || a.chunk - b.chunk)
     .slice(0, limit);
-  return { hits, scoreOf: (chunk) => scores.get(chunk) ?? null };
+  return { hits, seen: (chunk) => seen.get(chunk) ?? null };
+}
+
+/** A query with a share of some vectors, of length 1. */
+function taking(query: Float32Array, vectors: readonly Float32Array[]): Float32Array {
+  const out = query.slice();
+  for (const vector of vectors)
+    for (let i = 0; i < out.length; i++) out[i] = (out[i] ?? 0) + SHARE * (vector[i] ?? 0);
+  normalize(out);
+  return out;
 }
 
 async function queryVector(

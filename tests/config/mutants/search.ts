@@ -93,4 +93,18 @@ export const searchMutants: readonly Mutant[] = [
     replace: "true",
     tests: ["tests/unit/search/broad-filter"],
   },
+  {
+    name: "vectors that memory has no room for stay in their rows",
+    file: "core/search/vectors/vector-store.ts",
+    find: "if (dimensions !== null && !hasRoom(packedBytes(chunks, dimensions))) {",
+    replace: "if (chunks < 0) {",
+    tests: ["tests/unit/search/vector-rows"],
+  },
+  {
+    name: "vectors in use are not evicted for others",
+    file: "core/search/vectors/vector-budget.ts",
+    find: " || now() - share.usedAt < IDLE",
+    replace: "",
+    tests: ["tests/unit/search/vector-rows"],
+  },
 ];

@@ -7,10 +7,10 @@ const legs: Legs = {
     { chunk: 2, bm25: 4, value: 4 },
   ],
   vector: [
-    { chunk: 2, itemId: "b", score: 0.9 },
-    { chunk: 3, itemId: "c", score: 0.3 },
+    { chunk: 2, itemId: "b", score: 0.9, nearness: 0.9 },
+    { chunk: 3, itemId: "c", score: 0.3, nearness: 0.3 },
   ],
-  vectorScore: (chunk) => (chunk === 1 ? 0.1 : null),
+  seen: (chunk) => (chunk === 1 ? { score: 0.1, nearness: 0.1 } : null),
 };
 const scores = (method: "rrf" | "max" | "weighted", threshold: number = 0): Map<number, number> =>
   new Map(fuse(legs, method, 0.2, threshold).map(({ chunk, score }) => [chunk, score]));
@@ -28,8 +28,8 @@ describe("fuse()", () => {
   it("gives two first places a score of 1 by rank", () => {
     const first = {
       keyword: [legs.keyword[0]!],
-      vector: [{ chunk: 1, itemId: "a", score: 0.5 }],
-      vectorScore: () => null,
+      vector: [{ chunk: 1, itemId: "a", score: 0.5, nearness: 0.5 }],
+      seen: () => null,
     };
     expect(fuse(first, "rrf", 0.2, 0)[0]?.score).toBe(1);
     expect(scores("rrf").get(2)).toBeGreaterThan(scores("rrf").get(1)!);
@@ -51,12 +51,31 @@ describe("fuse()", () => {
 
 describe("singleLeg()", () => {
   it("scores keyword hits relative to the best and applies the threshold to vectors only", () => {
-    const empty = { keyword: [], vector: [], vectorScore: () => null };
+    const empty = { keyword: [], vector: [], seen: () => null };
     expect(singleLeg({ ...empty, keyword: legs.keyword }, 1).map(({ score }) => score)).toEqual([
       1, 0.5,
     ]);
     expect(singleLeg({ ...empty, vector: legs.vector }, 0.4).map(({ chunk }) => chunk)).toEqual([
       2,
+    ]);
+  });
+
+  it("orders by nearness, and holds the threshold against the score", () => {
+    const near = (chunk: number, score: number, nearness: number) => ({
+      chunk,
+      itemId: "x",
+      score,
+      nearness,
+    });
+    const others: Legs = {
+      keyword: [],
+      vector: [near(1, 0.5, 0.9), near(2, 0.6, 0.8), near(3, 0.3, 0.7)],
+      seen: () => null,
+    };
+    const joined = fuse(others, "weighted", 0.25, 0.4).toSorted((a, b) => b.score - a.score);
+    expect(joined.map(({ chunk, vectorScore }) => [chunk, vectorScore])).toEqual([
+      [1, 0.5],
+      [2, 0.6],
     ]);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { dot } from "../../../core/search/lexical/dense.ts";
+import { dot } from "../../../core/search/vectors/dense.ts";
 import { lexicalModel, trainLexical } from "../../../core/search/lexical/lexical-model.ts";
 import { stem } from "../../../core/search/text/porter.ts";
 import { calibrated } from "../../../core/search/lexical/trained-model.ts";

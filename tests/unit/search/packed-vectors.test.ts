@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { dotKernel, scalarKernel } from "../../../core/search/retrieve/dot-kernel.ts";
-import { type PackedVectors, packedVectors } from "../../../core/search/retrieve/packed-vectors.ts";
+import { dotKernel, scalarKernel } from "../../../core/search/vectors/dot-kernel.ts";
+import { toBlock } from "../../../core/search/vectors/vector-block.ts";
+import { type PackedVectors, packedVectors } from "../../../core/search/vectors/packed-vectors.ts";
 
 /** Numbers from -1 to 1, the same in every run. */
 function numbers(seed: number): () => number {
@@ -64,8 +65,10 @@ describe("packedVectors()", () => {
     vectors.subarray(from * dimensions, to * dimensions);
   const filled = (): PackedVectors => {
     const packed = packedVectors(dimensions);
-    packed.set("a", 0, rows(0, 3000));
-    packed.set("b", 3000, rows(3000, 9000));
+    packed.add("a", toBlock(0, dimensions, rows(0, 3000)));
+    // An item may have several blocks.
+    packed.add("b", toBlock(3000, dimensions, rows(3000, 5000)));
+    packed.add("b", toBlock(5000, dimensions, rows(5000, 9000)));
     return packed;
   };
   const shared = (a: readonly number[], b: readonly number[]): number =>
@@ -82,7 +85,8 @@ describe("packedVectors()", () => {
     // More than a third goes: the others are moved together.
     packed.remove("b");
     expect(await chunksOf(packed, query)).toEqual(allowed);
-    packed.set("a", 20_000, rows(3000, 9000));
+    packed.remove("a");
+    packed.add("a", toBlock(20_000, dimensions, rows(3000, 9000)));
     const replaced = await chunksOf(packed, query);
     expect(replaced.every((chunk) => chunk >= 20_000)).toBe(true);
     expect(
@@ -91,6 +95,20 @@ describe("packedVectors()", () => {
         exact(3000, 9000).map((chunk) => chunk + 17_000),
       ),
     ).toBeGreaterThanOrEqual(9);
+  });
+
+  it("gives back the vectors of chunks, wherever they lie, and of no others", async () => {
+    const packed = filled();
+    const found = await packed.vectors([0, 2999, 3000, 4999, 5000, 8999, 9000, -1]);
+    expect([...found.keys()]).toEqual([0, 2999, 3000, 4999, 5000, 8999]);
+    for (const [chunk, vector] of found) {
+      const off = vector.map((value, i) =>
+        Math.abs(value - (vectors[chunk * dimensions + i] ?? 0)),
+      );
+      expect(Math.max(...off)).toBeLessThan(0.01);
+    }
+    packed.remove("a");
+    expect([...(await packed.vectors([1, 3001])).keys()]).toEqual([3001]);
   });
 
   it("serves queries side by side", async () => {

@@ -1,4 +1,5 @@
 import { dotKernel } from "./dot-kernel.ts";
+import { quantize, toVector, type VectorBlock } from "./vector-block.ts";
 
 /** Bytes of a WebAssembly page. */
 const PAGE = 65_536;
@@ -19,12 +20,9 @@ export interface NearRow {
   readonly cosine: number;
 }
 
-/** The vectors of an instance in memory, one byte a number, row behind row. */
-export interface PackedVectors {
+/** What answers for the vectors of an instance, wherever they are. */
+export interface VectorIndex {
   readonly dimensions: number;
-  /** Takes the place of what the item had; row n belongs to the chunk with number `first + n`. */
-  set(itemId: string, first: number, vectors: Float32Array): void;
-  remove(itemId: string): void;
   /** The rows (of the allowed items) nearest to a unit vector, best first; `pause` lets others go on. */
   nearest(
     query: Float32Array,
@@ -32,21 +30,43 @@ export interface PackedVectors {
     limit: number,
     pause: () => Promise<void>,
   ): Promise<NearRow[]>;
+  /** The vectors of some chunks; those without one are missing. */
+  vectors(chunks: readonly number[]): Promise<ReadonlyMap<number, Float32Array>>;
 }
 
-interface Item {
+/** The vectors of an instance in memory, one byte a number, row behind row. */
+export interface PackedVectors extends VectorIndex {
+  /** Bytes that they take. */
+  size(): number;
+  /** Adds vectors of an item, behind what it has. */
+  add(itemId: string, block: VectorBlock): void;
+  remove(itemId: string): void;
+}
+
+/** Rows of one block. */
+interface Run {
   readonly id: string;
   readonly first: number;
   readonly row: number;
   readonly count: number;
 }
 
+/** Bytes of memory for one vector, beside its numbers: its scale and its owner. */
+const BESIDE = 12;
+
+/** About the bytes that vectors take in memory. */
+export function packedBytes(count: number, dimensions: number): number {
+  return count * (Math.ceil(dimensions / 16) * 16 + BESIDE);
+}
+
 /** Rows of bytes in a memory that grows, and whose they are. */
 interface Rows {
   readonly size: number;
   readonly memory: WebAssembly.Memory;
-  readonly items: Map<string, Item>;
-  readonly owners: Item[];
+  readonly items: Map<string, Run[]>;
+  readonly owners: Run[];
+  /** All runs by their first chunks; null after a change. */
+  sorted: Run[] | null;
   /** What the bytes of each row are multiplied by; 0 for a row that is gone. */
   scales: Float32Array;
   count: number;
@@ -62,6 +82,7 @@ export function packedVectors(dimensions: number): PackedVectors {
     memory,
     items: new Map(),
     owners: [],
+    sorted: null,
     scales: new Float32Array(SLICE),
     count: 0,
     gone: 0,
@@ -71,19 +92,20 @@ export function packedVectors(dimensions: number): PackedVectors {
     remove(id) {
       removeRows(rows, id);
     },
-    set(id, first, vectors) {
-      removeRows(rows, id);
-      const count = vectors.length / dimensions;
-      reserve(rows, count);
+    size: () => memory.buffer.byteLength + rows.scales.byteLength + rows.count * 8,
+    add(id, block) {
+      addRows(rows, id, block);
+    },
+    vectors(chunks) {
       const bytes = new Int8Array(memory.buffer);
-      const item = { id, first, row: rows.count, count };
-      for (let n = 0; n < count; n++) {
-        const to = ROWS + rows.count * rows.size;
-        rows.scales[rows.count] = quantize(vectors, n * dimensions, dimensions, bytes, to);
-        rows.owners.push(item);
-        rows.count++;
-      }
-      rows.items.set(id, item);
+      const found = chunks.flatMap((chunk): [number, Float32Array][] => {
+        const row = rowOf(rows, chunk);
+        if (row === null) return [];
+        return [
+          [chunk, toVector(bytes, ROWS + row * rows.size, dimensions, rows.scales[row] ?? 0)],
+        ];
+      });
+      return Promise.resolve(new Map(found));
     },
     async nearest(query, allowed, limit, pause) {
       let taken: NearRow[] = [];
@@ -92,12 +114,14 @@ export function packedVectors(dimensions: number): PackedVectors {
       for (let from = 0; from < rows.count; from += SLICE) {
         const count = Math.min(SLICE, rows.count - from);
         // Anew each time: another query may have run, and the memory may have grown.
-        const scale = quantize(query, 0, dimensions, new Int8Array(memory.buffer), QUERY);
+        const bytes = new Int8Array(memory.buffer);
+        const scale = quantize(query, 0, dimensions, bytes, QUERY);
+        bytes.fill(0, QUERY + dimensions, QUERY + rows.size);
         dots(QUERY, ROWS + from * rows.size, count, rows.size, SUMS);
         take(rows, from, count, scale, allowed, bar, taken);
         // Sorting now and then is cheaper than keeping order, and all that cannot win any more goes.
         if (taken.length > 4 * limit) {
-          taken = taken.toSorted(byCosine).slice(0, limit);
+          taken = taken.toSorted(nearestFirst).slice(0, limit);
           bar = taken.at(-1)?.cosine ?? 0;
         }
         work += count * rows.size;
@@ -106,7 +130,7 @@ export function packedVectors(dimensions: number): PackedVectors {
           await pause();
         }
       }
-      return taken.toSorted(byCosine).slice(0, limit);
+      return taken.toSorted(nearestFirst).slice(0, limit);
     },
   };
 }
@@ -131,6 +155,41 @@ function take(
   }
 }
 
+function addRows(rows: Rows, id: string, { first, dimensions, scales, bytes }: VectorBlock): void {
+  const count = scales.length;
+  reserve(rows, count);
+  const all = new Int8Array(rows.memory.buffer);
+  const at = ROWS + rows.count * rows.size;
+  if (rows.size === dimensions) all.set(bytes, at);
+  else
+    for (let n = 0; n < count; n++) {
+      const to = at + n * rows.size;
+      all.set(bytes.subarray(n * dimensions, (n + 1) * dimensions), to);
+      all.fill(0, to + dimensions, to + rows.size);
+    }
+  rows.scales.set(scales, rows.count);
+  const run = { id, first, row: rows.count, count };
+  for (let n = 0; n < count; n++) rows.owners.push(run);
+  rows.count += count;
+  rows.items.set(id, [...(rows.items.get(id) ?? []), run]);
+  rows.sorted = null;
+}
+
+/** The row of a chunk; null when it has none. */
+function rowOf(rows: Rows, chunk: number): number | null {
+  rows.sorted ??= [...rows.items.values()].flat().toSorted((a, b) => a.first - b.first);
+  const { sorted } = rows;
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((sorted[middle]?.first ?? 0) <= chunk) low = middle + 1;
+    else high = middle;
+  }
+  const run = sorted[low - 1];
+  return run !== undefined && chunk < run.first + run.count ? run.row + chunk - run.first : null;
+}
+
 function reserve(rows: Rows, count: number): void {
   const { memory, size } = rows;
   const missing = ROWS + (rows.count + count) * size - memory.buffer.byteLength;
@@ -143,11 +202,14 @@ function reserve(rows: Rows, count: number): void {
 }
 
 function removeRows(rows: Rows, id: string): void {
-  const item = rows.items.get(id);
-  if (item === undefined) return;
+  const runs = rows.items.get(id);
+  if (runs === undefined) return;
   rows.items.delete(id);
-  rows.scales.fill(0, item.row, item.row + item.count);
-  rows.gone += item.count;
+  rows.sorted = null;
+  for (const { row, count } of runs) {
+    rows.scales.fill(0, row, row + count);
+    rows.gone += count;
+  }
   if (rows.gone > SLICE && rows.gone > rows.count / 3) compact(rows);
 }
 
@@ -155,38 +217,24 @@ function removeRows(rows: Rows, id: string): void {
 function compact(rows: Rows): void {
   const { items, memory, owners, scales, size } = rows;
   const bytes = new Int8Array(memory.buffer);
-  const kept = [...items.values()].toSorted((a, b) => a.row - b.row);
+  const kept = [...items.values()].flat().toSorted((a, b) => a.row - b.row);
+  items.clear();
   owners.length = 0;
   let row = 0;
-  for (const item of kept) {
-    const from = ROWS + item.row * size;
-    bytes.copyWithin(ROWS + row * size, from, from + item.count * size);
-    scales.copyWithin(row, item.row, item.row + item.count);
-    const moved = { ...item, row };
-    items.set(item.id, moved);
-    for (let n = 0; n < item.count; n++) owners.push(moved);
-    row += item.count;
+  for (const run of kept) {
+    const from = ROWS + run.row * size;
+    bytes.copyWithin(ROWS + row * size, from, from + run.count * size);
+    scales.copyWithin(row, run.row, run.row + run.count);
+    const moved = { ...run, row };
+    items.set(run.id, [...(items.get(run.id) ?? []), moved]);
+    for (let n = 0; n < run.count; n++) owners.push(moved);
+    row += run.count;
   }
   rows.count = row;
   rows.gone = 0;
 }
 
-function byCosine(a: NearRow, b: NearRow): number {
+/** Orders by cosine, then by chunk. */
+export function nearestFirst(a: NearRow, b: NearRow): number {
   return b.cosine - a.cosine || a.chunk - b.chunk;
-}
-
-/** Writes a vector as bytes from -127 to 127; what they have to be multiplied by. */
-function quantize(
-  vector: Float32Array,
-  from: number,
-  length: number,
-  bytes: Int8Array,
-  to: number,
-): number {
-  let most = 0;
-  for (let i = 0; i < length; i++) most = Math.max(most, Math.abs(vector[from + i] ?? 0));
-  const factor = most > 0 ? 127 / most : 0;
-  for (let i = 0; i < length; i++) bytes[to + i] = Math.round((vector[from + i] ?? 0) * factor);
-  bytes.fill(0, to + length, to + Math.ceil(length / 16) * 16);
-  return most / 127;
 }
