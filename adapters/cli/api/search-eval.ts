@@ -8,13 +8,14 @@ export interface JudgedQuestion {
   readonly query: string;
   /** Grades of items by their keys; 0 = not relevant. */
   readonly relevant: ReadonlyMap<string, number>;
-  /** What a passage that answers says, letter case and blanks ignored. */
-  readonly answer: string | null;
+  /** What passages that answer say, letter case and blanks ignored; one or several things. */
+  readonly answers: readonly string[];
 }
 
 /** A chunk that was found. */
 export interface FoundPassage {
   readonly text: string;
+  readonly heading?: string;
   readonly item: { readonly key: string };
 }
 
@@ -26,8 +27,8 @@ export interface EvalResult {
   readonly ndcg_at_10: number | null;
   /** Share of the relevant items among those of 50 chunks. */
   readonly recall: number | null;
-  /** Share of the answers that stand in the first ten chunks. */
-  readonly answers: number | null;
+  /** How much of a question's answers stands in the first ten chunks and their headings, on average. */
+  readonly answer_coverage: number | null;
 }
 
 /** Questions of one file: each asks the server once for each setting. */
@@ -60,14 +61,14 @@ export async function evaluateInstance(
       continue;
     rows.push(await judgeSetting(setting, questions, (query) => ask(api, path, query, options)));
   }
-  const head = ["SETTING", "QUESTIONS", "NDCG@10", "RECALL", "ANSWERS"];
+  const head = ["SETTING", "QUESTIONS", "NDCG@10", "RECALL", "ANSWER COVERAGE"];
   const shown = (value: number | null): string | null => value?.toFixed(3) ?? null;
   printRows(rows, isJson, head, (row) => [
     row.setting,
     row.questions,
     shown(row.ndcg_at_10),
     shown(row.recall),
-    shown(row.answers),
+    shown(row.answer_coverage),
   ]);
 }
 
@@ -102,8 +103,13 @@ function readQuestion(line: string, where: string): JudgedQuestion {
   const { query, relevant = [], answer } = value;
   if (typeof query !== "string" || query.trim() === "")
     throw new TypeError(`${where}: "query" must be a text`);
-  if (answer !== undefined && typeof answer !== "string")
-    throw new TypeError(`${where}: "answer" must be a text`);
+  const answers: readonly unknown[] =
+    answer === undefined ? [] : Array.isArray(answer) ? answer : [answer];
+  const said = answers.filter((one) => typeof one === "string").filter((one) => plain(one) !== "");
+  if (said.length < answers.length || (answer !== undefined && said.length === 0))
+    throw new TypeError(
+      `${where}: "answer" must be a text, or a list of texts, none of them empty`,
+    );
   const grades = Array.isArray(relevant)
     ? relevant.map((key: unknown): [unknown, unknown] => [key, 1])
     : Object.entries(isObject(relevant) ? relevant : { "": null });
@@ -115,9 +121,9 @@ function readQuestion(line: string, where: string): JudgedQuestion {
     throw new TypeError(
       `${where}: "relevant" must be a list of keys, or an object of grades by keys`,
     );
-  if (known.length === 0 && answer === undefined)
+  if (known.length === 0 && said.length === 0)
     throw new TypeError(`${where}: "relevant" or "answer" must say what should be found`);
-  return { query, relevant: new Map(known), answer: answer ?? null };
+  return { query, relevant: new Map(known), answers: said };
 }
 
 /** How well `search` finds what the questions say. */
@@ -128,8 +134,8 @@ export async function judgeSetting(
 ): Promise<EvalResult> {
   const gains: number[] = [];
   const recalls: number[] = [];
-  const answers: number[] = [];
-  for (const { query, relevant, answer } of questions) {
+  const coverages: number[] = [];
+  for (const { query, relevant, answers } of questions) {
     const found = await search(query);
     const keys = [...new Set(found.map(({ item }) => item.key))];
     const wanted = [...relevant].filter(([, grade]) => grade > 0);
@@ -138,17 +144,19 @@ export async function judgeSetting(
       gains.push(gain(keys.map((key) => relevant.get(key) ?? 0)) / gain(ideal));
       recalls.push(wanted.filter(([key]) => keys.includes(key)).length / wanted.length);
     }
-    if (answer !== null)
-      answers.push(
-        found.slice(0, 10).some(({ text }) => plain(text).includes(plain(answer))) ? 1 : 0,
-      );
+    if (answers.length === 0) continue;
+    const passages = found
+      .slice(0, 10)
+      .map(({ heading = "", text }) => plain(`${heading} ${text}`));
+    const there = answers.filter((one) => passages.some((passage) => passage.includes(plain(one))));
+    coverages.push(there.length / answers.length);
   }
   return {
     setting,
     questions: questions.length,
     ndcg_at_10: mean(gains),
     recall: mean(recalls),
-    answers: mean(answers),
+    answer_coverage: mean(coverages),
   };
 }
 

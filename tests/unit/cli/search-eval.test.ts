@@ -16,7 +16,7 @@ describe("judgeSetting()", () => {
     const first = (1 + 3 / Math.log2(3)) / (3 + 1 / Math.log2(3));
     const second = 1 / Math.log2(3) / (1 + 1 / Math.log2(3));
     expect(result.ndcg_at_10).toBeCloseTo((first + second) / 2, 9);
-    expect(result).toMatchObject({ setting: "s", questions: 2, recall: 0.75, answers: 1 });
+    expect(result).toMatchObject({ setting: "s", questions: 2, recall: 0.75, answer_coverage: 1 });
   });
 
   it("says nothing of what no question tells", async () => {
@@ -26,9 +26,38 @@ describe("judgeSetting()", () => {
       questions: 1,
       ndcg_at_10: null,
       recall: null,
-      answers: 0,
+      answer_coverage: 0,
     });
   });
+});
+
+describe("the coverage of answers", () => {
+  const coverage = async (
+    answer: unknown,
+    passages: readonly { text: string; heading?: string }[],
+  ) => {
+    const questions = readQuestions(JSON.stringify({ query: "a", answer }), "f");
+    const chunks = passages.map((one) => ({ ...one, item: { key: "k" } }));
+    return (await judgeSetting("s", questions, () => Promise.resolve(chunks))).answer_coverage;
+  };
+
+  it("is the share of what is to be said that the first ten passages say, headings included", async () => {
+    const passages = [{ text: "At\n noon." }, { text: "Daily.", heading: "Ferries > Pier 4" }];
+    expect(await coverage("AT NOON", passages)).toBe(1);
+    expect(await coverage(["at noon", "pier 4", "20 euros", "daily"], passages)).toBe(0.75);
+    const late = [...Array.from({ length: 10 }, () => ({ text: "x" })), { text: "at noon" }];
+    expect(await coverage("at noon", late)).toBe(0);
+  });
+
+  it.each(["", " \n", [], ["a", ""], 7, [7], null])(
+    "is of no answer that says nothing: %j",
+    (answer) => {
+      const line = JSON.stringify({ query: "a", relevant: ["k"], answer });
+      expect(() => readQuestions(line, "f")).toThrow(
+        'f, line 1: "answer" must be a text, or a list',
+      );
+    },
+  );
 });
 
 describe("readQuestions()", () => {
