@@ -18,10 +18,22 @@ export interface SocketsSubject {
 
 const text = (value: Plain): string => JSON.stringify(value);
 
+/** How the next connection is accepted. */
+type Next = { id?: string; tags?: string[]; attachment?: Plain };
+
 function start(context: ActorContext): ReturnType<ActorKind["start"]> {
-  const { sockets, system } = context;
-  let next: { id?: string; tags?: string[]; attachment?: Plain } = {};
-  const closed: Plain[] = [];
+  const { sockets, sql, system } = context;
+  // In the database: a busy machine may evict the actor between two steps of a test.
+  const stored = async (key: "next" | "closed"): Promise<Plain | undefined> => {
+    const query = "SELECT value FROM t_sockets WHERE actor = ? AND key = ?";
+    const [row] = await sql.all(query, [context.name, key]);
+    return row === undefined ? undefined : JSON.parse(String(row["value"]));
+  };
+  const store = async (key: "next" | "closed", value: Plain): Promise<void> => {
+    const statement =
+      "INSERT INTO t_sockets (actor, key, value) VALUES (?, ?, ?) ON CONFLICT (actor, key) DO UPDATE SET value = excluded.value";
+    await sql.batch([{ sql: statement, params: [context.name, key, text(value)] }]);
+  };
   const started = system.id();
   let release = (): void => undefined;
   const list = (tag?: string): Plain =>
@@ -31,11 +43,9 @@ function start(context: ActorContext): ReturnType<ActorKind["start"]> {
   return {
     methods: {
       started: () => started,
-      next: (options: typeof next) => {
-        next = options;
-      },
+      next: (options: Next) => store("next", options),
       list,
-      closed: () => closed,
+      closed: async () => (await stored("closed")) ?? [],
       broadcast: (message: string, except: string[]) => {
         sockets.broadcast(message, except);
       },
@@ -64,6 +74,8 @@ function start(context: ActorContext): ReturnType<ActorKind["start"]> {
       queued: (id: string) => sockets.connections().find((one) => one.id === id)?.queued ?? null,
     },
     async fetch(request) {
+      // `as`: what a test has stored.
+      const next = ((await stored("next")) ?? {}) as Next;
       const response = sockets.accept(request, { protocol: "causey", ...next });
       for (const one of sockets.connections()) if (one.id === next.id) one.send("welcome");
       return response;
@@ -80,14 +92,18 @@ function start(context: ActorContext): ReturnType<ActorKind["start"]> {
         if (message === "release") release();
       }
     },
-    onClose({ id }, code, reason) {
-      closed.push([id, code, reason]);
-    },
+    onClose: ({ id }, code, reason) => store("closed", [[id, code, reason]]),
   };
 }
 
 /** The actor that the suite talks to. */
-export const socketsKind: ActorKind = { name: "sockets-suite", schema: [], start };
+export const socketsKind: ActorKind = {
+  name: "sockets-suite",
+  schema: [
+    "CREATE TABLE t_sockets (actor TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (actor, key))",
+  ],
+  start,
+};
 
 /** What every `Sockets` shows. */
 export const socketsSuite: Suite<SocketsSubject> = {

@@ -1,6 +1,7 @@
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, inject, it } from "vitest";
+import { LONG } from "../cases/eventually.ts";
 import { host } from "../config/shared.ts";
 import { testSocket } from "../platform/test-socket.ts";
 import { look } from "./crash-run.ts";
@@ -49,7 +50,7 @@ function connect(server: SharingServer): ReturnType<typeof testSocket> {
 /** Requests that a load has to get through before something is done to it. */
 const ENOUGH = 20;
 
-describe("processes of one data directory", () => {
+describe("processes of one data directory", LONG, () => {
   it("begin at once on an empty folder", async () => {
     const dataDir = join(mkdtempSync(join(inject("scratch"), "sharing start ü ")), "x".repeat(90));
     const servers = await startServers(5, dataDir);
