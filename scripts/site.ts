@@ -1,7 +1,7 @@
 // Builds the site of the documents into tools/site/dist: `npm run site`. `npm run site -- --base /causey/` builds it for a path,
 // `npm run site -- serve` shows what was built.
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { navigation, sitePages } from "./site/pages.ts";
@@ -44,6 +44,7 @@ function writeReference(): { text: string; link: string }[] {
     );
   }
   run("typedoc/bin/typedoc", []);
+  renameSync(join(pagesFolder, "reference/README.md"), join(pagesFolder, "reference/index.md"));
   return names.map((name) => {
     const title = name === "causey" ? name : `causey/${name}`;
     return { text: title, link: `/reference/${title}` };
