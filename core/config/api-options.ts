@@ -24,10 +24,21 @@ function searchOptions(
   };
 }
 
+/** One secret to keep is enough; each use derives a key of its own from it. */
+function masterSecrets({ gateway: { masterKey, formerMasterKeys = [] } = {} }: Config): {
+  readonly masterSecret?: string;
+  readonly formerMasterSecrets?: readonly string[];
+} {
+  if (masterKey === undefined) return {};
+  return { masterSecret: masterKey, formerMasterSecrets: formerMasterKeys };
+}
+
 function renderingOptions(
-  { rendering: { chatModel, ...rest } = {} }: Config,
+  config: Config,
   { transport }: Platform,
 ): NonNullable<PlatformApiOptions["rendering"]> {
+  const { chatModel, ...own } = config.rendering ?? {};
+  const rest = { ...masterSecrets(config), ...own };
   if (chatModel === undefined) return rest;
   const { timeoutSeconds } = chatModel;
   return {
@@ -68,13 +79,7 @@ export function apiOptions(config: Config, platform: Platform): PlatformApiOptio
     search: searchOptions(config, platform),
     webhooks: {
       sources: {},
-      // One secret to keep is enough; each use derives a key of its own from it.
-      ...(config.gateway?.masterKey === undefined
-        ? {}
-        : {
-            masterSecret: config.gateway.masterKey,
-            formerMasterSecrets: config.gateway.formerMasterKeys ?? [],
-          }),
+      ...masterSecrets(config),
       ...config.webhooks,
     },
     agentAccess: config.agents ?? {},

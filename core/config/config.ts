@@ -52,6 +52,9 @@ export interface RenderingConfig extends Omit<
   | "tracer"
   | "extract"
   | "markdownEngine"
+  // They follow from the gateway's.
+  | "masterSecret"
+  | "formerMasterSecrets"
   | "customModel"
   | "chatTimeoutMs"
   | "chatModel"

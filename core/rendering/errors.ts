@@ -1,5 +1,6 @@
 import { ApiError } from "../http/api-error.ts";
 import type { ErrorName } from "../http/codes.ts";
+import { TransportError } from "../transport-error.ts";
 import { CdpError } from "./page/cdp.ts";
 
 /** Chromium's network errors and the failure that each is reported as. */
@@ -46,6 +47,25 @@ export function proxyFailure(status: string): ApiError | null {
         ? "The URL's host is not a public address"
         : `The page did not load: ${reason}`,
   });
+}
+
+/** What a site may have got over a moment later. */
+const transient: ReadonlySet<ErrorName> = new Set([
+  "address_unreachable",
+  "http2_error",
+  "name_not_resolved",
+  "connection_closed",
+  "connection_refused",
+  "network_error",
+  "empty_response",
+]);
+
+/** Whether a failure is one of the network, which another attempt may not meet. */
+export function isTransient(error: ApiError): boolean {
+  if (transient.has(error.kind)) return true;
+  // The number of a load that took too long is that of a download, too.
+  const isLate = error.cause instanceof TransportError || /TIMED_OUT|_timeout/u.test(error.message);
+  return error.kind === "load_aborted" && isLate;
 }
 
 /** Any failure of a rendering as one that is reported: what the browser says, in the platform's numbers. */

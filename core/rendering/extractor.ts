@@ -1,3 +1,4 @@
+import { ApiError } from "../http/api-error.ts";
 import type { LongTask } from "../ports.ts";
 
 /** A document of HTML whose main content is wanted. */
@@ -12,3 +13,20 @@ export type ExtractionRequest = {
  * picture and `base`, and the content as its body. Without any content it is the whole document.
  */
 export type ContentExtractor = LongTask<ExtractionRequest, Uint8Array<ArrayBuffer>>;
+
+/**
+ * What finds the content that a body asks for; null when it asks for none.
+ *
+ * @throws ApiError `missing_capability` where the operator brings nothing that does
+ */
+export function extractorFor(
+  asked: "main" | undefined,
+  extract: ContentExtractor | null | undefined,
+): ContentExtractor | null {
+  if (asked === undefined) return null;
+  if (extract != null) return extract;
+  throw new ApiError("missing_capability", {
+    message: "extract: This server finds no main content: give rendering() the option extract",
+    headers: { "x-should-retry": "false" },
+  });
+}

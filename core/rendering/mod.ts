@@ -106,8 +106,13 @@ function crawlDeps(options: RenderingSettings, render: RenderDeps): CrawlDeps {
     render,
     json: jsonDeps(options),
     frontmatter: options.frontmatter !== false,
+    extract: options.extract ?? null,
     ...crawlSlots(options),
     limits: crawlLimits(options),
+    secrets: {
+      master: options.masterSecret ?? null,
+      former: options.formerMasterSecrets ?? [],
+    },
     sendsWebhooks,
   };
 }

@@ -18,7 +18,7 @@ import {
 import type { DocumentBody, PdfBody, RenderBody, ScreenshotBody } from "./body.ts";
 import { type OnMissingGlyphs, warnOfMissingGlyphs } from "./actions/missing-glyphs.ts";
 import { documentAction, markdownAction, snapshotAction, treeAction } from "./actions/documents.ts";
-import type { ContentExtractor } from "./extractor.ts";
+import { type ContentExtractor, extractorFor } from "./extractor.ts";
 import { jsonAnswerOf } from "./json/json-answer.ts";
 import { namedTo, prepareJob, type JobPolicy } from "./job.ts";
 import { noPagesAhead, pagesAhead } from "./page/pages-ahead.ts";
@@ -83,7 +83,8 @@ export function renderOperations(
   const engine = options.markdownEngine;
   const conversions = renderSlots({ running: CONVERSIONS, waiting: options.maxQueue ?? 20 });
   const operation = operationOver(options, deps, conversions);
-  const only = extractorOf(options.extract);
+  const only = (asked: "main" | undefined): ContentExtractor | null =>
+    extractorFor(asked, options.extract);
   const onMissing = warnOfMissingGlyphs(options.platform.log);
   const asMarkdown = (body: DocumentBody): Action<string> =>
     markdownAction(frontmatter, background, { extract: only(body.extract), body, engine });
@@ -125,20 +126,6 @@ export function renderOperations(
       (body) => snapshotAction(body, { frontmatter, background, onMissing, engine }),
       inEnvelope,
     ),
-  };
-}
-
-/** What finds the content that a body asks for: null when it asks for none, and a refusal where the operator brings nothing. */
-function extractorOf(
-  extract: ContentExtractor | undefined,
-): (asked: "main" | undefined) => ContentExtractor | null {
-  return (asked) => {
-    if (asked === undefined) return null;
-    if (extract !== undefined) return extract;
-    throw new ApiError("missing_capability", {
-      message: "extract: This server finds no main content: give rendering() the option extract",
-      headers: { "x-should-retry": "false" },
-    });
   };
 }
 

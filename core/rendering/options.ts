@@ -54,6 +54,13 @@ export interface RenderingOptions {
   readonly chatTimeoutMs?: number;
   /** What crawls may take. */
   readonly crawls?: CrawlOptions;
+  /**
+   * Seals the requests of running crawls in the database: they may hold cookies, headers and keys of models.
+   * @default a key of each crawl, kept in the same database: then sealing guards copies of single rows, not of the whole file
+   */
+  readonly masterSecret?: string;
+  /** Master secrets of before, which still open what they sealed. @default [] */
+  readonly formerMasterSecrets?: readonly string[];
   /** Takes a span of each rendering, and has it named to the origin that is rendered. @default nobody traces */
   readonly tracer?: Tracer | undefined;
   /** Whether Markdown begins with YAML frontmatter when the page has a title. @default true */

@@ -231,9 +231,14 @@ export const common: {
   rejectResourceTypes: v.optional(types),
 };
 
+/** Whether the main content alone is wanted. */
+export const extractField: v.GenericSchema<unknown, "main" | undefined> = v.optional(
+  v.picklist(["main"]),
+);
+
 const documentFields = {
   ...common,
-  extract: v.optional(v.picklist(["main"])),
+  extract: extractField,
   includeTags: v.optional(selectors),
   excludeTags: v.optional(selectors),
 };

@@ -18,6 +18,7 @@ export interface SeenRecord {
   readonly markdown?: string;
   readonly json?: unknown;
   readonly error?: string;
+  readonly attempts?: number;
   readonly metadata?: { readonly status: number; readonly url: string; readonly title?: string };
 }
 

@@ -1,4 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
+import { extractorFor } from "../extractor.ts";
 import { prepareJob } from "../job.ts";
 import { checkJsonRequest } from "../json/ask-json.ts";
 import { checkWanted } from "../json/json-body.ts";
@@ -26,6 +27,7 @@ const staticFields = new Set([
   "formats",
   "render",
   "jsonOptions",
+  "extract",
   "maxAge",
   "modifiedSince",
   "options",
@@ -42,6 +44,7 @@ export async function checkCrawl(
   signal: AbortSignal,
 ): Promise<CheckedCrawl> {
   checkFields(deps, body);
+  extractorFor(body.extract, deps.extract);
   const { url } = prepareJob(body, deps.policy);
   const address = url === null ? null : pageAddress(url.href);
   if (address === null) throw refuse("url: At most 2048 characters are allowed");

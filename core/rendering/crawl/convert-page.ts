@@ -8,7 +8,9 @@ import type { ScopeInput } from "./rules/sort-links.ts";
 export type LoadedPage = {
   readonly bytes: Uint8Array;
   readonly contentType: string;
-  /** What Markdown is made of, as HTML in UTF-8. @default the document */
+  /** What is kept as HTML, in UTF-8. @default the document */
+  readonly kept?: Uint8Array | undefined;
+  /** What Markdown is made of, as HTML in UTF-8. @default what is kept */
   readonly seen?: Uint8Array | undefined;
   /** Its address. */
   readonly url: string;
@@ -52,20 +54,25 @@ export const convertPage: LongTask<LoadedPage, ConvertedPage> = {
       const facts = pageFacts(url);
       yield* readHtml(html, facts.handler);
       const isText = page.markdown || page.text > 0;
-      const seen = page.seen === undefined ? html : new TextDecoder().decode(page.seen);
+      const kept = textOf(page.kept, html);
+      const seen = textOf(page.seen, kept);
       const options = { base: url, frontmatter: page.frontmatter };
       const markdown = isText ? (yield* conversion(seen, options)).markdown : "";
       const links = facts.links.map((link) => ({ url: link }));
       return {
         title: facts.title(),
         links: scope === null ? [] : yield* sortLinks(links, scope, LINKS),
-        ...(page.html ? { html: yield* jsonText(html) } : {}),
+        ...(page.html ? { html: yield* jsonText(kept) } : {}),
         ...(page.markdown ? { markdown: yield* jsonText(markdown) } : {}),
         ...(page.text > 0 ? { text: markdown.slice(0, page.text) } : {}),
       };
     };
   },
 };
+
+function textOf(part: Uint8Array | undefined, whole: string): string {
+  return part === undefined ? whole : new TextDecoder().decode(part);
+}
 
 /** A text as JSON, in pieces: of ten megabytes it would take too long at once. Half a surrogate pair is escaped. */
 function* jsonText(text: string): Generator<void, Uint8Array> {

@@ -13,6 +13,7 @@ import { type CrawlState, endCrawl, openCrawl, writeFacts } from "./crawl-state.
 import { crawlTables } from "./crawl-tables.ts";
 import type { Robots } from "./rules/robots.ts";
 import { crawlRunner } from "./run-crawl.ts";
+import { type CrawlSecrets, sealInput } from "./sealed-input.ts";
 
 /** The methods of a crawl. */
 export interface CrawlMethods {
@@ -53,10 +54,11 @@ export function crawlAt(
 }
 
 async function start(context: ActorContext, deps: CrawlDeps): Promise<Actor> {
-  const state = await openCrawl(context);
+  const state = await openCrawl(context, deps.secrets);
   const run = crawlRunner(state, deps);
   const methods: CrawlMethods = {
-    create: (body, origin, robots) => state.inTurn(() => create(state, body, origin, robots)),
+    create: (body, origin, robots) =>
+      state.inTurn(() => create(state, deps.secrets, body, origin, robots)),
     read: (query) => readCrawl(state, query),
     contentPart: (seq, format, part) => readContentPart(state, seq, format, part),
     cancel: () =>
@@ -78,6 +80,7 @@ async function start(context: ActorContext, deps: CrawlDeps): Promise<Actor> {
 
 async function create(
   state: CrawlState,
+  secrets: CrawlSecrets,
   body: string,
   origin: string,
   robots: Robots | null,
@@ -87,8 +90,11 @@ async function create(
   const input = JSON.parse(body) as CrawlBody;
   const url = new URL(input.url);
   const now = context.steady();
+  const { stored, statements } = await sealInput(context, secrets, input);
   const facts = {
     input,
+    stored,
+    isOpen: true,
     status: "running",
     homes: [url.host],
     nextSeq: 1,
@@ -108,7 +114,12 @@ async function create(
     params: [name, origin, JSON.stringify(robots)],
   };
   const first = inserts([[name, 0, url.href, url.host, 0, "queued"]]);
-  await writeFacts(state, facts, [...first, ...(robots === null ? [] : [rules])], now);
-  state.hosts.set(url.host, { waiting: 1, next: now });
+  await writeFacts(
+    state,
+    facts,
+    [...statements, ...first, ...(robots === null ? [] : [rules])],
+    now,
+  );
+  state.hosts.set(url.host, { waiting: 1, next: now, failures: 0 });
   state.ring();
 }

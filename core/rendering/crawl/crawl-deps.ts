@@ -1,9 +1,11 @@
 import type { Platform, Transport } from "../../ports.ts";
+import type { ContentExtractor } from "../extractor.ts";
 import type { JobPolicy } from "../job.ts";
 import type { JsonDeps } from "../json/ask-json.ts";
 import type { RenderingOptions } from "../options.ts";
 import type { RenderDeps } from "../render.ts";
 import { type RenderSlots, renderSlots } from "../slots.ts";
+import type { CrawlSecrets } from "./sealed-input.ts";
 
 /** What crawls work with. */
 export interface CrawlDeps {
@@ -15,6 +17,8 @@ export interface CrawlDeps {
   readonly render: RenderDeps;
   readonly json: JsonDeps;
   readonly frontmatter: boolean;
+  /** Finds main content; null where the operator brings nothing that does. */
+  readonly extract: ContentExtractor | null;
   /** Documents that are loaded and converted without a browser at a time, by all crawls. */
   readonly loads: RenderSlots;
   /** Pages in a browser at a time, by all crawls: others are to find it free. */
@@ -22,6 +26,7 @@ export interface CrawlDeps {
   /** Sites that are mapped at a time. */
   readonly maps: RenderSlots;
   readonly limits: CrawlLimits;
+  readonly secrets: CrawlSecrets;
   /** Whether the account's webhooks are told of the end of a crawl. */
   readonly sendsWebhooks: boolean;
 }

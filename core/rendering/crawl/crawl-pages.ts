@@ -1,6 +1,12 @@
 import type { SqlRow, SqlValue, Statement } from "../../ports.ts";
 import type { CrawlFormat } from "./crawl-schema.ts";
-import { type CrawlFacts, type CrawlState, endCrawl, writeFacts } from "./crawl-state.ts";
+import {
+  type CrawlFacts,
+  type CrawlState,
+  endCrawl,
+  type HostQueue,
+  writeFacts,
+} from "./crawl-state.ts";
 import { pageAddress } from "./rules/scope.ts";
 
 /** A page that waits to be read. */
@@ -123,12 +129,10 @@ export function inserts(rows: readonly (readonly SqlValue[])[]): Statement[] {
 }
 
 /** The pages of a host that wait. */
-export function queueAt(
-  { hosts, context }: CrawlState,
-  host: string,
-): { waiting: number; next: number } {
+export function queueAt({ hosts, context }: CrawlState, host: string): HostQueue {
   let queue = hosts.get(host);
-  if (queue === undefined) hosts.set(host, (queue = { waiting: 0, next: context.steady() }));
+  if (queue === undefined)
+    hosts.set(host, (queue = { waiting: 0, next: context.steady(), failures: 0 }));
   return queue;
 }
 

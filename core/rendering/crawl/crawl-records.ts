@@ -22,6 +22,8 @@ export type CrawlRecord = {
   readonly status: string;
   readonly metadata?: { readonly status: number; readonly url: string; readonly title?: string };
   readonly error?: string;
+  /** How often it was asked for; absent when it was once, or never. */
+  readonly attempts?: number;
   /** Bytes of each content. */
   readonly sizes: Readonly<Record<string, number>>;
 };
@@ -66,7 +68,7 @@ export async function readCrawl(
   const rows = isEmpty
     ? []
     : await context.sql.all(
-        `SELECT seq, url, status, meta, error, sizes FROM rendering_crawl_pages
+        `SELECT seq, url, status, attempts, meta, error, sizes FROM rendering_crawl_pages
           WHERE actor = ? AND seq >= ? ${filter} ORDER BY seq LIMIT ?`,
         [context.name, cursor, ...params, most + 1],
       );
@@ -93,6 +95,7 @@ function toRecord(row: SqlRow, isOver: boolean): CrawlRecord {
     status: status === "queued" && isOver ? "cancelled" : status,
     ...(row["meta"] == null ? {} : { metadata: JSON.parse(String(row["meta"])) as never }),
     ...(row["error"] == null ? {} : { error: String(row["error"]) }),
+    ...(Number(row["attempts"]) > 1 ? { attempts: Number(row["attempts"]) } : {}),
     sizes: row["sizes"] == null ? {} : (JSON.parse(String(row["sizes"])) as Record<string, number>),
   };
 }

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { RenderBody } from "../body.ts";
 import { jsonFields, type JsonOptions } from "../json/json-body.ts";
-import { address, common } from "../schema.ts";
+import { address, common, extractField } from "../schema.ts";
 import type { ScopeOptions } from "./rules/scope.ts";
 
 /** What a crawl gives of each page. */
@@ -19,6 +19,8 @@ export interface CrawlBody extends Omit<RenderBody, "html" | "userAgent"> {
   /** @default ["html"] */
   readonly formats?: readonly CrawlFormat[] | undefined;
   readonly jsonOptions?: JsonOptions | undefined;
+  /** The main content of each page only. */
+  readonly extract?: "main" | undefined;
   /** Seconds. */
   readonly maxAge?: number | undefined;
   /** Unix seconds. */
@@ -78,6 +80,7 @@ export const crawlSchema: v.GenericSchema<unknown, CrawlBody> = v.object({
   source: sourceField,
   formats: v.optional(some(["html", "markdown", "json"])),
   jsonOptions: v.optional(v.object(jsonFields)),
+  extract: extractField,
   maxAge: v.optional(wholeNumber(0, 604_800)),
   modifiedSince: v.optional(wholeNumber(0, Number.MAX_SAFE_INTEGER)),
   options: scopeFields,

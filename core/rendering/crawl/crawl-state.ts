@@ -2,6 +2,7 @@ import { type Clock, startClock } from "../../entity/clock.ts";
 import type { ActorContext, SqlRow, Statement } from "../../ports.ts";
 import type { CrawlBody } from "./crawl-schema.ts";
 import type { Robots } from "./rules/robots.ts";
+import { type CrawlSecrets, endedInput, forgetKey, openInput } from "./sealed-input.ts";
 
 /** How a crawl is. All but the first are ends. */
 export type CrawlStatus =
@@ -14,8 +15,12 @@ export type CrawlStatus =
 
 /** What is known of a crawl as a whole; a copy of its row. */
 export interface CrawlFacts {
-  /** Of an ended crawl, its `url` only: the rest may hold credentials. */
+  /** Of an ended crawl, and of one whose request cannot be opened, its `url` only. */
   readonly input: CrawlBody;
+  /** {@link input} as the row has it: sealed, because it may hold credentials. */
+  readonly stored: string;
+  /** Whether the crawl knows what it was asked for. */
+  readonly isOpen: boolean;
   readonly status: CrawlStatus;
   /** The hosts (with ports) of its start: where it was sent, and where that redirected to. */
   readonly homes: readonly string[];
@@ -41,6 +46,8 @@ export interface HostQueue {
   waiting: number;
   /** The earliest time of the next request, of `steady()`. */
   next: number;
+  /** Attempts in a row that the network failed. */
+  failures: number;
 }
 
 /** A crawl that is held in memory: its rows are the truth. */
@@ -63,11 +70,14 @@ export interface CrawlState {
 }
 
 /** Reads a crawl's rows. */
-export async function openCrawl(context: ActorContext): Promise<CrawlState> {
+export async function openCrawl(context: ActorContext, secrets: CrawlSecrets): Promise<CrawlState> {
   const [row] = await context.sql.all("SELECT * FROM rendering_crawls WHERE actor = ?", [
     context.name,
   ]);
-  const facts = row === undefined ? null : toFacts(row);
+  const facts =
+    row === undefined
+      ? null
+      : { ...toFacts(row), ...(await openInput(context, secrets, String(row["input"]))) };
   const hosts = new Map<string, HostQueue>();
   if (facts?.status === "running") {
     const rows = await context.sql.all(
@@ -76,7 +86,7 @@ export async function openCrawl(context: ActorContext): Promise<CrawlState> {
       [context.name],
     );
     for (const { host, n } of rows)
-      hosts.set(String(host), { waiting: Number(n), next: context.steady() });
+      hosts.set(String(host), { waiting: Number(n), next: context.steady(), failures: 0 });
   }
   let wake = (): void => undefined;
   let tail: Promise<unknown> = Promise.resolve();
@@ -138,7 +148,7 @@ function put(actor: string, facts: CrawlFacts): Statement {
       told = excluded.told, due = excluded.due`,
     params: [
       actor,
-      JSON.stringify(facts.input),
+      facts.stored,
       facts.status,
       JSON.stringify(facts.homes),
       facts.nextSeq,
@@ -156,9 +166,9 @@ function put(actor: string, facts: CrawlFacts): Statement {
   };
 }
 
-function toFacts(row: SqlRow): CrawlFacts {
+function toFacts(row: SqlRow): Omit<CrawlFacts, "input" | "isOpen"> {
   return {
-    input: JSON.parse(String(row["input"])) as CrawlBody,
+    stored: String(row["input"]),
     status: String(row["status"]) as CrawlStatus,
     homes: JSON.parse(String(row["homes"])) as string[],
     nextSeq: Number(row["next_seq"]),
@@ -184,8 +194,10 @@ export async function endCrawl(
   if (facts?.status !== "running") return;
   const ended = context.system.now();
   const due = context.steady();
-  const input = { url: facts.input.url };
-  await writeFacts(state, { ...facts, status, input, ended, told: false, due }, [], due);
+  const { url } = facts.input;
+  const wiped = { input: { url }, stored: endedInput(url), isOpen: false };
+  const last = { ...facts, ...wiped, status, ended, told: false, due };
+  await writeFacts(state, last, [forgetKey(context.name)], due);
   state.hosts.clear();
   state.stop.abort();
   state.ring();

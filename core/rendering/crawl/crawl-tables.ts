@@ -17,10 +17,13 @@ export const crawlTables: readonly string[] = [
     PRIMARY KEY (actor, seq, format, part))`,
   `CREATE TABLE rendering_crawl_sites (
     actor TEXT NOT NULL, origin TEXT NOT NULL, robots TEXT NOT NULL, PRIMARY KEY (actor, origin))`,
+  // What seals the request of a crawl that runs, where the operator has no master secret.
+  "CREATE TABLE rendering_crawl_keys (actor TEXT PRIMARY KEY, master TEXT NOT NULL)",
 ];
 
 /** Every table that holds rows of a crawl, for its deletion: the one that says that it exists is last. */
 export const crawlTableNames: readonly string[] = [
+  "rendering_crawl_keys",
   "rendering_crawl_sites",
   "rendering_crawl_content",
   "rendering_crawl_pages",

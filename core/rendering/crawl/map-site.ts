@@ -95,6 +95,7 @@ async function readStart(
   const visit = {
     url,
     isStart: true,
+    isLast: false,
     body: { url: url.href, render: false, formats: [] },
     follow: () => Promise.resolve(),
     scopeAt: (at: URL) => {

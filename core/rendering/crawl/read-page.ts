@@ -7,6 +7,7 @@ import { askJson } from "../json/ask-json.ts";
 import { render } from "../render.ts";
 import { withSlot } from "../slots.ts";
 import { fetchDocument } from "../static/fetch-document.ts";
+import { isHtml } from "../static/static-page.ts";
 import { within } from "../timers.ts";
 import { type ConvertedPage, convertPage } from "./convert-page.ts";
 import type { CrawlDeps } from "./crawl-deps.ts";
@@ -15,11 +16,16 @@ import type { CrawlBody, CrawlFormat } from "./crawl-schema.ts";
 import { CRAWLER_AGENT } from "./fetch-file.ts";
 import type { ScopeInput } from "./rules/sort-links.ts";
 
+/** What takes the place of a document, see {@link convertPage}. */
+interface Parts {
+  readonly kept?: Uint8Array | undefined;
+  readonly seen?: Uint8Array | undefined;
+}
+
 /** A document as it was loaded. */
-interface Document {
+interface Document extends Parts {
   readonly bytes: Uint8Array;
   readonly contentType: string;
-  readonly seen?: Uint8Array;
   readonly url: string;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -30,6 +36,8 @@ interface Document {
 export interface PageVisit {
   readonly url: URL;
   readonly isStart: boolean;
+  /** Whether there is no attempt after this one: a site that is too busy has failed then. */
+  readonly isLast: boolean;
   readonly body: CrawlBody;
   /** Is asked about each address that the page redirects to; what it throws ends the load. */
   readonly follow: (url: URL) => Promise<void>;
@@ -39,6 +47,8 @@ export interface PageVisit {
 
 /** Characters of a page that a model gets. */
 const MODEL_TEXT = 200_000;
+/** What a browser's document is. */
+const UTF8_HTML = "text/html;charset=utf-8";
 /** Milliseconds of a page, its waits for a turn and for a model included. */
 const PAGE_MS = 600_000;
 
@@ -59,7 +69,7 @@ export async function readPage(
     new ApiError("request_timeout", { message: "The page took too long" });
   return within(PAGE_MS, system, signal, late, async (inner) => {
     const document = await load(deps, visit, inner);
-    if (document.status === 429 || document.status === 503)
+    if (!visit.isLast && (document.status === 429 || document.status === 503))
       return { later: true, ms: retryAfter(document.headers["retry-after"], system.now()) };
     if (document.status === 304) return { status: "skipped" };
     return convert(deps, visit, document, inner);
@@ -146,7 +156,7 @@ async function loadInBrowser(
   if (final !== url.href) await follow(new URL(final));
   return {
     bytes: utf8(result.html),
-    contentType: "text/html;charset=utf-8",
+    contentType: UTF8_HTML,
     ...(result.seen === null ? {} : { seen: utf8(result.seen) }),
     url: final,
     status: meta.status ?? 200,
@@ -162,20 +172,23 @@ async function convert(
   signal: AbortSignal,
 ): Promise<PageOutcome> {
   const { background } = deps.platform;
-  const { bytes, contentType, seen, url, status, browserMs } = document;
+  const { bytes, contentType, url, status, browserMs } = document;
   const old = isOld(document, body);
   const formats = old ? [] : (body.formats ?? ["html"]);
   const isFailure = status >= 400;
+  const parts = isFailure ? document : await mainParts(deps, body, document, formats, signal);
+  // Without its main content, a page still has links.
+  const wanted = parts instanceof ApiError ? [] : formats;
   const page = await background.run(
     convertPage,
     {
       bytes,
       contentType,
-      ...(seen === undefined ? {} : { seen }),
+      ...(parts instanceof ApiError ? {} : { kept: parts.kept, seen: parts.seen }),
       url,
-      html: formats.includes("html") || isFailure,
-      markdown: formats.includes("markdown") && !isFailure,
-      text: formats.includes("json") && !isFailure ? MODEL_TEXT : 0,
+      html: wanted.includes("html") || isFailure,
+      markdown: wanted.includes("markdown") && !isFailure,
+      text: wanted.includes("json") && !isFailure ? MODEL_TEXT : 0,
       frontmatter: deps.frontmatter,
       scope: isFailure ? null : scopeAt(new URL(url)),
     },
@@ -186,12 +199,37 @@ async function convert(
   if (old && !isFailure) return { ...read, status: "skipped" };
   if (isFailure)
     return { ...read, status: "errored", error: `HTTP ${status}`, contents: contentsOf(page) };
+  if (parts instanceof ApiError) return { ...read, status: "errored", error: parts.message };
   const found = page.text === undefined ? null : await dataOf(deps, page.text, body, signal);
   const contents = contentsOf(page);
   if (found instanceof ApiError)
     return { ...read, status: "errored", error: found.message, contents };
   if (found !== null) contents.push(["json", utf8(JSON.stringify(found.value))]);
   return { ...read, status: "completed", contents };
+}
+
+/** What of a document is kept, and what Markdown is made of: its main content where the crawl asks for that. */
+async function mainParts(
+  { extract, platform }: CrawlDeps,
+  { extract: asked }: CrawlBody,
+  { bytes, contentType, seen }: Document,
+  formats: readonly CrawlFormat[],
+  signal: AbortSignal,
+): Promise<Parts | ApiError> {
+  if (asked === undefined || extract === null || !isHtml(contentType)) return { seen };
+  const mainOf = (part: Uint8Array, type: string): Promise<Uint8Array> =>
+    platform.background.run(extract, { bytes: new Uint8Array(part), contentType: type }, signal);
+  try {
+    const needsHtml = formats.includes("html");
+    const needsText = formats.some((format) => format !== "html");
+    const kept =
+      needsHtml || (needsText && seen === undefined) ? await mainOf(bytes, contentType) : undefined;
+    const text = needsText && seen !== undefined ? await mainOf(seen, UTF8_HTML) : undefined;
+    return { kept, seen: text };
+  } catch (error) {
+    if (error instanceof ApiError && !signal.aborted) return error;
+    throw error;
+  }
 }
 
 function contentsOf({ html, markdown }: ConvertedPage): [CrawlFormat, Uint8Array][] {

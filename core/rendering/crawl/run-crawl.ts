@@ -70,6 +70,18 @@ export function crawlRunner(state: CrawlState, deps: CrawlDeps): () => Promise<v
       const now = context.steady();
       // What is under way past the end goes on beside the next alarm.
       if (now > end || begun >= RUN_PAGES || system.closing?.aborted === true) return;
+      if (!state.facts.isOpen) {
+        const { master } = deps.secrets;
+        deps.platform.log(
+          "error",
+          "A crawl has ended: the request that it keeps sealed cannot be opened",
+          {
+            url: state.facts.input.url,
+            reason: master === null ? "its key is gone" : "no master secret opens it",
+          },
+        );
+        return await state.inTurn(() => endCrawl(state, "errored"));
+      }
       if (system.now() - state.facts.created > WHOLE_MS)
         return await state.inTurn(() => endCrawl(state, "cancelled_due_to_timeout"));
       const count = await startSome(now);

@@ -1,4 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
+import { isTransient } from "../errors.ts";
 import type { CrawlDeps } from "./crawl-deps.ts";
 import {
   addPages,
@@ -9,7 +10,7 @@ import {
   roomOf,
   type WaitingPage,
 } from "./crawl-pages.ts";
-import type { CrawlFacts, CrawlState } from "./crawl-state.ts";
+import type { CrawlFacts, CrawlState, HostQueue } from "./crawl-state.ts";
 import { hostTurnsAt } from "./host-turns.ts";
 import { loadSitemaps } from "./load-sitemaps.ts";
 import { type Later, type PageVisit, readPage } from "./read-page.ts";
@@ -23,6 +24,11 @@ const ATTEMPTS = 3;
 /** Milliseconds after which a site is asked again, times the attempt; and what a site may ask for. */
 const AGAIN_MS = 5000;
 const AGAIN_MOST_MS = 300_000;
+/** Milliseconds after which a page is asked for again that the network failed, and how they grow. */
+const FAILED_MS = 1000;
+const FAILED_GROWTH = 4;
+/** Failures of the network in a row after which each further page of a host gets one attempt: the host is gone. */
+const FAILURES = 3;
 /** Links from the start to a page. */
 const DEPTH = 100_000;
 
@@ -42,7 +48,7 @@ export async function visitPage(
   const wait = await hostTurnsAt(context.actors, url.host).take(delayMs);
   if (wait > 0) return void (queue.next = context.steady() + wait);
   await countAttempt(state, page);
-  const outcome = await readOrFail(state, deps, facts, page, signal);
+  const outcome = await readOrFail(state, deps, facts, page, queue, signal);
   if (signal.aborted) return;
   const now = context.steady();
   if ("later" in outcome) {
@@ -65,19 +71,24 @@ async function readOrFail(
   deps: CrawlDeps,
   facts: CrawlFacts,
   page: WaitingPage,
+  queue: HostQueue,
   signal: AbortSignal,
 ): Promise<PageOutcome | Later> {
   const isLast = page.attempts + 1 >= ATTEMPTS;
   if (page.attempts >= ATTEMPTS) return failed(`Not read in ${ATTEMPTS} attempts`);
   try {
     const outcome = await read(state, deps, facts, page, isLast, signal);
-    if (!("later" in outcome) || !isLast) return outcome;
-    return failed("The site was too busy, or not available");
+    queue.failures = 0;
+    return outcome;
   } catch (error) {
     if (signal.aborted || !(error instanceof ApiError)) throw error;
     // Not the page's fault: the browser has too much to do, or is being replaced.
     const isBusy = error.kind === "render_rate_limited" || error.kind === "no_browser";
-    return isBusy && !isLast ? { later: true, ms: null } : failed(error.message);
+    if (isBusy && !isLast) return { later: true, ms: null };
+    const isNetwork = isTransient(error);
+    if (isNetwork) queue.failures += 1;
+    if (!isNetwork || isLast || queue.failures > FAILURES) return failed(error.message);
+    return { later: true, ms: FAILED_MS * FAILED_GROWTH ** page.attempts };
   }
 }
 
@@ -106,6 +117,7 @@ async function read(
   const visit: PageVisit = {
     url,
     isStart: page.seq === 0,
+    isLast,
     body: input,
     follow,
     scopeAt: (final) => {

@@ -10,7 +10,7 @@ import type { ContentExtractor } from "../extractor.ts";
 export type { ContentExtractor, ExtractionRequest } from "../extractor.ts";
 
 /**
- * Answers `{"extract": "main"}` of `/markdown` and `/content` with Mozilla's Readability on a DOM of linkedom.
+ * Answers `{"extract": "main"}` of `/markdown`, `/content`, `/json` and `/crawl` with Mozilla's Readability on a DOM of linkedom.
  *
  * @example
  * ```ts

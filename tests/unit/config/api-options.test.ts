@@ -55,6 +55,15 @@ describe("apiOptions()", () => {
     expect(optionsOf({ rendering: { chatModel: behind } }).rendering?.chatModel).toEqual(behind);
   });
 
+  it("seals crawls' requests under the gateway's master key, and opens those of the earlier ones", () => {
+    const gateway = { masterKey: "gateway-master-key-0", formerMasterKeys: ["former-master-key-0"] };
+    expect(optionsOf({ gateway }).rendering).toMatchObject({
+      masterSecret: gateway.masterKey,
+      formerMasterSecrets: gateway.formerMasterKeys,
+    });
+    expect(optionsOf({}).rendering).not.toHaveProperty("masterSecret");
+  });
+
   it("seals webhook secrets under the gateway's master key, unless they have one of their own", () => {
     const masterKey = "gateway-master-key-0";
     expect(optionsOf({ gateway: { masterKey } }).webhooks).toMatchObject({

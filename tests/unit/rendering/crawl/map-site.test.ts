@@ -63,10 +63,12 @@ describe("what a crawl finds in pages", () => {
       { [`${root}/`]: page },
       { crawls: { delayMs: 400 } },
     );
+    // The first request itself may come late after its turn.
+    const began = performance.now();
     const ids = await Promise.all([1, 2].map(() => begin({ url: root, source: "links" })));
     await Promise.all(ids.map(end));
     expect(times.length).toBe(2);
-    expect((times[1] ?? 0) - (times[0] ?? 0)).toBeGreaterThan(350);
+    expect((times[1] ?? 0) - began).toBeGreaterThan(350);
   });
 
   it("goes when its time is over", async () => {

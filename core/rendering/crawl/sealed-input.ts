@@ -1,0 +1,69 @@
+import { toBase64 } from "../../crypto/encoding.ts";
+import { seal, sealingKey, unseal } from "../../crypto/seal.ts";
+import type { ActorContext, Statement } from "../../ports.ts";
+import type { CrawlBody } from "./crawl-schema.ts";
+
+/** What seals the requests of crawls. */
+export interface CrawlSecrets {
+  /** Null: each crawl gets a key of its own beside its row. */
+  readonly master: string | null;
+  /** Master secrets of before, which still open what they sealed. */
+  readonly former: readonly string[];
+}
+
+/** A request as its row has it. */
+interface StoredInput {
+  readonly url: string;
+  /** The whole request as JSON; absent when the crawl has ended. */
+  readonly sealed?: string;
+}
+
+/** Separates these keys from other uses of one master secret. */
+const PURPOSE = "crawls";
+
+/** A request for its row, and the statements that its key needs. Cookies, headers and keys of models lie sealed there. */
+export async function sealInput(
+  { name, system }: ActorContext,
+  { master }: CrawlSecrets,
+  input: CrawlBody,
+): Promise<{ readonly stored: string; readonly statements: readonly Statement[] }> {
+  const own = master === null ? toBase64(system.random(32)) : null;
+  const key = await sealingKey(master ?? own ?? "", PURPOSE);
+  const sealed = await seal(key, JSON.stringify(input), name, system.random(12));
+  const sql = "INSERT INTO rendering_crawl_keys (actor, master) VALUES (?, ?)";
+  return {
+    stored: JSON.stringify({ url: input.url, sealed } satisfies StoredInput),
+    statements: own === null ? [] : [{ sql, params: [name, own] }],
+  };
+}
+
+/** What is left of a request when its crawl has ended. */
+export function endedInput(url: string): string {
+  return JSON.stringify({ url } satisfies StoredInput);
+}
+
+/** The statement that forgets the key of a crawl that has ended. */
+export function forgetKey(actor: string): Statement {
+  return { sql: "DELETE FROM rendering_crawl_keys WHERE actor = ?", params: [actor] };
+}
+
+/** Opens the request of a row. `isOpen` is false, and only its address is there, when it is wiped or no secret opens it. */
+export async function openInput(
+  { name, sql }: ActorContext,
+  { master, former }: CrawlSecrets,
+  stored: string,
+): Promise<{ readonly input: CrawlBody; readonly isOpen: boolean }> {
+  const { url, sealed } = JSON.parse(stored) as StoredInput;
+  if (sealed === undefined) return { input: { url }, isOpen: false };
+  const own = await sql.all("SELECT master FROM rendering_crawl_keys WHERE actor = ?", [name]);
+  const secrets = [
+    ...own.map((row) => String(row["master"])),
+    ...(master === null ? [] : [master]),
+    ...former,
+  ];
+  for (const secret of secrets) {
+    const text = await unseal(await sealingKey(secret, PURPOSE), sealed, name);
+    if (text !== null) return { input: JSON.parse(text) as CrawlBody, isOpen: true };
+  }
+  return { input: { url }, isOpen: false };
+}
