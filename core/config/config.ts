@@ -51,6 +51,7 @@ export interface RenderingConfig extends Omit<
   | "auth"
   | "tracer"
   | "extract"
+  | "readPdf"
   | "markdownEngine"
   // They follow from the gateway's.
   | "masterSecret"

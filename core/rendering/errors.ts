@@ -2,6 +2,7 @@ import { ApiError } from "../http/api-error.ts";
 import type { ErrorName } from "../http/codes.ts";
 import { TransportError } from "../transport-error.ts";
 import { CdpError } from "./page/cdp.ts";
+import { PDF } from "./pdf-reader.ts";
 
 /** Chromium's network errors and the failure that each is reported as. */
 const networkErrors: readonly (readonly [RegExp, ErrorName])[] = [
@@ -28,6 +29,21 @@ export function networkFailure(text: string): ApiError {
   return new ApiError(row?.[1] ?? "network_error", {
     message: `The page did not load: ${text.slice(0, 100)}`,
   });
+}
+
+/** What a browser says of a page that is a file. */
+const fileUrl = Symbol("file");
+
+/** The failure for a page that is a file of a media type. */
+export function fileFailure(type: string): ApiError {
+  const what = type === PDF ? "a PDF" : `a download of type ${type.slice(0, 80)}`;
+  const cause = type === PDF ? fileUrl : undefined;
+  return new ApiError("load_aborted", { message: `The URL is ${what}, not a page`, cause });
+}
+
+/** Whether a page could not be loaded because it is a PDF. */
+export function isPdfFailure(error: unknown): boolean {
+  return error instanceof ApiError && error.cause === fileUrl;
 }
 
 /** What the egress proxy says in `Proxy-Status` (RFC 9209) about a destination that it did not reach. */

@@ -107,6 +107,7 @@ function crawlDeps(options: RenderingSettings, render: RenderDeps): CrawlDeps {
     json: jsonDeps(options),
     frontmatter: options.frontmatter !== false,
     extract: options.extract ?? null,
+    readPdf: options.readPdf ?? null,
     ...crawlSlots(options),
     limits: crawlLimits(options),
     secrets: {

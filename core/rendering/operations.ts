@@ -33,11 +33,13 @@ import {
   screenshotSchema,
   snapshotSchema,
 } from "./schema.ts";
+import { PDF } from "./pdf-reader.ts";
 import { readCacheTtl, renderCache } from "./render-cache.ts";
 import { renderSlots, type RenderSlots } from "./slots.ts";
 import { staticShortcut, type Shortcut } from "./static/shortcut.ts";
 import { checkSelectors } from "./select/check-selectors.ts";
-import { renderStatic, type StaticDeps } from "./static/render-static.ts";
+import { renderPdf, renderStatic, type StaticDeps } from "./static/render-static.ts";
+import { isPdfFailure } from "./errors.ts";
 import { type StaticAction, staticLinks, staticScrape } from "./static/static-page.ts";
 
 /** One request to render, and what wants to hear of it. */
@@ -95,9 +97,9 @@ export function renderOperations(
     return { kind: "markdown", frontmatter, ...partsOf(body) };
   };
   return {
-    pdf: operation(pdfSchema, printing(onMissing), ({ result }) =>
-      binary(result, "application/pdf"),
-    ),
+    pdf: operation(pdfSchema, printing(onMissing), ({ result }) => binary(result, PDF), {
+      withoutBrowser: passedPdf,
+    }),
     markdown: operation(documentSchema, asMarkdown, inEnvelope, {
       shortcut:
         engine === undefined ? staticShortcut(options, background, deps, conversions) : passOn,
@@ -162,6 +164,7 @@ function operationOver(
     loads: renderSlots({ running: LOADS, waiting: options.maxQueue ?? 20 }),
     conversions,
     extract: options.extract ?? null,
+    readPdf: options.readPdf ?? null,
     engine: options.markdownEngine,
     allow: policy.allow,
   };
@@ -182,10 +185,17 @@ function operationOver(
         const job = namedTo(traceparent, prepareJob(body, policy));
         const action = body.render === false ? withoutBrowser(body) : actionOf(body);
         await checkSelectors(body);
-        const load = async (signal: AbortSignal): Promise<Response> =>
-          typeof action === "function"
-            ? answer(await render(deps, job, signal, onBrowserMs, action), body)
-            : renderStatic(staticDeps, job, action, signal);
+        const load = async (signal: AbortSignal): Promise<Response> => {
+          if (typeof action !== "function") return renderStatic(staticDeps, job, action, signal);
+          const began = platform.system.monotonic();
+          try {
+            return answer(await render(deps, job, signal, onBrowserMs, action), body);
+          } catch (error) {
+            if (!isPdfFailure(error) || withoutBrowser === refuseStatic) throw error;
+            const requestMs = Math.max(1, deps.requestMs - platform.system.monotonic() + began);
+            return renderPdf({ ...staticDeps, requestMs }, job, withoutBrowser(body), signal);
+          }
+        };
         const start = async (signal: AbortSignal): Promise<Response> => {
           await before?.(body, signal);
           const rendered = await load(signal);
@@ -253,6 +263,12 @@ function refuseStatic(): never {
     message:
       "render: false works with markdown, json, content, links and scrape; this needs a browser",
   });
+}
+
+/** A PDF is printed already. */
+function passedPdf({ html }: PdfBody): StaticAction {
+  if (html !== undefined) return refuseStatic();
+  return { kind: "pdf" };
 }
 
 function printing(onMissing: OnMissingGlyphs): (body: PdfBody) => Action<Uint8Array<ArrayBuffer>> {

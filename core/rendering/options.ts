@@ -3,6 +3,7 @@ import type { Tracer } from "../trace-context.ts";
 import type { MarkdownEngine } from "./engine.ts";
 import type { ContentExtractor } from "./extractor.ts";
 import type { JsonModels } from "./json/ask-json.ts";
+import type { PdfReader } from "./pdf-reader.ts";
 import type { TimerCaps } from "./timers.ts";
 
 /** What crawls may take. */
@@ -44,6 +45,8 @@ export interface RenderingOptions {
   readonly unsafeRegex?: boolean;
   /** Finds the main content for `{"extract": "main"}`: `mainContent` of `causey/rendering/extract`. @default 503 for it */
   readonly extract?: ContentExtractor;
+  /** Reads a `url` that is a PDF: `pdfReader` of `causey/rendering/pdf`. @default 422 for one, but `/pdf` passes it on */
+  readonly readPdf?: PdfReader;
   /** Makes the Markdown of pages: `turndownEngine()` of `causey/rendering/turndown`. @default causey's own converter */
   readonly markdownEngine?: MarkdownEngine;
   /** Finds data in pages for `/json`; its `model` is the name it is asked by. @default 503 for it */

@@ -62,15 +62,25 @@ export function epub(): Uint8Array {
   });
 }
 
+/** A page of a PDF document: its line of text, and what it links to. */
+export type PdfLine = string | { readonly text: string; readonly link: string };
+
 /** A PDF document with a line of text on each page. */
-export function pdf(...pages: readonly string[]): Uint8Array {
+export function pdf(...pages: readonly PdfLine[]): Uint8Array<ArrayBuffer> {
   const font = pages.length * 2 + 3;
-  const streams = pages.map((text) => `BT /F1 12 Tf 72 700 Td (${text}) Tj ET`);
+  const lines = pages.map((page) => (typeof page === "string" ? { text: page, link: null } : page));
+  const streams = lines.map(({ text, link }) => ({
+    stream: `BT /F1 12 Tf 72 700 Td (${text}) Tj ET`,
+    annotations:
+      link === null
+        ? ""
+        : `/Annots [<< /Type /Annot /Subtype /Link /Rect [72 690 200 720] /A << /S /URI /URI (${link}) >> >>]`,
+  }));
   const objects = [
     "<< /Type /Catalog /Pages 2 0 R >>",
     `<< /Type /Pages /Count ${pages.length} /Kids [${pages.map((_, n) => `${n * 2 + 3} 0 R`).join(" ")}] >>`,
-    ...streams.flatMap((stream, n) => [
-      `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents ${n * 2 + 4} 0 R /Resources << /Font << /F1 ${font} 0 R >> >> >>`,
+    ...streams.flatMap(({ stream, annotations }, n) => [
+      `<< /Type /Page ${annotations} /Parent 2 0 R /MediaBox [0 0 612 792] /Contents ${n * 2 + 4} 0 R /Resources << /Font << /F1 ${font} 0 R >> >> >>`,
       `<< /Length ${stream.length} >>\nstream\n${stream}\nendstream`,
     ]),
     "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
@@ -84,7 +94,16 @@ export function pdf(...pages: readonly string[]): Uint8Array {
   const table = offsets.map((at) => `${String(at).padStart(10, "0")} 00000 n \n`).join("");
   const end = text.length;
   text += `xref\n0 ${objects.length + 1}\n0000000000 65535 f \n${table}trailer\n<< /Size ${objects.length + 1} /Root 1 0 R >>\nstartxref\n${end}\n%%EOF\n`;
-  return strToU8(text, true);
+  return new Uint8Array(strToU8(text, true));
+}
+
+/** The same with a password. */
+export function lockedPdf(): Uint8Array<ArrayBuffer> {
+  const lock = `<< /Filter /Standard /V 1 /R 2 /P -4 /O <${"41".repeat(32)}> /U <${"42".repeat(32)}> >>`;
+  const text = new TextDecoder("latin1").decode(pdf("Secret"));
+  return new Uint8Array(
+    strToU8(text.replace("/Root 1 0 R", `/Root 1 0 R /Encrypt ${lock} /ID [<00> <00>]`), true),
+  );
 }
 
 /** A mail with a part of HTML and an attachment. */

@@ -142,6 +142,6 @@ describe("rendering a url without a browser", () => {
   it("says what is no page", async () => {
     const answer = await ask("markdown", { url: `${siteAt}/pdf` });
     expect(answer).toMatchObject({ status: 422, errors: [{ code: 5002 }] });
-    expect(answer.errors[0]?.message).toContain("application/pdf");
+    expect(answer.errors[0]?.message).toContain("The URL is a PDF");
   });
 });

@@ -79,6 +79,7 @@ test("the entry ./workers needs nothing but workerd's own modules", async () => 
 const optional = [
   ["./rendering/extract", /node_modules\/(?:linkedom|@mozilla\/readability)\//u],
   ["./search/files", /node_modules\/(?:unpdf|fflate|postal-mime)\//u],
+  ["./rendering/pdf", /node_modules\/unpdf\//u],
   ["./rendering/turndown", /node_modules\/linkedom\//u],
   ["./search/mcp", /node_modules\/(?:@modelcontextprotocol|zod)\//u],
 ] as const;

@@ -3,6 +3,7 @@ import { platformApi, type PlatformApi } from "../../../core/api.ts";
 import { apiOptions } from "../../../core/config/api-options.ts";
 import type { Log, Platform } from "../../../core/ports.ts";
 import { mainContent } from "../../../core/rendering/extract/mod.ts";
+import { pdfReader } from "../../../core/rendering/pdf/mod.ts";
 import { fileReader } from "../../../core/search/files/mod.ts";
 import { serveMcp } from "../../../core/search/mcp/mod.ts";
 import { otlpSettings } from "../../../core/signals/otlp/otlp-settings.ts";
@@ -42,7 +43,7 @@ function apiOn(platform: Platform, { config, token }: Prepared, processes: numbe
   return platformApi({
     ...options,
     // Its packages are loaded when they are asked for; where they are not installed, the answer says so.
-    rendering: { ...options.rendering, extract: mainContent },
+    rendering: { ...options.rendering, extract: mainContent, readPdf: pdfReader },
     search: { ...options.search, mcp: serveMcp, readFile: fileReader },
     telemetry,
     tokens: [own, ...(options.tokens ?? [])],

@@ -5,6 +5,7 @@ import { readSitemap } from "../../../core/rendering/crawl/rules/sitemap.ts";
 import { mainContent } from "../../../core/rendering/extract/mod.ts";
 import { checkJson } from "../../../core/rendering/json/check-json.ts";
 import { documentHead, documentMarkdown } from "../../../core/rendering/markdown.ts";
+import { pdfReader } from "../../../core/rendering/pdf/mod.ts";
 import { selectParts } from "../../../core/rendering/select/select-parts.ts";
 import { staticMarkdown } from "../../../core/rendering/static/static-markdown.ts";
 import { fileReader } from "../../../core/search/files/mod.ts";
@@ -23,6 +24,7 @@ export const tasks: ReadonlyMap<string, Named> = new Map(
     documentMarkdown,
     fileReader,
     mainContent,
+    pdfReader,
     readRobots,
     readSitemap,
     readText,

@@ -2,6 +2,7 @@ import type { Platform, Transport } from "../../ports.ts";
 import type { ContentExtractor } from "../extractor.ts";
 import type { JobPolicy } from "../job.ts";
 import type { JsonDeps } from "../json/ask-json.ts";
+import type { PdfReader } from "../pdf-reader.ts";
 import type { RenderingOptions } from "../options.ts";
 import type { RenderDeps } from "../render.ts";
 import { type RenderSlots, renderSlots } from "../slots.ts";
@@ -19,6 +20,8 @@ export interface CrawlDeps {
   readonly frontmatter: boolean;
   /** Finds main content; null where the operator brings nothing that does. */
   readonly extract: ContentExtractor | null;
+  /** Reads PDFs; null where the operator brings nothing that does. */
+  readonly readPdf: PdfReader | null;
   /** Documents that are loaded and converted without a browser at a time, by all crawls. */
   readonly loads: RenderSlots;
   /** Pages in a browser at a time, by all crawls: others are to find it free. */

@@ -1,4 +1,5 @@
 import type { SqlRow, SqlValue, Statement } from "../../ports.ts";
+import type { SourceDocument } from "../pdf-reader.ts";
 import type { CrawlFormat } from "./crawl-schema.ts";
 import {
   type CrawlFacts,
@@ -26,11 +27,20 @@ export type FoundPage = {
   readonly within: boolean;
 };
 
+/** Facts about a page that was fetched. */
+export type PageMetadata = {
+  readonly status: number;
+  readonly url: string;
+  readonly title?: string;
+  /** What it was, where that was no page. */
+  readonly document?: SourceDocument;
+};
+
 /** What became of a page. */
 export interface PageOutcome {
   readonly status: "completed" | "errored" | "disallowed" | "skipped";
   /** Absent when it was never fetched. */
-  readonly meta?: { readonly status: number; readonly url: string; readonly title?: string };
+  readonly meta?: PageMetadata;
   /** Why it is `errored`. */
   readonly error?: string;
   /** JSON texts. */

@@ -1,4 +1,5 @@
 import type { SqlRow, SqlValue } from "../../ports.ts";
+import type { PageMetadata } from "./crawl-pages.ts";
 import type { CrawlFormat } from "./crawl-schema.ts";
 import type { CrawlState, CrawlStatus } from "./crawl-state.ts";
 
@@ -20,7 +21,7 @@ export type CrawlRecord = {
   readonly seq: number;
   readonly url: string;
   readonly status: string;
-  readonly metadata?: { readonly status: number; readonly url: string; readonly title?: string };
+  readonly metadata?: PageMetadata;
   readonly error?: string;
   /** How often it was asked for; absent when it was once, or never. */
   readonly attempts?: number;

@@ -4,6 +4,8 @@ import { contentAction, visibleAction } from "../actions/actions.ts";
 import type { RenderBody } from "../body.ts";
 import { type Job, prepareJob } from "../job.ts";
 import { askJson } from "../json/ask-json.ts";
+import { isPdfFailure } from "../errors.ts";
+import { isPdf, PDF, type SourceDocument } from "../pdf-reader.ts";
 import { render } from "../render.ts";
 import { withSlot } from "../slots.ts";
 import { fetchDocument } from "../static/fetch-document.ts";
@@ -30,6 +32,8 @@ interface Document extends Parts {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly browserMs: number;
+  /** What it was before it was HTML. */
+  readonly source?: SourceDocument;
 }
 
 /** A page that a crawl is about to read. */
@@ -90,19 +94,39 @@ function isOld({ headers }: Document, { modifiedSince }: CrawlBody): boolean {
 
 async function load(deps: CrawlDeps, visit: PageVisit, signal: AbortSignal): Promise<Document> {
   const job = jobOf(visit, deps);
-  if (visit.body.render !== false) return loadInBrowser(deps, visit, job, signal);
-  const { system } = deps.platform;
+  if (visit.body.render === false) return loadStatic(deps, visit, job, signal);
+  try {
+    return await loadInBrowser(deps, visit, job, signal);
+  } catch (error) {
+    if (deps.readPdf === null || !isPdfFailure(error)) throw error;
+    return loadStatic(deps, visit, job, signal);
+  }
+}
+
+async function loadStatic(
+  deps: CrawlDeps,
+  { follow }: PageVisit,
+  job: Job & { readonly url: URL },
+  signal: AbortSignal,
+): Promise<Document> {
+  const { readPdf, documents, policy } = deps;
+  const { system, background } = deps.platform;
   const ms = job.timers.goto;
   const late = (): ApiError =>
     new ApiError("render_timeout", {
       message: `Timeout of ${ms} ms exceeded: the page did not load`,
     });
+  const takesPdf = readPdf !== null;
   const { bytes, contentType, response } = await withSlot(deps.loads, signal, () =>
     within(ms, system, signal, late, (inner) =>
-      fetchDocument(deps.documents, job, deps.policy.allow, inner, visit.follow),
+      fetchDocument(documents, job, { allow: policy.allow, signal: inner, takesPdf, follow }),
     ),
   );
-  return { bytes, contentType, browserMs: 0, ...response };
+  const document = { bytes, contentType, browserMs: 0, ...response };
+  if (readPdf === null || !isPdf(contentType)) return document;
+  const read = await background.run(readPdf, { bytes }, signal);
+  const source: SourceDocument = { type: PDF, pages: read.pages };
+  return { ...document, bytes: read.bytes, contentType: UTF8_HTML, source };
 }
 
 /** Fields that are the crawl's own, and not those of the rendering of a page. */
@@ -172,7 +196,7 @@ async function convert(
   signal: AbortSignal,
 ): Promise<PageOutcome> {
   const { background } = deps.platform;
-  const { bytes, contentType, url, status, browserMs } = document;
+  const { bytes, contentType, url, status, browserMs, source } = document;
   const old = isOld(document, body);
   const formats = old ? [] : (body.formats ?? ["html"]);
   const isFailure = status >= 400;
@@ -194,7 +218,12 @@ async function convert(
     },
     signal,
   );
-  const meta = { status, url: url.replace(/#.*$/su, ""), title: page.title };
+  const meta = {
+    status,
+    url: url.replace(/#.*$/su, ""),
+    title: page.title,
+    ...(source === undefined ? {} : { document: source }),
+  };
   const read = { meta, browserMs, links: page.links };
   if (old && !isFailure) return { ...read, status: "skipped" };
   if (isFailure)

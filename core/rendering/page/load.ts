@@ -1,6 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { Tag, WaitUntil } from "../body.ts";
-import { networkFailure } from "../errors.ts";
+import { fileFailure, networkFailure } from "../errors.ts";
 import { evaluate } from "./evaluate.ts";
 import type { Job } from "../job.ts";
 import type { Page } from "./page.ts";
@@ -181,8 +181,7 @@ function referrerPolicy(policy: string): string {
 function explain(page: Page, failure: string): ApiError {
   const type = page.lastResponse()?.type ?? "";
   if (failure.includes("ERR_ABORTED") && type !== "" && !/html|xml|text|json|image/u.test(type)) {
-    const what = type === "application/pdf" ? "a PDF" : `a download of type ${type}`;
-    return new ApiError("load_aborted", { message: `The URL is ${what}, not a page` });
+    return fileFailure(type);
   }
   return networkFailure(failure);
 }

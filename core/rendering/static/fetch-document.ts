@@ -6,8 +6,10 @@ import type { AllowHosts } from "../../net/allow-hosts.ts";
 import { checkUrl } from "../../net/check-url.ts";
 import type { HeaderPair, InboundResponse, Transport } from "../../ports.ts";
 import { TransportError, type TransportErrorReason } from "../../transport-error.ts";
+import type { Cookie } from "../body.ts";
 import type { Job } from "../job.ts";
 import { hopOf, type Hop } from "../page/main-document.ts";
+import { isPdf, PDF } from "../pdf-reader.ts";
 
 /** A document as it came. */
 export interface FetchedDocument {
@@ -17,24 +19,23 @@ export interface FetchedDocument {
   readonly redirects: readonly Hop[];
 }
 
-/** Bytes of a document, unpacked. */
+/** Bytes of a document, unpacked, and of a PDF. */
 const DOCUMENT_LIMIT = 10 * 1024 * 1024;
+const PDF_LIMIT = 32 * 1024 * 1024;
 
 /** As many as browsers follow. */
 const REDIRECTS = 20;
 
 /**
  * Loads the document of a job without a browser. Every address on the way is checked; extra headers and credentials go
- * to the origin of `url` only. `follow` is asked before each redirect; what it throws ends the load.
+ * to the origin of `url` only.
  *
  * @throws ApiError of the table's rendering rows, as the browser's load does
  */
 export async function fetchDocument(
   transport: Transport,
   job: Job & { readonly url: URL },
-  allow: AllowHosts,
-  signal: AbortSignal,
-  follow?: (url: URL) => Promise<void>,
+  { allow, signal, takesPdf, follow }: FetchOptions,
 ): Promise<FetchedDocument> {
   const { answer, response, redirects } = await followRedirects(transport, job.url, {
     headersFor: (url) => headersFor(job, url),
@@ -43,13 +44,18 @@ export async function fetchDocument(
     most: REDIRECTS,
     follow,
   });
-  const contentType = documentType(answer);
-  const bytes = await readBody(answer, (body) => readUpTo(body, DOCUMENT_LIMIT));
+  const contentType = documentType(answer, takesPdf);
+  const limit = isPdf(contentType) ? PDF_LIMIT : DOCUMENT_LIMIT;
+  const bytes = await readBody(answer, (body) => readUpTo(body, limit));
   if (bytes === null)
-    throw new ApiError("page_too_large", {
-      message: `The page has more than ${DOCUMENT_LIMIT} bytes`,
-    });
+    throw new ApiError("page_too_large", { message: `The page has more than ${limit} bytes` });
   return { bytes, contentType, response, redirects };
+}
+
+/** How a document is loaded. */
+export interface FetchOptions extends Pick<FollowOptions, "allow" | "signal" | "follow"> {
+  /** Whether it may be a PDF. */
+  readonly takesPdf: boolean;
 }
 
 /** How redirects are followed. */
@@ -118,11 +124,29 @@ function headersFor({ body, url: asked, headers }: Job, url: URL): HeaderPair[] 
       const pair = utf8(`${authenticate.username}:${authenticate.password}`);
       sent.set("authorization", `Basic ${toBase64(pair)}`);
     }
+    const cookies = cookiesFor(body.cookies ?? [], url);
+    if (cookies !== "") sent.set("cookie", cookies);
     for (const [name, value] of headers) sent.set(name, value);
     // What the caller could read, this could not.
     sent.set("accept-encoding", "gzip");
   }
   return [...sent];
+}
+
+/** The cookies of a body that go to an address of the origin of its `url`, as a browser would send them. */
+function cookiesFor(cookies: readonly Cookie[], url: URL): string {
+  const host = url.hostname;
+  return cookies
+    .filter(({ domain, url: own, path = "/", secure = false }) => {
+      const name =
+        domain?.replace(/^\./u, "").toLowerCase() ?? URL.parse(own ?? "")?.hostname ?? host;
+      const isHost = host === name || (domain !== undefined && host.endsWith(`.${name}`));
+      const isPath = url.pathname === path || url.pathname.startsWith(path.replace(/\/?$/u, "/"));
+      return isHost && isPath && (!secure || url.protocol === "https:");
+    })
+    .map(({ name, value }) => `${name}=${value}`)
+    .filter((pair) => /^[\x21-\x3a\x3c-\x7e]+$/u.test(pair))
+    .join("; ");
 }
 
 const failures: Readonly<Record<TransportErrorReason, ErrorName>> = {
@@ -159,16 +183,23 @@ function failureOf(error: unknown, signal: AbortSignal): unknown {
   return new ApiError(name, { message, cause: error });
 }
 
-/** The type of a document that can be read as text. @throws ApiError `load_aborted` for any other */
-function documentType({ status, headers, body }: InboundResponse): string {
+/** The type of a document that can be read. @throws ApiError `load_aborted` for any other */
+function documentType({ status, headers, body }: InboundResponse, takesPdf: boolean): string {
   const type = valueOf(headers, "content-type") ?? "text/html";
   const what = type.split(";", 1)[0]?.trim().toLowerCase() ?? "";
   const isFile = /^\s*attachment\b/iu.test(valueOf(headers, "content-disposition") ?? "");
+  const isEmpty = status === 204 || status === 205;
+  // Sites have browsers save their PDFs; they can be read nevertheless.
+  if (what === PDF && takesPdf && !isEmpty) return PDF;
   const isText = /^(?:text\/.+|application\/(?:json|xml|.+\+(?:json|xml)))$/u.test(what);
-  if (isText && !isFile && status !== 204 && status !== 205) return type;
+  if (isText && !isFile && !isEmpty) return type;
   discard({ body });
-  const found =
-    status === 204 || status === 205 ? `an HTTP ${status}` : `a file (${what.slice(0, 80)})`;
+  if (what === PDF)
+    throw new ApiError("load_aborted", {
+      message:
+        "The URL is a PDF, which this server does not read: give rendering() the option readPdf",
+    });
+  const found = isEmpty ? `an HTTP ${status}` : `a file (${what.slice(0, 80)})`;
   throw new ApiError("load_aborted", {
     message: `The URL is ${found}, not a page: pages are HTML or text`,
   });

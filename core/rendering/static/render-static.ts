@@ -9,12 +9,20 @@ import type { ContentExtractor } from "../extractor.ts";
 import type { Job } from "../job.ts";
 import { type RenderSlots, withSlot } from "../slots.ts";
 import { documentHead } from "../markdown.ts";
+import { decideRequest } from "../intercept/request-gate.ts";
+import { isPdf, PDF, type PdfReader, type SourceDocument } from "../pdf-reader.ts";
 import { tooLate } from "../render.ts";
 import { within } from "../timers.ts";
 import { selectParts } from "../select/select-parts.ts";
-import { fetchDocument } from "./fetch-document.ts";
+import { type FetchOptions, fetchDocument } from "./fetch-document.ts";
 import { jsonAnswer } from "./shortcut.ts";
-import { isHtml, staticPage, type StaticAction, type StaticPage } from "./static-page.ts";
+import {
+  type DocumentAction,
+  isHtml,
+  staticPage,
+  type StaticAction,
+  type StaticPage,
+} from "./static-page.ts";
 
 /** What renderings without a browser share. */
 export interface StaticDeps {
@@ -27,6 +35,8 @@ export interface StaticDeps {
   readonly conversions: RenderSlots;
   /** Finds main content; null where the operator brings nothing that does. */
   readonly extract: ContentExtractor | null;
+  /** Reads PDFs; null where the operator brings nothing that does. */
+  readonly readPdf: PdfReader | null;
   /** @default causey's converter */
   readonly engine: MarkdownEngine | undefined;
   readonly allow: AllowHosts;
@@ -80,30 +90,86 @@ export async function renderStatic(
   signal: AbortSignal,
 ): Promise<Response> {
   checkStatic(job.body);
+  return convertDocument(deps, job, action, signal);
+}
+
+/** Answers a job whose `url` a browser could not show, because it is a PDF: it is loaded once more, and read. */
+export async function renderPdf(
+  deps: StaticDeps,
+  job: Job,
+  action: StaticAction,
+  signal: AbortSignal,
+): Promise<Response> {
+  return convertDocument(deps, job, action, signal, (url) => {
+    const request = { url: url.href, type: "document", main: true };
+    if (decideRequest(request, job.rules) === "continue") return Promise.resolve();
+    throw new ApiError("blocked_url", {
+      message: "A redirect: rejectRequestPattern is against it",
+    });
+  });
+}
+
+async function convertDocument(
+  deps: StaticDeps,
+  job: Job,
+  action: StaticAction,
+  signal: AbortSignal,
+  follow?: (url: URL) => Promise<void>,
+): Promise<Response> {
   const { background, system, requestMs } = deps;
   return within(requestMs, system, signal, tooLate, async (inner) => {
-    const page = await withSlot(deps.loads, inner, () => documentOf(deps, job, inner));
+    const takesPdf = deps.readPdf !== null || action.kind === "pdf";
+    const page = await withSlot(deps.loads, inner, () =>
+      documentOf(deps, job, { signal: inner, takesPdf, follow }),
+    );
+    if (action.kind === "pdf") return passPdf(page);
     const expired = (): ApiError => timeout(job.timers.action, "while the page was converted");
     const body = await withSlot(deps.conversions, inner, () =>
       within(job.timers.action, system, inner, expired, async (last) => {
-        const part = await mainPart(deps, page, action, last);
+        const read = await readable(deps, page, last);
+        const part = await mainPart(deps, read, action, last);
         if (deps.engine !== undefined && action.kind === "markdown" && isHtml(part.contentType))
-          return convertWith(deps.engine, deps, { ...page, ...part, action }, last);
-        return background.run(staticPage, { ...page, ...part, action }, last);
+          return convertWith(deps.engine, deps, { ...read, ...part, action }, last);
+        return background.run(staticPage, { ...read, ...part, action }, last);
       }),
     );
     return jsonAnswer(body);
   });
 }
 
+/** The answer that is the document itself. @throws ApiError when it is none to pass on */
+function passPdf({ bytes, contentType }: Pick<StaticPage, "bytes" | "contentType">): Response {
+  if (isPdf(contentType))
+    return new Response(bytes, {
+      headers: { "content-type": PDF, "content-length": String(bytes.byteLength) },
+    });
+  throw new ApiError("invalid_request", {
+    message: "render: The URL is a page, and only a browser prints one: leave render out",
+  });
+}
+
+/** A document as HTML or text: what a PDF says in its place. */
+async function readable(
+  { background, readPdf }: Pick<StaticDeps, "background" | "readPdf">,
+  page: Omit<StaticPage, "action">,
+  signal: AbortSignal,
+): Promise<Omit<StaticPage, "action">> {
+  if (readPdf === null || !isPdf(page.contentType)) return page;
+  const { bytes, pages } = await background.run(readPdf, { bytes: page.bytes }, signal);
+  const document: SourceDocument = { type: PDF, pages };
+  const meta = { ...page.meta, document };
+  return { ...page, bytes: new Uint8Array(bytes), contentType: UTF8_HTML, meta };
+}
+
 /** What takes the place of the whole document when only parts of it, or its main content, are asked for. */
 async function mainPart(
   { background, extract, engine }: StaticDeps,
   page: Pick<StaticPage, "bytes" | "contentType">,
-  action: StaticAction,
+  action: DocumentAction,
   signal: AbortSignal,
 ): Promise<Pick<StaticPage, "bytes" | "contentType">> {
-  if (action.kind === "links" || action.kind === "scrape" || !isHtml(page.contentType)) return page;
+  if ((action.kind !== "markdown" && action.kind !== "content") || !isHtml(page.contentType))
+    return page;
   const { main, includeTags, excludeTags } = action;
   let { bytes, contentType } = page;
   // An engine gets text, which is decoded there too.
@@ -143,7 +209,7 @@ const UTF8_HTML = "text/html;charset=utf-8";
 async function documentOf(
   { documents, system, allow }: StaticDeps,
   job: Job,
-  signal: AbortSignal,
+  { signal, ...how }: Pick<FetchOptions, "signal" | "takesPdf" | "follow">,
 ): Promise<Omit<StaticPage, "action">> {
   const { url, body, timers } = job;
   if (body.html !== undefined || url === null) {
@@ -157,7 +223,7 @@ async function documentOf(
     system,
     signal,
     expired,
-    (inner) => fetchDocument(documents, { ...job, url }, allow, inner),
+    (inner) => fetchDocument(documents, { ...job, url }, { ...how, allow, signal: inner }),
   );
   const meta = {
     status: response.status,

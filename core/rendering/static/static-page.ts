@@ -5,8 +5,11 @@ import type { LongTask, Plain } from "../../ports.ts";
 import type { LinksBody, ScrapeBody } from "../body.ts";
 import type { HtmlHandler } from "../markdown/html-events.ts";
 
+/** What is asked of a document without a browser: what is made of it, or the document itself, which has to be a PDF. */
+export type StaticAction = DocumentAction | { readonly kind: "pdf" };
+
 /** What is made of a document without a browser. */
-export type StaticAction =
+export type DocumentAction =
   | ({ readonly kind: "markdown"; readonly frontmatter: boolean } & Parts)
   | ({ readonly kind: "content" } & Parts)
   | { readonly kind: "links"; readonly excludeExternalLinks: boolean }
@@ -39,7 +42,7 @@ export type StaticPage = {
   readonly meta: { readonly [name: string]: Plain };
   /** Its HTTP status; 200 for what did not come by HTTP. */
   readonly status: number;
-  readonly action: StaticAction;
+  readonly action: DocumentAction;
 };
 
 /** Answers a rendering that needs no browser, from the bytes of the document to those of the answer. */

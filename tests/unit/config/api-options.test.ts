@@ -56,7 +56,10 @@ describe("apiOptions()", () => {
   });
 
   it("seals crawls' requests under the gateway's master key, and opens those of the earlier ones", () => {
-    const gateway = { masterKey: "gateway-master-key-0", formerMasterKeys: ["former-master-key-0"] };
+    const gateway = {
+      masterKey: "gateway-master-key-0",
+      formerMasterKeys: ["former-master-key-0"],
+    };
     expect(optionsOf({ gateway }).rendering).toMatchObject({
       masterSecret: gateway.masterKey,
       formerMasterSecrets: gateway.formerMasterKeys,
