@@ -2,7 +2,7 @@ import { ApiError } from "../http/api-error.ts";
 import type { ErrorName } from "../http/codes.ts";
 import { TransportError } from "../transport-error.ts";
 import { CdpError } from "./page/cdp.ts";
-import { PDF } from "./pdf-reader.ts";
+import { PDF } from "./pdf/pdf-reader.ts";
 
 /** Chromium's network errors and the failure that each is reported as. */
 const networkErrors: readonly (readonly [RegExp, ErrorName])[] = [

@@ -1,9 +1,11 @@
 import { ApiError } from "../http/api-error.ts";
-import type { AllowHosts } from "../net/allow-hosts.ts";
+import { type AllowHosts, parseAllowHosts } from "../net/allow-hosts.ts";
 import { checkUrl } from "../net/check-url.ts";
 import type { PdfBody, RenderBody, Tag } from "./body.ts";
 import { compilePatterns } from "./intercept/patterns.ts";
+import type { RenderingOptions } from "./options.ts";
 import type { RequestRules } from "./intercept/request-gate.ts";
+import type { UploadedFiles } from "./upload/uploaded-files.ts";
 import { readTimers, type TimerCaps, type Timers } from "./timers.ts";
 
 /** One rendering, checked and ready to run. */
@@ -13,6 +15,8 @@ export interface Job {
   readonly url: URL | null;
   readonly rules: RequestRules;
   readonly timers: Timers;
+  /** What came with the page. @default nothing: everything is loaded */
+  readonly upload?: UploadedFiles | undefined;
   /** Extra headers by lower-case name; they go to the origin of `url` only, because they are credentials. */
   readonly headers: ReadonlyMap<string, string>;
 }
@@ -22,6 +26,15 @@ export interface JobPolicy {
   readonly allow: AllowHosts;
   readonly caps: TimerCaps;
   readonly unsafeRegex: boolean;
+}
+
+/** What the operator decides about each rendering. */
+export function jobPolicy(options: RenderingOptions): JobPolicy {
+  return {
+    allow: parseAllowHosts(options.allowHosts),
+    caps: options.timeouts ?? {},
+    unsafeRegex: options.unsafeRegex === true,
+  };
 }
 
 /** Headers that frame a request: a caller who sets them breaks it, or smuggles a second one into it. */

@@ -4,7 +4,6 @@ import { ApiError } from "../http/api-error.ts";
 import { sha256Hex } from "../crypto/digest.ts";
 import { withBytes, readJsonBytes } from "../http/body.ts";
 import { envelope } from "../http/envelope.ts";
-import { parseAllowHosts } from "../net/allow-hosts.ts";
 import type { Platform } from "../ports.ts";
 import type { TraceContext } from "../trace-context.ts";
 import {
@@ -20,7 +19,7 @@ import { type OnMissingGlyphs, warnOfMissingGlyphs } from "./actions/missing-gly
 import { documentAction, markdownAction, snapshotAction, treeAction } from "./actions/documents.ts";
 import { type ContentExtractor, extractorFor } from "./extractor.ts";
 import { jsonAnswerOf } from "./json/json-answer.ts";
-import { namedTo, prepareJob, type JobPolicy } from "./job.ts";
+import { jobPolicy, namedTo, prepareJob } from "./job.ts";
 import { noPagesAhead, pagesAhead } from "./page/pages-ahead.ts";
 import { render, type Action, type RenderDeps, type Rendered } from "./render.ts";
 import {
@@ -33,9 +32,10 @@ import {
   screenshotSchema,
   snapshotSchema,
 } from "./schema.ts";
-import { PDF } from "./pdf-reader.ts";
+import { PDF } from "./pdf/pdf-reader.ts";
 import { readCacheTtl, renderCache } from "./render-cache.ts";
 import { renderSlots, type RenderSlots } from "./slots.ts";
+import { uploadedTo, uploadOf, withUploadedPage } from "./upload/upload-of.ts";
 import { staticShortcut, type Shortcut } from "./static/shortcut.ts";
 import { checkSelectors } from "./select/check-selectors.ts";
 import { renderPdf, renderStatic, type StaticDeps } from "./static/render-static.ts";
@@ -99,11 +99,13 @@ export function renderOperations(
   return {
     pdf: operation(pdfSchema, printing(onMissing), ({ result }) => binary(result, PDF), {
       withoutBrowser: passedPdf,
+      takesUpload: true,
     }),
     markdown: operation(documentSchema, asMarkdown, inEnvelope, {
       shortcut:
         engine === undefined ? staticShortcut(options, background, deps, conversions) : passOn,
       withoutBrowser,
+      takesUpload: true,
     }),
     json: operation(jsonSchema, asMarkdown, inEnvelope, {
       withoutBrowser,
@@ -113,12 +115,13 @@ export function renderOperations(
       documentSchema,
       (body) => documentAction(body, background, only(body.extract)),
       inEnvelope,
-      { withoutBrowser: (body) => ({ kind: "content", ...partsOf(body) }) },
+      { withoutBrowser: (body) => ({ kind: "content", ...partsOf(body) }), takesUpload: true },
     ),
     screenshot: operation(
       screenshotSchema,
       (body) => pictureAction(body.screenshotOptions ?? {}, onMissing, body),
       answerPicture,
+      { takesUpload: true },
     ),
     links: operation(linksSchema, linksAction, inEnvelope, { withoutBrowser: staticLinks }),
     scrape: operation(scrapeSchema, scrapeAction, inEnvelope, { withoutBrowser: staticScrape }),
@@ -127,6 +130,7 @@ export function renderOperations(
       snapshotSchema,
       (body) => snapshotAction(body, { frontmatter, background, onMissing, engine }),
       inEnvelope,
+      { takesUpload: true },
     ),
   };
 }
@@ -140,6 +144,8 @@ type MakeOperation = <B extends RenderBody, T>(
     readonly shortcut?: Shortcut;
     /** What a body with `render: false` asks for. @default refused */
     readonly withoutBrowser?: (body: B) => StaticAction;
+    /** Whether the page and its files may come as a form. @default false */
+    readonly takesUpload?: boolean;
     /** What a schema cannot check, before anything is loaded. */
     readonly before?: (body: B, signal: AbortSignal) => Promise<void>;
     /** Makes the answer of that of the rendering, whose place another one may have by then. */
@@ -172,17 +178,19 @@ function operationOver(
     schema,
     actionOf,
     answer,
-    { shortcut = passOn, withoutBrowser = refuseStatic, before, after } = {},
+    { shortcut = passOn, withoutBrowser = refuseStatic, takesUpload = false, before, after } = {},
   ) =>
     async ({ request, query, caller, onBrowserMs, onUnknown, traceparent }) => {
       const maxAgeMs = readCacheTtl(query);
       const limit = options.maxBodyBytes ?? BODY_LIMIT;
       return withBytes(request, limit, platform, async (sent) => {
-        const bytes = await shortcut(sent, request.signal, onUnknown);
+        const upload = await uploadOf(request, sent, takesUpload, platform);
+        const bytes = upload?.options ?? (await shortcut(sent, request.signal, onUnknown));
         if (bytes instanceof Response) return bytes;
-        const { output: body, unknown } = readJsonBytes(bytes, schema);
+        const { output, unknown } = readJsonBytes(bytes, schema);
         onUnknown(unknown);
-        const job = namedTo(traceparent, prepareJob(body, policy));
+        const body = upload === null ? output : withUploadedPage(output, upload);
+        const job = namedTo(traceparent, uploadedTo(upload, prepareJob(body, policy)));
         const action = body.render === false ? withoutBrowser(body) : actionOf(body);
         await checkSelectors(body);
         const load = async (signal: AbortSignal): Promise<Response> => {
@@ -212,15 +220,6 @@ function operationOver(
         return cache.share({ key, maxAgeMs, signal: request.signal, render: run });
       });
     };
-}
-
-/** What the operator decides about each rendering. */
-export function jobPolicy(options: RenderingOptions): JobPolicy {
-  return {
-    allow: parseAllowHosts(options.allowHosts),
-    caps: options.timeouts ?? {},
-    unsafeRegex: options.unsafeRegex === true,
-  };
 }
 
 /** What all renderings share: one browser, and one bound on how much it does at a time. */

@@ -3,7 +3,7 @@ import type { Tracer } from "../trace-context.ts";
 import type { MarkdownEngine } from "./engine.ts";
 import type { ContentExtractor } from "./extractor.ts";
 import type { JsonModels } from "./json/ask-json.ts";
-import type { PdfReader } from "./pdf-reader.ts";
+import type { PdfReader } from "./pdf/pdf-reader.ts";
 import type { TimerCaps } from "./timers.ts";
 
 /** What crawls may take. */

@@ -8,6 +8,7 @@ import type { RefusedNavigation } from "./intercept/intercept.ts";
 import type { Hop } from "./page/main-document.ts";
 import type { Page } from "./page/page.ts";
 import type { RenderSlots } from "./slots.ts";
+import { isUploaded } from "./upload/uploaded-files.ts";
 import { within } from "./timers.ts";
 import { type PageDeps, withPage } from "./page/with-page.ts";
 
@@ -120,12 +121,15 @@ async function readDocument(
   return { title: facts.title, url: webAddress(facts.url), base: webAddress(facts.base) };
 }
 
+/** The files of an upload have names, and no address that anybody else knows. */
 function webAddress(url: string): string | null {
-  return /^https?:/iu.test(url) ? url : null;
+  return /^https?:/iu.test(url) && !isUploaded(url) ? url : null;
 }
 
 function metaOf(page: Page, { title, url }: DocumentFacts): PageMeta {
-  const { response, redirects } = page.load();
+  const load = page.load();
+  const isOwn = load.response !== null && isUploaded(load.response.url);
+  const { response, redirects } = isOwn ? { response: null, redirects: [] } : load;
   return {
     ...(response === null ? {} : { status: response.status }),
     title,

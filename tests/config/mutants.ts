@@ -1,6 +1,7 @@
 import { agentsMutants } from "./mutants/agents.ts";
 import { gatewayMutants } from "./mutants/gateway.ts";
 import { httpMutants } from "./mutants/http.ts";
+import { renderingMutants } from "./mutants/rendering.ts";
 import type { Mutant } from "./mutants/mutant.ts";
 import { searchMutants } from "./mutants/search.ts";
 
@@ -10,6 +11,7 @@ export const mutants: readonly Mutant[] = [
   ...agentsMutants,
   ...httpMutants,
   ...searchMutants,
+  ...renderingMutants,
   {
     name: "a crawl holds redirects against robots.txt",
     file: "core/rendering/crawl/visit-page.ts",

@@ -19,8 +19,13 @@ interface Answer {
 describe("a url that is a PDF", () => {
   const report = pdf("The first page", "The second page");
   const cookies: string[] = [];
-  const site = createServer(({ headers }, response) => {
+  const asked: string[] = [];
+  const site = createServer(({ url: path = "", headers }, response) => {
     cookies.push(headers.cookie ?? "");
+    asked.push(path);
+    // The browser gets the PDF, and the server that reads it is sent elsewhere.
+    if (path === "/flip" && asked.filter((one) => one === path).length > 1)
+      return void response.writeHead(302, { location: "/elsewhere" }).end();
     response.writeHead(200, { "content-type": "application/pdf" }).end(report);
   });
   let url = "";
@@ -90,6 +95,15 @@ describe("a url that is a PDF", () => {
       expect(new Uint8Array(await answer.arrayBuffer())).toEqual(report);
       if (!isStatic) expect(cookies.at(-1)).toBe("a=b");
     }
+  });
+
+  it("is loaded again by the caller's rules", async () => {
+    if ((await ways()).length < 2) return;
+    const flip = { url: url.replace("/report", "/flip"), rejectRequestPattern: ["/elsewhere"] };
+    const { status, errors } = await ask("pdf", flip);
+    expect([status, errors[0]?.code]).toEqual([400, 5010]);
+    expect(asked.filter((path) => path === "/flip")).toHaveLength(2);
+    expect(asked).not.toContain("/elsewhere");
   });
 
   it("is no picture", async () => {

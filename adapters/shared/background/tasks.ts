@@ -9,6 +9,7 @@ import { pdfReader } from "../../../core/rendering/pdf/mod.ts";
 import { selectParts } from "../../../core/rendering/select/select-parts.ts";
 import { staticMarkdown } from "../../../core/rendering/static/static-markdown.ts";
 import { fileReader } from "../../../core/search/files/mod.ts";
+import { readUpload } from "../../../core/rendering/upload/read-upload.ts";
 import { splitLongText } from "../../../core/search/items/chunks-of.ts";
 import { readText } from "../../../core/search/read/read-text.ts";
 import { staticPage } from "../../../core/rendering/static/static-page.ts";
@@ -28,6 +29,7 @@ export const tasks: ReadonlyMap<string, Named> = new Map(
     readRobots,
     readSitemap,
     readText,
+    readUpload,
     selectParts,
     splitLongText,
     staticMarkdown,

@@ -7,13 +7,13 @@ import {
   readContentPart,
   readCrawl,
   type CrawlPageQuery,
-} from "./crawl-records.ts";
+} from "./rows/crawl-records.ts";
 import type { CrawlBody, CrawlFormat } from "./crawl-schema.ts";
 import { type CrawlState, endCrawl, openCrawl, writeFacts } from "./crawl-state.ts";
-import { crawlTables } from "./crawl-tables.ts";
+import { crawlTables } from "./rows/crawl-tables.ts";
 import type { Robots } from "./rules/robots.ts";
 import { crawlRunner } from "./run-crawl.ts";
-import { type CrawlSecrets, sealInput } from "./sealed-input.ts";
+import { type CrawlSecrets, sealInput } from "./rows/sealed-input.ts";
 
 /** The methods of a crawl. */
 export interface CrawlMethods {

@@ -2,11 +2,11 @@ import type { Platform, Transport } from "../../ports.ts";
 import type { ContentExtractor } from "../extractor.ts";
 import type { JobPolicy } from "../job.ts";
 import type { JsonDeps } from "../json/ask-json.ts";
-import type { PdfReader } from "../pdf-reader.ts";
+import type { PdfReader } from "../pdf/pdf-reader.ts";
 import type { RenderingOptions } from "../options.ts";
 import type { RenderDeps } from "../render.ts";
 import { type RenderSlots, renderSlots } from "../slots.ts";
-import type { CrawlSecrets } from "./sealed-input.ts";
+import type { CrawlSecrets } from "./rows/sealed-input.ts";
 
 /** What crawls work with. */
 export interface CrawlDeps {

@@ -1,7 +1,7 @@
 import { type ActorClient, actorClient } from "../../actors/actor-client.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { Actor, ActorContext, ActorKind, Actors, SqlRow, Statement } from "../../ports.ts";
-import { crawlListTables } from "./crawl-tables.ts";
+import { crawlListTables } from "./rows/crawl-tables.ts";
 
 /** One crawl, as the list of its account knows it. */
 export type ListedCrawl = {

@@ -1,5 +1,5 @@
 import type { SqlRow, SqlValue, Statement } from "../../ports.ts";
-import type { SourceDocument } from "../pdf-reader.ts";
+import type { SourceDocument } from "../pdf/pdf-reader.ts";
 import type { CrawlFormat } from "./crawl-schema.ts";
 import {
   type CrawlFacts,

@@ -12,7 +12,7 @@ import { crawlAt, crawlKind } from "./crawl-actor.ts";
 import type { CrawlDeps } from "./crawl-deps.ts";
 import { crawlListAt, crawlListKind, type ListedCrawl } from "./crawl-list.ts";
 import { CONTENT_PART } from "./crawl-pages.ts";
-import { type CrawlRead, type CrawlRecord, recordStatuses } from "./crawl-records.ts";
+import { type CrawlRead, type CrawlRecord, recordStatuses } from "./rows/crawl-records.ts";
 import { type CrawlFormat, crawlSchema } from "./crawl-schema.ts";
 import { hostTurnsKind } from "./host-turns.ts";
 import { llmsText } from "./llms-text.ts";

@@ -2,7 +2,7 @@ import { type Clock, startClock } from "../../entity/clock.ts";
 import type { ActorContext, SqlRow, Statement } from "../../ports.ts";
 import type { CrawlBody } from "./crawl-schema.ts";
 import type { Robots } from "./rules/robots.ts";
-import { type CrawlSecrets, endedInput, forgetKey, openInput } from "./sealed-input.ts";
+import { type CrawlSecrets, endedInput, forgetKey, openInput } from "./rows/sealed-input.ts";
 
 /** How a crawl is. All but the first are ends. */
 export type CrawlStatus =

@@ -1,6 +1,6 @@
 import { utf8 } from "../../crypto/encoding.ts";
 import type { CrawlMethods } from "./crawl-actor.ts";
-import type { CrawlRecord } from "./crawl-records.ts";
+import type { CrawlRecord } from "./rows/crawl-records.ts";
 
 /** Pages that are read at a time. */
 const SLICE = 500;

@@ -5,7 +5,7 @@ import type { RenderBody } from "../body.ts";
 import { type Job, prepareJob } from "../job.ts";
 import { askJson } from "../json/ask-json.ts";
 import { isPdfFailure } from "../errors.ts";
-import { isPdf, PDF, type SourceDocument } from "../pdf-reader.ts";
+import { isPdf, PDF, type SourceDocument } from "../pdf/pdf-reader.ts";
 import { render } from "../render.ts";
 import { withSlot } from "../slots.ts";
 import { fetchDocument } from "../static/fetch-document.ts";

@@ -4,7 +4,7 @@ import type { CrawlDeps } from "./crawl-deps.ts";
 import { crawlListAt, type ListedCrawl } from "./crawl-list.ts";
 import { firstWaiting, type WaitingPage } from "./crawl-pages.ts";
 import { type CrawlFacts, type CrawlState, endCrawl, nextTurn, writeFacts } from "./crawl-state.ts";
-import { crawlTableNames } from "./crawl-tables.ts";
+import { crawlTableNames } from "./rows/crawl-tables.ts";
 import { visitPage } from "./visit-page.ts";
 
 /** Pages of one crawl at a time, each on another host. */

@@ -3,6 +3,7 @@ import type { CdpData, CdpEvent } from "../page/cdp.ts";
 import { proxyFailure } from "../errors.ts";
 import type { ProxyLogin } from "../../ports.ts";
 import type { Job } from "../job.ts";
+import { fileAnswer, isUploaded } from "../upload/uploaded-files.ts";
 import { decideRequest } from "./request-gate.ts";
 
 /** What to answer to an intercepted request: a method of the `Fetch` domain and its parameters. */
@@ -56,6 +57,11 @@ export function answerRequest(event: CdpEvent, job: Job, context: RequestContext
   }
   if (main && !context.delivered && job.body.html !== undefined)
     return deliverHtml(requestId, job.body.html);
+  if (job.upload !== undefined && isUploaded(request.url))
+    return {
+      method: "Fetch.fulfillRequest",
+      params: fileAnswer(requestId, request.url, job.upload),
+    };
   const headers = requestHeaders(request, job);
   return {
     method: "Fetch.continueRequest",

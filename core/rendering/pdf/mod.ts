@@ -6,9 +6,9 @@
 import { utf8 } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { PdfPage } from "../../pdf-pages.ts";
-import type { PdfReader } from "../pdf-reader.ts";
+import type { PdfReader } from "./pdf-reader.ts";
 
-export type { PdfReader, ReadPdf } from "../pdf-reader.ts";
+export type { PdfReader, ReadPdf } from "./pdf-reader.ts";
 
 /**
  * Has `/markdown`, `/json`, `/content`, `/links`, `/scrape` and `/crawl` read a `url` that is a PDF: as HTML with a section for

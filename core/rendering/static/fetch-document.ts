@@ -9,7 +9,7 @@ import { TransportError, type TransportErrorReason } from "../../transport-error
 import type { Cookie } from "../body.ts";
 import type { Job } from "../job.ts";
 import { hopOf, type Hop } from "../page/main-document.ts";
-import { isPdf, PDF } from "../pdf-reader.ts";
+import { isPdf, PDF } from "../pdf/pdf-reader.ts";
 
 /** A document as it came. */
 export interface FetchedDocument {

@@ -10,7 +10,7 @@ import type { Job } from "../job.ts";
 import { type RenderSlots, withSlot } from "../slots.ts";
 import { documentHead } from "../markdown.ts";
 import { decideRequest } from "../intercept/request-gate.ts";
-import { isPdf, PDF, type PdfReader, type SourceDocument } from "../pdf-reader.ts";
+import { isPdf, PDF, type PdfReader, type SourceDocument } from "../pdf/pdf-reader.ts";
 import { tooLate } from "../render.ts";
 import { within } from "../timers.ts";
 import { selectParts } from "../select/select-parts.ts";

@@ -1,4 +1,4 @@
-import type { LongTask, Steps } from "../ports.ts";
+import type { LongTask, Steps } from "../../ports.ts";
 
 /** What a PDF says, as an HTML document in UTF-8: a section for each page. */
 export type ReadPdf = {

@@ -1,0 +1,33 @@
+import type { Mutant } from "./mutant.ts";
+
+/** Those of pages and crawls that came last. */
+export const renderingMutants: readonly Mutant[] = [
+  {
+    name: "the request of a running crawl lies sealed",
+    file: "core/rendering/crawl/rows/sealed-input.ts",
+    find: "const sealed = await seal(key, JSON.stringify(input), name, system.random(12));",
+    replace: "const sealed = JSON.stringify(input);",
+    tests: ["tests/unit/rendering/crawl/sealed-input"],
+  },
+  {
+    name: "a crawl gives up a host that fails page after page",
+    file: "core/rendering/crawl/visit-page.ts",
+    find: "|| queue.failures > FAILURES)",
+    replace: ")",
+    tests: ["tests/unit/rendering/crawl/crawl-pages"],
+  },
+  {
+    name: "a name of an upload leads nowhere but below its page",
+    file: "core/rendering/upload/read-upload.ts",
+    find: "if (isPath && name.length",
+    replace: "if (name.length",
+    tests: ["tests/unit/rendering/upload"],
+  },
+  {
+    name: "a PDF is bounded as it is loaded",
+    file: "core/rendering/static/fetch-document.ts",
+    find: "isPdf(contentType) ? PDF_LIMIT : DOCUMENT_LIMIT",
+    replace: "isPdf(contentType) ? Infinity : DOCUMENT_LIMIT",
+    tests: ["tests/unit/rendering/pdf"],
+  },
+];
