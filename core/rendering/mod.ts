@@ -12,7 +12,7 @@ import { closeRoutes } from "../http/routes.ts";
 import { noteUnknownFields } from "../http/fields/unknown-fields.ts";
 import { wholeRequest } from "../http/whole-request.ts";
 import type { Platform } from "../ports.ts";
-import { devtoolsRoutes } from "./devtools.ts";
+import { devtoolsRoutes, pdfRoutes } from "./devtools.ts";
 import { jobPolicy } from "./job.ts";
 import { renderDeps, renderOperations, type RenderOperation } from "./operations.ts";
 import { type CrawlDeps, crawlLimits, crawlSlots } from "./crawl/crawl-deps.ts";
@@ -41,7 +41,10 @@ export interface RenderingSettings extends RenderingOptions {
 const prefixes = ["/accounts/:account_id/browser-rendering", "/accounts/:account_id/browser-run"];
 
 /** Routes of the hosted platform that are not here, and what to do instead. */
-const notHere: readonly (readonly [path: string, message: string])[] = devtoolsRoutes;
+const notHere: readonly (readonly [path: string, message: string])[] = [
+  ...devtoolsRoutes,
+  ...pdfRoutes,
+];
 
 /**
  * The rendering endpoints below `/accounts/:account_id/browser-rendering/` (and `browser-run`): `/pdf`,

@@ -1,4 +1,7 @@
 import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject } from "vitest";
 import { eventually } from "../cases/eventually.ts";
 import { itUnless } from "../config/it-unless.ts";
@@ -22,6 +25,27 @@ const missing = probe.status === 503 ? "there is no browser" : undefined;
 const listed = spawnSync("fc-list", [":charset=13000", "family"], { encoding: "utf8" });
 const isDrawn = listed.status === 0 && listed.stdout !== "";
 const drawn = isDrawn ? "a font here has hieroglyphs" : undefined;
+
+// Where fonts are looked for as they are installed, by a program that can be played.
+const played = targetName() === "workers" ? "Workers' fonts are the browser's own" : undefined;
+
+describe("scripts that no font of the machine has", () => {
+  itUnless(missing ?? played)("are told at the start, with what to install", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "causey-fonts-"));
+    const list = '#!/bin/sh\n[ "$1" = ":lang=ja" ] || echo "A family"\n';
+    writeFileSync(join(folder, "fc-list"), list, { mode: 0o755 });
+    const env = { CAUSEY_TOKEN: token, PATH: `${folder}:${process.env["PATH"]}` };
+    const server = await startTarget({ args: ["--account-id", account], env });
+    try {
+      await eventually(() => server.output().includes("fonts-noto-cjk"), "the log tells of it");
+      expect(server.output()).toContain("none with Chinese, Japanese and Korean");
+      expect(server.output()).not.toContain("fonts-noto-color-emoji");
+    } finally {
+      await server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});
 
 describe("characters that no font has", () => {
   let target: Target;

@@ -139,6 +139,20 @@ describe("rendering a url without a browser", () => {
     expect(answer.result).not.toContain("Elsewhere");
   });
 
+  it("says what it does not make of PDFs, and what does", async () => {
+    for (const [name, instead] of [
+      ["pdf/merge", "qpdf"],
+      ["merge", "qpdf"],
+      ["pdf/convert", "Ghostscript"],
+    ] as const) {
+      const answer = await ask(name, {});
+      expect([answer.status, answer.errors[0]?.message]).toEqual([
+        501,
+        expect.stringContaining(instead),
+      ]);
+    }
+  });
+
   it("says what is no page", async () => {
     const answer = await ask("markdown", { url: `${siteAt}/pdf` });
     expect(answer).toMatchObject({ status: 422, errors: [{ code: 5002 }] });

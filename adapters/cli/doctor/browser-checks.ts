@@ -1,10 +1,6 @@
-import { spawnSync } from "node:child_process";
-import { existsSync, globSync } from "node:fs";
-import { join } from "node:path";
 import process from "node:process";
 import type { Config } from "../../../core/config/config.ts";
 import { chromium } from "../../shared/chromium/chromium.ts";
-import { findChromium } from "../../shared/chromium/chromium-find.ts";
 import { localSystem } from "../../shared/system.ts";
 import { type DoctorFinding, failureReason, timeLimited } from "./finding.ts";
 
@@ -85,59 +81,4 @@ async function versionOf(
   } finally {
     wire.close();
   }
-}
-
-/** Languages and signs that a bare system lacks, and Debian's package for them. */
-const scripts = [
-  ["Chinese, Japanese and Korean", ":lang=ja", "fonts-noto-cjk"],
-  ["emoji", ":charset=1f600", "fonts-noto-color-emoji"],
-] as const;
-
-/** Whether pages in any script can be drawn. */
-export async function checkFonts({ rendering = {} }: Config): Promise<DoctorFinding> {
-  const check = "fonts";
-  const found = await findChromium(rendering.chromiumPath);
-  const own = found?.kind === "packed" ? "Open Sans of the browser's package, and " : "";
-  const listed = spawnSync("fc-list", [":", "family"], { encoding: "utf8", timeout: 10_000 });
-  const files =
-    listed.status === 0 ? listed.stdout.trim().split("\n").filter(Boolean).length : fontFiles();
-  if (files === 0 && own === "")
-    return {
-      check,
-      status: "warn",
-      detail: "The system has no fonts",
-      hint: "Install fonts, e.g. fonts-dejavu-core: without any, text is boxes",
-    };
-  const missing = listed.status === 0 ? scripts.filter(([, pattern]) => !has(pattern)) : scripts;
-  if (listed.status !== 0 && files > 0)
-    return { check, status: "ok", detail: `${own}${files} font files` };
-  if (missing.length === 0)
-    return { check, status: "ok", detail: `${own}${files} families of the system` };
-  return {
-    check,
-    status: "warn",
-    detail: `${own}${files} families of the system, none with ${missing.map(([name]) => name).join(" or ")}`,
-    hint: `Install ${missing.map(([, , name]) => name).join(" and ")} if pages need them`,
-  };
-}
-
-function has(pattern: string): boolean {
-  const { status, stdout } = spawnSync("fc-list", [pattern, "family"], {
-    encoding: "utf8",
-    timeout: 10_000,
-  });
-  return status === 0 && stdout.trim() !== "";
-}
-
-function fontFiles(): number {
-  const folders = [
-    "/usr/share/fonts",
-    "/usr/local/share/fonts",
-    "/System/Library/Fonts",
-    "C:\\Windows\\Fonts",
-    join(process.env["HOME"] ?? "", ".fonts"),
-  ];
-  return folders
-    .filter((folder) => existsSync(folder))
-    .reduce((count, cwd) => count + globSync("**/*.{ttf,otf,ttc}", { cwd }).length, 0);
 }

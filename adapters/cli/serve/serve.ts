@@ -3,6 +3,7 @@ import type { Platform } from "../../../core/ports.ts";
 import { instanceAt } from "../../../core/search/instance/instance-client.ts";
 import { closeAtEnd, type ServeOptions, type Served } from "../../shared/http/drain.ts";
 import { bannerLines, exposureWarning } from "./banner.ts";
+import { checkFonts } from "../doctor/font-check.ts";
 import { seedDemo } from "../demo.ts";
 import { consoleLink } from "../console-link.ts";
 import { configuredLog } from "./log-sink.ts";
@@ -58,6 +59,7 @@ export async function serveCommand(
     // Unpacking the npm browser takes seconds, once: not at the expense of the first page. Nobody waits for
     // it, so that a server stopped at once ends at once.
     void first.over.then(() => prepareBrowser(platform));
+    void tellOfFonts(platform, prepared).catch(() => undefined);
   } catch (error) {
     await platform.close();
     throw error;
@@ -125,6 +127,13 @@ async function listen(
     throw error;
   }
   return served;
+}
+
+/** Says which scripts pages have no font for: their characters would be boxes. */
+async function tellOfFonts({ capabilities, log }: Platform, { config }: Prepared): Promise<void> {
+  if (capabilities.browser !== true || config.rendering?.endpoint !== undefined) return;
+  const { status, detail, hint } = await checkFonts(config);
+  if (status === "warn") log("info", "Fonts of the browser", { found: detail, hint });
 }
 
 async function prepareBrowser({ browser, log }: Platform): Promise<void> {
