@@ -38,7 +38,7 @@ import { renderSlots, type RenderSlots } from "./slots.ts";
 import { uploadedTo, uploadOf, withUploadedPage } from "./upload/upload-of.ts";
 import { staticShortcut, type Shortcut } from "./static/shortcut.ts";
 import { checkSelectors } from "./select/check-selectors.ts";
-import { renderPdf, renderStatic, type StaticDeps } from "./static/render-static.ts";
+import { renderPdf, renderStatic, staticDepsOf } from "./static/render-static.ts";
 import { isPdfFailure } from "./errors.ts";
 import { type StaticAction, staticLinks, staticScrape } from "./static/static-page.ts";
 
@@ -162,18 +162,7 @@ function operationOver(
   const { platform } = options;
   const policy = jobPolicy(options);
   const cache = renderCache(platform.system, platform.browser.lasting === true);
-  const staticDeps: StaticDeps = {
-    documents: platform.browser.documents ?? platform.egress,
-    background: platform.background,
-    system: platform.system,
-    requestMs: deps.requestMs,
-    loads: renderSlots({ running: LOADS, waiting: options.maxQueue ?? 20 }),
-    conversions,
-    extract: options.extract ?? null,
-    readPdf: options.readPdf ?? null,
-    engine: options.markdownEngine,
-    allow: policy.allow,
-  };
+  const staticDeps = staticDepsOf(options, deps, conversions);
   return (
     schema,
     actionOf,
@@ -195,14 +184,12 @@ function operationOver(
         await checkSelectors(body);
         const load = async (signal: AbortSignal): Promise<Response> => {
           if (typeof action !== "function") return renderStatic(staticDeps, job, action, signal);
-          const began = platform.system.monotonic();
-          try {
-            return answer(await render(deps, job, signal, onBrowserMs, action), body);
-          } catch (error) {
-            if (!isPdfFailure(error) || withoutBrowser === refuseStatic) throw error;
-            const requestMs = Math.max(1, deps.requestMs - platform.system.monotonic() + began);
-            return renderPdf({ ...staticDeps, requestMs }, job, withoutBrowser(body), signal);
-          }
+          const inBrowser = async (): Promise<Response> =>
+            answer(await render(deps, job, signal, onBrowserMs, action), body);
+          if (withoutBrowser === refuseStatic) return inBrowser();
+          return orAsPdf(deps, inBrowser, (requestMs) =>
+            renderPdf({ ...staticDeps, requestMs }, job, withoutBrowser(body), signal),
+          );
         };
         const start = async (signal: AbortSignal): Promise<Response> => {
           await before?.(body, signal);
@@ -220,6 +207,21 @@ function operationOver(
         return cache.share({ key, maxAgeMs, signal: request.signal, render: run });
       });
     };
+}
+
+/** Renders a page in a browser; one that is a PDF is read in the time that is left. */
+async function orAsPdf(
+  { system, requestMs }: RenderDeps,
+  inBrowser: () => Promise<Response>,
+  read: (ms: number) => Promise<Response>,
+): Promise<Response> {
+  const began = system.monotonic();
+  try {
+    return await inBrowser();
+  } catch (error) {
+    if (!isPdfFailure(error)) throw error;
+    return read(Math.max(1, requestMs - (system.monotonic() - began)));
+  }
 }
 
 /** What all renderings share: one browser, and one bound on how much it does at a time. */
@@ -253,9 +255,6 @@ const passOn: Shortcut = (bytes) => Promise.resolve(bytes);
 
 /** Conversions without a browser at a time; each has a thread where the runtime has threads. */
 const CONVERSIONS = 4;
-
-/** Documents that are loaded without a browser at a time; each may be held in memory. */
-const LOADS = 16;
 
 function refuseStatic(): never {
   throw new ApiError("invalid_request", {

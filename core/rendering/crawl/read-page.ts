@@ -191,33 +191,22 @@ async function loadInBrowser(
 
 async function convert(
   deps: CrawlDeps,
-  { body, scopeAt }: PageVisit,
+  visit: PageVisit,
   document: Document,
   signal: AbortSignal,
 ): Promise<PageOutcome> {
-  const { background } = deps.platform;
-  const { bytes, contentType, url, status, browserMs, source } = document;
-  const old = isOld(document, body);
-  const formats = old ? [] : (body.formats ?? ["html"]);
+  const { body } = visit;
+  const { url, status, browserMs, source } = document;
   const isFailure = status >= 400;
+  const old = isOld(document, body) && !isFailure;
+  const formats = old ? [] : (body.formats ?? ["html"]);
   const parts = isFailure ? document : await mainParts(deps, body, document, formats, signal);
   // Without its main content, a page still has links.
   const wanted = parts instanceof ApiError ? [] : formats;
-  const page = await background.run(
-    convertPage,
-    {
-      bytes,
-      contentType,
-      ...(parts instanceof ApiError ? {} : { kept: parts.kept, seen: parts.seen }),
-      url,
-      html: wanted.includes("html") || isFailure,
-      markdown: wanted.includes("markdown") && !isFailure,
-      text: wanted.includes("json") && !isFailure ? MODEL_TEXT : 0,
-      frontmatter: deps.frontmatter,
-      scope: isFailure ? null : scopeAt(new URL(url)),
-    },
+  const page = await convertParts(deps, visit, document, isFailure ? "failure" : wanted, {
+    parts: parts instanceof ApiError ? {} : parts,
     signal,
-  );
+  });
   const meta = {
     status,
     url: url.replace(/#.*$/su, ""),
@@ -225,7 +214,7 @@ async function convert(
     ...(source === undefined ? {} : { document: source }),
   };
   const read = { meta, browserMs, links: page.links };
-  if (old && !isFailure) return { ...read, status: "skipped" };
+  if (old) return { ...read, status: "skipped" };
   if (isFailure)
     return { ...read, status: "errored", error: `HTTP ${status}`, contents: contentsOf(page) };
   if (parts instanceof ApiError) return { ...read, status: "errored", error: parts.message };
@@ -235,6 +224,31 @@ async function convert(
     return { ...read, status: "errored", error: found.message, contents };
   if (found !== null) contents.push(["json", utf8(JSON.stringify(found.value))]);
   return { ...read, status: "completed", contents };
+}
+
+/** Makes formats of a document; of one that is a failure, what the site said. */
+function convertParts(
+  { platform, frontmatter }: CrawlDeps,
+  { scopeAt }: PageVisit,
+  { bytes, contentType, url }: Document,
+  wanted: readonly CrawlFormat[] | "failure",
+  { parts, signal }: { readonly parts: Parts; readonly signal: AbortSignal },
+): Promise<ConvertedPage> {
+  const isFailure = wanted === "failure";
+  const formats = isFailure ? ["html"] : wanted;
+  const page = {
+    bytes,
+    contentType,
+    kept: parts.kept,
+    seen: parts.seen,
+    url,
+    html: formats.includes("html"),
+    markdown: formats.includes("markdown"),
+    text: formats.includes("json") ? MODEL_TEXT : 0,
+    frontmatter,
+    scope: isFailure ? null : scopeAt(new URL(url)),
+  };
+  return platform.background.run(convertPage, page, signal);
 }
 
 /** What of a document is kept, and what Markdown is made of: its main content where the crawl asks for that. */

@@ -70,20 +70,8 @@ export function crawlRunner(state: CrawlState, deps: CrawlDeps): () => Promise<v
       const now = context.steady();
       // What is under way past the end goes on beside the next alarm.
       if (now > end || begun >= RUN_PAGES || system.closing?.aborted === true) return;
-      if (!state.facts.isOpen) {
-        const { master } = deps.secrets;
-        deps.platform.log(
-          "error",
-          "A crawl has ended: the request that it keeps sealed cannot be opened",
-          {
-            url: state.facts.input.url,
-            reason: master === null ? "its key is gone" : "no master secret opens it",
-          },
-        );
-        return await state.inTurn(() => endCrawl(state, "errored"));
-      }
-      if (system.now() - state.facts.created > WHOLE_MS)
-        return await state.inTurn(() => endCrawl(state, "cancelled_due_to_timeout"));
+      const early = earlyEnd(state.facts, deps);
+      if (early !== null) return await state.inTurn(() => endCrawl(state, early));
       const count = await startSome(now);
       begun += count;
       if (count > 0) continue;
@@ -100,6 +88,19 @@ export function crawlRunner(state: CrawlState, deps: CrawlDeps): () => Promise<v
     await run();
     await settle(state, deps);
   };
+}
+
+/** How a crawl ends that cannot or may not go on; null for any other. */
+function earlyEnd(
+  { isOpen, input, created }: CrawlFacts,
+  { platform: { log, system }, secrets }: CrawlDeps,
+): "errored" | "cancelled_due_to_timeout" | null {
+  if (isOpen) return system.now() - created > WHOLE_MS ? "cancelled_due_to_timeout" : null;
+  log("error", "A crawl has ended: the request that it keeps sealed cannot be opened", {
+    url: input.url,
+    reason: secrets.master === null ? "its key is gone" : "no master secret opens it",
+  });
+  return "errored";
 }
 
 /** The hosts that nothing is under way on. */

@@ -1,17 +1,18 @@
 import { utf8 } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
-import type { AllowHosts } from "../../net/allow-hosts.ts";
+import { type AllowHosts, parseAllowHosts } from "../../net/allow-hosts.ts";
 import type { Background, System, Transport } from "../../ports.ts";
 import { envelopeBody } from "../../http/envelope.ts";
 import type { RenderBody } from "../body.ts";
 import type { MarkdownEngine } from "../engine.ts";
 import type { ContentExtractor } from "../extractor.ts";
 import type { Job } from "../job.ts";
-import { type RenderSlots, withSlot } from "../slots.ts";
+import type { RenderingOptions } from "../options.ts";
+import { renderSlots, type RenderSlots, withSlot } from "../slots.ts";
 import { documentHead } from "../markdown.ts";
 import { decideRequest } from "../intercept/request-gate.ts";
 import { isPdf, PDF, type PdfReader, type SourceDocument } from "../pdf/pdf-reader.ts";
-import { tooLate } from "../render.ts";
+import { type RenderDeps, tooLate } from "../render.ts";
 import { within } from "../timers.ts";
 import { selectParts } from "../select/select-parts.ts";
 import { type FetchOptions, fetchDocument } from "./fetch-document.ts";
@@ -40,6 +41,30 @@ export interface StaticDeps {
   /** @default causey's converter */
   readonly engine: MarkdownEngine | undefined;
   readonly allow: AllowHosts;
+}
+
+/** Documents that are loaded without a browser at a time; each may be held in memory. */
+const LOADS = 16;
+
+/** What follows from the options. */
+export function staticDepsOf(
+  options: RenderingOptions,
+  { requestMs }: RenderDeps,
+  conversions: RenderSlots,
+): StaticDeps {
+  const { platform } = options;
+  return {
+    documents: platform.browser.documents ?? platform.egress,
+    background: platform.background,
+    system: platform.system,
+    requestMs,
+    loads: renderSlots({ running: LOADS, waiting: options.maxQueue ?? 20 }),
+    conversions,
+    extract: options.extract ?? null,
+    readPdf: options.readPdf ?? null,
+    engine: options.markdownEngine,
+    allow: parseAllowHosts(options.allowHosts),
+  };
 }
 
 /** Fields that mean something without a browser; what only a browser can do is refused. */
