@@ -1,12 +1,12 @@
-import type { ActorContext, SqlRow, SqlValue, Statement } from "../../ports.ts";
+import type { ActorContext, QueryOptions, SqlRow, SqlValue, Statement } from "../../ports.ts";
 import { asSet, isOneOf } from "../../sql-text.ts";
 import { blockColumns, fromColumns, partOf, toVector, type VectorBlock } from "./vector-block.ts";
 
 /** Bytes of one stored part, and of what is read at a time: a few milliseconds. */
 const PART_BYTES = 256 * 1024;
-const READ_BYTES = 4 * 1024 * 1024;
+const READ_BYTES = 1024 * 1024;
 /** Rows that are looked at to find out how many of them that is. */
-const LOOKED_AT = 2_000;
+const LOOKED_AT = 1_000;
 
 /** Stored vectors of one item. */
 export interface StoredBlock {
@@ -61,12 +61,15 @@ export async function* storedBlocks(
 ): AsyncGenerator<readonly StoredBlock[]> {
   const narrowed = items === null ? "" : `AND ${isOneOf("item_id", "TEXT")}`;
   const set = items === null ? [] : [asSet(items)];
+  // A few rows are read sooner than a thread would be asked.
+  let beside: QueryOptions = {};
   for (let after: readonly [string, number] = ["", -1]; ;) {
     const keys = await sql.all(
       `SELECT item_id, first_chunk, LENGTH(data) AS bytes FROM search_vector_blocks
         WHERE actor = ? AND model = ? AND (item_id, first_chunk) > (?, ?) ${narrowed}
         ORDER BY item_id, first_chunk LIMIT ${LOOKED_AT}`,
       [actor, tag, ...after, ...set],
+      beside,
     );
     let bytes = 0;
     const tooMany = keys.findIndex((row, n) => {
@@ -81,9 +84,11 @@ export async function* storedBlocks(
         WHERE actor = ? AND model = ? AND (item_id, first_chunk) > (?, ?) AND (item_id, first_chunk) <= (?, ?) ${narrowed}
         ORDER BY item_id, first_chunk`,
       [actor, tag, ...after, ...until, ...set],
+      beside,
     );
     yield rows.map(toStored);
     after = until;
+    beside = { long: actor };
     await system.sleep(0);
   }
 }
