@@ -1,6 +1,6 @@
 import { editDistance } from "../../http/fields/nearest.ts";
 import type { InstanceState } from "../instance/instance-state.ts";
-import { besideOthers, createWords, wordsOf } from "../retrieve/keyword-index.ts";
+import { besideOthers, makeWords, wordsOf } from "../retrieve/keyword-index.ts";
 import { stem } from "../text/porter.ts";
 import { words } from "../text/segment.ts";
 import { type TypoTolerance, typosAllowed } from "./typo-tolerance.ts";
@@ -36,7 +36,7 @@ export async function typoSpellings(
   const counts = await state.termCounts.of(candidates, besideOthers(state));
   const unknown = candidates.filter((term) => counts.get(term) === 0).slice(0, MAX_WORDS);
   if (unknown.length === 0) return out;
-  await state.context.sql.batch([createWords(state)]);
+  await makeWords(state);
   for (const term of unknown)
     out.set(term, await spellingsOf(state, term, typosAllowed(lengthOf(term), tolerance)));
   return out;

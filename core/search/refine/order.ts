@@ -83,6 +83,16 @@ export function firstOfEach<T>(all: readonly T[], groupOf: (one: T) => string | 
   });
 }
 
+/** Items that are looked at before others may go on: a few milliseconds. */
+const SLICE = 2_000;
+
+/** Items that stand at the same place. */
+interface Tier {
+  readonly place: ItemPlace;
+  readonly items: Map<string, number>;
+  readonly groups: Set<string>;
+}
+
 /**
  * The items that an order puts first, in at most two groups: those that all will be shown, and those of the last place, of
  * which the score decides. With `distinct`, each group of items counts once.
@@ -93,43 +103,72 @@ export async function firstItems(
   matching: ReadonlyMap<string, number>,
   limit: number,
 ): Promise<Allowed[]> {
-  const items = [...matching.keys()];
-  const placeOf = await placesOf(state, order, items);
-  const places = new Map(items.map((item) => [item, placeOf(item)]));
-  const sorted = [...places].toSorted(([, x], [, y]) => comparePlaces(order, x, y));
-  const before = emptyItems();
-  let last = emptyItems();
-  const seen = new Set<string>();
-  let shown = 0;
-  let at: ItemPlace | null = null;
-  for (const [item, place] of sorted) {
-    if (at === null || comparePlaces(order, at, place) !== 0) {
-      if (shown >= limit) break;
-      for (const [id, chunks] of last.items) before.items.set(id, chunks);
-      last = emptyItems();
-      at = place;
-    }
-    const { group } = place;
-    const isNew = group === null || !seen.has(group);
-    // A group that stands further ahead is shown there; of one place the score decides.
-    if (!isNew && !last.groups.has(group)) continue;
-    if (group !== null) last.groups.add(group);
-    last.items.set(item, matching.get(item) ?? 0);
-    if (group === null) shown += matching.get(item) ?? 0;
-    else if (isNew) shown++;
-    if (group !== null) seen.add(group);
+  const items = [...matching];
+  const placeOf = await placesOf(
+    state,
+    order,
+    items.map(([item]) => item),
+  );
+  const pause = (): Promise<void> => state.context.system.sleep(0);
+  // A group stands where its first item stands, so that each tier shows something, and no more than `limit` tiers are needed.
+  const ahead = new Map<string, ItemPlace>();
+  for (const [n, [item]] of items.entries()) {
+    const place = placeOf(item);
+    const known = place.group === null ? undefined : ahead.get(place.group);
+    const isAhead = known === undefined || comparePlaces(order, place, known) < 0;
+    if (place.group !== null && isAhead) ahead.set(place.group, place);
+    if (n % SLICE === SLICE - 1) await pause();
   }
-  return [before, last].filter(({ items: of }) => of.size > 0).map(allowedOf);
+  const tiers: Tier[] = [];
+  for (const [n, [item, chunks]] of items.entries()) {
+    const place = placeOf(item);
+    const first = place.group === null ? place : (ahead.get(place.group) ?? place);
+    if (comparePlaces(order, place, first) === 0) addTo(tiers, order, place, limit, item, chunks);
+    if (n % SLICE === SLICE - 1) await pause();
+  }
+  return shownFirst(tiers, limit);
 }
 
-interface Items {
-  readonly items: Map<string, number>;
-  readonly groups: Set<string>;
+/** Puts an item into its tier, of which there are at most `limit`, in order. */
+function addTo(
+  tiers: Tier[],
+  order: SearchOrder,
+  place: ItemPlace,
+  limit: number,
+  item: string,
+  chunks: number,
+): void {
+  let at = tiers.length;
+  while (at > 0 && comparePlaces(order, place, tiers[at - 1]?.place ?? place) < 0) at--;
+  const before = tiers[at - 1];
+  let tier = before;
+  if (before === undefined || comparePlaces(order, place, before.place) !== 0) {
+    if (at >= limit) return;
+    tier = { place, items: new Map(), groups: new Set() };
+    tiers.splice(at, 0, tier);
+    tiers.splice(limit);
+  }
+  tier?.items.set(item, chunks);
+  if (place.group !== null) tier?.groups.add(place.group);
 }
 
-const emptyItems = (): Items => ({ items: new Map(), groups: new Set() });
+/** The tiers before the last one that is shown as one, and the last one. */
+function shownFirst(tiers: readonly Tier[], limit: number): Allowed[] {
+  const before = new Map<string, number>();
+  let shown = 0;
+  for (const { items, groups } of tiers) {
+    shown += groups.size > 0 ? groups.size : chunksIn(items);
+    if (shown >= limit || items === tiers.at(-1)?.items)
+      return [before, items].filter((of) => of.size > 0).map(allowedOf);
+    for (const [item, chunks] of items) before.set(item, chunks);
+  }
+  return [];
+}
 
-function allowedOf({ items }: Items): Allowed {
-  const chunks = [...items.values()].reduce((sum, count) => sum + count, 0);
-  return { ids: new Set(items.keys()), chunks };
+function chunksIn(items: ReadonlyMap<string, number>): number {
+  return [...items.values()].reduce((sum, count) => sum + count, 0);
+}
+
+function allowedOf(items: ReadonlyMap<string, number>): Allowed {
+  return { ids: new Set(items.keys()), chunks: chunksIn(items) };
 }

@@ -25,6 +25,7 @@ export function createKeywordIndex(state: InstanceState, settings: InstanceSetti
 
 /** Drops the full-text table and the table of its words. */
 export function dropKeywordIndex(state: InstanceState): Statement[] {
+  withWords.delete(state);
   return [wordsOf(state), state.index].map((table) => ({ sql: `DROP TABLE IF EXISTS ${table}` }));
 }
 
@@ -33,11 +34,15 @@ export function wordsOf(state: InstanceState): string {
   return `${state.index}_words`;
 }
 
-/** The statement that makes {@link wordsOf}, which only typing errors need. */
-export function createWords(state: InstanceState): Statement {
-  return {
-    sql: `CREATE VIRTUAL TABLE IF NOT EXISTS ${wordsOf(state)} USING fts5vocab (${state.index}, row)`,
-  };
+/** Instances whose {@link wordsOf} are known to be there: a search writes nothing, but once. */
+const withWords = new WeakSet<InstanceState>();
+
+/** Makes {@link wordsOf}, which only typing errors need. */
+export async function makeWords(state: InstanceState): Promise<void> {
+  if (withWords.has(state)) return;
+  const sql = `CREATE VIRTUAL TABLE IF NOT EXISTS ${wordsOf(state)} USING fts5vocab (${state.index}, row)`;
+  await state.context.sql.batch([{ sql }]);
+  withWords.add(state);
 }
 
 /** Puts one chunk into the full-text table. */

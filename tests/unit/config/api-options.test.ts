@@ -18,6 +18,14 @@ const optionsOf = (config: object, sent: string[] = []) =>
   );
 
 describe("apiOptions()", () => {
+  it("bounds the memory of vectors, by no less than a MiB", () => {
+    const bytes = 2 * 1024 * 1024;
+    expect(optionsOf({ search: { vectorMemoryBytes: bytes } }).search).toEqual({
+      vectorMemoryBytes: bytes,
+    });
+    expect(() => optionsOf({ search: { vectorMemoryBytes: 1 } })).toThrow("vectorMemoryBytes");
+  });
+
   it("makes a judge of an OpenAI-compatible endpoint", async () => {
     const sent: string[] = [];
     const judge = { baseUrl: "https://guard.test/v1", model: "guard-1", apiKey: "k" };

@@ -187,6 +187,12 @@ describe("the memory of vectors", () => {
     expect(take(b, "b", 50)).toBe(true);
   });
 
+  it("is a count of bytes", async () => {
+    platform = await openPlatform();
+    for (const bytes of [-1, Number.NaN])
+      expect(() => createVectorBudget(bytes, () => 0)).toThrow("expected a count of bytes");
+  });
+
   it("that has no room leaves an instance searching from its rows, and the instance says so", async () => {
     const api = await searchUnderTest({ vectorMemoryBytes: 1 });
     ({ platform } = api);
