@@ -1,7 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
+import { commandWords } from "../../adapters/cli/print/completion.ts";
 import { configSchema } from "../../core/config/config.ts";
 import { root } from "../config/shared.ts";
+import { pagesOfDocs } from "./sources.ts";
 
 const read = (page: string): string => readFileSync(`${root}${page}`, "utf8");
 
@@ -95,4 +97,35 @@ it("docs/configuration.md has a row for each key of the file, and for no other",
   }
   expect([...rows.keys()].toSorted()).toEqual(expected.toSorted());
   expect(unnamed).toEqual([]);
+});
+
+/** The command lines of a page, in blocks and between backticks: what stands behind `causey` or `npm start --`. */
+function commandLines(text: string): string[] {
+  const blocks = [...text.matchAll(/^```\w+\n([\s\S]*?)^```$/gmu)].map(([, code = ""]) => code);
+  const lines = [...blocks.flatMap((code) => code.split("\n")), ...quoted(text)];
+  return lines.flatMap((line) => {
+    const start =
+      /^(?:\w+=\S+ )*(?:ExecStart=\/usr\/bin\/env )?(?:npx )?(?:causey|npm start --) (.*)$/u;
+    const found = start.exec(line)?.[1] ?? /^CMD \[.*?causey", (.*)\]$/u.exec(line)?.[1];
+    return found === undefined ? [] : [found.replaceAll(/[",]/gu, "").replace(/ # .*$/u, "")];
+  });
+}
+
+it.each(["README.md", "CONTRIBUTING.md", ...pagesOfDocs()])(
+  "every command that %s shows is there, with its options",
+  (page) => {
+    const unknown: string[] = [];
+    for (const line of commandLines(read(page))) {
+      const [first = ""] = line.split(" ");
+      const command = first.startsWith("-") ? "serve" : first;
+      const options = [...line.matchAll(/(?:^| )--([a-z][a-z-]*)/gu)].map(([, name = ""]) => name);
+      const known = commandWords[command]?.options;
+      if (known === undefined || options.some((name) => !known.includes(name))) unknown.push(line);
+    }
+    expect(unknown).toEqual([]);
+  },
+);
+
+it("the documents show commands", () => {
+  expect(pagesOfDocs().flatMap((page) => commandLines(read(page))).length).toBeGreaterThan(40);
 });
