@@ -1,6 +1,8 @@
 import { errorKinds } from "../../core/http/codes.ts";
 import { VERSION } from "../../core/version.ts";
 import type { AnswerForm, Operation } from "./operation.ts";
+import { answerSchemas } from "./answers/mod.ts";
+import { pageMeta } from "./answers/rendering.ts";
 import { jsonSchemaOf } from "./json-schema.ts";
 import { operations } from "./operations.ts";
 import { bodySchemas } from "./schemas.ts";
@@ -64,7 +66,7 @@ export function openApiDocument(): Json {
             "Bearer and a token, for gateways that authenticate; Authorization then carries the provider's key",
         },
       },
-      schemas: { ...bodies(), ...answers },
+      schemas: { ...bodies(), ...answers(), ...envelopes },
       responses: {
         Error: {
           description: "The request was not served",
@@ -82,6 +84,13 @@ export function bodies(): Record<string, Json> {
   );
 }
 
+/** The JSON Schema of each answer, by its name. */
+export function answers(): Record<string, Json> {
+  return Object.fromEntries(
+    Object.entries(answerSchemas).map(([name, schema]) => [name, jsonSchemaOf(schema)]),
+  );
+}
+
 function operationObject(method: string, path: string, operation: Operation): Json {
   const {
     summary,
@@ -90,8 +99,8 @@ function operationObject(method: string, path: string, operation: Operation): Js
     bodyOptional = false,
     isPublic = false,
     status = 200,
-    answer = "envelope",
   } = operation;
+  const success = [status].flat().map((one) => [one, answerOf(operation)]);
   const parameters = [
     ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
       name,
@@ -112,7 +121,10 @@ function operationObject(method: string, path: string, operation: Operation): Js
     }),
     ...(isPublic && { security: [] }),
     ...(isModelCall && { security: [{}, { gatewayToken: [] }] }),
-    responses: { [status]: answerOf(answer), default: { $ref: "#/components/responses/Error" } },
+    responses: {
+      ...Object.fromEntries(success),
+      default: { $ref: "#/components/responses/Error" },
+    },
   };
 }
 
@@ -147,14 +159,20 @@ function json(schema: Json): Json {
   return { "application/json": { schema } };
 }
 
-function answerOf(form: AnswerForm): Json {
+function answerOf(operation: Operation): Json {
+  const { answer = "envelope" } = operation;
   const text = { schema: { type: "string" } };
+  const whole = json(resultOf(operation));
   const contents: Readonly<Record<AnswerForm, readonly [string, Json]>> = {
-    envelope: ["The result in an envelope", json({ $ref: "#/components/schemas/Envelope" })],
-    json: ["The answer", json({})],
+    envelope: ["The result in an envelope", json(envelopeOf(operation, {}))],
+    rendering: [
+      "The result in an envelope",
+      json(envelopeOf(operation, { meta: { $ref: "#/components/schemas/PageMeta" } })),
+    ],
+    json: ["The answer", whole],
     completion: [
       'An answer; with "stream": true as events',
-      { ...json({}), "text/event-stream": text },
+      { ...whole, "text/event-stream": text },
     ],
     text: ["Lines of text", { "text/plain": text }],
     binary: ["Bytes", { "application/octet-stream": {} }],
@@ -162,34 +180,65 @@ function answerOf(form: AnswerForm): Json {
     image: ["The picture", { "image/png": {}, "image/jpeg": {}, "image/webp": {} }],
     events: ["Server-sent events", { "text/event-stream": text }],
   };
-  const [description, content] = contents[form];
+  const [description, content] = contents[answer];
   return { description, content };
 }
 
-const note = {
-  type: "object",
-  required: ["code", "message"],
-  properties: { code: { type: "integer" }, message: { type: "string" } },
-};
-const answers = {
-  Envelope: {
+/** What an operation answers with; a provider's or an agent's own answer can be anything. */
+function resultOf({ result, results }: Operation): Json {
+  if (result !== undefined) return { $ref: `#/components/schemas/${result}` };
+  if (results === undefined) return {};
+  return { type: "array", items: { $ref: `#/components/schemas/${results}` } };
+}
+
+function envelopeOf(operation: Operation, more: Json): Json {
+  const info = operation.results === undefined ? {} : { result_info: LIST_INFO };
+  return {
     type: "object",
     required: ["success", "result", "errors", "messages"],
     properties: {
       success: { const: true },
-      result: {},
+      result: resultOf(operation),
       errors: { type: "array", maxItems: 0 },
-      messages: {
-        type: "array",
-        items: note,
-        description: "Among others, fields that were ignored",
-      },
-      result_info: {
-        type: "object",
-        description: "Of a list: its page, or the cursor of the next",
-      },
+      messages: NOTES,
+      ...info,
+      ...more,
+    },
+  };
+}
+
+const LIST_INFO = { $ref: "#/components/schemas/ListInfo" };
+const NOTES = { $ref: "#/components/schemas/Notes" };
+
+const note = {
+  type: "object",
+  required: ["code", "message"],
+  properties: {
+    code: { type: "integer" },
+    message: { type: "string" },
+    type: { type: "null" },
+  },
+};
+const whole = { type: "integer", minimum: 0 };
+
+/** What envelopes are made of, and the body of an error. */
+const envelopes = {
+  Notes: { type: "array", items: note, description: "Among others, fields that were ignored" },
+  ListInfo: {
+    type: "object",
+    description: "Of a list: its page, or the cursor of the next",
+    properties: {
+      page: whole,
+      per_page: whole,
+      count: whole,
+      total_count: whole,
+      total_pages: whole,
+      limit: whole,
+      offset: whole,
+      cursor: { type: ["string", "null"] },
     },
   },
+  PageMeta: jsonSchemaOf(pageMeta),
   Error: {
     type: "object",
     required: ["success", "result", "errors", "messages"],

@@ -5,8 +5,9 @@ const message = { role: "user", content: "Hello" };
 const logFilters = [...logParameters, "meta_info"];
 
 const gateways: Operations = {
-  "GET ": { summary: "List the gateways", query: [...paged, "search"] },
+  "GET ": { results: "Gateway", summary: "List the gateways", query: [...paged, "search"] },
   "POST ": {
+    result: "Gateway",
     summary: "Create a gateway",
     body: "GatewayCreate",
     example: {
@@ -19,24 +20,36 @@ const gateways: Operations = {
       rate_limiting_technique: "sliding",
     },
   },
-  "GET /:gateway_id": { summary: "Read a gateway" },
-  "PUT /:gateway_id": { summary: "Change a gateway", body: "GatewayUpdate" },
-  "DELETE /:gateway_id": { summary: "Delete a gateway, its logs and counters" },
-  "GET /:gateway_id/url/:provider": { summary: "Read the address of a provider behind a gateway" },
+  "GET /:gateway_id": { result: "Gateway", summary: "Read a gateway" },
+  "PUT /:gateway_id": { result: "Gateway", summary: "Change a gateway", body: "GatewayUpdate" },
+  "DELETE /:gateway_id": { result: "Gateway", summary: "Delete a gateway, its logs and counters" },
+  "GET /:gateway_id/url/:provider": {
+    result: "GatewayUrl",
+    summary: "Read the address of a provider behind a gateway",
+  },
   "GET /:gateway_id/run/:run_id/resume": {
     summary: "Take up a stream that broke off",
     query: ["from"],
     answer: "events",
   },
-  "GET /:gateway_id/logs": { summary: "List log rows", query: [...paged, ...logFilters] },
-  "DELETE /:gateway_id/logs": { summary: "Delete log rows", query: ["limit", ...logFilters] },
+  "GET /:gateway_id/logs": {
+    results: "GatewayLog",
+    summary: "List log rows",
+    query: [...paged, ...logFilters],
+  },
+  "DELETE /:gateway_id/logs": {
+    result: "Nothing",
+    summary: "Delete log rows",
+    query: ["limit", ...logFilters],
+  },
   "GET /:gateway_id/logs/tail": {
     summary: "Follow log rows as they are written",
     query: logFilters,
     answer: "events",
   },
-  "GET /:gateway_id/logs/:id": { summary: "Read a log row" },
+  "GET /:gateway_id/logs/:id": { result: "GatewayLogDetail", summary: "Read a log row" },
   "PATCH /:gateway_id/logs/:id": {
+    result: "GatewayLogDetail",
     summary: "Add feedback, a score or metadata to a log row",
     body: "LogPatch",
     example: { feedback: 1, score: 90 },
@@ -44,60 +57,110 @@ const gateways: Operations = {
   "GET /:gateway_id/logs/:id/request": { summary: "Read the stored request", answer: "json" },
   "GET /:gateway_id/logs/:id/response": { summary: "Read the stored answer", answer: "json" },
   "GET /:gateway_id/datasets": {
+    results: "StoredDataset",
     summary: "List the datasets",
     query: [...paged, "name", "search", "enable"],
   },
   "POST /:gateway_id/datasets": {
+    result: "StoredDataset",
     summary: "Create a dataset",
     body: "Dataset",
     example: { name: "slow ones", enable: true, filters: [] },
   },
-  "GET /:gateway_id/datasets/:id": { summary: "Read a dataset" },
-  "PUT /:gateway_id/datasets/:id": { summary: "Change a dataset", body: "Dataset" },
-  "DELETE /:gateway_id/datasets/:id": { summary: "Delete a dataset" },
+  "GET /:gateway_id/datasets/:id": { result: "StoredDataset", summary: "Read a dataset" },
+  "PUT /:gateway_id/datasets/:id": {
+    result: "StoredDataset",
+    summary: "Change a dataset",
+    body: "Dataset",
+  },
+  "DELETE /:gateway_id/datasets/:id": { result: "StoredDataset", summary: "Delete a dataset" },
   "GET /:gateway_id/evaluations": {
+    results: "StoredEvaluation",
     summary: "List the evaluations",
     query: [...paged, "name", "search", "processed"],
   },
   "POST /:gateway_id/evaluations": {
+    result: "StoredEvaluation",
     summary: "Run an evaluation over datasets",
     body: "Evaluation",
   },
-  "GET /:gateway_id/evaluations/:id": { summary: "Read an evaluation" },
-  "DELETE /:gateway_id/evaluations/:id": { summary: "Delete an evaluation" },
-  "GET /:gateway_id/provider_configs": { summary: "List stored provider keys", query: [...paged] },
-  "POST /:gateway_id/provider_configs": { summary: "Store a provider key", body: "ProviderConfig" },
+  "GET /:gateway_id/evaluations/:id": { result: "StoredEvaluation", summary: "Read an evaluation" },
+  "DELETE /:gateway_id/evaluations/:id": {
+    result: "StoredEvaluation",
+    summary: "Delete an evaluation",
+  },
+  "GET /:gateway_id/provider_configs": {
+    results: "StoredProviderKey",
+    summary: "List stored provider keys",
+    query: [...paged],
+  },
+  "POST /:gateway_id/provider_configs": {
+    result: "StoredProviderKey",
+    summary: "Store a provider key",
+    body: "ProviderConfig",
+  },
   "GET /:gateway_id/provider_configs/:id": {
+    result: "StoredProviderKey",
     summary: "Read a stored provider key, without the key",
   },
   "PUT /:gateway_id/provider_configs/:id": {
+    result: "StoredProviderKey",
     summary: "Change a stored provider key",
     body: "ProviderConfigChange",
   },
   "PATCH /:gateway_id/provider_configs/:id": {
+    result: "StoredProviderKey",
     summary: "Change parts of a stored provider key",
     body: "ProviderConfigChange",
   },
-  "DELETE /:gateway_id/provider_configs/:id": { summary: "Delete a stored provider key" },
-  "GET /:gateway_id/routes": { summary: "List the dynamic routes", query: [...paged] },
-  "POST /:gateway_id/routes": { summary: "Create a dynamic route", body: "DynamicRoute" },
-  "GET /:gateway_id/routes/:id": { summary: "Read a dynamic route" },
+  "DELETE /:gateway_id/provider_configs/:id": {
+    result: "StoredProviderKey",
+    summary: "Delete a stored provider key",
+  },
+  "GET /:gateway_id/routes": {
+    answer: "json",
+    result: "RouteList",
+    summary: "List the dynamic routes",
+    query: [...paged],
+  },
+  "POST /:gateway_id/routes": {
+    result: "StoredRoute",
+    summary: "Create a dynamic route",
+    body: "DynamicRoute",
+  },
+  "GET /:gateway_id/routes/:id": { result: "StoredRoute", summary: "Read a dynamic route" },
   "PATCH /:gateway_id/routes/:id": {
+    answer: "json",
+    result: "RouteRenamed",
     summary: "Rename a dynamic route",
     body: "DynamicRouteName",
     example: { name: "cheap-first" },
   },
-  "DELETE /:gateway_id/routes/:id": { summary: "Delete a dynamic route" },
-  "GET /:gateway_id/routes/:id/versions": { summary: "List the versions of a dynamic route" },
+  "DELETE /:gateway_id/routes/:id": {
+    result: "StoredRouteSummary",
+    summary: "Delete a dynamic route",
+  },
+  "GET /:gateway_id/routes/:id/versions": {
+    answer: "json",
+    result: "RouteVersionList",
+    summary: "List the versions of a dynamic route",
+  },
   "POST /:gateway_id/routes/:id/versions": {
+    result: "StoredRouteVersion",
     summary: "Add a version to a dynamic route",
     body: "DynamicRouteVersion",
   },
   "GET /:gateway_id/routes/:id/versions/:version_id": {
+    result: "StoredRouteVersion",
     summary: "Read a version of a dynamic route",
   },
-  "GET /:gateway_id/routes/:id/deployments": { summary: "List the deployments of a dynamic route" },
+  "GET /:gateway_id/routes/:id/deployments": {
+    answer: "json",
+    result: "RouteDeploymentList",
+    summary: "List the deployments of a dynamic route",
+  },
   "POST /:gateway_id/routes/:id/deployments": {
+    result: "StoredRoute",
     summary: "Deploy a version of a dynamic route",
     body: "DynamicRouteDeployment",
   },
@@ -109,6 +172,7 @@ const stored = (
   body: "CustomProvider" | "VirtualKey",
 ): Operations => ({
   "GET ": {
+    results: `Stored${body}`,
     summary: `List the ${plural}`,
     query:
       body === "CustomProvider"
@@ -116,6 +180,7 @@ const stored = (
         : [...paged, "search", "owner"],
   },
   "POST ": {
+    result: body === "VirtualKey" ? "VirtualKeyWithSecret" : "StoredCustomProvider",
     summary: `Create a ${what}`,
     body,
     example:
@@ -123,15 +188,20 @@ const stored = (
         ? { name: "team-a" }
         : { name: "Local model", slug: "local-model", base_url: "https://models.example.com/v1" },
   },
-  "GET /:id": { summary: `Read a ${what}` },
-  "PUT /:id": { summary: `Change a ${what}`, body: `${body}Change` },
-  "PATCH /:id": { summary: `Change parts of a ${what}`, body: `${body}Change` },
-  "DELETE /:id": { summary: `Delete a ${what}` },
+  "GET /:id": { result: `Stored${body}`, summary: `Read a ${what}` },
+  "PUT /:id": { result: `Stored${body}`, summary: `Change a ${what}`, body: `${body}Change` },
+  "PATCH /:id": {
+    result: `Stored${body}`,
+    summary: `Change parts of a ${what}`,
+    body: `${body}Change`,
+  },
+  "DELETE /:id": { result: `Stored${body}`, summary: `Delete a ${what}` },
 });
 
 /** The gateway: its management and the requests to models. */
 export const gatewayOperations: Operations = {
   "POST /v1/:account_id/:gateway_id/compat/chat/completions": {
+    result: "ChatCompletion",
     summary: "Ask any model in OpenAI's format: the model is provider/model",
     freeBody: "json",
     answer: "completion",
@@ -164,6 +234,7 @@ export const gatewayOperations: Operations = {
       answer: "json",
     },
     "POST /v1/chat/completions": {
+      result: "ChatCompletion",
       summary: "Ask a model in OpenAI's chat format",
       freeBody: "json",
       answer: "completion",
@@ -184,24 +255,28 @@ export const gatewayOperations: Operations = {
     ...below("/custom-providers", stored("custom provider", "custom providers", "CustomProvider")),
     ...below("/virtual-keys", stored("virtual key", "virtual keys", "VirtualKey")),
     "POST /virtual-keys/:id/rotate": {
+      result: "VirtualKeyWithSecret",
       summary: "Give a virtual key a new secret, shown once",
       body: "VirtualKeyRotation",
       bodyOptional: true,
     },
     "GET /evaluation-types": {
+      results: "EvaluationType",
       summary: "List what evaluations can measure",
       query: [...paged, "order_by", "order_by_direction"],
     },
     "GET /prices": {
+      results: "ModelPrice",
       summary: "List prices with their source",
       query: [...paged, "provider", "model", "origin"],
     },
     "PUT /prices": {
+      result: "StoredPrice",
       summary: "Set the price of a model, in US dollars per million tokens",
       body: "Price",
       example: { provider: "openai", model: "gpt-4o-mini", input: 0.15, output: 0.6 },
     },
-    "DELETE /prices/:id": { summary: "Delete a price that was set" },
+    "DELETE /prices/:id": { result: "StoredPrice", summary: "Delete a price that was set" },
     "GET /metrics": { summary: "Read the gateway's metrics, for Prometheus", answer: "text" },
   }),
 };

@@ -1,8 +1,10 @@
+import type { AnswerName } from "./answers/mod.ts";
 import type { bodySchemas } from "./schemas.ts";
 
-/** What an operation answers with: an envelope of JSON, unless it says otherwise. */
+/** What an operation answers with: an envelope of JSON, unless it says otherwise. A rendering's tells of the page, too. */
 export type AnswerForm =
   | "envelope"
+  | "rendering"
   | "json"
   | "text"
   | "binary"
@@ -23,8 +25,12 @@ export interface Operation {
   /** A body that passes. */
   readonly example?: unknown;
   readonly answer?: AnswerForm;
-  /** @default 200 */
-  readonly status?: number;
+  /** What the envelope holds; where there is none, the whole answer. @default whatever a provider or an agent answers */
+  readonly result?: AnswerName;
+  /** What the list in the envelope holds. */
+  readonly results?: AnswerName;
+  /** Of success; several where what happened decides. @default 200 */
+  readonly status?: number | readonly number[];
   /** Whether anybody may ask. @default false */
   readonly isPublic?: boolean;
 }

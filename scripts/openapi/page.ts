@@ -60,21 +60,47 @@ function entryOf({ path, method, operation }: Entry, schemas: Fields): string {
     const what = text(fields(answer)["description"]);
     return status === "default" ? "" : `<p>${status}: ${html([what, ...types].join(", "))}</p>`;
   });
+  const found = answerRows(fields(operation["responses"]), schemas);
   return [
     `<details><summary><code class="method">${method.toUpperCase()}</code> <code>${html(path)}</code> <span>${html(text(operation["summary"]))}</span></summary>`,
-    rows.length === 0
-      ? ""
-      : `<div class="scroll"><table><thead><tr><th>Name</th><th>In</th><th>Type</th></tr></thead><tbody>${rows.join("")}</tbody></table></div>`,
+    tableOf(rows),
     example === undefined ? "" : `<pre>${html(curlOf(method, path, example))}</pre>`,
     answers.join(""),
+    tableOf(found),
     "</details>",
   ].join("");
+}
+
+function tableOf(rows: readonly string[]): string {
+  if (rows.length === 0) return "";
+  return `<div class="scroll"><table><thead><tr><th>Name</th><th>In</th><th>Type</th></tr></thead><tbody>${rows.join("")}</tbody></table></div>`;
+}
+
+/** The fields of what an operation answers with: of the result in the envelope, of each item of a list. */
+function answerRows(responses: Fields, schemas: Fields): string[] {
+  const [success] = Object.values(responses).map(fields);
+  const { schema } = fields(fields(success?.["content"])["application/json"]);
+  const { properties, ...whole } = fields(schema);
+  const result = properties === undefined ? whole : fields(fields(properties)["result"]);
+  const isList = result["type"] === "array";
+  const item = isList ? fields(result["items"]) : result;
+  const name = /\/(\w+)$/.exec(text(item["$ref"]))?.[1] ?? "";
+  const found = fields(schemas[name]);
+  const place = isList ? "result[]" : properties === undefined ? "answer" : "result";
+  const rows = fieldRows(found, place);
+  return rows.length > 0 || name === "" ? rows : [row(place, "answer", false, typeOf(found))];
 }
 
 function bodyRows(schema: Fields): string[] {
   const required = list(schema["required"]);
   return Object.entries(fields(schema["properties"])).map(([name, one]) =>
     row(name, "body", required.includes(name), typeOf(fields(one))),
+  );
+}
+
+function fieldRows(schema: Fields, place: string): string[] {
+  return Object.entries(fields(schema["properties"])).map(([name, one]) =>
+    row(name, place, false, typeOf(fields(one))),
   );
 }
 

@@ -17,6 +17,7 @@ import { operations } from "../../scripts/openapi/operations.ts";
 import { bodySchemas } from "../../scripts/openapi/schemas.ts";
 import { bodies, fileOf, resources } from "./sdk-bodies.ts";
 import { sdkSamples } from "./sdk-params.ts";
+import { unnamed } from "./unnamed-fields.ts";
 
 let app: PlatformApi;
 let dataDir: string;
@@ -119,47 +120,6 @@ it.each(["ai-gateway", "aisearch", "browser-rendering"])(
     expect(calls.filter((call) => !described.has(call))).toEqual([]);
   },
 );
-
-/** Fields of a sample that a JSON Schema does not name. */
-function unnamed(sample: unknown, schema: unknown, path = ""): string[] {
-  if (typeof sample !== "object" || sample === null) return [];
-  const shapes = shapesOf(schema);
-  if (Array.isArray(sample)) {
-    const items = shapes.map(({ items: one }) => one).filter((one) => one !== undefined);
-    return sample.flatMap((one) => unnamed(one, { anyOf: items }, `${path}[]`));
-  }
-  return Object.entries(sample).flatMap(([name, value]) => {
-    const found = shapes.flatMap(({ properties, additionalProperties: more }) =>
-      properties !== undefined && name in properties
-        ? [properties[name]]
-        : isOpen(more)
-          ? [more]
-          : [],
-    );
-    const isFree = shapes.some(
-      ({ type, properties }) => type === undefined && properties === undefined,
-    );
-    if (found.length === 0) return isFree ? [] : [`${path}.${name}`];
-    return unnamed(value, { anyOf: found }, `${path}.${name}`);
-  });
-}
-
-interface Shape {
-  readonly type?: string;
-  readonly items?: unknown;
-  readonly properties?: Readonly<Record<string, unknown>>;
-  readonly additionalProperties?: unknown;
-}
-
-function isOpen(more: unknown): boolean {
-  return more === true || (typeof more === "object" && more !== null);
-}
-
-function shapesOf(schema: unknown): Shape[] {
-  const { anyOf, oneOf } = schema as { anyOf?: unknown[]; oneOf?: unknown[] };
-  const options = anyOf ?? oneOf;
-  return options === undefined ? [schema as Shape] : options.flatMap(shapesOf);
-}
 
 /** Told in the answer, or refused by name: tests/package/sdk-fields.test.ts. */
 const unsupported =
