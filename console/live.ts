@@ -47,7 +47,19 @@ export interface RequestRow {
   readonly error?: string;
   readonly reason?: string;
   readonly deprecation?: string;
+  readonly made?: Made;
 }
+
+/** What a request set going, and can be done again: a stored event, or a message to endpoints. */
+export type Made =
+  | {
+      readonly kind: "event";
+      readonly source: string;
+      readonly agent: string;
+      readonly entity: string;
+      readonly id: string;
+    }
+  | { readonly kind: "message"; readonly id: string };
 
 /** Everything that the stream told. */
 export interface Live {

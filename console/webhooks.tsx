@@ -368,7 +368,7 @@ interface Delivery {
   readonly type?: string;
   readonly endpoint_id: string;
   readonly status: string;
-  readonly attempt: number;
+  readonly attempts: number;
   readonly last_status: number | null;
   readonly last_error: string | null;
   readonly created_at: string;
@@ -468,7 +468,7 @@ function Outbound({ root, facts, live }: ViewProps) {
             instant(one.created_at),
             addressOf(one.endpoint_id),
             one.status,
-            one.attempt,
+            one.attempts,
             <>
               {one.last_status ?? "–"}
               {one.last_error !== null && <span class="reason">{one.last_error}</span>}

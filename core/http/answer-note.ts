@@ -20,7 +20,21 @@ export interface AnswerNote {
   readonly isTold?: boolean;
   /** The id under which the answer itself, or a line of the log, knows the request. */
   readonly requestId?: string | undefined;
+  /** What the request set going. */
+  readonly made?: RequestEffect | undefined;
 }
+
+/** What a request set going, and the console can have done again: a stored event, or a message to endpoints. */
+export type RequestEffect =
+  | {
+      readonly kind: "event";
+      readonly source: string;
+      /** Kebab form of the agent's class. */
+      readonly agent: string;
+      readonly entity: string;
+      readonly id: string;
+    }
+  | { readonly kind: "message"; readonly id: string };
 
 /** A property: a `WeakMap` of all answers under way costs the collector much more. */
 const noteKey = Symbol("causey.answer-note");

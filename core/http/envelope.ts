@@ -1,4 +1,4 @@
-import { noteAnswer } from "./answer-note.ts";
+import { answerNote, noteAnswer, type RequestEffect } from "./answer-note.ts";
 import type { ApiError } from "./api-error.ts";
 
 /** The three bodies in which an error travels: the API's envelope, the gateway's, and OpenAI's. */
@@ -14,6 +14,8 @@ export interface EnvelopeExtras {
   /** @default 200 */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
+  /** What the request set going, for the console. */
+  readonly made?: RequestEffect;
 }
 
 /** A JSON response. */
@@ -40,7 +42,9 @@ function textResponse(
 
 /** The success envelope `{result, success, errors, messages}` of the API. */
 export function envelope(result: unknown, extras: EnvelopeExtras = {}): Response {
-  return json(envelopeBody(result, extras), extras.status ?? 200, extras.headers);
+  const answer = json(envelopeBody(result, extras), extras.status ?? 200, extras.headers);
+  const { made } = extras;
+  return made === undefined ? answer : noteAnswer(answer, { ...answerNote(answer), made });
 }
 
 /** The body of {@link envelope}. */

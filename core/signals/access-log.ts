@@ -133,6 +133,7 @@ function rowOf(arrived: Arrived, id: string, { system }: Platform): RequestRow {
     ...(bytes === undefined ? {} : { bytes }),
     ...(error === undefined ? {} : { error: error.kind, reason }),
     ...(deprecation === undefined ? {} : { deprecation }),
+    ...(note?.made === undefined ? {} : { made: note.made }),
   };
 }
 

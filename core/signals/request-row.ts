@@ -1,3 +1,5 @@
+import type { RequestEffect } from "../http/answer-note.ts";
+
 /** One answered request, as the access log tells it. Nothing in it is a secret or a body. */
 export type RequestRow = {
   /** Unix ms at which it came. */
@@ -22,6 +24,8 @@ export type RequestRow = {
   readonly reason?: string;
   /** The entry of the table of deprecations that the request uses. */
   readonly deprecation?: string;
+  /** What the console offers to do again; no line of the log tells it, because callers choose these names. */
+  readonly made?: RequestEffect;
 };
 
 /** Whether it is a health check that found nothing wrong: no news, however often it comes. */

@@ -249,6 +249,10 @@ describe("the console's page", () => {
       return page.comesTrue("document.querySelectorAll('table.log tbody tr').length === 1", 5000);
     }, "the request is shown");
     await page.click("table.log .link");
+    // The request, its one attempt, and how long each took.
+    await page.until("document.querySelectorAll('.timeline li').length >= 2");
+    await page.until(holds(".timeline .name", "echo"));
+    await page.until(holds("main button", "Copy as SDK call"));
     await press(page, "Send again");
     await press(page, "Yes, send again");
     await page.until(
@@ -256,6 +260,47 @@ describe("the console's page", () => {
     );
     await expectFit(page);
   });
+
+  it(
+    "Logs delivers a webhook again, and finds the event of another",
+    { timeout: LONG },
+    async () => {
+      const send = (path: string, body: object): Promise<{ id: string }> =>
+        result(path, { method: "POST", body: JSON.stringify(body) });
+      const at404 = await send("/webhooks/endpoints", {
+        url: `https://example.com/${own}`,
+        types: [own],
+      });
+      const message = await send("/webhooks/send", { type: own, payload: { id: 7 } });
+      const page = await at("logs");
+      await page.fill("input[type=search]", "webhooks/send");
+      const row = (id: string): string =>
+        `(document.querySelector("table.log .link[aria-expanded=false]")?.click(), ${holds(".detail .mono", id)})`;
+      await page.until(row(message.id));
+      await press(page, "Deliver again");
+      await eventually(async () => {
+        const found = await result<readonly object[]>(
+          `/webhooks/deliveries?message_id=${message.id}`,
+        );
+        return found.length === 2;
+      }, "the second delivery");
+      await expectFit(page);
+      await result(`/webhooks/endpoints/${at404.id}`, { method: "DELETE" });
+
+      const body = JSON.stringify({ entity: own, type: "note", title: "a", id: `${own}-event` });
+      const signature = createHmac("sha256", webhookSecrets.generic).update(body).digest("hex");
+      await fetch(`${url}/webhooks/generic`, {
+        method: "POST",
+        body,
+        headers: { "content-type": "application/json", "x-signature": `sha256=${signature}` },
+      });
+      await page.fill("input[type=search]", "/webhooks/:provider");
+      await page.until(row(`${own}-event`));
+      await press(page, "Handle again");
+      // The built-in agent has no handler, and says so.
+      await page.until(holds("[role=alert]", "no handler"));
+    },
+  );
 
   it("changes nothing in a session that only reads", { timeout: LONG }, async () => {
     const page = await at("gateways", true);

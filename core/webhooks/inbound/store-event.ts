@@ -125,10 +125,12 @@ export function answerOne(
   { entity, id }: StoredEvent,
   status: Outcome,
 ): Response {
-  const result = { id, entity, agent: source.agentClass, status };
+  const { agentClass: agent, name } = source;
+  const result = { id, entity, agent, status };
+  const made = { kind: "event", source: name, agent, entity, id } as const;
   return status === "queued"
-    ? envelope({ ...result, job: EVENT_JOB }, { status: 202 })
-    : envelope(result);
+    ? envelope({ ...result, job: EVENT_JOB }, { status: 202, made })
+    : envelope(result, { made });
 }
 
 async function isProcessed(

@@ -109,7 +109,8 @@ function deliveryRoutes(
       idempotency_key: key,
       trace: span === null ? undefined : writeTraceparent(span),
     };
-    return envelope(await outbound(c).send(message), { status: 202 });
+    const sent = await outbound(c).send(message);
+    return envelope(sent, { status: 202, made: { kind: "message", id: sent.id } });
   });
   app.get(`${base}/deliveries`, read, async (c) =>
     envelope(await outbound(c).listDeliveries(readQuery(c, deliveryQuery))),
