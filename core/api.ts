@@ -52,6 +52,7 @@ export function platformApi(options: PlatformApiOptions): PlatformApi {
     htmlToMarkdown,
     ...watchedModels(options, seen, parts),
     ...shared,
+    tracer,
   });
   const webhookOptions = { sources: {}, ...options.webhooks, ...shared, mountPath, tracer };
   const deprecationOptions = { ...options.deprecations, ...shared, mountPath };

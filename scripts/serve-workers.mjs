@@ -41,7 +41,11 @@ async function serve(prepared) {
     host,
     port: prepared.port,
     storageDir: join(dataDir, "workers"),
-    vars: { CAUSEY_CONFIG: JSON.stringify(config), CAUSEY_TOKEN: token.value },
+    vars: {
+      ...collectorVariables(),
+      CAUSEY_CONFIG: JSON.stringify(config),
+      CAUSEY_TOKEN: token.value,
+    },
     browser: (await browser.available()) === true ? browser : null,
   });
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${workerd.port}`;
@@ -104,3 +108,9 @@ main().catch((error) => {
     console.error(error);
   process.exit(known.code);
 });
+
+/** The variables of OpenTelemetry, which a Worker reads from its bindings. */
+function collectorVariables() {
+  const named = Object.entries(process.env).filter(([name]) => name.startsWith("OTEL_"));
+  return Object.fromEntries(named.filter(([, value]) => value !== undefined));
+}

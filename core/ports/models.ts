@@ -7,6 +7,8 @@ export interface Embedder {
     texts: readonly string[],
     purpose: "query" | "document",
     signal?: AbortSignal,
+    /** Names the span of this call, for the header of that name. */
+    traceparent?: string,
   ): Promise<Float32Array[]>;
 }
 

@@ -6,6 +6,7 @@ import { errorKind } from "../http/codes.ts";
 import { envelope, json } from "../http/envelope.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { sseResponse } from "../http/sse.ts";
+import { traceOf } from "../trace-context.ts";
 import {
   chooseModel,
   type ChatInput,
@@ -32,6 +33,7 @@ import {
   routeContext,
 } from "./route-context.ts";
 import { withModelDeadlines } from "./model-deadlines.ts";
+import { withTracedModels } from "./traced-models.ts";
 import type { SearchOptions } from "./search-deps.ts";
 import {
   type ChatBody,
@@ -121,14 +123,21 @@ const reading = ({ platform }: SearchOptions): ReadJsonOptions => ({
   platform,
 });
 
-function queryRoutes(app: Hono, root: string, { options, may, instance }: RouteContext): void {
+/** The options for one request, whose models' calls are spans of its trace. */
+function traced(options: SearchOptions, c: Context): SearchOptions {
+  return withTracedModels(options, traceOf(c.req.raw));
+}
+
+function queryRoutes(app: Hono, root: string, { options: all, may, instance }: RouteContext): void {
   app.post(`${root}/search`, may("AI Search Run"), async (c) => {
+    const options = traced(all, c);
     const body = await readJson(c, searchSchema, reading(options));
     const { notes, ...result } = await searchInstance(instance(c), body, options, c.req.raw.signal);
     const { code } = errorKind("unavailable");
     return envelope(result, { messages: notes.map((message) => ({ code, message })) });
   });
   app.post(`${root}/chat/completions`, may("AI Search Run"), async (c) => {
+    const options = traced(all, c);
     const body = await readJson(c, chatSchema, reading(options));
     const found = await findForChat(instance(c), body, options, c.req.raw.signal);
     const response = await reply(c, body, found.input, found.answerer, options);
@@ -137,9 +146,10 @@ function queryRoutes(app: Hono, root: string, { options, may, instance }: RouteC
   });
 }
 
-function crossRoutes(app: Hono, { options, may }: RouteContext): void {
+function crossRoutes(app: Hono, { options: all, may }: RouteContext): void {
   const root = `${ROOT}/namespaces/:name`;
   app.post(`${root}/search`, may("AI Search Run"), async (c) => {
+    const options = traced(all, c);
     const body = await readJson(c, searchSchema, reading(options));
     const query = queryOf(body, "missing_query_search");
     const text = await rewrittenQuery(query.text, body, null, options, c.req.raw.signal);
@@ -154,6 +164,7 @@ function crossRoutes(app: Hono, { options, may }: RouteContext): void {
     return envelope({ search_query: text, query_kind: query.kind, ...found, ...facets });
   });
   app.post(`${root}/chat/completions`, may("AI Search Run"), async (c) => {
+    const options = traced(all, c);
     const body = await readJson(c, chatSchema, reading(options));
     const query = queryOf({ messages: body.messages }, "missing_query_chat");
     const text = await rewrittenQuery(query.text, body, null, options, c.req.raw.signal);

@@ -45,10 +45,10 @@ function timedEmbedder(embedder: Embedder, ms: number, system: System): Embedder
   return {
     model,
     dimensions,
-    embed(texts, purpose, signal) {
+    embed(texts, purpose, signal, traceparent) {
       const stop = new AbortController();
       const linked = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
-      const work = embedder.embed(texts, purpose, linked);
+      const work = embedder.embed(texts, purpose, linked, traceparent);
       return inTime(work, ms, system, late, stop, signal);
     },
   };
@@ -62,9 +62,10 @@ function timedReranker(reranker: Reranker, ms: number, system: System): Reranker
     });
   return {
     model,
-    rerank(query, texts, signal) {
+    rerank(query, texts, signal, traceparent) {
       const stop = new AbortController();
-      const work = reranker.rerank(query, texts, AbortSignal.any([signal, stop.signal]));
+      const linked = AbortSignal.any([signal, stop.signal]);
+      const work = reranker.rerank(query, texts, linked, traceparent);
       return inTime(work, ms, system, late, stop, signal);
     },
   };

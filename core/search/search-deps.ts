@@ -1,5 +1,6 @@
 import type { Auth } from "../auth/authorize.ts";
 import type { ChatModel, Embedder, Platform } from "../ports.ts";
+import type { Tracer } from "../trace-context.ts";
 import type { CountTokens } from "./text/count-tokens.ts";
 import type { FileReader } from "./read/file-reader.ts";
 import type { HtmlToMarkdown } from "./items/html-text.ts";
@@ -9,7 +10,13 @@ export interface Reranker {
   /** Name shown to users. */
   readonly model: string;
   /** One score from 0 to 1 per text, in their order. */
-  rerank(query: string, texts: readonly string[], signal: AbortSignal): Promise<number[]>;
+  rerank(
+    query: string,
+    texts: readonly string[],
+    signal: AbortSignal,
+    /** Names the span of this call, for the header of that name. */
+    traceparent?: string,
+  ): Promise<number[]>;
 }
 
 /** A chat model with the name that is used when neither request nor instance names one. */
@@ -85,4 +92,6 @@ export interface SearchOptions {
   readonly vectorMemoryBytes?: number;
   /** Serves instances to MCP clients at `…/mcp`: `serveMcp` of `causey/search/mcp`. @default 503 there */
   readonly mcp?: ServeMcp;
+  /** Is told of the calls of models that searches make. @default nobody traces */
+  readonly tracer?: Tracer | undefined;
 }

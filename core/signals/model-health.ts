@@ -22,10 +22,10 @@ export function modelHealth(system: System): ModelHealth {
     embedder: (embedder) => ({
       model: embedder.model,
       dimensions: embedder.dimensions,
-      async embed(texts, purpose, signal) {
+      async embed(texts, purpose, signal, traceparent) {
         const name = `embedder "${embedder.model}"`;
         try {
-          const vectors = await embedder.embed(texts, purpose, signal);
+          const vectors = await embedder.embed(texts, purpose, signal, traceparent);
           note(name, false);
           return vectors;
         } catch (error) {

@@ -4,7 +4,7 @@ import { utf8 } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { Transport } from "../../ports.ts";
 import type { Reranker } from "../search-deps.ts";
-import { answerText, endpointHeaders, endpointUrl, type OpenAiEndpoint } from "./openai.ts";
+import { answerText, endpointUrl, type OpenAiEndpoint, tracedHeaders } from "./openai.ts";
 
 const scored = v.array(
   v.object({
@@ -21,11 +21,11 @@ export function httpReranker(endpoint: OpenAiEndpoint, transport: Transport): Re
   const { model } = endpoint;
   return {
     model,
-    async rerank(query, texts, signal) {
+    async rerank(query, texts, signal, traceparent) {
       const response = await transport.send({
         method: "POST",
         url: endpointUrl(endpoint, "rerank"),
-        headers: endpointHeaders(endpoint),
+        headers: tracedHeaders(endpoint, traceparent),
         body: utf8(JSON.stringify({ model, query, documents: texts, top_n: texts.length })),
         signal,
       });

@@ -4,6 +4,7 @@ import * as v from "valibot";
 import { ApiError } from "../../http/api-error.ts";
 import type { Embedder, HeaderPair, InboundResponse, Transport } from "../../ports.ts";
 import { utf8 } from "../../crypto/encoding.ts";
+import { withTraceparent } from "../../trace-context.ts";
 import type { NamedChatModel } from "../search-deps.ts";
 
 /** Where an OpenAI-compatible service answers. */
@@ -35,7 +36,7 @@ export function openAiChatModel(endpoint: OpenAiEndpoint, transport: Transport):
     const { status, headers, body } = await transport.send({
       method: "POST",
       url,
-      headers: endpointHeaders(endpoint),
+      headers: tracedHeaders(endpoint, request.headers.get("traceparent")),
       body: new Uint8Array(await request.arrayBuffer()),
       signal: request.signal,
     });
@@ -61,7 +62,7 @@ export function openAiEmbedder(endpoint: OpenAiEmbeddings, transport: Transport)
   return {
     model,
     dimensions,
-    async embed(texts, _purpose, signal) {
+    async embed(texts, _purpose, signal, traceparent) {
       const body = {
         model,
         input: texts,
@@ -71,7 +72,7 @@ export function openAiEmbedder(endpoint: OpenAiEmbeddings, transport: Transport)
       const answer = await transport.send({
         method: "POST",
         url,
-        headers: endpointHeaders(endpoint),
+        headers: tracedHeaders(endpoint, traceparent),
         body: utf8(JSON.stringify(body)),
         ...(signal === undefined ? {} : { signal }),
       });
@@ -93,13 +94,22 @@ export function endpointUrl({ baseUrl }: OpenAiEndpoint, path: string): string {
 }
 
 /** The headers of a request to an endpoint. */
-export function endpointHeaders({ apiKey, headers = {} }: OpenAiEndpoint): HeaderPair[] {
+function endpointHeaders({ apiKey, headers = {} }: OpenAiEndpoint): HeaderPair[] {
   const key: HeaderPair[] = apiKey === undefined ? [] : [["authorization", `Bearer ${apiKey}`]];
   const own = Object.entries(headers).map(([name, value]): HeaderPair => [
     name.toLowerCase(),
     value,
   ]);
   return [["content-type", "application/json"], ...key, ...own];
+}
+
+/** The same with the name of the span that the request is; without one, as they are. */
+export function tracedHeaders(
+  endpoint: OpenAiEndpoint,
+  traceparent: string | null | undefined,
+): HeaderPair[] {
+  const headers = endpointHeaders(endpoint);
+  return traceparent == null ? headers : withTraceparent(headers, traceparent);
 }
 
 /** The text of an answer's body; `who` sent it. Throws when it is too long or breaks off. */

@@ -4,12 +4,14 @@ import { checkedJson, parseJson, withBytes } from "../../http/body.ts";
 import { publicUrl } from "../../http/mount-path.ts";
 import { wholeRequest } from "../../http/whole-request.ts";
 import type { Log } from "../../ports.ts";
+import { traceOf } from "../../trace-context.ts";
 import { searchInstance } from "../answer/ask.ts";
 import type { Instance } from "../instance/instance-client.ts";
 import { extractText } from "../items/extract-text.ts";
 import { instanceRoots, type RouteContext } from "../route-context.ts";
 import type { McpResult, McpTools, SearchOptions } from "../search-deps.ts";
 import { SEARCH_BODY_LIMIT, searchSchema } from "../search-schema.ts";
+import { withTracedModels } from "../traced-models.ts";
 
 /** Characters of one document that the tool `fetch` returns. */
 const DOCUMENT_LIMIT = 200_000;
@@ -29,7 +31,8 @@ export function mcpRoutes(app: Hono, { options, may, instance }: RouteContext): 
       const found = instance(c);
       const { id } = await found.read();
       return withBytes(request, SEARCH_BODY_LIMIT, platform, (bytes) => {
-        const tools = reported(toolsOf(id, found, options, request), platform.log);
+        const traced = withTracedModels(options, traceOf(c.req.raw));
+        const tools = reported(toolsOf(id, found, traced, request), platform.log);
         return mcp(request, parseJson(bytes), tools, platform.system.closing);
       });
     });

@@ -1,6 +1,7 @@
 import { openPlatform } from "#platform";
 import { afterEach, describe, expect, it } from "vitest";
 import { platformApi, type PlatformApi } from "../../../core/api.ts";
+import type { PlatformApiOptions } from "../../../core/config/platform-api-options.ts";
 import type { HeaderPair, OutboundRequest, Platform, Transport } from "../../../core/ports.ts";
 import { otlpSettings } from "../../../core/signals/otlp/otlp-settings.ts";
 import { eventually } from "../../cases/eventually.ts";
@@ -75,6 +76,7 @@ interface Setup {
 async function setup(
   variables: Readonly<Record<string, string>> = {},
   statuses: number[] = [],
+  search: PlatformApiOptions["search"] = {},
 ): Promise<Setup> {
   const real = await openPlatform();
   opened.push(real);
@@ -101,7 +103,14 @@ async function setup(
   };
   const fast = { OTEL_BSP_SCHEDULE_DELAY: "10", OTEL_METRIC_EXPORT_INTERVAL: "10" };
   const telemetry = otlpSettings(env({ ...COLLECTOR, ...fast, ...variables }));
-  const api = platformApi({ platform, auth: "off", demo: true, accessLog: true, telemetry });
+  const api = platformApi({
+    platform,
+    auth: "off",
+    demo: true,
+    accessLog: true,
+    telemetry,
+    search,
+  });
   const textOf = ({ body }: OutboundRequest): string =>
     new TextDecoder().decode(body as Uint8Array);
   return {
@@ -259,6 +268,63 @@ describe("what a collector gets", () => {
     const rendering = await spanOf(sent, "render markdown");
     expect([rendering.traceId, rendering.kind]).toEqual([traceparent.split("-")[1], 1]);
     expect(headerOf(requests, "page.test")).toBe(`00-${rendering.traceId}-${rendering.spanId}-01`);
+  });
+
+  it("is each call of a model that a search makes, named to the model", async () => {
+    const told: (string | undefined)[] = [];
+    const { api, sent } = await setup({}, [], {
+      embedder: {
+        model: "vectors",
+        dimensions: 2,
+        embed: (texts, purpose, _signal, parent) => {
+          if (purpose === "query") told.push(parent);
+          return Promise.resolve(texts.map(() => Float32Array.of(1, 0)));
+        },
+      },
+      reranker: {
+        model: "scores",
+        rerank: (_query, texts, _signal, parent) => {
+          told.push(parent);
+          return Promise.resolve(texts.map(() => 1));
+        },
+      },
+      chatModel: Object.assign(
+        (request: Request) => {
+          told.push(request.headers.get("traceparent") ?? undefined);
+          return Promise.resolve(Response.json({ choices: [{ message: { content: "At noon" } }] }));
+        },
+        { model: "words" },
+      ),
+    });
+    const root = "/client/v4/accounts/local/ai-search/instances";
+    const json = (body: object): RequestInit => ({
+      method: "POST",
+      headers: { "content-type": "application/json", traceparent },
+      body: JSON.stringify(body),
+    });
+    const made = await api.request(root, json({ id: "docs" }));
+    expect(made.status).toBe(200);
+    const form = new FormData();
+    form.set("file", new File(["The ferry leaves at noon."], "ferry.md"));
+    form.set("wait_for_completion", "true");
+    await (await api.request(`${root}/docs/items`, { method: "POST", body: form })).text();
+    const asked = await api.request(
+      `${root}/docs/chat/completions`,
+      json({
+        messages: [{ role: "user", content: "When does the ferry leave?" }],
+        ai_search_options: { reranking: { enabled: true } },
+      }),
+    );
+    expect(await asked.text()).toContain("At noon");
+    const server = await spanOf(
+      sent,
+      "POST /client/v4/accounts/:account_id/ai-search/instances/:id/chat/completions",
+    );
+    const names = ["embeddings vectors", "rerank scores", "chat words"];
+    const calls: SentSpan[] = [];
+    for (const name of names) calls.push(await spanOf(sent, name));
+    for (const call of calls) expect([call.parentSpanId, call.kind]).toEqual([server.spanId, 3]);
+    expect(told).toEqual(calls.map((call) => `00-${call.traceId}-${call.spanId}-01`));
   });
 
   it("leaves the caller's trace as it is where nobody traces", async () => {
