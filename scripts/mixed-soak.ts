@@ -1,6 +1,6 @@
-// `npm run test:mixed-soak [-- MINUTES]`: streams, renders, uploads, searches and webhooks with sockets at once, on one
-// server on Node, while the console's feed is open. Tells of every answer that is not what is documented, how the memory
-// went, how long the console was silent at most, and how the server ended.
+// `npm run test:mixed-soak [-- MINUTES [RUNTIME]]`: streams, renders, uploads, searches and webhooks with sockets at once, on
+// one server on node, deno, bun or workers, while the console's feed is open. Tells of every answer that is not what is
+// documented, how the memory went, how long the console was silent at most, and how the server ended.
 import { spawn } from "node:child_process";
 import { createHmac } from "node:crypto";
 import { once } from "node:events";
@@ -11,6 +11,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { WebSocket } from "undici";
 
 const minutes = Number(process.argv[2] ?? 10);
+const commands: Readonly<Record<string, readonly [string, ...string[]]>> = {
+  node: [process.execPath, "adapters/cli/main.ts", "serve"],
+  deno: ["tools/node_modules/deno/deno", "run", "-A", "adapters/cli/main.ts", "serve"],
+  bun: ["tools/node_modules/bun/bin/bun.exe", "adapters/cli/main.ts", "serve"],
+  workers: [process.execPath, "scripts/serve-workers.mjs"],
+};
+const runtime = process.argv[3] ?? "node";
+const [file, ...fixed] = commands[runtime] ?? [];
+if (file === undefined || !(minutes > 0))
+  throw new Error(`MINUTES is a number, RUNTIME one of ${Object.keys(commands).join(", ")}`);
 /** Milliseconds that the console may be silent, and that the end may take. */
 const SILENCE_MS = 15_000;
 const END_MS = 30_000;
@@ -20,8 +30,8 @@ const PARALLEL = 4;
 
 const dataDir = mkdtempSync(join(tmpdir(), "causey-mixed-soak-"));
 const server = spawn(
-  process.execPath,
-  ["adapters/cli/main.ts", "serve", "--port", "0", "--data-dir", dataDir, "--log-level", "warn"],
+  file,
+  [...fixed, "--port", "0", "--data-dir", dataDir, "--log-level", "warn"],
   { stdio: ["ignore", "pipe", "inherit"] },
 );
 const ended = once(server, "exit");
@@ -184,10 +194,24 @@ async function watchConsole(): Promise<void> {
   clearInterval(timer);
 }
 
-const look = async (): Promise<string | null> => {
+/** Megabytes of the server, as it counts them; of workerd, which cannot, as the system does. */
+async function megabytes(): Promise<number> {
   const response = await fetch(`${url}/metrics`, { headers });
   const text = await response.text();
-  memory.push(Number(/^process_resident_memory_bytes (\S+)/m.exec(text)?.[1]) / 1e6);
+  const own = /^process_resident_memory_bytes (\S+)/m.exec(text)?.[1];
+  if (own !== undefined) return Number(own) / 1e6;
+  const pid = String(server.pid);
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ");
+  const kilobytes = children.map((child) => {
+    const status = readFileSync(`/proc/${child}/status`, "utf8");
+    const isWorkerd = status.startsWith("Name:\tworkerd");
+    return isWorkerd ? Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) : 0;
+  });
+  return kilobytes.reduce((sum, one) => sum + one, 0) / 1000;
+}
+
+const look = async (): Promise<string | null> => {
+  memory.push(await megabytes());
   const ready = await fetch(`${url}/readyz`);
   return ready.status === 200 ? null : `/readyz ${ready.status} ${await ready.text()}`;
 };
