@@ -46,7 +46,7 @@ export async function backupCommand(
     print(made, json, `Backed up "${dataDir}" to ${made.file} (${megabytes(made.bytes)} MB)`);
     return;
   }
-  const done = await restore(file, dataDir, { force });
+  const done = await restore(file, dataDir, { force, version });
   const aside = done.replaced === null ? "" : `; what it held is in ${done.replaced}`;
   print(done, json, `Restored the backup of ${done.createdAt} to "${dataDir}"${aside}`);
 }

@@ -39,7 +39,7 @@ const SIDES = ["-wal", "-shm", "-journal"].map((end) => `${DATABASE}${end}`);
 export async function restore(
   file: string,
   dataDir: string,
-  { force }: { readonly force: boolean },
+  { force, version: own }: { readonly force: boolean; readonly version: string },
 ): Promise<RestoreReport> {
   if (!existsSync(file))
     throw commandFailure(`There is no file "${file}"`, "Name a file that causey backup wrote");
@@ -59,6 +59,11 @@ export async function restore(
   try {
     const found = await readArchive(file, fresh, [MANIFEST, DATABASE, ...KEPT]);
     const manifest = checkedManifest(fresh, found);
+    if (isNewer(manifest.version, own))
+      throw commandFailure(
+        `This backup was written by causey ${manifest.version}, which is newer than this one (${own})`,
+        "Restore it with that version: an older one could not read its tables",
+      );
     checkDatabase(join(fresh, DATABASE));
     const replaced = isUsed ? setAside(dataDir) : null;
     // The database last: a folder without one is empty, and the same command can be run again.
@@ -71,6 +76,14 @@ export async function restore(
     rmSync(fresh, { recursive: true, force: true });
     folder.release();
   }
+}
+
+/** Whether a version comes after another one; what follows a hyphen or a plus sign does not count. */
+function isNewer(version: string, than: string): boolean {
+  const parts = (text: string): number[] => (text.split(/[-+]/u)[0] ?? "").split(".").map(Number);
+  const [a, b] = [parts(version), parts(than)];
+  const at = [0, 1, 2].find((index) => a[index] !== b[index]);
+  return at !== undefined && (a[at] ?? 0) > (b[at] ?? 0);
 }
 
 function holdsData(dataDir: string): boolean {

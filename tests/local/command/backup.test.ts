@@ -180,6 +180,37 @@ describe(`causey backup and restore on ${host}`, () => {
     expect(existsSync(join(work, "..", "..", "evil"))).toBe(false);
   });
 
+  it("restore refuses what a newer version wrote, before anything is replaced", LONG, async () => {
+    const { folder, file } = await backedUp();
+    const before = readFileSync(join(folder, "causey.db"));
+    const work = fresh();
+    mkdirSync(work);
+    spawnSync("tar", ["-xzf", file, "-C", work]);
+    const path = join(work, "causey-backup.json");
+    const manifest = JSON.parse(readFileSync(path, "utf8")) as { version: string };
+    const [major = 0, minor = 0, patch = 0] = manifest.version.split(".").map(Number);
+    for (const [version, code] of [
+      [`${major}.${minor}.${patch + 1}`, 1],
+      [`${major + 1}.0.0`, 1],
+      [`${manifest.version}-rc.1`, 0],
+    ] as const) {
+      writeFileSync(path, JSON.stringify({ ...manifest, version }));
+      const changed = join(work, `${version}.tar.gz`);
+      await writeArchive(
+        changed,
+        ["causey-backup.json", "causey.db", "token"].map((name) => ({
+          name,
+          path: join(work, name),
+        })),
+      );
+      const done = await causey(["restore", changed, "--data-dir", folder, "--force"]);
+      expect([version, done.code]).toEqual([version, code]);
+      if (code === 0) continue;
+      expect(done.err).toMatch(/^error: .*written by causey .*newer.*\nhint: Restore it with/u);
+      expect(readFileSync(join(folder, "causey.db")).equals(before)).toBe(true);
+    }
+  });
+
   it("say how they are called", async () => {
     expect((await causey(["backup", "--help"])).out).toContain("Usage: causey backup FILE");
     const none = await causey(["backup"]);
