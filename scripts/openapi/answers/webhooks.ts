@@ -92,7 +92,6 @@ const failure = v.object({
   agent: v.string(),
   entity: v.string(),
   id: v.string(),
-  state: v.picklist(["failing", "dead"]),
   task: v.string(),
   seq: v.nullable(v.number()),
   event: text,
