@@ -2,6 +2,7 @@ import type { BodyHold } from "../body-budget.ts";
 import type { Platform, System } from "../ports.ts";
 import { ApiError } from "./api-error.ts";
 import { joinBytes, withPrefix } from "./stream.ts";
+import { TIMER_OVER } from "../timer-over.ts";
 
 /** Bodies up to this many bytes weigh as little as the rest of their request, and do not count. */
 export const UNCOUNTED: number = 16 * 1024;
@@ -74,7 +75,7 @@ export async function readSmall(
   try {
     return new Uint8Array(await Promise.race([arriving, late.promise]));
   } finally {
-    over.abort();
+    over.abort(TIMER_OVER);
     arriving.catch(() => undefined);
   }
 }
@@ -147,6 +148,6 @@ function arrivalClock(
     check() {
       if (isLate) throw tooSlow();
     },
-    stop: () => over.abort(),
+    stop: () => over.abort(TIMER_OVER),
   };
 }

@@ -1,5 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { System } from "../../ports.ts";
+import { TIMER_OVER } from "../../timer-over.ts";
 
 /** The time that a handler or a callable has. */
 export interface Deadline {
@@ -50,7 +51,7 @@ export async function withDeadline<T>(
   try {
     return await Promise.race([result, expired]);
   } finally {
-    done.abort();
+    done.abort(TIMER_OVER);
     // The race is over: whichever lost may still reject.
     expired.catch(() => undefined);
     result.catch(() => undefined);

@@ -1,6 +1,7 @@
 import { pulledStream, type StreamRead } from "../../http/stream.ts";
 import type { System, AnswerSilence } from "../../ports.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
+import { TIMER_OVER } from "../../timer-over.ts";
 
 /** A comment that is an event of its own: the parsers that split at blank lines take it for nothing as well. */
 const COMMENT = new TextEncoder().encode(":\n\n");
@@ -41,7 +42,7 @@ async function isSilent(read: Promise<unknown>, ms: number, system: System): Pro
     () => false,
   );
   const silent = await Promise.race([came, late]);
-  over.abort();
+  over.abort(TIMER_OVER);
   return silent;
 }
 

@@ -8,6 +8,7 @@ import type { ResumableRuns } from "../answer/resume/runs.ts";
 import { respond } from "./respond.ts";
 import { type Peeked, peekFirstLine } from "../answer/resume/event-ends.ts";
 import { streamOf } from "../wire/reply-body.ts";
+import { TIMER_OVER } from "../../timer-over.ts";
 
 /** What the options add to server-sent events on their way. */
 export interface DeliveryParts {
@@ -96,6 +97,6 @@ async function peek(
     () => false as const,
   );
   const peeked = await peekFirstLine(events, late);
-  over.abort();
+  over.abort(TIMER_OVER);
   return peeked;
 }

@@ -1,5 +1,6 @@
 import { type Duplex, type DuplexEnd, isSendableCode } from "../../duplex.ts";
 import type { System } from "../../ports.ts";
+import { TIMER_OVER } from "../../timer-over.ts";
 
 /** The two ends of a connection through the gateway. */
 export type Side = "client" | "provider";
@@ -48,7 +49,7 @@ export async function relay({
     oneWay("client", client, provider),
     oneWay("provider", provider, client),
   ]);
-  over.abort();
+  over.abort(TIMER_OVER);
   const other = end.by === "client" ? provider : client;
   const { code, reason } = passedOn(end);
   other.close(code, reason);

@@ -1,5 +1,6 @@
 import type { System } from "../../ports.ts";
 import { TransportError } from "../../transport-error.ts";
+import { TIMER_OVER } from "../../timer-over.ts";
 
 /**
  * Waits for work. Its signal aborts when `signal` does, or after `ms`: then with a `TransportError`, which the work is to
@@ -21,7 +22,7 @@ export async function withinMs<T>(
   try {
     return await work(AbortSignal.any(signals));
   } finally {
-    over.abort();
+    over.abort(TIMER_OVER);
     await timer;
   }
 }

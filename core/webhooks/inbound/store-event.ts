@@ -9,6 +9,7 @@ import type { Entity } from "./entity-of.ts";
 import type { Delivery } from "./delivery.ts";
 import { keptHeaders, toRecord, type Payload } from "./record.ts";
 import type { WebhookSource } from "./source.ts";
+import { TIMER_OVER } from "../../timer-over.ts";
 
 /** Senders expect an answer within seconds; a handler that needs longer goes on behind a 202. */
 const PROCESS_LIMIT_MS = 5000;
@@ -149,6 +150,6 @@ async function isProcessed(
   system.waitUntil(work);
   const limit = system.sleep(PROCESS_LIMIT_MS, done.signal).catch(() => false);
   const result = await Promise.race([work, limit]);
-  done.abort();
+  done.abort(TIMER_OVER);
   return result === true;
 }

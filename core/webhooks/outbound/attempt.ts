@@ -7,6 +7,7 @@ import { TransportError } from "../../transport-error.ts";
 import type { AttemptResult } from "./retry-policy.ts";
 import { isEd25519, signEd25519 } from "../signing/ed25519.ts";
 import { textAt } from "../signing/pick.ts";
+import { TIMER_OVER } from "../../timer-over.ts";
 
 /** Time for connect, headers and body together, in ms. */
 const TOTAL_TIMEOUT_MS = 15_000;
@@ -108,7 +109,7 @@ export async function attempt(
       durationMs: system.monotonic() - started,
     };
   } finally {
-    done.abort();
+    done.abort(TIMER_OVER);
     await expiry;
   }
 }

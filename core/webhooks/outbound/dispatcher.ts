@@ -7,6 +7,7 @@ import { endpointAfter } from "./endpoint-health.ts";
 import { dueOf, startLanes, type Lane, type Lanes } from "./lanes.ts";
 import { judge, judgeInOrder, type AttemptResult, type Verdict } from "./retry-policy.ts";
 import { type EndpointSender, requestEndpoint } from "./request-endpoint.ts";
+import { TIMER_OVER } from "../../timer-over.ts";
 
 /** A claimed delivery whose process died is taken up again after this, in ms; longer than any attempt. */
 const LEASE_MS = 60_000;
@@ -95,7 +96,7 @@ async function newsOrTime(
   const done = new AbortController();
   const time = system.sleep(Math.max(1, at - now), done.signal).catch(() => undefined);
   await Promise.race([news, time]);
-  done.abort();
+  done.abort(TIMER_OVER);
 }
 
 /** Takes due deliveries: the attempt is counted and leased before anything is sent. */

@@ -5,6 +5,7 @@ import { rawSealingKey, sealBytes, type SealingKey, unsealBytes } from "../../..
 import type { Log, System } from "../../../ports.ts";
 import type { CachedReply } from "../../wire/cached-reply.ts";
 import { actorName, type GatewayName } from "../../settings/gateway-name.ts";
+import { TIMER_OVER } from "../../../timer-over.ts";
 
 /** An answer with the end of its time, Unix ms. */
 export interface TimedReply {
@@ -123,7 +124,7 @@ async function inTime<T>(
   try {
     return await Promise.race([work, limit]);
   } finally {
-    over.abort();
+    over.abort(TIMER_OVER);
   }
 }
 

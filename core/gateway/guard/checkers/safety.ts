@@ -19,6 +19,7 @@ import {
 import type { Scope } from "../text/found-texts.ts";
 import { visibleText } from "../detect/plain-form.ts";
 import { inSlices, type Slices } from "../text/slices.ts";
+import { TIMER_OVER } from "../../../timer-over.ts";
 
 /** A request as it goes out. */
 export interface CheckedPrompt {
@@ -226,6 +227,6 @@ async function race(
   try {
     return await Promise.race([result, limit]);
   } finally {
-    over.abort();
+    over.abort(TIMER_OVER);
   }
 }
