@@ -62,11 +62,18 @@ export class ServerRefusal extends Error {
   readonly status: number;
   /** Seconds to wait before the next attempt, where the server says so. */
   readonly retryAfter: number | null;
+  /** The number of the error (docs/errors.md), where the answer has one. */
+  readonly code: number | null;
 
-  constructor(message: string, status: number, retryAfter: number | null) {
+  constructor(
+    message: string,
+    status: number,
+    { retryAfter, code }: Pick<ServerRefusal, "retryAfter" | "code">,
+  ) {
     super(message);
     this.status = status;
     this.retryAfter = retryAfter;
+    this.code = code;
   }
 }
 
@@ -132,29 +139,31 @@ async function answerOf(request: Request, deadline = ANSWER_MS): Promise<Respons
     },
   );
   if (response.ok) return response;
-  const said = messageOf(await response.text());
+  const { message: said, code } = refusalOf(await response.text());
   if (response.status === 401)
     throw commandFailure(
       `The server at ${origin} does not take this token: ${said}`,
       "Name its folder with --data-dir, or set CAUSEY_TOKEN",
     );
   const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
-  throw new ServerRefusal(
-    `The server answered ${response.status}: ${said}`,
-    response.status,
-    Number.isFinite(seconds) ? seconds : null,
-  );
+  throw new ServerRefusal(`The server answered ${response.status}: ${said}`, response.status, {
+    retryAfter: Number.isFinite(seconds) ? seconds : null,
+    code,
+  });
 }
 
-function messageOf(text: string): string {
+function refusalOf(text: string): { readonly message: string; readonly code: number | null } {
   try {
     // `as`: the envelope of a refusal.
-    const { errors } = JSON.parse(text) as { errors?: readonly { message?: string }[] };
-    if (errors?.[0]?.message !== undefined) return errors[0].message;
+    const { errors } = JSON.parse(text) as {
+      errors?: readonly { message?: string; code?: number }[];
+    };
+    const { message, code = null } = errors?.[0] ?? {};
+    if (message !== undefined) return { message, code };
   } catch {
     // Not ours.
   }
-  return "this is not the API of causey";
+  return { message: "this is not the API of causey", code: null };
 }
 
 function notCausey(url: string): Error {

@@ -20,11 +20,13 @@ const help = `Usage: causey search list
        causey search delete NAME
        causey search items NAME [--limit N]
        causey search upload NAME FILE|FOLDER … [--wait]
+       causey search sync NAME FOLDER [--delete] [--prefix TEXT] [--watch | --wait]
        causey search query NAME TEXT [--limit N]
        causey search eval NAME QUESTIONS.jsonl
 
 Works with the search instances of a running server. upload: sends files, and all files of folders with their paths as
-names; files and folders whose names begin with a dot are left out. query: prints the chunks that fit, best first.
+names; files and folders whose names begin with a dot are left out. sync: uploads the files of a folder that are new or have
+changed, without what its .gitignore and .causeyignore files name. query: prints the chunks that fit, best first.
 eval: asks questions that have known answers, {"query": …, "relevant": [KEYS], "answer": TEXT} a line, and prints how
 well each way of searching finds them.
 
@@ -32,6 +34,9 @@ well each way of searching finds them.
                      may be given several times
   --namespace NAME   The namespace of the instance [default]
   --wait             Also waits until all that was uploaded is indexed
+  --delete           Also deletes the items whose files are not in the synced folder
+  --prefix TEXT      What stands before paths in the keys of synced files; items with other keys are left alone
+  --watch            Goes on syncing, until Ctrl-C
   --limit N          Rows that items and query print, 1 to 1000, of a query 1 to 50 [20]
 ${serverHelp}`;
 
@@ -43,9 +48,18 @@ const words = [
   "delete",
   "items",
   "upload",
+  "sync",
   "query",
   "eval",
 ] as const;
+
+/** What stands behind the name, where something has to. */
+const rests: Readonly<Partial<Record<string, string>>> = {
+  upload: "files or folders",
+  sync: "a folder",
+  query: "a text",
+  eval: "a file of questions",
+};
 
 interface Instance {
   readonly id: string;
@@ -77,6 +91,9 @@ export async function searchCommand(args: readonly string[]): Promise<void> {
     set: { type: "string", multiple: true },
     namespace: { type: "string" },
     wait: { type: "boolean" },
+    delete: { type: "boolean" },
+    prefix: { type: "string" },
+    watch: { type: "boolean" },
     limit: { type: "string" },
   });
   if (values.help === true || args.length === 0) return void process.stdout.write(help);
@@ -93,10 +110,12 @@ export async function searchCommand(args: readonly string[]): Promise<void> {
   if (command === "items") return printItems(api, path, limit, isJson);
   if (command === "query") return printChunks(api, path, rest.join(" "), limit, isJson);
   if (command === "eval") return evaluateInstance(api, path, rest, isJson);
-  if (command === "upload") {
+  if (command === "upload" || command === "sync") {
     // A misspelt name is told before the first file is read.
     await api.ask(path);
-    await uploadFiles(api, path, rest, isJson);
+    await (command === "upload"
+      ? uploadFiles(api, path, rest, isJson)
+      : syncFiles(api, path, rest, values));
     if (values.wait === true) await waitForIndex(api, path);
     return;
   }
@@ -105,27 +124,66 @@ export async function searchCommand(args: readonly string[]): Promise<void> {
   printFacts(result, isJson);
 }
 
+/** Options that only some of the commands have. */
+interface GivenOptions {
+  readonly set?: string[];
+  readonly wait?: boolean;
+  readonly delete?: boolean;
+  readonly prefix?: string;
+  readonly watch?: boolean;
+}
+
+async function syncFiles(
+  api: ApiClient,
+  path: string,
+  [folder = ""]: readonly string[],
+  values: GivenOptions & { readonly json?: boolean },
+): Promise<void> {
+  const { syncFolder } = await import("./sync/sync-folder.ts");
+  const {
+    prefix = "",
+    delete: deletes = false,
+    watch: watches = false,
+    json: isJson = false,
+  } = values;
+  await syncFolder(api, path, folder, { prefix, deletes, watches, isJson });
+}
+
 function checkArguments(
   command: (typeof words)[number],
   name: string,
   rest: readonly string[],
-  values: { readonly set?: string[]; readonly wait?: boolean },
+  values: GivenOptions,
 ): void {
-  const takesRest = command === "upload" || command === "query" || command === "eval";
+  const takesRest = Object.hasOwn(rests, command);
   if ((command === "list") !== (name === ""))
     throw new TypeError(
       `search ${command} needs ${command === "list" ? "no name" : "the name of one instance"}`,
     );
   if (takesRest !== rest.length > 0) {
-    const what = { upload: "files or folders", query: "a text", eval: "a file of questions" };
-    throw new TypeError(`search ${command} needs ${takesRest ? what[command] : "one name"}`);
+    throw new TypeError(`search ${command} needs ${rests[command] ?? "one name"}`);
   }
-  if (values.set !== undefined && command !== "create" && command !== "set")
-    throw new TypeError(`search ${command} has no option --set`);
+  if (command === "sync" && rest.length > 1) throw new TypeError("search sync needs one folder");
+  checkOptions(command, values);
+}
+
+/** The commands that have an option. */
+const optionsOf: Readonly<Record<keyof GivenOptions, readonly string[]>> = {
+  set: ["create", "set"],
+  wait: ["upload", "sync"],
+  delete: ["sync"],
+  prefix: ["sync"],
+  watch: ["sync"],
+};
+
+function checkOptions(command: (typeof words)[number], values: GivenOptions): void {
+  for (const option of ["set", "wait", "delete", "prefix", "watch"] as const)
+    if (values[option] !== undefined && !optionsOf[option].includes(command))
+      throw new TypeError(`search ${command} has no option --${option}`);
   if (command === "set" && values.set === undefined)
     throw new TypeError("search set needs --set NAME=VALUE");
-  if (values.wait === true && command !== "upload")
-    throw new TypeError(`search ${command} has no option --wait`);
+  if (values.watch === true && values.wait === true)
+    throw new TypeError("--watch never ends: leave out --wait");
 }
 
 interface InstanceCall {

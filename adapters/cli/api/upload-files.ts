@@ -4,6 +4,7 @@ import process from "node:process";
 import { commandFailure } from "../command-options.ts";
 import { type ApiClient, ServerRefusal } from "./api-client.ts";
 import { progress } from "./progress.ts";
+import { inLanes, isUnreadable, sendFile } from "./send-file.ts";
 
 /** A file to be sent. */
 interface LocalFile {
@@ -15,12 +16,6 @@ interface LocalFile {
 
 /** Files of one command. */
 const FILES = 20_000;
-/** Files under way at a time. */
-const LANES = 4;
-/** How often a busy server is asked again for one file. */
-const ATTEMPTS = 6;
-/** Milliseconds that one upload may take. */
-const UPLOAD_MS = 120_000;
 /** Milliseconds between two looks at an index that is being built, and of no progress at all before that is a failure. */
 const LOOK_MS = 500;
 const STILL_MS = 300_000;
@@ -37,51 +32,26 @@ export async function uploadFiles(
   const totalBytes = files.reduce((sum, { bytes }) => sum + bytes, 0);
   const shown = progress({ total: files.length, unit: "files", totalBytes });
   const failures: string[] = [];
-  const waiting = [...files];
   let [done, bytes] = [0, 0];
-  const lane = async (): Promise<void> => {
-    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
-      const outcome = await upload(api, path, file).catch((error: unknown) => {
-        // Without a server there is no next file.
-        if (!(error instanceof ServerRefusal) && !isUnreadable(error)) throw error;
-        failures.push(`${file.key}: ${error.message}`);
-        return { key: file.key, error: error.message };
-      });
-      if (isJson) process.stdout.write(`${JSON.stringify(outcome)}\n`);
-      [done, bytes] = [done + 1, bytes + file.bytes];
-      shown.at(done, bytes);
-    }
-  };
-  await Promise.all(Array.from({ length: LANES }, lane));
+  await inLanes(files, async (file) => {
+    const { key } = file;
+    const read = async (): Promise<Uint8Array<ArrayBuffer>> =>
+      new Uint8Array(await readFile(file.path));
+    const outcome = await sendFile(api, path, key, read).catch((error: unknown) => {
+      // Without a server there is no next file.
+      if (!(error instanceof ServerRefusal) && !isUnreadable(error)) throw error;
+      failures.push(`${key}: ${error.message}`);
+      return { key, error: error.message };
+    });
+    if (isJson) process.stdout.write(`${JSON.stringify(outcome)}\n`);
+    [done, bytes] = [done + 1, bytes + file.bytes];
+    shown.at(done, bytes);
+  });
   shown.end(`Uploaded ${files.length - failures.length} of ${files.length} files`);
   if (failures.length === 0) return;
   const first = failures.slice(0, 10).map((one) => `  ${one}\n`);
   process.stderr.write(first.join(""));
   throw new Error(`${failures.length} of ${files.length} files were not taken`);
-}
-
-async function upload(
-  api: ApiClient,
-  path: string,
-  { path: file, key }: LocalFile,
-): Promise<object> {
-  for (let attempt = 1; ; attempt++) {
-    const form = new FormData();
-    form.set("file", new File([new Uint8Array(await readFile(file))], key));
-    try {
-      const question = { method: "POST", form, deadline: UPLOAD_MS };
-      return (await api.ask<object>(`${path}/items`, question)).result;
-    } catch (error) {
-      const isBusy = error instanceof ServerRefusal && [429, 503].includes(error.status);
-      if (!isBusy || attempt === ATTEMPTS) throw error;
-      const seconds = Math.min(error.retryAfter ?? 2 ** attempt / 4, 30);
-      await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
-    }
-  }
-}
-
-function isUnreadable(error: unknown): error is Error {
-  return error instanceof Error && "syscall" in error && "path" in error;
 }
 
 /** The files that an argument names. What a link points to is sent for a link that is named, not for one in a folder. */

@@ -36,8 +36,8 @@ export const commandWords: Readonly<
     options: ["set", "limit", ...server],
   },
   search: {
-    words: ["list", "show", "create", "set", "delete", "items", "upload", "query", "eval"],
-    options: ["set", "namespace", "wait", "limit", ...server],
+    words: ["list", "show", "create", "set", "delete", "items", "upload", "sync", "query", "eval"],
+    options: ["set", "namespace", "wait", "delete", "prefix", "watch", "limit", ...server],
   },
   render: { words: [], options: ["as", "out", "set", ...server] },
   agents: {
