@@ -25,6 +25,7 @@ export type { Plain } from "./ports/plain.ts";
 export type { Browser, ProxyLogin, Wire } from "./ports/browser.ts";
 export type { ReceivedRequest, StreamChange, StreamEnd, StreamWatch } from "./ports/fast-paths.ts";
 export type { ChatModel, Embedder } from "./ports/models.ts";
+export type { SiteCrawl, SiteCrawler, SitePage, SiteRead, SiteWish } from "./ports/site-crawler.ts";
 export type { AcceptOptions, Connection, Sockets } from "./ports/sockets.ts";
 export type { Background, ContentDecoder, Log, LongTask, Steps, System } from "./ports/system.ts";
 export type {

@@ -11,12 +11,13 @@ import { checkQuery } from "../http/query.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { noteUnknownFields } from "../http/fields/unknown-fields.ts";
 import { wholeRequest } from "../http/whole-request.ts";
-import type { Platform } from "../ports.ts";
+import type { Platform, SiteCrawler } from "../ports.ts";
 import { devtoolsRoutes, pdfRoutes } from "./devtools.ts";
 import { jobPolicy } from "./job.ts";
 import { renderDeps, renderOperations, type RenderOperation } from "./operations.ts";
 import { type CrawlDeps, crawlLimits, crawlSlots } from "./crawl/crawl-deps.ts";
 import { crawlRoutes } from "./crawl/crawl-routes.ts";
+import { siteCrawler } from "./crawl/begin/site-crawler.ts";
 import { jsonDeps } from "./json/json-answer.ts";
 import type { RenderDeps } from "./render.ts";
 import { traceOf } from "../trace-context.ts";
@@ -63,6 +64,8 @@ export interface RenderingParts {
   readonly routes: Hono;
   /** The operations for code of the same process, e.g. for the agents' `agent.render`. */
   readonly binding: RenderBinding;
+  /** Crawls websites for search instances: `search({ crawler })`. */
+  readonly crawler: SiteCrawler;
 }
 
 /** {@link rendering}, and its operations for code of the same process; both share the browser's limits. */
@@ -87,17 +90,15 @@ export function renderingParts(options: RenderingSettings): RenderingParts {
       });
     }
   }
-  crawlRoutes(app, prefixes, crawlDeps(options, deps), [
-    browserTime,
-    authorize(auth, "Browser Rendering Edit"),
-  ]);
+  const crawls = crawlDeps(options, deps);
+  crawlRoutes(app, prefixes, crawls, [browserTime, authorize(auth, "Browser Rendering Edit")]);
   closeRoutes(
     app,
     prefixes.map((prefix) => `${prefix}/*`),
     "api",
     platform,
   );
-  return { routes: app, binding: renderBinding(operations) };
+  return { routes: app, binding: renderBinding(operations), crawler: siteCrawler(crawls) };
 }
 
 function crawlDeps(options: RenderingSettings, render: RenderDeps): CrawlDeps {

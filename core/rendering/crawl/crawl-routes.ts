@@ -7,7 +7,7 @@ import { envelope, envelopeBody } from "../../http/envelope.ts";
 import { noteUnknownFields } from "../../http/fields/unknown-fields.ts";
 import { checkQuery, readQuery } from "../../http/query.ts";
 import { pulledStream } from "../../http/stream.ts";
-import { checkCrawl } from "./check-crawl.ts";
+import { beginCrawl } from "./begin/begin-crawl.ts";
 import { crawlAt, crawlKind } from "./crawl-actor.ts";
 import type { CrawlDeps } from "./crawl-deps.ts";
 import { crawlListAt, crawlListKind, type ListedCrawl } from "./crawl-list.ts";
@@ -105,20 +105,10 @@ export function crawlRoutes(
 }
 
 async function createCrawl(c: Context, deps: CrawlDeps): Promise<string> {
-  const { platform, limits } = deps;
-  const { actors, system } = platform;
+  const { platform } = deps;
   const body = await readJson(c, crawlSchema, { limit: BODY, platform });
-  const account = accountOf(c);
-  const { input, robots, notes } = await checkCrawl(deps, body, c.req.raw.signal);
+  const { id, notes } = await beginCrawl(deps, accountOf(c), body, c.req.raw.signal);
   noteUnknownFields(c, notes);
-  const id = system.id();
-  const list = crawlListAt(actors, account);
-  const { running, kept } = limits;
-  const old = await list.reserve({ id, url: input.url }, { running, kept });
-  for (const one of old) await crawlAt(actors, account, one).expire();
-  if (old.length > 0) await list.forget(old);
-  const { origin } = new URL(input.url);
-  await crawlAt(actors, account, id).create(JSON.stringify(input), origin, robots);
   return id;
 }
 

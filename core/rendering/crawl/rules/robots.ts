@@ -1,5 +1,5 @@
 import type { LongTask } from "../../../ports.ts";
-import { type GlobPart, matchGlob, WILDCARDS } from "./glob.ts";
+import { type GlobPart, matchGlob, WILDCARDS } from "../../../net/glob.ts";
 
 /** The name by which robots.txt files speak to these crawls. */
 export const CRAWLER = "CauseyCrawler";

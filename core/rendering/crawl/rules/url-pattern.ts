@@ -1,5 +1,5 @@
 import { ApiError } from "../../../http/api-error.ts";
-import { type GlobPart, matchGlob, WILDCARDS } from "./glob.ts";
+import { globParts, matchGlob, WILDCARDS } from "../../../net/glob.ts";
 
 /** Patterns of one list, and characters of one pattern. */
 const PATTERNS = 100;
@@ -29,7 +29,7 @@ function compile(pattern: string, field: string): UrlPattern {
       `${field}: "${pattern.slice(0, 80)}" matches no address: begin with http://, https://, / or *`,
     );
   }
-  const parts = partsOf(pattern);
+  const parts = globParts(pattern);
   if (parts.filter((part) => typeof part !== "string").length > WILDCARDS)
     throw refuse(`${field}: A pattern may have at most ${WILDCARDS} wildcards`);
   const isPath = pattern.startsWith("/");
@@ -39,14 +39,6 @@ function compile(pattern: string, field: string): UrlPattern {
 /** An address as patterns see it. */
 function withoutFragment({ href, hash }: URL): string {
   return hash === "" ? href : href.slice(0, href.length - hash.length);
-}
-
-/** Stars in a row that are more than two cross slashes, too. */
-function partsOf(pattern: string): GlobPart[] {
-  return pattern
-    .split(/(?<stars>\*+)/u)
-    .filter((part) => part !== "")
-    .map((part) => (part.startsWith("*") ? { crosses: part.length > 1 } : part));
 }
 
 function refuse(message: string): ApiError {

@@ -4,6 +4,14 @@ export type GlobPart = string | { readonly crosses: boolean };
 /** Wildcards of one pattern: what matching takes grows with them. */
 export const WILDCARDS = 10;
 
+/** The parts of a pattern. Stars in a row that are more than two cross slashes, too. */
+export function globParts(pattern: string): GlobPart[] {
+  return pattern
+    .split(/(?<stars>\*+)/u)
+    .filter((part) => part !== "")
+    .map((part) => (part.startsWith("*") ? { crosses: part.length > 1 } : part));
+}
+
 /**
  * Whether the parts match a whole text. It carries the places that can be reached from part to part, so that no pattern
  * takes longer than its parts times the text: nothing is tried twice.

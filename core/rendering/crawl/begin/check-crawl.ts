@@ -1,13 +1,13 @@
-import { ApiError } from "../../http/api-error.ts";
-import { extractorFor } from "../extractor.ts";
-import { prepareJob } from "../job.ts";
-import { checkJsonRequest } from "../json/ask-json.ts";
-import { checkWanted } from "../json/json-body.ts";
-import type { CrawlDeps } from "./crawl-deps.ts";
-import type { CrawlBody } from "./crawl-schema.ts";
-import { allowsUse, type Robots } from "./rules/robots.ts";
-import { compileScope, pageAddress } from "./rules/scope.ts";
-import { fetchRobots } from "./site-rules.ts";
+import { ApiError } from "../../../http/api-error.ts";
+import { extractorFor } from "../../extractor.ts";
+import { prepareJob } from "../../job.ts";
+import { checkJsonRequest } from "../../json/ask-json.ts";
+import { checkWanted } from "../../json/json-body.ts";
+import type { CrawlDeps } from "../crawl-deps.ts";
+import type { CrawlBody } from "../crawl-schema.ts";
+import { allowsUse, type Robots } from "../rules/robots.ts";
+import { compileScope, pageAddress } from "../rules/scope.ts";
+import { fetchRobots } from "../site-rules.ts";
 
 /** A crawl that may begin. */
 export interface CheckedCrawl {
@@ -43,7 +43,7 @@ export async function checkCrawl(
   body: CrawlBody,
   signal: AbortSignal,
 ): Promise<CheckedCrawl> {
-  checkFields(deps, body);
+  checkCrawlFields(deps, body);
   extractorFor(body.extract, deps.extract);
   const { url } = prepareJob(body, deps.policy);
   const address = url === null ? null : pageAddress(url.href);
@@ -69,7 +69,8 @@ function notesOn({ browser }: CrawlBody): string[] {
     : [`browser: "${browser}" has no effect: pages are rendered by Chromium`];
 }
 
-function checkFields({ platform }: CrawlDeps, body: CrawlBody): void {
+/** Checks the fields of a body that depend on each other, or on what this server has. */
+export function checkCrawlFields({ platform }: CrawlDeps, body: CrawlBody): void {
   const { modifiedSince } = body;
   const now = platform.system.now();
   if (modifiedSince !== undefined) {

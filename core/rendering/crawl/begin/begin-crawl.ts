@@ -1,0 +1,32 @@
+import { checkCrawl } from "./check-crawl.ts";
+import { crawlAt } from "../crawl-actor.ts";
+import type { CrawlDeps } from "../crawl-deps.ts";
+import { crawlListAt } from "../crawl-list.ts";
+import type { CrawlBody } from "../crawl-schema.ts";
+
+/** A crawl that runs now. */
+export interface BegunCrawl {
+  readonly id: string;
+  /** What of the body has no effect. */
+  readonly notes: readonly string[];
+}
+
+/** Begins a crawl of an account. @throws ApiError naming the field, 429 while too many run */
+export async function beginCrawl(
+  deps: CrawlDeps,
+  account: string,
+  body: CrawlBody,
+  signal: AbortSignal,
+): Promise<BegunCrawl> {
+  const { actors, system } = deps.platform;
+  const { input, robots, notes } = await checkCrawl(deps, body, signal);
+  const id = system.id();
+  const list = crawlListAt(actors, account);
+  const { running, kept } = deps.limits;
+  const old = await list.reserve({ id, url: input.url }, { running, kept });
+  for (const one of old) await crawlAt(actors, account, one).expire();
+  if (old.length > 0) await list.forget(old);
+  const { origin } = new URL(input.url);
+  await crawlAt(actors, account, id).create(JSON.stringify(input), origin, robots);
+  return { id, notes };
+}

@@ -1,0 +1,103 @@
+import { joinBytes } from "../../../http/stream.ts";
+import type { SiteCrawl, SiteCrawler, SitePage, SiteWish } from "../../../ports.ts";
+import { prepareJob } from "../../job.ts";
+import { beginCrawl } from "./begin-crawl.ts";
+import { checkCrawlFields } from "./check-crawl.ts";
+import { crawlAt } from "../crawl-actor.ts";
+import type { CrawlDeps } from "../crawl-deps.ts";
+import { CONTENT_PART } from "../crawl-pages.ts";
+import type { CrawlRecord } from "../rows/crawl-records.ts";
+import type { CrawlBody } from "../crawl-schema.ts";
+import type { CrawlStatus } from "../crawl-state.ts";
+import { compileScope } from "../rules/scope.ts";
+
+const decoder = new TextDecoder();
+
+/** Crawls for code of the same process: websites that search instances have as their source. */
+export function siteCrawler(deps: CrawlDeps): SiteCrawler {
+  const { actors } = deps.platform;
+  return {
+    check(wish) {
+      const body = bodyOf(wish);
+      checkCrawlFields(deps, body);
+      prepareJob(body, deps.policy);
+      compileScope(body.options ?? {}, deps.policy.allow);
+    },
+    async begin(account, wish, signal) {
+      return (await beginCrawl(deps, account, bodyOf(wish), signal)).id;
+    },
+    async read(account, id, seq, limit) {
+      const crawl = crawlAt(actors, account, id);
+      const found = await crawl.read({ cursor: seq, limit, status: null });
+      if (found === null) return null;
+      const { total, finished, status, records, cursor } = found;
+      // Of a crawl that has failed, the start says why; it is the first page.
+      const start = status === "errored" ? await startOf(crawl) : undefined;
+      return {
+        crawl: { ...ended(status, start), total, finished },
+        pages: records.flatMap((record) => toPage(record) ?? []),
+        next: cursor,
+      };
+    },
+    async markdown(account, id, seq, maxBytes) {
+      const crawl = crawlAt(actors, account, id);
+      const { records: [record] = [] } =
+        (await crawl.read({ cursor: seq, limit: 1, status: null })) ?? {};
+      const size = record?.seq === seq ? record.sizes["markdown"] : undefined;
+      // It is a JSON text, in which a byte takes six at most.
+      if (size === undefined || size > 6 * maxBytes) return null;
+      const parts: Uint8Array[] = [];
+      for (let part = 0; part * CONTENT_PART < size; part++) {
+        const data = await crawl.contentPart(seq, "markdown", part);
+        if (data === null) return null;
+        parts.push(data);
+      }
+      return String(JSON.parse(decoder.decode(joinBytes(parts))));
+    },
+    async cancel(account, id) {
+      await crawlAt(actors, account, id).cancel();
+    },
+  };
+}
+
+async function startOf(crawl: ReturnType<typeof crawlAt>): Promise<CrawlRecord | undefined> {
+  return (await crawl.read({ cursor: 0, limit: 1, status: null }))?.records[0];
+}
+
+function bodyOf(wish: SiteWish): CrawlBody {
+  const { url, limit, depth, source, subdomains, include, exclude, headers } = wish;
+  return {
+    url,
+    limit,
+    source,
+    formats: ["markdown"],
+    crawlPurposes: ["search", "ai-input"],
+    ...(depth === undefined ? {} : { depth }),
+    ...(wish.inBrowser ? {} : { render: false }),
+    ...(headers === undefined ? {} : { setExtraHTTPHeaders: headers }),
+    options: {
+      includeSubdomains: subdomains,
+      includePatterns: [...include],
+      excludePatterns: [...exclude],
+    },
+  };
+}
+
+function ended(
+  status: CrawlStatus,
+  start: CrawlRecord | undefined,
+): Pick<SiteCrawl, "status" | "reason"> {
+  if (status === "running" || status === "completed") return { status };
+  if (status === "errored") return { status: "failed", reason: start?.error ?? "No page was read" };
+  if (status === "cancelled_by_user") return { status: "failed", reason: "It was cancelled" };
+  return { status: "partial" };
+}
+
+function toPage({ seq, url, status, metadata, error }: CrawlRecord): SitePage | null {
+  const page = { seq, url };
+  if (status === "completed") return { ...page, status: "read", title: metadata?.title };
+  if (status === "disallowed") return { ...page, status: "gone" };
+  if (status !== "errored") return null;
+  const isGone = metadata?.status === 404 || metadata?.status === 410;
+  return isGone ? { ...page, status: "gone" } : { ...page, status: "failed", error };
+}
