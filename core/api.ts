@@ -50,6 +50,7 @@ export function platformApi(options: PlatformApiOptions): PlatformApi {
   });
   const instances = searchParts({
     htmlToMarkdown,
+    crawler: pages.crawler,
     ...watchedModels(options, seen, parts),
     ...shared,
     tracer,

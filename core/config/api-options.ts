@@ -6,10 +6,13 @@ import type { Config } from "./config.ts";
 import type { PlacedModelConfig } from "./model-config.ts";
 
 function searchOptions(
-  { search: { embedder, chatModel, reranker, vectorMemoryBytes } = {} }: Config,
+  config: Config,
   { transport }: Platform,
 ): NonNullable<PlatformApiOptions["search"]> {
+  const { bucket, embedder, chatModel, reranker, vectorMemoryBytes } = config.search ?? {};
   return {
+    ...(bucket && { bucket }),
+    ...masterSecrets(config),
     ...(embedder && {
       embedder: placed(embedder, (endpoint) => openAiEmbedder(endpoint, transport)),
     }),

@@ -5,7 +5,7 @@ import type { DeprecationsOptions } from "../deprecations/mod.ts";
 import { parseInstant } from "../http/instant.ts";
 import { isMountPath } from "../http/mount-path.ts";
 import type { CrawlOptions, RenderingOptions } from "../rendering/mod.ts";
-import type { GatewayEmbeddings, OpenAiEndpoint } from "../search/mod.ts";
+import type { BucketEndpoint, GatewayEmbeddings, OpenAiEndpoint } from "../search/mod.ts";
 import { positiveInteger, id, type Members, nonEmpty, roomy, strings, url } from "./fields.ts";
 import { type GatewayConfig, gatewayConfig } from "./gateway-config.ts";
 import { chatModel, embedder, type PlacedModelConfig, timedModel } from "./model-config.ts";
@@ -115,9 +115,20 @@ export interface SearchConfig {
   readonly chatModel?: PlacedModelConfig;
   /** Bytes of memory for vectors. @default 512 MiB; 48 MiB on Workers */
   readonly vectorMemoryBytes?: number;
+  /** Where buckets are whose instances name no endpoint. */
+  readonly bucket?: BucketEndpoint;
 }
 
 const search = v.strictObject({
+  bucket: v.exactOptional(
+    v.strictObject({
+      endpoint: v.pipe(
+        url,
+        v.check((text) => /^[^/]+\/\/[^/]+\/?$/u.test(text), "Expected an address without a path"),
+      ),
+      region: v.exactOptional(v.string()),
+    } satisfies Members<BucketEndpoint>),
+  ),
   embedder: v.exactOptional(embedder),
   chatModel: v.exactOptional(chatModel),
   reranker: v.exactOptional(timedModel),

@@ -74,6 +74,7 @@ export const errorKinds = {
   instance_disabled: [403, 10530, "The instance is switched off"],
   invalid_model: [400, 7010, "invalid_model"],
   chat_model_failed: [500, 7011, "The chat model failed to return a valid response"],
+  instance_invalid_token: [400, 7012, "instance_invalid_token"],
   max_instances: [403, 7013, "max_instances_reached"],
   filter_or_only_eq: [400, 7015, "filter_or_operator_only_supports_eq_filters"],
   filter_or_one_key: [400, 7016, "filter_or_operator_does_not_support_different_keys"],
@@ -103,6 +104,7 @@ export const errorKinds = {
   all_searches_failed: [500, 7073, "all_search_methods_failed"],
   too_many_instances: [400, 7074, "too_many_multi_search_instances"],
   search_token_not_found: [404, 7075, "token_not_found"],
+  search_token_in_use: [409, 7076, "token_conflict"],
   image_needs_vectors: [400, 7089, "image_query_requires_vector_index"],
   // Webhooks and agents: docs/webhooks.md
   entity_missing: [400, 10420, "The entity identifier is missing from the request"],

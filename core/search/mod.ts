@@ -23,6 +23,7 @@ import { instanceRoutes } from "./instance/instance-routes.ts";
 import { itemRoutes } from "./items/item-routes.ts";
 import { mcpRoutes } from "./mcp/mcp-routes.ts";
 import { jobRoutes } from "./items/job-routes.ts";
+import { tokenRoutes } from "./tokens/token-routes.ts";
 import { namespaceRoutes } from "./instance/namespace-routes.ts";
 import { rewrittenQuery } from "./answer/rewrite-query.ts";
 import {
@@ -62,6 +63,7 @@ export {
 } from "./answer/gateway-models.ts";
 export { httpReranker } from "./answer/http-reranker.ts";
 export type {
+  BucketEndpoint,
   McpDocument,
   McpResult,
   McpSearchOptions,
@@ -110,6 +112,7 @@ export function searchParts(options: SearchPartsOptions): SearchParts {
   itemRoutes(routes, context);
   jobRoutes(routes, context);
   namespaceRoutes(routes, context);
+  tokenRoutes(routes, context);
   mcpRoutes(routes, context);
   closeRoutes(routes, [`${ROOT}/*`], "api", platform);
   return {

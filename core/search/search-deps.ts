@@ -1,5 +1,5 @@
 import type { Auth } from "../auth/authorize.ts";
-import type { ChatModel, Embedder, Platform } from "../ports.ts";
+import type { ChatModel, Embedder, Platform, SiteCrawler } from "../ports.ts";
 import type { Tracer } from "../trace-context.ts";
 import type { CountTokens } from "./text/count-tokens.ts";
 import type { FileReader } from "./read/file-reader.ts";
@@ -17,6 +17,14 @@ export interface Reranker {
     /** Names the span of this call, for the header of that name. */
     traceparent?: string,
   ): Promise<number[]>;
+}
+
+/** A store of buckets that speaks S3; the operator's own, so it may be on a private network. */
+export interface BucketEndpoint {
+  /** Its address, e.g. `https://s3.eu-central-1.amazonaws.com`; buckets are the first segment of the path. */
+  readonly endpoint: string;
+  /** @default "auto" */
+  readonly region?: string;
 }
 
 /** A chat model with the name that is used when neither request nor instance names one. */
@@ -90,6 +98,14 @@ export interface SearchOptions {
    * search. @default 512 MiB; 48 MiB on Workers
    */
   readonly vectorMemoryBytes?: number;
+  /** Reads the websites that instances have as their source: `crawler` of the rendering part. @default these are refused (503) */
+  readonly crawler?: SiteCrawler;
+  /** Where buckets are whose instances name no `source_params.endpoint`. @default such instances are refused */
+  readonly bucket?: BucketEndpoint;
+  /** Seals the stored credentials of buckets. @default a key beside the data */
+  readonly masterSecret?: string;
+  /** Master secrets of before, which still open what they sealed. @default [] */
+  readonly formerMasterSecrets?: readonly string[];
   /** Serves instances to MCP clients at `…/mcp`: `serveMcp` of `causey/search/mcp`. @default 503 there */
   readonly mcp?: ServeMcp;
   /** Is told of the calls of models that searches make. @default nobody traces */

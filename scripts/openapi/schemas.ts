@@ -15,6 +15,7 @@ import { crawlSchema } from "../../core/rendering/crawl/crawl-schema.ts";
 import { mapSchema } from "../../core/rendering/crawl/map-site.ts";
 import * as render from "../../core/rendering/schema.ts";
 import { createSchema, updateSchema } from "../../core/search/instance/instance-schema.ts";
+import { tokenInput } from "../../core/search/tokens/token-routes.ts";
 import { namespaceCreate, namespaceUpdate } from "../../core/search/instance/namespace-routes.ts";
 import { putSchema, syncSchema } from "../../core/search/items/item-routes.ts";
 import { jobCancel, jobCreate } from "../../core/search/items/job-routes.ts";
@@ -59,6 +60,7 @@ export const bodySchemas = {
   RenderMap: mapSchema,
   Instance: createSchema,
   InstanceChange: updateSchema,
+  SearchToken: tokenInput,
   Namespace: namespaceCreate,
   NamespaceChange: namespaceUpdate,
   ItemSync: syncSchema,

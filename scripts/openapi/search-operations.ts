@@ -103,11 +103,37 @@ const instances: Operations = {
     summary: "List what a job did",
     query: [...paged],
   },
+  "GET /:id/jobs/:job_id/events": { summary: "Follow a job until its end", answer: "events" },
 };
 
 /** Search: instances, items, jobs and namespaces. */
 export const search: Operations = {
   ...below("/instances", instances),
+  "GET /tokens": {
+    results: "SearchTokenShown",
+    summary: "List the credentials of buckets",
+    query: [...paged, "search"],
+  },
+  "POST /tokens": {
+    result: "SearchTokenShown",
+    summary: "Store a credential for buckets; its key is never shown",
+    body: "SearchToken",
+    example: { name: "archive", cf_api_id: "AKIDEXAMPLE", cf_api_key: "a-secret-access-key" },
+  },
+  "GET /tokens/:token_id": {
+    result: "SearchTokenShown",
+    summary: "Read a credential, without its key",
+  },
+  "PUT /tokens/:token_id": {
+    result: "SearchTokenShown",
+    summary: "Replace a credential",
+    body: "SearchToken",
+    example: { name: "archive", cf_api_id: "AKIDEXAMPLE", cf_api_key: "another-access-key" },
+  },
+  "DELETE /tokens/:token_id": {
+    result: "SearchTokenShown",
+    summary: "Delete a credential that no instance uses",
+  },
   "GET /namespaces": {
     results: "SearchNamespace",
     summary: "List the namespaces",

@@ -1,7 +1,7 @@
 import { openPlatform } from "#platform";
 import type { Hono } from "hono";
 import { type SearchParts, searchParts, type SearchPartsOptions } from "../../core/search/mod.ts";
-import type { Platform, System } from "../../core/ports.ts";
+import type { ActorContext, ActorKind, Platform, System } from "../../core/ports.ts";
 
 /** A chunk, as far as tests look at it. */
 export interface FoundChunk {
@@ -25,6 +25,12 @@ export interface Shown {
   readonly key: string;
   readonly name: string;
   readonly description: string;
+  readonly message: string;
+  readonly source: string;
+  readonly source_id: string;
+  readonly type: string | null;
+  readonly sync_interval: number;
+  readonly metadata: Readonly<Record<string, unknown>>;
   readonly status: string;
   readonly error: string;
   readonly checksum: string;
@@ -107,9 +113,11 @@ export async function searchUnderTest(
   settings: Record<string, unknown> = {},
   data?: string,
   system: Partial<System> = {},
+  network: Partial<Pick<Platform, "egress" | "transport">> = {},
+  skew: ClockSkew = { ms: 0 },
 ): Promise<SearchUnderTest> {
-  const real = await openPlatform(data === undefined ? {} : { data });
-  const platform = { ...real, system: { ...real.system, ...system } };
+  const real = withSkew(await openPlatform(data === undefined ? {} : { data }), skew);
+  const platform = { ...real, ...network, system: { ...real.system, ...system } };
   const { binding, routes: app } = searchParts({
     platform,
     auth: "off",
@@ -164,6 +172,32 @@ export async function searchUnderTest(
     },
     close: () => platform.close(),
   };
+}
+
+/** How far the wall clock of actors is ahead; a test moves it on. */
+export interface ClockSkew {
+  readonly ms: number;
+}
+
+function withSkew(platform: Platform, skew: ClockSkew): Platform {
+  const { actors } = platform;
+  const kinds = new Map<ActorKind, ActorKind>();
+  const define: typeof actors.define = (kind) => {
+    const moved: ActorKind = kinds.get(kind) ?? {
+      ...kind,
+      start: (context) => {
+        const real = context.system;
+        const now = { value: (): number => real.now() + skew.ms };
+        // What a runtime gives has members that a spread would lose.
+        const system = { value: Object.create(real, { now }) as System };
+        return kind.start(Object.create(context, { system }) as ActorContext);
+      },
+    };
+    kinds.set(kind, moved);
+    actors.define(moved);
+  };
+  const get: typeof actors.get = (kind, name) => actors.get(kind, name);
+  return { ...platform, actors: { define, get } };
 }
 
 /** A form as the bytes that a client sends: as a live body, Node's own encoder trips over a reader that stops early. */

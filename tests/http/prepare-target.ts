@@ -71,6 +71,7 @@ export async function prepareTarget(): Promise<PreparedTarget> {
       },
     },
     rendering: { chatModel: { baseUrl, model: "finds-data" } },
+    search: { bucket: { endpoint: upstream.url } },
     webhooks: {
       sources: {
         generic: {

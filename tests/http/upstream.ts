@@ -7,6 +7,7 @@ import {
   gzipSync,
   zstdCompressSync,
 } from "node:zlib";
+import { playedBucket } from "../fakes/search-bucket.ts";
 import { streamOf as openaiStream } from "../fakes/gateway-openai-stream.ts";
 import { nativeMode } from "./native-upstream.ts";
 import { realtimeUpstream } from "./realtime-upstream.ts";
@@ -198,7 +199,24 @@ function sendJson(res: ServerResponse, status: number, body: unknown): void {
     .end(text);
 }
 
-/** Starts the model server on a free port. */
+/** The bucket `docs`, which verifies signatures. */
+const bucket = playedBucket({
+  "guide/ferry.md": "# Ferry\n\nThe ferry leaves at noon.",
+  "guide/größe + maß.md": "# Bread\n\nKnead the dough.",
+  "other.md": "Not below the prefix.",
+});
+
+async function sendObject(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  const headers = new Map(
+    Object.entries(req.headers).map(([name, value]) => [name, String(value)]),
+  );
+  const url = new URL(req.url ?? "/", `http://${req.headers.host}`);
+  const answer = await bucket.answer(url, headers);
+  res.writeHead(answer.status, Object.fromEntries(answer.headers));
+  res.end(answer.body);
+}
+
+/** Starts the model server on a free port; it has a bucket as well. */
 export async function startUpstream(): Promise<Upstream> {
   const seen = new Map<string, Seen[]>();
   const held = new Map<string, ServerResponse>();
@@ -216,6 +234,7 @@ export async function startUpstream(): Promise<Upstream> {
     const url = req.url ?? "/";
     if (url.startsWith("/__sockets/")) return sendJson(res, 200, realtime.seenBy(url.slice(11)));
     if (url === "/__open") return sendJson(res, 200, realtime.open());
+    if (url.startsWith("/docs/")) return void sendObject(req, res);
     if (url.startsWith("/__seen/")) return sendJson(res, 200, seen.get(url.slice(8)) ?? []);
     if (url.startsWith("/__step/")) {
       sendStep(held.get(url.slice(8)));

@@ -2,6 +2,8 @@ import { ApiError } from "../../http/api-error.ts";
 import type { Statement } from "../../ports.ts";
 import { metaStatements } from "../items/commit-item.ts";
 import type { InstanceSettings } from "./instance-settings.ts";
+import { scheduleStatements } from "../queue/run-schedule.ts";
+import { jobsDue } from "../queue/work-rows.ts";
 import { type InstanceState, vectorTag } from "./instance-state.ts";
 import {
   createKeywordIndex,
@@ -27,11 +29,17 @@ export async function initializeInstance(
     trainedChunks: 0,
     activeMs: null,
   };
-  await state.context.sql.batch([
-    ...(settings.index_method.keyword ? createKeywordIndex(state, settings) : []),
-    state.save(facts),
-  ]);
+  const schedule = scheduleStatements(state, settings, null);
+  await state.clock.write(
+    [
+      ...(settings.index_method.keyword ? createKeywordIndex(state, settings) : []),
+      ...schedule,
+      state.save(facts),
+    ],
+    schedule.length > 0 ? state.context.steady() : null,
+  );
   state.remember(facts);
+  state.bell.ring();
 }
 
 /**
@@ -58,8 +66,13 @@ export async function changeInstance(
     statements.push(...(await reindexMetadata(state, settings)));
   }
   const next = { ...facts, settings };
+  const schedule = scheduleStatements(state, settings, old);
+  statements.push(...schedule);
+  const goesOn = old.paused === true && settings.paused !== true;
+  // A job looks seldom whether the pause is over.
+  if (goesOn) statements.push(jobsDue(state));
   // What waited while the instance was paused is due.
-  const due = old.paused === true && settings.paused !== true ? state.context.steady() : null;
+  const due = goesOn || schedule.length > 0 ? state.context.steady() : null;
   await state.clock.write([...statements, state.save(next)], due);
   state.remember(next);
   state.bell.ring();

@@ -19,9 +19,10 @@ import {
   type NamespaceChanges,
 } from "./namespace-store.ts";
 import { directoryTables } from "./tables.ts";
+import { type SearchTokenMethods, tokenMethods } from "../tokens/token-store.ts";
 
-/** The instances and namespaces of one account. The instances themselves are actors of their own. */
-export interface Directory {
+/** The instances, namespaces and credentials of one account. The instances themselves are actors of their own. */
+export interface Directory extends SearchTokenMethods {
   reserve(settings: InstanceSettings): Promise<void>;
   put(settings: InstanceSettings): Promise<void>;
   drop(namespace: string, id: string): Promise<void>;
@@ -37,7 +38,7 @@ export interface Directory {
 export const directoryKind: ActorKind = {
   name: "search-directory",
   schema: directoryTables,
-  interleaved: ["list", "namespace", "namespaces"],
+  interleaved: ["list", "namespace", "namespaces", "token", "tokens", "sealedToken", "ownMaster"],
   start: (context): Actor => ({ methods: { ...methodsOf(context) } }),
 };
 
@@ -52,6 +53,7 @@ function methodsOf(context: ActorContext): Directory {
     namespace: (name) => findNamespace(context, name),
     namespaces: (search) => listNamespaces(context, search),
     dropNamespace: (name) => dropNamespace(context, name),
+    ...tokenMethods(context),
   };
 }
 

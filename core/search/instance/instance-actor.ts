@@ -170,7 +170,7 @@ function jobMethods(state: InstanceState): {
   jobs(page: number, perPage: number): ReturnType<typeof listJobs>;
 } {
   return {
-    startJob: (description) => state.inTurn(() => startJob(state, description)),
+    startJob: (description) => state.inTurn(() => startJob(state, description, "user")),
     cancelJob: (id) => state.inTurn(() => cancelJob(state, id)),
     job: (id) => getJob(state, id),
     jobLogs: (id, page, perPage) => jobLogs(state, id, page, perPage),

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { ignores } from "../../http/fields/schema-fields.ts";
 import { type Synonyms, synonyms } from "../query/synonyms.ts";
 import { type TypoTolerance, typoTolerance } from "../query/typo-tolerance.ts";
+import { type SourceParams, sourceParams } from "../source/source-schema.ts";
 import { builtinFields, type MetadataField } from "../items/metadata.ts";
 
 /** Seconds that an answer may be cached. */
@@ -57,7 +58,7 @@ export interface SettingsChanges {
   readonly rewrite_query?: boolean | undefined;
   readonly score_threshold?: number | undefined;
   readonly source?: string | null | undefined;
-  readonly source_params?: JsonObject | null | undefined;
+  readonly source_params?: SourceParams | null | undefined;
   readonly sync_interval?: number | null | undefined;
   /** Words and phrases that also count as a word, by it. */
   readonly synonyms?: Synonyms | null | undefined;
@@ -171,7 +172,7 @@ const entries = {
   rewrite_query: v.optional(v.boolean()),
   score_threshold: v.optional(unit),
   source: v.nullish(trimmed(1024)),
-  source_params: v.nullish(plainObject),
+  source_params: v.nullish(sourceParams),
   sync_interval: v.nullish(v.picklist([900, 1800, 3600, 7200, 14400, 21600, 43200, 86400])),
   synonyms: v.nullish(synonyms),
   token_id: v.nullish(trimmed(64)),

@@ -3,6 +3,9 @@ import { ApiError } from "../../http/api-error.ts";
 import type { SettingsChanges } from "./instance-schema.ts";
 import { LEXICAL_MODEL } from "../lexical/lexical-model.ts";
 import type { MetadataField } from "../items/metadata.ts";
+import type { SearchOptions } from "../search-deps.ts";
+import { sourceOf, sourceType, SYNC_INTERVAL } from "../source/check-source.ts";
+import { withoutEffect } from "../source/source-errors.ts";
 
 /** Largest chunk in tokens: what common embedding models read at once. */
 const MAX_CHUNK_SIZE = 8_192;
@@ -34,6 +37,7 @@ export function newSettings(
   namespace: string,
   now: string,
   names: ModelNames,
+  options: SourceOptions,
 ): InstanceSettings {
   const base: InstanceSettings = {
     id: changes.id,
@@ -71,7 +75,7 @@ export function newSettings(
     status: "ready",
     type: null,
   };
-  return changedSettings(base, changes, now, names);
+  return changedSettings(base, changes, now, names, options);
 }
 
 /** Settings after a change. Throws 7010 for a model that is not here and 7036 for a chunk size out of bounds. */
@@ -80,16 +84,13 @@ export function changedSettings(
   changes: SettingsChanges,
   now: string,
   names: ModelNames,
+  options: SourceOptions,
 ): InstanceSettings {
-  if (changes.type != null) {
-    throw new ApiError("not_part", {
-      message: `Sources of type "${changes.type}" are not part of causey: upload items instead`,
-    });
-  }
   checkEffects(changes, names);
   const { hybrid_search_enabled: hybrid, ...rest } = changes;
   const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
-  const next = { ...old, ...given, id: old.id, modified_at: now } as InstanceSettings;
+  const merged = { ...old, ...given, id: old.id, modified_at: now } as InstanceSettings;
+  const next = touchesSource(changes) ? withSource(merged, changes.type ?? null, options) : merged;
   const method =
     changes.index_method ??
     (hybrid === undefined ? old.index_method : { vector: true, keyword: hybrid });
@@ -112,11 +113,6 @@ export function changedSettings(
 
 /** Throws for what would be stored and have no effect. */
 function checkEffects(changes: SettingsChanges, names: ModelNames): void {
-  if (changes.sync_interval != null)
-    throw withoutEffect(
-      "sync_interval",
-      "items come by upload, so nothing is fetched on a schedule",
-    );
   if (changes.public_endpoint_params != null)
     throw withoutEffect(
       "public_endpoint_params",
@@ -141,8 +137,26 @@ function checkKeywords(next: InstanceSettings, hasKeywords: boolean): void {
     throw withoutEffect("typo_tolerance", 'the tokenizer "trigram" knows no words');
 }
 
-function withoutEffect(setting: string, why: string): ApiError {
-  return new ApiError("not_part", { message: `${setting} would have no effect: ${why}` });
+/** What decides which sources there may be. */
+type SourceOptions = Pick<SearchOptions, "bucket" | "crawler" | "platform">;
+
+function touchesSource(changes: SettingsChanges): boolean {
+  const { type, source, source_params: params, sync_interval: interval, token_id: token } = changes;
+  return [type, source, params, interval, token].some((value) => value !== undefined);
+}
+
+/** Settings whose source is checked, with its type and its schedule. */
+function withSource(
+  settings: InstanceSettings,
+  given: InstanceSettings["type"],
+  options: SourceOptions,
+): InstanceSettings {
+  const hasSource = settings.source != null && settings.source.trim() !== "";
+  const next = { ...settings, type: hasSource ? sourceType(settings) : given };
+  const source = sourceOf(next, options);
+  return source === null
+    ? next
+    : { ...next, sync_interval: settings.sync_interval ?? SYNC_INTERVAL };
 }
 
 function embeddingModel(name: string | null, names: ModelNames): string {

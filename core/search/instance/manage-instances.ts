@@ -1,3 +1,4 @@
+import { ApiError } from "../../http/api-error.ts";
 import { formatInstant } from "../../http/instant.ts";
 import { directoryAt } from "./directory.ts";
 import { type Instance, instanceAt } from "./instance-client.ts";
@@ -19,7 +20,9 @@ export async function createInstance(
     namespace,
     formatInstant(platform.system.now()),
     modelNames(options),
+    options,
   );
+  await checkToken(account, settings, options);
   const directory = directoryAt(platform, account);
   await directory.reserve(settings);
   try {
@@ -44,7 +47,9 @@ export async function updateInstance(
     changes,
     formatInstant(platform.system.now()),
     modelNames(options),
+    options,
   );
+  await checkToken(account, settings, options);
   await instance.change(settings);
   await directoryAt(platform, account).put(settings);
   return settings;
@@ -59,4 +64,21 @@ export async function deleteInstance(
   const settings = await instance.destroy();
   await directoryAt(platform, account).drop(settings.namespace, settings.id);
   return settings;
+}
+
+/** Throws 7012 for a token that is not stored. */
+async function checkToken(
+  account: string,
+  { token_id: id }: InstanceSettings,
+  { platform }: SearchOptions,
+): Promise<void> {
+  if (id == null) return;
+  await directoryAt(platform, account)
+    .token(id)
+    .catch((error: unknown) => {
+      if (!(error instanceof ApiError) || error.status !== 404) throw error;
+      throw new ApiError("instance_invalid_token", {
+        message: `instance_invalid_token: token_id: There is no token "${id}"`,
+      });
+    });
 }

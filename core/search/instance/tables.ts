@@ -68,6 +68,11 @@ export const instanceTables: readonly string[] = [
     dimensions INTEGER NOT NULL, scales BLOB NOT NULL, data BLOB NOT NULL,
     PRIMARY KEY (actor, model, item_id, first_chunk))`,
   "CREATE INDEX search_vector_blocks_item ON search_vector_blocks (actor, item_id)",
+  // Items that a source gave: which one, its version of the item, and the sync job that saw it last.
+  "ALTER TABLE search_items ADD COLUMN source TEXT",
+  "ALTER TABLE search_items ADD COLUMN source_version TEXT",
+  "ALTER TABLE search_items ADD COLUMN seen_job TEXT",
+  "ALTER TABLE search_jobs ADD COLUMN source TEXT",
 ];
 
 /** Every table that holds rows of an instance, for its deletion. */
@@ -95,4 +100,9 @@ export const directoryTables: readonly string[] = [
   `CREATE TABLE search_namespaces (
     actor TEXT NOT NULL, name TEXT NOT NULL, record TEXT NOT NULL, created_ms INTEGER NOT NULL,
     PRIMARY KEY (actor, name))`,
+  `CREATE TABLE search_tokens (
+    actor TEXT NOT NULL, id TEXT NOT NULL, name TEXT NOT NULL, key_id TEXT NOT NULL, sealed TEXT NOT NULL,
+    legacy INTEGER NOT NULL, created_ms INTEGER NOT NULL, modified_ms INTEGER NOT NULL, PRIMARY KEY (actor, id))`,
+  // What seals where the operator has given no master secret.
+  "CREATE TABLE search_keys (actor TEXT PRIMARY KEY, master TEXT NOT NULL)",
 ];

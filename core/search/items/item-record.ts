@@ -27,7 +27,7 @@ export const WAITS: string =
   "(SELECT COUNT(*) FROM search_work w WHERE w.actor = i.actor AND w.id = i.id) AS waits";
 
 /** The columns that {@link toItem} reads. */
-export const ITEM_COLUMNS: string = `i.id, i.key, i.status, i.error, i.metadata, i.checksum, i.size, i.chunks, i.created_ms, i.modified_ms, i.seen_ms, ${WAITS}`;
+export const ITEM_COLUMNS: string = `i.id, i.key, i.status, i.error, i.metadata, i.checksum, i.size, i.chunks, i.created_ms, i.modified_ms, i.seen_ms, i.source, ${WAITS}`;
 
 /** A row of `search_items` as an item. */
 export function toItem(row: SqlRow, namespace: string): Item {
@@ -45,7 +45,7 @@ export function toItem(row: SqlRow, namespace: string): Item {
     metadata: itemMetadata(row, key),
     namespace,
     next_action: Number(row["waits"]) > 0 ? "INDEX" : null,
-    source_id: "builtin",
+    source_id: row["source"] == null ? "builtin" : String(row["source"]),
     status,
     ...(typeof error === "string" ? { error } : {}),
   };

@@ -7,6 +7,7 @@ import { parse, readJson, withBytes } from "../../http/body.ts";
 import { envelope } from "../../http/envelope.ts";
 import { checkQuery } from "../../http/query.ts";
 import { wholeRequest } from "../../http/whole-request.ts";
+import { MAX_SOURCE_KEY } from "../source/source-reader.ts";
 import { FILE_LIMIT } from "./extract-text.ts";
 import { type FileUpload, syncItem, uploadItem } from "./index-item.ts";
 import type { Instance } from "../instance/instance-client.ts";
@@ -60,7 +61,7 @@ export function itemRoutes(app: Hono, { options, may, instance }: RouteContext):
       const { key, wait_for_completion: wait } = await readJson(c, putSchema, {
         platform: options.platform,
       });
-      if (key.length > 128) throw new ApiError("file_name_too_long");
+      if (key.length > MAX_SOURCE_KEY) throw new ApiError("file_name_too_long");
       const { items } = await instance(c).items(
         { page: 1, perPage: 1, key, sortBy: "status" },
         null,

@@ -16,6 +16,19 @@ export type Upload = {
   readonly checksum: string;
   readonly contentType: string;
   readonly bytes: Uint8Array;
+  /** When it was changed, in Unix ms. @default now */
+  readonly modified?: number;
+  /** The source that gave it. @default a client uploads it */
+  readonly source?: ItemSource;
+};
+
+/** Where an item of a source comes from. */
+export type ItemSource = {
+  readonly id: string;
+  /** What the source calls this state of the item; null where it has no name for it. */
+  readonly version: string | null;
+  /** The sync job that saw it. */
+  readonly job: string;
 };
 
 /** Ticket of one attempt to index an item: only the newest one may be committed. */
@@ -29,7 +42,7 @@ export type Attempt = {
 };
 
 /** What takes the place of an item's facts when its new chunks do. */
-export type Pending = Omit<Upload, "bytes" | "key"> & {
+export type Pending = Pick<Upload, "metadata" | "checksum" | "contentType"> & {
   readonly size: number;
   readonly modified: number;
 };
@@ -71,7 +84,7 @@ export async function beginUpload(state: InstanceState, upload: Upload): Promise
     checksum: upload.checksum,
     contentType: upload.contentType,
     size: upload.bytes.length,
-    modified: now,
+    modified: upload.modified ?? now,
   };
   const content = insertParts(
     "INSERT INTO search_content (actor, item_id, revision, part, data) VALUES (?, ?, ?, ?, ?)",
@@ -106,19 +119,31 @@ function startRow(
   old: SqlRow | undefined,
   itemId: string,
 ): Statement {
-  const now = pending.modified;
+  const now = state.context.system.now();
+  const { id: source = null, version = null, job = null } = upload.source ?? {};
   const status = startStatus(state.facts().settings);
   const revision = Number(old?.["revision"] ?? 0) + 1;
   if (old !== undefined) {
     return {
-      sql: `UPDATE search_items SET status = ?, error = NULL, revision = ?, pending = ?, seen_ms = ?
-        WHERE actor = ? AND id = ?`,
-      params: [status, revision, JSON.stringify(pending), now, state.actor, itemId],
+      sql: `UPDATE search_items SET status = ?, error = NULL, revision = ?, pending = ?, seen_ms = ?,
+        source = ?, source_version = ?, seen_job = ? WHERE actor = ? AND id = ?`,
+      params: [
+        status,
+        revision,
+        JSON.stringify(pending),
+        now,
+        source,
+        version,
+        job,
+        state.actor,
+        itemId,
+      ],
     };
   }
   return {
     sql: `INSERT INTO search_items (actor, id, key, status, error, revision, pending, metadata, checksum, size,
-      content_type, created_ms, modified_ms, seen_ms) VALUES (?, ?, ?, ?, NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      content_type, created_ms, modified_ms, seen_ms, source, source_version, seen_job)
+      VALUES (?, ?, ?, ?, NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     params: [
       state.actor,
       itemId,
@@ -131,8 +156,11 @@ function startRow(
       upload.bytes.length,
       upload.contentType,
       now,
+      pending.modified,
       now,
-      now,
+      source,
+      version,
+      job,
     ],
   };
 }
@@ -228,7 +256,7 @@ export async function listItems(
   if (query.itemId !== undefined) add("i.id = ?", query.itemId);
   if (query.key !== undefined) add("i.key = ?", query.key);
   if (query.status !== undefined) add("i.status = ?", query.status);
-  if (query.source !== undefined) add("'builtin' = ?", query.source);
+  if (query.source !== undefined) add("COALESCE(i.source, 'builtin') = ?", query.source);
   if (query.search !== undefined && query.search !== "") add(contains("i.key"), query.search);
   if (condition !== null) add(condition.sql, ...condition.params);
   const where = clauses.join(" AND ");

@@ -1,21 +1,24 @@
 import { ApiError } from "../../http/api-error.ts";
 import { formatInstant } from "../../http/instant.ts";
-import type { SqlRow } from "../../ports.ts";
+import type { SqlRow, SqlValue } from "../../ports.ts";
 import type { InstanceState } from "../instance/instance-state.ts";
-import { enqueue } from "../queue/work-rows.ts";
+import { enqueue, renewLease } from "../queue/work-rows.ts";
 
 /** A sync job as the API shows it (docs/compatibility.md). */
 export type SyncJob = {
   readonly id: string;
-  readonly source: "user";
+  readonly source: JobSource;
   readonly description?: string;
   readonly started_at: string;
   readonly last_seen_at: string;
   readonly ended_at?: string;
   readonly end_reason?: string;
   /** Items so far; our own addition. */
-  readonly progress: Omit<Progress, "after">;
+  readonly progress: Omit<Progress, "after" | "stage" | "cursor">;
 };
+
+/** Who began a job. */
+export type JobSource = "user" | "schedule";
 
 /** An entry of a job's log. `message_type` 0 = information, 1 = error. */
 export type JobLog = {
@@ -39,16 +42,39 @@ export type Progress = {
   readonly indexed: number;
   readonly failed: number;
   readonly unchanged: number;
+  readonly deleted: number;
+  /** Entries of the source, as far as they are known; null without a source. */
+  readonly total: number | null;
+  /** First the items that are there, then the source of the instance, then what the source has no longer. */
+  readonly stage: "items" | "source" | "gone" | "end";
+  /** Where the reader of the source is. */
+  readonly cursor: string;
 };
 
-const NOTHING: Progress = { after: "", indexed: 0, failed: 0, unchanged: 0 };
+/** An entry of the log that is to be written. */
+export type JobNote = { readonly message: string; readonly failed: boolean };
 
-/** Starts a job, which the queue of the instance runs; throws 7020 when one started less than 30 seconds ago. */
+const NOTHING: Progress = {
+  after: "",
+  indexed: 0,
+  failed: 0,
+  unchanged: 0,
+  deleted: 0,
+  total: null,
+  stage: "items",
+  cursor: "",
+};
+
+/**
+ * Starts a job, which the queue of the instance runs; throws 7020 when one started less than 30 seconds ago, or follows the
+ * source still: two would each delete what the other has seen.
+ */
 export async function startJob(
   state: InstanceState,
   description: string | undefined,
+  source: JobSource,
 ): Promise<SyncJob> {
-  state.facts();
+  const { settings } = state.facts();
   const { sql, system } = state.context;
   const now = system.now();
   const [last] = await sql.all("SELECT MAX(started_ms) AS at FROM search_jobs WHERE actor = ?", [
@@ -62,14 +88,15 @@ export async function startJob(
       headers: { "retry-after": String(after) },
     });
   }
+  if (settings.type != null) await checkNoneRuns(state);
   const id = system.id();
   const kept = `started_ms >= (SELECT MIN(started_ms) FROM
     (SELECT started_ms FROM search_jobs WHERE actor = ? ORDER BY started_ms DESC LIMIT ?) AS kept)`;
   await state.clock.write(
     [
       {
-        sql: "INSERT INTO search_jobs (actor, id, description, started_ms, seen_ms, log) VALUES (?, ?, ?, ?, ?, '')",
-        params: [state.actor, id, description?.toWellFormed() ?? null, now, now],
+        sql: "INSERT INTO search_jobs (actor, id, description, source, started_ms, seen_ms, log) VALUES (?, ?, ?, ?, ?, ?, '')",
+        params: [state.actor, id, description?.toWellFormed() ?? null, source, now, now],
       },
       {
         sql: `DELETE FROM search_jobs WHERE actor = ? AND NOT (${kept})`,
@@ -87,45 +114,71 @@ export async function startJob(
   return getJob(state, id);
 }
 
+async function checkNoneRuns({ actor, context: { sql } }: InstanceState): Promise<void> {
+  const [row] = await sql.all(
+    "SELECT id FROM search_jobs WHERE actor = ? AND ended_ms IS NULL LIMIT 1",
+    [actor],
+  );
+  if (row === undefined) return;
+  throw new ApiError("sync_in_cooldown", {
+    message: `sync_in_cooldown: the job "${String(row["id"])}" is still running`,
+    headers: { "retry-after": "30" },
+  });
+}
+
 /** How far a job has come; null when it was cancelled, or deleted, and should stop. */
 export async function jobProgress(state: InstanceState, id: string): Promise<Progress | null> {
   const [row] = await state.context.sql.all(
     "SELECT ended_ms, progress FROM search_jobs WHERE actor = ? AND id = ?",
     [state.actor, id],
   );
-  if (row === undefined || row["ended_ms"] !== null) return null;
-  const stored = row["progress"];
-  return typeof stored === "string" ? (JSON.parse(stored) as Progress) : NOTHING;
+  return row === undefined || row["ended_ms"] !== null ? null : readProgress(row["progress"]);
 }
 
-/** Notes progress, with an entry in the log; false when the job was cancelled and should stop. */
+/** How far a job had come, whether it has ended or not. */
+export async function lastProgress(
+  { actor, context }: InstanceState,
+  id: string,
+): Promise<Progress> {
+  const [row] = await context.sql.all(
+    "SELECT progress FROM search_jobs WHERE actor = ? AND id = ?",
+    [actor, id],
+  );
+  return readProgress(row?.["progress"]);
+}
+
+function readProgress(stored: SqlValue | undefined): Progress {
+  if (typeof stored !== "string") return NOTHING;
+  return { ...NOTHING, ...(JSON.parse(stored) as Partial<Progress>) };
+}
+
+/** Notes progress, with entries in the log; false when the job was cancelled and should stop. */
 export async function noteProgress(
-  { actor, context: { sql, system } }: InstanceState,
+  state: InstanceState,
   id: string,
   progress: Progress,
-  entry: { readonly message: string; readonly failed: boolean } | null,
+  entries: readonly JobNote[],
 ): Promise<boolean> {
+  const { actor, context } = state;
+  const { sql, system } = context;
   const now = system.now();
-  const note =
-    entry === null
-      ? []
-      : [
-          {
-            sql: `INSERT INTO search_job_logs (actor, job_id, seq, at_ms, message, failed)
-              SELECT ?, ?, COALESCE(MAX(seq), 0) + 1, ?, ?, ? FROM search_job_logs WHERE actor = ? AND job_id = ?`,
-            params: [actor, id, now, entry.message.slice(0, 300), entry.failed ? 1 : 0, actor, id],
-          },
-          {
-            sql: `DELETE FROM search_job_logs WHERE actor = ? AND job_id = ? AND seq <=
-              (SELECT MAX(seq) FROM search_job_logs WHERE actor = ? AND job_id = ?) - ?`,
-            params: [actor, id, actor, id, KEPT_LOGS],
-          },
-        ];
+  const note = entries.map(({ message, failed }) => ({
+    sql: `INSERT INTO search_job_logs (actor, job_id, seq, at_ms, message, failed)
+      SELECT ?, ?, COALESCE(MAX(seq), 0) + 1, ?, ?, ? FROM search_job_logs WHERE actor = ? AND job_id = ?`,
+    params: [actor, id, now, message.toWellFormed().slice(0, 300), failed ? 1 : 0, actor, id],
+  }));
+  if (note.length > 0)
+    note.push({
+      sql: `DELETE FROM search_job_logs WHERE actor = ? AND job_id = ? AND seq <=
+        (SELECT MAX(seq) FROM search_job_logs WHERE actor = ? AND job_id = ?) - ?`,
+      params: [actor, id, actor, id, KEPT_LOGS],
+    });
   const [updated] = await sql.batch([
     {
       sql: "UPDATE search_jobs SET seen_ms = ?, progress = ? WHERE actor = ? AND id = ? AND ended_ms IS NULL",
       params: [now, JSON.stringify(progress), actor, id],
     },
+    renewLease(state, id),
     ...note,
   ]);
   return updated?.changes === 1;
@@ -214,17 +267,15 @@ export async function listJobs(
 
 function toJob(row: SqlRow): SyncJob {
   const ended = row["ended_ms"] ?? null;
-  const stored = row["progress"];
-  const { indexed, failed, unchanged } =
-    typeof stored === "string" ? (JSON.parse(stored) as Progress) : NOTHING;
+  const { indexed, failed, unchanged, deleted, total } = readProgress(row["progress"]);
   return {
     id: String(row["id"]),
-    source: "user",
+    source: row["source"] === "schedule" ? "schedule" : "user",
     ...(row["description"] === null ? {} : { description: String(row["description"]) }),
     started_at: formatInstant(Number(row["started_ms"])),
     last_seen_at: formatInstant(Number(row["seen_ms"])),
     ...(ended === null ? {} : { ended_at: formatInstant(Number(ended)) }),
     ...(row["end_reason"] === null ? {} : { end_reason: String(row["end_reason"]) }),
-    progress: { indexed, failed, unchanged },
+    progress: { indexed, failed, unchanged, deleted, total },
   };
 }

@@ -8,6 +8,7 @@ import type { SearchOptions } from "../search-deps.ts";
 import { embedItem } from "./embed-item.ts";
 import { indexContent } from "./index-content.ts";
 import { runJob } from "./run-job.ts";
+import { runSchedule } from "./run-schedule.ts";
 import { dropWork, isCurrent, postpone, type Work } from "./work-rows.ts";
 
 /** First pause after a failed attempt, and the longest, in ms: it doubles. */
@@ -23,6 +24,7 @@ export async function performWork(
   deps: SearchOptions,
 ): Promise<void> {
   if (work.stage === "job") return runJob(state, work, deps);
+  if (work.stage === "schedule") return runSchedule(state, work);
   const { system } = state.context;
   const started = system.monotonic();
   try {

@@ -1,18 +1,29 @@
+import { ApiError } from "../../http/api-error.ts";
 import type { SqlRow } from "../../ports.ts";
 import { recipeOf } from "../instance/instance-settings.ts";
 import type { InstanceState } from "../instance/instance-state.ts";
-import { endJob, jobProgress, noteProgress, type Progress } from "../items/job-store.ts";
+import {
+  endJob,
+  type JobNote,
+  jobProgress,
+  lastProgress,
+  noteProgress,
+  type Progress,
+} from "../items/job-store.ts";
 import { trainInstance } from "../lexical/train-instance.ts";
 import type { SearchOptions } from "../search-deps.ts";
+import { followSource, leaveSource } from "../source/follow-source.ts";
 import { indexContent } from "./index-content.ts";
-import { dropWork, enqueue, type Work } from "./work-rows.ts";
+import { dropWork, enqueue, postpone, renewLease, type Work } from "./work-rows.ts";
 
 /** Items that are looked up at a time. */
 const SLICE = 50;
+/** Milliseconds after which a job of a paused instance is looked at again, unless it goes on before. */
+const PAUSED_MS = 60_000;
 
 /**
- * Goes on with a sync job: indexes again what was indexed in another way than the settings say now, and what failed. Where it
- * is, is stored with every item, so that the next process goes on there.
+ * Goes on with a sync job: indexes again what was indexed in another way than the settings say now, and what failed; then
+ * follows the source of the instance. Where it is, is stored with every step, so that the next process goes on there.
  */
 export async function runJob(state: InstanceState, work: Work, deps: SearchOptions): Promise<void> {
   const { actor, context } = state;
@@ -20,56 +31,89 @@ export async function runJob(state: InstanceState, work: Work, deps: SearchOptio
     await endJob(state, work.id, reason);
     await context.sql.batch([dropWork(actor, work.id)]);
   };
+  const wait = async (ms: number): Promise<void> => {
+    const due = context.steady() + ms;
+    await state.clock.write([postpone(actor, work, due)], due);
+  };
   try {
+    await context.sql.batch([renewLease(state, work.id)]);
     let progress = await jobProgress(state, work.id);
-    while (progress !== null) {
-      const rows = await nextItems(state, progress.after);
-      if (rows.length === 0) return await end(state, progress, finish, work.id);
-      for (const row of rows) {
-        const outcome = await syncItem(state, row, deps);
-        if (context.system.closing?.aborted === true) return;
-        progress = advanced(progress, row, outcome);
-        if (!(await noteProgress(state, work.id, progress, outcome)))
-          return await finish("cancelled");
-      }
+    while (progress?.stage === "items") {
+      if (context.system.closing?.aborted === true) return;
+      if (state.facts().settings.paused === true) return await wait(PAUSED_MS);
+      progress = await syncItems(state, work.id, progress, deps);
     }
-    await finish("cancelled");
+    if (progress === null) {
+      await leaveSource(state, await lastProgress(state, work.id), deps);
+      return await finish("cancelled");
+    }
+    const end = await followSource(state, work.id, progress, deps);
+    if (end.what === "wait") return await wait(end.ms);
+    if (end.what === "cancelled") return await finish("cancelled");
+    await trainInstance(state);
+    await finish(reasonOf(end.progress));
   } catch (error) {
     if (context.system.closing?.aborted === true || !state.exists()) return;
     deps.platform.log("warn", "A sync job failed", { job_id: work.id, error: String(error) });
-    await finish("error");
+    await finish(`error: ${(await noteEnd(state, work.id, error)).slice(0, 200)}`);
   }
 }
 
-async function end(
+/** Has the log of a job say why it failed. */
+async function noteEnd(state: InstanceState, jobId: string, error: unknown): Promise<string> {
+  const reason = error instanceof ApiError ? error.message : "internal error";
+  const progress = await jobProgress(state, jobId);
+  if (progress !== null)
+    await noteProgress(state, jobId, progress, [{ message: reason, failed: true }]);
+  return reason;
+}
+
+function reasonOf({ failed }: Progress): string {
+  return failed === 0 ? "completed" : `completed with ${failed} failed items`;
+}
+
+/** Looks at the next items; null when the job was cancelled. */
+async function syncItems(
   state: InstanceState,
-  progress: Progress,
-  finish: (reason: string) => Promise<void>,
   jobId: string,
-): Promise<void> {
-  if (progress.unchanged > 0) {
+  before: Progress,
+  deps: SearchOptions,
+): Promise<Progress | null> {
+  let progress = before;
+  const rows = await nextItems(state, progress.after);
+  if (rows.length === 0) {
     const message = `Left ${progress.unchanged} unchanged items as they are`;
-    await noteProgress(state, jobId, progress, { message, failed: false });
+    const notes = progress.unchanged > 0 ? [{ message, failed: false }] : [];
+    // What a source gave is counted when the source is looked at.
+    const unchanged = state.facts().settings.type == null ? progress.unchanged : 0;
+    progress = { ...progress, unchanged, stage: "source" };
+    return (await noteProgress(state, jobId, progress, notes)) ? progress : null;
   }
-  await trainInstance(state);
-  await finish(
-    progress.failed === 0 ? "completed" : `completed with ${progress.failed} failed items`,
-  );
+  for (const row of rows) {
+    const outcome = await syncItem(state, row, deps);
+    if (state.context.system.closing?.aborted === true) return progress;
+    progress = advanced(progress, row, outcome);
+    const notes = outcome === null ? [] : [outcome];
+    if (!(await noteProgress(state, jobId, progress, notes))) return null;
+  }
+  return progress;
 }
 
+/** What a source could not give has no content. */
 function nextItems({ actor, context }: InstanceState, after: string): Promise<SqlRow[]> {
   return context.sql.all(
     `SELECT id, key, status, recipe, revision, indexed_revision FROM search_items
-      WHERE actor = ? AND id > ? ORDER BY id LIMIT ?`,
+      WHERE actor = ? AND id > ? AND revision > 0 ORDER BY id LIMIT ?`,
     [actor, after, SLICE],
   );
 }
 
 /** What a job says of one item; null = it had nothing to do. */
-type Outcome = { readonly message: string; readonly failed: boolean } | null;
+type Outcome = JobNote | null;
 
 function advanced(progress: Progress, row: SqlRow, outcome: Outcome): Progress {
   return {
+    ...progress,
     after: String(row["id"]),
     indexed: progress.indexed + (outcome?.failed === false ? 1 : 0),
     failed: progress.failed + (outcome?.failed === true ? 1 : 0),

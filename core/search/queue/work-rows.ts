@@ -4,9 +4,9 @@ import type { Bell } from "./bell.ts";
 
 /**
  * What waits to be done: to index the text of an item, to make the vectors of one whose text is indexed, to go on with
- * a sync job.
+ * a sync job, to begin the next one.
  */
-export type Stage = "text" | "vectors" | "job";
+export type Stage = "text" | "vectors" | "job" | "schedule";
 
 /** One row of the queue. An item or a job has one at most; a newer one takes its place. */
 export interface Work {
@@ -28,14 +28,17 @@ export interface QueueOwner {
 
 /** How long work is left to whoever took it, in ms of `steady()`: the restart of its actor ends that at once. */
 const LEASE_MS = 120_000;
+/** The same for what says how far it is, in ms. */
+const LONG_LEASE_MS = 900_000;
 
-/** The statement that puts work into the queue, in place of what waited for the same item. */
+/** The statement that puts work into the queue, due after `ms`, in place of what waited for the same item. */
 export function enqueue(
   { actor, context }: QueueOwner,
   work: { readonly id: string; readonly stage: Stage; readonly revision: number },
   leased: boolean,
+  ms = 0,
 ): Statement {
-  const now = context.steady();
+  const now = context.steady() + ms;
   return {
     sql: `INSERT INTO search_work (actor, id, stage, revision, token, due_ms, lease_ms, attempts) VALUES (?, ?, ?, ?, ?, ?, ?, 0)
       ON CONFLICT (actor, id) DO UPDATE SET stage = excluded.stage, revision = excluded.revision, token = excluded.token,
@@ -82,6 +85,22 @@ export function postpone(actor: string, { id, token }: Work, due: number): State
   };
 }
 
+/** The statement that has jobs go on now. */
+export function jobsDue({ actor, context }: QueueOwner): Statement {
+  return {
+    sql: "UPDATE search_work SET due_ms = ? WHERE actor = ? AND stage = 'job'",
+    params: [context.steady(), actor],
+  };
+}
+
+/** The statement that keeps others off work that takes long, for as long as nothing is heard of it. */
+export function renewLease({ actor, context }: QueueOwner, id: string): Statement {
+  return {
+    sql: "UPDATE search_work SET lease_ms = ? WHERE actor = ? AND id = ? AND lease_ms > 0",
+    params: [context.steady() + LONG_LEASE_MS, actor, id],
+  };
+}
+
 /** Whether nothing has taken the place of this work. */
 export async function isCurrent(
   { actor, context }: QueueOwner,
@@ -116,11 +135,13 @@ function column(row: SqlRow, name: string): SqlValue {
   return row[name] ?? null;
 }
 
+const stages: readonly Stage[] = ["text", "vectors", "job", "schedule"];
+
 function toWork(row: SqlRow): Work {
   const stage = String(row["stage"]);
   return {
     id: String(row["id"]),
-    stage: stage === "vectors" || stage === "job" ? stage : "text",
+    stage: stages.find((one) => one === stage) ?? "text",
     revision: Number(row["revision"]),
     attempts: Number(row["attempts"]) + 1,
     token: String(row["token"]),

@@ -33,6 +33,8 @@ const TYPES: ReadonlyMap<string, DocumentKind> = new Map([
 export function documentKind({ key, contentType, bytes }: ReadableFile): DocumentKind | null {
   if (beginsWith(bytes, "%PDF-")) return "pdf";
   const type = contentType.split(";")[0]?.trim().toLowerCase() ?? "";
+  // What makes Markdown of pages keeps their names, e.g. `https://example.com/report.pdf`.
+  if (type === "text/markdown") return null;
   const named = NAME.exec(key)?.[1]?.toLowerCase() as DocumentKind | undefined;
   return named ?? TYPES.get(type) ?? null;
 }

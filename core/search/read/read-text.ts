@@ -55,6 +55,8 @@ const KINDS: readonly (readonly [kind: string, name: RegExp, type: RegExp])[] = 
 
 function textKind(key: string, contentType: string): string {
   const type = contentType.split(";")[0]?.trim().toLowerCase() ?? "";
+  // What makes Markdown of pages keeps their names.
+  if (type === "text/markdown") return "markdown";
   const known = KINDS.find(([, name]) => name.test(key)) ?? KINDS.find(([, , of]) => of.test(type));
   return known?.[0] ?? "text";
 }

@@ -11,6 +11,7 @@ import { synonyms } from "../../../core/search/query/synonyms.ts";
 import { typoTolerance } from "../../../core/search/query/typo-tolerance.ts";
 import type { Facets } from "../../../core/search/refine/facets.ts";
 import type { Chunk } from "../../../core/search/retrieve/chunk-view.ts";
+import type { SearchToken } from "../../../core/search/tokens/token-store.ts";
 import { instant } from "./parts.ts";
 
 const text = v.nullable(v.string());
@@ -149,13 +150,29 @@ const itemLog: v.GenericSchema<ItemLog> = v.object({
 
 const job: v.GenericSchema<SyncJob> = v.object({
   id: v.string(),
-  source: v.literal("user"),
+  source: v.picklist(["user", "schedule"]),
   description: v.exactOptional(v.string()),
   started_at: instant,
   last_seen_at: instant,
   ended_at: v.exactOptional(instant),
   end_reason: v.exactOptional(v.string()),
-  progress: v.object({ indexed: v.number(), failed: v.number(), unchanged: v.number() }),
+  progress: v.object({
+    indexed: v.number(),
+    failed: v.number(),
+    unchanged: v.number(),
+    deleted: v.number(),
+    total: v.nullable(v.number()),
+  }),
+});
+
+const token: v.GenericSchema<SearchToken> = v.object({
+  id: v.string(),
+  name: v.string(),
+  cf_api_id: v.string(),
+  legacy: v.boolean(),
+  enabled: v.literal(true),
+  created_at: instant,
+  modified_at: instant,
 });
 
 const jobLog: v.GenericSchema<JobLog> = v.object({
@@ -250,6 +267,7 @@ export const searchAnswers: Readonly<
     | "SearchJob"
     | "SearchJobLog"
     | "SearchResult"
+    | "SearchTokenShown"
     | "SearchAcrossResult"
     | "SearchCompletion",
     v.GenericSchema
@@ -280,6 +298,7 @@ export const searchAnswers: Readonly<
   SearchJob: job,
   SearchJobLog: jobLog,
   SearchResult: v.object(found),
+  SearchTokenShown: token,
   SearchAcrossResult: v.object({ ...found, errors: v.array(failure) }),
   SearchCompletion: completion,
 };

@@ -67,7 +67,8 @@ describe("instances", () => {
     [{ id: "x", embedding_model: "@cf/baai/bge-m3" }, 7010],
     [{ id: "x", custom_metadata: [{ field_name: "Folder", data_type: "text" }] }, 400],
     [{ id: "x", cache_ttl: 601 }, 400],
-    [{ id: "x", type: "r2" }, 10501],
+    [{ id: "x", type: "r2" }, 400],
+    [{ id: "x", source: "docs", source_params: { r2_jurisdiction: "eu" } }, 10501],
   ])("are refused as %j with %i", async (body, code) => {
     expect((await api.call("POST", "/instances", body)).body.errors?.[0]?.code).toBe(code);
   });

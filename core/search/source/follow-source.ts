@@ -1,0 +1,128 @@
+import type { InstanceState } from "../instance/instance-state.ts";
+import { noteProgress, type JobNote, type Progress } from "../items/job-store.ts";
+import type { SearchOptions } from "../search-deps.ts";
+import { openSource } from "./open-source.ts";
+import { removeUnseen } from "./source-items.ts";
+import type { SourceReader } from "./source-reader.ts";
+import { type EntryOutcome, takeEntries } from "./take-entries.ts";
+
+/** How a job's way through its source ends for now. */
+export type SourceEnd =
+  | { readonly what: "done"; readonly progress: Progress }
+  | { readonly what: "cancelled" }
+  /** It goes on after `ms`. */
+  | { readonly what: "wait"; readonly ms: number };
+
+/** Entries between two notes of progress: what a killed process looks at again. */
+const SLICE = 20;
+/** Entries of one source. */
+const MOST = 100_000;
+const PAUSED_MS = 60_000;
+
+const never = new AbortController().signal;
+
+/**
+ * Follows the source of an instance from where the job is: takes what has changed, then deletes what is gone, unless the source
+ * was not seen whole. Items that clients uploaded are left alone.
+ */
+export async function followSource(
+  state: InstanceState,
+  jobId: string,
+  begun: Progress,
+  deps: SearchOptions,
+): Promise<SourceEnd> {
+  const source = await openSource(state, deps);
+  if (source === null) return { what: "done", progress: begun };
+  const signal = state.context.system.closing ?? never;
+  let progress = begun;
+  const note = async (next: Progress, notes: readonly JobNote[]): Promise<boolean> => {
+    progress = next;
+    return noteProgress(state, jobId, next, notes);
+  };
+  const cancelled = async (): Promise<SourceEnd> => {
+    await source.cancel(progress.cursor);
+    return { what: "cancelled" };
+  };
+  while (progress.stage === "source") {
+    signal.throwIfAborted();
+    if (state.facts().settings.paused === true) return { what: "wait", ms: PAUSED_MS };
+    const part = await source.part(progress.cursor, signal);
+    const { total = null } = part;
+    if ("waitMs" in part) {
+      const isOn = await note({ ...progress, cursor: part.cursor, total }, []);
+      return isOn ? { what: "wait", ms: part.waitMs } : cancelled();
+    }
+    for (let at = 0; at < part.entries.length; at += SLICE) {
+      const slice = part.entries.slice(at, at + SLICE);
+      const job = { id: jobId, source: source.id };
+      const outcomes = await takeEntries(state, slice, job, deps, signal);
+      const notes = outcomes.flatMap(({ message, what }) =>
+        message === null ? [] : { message, failed: what === "failed" },
+      );
+      const cursor = slice.at(-1)?.cursor ?? progress.cursor;
+      const next = { ...progress, ...counted(progress, outcomes), cursor, total };
+      if (!(await note(next, notes))) return cancelled();
+      if (state.facts().settings.paused === true) return { what: "wait", ms: PAUSED_MS };
+    }
+    const next = await nextStep(source, progress, part.next);
+    if (!(await note(next.progress, next.notes))) return cancelled();
+  }
+  return (await removeGone(state, jobId, source, note, () => progress, signal))
+    ? { what: "done", progress }
+    : cancelled();
+}
+
+function counted(
+  { indexed, unchanged, failed }: Progress,
+  outcomes: readonly EntryOutcome[],
+): Pick<Progress, EntryOutcome["what"]> {
+  const counts = { indexed, unchanged, failed };
+  for (const { what } of outcomes) counts[what] += 1;
+  return counts;
+}
+
+/** Ends what a cancelled job has begun of its source. */
+export async function leaveSource(
+  state: InstanceState,
+  { stage, cursor }: Progress,
+  deps: SearchOptions,
+): Promise<void> {
+  if (stage === "source") await (await openSource(state, deps))?.cancel(cursor);
+}
+
+/** What comes after a part: the next one, or the deletions, or the end where not all was seen. */
+async function nextStep(
+  source: SourceReader,
+  progress: Progress,
+  next: string | null,
+): Promise<{ readonly progress: Progress; readonly notes: readonly JobNote[] }> {
+  const { indexed, unchanged, failed } = progress;
+  const isFull = indexed + unchanged + failed >= MOST;
+  if (next !== null && !isFull) return { progress: { ...progress, cursor: next }, notes: [] };
+  const reason = isFull
+    ? `it has more than ${MOST} entries, and the rest was left out`
+    : await source.incomplete(progress.cursor);
+  if (reason === null) return { progress: { ...progress, stage: "gone" }, notes: [] };
+  const message = `Nothing of the source was deleted: ${reason}`;
+  return { progress: { ...progress, stage: "end" }, notes: [{ message, failed: false }] };
+}
+
+/** Deletes the items that the source has no longer; false when the job was cancelled. */
+async function removeGone(
+  state: InstanceState,
+  jobId: string,
+  source: SourceReader,
+  note: (next: Progress, notes: readonly JobNote[]) => Promise<boolean>,
+  progress: () => Progress,
+  signal: AbortSignal,
+): Promise<boolean> {
+  while (progress().stage === "gone") {
+    signal.throwIfAborted();
+    const key = await state.inTurn(() => removeUnseen(state, jobId));
+    if (key === null) break;
+    const next = { ...progress(), deleted: progress().deleted + 1 };
+    const message = `Deleted ${key}: ${source.id} has it no longer`;
+    if (!(await note(next, [{ message, failed: false }]))) return false;
+  }
+  return true;
+}

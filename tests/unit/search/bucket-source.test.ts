@@ -1,0 +1,203 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { bucketKey, playedBucket, type PlayedBucket } from "../../fakes/search-bucket.ts";
+import { searchUnderTest, type SearchUnderTest, type Shown } from "../../fakes/search-api.ts";
+
+let api: SearchUnderTest;
+/** How far the clock of the instance is ahead. */
+const skew = { ms: 0 };
+afterEach(() => api.close());
+
+const endpoint = "https://store.example";
+
+/** An instance `main` whose source is the bucket; resolves when its first job is over. */
+async function follow(
+  bucket: PlayedBucket,
+  params: Record<string, unknown> = {},
+  secret: string = bucketKey.secret,
+): Promise<Shown> {
+  api = await searchUnderTest(
+    { masterSecret: "a-master-secret-of-this-test" },
+    {},
+    undefined,
+    {},
+    { egress: bucket },
+    skew,
+  );
+  const token = { name: "store", cf_api_id: bucketKey.id, cf_api_key: secret };
+  const { body: made } = await api.call("POST", "/tokens", token);
+  const { status, body } = await api.call("PUT", "/instances/main", {
+    source: "docs",
+    source_params: { endpoint, ...params },
+    token_id: made.result.id,
+  });
+  expect([status, body.result?.type, body.result?.sync_interval]).toEqual([200, "r2", 21_600]);
+  return nextJob(0);
+}
+
+/** The job that is the newest of more than `before`, once it is over. */
+async function nextJob(before: number): Promise<Shown> {
+  for (;;) {
+    const { body } = await api.call("GET", "/instances/main/jobs");
+    const [job] = body.result;
+    if (body.result.length > before && job?.ended_at !== undefined) return job;
+    await api.platform.system.sleep(5);
+  }
+}
+
+/** Begins another job as if the pause between two were over, and waits for its end. */
+async function syncAgain(): Promise<Shown> {
+  const { body } = await api.call("GET", "/instances/main/jobs");
+  skew.ms += 60_000;
+  expect((await api.call("POST", "/instances/main/jobs")).status).toBe(200);
+  return nextJob(body.result.length);
+}
+
+async function items(): Promise<Map<string, Shown>> {
+  const { body } = await api.call("GET", "/instances/main/items?per_page=100");
+  return new Map(body.result.map((item) => [item.key, item]));
+}
+
+async function logOf(job: Shown): Promise<string[]> {
+  const { body } = await api.call("GET", `/instances/main/jobs/${job.id}/logs?per_page=100`);
+  return body.result.map(({ message }) => message);
+}
+
+describe("an instance whose source is a bucket", () => {
+  it("indexes its objects, whatever their keys hold, in signed requests", async () => {
+    const bucket = playedBucket({
+      "ferry.md": "# Ferry\n\nThe ferry leaves at noon.",
+      "deep/Größe & Maß + 1 (neu)*!'.md": "# Bread\n\nKnead the dough.",
+      "deep/": "",
+      "deep/z.csv": { text: "a,b\n1,2\n", type: "text/csv" },
+      "zz.md": "The last one.",
+    });
+    const job = await follow(bucket);
+    expect(job).toMatchObject({ source: "schedule", end_reason: "completed" });
+    expect(job.progress).toMatchObject({ indexed: 4, failed: 0, unchanged: 0, deleted: 0 });
+    const found = await items();
+    expect([...found.keys()].toSorted()).toEqual([
+      "deep/Größe & Maß + 1 (neu)*!'.md",
+      "deep/z.csv",
+      "ferry.md",
+      "zz.md",
+    ]);
+    expect(found.get("ferry.md")).toMatchObject({
+      status: "completed",
+      source_id: "r2:docs",
+      metadata: { timestamp: Date.parse("2026-01-02T03:04:05Z") },
+    });
+    expect((await api.search("when does the ferry leave"))[0]?.item.key).toBe("ferry.md");
+    expect(bucket.asked.every((path) => path.startsWith("/docs/"))).toBe(true);
+  });
+
+  it("loads changed objects only, and deletes what is gone but no upload", async () => {
+    const bucket = playedBucket({ "a.md": "Alpha", "b.md": "Beta", "c.md": "Gamma", "d.md": "D" });
+    await follow(bucket);
+    await api.upload("own.md", "An upload of a client.");
+    bucket.objects.set("b.md", { text: "Beta, but newer" });
+    bucket.objects.delete("c.md");
+    bucket.asked.length = 0;
+    const job = await syncAgain();
+    expect(job.progress).toMatchObject({ indexed: 1, unchanged: 2, deleted: 1, failed: 0 });
+    expect(bucket.asked.filter((path) => !path.includes("?"))).toEqual(["/docs/b.md"]);
+    expect([...(await items()).keys()].toSorted()).toEqual(["a.md", "b.md", "d.md", "own.md"]);
+    expect(await logOf(job)).toContain("Deleted c.md: r2:docs has it no longer");
+  });
+
+  it("notes on an item why it could not be had, and goes on", async () => {
+    const bucket = playedBucket({
+      "a/../b.md": "Nobody asks for this.",
+      "large.md": "x".repeat(4 * 1024 * 1024 + 1),
+      "picture.md": { text: new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0, 1]) },
+      "vanishes.md": "Soon gone.",
+      "well.md": "This one is well.",
+    });
+    bucket.before = (key) => {
+      if (key === "vanishes.md") bucket.objects.delete(key);
+      return Promise.resolve();
+    };
+    const job = await follow(bucket);
+    expect(job.end_reason).toBe("completed with 4 failed items");
+    const found = await items();
+    const errorOf = (key: string): unknown => [found.get(key)?.status, found.get(key)?.error];
+    expect(errorOf("well.md")).toEqual(["completed", undefined]);
+    expect(errorOf("a/../b.md")).toEqual(["error", expect.stringContaining("segment . or ..")]);
+    expect(errorOf("large.md")).toEqual(["error", expect.stringContaining("4194304 bytes")]);
+    expect(errorOf("picture.md")).toEqual(["error", expect.stringContaining("is a picture")]);
+    expect(errorOf("vanishes.md")).toEqual([
+      "error",
+      expect.stringContaining("The object is gone"),
+    ]);
+    expect(bucket.asked.some((path) => path.includes("large"))).toBe(false);
+  });
+
+  it("follows a prefix and patterns", async () => {
+    const bucket = playedBucket({
+      "docs/a.md": "A",
+      "docs/b.txt": "B",
+      "docs/old/c.md": "C",
+      "docs/new/d.md": "D",
+      "other/e.md": "E",
+    });
+    await follow(bucket, {
+      prefix: "docs/",
+      include_items: ["/docs/**.md"],
+      exclude_items: ["docs/old/*"],
+    });
+    expect([...(await items()).keys()].toSorted()).toEqual(["docs/a.md", "docs/new/d.md"]);
+  });
+
+  it("says why a bucket cannot be read, and deletes nothing then", async () => {
+    const job = await follow(playedBucket({ "a.md": "A" }), {}, "a-wrong-secret");
+    expect(job.end_reason).toBe(
+      "error: instance_invalid_token: The bucket refuses the token (SignatureDoesNotMatch)",
+    );
+    expect((await items()).size).toBe(0);
+  });
+
+  it("is refused where its settings cannot be right, by the name of the field", async () => {
+    api = await searchUnderTest();
+    const { body: made } = await api.call("POST", "/tokens", {
+      name: "a",
+      cf_api_id: "a",
+      cf_api_key: "b",
+    });
+    const token = made.result.id;
+    for (const [settings, message] of [
+      [{ source: "docs", token_id: token }, "source_params.endpoint: Needed"],
+      [
+        { source: "docs", source_params: { endpoint } },
+        "instance_invalid_token: token_id: A bucket",
+      ],
+      [
+        { source: "docs", source_params: { endpoint }, token_id: "no" },
+        'instance_invalid_token: token_id: There is no token "no"',
+      ],
+      [
+        { source: "../x", source_params: { endpoint }, token_id: token },
+        "source: Expected the name",
+      ],
+      [{ type: "r2" }, 'source: Needed with the type "r2"'],
+      [
+        { source: "docs", source_params: { endpoint: "file:///etc" }, token_id: token },
+        "source_params.endpoint: The URL scheme",
+      ],
+      [
+        { source: "docs", source_params: { endpoint, region: "a/b" }, token_id: token },
+        "source_params.region: Expected",
+      ],
+      [
+        { source: "docs", source_params: { endpoint, r2_jurisdiction: "eu" }, token_id: token },
+        "source_params.r2_jurisdiction would have no effect",
+      ],
+      [{ sync_interval: 900 }, "sync_interval would have no effect"],
+      [{ token_id: token }, "token_id would have no effect"],
+    ] as const) {
+      const { status, body } = await api.call("PUT", "/instances/main", settings);
+      expect([status >= 400, body.errors[0]?.message]).toEqual([
+        true,
+        expect.stringContaining(message),
+      ]);
+    }
+  });
+});
