@@ -1,18 +1,21 @@
 import { markdownTable } from "../read/markdown-table.ts";
 import { openPackage, parseXml, relations } from "./package-parts.ts";
 import { refused } from "./refused.ts";
+import { cellStyles, type CellStyles, dateText } from "./xlsx-dates.ts";
 
 /** Columns of a sheet that are read. */
 const MAX_COLUMNS = 200;
 
-/** The cells of an XLSX workbook: each sheet a table below its name. Values are those that were stored, not as they are shown. */
+/** The cells of an XLSX workbook: each sheet a table below its name. Dates and times are ISO 8601; other values are as they were stored. */
 export function* xlsxText(bytes: Uint8Array): Generator<void, string, void> {
   const parts = openPackage(bytes);
   const main = "xl/workbook.xml";
   const targets = yield* relations(parts, main);
   const sheets: { readonly name: string; readonly path: string }[] = [];
+  let is1904 = false;
   yield* parseXml(parts.text(main), {
     open(tag, attributes) {
+      if (tag === "workbookPr") is1904 = /^(?:1|true)$/u.test(attributes["date1904"] ?? "");
       if (tag !== "sheet") return;
       const { name = "Sheet" } = attributes;
       sheets.push({ name, path: targets.get(attributes["r:id"] ?? "") ?? "" });
@@ -20,9 +23,10 @@ export function* xlsxText(bytes: Uint8Array): Generator<void, string, void> {
   });
   if (sheets.length === 0) throw refused("the file holds no sheets");
   const shared = yield* sharedStrings(parts.text("xl/sharedStrings.xml"));
+  const styles = yield* cellStyles(parts.text("xl/styles.xml"));
   const out: string[] = [];
   for (const { name, path } of sheets) {
-    const rows = yield* sheetRows(parts.text(path), shared);
+    const rows = yield* sheetRows(parts.text(path), { shared, styles, is1904 });
     const table = markdownTable(rows);
     if (table !== "") out.push(`## ${name}\n\n${table}`);
     yield;
@@ -50,17 +54,26 @@ function* sharedStrings(xml: string): Generator<void, string[], void> {
   return out;
 }
 
-function* sheetRows(xml: string, shared: readonly string[]): Generator<void, string[][], void> {
+/** What cells refer to. */
+interface Workbook {
+  readonly shared: readonly string[];
+  readonly styles: CellStyles;
+  /** Whether days are counted from 1904. */
+  readonly is1904: boolean;
+}
+
+function* sheetRows(xml: string, workbook: Workbook): Generator<void, string[][], void> {
   const rows: string[][] = [];
   let type = "";
+  let style = "";
   let column = 0;
   let value = "";
   let isValue = false;
   yield* parseXml(xml, {
-    open(name, { r = "", t = "" }) {
+    open(name, { r = "", t = "", s = "" }) {
       if (name === "row") rows.push([]);
       else if (name === "c") {
-        [type, value] = [t, ""];
+        [type, style, value] = [t, s, ""];
         column = r === "" ? (rows.at(-1)?.length ?? 0) : columnOf(r);
       } else if (name === "v" || name === "t") isValue = true;
     },
@@ -72,13 +85,20 @@ function* sheetRows(xml: string, shared: readonly string[]): Generator<void, str
       const row = rows.at(-1);
       if (name !== "c" || value === "" || column >= MAX_COLUMNS || row === undefined) return;
       while (row.length < column) row.push("");
-      row[column] = cellText(type, value, shared);
+      row[column] = cellText(type, style, value, workbook);
     },
   });
   return rows;
 }
 
-function cellText(type: string, value: string, shared: readonly string[]): string {
+function cellText(
+  type: string,
+  style: string,
+  value: string,
+  { shared, styles, is1904 }: Workbook,
+): string {
+  const kind = type === "" || type === "n" ? styles.kindOf(style) : null;
+  if (kind !== null) return dateText(value, kind, is1904);
   if (type === "s") return shared[Number(value)] ?? "";
   if (type === "b") return value === "1" ? "true" : "false";
   return value;
