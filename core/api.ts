@@ -13,8 +13,8 @@ import { prefixRouter } from "./http/prefix-router.ts";
 import { closeRoutes, noRoute } from "./http/routes.ts";
 import type { Platform } from "./ports.ts";
 import { htmlToMarkdown } from "./rendering/html-to-markdown.ts";
-import { renderingParts } from "./rendering/mod.ts";
-import { searchParts } from "./search/mod.ts";
+import { type RenderingParts, renderingParts } from "./rendering/mod.ts";
+import { type SearchOptions, searchParts } from "./search/mod.ts";
 import { semanticCacheOptions, watchedModels, watchedRendering } from "./config/shared-models.ts";
 import { otlpExport, type OtlpExport } from "./signals/otlp/otlp-export.ts";
 import { type Signals, signals, type SignalsOptions } from "./signals/mod.ts";
@@ -49,8 +49,7 @@ export function platformApi(options: PlatformApiOptions): PlatformApi {
     tracer,
   });
   const instances = searchParts({
-    htmlToMarkdown,
-    crawler: pages.crawler,
+    ...renderedForSearch(options, pages),
     ...watchedModels(options, seen, parts),
     ...shared,
     tracer,
@@ -97,6 +96,15 @@ export function platformApi(options: PlatformApiOptions): PlatformApi {
   const fetch = seen.observed(app);
   reach.handle = (request) => (isRead(request) ? quietFetch(request) : fetch(request));
   return Object.assign(app, { aiBinding: parts.aiBinding, quietFetch, fetch });
+}
+
+/** What search takes of the rendering part. */
+function renderedForSearch(
+  { platform: { background }, rendering }: PlatformApiOptions,
+  { crawler }: RenderingParts,
+): Pick<SearchOptions, "crawler" | "htmlToMarkdown"> {
+  const deps = { background, extract: rendering?.extract };
+  return { crawler, htmlToMarkdown: (html) => htmlToMarkdown(html, deps) };
 }
 
 /** The routes of several parts, one app. */

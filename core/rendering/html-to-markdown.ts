@@ -1,5 +1,44 @@
-/** Markdown of an HTML text without a browser, for whoever indexes or stores it: no frontmatter, links as they are. */
-export async function htmlToMarkdown(html: string): Promise<string> {
-  const { convertHtml } = await import("./markdown/convert.ts");
-  return convertHtml(html, { base: null, frontmatter: false }).markdown;
+import { utf8 } from "../crypto/encoding.ts";
+import { ApiError } from "../http/api-error.ts";
+import type { Background } from "../ports.ts";
+import type { ContentExtractor } from "./extractor.ts";
+import { convertDocument, documentHead } from "./markdown.ts";
+
+/** How {@link htmlToMarkdown} works. */
+export interface ConversionDeps {
+  readonly background: Background;
+  /** Finds the main content, which alone is converted. @default the whole document is */
+  readonly extract?: ContentExtractor | undefined;
+}
+
+const never = new AbortController().signal;
+
+/**
+ * Markdown of an HTML text without a browser, for whoever indexes or stores it: no frontmatter, links as they are. Of main
+ * content the title of the document comes first, which lies outside.
+ */
+export async function htmlToMarkdown(html: string, deps: ConversionDeps): Promise<string> {
+  const { background, extract } = deps;
+  const options = { base: null, frontmatter: false };
+  const main = extract === undefined ? null : await mainContent(html, extract, background);
+  if (main === null) return convertDocument({ ...options, html }, background, never);
+  const markdown = await convertDocument({ ...options, html: main }, background, never);
+  const { title } = await background.run(documentHead, { ...options, html: main }, never);
+  const isThere = title === "" || markdown.slice(0, 2000).includes(title);
+  return isThere ? markdown : `# ${title}\n\n${markdown}`;
+}
+
+/** The main content as a document; null for one that is too large to look for it. */
+async function mainContent(
+  html: string,
+  extract: ContentExtractor,
+  background: Background,
+): Promise<string | null> {
+  const page = { bytes: utf8(html), contentType: "text/html;charset=utf-8" };
+  try {
+    return new TextDecoder().decode(await background.run(extract, page, never));
+  } catch (error) {
+    if (error instanceof ApiError && error.kind === "page_too_large") return null;
+    throw error;
+  }
 }
