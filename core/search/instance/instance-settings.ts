@@ -182,7 +182,7 @@ export function isRemote({
 }
 
 /** Counts up when the same content makes other chunks or other words of the index: a sync job then indexes again. */
-const INDEXING = 2;
+const INDEXING = 3;
 
 /** What decides what becomes of an item's content. */
 export function recipeOf(settings: InstanceSettings): string {

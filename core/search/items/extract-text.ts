@@ -11,7 +11,7 @@ export const FILE_LIMIT: number = 4 * 1024 * 1024;
 /** The text of a file and how it is structured. */
 export interface ExtractedText {
   readonly text: string;
-  readonly format: "markdown" | "text";
+  readonly format: "markdown" | "text" | "code";
 }
 
 /** Bytes of text that are read at once: a thread would take longer to be asked. */

@@ -10,7 +10,7 @@ export type ReadableFile = {
 /** What was read. */
 export type ReadFileResult = {
   readonly text: string;
-  readonly format: "markdown" | "text" | "html";
+  readonly format: "markdown" | "text" | "html" | "code";
 };
 
 /** Reads documents (PDF, Office, EPUB, mail) as Markdown: `fileReader` of `causey/search/files`. Throws 7060 with the reason. */

@@ -1,6 +1,7 @@
 import { decodeText } from "../../decode-text.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { LongTask } from "../../ports.ts";
+import { isCode } from "../text/code-blocks.ts";
 import type { ReadableFile, ReadFileResult } from "./file-reader.ts";
 
 /** Files of text: decodes them, and makes Markdown of HTML, CSV and JSON. `html` of the input: HTML stays as it is. */
@@ -40,7 +41,7 @@ export const readText: LongTask<ReadableFile & { readonly keepHtml: boolean }, R
         const read = yield* kind === "json" ? jsonParagraphs(text) : jsonLinesParagraphs(text);
         return { text: read ?? text, format: "text" };
       }
-      return { text, format: "text" };
+      return { text, format: kind === "code" ? "code" : "text" };
     };
   },
 };
@@ -58,7 +59,7 @@ function textKind(key: string, contentType: string): string {
   // What makes Markdown of pages keeps their names.
   if (type === "text/markdown") return "markdown";
   const known = KINDS.find(([, name]) => name.test(key)) ?? KINDS.find(([, , of]) => of.test(type));
-  return known?.[0] ?? "text";
+  return known?.[0] ?? (isCode(key) ? "code" : "text");
 }
 
 /** What hardly stands in a text: control characters other than blanks and line ends, and what could not be decoded. */

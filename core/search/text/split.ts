@@ -1,10 +1,14 @@
 import { countTokens as defaultCount, type CountTokens } from "./count-tokens.ts";
+import { CODE_BOUNDARIES, declarationsAt } from "./code-blocks.ts";
 import { type MarkdownTable, tablesOf } from "./tables.ts";
 
 /** A piece of an item that is retrieved on its own. */
 export type TextChunk = {
   readonly text: string;
-  /** The headings above it, outermost first, then the columns of a table that it goes on with, joined by " > ". */
+  /**
+   * The headings above it, outermost first, then the columns of a table that it goes on with, joined by " > ". Of code, the
+   * declarations that it lies in.
+   */
   readonly heading: string;
   /** UTF-8 byte offsets into the item's text. */
   readonly startByte: number;
@@ -17,8 +21,8 @@ export interface SplitOptions {
   readonly size: number;
   /** Share of a chunk that repeats the end of the one before, in percent. */
   readonly overlapPercent: number;
-  /** `"markdown"` also splits at headings. */
-  readonly format: "markdown" | "text";
+  /** `"markdown"` also splits at headings, `"code"` before declarations. */
+  readonly format: "markdown" | "text" | "code";
   /** @default countTokens */
   readonly countTokens?: CountTokens;
 }
@@ -31,6 +35,14 @@ interface Span {
 
 interface Measured extends Span {
   readonly tokens: number;
+}
+
+/** How a text is cut. */
+interface Cut {
+  readonly budget: number;
+  readonly count: CountTokens;
+  /** What may stand between two pieces, from the best place to cut to the worst. */
+  readonly boundaries: readonly RegExp[];
 }
 
 /** What may stand between two pieces, from the best place to cut to the worst. */
@@ -51,7 +63,9 @@ const BOUNDARIES: readonly RegExp[] = [
  */
 export function splitText(text: string, options: SplitOptions): TextChunk[] {
   const count = options.countTokens ?? defaultCount;
-  const overlap = Math.floor((options.size * options.overlapPercent) / 100);
+  const isCode = options.format === "code";
+  // Half a function before another one helps nobody.
+  const overlap = isCode ? 0 : Math.floor((options.size * options.overlapPercent) / 100);
   const budget = Math.max(1, options.size - overlap);
   const sections =
     options.format === "markdown"
@@ -59,9 +73,12 @@ export function splitText(text: string, options: SplitOptions): TextChunk[] {
       : [{ start: 0, end: text.length, heading: "" }];
   const out: TextChunk[] = [];
   const offsets = byteOffsets(text);
-  const columns = columnsAt(options.format === "markdown" ? tablesOf(text) : []);
+  const around = isCode
+    ? declarationsAt(text)
+    : columnsAt(options.format === "markdown" ? tablesOf(text) : []);
+  const cut = { budget, count, boundaries: isCode ? CODE_BOUNDARIES : BOUNDARIES };
   for (const section of sections) {
-    const spans = pack(pieces(text, section, budget, 0, count), budget);
+    const spans = pack(pieces(text, section, cut, 0), budget);
     for (const [index, span] of spans.entries()) {
       const start =
         index === 0 ? span.start : overlapStart(text, section.start, span.start, overlap, count);
@@ -70,7 +87,7 @@ export function splitText(text: string, options: SplitOptions): TextChunk[] {
       const startByte = offsets(trimmed.start);
       out.push({
         text: text.slice(trimmed.start, trimmed.end),
-        heading: [section.heading, columns(trimmed.start)].filter(Boolean).join(" > "),
+        heading: [section.heading, around(trimmed.start)].filter(Boolean).join(" > "),
         startByte,
         endByte: startByte + utf8Length(text, trimmed.start, trimmed.end),
       });
@@ -80,21 +97,16 @@ export function splitText(text: string, options: SplitOptions): TextChunk[] {
 }
 
 /** Cuts a span into pieces within the budget, at the best boundaries that are there. */
-function pieces(
-  text: string,
-  span: Span,
-  budget: number,
-  level: number,
-  count: CountTokens,
-): Measured[] {
+function pieces(text: string, span: Span, cut: Cut, level: number): Measured[] {
+  const { budget, count, boundaries } = cut;
   const tokens = count(text.slice(span.start, span.end));
   if (tokens <= budget) return [{ start: span.start, end: span.end, tokens }];
-  const boundary = BOUNDARIES[level];
+  const boundary = boundaries[level];
   if (boundary === undefined) return cutAnywhere(text, span, budget, count);
   const out: Measured[] = [];
   // Each piece keeps the separator after it, so that the pieces cover the text without gaps.
   for (const part of partsOf(text, span, boundary)) {
-    for (const piece of pieces(text, part, budget, level + 1, count)) out.push(piece);
+    for (const piece of pieces(text, part, cut, level + 1)) out.push(piece);
   }
   // Small pieces are joined at their own level first: a paragraph is not torn to fill a chunk.
   return pack(out, budget);
