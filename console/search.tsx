@@ -3,7 +3,9 @@ import { ask, askResult, type Facts } from "./api.ts";
 import { Chunks, type Chunk } from "./chunks.tsx";
 import { Form, useRun } from "./form.tsx";
 import { size } from "./format.ts";
+import { Jobs, type SourceFacts } from "./jobs.tsx";
 import type { Live } from "./live.ts";
+import { Upload } from "./upload.tsx";
 import {
   accountPath,
   Action,
@@ -11,13 +13,12 @@ import {
   changesOf,
   FactList,
   instant,
-  messageOf,
   Table,
   useLoaded,
   Waiting,
 } from "./parts.tsx";
 
-interface Instance {
+interface Instance extends SourceFacts {
   readonly id: string;
   readonly embedding_model: string | null;
   readonly ai_search_model: string | null;
@@ -98,7 +99,7 @@ export function SearchPage({ facts, live }: PageProps) {
         <Details
           key={open.id}
           path={`${root}/${open.id}`}
-          name={open.id}
+          instance={open}
           facts={facts}
           live={live}
           onGone={instances.again}
@@ -125,11 +126,11 @@ export function SearchPage({ facts, live }: PageProps) {
 
 interface DetailsProps extends PageProps {
   readonly path: string;
-  readonly name: string;
+  readonly instance: Instance;
   readonly onGone: () => void;
 }
 
-function Details({ path, name, facts, live, onGone }: DetailsProps) {
+function Details({ path, instance, facts, live, onGone }: DetailsProps) {
   const changed = changesOf(live, "search");
   const [seen, setSeen] = useState(0);
   const stats = useLoaded(() => askResult<Stats>(`${path}/stats`), [changed, seen]);
@@ -148,7 +149,7 @@ function Details({ path, name, facts, live, onGone }: DetailsProps) {
   );
   return (
     <section class="card stack" aria-labelledby="instance-title">
-      <h2 id="instance-title">{name}</h2>
+      <h2 id="instance-title">{instance.id}</h2>
       {stats.value !== null && <Progress stats={stats.value} />}
       <Upload
         path={path}
@@ -156,6 +157,13 @@ function Details({ path, name, facts, live, onGone }: DetailsProps) {
         onDone={() => setSeen((before) => before + 1)}
       />
       <Query path={path} />
+      <Jobs
+        path={path}
+        source={instance}
+        readOnly={facts.readOnly}
+        changed={changed}
+        onEnd={() => setSeen((before) => before + 1)}
+      />
       <Waiting of={items} />
       <Table
         label="Items"
@@ -223,65 +231,6 @@ function Progress({ stats }: { readonly stats: Stats }) {
         ]}
       />
       {waiting > 0 && <progress max={all} value={all - waiting} aria-label="Items indexed" />}
-    </div>
-  );
-}
-
-function Upload({
-  path,
-  disabled,
-  onDone,
-}: {
-  readonly path: string;
-  readonly disabled: boolean;
-  readonly onDone: () => void;
-}) {
-  const [told, setTold] = useState<readonly string[]>([]);
-  const [isOver, setOver] = useState(false);
-  const send = async (files: readonly File[]): Promise<void> => {
-    for (const [at, file] of files.entries()) {
-      setTold((before) => [
-        ...before.slice(-4),
-        `${file.name}: uploading (${at + 1} of ${files.length}) …`,
-      ]);
-      const form = new FormData();
-      form.set("file", file);
-      const outcome = await ask(`${path}/items`, { method: "POST", body: form }).then(
-        () => "uploaded",
-        messageOf,
-      );
-      setTold((before) => [...before.slice(0, -1), `${file.name}: ${outcome}`]);
-      onDone();
-    }
-  };
-  return (
-    <div
-      class={`drop ${isOver ? "over" : ""}`}
-      onDragOver={(event) => {
-        event.preventDefault();
-        setOver(true);
-      }}
-      onDragLeave={() => setOver(false)}
-      onDrop={(event) => {
-        event.preventDefault();
-        setOver(false);
-        if (!disabled) void send([...(event.dataTransfer?.files ?? [])]);
-      }}
-    >
-      <label>
-        Drop files here, or choose some
-        <input
-          type="file"
-          multiple
-          disabled={disabled}
-          onChange={(event) => void send([...(event.currentTarget.files ?? [])])}
-        />
-      </label>
-      <div class="small" role="status">
-        {told.map((line) => (
-          <p key={line}>{line}</p>
-        ))}
-      </div>
     </div>
   );
 }

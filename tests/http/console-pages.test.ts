@@ -154,6 +154,8 @@ describe("the console's page", () => {
       );
       await press(page, "Try");
       await page.until(holds(".chunks", "rotated by a restart"));
+      await press(page, "Index again what needs it");
+      await page.until(holds("[aria-label='Sync jobs'] td", "completed"));
       await expectFit(page);
       await press(page, "Delete instance");
       await press(page, "Yes, delete instance");

@@ -1,0 +1,111 @@
+import { useEffect } from "preact/hooks";
+import { askResult } from "./api.ts";
+import { Action, change, FactList, instant, Table, useLoaded, Waiting } from "./parts.tsx";
+
+/** Where the items of an instance come from, beside uploads. */
+export interface SourceFacts {
+  readonly type?: string | null;
+  readonly source?: string | null;
+  readonly sync_interval?: number | null;
+  readonly paused?: boolean;
+}
+
+interface Job {
+  readonly id: string;
+  readonly source: "user" | "schedule";
+  readonly started_at: string;
+  readonly ended_at?: string;
+  readonly end_reason?: string;
+  readonly progress: {
+    readonly indexed: number;
+    readonly unchanged: number;
+    readonly failed: number;
+    readonly deleted: number;
+    readonly total: number | null;
+  };
+}
+
+interface JobsProps {
+  readonly path: string;
+  readonly source: SourceFacts;
+  readonly readOnly: boolean;
+  /** Another text when something of the instance has changed. */
+  readonly changed: string;
+  readonly onEnd: () => void;
+}
+
+/** The source of an instance, and its last sync jobs with their progress. */
+export function Jobs({ path, source, readOnly, changed, onEnd }: JobsProps) {
+  const jobs = useLoaded(
+    () => askResult<readonly Job[]>(`${path}/jobs?per_page=5`),
+    [path, changed],
+  );
+  const running = jobs.value?.find((job) => job.ended_at === undefined);
+  useEffect(() => {
+    if (running === undefined) return undefined;
+    // Only while a job runs.
+    const timer = setInterval(jobs.again, 1500);
+    return () => {
+      clearInterval(timer);
+      onEnd();
+    };
+  }, [running?.id]);
+  const { type, sync_interval: seconds, paused } = source;
+  return (
+    <div>
+      {type != null && (
+        <FactList
+          facts={[
+            [type === "web-crawler" ? "Website" : "Bucket", source.source ?? "–"],
+            ["Looked at every", seconds == null ? "–" : `${seconds / 60} minutes`],
+            ["Paused", paused === true ? "yes" : "no"],
+          ]}
+        />
+      )}
+      <Waiting of={jobs} />
+      <Table
+        label="Sync jobs"
+        head={["Began", "By", "Indexed", "Unchanged", "Failed", "Deleted", "State"]}
+        none="No sync job yet."
+        rows={(jobs.value ?? []).map((job) => ({
+          key: job.id,
+          cells: [
+            instant(job.started_at),
+            job.source,
+            job.progress.indexed,
+            job.progress.unchanged,
+            job.progress.failed,
+            job.progress.deleted,
+            job.ended_at === undefined ? <Running job={job} /> : (job.end_reason ?? "ended"),
+          ],
+        }))}
+      />
+      <span class="actions">
+        <Action
+          label={type == null ? "Index again what needs it" : "Sync now"}
+          disabled={readOnly || running !== undefined}
+          onRun={async () => {
+            await change("POST", `${path}/jobs`, {});
+            jobs.again();
+          }}
+        />
+        {running !== undefined && (
+          <Action
+            label="Cancel job"
+            disabled={readOnly}
+            onRun={async () => {
+              await change("PATCH", `${path}/jobs/${running.id}`, { action: "cancel" });
+              jobs.again();
+            }}
+          />
+        )}
+      </span>
+    </div>
+  );
+}
+
+function Running({ job: { progress } }: { readonly job: Job }) {
+  const done = progress.indexed + progress.unchanged + progress.failed;
+  if (progress.total === null || progress.total === 0) return <>running</>;
+  return <progress max={progress.total} value={done} aria-label="Entries of the source" />;
+}
