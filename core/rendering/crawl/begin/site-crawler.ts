@@ -18,13 +18,13 @@ export function siteCrawler(deps: CrawlDeps): SiteCrawler {
   const { actors } = deps.platform;
   return {
     check(wish) {
-      const body = bodyOf(wish);
+      const body = bodyOf(wish, deps);
       checkCrawlFields(deps, body);
       prepareJob(body, deps.policy);
       compileScope(body.options ?? {}, deps.policy.allow);
     },
     async begin(account, wish, signal) {
-      return (await beginCrawl(deps, account, bodyOf(wish), signal)).id;
+      return (await beginCrawl(deps, account, bodyOf(wish, deps), signal)).id;
     },
     async read(account, id, seq, limit) {
       const crawl = crawlAt(actors, account, id);
@@ -64,13 +64,15 @@ async function startOf(crawl: ReturnType<typeof crawlAt>): Promise<CrawlRecord |
   return (await crawl.read({ cursor: 0, limit: 1, status: null }))?.records[0];
 }
 
-function bodyOf(wish: SiteWish): CrawlBody {
+function bodyOf(wish: SiteWish, { extract }: CrawlDeps): CrawlBody {
   const { url, limit, depth, source, subdomains, include, exclude, headers } = wish;
   return {
     url,
     limit,
     source,
     formats: ["markdown"],
+    // Menus and footers of each page would be found instead of it.
+    ...(extract === null ? {} : { extract: "main" as const }),
     crawlPurposes: ["search", "ai-input"],
     ...(depth === undefined ? {} : { depth }),
     ...(wish.inBrowser ? {} : { render: false }),
