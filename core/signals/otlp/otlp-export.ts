@@ -81,6 +81,8 @@ export function otlpExport(platform: Platform, settings: OtlpSettings): OtlpExpo
     await system.sleep(settings.delay, system.closing).catch(() => undefined);
     plannedAt = Number.NEGATIVE_INFINITY;
     await flush();
+    // What came within the interval of the last metrics would wait for the next request, which may never come.
+    if (durations.hasNews() && system.closing?.aborted !== true) plan();
   };
   const take = (kind: "traces" | "logs", record: OtlpRecord): void => {
     if (targets[kind] === undefined) return;
@@ -109,6 +111,8 @@ export function otlpExport(platform: Platform, settings: OtlpSettings): OtlpExpo
 
 interface RequestDurations {
   add(row: RequestRow): void;
+  /** Whether a request came that no export has told of. */
+  hasNews(): boolean;
   /** What is to be exported now: nothing where nothing is new, or the last export was a moment ago. */
   due(): readonly OtlpRecord[];
 }
@@ -122,6 +126,7 @@ function requestDurations(
   let hasNews = false;
   let exportedAt = Number.NEGATIVE_INFINITY;
   return {
+    hasNews: () => hasNews,
     add(row) {
       const key = seriesKey(row);
       let totals = series.get(key);

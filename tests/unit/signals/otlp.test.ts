@@ -344,6 +344,21 @@ describe("what a collector gets", () => {
     expect(requests.some(({ url }) => url.endsWith("/v1/traces"))).toBe(false);
   });
 
+  it("is the metric of the last request, too, although none comes after it", async () => {
+    const { api, requests } = await setup({
+      OTEL_TRACES_EXPORTER: "none",
+      OTEL_LOGS_EXPORTER: "none",
+      OTEL_METRIC_EXPORT_INTERVAL: "200",
+    });
+    const exported = (): string =>
+      requests.map(({ body }) => new TextDecoder().decode(body as Uint8Array)).join("\n");
+    await (await api.request("/client/v4/accounts")).text();
+    await eventually(() => requests.length === 1, "the first export");
+    // Within the interval of that export.
+    await (await api.request("/client/v4/deprecations")).text();
+    await eventually(() => exported().includes("/client/v4/deprecations"), "the second request");
+  });
+
   it("is sent again where the collector was busy", async () => {
     const { api, requests } = await setup(
       { OTEL_METRICS_EXPORTER: "none", OTEL_LOGS_EXPORTER: "none" },
