@@ -131,7 +131,7 @@ describe(`causey search against ${target}`, LONG, () => {
       questions: 2,
       ndcg_at_10: 1,
       recall: 1,
-      answers: 0.5,
+      answer_coverage: 0.5,
     });
     writeFileSync(questions, `${line("a", ["b"])}${JSON.stringify({ query: "a" })}\n`);
     const wrong = await run("search", "eval", name, questions);

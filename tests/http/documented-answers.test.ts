@@ -195,6 +195,16 @@ describe("an answer is what the description says", () => {
     if (within !== "") await call(`DELETE ${spaces}/{name}`, { path });
   });
 
+  it("of the credentials of buckets", async () => {
+    const root = `${ACCOUNT}/ai-search/tokens`;
+    const body = { name: "documented", cf_api_id: "AKIA", cf_api_key: "key" };
+    const { id = "" } = await call(`POST ${root}`, { body });
+    await call(`GET ${root}`);
+    await call(`GET ${root}/{token_id}`, { path: { token_id: id } });
+    await call(`PUT ${root}/{token_id}`, { path: { token_id: id }, body });
+    await call(`DELETE ${root}/{token_id}`, { path: { token_id: id } });
+  });
+
   it.each(["browser-rendering", "browser-run"])("of %s", async (name) => {
     const root = `${ACCOUNT}/${name}`;
     const html = '<title>Home</title><h1 id="top">Home</h1><a href="/more">More</a>';

@@ -1,12 +1,20 @@
 // What Linux tells about processes and their sockets (proc(5)).
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
-/** The state letter and the parent of a process, or null when there is none. */
-function statOf(pid: number): { readonly state: string; readonly parent: number } | null {
+interface Stat {
+  /** The state letter. */
+  readonly state: string;
+  readonly parent: number;
+  readonly threads: number;
+}
+
+/** What there is to know of a process, or null when there is none. */
+function statOf(pid: number): Stat | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "latin1");
-    const [state = "", parent = "0"] = text.slice(text.lastIndexOf(")") + 2).split(" ");
-    return { state, parent: Number(parent) };
+    const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+    const [state = "", parent = "0"] = fields;
+    return { state, parent: Number(parent), threads: Number(fields[17]) };
   } catch {
     return null;
   }
@@ -18,12 +26,18 @@ export function isAlive(pid: number): boolean {
   return stat !== null && stat.state !== "Z" && stat.state !== "X";
 }
 
-/** The running processes that a process has started. */
+/**
+ * The running servers that a server has started. A runtime has several threads; a program that is asked for something, such as
+ * the list of fonts, has one, and so has what is about to become one.
+ */
 export function childrenOf(pid: number): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/u.test(name))
     .map(Number)
-    .filter((one) => statOf(one)?.parent === pid && isAlive(one));
+    .filter((one) => {
+      const stat = statOf(one);
+      return stat?.parent === pid && stat.threads > 1 && isAlive(one);
+    });
 }
 
 /** How many sockets of a TCP port on 127.0.0.1 each of these processes has. */
