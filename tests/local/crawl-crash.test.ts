@@ -18,8 +18,7 @@ function holds(dataDir: string, text: string): boolean {
 
 /** The rows of a crawl's request and of its key. */
 function rowsOf(dataDir: string): { readonly input: unknown; readonly keys: number } {
-  const file = readdirSync(dataDir).find((name) => name.endsWith(".db")) ?? "";
-  const db = new DatabaseSync(join(dataDir, file), { readOnly: true });
+  const db = new DatabaseSync(join(dataDir, "causey.db"), { readOnly: true });
   const [row] = db.prepare("SELECT input FROM rendering_crawls").all();
   const keys = db.prepare("SELECT actor FROM rendering_crawl_keys").all();
   db.close();

@@ -3,7 +3,7 @@ import { ApiError } from "../../http/api-error.ts";
 import type { SitePage, SiteCrawler } from "../../ports.ts";
 import { FILE_LIMIT } from "../items/extract-text.ts";
 import type { SiteSource } from "./check-site.ts";
-import type { SourceEntry, SourceReader } from "./source-reader.ts";
+import type { SourceContent, SourceEntry, SourceReader } from "./source-reader.ts";
 
 /** How far a website is. */
 interface Place {
@@ -89,7 +89,8 @@ function entryOf(
       if (status === "failed") throw failure(error ?? "The page could not be read");
       const text = await crawler.markdown(account, crawl, seq, FILE_LIMIT);
       if (text === null) throw failure(`The page has more than ${FILE_LIMIT} bytes of text`);
-      const metadata = title === undefined || title === "" ? {} : { title: title.slice(0, 500) };
+      const metadata: SourceContent["metadata"] =
+        title === undefined || title === "" ? {} : { title: title.slice(0, 500) };
       return { bytes: utf8(text), contentType: "text/markdown;charset=utf-8", metadata };
     },
   };
