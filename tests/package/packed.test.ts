@@ -113,13 +113,16 @@ async function serving(
 }
 
 test.each(nodes)(
-  "the package serves on Node %s, and its standard error has the log of requests only",
+  "the package serves on Node %s, and its standard error has its log only",
   LONG,
   async (_name, node) => {
     const errors = await serving(node, async (url) => {
       expect(await (await fetch(`${url}/readyz`)).json()).toMatchObject({ status: "ready" });
     });
-    const others = errors.split("\n").filter((line) => !line.includes('"message":"Request"'));
+    // The machine that runs this may lack fonts, which is told once.
+    const isOther = (line: string): boolean =>
+      !/"message":"(?:Request|Fonts of the browser)"/u.test(line);
+    const others = errors.split("\n").filter(isOther);
     expect(others.join("\n")).toBe("");
   },
 );
