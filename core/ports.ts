@@ -24,7 +24,6 @@ export type {
 export type { Plain } from "./ports/plain.ts";
 export type { Browser, ProxyLogin, Wire } from "./ports/browser.ts";
 export type { ReceivedRequest, StreamChange, StreamEnd, StreamWatch } from "./ports/fast-paths.ts";
-export type { ChatModel, Embedder } from "./ports/models.ts";
 export type { SiteCrawl, SiteCrawler, SitePage, SiteRead, SiteWish } from "./ports/site-crawler.ts";
 export type { AcceptOptions, Connection, Sockets } from "./ports/sockets.ts";
 export type { Background, ContentDecoder, Log, LongTask, Steps, System } from "./ports/system.ts";
@@ -98,3 +97,20 @@ export interface Platform extends PlatformCore, PlatformNetwork, Pick<FastPaths,
   /** Flushes, closes sockets with 1001 and the database. */
   close(): Promise<void>;
 }
+
+/** Turns texts into unit vectors. */
+export interface Embedder {
+  /** Name shown to users, e.g. `builtin/lexical` or `text-embedding-3-small`. */
+  readonly model: string;
+  readonly dimensions: number;
+  embed(
+    texts: readonly string[],
+    purpose: "query" | "document",
+    signal?: AbortSignal,
+    /** Names the span of this call, for the header of that name. */
+    traceparent?: string,
+  ): Promise<Float32Array[]>;
+}
+
+/** A chat model: a request in the OpenAI chat-completions format, answered as JSON or as server-sent events. */
+export type ChatModel = (request: Request) => Promise<Response>;

@@ -3,6 +3,25 @@
  *
  * @module
  */
+import type { Platform } from "../../core/ports.ts";
+import { undiciTransport } from "../shared/http/undici-transport.ts";
+import { localPlatform, type LocalPlatformOptions } from "../shared/local-platform.ts";
+import { denoUpgrade } from "./sockets.ts";
+
 export type { FetchApp, Served, ServeOptions } from "../shared/http/drain.ts";
-export { denoPlatform, type DenoPlatformOptions } from "./platform.ts";
 export { serve } from "./serve.ts";
+
+/** Options of {@link denoPlatform}. */
+export type DenoPlatformOptions = LocalPlatformOptions;
+
+/** Opens everything that the capabilities need on Deno; close it, or let `serve()` do so. */
+export async function denoPlatform(options: DenoPlatformOptions = {}): Promise<Platform> {
+  const transport = undiciTransport();
+  const runtime = {
+    name: "deno",
+    upgrade: denoUpgrade,
+    transport,
+    close: () => transport.close(),
+  } as const;
+  return localPlatform(runtime, options);
+}

@@ -3,7 +3,30 @@
  *
  * @module
  */
+import type { Platform } from "../../core/ports.ts";
+import { undiciTransport } from "../shared/http/undici-transport.ts";
+import { localPlatform, type LocalPlatformOptions } from "../shared/local-platform.ts";
+import { receivedByNode } from "./received.ts";
+import { nodeUpgrade } from "./sockets.ts";
+
 export type { FetchApp, Served, ServeOptions } from "../shared/http/drain.ts";
-export { nodePlatform, type NodePlatformOptions } from "./platform.ts";
 export { serve } from "./serve.ts";
 export { acceptWebSockets } from "./upgrade.ts";
+
+/** Options of {@link nodePlatform}. */
+export type NodePlatformOptions = LocalPlatformOptions;
+
+/** Opens everything that the capabilities need on Node; close it, or let `serve()` do so. */
+export async function nodePlatform(options: NodePlatformOptions = {}): Promise<Platform> {
+  const transport = undiciTransport();
+  return localPlatform(
+    {
+      name: "node",
+      upgrade: nodeUpgrade,
+      transport,
+      received: receivedByNode,
+      close: () => transport.close(),
+    },
+    options,
+  );
+}

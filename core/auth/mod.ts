@@ -1,20 +1,17 @@
-import { Hono } from "hono";
-import type { Context } from "hono";
+import { type Context, Hono } from "hono";
 import { readJson } from "../http/body.ts";
 import { envelope } from "../http/envelope.ts";
 import { checkQuery, readQuery } from "../http/query.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { tellsUnknownFields } from "../http/fields/unknown-fields.ts";
 import type { Platform } from "../ports.ts";
-import { checkAccountId } from "./accounts.ts";
-import { listAccounts, showAccount } from "./accounts.ts";
+import { checkAccountId, listAccounts, showAccount } from "./accounts.ts";
 import { type Auth, requirePermission, requirePrincipal } from "./authorize.ts";
 import { permissionGroups } from "./permission-groups.ts";
 import type { Permission } from "./permissions.ts";
 import type { Principal } from "./principal.ts";
-import { storedTokens } from "./stored-tokens.ts";
+import { storedTokens, tokenStore } from "./token-store.ts";
 import { accountQuerySchema, tokenInputSchema, tokenQuerySchema } from "./token-schema.ts";
-import { tokenStore } from "./token-store.ts";
 import {
   createToken,
   getToken,
@@ -27,7 +24,7 @@ import {
 } from "./tokens.ts";
 
 export { jwtAuth, type JwtOptions } from "./jwt.ts";
-export { storedTokens, type StoredTokensOptions } from "./stored-tokens.ts";
+export { storedTokens, type StoredTokensOptions } from "./token-store.ts";
 
 /** Options of {@link auth}. */
 export interface AuthOptions {

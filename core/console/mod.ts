@@ -5,12 +5,13 @@ import { bearerToken } from "../auth/bearer.ts";
 import { noteAnswer } from "../http/answer-note.ts";
 import { ApiError } from "../http/api-error.ts";
 import { readJson } from "../http/body.ts";
+import { builtText } from "../http/built-text.ts";
 import { json } from "../http/envelope.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { sseResponse } from "../http/sse.ts";
 import type { Platform } from "../ports.ts";
 import { VERSION } from "../version.ts";
-import { serveAsset } from "./serve-asset.ts";
+import { assets } from "./assets.ts";
 import { feed, type FeedSource } from "./feed.ts";
 import { forwardToApi, type Handle } from "./forward.ts";
 import { type ConsoleSession, type ConsoleSessions, sessions } from "./session.ts";
@@ -165,4 +166,35 @@ function facts(
     version: VERSION,
     isHosted: auth === "off",
   };
+}
+
+/** Nothing but the console's own files: no other origin, no inline script, no frame around it. */
+const CSP = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data: blob:",
+  "connect-src 'self'",
+  "frame-src blob:",
+  "object-src blob:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+const types: Readonly<Record<string, string>> = {
+  "": "text/html; charset=utf-8",
+  "app.js": "text/javascript; charset=utf-8",
+  "app.css": "text/css; charset=utf-8",
+};
+
+/** One file of the console; `path` is where it is mounted. */
+function serveAsset(name: string, request: Request, path: string): Response {
+  const { text, tag } = assets[name] ?? { text: "", tag: "" };
+  const body = name === "" ? text.replaceAll("/console/", `${path}/`) : text;
+  return builtText(
+    request,
+    { tag, text: body },
+    { "content-type": types[name] ?? "text/plain", "content-security-policy": CSP },
+  );
 }

@@ -43,7 +43,7 @@ export {
   usedFilters,
 } from "./translate/dns-filters.ts";
 export { type ChainedError, unwrapErrorChain, wrapErrorChain } from "./translate/error-chain.ts";
-export { type ListedRecord, type MergedPage, mergeFanOut } from "./translate/merge-fan-out.ts";
+export { type ListedRecord, type MergedPage, mergeFanOut } from "./translate/dns-filters.ts";
 export {
   addSrvData,
   type DnsRecord,

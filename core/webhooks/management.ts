@@ -1,16 +1,17 @@
-import { type ManagementDeps, checkAccount } from "./management-deps.ts";
-import type { Hono } from "hono";
+import type { Context, Hono, MiddlewareHandler } from "hono";
 import * as v from "valibot";
 import { readEventCounts } from "../entity/event-counts.ts";
 import { agentKindName, kebab } from "../entity/kebab.ts";
 import { checkName } from "../entity/name.ts";
+import type { ReplayFilter } from "../entity/replay-filter.ts";
 import { type IndexPage, type IndexQuery, webhookIndex } from "../entity/webhook-index.ts";
 import { ApiError } from "../http/api-error.ts";
+import { readJson } from "../http/body.ts";
 import { envelope } from "../http/envelope.ts";
 import { readQuery } from "../http/query.ts";
-import type { ActorRef } from "../ports.ts";
-import { outboundOf, outboundRoutes } from "./outbound/outbound-routes.ts";
-import { replayRoutes } from "./replay-routes.ts";
+import type { ActorRef, Platform } from "../ports.ts";
+import type { WebhookSource } from "./inbound/source.ts";
+import { instantText, outboundOf, outboundRoutes } from "./outbound/outbound-routes.ts";
 
 const limit = v.optional(
   v.pipe(v.string(), v.regex(/^\d{1,4}$/, "Expected a whole number"), v.transform(Number)),
@@ -143,4 +144,66 @@ function entityAgent(
   if (!known.has(className))
     throw new ApiError("not_found", { message: "No source feeds an agent of that class" });
   return platform.actors.get(agentKindName(className), checkName(query.entity));
+}
+
+const instant = v.optional(instantText);
+const text = v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(1024)));
+/** Body of `POST …/replays`. An unknown filter would have meant fewer. */
+export const entityReplayInput: v.GenericSchema<unknown, ReplayFilter> = v.pipe(
+  v.strictObject({
+    of: v.picklist(["events", "dead-letters"]),
+    agent: text,
+    entity: text,
+    source: text,
+    type: text,
+    since: instant,
+    until: instant,
+  }),
+  v.check(
+    ({ since = "", until }) => until === undefined || since <= until,
+    'since: Expected a time that is not after "until"',
+  ),
+);
+
+/** Adds the routes of replays over many entities below `base`. */
+function replayRoutes(app: Hono, base: string, deps: ManagementDeps): void {
+  const { edit, platform, read, sources } = deps;
+  const index = (): ReturnType<typeof webhookIndex> => webhookIndex(platform.actors);
+  app.post(`${base}/replays`, edit, async (c) => {
+    checkAccount(c, deps);
+    const { agent, ...input } = await readJson(c, entityReplayInput, { platform });
+    const filter = agent === undefined ? input : { ...input, agent: kebab(agent) };
+    const { source } = filter;
+    const owners =
+      source === undefined ? null : (sources.get(source)?.ownership.owners ?? [source]);
+    return envelope(await index().createReplay(filter, owners), { status: 202 });
+  });
+  app.get(`${base}/replays`, read, async (c) => {
+    checkAccount(c, deps);
+    return envelope(await index().listReplays());
+  });
+  app.get(`${base}/replays/:id`, read, async (c) => {
+    checkAccount(c, deps);
+    return envelope(await index().getReplay(c.req.param("id")));
+  });
+  app.post(`${base}/replays/:id/cancel`, edit, async (c) => {
+    checkAccount(c, deps);
+    return envelope(await index().cancelReplay(c.req.param("id")));
+  });
+}
+
+/** What the management routes work with. */
+interface ManagementDeps {
+  readonly platform: Platform;
+  /** The account that inbound events belong to. */
+  readonly inboundAccount: string;
+  readonly sources: ReadonlyMap<string, WebhookSource>;
+  readonly read: MiddlewareHandler;
+  readonly edit: MiddlewareHandler;
+}
+
+/** Throws 404 for an account that inbound events do not belong to. */
+function checkAccount(c: Context, deps: ManagementDeps): void {
+  if (c.req.param("account_id") === deps.inboundAccount) return;
+  throw new ApiError("not_found", { message: "This account receives no webhooks" });
 }

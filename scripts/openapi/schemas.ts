@@ -26,7 +26,7 @@ import {
   endpointPatch,
   rotateInput,
 } from "../../core/webhooks/outbound/outbound-schema.ts";
-import { entityReplayInput } from "../../core/webhooks/replay-routes.ts";
+import { entityReplayInput } from "../../core/webhooks/management.ts";
 
 /** The schemas that check request bodies, by their names in the document. */
 export const bodySchemas = {

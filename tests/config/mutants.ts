@@ -77,7 +77,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "a link logs in once",
-    file: "core/console/console-actor.ts",
+    file: "core/console/session.ts",
     find: "await sql.batch([{ sql: `DELETE ${where}`, params: [actor, hash] }]);",
     replace: "",
     tests: ["tests/unit/console"],

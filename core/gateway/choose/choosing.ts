@@ -15,10 +15,9 @@ import { retryAfter } from "../wire/retry-after.ts";
 import { credentialHeaders } from "../providers/table.ts";
 import { readMetadata } from "../call/controls.ts";
 import { type AutoParts, forwardAuto } from "./forward-auto.ts";
-import { advanceRoute } from "./dynamic/advance.ts";
+import { advanceRoute, type Graph, readGraph } from "./dynamic/graph.ts";
 import { factAt, type RouteFacts } from "./dynamic/condition.ts";
 import type { ModelElement, RateElement } from "./dynamic/element.ts";
-import { type Graph, readGraph } from "./dynamic/graph.ts";
 
 /** What {@link choosing} works with. */
 export interface ChoiceParts extends AutoParts {

@@ -3,7 +3,6 @@ import { parseJson } from "../../http/body.ts";
 import { isObject } from "../../http/json.ts";
 import { utf8 } from "../../crypto/encoding.ts";
 import type { LongTask, Plain } from "../../ports.ts";
-import { metered, TooMuchWork } from "./metered.ts";
 import { withoutPatterns } from "./schema-patterns.ts";
 
 /** A model's answer, and the JSON Schema that it has to fit. */
@@ -106,4 +105,40 @@ function stringsOf(value: Plain): Set<string> {
       }
   }
   return found;
+}
+
+/** Thrown by what {@link metered} made when it has been read too often. */
+class TooMuchWork extends Error {}
+
+/** Counts reads. */
+interface ReadMeter {
+  left: number;
+  /** What reading a keyword that measures a text costs: the validator walks through the text each time. */
+  readonly textCost: number;
+}
+
+/**
+ * The same value, whose reads are counted. A small schema can ask for work that grows exponentially with the document
+ * (`$ref` twice in a cycle, `uniqueItems` in `uniqueItems`), and a validator has no bound of its own.
+ */
+function metered<T>(value: T, meter: ReadMeter): T {
+  if (typeof value !== "object" || value === null) return value;
+  return new Proxy(value, {
+    get(target, key) {
+      const read: unknown = Reflect.get(target, key);
+      const walks = (key === "minLength" || key === "maxLength") && read !== undefined;
+      spend(meter, walks ? meter.textCost : typeof read === "string" ? 1 + (read.length >> 4) : 1);
+      return metered(read, meter);
+    },
+    ownKeys(target) {
+      const keys = Reflect.ownKeys(target);
+      spend(meter, keys.length);
+      return keys;
+    },
+  });
+}
+
+function spend(meter: ReadMeter, reads: number): void {
+  meter.left -= reads;
+  if (meter.left < 0) throw new TooMuchWork();
 }

@@ -1,7 +1,6 @@
 import { runThrough } from "../../background.ts";
 import { flushBlock, newContext, type Context } from "./context.ts";
 import { elements } from "./elements.ts";
-import { frontmatterOf } from "./frontmatter.ts";
 import { isVoid, readHtml, type Attributes, type HtmlHandler } from "./html-events.ts";
 import { isLeftOut } from "./left-out.ts";
 import { absolute } from "./urls.ts";
@@ -109,4 +108,30 @@ function setBase(context: Context, attributes: Attributes): void {
   context.baseSet = true;
   const base = absolute(href, context.base);
   if (/^https?:/iu.test(base)) context.base = base;
+}
+
+/** What a page says about itself. */
+interface PageFacts {
+  readonly title: string;
+  readonly description: string;
+  readonly image: string;
+}
+
+/** Characters of one value. */
+const VALUE_LIMIT = 2000;
+
+/** YAML frontmatter of the facts that are there; empty when there are none. */
+function frontmatterOf(facts: PageFacts): string {
+  const lines = Object.entries(facts)
+    .filter(([, value]) => value !== "")
+    .map(([key, value]) => `${key}: ${quoted(value)}`);
+  return lines.length === 0 ? "" : `---\n${lines.join("\n")}\n---\n\n`;
+}
+
+/** A double-quoted YAML scalar: JSON's quoting, with what YAML calls unprintable escaped too. */
+function quoted(value: string): string {
+  const json = JSON.stringify(value.slice(0, VALUE_LIMIT));
+  return json.replaceAll(/[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/gu, (char) => {
+    return `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  });
 }

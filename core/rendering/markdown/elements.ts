@@ -2,7 +2,6 @@ import { languageOf } from "./code-block.ts";
 import { type Context, type Element, flushBlock, flushPre, openCell } from "./context.ts";
 import type { Attributes } from "./html-events.ts";
 import type { MarkKind } from "./inline.ts";
-import { annotation, math } from "./math.ts";
 import { tableElements } from "./table-elements.ts";
 import { absolute, imageAddress, linkAddress } from "./urls.ts";
 
@@ -193,6 +192,37 @@ function frame(context: Context, attributes: Attributes): void {
   context.inline.open("link", `](${address})`);
   context.inline.text(title);
   context.inline.close("link");
+}
+
+/** A formula: its TeX, when it brings that, else its text. */
+const math: Element = { open: openMath, close: endMath };
+
+/** The TeX of a formula. */
+const annotation: Element = { open: openAnnotation, close: endAnnotation };
+
+function openMath(context: Context, attributes: Attributes): void {
+  const tex = /\\|\^/u.test(attributes["alttext"] ?? "") ? (attributes["alttext"] ?? "") : "";
+  context.math ??= { text: "", tex, readingTex: false, isBlock: attributes["display"] === "block" };
+}
+
+function openAnnotation({ math: open }: Context, attributes: Attributes): void {
+  if (open === null || attributes["encoding"] !== "application/x-tex") return;
+  open.readingTex = true;
+  open.tex = "";
+}
+
+function endAnnotation({ math: open }: Context): void {
+  if (open !== null) open.readingTex = false;
+}
+
+function endMath(context: Context): void {
+  const { inline, math: ended } = context;
+  context.math = null;
+  if (ended === null) return;
+  const tex = ended.tex.replaceAll(/\s+/gu, " ").trim();
+  const fence = ended.isBlock ? "$$" : "$";
+  if (tex === "" || tex.includes("$")) inline.text(ended.text);
+  else inline.atom(`${fence}${tex}${fence}`);
 }
 
 /** What each element does; those that are not here are nothing but their text. */

@@ -1,17 +1,16 @@
 import { sha256Hex } from "../../crypto/digest.ts";
 import { type Clock, startClock } from "../../entity/clock.ts";
 import { ApiError } from "../../http/api-error.ts";
-import type { ActorContext, SqlRow, Statement } from "../../ports.ts";
+import type { ActorContext, QueryOptions, SqlRow, Statement } from "../../ports.ts";
 import type { InstanceSettings } from "./instance-settings.ts";
 import { LEXICAL_MODEL, TRAIN_FROM } from "../lexical/lexical-model.ts";
 import { type Bell, createBell } from "../queue/bell.ts";
-import { createTurns, type InTurn } from "../queue/in-turn.ts";
 import { earliestDue, endLeases } from "../queue/work-rows.ts";
 import { type AllowedItems, createAllowedItems } from "../retrieve/allowed-items.ts";
-import { createTermCounts, type TermCounts } from "../retrieve/term-counts.ts";
 import { convertVectors } from "../vectors/convert-vectors.ts";
 import type { VectorBudget } from "../vectors/vector-budget.ts";
 import { createVectorStore, type VectorStore } from "../vectors/vector-store.ts";
+import { quoted } from "../query/query-terms.ts";
 
 /** What an instance knows of itself; written through {@link InstanceState.save}. */
 export interface InstanceFacts {
@@ -135,4 +134,68 @@ export function needsTraining({ settings, chunks, trainedChunks }: InstanceFacts
 export function vectorTag(facts: InstanceFacts): string {
   const model = facts.settings.embedding_model;
   return model === LEXICAL_MODEL ? `${LEXICAL_MODEL}@${facts.trainedVersion}` : model;
+}
+
+/** Runs pieces of work one after another. Rejects with 503 when too many wait. */
+export type InTurn = <T>(work: () => T | Promise<T>) => Promise<T>;
+
+/** Pieces of work that wait for one instance. */
+const MOST = 10_000;
+
+/** Makes a line in which work waits for its turn. */
+function createTurns(): InTurn {
+  let tail: Promise<unknown> = Promise.resolve();
+  let size = 0;
+  return (work) => {
+    if (size >= MOST) {
+      const message = `${MOST} changes wait for this instance already: try again later`;
+      return Promise.reject(
+        new ApiError("unavailable", { message, headers: { "retry-after": "1" } }),
+      );
+    }
+    size += 1;
+    const result = tail.then(work).finally(() => {
+      size -= 1;
+    });
+    tail = result.catch(() => undefined);
+    return result;
+  };
+}
+
+/** In how many chunks of an instance words stand, kept until an item changes. */
+export interface TermCounts {
+  of(terms: readonly string[], options: QueryOptions): Promise<ReadonlyMap<string, number>>;
+  /** After every commit that changes items. */
+  reset(): void;
+}
+
+/** Terms whose counts are kept. */
+const KEPT = 1000;
+/** Terms of one statement: Durable Objects take at most 100 parameters. */
+const COUNTED = 64;
+
+/** Makes the memory of counts over a full-text table. */
+function createTermCounts({ sql }: ActorContext, index: string): TermCounts {
+  let current = new Map<string, number>();
+  return {
+    async of(terms, options) {
+      // What was counted before a change is not put among what is counted after it.
+      const known = current;
+      const missing = terms.filter((term) => !known.has(term));
+      if (missing.length === 0) return known;
+      if (known.size > KEPT) known.clear();
+      for (let at = 0; at < missing.length; at += COUNTED) {
+        const some = missing.slice(at, at + COUNTED);
+        const counts = some.map(
+          (_, n) => `(SELECT COUNT(*) FROM ${index} WHERE ${index} MATCH ?) AS n${n}`,
+        );
+        const [row] = await sql.all(`SELECT ${counts.join(", ")}`, some.map(quoted), options);
+        for (const [n, term] of some.entries()) known.set(term, Number(row?.[`n${n}`] ?? 0));
+      }
+      return new Map(known);
+    },
+    reset() {
+      current = new Map();
+    },
+  };
 }

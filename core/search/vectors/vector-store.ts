@@ -2,15 +2,16 @@ import type { ActorContext } from "../../ports.ts";
 import { type LexicalModel, lexicalModel } from "../lexical/lexical-model.ts";
 import { type Calibration, readTrained, UNTRAINED } from "../lexical/trained-model.ts";
 import {
+  nearestFirst,
+  type NearRow,
   packedBytes,
-  type PackedVectors,
   packedVectors,
+  type PackedVectors,
   type VectorIndex,
 } from "./packed-vectors.ts";
-import { streamedVectors } from "./streamed-vectors.ts";
 import type { VectorBlock } from "./vector-block.ts";
 import type { VectorBudget } from "./vector-budget.ts";
-import { storedBlocks, storedDimensions } from "./vector-rows.ts";
+import { storedBlocks, storedDimensions, storedVectors } from "./vector-rows.ts";
 
 /** The vectors of an instance, in memory where they fit. */
 export interface VectorStore {
@@ -152,5 +153,33 @@ async function readLexical(
   return {
     model: lexicalModel(stored?.trained ?? null),
     calibration: stored?.calibration ?? UNTRAINED,
+  };
+}
+
+/** Items up to which a filter narrows what is read. */
+const FEW = 2_000;
+
+/** Vectors that stay in their rows: each search reads them in slices, of which one is in memory. */
+export function streamedVectors(
+  context: ActorContext,
+  tag: string,
+  dimensions: number,
+): VectorIndex {
+  return {
+    dimensions,
+    async nearest(query, allowed, limit, pause) {
+      const items = allowed !== null && allowed.size <= FEW ? [...allowed] : null;
+      let best: NearRow[] = [];
+      for await (const blocks of storedBlocks(context, tag, items)) {
+        const slice = packedVectors(dimensions);
+        for (const { itemId, block } of blocks)
+          if (block.dimensions === dimensions && (allowed === null || allowed.has(itemId)))
+            slice.add(itemId, block);
+        best.push(...(await slice.nearest(query, null, limit, pause)));
+        best = best.toSorted(nearestFirst).slice(0, limit);
+      }
+      return best;
+    },
+    vectors: (chunks) => storedVectors(context, tag, dimensions, chunks),
   };
 }

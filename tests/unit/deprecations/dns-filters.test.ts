@@ -2,10 +2,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   type FilterPlan,
+  mergeFanOut,
   planFilters,
   usedFilters,
 } from "../../../core/deprecations/translate/dns-filters.ts";
-import { mergeFanOut } from "../../../core/deprecations/translate/merge-fan-out.ts";
 import { answerModern, answerOld, type DnsRow } from "../../fakes/deprecations-dns.ts";
 
 const rewritten = (query: string): string => {

@@ -1,11 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { advanceRoute } from "../../../../core/gateway/choose/dynamic/advance.ts";
+import { advanceRoute, readGraph } from "../../../../core/gateway/choose/dynamic/graph.ts";
 import {
   conditionProblem,
   factAt,
   satisfies,
 } from "../../../../core/gateway/choose/dynamic/condition.ts";
-import { readGraph } from "../../../../core/gateway/choose/dynamic/graph.ts";
 
 const to = (elementId: string) => ({ elementId });
 const start = (next: string) => ({ id: "start", type: "start", outputs: { next: to(next) } });

@@ -247,7 +247,7 @@ describe("a long text", () => {
   });
 
   it("counts what lies on a border once", async () => {
-    const { profiles } = await import("../../../../core/gateway/guard/detect/profiles.ts");
+    const { profiles } = await import("../../../../core/gateway/guard/checkers/policies.ts");
     for (let shift = 0; shift < 620; shift += shift < 550 ? 50 : 1) {
       const filler = "a ".repeat(20_000).slice(0, 32_768 - 600 + shift);
       const text = `${filler} ${CARD} ${"b ".repeat(20_000)}`;

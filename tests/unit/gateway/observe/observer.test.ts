@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { observer } from "../../../../core/gateway/observe/usage/observer.ts";
+import { observer, textBlocks } from "../../../../core/gateway/observe/usage/observer.ts";
 import { type Observation } from "../../../../core/gateway/call/recording.ts";
 import { bytePieces } from "../../../../core/http/stream.ts";
-import { textBlocks } from "../../../../core/gateway/observe/usage/text-blocks.ts";
 
 const reading = {
   decoding: { readable: () => "", decoder: () => null },
