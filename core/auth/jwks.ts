@@ -6,6 +6,7 @@ import * as v from "valibot";
 import { ApiError } from "../http/api-error.ts";
 import { parseJson } from "../http/body.ts";
 import type { InboundResponse, Platform } from "../ports.ts";
+import { withinMs } from "../within-ms.ts";
 
 /** Bytes of a key set; real ones have a few KiB. */
 const BODY_LIMIT = 256 * 1024;
@@ -86,29 +87,17 @@ async function fetchKeySet(
   url: string,
   platform: JwksDeps,
 ): Promise<v.InferOutput<typeof keySetSchema>> {
-  const deadline = new AbortController();
-  const timer = new AbortController();
-  platform.system.sleep(TIMEOUT, timer.signal).then(
-    () => deadline.abort(),
-    () => undefined,
-  );
-  try {
+  const ask = async (signal: AbortSignal): Promise<v.InferOutput<typeof keySetSchema>> => {
     const headers = [["accept", "application/jwk-set+json, application/json"]] as const;
-    const response = await platform.transport.send({
-      method: "GET",
-      url,
-      headers,
-      signal: deadline.signal,
-    });
+    const response = await platform.transport.send({ method: "GET", url, headers, signal });
     if (response.status !== 200) {
       throw new ApiError("unavailable", {
         message: `The issuer answered status ${response.status}`,
       });
     }
     return v.parse(keySetSchema, parseJson(await readBody(response)));
-  } finally {
-    timer.abort();
-  }
+  };
+  return withinMs(TIMEOUT, undefined, ask, platform.system);
 }
 
 async function readBody({ body }: InboundResponse): Promise<Uint8Array> {

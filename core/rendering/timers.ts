@@ -1,6 +1,7 @@
 import { ApiError } from "../http/api-error.ts";
 import type { System } from "../ports.ts";
 import type { PdfBody } from "./body.ts";
+import { TIMER_OVER } from "../timer-over.ts";
 
 /** The timers of a rendering in ms (docs/compatibility.md). */
 export interface Timers {
@@ -109,6 +110,6 @@ export async function within<T>(
   try {
     return await Promise.race([work(both), timer]);
   } finally {
-    stop.abort();
+    stop.abort(TIMER_OVER);
   }
 }

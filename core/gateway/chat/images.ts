@@ -5,7 +5,7 @@ import type { InboundResponse, Platform } from "../../ports.ts";
 import { TransportError, type TransportErrorReason } from "../../transport-error.ts";
 import type { Chat, ChatContent, ChatPart } from "./chat-format.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
-import { withinMs } from "../wire/within-ms.ts";
+import { withinMs } from "../../within-ms.ts";
 
 /** Images that one request may have fetched. */
 const IMAGES = 16;

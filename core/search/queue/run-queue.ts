@@ -1,6 +1,7 @@
 import type { Log, System } from "../../ports.ts";
 import type { InstanceState } from "../instance/instance-state.ts";
 import { claim, earliestLease, type Work } from "./work-rows.ts";
+import { TIMER_OVER } from "../../timer-over.ts";
 
 /** Pieces of work of one instance that are under way at a time: an embedder is asked by so many at most. */
 const AT_ONCE = 4;
@@ -68,5 +69,5 @@ async function newsOrTime(system: System, news: Promise<void>, ms: number): Prom
     system.closing === undefined ? done.signal : AbortSignal.any([done.signal, system.closing]);
   const time = system.sleep(Math.max(1, ms), signal).catch(() => undefined);
   await Promise.race([news, time]);
-  done.abort();
+  done.abort(TIMER_OVER);
 }

@@ -32,6 +32,9 @@ export function bucketReader(access: BucketAccess): SourceReader {
     async part(cursor, signal) {
       const { objects, isTruncated } = await listObjects(access, cursor, signal);
       const last = objects.at(-1)?.key;
+      // Of a store that knows no start-after, every part would be the first one.
+      if (isTruncated && last === cursor)
+        throw bucketFailure("The bucket's list does not go on after a key (start-after)");
       return {
         // A key with a slash at its end stands for a folder.
         entries: objects

@@ -1,6 +1,8 @@
 import { ApiError } from "../../http/api-error.ts";
 import { readUpTo } from "../../http/stream.ts";
 import type { InboundResponse, Platform } from "../../ports.ts";
+import { TransportError } from "../../transport-error.ts";
+import { withinMs } from "../../within-ms.ts";
 import type { BucketCredentials } from "../tokens/token-secrets.ts";
 import type { BucketSource } from "./check-bucket.ts";
 
@@ -40,6 +42,8 @@ export async function askBucket(
     const answer = await sendSigned(access, path, limit, signal).catch((error: unknown) => {
       signal.throwIfAborted();
       if (error instanceof ApiError) throw error;
+      if (error instanceof TransportError && error.reason === "late")
+        throw bucketFailure(`The bucket gave no answer within ${REQUEST_MS / 1000} s`);
       if (attempt === ATTEMPTS) throw bucketFailure("The bucket's store could not be reached");
       return null;
     });
@@ -67,31 +71,20 @@ async function sendSigned(
   });
   const { method, url, headers } = await signer.sign();
   const { transport, egress, system } = platform;
-  const late = new AbortController();
-  const done = new AbortController();
-  const timer = system.sleep(REQUEST_MS, done.signal).then(
-    () => late.abort(bucketFailure(`The bucket gave no answer within ${REQUEST_MS / 1000} s`)),
-    () => undefined,
-  );
-  try {
+  const ask = async (within: AbortSignal): Promise<BucketAnswer> => {
     const answer = await (isConfigured ? transport : egress).send({
       method,
       url: url.href,
       headers: [...headers].filter(([name]) => name !== "host"),
-      signal: AbortSignal.any([signal, late.signal]),
+      signal: within,
     });
     return {
       status: answer.status,
       headers: new Map(answer.headers.map(([name, value]) => [name.toLowerCase(), value])),
       bytes: await bodyOf(answer, limit),
     };
-  } catch (error) {
-    late.signal.throwIfAborted();
-    throw error;
-  } finally {
-    done.abort();
-    await timer;
-  }
+  };
+  return withinMs(REQUEST_MS, signal, ask, system);
 }
 
 async function bodyOf(

@@ -6,18 +6,18 @@ import {
   writeTraceparent,
 } from "../../trace-context.ts";
 import type { Log, Platform, Transport } from "../../ports.ts";
+import { withinMs } from "../../within-ms.ts";
 import { VERSION } from "../../version.ts";
 import type { RequestRow } from "../request-row.ts";
-import { addRequest, noRequests, type RequestTotals, seriesKey } from "../request-totals.ts";
 import {
   attributes,
-  durationMetric,
   logRecord,
   type OtlpRecord,
   type OtlpSpanPlace,
   partSpan,
   serverSpan,
 } from "./otlp-records.ts";
+import { requestDurations } from "./request-durations.ts";
 import type { OtlpSettings, OtlpSignal, OtlpTarget } from "./otlp-settings.ts";
 
 /** Hands telemetry to a collector, off the path of requests. */
@@ -44,8 +44,6 @@ export interface OtlpExport {
 
 /** Spans, and lines, that wait at most; what comes above is dropped and counted. */
 const WAITING = 4000;
-/** Series of metrics: as many as routes, methods and statuses can be, and some. */
-const SERIES = 2000;
 /** The pauses before a batch is sent again, in ms. */
 const RETRIES = [500, 2000];
 /** Milliseconds after which a planned export counts as lost: a runtime may end a request's background work. */
@@ -106,45 +104,6 @@ export function otlpExport(platform: Platform, settings: OtlpSettings): OtlpExpo
       if (level !== "debug") take("logs", logRecord(level, message, fields ?? {}, system.now()));
     },
     flush,
-  };
-}
-
-interface RequestDurations {
-  add(row: RequestRow): void;
-  /** Whether a request came that no export has told of. */
-  hasNews(): boolean;
-  /** What is to be exported now: nothing where nothing is new, or the last export was a moment ago. */
-  due(): readonly OtlpRecord[];
-}
-
-function requestDurations(
-  { system }: Platform,
-  { metricInterval }: OtlpSettings,
-): RequestDurations {
-  const began = system.now();
-  const series = new Map<string, RequestTotals>();
-  let hasNews = false;
-  let exportedAt = Number.NEGATIVE_INFINITY;
-  return {
-    hasNews: () => hasNews,
-    add(row) {
-      const key = seriesKey(row);
-      let totals = series.get(key);
-      if (totals === undefined) {
-        if (series.size >= SERIES) return;
-        series.set(key, (totals = noRequests()));
-      }
-      addRequest(totals, row);
-      hasNews = true;
-    },
-    due() {
-      const now = system.monotonic();
-      const isLast = system.closing?.aborted === true;
-      if (!hasNews || (now - exportedAt < metricInterval && !isLast)) return [];
-      hasNews = false;
-      exportedAt = now;
-      return [durationMetric(series, began, system.now())];
-    },
   };
 }
 
@@ -277,13 +236,7 @@ async function post(
   transport: Transport,
   system: Platform["system"],
 ): Promise<number> {
-  const late = new AbortController();
-  const done = new AbortController();
-  const timer = system.sleep(timeout, done.signal).then(
-    () => late.abort(),
-    () => undefined,
-  );
-  try {
+  const ask = async (signal: AbortSignal): Promise<number> => {
     const answer = await transport.send({
       method: "POST",
       url,
@@ -292,12 +245,10 @@ async function post(
         ...headers.map(([name, value]): [string, string] => [name, value.reveal()]),
       ],
       body,
-      signal: late.signal,
+      signal,
     });
     if (answer.body instanceof ReadableStream) await answer.body.cancel().catch(() => undefined);
     return answer.status;
-  } finally {
-    done.abort();
-    await timer;
-  }
+  };
+  return withinMs(timeout, undefined, ask, system);
 }

@@ -90,6 +90,40 @@ describe("an instance whose source is a bucket", () => {
     expect(bucket.asked.every((path) => path.startsWith("/docs/"))).toBe(true);
   });
 
+  it("waits while it is paused, and goes on where it was when that is over", async () => {
+    const keys = Array.from({ length: 25 }, (_, n) => `${String(n).padStart(2, "0")}.md`);
+    const bucket = playedBucket(Object.fromEntries(keys.map((key) => [key, `About ${key}`])));
+    const pause = (paused: boolean): Promise<unknown> =>
+      api.call("PUT", "/instances/main", { paused });
+    // Flags, not promises: on Workers, what waits for a promise of an object goes on inside of that object.
+    const at = { fifth: false, pause: false };
+    bucket.before = async (key) => {
+      if (key !== "05.md") return;
+      at.fifth = true;
+      while (!at.pause) await api.platform.system.sleep(5);
+    };
+    const followed = follow(bucket);
+    const asked = (): string[] => bucket.asked.filter((path) => !path.includes("?"));
+    while (!at.fifth) await api.platform.system.sleep(5);
+    await pause(true);
+    at.pause = true;
+    let indexed = 0;
+    while (indexed < 6) {
+      const { body } = await api.call("GET", "/instances/main/jobs");
+      indexed = Number(body.result[0]?.progress?.["indexed"]);
+      await api.platform.system.sleep(5);
+    }
+    // What it had begun it has taken in; the rest is left.
+    expect(asked()).toHaveLength(indexed);
+    expect(indexed).toBeLessThan(25);
+    await pause(false);
+    expect(await followed).toMatchObject({ end_reason: "completed" });
+    expect(asked().toSorted()).toEqual(keys.map((key) => `/docs/${key}`));
+    while ([...(await items()).values()].some(({ status }) => status !== "completed"))
+      await api.platform.system.sleep(5);
+    expect((await items()).size).toBe(25);
+  });
+
   it("loads changed objects only, and deletes what is gone but no upload", async () => {
     const bucket = playedBucket({ "a.md": "Alpha", "b.md": "Beta", "c.md": "Gamma", "d.md": "D" });
     await follow(bucket);
@@ -153,6 +187,18 @@ describe("an instance whose source is a bucket", () => {
       "error: instance_invalid_token: The bucket refuses the token (SignatureDoesNotMatch)",
     );
     expect((await items()).size).toBe(0);
+  });
+
+  it("ends with a reason where the store lists its first keys again and again", async () => {
+    const keys = ["a", "b", "c", "d"].map((name) => [`${name}.md`, `The text of ${name}.`]);
+    const bucket = playedBucket(Object.fromEntries(keys));
+    const { answer } = bucket;
+    let first: ReturnType<typeof answer> | null = null;
+    bucket.answer = (url, headers) =>
+      url.searchParams.has("list-type") ? (first ??= answer(url, headers)) : answer(url, headers);
+    const job = await follow(bucket);
+    expect(job.end_reason).toMatch(/^error: The bucket's list does not go on/u);
+    expect((await items()).size).toBe(3);
   });
 
   it("is refused where its settings cannot be right, by the name of the field", async () => {

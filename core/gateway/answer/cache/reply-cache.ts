@@ -1,7 +1,7 @@
 import type { InboundResponse, System } from "../../../ports.ts";
 import { type Leader, type SharedCall, startSharedCall, type JoinedAnswer } from "./shared-call.ts";
 import type { CachedReply } from "../../wire/cached-reply.ts";
-import { withinMs } from "../../wire/within-ms.ts";
+import { withinMs } from "../../../within-ms.ts";
 import { joinBytes } from "../../../http/stream.ts";
 import { chunkWeight } from "../late-readers.ts";
 

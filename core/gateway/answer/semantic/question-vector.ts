@@ -1,5 +1,6 @@
 import { ApiError } from "../../../http/api-error.ts";
 import type { Log, System } from "../../../ports.ts";
+import { TIMER_OVER } from "../../../timer-over.ts";
 
 /** Turns texts into vectors of one length, in their order. */
 export type Embed = (
@@ -77,7 +78,7 @@ export function questionVectors({
     const vector = await Promise.race([asking, given]);
     // Else workerd would end it with its client, before it makes room.
     if (signal.aborted) system.waitUntil(Promise.race([asking, system.sleep(GRACE)]));
-    done.abort();
+    done.abort(TIMER_OVER);
     await timer;
     return vector;
   };

@@ -2,6 +2,7 @@ import { ApiError } from "../../../http/api-error.ts";
 import type { Platform } from "../../../ports.ts";
 import type { ModelRouter, RouteChoice, RouteRequest } from "./model-router.ts";
 import type { Ranked } from "./rank.ts";
+import { TIMER_OVER } from "../../../timer-over.ts";
 
 /** Candidates in the order in which they are tried, and why. */
 export interface Order {
@@ -71,7 +72,7 @@ export function chooser(
       // A hook that throws before its first await throws here.
       return await Promise.race([choose(request, signal), timer]);
     } finally {
-      over.abort();
+      over.abort(TIMER_OVER);
     }
   };
   return async (request, ranked, client) => {
