@@ -1,7 +1,7 @@
 import type { BodyHold } from "../body-budget.ts";
 import type { Platform, System } from "../ports.ts";
 import { ApiError } from "./api-error.ts";
-import { joinBytes, withPrefix } from "./stream.ts";
+import { joinInParts, withPrefix } from "./stream.ts";
 import { TIMER_OVER } from "../timer-over.ts";
 
 /** Bodies up to this many bytes weigh as little as the rest of their request, and do not count. */
@@ -100,7 +100,7 @@ export async function readArriving(
       const { done, value } = await reader.read().catch(brokenOff);
       clock?.check();
       if (done && isFull) throw bodiesFull();
-      if (done) return joinBytes(chunks);
+      if (done) return await joinInParts(chunks, room);
       size += value.length;
       // Taken all the same: a client that could not send the rest would not read the refusal.
       if (isFull) continue;

@@ -21,8 +21,18 @@ export interface BrowserFacts {
   readonly lasting?: boolean;
   /** What its proxy asks for, once there is a connection; null where none asks. */
   proxyLogin?(): ProxyLogin | null;
+  /** What is known to be wrong with it. @default nothing */
+  trouble?(): BrowserTrouble;
   /** One line for people: which browser, and how it is guarded. */
   describe?(): Promise<string>;
+}
+
+/** What is wrong with a browser. */
+export interface BrowserTrouble {
+  /** Why it could not be started when it was last needed; null where it could. */
+  readonly failure: string | null;
+  /** What it lacks although it works, e.g. fonts; null for nothing. */
+  readonly lacks: string | null;
 }
 
 /** How a browser proves to its proxy that it is not a stranger's. */
@@ -35,7 +45,8 @@ export interface ProxyLogin {
 
 /** One browser-level DevTools connection: whole JSON messages, in order, of any size. */
 export interface Wire {
-  send(message: string): void;
+  /** A long message comes in parts, to be taken one at a time so that others go on in between; its first has the head. */
+  send(message: string | Iterable<string>): void;
   onMessage(listener: (message: string) => void): void;
   /** Called once, when the connection or the browser is gone. */
   onClose(listener: (reason: string) => void): void;

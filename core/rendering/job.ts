@@ -1,3 +1,4 @@
+import { utf8 } from "../crypto/encoding.ts";
 import { ApiError } from "../http/api-error.ts";
 import { type AllowHosts, parseAllowHosts } from "../net/allow-hosts.ts";
 import { checkUrl } from "../net/check-url.ts";
@@ -11,6 +12,8 @@ import { readTimers, type TimerCaps, type Timers } from "./timers.ts";
 /** One rendering, checked and ready to run. */
 export interface Job {
   readonly body: RenderBody;
+  /** The `html` of a long request or an upload in UTF-8; {@link body} has a word in its place. @default that of the body */
+  readonly page?: Uint8Array<ArrayBuffer> | null;
   /** The page to load, or the base of `html`; null when only `html` is given. */
   readonly url: URL | null;
   readonly rules: RequestRules;
@@ -19,6 +22,11 @@ export interface Job {
   readonly upload?: UploadedFiles | undefined;
   /** Extra headers by lower-case name; they go to the origin of `url` only, because they are credentials. */
   readonly headers: ReadonlyMap<string, string>;
+}
+
+/** The `html` of a job in UTF-8; empty when it has none. */
+export function pageBytes({ page, body }: Job): Uint8Array<ArrayBuffer> {
+  return page ?? utf8(body.html ?? "");
 }
 
 /** What the operator decides about jobs. */

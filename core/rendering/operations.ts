@@ -32,10 +32,11 @@ import {
   screenshotSchema,
   snapshotSchema,
 } from "./schema.ts";
+import { splitLong } from "./read-body.ts";
 import { PDF } from "./pdf/pdf-reader.ts";
 import { readCacheTtl, renderCache } from "./render-cache.ts";
 import { renderSlots, type RenderSlots } from "./slots.ts";
-import { uploadedTo, uploadOf, withUploadedPage } from "./upload/upload-of.ts";
+import { uploadedTo, uploadOf, withUploadedPage } from "./upload/read-upload.ts";
 import { staticShortcut, type Shortcut } from "./static/shortcut.ts";
 import { checkSelectors } from "./select/check-selectors.ts";
 import { renderPdf, renderStatic, staticDepsOf } from "./static/render-static.ts";
@@ -176,10 +177,12 @@ function operationOver(
         const upload = await uploadOf(request, sent, takesUpload, platform);
         const bytes = upload?.options ?? (await shortcut(sent, request.signal, onUnknown));
         if (bytes instanceof Response) return bytes;
-        const { output, unknown } = readJsonBytes(bytes, schema);
+        const split = await splitLong(bytes, platform.background, request.signal);
+        const { output, unknown } = readJsonBytes(split.bytes, schema);
         onUnknown(unknown);
-        const body = upload === null ? output : withUploadedPage(output, upload);
-        const job = namedTo(traceparent, uploadedTo(upload, prepareJob(body, policy)));
+        const body = upload === null ? output : withUploadedPage(output);
+        const prepared = { ...prepareJob(body, policy), page: upload?.html ?? split.html };
+        const job = namedTo(traceparent, uploadedTo(upload, prepared));
         const action = body.render === false ? withoutBrowser(body) : actionOf(body);
         await checkSelectors(body);
         const load = async (signal: AbortSignal): Promise<Response> => {
@@ -203,7 +206,7 @@ function operationOver(
         // What a caller brings is cheap to send again; a site is not to be asked again at once.
         if (caller === null || maxAgeMs === 0 || job.url === null || body.html !== undefined)
           return run(request.signal);
-        const key = `${caller}\n${await sha256Hex(bytes)}`;
+        const key = `${caller}\n${await sha256Hex(split.bytes)}`;
         return cache.share({ key, maxAgeMs, signal: request.signal, render: run });
       });
     };

@@ -1,5 +1,6 @@
 import { expect } from "vitest";
 import type { Browser, Wire } from "../../core/ports.ts";
+import { eventually } from "./eventually.ts";
 import type { Suite } from "./suite.ts";
 
 interface Reply {
@@ -72,6 +73,27 @@ export const wireSuite: Suite<Browser> = {
         const { value } = result as { readonly value: string };
         expect([value.length, value.slice(0, 9)]).toEqual([5_000_008, "2000000-x"]);
         await send("Target.closeTarget", { targetId });
+        wire.close();
+      },
+    },
+    {
+      name: "a message in parts arrives whole, and in its order among others",
+      async run(browser) {
+        const wire = await browser.connect();
+        const heard: string[] = [];
+        wire.onMessage((message) => heard.push(message));
+        const parts = function* (): Generator<string> {
+          yield '{"id":1,"method":"Browser.getVersion","params":{"unknown":"';
+          for (let part = 0; part < 20; part++) yield "é".repeat(100_000);
+          yield '"}}';
+        };
+        wire.send(parts());
+        wire.send(JSON.stringify({ id: 2, method: "Browser.getVersion" }));
+        await eventually(() => heard.length === 2, "both were answered");
+        expect(heard.map((message) => /^\{"id":\d,"result":\{/u.exec(message)?.[0])).toEqual([
+          '{"id":1,"result":{',
+          '{"id":2,"result":{',
+        ]);
         wire.close();
       },
     },

@@ -1,4 +1,5 @@
 import type { Wire } from "../../core/ports.ts";
+import { wholeMessage } from "../../core/rendering/page/long-text.ts";
 
 /** A call that arrived on a fake wire. */
 export interface SeenCall {
@@ -51,7 +52,7 @@ export function fakeWire(
     wire: {
       send(message) {
         if (closed) return;
-        const call = JSON.parse(message) as SeenCall;
+        const call = JSON.parse(wholeMessage(message)) as SeenCall;
         calls.push(call);
         const answer = script(call, say);
         if (answer !== undefined) say({ id: call.id, ...answer });

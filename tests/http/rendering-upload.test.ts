@@ -82,7 +82,9 @@ describe("a page that comes with its files", () => {
     expect(markdown.result).toContain("from data.json");
     expect(markdown.result).toContain("[next](next.html)");
     expect(markdown.result).not.toContain("hidden by");
-    const content = await send("content", page, { gotoOptions: { waitUntil: "networkidle0" } });
+    const content = await send("content", page, {
+      gotoOptions: { waitUntil: "networkidle0", timeout: 60_000 },
+    });
     expect(content.result).toContain('data-size="7"');
     expect(content.result).toContain('alt="missing"');
   });

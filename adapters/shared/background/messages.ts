@@ -13,10 +13,12 @@ export type TaskOutcome =
   | { readonly refused: ApiErrorData }
   | { readonly failed: string };
 
-/** The buffers of a value's own members: they change hands instead of being copied. */
+/** The buffers of bytes, or of a value's own members that are bytes: they change hands instead of being copied. */
 export function buffersOf(value: Plain): ArrayBuffer[] {
   if (typeof value !== "object" || value === null) return [];
-  return Object.values(value).flatMap((member) =>
+  // The members of bytes are numbers, of which there may be millions.
+  const members = value instanceof Uint8Array ? [value] : Object.values(value);
+  return members.flatMap((member) =>
     member instanceof Uint8Array &&
     member.buffer instanceof ArrayBuffer &&
     member.byteLength === member.buffer.byteLength

@@ -6,6 +6,7 @@ import { mainContent } from "../../../core/rendering/extract/mod.ts";
 import { checkJson } from "../../../core/rendering/json/check-json.ts";
 import { documentHead, documentMarkdown } from "../../../core/rendering/markdown.ts";
 import { pdfReader } from "../../../core/rendering/pdf/mod.ts";
+import { splitBody } from "../../../core/rendering/read-body.ts";
 import { selectParts } from "../../../core/rendering/select/select-parts.ts";
 import { staticMarkdown } from "../../../core/rendering/static/static-markdown.ts";
 import { fileReader } from "../../../core/search/files/mod.ts";
@@ -31,6 +32,7 @@ export const tasks: ReadonlyMap<string, Named> = new Map(
     readText,
     readUpload,
     selectParts,
+    splitBody,
     splitLongText,
     staticMarkdown,
     staticPage,

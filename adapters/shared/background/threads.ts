@@ -5,6 +5,8 @@ import { stepwise } from "../../../core/background.ts";
 import { ApiError } from "../../../core/http/api-error.ts";
 import type { Background, LongTask, Log, Plain, System } from "../../../core/ports.ts";
 import { renderSlots } from "../../../core/rendering/slots.ts";
+import { TransportError } from "../../../core/transport-error.ts";
+import { withinMs } from "../../../core/within-ms.ts";
 import { buffersOf, type TaskOutcome } from "./messages.ts";
 
 /** What {@link threads} needs. */
@@ -27,6 +29,8 @@ interface Thread {
   idle: AbortController | null;
 }
 
+/** How long a thread may take to load its code, in ms. */
+const START_MS = 10_000;
 /** As one file has the ending of the other: sources are TypeScript, the package is not. */
 const entry = new URL(import.meta.url.endsWith(".ts") ? "thread.ts" : "thread.js", import.meta.url);
 
@@ -46,7 +50,7 @@ export function threads(options: ThreadOptions): Threads {
       signal.throwIfAborted();
       const free = await turns.take(signal);
       try {
-        const thread = await pool.take();
+        const thread = await pool.take(signal);
         if (thread === null) return await inSteps.run(task, input, signal);
         const outcome = await pool.run(thread, { name: task.name, input }, signal);
         if ("refused" in outcome) throw ApiError.from(outcome.refused);
@@ -62,8 +66,8 @@ export function threads(options: ThreadOptions): Threads {
 }
 
 interface ThreadPool {
-  /** A thread without work; null when none can be started. */
-  take(): Promise<Thread | null>;
+  /** A thread without work; null when none can be started. Rejects on abort. */
+  take(signal: AbortSignal): Promise<Thread | null>;
   /** Runs one task; the thread is used again unless it failed or the task was aborted. */
   run(thread: Thread, message: Message, signal: AbortSignal): Promise<TaskOutcome>;
   close(): Promise<void>;
@@ -86,12 +90,13 @@ function threadPool({ system, log, idleMs = 30_000 }: ThreadOptions): ThreadPool
     thread.worker.unref();
     resting.add(thread);
     system.sleep(idleMs, idle.signal).then(
-      () => void end(thread),
+      // It may have been taken since its time was over.
+      () => void (resting.has(thread) && end(thread)),
       () => undefined,
     );
   };
   return {
-    async take() {
+    async take(signal) {
       const [thread] = resting;
       if (thread !== undefined) {
         resting.delete(thread);
@@ -99,14 +104,17 @@ function threadPool({ system, log, idleMs = 30_000 }: ThreadOptions): ThreadPool
         return thread;
       }
       if (broken) return null;
-      const worker = await startWorker().catch((error: unknown) => {
-        // Some hosts forbid threads; bundles may lack the thread's file.
-        broken = true;
-        log("warn", "Long tasks run on the event loop: no thread could be started", {
-          error: String(error).slice(0, 200),
-        });
-        return null;
-      });
+      const worker = await withinMs(START_MS, signal, startWorker, system).catch(
+        (error: unknown) => {
+          signal.throwIfAborted();
+          // Some hosts forbid threads; bundles may lack the thread's file. A machine may be too busy for a while.
+          broken = !(error instanceof TransportError);
+          log("warn", "Long tasks run on the event loop: no thread could be started", {
+            error: String(error).slice(0, 200),
+          });
+          return null;
+        },
+      );
       if (worker === null) return null;
       const started: Thread = { worker, idle: null };
       all.add(started);
@@ -136,10 +144,10 @@ interface Message {
 }
 
 /** A thread that has loaded its code. */
-async function startWorker(): Promise<Worker> {
+async function startWorker(signal: AbortSignal): Promise<Worker> {
   const worker = new Worker(entry);
   try {
-    await answerOf(worker, new AbortController().signal);
+    await answerOf(worker, signal);
     return worker;
   } catch (error) {
     await worker.terminate();

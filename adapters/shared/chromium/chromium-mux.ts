@@ -81,6 +81,7 @@ function wire(state: State, link: Link, forget: () => void): Wire {
   return {
     send(message) {
       if (link.closed !== null) return;
+      if (typeof message !== "string") return state.process.send(renumbered(state, link, message));
       const call = JSON.parse(message) as { id: number; sessionId?: string };
       const id = state.nextId++;
       state.callers.set(id, { link, id: call.id });
@@ -106,6 +107,27 @@ function wire(state: State, link: Link, forget: () => void): Wire {
       closeLink(link, "The connection was closed");
     },
   };
+}
+
+const callHead = /^\{"id":(?<id>\d+)(?:,"sessionId":"(?<session>[^"]*)")?/u;
+
+/** A long call with the ids of this connection: only its head is looked at. */
+function renumbered(state: State, link: Link, message: Iterable<string>): Iterable<string> {
+  const parts = message[Symbol.iterator]();
+  const first = String(parts.next().value ?? "");
+  const { id = "0", session = link.session } = callHead.exec(first)?.groups ?? {};
+  const own = state.nextId++;
+  state.callers.set(own, { link, id: Number(id) });
+  const head = `{"id":${own},"sessionId":${JSON.stringify(session)}`;
+  return withFirst(
+    first.replace(callHead, () => head),
+    parts,
+  );
+}
+
+function* withFirst(first: string, parts: Iterator<string>): Generator<string, void, void> {
+  yield first;
+  for (let next = parts.next(); next.done !== true; next = parts.next()) yield next.value;
 }
 
 function closeLink(link: Link, reason: string): void {

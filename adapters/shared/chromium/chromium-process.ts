@@ -4,11 +4,13 @@ import { setImmediate } from "node:timers/promises";
 import { ApiError } from "../../../core/http/api-error.ts";
 import { chromiumFlags, type FlagOptions } from "./chromium-flags.ts";
 import type { ReadyChromium } from "./chromium-find.ts";
+import { messageWriter } from "./message-writer.ts";
 import { killGroup, makeProfile, markProfile, removeProfile } from "./chromium-reaper.ts";
 
 /** A running browser and its one raw DevTools connection (a pipe: no port that others could open). */
 export interface ChromiumProcess {
-  send(message: string): void;
+  /** A long message comes in parts, see `Wire`. */
+  send(message: string | Iterable<string>): void;
   onMessage(listener: (message: string) => void): void;
   /** Called once, when the browser is gone. */
   onExit(listener: (reason: string) => void): void;
@@ -101,12 +103,13 @@ function wrap(child: ChildProcess, { input, output }: Pipes, profile: string): C
   input.on("error", () => end("The pipe to the browser broke"));
   output.on("error", () => end("The pipe from the browser broke"));
   output.on("close", () => end(exitReason(null, complaint)));
+  const write = messageWriter(input, () => gone !== null);
   splitMessages(output, (message) => {
     for (const listener of messages) listener(message);
   });
   return {
     send: (message) => {
-      if (gone === null) input.write(`${message}\0`);
+      if (gone === null) write(message);
     },
     onMessage: (listener) => messages.add(listener),
     onExit: (listener) => {

@@ -1,4 +1,5 @@
 import type { Wire } from "../../../core/ports.ts";
+import { wholeMessage } from "../../../core/rendering/page/long-text.ts";
 import { ApiError } from "../../../core/http/api-error.ts";
 
 /**
@@ -25,7 +26,7 @@ export async function connectRemote(endpoint: string, signal?: AbortSignal): Pro
   await opened(socket, signal);
   return {
     send: (message) => {
-      if (closed === null) socket.send(message);
+      if (closed === null) socket.send(wholeMessage(message));
     },
     onMessage: (listener) => messages.add(listener),
     onClose: (listener) => {

@@ -1,8 +1,8 @@
-import { toBase64, utf8 } from "../../crypto/encoding.ts";
 import type { CdpData, CdpEvent } from "../page/cdp.ts";
 import { proxyFailure } from "../errors.ts";
 import type { ProxyLogin } from "../../ports.ts";
-import type { Job } from "../job.ts";
+import { type Job, pageBytes } from "../job.ts";
+import { longBase64 } from "../page/long-text.ts";
 import { fileAnswer, isUploaded } from "../upload/uploaded-files.ts";
 import { decideRequest } from "./request-gate.ts";
 
@@ -56,7 +56,7 @@ export function answerRequest(event: CdpEvent, job: Job, context: RequestContext
     return stay(requestId);
   }
   if (main && !context.delivered && job.body.html !== undefined)
-    return deliverHtml(requestId, job.body.html);
+    return deliverHtml(requestId, pageBytes(job));
   if (job.upload !== undefined && isUploaded(request.url))
     return {
       method: "Fetch.fulfillRequest",
@@ -100,14 +100,14 @@ function stay(requestId: unknown): InterceptAnswer {
 }
 
 /** `html` with a base is the answer to its own URL: nothing is loaded, and relative links still work. */
-function deliverHtml(requestId: unknown, html: string): InterceptAnswer {
+function deliverHtml(requestId: unknown, html: Uint8Array): InterceptAnswer {
   return {
     method: "Fetch.fulfillRequest",
     params: {
       requestId,
       responseCode: 200,
       responseHeaders: [{ name: "content-type", value: "text/html; charset=utf-8" }],
-      body: toBase64(utf8(html)),
+      body: longBase64(html),
     },
   };
 }

@@ -1,5 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { System, Wire } from "../../ports.ts";
+import { callMessage } from "./long-text.ts";
 
 /** The parameters or the result of a DevTools call. */
 export type CdpData = Readonly<Record<string, unknown>>;
@@ -97,7 +98,7 @@ export function openCdp(wire: Wire, options: CdpOptions): Cdp {
         const id = nextId++;
         pending.set(id, { method, resolve, reject, due: system.monotonic() + callMs });
         const target = session === undefined ? {} : { sessionId: session };
-        wire.send(JSON.stringify({ id, method, params, ...target }));
+        wire.send(callMessage({ id, ...target, method }, params));
         watch();
       });
     },

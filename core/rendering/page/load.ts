@@ -2,7 +2,8 @@ import { ApiError } from "../../http/api-error.ts";
 import type { Tag, WaitUntil } from "../body.ts";
 import { fileFailure, networkFailure } from "../errors.ts";
 import { evaluate } from "./evaluate.ts";
-import type { Job } from "../job.ts";
+import { type Job, pageBytes } from "../job.ts";
+import { longText } from "./long-text.ts";
 import type { Page } from "./page.ts";
 import { act, waitForFunction, waitForSelector } from "./page-actions.ts";
 import { addTag, neverSubmit, stayOnPage } from "./page-scripts.ts";
@@ -131,12 +132,12 @@ async function waitForLoad(page: Page, job: Job, signal: AbortSignal): Promise<v
 }
 
 async function open(page: Page, job: Job, signal: AbortSignal): Promise<void> {
-  const { html } = job.body;
   if (job.url === null) {
     // Without an address there is nothing to navigate to: the markup is written into the blank page.
     await page.lifecycle.reached(["load"], signal);
     page.lifecycle.restart("rewritten");
-    await page.call("Page.setDocumentContent", { frameId: page.frame, html: html ?? "" });
+    const html = longText(pageBytes(job));
+    await page.call("Page.setDocumentContent", { frameId: page.frame, html });
     return;
   }
   const load = job.body.gotoOptions ?? job.body.goToOptions;

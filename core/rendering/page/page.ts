@@ -68,11 +68,12 @@ export async function openPage(tab: Tab, job: Job): Promise<Page> {
  * their requests here, but what a context knows it shows on every connection. The first request of any other page does
  * that by itself.
  */
-async function logIn({ cdp, login, main }: Tab, { body }: Job): Promise<void> {
+async function logIn({ cdp, login, main }: Tab, { body, page = null }: Job): Promise<void> {
   const { html, setJavaScriptEnabled, addScriptTag = [], waitForFunction } = body;
   if (login === null || html === undefined || setJavaScriptEnabled === false) return;
   const brings = addScriptTag.length > 0 || waitForFunction !== undefined;
-  if (!brings && !mayRunScript(html)) return;
+  // To look for scripts in a long page would hold up others; asking the proxy for nothing does no harm.
+  if (!brings && page === null && !mayRunScript(html)) return;
   const url = JSON.stringify(login.url);
   const expression = `fetch(${url}, { mode: "no-cors", credentials: "include" }).then(() => performance.clearResourceTimings())`;
   const params = { expression, awaitPromise: true };

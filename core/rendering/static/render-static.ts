@@ -6,7 +6,7 @@ import { envelopeBody } from "../../http/envelope.ts";
 import type { RenderBody } from "../body.ts";
 import type { MarkdownEngine } from "../engine.ts";
 import type { ContentExtractor } from "../extractor.ts";
-import type { Job } from "../job.ts";
+import { type Job, pageBytes } from "../job.ts";
 import type { RenderingOptions } from "../options.ts";
 import { renderSlots, type RenderSlots, withSlot } from "../slots.ts";
 import { documentHead } from "../markdown.ts";
@@ -240,7 +240,8 @@ async function documentOf(
   if (body.html !== undefined || url === null) {
     const contentType = UTF8_HTML;
     const meta = url === null ? {} : { finalUrl: url.href };
-    return { bytes: utf8(body.html ?? ""), contentType, url: url?.href ?? null, meta, status: 200 };
+    const bytes = pageBytes(job);
+    return { bytes, contentType, url: url?.href ?? null, meta, status: 200 };
   }
   const expired = (): ApiError => timeout(timers.goto, "the page did not load");
   const { bytes, contentType, response, redirects } = await within(

@@ -1,7 +1,9 @@
-import { toBase64 } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
-import type { LongTask, Steps } from "../../ports.ts";
-import type { UploadedFile } from "./uploaded-files.ts";
+import type { LongTask, Platform, Steps } from "../../ports.ts";
+import { checkUpload, INDEX } from "./upload-schema.ts";
+import { UPLOAD, type UploadedFile } from "./uploaded-files.ts";
+import type { RenderBody } from "../body.ts";
+import type { Job } from "../job.ts";
 
 /** An upload as it came. */
 export type UploadRequest = {
@@ -15,20 +17,14 @@ export type PageUpload = {
   /** The fields of the rendering, as JSON. */
   readonly options: Uint8Array<ArrayBuffer>;
   /** The page, `index.html`. */
-  readonly html: string;
-  /** The other files, by their names. */
-  readonly files: { readonly [name: string]: UploadedFile };
+  readonly html: Uint8Array<ArrayBuffer>;
+  /** The other files one behind the other, so that all of them change hands without a copy. */
+  readonly contents: Uint8Array<ArrayBuffer>;
+  /** Their types and where they stand in {@link contents}, by their names. */
+  readonly files: { readonly [name: string]: PlacedFile };
 };
 
-/** The page's name, and the fields of the form; names are Gotenberg's, but for `options`. */
-const INDEX = "index.html";
-const FILES = "files";
-const OPTIONS = "options";
-
-/** Files of one upload, bytes of one file, and characters of a name. */
-const MAX_FILES = 200;
-const MAX_FILE = 8 * 1024 * 1024;
-const MAX_NAME = 200;
+type PlacedFile = { readonly type: string; readonly from: number; readonly to: number };
 
 /** What runtimes make of a part's type differs; a page needs the right one for its style sheets and modules. */
 const types: Readonly<Record<string, string>> = {
@@ -56,7 +52,7 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /** Whether a body is a form with files. */
-export function isUpload(contentType: string): boolean {
+function isUpload(contentType: string): boolean {
   return /^multipart\/form-data\s*;/iu.test(contentType);
 }
 
@@ -78,28 +74,32 @@ export const readUpload: LongTask<UploadRequest, PageUpload, Steps<PageUpload>> 
           });
         });
       yield;
-      let options = new Uint8Array([0x7b, 0x7d]);
-      let html: string | null = null;
-      const files = new Map<string, UploadedFile>();
-      for (const [field, part] of form) {
-        if (field === OPTIONS) options = new Uint8Array(await bytesOf(part));
-        else if (field !== FILES || typeof part === "string") throw unknownPart(field, part);
+      const sent: unknown[] = [];
+      const others = new Map<string, unknown>();
+      for (const [field, part] of form)
+        if (field === "files") sent.push(part);
+        else others.set(field, part);
+      const { files, options = "{}" } = checkUpload({
+        ...Object.fromEntries(others),
+        files: sent,
+      });
+      let html: Uint8Array<ArrayBuffer> = new Uint8Array();
+      const assets = files.filter(({ name }) => name !== INDEX);
+      const contents = new Uint8Array(assets.reduce((sum, { size }) => sum + size, 0));
+      const placed = new Map<string, PlacedFile>();
+      let from = 0;
+      for (const file of files) {
+        const content = new Uint8Array(await file.arrayBuffer());
+        if (file.name === INDEX) html = content;
         else {
-          const name = checkName(part.name);
-          if (files.has(name) || (name === INDEX && html !== null))
-            throw refuse(`${FILES}: "${name}" is there twice`);
-          if (name !== INDEX && files.size >= MAX_FILES)
-            throw refuse(`${FILES}: At most ${MAX_FILES} are allowed`);
-          if (part.size > MAX_FILE)
-            throw refuse(`${FILES}: "${name}" has more than ${MAX_FILE} bytes`);
-          const content = new Uint8Array(await part.arrayBuffer());
-          if (name === INDEX) html = new TextDecoder().decode(content);
-          else files.set(name, { type: typeOf(name, part.type), base64: toBase64(content) });
+          contents.set(content, from);
+          placed.set(file.name, { type: typeOf(file), from, to: from + content.length });
+          from += content.length;
         }
         yield;
       }
-      if (html === null) throw refuse(`${FILES}: One of them has to be called ${INDEX}`);
-      return { options, html, files: Object.fromEntries(files) };
+      const bytesOfOptions = new Uint8Array(await bytesOf(options));
+      return { options: bytesOfOptions, html, contents, files: Object.fromEntries(placed) };
     }),
 };
 
@@ -107,28 +107,43 @@ async function bytesOf(part: File | string): Promise<ArrayBuffer | Uint8Array> {
   return typeof part === "string" ? new TextEncoder().encode(part) : part.arrayBuffer();
 }
 
-function unknownPart(field: string, part: File | string): ApiError {
-  const name = field.slice(0, 40);
-  if (field === FILES) return refuse(`${FILES}: A file is needed, with its name`);
-  const what =
-    typeof part === "string" ? `put it into "${OPTIONS}", which is JSON` : `use "${FILES}"`;
-  return refuse(`"${name}" is not a part of an upload: ${what}`);
-}
-
-/** A name is a path below the page, and nothing that could be taken for another place. */
-function checkName(name: string): string {
-  const isPath = name.split("/").every((part) => part !== "" && part !== "." && part !== "..");
-  if (isPath && name.length <= MAX_NAME && !/[\\:\p{Cc}]/u.test(name)) return name;
-  throw refuse(
-    `${FILES}: "${name.slice(0, 60)}" is not a name such as style.css or images/logo.png`,
-  );
-}
-
-function typeOf(name: string, said: string): string {
+function typeOf({ name, type: said }: File): string {
   const ending = name.slice(name.lastIndexOf(".") + 1).toLowerCase();
   return types[ending] ?? (said === "" ? "application/octet-stream" : said);
 }
 
-function refuse(message: string): ApiError {
-  return new ApiError("invalid_request", { message });
+/** The upload that a request is; null when its body is JSON. @throws ApiError `invalid_request` where none is taken */
+export async function uploadOf(
+  request: Request,
+  bytes: Uint8Array<ArrayBuffer>,
+  isTaken: boolean,
+  { background }: Pick<Platform, "background">,
+): Promise<PageUpload | null> {
+  const contentType = request.headers.get("content-type") ?? "";
+  if (!isUpload(contentType)) return null;
+  if (isTaken) return background.run(readUpload, { bytes, contentType }, request.signal);
+  throw new ApiError("invalid_request", {
+    message:
+      "Files are taken by pdf, screenshot, markdown, content and snapshot; send JSON here (content-type: application/json)",
+  });
+}
+
+/** A body whose page is that of an upload. @throws ApiError `invalid_request` when it names another */
+export function withUploadedPage<B extends RenderBody>(body: B): B {
+  const other = ["url", "html"].find((name) => name in body);
+  // The bytes of the page are beside it, as those of a long request are.
+  if (other === undefined) return { ...body, html: "page" };
+  throw new ApiError("invalid_request", {
+    message: `options.${other}: The page of an upload is its index.html`,
+  });
+}
+
+/** A job whose page is given the files of an upload, at an address of its own. */
+export function uploadedTo(upload: PageUpload | null, job: Job): Job {
+  // Without a browser nothing is asked for; links stay as they are.
+  if (upload === null || job.body.render === false) return job;
+  const files = new Map<string, UploadedFile>();
+  for (const [name, { type, from, to }] of Object.entries(upload.files))
+    files.set(name, { type, bytes: upload.contents.subarray(from, to) });
+  return { ...job, url: new URL(UPLOAD), upload: { files } };
 }

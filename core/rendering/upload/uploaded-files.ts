@@ -1,4 +1,5 @@
 import type { CdpData } from "../page/cdp.ts";
+import { longBase64 } from "../page/long-text.ts";
 
 /** Files of an upload, which answer the requests of its page to {@link UPLOAD}. */
 export interface UploadedFiles {
@@ -9,7 +10,7 @@ export interface UploadedFiles {
 /** One of them. */
 export type UploadedFile = {
   readonly type: string;
-  readonly base64: string;
+  readonly bytes: Uint8Array;
 };
 
 /** The page of an upload: relative addresses start here. No name ends in `.invalid` (RFC 2606), so nothing else is meant by it. */
@@ -29,7 +30,7 @@ export function fileAnswer(requestId: unknown, url: string, { files }: UploadedF
     requestId,
     responseCode: file === undefined ? 404 : 200,
     responseHeaders: [{ name: "content-type", value: file?.type ?? "text/plain" }],
-    body: file?.base64 ?? "",
+    body: file === undefined ? "" : longBase64(file.bytes),
   };
 }
 

@@ -18,9 +18,9 @@ export const renderingMutants: readonly Mutant[] = [
   },
   {
     name: "a name of an upload leads nowhere but below its page",
-    file: "core/rendering/upload/read-upload.ts",
-    find: "if (isPath && name.length",
-    replace: "if (name.length",
+    file: "core/rendering/upload/upload-schema.ts",
+    find: "return isBelow && name.length",
+    replace: "return name.length",
     tests: ["tests/unit/rendering/upload"],
   },
   {

@@ -6,6 +6,7 @@ import {
   readOrPass,
   readUpTo,
   withPrefix,
+  joinInParts,
 } from "../../../core/http/stream.ts";
 
 const bytes = (...values: number[]): Uint8Array => Uint8Array.from(values);
@@ -117,5 +118,24 @@ describe("pulledStream()", () => {
     expect(await read(last)).toEqual([7]);
     const none = pulledStream(async () => ({ done: true, value: bytes() }), cancel);
     expect(await none.getReader().read()).toEqual({ done: true, value: undefined });
+  });
+});
+
+describe("joinInParts()", () => {
+  it("gives the same bytes, and lets others go on after every few megabytes", async () => {
+    const pieces = Array.from({ length: 20 }, (_, n) => new Uint8Array(1_000_000).fill(n));
+    let pauses = 0;
+    const system = {
+      async sleep(): Promise<void> {
+        pauses += 1;
+      },
+    };
+    const joined = await joinInParts(pieces, { system });
+    // Not toEqual(): of so many bytes that takes Bun minutes.
+    expect(joined.length).toBe(20_000_000);
+    expect(joined.every((byte, at) => byte === Math.floor(at / 1_000_000))).toBe(true);
+    expect(pauses).toBe(4);
+    expect(await joinInParts(pieces.slice(0, 4), { system })).toHaveLength(4_000_000);
+    expect(pauses).toBe(4);
   });
 });

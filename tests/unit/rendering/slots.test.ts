@@ -112,6 +112,30 @@ describe("followNetwork()", () => {
     expect(state.quiet).toBe(true);
   });
 
+  it("forgets what the former document of a frame asked for, and no other", async () => {
+    const { clock, network, state, start } = await watch(0);
+    const sent = (requestId: string, frameId: string, loaderId: string) => ({
+      ...event("Network.requestWillBeSent", requestId),
+      params: { requestId, frameId, loaderId },
+    });
+    network.see(sent("login", "F", "former"));
+    network.see(sent("other", "G", "former"));
+    network.see(sent("document", "F", "new"));
+    const frame = { id: "F", loaderId: "new" };
+    network.see({ method: "Page.frameNavigated", params: { frame }, session: "S" });
+    start();
+    await clock.advance(5000);
+    expect(state.quiet).toBe(false);
+    network.see(event("Network.loadingFinished", "document"));
+    await settled();
+    await clock.advance(5000);
+    expect(state.quiet).toBe(false);
+    network.see(event("Network.loadingFinished", "other"));
+    await settled();
+    await clock.advance(500);
+    expect(state.quiet).toBe(true);
+  });
+
   it("starts to wait anew with every request", async () => {
     const { clock, network, state, start } = await watch(0);
     start();

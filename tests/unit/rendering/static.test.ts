@@ -319,3 +319,35 @@ describe("decodeText()", () => {
     expect(runThrough(decodeText(utf8(text), "text/html"))).toBe(text);
   });
 });
+
+describe("a request of more than a megabyte", () => {
+  const long = `<title>é</title><p>${"ü ".repeat(600_000)}end</p>`;
+  const unused = (): Partial<InboundResponse> => ({ status: 500 });
+
+  it("is parsed beside the event loop, and answered as any other", async () => {
+    const { ask } = setting(unused);
+    const content = await ask("content", { html: long, render: false });
+    expect([content.status, content.result === long]).toEqual([200, true]);
+    const markdown = await ask("markdown", { html: long, render: false, unknownOne: 1 });
+    expect(String(markdown.result)).toMatch(/ü end$/u);
+    expect(JSON.stringify(markdown)).toContain("unknownOne");
+  });
+
+  it("is refused as any other", async () => {
+    const { ask } = setting(unused);
+    const wrong = await ask("links", { html: long, render: false, actionTimeout: -1 });
+    expect(wrong.errors[0]?.message).toContain("actionTimeout: A negative number");
+    const text = await ask("links", long);
+    expect(text.status).toBe(400);
+  });
+
+  it("is not taken for another one with the same address", async () => {
+    const { ask, asked } = setting(() => ({ body: utf8("<p>x") }));
+    for (const name of ["a", "b"]) {
+      const setExtraHTTPHeaders = { [`x-${name}`]: "1" };
+      const rest = { elements: [{ selector: "p" }], render: false, filler: long };
+      await ask("scrape", { url, setExtraHTTPHeaders, ...rest }, "");
+    }
+    expect(asked).toHaveLength(2);
+  });
+});

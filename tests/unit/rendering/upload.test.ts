@@ -23,11 +23,17 @@ it("reads a page, its files and the options", async () => {
     file("b"),
   );
   expect(found).toMatchObject({
-    html: "<p>ü",
-    files: { "css/a.css": { type: "text/css", base64: btoa("p {}") }, b: { base64: btoa("x") } },
+    html: utf8("<p>ü"),
+    contents: utf8("p {}x"),
+    files: { "css/a.css": { type: "text/css", from: 0, to: 4 }, b: { from: 4, to: 5 } },
   });
   expect(new TextDecoder().decode(found.options)).toBe('{"userAgent":"a"}');
   expect(new TextDecoder().decode((await read(file("index.html"))).options)).toBe("{}");
+});
+
+it("takes names that objects have as well", async () => {
+  const { files } = await read(file("index.html"), file("__proto__"), file("constructor"));
+  expect(Object.keys(files)).toEqual(["__proto__", "constructor"]);
 });
 
 it.each(["../a", "a/../b", "/a", "a//b", "./a", "a/", "c:a", "x".repeat(201)])(
@@ -47,6 +53,9 @@ it("refuses a name that is there twice, a text in the place of a file, and what 
   await expect(pages).rejects.toMatchObject({ message: 'files: "index.html" is there twice' });
   await expect(read(part('name="files"', "x"))).rejects.toMatchObject({
     message: "files: A file is needed, with its name",
+  });
+  await expect(read(file("index.html"), part('name="url"', "x"))).rejects.toMatchObject({
+    message: '"url" is not a part of an upload: put it into "options", which is JSON',
   });
   const steps = await readUpload.load();
   const broken = runToEnd(
