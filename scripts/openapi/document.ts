@@ -1,5 +1,6 @@
 import { errorKinds } from "../../core/http/codes.ts";
 import { VERSION } from "../../core/version.ts";
+import { uploadSchema } from "../../core/rendering/upload/upload-schema.ts";
 import type { AnswerForm, Operation } from "./operation.ts";
 import { answerSchemas } from "./answers/mod.ts";
 import { pageMeta } from "./answers/rendering.ts";
@@ -140,7 +141,7 @@ function idOf(method: string, path: string): string {
     .join("");
 }
 
-function contentOf({ body, freeBody, example }: Operation): Json {
+function contentOf({ body, freeBody, example, isUpload = false }: Operation): Json {
   if (freeBody === "form") {
     const properties = {
       file: { type: "string", contentMediaType: "application/octet-stream" },
@@ -152,7 +153,20 @@ function contentOf({ body, freeBody, example }: Operation): Json {
     };
   }
   const schema = body === undefined ? {} : { $ref: `#/components/schemas/${body}` };
-  return { "application/json": { schema, ...(example !== undefined && { example }) } };
+  return {
+    "application/json": { schema, ...(example !== undefined && { example }) },
+    ...(isUpload && { "multipart/form-data": uploadOf(schema) }),
+  };
+}
+
+/** A form with a page and its files: `options` is what the body is otherwise, without the page. */
+function uploadOf(body: Json): Json {
+  const form = jsonSchemaOf(uploadSchema);
+  const properties = { ...Object(form["properties"]), options: body };
+  return {
+    schema: { ...form, properties },
+    encoding: { options: { contentType: "application/json" } },
+  };
 }
 
 function json(schema: Json): Json {

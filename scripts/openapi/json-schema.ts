@@ -1,6 +1,9 @@
 import { toJsonSchema } from "@valibot/to-json-schema";
 import type { GenericSchema } from "valibot";
 
+/** A file of a form, as OpenAPI 3.1 writes it. */
+const FILE = { type: "string", contentMediaType: "application/octet-stream" } as const;
+
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
@@ -11,7 +14,10 @@ export function jsonSchemaOf(schema: GenericSchema): Fields {
   // `as`: the same schema, with one schema and no metadata of ours in each pipe.
   const plain = plainOf(schema) as GenericSchema;
   const options = { typeMode: "input", errorMode: "ignore", target: "draft-2020-12" } as const;
-  const { $schema: _, ...own } = toJsonSchema(plain, options) as Fields;
+  const { $schema: _, ...own } = toJsonSchema(plain, {
+    ...options,
+    overrideSchema: ({ valibotSchema: { type } }) => (type === "file" ? FILE : undefined),
+  }) as Fields;
   if ("$defs" in own) throw new Error("A recursive schema needs a component of its own");
   return own;
 }

@@ -19,6 +19,8 @@ export interface Operation {
   readonly body?: keyof typeof bodySchemas;
   /** A body that no schema of ours checks. */
   readonly freeBody?: "json" | "form";
+  /** Whether the page may come as a form, with its files. @default false */
+  readonly isUpload?: boolean;
   /** @default false */
   readonly bodyOptional?: boolean;
   readonly query?: readonly string[];

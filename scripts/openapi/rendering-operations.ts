@@ -7,6 +7,15 @@ const examples: Readonly<Record<string, unknown>> = {
   json: { ...page, prompt: "The product's name and price" },
 };
 
+/** What takes a page and its files as a form. */
+const uploads: ReadonlySet<string> = new Set([
+  "pdf",
+  "screenshot",
+  "markdown",
+  "content",
+  "snapshot",
+]);
+
 /** Renderings of one page. */
 export const rendering: Operations = Object.fromEntries(
   (
@@ -47,6 +56,7 @@ export const rendering: Operations = Object.fromEntries(
       answer,
       ...(result !== undefined && { result }),
       query: ["cacheTTL"],
+      isUpload: uploads.has(name),
       example: examples[name] ?? page,
     },
   ]),

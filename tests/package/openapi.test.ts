@@ -67,6 +67,24 @@ describe("an example passes the schema that checks it", () => {
   });
 });
 
+describe("takes a form where the server does", () => {
+  const renderings = Object.entries(operations).filter(
+    ([key, { body = "" }]) =>
+      /\/browser-rendering\//.test(key) &&
+      body.startsWith("Render") &&
+      !/\/(?:crawl|map)$/.test(key),
+  );
+  it.each(renderings)("%s", async (key, { isUpload = false }) => {
+    const path = key.replace("POST ", "").replace(":account_id", "local");
+    const form = new FormData();
+    form.set("files", new File(["<p>"], "other.html"));
+    const answer = await app.request(path, { method: "POST", body: form });
+    expect(answer.status).toBe(400);
+    const said = isUpload ? "files: One of them has to be called" : "Files are taken by";
+    expect(await answer.text()).toContain(said);
+  });
+});
+
 describe("a query parameter is one that the route reads", () => {
   const asked = Object.entries(operations).filter(
     ([key, { query }]) => query !== undefined && key.startsWith("GET "),
