@@ -1,4 +1,5 @@
-// What of real pages survives: `npm run bench -- markdown-fidelity ARTICLES PAGES`. ARTICLES holds `ground-truth.json` and
+// What Markdown keeps: `npm run bench -- markdown-fidelity ARTICLES PAGES`. The examples of CommonMark go through HTML and back;
+// both folders are of real pages and may be left out. ARTICLES holds `ground-truth.json` and
 // `html/<id>.html.gz` (the text of each article); PAGES a folder for each page with its `source.html.gz`. Measured are the
 // words of the document that the Markdown has, text of scripts that leaked, relative addresses that are left, and the F1 of
 // the main content (shingles of four words, as public benchmarks of extraction do). No time is measured.
@@ -10,13 +11,21 @@ import { mainContentOf } from "../core/rendering/extract/main-content.ts";
 import { convertHtml } from "../core/rendering/markdown/convert.ts";
 import { type Figure, once } from "./harness/figure.ts";
 import type { Options } from "./harness/options.ts";
+import { roundTrip } from "./harness/round-trip.ts";
+
+/** `SHOW_LOST=1` names what was lost, and where. */
+const isShown = process.env["SHOW_LOST"] !== undefined;
 
 /** Runs `markdown-fidelity`. */
 export async function* bench({ rest: [articles, pages] }: Options): AsyncGenerator<Figure[]> {
+  const examples = roundTrip(isShown);
+  if (examples !== undefined) yield [examples];
   const truths = articles === undefined ? [] : readArticles(articles);
   const sources = [...truths, ...(pages === undefined ? [] : readPages(pages))];
   if (sources.length === 0) {
-    process.stdout.write("markdown-fidelity: name the folders of articles and pages\n");
+    process.stdout.write(
+      "markdown-fidelity: name the folders of articles and pages to measure real pages\n",
+    );
     return;
   }
   yield [wholePages(sources)];
@@ -56,9 +65,6 @@ function readPages(folder: string): Page[] {
     return existsSync(source) ? [{ name, html: unpacked(source) }] : [];
   });
 }
-
-/** `SHOW_LOST=1` names what was lost, and where. */
-const isShown = process.env["SHOW_LOST"] !== undefined;
 
 const BASE = "https://base.example/a/";
 

@@ -27,6 +27,11 @@ export const markdownCases: readonly MarkdownCase[] = [
   { name: "neighbours of one kind are joined", html: "<b>a</b><b>b</b>", markdown: "**ab**" },
   { name: "neighbours of two kinds stay apart", html: "<b>a</b><i>b</i>", markdown: "**a**_b_" },
   { name: "emphasis inside a word", html: "a<i>b</i>c", markdown: "a*b*c" },
+  {
+    name: "bold and italic inside a word",
+    html: "a<i><b>b</b></i>c a<b><i>b</i></b> <i><b>d</b></i>",
+    markdown: "a***b***c a***b*** _**d**_",
+  },
   { name: "nothing is emphasised without text", html: "a<b> </b>b<i></i>", markdown: "a b" },
   {
     name: "delimiters that would be read as text are left out",
@@ -191,6 +196,16 @@ export const markdownCases: readonly MarkdownCase[] = [
     markdown: "| a<br>- b | `c`<br>`d` |\n| --- | --- |",
   },
   {
+    name: "a table of one cell is what is in that",
+    html: "<table><tr><td><h2>a|b</h2><p>c</p><pre>d\n|</pre><td> </table>",
+    markdown: "## a|b\n\nc\n\n```\nd\n|\n```",
+  },
+  {
+    name: "a table around one and text",
+    html: "<table><tr><td><h2>a</h2><table><tr><td>b<td>c</table></table>",
+    markdown: "## a\n\n| b | c |\n| --- | --- |",
+  },
+  {
     name: "what is not text is left out",
     html: "<script>a</script><style>b</style><noscript>c</noscript><svg><text>d</text></svg><template>e</template><iframe>f</iframe>g<svg/>h",
     markdown: "gh",
@@ -267,7 +282,7 @@ export const markdownCases: readonly MarkdownCase[] = [
   },
   {
     name: "the language of wrapped code",
-    html: '<div class="highlight highlight-source-ts"><pre>a</pre></div><div class="language-js highlighter-rouge"><div class="highlight"><pre class="highlight"><code>b</code></pre></div></div><pre data-lang=Go>c</pre><div class="lang-py"><section></section></div><pre>d</pre>',
-    markdown: "```ts\na\n```\n\n```js\nb\n```\n\n```go\nc\n```\n\n```\nd\n```",
+    html: '<div class="highlight highlight-source-ts"><pre>a</pre></div><div class="language-js highlighter-rouge"><div class="highlight"><pre class="highlight"><code>b</code></pre></div></div><pre data-lang=Go>c</pre><div class="lang-py"><section></section></div><pre>d</pre><pre><code class="language-föö">e</code></pre>',
+    markdown: "```ts\na\n```\n\n```js\nb\n```\n\n```go\nc\n```\n\n```\nd\n```\n\n```föö\ne\n```",
   },
 ];

@@ -15,12 +15,14 @@ export function fenced(text: string, language: string): string[] {
  */
 export function languageOf(attributes: Attributes): string {
   const said = attributes["data-lang"] ?? attributes["data-language"] ?? "";
-  return /^[\w+#.-]{1,40}$/u.test(said) ? said.toLowerCase() : ofClasses(attributes["class"] ?? "");
+  return /^[\p{L}\p{N}_+#.-]{1,40}$/u.test(said)
+    ? said.toLowerCase()
+    : ofClasses(attributes["class"] ?? "");
 }
 
 function ofClasses(classes: string): string {
   const match =
-    /(?:^|\s)(?:language|lang|highlight-source|brush:)-?\s?(?<name>[\w+#.-]{1,40})(?:\s|$|;)/iu.exec(
+    /(?:^|\s)(?:language|lang|highlight-source|brush:)-?\s?(?<name>[\p{L}\p{N}_+#.-]{1,40})(?:\s|$|;)/iu.exec(
       classes.slice(0, 1000),
     );
   return match?.groups?.["name"]?.toLowerCase() ?? "";

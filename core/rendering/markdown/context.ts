@@ -18,6 +18,8 @@ export interface OpenTable {
   /** Blocks of the open cell; null between cells. */
   cell: string[] | null;
   cellKind: CellKind;
+  /** The blocks as they are outside of a table, while no more than one cell has any; null afterwards. */
+  alone: string[][] | null;
   inHead: boolean;
   /** A table with another one inside lays out the page: its cells are ordinary blocks. */
   layout: boolean;
@@ -91,6 +93,16 @@ export function openCell(context: Context): string[] | null {
   return top === undefined || top.layout ? null : top.cell;
 }
 
+/** Adds a block to the open cell: as a cell has it, and as it is outside of a table. */
+function addToCell(context: Context, inCell: string, outside: string[]): void {
+  const top = context.tables.at(-1);
+  if (top === undefined || top.cell === null) return;
+  const isSecond = top.cell.length === 0 && top.alone !== null && top.alone.length > 0;
+  if (isSecond) top.alone = null;
+  top.cell.push(inCell);
+  top.alone?.push(outside);
+}
+
 /** Ends the paragraph or heading that is being collected. */
 export function flushBlock(context: Context): void {
   const { inline, writer, heading } = context;
@@ -100,11 +112,14 @@ export function flushBlock(context: Context): void {
   }
   const lines = inline.flush();
   if (lines.length === 0) return;
-  const cell = openCell(context);
-  if (cell !== null) return void cell.push(lines.join("<br>").replaceAll("|", "\\|"));
+  const outside =
+    heading > 0
+      ? [`${"#".repeat(heading)} ${escapeHeadingEnd(lines.join(" "))}`]
+      : paragraph(lines);
+  if (openCell(context) !== null)
+    return addToCell(context, lines.join("<br>").replaceAll("|", "\\|"), outside);
   writer.gap(2);
-  if (heading > 0) writer.write([`${"#".repeat(heading)} ${escapeHeadingEnd(lines.join(" "))}`]);
-  else writer.write(paragraph(lines));
+  writer.write(outside);
 }
 
 /** Lines with hard breaks in between. */
@@ -118,13 +133,14 @@ export function flushPre(context: Context): void {
   context.pre = null;
   const text = pre?.parts.join("") ?? "";
   if (pre === null || text.trim() === "") return;
-  const cell = openCell(context);
-  if (cell === null) {
+  const outside = fenced(text, pre.language || wrappedLanguage(context));
+  if (openCell(context) === null) {
     writer.gap(2);
-    return writer.write(fenced(text, pre.language || wrappedLanguage(context)));
+    return writer.write(outside);
   }
   const lines = text.split("\n").filter((line) => line.trim() !== "");
-  cell.push(lines.map((line) => codeSpan(line.trim()).replaceAll("|", "\\|")).join("<br>"));
+  const spans = lines.map((line) => codeSpan(line.trim()).replaceAll("|", "\\|"));
+  addToCell(context, spans.join("<br>"), outside);
 }
 
 /** Highlighters wrap code in a few elements, the outer of which names the language. */
@@ -134,11 +150,11 @@ function wrappedLanguage({ languages }: Context): string {
   return languages.slice(-WRAPPERS).findLast((language) => language !== "") ?? "";
 }
 
-/** Writes the lines of a table, as a paragraph when it has one cell only. */
-export function writeTable(context: Context, table: Table): void {
-  const cells = table.cells();
-  const lines = cells.length === 1 ? paragraph(cells[0]?.split("<br>") ?? []) : table.lines();
-  if (lines.length === 0) return;
-  context.writer.gap(2);
-  context.writer.write(lines);
+/** Writes a table; one that has a single cell as what is in that. */
+export function writeTable({ writer }: Context, { table, alone }: OpenTable): void {
+  for (const lines of alone ?? [table.lines()]) {
+    if (lines.length === 0) continue;
+    writer.gap(2);
+    writer.write(lines);
+  }
 }

@@ -48,7 +48,7 @@ export function escapeHeadingEnd(line: string): string {
 /** A code span around text; its fence is longer than any run of backticks inside. */
 export function codeSpan(text: string): string {
   const flat = text.replaceAll(/[\t\n\f\r ]+/gu, " ");
-  if (flat.trim() === "") return flat === "" ? "" : " ";
+  if (flat === "" || flat === " ") return flat;
   const fence = "`".repeat(longestRun(flat) + 1);
   const pad =
     flat.startsWith("`") || flat.endsWith("`") || (flat.startsWith(" ") && flat.endsWith(" "))

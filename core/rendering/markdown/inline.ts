@@ -143,7 +143,13 @@ function write(state: State, markdown: string): void {
 
 /** Decides on the delimiters that were closed just before `next` comes. */
 function settle(state: State, next: string): void {
-  for (const { kind, start, end } of state.closed) settleMark(state.parts, kind, start, end, next);
+  for (const [n, { kind, start, end }] of state.closed.entries()) {
+    settleMark(state.parts, kind, start, end, next);
+    const inner = state.closed[n - 1];
+    const isBoth = inner !== undefined && isEmphasis(kind) && isEmphasis(inner.kind);
+    if (isBoth && inner.start === start + 1 && inner.end === end - 1)
+      settleBoth(state.parts, start, end, next);
+  }
   state.closed = [];
 }
 
@@ -209,6 +215,10 @@ function escapeBeforeLinks(parts: string[]): void {
   }
 }
 
+function isEmphasis(kind: MarkKind): boolean {
+  return kind === "strong" || kind === "em";
+}
+
 /** Chooses the delimiter of an emphasis now that both of its surroundings are known, or takes it away. */
 function settleMark(
   parts: string[],
@@ -232,6 +242,17 @@ function settleMark(
   }
   parts[start] = delimiter;
   parts[end] = delimiter;
+}
+
+/** Bold and italic around the same text: inside a word only one run of asterisks says it, `a***b***c`. */
+function settleBoth(parts: string[], start: number, end: number, next: string): void {
+  const before = charBefore(parts, start);
+  if (!(isWord(before) || isWord(next)) || before === "*" || next === "*") return;
+  const opens = !isWord(before) || isWord(firstChar(parts, start + 1, end - 1));
+  const closes = !isWord(next) || isWord(charBefore(parts, end - 1));
+  if (!opens || !closes) return;
+  parts[start] = parts[end] = "*";
+  parts[start + 1] = parts[end - 1] = "**";
 }
 
 /** A note's number is a link and needs no tags around it. */

@@ -12,6 +12,7 @@ const table: Element = {
       table: tableCollector(),
       cell: null,
       cellKind,
+      alone: [],
       inHead: false,
       layout: false,
     });
@@ -19,7 +20,7 @@ const table: Element = {
   close(context) {
     flushBlock(context);
     const ended = context.tables.pop();
-    if (ended !== undefined && !ended.layout) writeTable(context, ended.table);
+    if (ended !== undefined && !ended.layout) writeTable(context, ended);
   },
 };
 
@@ -28,7 +29,9 @@ function dissolve(context: Context, outer: OpenTable): void {
   const { cell } = outer;
   outer.layout = true;
   outer.cell = null;
-  writeTable(context, outer.table);
+  writeTable(context, outer);
+  // The only cell with text has been written with the table.
+  if (outer.alone !== null) return;
   for (const text of cell ?? []) {
     context.writer.gap(2);
     context.writer.write([text]);

@@ -6,8 +6,6 @@ export interface Table {
   cell(text: string, kind: CellKind): void;
   /** The lines of the table as GitHub's Markdown has it; none when it has no cells. */
   lines(): string[];
-  /** The texts of the cells in order, for a table that turns out to be page layout. */
-  cells(): string[];
 }
 
 /** What is known of a cell beside its text. */
@@ -92,7 +90,6 @@ export function tableCollector(): Table {
         ...filled.slice(1).map(({ cells }) => line(cells)),
       ];
     },
-    cells: () => rows.flatMap(({ cells }) => cells.filter((cell) => cell !== "")),
   };
 }
 
