@@ -113,7 +113,7 @@ describe("the network of a page", () => {
     const html = `<script>fetch("${own}/healthz", { mode: "no-cors" }).then(() => document.body.append("reached"), () => document.body.append("refused"))</script>`;
     const answer = await there("content", {
       html: `<body>${html}`,
-      gotoOptions: { waitUntil: "networkidle0" },
+      gotoOptions: { waitUntil: "networkidle0", timeout: 60_000 },
     });
     expect(answer.body.result).toMatch(/(?:refused|reached)<\/body>/u);
     expect(answer.body.result).not.toContain("reached</body>");
@@ -124,7 +124,7 @@ describe("the network of a page", () => {
       fetch("file:///etc/passwd").then((r) => r.text()).then((t) => document.body.append(t), () => document.body.append("refused"))</script>`;
     const answer = await there("content", {
       html: `<body>${html}`,
-      gotoOptions: { waitUntil: "networkidle0" },
+      gotoOptions: { waitUntil: "networkidle0", timeout: 60_000 },
     });
     expect(answer.body.result).not.toContain("root:");
   });

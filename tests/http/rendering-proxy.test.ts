@@ -72,7 +72,7 @@ const content = async (body: object): Promise<{ status: number; text: string }> 
   return { status: answer.status, text: await answer.text() };
 };
 
-const idle = { gotoOptions: { waitUntil: "networkidle0" } };
+const idle = { gotoOptions: { waitUntil: "networkidle0", timeout: 60_000 } };
 
 it("a plain-http page's requests share connections", async () => {
   const { status, text } = await content({ url: `${origin}/page`, ...idle });

@@ -1,3 +1,4 @@
+import { isObject } from "../../http/json.ts";
 import type { System } from "../../ports.ts";
 import type { CdpEvent } from "./cdp.ts";
 
@@ -17,17 +18,18 @@ export interface NetworkActivity {
  * nothing, which is what most `html` renderings are.
  */
 export function followNetwork(system: System): NetworkActivity {
-  /** Request to frame: requests of a frame that goes away get no end of their own. */
-  const open = new Map<string, string>();
+  const open: Requests = new Map();
   const watchers = new Set<() => void>();
   return {
     see({ method, params }) {
       // The page asks for a worker's script, and the worker tells that it has come.
       const key = String(params["requestId"]);
-      if (method === "Network.requestWillBeSent") open.set(key, String(params["frameId"]));
+      if (method === "Network.requestWillBeSent")
+        open.set(key, { frame: String(params["frameId"]), document: String(params["loaderId"]) });
       else if (method === "Network.loadingFinished" || method === "Network.loadingFailed")
         open.delete(key);
-      else if (method === "Page.frameDetached") forgetFrame(open, String(params["frameId"]));
+      else if (method === "Page.frameDetached") forgetFrame(open, String(params["frameId"]), null);
+      else if (method === "Page.frameNavigated") forgetFormer(open, params["frame"]);
       else return;
       for (const changed of watchers) changed();
     },
@@ -56,8 +58,18 @@ export function followNetwork(system: System): NetworkActivity {
   };
 }
 
-function forgetFrame(open: Map<string, string>, frame: string): void {
-  for (const [key, owner] of open) if (owner === frame) open.delete(key);
+/** Requests of a frame that goes away, or of the document that it had before, get no end of their own. */
+type Requests = Map<string, { readonly frame: string; readonly document: string }>;
+
+/** Forgets the requests of a frame, but for those of one document. */
+function forgetFrame(open: Requests, frame: string, kept: string | null): void {
+  for (const [key, owner] of open)
+    if (owner.frame === frame && owner.document !== kept) open.delete(key);
+}
+
+/** Forgets what a frame's former document asked for, such as the answer of the proxy's login. */
+function forgetFormer(open: Requests, frame: unknown): void {
+  if (isObject(frame)) forgetFrame(open, String(frame["id"]), String(frame["loaderId"]));
 }
 
 function nextChange(watchers: Set<() => void>, signal: AbortSignal): Promise<void> {
