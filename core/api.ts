@@ -71,18 +71,18 @@ export function platformApi(options: PlatformApiOptions): PlatformApi {
   app.route(API_ROOT, api);
   app.route("/", parts.gateway);
   app.route("/webhooks", webhooks(webhookOptions));
-  const retention = prepareRetention(options.webhooks?.retention);
   app.route(
     "/agents",
     agents({
       ...options.agentAccess,
       ...shared,
       agents: options.agents ?? [],
-      retention,
+      retention: prepareRetention(options.webhooks?.retention),
       sendsWebhooks: true,
       gateway: parts.aiBinding,
       search: instances.binding,
       render: pages.binding,
+      tracer,
     }),
   );
   app.route("/", seen.routes);

@@ -50,6 +50,12 @@ export function writeTraceparent({ traceId, spanId, isSampled }: TraceContext): 
   return `00-${traceId}-${spanId}-${isSampled ? "01" : "00"}`;
 }
 
+/** The `traceparent` of the span of a request, to be stored with the work that it causes; null where nobody traces. */
+export function traceparentOf(request: Request): string | null {
+  const span = traceOf(request);
+  return span === null ? null : writeTraceparent(span);
+}
+
 /** Headers that name this span, and no other. */
 export function withTraceparent(headers: readonly HeaderPair[], value: string): HeaderPair[] {
   return [...headers.filter(([name]) => name !== "traceparent"), ["traceparent", value]];

@@ -16,6 +16,7 @@ import { tellsUnknownFields } from "../http/fields/unknown-fields.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { sseResponse } from "../http/sse.ts";
 import type { Platform } from "../ports.ts";
+import { traceparentOf, type Tracer } from "../trace-context.ts";
 import { refuse, type Access } from "./access/access.ts";
 import { needsEdit, startAdmission } from "./access/admission.ts";
 import { allowOrigins, checkOrigins } from "./access/cors.ts";
@@ -93,6 +94,8 @@ export interface AgentsOptions {
   readonly search?: (id: string, namespace?: string) => AgentSearch;
   /** What `agent.render` renders with, e.g. `renderingParts().binding`. @default none: it rejects */
   readonly render?: AgentRender;
+  /** Takes a span of each run of an event or a task. @default nobody traces */
+  readonly tracer?: Tracer | undefined;
 }
 
 /** How {@link getAgentByName} calls. */
@@ -152,7 +155,7 @@ export function agents(options: AgentsOptions): Hono {
     const access = await admission.caller(c);
     const reads = c.req.method === "GET" || c.req.method === "HEAD";
     if (!reads && !access.edit) throw needsEdit();
-    return admission.find(c).ref.fetch(withoutProps(c.req.raw));
+    return admission.find(c).ref.fetch(forInstance(c.req.raw));
   }
 
   if (options.eventStream !== false) {
@@ -183,6 +186,7 @@ function defineClasses({
   retention,
   search,
   sendsWebhooks = false,
+  tracer,
 }: AgentsOptions): Map<string, AgentClass> {
   const classes = new Map<string, AgentClass>();
   for (const one of own) {
@@ -192,7 +196,14 @@ function defineClasses({
   }
   if (!classes.has(webhookAgent.name)) classes.set(webhookAgent.name, webhookAgent);
   const outboundAccount = sendsWebhooks ? accountId : undefined;
-  const services: AgentServices = { retention, outboundAccount, gateway, search, render };
+  const services: AgentServices = {
+    retention,
+    outboundAccount,
+    gateway,
+    search,
+    render,
+    tracer,
+  };
   // Without services there is one kind, so that an app may serve the same class twice.
   const hasServices = Object.values(services).some((one) => one !== undefined);
   for (const { definition, kind } of classes.values())
@@ -212,10 +223,12 @@ function makesDifference({ definition }: AgentClass, access: Access): boolean {
   );
 }
 
-/** The official router's own header: what comes from outside is not its. */
-function withoutProps(request: Request): Request {
-  if (!request.headers.has("x-agents-lifecycle-props")) return request;
+/** Names its span, and lacks the official router's own header: what comes from outside is not its. */
+function forInstance(request: Request): Request {
+  const trace = traceparentOf(request);
+  if (trace === null && !request.headers.has("x-agents-lifecycle-props")) return request;
   const headers = new Headers(request.headers);
   headers.delete("x-agents-lifecycle-props");
+  if (trace !== null) headers.set("traceparent", trace);
   return new Request(request, { headers });
 }

@@ -55,6 +55,8 @@ export type IncomingEvent = {
   /** `queued` leaves the handler to the queue; `processed` means that the caller will ask for it. */
   readonly respond: "processed" | "queued";
   readonly retention: Retention;
+  /** The `traceparent` of the request that brought it. @default nobody traces */
+  readonly trace?: string | undefined;
 };
 
 /** What `ingest` did, after the commit. */

@@ -54,12 +54,17 @@ export interface SiteRead {
 export interface SiteCrawler {
   /** Throws the reason why a wish cannot be met: settings that make it are refused then. */
   check(wish: SiteWish): void;
-  /** Begins a crawl; its id. Throws 429 while too many run. */
-  begin(account: string, wish: SiteWish, signal: AbortSignal): Promise<string>;
+  /** Begins a crawl, below the span that asks; its id. Throws 429 while too many run. */
+  begin(
+    account: string,
+    wish: SiteWish,
+    signal: AbortSignal,
+    traceparent?: string,
+  ): Promise<string>;
   /** The crawl, and at most `limit` of its pages from `seq` on; null when there is no such crawl any more. */
   read(account: string, id: string, seq: number, limit: number): Promise<SiteRead | null>;
-  /** The Markdown of a page; null when it is gone, or longer than `maxBytes`. */
-  markdown(account: string, id: string, seq: number, maxBytes: number): Promise<string | null>;
+  /** The Markdown of a page in UTF-8; null when it is gone, or longer than `maxBytes`. */
+  markdown(account: string, id: string, seq: number, maxBytes: number): Promise<Uint8Array | null>;
   /** Ends a crawl that runs. */
   cancel(account: string, id: string): Promise<void>;
 }

@@ -1,5 +1,6 @@
+import { utf8 } from "../crypto/encoding.ts";
 import { ApiError } from "../http/api-error.ts";
-import type { LongTask } from "../ports.ts";
+import type { Background, LongTask } from "../ports.ts";
 
 /** A document of HTML whose main content is wanted. */
 export type ExtractionRequest = {
@@ -29,4 +30,20 @@ export function extractorFor(
     message: "extract: This server finds no main content: give rendering() the option extract",
     headers: { "x-should-retry": "false" },
   });
+}
+
+/** Whether the packages that it needs are there: it is tried on a page of one word. */
+export async function isInstalled(
+  extract: ContentExtractor,
+  background: Background,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const page = { bytes: utf8("<p>Hello"), contentType: "text/html;charset=utf-8" };
+  try {
+    await background.run(extract, page, signal);
+    return true;
+  } catch (error) {
+    if (error instanceof ApiError && error.kind === "missing_capability") return false;
+    throw error;
+  }
 }

@@ -28,7 +28,7 @@ export async function htmlToMarkdown(html: string, deps: ConversionDeps): Promis
   return isThere ? markdown : `# ${title}\n\n${markdown}`;
 }
 
-/** The main content as a document; null for one that is too large to look for it. */
+/** The main content as a document; null for one that is too large to look for it, or where what looks for it is not installed. */
 async function mainContent(
   html: string,
   extract: ContentExtractor,
@@ -38,7 +38,8 @@ async function mainContent(
   try {
     return new TextDecoder().decode(await background.run(extract, page, never));
   } catch (error) {
-    if (error instanceof ApiError && error.kind === "page_too_large") return null;
+    const kind = error instanceof ApiError ? error.kind : null;
+    if (kind === "page_too_large" || kind === "missing_capability") return null;
     throw error;
   }
 }

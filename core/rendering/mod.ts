@@ -14,15 +14,20 @@ import { wholeRequest } from "../http/whole-request.ts";
 import type { Platform, SiteCrawler } from "../ports.ts";
 import { devtoolsRoutes, pdfRoutes } from "./devtools.ts";
 import { jobPolicy } from "./job.ts";
-import { renderDeps, renderOperations, type RenderOperation } from "./operations.ts";
+import {
+  type OperationName,
+  renderDeps,
+  type RenderOperation,
+  renderOperations,
+} from "./operations.ts";
 import { type CrawlDeps, crawlLimits, crawlSlots } from "./crawl/crawl-deps.ts";
 import { crawlRoutes } from "./crawl/crawl-routes.ts";
 import { siteCrawler } from "./crawl/begin/site-crawler.ts";
 import { jsonDeps } from "./json/json-answer.ts";
 import type { RenderDeps } from "./render.ts";
-import { traceOf } from "../trace-context.ts";
+import { traceOf, type Tracer } from "../trace-context.ts";
+import { errorType } from "../traced-work.ts";
 import type { RenderingOptions } from "./options.ts";
-import { tracedOperations } from "./traced-operations.ts";
 import { renderBinding, type RenderBinding } from "./render-binding.ts";
 
 export type { RenderBinding, Scraped } from "./render-binding.ts";
@@ -120,6 +125,7 @@ function crawlDeps(options: RenderingSettings, render: RenderDeps): CrawlDeps {
       former: options.formerMasterSecrets ?? [],
     },
     sendsWebhooks,
+    tracer: options.tracer,
   };
 }
 
@@ -144,5 +150,48 @@ function handle(name: string, operation: RenderOperation): Handler<BrowserTime> 
       onUnknown: (messages) => noteUnknownFields(c, messages),
       trace: traceOf(c.req.raw),
     });
+  };
+}
+
+type Operations = Readonly<Record<OperationName, RenderOperation>>;
+
+/** The operations with a span of each rendering, which is named to the origin that is rendered. */
+function tracedOperations(operations: Operations, tracer: Tracer | undefined): Operations {
+  if (tracer === undefined) return operations;
+  const entries = Object.entries(operations).map(([name, operation]) => [
+    name,
+    traced(name, operation, tracer),
+  ]);
+  // `as`: the same names.
+  return Object.fromEntries(entries) as Operations;
+}
+
+function traced(name: string, operation: RenderOperation, tracer: Tracer): RenderOperation {
+  return async (call) => {
+    const span = tracer.begin(call.trace ?? null);
+    let browserMs = 0;
+    const onBrowserMs = (ms: number): void => {
+      browserMs = ms;
+      call.onBrowserMs(ms);
+    };
+    const end = (error: string | null): void =>
+      span.end({
+        name: `render ${name}`,
+        kind: "internal",
+        attributes: {
+          "causey.part": "rendering",
+          "causey.browser_ms": browserMs,
+          "error.type": error,
+        },
+        isError: error !== null,
+      });
+    try {
+      const answer = await operation({ ...call, onBrowserMs, traceparent: span.traceparent });
+      end(null);
+      return answer;
+    } catch (error) {
+      end(errorType(error));
+      throw error;
+    }
   };
 }

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { readTraceparent } from "../trace-context.ts";
 import { refuseUnknown } from "../http/body.ts";
 import type { RenderOperation, OperationName } from "./operations.ts";
 
@@ -6,6 +7,8 @@ import type { RenderOperation, OperationName } from "./operations.ts";
 export interface RenderCallOptions {
   /** Ends the rendering. */
   readonly signal?: AbortSignal | undefined;
+  /** The span that asks (W3C Trace Context). @default the rendering begins a trace */
+  readonly traceparent?: string | undefined;
 }
 
 /** One selector of `scrape`, and its matches; without a browser they have no place and size. */
@@ -75,7 +78,11 @@ const snapshot: v.GenericSchema<unknown, Snapshot> = v.object({
 export function renderBinding(
   operations: Readonly<Record<OperationName, RenderOperation>>,
 ): RenderBinding {
-  const run = (name: OperationName, body: unknown, { signal }: RenderCallOptions = {}) =>
+  const run = (
+    name: OperationName,
+    body: unknown,
+    { signal, traceparent }: RenderCallOptions = {},
+  ) =>
     operations[name]({
       request: new Request("http://localhost/", {
         method: "POST",
@@ -86,6 +93,7 @@ export function renderBinding(
       caller: null,
       onBrowserMs: () => undefined,
       onUnknown: refuseUnknown,
+      trace: readTraceparent(traceparent ?? null),
     });
   const bytes =
     (name: OperationName): Render<Uint8Array<ArrayBuffer>> =>

@@ -6,12 +6,16 @@ import { instanceAt } from "./instance/instance-client.ts";
 import { DEFAULT_NAMESPACE } from "./instance/namespace-store.ts";
 import { checkInstanceId, checkNamespace } from "./route-context.ts";
 import type { SearchOptions } from "./search-deps.ts";
+import { readTraceparent } from "../trace-context.ts";
+import { withTracedModels } from "./traced-models.ts";
 import { chatSchema, SEARCH_BODY_LIMIT, searchSchema } from "./search-schema.ts";
 
 /** How a {@link SearchBinding} asks. */
 export interface SearchCall {
   /** Ends the models' requests. */
   readonly signal?: AbortSignal | undefined;
+  /** The span that asks (W3C Trace Context). @default the models' calls begin traces */
+  readonly traceparent?: string | undefined;
 }
 
 /** An instance for code of the same process, which needs no token. Bodies are those of the routes. */
@@ -36,17 +40,22 @@ export function searchBinding(place: SearchPlace, options: SearchOptions): Searc
   checkInstanceId(id);
   const instance = instanceAt(options.platform, { account, namespace, id });
   const never = new AbortController().signal;
+  const traced = (traceparent: string | undefined): SearchOptions =>
+    withTracedModels(options, readTraceparent(traceparent ?? null));
   return {
-    search: async (body, { signal = never } = {}) =>
-      searchInstance(instance, checkedJson(body, searchSchema, SEARCH_BODY_LIMIT), options, signal),
-    async chatCompletions(body, { signal = never } = {}) {
+    async search(body, { signal = never, traceparent } = {}) {
+      const checked = checkedJson(body, searchSchema, SEARCH_BODY_LIMIT);
+      return searchInstance(instance, checked, traced(traceparent), signal);
+    },
+    async chatCompletions(body, { signal = never, traceparent } = {}) {
       const checked = checkedJson(body, chatSchema, SEARCH_BODY_LIMIT);
       if (checked.stream === true) {
         const message = "stream: code of the same process gets the whole answer; leave it out";
         throw new ApiError("invalid_request", { message });
       }
-      const { input, answerer } = await findForChat(instance, checked, options, signal);
-      return completeChat(input, answerer, options, signal);
+      const own = traced(traceparent);
+      const { input, answerer } = await findForChat(instance, checked, own, signal);
+      return completeChat(input, answerer, own, signal);
     },
   };
 }

@@ -38,6 +38,8 @@ export type McpResult = {
   readonly url: string;
   readonly text: string;
   readonly score: number;
+  /** Of a PDF or a presentation. */
+  readonly page_number?: number;
 };
 
 /** A document that the MCP tool `fetch` read; cut off where `metadata.truncated` says so. */
@@ -110,4 +112,10 @@ export interface SearchOptions {
   readonly mcp?: ServeMcp;
   /** Is told of the calls of models that searches make. @default nobody traces */
   readonly tracer?: Tracer | undefined;
+}
+
+/** The options for one piece of work. */
+export interface WorkOptions extends SearchOptions {
+  /** The `traceparent` of what asks for it. @default nobody traces */
+  readonly trace?: string | null;
 }

@@ -1,6 +1,6 @@
-import { ApiError } from "../http/api-error.ts";
 import { passThrough } from "../http/stream.ts";
 import type { OpenSpan, TraceContext } from "../trace-context.ts";
+import { errorType } from "../traced-work.ts";
 import type { NamedChatModel, SearchOptions } from "./search-deps.ts";
 
 /** The options with models whose calls are spans below `parent`, and which are told of theirs. */
@@ -73,7 +73,7 @@ function modelSpan(span: OpenSpan, operation: string, model: string): ModelSpan 
         end(null);
         return result;
       } catch (error) {
-        end(typeOf(error));
+        end(errorType(error));
         throw error;
       }
     },
@@ -92,7 +92,7 @@ function tracedChat(chatModel: NamedChatModel, begin: () => ModelSpan): NamedCha
     try {
       response = await chatModel(new Request(request, { headers }));
     } catch (error) {
-      span.end(typeOf(error));
+      span.end(errorType(error));
       throw error;
     }
     const { body, status } = response;
@@ -107,15 +107,11 @@ function tracedChat(chatModel: NamedChatModel, begin: () => ModelSpan): NamedCha
         if (part.done) span.end(error);
         return part;
       } catch (failure) {
-        span.end(typeOf(failure));
+        span.end(errorType(failure));
         throw failure;
       }
     });
     return new Response(watched, { status, headers: response.headers });
   };
   return chatModel.model === undefined ? ask : Object.assign(ask, { model: chatModel.model });
-}
-
-function typeOf(error: unknown): string {
-  return error instanceof ApiError ? error.kind : "internal";
 }

@@ -7,7 +7,7 @@
 import { Hono, type Context } from "hono";
 import { authorize, type Auth } from "../auth/authorize.ts";
 import { storedTokens } from "../auth/mod.ts";
-import { eventCountsKind, eventTally, type Note } from "../entity/event-counts.ts";
+import { eventCountsKind, eventTally } from "../entity/event-counts.ts";
 import { webhookIndexKind } from "../entity/webhook-index.ts";
 import { decodeName } from "../entity/name.ts";
 import { rawSegment } from "../entity/segments.ts";
@@ -17,7 +17,8 @@ import { checkMountPath } from "../http/mount-path.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { wholeRequest } from "../http/whole-request.ts";
 import type { Log, Platform } from "../ports.ts";
-import type { Tracer } from "../trace-context.ts";
+import { traceparentOf, type Tracer } from "../trace-context.ts";
+import type { Delivery } from "./inbound/delivery.ts";
 import { answerGet } from "./inbound/handshake.ts";
 import { receive } from "./inbound/receive.ts";
 import { managementRoutes } from "./management.ts";
@@ -97,7 +98,8 @@ export function webhooks(options: WebhooksOptions): Hono {
     const note = tally.of(source.name);
     note("received");
     try {
-      return await take(await wholeRequest(c.req), source, path, note);
+      const trace = traceparentOf(c.req.raw) ?? undefined;
+      return await take({ request: await wholeRequest(c.req), trace, source, note }, path);
     } catch (error) {
       note(`refused.${reasonOf(error)}`);
       throw error;
@@ -105,11 +107,10 @@ export function webhooks(options: WebhooksOptions): Hono {
   }
 
   async function take(
-    request: Request,
-    source: WebhookSource,
+    taken: Pick<Delivery, "request" | "source" | "note" | "trace">,
     path: string | null,
-    note: Note,
   ): Promise<Response> {
+    const { request, source, note } = taken;
     if (request.method === "GET") {
       const answer = answerGet(source, request.url);
       if (answer !== null) {
@@ -122,7 +123,7 @@ export function webhooks(options: WebhooksOptions): Hono {
       throw new ApiError("method_not_allowed", { headers: { allow } });
     }
     return withBytes(request, maxBodyBytes, platform, (body) =>
-      receive({ source, request, body, pathName: pathNameOf(path), note, mountPath }, platform),
+      receive({ ...taken, body, pathName: pathNameOf(path), mountPath }, platform),
     );
   }
 

@@ -1,3 +1,8 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { eventually } from "../cases/eventually.ts";
 import { checkMessage, type OtlpReceiver, startOtlpReceiver } from "./otlp-receiver.ts";
@@ -8,10 +13,24 @@ const traceId = "0af7651916cd43dd8448eb211c80319c";
 const parent = "b7ad6b7169203331";
 let receiver: OtlpReceiver;
 let target: Target;
+/** What the site has got as `traceparent`, with the path. */
+const named = new Map<string, string>();
+const site = createServer(({ headers, url = "" }, response) => {
+  named.set(url, String(headers["traceparent"]));
+  if (url === "/page") response.writeHead(200, { "content-type": "text/html" }).end("<p>A page");
+  else response.writeHead(404).end();
+});
+let siteUrl = "";
+const folder = mkdtempSync(join(tmpdir(), "causey-otlp-"));
 
 beforeAll(async () => {
   receiver = await startOtlpReceiver();
+  await new Promise<void>((resolve) => site.listen(0, "127.0.0.1", resolve));
+  siteUrl = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
+  const config = join(folder, "causey.json");
+  writeFileSync(config, JSON.stringify({ rendering: { allowHosts: [new URL(siteUrl).host] } }));
   target = await startTarget({
+    args: ["--config", config],
     env: {
       ...noBrowser,
       CAUSEY_TOKEN: token,
@@ -25,6 +44,8 @@ beforeAll(async () => {
 afterAll(async () => {
   await target?.stop();
   await receiver?.close();
+  site.close();
+  rmSync(folder, { recursive: true, force: true });
 });
 
 function ask(path: string, json: unknown): Promise<Response> {
@@ -79,10 +100,20 @@ describe("a collector takes by the published protocol", () => {
     await (await ask("/client/v4/accounts/local/ai-search/instances", { id: "traced" })).text();
     const server = await spanOf(/^POST \/v1\/:account_id\/:gateway_id/);
     expect(server.parentSpanId).toBe(parent);
-    const model = await spanOf(/^echo echo$/);
+    const model = await spanOf(/^chat echo$/);
     expect(model.parentSpanId).toBe(server.spanId);
     const search = await spanOf(/ai-search\/instances$/);
     expect(search.parentSpanId).toBe(parent);
+    expect(receiver.refused).toEqual([]);
+  });
+
+  it("the trace of a crawl, down to the page's site, though no request waits for it", async () => {
+    const body = { url: `${siteUrl}/page`, render: false };
+    await (await ask("/client/v4/accounts/local/browser-rendering/crawl", body)).text();
+    const server = await spanOf(/browser-rendering\/crawl$/);
+    const visit = await spanOf(/^crawl page$/);
+    expect([server.parentSpanId, visit.parentSpanId]).toEqual([parent, server.spanId]);
+    expect(named.get("/page")).toBe(`00-${traceId}-${visit.spanId}-01`);
     expect(receiver.refused).toEqual([]);
   });
 

@@ -92,7 +92,7 @@ describe(`causey search sync against ${target}`, LONG, () => {
   it("deletes what has no file any more only when it is told to, and only below its prefix", async () => {
     rmSync(join(root, "deep/bread.md"));
     const kept = await sync();
-    expect(kept.err).toContain("1 items have no file any more: --delete deletes them\n");
+    expect(kept.err).toContain("1 item has no file any more: --delete deletes it\n");
     expect((await items()).has("deep/bread.md")).toBe(true);
     expect((await sync("--prefix", "other/", "--delete")).code).toBe(0);
     expect([...(await items()).keys()].toSorted()).toEqual([

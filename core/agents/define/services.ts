@@ -1,4 +1,5 @@
 import type { Retention } from "../../entity/event.ts";
+import type { Tracer } from "../../trace-context.ts";
 
 /** What the instances of a platform are given by those who serve them. */
 export interface AgentServices {
@@ -12,12 +13,16 @@ export interface AgentServices {
   readonly search?: ((id: string, namespace?: string) => AgentSearch) | undefined;
   /** Renders pages. @default none */
   readonly render?: AgentRender | undefined;
+  /** Takes a span of each run of an event or a task. @default nobody traces */
+  readonly tracer?: Tracer | undefined;
 }
 
 /** How long an agent's request may go on. */
 export interface AgentCall {
   /** Ends it before the handler's time is over. */
   readonly signal?: AbortSignal | undefined;
+  /** The span that asks (W3C Trace Context). @default that of the run */
+  readonly traceparent?: string | undefined;
 }
 
 /** A gateway in the same process: the binding that `platformApi().aiBinding()` gives. */

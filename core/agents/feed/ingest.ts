@@ -223,8 +223,8 @@ function insertEvent(event: IncomingEvent, deps: IngestDeps): Statement {
   };
 }
 
-const INSERT_JOB = `INSERT INTO agents_jobs (agent, id, position, task, event_seq, attempt, due)
-  SELECT e.agent, ?, 1 + ${LAST_SEQ}, ?, 1 + ${LAST_SEQ}, 0, ? FROM agents_entities e
+const INSERT_JOB = `INSERT INTO agents_jobs (agent, id, position, task, event_seq, attempt, due, trace)
+  SELECT e.agent, ?, 1 + ${LAST_SEQ}, ?, 1 + ${LAST_SEQ}, 0, ?, ? FROM agents_entities e
   WHERE e.agent = ? AND NOT EXISTS (
     SELECT 1 FROM agents_events v WHERE v.agent = e.agent AND v.provider = ? AND v.id = ?)`;
 
@@ -234,7 +234,16 @@ function insertJob(event: IncomingEvent, deps: IngestDeps, id: string, due: numb
   const { agent } = deps;
   return {
     sql: INSERT_JOB + sql,
-    params: [id, EVENT_JOB, due, agent, event.provider, event.record.id, ...params],
+    params: [
+      id,
+      EVENT_JOB,
+      due,
+      event.trace ?? null,
+      agent,
+      event.provider,
+      event.record.id,
+      ...params,
+    ],
   };
 }
 

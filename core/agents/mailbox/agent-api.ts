@@ -51,17 +51,27 @@ export interface AgentParts {
 export type RunHandler = <T>(
   what: string,
   work: (agent: Agent, deadline: Deadline) => T | Promise<T>,
-  ms?: number,
-  /** Who waits for it, itself included. @default nobody */
-  chain?: readonly Caller[],
+  options?: HandlerOptions,
 ) => Promise<T>;
 
-/** How an instance runs its handlers; each has the definition's time unless it is given one. */
+/** What one run of a handler has of its own. */
+export interface HandlerOptions {
+  /** What it may take, in ms. @default the definition's time */
+  readonly ms?: number | undefined;
+  /** Who waits for it, itself included. @default nobody */
+  readonly chain?: readonly Caller[];
+  /** The `traceparent` of what it does for others. @default nobody traces */
+  readonly trace?: string | null;
+  /** The task that it is. @default none */
+  readonly task?: string | null;
+}
+
+/** How an instance runs its handlers. */
 export function handlerRunner(parts: AgentParts): RunHandler {
   const { context, definition } = parts;
-  return (what, work, ms = timeOf(definition), chain = []) =>
+  return (what, work, { ms = timeOf(definition), chain = [], trace = null, task = null } = {}) =>
     withDeadline(context.system, ms, what, (deadline) =>
-      work(agentApi(parts, deadline, chain), deadline),
+      work(agentApi({ ...parts, trace, task }, deadline, chain), deadline),
     );
 }
 
@@ -70,10 +80,15 @@ export function timeOf({ timeoutMs = DEFAULT_TIMEOUT_MS }: AnyAgent): number {
   return timeoutMs;
 }
 
+/** What one run of a handler works with. */
+type RunParts = AgentParts & { readonly trace: string | null; readonly task: string | null };
+
 /** An instance as one run of a handler sees it. */
-function agentApi(parts: AgentParts, deadline: Deadline, chain: readonly Caller[]): Agent {
+function agentApi(parts: RunParts, deadline: Deadline, chain: readonly Caller[]): Agent {
   const { agent, className, context, definition, holds, queue, schedules, state } = parts;
   const { sql, sockets, system } = context;
+  // A task that queues itself, as polls do, begins a trace each time: else one trace would never end.
+  const traceFor = (task: string): string | null => (task === parts.task ? null : parts.trace);
   const inTime =
     <Args extends readonly unknown[], Result>(work: (...args: Args) => Promise<Result>) =>
     async (...args: Args): Promise<Result> => {
@@ -100,14 +115,14 @@ function agentApi(parts: AgentParts, deadline: Deadline, chain: readonly Caller[
       const [result] = await sql.batch([{ sql: strings.join("?"), params: values }]);
       return result?.rows ?? [];
     }),
-    schedule: inTime((when, task, payload) => schedules.add(when, task, payload)),
+    schedule: inTime((when, task, payload) => schedules.add(when, task, payload, traceFor(task))),
     scheduleEvery: inTime((seconds, task, payload) =>
       schedules.addInterval(seconds, task, payload),
     ),
     getSchedule: inTime((id) => schedules.get(id)),
     listSchedules: inTime((filter) => schedules.list(filter)),
     cancelSchedule: inTime((id) => schedules.cancel(id)),
-    queue: inTime((task, payload, options) => queue.add(task, payload, options)),
+    queue: inTime((task, payload, options) => queue.add(task, payload, options, traceFor(task))),
     dequeue: inTime((id) => queue.remove(id)),
     dequeueAll: inTime(() => queue.removeAll()),
     dequeueAllByTask: inTime((task) => queue.removeAll(task)),
@@ -166,7 +181,7 @@ function reachOf(
   deadline: Deadline,
   chain: readonly Caller[],
 ): AgentReach {
-  const { clock, context, services } = deps;
+  const { clock, context, services, trace } = deps;
   return {
     webhooks: {
       async send(message) {
@@ -175,7 +190,7 @@ function reachOf(
         await clock.write([job], context.steady());
       },
     },
-    ...capabilitiesOf(services, deadline),
+    ...capabilitiesOf(services, deadline, trace),
     getAgentByName: (of, name) =>
       agentStub(context.actors, of, name, () => {
         deadline.check();

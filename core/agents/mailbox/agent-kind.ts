@@ -24,6 +24,7 @@ import { startSession, type AgentSession } from "../protocol/session.ts";
 import { callByCode } from "../rpc/call-operation.ts";
 import { startSlots, WAITING_LIMIT, type Slots } from "./slots.ts";
 import { startState } from "../state/state.ts";
+import { readTraceparent, writeTraceparent } from "../../trace-context.ts";
 import type { CodeCall } from "../rpc/agent-stub.ts";
 
 /** How long an admission may wait for its connection, in ms. */
@@ -214,17 +215,25 @@ async function follow(
   return retention !== undefined && (await followRetention(context, agent, retention));
 }
 
-async function answer({ className, definition, run }: Parts, request: Request): Promise<Response> {
+async function answer(parts: Parts, request: Request): Promise<Response> {
+  const { className, definition, run, services } = parts;
   const respond = definition.onRequest?.bind(definition);
   if (respond === undefined) {
     throw new ApiError("no_route", { message: `The agent "${className}" answers no requests` });
   }
   try {
-    return await run("onRequest", (api) => respond(api, request));
+    const trace = services.tracer === undefined ? null : requestTrace(request);
+    return await run("onRequest", (api) => respond(api, request), { trace });
   } catch (error) {
     await run("onError", (api) => definition.onError?.(api, error, null));
     throw error;
   }
+}
+
+/** The trace that a request names, in a form of its own: the header may hold more. */
+function requestTrace({ headers }: Request): string | null {
+  const span = readTraceparent(headers.get("traceparent"));
+  return span === null ? null : writeTraceparent(span);
 }
 
 /** Whether a request wants to become a WebSocket. */

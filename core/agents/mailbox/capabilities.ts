@@ -32,9 +32,17 @@ export interface AgentCapabilities {
 }
 
 /** The capabilities for one run of a handler. */
-export function capabilitiesOf(services: AgentServices, deadline: Deadline): AgentCapabilities {
-  const inTime = ({ signal = deadline.signal }: AgentCall): AgentCall => ({
-    signal: AbortSignal.any([signal, deadline.signal]),
+export function capabilitiesOf(
+  services: AgentServices,
+  deadline: Deadline,
+  trace: string | null = null,
+): AgentCapabilities {
+  const own = trace ?? undefined;
+  const within = (signal = deadline.signal): AbortSignal =>
+    AbortSignal.any([signal, deadline.signal]);
+  const inTime = ({ signal, traceparent = own }: AgentCall): AgentCall => ({
+    signal: within(signal),
+    traceparent,
   });
   const whileRunning =
     <Body, Result>(work: (body: Body, call: AgentCall) => Promise<Result>) =>
@@ -53,7 +61,10 @@ export function capabilitiesOf(services: AgentServices, deadline: Deadline): Age
       return {
         run: (steps, options = {}) => {
           deadline.check();
-          return binding.run(steps, { ...options, ...inTime(options) });
+          const named: Readonly<Record<string, string>> =
+            own === undefined ? {} : { traceparent: own };
+          const extraHeaders = { ...named, ...options.extraHeaders };
+          return binding.run(steps, { ...options, extraHeaders, signal: within(options.signal) });
         },
       };
     },

@@ -54,6 +54,9 @@ export const agentSchema: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS agents_replays (
     agent TEXT NOT NULL, id TEXT NOT NULL, position INTEGER NOT NULL, queued INTEGER NOT NULL,
     done INTEGER NOT NULL, at TEXT NOT NULL, PRIMARY KEY (agent, id))`,
+  // The `traceparent` of what has queued the job, or made the schedule.
+  "ALTER TABLE agents_jobs ADD COLUMN trace TEXT",
+  "ALTER TABLE agents_schedules ADD COLUMN trace TEXT",
 ];
 
 /** The tables that hold rows of an instance. */

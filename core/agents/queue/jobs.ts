@@ -8,6 +8,7 @@ import type { Agent, AgentEvent } from "../define/agent.ts";
 import { NonRetryableError, type RetryOptions, type Run } from "../define/tasks.ts";
 import { holdSends, handToOutbound } from "./outbox.ts";
 import type { QueueDeps } from "./queue.ts";
+import { workSpan, type WorkSpan } from "../../traced-work.ts";
 import type { AgentServices } from "../define/services.ts";
 
 /** Jobs of one alarm; then other calls of the mailbox get their turn. */
@@ -35,7 +36,7 @@ export function startJobs(deps: JobDeps): Jobs {
   const { context, agent } = deps;
   const { sql } = context;
   const columns =
-    "SELECT id, task, payload, event_seq, attempt, due, retry, replay FROM agents_jobs";
+    "SELECT id, task, payload, event_seq, attempt, due, retry, replay, trace FROM agents_jobs";
   const select = `${columns} WHERE agent = ? AND event_seq IS`;
   const isStrict = deps.definition.ordering !== "none";
 
@@ -122,6 +123,7 @@ interface Job {
   readonly attempt: number;
   readonly retry: RetryOptions | null;
   readonly isReplay: boolean;
+  readonly trace: string | null;
 }
 
 function toJob(row: SqlRow): Job {
@@ -132,6 +134,7 @@ function toJob(row: SqlRow): Job {
     eventSeq: row["event_seq"] == null ? null : Number(row["event_seq"]),
     attempt: Number(row["attempt"]),
     isReplay: row["replay"] != null,
+    trace: row["trace"] == null ? null : String(row["trace"]),
     retry: typeof row["retry"] === "string" ? (JSON.parse(row["retry"]) as RetryOptions) : null,
   };
 }
@@ -152,11 +155,16 @@ async function runJob(deps: JobDeps, job: Job): Promise<boolean> {
     [{ sql: `UPDATE agents_jobs SET attempt = ? ${where}`, params: [attempt, agent, job.id] }],
     null,
   );
+  const span = spanOf(deps, job, attempt);
   let provider: string | null;
   try {
-    provider = await deps.run("The handler", (api, { signal }) =>
-      handle(deps, job, api, { attempt, job: job.id, isReplay: job.isReplay, signal }),
+    const work = deps.run(
+      "The handler",
+      (api, { signal }) =>
+        handle(deps, job, api, { attempt, job: job.id, isReplay: job.isReplay, signal }),
+      { trace: span.traceparent, task: job.task },
     );
+    provider = await span.of(work);
   } catch (error) {
     await note(deps, job, "failed");
     const text = (error instanceof Error ? error.message : String(error)).slice(0, ERROR_LIMIT);
@@ -168,9 +176,10 @@ async function runJob(deps: JobDeps, job: Job): Promise<boolean> {
     const due = deps.context.steady() + backoff(deps.context.system, retry, attempt);
     // Without ordering the event goes behind all that have not run yet, whose positions are small.
     const isMoved = job.eventSeq !== null && definition.ordering === "none";
-    const sql = `UPDATE agents_jobs SET due = ?, error = ?, failed_at = ?, position = ${isMoved ? "?" : "position"} ${where}`;
+    const sql = `UPDATE agents_jobs SET due = ?, error = ?, failed_at = ?, trace = COALESCE(trace, ?), position = ${isMoved ? "?" : "position"} ${where}`;
     const failedAt = eventTime(deps.context.system.now());
-    const params = [due, text, failedAt, ...(isMoved ? [due] : []), agent, job.id];
+    const begun = span.traceparent;
+    const params = [due, text, failedAt, begun, ...(isMoved ? [due] : []), agent, job.id];
     const held = job.task === SEND_JOB ? [holdSends(agent, job.id, due)] : [];
     await reports.write(clock, [job.id], [{ sql, params }, ...held]);
     return false;
@@ -179,6 +188,23 @@ async function runJob(deps: JobDeps, job: Job): Promise<boolean> {
   await (attempt === 1 ? clock.write([done], null) : reports.write(clock, [job.id], [done]));
   if (provider !== null) deps.tally.add(provider, "handled");
   return true;
+}
+
+/** The span of a run; what is handed to the outbound webhooks has spans there. */
+function spanOf(
+  { agent, services }: JobDeps,
+  { task, trace, eventSeq }: Job,
+  attempt: number,
+): WorkSpan {
+  const tracer = task === SEND_JOB ? undefined : services.tracer;
+  return workSpan(tracer, trace, () => ({
+    name: eventSeq === null ? `task ${task}` : "event",
+    attributes: {
+      "causey.part": "agents",
+      "causey.agent": agent,
+      "causey.attempt": attempt,
+    },
+  }));
 }
 
 /** Counts what became of an event's job; other tasks are not counted. */

@@ -18,11 +18,13 @@ export interface OutboxDeps {
   readonly context: ActorContext;
   readonly queue: Pick<Queue, "nextPosition">;
   readonly services: AgentServices;
+  /** The `traceparent` of the run that sends. @default nobody traces */
+  readonly trace?: string | null;
 }
 
 /** Queues a message: the row belongs into the transaction of what it tells. Throws 400, 413. */
 export async function queueWebhook(
-  { agent, context, queue, services }: OutboxDeps,
+  { agent, context, queue, services, trace }: OutboxDeps,
   message: OutboundWebhook,
 ): Promise<Statement> {
   if (services.outboundAccount === undefined) {
@@ -36,7 +38,12 @@ export async function queueWebhook(
   const { idempotency_key: key, ...rest } = checked.output;
   // The key of the account's queue of messages, too: however often this job runs, there is one message of it.
   const id = key === undefined ? context.system.id() : await sha256Hex(`${agent}\0${key}`);
-  const input = { entity: context.name, ...rest, idempotency_key: `agent:${id}` };
+  const input = {
+    entity: context.name,
+    ...rest,
+    idempotency_key: `agent:${id}`,
+    ...(trace == null ? {} : { trace }),
+  };
   if ((JSON.stringify(message.payload)?.length ?? Infinity) > OUTBOUND_LIMIT) {
     const text = `The payload must be JSON of at most ${OUTBOUND_LIMIT} characters`;
     throw new ApiError("too_large", { message: text });

@@ -19,7 +19,7 @@ const OWN_TASKS = `event_seq IS NULL AND task <> '${SEND_JOB}'`;
 /** The tasks that an instance has queued, and the dead letters. Events are in the same table and left alone here. */
 export interface Queue {
   /** Queues a task; resolves to its id after the commit. */
-  add(task: string, payload: Plain, options?: QueueOptions): Promise<string>;
+  add(task: string, payload: Plain, options?: QueueOptions, trace?: string | null): Promise<string>;
   /** The place of the next task: tasks that are due at one moment run in the order of their places. */
   nextPosition(): Promise<number>;
   remove(id: string): Promise<boolean>;
@@ -65,7 +65,8 @@ export function startQueue(deps: QueueDeps): Queue {
   const nextPosition = startPositions(deps);
 
   return {
-    add: (task, payload, options = {}) => add(deps, nextPosition, task, payload, options),
+    add: (task, payload, options = {}, trace = null) =>
+      add(deps, nextPosition, { task, payload, options, trace }),
     nextPosition,
     remove: async (id) => (await remove("AND id = ?", id)) === 1,
     removeAll: (task) => (task === undefined ? remove("") : remove("AND task = ?", task)),
@@ -136,9 +137,17 @@ function startPositions({ agent, context }: QueueDeps): Queue["nextPosition"] {
 async function add(
   { agent, clock, context, definition }: QueueDeps,
   nextPosition: Queue["nextPosition"],
-  task: string,
-  payload: Plain,
-  options: QueueOptions,
+  {
+    task,
+    payload,
+    options,
+    trace,
+  }: {
+    readonly task: string;
+    readonly payload: Plain;
+    readonly options: QueueOptions;
+    readonly trace: string | null;
+  },
 ): Promise<string> {
   checkTask(definition, task);
   const { id = context.system.id(), delaySeconds = 0, retry } = options;
@@ -155,6 +164,7 @@ async function add(
     position: await nextPosition(),
     due,
     retry: retry === undefined ? null : JSON.stringify(checkRetry(retry)),
+    trace,
   };
   await clock.write([insertJob(agent, job)], due);
   return id;
@@ -168,14 +178,25 @@ export interface NewJob {
   readonly position: number;
   readonly due: number;
   readonly retry: string | null;
+  /** The `traceparent` of what queues it. @default nobody traces */
+  readonly trace?: string | null;
 }
 
 /** The statement that queues a task. */
 export function insertJob(agent: string, job: NewJob): Statement {
   return {
-    sql: `INSERT INTO agents_jobs (agent, id, position, task, payload, attempt, due, retry)
-      VALUES (?, ?, ?, ?, ?, 0, ?, ?) ON CONFLICT (agent, id) DO NOTHING`,
-    params: [agent, job.id, job.position, job.task, job.payload, job.due, job.retry],
+    sql: `INSERT INTO agents_jobs (agent, id, position, task, payload, attempt, due, retry, trace)
+      VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?) ON CONFLICT (agent, id) DO NOTHING`,
+    params: [
+      agent,
+      job.id,
+      job.position,
+      job.task,
+      job.payload,
+      job.due,
+      job.retry,
+      job.trace ?? null,
+    ],
   };
 }
 

@@ -72,7 +72,7 @@ function runOperation(
     deadline?.check();
     const ms = deadline?.left() ?? settings.timeoutMs;
     const call = (api: Agent): unknown => operation(api, ...(args as never[]));
-    return run(nameOf(method), call, ms, [...chain, self]);
+    return run(nameOf(method), call, { ms, chain: [...chain, self] });
   };
   return self.exclusive ? exclusive(work) : work();
 }
@@ -192,7 +192,7 @@ function stream(
   const work = run(
     nameOf(method),
     (api, deadline) => found.run(api, replyIn(deadline), ...(args as never[])),
-    found.timeoutMs,
+    { ms: found.timeoutMs },
   );
   return work.then(
     () => {

@@ -12,7 +12,8 @@ const BATCH = 100;
 
 /** The schedules of an instance: rows that become jobs when they are due. */
 export interface Schedules {
-  add(when: When, task: string, payload: Plain): Promise<Schedule>;
+  /** `trace`: the `traceparent` of what asks; what is due once runs in its trace. */
+  add(when: When, task: string, payload: Plain, trace?: string | null): Promise<Schedule>;
   addInterval(seconds: number, task: string, payload: Plain): Promise<Schedule>;
   get(id: string): Promise<Schedule | null>;
   list(filter?: ScheduleFilter): Promise<Schedule[]>;
@@ -39,6 +40,8 @@ interface Plan {
   /** Milliseconds, a cron expression, `delay`, or nothing for a date. */
   readonly rule: string;
   readonly due: number;
+  /** The trace that its run belongs to. @default each run begins one */
+  readonly trace?: string | null;
 }
 
 interface ScheduleDeps {
@@ -56,7 +59,10 @@ export function startSchedules(deps: ScheduleDeps): Schedules {
   const offset = (): number => context.steady() - system.now();
   let known = offset();
   return {
-    add: (when, task, payload) => put(deps, planOf(when, context), task, payload),
+    add(when, task, payload, trace = null) {
+      const plan = planOf(when, context);
+      return put(deps, plan.kind === "once" ? { ...plan, trace } : plan, task, payload);
+    },
     async addInterval(seconds, task, payload) {
       const ms = positive(seconds) * 1000;
       // The id is the content, so that asking twice schedules once.
@@ -104,7 +110,7 @@ async function fireDue(deps: ScheduleDeps): Promise<void> {
   const { sql, system } = context;
   const steady = context.steady();
   const rows = await sql.all(
-    `SELECT id, task, payload, kind, rule FROM agents_schedules
+    `SELECT id, task, payload, kind, rule, trace FROM agents_schedules
           WHERE agent = ? AND due <= CASE WHEN ${ELAPSED} THEN CAST(? AS BIGINT) ELSE CAST(? AS BIGINT) END ORDER BY due LIMIT ?`,
     [agent, steady, system.now(), BATCH],
   );
@@ -119,6 +125,7 @@ async function fireDue(deps: ScheduleDeps): Promise<void> {
       position: await deps.queue.nextPosition(),
       due: steady,
       retry: null,
+      trace: textOrNull(row["trace"]),
     };
     statements.push(insertJob(agent, job), moveOn(deps, row));
   }
@@ -133,9 +140,18 @@ async function put(
 ): Promise<Schedule> {
   checkTask(deps.definition, task);
   const insert = {
-    sql: `INSERT INTO agents_schedules (agent, id, task, payload, due, kind, rule) VALUES (?, ?, ?, ?, ?, ?, ?)
+    sql: `INSERT INTO agents_schedules (agent, id, task, payload, due, kind, rule, trace) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (agent, id) DO NOTHING`,
-    params: [deps.agent, plan.id, task, encodePayload(payload), plan.due, plan.kind, plan.rule],
+    params: [
+      deps.agent,
+      plan.id,
+      task,
+      encodePayload(payload),
+      plan.due,
+      plan.kind,
+      plan.rule,
+      plan.trace ?? null,
+    ],
   };
   const { steady, system } = deps.context;
   const ahead = steady() - system.now();

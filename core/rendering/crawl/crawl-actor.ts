@@ -18,7 +18,7 @@ import { type CrawlSecrets, sealInput } from "./rows/sealed-input.ts";
 /** The methods of a crawl. */
 export interface CrawlMethods {
   /** Begins it. `body` is JSON. */
-  create(body: string, origin: string, robots: Robots | null): Promise<void>;
+  create(body: string, origin: string, robots: Robots | null, trace: string | null): Promise<void>;
   /** Null when there is no such crawl. */
   read(query: CrawlPageQuery): Promise<CrawlRead | null>;
   contentPart(seq: number, format: CrawlFormat, part: number): Promise<Uint8Array | null>;
@@ -57,8 +57,8 @@ async function start(context: ActorContext, deps: CrawlDeps): Promise<Actor> {
   const state = await openCrawl(context, deps.secrets);
   const run = crawlRunner(state, deps);
   const methods: CrawlMethods = {
-    create: (body, origin, robots) =>
-      state.inTurn(() => create(state, deps.secrets, body, origin, robots)),
+    create: (body, origin, robots, trace) =>
+      state.inTurn(() => create(state, deps.secrets, { body, origin, robots, trace })),
     read: (query) => readCrawl(state, query),
     contentPart: (seq, format, part) => readContentPart(state, seq, format, part),
     cancel: () =>
@@ -81,9 +81,17 @@ async function start(context: ActorContext, deps: CrawlDeps): Promise<Actor> {
 async function create(
   state: CrawlState,
   secrets: CrawlSecrets,
-  body: string,
-  origin: string,
-  robots: Robots | null,
+  {
+    body,
+    origin,
+    robots,
+    trace,
+  }: {
+    readonly body: string;
+    readonly origin: string;
+    readonly robots: Robots | null;
+    readonly trace: string | null;
+  },
 ): Promise<void> {
   const { context } = state;
   const { name, system } = context;
@@ -107,6 +115,7 @@ async function create(
     created: system.now(),
     ended: null,
     told: false,
+    trace,
     due: 0,
   } as const;
   const rules = {

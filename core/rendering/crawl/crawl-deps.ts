@@ -1,4 +1,5 @@
 import type { Platform, Transport } from "../../ports.ts";
+import type { Tracer } from "../../trace-context.ts";
 import type { ContentExtractor } from "../extractor.ts";
 import type { JobPolicy } from "../job.ts";
 import type { JsonDeps } from "../json/ask-json.ts";
@@ -32,6 +33,8 @@ export interface CrawlDeps {
   readonly secrets: CrawlSecrets;
   /** Whether the account's webhooks are told of the end of a crawl. */
   readonly sendsWebhooks: boolean;
+  /** Takes a span of each page. @default nobody traces */
+  readonly tracer: Tracer | undefined;
 }
 
 /** What crawls may take. */

@@ -7,6 +7,7 @@ import { envelope, envelopeBody } from "../../http/envelope.ts";
 import { noteUnknownFields } from "../../http/fields/unknown-fields.ts";
 import { checkQuery, readQuery } from "../../http/query.ts";
 import { pulledStream } from "../../http/stream.ts";
+import { traceparentOf } from "../../trace-context.ts";
 import { beginCrawl } from "./begin/begin-crawl.ts";
 import { crawlAt, crawlKind } from "./crawl-actor.ts";
 import type { CrawlDeps } from "./crawl-deps.ts";
@@ -107,7 +108,9 @@ export function crawlRoutes(
 async function createCrawl(c: Context, deps: CrawlDeps): Promise<string> {
   const { platform } = deps;
   const body = await readJson(c, crawlSchema, { limit: BODY, platform });
-  const { id, notes } = await beginCrawl(deps, accountOf(c), body, c.req.raw.signal);
+  const { raw } = c.req;
+  const trace = traceparentOf(raw);
+  const { id, notes } = await beginCrawl(deps, accountOf(c), body, raw.signal, trace);
   noteUnknownFields(c, notes);
   return id;
 }

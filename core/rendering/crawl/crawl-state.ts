@@ -1,5 +1,6 @@
 import { type Clock, startClock } from "../../entity/clock.ts";
-import type { ActorContext, SqlRow, Statement } from "../../ports.ts";
+import type { ActorContext, SqlRow, SqlValue, Statement } from "../../ports.ts";
+import { crawlListAt, type ListedCrawl } from "./crawl-list.ts";
 import type { CrawlBody } from "./crawl-schema.ts";
 import type { Robots } from "./rules/robots.ts";
 import { type CrawlSecrets, endedInput, forgetKey, openInput } from "./rows/sealed-input.ts";
@@ -37,6 +38,8 @@ export interface CrawlFacts {
   readonly ended: number | null;
   /** Whether its account knows of its end. */
   readonly told: boolean;
+  /** The `traceparent` of what asked for it; null where nobody traces. */
+  readonly trace: string | null;
   /** When there is something to do for an ended crawl, of `steady()`. */
   readonly due: number;
 }
@@ -127,43 +130,51 @@ export function nextTurn(hosts: CrawlState["hosts"]): number | null {
   return next;
 }
 
-/** Runs statements and writes the facts down that hold afterwards; memory follows the rows. */
+/**
+ * Runs statements and writes down what of the facts has changed; memory follows the rows. The request of a crawl may have
+ * megabytes, so it is not written with every page.
+ */
 export async function writeFacts(
   state: CrawlState,
   facts: CrawlFacts,
   statements: readonly Statement[],
   due: number | null = null,
 ): Promise<void> {
-  await state.clock.write([...statements, put(state.context.name, facts)], due);
+  const changed = changes(state.context.name, state.facts, facts);
+  await state.clock.write([...statements, ...changed], due);
   state.facts = facts;
 }
 
-function put(actor: string, facts: CrawlFacts): Statement {
-  return {
-    sql: `INSERT INTO rendering_crawls (actor, input, status, homes, next_seq, total, finished, completed, skipped, bytes,
-        browser_ms, created_ms, ended_ms, told, due) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-      ON CONFLICT (actor) DO UPDATE SET input = excluded.input, status = excluded.status, homes = excluded.homes,
-      next_seq = excluded.next_seq, total = excluded.total, finished = excluded.finished, completed = excluded.completed,
-      skipped = excluded.skipped, bytes = excluded.bytes, browser_ms = excluded.browser_ms, ended_ms = excluded.ended_ms,
-      told = excluded.told, due = excluded.due`,
-    params: [
-      actor,
-      facts.stored,
-      facts.status,
-      JSON.stringify(facts.homes),
-      facts.nextSeq,
-      facts.total,
-      facts.finished,
-      facts.completed,
-      facts.skipped,
-      facts.bytes,
-      facts.browserMs,
-      facts.created,
-      facts.ended,
-      facts.told ? 1 : 0,
-      Math.ceil(facts.due),
-    ],
-  };
+/** The columns of a crawl's row, but for its name. */
+const columns: readonly (readonly [name: string, valueOf: (facts: CrawlFacts) => SqlValue])[] = [
+  ["input", ({ stored }) => stored],
+  ["status", ({ status }) => status],
+  ["homes", ({ homes }) => JSON.stringify(homes)],
+  ["next_seq", ({ nextSeq }) => nextSeq],
+  ["total", ({ total }) => total],
+  ["finished", ({ finished }) => finished],
+  ["completed", ({ completed }) => completed],
+  ["skipped", ({ skipped }) => skipped],
+  ["bytes", ({ bytes }) => bytes],
+  ["browser_ms", ({ browserMs }) => browserMs],
+  ["created_ms", ({ created }) => created],
+  ["ended_ms", ({ ended }) => ended],
+  ["told", ({ told }) => (told ? 1 : 0)],
+  ["trace", ({ trace }) => trace],
+  ["due", ({ due }) => Math.ceil(due)],
+];
+
+function changes(actor: string, before: CrawlFacts | null, after: CrawlFacts): Statement[] {
+  if (before === null) {
+    const names = columns.map(([name]) => name).join(", ");
+    const sql = `INSERT INTO rendering_crawls (actor, ${names}) VALUES (?${", ?".repeat(columns.length)})`;
+    return [{ sql, params: [actor, ...columns.map(([, valueOf]) => valueOf(after))] }];
+  }
+  const changed = columns.filter(([, valueOf]) => valueOf(before) !== valueOf(after));
+  if (changed.length === 0) return [];
+  const values = changed.map(([name]) => `${name} = ?`).join(", ");
+  const sql = `UPDATE rendering_crawls SET ${values} WHERE actor = ?`;
+  return [{ sql, params: [...changed.map(([, valueOf]) => valueOf(after)), actor] }];
 }
 
 function toFacts(row: SqlRow): Omit<CrawlFacts, "input" | "isOpen"> {
@@ -181,11 +192,33 @@ function toFacts(row: SqlRow): Omit<CrawlFacts, "input" | "isOpen"> {
     created: Number(row["created_ms"]),
     ended: row["ended_ms"] === null ? null : Number(row["ended_ms"]),
     told: Number(row["told"]) === 1,
+    trace: row["trace"] == null ? null : String(row["trace"]),
     due: Number(row["due"]),
   };
 }
 
-/** Ends a crawl that runs: what it stores of its request is wiped, because it may hold credentials. */
+/** The account and the id in the name of a crawl's actor. */
+export function crawlName(name: string): { readonly account: string; readonly id: string } {
+  const slash = name.lastIndexOf("/");
+  return { account: name.slice(0, slash), id: name.slice(slash + 1) };
+}
+
+function listed(state: CrawlState, facts: CrawlFacts): ListedCrawl {
+  const { status, total, finished, skipped, created, ended, input } = facts;
+  const { id } = crawlName(state.context.name);
+  return { id, url: input.url, status, total, finished, skipped, created, ended };
+}
+
+/** Writes down in the list of its account how a crawl is. */
+export async function tellList(state: CrawlState, facts: CrawlFacts): Promise<void> {
+  const { account } = crawlName(state.context.name);
+  await crawlListAt(state.context.actors, account).note(listed(state, facts));
+}
+
+/**
+ * Ends a crawl that runs: what it stores of its request is wiped, because it may hold credentials. The list knows first, so
+ * that who has seen the end may begin another crawl in its place; it is told again after.
+ */
 export async function endCrawl(
   state: CrawlState,
   status: Exclude<CrawlStatus, "running">,
@@ -197,6 +230,7 @@ export async function endCrawl(
   const { url } = facts.input;
   const wiped = { input: { url }, stored: endedInput(url), isOpen: false };
   const last = { ...facts, ...wiped, status, ended, told: false, due };
+  await tellList(state, last).catch(() => undefined);
   await writeFacts(state, last, [forgetKey(context.name)], due);
   state.hosts.clear();
   state.stop.abort();

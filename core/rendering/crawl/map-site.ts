@@ -96,6 +96,7 @@ async function readStart(
     url,
     isStart: true,
     isLast: false,
+    traceparent: null,
     body: { url: url.href, render: false, formats: [] },
     follow: () => Promise.resolve(),
     scopeAt: (at: URL) => {

@@ -2,7 +2,7 @@ import { utf8 } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { contentAction, visibleAction } from "../actions/actions.ts";
 import type { RenderBody } from "../body.ts";
-import { type Job, prepareJob } from "../job.ts";
+import { type Job, namedTo, prepareJob } from "../job.ts";
 import { askJson } from "../json/ask-json.ts";
 import { isPdfFailure } from "../errors.ts";
 import { isPdf, PDF, type SourceDocument } from "../pdf/pdf-reader.ts";
@@ -43,6 +43,8 @@ export interface PageVisit {
   /** Whether there is no attempt after this one: a site that is too busy has failed then. */
   readonly isLast: boolean;
   readonly body: CrawlBody;
+  /** Names the span of the visit to the page's origin; null where nobody traces. */
+  readonly traceparent: string | null;
   /** Is asked about each address that the page redirects to; what it throws ends the load. */
   readonly follow: (url: URL) => Promise<void>;
   /** Where links go; null when they do not matter. */
@@ -133,7 +135,7 @@ async function loadStatic(
 type PageFields = Pick<RenderBody, "url" | "userAgent"> & Omit<CrawlBody, "url">;
 
 function jobOf(
-  { url, body, isStart }: PageVisit,
+  { url, body, isStart, traceparent }: PageVisit,
   { policy }: CrawlDeps,
 ): Job & { readonly url: URL } {
   const { modifiedSince, render: inBrowser, ...rest } = body;
@@ -152,7 +154,7 @@ function jobOf(
     url: url.href,
     userAgent: CRAWLER_AGENT,
   };
-  return { ...prepareJob(page, policy), url };
+  return { ...namedTo(traceparent ?? undefined, prepareJob(page, policy)), url };
 }
 
 async function loadInBrowser(

@@ -1,9 +1,17 @@
 import { OUTBOUND_KIND } from "../../entity/outbound.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { CrawlDeps } from "./crawl-deps.ts";
-import { crawlListAt, type ListedCrawl } from "./crawl-list.ts";
+import { crawlListAt } from "./crawl-list.ts";
 import { firstWaiting, type WaitingPage } from "./crawl-pages.ts";
-import { type CrawlFacts, type CrawlState, endCrawl, nextTurn, writeFacts } from "./crawl-state.ts";
+import {
+  type CrawlFacts,
+  crawlName,
+  type CrawlState,
+  endCrawl,
+  nextTurn,
+  tellList,
+  writeFacts,
+} from "./crawl-state.ts";
 import { crawlTableNames } from "./rows/crawl-tables.ts";
 import { visitPage } from "./visit-page.ts";
 
@@ -133,23 +141,6 @@ async function finish(state: CrawlState): Promise<void> {
   await endCrawl(state, isFailure ? "errored" : "completed");
 }
 
-/** The account and the id in the name of a crawl's actor. */
-export function crawlName(name: string): { readonly account: string; readonly id: string } {
-  const slash = name.lastIndexOf("/");
-  return { account: name.slice(0, slash), id: name.slice(slash + 1) };
-}
-
-function listed(state: CrawlState, facts: CrawlFacts): ListedCrawl {
-  const { status, total, finished, skipped, created, ended, input } = facts;
-  const { id } = crawlName(state.context.name);
-  return { id, url: input.url, status, total, finished, skipped, created, ended };
-}
-
-async function tellList(state: CrawlState, facts: CrawlFacts): Promise<void> {
-  const { account } = crawlName(state.context.name);
-  await crawlListAt(state.context.actors, account).note(listed(state, facts));
-}
-
 /** What is to do for a crawl that has ended: its account is told once, and its rows go when their time is over. */
 async function settle(state: CrawlState, deps: CrawlDeps): Promise<void> {
   const { context, facts } = state;
@@ -179,12 +170,13 @@ async function tell(
   await tellList(state, facts);
   if (!sendsWebhooks) return;
   const { account, id } = crawlName(state.context.name);
-  const { status, total, finished, skipped, input } = facts;
+  const { status, total, finished, skipped, input, trace } = facts;
   const message = {
     type: `crawl.${status}`,
     payload: { id, url: input.url, status, total, finished, skipped },
     // However often this is sent, each endpoint gets it once.
     idempotency_key: `crawl-${id}`,
+    ...(trace === null ? {} : { trace }),
   };
   try {
     await state.context.actors.get(OUTBOUND_KIND, account).call("send", message);

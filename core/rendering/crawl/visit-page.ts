@@ -1,5 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import { isTransient } from "../errors.ts";
+import { type WorkOutcome, workSpan, type WorkSpan } from "../../traced-work.ts";
 import type { CrawlDeps } from "./crawl-deps.ts";
 import {
   addPages,
@@ -48,7 +49,9 @@ export async function visitPage(
   const wait = await hostTurnsAt(context.actors, url.host).take(delayMs);
   if (wait > 0) return void (queue.next = context.steady() + wait);
   await countAttempt(state, page);
-  const outcome = await readOrFail(state, deps, facts, page, queue, signal);
+  const span = visitSpan(state, deps, facts, page);
+  const work = readOrFail(state, deps, facts, page, queue, signal, span.traceparent);
+  const outcome = await span.of(work, outcomeOf);
   if (signal.aborted) return;
   const now = context.steady();
   if ("later" in outcome) {
@@ -57,6 +60,39 @@ export async function visitPage(
   }
   queue.next = now + delayOf(state.robots.get(url.origin) ?? null, deps);
   await state.inTurn(() => finishPage(state, page, outcome, deps.limits.maxBytes));
+}
+
+/** The span of an attempt to read a page. */
+function visitSpan(
+  { context }: CrawlState,
+  { tracer }: CrawlDeps,
+  { trace }: CrawlFacts,
+  { attempts, url }: WaitingPage,
+): WorkSpan {
+  return workSpan(tracer, trace, () => ({
+    name: "crawl page",
+    attributes: {
+      "causey.part": "rendering",
+      // The host alone: paths and queries of pages can hold keys.
+      "server.address": new URL(url).hostname,
+      "causey.crawl": context.name,
+      "causey.attempt": attempts + 1,
+    },
+  }));
+}
+
+/** What the span of a visit says in the end. */
+function outcomeOf(outcome: PageOutcome | Later): WorkOutcome {
+  if ("later" in outcome) return { error: "later" };
+  const { browserMs = 0, meta, status } = outcome;
+  return {
+    error: status === "errored" ? String(meta?.status ?? "not_read") : null,
+    attributes: {
+      "causey.crawl.outcome": status,
+      "causey.browser_ms": browserMs,
+      "http.response.status_code": meta?.status ?? null,
+    },
+  };
 }
 
 function delayOf(robots: Robots | null, { limits }: CrawlDeps): number {
@@ -73,11 +109,12 @@ async function readOrFail(
   page: WaitingPage,
   queue: HostQueue,
   signal: AbortSignal,
+  traceparent: string | null,
 ): Promise<PageOutcome | Later> {
   const isLast = page.attempts + 1 >= ATTEMPTS;
   if (page.attempts >= ATTEMPTS) return failed(`Not read in ${ATTEMPTS} attempts`);
   try {
-    const outcome = await read(state, deps, facts, page, isLast, signal);
+    const outcome = await read(state, deps, facts, page, isLast, signal, traceparent);
     queue.failures = 0;
     return outcome;
   } catch (error) {
@@ -99,6 +136,7 @@ async function read(
   page: WaitingPage,
   isLast: boolean,
   signal: AbortSignal,
+  traceparent: string | null,
 ): Promise<PageOutcome | Later> {
   const { input } = facts;
   const url = new URL(page.url);
@@ -119,6 +157,7 @@ async function read(
     isStart: page.seq === 0,
     isLast,
     body: input,
+    traceparent,
     follow,
     scopeAt: (final) => {
       home = final;

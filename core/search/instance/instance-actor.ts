@@ -117,7 +117,7 @@ function settingsMethods(state: InstanceState): {
 
 function itemMethods(state: InstanceState): {
   begin(upload: Upload): ReturnType<typeof beginUpload>;
-  beginSync(itemId: string): ReturnType<typeof beginSync>;
+  beginSync(itemId: string, trace: string | null): ReturnType<typeof beginSync>;
   commit(
     itemId: string,
     revision: number,
@@ -140,7 +140,7 @@ function itemMethods(state: InstanceState): {
 } {
   return {
     begin: (upload) => state.inTurn(() => beginUpload(state, upload)),
-    beginSync: (itemId) => state.inTurn(() => beginSync(state, itemId)),
+    beginSync: (itemId, trace) => state.inTurn(() => beginSync(state, itemId, trace)),
     commit: (itemId, revision, chunks, tookMs) =>
       state.inTurn(() => commitItem(state, itemId, revision, chunks, null, tookMs)),
     fail: (itemId, revision, error, tookMs) =>
@@ -163,14 +163,15 @@ function itemMethods(state: InstanceState): {
 }
 
 function jobMethods(state: InstanceState): {
-  startJob(description: string | undefined): ReturnType<typeof startJob>;
+  startJob(description: string | undefined, trace: string | null): ReturnType<typeof startJob>;
   cancelJob(id: string): ReturnType<typeof cancelJob>;
   job(id: string): ReturnType<typeof getJob>;
   jobLogs(id: string, page: number, perPage: number): ReturnType<typeof jobLogs>;
   jobs(page: number, perPage: number): ReturnType<typeof listJobs>;
 } {
   return {
-    startJob: (description) => state.inTurn(() => startJob(state, description, "user")),
+    startJob: (description, trace) =>
+      state.inTurn(() => startJob(state, description, "user", trace)),
     cancelJob: (id) => state.inTurn(() => cancelJob(state, id)),
     job: (id) => getJob(state, id),
     jobLogs: (id, page, perPage) => jobLogs(state, id, page, perPage),

@@ -6,7 +6,7 @@ import type { Instance } from "../instance/instance-client.ts";
 import type { Item } from "./item-record.ts";
 import type { Attempt } from "./item-store.ts";
 import { type Metadata, type MetadataWarning, parseMetadata } from "./metadata.ts";
-import type { SearchOptions } from "../search-deps.ts";
+import type { SearchOptions, WorkOptions } from "../search-deps.ts";
 
 /** A file on its way into an instance. */
 export interface FileUpload {
@@ -33,7 +33,7 @@ export async function uploadItem(
   instance: Instance,
   file: FileUpload,
   wait: boolean,
-  deps: SearchOptions,
+  deps: WorkOptions,
 ): Promise<UploadedItem> {
   checkFile(file);
   const metadata: Metadata = parseMetadata(file.metadata);
@@ -45,6 +45,7 @@ export async function uploadItem(
     checksum,
     contentType: file.contentType,
     bytes: file.bytes,
+    trace: deps.trace,
   });
   const item = await indexNow(instance, attempt, text, wait, deps);
   return attempt.warnings.length === 0 ? item : { ...item, warnings: attempt.warnings };
@@ -70,9 +71,9 @@ export async function syncItem(
   instance: Instance,
   itemId: string,
   wait: boolean,
-  deps: SearchOptions,
+  deps: WorkOptions,
 ): Promise<Item> {
-  const attempt = await instance.beginSync(itemId);
+  const attempt = await instance.beginSync(itemId, deps.trace ?? null);
   const text = await extractText(attempt.content, deps);
   return indexNow(instance, attempt, text, wait, deps);
 }

@@ -6,6 +6,8 @@ import type { BodyPlatform } from "../../http/arriving-body.ts";
 import { parse, readJson, withBytes } from "../../http/body.ts";
 import { envelope } from "../../http/envelope.ts";
 import { checkQuery } from "../../http/query.ts";
+import { traceparentOf } from "../../trace-context.ts";
+import type { SearchOptions, WorkOptions } from "../search-deps.ts";
 import { wholeRequest } from "../../http/whole-request.ts";
 import { MAX_SOURCE_KEY } from "../source/source-reader.ts";
 import { FILE_LIMIT } from "./extract-text.ts";
@@ -54,7 +56,7 @@ export function itemRoutes(app: Hono, { options, may, instance }: RouteContext):
     app.get(root, may("AI Search Read"), (c) => listItems(c, instance(c)));
     app.post(root, may("AI Search Edit"), async (c) => {
       const upload = async ({ file, wait }: Upload): Promise<Response> =>
-        envelope(await uploadItem(instance(c), file, wait, options));
+        envelope(await uploadItem(instance(c), file, wait, traced(c, options)));
       return withForm(await wholeRequest(c.req), options.platform, upload);
     });
     app.put(root, may("AI Search Edit"), async (c) => {
@@ -72,7 +74,7 @@ export function itemRoutes(app: Hono, { options, may, instance }: RouteContext):
           message: `item_not_found: upload "${key}" first, it has no content yet`,
         });
       }
-      return envelope(await syncItem(instance(c), item.id, wait, options));
+      return envelope(await syncItem(instance(c), item.id, wait, traced(c, options)));
     });
     app.get(`${root}/:item_id`, may("AI Search Read"), async (c) =>
       envelope(await instance(c).item(itemId(c))),
@@ -81,7 +83,7 @@ export function itemRoutes(app: Hono, { options, may, instance }: RouteContext):
       const { wait_for_completion: wait } = await readJson(c, syncSchema, {
         platform: options.platform,
       });
-      return envelope(await syncItem(instance(c), itemId(c), wait, options));
+      return envelope(await syncItem(instance(c), itemId(c), wait, traced(c, options)));
     });
     app.delete(`${root}/:item_id`, may("AI Search Edit"), async (c) =>
       envelope(await instance(c).remove(itemId(c))),
@@ -217,4 +219,9 @@ function malformed(): never {
   throw new ApiError("invalid_request", {
     message: "The form cannot be read: it is not well-formed multipart/form-data",
   });
+}
+
+/** The options with the trace that indexing belongs to. */
+function traced(c: Context, options: SearchOptions): WorkOptions {
+  return { ...options, trace: traceparentOf(c.req.raw) };
 }

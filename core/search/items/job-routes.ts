@@ -4,6 +4,7 @@ import { readJson } from "../../http/body.ts";
 import { envelope } from "../../http/envelope.ts";
 import { type ServerSentEvent, sseResponse } from "../../http/sse.ts";
 import type { System } from "../../ports.ts";
+import { traceparentOf } from "../../trace-context.ts";
 import { instanceRoots, pageInfo, pageOf, type RouteContext } from "../route-context.ts";
 import type { SyncJob } from "./job-store.ts";
 
@@ -23,7 +24,7 @@ export function jobRoutes(app: Hono, { options, may, instance }: RouteContext): 
         optional: true,
         platform: options.platform,
       });
-      return envelope(await instance(c).startJob(description));
+      return envelope(await instance(c).startJob(description, traceparentOf(c.req.raw)));
     });
     app.get(root, may("AI Search Read"), async (c) => {
       const page = pageOf(c);

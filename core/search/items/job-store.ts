@@ -73,6 +73,7 @@ export async function startJob(
   state: InstanceState,
   description: string | undefined,
   source: JobSource,
+  trace: string | null = null,
 ): Promise<SyncJob> {
   const { settings } = state.facts();
   const { sql, system } = state.context;
@@ -106,7 +107,7 @@ export async function startJob(
         sql: `DELETE FROM search_job_logs WHERE actor = ? AND job_id NOT IN (SELECT id FROM search_jobs WHERE actor = ?)`,
         params: [state.actor, state.actor],
       },
-      enqueue(state, { id, stage: "job", revision: 0 }, false),
+      enqueue(state, { id, stage: "job", revision: 0, trace }, false),
     ],
     state.context.steady(),
   );

@@ -5,7 +5,7 @@ import { embedChunks } from "../items/embed-chunks.ts";
 import { extractText } from "../items/extract-text.ts";
 import { chunksOf } from "../items/chunks-of.ts";
 import { readContent } from "../items/item-store.ts";
-import type { SearchOptions } from "../search-deps.ts";
+import type { WorkOptions } from "../search-deps.ts";
 import { embedderOf } from "./embed-item.ts";
 
 /** Indexes an item from its stored content; `started` is when that began, of `monotonic()`. */
@@ -13,7 +13,7 @@ export async function indexContent(
   state: InstanceState,
   itemId: string,
   revision: number,
-  deps: SearchOptions,
+  deps: WorkOptions,
   started: number,
 ): Promise<void> {
   const { settings } = state.facts();
@@ -25,5 +25,7 @@ export async function indexContent(
     ? await embedChunks(embedderOf(settings, deps), chunks, state.context.system.closing)
     : null;
   const tookMs = Math.round(state.context.system.monotonic() - started);
-  await state.inTurn(() => commitItem(state, itemId, revision, chunks, vectors, tookMs));
+  await state.inTurn(() =>
+    commitItem(state, itemId, revision, chunks, vectors, tookMs, deps.trace),
+  );
 }

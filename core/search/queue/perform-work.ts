@@ -4,11 +4,12 @@ import { describeFailure } from "../items/embed-chunks.ts";
 import { logStatements } from "../items/item-log.ts";
 import { itemRow } from "../items/item-store.ts";
 import { failItem } from "../items/remove-item.ts";
-import type { SearchOptions } from "../search-deps.ts";
+import type { SearchOptions, WorkOptions } from "../search-deps.ts";
 import { embedItem } from "./embed-item.ts";
 import { indexContent } from "./index-content.ts";
 import { runJob } from "./run-job.ts";
 import { runSchedule } from "./run-schedule.ts";
+import { tracedWork } from "./traced-work.ts";
 import { dropWork, isCurrent, postpone, type Work } from "./work-rows.ts";
 
 /** First pause after a failed attempt, and the longest, in ms: it doubles. */
@@ -27,9 +28,14 @@ export async function performWork(
   if (work.stage === "schedule") return runSchedule(state, work);
   const { system } = state.context;
   const started = system.monotonic();
+  let begun = work;
   try {
-    if (work.stage === "vectors") await embedItem(state, work, deps);
-    else await indexText(state, work, deps);
+    await tracedWork(state.actor, work, deps, async (own, options) => {
+      begun = own;
+      if (own.stage === "vectors") await embedItem(state, own, options);
+      else await indexText(state, own, options);
+      return true;
+    });
   } catch (error) {
     // The shutdown has ended it: the row is as it was, and the next start goes on.
     if (system.closing?.aborted === true) return;
@@ -40,12 +46,12 @@ export async function performWork(
       error: String(error),
     });
     const tookMs = Math.round(system.monotonic() - started);
-    await state.inTurn(() => noteFailure(state, work, error, tookMs, deps));
+    await state.inTurn(() => noteFailure(state, begun, error, tookMs, deps));
   }
 }
 
 /** Indexes an item from its stored content; for whoever has begun that and has not come to its end. */
-async function indexText(state: InstanceState, work: Work, deps: SearchOptions): Promise<void> {
+async function indexText(state: InstanceState, work: Work, deps: WorkOptions): Promise<void> {
   const started = state.context.system.monotonic();
   if (work.attempts > MOST_INTERRUPTIONS) {
     throw new ApiError("invalid_request", {

@@ -11,9 +11,10 @@ import {
   type Progress,
 } from "../items/job-store.ts";
 import { trainInstance } from "../lexical/train-instance.ts";
-import type { SearchOptions } from "../search-deps.ts";
+import type { SearchOptions, WorkOptions } from "../search-deps.ts";
 import { followSource, leaveSource } from "../source/follow-source.ts";
 import { indexContent } from "./index-content.ts";
+import { tracedWork } from "./traced-work.ts";
 import { dropWork, enqueue, postpone, renewLease, type Work } from "./work-rows.ts";
 
 /** Items that are looked up at a time. */
@@ -27,36 +28,57 @@ const PAUSED_MS = 60_000;
  */
 export async function runJob(state: InstanceState, work: Work, deps: SearchOptions): Promise<void> {
   const { actor, context } = state;
-  const finish = async (reason: string): Promise<void> => {
-    await endJob(state, work.id, reason);
-    await context.sql.batch([dropWork(actor, work.id)]);
-  };
-  const wait = async (ms: number): Promise<void> => {
-    const due = context.steady() + ms;
-    await state.clock.write([postpone(actor, work, due)], due);
-  };
   try {
-    await context.sql.batch([renewLease(state, work.id)]);
-    let progress = await jobProgress(state, work.id);
-    while (progress?.stage === "items") {
-      if (context.system.closing?.aborted === true) return;
-      if (state.facts().settings.paused === true) return await wait(PAUSED_MS);
-      progress = await syncItems(state, work.id, progress, deps);
-    }
-    if (progress === null) {
-      await leaveSource(state, await lastProgress(state, work.id), deps);
-      return await finish("cancelled");
-    }
-    const end = await followSource(state, work.id, progress, deps);
-    if (end.what === "wait") return await wait(end.ms);
-    if (end.what === "cancelled") return await finish("cancelled");
-    await trainInstance(state);
-    await finish(reasonOf(end.progress));
+    await tracedWork(actor, work, deps, async (own, options) => {
+      const rest = await goOn(state, work.id, options);
+      if (rest === null) return true;
+      const due = context.steady() + rest.ms;
+      await state.clock.write([postpone(actor, rest.isIdle ? work : own, due)], due);
+      return !rest.isIdle;
+    });
   } catch (error) {
     if (context.system.closing?.aborted === true || !state.exists()) return;
     deps.platform.log("warn", "A sync job failed", { job_id: work.id, error: String(error) });
-    await finish(`error: ${(await noteEnd(state, work.id, error)).slice(0, 200)}`);
+    await finish(state, work.id, `error: ${(await noteEnd(state, work.id, error)).slice(0, 200)}`);
   }
+}
+
+async function finish(state: InstanceState, id: string, reason: string): Promise<void> {
+  await endJob(state, id, reason);
+  await state.context.sql.batch([dropWork(state.actor, id)]);
+}
+
+/** How long a job waits; `isIdle`: nothing was done since it waited the last time. */
+interface Rest {
+  readonly ms: number;
+  readonly isIdle: boolean;
+}
+
+/** Does what can be done now; null once the job is over, or the process ends. */
+async function goOn(state: InstanceState, jobId: string, deps: WorkOptions): Promise<Rest | null> {
+  const { context } = state;
+  const over = async (reason: string): Promise<null> => {
+    await finish(state, jobId, reason);
+    return null;
+  };
+  await context.sql.batch([renewLease(state, jobId)]);
+  const begun = await jobProgress(state, jobId);
+  let progress = begun;
+  while (progress?.stage === "items") {
+    if (context.system.closing?.aborted === true) return null;
+    const isPaused = state.facts().settings.paused === true;
+    if (isPaused) return { ms: PAUSED_MS, isIdle: progress === begun };
+    progress = await syncItems(state, jobId, progress, deps);
+  }
+  if (progress === null) {
+    await leaveSource(state, await lastProgress(state, jobId), deps);
+    return over("cancelled");
+  }
+  const end = await followSource(state, jobId, progress, deps);
+  if (end.what === "wait") return { ms: end.ms, isIdle: end.isIdle && progress === begun };
+  if (end.what === "cancelled") return over("cancelled");
+  await trainInstance(state);
+  return over(reasonOf(end.progress));
 }
 
 /** Has the log of a job say why it failed. */
@@ -77,7 +99,7 @@ async function syncItems(
   state: InstanceState,
   jobId: string,
   before: Progress,
-  deps: SearchOptions,
+  deps: WorkOptions,
 ): Promise<Progress | null> {
   let progress = before;
   const rows = await nextItems(state, progress.after);
@@ -121,7 +143,7 @@ function advanced(progress: Progress, row: SqlRow, outcome: Outcome): Progress {
   };
 }
 
-async function syncItem(state: InstanceState, row: SqlRow, deps: SearchOptions): Promise<Outcome> {
+async function syncItem(state: InstanceState, row: SqlRow, deps: WorkOptions): Promise<Outcome> {
   const id = String(row["id"]);
   const isUnchanged =
     row["status"] === "completed" && row["recipe"] === recipeOf(state.facts().settings);
@@ -136,7 +158,7 @@ async function syncItem(state: InstanceState, row: SqlRow, deps: SearchOptions):
     // Tried again by itself, and its failure is noted on it.
     const statement = enqueue(
       state,
-      { id, stage: "text", revision: Number(row["revision"]) },
+      { id, stage: "text", revision: Number(row["revision"]), trace: deps.trace },
       false,
     );
     await state.clock.write([statement], state.context.steady());

@@ -18,6 +18,8 @@ export interface Work {
   readonly attempts: number;
   /** Tells this row from one that has taken its place meanwhile. */
   readonly token: string;
+  /** The `traceparent` of what asked for it; null = each run begins a trace. */
+  readonly trace: string | null;
 }
 
 /** Whose queue it is. */
@@ -31,18 +33,28 @@ const LEASE_MS = 120_000;
 /** The same for what says how far it is, in ms. */
 const LONG_LEASE_MS = 900_000;
 
+/** Work that is to wait in the queue. */
+export interface NewWork {
+  readonly id: string;
+  readonly stage: Stage;
+  readonly revision: number;
+  /** The `traceparent` of what asks for it. @default that of the work whose place it takes */
+  readonly trace?: string | null | undefined;
+}
+
 /** The statement that puts work into the queue, due after `ms`, in place of what waited for the same item. */
 export function enqueue(
   { actor, context }: QueueOwner,
-  work: { readonly id: string; readonly stage: Stage; readonly revision: number },
+  work: NewWork,
   leased: boolean,
   ms = 0,
 ): Statement {
   const now = context.steady() + ms;
   return {
-    sql: `INSERT INTO search_work (actor, id, stage, revision, token, due_ms, lease_ms, attempts) VALUES (?, ?, ?, ?, ?, ?, ?, 0)
+    sql: `INSERT INTO search_work (actor, id, stage, revision, token, due_ms, lease_ms, trace, attempts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)
       ON CONFLICT (actor, id) DO UPDATE SET stage = excluded.stage, revision = excluded.revision, token = excluded.token,
-      due_ms = excluded.due_ms, lease_ms = excluded.lease_ms, attempts = 0`,
+      due_ms = excluded.due_ms, lease_ms = excluded.lease_ms,
+      trace = ${work.trace === undefined ? "search_work" : "excluded"}.trace, attempts = 0`,
     params: [
       actor,
       work.id,
@@ -51,6 +63,7 @@ export function enqueue(
       context.system.id(),
       now,
       leased ? now + LEASE_MS : 0,
+      work.trace ?? null,
     ],
   };
 }
@@ -78,10 +91,10 @@ export async function releaseWork(
 }
 
 /** The statement that has work wait until `due` (of `steady()`). */
-export function postpone(actor: string, { id, token }: Work, due: number): Statement {
+export function postpone(actor: string, { id, token, trace }: Work, due: number): Statement {
   return {
-    sql: "UPDATE search_work SET due_ms = ?, lease_ms = 0 WHERE actor = ? AND id = ? AND token = ?",
-    params: [due, actor, id, token],
+    sql: "UPDATE search_work SET due_ms = ?, lease_ms = 0, trace = ? WHERE actor = ? AND id = ? AND token = ?",
+    params: [due, trace, actor, id, token],
   };
 }
 
@@ -117,7 +130,7 @@ export async function isCurrent(
 export async function claim({ actor, context }: QueueOwner, most: number): Promise<Work[]> {
   const now = context.steady();
   const rows = await context.sql.all(
-    `SELECT id, stage, revision, token, attempts FROM search_work
+    `SELECT id, stage, revision, token, trace, attempts FROM search_work
       WHERE actor = ? AND due_ms <= ? AND lease_ms <= ? ORDER BY due_ms, id LIMIT ?`,
     [actor, now, now, most],
   );
@@ -145,6 +158,7 @@ function toWork(row: SqlRow): Work {
     revision: Number(row["revision"]),
     attempts: Number(row["attempts"]) + 1,
     token: String(row["token"]),
+    trace: row["trace"] == null ? null : String(row["trace"]),
   };
 }
 

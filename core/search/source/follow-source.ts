@@ -1,17 +1,20 @@
 import type { InstanceState } from "../instance/instance-state.ts";
 import { noteProgress, type JobNote, type Progress } from "../items/job-store.ts";
-import type { SearchOptions } from "../search-deps.ts";
-import { openSource } from "./open-source.ts";
+import type { SearchOptions, WorkOptions } from "../search-deps.ts";
 import { removeUnseen } from "./source-items.ts";
 import type { SourceReader } from "./source-reader.ts";
 import { type EntryOutcome, takeEntries } from "./take-entries.ts";
+import { openToken } from "../tokens/token-secrets.ts";
+import { bucketReader } from "./bucket-reader.ts";
+import { sourceOf } from "./check-source.ts";
+import { siteReader } from "./site-reader.ts";
 
 /** How a job's way through its source ends for now. */
 export type SourceEnd =
   | { readonly what: "done"; readonly progress: Progress }
   | { readonly what: "cancelled" }
-  /** It goes on after `ms`. */
-  | { readonly what: "wait"; readonly ms: number };
+  /** It goes on after `ms`; `isIdle`: the source is where it was. */
+  | { readonly what: "wait"; readonly ms: number; readonly isIdle: boolean };
 
 /** Entries between two notes of progress: what a killed process looks at again. */
 const SLICE = 20;
@@ -29,7 +32,7 @@ export async function followSource(
   state: InstanceState,
   jobId: string,
   begun: Progress,
-  deps: SearchOptions,
+  deps: WorkOptions,
 ): Promise<SourceEnd> {
   const source = await openSource(state, deps);
   if (source === null) return { what: "done", progress: begun };
@@ -43,14 +46,18 @@ export async function followSource(
     await source.cancel(progress.cursor);
     return { what: "cancelled" };
   };
+  const wait = (ms: number): SourceEnd => {
+    const isIdle = progress.stage === begun.stage && progress.cursor === begun.cursor;
+    return { what: "wait", ms, isIdle };
+  };
   while (progress.stage === "source") {
     signal.throwIfAborted();
-    if (state.facts().settings.paused === true) return { what: "wait", ms: PAUSED_MS };
+    if (state.facts().settings.paused === true) return wait(PAUSED_MS);
     const part = await source.part(progress.cursor, signal);
     const { total = null } = part;
     if ("waitMs" in part) {
       const isOn = await note({ ...progress, cursor: part.cursor, total }, []);
-      return isOn ? { what: "wait", ms: part.waitMs } : cancelled();
+      return isOn ? wait(part.waitMs) : cancelled();
     }
     for (let at = 0; at < part.entries.length; at += SLICE) {
       const slice = part.entries.slice(at, at + SLICE);
@@ -62,7 +69,7 @@ export async function followSource(
       const cursor = slice.at(-1)?.cursor ?? progress.cursor;
       const next = { ...progress, ...counted(progress, outcomes), cursor, total };
       if (!(await note(next, notes))) return cancelled();
-      if (state.facts().settings.paused === true) return { what: "wait", ms: PAUSED_MS };
+      if (state.facts().settings.paused === true) return wait(PAUSED_MS);
     }
     const next = await nextStep(source, progress, part.next);
     if (!(await note(next.progress, next.notes))) return cancelled();
@@ -125,4 +132,19 @@ async function removeGone(
     if (!(await note(next, [{ message, failed: false }]))) return false;
   }
   return true;
+}
+
+/** The reader of an instance's source; null for an instance of uploads. Throws what is missing for it. */
+async function openSource(state: InstanceState, deps: SearchOptions): Promise<SourceReader | null> {
+  const { settings } = state.facts();
+  const source = settings.type == null ? null : sourceOf(settings, deps);
+  if (source === null) return null;
+  const [account = ""] = state.actor.split("/");
+  if (source.kind === "bucket") {
+    const credentials = await openToken(deps, account, source.tokenId);
+    return bucketReader({ source, credentials, platform: deps.platform });
+  }
+  const { crawler } = deps;
+  // `sourceOf` has thrown where there is none.
+  return crawler === undefined ? null : siteReader(source, account, crawler);
 }

@@ -1,4 +1,3 @@
-import { utf8 } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { SitePage, SiteCrawler } from "../../ports.ts";
 import { FILE_LIMIT } from "../items/extract-text.ts";
@@ -87,11 +86,11 @@ function entryOf(
     cursor: cursorAt(crawl, seq + 1),
     async load() {
       if (status === "failed") throw failure(error ?? "The page could not be read");
-      const text = await crawler.markdown(account, crawl, seq, FILE_LIMIT);
-      if (text === null) throw failure(`The page has more than ${FILE_LIMIT} bytes of text`);
+      const bytes = await crawler.markdown(account, crawl, seq, FILE_LIMIT);
+      if (bytes === null) throw failure(`The page has more than ${FILE_LIMIT} bytes of text`);
       const metadata: SourceContent["metadata"] =
         title === undefined || title === "" ? {} : { title: title.slice(0, 500) };
-      return { bytes: utf8(text), contentType: "text/markdown;charset=utf-8", metadata };
+      return { bytes, contentType: "text/markdown;charset=utf-8", metadata };
     },
   };
 }

@@ -6,7 +6,7 @@ import { beginUpload } from "../items/item-store.ts";
 import { failItem } from "../items/remove-item.ts";
 import { indexContent } from "../queue/index-content.ts";
 import { releaseWork } from "../queue/work-rows.ts";
-import type { SearchOptions } from "../search-deps.ts";
+import type { WorkOptions } from "../search-deps.ts";
 import { type KnownItem, knownItems, markSeen, noteSourceFailure } from "./source-items.ts";
 import { MAX_SOURCE_KEY, type SourceEntry } from "./source-reader.ts";
 
@@ -33,7 +33,7 @@ export async function takeEntries(
   state: InstanceState,
   entries: readonly SourceEntry[],
   job: TakingJob,
-  deps: SearchOptions,
+  deps: WorkOptions,
   signal: AbortSignal,
 ): Promise<EntryOutcome[]> {
   const known = await knownItems(
@@ -64,7 +64,7 @@ async function takeEntry(
   entry: SourceEntry,
   known: KnownItem | undefined,
   job: TakingJob,
-  deps: SearchOptions,
+  deps: WorkOptions,
   signal: AbortSignal,
 ): Promise<EntryOutcome> {
   const { key, version } = entry;
@@ -107,7 +107,7 @@ async function index(
   state: InstanceState,
   key: string,
   { itemId, revision, isOwn }: { itemId: string; revision: number; isOwn: boolean },
-  deps: SearchOptions,
+  deps: WorkOptions,
 ): Promise<EntryOutcome> {
   const { system } = state.context;
   const started = system.monotonic();

@@ -11,6 +11,8 @@ export interface Delivery {
   readonly pathName: string | null;
   /** What the sender writes before the path of the request. */
   readonly mountPath: string;
+  /** The `traceparent` of the request's span. @default nobody traces */
+  readonly trace?: string | undefined;
   /** Is told what has become of it, for the counters. */
   readonly note: Note;
 }

@@ -16,7 +16,7 @@ const PROCESS_LIMIT_MS = 5000;
 
 /** The event of a payload, ready to be stored; a promise only where something has to be hashed. */
 export function toEvent(
-  { source, request }: Delivery,
+  { source, request, trace }: Delivery,
   entity: Entity,
   payload: Payload,
   now: number,
@@ -34,6 +34,7 @@ export function toEvent(
     reserved: source.ownership.reservation(entity.name) === "own",
     respond: source.respond,
     retention: source.retention,
+    trace,
   };
   if (source.bodyWindowMs > 0) return hashed(event, record, payload);
   return whenReady(record, (ready) => ({ ...event, record: ready }));

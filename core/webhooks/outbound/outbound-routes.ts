@@ -8,7 +8,7 @@ import { parseInstant } from "../../http/instant.ts";
 import { readQuery } from "../../http/query.ts";
 import { type ActorClient, actorClient } from "../../actors/actor-client.ts";
 import type { Plain, Platform } from "../../ports.ts";
-import { traceOf, writeTraceparent } from "../../trace-context.ts";
+import { traceparentOf } from "../../trace-context.ts";
 import type { DeliveryFilter } from "./deliveries.ts";
 import type { OutboundMethods } from "./outbound-kind.ts";
 import { endpointInput, endpointPatch, rotateInput } from "./outbound-schema.ts";
@@ -102,12 +102,11 @@ function deliveryRoutes(
       });
     }
     // What came as JSON is plain data.
-    const span = traceOf(c.req.raw);
     const message = {
       ...input,
       payload: input.payload as Plain,
       idempotency_key: key,
-      trace: span === null ? undefined : writeTraceparent(span),
+      trace: traceparentOf(c.req.raw) ?? undefined,
     };
     const sent = await outbound(c).send(message);
     return envelope(sent, { status: 202, made: { kind: "message", id: sent.id } });

@@ -4,6 +4,7 @@ import { platformApi } from "../../../core/api.ts";
 import type { Platform } from "../../../core/ports.ts";
 import { mainContent } from "../../../core/rendering/extract/mod.ts";
 import type { RenderingOptions } from "../../../core/rendering/mod.ts";
+import { withoutPackages } from "../../fakes/rendering-packages.ts";
 import { answerOf } from "../../fakes/search-api.ts";
 
 let platform: Platform;
@@ -19,9 +20,10 @@ const page = `<html><head><title>Lighthouse notes</title></head><body>
 async function indexed(
   rendering: Pick<RenderingOptions, "extract">,
   html: string,
+  change: (platform: Platform) => Platform = (same) => same,
 ): Promise<string> {
   platform = await openPlatform();
-  const app = platformApi({ platform, auth: "off", rendering });
+  const app = platformApi({ platform: change(platform), auth: "off", rendering });
   const root = "http://test/client/v4/accounts/local/ai-search/instances";
   const headers = { "content-type": "application/json" };
   const body = JSON.stringify({ id: "main", chunk: false });
@@ -57,4 +59,8 @@ it("HTML is indexed as a whole where nothing finds its content, or it has none",
   expect(await indexed({ extract: mainContent }, "<p>A short note.</p>")).toContain(
     "A short note.",
   );
+});
+
+it("HTML is indexed as a whole where the packages that find its content are not installed", async () => {
+  expect(await indexed({ extract: mainContent }, page, withoutPackages)).toContain("newsletter");
 });

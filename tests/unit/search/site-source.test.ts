@@ -1,8 +1,12 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { renderingParts } from "../../../core/rendering/mod.ts";
+import { renderingParts, type RenderingOptions } from "../../../core/rendering/mod.ts";
+import { mainContent } from "../../../core/rendering/extract/mod.ts";
 import type { InboundResponse, SiteCrawler } from "../../../core/ports.ts";
 import { utf8 } from "../../../core/crypto/encoding.ts";
+import type { FinishedSpan, Tracer } from "../../../core/trace-context.ts";
 import { openPlatform } from "#platform";
+import { eventually } from "../../cases/eventually.ts";
+import { withoutPackages } from "../../fakes/rendering-packages.ts";
 import { searchUnderTest, type SearchUnderTest, type Shown } from "../../fakes/search-api.ts";
 
 let api: SearchUnderTest;
@@ -20,7 +24,10 @@ const page = (title: string, text: string, ...links: string[]): string =>
   `<html><head><title>${title}</title></head><body><h1>${title}</h1><p>${text}</p>${links.map((to) => `<a href="${to}">${to}</a>`).join(" ")}</body></html>`;
 
 /** The rendering part's own crawler, over a site that the test plays. */
-async function crawlerOf(site: Map<string, string | number>): Promise<SiteCrawler> {
+async function crawlerOf(
+  site: Map<string, string | number>,
+  rendering: Pick<RenderingOptions, "extract"> = {},
+): Promise<SiteCrawler> {
   const own = await openPlatform();
   const documents = {
     send({ url }: { readonly url: string }): Promise<InboundResponse> {
@@ -30,9 +37,9 @@ async function crawlerOf(site: Map<string, string | number>): Promise<SiteCrawle
       return Promise.resolve({ status, headers, body: utf8(body) });
     },
   };
-  const platform = { ...own, browser: { ...own.browser, documents } };
+  const platform = { ...withoutPackages(own), browser: { ...own.browser, documents } };
   close = () => own.close();
-  return renderingParts({ platform, auth: "off", crawls: { delayMs: 0 } }).crawler;
+  return renderingParts({ platform, auth: "off", crawls: { delayMs: 0 }, ...rendering }).crawler;
 }
 
 async function open(crawler?: SiteCrawler): Promise<void> {
@@ -116,6 +123,13 @@ describe("an instance whose source is a website", () => {
     expect((await api.search("ferry"))[0]?.text).toContain("at one");
   });
 
+  it("reads whole pages where what finds their main content is not installed", async () => {
+    const site = new Map([["/", page("Home", "Welcome to the harbour.")]]);
+    await open(await crawlerOf(site, { extract: mainContent }));
+    await api.call("PUT", "/instances/main", { source: home, source_params: discover });
+    expect((await nextJob(0)).progress).toMatchObject({ indexed: 1, failed: 0 });
+  });
+
   it("deletes nothing when the site could not be read, or only a part of it", async () => {
     const site = new Map<string, string | number>([
       ["/", page("Home", "Welcome.", "/a", "/b", "/c")],
@@ -172,6 +186,40 @@ describe("an instance whose source is a website", () => {
     while (cancelled.length === 0) await api.platform.system.sleep(5);
     expect(cancelled).toEqual(["acme/one"]);
     expect((await nextJob(0)).end_reason).toBe("cancelled");
+  });
+
+  it("has a span of each run that does something, and none of the looks at a crawl that goes on", async () => {
+    const spans: FinishedSpan[] = [];
+    const asked: (string | undefined)[] = [];
+    const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    const tracer: Tracer = {
+      begin: () => ({ traceparent, end: (span) => void spans.push(span) }),
+    };
+    let looks = 0;
+    const crawler: SiteCrawler = {
+      check: () => undefined,
+      begin: (_account, _wish, _signal, named) => {
+        asked.push(named);
+        return Promise.resolve("one");
+      },
+      read() {
+        looks += 1;
+        const status = looks < 3 ? "running" : "completed";
+        return Promise.resolve({ crawl: { status, total: 0, finished: 0 }, pages: [], next: null });
+      },
+      markdown: () => Promise.resolve(null),
+      cancel: () => Promise.resolve(),
+    };
+    api = await searchUnderTest({ crawler, tracer });
+    await api.call("PUT", "/instances/main", { source: home });
+    expect((await nextJob(0)).end_reason).toBe("completed");
+    await eventually(() => spans.length === 2, "the span of the last run");
+    expect(looks).toBeGreaterThan(2);
+    expect(spans.map(({ name, isError }) => [name, isError])).toEqual([
+      ["sync job", false],
+      ["sync job", false],
+    ]);
+    expect(asked).toEqual([traceparent]);
   });
 
   it("is refused without the rendering part, and where its settings cannot be right", async () => {

@@ -77,7 +77,7 @@ export function spanAt(place: SpanPlace, { name, kind, status, from, to, facts }
 /** The span of one request to a provider, sent `resends` times before. */
 export function attemptSpan(row: LogRow, resends: number, place: SpanPlace): Span {
   return spanAt(place, {
-    name: row.model === "" ? row.provider : `${row.provider} ${row.model}`,
+    name: row.model === "" ? operationOf(row) : `${operationOf(row)} ${row.model}`,
     kind: 3,
     from: row.createdAt,
     to: row.createdAt + row.duration,

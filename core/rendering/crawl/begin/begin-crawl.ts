@@ -17,6 +17,7 @@ export async function beginCrawl(
   account: string,
   body: CrawlBody,
   signal: AbortSignal,
+  trace: string | null,
 ): Promise<BegunCrawl> {
   const { actors, system } = deps.platform;
   const { input, robots, notes } = await checkCrawl(deps, body, signal);
@@ -27,6 +28,6 @@ export async function beginCrawl(
   for (const one of old) await crawlAt(actors, account, one).expire();
   if (old.length > 0) await list.forget(old);
   const { origin } = new URL(input.url);
-  await crawlAt(actors, account, id).create(JSON.stringify(input), origin, robots);
+  await crawlAt(actors, account, id).create(JSON.stringify(input), origin, robots, trace);
   return { id, notes };
 }

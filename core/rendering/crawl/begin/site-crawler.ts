@@ -1,30 +1,34 @@
 import { joinBytes } from "../../../http/stream.ts";
 import type { SiteCrawl, SiteCrawler, SitePage, SiteWish } from "../../../ports.ts";
+import { isInstalled } from "../../extractor.ts";
 import { prepareJob } from "../../job.ts";
 import { beginCrawl } from "./begin-crawl.ts";
 import { checkCrawlFields } from "./check-crawl.ts";
 import { crawlAt } from "../crawl-actor.ts";
 import type { CrawlDeps } from "../crawl-deps.ts";
 import { CONTENT_PART } from "../crawl-pages.ts";
+import { jsonStringReader } from "../rows/json-string.ts";
 import type { CrawlRecord } from "../rows/crawl-records.ts";
 import type { CrawlBody } from "../crawl-schema.ts";
 import type { CrawlStatus } from "../crawl-state.ts";
 import { compileScope } from "../rules/scope.ts";
-
-const decoder = new TextDecoder();
 
 /** Crawls for code of the same process: websites that search instances have as their source. */
 export function siteCrawler(deps: CrawlDeps): SiteCrawler {
   const { actors } = deps.platform;
   return {
     check(wish) {
-      const body = bodyOf(wish, deps);
+      const body = bodyOf(wish, deps.extract !== null);
       checkCrawlFields(deps, body);
       prepareJob(body, deps.policy);
       compileScope(body.options ?? {}, deps.policy.allow);
     },
-    async begin(account, wish, signal) {
-      return (await beginCrawl(deps, account, bodyOf(wish, deps), signal)).id;
+    async begin(account, wish, signal, traceparent) {
+      const { extract, platform } = deps;
+      // Without its packages, every page would fail instead of being read whole.
+      const isMain = extract !== null && (await isInstalled(extract, platform.background, signal));
+      const body = bodyOf(wish, isMain);
+      return (await beginCrawl(deps, account, body, signal, traceparent ?? null)).id;
     },
     async read(account, id, seq, limit) {
       const crawl = crawlAt(actors, account, id);
@@ -46,13 +50,20 @@ export function siteCrawler(deps: CrawlDeps): SiteCrawler {
       const size = record?.seq === seq ? record.sizes["markdown"] : undefined;
       // It is a JSON text, in which a byte takes six at most.
       if (size === undefined || size > 6 * maxBytes) return null;
+      const reader = jsonStringReader();
       const parts: Uint8Array[] = [];
+      let length = 0;
       for (let part = 0; part * CONTENT_PART < size; part++) {
         const data = await crawl.contentPart(seq, "markdown", part);
         if (data === null) return null;
-        parts.push(data);
+        const text = reader.read(data, (part + 1) * CONTENT_PART >= size);
+        length += text.length;
+        if (length > maxBytes) return null;
+        parts.push(text);
+        // Rows come without a pause where the database is in this process.
+        await deps.platform.system.sleep(0);
       }
-      return String(JSON.parse(decoder.decode(joinBytes(parts))));
+      return joinBytes(parts);
     },
     async cancel(account, id) {
       await crawlAt(actors, account, id).cancel();
@@ -64,7 +75,7 @@ async function startOf(crawl: ReturnType<typeof crawlAt>): Promise<CrawlRecord |
   return (await crawl.read({ cursor: 0, limit: 1, status: null }))?.records[0];
 }
 
-function bodyOf(wish: SiteWish, { extract }: CrawlDeps): CrawlBody {
+function bodyOf(wish: SiteWish, isMain: boolean): CrawlBody {
   const { url, limit, depth, source, subdomains, include, exclude, headers } = wish;
   return {
     url,
@@ -72,7 +83,7 @@ function bodyOf(wish: SiteWish, { extract }: CrawlDeps): CrawlBody {
     source,
     formats: ["markdown"],
     // Menus and footers of each page would be found instead of it.
-    ...(extract === null ? {} : { extract: "main" as const }),
+    ...(isMain ? { extract: "main" as const } : {}),
     crawlPurposes: ["search", "ai-input"],
     ...(depth === undefined ? {} : { depth }),
     ...(wish.inBrowser ? {} : { render: false }),

@@ -19,6 +19,8 @@ export const crawlTables: readonly string[] = [
     actor TEXT NOT NULL, origin TEXT NOT NULL, robots TEXT NOT NULL, PRIMARY KEY (actor, origin))`,
   // What seals the request of a crawl that runs, where the operator has no master secret.
   "CREATE TABLE rendering_crawl_keys (actor TEXT PRIMARY KEY, master TEXT NOT NULL)",
+  // The `traceparent` of what asked for it.
+  "ALTER TABLE rendering_crawls ADD COLUMN trace TEXT",
 ];
 
 /** Every table that holds rows of a crawl, for its deletion: the one that says that it exists is last. */

@@ -118,7 +118,7 @@ describe("trySpan()", () => {
     const span = attemptSpan(row(), 0, place);
     expect(span).toMatchObject({
       ...place,
-      name: "openai gpt-4o",
+      name: "chat gpt-4o",
       kind: 3,
       startTimeUnixNano: "1700000000123000000",
       endTimeUnixNano: "1700000000373000000",
