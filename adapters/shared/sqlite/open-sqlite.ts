@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers";
 import { DatabaseSync } from "../database-sync.ts";
+import { returnFreePages } from "./free-pages.ts";
 import { openReaders } from "./readers.ts";
 import { type JournalOptions, journal, type SqliteDatabase } from "./sqlite.ts";
 
@@ -7,6 +8,8 @@ import { type JournalOptions, journal, type SqliteDatabase } from "./sqlite.ts";
 export interface SqliteOptions extends JournalOptions {
   /** `FULL` survives a power cut, `NORMAL` only the death of the process. @default "FULL" */
   readonly synchronous?: "FULL" | "NORMAL" | undefined;
+  /** How long free pages wait to be used again before they are returned, in ms. @default 10000 */
+  readonly freeAfterMs?: number | undefined;
 }
 
 /**
@@ -25,10 +28,11 @@ const CHECKPOINT_PAGES = 4000;
  * of one turn of the event loop share one fsync.
  */
 export function openSqlite(path: string, options: SqliteOptions = {}): SqliteDatabase {
-  const { busyMs = 5000, synchronous = "FULL" } = options;
+  const { busyMs = 5000, synchronous = "FULL", freeAfterMs = 10_000 } = options;
   const db = new DatabaseSync(path);
   db.exec(`PRAGMA busy_timeout = ${busyMs}`);
-  db.exec("PRAGMA journal_mode = WAL");
+  // Only a file without tables takes it, and before anything else.
+  db.exec("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL");
   db.exec(`PRAGMA synchronous = ${synchronous}`);
   db.exec(
     "PRAGMA foreign_keys = ON; PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY",
@@ -40,5 +44,13 @@ export function openSqlite(path: string, options: SqliteOptions = {}): SqliteDat
   const { log = () => undefined } = options;
   // Nobody else sees a database in memory.
   const readers = path === ":memory:" ? undefined : openReaders(path, { log });
-  return journal(db, committing, { ...options, readers: options.readers ?? readers });
+  const database = journal(db, committing, { ...options, readers: options.readers ?? readers });
+  const freeing = returnFreePages(database, freeAfterMs);
+  return {
+    ...database,
+    close() {
+      freeing.stop();
+      return database.close();
+    },
+  };
 }

@@ -137,7 +137,7 @@ export async function instanceStats(state: InstanceState): Promise<Record<string
     [state.actor, vectorTag(facts)],
   );
   const [content] = await sql.all(
-    "SELECT COUNT(DISTINCT item_id) AS n, COALESCE(SUM(LENGTH(data)), 0) AS bytes FROM search_content WHERE actor = ?",
+    "SELECT COUNT(*) AS n, COALESCE(SUM(size), 0) AS bytes FROM search_items WHERE actor = ?",
     [state.actor],
   );
   const waiting = await sql.all(

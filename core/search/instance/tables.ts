@@ -73,6 +73,15 @@ export const instanceTables: readonly string[] = [
   "ALTER TABLE search_items ADD COLUMN source_version TEXT",
   "ALTER TABLE search_items ADD COLUMN seen_job TEXT",
   "ALTER TABLE search_jobs ADD COLUMN source TEXT",
+  // How the bytes are stored, see `items/kept-content.ts`; null = as they are.
+  "ALTER TABLE search_content ADD COLUMN form TEXT",
+  // `vectors/vector-rows.ts` finds an item's by the primary key.
+  "DROP INDEX search_vector_blocks_item",
+  // Pages of a PDF, slides of a presentation; null for other files, and for what a former version indexed.
+  "ALTER TABLE search_chunks ADD COLUMN first_page INTEGER",
+  "ALTER TABLE search_chunks ADD COLUMN last_page INTEGER",
+  // The `traceparent` of what asked for it.
+  "ALTER TABLE search_work ADD COLUMN trace TEXT",
 ];
 
 /** Every table that holds rows of an instance, for its deletion. */

@@ -20,7 +20,7 @@ export function joinParts(pieces: readonly Uint8Array[]): Uint8Array {
 /** Statements that store each part under its number, the last parameter but one. */
 export function insertParts(
   sql: string,
-  key: readonly (string | number)[],
+  key: readonly (string | number | null)[],
   bytes: Uint8Array,
   size?: number,
 ): Statement[] {

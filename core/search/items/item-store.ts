@@ -2,7 +2,7 @@ import { ApiError } from "../../http/api-error.ts";
 import type { SqlRow, SqlValue, Statement } from "../../ports.ts";
 import { contains } from "../../sql-text.ts";
 import { enqueue } from "../queue/work-rows.ts";
-import { insertParts, joinParts } from "./blob-parts.ts";
+import { addContent, storedBytes } from "./kept-content.ts";
 import type { Condition } from "../retrieve/filter-sql.ts";
 import { type InstanceSettings, isRemote } from "../instance/instance-settings.ts";
 import type { InstanceState } from "../instance/instance-state.ts";
@@ -18,6 +18,8 @@ export type Upload = {
   readonly bytes: Uint8Array;
   /** When it was changed, in Unix ms. @default now */
   readonly modified?: number;
+  /** The `traceparent` of what asks. @default nobody traces */
+  readonly trace?: string | null | undefined;
   /** The source that gave it. @default a client uploads it */
   readonly source?: ItemSource;
 };
@@ -86,18 +88,14 @@ export async function beginUpload(state: InstanceState, upload: Upload): Promise
     size: upload.bytes.length,
     modified: upload.modified ?? now,
   };
-  const content = insertParts(
-    "INSERT INTO search_content (actor, item_id, revision, part, data) VALUES (?, ?, ?, ?, ?)",
-    [state.actor, itemId, revision],
-    upload.bytes,
-  );
+  const content = addContent(state.actor, itemId, revision, upload.bytes);
   const isOwn = indexesAtOnce(settings);
   await state.clock.write(
     [
       startRow(state, upload, pending, old, itemId),
       ...dropOtherContent(state, itemId, Number(old?.["indexed_revision"] ?? 0)),
       ...content,
-      enqueue(state, { id: itemId, stage: "text", revision }, isOwn),
+      enqueue(state, { id: itemId, stage: "text", revision, trace: upload.trace ?? null }, isOwn),
     ],
     state.context.steady(),
   );
@@ -184,6 +182,7 @@ function dropOtherContent(state: InstanceState, itemId: string, keep: number): S
 export async function beginSync(
   state: InstanceState,
   itemId: string,
+  trace: string | null = null,
 ): Promise<Attempt & { readonly content: Content }> {
   const { settings } = state.facts();
   const row = await itemRow(state, itemId);
@@ -195,7 +194,7 @@ export async function beginSync(
         sql: "UPDATE search_items SET status = ?, error = NULL, seen_ms = ? WHERE actor = ? AND id = ?",
         params: [startStatus(settings), state.context.system.now(), state.actor, itemId],
       },
-      enqueue(state, { id: itemId, stage: "text", revision }, isOwn),
+      enqueue(state, { id: itemId, stage: "text", revision, trace }, isOwn),
     ],
     state.context.steady(),
   );
@@ -214,17 +213,11 @@ export type Content = {
 /** The newest stored bytes of an item. */
 export async function readContent(state: InstanceState, itemId: string): Promise<Content> {
   const row = await itemRow(state, itemId);
-  const pieces = await state.context.sql.all(
-    "SELECT data FROM search_content WHERE actor = ? AND item_id = ? AND revision = ? ORDER BY part",
-    [state.actor, itemId, Number(row["revision"])],
-  );
   const pending = row["pending"] === null ? null : (JSON.parse(String(row["pending"])) as Pending);
   return {
     key: String(row["key"]),
     contentType: pending?.contentType ?? String(row["content_type"]),
-    bytes: joinParts(
-      pieces.map((piece) => piece["data"]).filter((data) => data instanceof Uint8Array),
-    ),
+    bytes: await storedBytes(state.context, itemId, Number(row["revision"])),
   };
 }
 

@@ -1,8 +1,8 @@
-import { addGrams, eachGram, GRAM_DIMENSIONS, GRAM_SLOTS, gramSlot } from "../text/char-grams.ts";
 import { normalize } from "../vectors/dense.ts";
 import { stem } from "../text/porter.ts";
 import { words } from "../text/segment.ts";
 import { isStopWord } from "../text/stop-words.ts";
+import { toBlock } from "../vectors/vector-block.ts";
 import { type Pause, rightSingularVectors, type SparseRow } from "./truncated-svd.ts";
 
 /** The name under which the builtin vectors are reported: they count words, they do not understand them. */
@@ -15,13 +15,21 @@ export const TRAIN_FROM: number = 200;
 export const MAX_SAMPLE: number = 10_000;
 const MAX_TERMS = 16_000;
 
+/** Rows of numbers, one behind the other. */
+export interface LatentRows {
+  /** A byte a number; four of trainings that former versions stored. */
+  readonly values: Int8Array | Float32Array;
+  /** What the numbers of each row have to be multiplied by; null = 1. */
+  readonly scales: Float32Array | null;
+}
+
 /** What a training learned from an instance's own chunks. */
 export interface Trained {
   /** Stems in the order of their rows. */
   readonly terms: readonly string[];
   readonly termIdf: Float32Array;
   /** One row of {@link LATENT_DIMENSIONS} per term. */
-  readonly latent: Float32Array;
+  readonly latent: LatentRows;
   /** Rarity of character n-grams, by slot. */
   readonly gramIdf: Float32Array;
 }
@@ -89,7 +97,8 @@ export async function trainLexical(texts: readonly string[], pause: Pause): Prom
   const rows = bags.map((bag) => weighted(bag, index, termIdf));
   const latent = await rightSingularVectors(rows, terms.length, LATENT_DIMENSIONS, pause);
   const gramIdf = gramCounts.map((count) => Math.log((bags.length + 1) / (count + 0.5)));
-  return { terms, termIdf, latent, gramIdf };
+  const { bytes: values, scales } = toBlock(0, LATENT_DIMENSIONS, latent);
+  return { terms, termIdf, latent: { values, scales }, gramIdf };
 }
 
 /** Terms of two chunks or more, the most frequent first when there are too many. */
@@ -133,9 +142,9 @@ function addLatent(
 ): void {
   const { columns, values } = weighted(bag, index, termIdf);
   for (const [n, row] of columns.entries()) {
-    const value = values[n] ?? 0;
+    const value = (values[n] ?? 0) * (latent.scales?.[row] ?? 1);
     for (let k = 0; k < LATENT_DIMENSIONS; k++) {
-      out[k] = (out[k] ?? 0) + value * (latent[row * LATENT_DIMENSIONS + k] ?? 0);
+      out[k] = (out[k] ?? 0) + value * (latent.values[row * LATENT_DIMENSIONS + k] ?? 0);
     }
   }
 }
@@ -156,4 +165,57 @@ function stems(bag: ReadonlyMap<string, number>): Map<string, number> {
     out.set(term, (out.get(term) ?? 0) + count);
   }
   return out;
+}
+
+/** Dimensions of the hashed part of a lexical vector. */
+const GRAM_DIMENSIONS: number = 512;
+/** Slots in which document frequencies of character n-grams are counted. */
+const GRAM_SLOTS: number = 32_768;
+
+const SHORTEST = 3;
+const LONGEST = 5;
+
+/** Calls back with the 32-bit hash of every character 3- to 5-gram of a word, its edges marked. */
+function eachGram(word: string, visit: (hash: number) => void): void {
+  const marked = `^${word}$`;
+  for (let start = 0; start + SHORTEST <= marked.length; start++) {
+    // FNV-1a over UTF-16 units, extended one character at a time.
+    let hash = 0x811c9dc5;
+    const end = Math.min(marked.length, start + LONGEST);
+    for (let i = start; i < end; i++) {
+      hash = Math.imul(hash ^ marked.charCodeAt(i), 0x01000193);
+      if (i - start + 1 >= SHORTEST) visit(mix(hash));
+    }
+  }
+}
+
+/** FNV's low bits are weak for short inputs: spread them before they are cut into slot, bucket and sign. */
+function mix(hash: number): number {
+  let h = hash ^ (hash >>> 16);
+  h = Math.imul(h, 0x7feb352d);
+  h ^= h >>> 15;
+  h = Math.imul(h, 0x846ca68b);
+  return (h ^ (h >>> 16)) >>> 0;
+}
+
+/** The slot of a hash in a table of document frequencies. */
+function gramSlot(hash: number): number {
+  return hash & (GRAM_SLOTS - 1);
+}
+
+/** Adds the hashed n-grams of a bag of words to `out`, each weighted by its rarity when known. */
+function addGrams(
+  bag: ReadonlyMap<string, number>,
+  idf: Float32Array | null,
+  out: Float32Array,
+): void {
+  for (const [word, count] of bag) {
+    const weight = 1 + Math.log(count);
+    eachGram(word, (hash) => {
+      const rarity = idf === null ? 1 : (idf[gramSlot(hash)] ?? 0);
+      const bucket = (hash >>> 15) & (GRAM_DIMENSIONS - 1);
+      const sign = hash >>> 31 === 0 ? 1 : -1;
+      out[bucket] = (out[bucket] ?? 0) + sign * weight * rarity;
+    });
+  }
 }

@@ -2,7 +2,13 @@ import { utf8 } from "../../crypto/encoding.ts";
 import type { ActorContext, Statement } from "../../ports.ts";
 import { insertParts, joinParts } from "../items/blob-parts.ts";
 import { dot, fromBytes, toBytes } from "../vectors/dense.ts";
-import { type LexicalModel, lexicalModel, type Trained, trainLexical } from "./lexical-model.ts";
+import {
+  type LatentRows,
+  type LexicalModel,
+  lexicalModel,
+  type Trained,
+  trainLexical,
+} from "./lexical-model.ts";
 import type { Pause } from "./truncated-svd.ts";
 
 /**
@@ -78,7 +84,10 @@ export function trainedStatements(
     { sql: "DELETE FROM search_models WHERE actor = ?", params: [actor] },
     ...store("terms", utf8(JSON.stringify({ terms: trained.terms, calibration }))),
     ...store("term-idf", toBytes(trained.termIdf)),
-    ...store("latent", toBytes(trained.latent)),
+    ...(trained.latent.scales === null
+      ? []
+      : store("latent-scales", toBytes(trained.latent.scales))),
+    ...store("latent-bytes", new Uint8Array(trained.latent.values.buffer)),
     ...store("gram-idf", toBytes(trained.gramIdf)),
   ];
 }
@@ -101,8 +110,15 @@ export async function readTrained(
   const trained = {
     terms,
     termIdf: fromBytes(await read("term-idf")),
-    latent: fromBytes(await read("latent")),
+    latent: await readLatent(read),
     gramIdf: fromBytes(await read("gram-idf")),
   };
   return { trained, calibration };
+}
+
+async function readLatent(read: (name: string) => Promise<Uint8Array>): Promise<LatentRows> {
+  const bytes = new Uint8Array(await read("latent-bytes"));
+  // Former versions stored four bytes a number.
+  if (bytes.length === 0) return { values: fromBytes(await read("latent")), scales: null };
+  return { values: new Int8Array(bytes.buffer), scales: fromBytes(await read("latent-scales")) };
 }

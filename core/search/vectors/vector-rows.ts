@@ -24,11 +24,17 @@ export function vectorStatements(
   return [dropVectors(actor, itemId), ...addVectors(actor, itemId, tag, block)];
 }
 
-/** The statement that deletes the vectors of an item. */
+/** Steps from one model to the next: there are few, and an index by items would take a tenth of a text's length. */
+const MODELS = `WITH RECURSIVE models (model) AS (
+  SELECT MIN(model) FROM search_vector_blocks WHERE actor = ?
+  UNION ALL SELECT (SELECT MIN(b.model) FROM search_vector_blocks b WHERE b.actor = ? AND b.model > m.model)
+    FROM models m WHERE m.model IS NOT NULL)`;
+
+/** The statement that deletes the vectors of an item, of whichever model. */
 export function dropVectors(actor: string, itemId: string): Statement {
   return {
-    sql: "DELETE FROM search_vector_blocks WHERE actor = ? AND item_id = ?",
-    params: [actor, itemId],
+    sql: `${MODELS} DELETE FROM search_vector_blocks WHERE actor = ? AND model IN (SELECT model FROM models) AND item_id = ?`,
+    params: [actor, actor, actor, itemId],
   };
 }
 

@@ -1,10 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { openPlatform } from "#platform";
 import type { ActorContext, Platform } from "../../../core/ports.ts";
-import { instanceTables } from "../../../core/search/instance/tables.ts";
 import { convertVectors } from "../../../core/search/vectors/convert-vectors.ts";
 import { dot, toBytes } from "../../../core/search/vectors/dense.ts";
-import { streamedVectors } from "../../../core/search/vectors/streamed-vectors.ts";
+import { createVectorStore, streamedVectors } from "../../../core/search/vectors/vector-store.ts";
 import { toBlock } from "../../../core/search/vectors/vector-block.ts";
 import { createVectorBudget } from "../../../core/search/vectors/vector-budget.ts";
 import {
@@ -12,7 +11,7 @@ import {
   storedBlocks,
   storedVectors,
 } from "../../../core/search/vectors/vector-rows.ts";
-import { createVectorStore } from "../../../core/search/vectors/vector-store.ts";
+import { insideInstance } from "../../fakes/inside-instance.ts";
 import { searchUnderTest } from "../../fakes/search-api.ts";
 
 // Vectors in rows: one byte a number; those of former versions are taken over; without room they stay there.
@@ -32,25 +31,9 @@ const vectors = (from: number, count: number): Float32Array => {
   return out;
 };
 
-/** Runs something inside an actor that has the tables of an instance. */
 async function inside<T>(run: (context: ActorContext) => Promise<T>): Promise<T> {
   platform = await openPlatform();
-  let result: { readonly value: T } | undefined;
-  platform.actors.define({
-    name: "vector-rows",
-    schema: instanceTables,
-    start: (context) => ({
-      methods: {
-        run: async () => {
-          result = { value: await run(context) };
-          return null;
-        },
-      },
-    }),
-  });
-  await platform.actors.get("vector-rows", "one").call("run");
-  if (result === undefined) throw new Error("The actor did not run");
-  return result.value;
+  return insideInstance(platform, run);
 }
 
 /** An item with chunks, so that rows of vectors have something to be of. */
