@@ -3,6 +3,7 @@ export interface Chunk {
   readonly id: string;
   readonly score: number;
   readonly text: string;
+  readonly page_number?: number;
   readonly item?: { readonly key?: string };
   readonly scoring_details?: Readonly<Record<string, unknown>>;
 }
@@ -16,7 +17,10 @@ export function Chunks({ chunks }: { readonly chunks: readonly Chunk[] }) {
         {chunks.map((chunk) => (
           <li key={chunk.id}>
             <div class="chunk-head">
-              <strong>{chunk.item?.key ?? chunk.id}</strong>
+              <strong>
+                {chunk.item?.key ?? chunk.id}
+                {chunk.page_number !== undefined && `, page ${chunk.page_number}`}
+              </strong>
               <span class="mono">{chunk.score.toFixed(3)}</span>
             </div>
             <meter

@@ -9,6 +9,8 @@ export interface FoundChunk {
   readonly score: number;
   readonly text: string;
   readonly heading?: string;
+  readonly page_number?: number;
+  readonly last_page_number?: number;
   readonly instance_id?: string;
   readonly item: { readonly key: string };
   readonly scoring_details: {

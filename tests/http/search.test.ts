@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { pdf } from "../fakes/search-documents.ts";
 
 const base = `${inject("baseUrl")}/client/v4/accounts/${inject("accountId")}/ai-search`;
 const headers = { authorization: `Bearer ${inject("token")}` };
@@ -10,7 +11,7 @@ interface Body {
   readonly success: boolean;
   readonly errors: { code: number; message: string }[];
   readonly result: {
-    chunks: { text: string; score: number; item: { key: string } }[];
+    chunks: { text: string; score: number; page_number?: number; item: { key: string } }[];
     status: string;
     id: string;
   } | null;
@@ -29,9 +30,12 @@ async function call(
   return { status: response.status, body: (await response.json()) as Body };
 }
 
-async function upload(key: string, text: string): Promise<Body> {
+async function upload(key: string, content: string | Uint8Array<ArrayBuffer>): Promise<Body> {
   const form = new FormData();
-  form.set("file", new File([text], key, { type: "text/markdown" }));
+  form.set(
+    "file",
+    new File([content], key, { type: key.endsWith(".pdf") ? "application/pdf" : "text/markdown" }),
+  );
   form.set("wait_for_completion", "true");
   const response = await fetch(`${base}/namespaces/default/instances/${id}/items`, {
     method: "POST",
@@ -67,6 +71,28 @@ describe("search", () => {
     }
     const { body } = await call("POST", `/instances/${id}/search`, { query: "会議" });
     expect(body.result?.chunks[0]?.item.key).toBe("bread.md");
+  });
+
+  it("tells the page of a PDF that a result is from", async () => {
+    const { errors, result } = await upload(
+      "animals.pdf",
+      pdf("Herons stand in shallow water.", "Otters sleep holding hands."),
+    );
+    // The server of this suite has no `readFile` there.
+    if (inject("target") === "workers") {
+      expect(errors).toMatchObject([{ code: 7060 }]);
+      return;
+    }
+    const { body } = await call("POST", `/instances/${id}/search`, { query: "otters sleep" });
+    expect(body.result?.chunks[0]).toMatchObject({ page_number: 2, item: { key: "animals.pdf" } });
+    const listed = await call("GET", `/instances/${id}/items/${result?.id}/chunks`);
+    expect(listed.body.result).toMatchObject([{ page_number: 1 }, { page_number: 2 }]);
+    const chat = await fetch(`${base}/instances/${id}/chat/completions`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify({ messages: [{ role: "user", content: "How do otters sleep?" }] }),
+    });
+    expect(await chat.json()).toMatchObject({ chunks: [{ page_number: 2 }] });
   });
 
   it("wants a token and answers in the envelope", async () => {

@@ -40,7 +40,7 @@ export interface AnswerDelta {
   readonly usage?: Usage;
 }
 
-/** Writes answers: a chat model behind the prompt of `prompt.ts`, or the builtin extractive one. */
+/** Writes answers: a chat model (`model-answerer.ts`), or the builtin extractive one. */
 export interface Answerer {
   complete(question: Question, signal: AbortSignal): Promise<Answer>;
   stream(question: Question, signal: AbortSignal): AsyncIterable<AnswerDelta>;

@@ -6,8 +6,9 @@
  */
 import { ApiError } from "../../http/api-error.ts";
 import { type DocumentKind, documentKind, type FileReader } from "../read/file-reader.ts";
+import type { PagedText } from "./paged-text.ts";
 
-export type { FileReader, ReadableFile, ReadFileResult } from "../read/file-reader.ts";
+export type { FilePage, FileReader, ReadableFile, ReadFileResult } from "../read/file-reader.ts";
 
 /** What reads a kind, and the package that it needs. */
 const PACKAGES: Readonly<Record<DocumentKind, string>> = {
@@ -20,7 +21,7 @@ const PACKAGES: Readonly<Record<DocumentKind, string>> = {
 };
 
 /**
- * Reads documents as Markdown: headings, lists and tables, the pages of a PDF below "Page 1" and so on. Pictures are not
+ * Reads documents as Markdown: headings, lists and tables, the pages of a PDF below "Page 1" and so on, with their places. Pictures are not
  * read. Throws 7060 for a document that is damaged, protected by a password, or unpacks to more than 64 MB.
  *
  * @example
@@ -41,7 +42,9 @@ export const fileReader: FileReader = {
         throw new ApiError("missing_capability", { message, cause: error });
       });
       try {
-        return { text: yield* read(file.bytes), format: "markdown" as const };
+        const found = yield* read(file.bytes);
+        const paged = typeof found === "string" ? { text: found } : found;
+        return { ...paged, format: "markdown" as const };
       } catch (error) {
         if (error instanceof ApiError) throw error;
         const why = error instanceof Error ? error.message : String(error);
@@ -54,7 +57,7 @@ export const fileReader: FileReader = {
 
 type Reader = (
   bytes: Uint8Array<ArrayBuffer>,
-) => Generator<void, string, void> | AsyncGenerator<void, string, void>;
+) => Generator<void, string | PagedText, void> | AsyncGenerator<void, string | PagedText, void>;
 
 async function readerOf(kind: DocumentKind): Promise<Reader> {
   if (kind === "pdf") return (await import("./pdf.ts")).pdfText;

@@ -1,8 +1,9 @@
 import { openPackage, parseXml, relations } from "./package-parts.ts";
+import { type PagedText, pagedText } from "./paged-text.ts";
 import { refused } from "./refused.ts";
 
 /** The text of a PPTX presentation: each slide below a heading with its number and title. */
-export function* pptxText(bytes: Uint8Array): Generator<void, string, void> {
+export function* pptxText(bytes: Uint8Array): Generator<void, PagedText, void> {
   const parts = openPackage(bytes);
   const main = "ppt/presentation.xml";
   const targets = yield* relations(parts, main);
@@ -13,13 +14,14 @@ export function* pptxText(bytes: Uint8Array): Generator<void, string, void> {
     },
   });
   if (slides.length === 0) throw refused("the file holds no slides");
-  const out: string[] = [];
+  const out: { readonly number: number; readonly text: string }[] = [];
   for (const [n, slide] of slides.entries()) {
     const { title, paragraphs } = yield* slideText(parts.text(slide));
-    out.push(`## Slide ${n + 1}${title === "" ? "" : `: ${title}`}`, ...paragraphs);
+    const heading = `## Slide ${n + 1}${title === "" ? "" : `: ${title}`}`;
+    out.push({ number: n + 1, text: [heading, ...paragraphs].join("\n\n") });
     yield;
   }
-  return out.join("\n\n");
+  return pagedText(out);
 }
 
 function* slideText(

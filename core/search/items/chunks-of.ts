@@ -3,6 +3,7 @@ import type { InstanceSettings } from "../instance/instance-settings.ts";
 import type { LongTask } from "../../ports.ts";
 import type { SearchOptions } from "../search-deps.ts";
 import { type SplitOptions, splitText, type TextChunk } from "../text/split.ts";
+import { withPages } from "../text/chunk-pages.ts";
 import type { ExtractedText } from "./extract-text.ts";
 
 const never = new AbortController().signal;
@@ -28,10 +29,10 @@ export const splitLongText: LongTask<
 
 /** The chunks of a text under the settings of an instance. Throws when there are too many. */
 export async function chunksOf(
-  { text, format }: ExtractedText,
+  { text, format, pages = [] }: ExtractedText,
   settings: InstanceSettings,
   { countTokens, platform: { background, system } }: SearchOptions,
-): Promise<TextChunk[]> {
+): Promise<readonly TextChunk[]> {
   const options = {
     size: settings.chunk ? settings.chunk_size : Number.MAX_SAFE_INTEGER,
     overlapPercent: settings.chunk ? settings.chunk_overlap : 0,
@@ -47,5 +48,5 @@ export async function chunksOf(
       message: `The file makes ${chunks.length} chunks, at most ${MAX_CHUNKS} are indexed: raise chunk_size`,
     });
   }
-  return chunks;
+  return withPages(chunks, pages);
 }

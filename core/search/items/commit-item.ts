@@ -8,6 +8,7 @@ import { isRemote, recipeOf } from "../instance/instance-settings.ts";
 import { type InstanceState, needsTraining, vectorTag } from "../instance/instance-state.ts";
 import { getItem, itemRow, type Pending } from "./item-store.ts";
 import { logStatements } from "./item-log.ts";
+import { packContent } from "./kept-content.ts";
 import type { Item } from "./item-record.ts";
 import { insertKeywordRow, removeKeywordRows, tokenizerOf } from "../retrieve/keyword-index.ts";
 import { LEXICAL_MODEL } from "../lexical/lexical-model.ts";
@@ -36,6 +37,8 @@ export async function commitItem(
   chunks: readonly NewChunk[],
   given: NewVectors | null,
   tookMs: number,
+  /** The `traceparent` of what asks; undefined = that of the work before. */
+  trace?: string | null,
 ): Promise<Item> {
   const facts = state.facts();
   const { settings } = facts;
@@ -46,6 +49,7 @@ export async function commitItem(
   const tag = vectorTag(facts);
   const waits = isRemote(settings) && given === null && chunks.length > 0;
   const vectors = waits ? null : await vectorsOf(state, chunks, given, first);
+  const content = await packContent(state.context, itemId, revision, chunks);
   const next = {
     ...facts,
     nextChunk: first + chunks.length,
@@ -63,13 +67,10 @@ export async function commitItem(
         .values,
     ),
     ...(vectors === null ? [] : vectorStatements(state.actor, itemId, tag, vectors)),
-    {
-      sql: "DELETE FROM search_content WHERE actor = ? AND item_id = ? AND revision < ?",
-      params: [state.actor, itemId, revision],
-    },
+    ...content,
     indexed(state, itemId, live, { revision, chunks: chunks.length, waits }),
     waits
-      ? enqueue(state, { id: itemId, stage: "vectors", revision }, false)
+      ? enqueue(state, { id: itemId, stage: "vectors", revision, trace }, false)
       : dropWork(state.actor, itemId),
     ...logStatements(state.actor, itemId, {
       at: now,
@@ -129,7 +130,7 @@ function insertChunk(
 ): Statement[] {
   const { settings } = state.facts();
   const row: Statement = {
-    sql: "INSERT INTO search_chunks (actor, id, item_id, ord, start_byte, end_byte, heading, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+    sql: "INSERT INTO search_chunks (actor, id, item_id, ord, start_byte, end_byte, heading, text, first_page, last_page) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     params: [
       state.actor,
       id,
@@ -139,6 +140,8 @@ function insertChunk(
       chunk.endByte,
       chunk.heading,
       chunk.text,
+      chunk.pages?.first ?? null,
+      chunk.pages?.last ?? null,
     ],
   };
   if (!settings.index_method.keyword) return [row];

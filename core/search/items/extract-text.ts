@@ -1,7 +1,8 @@
 import { runInSteps } from "../../background.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { LongTask, Plain, Steps } from "../../ports.ts";
-import { documentKind, type ReadableFile, binaryKind } from "../read/file-reader.ts";
+import { withinMs } from "../../within-ms.ts";
+import { documentKind, type FilePage, type ReadableFile, binaryKind } from "../read/file-reader.ts";
 import { readText } from "../read/read-text.ts";
 import type { SearchOptions } from "../search-deps.ts";
 
@@ -12,6 +13,8 @@ export const FILE_LIMIT: number = 4 * 1024 * 1024;
 export interface ExtractedText {
   readonly text: string;
   readonly format: "markdown" | "text" | "code";
+  /** Its pages or slides, in order. @default it has none */
+  readonly pages?: readonly FilePage[];
 }
 
 /** Bytes of text that are read at once: a thread would take longer to be asked. */
@@ -31,9 +34,9 @@ export async function extractText(
     const { readFile } = deps;
     if (readFile === undefined)
       throw unsupported(copy, `is ${kind.toUpperCase()}, which needs the option readFile`);
-    const { text } = await read(readFile, copy, deps, false);
+    const { text, pages = [] } = await read(readFile, copy, deps, false);
     if (text.trim() === "") throw unsupported(copy, "holds no text, perhaps only pictures of it");
-    return { text, format: "markdown" };
+    return { text, format: "markdown", pages };
   }
   const what = binaryKind(copy);
   if (what !== null) throw unsupported(copy, `is ${what}`);
@@ -50,27 +53,12 @@ async function read<I extends Plain, O extends Plain>(
   { platform: { background, system } }: SearchOptions,
   atOnce: boolean,
 ): Promise<O> {
-  const limit = new AbortController();
-  const done = new AbortController();
-  const late = new ApiError("unsupported_file", {
-    message: `unsupported_file_type: the file took more than ${READ_MS / 1000} s to read`,
+  const work = (signal: AbortSignal): Promise<O> =>
+    atOnce ? runInSteps(task, input, signal, system) : background.run(task, input, signal);
+  return withinMs(READ_MS, system.closing, work, system, () => {
+    const message = `unsupported_file_type: the file took more than ${READ_MS / 1000} s to read`;
+    return new ApiError("unsupported_file", { message });
   });
-  const ends = [done.signal, ...(system.closing === undefined ? [] : [system.closing])];
-  const timer = system.sleep(READ_MS, AbortSignal.any(ends)).then(
-    () => {
-      limit.abort(late);
-    },
-    () => undefined,
-  );
-  const signal = AbortSignal.any([limit.signal, ...ends.slice(1)]);
-  try {
-    return await (atOnce
-      ? runInSteps(task, input, signal, system)
-      : background.run(task, input, signal));
-  } finally {
-    done.abort();
-    await timer;
-  }
 }
 
 function unsupported({ key }: ReadableFile, why: string): ApiError {

@@ -1,12 +1,12 @@
 import { formatInstant } from "../../http/instant.ts";
-import { chunkId } from "../retrieve/chunk-view.ts";
+import { chunkId, type PageNumbers, pageNumbers } from "../retrieve/chunk-view.ts";
 import type { InstanceState } from "../instance/instance-state.ts";
 import { itemMetadata } from "./item-record.ts";
 import { itemRow } from "./item-store.ts";
 import type { Metadata } from "./metadata.ts";
 
 /** A chunk of an item as the API lists it. */
-export type ItemChunk = {
+export type ItemChunk = PageNumbers & {
   readonly id: string;
   readonly text: string;
   readonly start_byte: number;
@@ -36,7 +36,7 @@ export async function itemChunks(
   const key = String(row["key"]);
   const item = { key, timestamp: Number(row["modified_ms"]), metadata: itemMetadata(row, key) };
   const rows = await state.context.sql.all(
-    `SELECT ord, start_byte, end_byte, text FROM search_chunks WHERE actor = ? AND item_id = ?
+    `SELECT ord, start_byte, end_byte, text, first_page, last_page FROM search_chunks WHERE actor = ? AND item_id = ?
       ORDER BY ord LIMIT ? OFFSET ?`,
     [state.actor, itemId, limit, offset],
   );
@@ -45,6 +45,7 @@ export async function itemChunks(
     text: String(one["text"]),
     start_byte: Number(one["start_byte"]),
     end_byte: Number(one["end_byte"]),
+    ...pageNumbers(one),
     item,
   }));
   return { chunks, total: Number(row["chunks"] ?? 0) };

@@ -65,12 +65,13 @@ function toolsOf(
       const body = { query, ai_search_options: { retrieval } };
       const checked = checkedJson(body, searchSchema, SEARCH_BODY_LIMIT);
       const { chunks } = await searchInstance(instance, checked, options, signal);
-      return chunks.map(({ id: chunk, item, text, score }): McpResult => ({
+      return chunks.map(({ id: chunk, item, text, score, page_number: page }): McpResult => ({
         id: chunk,
         title: item.key,
         url: downloadUrl(url, itemOf(chunk)),
         text,
         score,
+        ...(page !== undefined && { page_number: page }),
       }));
     },
     async fetch(chunk) {

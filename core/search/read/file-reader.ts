@@ -11,6 +11,16 @@ export type ReadableFile = {
 export type ReadFileResult = {
   readonly text: string;
   readonly format: "markdown" | "text" | "html" | "code";
+  /** Its pages or slides, in order. @default it has none */
+  readonly pages?: readonly FilePage[];
+};
+
+/** Where a page begins, or a slide. */
+export type FilePage = {
+  /** Counted from 1. */
+  readonly number: number;
+  /** UTF-8 byte offset into the text. */
+  readonly startByte: number;
 };
 
 /** Reads documents (PDF, Office, EPUB, mail) as Markdown: `fileReader` of `causey/search/files`. Throws 7060 with the reason. */

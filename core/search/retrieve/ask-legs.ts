@@ -9,7 +9,7 @@ import { LEXICAL_MODEL, TRAIN_FROM } from "../lexical/lexical-model.ts";
 import { besideOthers } from "./keyword-index.ts";
 import { type KeywordHit, keywordLeg, type KeywordMode } from "./keyword-leg.ts";
 import type { RetrievalType, SearchInput } from "./search-input.ts";
-import { type VectorHit, type VectorLeg, vectorLeg } from "./vector-leg.ts";
+import { type Beside, type VectorHit, type VectorLeg, vectorLeg } from "./vector-leg.ts";
 
 /** What the legs of a search found. */
 export interface LegResults {
@@ -40,16 +40,24 @@ export async function askLegs(
   { enough, bring }: Amount,
   allowed: Allowed | null,
 ): Promise<LegResults> {
-  const failures: string[] = [];
+  const failed = { keyword: [] as string[], vector: [] as string[] };
   const askKeywords = (): Promise<KeywordHit[]> =>
     keywordLeg(state, plan, keywordMode(state, input), enough, bring, allowed);
-  const keyword = type === "vector" ? null : await attempt(askKeywords, failures);
+  const keywords = type === "vector" ? noKeywords : attempt(askKeywords, failed.keyword);
+  // Whoever awaits it hears of its failure; the vector leg may end before it does.
+  keywords.catch(() => undefined);
   const asked = { query: plan.text, vector: input.vector };
-  const expands = type === "hybrid" && keyword !== null && hasLearned(state);
-  const others = (keyword ?? []).map(({ chunk }) => chunk);
+  const beside = async (): Promise<Beside> => {
+    const found = await keywords;
+    const expands = type === "hybrid" && found !== null && hasLearned(state);
+    return { others: (found ?? []).map(({ chunk }) => chunk), expands };
+  };
+  // It begins while the keyword leg runs on a thread, and waits for it in the middle.
   const askVectors = (): Promise<VectorLeg> =>
-    vectorLeg(state, asked, { limit: bring, allowed: allowed?.ids ?? null, others, expands });
-  const vector = type === "keyword" ? null : await attempt(askVectors, failures);
+    vectorLeg(state, asked, { limit: bring, allowed: allowed?.ids ?? null, beside });
+  const vector = type === "keyword" ? null : await attempt(askVectors, failed.vector);
+  const keyword = await keywords;
+  const failures = [...failed.keyword, ...failed.vector];
   const none = keyword === null && vector === null;
   if (failures.length > 0 && (none || input.returnOnFailure === false)) {
     throw new ApiError("all_searches_failed", {
@@ -64,10 +72,11 @@ export async function askLegs(
       seen,
     },
     both: keyword !== null && vector !== null,
-    exhausted: others.length < bring && hits.length < bring,
+    exhausted: (keyword ?? []).length < bring && hits.length < bring,
   };
 }
 
+const noKeywords: Promise<KeywordHit[] | null> = Promise.resolve(null);
 const NOTHING: VectorLeg = { hits: [], seen: () => null };
 
 /** Whether the vectors are builtin ones that a training has made. */

@@ -7,27 +7,51 @@ import { itemMetadata } from "../items/item-record.ts";
 import type { Metadata } from "../items/metadata.ts";
 
 /** A retrieved chunk as the API shows it. */
-export type Chunk = Highlighted & {
-  readonly id: string;
-  readonly type: "text";
-  readonly score: number;
-  readonly text: string;
-  /** The headings above the text, outermost first, and the columns of a table that it goes on with, joined by " > ". */
-  readonly heading?: string;
-  readonly item: { readonly key: string; readonly timestamp: number; readonly metadata: Metadata };
-  readonly scoring_details: {
-    readonly vector_score?: number;
-    readonly keyword_score?: number;
-    readonly vector_rank?: number;
-    readonly keyword_rank?: number;
-    readonly fusion_method?: FusionMethod;
-    readonly reranking_score?: number;
-    /** How much of the question the chunk holds: the share of its words, rare ones weighing more. */
-    readonly coverage?: number;
+export type Chunk = Highlighted &
+  PageNumbers & {
+    readonly id: string;
+    readonly type: "text";
+    readonly score: number;
+    readonly text: string;
+    /** The headings above the text, outermost first, and the columns of a table that it goes on with, joined by " > ". */
+    readonly heading?: string;
+    readonly item: {
+      readonly key: string;
+      readonly timestamp: number;
+      readonly metadata: Metadata;
+    };
+    readonly scoring_details: {
+      readonly vector_score?: number;
+      readonly keyword_score?: number;
+      readonly vector_rank?: number;
+      readonly keyword_rank?: number;
+      readonly fusion_method?: FusionMethod;
+      readonly reranking_score?: number;
+      /** How much of the question the chunk holds: the share of its words, rare ones weighing more. */
+      readonly coverage?: number;
+    };
+    /** Only in answers over several instances. */
+    readonly instance_id?: string;
   };
-  /** Only in answers over several instances. */
-  readonly instance_id?: string;
+
+/** The pages or slides that a text is from, as the API shows them; nothing where its file has none. */
+export type PageNumbers = {
+  /** The first one, counted from 1. */
+  readonly page_number?: number;
+  /** The last one, where that is another. */
+  readonly last_page_number?: number;
 };
+
+/** What a result tells: a chunk, perhaps with its neighbours. */
+export type FoundText = PageNumbers & { readonly text: string };
+
+/** The pages of a row of `search_chunks`, or from one to another of the same item. */
+export function pageNumbers(first: SqlRow, last: SqlRow = first): PageNumbers {
+  const from = Number(first["first_page"] ?? 0);
+  const to = Number(last["last_page"] ?? 0);
+  if (from === 0) return {};
+  return { page_number: from, ...(to > from && { last_page_number: to }) };
+}
 
 /** The name of a chunk: its item and its place in it. */
 export function chunkId(itemId: string, ord: number): string {
@@ -38,7 +62,7 @@ export function chunkId(itemId: string, ord: number): string {
 export function toChunk(
   candidate: Candidate,
   row: SqlRow,
-  text: string,
+  passage: FoundText,
   fusion: FusionMethod | null,
   coverage: number,
 ): Chunk {
@@ -48,7 +72,7 @@ export function toChunk(
     id: chunkId(String(row["item_id"]), Number(row["ord"])),
     type: "text",
     score: candidate.score,
-    text,
+    ...passage,
     ...(heading !== "" && { heading }),
     item: { key, timestamp: Number(row["modified_ms"]), metadata: itemMetadata(row, key) },
     scoring_details: {
@@ -63,25 +87,26 @@ export function toChunk(
 }
 
 /**
- * The text of a chunk with up to `reach` neighbours on each side. Stays inside the item and takes no chunk
+ * A chunk with up to `reach` neighbours on each side. Stays inside the item and takes no chunk
  * that is in `taken`, so that no text appears twice in one answer; adds to `taken` what it takes.
  */
-export async function expandedText(
+export async function passageOf(
   state: InstanceState,
   row: SqlRow,
   reach: number,
   taken: Set<string>,
-): Promise<string> {
+): Promise<FoundText> {
   const ord = Number(row["ord"]);
   const itemId = String(row["item_id"]);
-  const own = String(row["text"]);
+  const own: FoundText = { text: String(row["text"]), ...pageNumbers(row) };
   if (reach === 0) return own;
   const rows = await state.context.sql.all(
-    `SELECT ord, start_byte, end_byte, text FROM search_chunks
+    `SELECT ord, start_byte, end_byte, text, first_page, last_page FROM search_chunks
       WHERE actor = ? AND item_id = ? AND ord BETWEEN ? AND ? ORDER BY ord`,
     [state.actor, itemId, ord - reach, ord + reach],
   );
   const at = rows.findIndex((one) => Number(one["ord"]) === ord);
+  if (at < 0) return own;
   const free = (one: SqlRow | undefined): one is SqlRow =>
     one !== undefined && !taken.has(chunkId(itemId, Number(one["ord"])));
   let first = at;
@@ -90,7 +115,7 @@ export async function expandedText(
   while (last < rows.length - 1 && free(rows[last + 1])) last++;
   let text = "";
   let end = 0;
-  for (const one of at < 0 ? [] : rows.slice(first, last + 1)) {
+  for (const one of rows.slice(first, last + 1)) {
     taken.add(chunkId(itemId, Number(one["ord"])));
     text +=
       text === ""
@@ -98,7 +123,7 @@ export async function expandedText(
         : joint(String(one["text"]), end - Number(one["start_byte"]));
     end = Number(one["end_byte"]);
   }
-  return at < 0 ? own : text;
+  return { text, ...pageNumbers(rows[first] ?? row, rows[last]) };
 }
 
 /**

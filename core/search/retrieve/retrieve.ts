@@ -3,7 +3,14 @@ import { ApiError } from "../../http/api-error.ts";
 import { asSet, isOneOf } from "../../sql-text.ts";
 import { hasLearned } from "./ask-legs.ts";
 import { coverageOf } from "./coverage.ts";
-import { type Chunk, chunkId, expandedText, toChunk } from "./chunk-view.ts";
+import {
+  type Chunk,
+  chunkId,
+  type FoundText,
+  pageNumbers,
+  passageOf,
+  toChunk,
+} from "./chunk-view.ts";
 import { type Collected, collect, itemOf, type Search } from "./collect.ts";
 import { parseFilter } from "./filter.ts";
 import { type Condition, filterCondition } from "./filter-sql.ts";
@@ -53,12 +60,12 @@ export async function retrieve(state: InstanceState, input: SearchInput): Promis
   const highlight = highlighter(state, plan, input.highlight);
   const chunks: Chunk[] = [];
   for (const [n, { candidate, row }] of shown.entries()) {
-    const text =
+    const passage: FoundText =
       input.metadataOnly === true
-        ? ""
-        : await expandedText(state, row, input.expansion ?? 0, taken);
+        ? { text: "", ...pageNumbers(row) }
+        : await passageOf(state, row, input.expansion ?? 0, taken);
     const scored = { ...candidate, score: round(candidate.score * scale) };
-    const chunk = toChunk(scored, row, text, fusion, coverages[n] ?? 0);
+    const chunk = toChunk(scored, row, passage, fusion, coverages[n] ?? 0);
     chunks.push({ ...chunk, ...(await highlight(chunk)) });
   }
   return { chunks, facets: collected.facets, places: placesIn(collected, shown) };
@@ -139,7 +146,7 @@ async function withText(
   ranked: readonly RankedChunk[],
 ): Promise<RankedChunk[]> {
   const rows = await state.context.sql.all(
-    `SELECT id, heading, text FROM search_chunks WHERE actor = ? AND ${isOneOf("id", "BIGINT")}`,
+    `SELECT id, heading, text, first_page, last_page FROM search_chunks WHERE actor = ? AND ${isOneOf("id", "BIGINT")}`,
     [state.actor, asSet(ranked.map(({ candidate }) => candidate.chunk))],
   );
   const texts = new Map(rows.map((row) => [Number(row["id"]), row]));

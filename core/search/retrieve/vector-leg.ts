@@ -50,6 +50,12 @@ export interface VectorAsk {
   readonly limit: number;
   /** Items that may be found; null = all. */
   readonly allowed: ReadonlySet<string> | null;
+  /** What the other leg comes to; it may still run. */
+  readonly beside: () => Promise<Beside>;
+}
+
+/** What the vector leg needs to know of the other one. */
+export interface Beside {
   /** Chunks that are to be seen beside those that are found. */
   readonly others: readonly number[];
   /** Whether the query takes in what is nearest to it: measured for both legs together only, with learned builtin vectors. */
@@ -66,7 +72,7 @@ export async function vectorLeg(
   ask: VectorAsk,
 ): Promise<VectorLeg> {
   const { context } = state;
-  const { limit, allowed, others } = ask;
+  const { limit, allowed } = ask;
   const tag = vectorTag(state.facts());
   const { query, calibration } = await queryVector(state, input);
   const index = await state.vectors.index(tag, state.facts().chunks);
@@ -75,7 +81,8 @@ export async function vectorLeg(
     index.nearest(vector, allowed, limit + SPARE, () => context.system.sleep(0));
   let near = await find(query);
   let wider = query;
-  if (ask.expands && near.length > 0) {
+  const { others, expands } = await ask.beside();
+  if (expands && near.length > 0) {
     const first = near.slice(0, TAKEN_IN).map(({ chunk }) => chunk);
     wider = taking(query, [...(await index.vectors(first)).values()]);
     near = await find(wider);

@@ -13,6 +13,8 @@ export type TextChunk = {
   /** UTF-8 byte offsets into the item's text. */
   readonly startByte: number;
   readonly endByte: number;
+  /** The first and the last page or slide that it is from. @default its file has none */
+  readonly pages?: { readonly first: number; readonly last: number };
 };
 
 /** Options of {@link splitText}. */

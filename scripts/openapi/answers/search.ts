@@ -130,11 +130,18 @@ const uploaded: v.GenericSchema<UploadedItem> = v.object({
 
 const itemOf = v.object({ key: v.string(), timestamp: v.number(), metadata });
 
+/** Of a PDF or a presentation. */
+const pageNumbers = {
+  page_number: v.exactOptional(v.number()),
+  last_page_number: v.exactOptional(v.number()),
+};
+
 const itemChunk: v.GenericSchema<ItemChunk> = v.object({
   id: v.string(),
   text: v.string(),
   start_byte: v.number(),
   end_byte: v.number(),
+  ...pageNumbers,
   item: itemOf,
 });
 
@@ -188,6 +195,7 @@ const chunk: v.GenericSchema<Chunk> = v.object({
   score: v.number(),
   text: v.string(),
   heading: v.exactOptional(v.string()),
+  ...pageNumbers,
   item: itemOf,
   scoring_details: v.object({
     vector_score: v.exactOptional(v.number()),

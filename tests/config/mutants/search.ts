@@ -10,6 +10,13 @@ export const searchMutants: readonly Mutant[] = [
     tests: ["tests/unit/search/instances"],
   },
   {
+    name: "a chunk that goes over pages tells the last one",
+    file: "core/search/text/chunk-pages.ts",
+    find: "while (startOf(pages, last + 1) < chunk.endByte) last++;",
+    replace: "",
+    tests: ["tests/unit/search/pages"],
+  },
+  {
     name: "a restarted instance holds no lease of its former life",
     file: "core/search/instance/instance-state.ts",
     find: "await endLeases({ actor, context });",
@@ -32,7 +39,7 @@ export const searchMutants: readonly Mutant[] = [
   },
   {
     name: "a kept answer serves no question with another number or negation",
-    file: "core/search/answer/alike.ts",
+    file: "core/search/answer/stored-answers.ts",
     find: " || fixedWords(x) !== fixedWords(y)",
     replace: "",
     tests: ["tests/unit/search/effects"],
@@ -74,7 +81,7 @@ export const searchMutants: readonly Mutant[] = [
   },
   {
     name: "facets count what the filter lets through",
-    file: "core/search/refine/matching-items.ts",
+    file: "core/search/retrieve/collect.ts",
     find: "if (allowed === null || allowed.ids.has(item))",
     replace: "",
     tests: ["tests/unit/search/refine"],
