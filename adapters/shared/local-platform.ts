@@ -14,6 +14,7 @@ import { sharedActors } from "../processes/shared-actors.ts";
 import type { Upgrade } from "./sockets/sockets.ts";
 import { syncCrypto } from "./sync-crypto.ts";
 import { localSystem, type LocalSystem } from "./system.ts";
+import { turnOrSleep } from "./turn-or-sleep.ts";
 import { webSockets } from "./sockets/web-sockets.ts";
 import { webSocketDialler } from "./egress/dial.ts";
 import { zlibDecoder } from "./http/zlib-decoder.ts";
@@ -65,7 +66,13 @@ export async function localPlatform(
   options: LocalPlatformOptions,
 ): Promise<Platform> {
   const { allowHosts, closeGraceMs = 10_000, dataDir = ".causey", log = jsonLog } = options;
-  const system: LocalSystem = { ...localSystem(log), ...syncCrypto, decoder: zlibDecoder };
+  const own = localSystem(log);
+  const system: LocalSystem = {
+    ...own,
+    ...syncCrypto,
+    decoder: zlibDecoder,
+    sleep: turnOrSleep(own),
+  };
   const folder = openDataDir(dataDir);
   const actors = await sharedActors({
     folder,

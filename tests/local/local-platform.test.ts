@@ -204,3 +204,14 @@ describe("localPlatform()", () => {
     expect(isDone).toBe(true);
   });
 });
+
+it("an address of a browser that is none is not shown: it may hold a token", async () => {
+  const dataDir = mkdtempSync(join(folder, "endpoint-"));
+  const platform = await localPlatform(runtime, {
+    dataDir,
+    log: quiet,
+    browserEndpoint: "browser.example?token=5ecret",
+  });
+  expect(platform.capabilities.browser).toBe("The address of the remote browser is not a URL");
+  await platform.close();
+});
