@@ -40,8 +40,8 @@ export interface QueryOptions {
  */
 export interface Sql {
   readonly dialect: "sqlite" | "postgres";
-  /** Why writes fail at present, e.g. on a full disk; null while they do not. @default unknown */
-  failure?(): string | null;
+  /** Why writes fail at present, e.g. on a full disk; null while they do not. It may try one. @default unknown */
+  failure?(): string | null | Promise<string | null>;
   /** Runs one query and returns its rows. */
   all(sql: string, params?: readonly SqlValue[], options?: QueryOptions): Promise<SqlRow[]>;
   /** Runs the statements in one transaction, all or nothing; resolves after the commit is durable. */

@@ -45,6 +45,7 @@ interface DurableObjectStorage {
     delete(key: string): boolean;
   };
   transactionSync<T>(work: () => T): T;
+  sync(): Promise<void>;
   getAlarm(): Promise<number | null>;
   setAlarm(at: number): Promise<void>;
   deleteAlarm(): Promise<void>;

@@ -1,4 +1,6 @@
 import { ApiError } from "../../core/http/api-error.ts";
+import { wholeMessage } from "../../core/rendering/page/long-text.ts";
+import { startFailure } from "../../core/rendering/page/start-failure.ts";
 import type { Browser, ProxyLogin, System, Wire } from "../../core/ports.ts";
 import type { FetchBinding } from "./worker-env.ts";
 
@@ -21,23 +23,27 @@ export const missingBrowser: Browser = {
  */
 export function boundBrowser(binding: FetchBinding, system: System): Browser {
   let proxyLogin: ProxyLogin | null = null;
+  const start = startFailure();
   return {
     proxyLogin: () => proxyLogin,
-    async connect(options = {}) {
-      const { sessionId: session, ...told } = await acquire(binding, options.signal);
-      proxyLogin = told.proxyLogin ?? null;
-      try {
-        const socket = await upgrade(binding, session, options.signal);
-        return wire(socket, () => {
-          system.waitUntil(release(binding, session));
-        });
-      } catch (error) {
-        await release(binding, session);
-        throw error;
-      }
-    },
+    trouble: () => ({ failure: start.failure(), lacks: null }),
+    connect: (options = {}) => start.watch(() => connect(options)),
     close: () => Promise.resolve(),
   };
+
+  async function connect(options: { readonly signal?: AbortSignal }): Promise<Wire> {
+    const { sessionId: session, ...told } = await acquire(binding, options.signal);
+    proxyLogin = told.proxyLogin ?? null;
+    try {
+      const socket = await upgrade(binding, session, options.signal);
+      return wire(socket, () => {
+        system.waitUntil(release(binding, session));
+      });
+    } catch (error) {
+      await release(binding, session);
+      throw error;
+    }
+  }
 }
 
 /** What a binding answers about a new session. */
@@ -105,7 +111,7 @@ function wire(socket: WebSocket, end: () => void): Wire {
   });
   return {
     send(message) {
-      if (gone === undefined) socket.send(message);
+      if (gone === undefined) socket.send(wholeMessage(message));
     },
     onMessage(listener) {
       socket.addEventListener("message", ({ data }) => {

@@ -36,7 +36,7 @@ export interface WorkersPlatformOptions {
 export function workersPlatform(options: WorkersPlatformOptions): Platform {
   const { env, allowHosts = [], prefix = "", log = consoleLog } = options;
   const system = workerSystem(log);
-  openSpace(prefix, { log, alarmBackoffMs: options.alarmBackoffMs ?? 1000 });
+  const { writes } = openSpace(prefix, { log, alarmBackoffMs: options.alarmBackoffMs ?? 1000 });
   return {
     runtime: "workers",
     capabilities: {
@@ -48,7 +48,7 @@ export function workersPlatform(options: WorkersPlatformOptions): Platform {
       sockets: true,
       transport: true,
     },
-    actors: objectActors(env.CAUSEY, prefix),
+    actors: objectActors(env.CAUSEY, prefix, writes),
     transport: workerTransport(),
     egress: guardedTransport(allowHosts, env.CAUSEY_EGRESS),
     webSockets: workerWebSockets(system, guardedSend(allowHosts, env.CAUSEY_EGRESS)),

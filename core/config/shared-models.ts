@@ -14,7 +14,7 @@ import type { Signals } from "../signals/mod.ts";
 /** The options of search with models of which `/readyz` tells. */
 export function watchedModels(
   { search: given = {} }: PlatformApiOptions,
-  { models }: Signals,
+  { models: { search: models } }: Signals,
   { aiBinding }: GatewayParts,
 ): Own<SearchOptions> {
   const { embedder, chatModel, ...rest } = given;
@@ -40,7 +40,7 @@ export function watchedModels(
 /** The options of rendering, with a model of which `/readyz` tells; behind a gateway, callers may name others. */
 export function watchedRendering(
   { rendering: { chatModel, ...rest } = {} }: PlatformApiOptions,
-  { models }: Signals,
+  { models: { rendering: models } }: Signals,
   { aiBinding }: GatewayParts,
 ): Own<RenderingOptions> {
   if (chatModel === undefined) return rest;

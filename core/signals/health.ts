@@ -8,6 +8,8 @@ export interface PartHealth {
   readonly status: "ready" | "failing" | "unavailable";
   /** Anybody may read it: no address, no key. */
   readonly reason?: string;
+  /** What it lacks although it is ready, e.g. fonts. */
+  readonly detail?: string;
 }
 
 /** The health of all parts. */
@@ -23,14 +25,17 @@ const healthKind: ActorKind = {
     methods: {
       async ping() {
         await sql.all("SELECT 1 AS one");
-        return sql.failure?.() ?? null;
+        return (await sql.failure?.()) ?? null;
       },
     },
   }),
 };
 
-/** Looks at every part; `search` is what its models did last. */
-export function healthOf(platform: Platform, search: () => PartHealth): () => Promise<Health> {
+/** How the models of the parts are that have some. */
+type Watched = Readonly<Record<"rendering" | "search", { readonly part: () => PartHealth }>>;
+
+/** Looks at every part, and at what its models did last. */
+export function healthOf(platform: Platform, models: Watched): () => Promise<Health> {
   platform.actors.define(healthKind);
   return async () => ({
     server:
@@ -38,8 +43,8 @@ export function healthOf(platform: Platform, search: () => PartHealth): () => Pr
         ? { status: "unavailable", reason: "The server is shutting down" }
         : READY,
     database: await databaseHealth(platform),
-    rendering: renderingHealth(platform),
-    search: search(),
+    rendering: renderingHealth(platform, models.rendering.part()),
+    search: models.search.part(),
   });
 }
 
@@ -54,8 +59,11 @@ async function databaseHealth(platform: Platform): Promise<PartHealth> {
   }
 }
 
-function renderingHealth({ capabilities: { browser } }: Platform): PartHealth {
-  return browser === true ? READY : { status: "unavailable", reason: browser };
+function renderingHealth({ browser, capabilities }: Platform, model: PartHealth): PartHealth {
+  if (capabilities.browser !== true) return { status: "unavailable", reason: capabilities.browser };
+  const { failure = null, lacks = null } = browser.trouble?.() ?? {};
+  if (failure !== null) return { status: "failing", reason: failure };
+  return lacks === null ? model : { ...model, detail: lacks };
 }
 
 /** Without these nothing works: `/readyz` is 503. The others are one part's trouble. */

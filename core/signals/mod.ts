@@ -7,7 +7,7 @@ import type { Platform } from "../ports.ts";
 import { observedFetch } from "./access-log.ts";
 import { platformExposition } from "./exposition.ts";
 import { type Health, healthOf, healthRoutes } from "./health.ts";
-import { type ModelHealth, modelHealth } from "./model-health.ts";
+import { modelHealth, type PartModels } from "./model-health.ts";
 import { type RequestCounting, requestCounting } from "./request-counting.ts";
 import type { OtlpExport } from "./otlp/otlp-export.ts";
 import type { OtlpSpanPlace } from "./otlp/otlp-records.ts";
@@ -36,7 +36,7 @@ export interface SignalsOptions {
 export interface Signals {
   /** `/healthz`, `/readyz` and, where they are on, `/metrics`. */
   readonly routes: Hono;
-  readonly models: ModelHealth;
+  readonly models: PartModels;
   readonly health: () => Promise<Health>;
   /** The app's `fetch` with what is to be told of its requests; the app's own where nothing is. */
   readonly observed: (app: Hono) => Hono["fetch"];
@@ -54,8 +54,8 @@ export function signals(options: SignalsOptions): Signals {
   const { actors, log, system } = platform;
   actors.define(signalsKind);
   const actor = actorClient<SignalsMethods>(actors.get(signalsKind.name, "all"));
-  const models = modelHealth(system);
-  const health = healthOf(platform, models.part);
+  const models = { search: modelHealth(system), rendering: modelHealth(system) };
+  const health = healthOf(platform, models);
   const counting = requestCounting(platform, (batch) => actor.add(batch));
   const { auth } = options;
   const isSecret = (text: string): boolean => auth !== "off" && auth.isIn?.(text) === true;

@@ -11,6 +11,12 @@ export interface ModelHealth {
   readonly part: () => PartHealth;
 }
 
+/** The models of each part that has some. */
+export interface PartModels {
+  readonly search: ModelHealth;
+  readonly rendering: ModelHealth;
+}
+
 /** Watches model endpoints; what a caller gave up on says nothing about them. */
 export function modelHealth(system: System): ModelHealth {
   const failed = new Map<string, number>();
@@ -39,7 +45,7 @@ export function modelHealth(system: System): ModelHealth {
       const ask = async (request: Request): Promise<Response> => {
         try {
           const response = await model(request);
-          note(name, response.status >= 400);
+          note(name, isEndpointsFault(response.status));
           return response;
         } catch (error) {
           if (!request.signal.aborted) note(name, true);
@@ -58,4 +64,9 @@ export function modelHealth(system: System): ModelHealth {
       };
     },
   };
+}
+
+/** Whether an answer says that the endpoint, its key or its model is wrong, and not what a caller asked. */
+function isEndpointsFault(status: number): boolean {
+  return status >= 500 || [401, 402, 403, 404, 408, 429].includes(status);
 }

@@ -58,6 +58,27 @@ describe("health", () => {
   });
 });
 
+describe("x-request-id", () => {
+  it.each([
+    ["GET", "/healthz"],
+    ["GET", "/client/v4/user/tokens/verify"],
+    ["GET", "/client/v4/nowhere"],
+    ["HEAD", "/client/v4/user/tokens/verify"],
+    ["POST", "/webhooks/nowhere"],
+    ["GET", `${account}/ai-search/instances`],
+  ])("of %s %s is the caller's, else one of the answer's own", async (method, path) => {
+    const given = await fetch(base + path, {
+      method,
+      headers: { ...headers, "x-request-id": "an-id-of-the-caller" },
+    });
+    await given.body?.cancel();
+    expect(given.headers.get("x-request-id")).toBe("an-id-of-the-caller");
+    const own = await fetch(base + path, { method, headers });
+    await own.body?.cancel();
+    expect(own.headers.get("x-request-id")).toMatch(/^[\w-]{8,}$/u);
+  });
+});
+
 describe("errors", () => {
   it.each(guarded)("%s %s answers 401 code 10000 without a token", async (method, path) => {
     const body = await expectEnvelope(await fetch(base + path, { method }), 401);

@@ -18,6 +18,10 @@ export interface TargetOptions {
   readonly dataDir?: string;
   /** Further command-line arguments. @default [] */
   readonly args?: readonly string[];
+  /** The command that starts it. @default that of its runtime */
+  readonly command?: readonly string[];
+  /** What the command is run by, such as `["nice"]`. @default nothing */
+  readonly runBy?: readonly string[];
   /** Further environment variables. @default {} */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -67,9 +71,9 @@ export const noBrowser: Readonly<Record<string, string>> = {
 
 /** Starts the product on a free port and resolves once it has printed its address. */
 export async function startTarget(options: TargetOptions = {}): Promise<Target> {
-  const { target = targetName(), args = [], env = {} } = options;
+  const { target = targetName(), args = [], env = {}, runBy = [] } = options;
   const dataDir = options.dataDir ?? (await freshDataDir());
-  const [file = "", ...fixed] = commandOf(target);
+  const [file = "", ...fixed] = [...runBy, ...(options.command ?? commandOf(target))];
   const child = spawn(file, [...fixed, "--port", "0", "--data-dir", dataDir, ...args], {
     cwd: root,
     env: { ...outerEnvironment(), NO_COLOR: "1", ...env },

@@ -8,6 +8,7 @@ import { checkFonts } from "./font-check.ts";
 import { type DoctorFinding, failureReason } from "./finding.ts";
 import { checkFolder, checkListenPort, checkSqlite } from "./machine-checks.ts";
 import { checkProviderAccess } from "./provider-checks.ts";
+import { counted } from "../../shared/counted.ts";
 
 const help = `Usage: causey doctor [options]
 
@@ -35,7 +36,7 @@ export async function doctorCommand(args: readonly string[]): Promise<void> {
   process.stdout.write(
     json
       ? `${JSON.stringify({ healthy: failed === 0, findings })}\n`
-      : `\n${findings.length} checks, ${warned} warnings, ${failed} failed\n`,
+      : `\n${counted(findings.length, "check")}, ${counted(warned, "warning")}, ${failed} failed\n`,
   );
   process.exitCode = failed === 0 ? 0 : 1;
 }

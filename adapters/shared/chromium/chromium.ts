@@ -10,6 +10,9 @@ import { startChromium } from "./chromium-process.ts";
 import { reap } from "./chromium-reaper.ts";
 import { connectRemote } from "./chromium-remote.ts";
 import { superviseChromium } from "./chromium-supervisor.ts";
+import { findFonts } from "./fonts.ts";
+import { runRefusal } from "./run-permission.ts";
+import { startFailure } from "../../../core/rendering/page/start-failure.ts";
 import { egressTransport } from "../egress/egress-transport.ts";
 import { startEgressProxy, type EgressProxy } from "../egress/egress-proxy.ts";
 import type { Resolve } from "../egress/egress-resolve.ts";
@@ -56,11 +59,13 @@ export function chromium(options: ChromiumOptions): Chromium {
 
 function remoteChromium(endpoint: string): Chromium {
   const host = URL.parse(endpoint)?.host ?? "";
+  const start = startFailure();
   return {
-    connect: ({ signal } = {}) => connectRemote(endpoint, signal),
+    connect: ({ signal } = {}) => start.watch(() => connectRemote(endpoint, signal)),
+    trouble: () => ({ failure: start.failure(), lacks: null }),
     close: async () => undefined,
-    available: async () =>
-      host === "" ? `The endpoint "${endpoint.slice(0, 100)}" is not a URL` : true,
+    // It may hold a token, and everybody may ask why a capability is missing.
+    available: async () => (host === "" ? "The address of the remote browser is not a URL" : true),
     describe: async () => `remote Chromium at ${host}, guarded by request interception only`,
     prepare: async () => undefined,
   };
@@ -74,8 +79,10 @@ function localChromium(options: ChromiumOptions): Chromium {
   let found: Promise<FoundChromium | null> | undefined;
   let proxy: Promise<EgressProxy> | undefined;
   let proxyLogin: ProxyLogin | null = null;
+  const start = startFailure();
   const find = (): Promise<FoundChromium | null> =>
     (found ??= findChromium(options.executablePath));
+  const fonts = lackingFonts(find);
   const ready = together(async () => readyChromium(await find(), stateDir, options.executablePath));
   const supervisor = superviseChromium({
     recycleAfter: options.recycleAfter ?? 100,
@@ -103,7 +110,7 @@ function localChromium(options: ChromiumOptions): Chromium {
     proxyLogin: () => proxyLogin,
     connect: async ({ signal } = {}) => {
       signal?.throwIfAborted();
-      const wire = await supervisor.connect();
+      const wire = await start.watch(() => supervisor.connect());
       if (signal?.aborted === true) wire.close();
       signal?.throwIfAborted();
       return wire;
@@ -112,15 +119,33 @@ function localChromium(options: ChromiumOptions): Chromium {
       await supervisor.close();
       await (await proxy)?.close();
     },
-    available: async () =>
-      (await find()) === null ? missingBrowserMessage(options.executablePath) : true,
-    describe: async () => {
-      const browser = await find();
-      return browser === null
-        ? missingBrowserMessage(options.executablePath)
-        : describeLocal(browser, noSandbox);
+    trouble: () => ({ failure: start.failure(), lacks: fonts.lacks() }),
+    available: async () => availability(await find(), options.executablePath),
+    describe: async () =>
+      describeLocal(await find(), noSandbox) ?? missingBrowserMessage(options.executablePath),
+    prepare: async () => {
+      await start.watch(ready);
+      await fonts.look();
     },
-    prepare: async () => void (await ready()),
+  };
+}
+
+function availability(found: FoundChromium | null, asked: string | undefined): true | string {
+  return found === null ? missingBrowserMessage(asked) : (runRefusal(found) ?? true);
+}
+
+/** What the browser has no fonts for, as of the last look. */
+function lackingFonts(find: () => Promise<FoundChromium | null>): {
+  readonly look: () => Promise<void>;
+  readonly lacks: () => string | null;
+} {
+  let lacks: string | null = null;
+  return {
+    async look() {
+      const { detail, hint } = await findFonts(await find());
+      lacks = hint === null ? null : `Fonts: ${detail}. ${hint}`;
+    },
+    lacks: () => lacks,
   };
 }
 
@@ -138,7 +163,8 @@ function proxyOptions(options: ChromiumOptions): {
   return { allowHosts, ...(resolve === undefined ? {} : { resolve }) };
 }
 
-function describeLocal(found: FoundChromium, noSandbox: boolean): string {
+function describeLocal(found: FoundChromium | null, noSandbox: boolean): string | null {
+  if (found === null) return null;
   const what =
     found.kind === "installed"
       ? found.path

@@ -1,6 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { ApiError } from "../../../core/http/api-error.ts";
 import type { Plain } from "../../../core/ports.ts";
+import { SqlError } from "../../../core/sql-error.ts";
 import {
   errorAsResponse,
   settledCall,
@@ -10,6 +11,8 @@ import {
 import { hostActor, type HostedActor } from "./hosted-actor.ts";
 import { parseObjectName } from "./object-name.ts";
 import { objectActors } from "./object-actors.ts";
+import { refusedWrite } from "./storage-sql.ts";
+import { objectWrites } from "./write-state.ts";
 import { findKind, socketHolders, type ObjectSpace } from "./registry.ts";
 import type { WorkerEnv } from "../worker-env.ts";
 import { consoleLog, workerSystem } from "../worker-system.ts";
@@ -28,11 +31,21 @@ const LONGEST_BACKOFF_MS = 60_000;
 export class CauseyObject extends DurableObject<WorkerEnv> {
   #name: string | undefined;
   #hosted: HostedActor | undefined;
-  #space: Pick<ObjectSpace, "log" | "alarmBackoffMs"> = { log: consoleLog, alarmBackoffMs: 1000 };
+  #space: Omit<ObjectSpace, "kinds"> = {
+    log: consoleLog,
+    alarmBackoffMs: 1000,
+    writes: objectWrites(consoleLog),
+  };
 
   /** Calls a method of the actor; the adapter's own way in, over RPC. */
   invoke(name: string, method: string, args: readonly Plain[]): Promise<CallOutcome> {
-    const call = async (): Promise<Plain> => this.#host(name).call(method, args);
+    const call = async (): Promise<Plain> => {
+      try {
+        return await this.#host(name).call(method, args);
+      } catch (error) {
+        throw refusedWrite(error, this.#space.writes);
+      }
+    };
     return settledCall(
       call,
       (...entry) => {
@@ -59,7 +72,8 @@ export class CauseyObject extends DurableObject<WorkerEnv> {
       if (response.webSocket !== null && this.#name !== undefined) socketHolders.add(this.#name);
       return withoutErrorHeader(response);
     } catch (error) {
-      return errorAsResponse(error, this.#space.log, `${this.#name}.fetch`);
+      const { log, writes } = this.#space;
+      return errorAsResponse(refusedWrite(error, writes), log, `${this.#name}.fetch`);
     }
   }
 
@@ -71,11 +85,11 @@ export class CauseyObject extends DurableObject<WorkerEnv> {
       if (kv.get(ALARM_FAILURES_KEY) !== undefined) kv.delete(ALARM_FAILURES_KEY);
     } catch (error) {
       const failures = Number(kv.get(ALARM_FAILURES_KEY) ?? 0) + 1;
-      this.#space.log("error", "Alarm failed", {
-        actor: this.#name,
-        failures,
-        error: String(error),
-      });
+      const { log, writes } = this.#space;
+      const thrown = refusedWrite(error, writes);
+      // A database that takes no writes is told of once, not by each alarm.
+      if (!(thrown instanceof SqlError && thrown.isReported))
+        log("error", "Alarm failed", { actor: this.#name, failures, error: String(error) });
       kv.put(ALARM_FAILURES_KEY, failures);
       if ((await this.ctx.storage.getAlarm()) !== null) return;
       const delay = Math.min(this.#space.alarmBackoffMs * 2 ** (failures - 1), LONGEST_BACKOFF_MS);
@@ -137,7 +151,8 @@ export class CauseyObject extends DurableObject<WorkerEnv> {
         kind,
         name: address.name,
         system: workerSystem(space.log),
-        actors: objectActors(this.env.CAUSEY, address.prefix),
+        actors: objectActors(this.env.CAUSEY, address.prefix, space.writes),
+        writes: space.writes,
       });
     }
     return this.#hosted;

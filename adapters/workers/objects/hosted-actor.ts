@@ -13,6 +13,7 @@ import { mailbox, type Mailbox } from "../../shared/actors/mailbox.ts";
 import { objectClock } from "./object-clock.ts";
 import { objectSockets, type ObjectSockets } from "./object-sockets.ts";
 import { storageSql } from "./storage-sql.ts";
+import type { ObjectWrites } from "./write-state.ts";
 import { schemasOf } from "../../shared/sqlite/schema-lists.ts";
 
 /** Calls that may wait for one actor. */
@@ -37,6 +38,7 @@ export interface HostingOptions {
   readonly name: string;
   readonly system: System;
   readonly actors: Actors;
+  readonly writes: ObjectWrites;
 }
 
 /** Prepares the object's tables and starts the actor on its first use; a failed start is tried again. */
@@ -118,10 +120,10 @@ function callMethod(callee: Callee, method: string, args: readonly Plain[]): Pro
 }
 
 function actorContext(
-  { actors, ctx, name, system }: HostingOptions,
+  { actors, ctx, name, system, writes }: HostingOptions,
   sockets: ObjectSockets,
 ): ActorContext {
-  const sql = storageSql(ctx.storage);
+  const sql = storageSql(ctx.storage, writes);
   const clock = objectClock(ctx.storage.kv, () => system.now());
   return {
     name,

@@ -4,6 +4,7 @@ import { responseOf, valueOf, type CallOutcome } from "../../shared/actors/cross
 import { hasNativeName, objectName, parseObjectName } from "./object-name.ts";
 import { defineKind, mayBeKind, socketHolders } from "./registry.ts";
 import type { ObjectNamespace } from "../worker-env.ts";
+import type { ObjectWrites } from "./write-state.ts";
 
 /** A stub of `CauseyObject`. */
 interface Stub {
@@ -14,13 +15,17 @@ interface Stub {
 }
 
 /** The directory of actors: each is the Durable Object of its name. */
-export function objectActors(namespace: ObjectNamespace, prefix: string): Actors {
+export function objectActors(
+  namespace: ObjectNamespace,
+  prefix: string,
+  writes: ObjectWrites,
+): Actors {
   return {
     define: (kind) => {
       defineKind(prefix, kind);
     },
     get(kind, name) {
-      const ref = actorRef(namespace, objectName({ prefix, kind, name }));
+      const ref = actorRef(namespace, objectName({ prefix, kind, name }), writes);
       const defined = (): void => {
         if (mayBeKind(prefix, kind)) return;
         throw new ApiError("internal", {
@@ -41,7 +46,7 @@ export function objectActors(namespace: ObjectNamespace, prefix: string): Actors
   };
 }
 
-function actorRef(namespace: ObjectNamespace, name: string): ActorRef {
+function actorRef(namespace: ObjectNamespace, name: string, writes: ObjectWrites): ActorRef {
   const fresh = (): Stub => namespace.get(namespace.idFromName(name)) as Stub;
   // One stub per reference: only calls over one stub are sure to arrive in the order in which they were made.
   let stub: Stub | undefined;
@@ -52,7 +57,7 @@ function actorRef(namespace: ObjectNamespace, name: string): ActorRef {
       return await use(stub);
     } catch (error) {
       stub = undefined;
-      if (!isForeignRequest(error)) throw fromPlatform(error);
+      if (!isForeignRequest(error)) throw fromPlatform(error, writes);
       // Nothing was sent: the reference outlived the request in which its stub was made.
       stub = fresh();
       return use(stub);
@@ -76,9 +81,17 @@ function isForeignRequest(error: unknown): boolean {
   return error instanceof Error && error.message.includes("on behalf of a different request");
 }
 
-/** What the platform itself reports: an object that was reset or is overloaded is worth another try. */
-function fromPlatform(error: unknown): unknown {
+/**
+ * What the platform itself reports: an object that was reset, is overloaded, or could not be opened is worth another try.
+ * "internal error" is all that it says of a commit that failed; what our own code throws comes as data.
+ */
+function fromPlatform(error: unknown, writes: ObjectWrites): unknown {
   if (error instanceof ApiError || !(error instanceof Error)) return error;
+  const isRefused = /\bSQLITE_(?:FULL|NOMEM|IOERR)/u.test(error.message);
+  const isBroken = error.message.startsWith("internal error");
+  if (isRefused) writes.refused(error.message);
+  if (isBroken) writes.broke(error.message);
+  if (isRefused || isBroken) return unavailable(error);
   const marks = error as Error & {
     readonly retryable?: boolean;
     readonly overloaded?: boolean;
@@ -86,7 +99,11 @@ function fromPlatform(error: unknown): unknown {
   };
   if (marks.retryable !== true && marks.overloaded !== true && marks.durableObjectReset !== true)
     return error;
-  return new ApiError("unavailable", { headers: { "retry-after": "1" }, cause: error });
+  return unavailable(error);
+}
+
+function unavailable(cause: Error): ApiError {
+  return new ApiError("unavailable", { headers: { "retry-after": "1" }, cause });
 }
 
 /** How long {@link closeAllSockets} waits for the clients' answers, in ms. */

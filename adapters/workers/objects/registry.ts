@@ -1,6 +1,7 @@
 import { ApiError } from "../../../core/http/api-error.ts";
 import type { ActorKind, Log } from "../../../core/ports.ts";
 import type { WorkerEnv } from "../worker-env.ts";
+import { objectWrites, type ObjectWrites } from "./write-state.ts";
 
 /** What the Durable Objects of one platform have to know. */
 export interface ObjectSpace {
@@ -8,6 +9,7 @@ export interface ObjectSpace {
   readonly log: Log;
   /** The first delay after a failed alarm, in ms. */
   readonly alarmBackoffMs: number;
+  readonly writes: ObjectWrites;
 }
 
 /**
@@ -25,11 +27,18 @@ export function setBuilder(build: (env: WorkerEnv) => void): void {
 }
 
 /** Registers a platform; one made again for the same prefix keeps the kinds. */
-export function openSpace(prefix: string, settings: Omit<ObjectSpace, "kinds">): void {
-  spaces.set(prefix, {
+export function openSpace(
+  prefix: string,
+  settings: Omit<ObjectSpace, "kinds" | "writes">,
+): ObjectSpace {
+  const before = spaces.get(prefix);
+  const space: ObjectSpace = {
     ...settings,
-    kinds: spaces.get(prefix)?.kinds ?? new Map<string, ActorKind>(),
-  });
+    kinds: before?.kinds ?? new Map<string, ActorKind>(),
+    writes: before?.writes ?? objectWrites(settings.log),
+  };
+  spaces.set(prefix, space);
+  return space;
 }
 
 /** Registers a kind; see `Actors.define`. */

@@ -1,4 +1,5 @@
 import { SqlError, type SqlErrorReason } from "../../../core/sql-error.ts";
+import type { ObjectWrites } from "./write-state.ts";
 import type { Sql, SqlRow, SqlValue, Statement, StatementResult } from "../../../core/ports.ts";
 
 /** Bound of the memory for statements already checked. */
@@ -15,7 +16,7 @@ export interface StorageSql extends Sql {
  * back every reply, frame and request until the commit is durable, so "resolved" means "will be durable
  * before anybody outside can know".
  */
-export function storageSql(storage: DurableObjectStorage): StorageSql {
+export function storageSql(storage: DurableObjectStorage, writes: ObjectWrites): StorageSql {
   /** Statements that passed, and whether they only read: SQL is code here, so the texts are few. */
   const known = new Map<string, boolean>();
 
@@ -29,7 +30,7 @@ export function storageSql(storage: DurableObjectStorage): StorageSql {
       if (reads || totalChanges() === before) return { rows, changes: 0 };
       return { rows, changes: returnsRows ? rows.length : count("SELECT changes() AS n") };
     } catch (error) {
-      throw toSqlError(error, sql);
+      throw noted(toSqlError(error, sql), writes);
     }
   }
   function learn(sql: string): boolean {
@@ -45,10 +46,33 @@ export function storageSql(storage: DurableObjectStorage): StorageSql {
     return count("SELECT total_changes() AS n");
   }
   function batchNow(statements: readonly Statement[]): StatementResult[] {
-    return storage.transactionSync(() => statements.map(({ sql, params }) => run(sql, params)));
+    const results = storage.transactionSync(() =>
+      statements.map(({ sql, params }) => run(sql, params)),
+    );
+    // Asked first: this runs for every batch, and a failure is rare.
+    if (writes.failure() !== null)
+      void storage.sync().then(
+        () => {
+          writes.committed();
+        },
+        () => undefined,
+      );
+    return results;
   }
   return {
     dialect: "sqlite",
+    async failure() {
+      const failure = writes.failure();
+      if (failure !== "unknown") return failure?.reason ?? null;
+      try {
+        tryWrite(storage);
+        await storage.sync();
+      } catch (error) {
+        return causeOf(noted(toSqlError(error, "probe"), writes));
+      }
+      writes.committed();
+      return null;
+    },
     all: async (sql, params) => run(sql, params).rows,
     batch: async (statements) => batchNow(statements),
     batchNow,
@@ -98,6 +122,42 @@ const reasons: readonly [RegExp, SqlErrorReason][] = [
   [/\bSQLITE_(?:BUSY|LOCKED)/u, "busy"],
   [/\bSQLITE_(?:FULL|NOMEM|IOERR)/u, "full"],
 ];
+
+/**
+ * What the object's storage threw outside of {@link storageSql}, e.g. at its own settings: as a `SqlError`, if it took no write.
+ * Everything else stays as it is.
+ */
+export function refusedWrite(error: unknown, writes: ObjectWrites): unknown {
+  if (error instanceof SqlError) return error;
+  const found = toSqlError(error, "the object's settings");
+  return found.reason === "full" ? noted(found, writes) : error;
+}
+
+/** Tells of a write that the disk refused. */
+function noted(error: SqlError, writes: ObjectWrites): SqlError {
+  if (error.reason !== "full" || error.isReported) return error;
+  error.isReported = true;
+  writes.refused(causeOf(error));
+  return error;
+}
+
+/** SQLite's own words, without the statement. */
+function causeOf({ cause, message }: SqlError): string {
+  return cause instanceof Error ? cause.message : message;
+}
+
+/** Bytes of a write that only tries: more than free space in files that are there already usually takes. */
+const PROBE_BYTES = 65_536;
+
+function tryWrite(storage: DurableObjectStorage): void {
+  storage.transactionSync(() => {
+    const { sql } = storage;
+    sql.exec("CREATE TABLE IF NOT EXISTS causey_write_probe (content BLOB)");
+    sql.exec(`INSERT INTO causey_write_probe VALUES (zeroblob(${PROBE_BYTES}))`);
+    // The pages are free for other writes afterwards.
+    sql.exec("DROP TABLE causey_write_probe");
+  });
+}
 
 function toSqlError(error: unknown, sql: string): SqlError {
   if (error instanceof SqlError) return error;

@@ -42,6 +42,7 @@ const permissionGroup: v.GenericSchema<Omit<PermissionGroup, "name"> & { readonl
 const part: v.GenericSchema<PartHealth> = v.object({
   status: v.picklist(["ready", "failing", "unavailable"]),
   reason: v.exactOptional(v.string()),
+  detail: v.exactOptional(v.string()),
 });
 
 const ticket: v.GenericSchema<Issued> = v.object({ ticket: v.string(), expires_at: instant });
