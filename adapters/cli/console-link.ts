@@ -25,31 +25,35 @@ export async function consoleLink({ fetch, url, token }: LinkTarget): Promise<st
   return `${url}${String(path)}`;
 }
 
-const help = `Usage: causey console [--url URL] [--data-dir DIR]
+const help = `Usage: causey console [--url URL] [--data-dir DIR] [--json]
 
 Prints an address that logs in to the web console of a running server, once and within an hour.
 
   --url URL        The server [http://127.0.0.1:${defaults.port}]
   --data-dir DIR   Its data folder, where the token is; CAUSEY_TOKEN outranks it [${defaults.dataDir}]
+  --json           JSON, one object
 `;
 
 /** Runs `causey console`. */
 export async function consoleCommand(args: readonly string[]): Promise<void> {
   const text = { type: "string" } as const;
-  const { values } = readOptions(args, {
+  const { values, positionals } = readOptions(args, {
     url: text,
     "data-dir": text,
+    json: { type: "boolean" },
     help: { type: "boolean", short: "h" },
   });
   if (values.help === true) {
     process.stdout.write(help);
     return;
   }
+  if (positionals.length > 0)
+    throw new TypeError(`causey console takes options only, got "${positionals[0]}"`);
   const { url, folder } = serverOf(values);
   const link = await consoleLink({ fetch: reach, url, token: folderToken(folder) });
   if (link === null)
     throw commandFailure(`The server at ${url} has no console`, "Start it without --no-console");
-  process.stdout.write(`${link}\n`);
+  process.stdout.write(`${values.json === true ? JSON.stringify({ url: link }) : link}\n`);
 }
 
 /** The server and the data folder that a command line names. */

@@ -3,10 +3,9 @@ import process from "node:process";
 import { type PriceView, priceBook, priceView } from "../../core/gateway/prices/price-book.ts";
 import { table } from "./api/output.ts";
 import { checkServerUrl, readOptions } from "./command-options.ts";
+import { reach } from "./console-link.ts";
 import { defaults, effectiveConfig } from "./settings.ts";
 
-/** How long each page of a server's prices is waited for, in ms. */
-const ANSWER_MS = 15_000;
 const PAGE = 100;
 
 /** The text of `causey prices --help`. */
@@ -89,18 +88,19 @@ export async function serverPrices(
     address.searchParams.set("per_page", String(PAGE));
     if (provider !== undefined) address.searchParams.set("provider", provider);
     if (model !== undefined) address.searchParams.set("model", model);
-    const response = await fetch(address, {
-      headers: { authorization: `Bearer ${env("CAUSEY_TOKEN") ?? ""}` },
-      redirect: "manual",
-      signal: AbortSignal.timeout(ANSWER_MS),
-    });
+    const response = await reach(
+      new Request(address, {
+        headers: { authorization: `Bearer ${env("CAUSEY_TOKEN") ?? ""}` },
+        redirect: "manual",
+      }),
+    );
     // `as`: the server's own listing.
     const answer = (await response.json().catch(() => ({}))) as {
       result?: PriceView[] | null;
       errors?: { message: string }[];
     };
     if (!response.ok || !Array.isArray(answer.result))
-      throw new TypeError(
+      throw new Error(
         `The server answered ${response.status}: ${answer.errors?.[0]?.message ?? "no prices"}`,
       );
     found.push(...answer.result);

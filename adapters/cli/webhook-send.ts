@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import process from "node:process";
 import { schemes, simulate, type SchemeName } from "../../core/webhooks/mod.ts";
 import { didYouMean } from "../../core/http/fields/nearest.ts";
-import { checkServerUrl, readOptions } from "./command-options.ts";
+import { checkServerUrl, commandFailure, readOptions } from "./command-options.ts";
 
 /** How long an answer is waited for, in ms. */
 const ANSWER_MS = 15_000;
@@ -12,7 +12,7 @@ const SHOWN = 4000;
 
 /** The text of `causey webhook --help`. */
 export const webhookHelp: string = `Usage: causey webhook send --scheme NAME --url URL --secret SECRET [options]
-       causey webhook keys --scheme NAME
+       causey webhook keys --scheme NAME [--json]
 
 send: sends one webhook, signed as the provider signs.
 
@@ -22,6 +22,7 @@ send: sends one webhook, signed as the provider signs.
                     receiver has a public key; "env:NAME" reads the environment variable NAME
   --data FILE       The body; "-" reads standard input [a small JSON object]
   --id ID           Id of the event, e.g. to send it twice [a fresh one]
+  --json            JSON, one object: "status" and "body", or the two keys
   --type TYPE       Type of the event, where the provider says it in a header [test]
 
 Exit code 0 when the answer is 2xx, else 1.
@@ -48,10 +49,20 @@ export interface SendEnvironment {
   readonly freshId: string;
 }
 
+const json = { json: { type: "boolean" } } as const;
+
 /** Reads `send --scheme … --url … --secret …`; throws one line that says what is wrong. */
 export function parseSend(args: readonly string[], input: SendEnvironment): WebhookToSend {
   const text = { type: "string" } as const;
-  const options = { scheme: text, url: text, secret: text, data: text, id: text, type: text };
+  const options = {
+    scheme: text,
+    url: text,
+    secret: text,
+    data: text,
+    id: text,
+    type: text,
+    ...json,
+  };
   const { values, positionals } = readOptions(args, options);
   if (positionals.length !== 1 || positionals[0] !== "send")
     throw new TypeError(
@@ -68,7 +79,7 @@ export function parseSend(args: readonly string[], input: SendEnvironment): Webh
 
 /** Reads `keys --scheme …`; throws one line that says what is wrong. */
 export function parseKeys(args: readonly string[]): SchemeName {
-  const { values, positionals } = readOptions(args, { scheme: { type: "string" } });
+  const { values, positionals } = readOptions(args, { scheme: { type: "string" }, ...json });
   const { scheme } = values;
   if (positionals.length !== 1 || scheme === undefined)
     throw new TypeError("webhook keys needs --scheme, and nothing else");
@@ -98,6 +109,13 @@ export async function sendWebhook(
     body: new Uint8Array(signed.body),
     redirect: "manual",
     signal: AbortSignal.timeout(ANSWER_MS),
+  }).catch((error: unknown) => {
+    if (error instanceof Error && error.name === "TimeoutError")
+      throw new Error(`${new URL(url).origin} gave no answer within ${ANSWER_MS / 1000} s`);
+    throw commandFailure(
+      `No server answers at ${new URL(url).origin}`,
+      "Start one, or correct --url",
+    );
   });
   return { status: response.status, text: (await response.text()).slice(0, SHOWN) };
 }
@@ -110,7 +128,9 @@ export async function webhookCommand(args: readonly string[]): Promise<void> {
   }
   if (args[0] === "keys") {
     const { publicKey, privateKey } = webhookKeys(parseKeys(args));
-    process.stdout.write(`public key: ${publicKey}\nprivate key: ${privateKey}\n`);
+    const lines = `public key: ${publicKey}\nprivate key: ${privateKey}`;
+    const isJson = args.includes("--json");
+    process.stdout.write(`${isJson ? JSON.stringify({ publicKey, privateKey }) : lines}\n`);
     return;
   }
   const webhook = parseSend(args, {
@@ -119,7 +139,10 @@ export async function webhookCommand(args: readonly string[]): Promise<void> {
     freshId: crypto.randomUUID(),
   });
   const { status, text } = await sendWebhook(webhook);
-  process.stdout.write(`${status} ${text}\n`);
+  const isJson = args.includes("--json");
+  process.stdout.write(
+    `${isJson ? JSON.stringify({ status, body: text }) : `${status} ${text}`}\n`,
+  );
   if (status < 200 || status > 299) process.exitCode = 1;
 }
 

@@ -153,7 +153,7 @@ describe(`causey search against ${target}`, LONG, () => {
     const { code, err } = await run("search", "upload", other, mixed);
     expect([code, err]).toEqual([1, expect.stringContaining("Uploaded 1 of 2 files\n")]);
     expect(err).toMatch(/^ {2}n+\.md: The server answered 4\d\d: .*name/mu);
-    expect(err).toContain("error: 1 of 2 files were not taken\n");
+    expect(err).toContain("error: 1 of 2 files was not taken\n");
     const nowhere = await run("search", "upload", other, join(folder, "nothing-here"));
     expect(nowhere.err).toMatch(/^error: There is no file or folder ".*"\nhint: /u);
     await run("search", "delete", other);

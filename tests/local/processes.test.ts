@@ -172,6 +172,16 @@ describe(`causey serve --processes on ${host}`, () => {
     expect(lost).toEqual([]);
   });
 
+  it("replaces none that a signal to the whole group has reached before it", async () => {
+    const server = await serve("--data-dir", fresh(), "--no-demo", "--processes", "2");
+    const children = childrenOf(server.pid);
+    signal("SIGINT", ...children);
+    await eventually(() => !children.some(isAlive), "the others have ended");
+    signal("SIGINT", server.pid);
+    expect(await server.ended).toBe(0);
+    expect(server.output()).not.toContain("is replaced");
+  });
+
   it("takes a signal to the whole group as one", async () => {
     const server = await serve("--data-dir", fresh(), "--no-demo", "--processes", "2");
     const children = childrenOf(server.pid);

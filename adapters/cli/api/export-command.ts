@@ -3,6 +3,7 @@ import process from "node:process";
 import { readOptions } from "../command-options.ts";
 import { apiClient, type ApiClient, serverHelp, serverOptions } from "./api-client.ts";
 import { type Exported, type SettingFacts, nothing, without } from "./exported.ts";
+import { counted } from "../../shared/counted.ts";
 
 const help = `Usage: causey export [FILE] [options]
 
@@ -39,12 +40,12 @@ export function summary({
 }: Exported): string {
   const instances = namespaces.flatMap((one) => one.instances);
   const counts = [
-    [gateways.length, "gateways"],
-    [providers.length, "custom providers"],
-    [instances.length, "search instances"],
-    [endpoints.length, "webhook endpoints"],
+    [gateways.length, "gateway"],
+    [providers.length, "custom provider"],
+    [instances.length, "search instance"],
+    [endpoints.length, "webhook endpoint"],
   ] as const;
-  return counts.map(([count, what]) => `${count} ${what}`).join(", ");
+  return counts.map(([count, what]) => counted(count, what)).join(", ");
 }
 
 async function exported(api: ApiClient): Promise<Exported> {

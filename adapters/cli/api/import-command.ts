@@ -65,7 +65,8 @@ export async function importCommand(args: readonly string[]): Promise<void> {
     one.reason ?? one.secret ?? "",
   ]);
   const refused = outcomes.filter((one) => one.outcome === "refused").length;
-  if (refused > 0) throw new Error(`${refused} of ${outcomes.length} were refused`);
+  if (refused > 0)
+    throw new Error(`${refused} of ${outcomes.length} ${refused === 1 ? "was" : "were"} refused`);
   if (!isDry) process.stderr.write(`Imported ${summary(given)}\n`);
 }
 

@@ -4,7 +4,7 @@ import process from "node:process";
 export interface ProgressBar {
   /** Writes where it stands; on a terminal over the line before. */
   at(done: number, bytes?: number): void;
-  /** Takes the line away, and writes what is to stay. */
+  /** Takes the line away, and writes what is to stay, if anything is. */
   end(text: string): void;
 }
 
@@ -12,7 +12,7 @@ export interface ProgressBar {
 export interface ProgressOptions {
   /** Steps that there are. */
   readonly total: number;
-  /** What a step is, e.g. `files`. */
+  /** What a step is, e.g. `files`; empty where bytes say all. */
   readonly unit: string;
   /** Bytes that there are, where steps have a size: then rate and remaining time go by them. @default none */
   readonly totalBytes?: number;
@@ -51,7 +51,7 @@ export function progress(options: ProgressOptions): ProgressBar {
       const filled = Math.round(Math.min(1, share) * BAR);
       const text = [
         `[${"#".repeat(filled)}${"-".repeat(BAR - filled)}]`,
-        `${done} of ${total} ${unit}`,
+        unit === "" ? "" : `${done} of ${total} ${unit}`,
         ...(totalBytes > 0 ? [`${size(bytes)} of ${size(totalBytes)}`] : []),
         rate(totalBytes > 0 ? bytes : done, seconds, totalBytes > 0 ? null : unit),
         share > 0 && share < 1 ? `${duration((seconds / share) * (1 - share))} left` : "",
@@ -62,9 +62,52 @@ export function progress(options: ProgressOptions): ProgressBar {
       write(isTerminal ? `\r\u001b[K${text}` : `${text}\n`);
     },
     end(text) {
-      write(`${isOpen ? "\r\u001b[K" : ""}${text}\n`);
+      const last = `${isOpen ? "\r\u001b[K" : ""}${text === "" ? "" : `${text}\n`}`;
+      if (last !== "") write(last);
     },
   };
+}
+
+/** How many bytes are through. */
+export interface ByteProgress {
+  /** Notes that more bytes are through. */
+  readonly more: (bytes: number) => void;
+  readonly end: () => void;
+}
+
+/** A bar of bytes with rate and the time that is left. What takes less than five seconds writes nothing into a file. */
+export function byteProgress(
+  totalBytes: number,
+  options: Omit<Partial<ProgressOptions>, "total" | "totalBytes" | "unit"> = {},
+): ByteProgress {
+  const bar = progress({ total: 1, unit: "", totalBytes, ...options });
+  let through = 0;
+  return {
+    more(bytes) {
+      through += bytes;
+      bar.at(0, through);
+    },
+    end() {
+      bar.end("");
+    },
+  };
+}
+
+/** Bytes that every disk copies within a second. */
+const QUICK_BYTES = 50_000_000;
+
+/** Says on a terminal what is copied, unless that is quick; the result takes the line away. */
+export function copyNotice(
+  what: string,
+  bytes: number,
+  {
+    write = (text) => process.stderr.write(text),
+    isTerminal = process.stderr.isTTY,
+  }: Pick<ProgressOptions, "write" | "isTerminal"> = {},
+): () => void {
+  if (!isTerminal || bytes < QUICK_BYTES) return () => undefined;
+  write(`Copying ${what} (${size(bytes)}) …`);
+  return () => write("\r\u001b[K");
 }
 
 function rate(done: number, seconds: number, unit: string | null): string {

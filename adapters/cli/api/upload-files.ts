@@ -5,6 +5,7 @@ import { commandFailure } from "../command-options.ts";
 import { type ApiClient, ServerRefusal } from "./api-client.ts";
 import { progress } from "./progress.ts";
 import { inLanes, isUnreadable, sendFile } from "./send-file.ts";
+import { counted } from "../../shared/counted.ts";
 
 /** A file to be sent. */
 interface LocalFile {
@@ -47,11 +48,13 @@ export async function uploadFiles(
     [done, bytes] = [done + 1, bytes + file.bytes];
     shown.at(done, bytes);
   });
-  shown.end(`Uploaded ${files.length - failures.length} of ${files.length} files`);
+  shown.end(`Uploaded ${files.length - failures.length} of ${counted(files.length, "file")}`);
   if (failures.length === 0) return;
   const first = failures.slice(0, 10).map((one) => `  ${one}\n`);
   process.stderr.write(first.join(""));
-  throw new Error(`${failures.length} of ${files.length} files were not taken`);
+  throw new Error(
+    `${failures.length} of ${counted(files.length, "file")} ${failures.length === 1 ? "was" : "were"} not taken`,
+  );
 }
 
 /** The files that an argument names. What a link points to is sent for a link that is named, not for one in a folder. */
@@ -97,14 +100,16 @@ export async function waitForIndex(api: ApiClient, path: string): Promise<void> 
     const left = stats.queued + stats.running;
     if (left < least) [least, movedAt] = [left, performance.now()];
     if (performance.now() - movedAt > STILL_MS)
-      throw new Error(`${left} items have been waiting for ${STILL_MS / 60_000} minutes`);
+      throw new Error(
+        `${counted(left, "item has", "items have")} been waiting for ${STILL_MS / 60_000} minutes`,
+      );
     shown.at(Math.max(0, total - left));
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
-  shown.end(`Indexed: ${stats.completed} items, ${stats.error} failed`);
+  shown.end(`Indexed: ${counted(stats.completed, "item")}, ${stats.error} failed`);
   if (stats.error > 0)
     throw commandFailure(
-      `${stats.error} items could not be indexed`,
+      `${counted(stats.error, "item")} could not be indexed`,
       "causey search items NAME shows why",
     );
 }

@@ -24,15 +24,24 @@ export interface UnpackedFile {
   readonly sha256: string;
 }
 
-/** Writes an archive that only its owner may read; the file must not be there yet. */
-export async function writeArchive(path: string, files: readonly ArchivedFile[]): Promise<void> {
+/** Hears of bytes as they pass. */
+export type OnBytes = (bytes: number) => void;
+
+/**
+ * Writes an archive that only its owner may read; the file must not be there yet. `onBytes` hears of the bytes of the files.
+ */
+export async function writeArchive(
+  path: string,
+  files: readonly ArchivedFile[],
+  onBytes: OnBytes = () => undefined,
+): Promise<void> {
   // The least compression: of a database the rest wins a tenth of the size and takes three times as long.
   const packed = createGzip({ level: 1 });
   const out = createWriteStream(path, { mode: 0o600, flags: "wx", flush: true });
-  await pipeline(Readable.from(tar(files)), packed, out);
+  await pipeline(Readable.from(tar(files, onBytes)), packed, out);
 }
 
-async function* tar(files: readonly ArchivedFile[]): AsyncGenerator<Uint8Array> {
+async function* tar(files: readonly ArchivedFile[], onBytes: OnBytes): AsyncGenerator<Uint8Array> {
   for (const { name, path } of files) {
     const { size } = statSync(path);
     yield header(name, size);
@@ -40,6 +49,7 @@ async function* tar(files: readonly ArchivedFile[]): AsyncGenerator<Uint8Array> 
     for await (const chunk of createReadStream(path)) {
       const bytes: Uint8Array = chunk;
       written += bytes.length;
+      onBytes(bytes.length);
       yield bytes;
     }
     if (written !== size) throw new Error(`"${path}" changed while it was read`);
@@ -85,17 +95,22 @@ function sumOf(block: Uint8Array): number {
 
 /**
  * Unpacks an archive into a folder. Only files of the given names pass, each once: what an archive says decides nothing
- * about where something is written. Throws for anything else, and for an archive that ends early.
+ * about where something is written. Throws for anything else, and for an archive that ends early. `onBytes` hears of the
+ * archive's own bytes.
  */
 export async function readArchive(
   path: string,
   folder: string,
   names: readonly string[],
+  onBytes: OnBytes = () => undefined,
 ): Promise<Map<string, UnpackedFile>> {
   const found = new Map<string, UnpackedFile>();
   const packed = createReadStream(path);
   const plain = createGunzip();
   const reader = blockReader(plain);
+  packed.on("data", (chunk: { readonly length: number }) => {
+    onBytes(chunk.length);
+  });
   const fed = pipeline(packed, plain).then(
     () => null,
     (error: unknown) => {

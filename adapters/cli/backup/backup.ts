@@ -12,6 +12,7 @@ import {
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { DatabaseSync } from "../../shared/database-sync.ts";
+import { byteProgress, copyNotice } from "../api/progress.ts";
 import { commandFailure } from "../command-options.ts";
 import { writeArchive } from "./archive.ts";
 import { DATABASE, KEPT, MANIFEST, type Manifest } from "./manifest.ts";
@@ -51,8 +52,10 @@ export async function backUp(
     process.exit(130);
   };
   process.once("SIGINT", interrupted);
+  let clear = (): void => undefined;
   try {
     const copy = join(folder, DATABASE);
+    clear = copyNotice("the database", statSync(database).size);
     copyDatabase(database, copy);
     const kept = KEPT.filter((name) => existsSync(join(dataDir, name)));
     const files = [
@@ -63,12 +66,19 @@ export async function backUp(
     const manifest: Manifest = { format: 1, version, createdAt, files: {} };
     for (const { name, path } of files)
       manifest.files[name] = { bytes: statSync(path).size, sha256: await hashOf(path) };
+    const sizes = Object.values(manifest.files).map(({ bytes }) => bytes);
+    const shown = byteProgress(sizes.reduce((sum, bytes) => sum + bytes, 0));
+    clear();
     const described = join(folder, MANIFEST);
     writeFileSync(described, JSON.stringify(manifest), { mode: 0o600 });
     const whole = join(folder, `${randomUUID()}.tar.gz`);
-    await writeArchive(whole, [{ name: MANIFEST, path: described }, ...files]);
+    const all = [{ name: MANIFEST, path: described }, ...files];
+    await writeArchive(whole, all, shown.more).finally(shown.end);
     place(whole, file, force);
     return { file, bytes: statSync(file).size, databaseBytes: statSync(copy).size, createdAt };
+  } catch (error) {
+    clear();
+    throw error;
   } finally {
     process.off("SIGINT", interrupted);
     drop();

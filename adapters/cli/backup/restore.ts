@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { openDataDir } from "../../shared/data-dir.ts";
+import { byteProgress } from "../api/progress.ts";
 import { commandFailure } from "../command-options.ts";
 import { readArchive, type UnpackedFile } from "./archive.ts";
 import { checkDatabase } from "./backup.ts";
@@ -57,7 +58,9 @@ export async function restore(
     );
   const fresh = mkdtempSync(join(dataDir, "restore-"));
   try {
-    const found = await readArchive(file, fresh, [MANIFEST, DATABASE, ...KEPT]);
+    const shown = byteProgress(statSync(file).size);
+    const names = [MANIFEST, DATABASE, ...KEPT];
+    const found = await readArchive(file, fresh, names, shown.more).finally(shown.end);
     const manifest = checkedManifest(fresh, found);
     if (isNewer(manifest.version, own))
       throw commandFailure(

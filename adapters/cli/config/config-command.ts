@@ -1,5 +1,6 @@
 import process from "node:process";
 import { didYouMean } from "../../../core/http/fields/nearest.ts";
+import { counted } from "../../shared/counted.ts";
 import { checkedConfig, readServeOptions } from "./serve-options.ts";
 import { shownConfig, type ShownSetting } from "./shown-config.ts";
 
@@ -31,7 +32,9 @@ export async function configCommand(args: readonly string[]): Promise<void> {
   if (name === "check") {
     const given = shown.filter(({ source }) => source !== "default").length;
     print(
-      json ? { valid: true, settings: given } : `The configuration is right: ${given} settings`,
+      json
+        ? { valid: true, settings: given }
+        : `The configuration is right: ${counted(given, "setting")}`,
     );
   } else print(json ? { settings: shown } : table(shown));
 }

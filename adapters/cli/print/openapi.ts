@@ -6,12 +6,15 @@ const help = `Usage: causey openapi [--url URL]
 Prints the description of the API (OpenAPI 3.1) of this version; no server is needed. GET /openapi.json is the same.
 
   --url URL          The server that clients made of it ask [/]
+  --json             On one line
 `;
 
 /** Runs `causey openapi`. */
 export async function openApiCommand(args: readonly string[]): Promise<void> {
   const { values, positionals } = readOptions(args, {
     url: { type: "string" },
+    // What it prints is JSON anyway: then on one line.
+    json: { type: "boolean" },
     help: { type: "boolean", short: "h" },
   });
   if (values.help === true) return void process.stdout.write(help);
@@ -22,6 +25,6 @@ export async function openApiCommand(args: readonly string[]): Promise<void> {
   const description: unknown = JSON.parse(openApi.text);
   const servers = [{ url: values.url ?? "/" }];
   process.stdout.write(
-    `${JSON.stringify(Object.assign(Object(description), { servers }), null, 2)}\n`,
+    `${JSON.stringify(Object.assign(Object(description), { servers }), null, values.json === true ? undefined : 2)}\n`,
   );
 }

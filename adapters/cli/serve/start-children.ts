@@ -42,6 +42,8 @@ interface State {
 
 /** Whatever makes children end may do so at once again: this many ms are between the starts of replacements. */
 const PAUSE_MS = 1000;
+/** Of a signal to the whole group a child may hear first, and end: for so many ms this process waits for its own. */
+const SIGNAL_MS = 1000;
 /** How a child ends that has drained. */
 const CLEAN = "code 0";
 /** Characters of what a child says that are kept. */
@@ -106,6 +108,8 @@ async function keepRunning(state: State, first: PromiseWithResolvers<void>): Pro
       isProven = true;
       first.resolve();
     });
+    if (isProven && how === CLEAN)
+      await pause(SIGNAL_MS, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) {
       if (isProven && how !== CLEAN)
         log("warn", "A process of this server has not ended as it should", { pid, reason: how });

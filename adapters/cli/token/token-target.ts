@@ -14,6 +14,7 @@ import { openDataDir } from "../../shared/data-dir.ts";
 import { jsonLog } from "../../shared/log.ts";
 import { localSystem } from "../../shared/system.ts";
 import { commandFailure } from "../command-options.ts";
+import { reach } from "../console-link.ts";
 import { defaults, effectiveConfig } from "../settings.ts";
 import { shownTokenSchema, type ShownToken, type TokenBody } from "./token-output.ts";
 
@@ -35,8 +36,6 @@ export interface TargetOptions {
 
 type ReadEnv = (name: string) => string | undefined;
 
-/** How long a server's answer is waited for, in ms. */
-const ANSWER_MS = 15_000;
 const PAGE = 100;
 
 const tokensSchema = v.array(shownTokenSchema);
@@ -126,13 +125,14 @@ function serverTarget(url: string, account: string, token: string): TokenTarget 
   const root = `client/v4/accounts/${encodeURIComponent(account)}/tokens`;
   const base = new URL(root, url.endsWith("/") ? url : `${url}/`);
   const ask = async (method: string, path: string, body?: TokenBody): Promise<unknown> => {
-    const response = await fetch(`${base.href}${path}`, {
-      method,
-      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      redirect: "manual",
-      signal: AbortSignal.timeout(ANSWER_MS),
-    });
+    const response = await reach(
+      new Request(`${base.href}${path}`, {
+        method,
+        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        redirect: "manual",
+      }),
+    );
     // `as`: the server's own envelope.
     const answer = (await response.json().catch(() => ({}))) as {
       result?: unknown;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { table } from "../../../adapters/cli/api/output.ts";
-import { progress, size } from "../../../adapters/cli/api/progress.ts";
+import { byteProgress, copyNotice, progress, size } from "../../../adapters/cli/api/progress.ts";
 
 function recorded(isTerminal: boolean): {
   readonly lines: string[];
@@ -41,6 +41,36 @@ describe("progress()", () => {
       "[####################]  200 of 200 items  10.0 items/s",
       "Indexed",
     ]);
+  });
+
+  it("shows bytes alone, and leaves nothing behind", () => {
+    const { lines, clock, options } = recorded(true);
+    const shown = byteProgress(8_000_000, options);
+    clock.now = 2000;
+    shown.more(1_000_000);
+    clock.now = 4000;
+    shown.more(1_000_000);
+    shown.end();
+    expect(lines.slice(1)).toEqual([
+      "\r\u001b[K[#####---------------]  2.0 MB of 8.0 MB  500.0 kB/s  0:12 left",
+      "\r\u001b[K",
+    ]);
+    const file = recorded(false);
+    const quick = byteProgress(1000, file.options);
+    quick.more(1000);
+    quick.end();
+    expect(file.lines).toEqual([]);
+  });
+
+  it("is told of a copy that takes a while, on a terminal only", () => {
+    const { lines, options } = recorded(true);
+    copyNotice("the database", 1_200_000_000, options)();
+    expect(lines).toEqual(["Copying the database (1.2 GB) …", "\r\u001b[K"]);
+    const quick = recorded(true);
+    copyNotice("the database", 1_000_000, quick.options)();
+    const file = recorded(false);
+    copyNotice("the database", 1_200_000_000, file.options)();
+    expect([quick.lines, file.lines]).toEqual([[], []]);
   });
 
   it("holds with nothing to do", () => {

@@ -61,7 +61,7 @@ describe(`causey export and import on ${host}`, () => {
     const written = await run(first.url, from, "export", file);
     expect([written.code, written.err]).toEqual([
       0,
-      `${file}: 1 gateways, 1 custom providers, 1 search instances, 1 webhook endpoints\n`,
+      `${file}: 1 gateway, 1 custom provider, 1 search instance, 1 webhook endpoint\n`,
     ]);
     const text = readFileSync(file, "utf8");
     expect(text).not.toContain(endpoint.secret);
@@ -73,7 +73,7 @@ describe(`causey export and import on ${host}`, () => {
     expect(JSON.parse(empty.out)).toMatchObject({ gateways: [], webhook_endpoints: [] });
 
     const made = await run(second.url, to, "import", file);
-    expect([made.code, made.err]).toEqual([0, expect.stringMatching(/^Imported 1 gateways/u)]);
+    expect([made.code, made.err]).toEqual([0, expect.stringMatching(/^Imported 1 gateway,/u)]);
     expect(made.out).toMatch(/^webhook endpoint +https:\S+ +created +whsec_\S+$/mu);
     expect(JSON.parse((await run(second.url, to, "export")).out)).toEqual(JSON.parse(text));
 
@@ -121,7 +121,7 @@ describe(`causey export and import on ${host}`, () => {
     });
     const gateways = [settings("wrong", "often"), settings("right", 0)];
     const some = await put({ causey: 1, ...rest, gateways });
-    expect([some.code, some.err]).toEqual([1, "error: 1 of 2 were refused\n"]);
+    expect([some.code, some.err]).toEqual([1, "error: 1 of 2 was refused\n"]);
     expect(some.out).toMatch(/^gateway +wrong +refused +The server answered 400: cache_ttl/mu);
     expect(some.out).toMatch(/^gateway +right +created$/mu);
     await server.stop();

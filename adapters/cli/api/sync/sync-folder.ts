@@ -9,6 +9,7 @@ import { printable } from "../output.ts";
 import { progress } from "../progress.ts";
 import { inLanes, isUnreadable, sendFile } from "../send-file.ts";
 import { type ScannedFile, scanFolder } from "./scan-folder.ts";
+import { counted } from "../../../shared/counted.ts";
 
 /** How {@link syncFolder} works. */
 export interface SyncOptions {
@@ -76,7 +77,7 @@ export async function syncFolder(
   const sides = { root, items: new Map(own.map((one) => [one.key, one])), settled: new Map() };
   const failed = await pass(api, path, sides, options, stop.signal);
   if (options.watches) return watch(api, path, sides, options, stop.signal);
-  if (failed > 0) throw new Error(`${failed} files were not taken`);
+  if (failed > 0) throw new Error(`${counted(failed, "file was", "files were")} not taken`);
 }
 
 async function watch(
@@ -158,12 +159,14 @@ async function pass(
   const { uploaded, unchanged, deleted, left_out: leftOut, failed } = counts;
   shown.end(
     signal.aborted
-      ? `Stopped after ${done} of ${changed.length + doomed.length} files: run it again to go on`
+      ? `Stopped after ${done} of ${counted(changed.length + doomed.length, "file")}: run it again to go on`
       : `Synced: ${uploaded} uploaded, ${unchanged} unchanged, ${deleted} deleted, ${leftOut} left out, ${failed} failed`,
   );
   process.stderr.write(reasons.map((one) => `  ${printable(one)}\n`).join(""));
   if (!deletes && gone.length > 0 && (isFirst || !watches))
-    process.stderr.write(`${gone.length} items have no file any more: --delete deletes them\n`);
+    process.stderr.write(
+      `${counted(gone.length, "item has", "items have")} no file any more: --delete deletes ${gone.length === 1 ? "it" : "them"}\n`,
+    );
   if (isJson) print({ ...counts, without_file: gone.length - doomed.length });
   return failed;
 }
