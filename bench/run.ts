@@ -1,5 +1,6 @@
-// `npm run bench -- NAME [--rounds 5] [--seconds 2] [--connections 1,16,64] [--only TEXT] [--json]`: runs one
-// benchmark, or all of them without a name, and prints tables; --json prints one line per figure instead.
+// `npm run bench -- NAME [--rounds 5] [--seconds 2] [--connections 1,16,64] [--only TEXT] [--json] [--against FOLDER]`:
+// runs one benchmark, or all of them without a name, and prints tables; --json prints one line per figure instead.
+// --against measures every server of ours beside the one that FOLDER holds, a built checkout of another version.
 import { execFileSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { cpus, loadavg, totalmem } from "node:os";

@@ -27,12 +27,13 @@ export function denoFlags(): readonly string[] {
 }
 
 /**
- * The product as a user starts it, on a runtime, with a configuration and a data folder of its own: on Node what npm
+ * The product as a user starts it, on a runtime, with a configuration of its own, and a data folder unless one is given: on Node what npm
  * ships, on Deno and Bun the sources.
  */
 export function causeyCommand(
   runtime: keyof typeof runtimes,
   config: object,
+  dataDir?: string,
 ): { command: readonly [string, ...string[]]; env: Readonly<Record<string, string>> } {
   const folder = mkdtempSync(join(tmpdir(), "causey-bench-"));
   atExit(() => rmSync(folder, { recursive: true, force: true }));
@@ -40,7 +41,7 @@ export function causeyCommand(
   // What signals cost is `bench/signals.ts`.
   const quiet = { demo: false, log: "off", metrics: false };
   writeFileSync(file, JSON.stringify({ ...quiet, ...config }));
-  const settings = ["--port", "0", "--data-dir", join(folder, "data"), "--config", file];
+  const settings = ["--port", "0", "--data-dir", dataDir ?? join(folder, "data"), "--config", file];
   return {
     command: [...runtimes[runtime], ...serve[runtime], ...settings],
     // Nothing is rendered: unpacking the npm browser would be measured instead.

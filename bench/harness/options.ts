@@ -14,6 +14,8 @@ export interface Options {
   /** Only workloads and contestants whose name contains this. */
   readonly only: string | undefined;
   readonly json: boolean;
+  /** A folder with another built version of causey, which is measured in the same run. */
+  readonly against: string | undefined;
   /** What follows the benchmark's name. */
   readonly rest: readonly string[];
 }
@@ -31,6 +33,7 @@ export function readOptions(args: readonly string[]): {
       seconds: { type: "string", default: "2" },
       connections: { type: "string" },
       only: { type: "string" },
+      against: { type: "string" },
       json: { type: "boolean", default: false },
     },
   });
@@ -41,6 +44,7 @@ export function readOptions(args: readonly string[]): {
     connections: values.connections?.split(",").map((text) => toCount(text, "--connections")),
     only: values.only,
     json: values.json,
+    against: values.against,
     rest,
   };
   return { name, options };

@@ -1,4 +1,5 @@
 import type { Browser, Wire } from "../../core/ports.ts";
+import { wholeMessage } from "../../core/rendering/page/long-text.ts";
 
 interface Call {
   readonly id: number;
@@ -50,8 +51,8 @@ function playedWire(): Wire {
     "Page.printToPDF": () => ({ data: PDF }),
   };
   return {
-    send(text) {
-      const { id, method }: Call = JSON.parse(text);
+    send(message) {
+      const { id, method }: Call = JSON.parse(wholeMessage(message));
       say({ id, result: answers[method]?.() ?? {} });
     },
     onMessage: (listener) => void messages.push(listener),

@@ -32,6 +32,15 @@ export function browserMemory(): Memory {
   return { pssMb: sum(/^Pss:\s+(\d+)/m), rssMb: sum(/^Rss:\s+(\d+)/m) };
 }
 
+/** The command lines of the processes below this one, by their ids. */
+export function commandsBelow(): Map<number, string> {
+  return new Map(
+    tree()
+      .filter(({ pid }) => pid !== process.pid)
+      .map(({ pid }) => [pid, read(`/proc/${pid}/cmdline`)]),
+  );
+}
+
 function tree(): Process[] {
   const all = readdirSync("/proc").flatMap(readProcess);
   const own = new Set([process.pid]);

@@ -21,6 +21,8 @@ export interface Contestant {
   readonly goals?: readonly Goal[];
   readonly command: readonly [file: string, ...args: string[]];
   readonly env?: Readonly<Record<string, string>>;
+  /** Where the command runs. @default the project's folder */
+  readonly cwd?: string;
   readonly call: Load["call"];
   readonly perSecond?: number;
   /** What the server needs before the first round. */
@@ -134,7 +136,8 @@ export function narrowed(
 }
 
 /** How {@link measureServers} measures. */
-export interface ServerOptions extends Pick<Options, "rounds" | "ms"> {
+export interface ServerOptions
+  extends Pick<Options, "rounds" | "ms">, Partial<Pick<Options, "against">> {
   readonly connections: number;
   /** Whether {@link FIRST_BYTE} is told: where answers are streams. @default false */
   readonly firstByte?: boolean;
@@ -152,13 +155,15 @@ export async function compareServers(
 /** Runs every contestant in turn, round by round, so that drift of the machine hits all alike. */
 export async function measureServers(
   contestants: readonly Contestant[],
-  { rounds, ms, connections, firstByte = false }: ServerOptions,
+  { rounds, ms, connections, firstByte = false, against }: ServerOptions,
 ): Promise<Results[]> {
-  const field = contestants.map((one) => ({ ...one, rounds: [] as Round[] }));
+  const field = contestants
+    .flatMap((one) => withOther(one, against))
+    .map((one) => ({ ...one, rounds: [] as Round[] }));
   const servers: Running[] = [];
   try {
-    for (const { command, env, prepare } of field) {
-      const server = await start(command, env);
+    for (const { command, env, cwd, prepare } of field) {
+      const server = await start(command, env, cwd);
       servers.push(server);
       await prepare?.(server.url);
     }
@@ -186,6 +191,20 @@ export async function measureServers(
   return field;
 }
 
+/** A causey beside the one that another folder holds: the same runtime and settings, a data folder of its own. */
+function withOther(one: Contestant, folder: string | undefined): Contestant[] {
+  const at = one.command.indexOf("--data-dir") + 1;
+  if (folder === undefined || at === 0) return [one];
+  const [file, ...args] = one.command;
+  args[at - 1] += "-other";
+  const other = { ...one, name: `${one.name}, other version`, goals: [] };
+  const goal = { of: other.name, atMost: 1.1 };
+  return [
+    { ...one, goals: [...(one.goals ?? []), goal] },
+    { ...other, command: [file, ...args], cwd: folder },
+  ];
+}
+
 function fail({ name }: Contestant, when: string): (cause: unknown) => never {
   return (cause) => {
     throw new Error(`${name} failed in ${when}`, { cause });
@@ -209,7 +228,7 @@ function send(
 async function measure(
   server: Running,
   contestant: Contestant,
-  options: Omit<Required<ServerOptions>, "rounds">,
+  options: Omit<Required<ServerOptions>, "rounds" | "against">,
 ): Promise<Round> {
   const leave = await contestant.attend?.(server.url);
   const cpu = server.cpuMicros();
