@@ -64,6 +64,7 @@ const tasks = {
   "test:mutants": { needs: ["."], command: [node, "scripts/mutants.ts"] },
   "test:soak": { needs: [".", "tools"], command: [node, "scripts/soak.ts"] },
   "test:mixed-soak": { needs: ["."], command: [node, "scripts/mixed-soak.ts"] },
+  "test:rendering-soak": { needs: [".", "tools"], command: [node, "scripts/rendering-soak.ts"] },
   format: { needs: ["."], command: [node, "node_modules/oxfmt/bin/oxfmt"] },
   lint: { needs: ["."], command: [node, "node_modules/oxlint/bin/oxlint", "--type-aware"] },
   types: { needs: everything, command: [node, "scripts/types.ts"] },
