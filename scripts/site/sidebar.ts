@@ -33,6 +33,7 @@ export const groups: readonly Group[] = [
     text: "Rendering",
     pages: [
       "docs/rendering.md",
+      "docs/rendering/fields.md",
       "docs/rendering/markdown.md",
       "docs/rendering/crawls.md",
       "docs/rendering/browser.md",

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, inject } from "vitest";
+import { common } from "../../core/rendering/schema.ts";
 import { itUnless } from "../config/it-unless.ts";
 import { root } from "../config/shared.ts";
 
@@ -43,6 +44,46 @@ const types: Readonly<Record<string, string>> = {
   pdf: "application/pdf",
   screenshot: "image/webp",
 };
+
+/** The examples of fields, by the heading that they stand below: the first action of it is asked. */
+const fields = readFileSync(`${root}docs/rendering/fields.md`, "utf8")
+  .split(/^## /mu)
+  .slice(1)
+  .flatMap((section) => {
+    const action = /^(?<name>\w+)/u.exec(section)?.groups?.["name"] ?? "";
+    return [...section.matchAll(/^\| (?<named>`.*?)\s*\| `(?<body>\{.*?\})`\s*\|/gmu)].map(
+      ({ groups = {} }) => ({
+        name: action === "On" ? "content" : action,
+        named: groups["named"] ?? "",
+        body: groups["body"] ?? "",
+      }),
+    );
+  });
+
+describe("the examples of fields", () => {
+  withBrowser("are there for every field that all actions have", () => {
+    const shown = fields.flatMap(({ body }) => Object.keys(JSON.parse(body) as object));
+    // The second spelling of a field, and lists that are the opposite of one that is shown.
+    const others = ["goToOptions", "allowRequestPattern", "allowResourceTypes"];
+    expect(Object.keys(common).filter((name) => !shown.includes(name))).toEqual(others);
+  });
+
+  for (const { name, named, body } of fields) {
+    withBrowser(`work: ${name}, ${named}`, async () => {
+      const page = { url: "https://example.com/", html };
+      const answer = await render(name, { ...page, ...(JSON.parse(body) as object) });
+      const text = await answer.text();
+      // A Worker brings what it imports, and this one imports nothing that finds the main content.
+      if (inject("target") === "workers" && named.includes("extract"))
+        return expect([answer.status, text]).toEqual([
+          503,
+          expect.stringContaining("give rendering()"),
+        ]);
+      expect(text).not.toContain('"success":false');
+      expect(answer.status).toBe(200);
+    });
+  }
+});
 
 describe("the examples of the document", () => {
   withBrowser("are there for each action of one page", () => {
