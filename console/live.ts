@@ -18,6 +18,8 @@ export interface Minute {
 export interface PartHealth {
   readonly status: "ready" | "failing" | "unavailable";
   readonly reason?: string;
+  /** What it lacks although it is ready. */
+  readonly detail?: string;
 }
 
 /** Figures of the last hour. */

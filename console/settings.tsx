@@ -39,11 +39,12 @@ export function SettingsPage({ facts, live }: { readonly facts: Facts; readonly 
       <section aria-labelledby="health-title">
         <h2 id="health-title">Health</h2>
         <div class="parts">
-          {Object.entries(parts).map(([part, { status, reason }]) => (
+          {Object.entries(parts).map(([part, { status, reason, detail }]) => (
             <div class="card part" key={part}>
               <span class={`state ${status}`}>{status}</span>
               <strong>{part}</strong>
               {reason !== undefined && <p>{reason}</p>}
+              {detail !== undefined && <p>{detail}</p>}
             </div>
           ))}
         </div>
