@@ -23,6 +23,10 @@ export async function withinMs<T>(
   const signals = signal === undefined ? [limit.signal] : [signal, limit.signal];
   try {
     return await work(AbortSignal.any(signals));
+  } catch (error) {
+    // Transports that have an error of their own for every abort would hide why.
+    limit.signal.throwIfAborted();
+    throw error;
   } finally {
     over.abort(TIMER_OVER);
     await timer;
