@@ -42,6 +42,25 @@ it(
   },
 );
 
+it("a lock that another process holds is not waited for", LONG, async () => {
+  const path = join(inject("scratch"), "locked-pages.db");
+  const db = openSqlite(path, { freeAfterMs: 5, busyMs: 3000 });
+  await writeAndDelete(db);
+  const other = new DatabaseSync(path);
+  other.exec("BEGIN IMMEDIATE");
+  let longest = 0;
+  for (let turn = 0; turn < 40; turn++) {
+    const at = performance.now();
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    longest = Math.max(longest, performance.now() - at);
+  }
+  expect(longest).toBeLessThan(2000);
+  other.exec("ROLLBACK");
+  other.close();
+  await eventually(() => pages(db) < 1000, "the file is small again");
+  await db.close();
+});
+
 it("a database that was made without the setting works as before", async () => {
   const path = join(inject("scratch"), "no-free-pages.db");
   const former = new DatabaseSync(path);

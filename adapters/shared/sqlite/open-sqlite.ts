@@ -45,7 +45,7 @@ export function openSqlite(path: string, options: SqliteOptions = {}): SqliteDat
   // Nobody else sees a database in memory.
   const readers = path === ":memory:" ? undefined : openReaders(path, { log });
   const database = journal(db, committing, { ...options, readers: options.readers ?? readers });
-  const freeing = returnFreePages(database, freeAfterMs);
+  const freeing = returnFreePages(db, freeAfterMs);
   return {
     ...database,
     close() {
