@@ -217,7 +217,12 @@ export async function readContent(state: InstanceState, itemId: string): Promise
   return {
     key: String(row["key"]),
     contentType: pending?.contentType ?? String(row["content_type"]),
-    bytes: await storedBytes(state.context, itemId, Number(row["revision"])),
+    bytes: await storedBytes(
+      state.context,
+      itemId,
+      Number(row["revision"]),
+      pending?.size ?? Number(row["size"]),
+    ),
   };
 }
 

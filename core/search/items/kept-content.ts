@@ -38,7 +38,7 @@ export async function packContent(
   chunks: readonly TextChunk[],
 ): Promise<Statement[]> {
   const actor = context.name;
-  const bytes = await storedBytes(context, itemId, revision);
+  const bytes = await storedBytes(context, itemId, revision, chunks.at(-1)?.endByte ?? 0);
   const [form, data] = await packed(context, bytes, chunks);
   return [
     {
@@ -61,11 +61,12 @@ async function packed(
   return deflated.length < bytes.length * WORTH ? ["deflate", deflated] : [null, bytes];
 }
 
-/** The stored bytes of an item. */
+/** The stored bytes of an item; `size` is about how many. */
 export async function storedBytes(
   context: ActorContext,
   itemId: string,
   revision: number,
+  size: number,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const key = [context.name, itemId, revision];
   // One statement: a commit in between would change the chunks that the bytes are made of.
@@ -73,20 +74,20 @@ export async function storedBytes(
     `SELECT part AS place, form, data, NULL AS start_byte, NULL AS text FROM search_content
         WHERE actor = ? AND item_id = ? AND revision = ?
       UNION ALL SELECT c.ord, NULL, NULL, c.start_byte, c.text FROM search_chunks c
-        WHERE c.actor = ? AND c.item_id = ? AND EXISTS (SELECT 1 FROM search_content s
-          WHERE s.actor = ? AND s.item_id = ? AND s.revision = ? AND s.form = 'gaps')
+        WHERE c.actor = ? AND c.item_id = ? AND 'gaps' = (SELECT MAX(s.form) FROM search_content s
+          WHERE s.actor = ? AND s.item_id = ? AND s.revision = ?)
       ORDER BY place`,
     [...key, context.name, itemId, ...key],
+    size > COMPARED ? { long: context.name } : {},
   );
   const data = joinParts(
     rows.map((row) => row["data"]).filter((part) => part instanceof Uint8Array),
   );
   const form = rows.find((row) => row["data"] !== null)?.["form"] ?? null;
-  if (form === "gaps") return joined(data, rows);
+  const pause = (): Promise<void> => context.system.sleep(0);
+  if (form === "gaps") return joined(data, rows, pause);
   const own = new Uint8Array(data);
-  return form === "deflate"
-    ? piped(own, new DecompressionStream("deflate"), () => context.system.sleep(0))
-    : own;
+  return form === "deflate" ? piped(own, new DecompressionStream("deflate"), pause) : own;
 }
 
 /** What lies before, between and behind the chunks, as JSON; null where the chunks are not slices of the bytes. */
@@ -118,10 +119,15 @@ async function gapsBetween(
 }
 
 /** The bytes that {@link gapsBetween} was given. */
-function joined(gaps: Uint8Array, rows: readonly SqlRow[]): Uint8Array<ArrayBuffer> {
+async function joined(
+  gaps: Uint8Array,
+  rows: readonly SqlRow[],
+  pause: () => Promise<void>,
+): Promise<Uint8Array<ArrayBuffer>> {
   const [first = "", ...others] = JSON.parse(new TextDecoder().decode(gaps)) as string[];
   const out = [utf8(first)];
   let end = out[0]?.length ?? 0;
+  let paused = 0;
   const chunks = rows.filter((row) => row["data"] === null);
   for (const [n, row] of chunks.entries()) {
     const start = Number(row["start_byte"]);
@@ -130,6 +136,9 @@ function joined(gaps: Uint8Array, rows: readonly SqlRow[]): Uint8Array<ArrayBuff
     // Chunks overlap.
     out.push(text.subarray(Math.max(0, end - start)), gap);
     end = start + text.length + gap.length;
+    if (end - paused < COMPARED) continue;
+    paused = end;
+    await pause();
   }
   return joinBytes(out);
 }

@@ -39,7 +39,10 @@ async function kept(
       "SELECT SUM(LENGTH(data)) AS n FROM search_content WHERE actor = ?",
       [name],
     );
-    return { read: await storedBytes(context, "item", 1), stored: Number(row?.["n"]) };
+    return {
+      read: await storedBytes(context, "item", 1, bytes.length),
+      stored: Number(row?.["n"]),
+    };
   });
 }
 
