@@ -137,7 +137,7 @@ export async function instanceStats(state: InstanceState): Promise<Record<string
     [state.actor, vectorTag(facts)],
   );
   const [content] = await sql.all(
-    "SELECT COUNT(*) AS n, COALESCE(SUM(size), 0) AS bytes FROM search_items WHERE actor = ?",
+    "SELECT COUNT(*) AS n, COALESCE(SUM(size), 0) AS bytes FROM search_items WHERE actor = ? AND revision > 0",
     [state.actor],
   );
   const waiting = await sql.all(

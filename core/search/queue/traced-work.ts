@@ -24,8 +24,10 @@ export function tracedWork(
     attributes: {
       "causey.part": "search",
       "causey.search.instance": actor,
-      [work.stage === "job" ? "causey.search.job" : "causey.search.item"]: work.id,
-      "causey.attempt": work.attempts,
+      // A job is looked at many times while it waits for its source.
+      ...(work.stage === "job"
+        ? { "causey.search.job": work.id }
+        : { "causey.search.item": work.id, "causey.attempt": work.attempts }),
     },
   }));
   const { traceparent } = span;

@@ -86,7 +86,8 @@ async function takeEntry(
     }
     const source = { id: job.source, version, job: job.id };
     const { bytes, contentType, metadata, modified } = content;
-    const upload = { key, bytes, contentType, metadata, checksum, source };
+    const { trace } = deps;
+    const upload = { key, bytes, contentType, metadata, checksum, source, trace };
     const attempt = await state.inTurn(() =>
       beginUpload(state, modified === undefined ? upload : { ...upload, modified }),
     );
