@@ -1,3 +1,4 @@
+import { isObject } from "../http/json.ts";
 import { formatInstant } from "../http/instant.ts";
 import type { ChatModel, Embedder, System } from "../ports.ts";
 import type { PartHealth } from "./health.ts";
@@ -35,7 +36,7 @@ export function modelHealth(system: System): ModelHealth {
           note(name, false);
           return vectors;
         } catch (error) {
-          if (signal?.aborted !== true) note(name, true);
+          if (signal?.aborted !== true) note(name, isEndpointsFault(statusOf(error)));
           throw error;
         }
       },
@@ -64,6 +65,12 @@ export function modelHealth(system: System): ModelHealth {
       };
     },
   };
+}
+
+/** The status that an embedder's failure has as its cause; 500 where no answer came, or none that can be read. */
+function statusOf(error: unknown): number {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return isObject(cause) && typeof cause["status"] === "number" ? cause["status"] : 500;
 }
 
 /** Whether an answer says that the endpoint, its key or its model is wrong, and not what a caller asked. */

@@ -77,7 +77,8 @@ export function openAiEmbedder(endpoint: OpenAiEmbeddings, transport: Transport)
         ...(signal === undefined ? {} : { signal }),
       });
       const text = await answerText(answer.body, who);
-      if (answer.status !== 200) throw failed(who, `status ${answer.status}`);
+      if (answer.status !== 200)
+        throw failed(who, `status ${answer.status}`, { status: answer.status });
       const parsed = v.safeParse(embeddings, parsedJson(text));
       if (!parsed.success) throw failed(who, "no list of embeddings");
       const sorted = parsed.output.data

@@ -1,3 +1,4 @@
+import { openAiEmbedder } from "../../../core/search/mod.ts";
 import { openPlatform } from "#platform";
 import { afterEach, describe, expect, it } from "vitest";
 import { platformApi, type PlatformApi } from "../../../core/api.ts";
@@ -295,5 +296,23 @@ describe("/readyz", () => {
     isBroken = false;
     await search();
     expect((await answer(api)).body.parts["search"]).toEqual({ status: "ready" });
+  });
+
+  it.each([
+    [400, "ready"],
+    [413, "ready"],
+    [401, "failing"],
+    [429, "failing"],
+    [500, "failing"],
+  ])("takes status %i of an embedder for: %s", async (status, told) => {
+    const asks = { send: () => Promise.resolve({ status, headers: [], body: null }) };
+    const endpoint = { baseUrl: "https://e.test/v1", model: "small", dimensions: 3 };
+    const { api } = await setup({ search: { embedder: openAiEmbedder(endpoint, asks) } });
+    const root = "/client/v4/accounts/local/ai-search/instances";
+    const json = { ...bearer, "content-type": "application/json" };
+    await api.request(root, { method: "POST", headers: json, body: '{"id":"docs"}' });
+    const body = JSON.stringify({ query: "hello" });
+    await api.request(`${root}/docs/search`, { method: "POST", headers: json, body });
+    expect((await answer(api)).body.parts["search"]?.status).toBe(told);
   });
 });
