@@ -103,21 +103,27 @@ export async function sendWebhook(
     type,
     now: Date.now(),
   });
-  const response = await fetch(url, {
-    method: "POST",
-    headers: signed.headers,
-    body: new Uint8Array(signed.body),
-    redirect: "manual",
-    signal: AbortSignal.timeout(ANSWER_MS),
-  }).catch((error: unknown) => {
+  const send = async (): Promise<{ readonly status: number; readonly text: string }> => {
+    const response = await fetch(url, {
+      method: "POST",
+      headers: signed.headers,
+      body: new Uint8Array(signed.body),
+      redirect: "manual",
+      signal: AbortSignal.timeout(ANSWER_MS),
+    });
+    isAnswering = true;
+    return { status: response.status, text: (await response.text()).slice(0, SHOWN) };
+  };
+  let isAnswering = false;
+  return send().catch((error: unknown) => {
     if (error instanceof Error && error.name === "TimeoutError")
       throw new Error(`${new URL(url).origin} gave no answer within ${ANSWER_MS / 1000} s`);
+    if (isAnswering) throw new Error(`${new URL(url).origin} broke off its answer`);
     throw commandFailure(
       `No server answers at ${new URL(url).origin}`,
       "Start one, or correct --url",
     );
   });
-  return { status: response.status, text: (await response.text()).slice(0, SHOWN) };
 }
 
 /** Runs `causey webhook …`; the exit code says whether the receiver took it. */
