@@ -27,7 +27,7 @@ export function boundBrowser(binding: FetchBinding, system: System): Browser {
   return {
     proxyLogin: () => proxyLogin,
     trouble: () => ({ failure: start.failure(), lacks: null }),
-    connect: (options = {}) => start.watch(() => connect(options)),
+    connect: (options = {}) => start.watch(() => connect(options), options.signal),
     close: () => Promise.resolve(),
   };
 

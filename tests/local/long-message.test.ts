@@ -40,6 +40,35 @@ it("of a long message a part is made when the one before has been written", asyn
   expect(ahead).toEqual([0, 0, 0, 0, 0]);
 });
 
+it("what waits for its turn when its connection is closed is not sent", async () => {
+  const { pipe, written } = keptPipe();
+  const write = messageWriter(pipe, () => false);
+  let say: (message: string) => void = () => undefined;
+  const mux = muxConnections({
+    send: (message) => {
+      write(message);
+      const attached = { id: 1, result: { sessionId: "own" } };
+      if (message.toString().includes("attachToBrowserTarget")) say(JSON.stringify(attached));
+    },
+    onMessage: (listener) => {
+      say = listener;
+    },
+    onExit: () => undefined,
+    kill: () => Promise.resolve(),
+  });
+  const wire = await mux.connect();
+  const long = function* (): Generator<string> {
+    yield '{"id":7,"method":"Long"';
+    yield "}";
+  };
+  wire.send(long());
+  wire.send(long());
+  await setImmediate();
+  wire.close();
+  await eventually(() => written.join("").includes("detachFromTarget"), "it was told");
+  expect(written.join("").match(/Long/gu)).toHaveLength(1);
+});
+
 it("nothing more is made of a message whose browser is gone", async () => {
   const { pipe, written } = keptPipe();
   let made = 0;

@@ -122,10 +122,17 @@ function renumbered(state: State, link: Link, message: Iterable<string>): Iterab
   return withFirst(
     first.replace(callHead, () => head),
     parts,
+    link,
   );
 }
 
-function* withFirst(first: string, parts: Iterator<string>): Generator<string, void, void> {
+/** What waits for its turn when its connection is closed is not sent; what has begun has to come to its end. */
+function* withFirst(
+  first: string,
+  parts: Iterator<string>,
+  link: Link,
+): Generator<string, void, void> {
+  if (link.closed !== null) return;
   yield first;
   for (let next = parts.next(); next.done !== true; next = parts.next()) yield next.value;
 }

@@ -61,7 +61,7 @@ function remoteChromium(endpoint: string): Chromium {
   const host = URL.parse(endpoint)?.host ?? "";
   const start = startFailure();
   return {
-    connect: ({ signal } = {}) => start.watch(() => connectRemote(endpoint, signal)),
+    connect: ({ signal } = {}) => start.watch(() => connectRemote(endpoint, signal), signal),
     trouble: () => ({ failure: start.failure(), lacks: null }),
     close: async () => undefined,
     // It may hold a token, and everybody may ask why a capability is missing.
@@ -110,7 +110,7 @@ function localChromium(options: ChromiumOptions): Chromium {
     proxyLogin: () => proxyLogin,
     connect: async ({ signal } = {}) => {
       signal?.throwIfAborted();
-      const wire = await start.watch(() => supervisor.connect());
+      const wire = await start.watch(() => supervisor.connect(), signal);
       if (signal?.aborted === true) wire.close();
       signal?.throwIfAborted();
       return wire;

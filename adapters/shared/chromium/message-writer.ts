@@ -16,12 +16,15 @@ export function messageWriter(pipe: Writable, isGone: () => boolean): WriteMessa
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       if (typeof next === "string") pipe.write(`${next}\0`);
       else {
+        let isBegun = false;
         for (const part of next) {
+          isBegun = true;
           await written(pipe, part);
           await setImmediate();
           if (isGone()) return;
         }
-        pipe.write("\0");
+        // One that nobody wants any more by the time of its turn has no parts.
+        if (isBegun) pipe.write("\0");
       }
     }
     isBusy = false;
