@@ -206,6 +206,11 @@ export const markdownCases: readonly MarkdownCase[] = [
     markdown: "## a\n\n| b | c |\n| --- | --- |",
   },
   {
+    name: "a table around one, beside a cell of text",
+    html: "<table><tr><td>Name<td>Info <p>x|y</p><table><tr><td>b<td>c</table></table>",
+    markdown: "Name\n\nInfo\n\nx|y\n\n| b | c |\n| --- | --- |",
+  },
+  {
     name: "what is not text is left out",
     html: "<script>a</script><style>b</style><noscript>c</noscript><svg><text>d</text></svg><template>e</template><iframe>f</iframe>g<svg/>h",
     markdown: "gh",

@@ -18,8 +18,11 @@ export interface OpenTable {
   /** Blocks of the open cell; null between cells. */
   cell: string[] | null;
   cellKind: CellKind;
-  /** The blocks as they are outside of a table, while no more than one cell has any; null afterwards. */
-  alone: string[][] | null;
+  /** Cells that have blocks, the open one included. */
+  filled: number;
+  /** The blocks of the first and of the last of them, as they are outside of a table. */
+  first: string[][];
+  last: string[][];
   inHead: boolean;
   /** A table with another one inside lays out the page: its cells are ordinary blocks. */
   layout: boolean;
@@ -97,10 +100,13 @@ export function openCell(context: Context): string[] | null {
 function addToCell(context: Context, inCell: string, outside: string[]): void {
   const top = context.tables.at(-1);
   if (top === undefined || top.cell === null) return;
-  const isSecond = top.cell.length === 0 && top.alone !== null && top.alone.length > 0;
-  if (isSecond) top.alone = null;
+  if (top.cell.length === 0) {
+    top.filled += 1;
+    top.last = [];
+    if (top.filled === 1) top.first = top.last;
+  }
   top.cell.push(inCell);
-  top.alone?.push(outside);
+  top.last.push(outside);
 }
 
 /** Ends the paragraph or heading that is being collected. */
@@ -150,9 +156,14 @@ function wrappedLanguage({ languages }: Context): string {
   return languages.slice(-WRAPPERS).findLast((language) => language !== "") ?? "";
 }
 
-/** Writes a table; one that has a single cell as what is in that. */
-export function writeTable({ writer }: Context, { table, alone }: OpenTable): void {
-  for (const lines of alone ?? [table.lines()]) {
+/** Writes the `filled` cells of a table that are closed; a single one as what is in it. */
+export function writeTable(context: Context, { table, first, filled }: OpenTable): void {
+  writeBlocks(context, filled > 1 ? [table.lines()] : first);
+}
+
+/** Writes blocks below each other. */
+export function writeBlocks({ writer }: Context, blocks: readonly string[][]): void {
+  for (const lines of blocks) {
     if (lines.length === 0) continue;
     writer.gap(2);
     writer.write(lines);

@@ -1,4 +1,11 @@
-import { type Element, flushBlock, type OpenTable, type Context, writeTable } from "./context.ts";
+import {
+  type Context,
+  type Element,
+  flushBlock,
+  type OpenTable,
+  writeBlocks,
+  writeTable,
+} from "./context.ts";
 import type { Attributes } from "./html-events.ts";
 import { type Alignment, tableCollector } from "./table.ts";
 
@@ -12,7 +19,9 @@ const table: Element = {
       table: tableCollector(),
       cell: null,
       cellKind,
-      alone: [],
+      filled: 0,
+      first: [],
+      last: [],
       inHead: false,
       layout: false,
     });
@@ -26,16 +35,12 @@ const table: Element = {
 
 /** Turns a table that has another one inside into ordinary blocks: nothing of it is lost. */
 function dissolve(context: Context, outer: OpenTable): void {
-  const { cell } = outer;
+  const isOpen = (outer.cell ?? []).length > 0;
   outer.layout = true;
   outer.cell = null;
-  writeTable(context, outer);
-  // The only cell with text has been written with the table.
-  if (outer.alone !== null) return;
-  for (const text of cell ?? []) {
-    context.writer.gap(2);
-    context.writer.write([text]);
-  }
+  const closed = outer.filled - (isOpen ? 1 : 0);
+  if (closed > 0) writeTable(context, { ...outer, filled: closed });
+  if (isOpen) writeBlocks(context, outer.last);
 }
 
 const section = (inHead: boolean): Element => ({
