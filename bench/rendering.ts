@@ -1,4 +1,5 @@
-// PDFs on one headless shell, in one run: causey (a fresh browser context for each), puppeteer with a new context for
+// PDFs on one headless shell, in one run: causey, which keeps pages for plain documents of one token; causey with a fresh
+// browser context for each, as all other documents get it; puppeteer with a new context for
 // each, and puppeteer that uses its pages again, which keeps cookies and storage of the one before and is the floor. Each
 // drives a browser of its own of the same executable. CPU time is that of this process and all its browsers. Then
 // causey's share without a browser, and the memory of its browser over 500 PDFs. `--only small`, `--only memory` narrow it.
@@ -10,7 +11,9 @@ import type { ReadyChromium } from "../adapters/shared/chromium/chromium-find.ts
 import { findChromium, readyChromium } from "../adapters/shared/chromium/chromium-find.ts";
 import { nodePlatform } from "../adapters/node/mod.ts";
 import { rendering } from "../core/rendering/mod.ts";
+import { storedTokens } from "../core/auth/mod.ts";
 import { atExit } from "./harness/at-exit.ts";
+import { TOKEN } from "./harness/causey.ts";
 import { type Figure, type Goal, once, type Round, roundOf, summarise } from "./harness/figure.ts";
 import { compareFunctions } from "./harness/functions.ts";
 import { htmlPage } from "./harness/html-page.ts";
@@ -22,6 +25,7 @@ import { browserMemory, type Memory, treeCpuMs } from "./harness/process-tree.ts
 const REUSED = "puppeteer, pages used again";
 const FRESH = "puppeteer, a context each";
 const OURS = "causey";
+const OURS_FRESH = "causey, a context each";
 
 const pages: Readonly<Record<string, string>> = {
   small: "<!doctype html><title>Bill</title><h1>Bill 17</h1><p>Two hours of work: 240.00</p>",
@@ -77,9 +81,13 @@ async function compare(
           await puppeteerPrinter(REUSED, puppeteer, shell),
           await puppeteerPrinter(FRESH, puppeteer, shell),
         ];
-  const field = [...peers, await causeyPrinter(dataDir)].map((one) => ({
+  const ours = [
+    await causeyPrinter(dataDir),
+    await causeyPrinter(`${dataDir}/fresh`, 4, OURS_FRESH),
+  ];
+  const field = [...peers, ...ours].map((one) => ({
     ...one,
-    goals: one.name === OURS ? goalsAt(count) : [],
+    goals: ours.some(({ name: own }) => own === one.name) ? goalsAt(count) : [],
     rounds: [] as Round[],
   }));
   try {
@@ -178,16 +186,23 @@ async function printWith(page: PuppeteerPage, html: string): Promise<Uint8Array>
   return page.pdf();
 }
 
-async function causeyPrinter(dataDir: string, maxConcurrency = 4): Promise<Contestant> {
+async function causeyPrinter(
+  dataDir: string,
+  maxConcurrency = 4,
+  name = OURS,
+): Promise<Contestant> {
   const platform = await nodePlatform({ dataDir, log: () => undefined });
-  const app = rendering({ platform, auth: "off", maxConcurrency });
-  return { name: OURS, close: () => platform.close(), print: (html) => ask(app, html) };
+  const tokens = [{ token: TOKEN, permissions: ["*"], accounts: ["*"] }] as const;
+  const auth = storedTokens(platform, { tokens });
+  const kept = name === OURS ? {} : { pagesKept: 0 };
+  const app = rendering({ platform, auth, maxConcurrency, ...kept });
+  return { name, close: () => platform.close(), print: (html) => ask(app, html) };
 }
 
 async function ask(app: Hono, html: string): Promise<Uint8Array> {
   const answer = await app.request("/accounts/bench/browser-rendering/pdf", {
     method: "POST",
-    headers: { "content-type": "application/json" },
+    headers: { "content-type": "application/json", authorization: `Bearer ${TOKEN}` },
     body: JSON.stringify({ html }),
   });
   const bytes = new Uint8Array(await answer.arrayBuffer());

@@ -79,6 +79,7 @@ const rendering = v.strictObject({
   allowHosts: v.exactOptional(strings),
   maxConcurrency: v.exactOptional(positiveInteger),
   pagesAhead: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(0))),
+  pagesKept: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(0))),
   noSandbox: v.exactOptional(v.boolean()),
   maxQueue: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(0))),
   maxBodyBytes: v.exactOptional(positiveInteger),

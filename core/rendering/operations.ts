@@ -20,8 +20,9 @@ import { documentAction, markdownAction, snapshotAction, treeAction } from "./ac
 import { type ContentExtractor, extractorFor } from "./extractor.ts";
 import { jsonAnswerOf } from "./json/json-answer.ts";
 import { jobPolicy, namedTo, prepareJob } from "./job.ts";
+import { keptPages, noKeptPages } from "./page/kept-pages.ts";
 import { noPagesAhead, pagesAhead } from "./page/pages-ahead.ts";
-import { render, type Action, type RenderDeps, type Rendered } from "./render.ts";
+import { render, type Action, type RenderDeps, type Rendered, tooLate } from "./render.ts";
 import {
   accessibilitySchema,
   documentSchema,
@@ -41,6 +42,7 @@ import { staticShortcut, type Shortcut } from "./static/shortcut.ts";
 import { checkSelectors } from "./select/check-selectors.ts";
 import { renderPdf, renderStatic, staticDepsOf } from "./static/render-static.ts";
 import { isPdfFailure } from "./errors.ts";
+import { within } from "./timers.ts";
 import { type StaticAction, staticLinks, staticScrape } from "./static/static-page.ts";
 
 /** One request to render, and what wants to hear of it. */
@@ -49,6 +51,8 @@ export interface RenderCall {
   readonly query: URLSearchParams;
   /** Who asks: answers are kept for one caller only. Null: for nobody. */
   readonly caller: string | null;
+  /** Whoever has proved to be the same one: pages may be kept for one owner. @default nobody */
+  readonly owner?: string | null;
   /** Is told how long a browser was busy. */
   readonly onBrowserMs: (ms: number) => void;
   /** Is told of fields of the body that have no effect. */
@@ -101,6 +105,7 @@ export function renderOperations(
     pdf: operation(pdfSchema, printing(onMissing), ({ result }) => binary(result, PDF), {
       withoutBrowser: passedPdf,
       takesUpload: true,
+      keepsPages: true,
     }),
     markdown: operation(documentSchema, asMarkdown, inEnvelope, {
       shortcut:
@@ -116,16 +121,26 @@ export function renderOperations(
       documentSchema,
       (body) => documentAction(body, background, only(body.extract)),
       inEnvelope,
-      { withoutBrowser: (body) => ({ kind: "content", ...partsOf(body) }), takesUpload: true },
+      {
+        withoutBrowser: (body) => ({ kind: "content", ...partsOf(body) }),
+        takesUpload: true,
+        keepsPages: true,
+      },
     ),
     screenshot: operation(
       screenshotSchema,
       (body) => pictureAction(body.screenshotOptions ?? {}, onMissing, body),
       answerPicture,
-      { takesUpload: true },
+      { takesUpload: true, keepsPages: true },
     ),
-    links: operation(linksSchema, linksAction, inEnvelope, { withoutBrowser: staticLinks }),
-    scrape: operation(scrapeSchema, scrapeAction, inEnvelope, { withoutBrowser: staticScrape }),
+    links: operation(linksSchema, linksAction, inEnvelope, {
+      withoutBrowser: staticLinks,
+      keepsPages: true,
+    }),
+    scrape: operation(scrapeSchema, scrapeAction, inEnvelope, {
+      withoutBrowser: staticScrape,
+      keepsPages: true,
+    }),
     accessibilityTree: operation(accessibilitySchema, treeAction, inEnvelope),
     snapshot: operation(
       snapshotSchema,
@@ -147,6 +162,8 @@ type MakeOperation = <B extends RenderBody, T>(
     readonly withoutBrowser?: (body: B) => StaticAction;
     /** Whether the page and its files may come as a form. @default false */
     readonly takesUpload?: boolean;
+    /** Whether its action leaves a page as it was, so that another plain document may be shown there. @default false */
+    readonly keepsPages?: boolean;
     /** What a schema cannot check, before anything is loaded. */
     readonly before?: (body: B, signal: AbortSignal) => Promise<void>;
     /** Makes the answer of that of the rendering, whose place another one may have by then. */
@@ -168,20 +185,37 @@ function operationOver(
     schema,
     actionOf,
     answer,
-    { shortcut = passOn, withoutBrowser = refuseStatic, takesUpload = false, before, after } = {},
+    {
+      shortcut = passOn,
+      withoutBrowser = refuseStatic,
+      takesUpload = false,
+      keepsPages = false,
+      before,
+      after,
+    } = {},
   ) =>
-    async ({ request, query, caller, onBrowserMs, onUnknown, traceparent }) => {
+    async ({ request, query, caller, owner = null, onBrowserMs, onUnknown, traceparent }) => {
       const maxAgeMs = readCacheTtl(query);
       const limit = options.maxBodyBytes ?? BODY_LIMIT;
       return withBytes(request, limit, platform, async (sent) => {
-        const upload = await uploadOf(request, sent, takesUpload, platform);
+        const beside = <R>(work: (signal: AbortSignal) => Promise<R>): Promise<R> =>
+          within(deps.requestMs, platform.system, request.signal, tooLate, work).catch((error) => {
+            throw reportable(error, platform, request.signal);
+          });
+        const upload = await beside((signal) =>
+          uploadOf(request, sent, { isTaken: takesUpload, platform, signal }),
+        );
         const bytes = upload?.options ?? (await shortcut(sent, request.signal, onUnknown));
         if (bytes instanceof Response) return bytes;
-        const split = await splitLong(bytes, platform.background, request.signal);
+        const split = await beside((signal) => splitLong(bytes, platform.background, signal));
         const { output, unknown } = readJsonBytes(split.bytes, schema);
         onUnknown(unknown);
         const body = upload === null ? output : withUploadedPage(output);
-        const prepared = { ...prepareJob(body, policy), page: upload?.html ?? split.html };
+        const prepared = {
+          ...prepareJob(body, policy),
+          page: upload?.html ?? split.html,
+          owner: keepsPages ? owner : null,
+        };
         const job = namedTo(traceparent, uploadedTo(upload, prepared));
         const action = body.render === false ? withoutBrowser(body) : actionOf(body);
         await checkSelectors(body);
@@ -229,7 +263,9 @@ async function orAsPdf(
 
 /** What all renderings share: one browser, and one bound on how much it does at a time. */
 export function renderDeps(options: RenderingOptions): RenderDeps {
-  const { platform, maxConcurrency = 2, pagesAhead: ahead = Math.min(maxConcurrency, 4) } = options;
+  const { platform, maxConcurrency = 2 } = options;
+  const most = Math.min(maxConcurrency, 4);
+  const { pagesAhead: ahead = most, pagesKept: kept = most + 1 } = options;
   const deps = {
     browser: platform.browser,
     system: platform.system,
@@ -240,6 +276,7 @@ export function renderDeps(options: RenderingOptions): RenderDeps {
   return {
     ...deps,
     ahead: platform.browser.lasting === true ? pagesAhead(ahead, deps) : noPagesAhead,
+    kept: platform.browser.lasting === true ? keptPages(kept, deps) : noKeptPages,
     slots: renderSlots({ running: maxConcurrency, waiting: options.maxQueue ?? 20 }),
   };
 }
@@ -273,8 +310,7 @@ function passedPdf({ html }: PdfBody): StaticAction {
 }
 
 function printing(onMissing: OnMissingGlyphs): (body: PdfBody) => Action<Uint8Array<ArrayBuffer>> {
-  return ({ pdfOptions = {}, setJavaScriptEnabled }) =>
-    printAction(pdfOptions, setJavaScriptEnabled !== false, onMissing);
+  return ({ pdfOptions = {} }) => printAction(pdfOptions, onMissing);
 }
 
 function answerPicture({ result }: Rendered<Picture>, body: ScreenshotBody): Response {

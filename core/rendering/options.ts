@@ -31,6 +31,13 @@ export interface RenderingOptions {
    * @default `maxConcurrency`, at most 4
    */
   readonly pagesAhead?: number;
+  /**
+   * Pages that are kept after `html` which can neither run a script nor ask for anything, for the next such `html` of the same
+   * token: it need not wait for a process. 0 gives each document a page of its own. Where there are no pages ahead there are
+   * none of these either.
+   * @default one more than `maxConcurrency`, at most 5
+   */
+  readonly pagesKept?: number;
   /** Renderings that may wait; more are answered 429. @default 20 */
   readonly maxQueue?: number;
   /** Bytes of a request body. @default 52428800 */

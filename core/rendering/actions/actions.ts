@@ -25,13 +25,12 @@ import type { Action } from "../render.ts";
 /** Prints the page; the bytes of a PDF. */
 export function printAction(
   options: PdfOptions,
-  scripts: boolean,
   onMissing: OnMissingGlyphs,
 ): Action<Uint8Array<ArrayBuffer>> {
   const parameters = printParameters(options);
   return async (page, _facts, signal) => {
-    // Puppeteer's users rely on it. With scripts off the promise would never be settled.
-    if (scripts) await lookForGlyphs(page, true, onMissing, signal);
+    // Puppeteer's users rely on the wait for fonts. With scripts off its promise would never be settled.
+    await lookForGlyphs(page, page.hasScripts, onMissing, signal);
     if (options.omitBackground === true) await transparent(page);
     const answer = await page.call("Page.printToPDF", parameters).catch((error: unknown) => {
       const text = error instanceof Error ? error.message : "";

@@ -25,8 +25,8 @@ export interface Cdp {
   on(listener: (event: CdpEvent) => void): void;
   /** Ends every call that waits, with this error; nothing can be called after. */
   fail(error: unknown): void;
-  /** Fails with the reason of a signal as soon as that is aborted. */
-  endWith(signal: AbortSignal): void;
+  /** Fails with the reason of a signal as soon as that is aborted; until what it returns is called. */
+  endWith(signal: AbortSignal): () => void;
   /** Rejects with the error that ended the connection, for work that waits for something else than a call. */
   readonly ended: Promise<never>;
 }
@@ -114,7 +114,7 @@ interface Failing {
   /** Aborted with the error that ended the connection. */
   readonly failure: AbortSignal;
   readonly fail: (error: unknown) => void;
-  readonly endWith: (signal: AbortSignal) => void;
+  readonly endWith: Cdp["endWith"];
 }
 
 /** The one end of a connection: the first error ends every call that waits. */
@@ -130,10 +130,11 @@ function failOnce(pending: Map<number, Pending>): Failing {
     for (const call of pending.values()) call.reject(error);
     pending.clear();
   };
-  const endWith = (signal: AbortSignal): void => {
-    if (signal.aborted) return fail(signal.reason);
-    const options = { once: true, signal: failing.signal };
-    signal.addEventListener("abort", () => fail(signal.reason), options);
+  const endWith = (signal: AbortSignal): (() => void) => {
+    const end = (): void => fail(signal.reason);
+    if (signal.aborted) end();
+    else signal.addEventListener("abort", end, { once: true, signal: failing.signal });
+    return () => signal.removeEventListener("abort", end);
   };
   return { ended, failure: failing.signal, fail, endWith };
 }

@@ -7,7 +7,7 @@ import type { CdpData } from "./cdp.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { Load, MainResponse } from "./main-document.ts";
 import type { NetworkActivity } from "./network-idle.ts";
-import { metrics, networkCalls, type SetUpCall, type Tab } from "./tab.ts";
+import { defaultViewport, metrics, networkCalls, type SetUpCall, type Tab } from "./tab.ts";
 
 /** An open page in a browser context of its own. */
 export interface Page {
@@ -16,6 +16,8 @@ export interface Page {
   readonly frame: string;
   /** Pixels of the screen for each CSS pixel. */
   readonly density: number;
+  /** Whether the document's own scripts run. */
+  readonly hasScripts: boolean;
   readonly lifecycle: Lifecycle;
   readonly network: NetworkActivity;
   readonly system: System;
@@ -32,24 +34,27 @@ export interface Page {
 /**
  * Gives a blank tab to a job: what that wants of cookies, network and window is in force before its first request. The
  * tab may have waited for long, so that the browser has to show that it still answers.
+ *
+ * @param isUsed Whether the tab has shown plain documents before, and this is one: it may ask for nothing
  */
-export async function openPage(tab: Tab, job: Job): Promise<Page> {
+export async function openPage(tab: Tab, job: Job, isUsed = false): Promise<Page> {
   const { cdp, main } = tab;
   const session = main?.session ?? "";
   tab.job = job;
   tab.delivered = job.url === null;
-  const calls = [...networkCalls(tab.guarded, job), ...emulation(job)];
+  tab.isPlain = isUsed;
+  const own = isUsed ? plainEmulation(job) : [...networkCalls(tab.guarded, job), ...emulation(job)];
   await Promise.all([
     cdp.call("Browser.getVersion"),
-    setCookies(tab, job),
-    logIn(tab, job),
-    ...calls.map(([method, params]) => cdp.call(method, params, session)),
+    ...(isUsed ? [] : [setCookies(tab, job), logIn(tab, job)]),
+    ...own.map(([method, params]) => cdp.call(method, params, session)),
   ]);
   return {
     call: (method, params) => cdp.call(method, params, session),
     // The main frame's id is its target's.
     frame: main?.id ?? "",
     density: job.body.viewport?.deviceScaleFactor ?? 1,
+    hasScripts: job.body.setJavaScriptEnabled !== false && !isUsed,
     lifecycle: tab.lifecycle,
     network: tab.network,
     system: tab.system,
@@ -94,6 +99,16 @@ function emulation({ body }: Job): SetUpCall[] {
   if (body.setJavaScriptEnabled === false)
     calls.push(["Emulation.setScriptExecutionDisabled", { value: true }]);
   return calls;
+}
+
+/** All that may differ from what a plain document before has left. */
+function plainEmulation({ body }: Job): SetUpCall[] {
+  return [
+    ["Emulation.setDeviceMetricsOverride", metrics(body.viewport ?? defaultViewport)],
+    ["Emulation.setEmulatedMedia", { media: body.emulateMediaType ?? "" }],
+    ["Emulation.setDefaultBackgroundColorOverride", {}],
+    ["Emulation.setScriptExecutionDisabled", { value: true }],
+  ];
 }
 
 async function setCookies({ cdp, context }: Tab, job: Job): Promise<void> {

@@ -44,7 +44,9 @@ export function pagesAhead(count: number, deps: BrowserSessionDeps): PagesAhead 
   const open = async (): Promise<void> => {
     opening += 1;
     try {
-      const session = await openSession(deps, system.closing ?? unused.signal);
+      const signal = system.closing ?? unused.signal;
+      const session = await openSession(deps, signal);
+      session.cdp.endWith(signal);
       ready.add(session);
       session.cdp.ended.catch(() => {
         if (ready.has(session)) end(session);
@@ -93,8 +95,8 @@ export function pagesAhead(count: number, deps: BrowserSessionDeps): PagesAhead 
   };
 }
 
-/** Resolves when the last question is {@link UNUSED_MS} ago. */
-async function unusedSince(
+/** Resolves when the last question is half a minute ago. */
+export async function unusedSince(
   system: BrowserSessionDeps["system"],
   asked: () => number,
 ): Promise<void> {

@@ -29,21 +29,26 @@ const DISPOSE_ID = 2_147_483_647;
 /** The browser died or hung before the page had begun. */
 export class LostBrowser extends ApiError {}
 
-/** Opens a session; what is left of one that does not open in time, or that nobody waits for, is disposed of. */
+/**
+ * Opens a session; what is left of one that does not open in time, or that nobody waits for, is disposed of. Once it is open, the
+ * signal says nothing any more.
+ */
 export async function openSession(
   deps: BrowserSessionDeps,
   signal: AbortSignal,
 ): Promise<BrowserSession> {
   const wire = await connect(deps, signal);
   const cdp = openCdp(wire, { system: deps.system, callMs: deps.requestMs });
-  cdp.endWith(signal);
+  const untie = cdp.endWith(signal);
   let context: string | null = null;
   const open = async (): Promise<BrowserSession> => {
     const made = await cdp.call("Target.createBrowserContext", { disposeOnDetach: true });
     context = String(made["browserContextId"]);
     return { wire, cdp, tab: await openTab(cdp, deps, context) };
   };
-  return answering(deps, { wire, cdp, context: () => context }, signal, open);
+  const session = await answering(deps, { wire, cdp, context: () => context }, signal, open);
+  untie();
+  return session;
 }
 
 /**

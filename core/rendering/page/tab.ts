@@ -38,6 +38,10 @@ export interface Tab {
   readonly asked: Set<string>;
   /** What the tab is for; null while it is blank. Nothing is requested before that. */
   job: Job | null;
+  /** Whether its document has done anything but be shown: asked for something, opened a dialog, a window, a frame or a worker. */
+  hasActed: boolean;
+  /** Whether nothing may be asked for: the document was taken for a plain one. */
+  isPlain: boolean;
   main: Target | null;
   /** Whether `html` has been delivered under the URL of the job already. */
   delivered: boolean;
@@ -67,6 +71,8 @@ export async function openTab(cdp: Cdp, deps: TabDeps, context: string): Promise
     network: followNetwork(deps.system),
     asked: new Set(),
     job: null,
+    hasActed: false,
+    isPlain: false,
     main: null,
     delivered: false,
     document: followDocument(() => tab.main?.id ?? ""),
@@ -74,7 +80,10 @@ export async function openTab(cdp: Cdp, deps: TabDeps, context: string): Promise
     own: new Set(),
     isNextOwn: false,
   };
-  cdp.on((event) => handle(tab, event));
+  cdp.on((event) => {
+    tab.hasActed ||= isAct(tab, event);
+    handle(tab, event);
+  });
   const opened = new Promise<void>((resolve, reject) => {
     const hooks: TargetHooks = {
       setUp: (target) => setUp(tab, target),
@@ -181,6 +190,21 @@ function handle(tab: Tab, event: CdpEvent): void {
   }
 }
 
+const acts = new Set([
+  "Fetch.requestPaused",
+  "Fetch.authRequired",
+  "Network.requestWillBeSent",
+  "Page.downloadWillBegin",
+  "Page.javascriptDialogOpening",
+]);
+
+/** Whether a document did something. The blank one that a tab begins with asks for nothing. */
+function isAct({ main, context }: Tab, { method, params }: CdpEvent): boolean {
+  if (method !== "Target.attachedToTarget") return acts.has(method);
+  const { browserContextId } = params["targetInfo"] as { browserContextId?: string };
+  return main !== null && browserContextId === context;
+}
+
 function pause(tab: Tab, event: CdpEvent, isMain: boolean): void {
   const { params } = event;
   const mainFrame = isMain && params["frameId"] === tab.main?.id;
@@ -201,7 +225,7 @@ function answerFor(
   event: CdpEvent,
   how: Pick<RequestContext, "mainFrame" | "later">,
 ): InterceptAnswer {
-  if (tab.job === null) return refuseRequest(event);
+  if (tab.job === null || tab.isPlain) return refuseRequest(event);
   const reply = answerRequest(event, tab.job, {
     ...how,
     delivered: tab.delivered,

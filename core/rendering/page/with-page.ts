@@ -1,19 +1,24 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { Job } from "../job.ts";
+import type { KeptPages } from "./kept-pages.ts";
 import { openPage, type Page } from "./page.ts";
 import type { PagesAhead } from "./pages-ahead.ts";
+import { isPlainJob } from "./plain-document.ts";
 import { answering, endSession, LostBrowser, openSession } from "./session.ts";
 import type { BrowserSession, BrowserSessionDeps } from "./session.ts";
 
 /** What pages need from their surroundings. */
 export interface PageDeps extends BrowserSessionDeps {
   readonly ahead: PagesAhead;
+  readonly kept: KeptPages;
 }
 
 /**
- * Takes a blank page in a fresh browser context, hands it to `use`, and disposes of the context on every way out:
- * nothing (cookies, storage, cache, service workers) survives, and nothing of the page runs on. When the browser dies
- * or hangs before the page has begun, another one is tried once. A browser that hangs is replaced.
+ * Hands a blank page in a browser context of its own to `use`, and disposes of the context on every way out: nothing
+ * (cookies, storage, cache, service workers) survives, and nothing of the page runs on. A plain document, which can do
+ * nothing but be shown, gets a page that has shown such documents of the same caller before; when it does anything else
+ * after all, it is shown once more in a page of its own. When the browser dies or hangs before the page has begun, another one is
+ * tried once. A browser that hangs is replaced.
  */
 export async function withPage<T>(
   deps: PageDeps,
@@ -21,20 +26,72 @@ export async function withPage<T>(
   signal: AbortSignal,
   use: (page: Page) => Promise<T>,
 ): Promise<T> {
+  const { owner = null } = job;
+  const keeper = owner !== null && isPlainJob(job) ? owner : null;
+  const session = keeper === null ? undefined : await deps.kept.take(keeper);
+  if (keeper !== null && session !== undefined) {
+    const done = await again(deps, { job, session, owner: keeper }, signal, use);
+    if (done !== null) return done.result;
+  }
+  return inOwnPage(deps, job, keeper, signal, use);
+}
+
+/** Shows a plain document in a page that has shown others; null where that does not do. */
+async function again<T>(
+  deps: PageDeps,
+  { job, session, owner }: { readonly job: Job; readonly session: BrowserSession; owner: string },
+  signal: AbortSignal,
+  use: (page: Page) => Promise<T>,
+): Promise<{ readonly result: T } | null> {
+  const begun = await assign(deps, session, job, signal, true).catch((error: unknown) => {
+    signal.throwIfAborted();
+    if (isLost(error)) return null;
+    throw error;
+  });
+  if (begun === null) return null;
+  let isWhole = false;
+  try {
+    const result = await Promise.race([use(begun.page), session.cdp.ended]);
+    isWhole = !session.tab.hasActed;
+    return isWhole ? { result } : null;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (session.tab.hasActed) return null;
+    throw error;
+  } finally {
+    begun.untie();
+    if (isWhole) deps.kept.put(owner, session);
+    else void endSession(deps, { ...session, context: session.tab.context });
+  }
+}
+
+/** `keeper` is whose further documents the page may be kept for; null = nobody's. */
+async function inOwnPage<T>(
+  deps: PageDeps,
+  job: Job,
+  keeper: string | null,
+  signal: AbortSignal,
+  use: (page: Page) => Promise<T>,
+): Promise<T> {
   const ahead = deps.ahead.take();
   const first = ahead === undefined ? begin(deps, job, signal) : assign(deps, ahead, job, signal);
   let over = Promise.resolve();
   try {
-    const { session, page } = await first.catch((error: unknown) => {
+    const { session, page, untie } = await first.catch((error: unknown) => {
       signal.throwIfAborted();
       if (isLost(error)) return begin(deps, job, signal);
       throw error;
     });
     deps.ahead.refill();
+    let isWhole = false;
     try {
-      return await Promise.race([use(page), session.cdp.ended]);
+      const result = await Promise.race([use(page), session.cdp.ended]);
+      isWhole = true;
+      return result;
     } finally {
-      over = endSession(deps, { ...session, context: session.tab.context });
+      untie();
+      if (isWhole && keeper !== null && !session.tab.hasActed) deps.kept.put(keeper, session);
+      else over = endSession(deps, { ...session, context: session.tab.context });
     }
   } finally {
     deps.ahead.closing(over);
@@ -44,6 +101,8 @@ export async function withPage<T>(
 interface Begun {
   readonly session: BrowserSession;
   readonly page: Page;
+  /** From then on, the job's signal means nothing to the session. */
+  readonly untie: () => void;
 }
 
 async function begin(deps: PageDeps, job: Job, signal: AbortSignal): Promise<Begun> {
@@ -55,13 +114,14 @@ async function assign(
   session: BrowserSession,
   job: Job,
   signal: AbortSignal,
+  isUsed = false,
 ): Promise<Begun> {
   const { wire, cdp, tab } = session;
-  cdp.endWith(signal);
+  const untie = cdp.endWith(signal);
   const page = await answering(deps, { wire, cdp, context: () => tab.context }, signal, () =>
-    openPage(tab, job),
+    openPage(tab, job, isUsed),
   );
-  return { session, page };
+  return { session, page, untie };
 }
 
 /** Nothing of the job has run: the browser is gone, or the blank page is. */

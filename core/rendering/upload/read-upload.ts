@@ -109,19 +109,27 @@ async function bytesOf(part: File | string): Promise<ArrayBuffer | Uint8Array> {
 
 function typeOf({ name, type: said }: File): string {
   const ending = name.slice(name.lastIndexOf(".") + 1).toLowerCase();
-  return types[ending] ?? (said === "" ? "application/octet-stream" : said);
+  const known = Object.hasOwn(types, ending) ? types[ending] : undefined;
+  return known ?? (said === "" ? "application/octet-stream" : said);
 }
 
 /** The upload that a request is; null when its body is JSON. @throws ApiError `invalid_request` where none is taken */
 export async function uploadOf(
   request: Request,
   bytes: Uint8Array<ArrayBuffer>,
-  isTaken: boolean,
-  { background }: Pick<Platform, "background">,
+  {
+    isTaken,
+    platform: { background },
+    signal,
+  }: {
+    readonly isTaken: boolean;
+    readonly platform: Pick<Platform, "background">;
+    readonly signal: AbortSignal;
+  },
 ): Promise<PageUpload | null> {
   const contentType = request.headers.get("content-type") ?? "";
   if (!isUpload(contentType)) return null;
-  if (isTaken) return background.run(readUpload, { bytes, contentType }, request.signal);
+  if (isTaken) return background.run(readUpload, { bytes, contentType }, signal);
   throw new ApiError("invalid_request", {
     message:
       "Files are taken by pdf, screenshot, markdown, content and snapshot; send JSON here (content-type: application/json)",

@@ -17,6 +17,20 @@ export const renderingMutants: readonly Mutant[] = [
     tests: ["tests/unit/rendering/crawl/crawl-pages"],
   },
   {
+    name: "a page is kept for one owner",
+    file: "core/rendering/page/kept-pages.ts",
+    find: "(kept) => kept.owner === owner",
+    replace: "() => true",
+    tests: ["tests/unit/rendering/kept-pages"],
+  },
+  {
+    name: "a page that has shown plain documents may ask for nothing",
+    file: "core/rendering/page/tab.ts",
+    find: "if (tab.job === null || tab.isPlain)",
+    replace: "if (tab.job === null)",
+    tests: ["tests/unit/rendering/kept-pages"],
+  },
+  {
     name: "a name of an upload leads nowhere but below its page",
     file: "core/rendering/upload/upload-schema.ts",
     find: "return isBelow && name.length",

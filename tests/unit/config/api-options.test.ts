@@ -41,6 +41,7 @@ describe("apiOptions()", () => {
     const rendering = {
       maxConcurrency: 3,
       pagesAhead: 0,
+      pagesKept: 0,
       maxQueue: 0,
       maxBodyBytes: 1000,
       requestTimeout: 5000,

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { allowNone } from "../../../core/net/allow-hosts.ts";
 import type { Wire } from "../../../core/ports.ts";
 import { prepareJob } from "../../../core/rendering/job.ts";
+import { noKeptPages } from "../../../core/rendering/page/kept-pages.ts";
 import { noPagesAhead } from "../../../core/rendering/page/pages-ahead.ts";
 import { withPage } from "../../../core/rendering/page/with-page.ts";
 import { fakeClock, settled, type FakeClock } from "../../fakes/rendering-system.ts";
@@ -35,6 +36,7 @@ const start = (
     guarded: true,
     requestMs: 60_000,
     ahead: noPagesAhead,
+    kept: noKeptPages,
   };
   const { signal = forever, use = () => Promise.resolve("done") } = options;
   return withPage(deps, job, signal, use).catch((error: unknown) => error);
@@ -124,6 +126,7 @@ describe("a connection that does not come", () => {
       guarded: true,
       requestMs: 180_000,
       ahead: noPagesAhead,
+      kept: noKeptPages,
     };
     const result = withPage(deps, job, forever, () => Promise.resolve(1)).catch(
       (error: unknown) => error,

@@ -30,6 +30,7 @@ function setting(place: object | null, truths: CdpData[] = []) {
     },
     frame: "F",
     density: 1,
+    hasScripts: true,
     system: { ...fakePlatform({ now: 0 }).system, sleep },
     lifecycle: {
       reached: () => Promise.resolve(),

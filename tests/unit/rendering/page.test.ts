@@ -4,6 +4,7 @@ import type { ProxyLogin } from "../../../core/ports.ts";
 import type { RenderBody } from "../../../core/rendering/body.ts";
 import { prepareJob, type Job } from "../../../core/rendering/job.ts";
 import type { Page } from "../../../core/rendering/page/page.ts";
+import { noKeptPages } from "../../../core/rendering/page/kept-pages.ts";
 import { noPagesAhead } from "../../../core/rendering/page/pages-ahead.ts";
 import { withPage } from "../../../core/rendering/page/with-page.ts";
 import { fakeClock, settled } from "../../fakes/rendering-system.ts";
@@ -32,6 +33,7 @@ const run = async (
     login: () => login,
     requestMs: 60_000,
     ahead: noPagesAhead,
+    kept: noKeptPages,
   };
   await withPage(deps, job, new AbortController().signal, (page) => use(fake, page));
   return fake;
@@ -74,6 +76,7 @@ describe("withPage()", () => {
         guarded: true,
         requestMs: 60_000,
         ahead: noPagesAhead,
+        kept: noKeptPages,
       };
       await withPage(deps, jobOf({ html: "x" }), new AbortController().signal, work).catch(
         (error: unknown) => expect(error).toBe(failure),
@@ -98,6 +101,7 @@ describe("withPage()", () => {
         guarded: true,
         requestMs: 60_000,
         ahead: noPagesAhead,
+        kept: noKeptPages,
       },
       jobOf({ html: "x" }),
       stop.signal,
@@ -121,6 +125,7 @@ describe("withPage()", () => {
       guarded: true,
       requestMs: 60_000,
       ahead: noPagesAhead,
+      kept: noKeptPages,
     };
     const pending = withPage(deps, jobOf({ html: "x" }), new AbortController().signal, (page) => {
       const printing = page.call("Page.printToPDF");

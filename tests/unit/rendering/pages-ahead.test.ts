@@ -3,6 +3,7 @@ import { allowNone } from "../../../core/net/allow-hosts.ts";
 import type { Wire } from "../../../core/ports.ts";
 import type { RenderBody } from "../../../core/rendering/body.ts";
 import { prepareJob, type Job } from "../../../core/rendering/job.ts";
+import { noKeptPages } from "../../../core/rendering/page/kept-pages.ts";
 import { pagesAhead } from "../../../core/rendering/page/pages-ahead.ts";
 import { withPage, type PageDeps } from "../../../core/rendering/page/with-page.ts";
 import { fakeClock, settled, type FakeClock } from "../../fakes/rendering-system.ts";
@@ -48,7 +49,7 @@ function setting(
     login: () => login,
     requestMs: 60_000,
   };
-  const deps = { ...session, ahead: pagesAhead(count, session) };
+  const deps = { ...session, ahead: pagesAhead(count, session), kept: noKeptPages };
   const render = async (body: RenderBody = { html: "x" }): Promise<number | string> => {
     let used = -1;
     const work = withPage(deps, jobOf(body), forever, async (page) => {

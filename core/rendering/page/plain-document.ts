@@ -1,0 +1,79 @@
+import type { Job } from "../job.ts";
+import { readHtml } from "../markdown/html-events.ts";
+
+// A plain document can do nothing but be shown: it runs no script and asks for no file. So nothing of it can stay behind in
+// a page, and nothing there can be read by it. Whatever is not surely plain is not.
+
+/** Characters that are looked at: a few milliseconds of work. */
+const LOOKED_AT = 131_072;
+
+const elements = new Set(
+  (
+    "html head title meta style body article section nav aside header footer main h1 h2 h3 h4 h5 h6 hgroup p div span br hr wbr " +
+    "pre blockquote ol ul li dl dt dd menu figure figcaption a abbr address b bdi bdo cite code data dfn del ins em i kbd mark " +
+    "q rp rt ruby s samp small strong sub sup time u var center font tt big strike table caption colgroup col thead tbody " +
+    "tfoot tr td th label details summary"
+  ).split(" "),
+);
+
+/** Fields of a body that change nothing outside of the document, or that are set anew for each. */
+const fields = new Set([
+  "html",
+  "pdfOptions",
+  "screenshotOptions",
+  "viewport",
+  "gotoOptions",
+  "goToOptions",
+  "waitForSelector",
+  "waitForTimeout",
+  "actionTimeout",
+  "emulateMediaType",
+  "bestAttempt",
+  "scrollPage",
+  "selector",
+  "elements",
+  "visibleLinksOnly",
+  "excludeExternalLinks",
+]);
+
+/** Whether a job is to show a document that can do nothing else. */
+export function isPlainJob({ body, page = null, upload, url }: Job): boolean {
+  const { html, viewport = { width: 0, height: 0 } } = body;
+  if (url !== null || page !== null || upload !== undefined || html === undefined) return false;
+  if (viewport.hasTouch === true || viewport.isMobile === true) return false;
+  return Object.keys(body).every((name) => fields.has(name)) && isPlainDocument(html);
+}
+
+/** Whether a document can do nothing but be shown. */
+export function isPlainDocument(html: string): boolean {
+  if (html.length > LOOKED_AT) return false;
+  let isPlain = true;
+  /** What the open element holds, if that is style: it may come in pieces. */
+  let style: string | null = null;
+  const reading = readHtml(html, {
+    open(name, attributes) {
+      isPlain &&= elements.has(name) && Object.entries(attributes).every(isPlainAttribute);
+      style = name === "style" ? "" : null;
+    },
+    close() {
+      isPlain &&= style === null || isPlainStyle(style);
+      style = null;
+    },
+    text(text) {
+      if (style !== null) style += text;
+    },
+  });
+  // Its pauses are for documents that are longer.
+  while (isPlain && reading.next().done !== true);
+  return isPlain;
+}
+
+function isPlainAttribute([name, value]: [name: string, value: string]): boolean {
+  if (name === "style") return isPlainStyle(value);
+  return !/^on|src|background|http-equiv|shadow/u.test(name);
+}
+
+/** Style that names no file, and does not look whether scripts run. An escape could spell anything. */
+function isPlainStyle(css: string): boolean {
+  return !/\\|url|import|image|src|scripting|element/iu.test(css);
+}
