@@ -47,14 +47,15 @@ export async function askLegs(
   // Whoever awaits it hears of its failure; the vector leg may end before it does.
   keywords.catch(() => undefined);
   const asked = { query: plan.text, vector: input.vector };
+  const mayExpand = type === "hybrid" && hasLearned(state);
   const beside = async (): Promise<Beside> => {
     const found = await keywords;
-    const expands = type === "hybrid" && found !== null && hasLearned(state);
+    const expands = mayExpand && found !== null;
     return { others: (found ?? []).map(({ chunk }) => chunk), expands };
   };
   // It begins while the keyword leg runs on a thread, and waits for it in the middle.
   const askVectors = (): Promise<VectorLeg> =>
-    vectorLeg(state, asked, { limit: bring, allowed: allowed?.ids ?? null, beside });
+    vectorLeg(state, asked, { limit: bring, allowed: allowed?.ids ?? null, mayExpand, beside });
   const vector = type === "keyword" ? null : await attempt(askVectors, failed.vector);
   const keyword = await keywords;
   const failures = [...failed.keyword, ...failed.vector];

@@ -1,6 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
 import { dot, fromBytes, normalize } from "../vectors/dense.ts";
-import type { NearRow } from "../vectors/packed-vectors.ts";
 import { type InstanceState, vectorTag } from "../instance/instance-state.ts";
 import { LEXICAL_MODEL } from "../lexical/lexical-model.ts";
 import { calibrated, type Calibration } from "../lexical/trained-model.ts";
@@ -43,6 +42,8 @@ const SPARE = 20;
 /** How many of the nearest chunks a query takes in, and how much of each (pseudo-relevance feedback, Rocchio 1971). */
 const TAKEN_IN = 5;
 const SHARE = 0.15;
+/** The nearest chunks among which the wider query looks: looking through all of them again would take as long as the first time. */
+const LOOKED_AT_AGAIN = 1000;
 
 /** What a search asks of the vector leg. */
 export interface VectorAsk {
@@ -50,6 +51,8 @@ export interface VectorAsk {
   readonly limit: number;
   /** Items that may be found; null = all. */
   readonly allowed: ReadonlySet<string> | null;
+  /** Whether {@link Beside.expands} may be true. */
+  readonly mayExpand: boolean;
   /** What the other leg comes to; it may still run. */
   readonly beside: () => Promise<Beside>;
 }
@@ -74,19 +77,24 @@ export async function vectorLeg(
   const { context } = state;
   const { limit, allowed } = ask;
   const tag = vectorTag(state.facts());
+  // After a start both are read from rows, side by side.
+  const reading = state.vectors.index(tag, state.facts().chunks);
+  reading.catch(() => undefined);
   const { query, calibration } = await queryVector(state, input);
-  const index = await state.vectors.index(tag, state.facts().chunks);
+  const index = await reading;
   if (index === null || index.dimensions !== query.length) return { hits: [], seen: () => null };
-  const find = (vector: Float32Array): Promise<NearRow[]> =>
-    index.nearest(vector, allowed, limit + SPARE, () => context.system.sleep(0));
-  let near = await find(query);
+  const bring = limit + SPARE;
+  const pause = (): Promise<void> => context.system.sleep(0);
+  const mayWiden = ask.mayExpand ? Math.max(bring, LOOKED_AT_AGAIN) : bring;
+  let near = await index.nearest(query, allowed, mayWiden, pause);
   let wider = query;
   const { others, expands } = await ask.beside();
   if (expands && near.length > 0) {
     const first = near.slice(0, TAKEN_IN).map(({ chunk }) => chunk);
     wider = taking(query, [...(await index.vectors(first)).values()]);
-    near = await find(wider);
+    near = await index.nearestOf(wider, near, bring);
   }
+  near = near.slice(0, bring);
   const vectors = await index.vectors([...new Set([...near.map(({ chunk }) => chunk), ...others])]);
   // A training has finished in the meantime: query and vectors may be of different ones.
   if (vectorTag(state.facts()) !== tag) return vectorLeg(state, input, ask);

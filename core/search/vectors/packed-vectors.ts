@@ -5,10 +5,12 @@ import { quantize, toVector, type VectorBlock } from "./vector-block.ts";
 const PAGE = 65_536;
 /** Rows that the kernel takes at a time. */
 const SLICE = 4096;
-/** Where the query lies (at most 16 kB of it), the sums of a slice, and the rows. */
+/** Where the query lies (at most 16,384 numbers of 2 bytes), the sums of a slice, and the rows. */
 const QUERY = 0;
-const SUMS = 16_384;
+const SUMS = 32_768;
 const ROWS = SUMS + SLICE * 4;
+/** Rows that the kernel takes together: behind the last ones it reads what is there, or zeros. */
+const TOGETHER = 4;
 /** Numbers that are multiplied before others may go on: a few milliseconds without vector instructions. */
 const MULTIPLIED = 4_000_000;
 
@@ -30,6 +32,8 @@ export interface VectorIndex {
     limit: number,
     pause: () => Promise<void>,
   ): Promise<NearRow[]>;
+  /** Of rows that were found before, the nearest to another vector, best first. */
+  nearestOf(query: Float32Array, rows: readonly NearRow[], limit: number): Promise<NearRow[]>;
   /** The vectors of some chunks; those without one are missing. */
   vectors(chunks: readonly number[]): Promise<ReadonlyMap<number, Float32Array>>;
 }
@@ -96,6 +100,20 @@ export function packedVectors(dimensions: number): PackedVectors {
     add(id, block) {
       addRows(rows, id, block);
     },
+    nearestOf(query, found, limit) {
+      const bytes = new Int8Array(memory.buffer);
+      const asked = new Int8Array(dimensions);
+      const scale = quantize(query, 0, dimensions, asked, 0);
+      const again = found.flatMap((one): NearRow[] => {
+        const row = rowOf(rows, one.chunk);
+        if (row === null) return [];
+        const at = ROWS + row * rows.size;
+        let sum = 0;
+        for (let i = 0; i < dimensions; i++) sum += (asked[i] ?? 0) * (bytes[at + i] ?? 0);
+        return [{ ...one, cosine: sum * scale * (rows.scales[row] ?? 0) }];
+      });
+      return Promise.resolve(nearest(again, limit));
+    },
     vectors(chunks) {
       const bytes = new Int8Array(memory.buffer);
       const found = chunks.flatMap((chunk): [number, Float32Array][] => {
@@ -108,50 +126,96 @@ export function packedVectors(dimensions: number): PackedVectors {
       return Promise.resolve(new Map(found));
     },
     async nearest(query, allowed, limit, pause) {
-      let taken: NearRow[] = [];
-      let bar = 0;
+      const best = bestRows(limit);
       let work = 0;
       for (let from = 0; from < rows.count; from += SLICE) {
         const count = Math.min(SLICE, rows.count - from);
         // Anew each time: another query may have run, and the memory may have grown.
-        const bytes = new Int8Array(memory.buffer);
-        const scale = quantize(query, 0, dimensions, bytes, QUERY);
-        bytes.fill(0, QUERY + dimensions, QUERY + rows.size);
-        dots(QUERY, ROWS + from * rows.size, count, rows.size, SUMS);
-        take(rows, from, count, scale, allowed, bar, taken);
-        // Sorting now and then is cheaper than keeping order, and all that cannot win any more goes.
-        if (taken.length > 4 * limit) {
-          taken = taken.toSorted(nearestFirst).slice(0, limit);
-          bar = taken.at(-1)?.cosine ?? 0;
-        }
+        const asked = new Int16Array(memory.buffer, QUERY, rows.size);
+        const scale = quantize(query, 0, dimensions, asked, 0);
+        asked.fill(0, dimensions);
+        const together = Math.ceil(count / TOGETHER) * TOGETHER;
+        dots(QUERY, ROWS + from * rows.size, together, rows.size, SUMS);
+        take(rows, from, count, scale, allowed, best);
         work += count * rows.size;
         if (work > MULTIPLIED) {
           work = 0;
           await pause();
         }
       }
-      return taken.toSorted(nearestFirst).slice(0, limit);
+      return best.rows(rows);
     },
   };
 }
 
-/** Adds the rows of a slice that may win to `taken`. */
+/** The best rows of a search, before they are anything but numbers. */
+interface BestRows {
+  /** What is not above it cannot win any more. */
+  bar: number;
+  add(row: number, cosine: number): void;
+  /** In order. */
+  rows(from: Rows): NearRow[];
+}
+
+function bestRows(limit: number): BestRows {
+  // Finding the bar now and then is cheaper than keeping order.
+  const room = 4 * limit;
+  const found = new Int32Array(room);
+  const cosines = new Float64Array(room);
+  let count = 0;
+  const best: BestRows = {
+    bar: 0,
+    add(row, cosine) {
+      if (count === room) drop();
+      if (cosine < best.bar) return;
+      found[count] = row;
+      cosines[count++] = cosine;
+    },
+    rows({ owners }) {
+      const all: NearRow[] = [];
+      for (let n = 0; n < count; n++) {
+        const row = found[n] ?? 0;
+        const owner = owners[row];
+        if (owner === undefined || (cosines[n] ?? 0) < best.bar) continue;
+        all.push({
+          chunk: owner.first + row - owner.row,
+          itemId: owner.id,
+          cosine: cosines[n] ?? 0,
+        });
+      }
+      return nearest(all, limit);
+    },
+  };
+  const drop = (): void => {
+    best.bar = cosines.slice().sort().at(-limit) ?? 0;
+    let kept = 0;
+    // Of equal ones all stay, as long as there is room: the order decides in the end.
+    for (let n = 0; n < room; n++) {
+      if ((cosines[n] ?? 0) < best.bar || kept >= 2 * limit) continue;
+      found[kept] = found[n] ?? 0;
+      cosines[kept++] = cosines[n] ?? 0;
+    }
+    count = kept;
+  };
+  return best;
+}
+
+/** Adds the rows of a slice that may win. */
 function take(
   { memory, owners, scales }: Rows,
   from: number,
   count: number,
   scale: number,
   allowed: ReadonlySet<string> | null,
-  bar: number,
-  taken: NearRow[],
+  best: BestRows,
 ): void {
   const sums = new Int32Array(memory.buffer, SUMS, count);
   for (let n = 0; n < count; n++) {
     const cosine = (sums[n] ?? 0) * scale * (scales[from + n] ?? 0);
-    if (cosine <= 0 || cosine < bar) continue;
+    if (cosine <= 0 || cosine < best.bar) continue;
     const owner = owners[from + n];
     if (owner === undefined || (allowed !== null && !allowed.has(owner.id))) continue;
-    taken.push({ chunk: owner.first + from + n - owner.row, itemId: owner.id, cosine });
+    best.add(from + n, cosine);
   }
 }
 
@@ -192,7 +256,7 @@ function rowOf(rows: Rows, chunk: number): number | null {
 
 function reserve(rows: Rows, count: number): void {
   const { memory, size } = rows;
-  const missing = ROWS + (rows.count + count) * size - memory.buffer.byteLength;
+  const missing = ROWS + (rows.count + count + TOGETHER) * size - memory.buffer.byteLength;
   // Ahead, because each growth may copy.
   if (missing > 0) memory.grow(Math.ceil(Math.max(missing, (rows.count * size) / 4) / PAGE));
   if (rows.count + count <= rows.scales.length) return;
@@ -234,7 +298,8 @@ function compact(rows: Rows): void {
   rows.gone = 0;
 }
 
-/** Orders by cosine, then by chunk. */
-export function nearestFirst(a: NearRow, b: NearRow): number {
-  return b.cosine - a.cosine || a.chunk - b.chunk;
+/** The nearest rows in order: by cosine, then by chunk. */
+export function nearest(rows: readonly NearRow[], limit: number): NearRow[] {
+  const all = rows.toSorted((a, b) => b.cosine - a.cosine || a.chunk - b.chunk);
+  return all.filter(({ cosine }, n) => n < limit && cosine > 0);
 }

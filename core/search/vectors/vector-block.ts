@@ -53,7 +53,7 @@ export function quantize(
   vector: Float32Array,
   from: number,
   length: number,
-  bytes: Int8Array,
+  bytes: Int8Array | Int16Array,
   to: number,
 ): number {
   let most = 0;

@@ -59,6 +59,9 @@ export function addVectors(
   return out;
 }
 
+/** Where a stored part of vectors is: of an item, from a chunk on. */
+type Place = readonly [itemId: string, firstChunk: number];
+
 /** All stored vectors of a model in slices of a few milliseconds; `items` narrows them. */
 export async function* storedBlocks(
   { name: actor, sql, system }: ActorContext,
@@ -69,7 +72,15 @@ export async function* storedBlocks(
   const set = items === null ? [] : [asSet(items)];
   // A few rows are read sooner than a thread would be asked.
   let beside: QueryOptions = {};
-  for (let after: readonly [string, number] = ["", -1]; ;) {
+  const read = (after: Place, until: Place): Promise<SqlRow[]> =>
+    sql.all(
+      `SELECT item_id, first_chunk, dimensions, scales, data FROM search_vector_blocks
+        WHERE actor = ? AND model = ? AND (item_id, first_chunk) > (?, ?) AND (item_id, first_chunk) <= (?, ?) ${narrowed}
+        ORDER BY item_id, first_chunk`,
+      [actor, tag, ...after, ...until, ...set],
+      beside,
+    );
+  for (let after: Place = ["", -1]; ;) {
     const keys = await sql.all(
       `SELECT item_id, first_chunk, LENGTH(data) AS bytes FROM search_vector_blocks
         WHERE actor = ? AND model = ? AND (item_id, first_chunk) > (?, ?) ${narrowed}
@@ -77,26 +88,36 @@ export async function* storedBlocks(
       [actor, tag, ...after, ...set],
       beside,
     );
-    let bytes = 0;
-    const tooMany = keys.findIndex((row, n) => {
-      bytes += Number(row["bytes"]);
-      return n > 0 && bytes > READ_BYTES;
-    });
-    const last = keys.at(tooMany - (tooMany < 0 ? 0 : 1));
-    if (last === undefined) return;
-    const until: readonly [string, number] = [String(last["item_id"]), Number(last["first_chunk"])];
-    const rows = await sql.all(
-      `SELECT item_id, first_chunk, dimensions, scales, data FROM search_vector_blocks
-        WHERE actor = ? AND model = ? AND (item_id, first_chunk) > (?, ?) AND (item_id, first_chunk) <= (?, ?) ${narrowed}
-        ORDER BY item_id, first_chunk`,
-      [actor, tag, ...after, ...until, ...set],
-      beside,
-    );
-    yield rows.map(toStored);
-    after = until;
-    beside = { long: actor };
-    await system.sleep(0);
+    if (keys.length === 0) return;
+    const ends = sliceEnds(keys);
+    let reading = read(after, ends[0] ?? after);
+    for (const [n, until] of ends.entries()) {
+      const rows = await reading;
+      after = until;
+      beside = { long: actor };
+      // The next slice is read while this one is looked at.
+      const next = ends[n + 1];
+      if (next !== undefined) reading = read(after, next);
+      // Whoever awaits it hears of its failure, unless this one is the last that is wanted.
+      reading.catch(() => undefined);
+      yield rows.map(toStored);
+      await system.sleep(0);
+    }
   }
+}
+
+/** The last parts of slices that have about {@link READ_BYTES}. */
+function sliceEnds(keys: readonly SqlRow[]): Place[] {
+  const ends: Place[] = [];
+  let bytes = 0;
+  for (const [n, row] of keys.entries()) {
+    bytes += Number(row["bytes"]);
+    const next = Number(keys[n + 1]?.["bytes"] ?? Infinity);
+    if (bytes + next <= READ_BYTES) continue;
+    ends.push([String(row["item_id"]), Number(row["first_chunk"])]);
+    bytes = 0;
+  }
+  return ends;
 }
 
 function toStored(row: SqlRow): StoredBlock {

@@ -1,8 +1,9 @@
 import type { ActorContext } from "../../ports.ts";
 import { type LexicalModel, lexicalModel } from "../lexical/lexical-model.ts";
 import { type Calibration, readTrained, UNTRAINED } from "../lexical/trained-model.ts";
+import { dot } from "./dense.ts";
 import {
-  nearestFirst,
+  nearest,
   type NearRow,
   packedBytes,
   packedVectors,
@@ -175,10 +176,22 @@ export function streamedVectors(
         for (const { itemId, block } of blocks)
           if (block.dimensions === dimensions && (allowed === null || allowed.has(itemId)))
             slice.add(itemId, block);
-        best.push(...(await slice.nearest(query, null, limit, pause)));
-        best = best.toSorted(nearestFirst).slice(0, limit);
+        best = nearest([...best, ...(await slice.nearest(query, null, limit, pause))], limit);
       }
       return best;
+    },
+    async nearestOf(query, rows, limit) {
+      const vectors = await storedVectors(
+        context,
+        tag,
+        dimensions,
+        rows.map(({ chunk }) => chunk),
+      );
+      const again = rows.flatMap((one): NearRow[] => {
+        const vector = vectors.get(one.chunk);
+        return vector === undefined ? [] : [{ ...one, cosine: dot(query, vector, 0) }];
+      });
+      return nearest(again, limit);
     },
     vectors: (chunks) => storedVectors(context, tag, dimensions, chunks),
   };

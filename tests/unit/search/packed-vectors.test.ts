@@ -35,7 +35,8 @@ describe("dotKernel()", () => {
     const bytes = new Int8Array(memory.buffer);
     const random = numbers(7);
     for (let i = 0; i < 20_000; i++) bytes[i] = Math.round(random() * 127);
-    bytes.fill(127, 0, 48).fill(-127, 1024, 1072).fill(127, 1072, 1120);
+    bytes.fill(-127, 1024, 1072).fill(127, 1072, 1120);
+    new Int16Array(memory.buffer, 0, 48).fill(127);
     const run = (kernel: ReturnType<typeof dotKernel>): number[] => {
       kernel(0, 1024, 300, 48, 40_000);
       return [...new Int32Array(memory.buffer, 40_000, 300)];
@@ -109,6 +110,30 @@ describe("packedVectors()", () => {
     }
     packed.remove("a");
     expect([...(await packed.vectors([1, 3001])).keys()]).toEqual([3001]);
+  });
+
+  it("orders rows that were found before by another vector, as it orders all", async () => {
+    const packed = filled();
+    const other = unitVectors(1, dimensions, random);
+    const all = await packed.nearest(query, null, 9000, never);
+    const again = await packed.nearestOf(other, all, 10);
+    const wanted = (await packed.nearest(other, new Set(["a", "b"]), 9000, never)).filter(
+      ({ chunk }) => all.some((one) => one.chunk === chunk),
+    );
+    expect(again).toEqual(wanted.slice(0, 10));
+    packed.remove("a");
+    expect((await packed.nearestOf(other, all, 10)).every(({ itemId }) => itemId === "b")).toBe(
+      true,
+    );
+  });
+
+  it("keeps equal ones in the order of their chunks, and a limit that hits are fewer than", async () => {
+    const packed = packedVectors(16);
+    const same = new Float32Array(16 * 500).fill(0.25);
+    packed.add("a", toBlock(100, 16, same));
+    const found = await packed.nearest(same.subarray(0, 16), null, 3, never);
+    expect(found.map(({ chunk }) => chunk)).toEqual([100, 101, 102]);
+    expect(await packed.nearest(same.subarray(0, 16), null, 1000, never)).toHaveLength(500);
   });
 
   it("serves queries side by side", async () => {
