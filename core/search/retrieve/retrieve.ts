@@ -46,8 +46,11 @@ export async function retrieve(state: InstanceState, input: SearchInput): Promis
   const { limit, plan, type } = search;
   const collected = await collect(search);
   const { legs, both } = collected.legs;
+  // Threads answer several searches at once: what is left to do of each, some milliseconds, has a turn of its own.
+  await state.context.system.sleep(0);
   const shown = await withText(state, collected.ranked.slice(0, limit));
   const covers = await coverageOf(state, plan);
+  await state.context.system.sleep(0);
   const coverages = shown.map(({ row }) =>
     covers(`${String(row["heading"])}\n${String(row["text"])}`),
   );

@@ -101,16 +101,14 @@ export function packedVectors(dimensions: number): PackedVectors {
       addRows(rows, id, block);
     },
     nearestOf(query, found, limit) {
-      const bytes = new Int8Array(memory.buffer);
-      const asked = new Int8Array(dimensions);
-      const scale = quantize(query, 0, dimensions, asked, 0);
+      const scale = place(query, rows, dimensions);
+      const sum = new Int32Array(memory.buffer, SUMS, 1);
       const again = found.flatMap((one): NearRow[] => {
         const row = rowOf(rows, one.chunk);
         if (row === null) return [];
-        const at = ROWS + row * rows.size;
-        let sum = 0;
-        for (let i = 0; i < dimensions; i++) sum += (asked[i] ?? 0) * (bytes[at + i] ?? 0);
-        return [{ ...one, cosine: sum * scale * (rows.scales[row] ?? 0) }];
+        // Three rows too many, and still sooner than in JavaScript.
+        dots(QUERY, ROWS + row * rows.size, TOGETHER, rows.size, SUMS);
+        return [{ ...one, cosine: (sum[0] ?? 0) * scale * (rows.scales[row] ?? 0) }];
       });
       return Promise.resolve(nearest(again, limit));
     },
@@ -131,9 +129,7 @@ export function packedVectors(dimensions: number): PackedVectors {
       for (let from = 0; from < rows.count; from += SLICE) {
         const count = Math.min(SLICE, rows.count - from);
         // Anew each time: another query may have run, and the memory may have grown.
-        const asked = new Int16Array(memory.buffer, QUERY, rows.size);
-        const scale = quantize(query, 0, dimensions, asked, 0);
-        asked.fill(0, dimensions);
+        const scale = place(query, rows, dimensions);
         const together = Math.ceil(count / TOGETHER) * TOGETHER;
         dots(QUERY, ROWS + from * rows.size, together, rows.size, SUMS);
         take(rows, from, count, scale, allowed, best);
@@ -146,6 +142,13 @@ export function packedVectors(dimensions: number): PackedVectors {
       return best.rows(rows);
     },
   };
+}
+
+/** Puts a query where the kernel reads it; what its numbers have to be multiplied by. */
+function place(query: Float32Array, { memory, size }: Rows, dimensions: number): number {
+  const asked = new Int16Array(memory.buffer, QUERY, size);
+  asked.fill(0, dimensions);
+  return quantize(query, 0, dimensions, asked, 0);
 }
 
 /** The best rows of a search, before they are anything but numbers. */
