@@ -15,6 +15,8 @@ interface Caller {
   readonly id: number;
   /** For the mux's own calls. */
   readonly done?: (message: string) => void;
+  /** Sees the answer before the caller does. */
+  readonly answered?: (message: string) => void;
 }
 
 interface Link {
@@ -27,15 +29,30 @@ interface Link {
 interface State {
   readonly process: ChromiumProcess;
   readonly callers: Map<number, Caller>;
-  /** Which connection a DevTools session belongs to. */
+  /** Which connection a DevTools session belongs to, and a browser context. */
   readonly sessions: Map<string, Link>;
+  readonly contexts: Map<string, Link>;
+  /** Whether the browser attaches the mux to every target; null before anybody has asked for that. */
+  attaching: Promise<string> | null;
   nextId: number;
   gone: string | null;
 }
 
-/** Splits a browser's pipe into independent connections: ids are renumbered, events go to whose session they are. */
+/**
+ * Splits a browser's pipe into independent connections: ids are renumbered, events go to whose session they are. What a
+ * connection that has itself attached to all targets would hear of those of others it does not hear: the mux is attached to each target
+ * once and tells whose browser context it is in. Else every new page would be attached by every connection.
+ */
 export function muxConnections(process: ChromiumProcess): Mux {
-  const state: State = { process, callers: new Map(), sessions: new Map(), nextId: 1, gone: null };
+  const state: State = {
+    process,
+    callers: new Map(),
+    sessions: new Map(),
+    contexts: new Map(),
+    attaching: null,
+    nextId: 1,
+    gone: null,
+  };
   const links = new Set<Link>();
   process.onMessage((message) => receive(state, message));
   process.onExit((reason) => {
@@ -61,12 +78,7 @@ export function muxConnections(process: ChromiumProcess): Mux {
 }
 
 async function attach(state: State): Promise<string> {
-  const answer = await new Promise<string>((done) => {
-    if (state.gone !== null) return done(JSON.stringify({ error: { message: state.gone } }));
-    const id = state.nextId++;
-    state.callers.set(id, { link: null, id, done });
-    state.process.send(JSON.stringify({ id, method: "Target.attachToBrowserTarget" }));
-  });
+  const answer = await askBrowser(state, "Target.attachToBrowserTarget");
   const message = JSON.parse(answer) as {
     result?: { sessionId?: string };
     error?: { message?: string };
@@ -77,14 +89,47 @@ async function attach(state: State): Promise<string> {
   return session;
 }
 
+/** Calls a method of the browser for the mux itself; the answer as it came. */
+function askBrowser(state: State, method: string, params: object = {}): Promise<string> {
+  return new Promise((done) => {
+    if (state.gone !== null) return done(JSON.stringify({ error: { message: state.gone } }));
+    const id = state.nextId++;
+    state.callers.set(id, { link: null, id, done });
+    state.process.send(JSON.stringify({ id, method, params }));
+  });
+}
+
+/** Has the mux attached to all targets, once for all connections, and answers the one that asked. */
+function autoAttach(state: State, link: Link, call: Call): void {
+  state.attaching ??= askBrowser(state, call.method, call.params);
+  void state.attaching.then((answer) =>
+    deliver(
+      link,
+      answer.replace(/^\{"id":\d+/u, () => `{"id":${call.id}`),
+    ),
+  );
+}
+
+/** What is sent over a connection. */
+interface Call {
+  readonly id: number;
+  readonly method: string;
+  readonly params?: object;
+  readonly sessionId?: string;
+}
+
 function wire(state: State, link: Link, forget: () => void): Wire {
   return {
     send(message) {
       if (link.closed !== null) return;
       if (typeof message !== "string") return state.process.send(renumbered(state, link, message));
-      const call = JSON.parse(message) as { id: number; sessionId?: string };
+      const call = JSON.parse(message) as Call;
+      if (call.method === "Target.setAutoAttach" && call.sessionId === undefined)
+        return autoAttach(state, link, call);
       const id = state.nextId++;
-      state.callers.set(id, { link, id: call.id });
+      const owns = call.method === "Target.createBrowserContext";
+      const answered = owns ? { answered: (text: string) => noteContext(state, link, text) } : {};
+      state.callers.set(id, { link, id: call.id, ...answered });
       state.process.send(
         JSON.stringify({ ...call, id, sessionId: call.sessionId ?? link.session }),
       );
@@ -99,6 +144,8 @@ function wire(state: State, link: Link, forget: () => void): Wire {
       forget();
       for (const [session, owner] of state.sessions)
         if (owner === link) state.sessions.delete(session);
+      for (const [context, owner] of state.contexts)
+        if (owner === link) state.contexts.delete(context);
       for (const [id, caller] of state.callers) if (caller.link === link) state.callers.delete(id);
       const id = state.nextId++;
       const params = { sessionId: link.session };
@@ -107,6 +154,11 @@ function wire(state: State, link: Link, forget: () => void): Wire {
       closeLink(link, "The connection was closed");
     },
   };
+}
+
+function noteContext(state: State, link: Link, answer: string): void {
+  const { result } = JSON.parse(answer) as { result?: { browserContextId?: string } };
+  if (result?.browserContextId !== undefined) state.contexts.set(result.browserContextId, link);
 }
 
 const callHead = /^\{"id":(?<id>\d+)(?:,"sessionId":"(?<session>[^"]*)")?/u;
@@ -152,6 +204,7 @@ function receive(state: State, message: string): void {
   state.callers.delete(number);
   if (caller.done !== undefined) return caller.done(message);
   if (caller.link === null) return;
+  caller.answered?.(message);
   // Answers can be many megabytes (a PDF): they are cut at the ends, not parsed.
   const tail = `,"sessionId":"${caller.link.session}"}`;
   const body = message.slice(id[0].length);
@@ -163,21 +216,47 @@ function receive(state: State, message: string): void {
 
 interface DevToolsEvent {
   readonly method: string;
-  readonly params: { readonly sessionId?: string };
+  readonly params: {
+    readonly sessionId?: string;
+    readonly targetInfo?: { readonly type: string; readonly browserContextId?: string };
+  };
   readonly sessionId?: string;
 }
 
 function route(state: State, message: string): void {
   const event = JSON.parse(message) as DevToolsEvent;
-  const link = event.sessionId === undefined ? undefined : state.sessions.get(event.sessionId);
-  if (link === undefined) return;
   const child = event.params.sessionId;
-  if (child !== undefined && event.method === "Target.attachedToTarget")
-    state.sessions.set(child, link);
+  const link =
+    event.sessionId === undefined
+      ? ownerOf(state, event)
+      : (state.sessions.get(event.sessionId) ?? null);
+  if (child !== undefined && event.method === "Target.attachedToTarget") {
+    if (link !== null) state.sessions.set(child, link);
+    // A session of the browser is one that a connection has asked for.
+    else if (event.params.targetInfo?.type !== "browser") leave(state, child);
+  }
   if (child !== undefined && event.method === "Target.detachedFromTarget")
     state.sessions.delete(child);
+  if (link === null) return;
   const { sessionId, ...bare } = event;
   deliver(link, sessionId === link.session ? JSON.stringify(bare) : message);
+}
+
+/** Whom an event is for that the browser tells the mux: of a target in somebody's context. */
+function ownerOf(state: State, { method, params }: DevToolsEvent): Link | null {
+  if (method === "Target.attachedToTarget")
+    return state.contexts.get(params.targetInfo?.browserContextId ?? "") ?? null;
+  return method === "Target.detachedFromTarget"
+    ? (state.sessions.get(params.sessionId ?? "") ?? null)
+    : null;
+}
+
+/** Lets go of a target that is nobody's, such as the page that a browser starts with. */
+function leave(state: State, session: string): void {
+  const resume = { id: state.nextId++, method: "Runtime.runIfWaitingForDebugger" };
+  state.process.send(JSON.stringify({ ...resume, sessionId: session }));
+  const detach = { id: state.nextId++, method: "Target.detachFromTarget" };
+  state.process.send(JSON.stringify({ ...detach, params: { sessionId: session } }));
 }
 
 function deliver(link: Link, message: string): void {
