@@ -44,6 +44,8 @@ export interface DocumentFacts {
   readonly url: string | null;
   /** What relative links start from; null for `html` without a URL. */
   readonly base: string | null;
+  /** Whether all fonts are there, and no letter is one that they may lack. */
+  readonly drawable: boolean;
 }
 
 /** What is done with a loaded page. */
@@ -111,6 +113,7 @@ async function readDocument(
     base: string;
     url: string;
     empty: boolean;
+    drawable: boolean;
   };
   if (facts.empty && (page.load().response?.status ?? 0) >= 400)
     throw new ApiError("empty_http_error");
@@ -118,7 +121,8 @@ async function readDocument(
   // Chromium shows a page of its own when a site cannot be reached: that is not the caller's page.
   if (facts.url.startsWith("chrome-error:"))
     throw page.load().response?.proxyError ?? networkFailure("net::ERR_FAILED");
-  return { title: facts.title, url: webAddress(facts.url), base: webAddress(facts.base) };
+  const { title, drawable } = facts;
+  return { title, drawable, url: webAddress(facts.url), base: webAddress(facts.base) };
 }
 
 /** The files of an upload have names, and no address that anybody else knows. */

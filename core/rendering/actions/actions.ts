@@ -28,9 +28,9 @@ export function printAction(
   onMissing: OnMissingGlyphs,
 ): Action<Uint8Array<ArrayBuffer>> {
   const parameters = printParameters(options);
-  return async (page, _facts, signal) => {
+  return async (page, { drawable }, signal) => {
     // Puppeteer's users rely on the wait for fonts. With scripts off its promise would never be settled.
-    await lookForGlyphs(page, page.hasScripts, onMissing, signal);
+    if (!drawable) await lookForGlyphs(page, page.hasScripts, onMissing, signal);
     if (options.omitBackground === true) await transparent(page);
     const answer = await page.call("Page.printToPDF", parameters).catch((error: unknown) => {
       const text = error instanceof Error ? error.message : "";
@@ -85,9 +85,9 @@ export function pictureAction(
       message: "screenshotOptions.quality: A png has no quality",
     });
   }
-  return async (page, _facts, signal) => {
+  return async (page, { drawable }, signal) => {
     if (scrollPage === true) await evaluate(page, scrollThrough, [], signal);
-    await lookForGlyphs(page, false, onMissing, signal);
+    if (!drawable || scrollPage === true) await lookForGlyphs(page, false, onMissing, signal);
     if (options.omitBackground === true) await transparent(page);
     const clip = await clipOf(page, options, selector, signal);
     const answer = await page.call("Page.captureScreenshot", {

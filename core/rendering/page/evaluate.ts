@@ -20,10 +20,15 @@ export async function evaluate(
   signal: AbortSignal,
 ): Promise<unknown> {
   for (let attempt = 1; ; attempt++) {
+    const known = page.world.context;
     try {
       return await evaluateOnce(page, source, args);
     } catch (error) {
-      if (!isContextLoss(error) || attempt === ATTEMPTS) throw error;
+      if (!isContextLoss(error)) throw error;
+      page.world.context = null;
+      // It was of a document before.
+      if (known !== null && attempt === 1) continue;
+      if (attempt === ATTEMPTS) throw error;
       await page.system.sleep(PAUSE_MS, signal);
     }
   }
@@ -34,13 +39,14 @@ async function evaluateOnce(
   source: string,
   args: readonly unknown[],
 ): Promise<unknown> {
-  const world = await page.call("Page.createIsolatedWorld", {
-    frameId: page.frame,
-    worldName: "causey",
-  });
+  if (page.world.context === null) {
+    const params = { frameId: page.frame, worldName: "causey" };
+    const made = await page.call("Page.createIsolatedWorld", params);
+    page.world.context = made["executionContextId"];
+  }
   const answer = await page.call("Runtime.callFunctionOn", {
     functionDeclaration: source,
-    executionContextId: world["executionContextId"],
+    executionContextId: page.world.context,
     arguments: args.map((value) => ({ value })),
     returnByValue: true,
     awaitPromise: true,

@@ -97,11 +97,18 @@ export const readVisible: string = `function (include, exclude) {
   return out.join("");
 }`;
 
-/** The title, the address that relative links start from, the document's own, and whether there is nothing in it. */
+/**
+ * The title, the address that relative links start from, the document's own, whether there is nothing in it, and whether all
+ * fonts are there and no letter is one that a font may lack.
+ */
 export const readFacts: string = `function () {
   const root = document.documentElement;
-  const empty = root === null || root.outerHTML === "<html><head></head><body></body></html>";
-  return { title: document.title, base: document.baseURI, url: document.URL, empty };
+  const bare = (node, name) => node?.nodeName === name && node.attributes.length === 0;
+  const empty = root === null || (bare(root, "HTML") && root.childNodes.length === 2 &&
+    [[root.firstChild, "HEAD"], [root.lastChild, "BODY"]].every(([part, name]) => bare(part, name) && !part.hasChildNodes()));
+  const text = document.body?.textContent.slice(0, 100000) ?? "";
+  const drawable = document.fonts.status === "loaded" && !/[^\\0-\\u024f](?<=\\p{L}|\\p{Emoji_Presentation})/u.test(text);
+  return { title: document.title, base: document.baseURI, url: document.URL, empty, drawable };
 }`;
 
 /** Cancels every navigation to another document from now on. */

@@ -8,6 +8,7 @@ function movingPage(moves: number): { readonly page: Page; readonly asked: () =>
   let asked = 0;
   const page: Partial<Page> = {
     frame: "F",
+    world: { context: null },
     system: { sleep: () => Promise.resolve() } as Partial<Page["system"]> as Page["system"],
     call: (method) => {
       if (method === "Page.createIsolatedWorld") return Promise.resolve({ executionContextId: 1 });
