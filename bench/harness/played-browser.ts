@@ -1,9 +1,14 @@
 import type { Browser, Wire } from "../../core/ports.ts";
 import { wholeMessage } from "../../core/rendering/page/long-text.ts";
 
+interface CallParams {
+  readonly functionDeclaration?: string;
+}
+
 interface Call {
   readonly id: number;
   readonly method: string;
+  readonly params?: CallParams;
   readonly sessionId?: string;
 }
 
@@ -34,7 +39,7 @@ function playedWire(): Wire {
         sessionId: "S",
       });
   };
-  const answers: Readonly<Record<string, () => object>> = {
+  const answers: Readonly<Record<string, (params: CallParams) => object>> = {
     "Target.createBrowserContext": () => ({ browserContextId: "C" }),
     "Target.createTarget": () => {
       const targetInfo = { targetId: "T", type: "page", browserContextId: "C" };
@@ -47,13 +52,20 @@ function playedWire(): Wire {
       return {};
     },
     "Page.createIsolatedWorld": () => ({ executionContextId: 1 }),
-    "Runtime.callFunctionOn": () => ({ result: { value: facts } }),
+    "Page.navigate": () => {
+      loaded("third");
+      return {};
+    },
+    "Runtime.callFunctionOn": ({ functionDeclaration = "" }) => {
+      // Characters without a font: none.
+      return { result: { value: functionDeclaration.includes("fonts") ? [] : facts } };
+    },
     "Page.printToPDF": () => ({ data: PDF }),
   };
   return {
     send(message) {
-      const { id, method }: Call = JSON.parse(wholeMessage(message));
-      say({ id, result: answers[method]?.() ?? {} });
+      const { id, method, params = {} }: Call = JSON.parse(wholeMessage(message));
+      say({ id, result: answers[method]?.(params) ?? {} });
     },
     onMessage: (listener) => void messages.push(listener),
     onClose: (listener) => void closes.push(listener),

@@ -7,13 +7,25 @@ import type { CdpData } from "./cdp.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { Load, MainResponse } from "./main-document.ts";
 import type { NetworkActivity } from "./network-idle.ts";
-import { defaultViewport, metrics, networkCalls, type SetUpCall, type Tab } from "./tab.ts";
+import {
+  defaultViewport,
+  metrics,
+  networkCalls,
+  type SetUpCall,
+  type Tab,
+  type World,
+} from "./tab.ts";
+
+/** For so many ms after an answer nobody asks whether a browser still answers. */
+const FRESH_MS = 1000;
 
 /** An open page in a browser context of its own. */
 export interface Page {
   /** Calls a method of the page's target. */
   call(method: string, params?: CdpData): Promise<CdpData>;
   readonly frame: string;
+  /** The world of ours in the document that is shown; its `context` is null until it is needed. */
+  readonly world: World;
   /** Pixels of the screen for each CSS pixel. */
   readonly density: number;
   /** Whether the document's own scripts run. */
@@ -42,17 +54,23 @@ export async function openPage(tab: Tab, job: Job, isUsed = false): Promise<Page
   const session = main?.session ?? "";
   tab.job = job;
   tab.delivered = job.url === null;
+  const calls = isUsed ? renewal(tab, job) : [...networkCalls(tab.guarded, job), ...emulation(job)];
+  const isFresh = isUsed && tab.system.monotonic() - tab.answeredAt < FRESH_MS;
   tab.isPlain = isUsed;
-  const own = isUsed ? plainEmulation(job) : [...networkCalls(tab.guarded, job), ...emulation(job)];
+  tab.look = lookOf(job);
   await Promise.all([
-    cdp.call("Browser.getVersion"),
+    ...(isFresh ? [] : [cdp.call("Browser.getVersion")]),
     ...(isUsed ? [] : [setCookies(tab, job), logIn(tab, job)]),
-    ...own.map(([method, params]) => cdp.call(method, params, session)),
+    ...calls.map(([method, params]) => cdp.call(method, params, session)),
   ]);
   return {
-    call: (method, params) => cdp.call(method, params, session),
+    call(method, params) {
+      if (method === "Emulation.setDefaultBackgroundColorOverride") tab.look = null;
+      return cdp.call(method, params, session);
+    },
     // The main frame's id is its target's.
     frame: main?.id ?? "",
+    world: tab.world,
     density: job.body.viewport?.deviceScaleFactor ?? 1,
     hasScripts: job.body.setJavaScriptEnabled !== false && !isUsed,
     lifecycle: tab.lifecycle,
@@ -101,13 +119,23 @@ function emulation({ body }: Job): SetUpCall[] {
   return calls;
 }
 
-/** All that may differ from what a plain document before has left. */
-function plainEmulation({ body }: Job): SetUpCall[] {
+/** What plain documents may ask for beside their contents. */
+function lookOf({ body }: Job): string {
+  return JSON.stringify([metrics(body.viewport ?? defaultViewport), body.emulateMediaType ?? ""]);
+}
+
+/** What may differ from what a plain document before has left. Each call may have the page drawn anew. */
+function renewal({ isPlain, look }: Tab, job: Job): SetUpCall[] {
+  const { body } = job;
   return [
-    ["Emulation.setDeviceMetricsOverride", metrics(body.viewport ?? defaultViewport)],
-    ["Emulation.setEmulatedMedia", { media: body.emulateMediaType ?? "" }],
-    ["Emulation.setDefaultBackgroundColorOverride", {}],
-    ["Emulation.setScriptExecutionDisabled", { value: true }],
+    ...(isPlain ? [] : [["Emulation.setScriptExecutionDisabled", { value: true }] as const]),
+    ...(look === lookOf(job)
+      ? []
+      : ([
+          ["Emulation.setDeviceMetricsOverride", metrics(body.viewport ?? defaultViewport)],
+          ["Emulation.setEmulatedMedia", { media: body.emulateMediaType ?? "" }],
+          ["Emulation.setDefaultBackgroundColorOverride", {}],
+        ] as const)),
   ];
 }
 

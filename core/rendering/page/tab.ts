@@ -40,14 +40,25 @@ export interface Tab {
   job: Job | null;
   /** Whether its document has done anything but be shown: asked for something, opened a dialog, a window, a frame or a worker. */
   hasActed: boolean;
-  /** Whether nothing may be asked for: the document was taken for a plain one. */
+  /** Whether nothing may be asked for and no script runs: the tab has shown plain documents before. */
   isPlain: boolean;
+  /** How the window was set for the last job, as text; null when that may have been changed since. */
+  look: string | null;
+  /** When the browser last answered for a page that is kept, of `monotonic()`. */
+  answeredAt: number;
   main: Target | null;
+  readonly world: World;
   /** Whether `html` has been delivered under the URL of the job already. */
   delivered: boolean;
   /** The requests that load the page itself, and whether the next one of the main frame is such. */
   readonly own: Set<string>;
   isNextOwn: boolean;
+}
+
+/** Where functions of ours run, beside the scripts of a document. */
+export interface World {
+  /** DevTools' id of it. */
+  context: unknown;
 }
 
 /** A call of a target's set-up: method and parameters. */
@@ -73,7 +84,10 @@ export async function openTab(cdp: Cdp, deps: TabDeps, context: string): Promise
     job: null,
     hasActed: false,
     isPlain: false,
+    look: null,
+    answeredAt: Number.NEGATIVE_INFINITY,
     main: null,
+    world: { context: null },
     delivered: false,
     document: followDocument(() => tab.main?.id ?? ""),
     refused: [],
@@ -176,6 +190,8 @@ function handle(tab: Tab, event: CdpEvent): void {
   if (isMain) {
     tab.lifecycle.see(event);
     tab.document.see(event);
+    // Another document: what was known of the one before means nothing there.
+    if (event.method === "Page.frameNavigated") tab.world.context = null;
   }
   tab.network.see(event);
   if (isMain && isCrash(event)) return tab.cdp.fail(crashFailure());

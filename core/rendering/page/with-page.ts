@@ -28,7 +28,7 @@ export async function withPage<T>(
 ): Promise<T> {
   const { owner = null } = job;
   const keeper = owner !== null && isPlainJob(job) ? owner : null;
-  const session = keeper === null ? undefined : await deps.kept.take(keeper);
+  const session = keeper === null ? undefined : deps.kept.take(keeper);
   if (keeper !== null && session !== undefined) {
     const done = await again(deps, { job, session, owner: keeper }, signal, use);
     if (done !== null) return done.result;

@@ -31,22 +31,13 @@ interface Setting {
   readonly show: (ask?: Ask) => Promise<number[]>;
 }
 
-/** A browser whose pages load at once; `cleans` says whether one becomes blank again. */
-function setting(count: number, cleans: (n: number) => boolean = () => true): Setting {
+/** A browser whose pages are opened at once; those of which `hangs` is true answer nothing any more. */
+function setting(count: number, hangs: (n: number) => boolean = () => false): Setting {
   const clock = fakeClock();
   const wires: FakeWire[] = [];
   const connect = (): Promise<Wire> => {
     const n = wires.length;
-    const fake = fakeWire((call, say) => {
-      if (call.method === "Page.navigate" && cleans(n))
-        for (const name of ["init", "load"])
-          say({
-            method: "Page.lifecycleEvent",
-            params: { frameId: "T", loaderId: `L${call.id}`, name },
-            sessionId: "S",
-          });
-      return openingBrowser(call, say);
-    });
+    const fake = fakeWire((call, say) => (hangs(n) ? undefined : openingBrowser(call, say)));
     wires.push(fake);
     return Promise.resolve(fake.wire);
   };
@@ -115,25 +106,43 @@ describe("keptPages()", () => {
     expect(await show()).toEqual([0]);
   });
 
-  it("sets window, media, background and scripts anew for each document", async () => {
+  it("sets window, media and background anew where they differ, and turns scripts off once", async () => {
     const { wires, show } = setting(1);
-    await show({
-      body: { html: "a", viewport: { width: 9, height: 9 }, emulateMediaType: "print" },
-    });
-    const before = wires[0]?.calls.length ?? 0;
+    const other = { html: "a", viewport: { width: 9, height: 9 }, emulateMediaType: "print" };
+    await show({ body: other });
+    const told = async (ask: Ask): Promise<unknown> => {
+      const before = wires[0]?.calls.length ?? 0;
+      await show(ask);
+      const calls = wires[0]?.calls.slice(before) ?? [];
+      return calls
+        .filter(({ method }) => method.startsWith("Emulation."))
+        .map(({ method, params }) => [method.replace(/.*\.set/u, ""), params]);
+    };
+    const usual = [
+      ["DeviceMetricsOverride", expect.objectContaining({ width: 1920, height: 1080 })],
+      ["EmulatedMedia", { media: "" }],
+      ["DefaultBackgroundColorOverride", {}],
+    ];
+    expect(await told({})).toEqual([["ScriptExecutionDisabled", { value: true }], ...usual]);
+    expect(await told({})).toEqual([]);
+    const paints = (page: Page): Promise<void> =>
+      page
+        .call("Emulation.setDefaultBackgroundColorOverride", { color: { a: 0 } })
+        .then(() => undefined);
+    await show({ use: paints });
+    expect(await told({})).toEqual(usual);
+  });
+
+  it("asks whether the browser still answers after a page has waited", async () => {
+    const { clock, wires, show } = setting(1);
     await show();
-    const told = wires[0]?.calls
-      .slice(before)
-      .filter(({ method }) => method.startsWith("Emulation."));
-    expect(told?.map(({ method, params }) => [method, params])).toEqual([
-      [
-        "Emulation.setDeviceMetricsOverride",
-        expect.objectContaining({ width: 1920, height: 1080 }),
-      ],
-      ["Emulation.setEmulatedMedia", { media: "" }],
-      ["Emulation.setDefaultBackgroundColorOverride", {}],
-      ["Emulation.setScriptExecutionDisabled", { value: true }],
-    ]);
+    const asked = (): number =>
+      wires[0]?.calls.filter(({ method }) => method === "Browser.getVersion").length ?? 0;
+    await show();
+    expect(asked()).toBe(1);
+    await clock.advance(1000);
+    await show();
+    expect(asked()).toBe(2);
   });
 
   it("refuses what a plain document asks for, and shows it once more in a page of its own", async () => {
@@ -210,16 +219,23 @@ describe("keptPages()", () => {
     expect(await show()).toEqual([1]);
   });
 
-  it("replaces a page that does not become blank again, or has died", async () => {
-    const { clock, wires, show } = setting(1, (n) => n !== 0);
+  it("replaces a page that hangs, has done something while it waited, or has died", async () => {
+    let isHanging = false;
+    const { clock, wires, show } = setting(1, (n) => isHanging && n === 0);
     await show();
+    isHanging = true;
+    await clock.advance(1000);
     const waiting = show();
+    await settled();
     await clock.advance(10_000);
     expect(await waiting).toEqual([1]);
     expect(wires[0]?.killed).toBe(true);
     wires[1]?.end("crashed");
     await settled();
     expect(await show()).toEqual([2]);
+    for (const wire of wires.slice(2)) asks(wire);
+    expect(await show()).toEqual([3]);
+    expect(wires[2]?.closed).toBe(true);
   });
 
   it("keeps none where none are wanted", async () => {

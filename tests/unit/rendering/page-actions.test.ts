@@ -29,6 +29,7 @@ function setting(place: object | null, truths: CdpData[] = []) {
       return Promise.resolve(answers[method]?.() ?? {});
     },
     frame: "F",
+    world: { context: null },
     density: 1,
     hasScripts: true,
     system: { ...fakePlatform({ now: 0 }).system, sleep },
