@@ -6,7 +6,7 @@ import type { Page } from "../../../core/rendering/page/page.ts";
 const pageOf = (nodes: readonly object[]): Page =>
   ({ call: () => Promise.resolve({ nodes }) }) as Partial<Page> as Page;
 
-const facts = { title: "", url: null, base: null };
+const facts = { title: "", url: null, base: null, drawable: true };
 const treeOf = (nodes: readonly object[], interestingOnly = true): Promise<unknown> =>
   accessibilityAction({ interestingOnly })(pageOf(nodes), facts, new AbortController().signal);
 
