@@ -13,7 +13,13 @@ interface Call {
 }
 
 /** The document of the made-up page: what the page's own functions would answer. */
-const facts = { title: "Bill", base: "about:blank", url: "about:blank", empty: false };
+const facts = {
+  title: "Bill",
+  base: "about:blank",
+  url: "about:blank",
+  empty: false,
+  drawable: true,
+};
 const PDF = Buffer.from(`%PDF-1.4 ${" ".repeat(20_000)}`).toString("base64");
 
 /** A browser that prints the same PDF for every page, at once: what is left is the work of whoever drives it. */
@@ -58,7 +64,7 @@ function playedWire(): Wire {
     },
     "Runtime.callFunctionOn": ({ functionDeclaration = "" }) => {
       // Characters without a font: none.
-      return { result: { value: functionDeclaration.includes("fonts") ? [] : facts } };
+      return { result: { value: functionDeclaration.includes("createTreeWalker") ? [] : facts } };
     },
     "Page.printToPDF": () => ({ data: PDF }),
   };
