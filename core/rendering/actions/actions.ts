@@ -15,7 +15,7 @@ import {
   readLinks,
   readVisible,
   scrapeElements,
-  scrollThrough,
+  scrollStep,
 } from "../page/page-scripts.ts";
 import type { Page } from "../page/page.ts";
 import type { OnMissingGlyphs } from "./missing-glyphs.ts";
@@ -86,7 +86,7 @@ export function pictureAction(
     });
   }
   return async (page, { drawable }, signal) => {
-    if (scrollPage === true) await evaluate(page, scrollThrough, [], signal);
+    if (scrollPage === true) await scrollThrough(page, signal);
     if (!drawable || scrollPage === true) await lookForGlyphs(page, false, onMissing, signal);
     if (options.omitBackground === true) await transparent(page);
     const clip = await clipOf(page, options, selector, signal);
@@ -167,6 +167,19 @@ export function linksAction(body: LinksBody): Action<unknown> {
 export function scrapeAction(body: ScrapeBody): Action<unknown> {
   const selectors = body.elements.map(({ selector }) => selector);
   return (page, _facts, signal) => evaluate(page, scrapeElements, [selectors], signal);
+}
+
+/** The pause at each place, in ms: lazy pictures begin to load. */
+const SCROLL_MS = 50;
+
+/** Scrolls to the end and back, so that lazy pictures load; step by step from here, as timers of a page stand still where scripts are off. */
+async function scrollThrough(page: Page, signal: AbortSignal): Promise<void> {
+  for (let at = 0; ;) {
+    const next = await evaluate(page, scrollStep, [at], signal);
+    if (typeof next !== "number") return;
+    at = next;
+    await page.system.sleep(SCROLL_MS, signal);
+  }
 }
 
 async function transparent(page: Page): Promise<void> {

@@ -6,8 +6,11 @@ import { type Job, pageBytes } from "../job.ts";
 import { longText } from "./long-text.ts";
 import type { Page } from "./page.ts";
 import { act, waitForFunction, waitForSelector } from "./page-actions.ts";
-import { addTag, neverSubmit, stayOnPage } from "./page-scripts.ts";
+import { addTag, lastSheetLoaded, neverSubmit, stayOnPage } from "./page-scripts.ts";
 import { within } from "../timers.ts";
+
+/** The pause between two looks at a style sheet, in ms. */
+const LOOK_MS = 20;
 
 /**
  * Loads the page of a job and does its waits (load, tags, selector, expression, fixed wait) and its actions. With `bestAttempt`, a wait
@@ -199,5 +202,12 @@ async function addTags(
   tags: readonly Tag[],
   signal: AbortSignal,
 ): Promise<void> {
-  for (const tag of tags) await evaluate(page, addTag, [kind, tag], signal);
+  const { hasScripts, system } = page;
+  for (const tag of tags) {
+    await evaluate(page, addTag, [kind, tag, hasScripts], signal);
+    // Where scripts are off no listener hears that a style sheet has loaded, and no script ever does.
+    if (hasScripts || kind === "script" || tag.url === undefined) continue;
+    while ((await evaluate(page, lastSheetLoaded, [], signal)) !== true)
+      await system.sleep(LOOK_MS, signal);
+  }
 }

@@ -134,8 +134,13 @@ export const findSelector: string = `function (selector) {
   return shown ? "visible" : "hidden";
 }`;
 
-/** Adds a script or style element; for one with a URL, waits until it has loaded. */
-export const addTag: string = `function (kind, tag) {
+/** Whether the style sheet that was added last is there. */
+export const lastSheetLoaded: string = `function () {
+  return [...document.querySelectorAll('link[rel="stylesheet"]')].at(-1)?.sheet != null;
+}`;
+
+/** Adds a script or style element; waits until one with a URL has loaded, if it can be waited for here. */
+export const addTag: string = `function (kind, tag, waits) {
   return new Promise((resolve, reject) => {
     const linked = kind === "style" && tag.url !== undefined;
     const element = document.createElement(kind === "script" ? "script" : linked ? "link" : "style");
@@ -155,7 +160,7 @@ export const addTag: string = `function (kind, tag) {
       element.onerror = () => reject(new TypeError("Could not load " + tag.url.slice(0, 200)));
     }
     (document.head ?? document.documentElement).append(element);
-    if (tag.url === undefined) resolve(true);
+    if (tag.url === undefined || !waits) resolve(true);
   });
 }`;
 
@@ -263,13 +268,9 @@ export const scrollByScreen: string = `function (selector, direction) {
   return true;
 }`;
 
-/** Scrolls to the end and back, so that lazy pictures load. */
-export const scrollThrough: string = `async function () {
-  const step = Math.max(200, innerHeight);
-  for (let at = 0; at < Math.min(document.documentElement.scrollHeight, 50000); at += step) {
-    scrollTo(0, at);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  scrollTo(0, 0);
-  return true;
+/** Scrolls to a place; the next one in pixels, or null at the end, from where it scrolls back to the top. */
+export const scrollStep: string = `function (at) {
+  const isOver = at >= Math.min(document.documentElement.scrollHeight, 50000);
+  scrollTo(0, isOver ? 0 : at);
+  return isOver ? null : at + Math.max(200, innerHeight);
 }`;

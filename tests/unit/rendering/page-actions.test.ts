@@ -8,7 +8,7 @@ import type { Page } from "../../../core/rendering/page/page.ts";
 import { fakePlatform } from "../../fakes/auth-platform.ts";
 
 /** A page that is loaded; `place` is where every selector's match is, `truths` what expressions give one after the other. */
-function setting(place: object | null, truths: CdpData[] = []) {
+function setting(place: unknown, truths: CdpData[] = [], values: unknown[] | null = null) {
   const calls: (readonly [string, CdpData])[] = [];
   const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
     new Promise((resolve, reject) => {
@@ -20,7 +20,7 @@ function setting(place: object | null, truths: CdpData[] = []) {
     });
   const answers: Record<string, () => CdpData> = {
     "Page.createIsolatedWorld": () => ({ executionContextId: 1 }),
-    "Runtime.callFunctionOn": () => ({ result: { value: place } }),
+    "Runtime.callFunctionOn": () => ({ result: { value: values?.shift() ?? place } }),
     "Runtime.evaluate": () => truths.shift() ?? { result: { type: "undefined" } },
   };
   const page = {
@@ -31,7 +31,7 @@ function setting(place: object | null, truths: CdpData[] = []) {
     frame: "F",
     world: { context: null },
     density: 1,
-    hasScripts: true,
+    hasScripts: values === null,
     system: { ...fakePlatform({ now: 0 }).system, sleep },
     lifecycle: {
       reached: () => Promise.resolve(),
@@ -53,8 +53,20 @@ function setting(place: object | null, truths: CdpData[] = []) {
       new AbortController().signal,
     );
   const input = () => calls.filter(([method]) => method.startsWith("Input."));
-  return { load, input };
+  const functions = () =>
+    calls.filter(([method]) => method === "Runtime.callFunctionOn").map(([, params]) => params);
+  return { load, input, functions };
 }
+
+it("a style sheet is waited for where scripts are off, and a script is not", async () => {
+  const { load, functions } = setting(true, [], [true, false, false]);
+  const url = "https://example.com/a";
+  await load({ addStyleTag: [{ url }], addScriptTag: [{ url }] });
+  const args = functions().map(({ arguments: given }) => given);
+  const tag = (kind: string): object[] => [{ value: kind }, { value: { url } }, { value: false }];
+  // Added, looked at three times, and the script added.
+  expect(args).toEqual([tag("style"), [], [], [], tag("script")]);
+});
 
 describe("actions before the capture", () => {
   it("are real input, in their order", async () => {
