@@ -22,7 +22,7 @@ import { jsonAnswerOf } from "./json/json-answer.ts";
 import { jobPolicy, namedTo, prepareJob } from "./job.ts";
 import { keptPages, noKeptPages } from "./page/kept-pages.ts";
 import { noPagesAhead, pagesAhead } from "./page/pages-ahead.ts";
-import { render, type Action, type RenderDeps, type Rendered, tooLate } from "./render.ts";
+import { render, type Action, type RenderDeps, type Rendered } from "./render.ts";
 import {
   accessibilitySchema,
   documentSchema,
@@ -33,16 +33,15 @@ import {
   screenshotSchema,
   snapshotSchema,
 } from "./schema.ts";
-import { splitLong } from "./read-body.ts";
+import { sentParts } from "./sent-parts.ts";
 import { PDF } from "./pdf/pdf-reader.ts";
 import { readCacheTtl, renderCache } from "./render-cache.ts";
 import { renderSlots, type RenderSlots } from "./slots.ts";
-import { uploadedTo, uploadOf, withUploadedPage } from "./upload/read-upload.ts";
+import { uploadedTo, withUploadedPage } from "./upload/read-upload.ts";
 import { staticShortcut, type Shortcut } from "./static/shortcut.ts";
 import { checkSelectors } from "./select/check-selectors.ts";
 import { renderPdf, renderStatic, staticDepsOf } from "./static/render-static.ts";
 import { isPdfFailure } from "./errors.ts";
-import { within } from "./timers.ts";
 import { type StaticAction, staticLinks, staticScrape } from "./static/static-page.ts";
 
 /** One request to render, and what wants to hear of it. */
@@ -105,7 +104,6 @@ export function renderOperations(
     pdf: operation(pdfSchema, printing(onMissing), ({ result }) => binary(result, PDF), {
       withoutBrowser: passedPdf,
       takesUpload: true,
-      keepsPages: true,
     }),
     markdown: operation(documentSchema, asMarkdown, inEnvelope, {
       shortcut:
@@ -121,26 +119,16 @@ export function renderOperations(
       documentSchema,
       (body) => documentAction(body, background, only(body.extract)),
       inEnvelope,
-      {
-        withoutBrowser: (body) => ({ kind: "content", ...partsOf(body) }),
-        takesUpload: true,
-        keepsPages: true,
-      },
+      { withoutBrowser: (body) => ({ kind: "content", ...partsOf(body) }), takesUpload: true },
     ),
     screenshot: operation(
       screenshotSchema,
       (body) => pictureAction(body.screenshotOptions ?? {}, onMissing, body),
       answerPicture,
-      { takesUpload: true, keepsPages: true },
+      { takesUpload: true },
     ),
-    links: operation(linksSchema, linksAction, inEnvelope, {
-      withoutBrowser: staticLinks,
-      keepsPages: true,
-    }),
-    scrape: operation(scrapeSchema, scrapeAction, inEnvelope, {
-      withoutBrowser: staticScrape,
-      keepsPages: true,
-    }),
+    links: operation(linksSchema, linksAction, inEnvelope, { withoutBrowser: staticLinks }),
+    scrape: operation(scrapeSchema, scrapeAction, inEnvelope, { withoutBrowser: staticScrape }),
     accessibilityTree: operation(accessibilitySchema, treeAction, inEnvelope),
     snapshot: operation(
       snapshotSchema,
@@ -162,8 +150,6 @@ type MakeOperation = <B extends RenderBody, T>(
     readonly withoutBrowser?: (body: B) => StaticAction;
     /** Whether the page and its files may come as a form. @default false */
     readonly takesUpload?: boolean;
-    /** Whether its action leaves a page as it was, so that another plain document may be shown there. @default false */
-    readonly keepsPages?: boolean;
     /** What a schema cannot check, before anything is loaded. */
     readonly before?: (body: B, signal: AbortSignal) => Promise<void>;
     /** Makes the answer of that of the rendering, whose place another one may have by then. */
@@ -181,41 +167,25 @@ function operationOver(
   const policy = jobPolicy(options);
   const cache = renderCache(platform.system, platform.browser.lasting === true);
   const staticDeps = staticDepsOf(options, deps, conversions);
+  const reading = { platform, requestMs: deps.requestMs, reportable };
   return (
     schema,
     actionOf,
     answer,
-    {
-      shortcut = passOn,
-      withoutBrowser = refuseStatic,
-      takesUpload = false,
-      keepsPages = false,
-      before,
-      after,
-    } = {},
+    { shortcut = passOn, withoutBrowser = refuseStatic, takesUpload = false, before, after } = {},
   ) =>
-    async ({ request, query, caller, owner = null, onBrowserMs, onUnknown, traceparent }) => {
+    async (call) => {
+      const { request, query, caller, owner = null, onBrowserMs, traceparent } = call;
       const maxAgeMs = readCacheTtl(query);
       const limit = options.maxBodyBytes ?? BODY_LIMIT;
       return withBytes(request, limit, platform, async (sent) => {
-        const beside = <R>(work: (signal: AbortSignal) => Promise<R>): Promise<R> =>
-          within(deps.requestMs, platform.system, request.signal, tooLate, work).catch((error) => {
-            throw reportable(error, platform, request.signal);
-          });
-        const upload = await beside((signal) =>
-          uploadOf(request, sent, { isTaken: takesUpload, platform, signal }),
-        );
-        const bytes = upload?.options ?? (await shortcut(sent, request.signal, onUnknown));
-        if (bytes instanceof Response) return bytes;
-        const split = await beside((signal) => splitLong(bytes, platform.background, signal));
-        const { output, unknown } = readJsonBytes(split.bytes, schema);
-        onUnknown(unknown);
+        const parts = await sentParts(sent, call, { takesUpload, shortcut, ...reading });
+        if (parts instanceof Response) return parts;
+        const { upload, bytes, page } = parts;
+        const { output, unknown } = readJsonBytes(bytes, schema);
+        call.onUnknown(unknown);
         const body = upload === null ? output : withUploadedPage(output);
-        const prepared = {
-          ...prepareJob(body, policy),
-          page: upload?.html ?? split.html,
-          owner: keepsPages ? owner : null,
-        };
+        const prepared = { ...prepareJob(body, policy), page, owner };
         const job = namedTo(traceparent, uploadedTo(upload, prepared));
         const action = body.render === false ? withoutBrowser(body) : actionOf(body);
         await checkSelectors(body);
@@ -228,19 +198,19 @@ function operationOver(
             renderPdf({ ...staticDeps, requestMs }, job, withoutBrowser(body), signal),
           );
         };
-        const start = async (signal: AbortSignal): Promise<Response> => {
-          await before?.(body, signal);
-          const rendered = await load(signal);
-          return after === undefined ? rendered : after(rendered, body, signal);
-        };
-        const run = (signal: AbortSignal): Promise<Response> =>
-          start(signal).catch((error: unknown) => {
+        const run = async (signal: AbortSignal): Promise<Response> => {
+          try {
+            await before?.(body, signal);
+            const rendered = await load(signal);
+            return after === undefined ? rendered : await after(rendered, body, signal);
+          } catch (error) {
             throw reportable(error, platform, signal);
-          });
+          }
+        };
         // What a caller brings is cheap to send again; a site is not to be asked again at once.
         if (caller === null || maxAgeMs === 0 || job.url === null || body.html !== undefined)
           return run(request.signal);
-        const key = `${caller}\n${await sha256Hex(split.bytes)}`;
+        const key = `${caller}\n${await sha256Hex(bytes)}`;
         return cache.share({ key, maxAgeMs, signal: request.signal, render: run });
       });
     };

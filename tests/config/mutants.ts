@@ -120,8 +120,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: "a page that never settles is given up",
     file: "core/rendering/page/evaluate.ts",
-    find: " || attempt === ATTEMPTS",
-    replace: " || attempt === 1_000_000",
+    find: "if (attempt === ATTEMPTS) throw error;",
+    replace: "",
     tests: ["tests/unit/rendering/evaluate"],
   },
   {
@@ -183,14 +183,14 @@ export const mutants: readonly Mutant[] = [
   {
     name: "a page that was made ahead asks for nothing before it has a job",
     file: "core/rendering/page/tab.ts",
-    find: "if (tab.job === null) return refuseRequest(event);",
+    find: "if (tab.job === null || tab.isPlain) return refuseRequest(event);",
     replace: 'if (tab.job === null) return { method: "Fetch.continueRequest", params: {} };',
     tests: ["tests/unit/rendering/pages-ahead"],
   },
   {
     name: "a browser that hung while a page waited is found out",
     file: "core/rendering/page/page.ts",
-    find: 'cdp.call("Browser.getVersion"),',
+    find: '...(isFresh ? [] : [cdp.call("Browser.getVersion")]),',
     replace: "",
     tests: ["tests/unit/rendering/pages-ahead"],
   },

@@ -16,7 +16,8 @@ function playedBrowser() {
   let made = 0;
   const mux = muxConnections({
     send: (message) => {
-      const call = JSON.parse(String(message)) as Sent;
+      if (typeof message !== "string") return;
+      const call = JSON.parse(message) as Sent;
       sent.push(call);
       const session = call.sessionId === undefined ? {} : { sessionId: call.sessionId };
       if (call.method === "Target.attachToBrowserTarget") {

@@ -48,7 +48,8 @@ it("what waits for its turn when its connection is closed is not sent", async ()
     send: (message) => {
       write(message);
       const attached = { id: 1, result: { sessionId: "own" } };
-      if (message.toString().includes("attachToBrowserTarget")) say(JSON.stringify(attached));
+      if (typeof message === "string" && message.includes("attachToBrowserTarget"))
+        say(JSON.stringify(attached));
     },
     onMessage: (listener) => {
       say = listener;

@@ -35,7 +35,7 @@ export const noPagesAhead: PagesAhead = {
 export function pagesAhead(count: number, deps: BrowserSessionDeps): PagesAhead {
   const { system } = deps;
   const ready = new Set<BrowserSession>();
-  const unused = new AbortController();
+  const ending = system.closing ?? new AbortController().signal;
   let using = 0;
   let opening = 0;
   let closing = 0;
@@ -44,9 +44,8 @@ export function pagesAhead(count: number, deps: BrowserSessionDeps): PagesAhead 
   const open = async (): Promise<void> => {
     opening += 1;
     try {
-      const signal = system.closing ?? unused.signal;
-      const session = await openSession(deps, signal);
-      session.cdp.endWith(signal);
+      const session = await openSession(deps, ending);
+      session.cdp.endWith(ending);
       ready.add(session);
       session.cdp.ended.catch(() => {
         if (ready.has(session)) end(session);

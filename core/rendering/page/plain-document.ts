@@ -64,7 +64,7 @@ export function isPlainDocument(html: string): boolean {
     },
   });
   // Its pauses are for documents that are longer.
-  while (isPlain && reading.next().done !== true);
+  for (const _ of reading) if (!isPlain) break;
   return isPlain;
 }
 

@@ -1,4 +1,5 @@
-import { dotKernel } from "./dot-kernel.ts";
+import { type BestRows, bestRows, nearestRows, type NearRow, type RowRun } from "./best-rows.ts";
+import { type DotKernel, dotKernel } from "./dot-kernel.ts";
 import { quantize, toVector, type VectorBlock } from "./vector-block.ts";
 
 /** Bytes of a WebAssembly page. */
@@ -13,14 +14,6 @@ const ROWS = SUMS + SLICE * 4;
 const TOGETHER = 4;
 /** Numbers that are multiplied before others may go on: a few milliseconds without vector instructions. */
 const MULTIPLIED = 4_000_000;
-
-/** A chunk near a query, by vectors of bytes. */
-export interface NearRow {
-  readonly chunk: number;
-  readonly itemId: string;
-  /** About the cosine. */
-  readonly cosine: number;
-}
 
 /** What answers for the vectors of an instance, wherever they are. */
 export interface VectorIndex {
@@ -47,14 +40,6 @@ export interface PackedVectors extends VectorIndex {
   remove(itemId: string): void;
 }
 
-/** Rows of one block. */
-interface Run {
-  readonly id: string;
-  readonly first: number;
-  readonly row: number;
-  readonly count: number;
-}
-
 /** Bytes of memory for one vector, beside its numbers: its scale and its owner. */
 const BESIDE = 12;
 
@@ -67,10 +52,10 @@ export function packedBytes(count: number, dimensions: number): number {
 interface Rows {
   readonly size: number;
   readonly memory: WebAssembly.Memory;
-  readonly items: Map<string, Run[]>;
-  readonly owners: Run[];
+  readonly items: Map<string, RowRun[]>;
+  readonly owners: RowRun[];
   /** All runs by their first chunks; null after a change. */
-  sorted: Run[] | null;
+  sorted: RowRun[] | null;
   /** What the bytes of each row are multiplied by; 0 for a row that is gone. */
   scales: Float32Array;
   count: number;
@@ -102,15 +87,7 @@ export function packedVectors(dimensions: number): PackedVectors {
     },
     nearestOf(query, found, limit) {
       const scale = place(query, rows, dimensions);
-      const sum = new Int32Array(memory.buffer, SUMS, 1);
-      const again = found.flatMap((one): NearRow[] => {
-        const row = rowOf(rows, one.chunk);
-        if (row === null) return [];
-        // Three rows too many, and still sooner than in JavaScript.
-        dots(QUERY, ROWS + row * rows.size, TOGETHER, rows.size, SUMS);
-        return [{ ...one, cosine: (sum[0] ?? 0) * scale * (rows.scales[row] ?? 0) }];
-      });
-      return Promise.resolve(nearest(again, limit));
+      return Promise.resolve(nearestRows(seenAgain(rows, dots, scale, found), limit));
     },
     vectors(chunks) {
       const bytes = new Int8Array(memory.buffer);
@@ -139,9 +116,26 @@ export function packedVectors(dimensions: number): PackedVectors {
           await pause();
         }
       }
-      return best.rows(rows);
+      return best.rows(rows.owners);
     },
   };
+}
+
+/** Rows that were found before, by the query that is placed now. */
+function seenAgain(
+  rows: Rows,
+  dots: DotKernel,
+  scale: number,
+  found: readonly NearRow[],
+): NearRow[] {
+  const sum = new Int32Array(rows.memory.buffer, SUMS, 1);
+  return found.flatMap((one): NearRow[] => {
+    const row = rowOf(rows, one.chunk);
+    if (row === null) return [];
+    // Three rows too many, and still sooner than in JavaScript.
+    dots(QUERY, ROWS + row * rows.size, TOGETHER, rows.size, SUMS);
+    return [{ ...one, cosine: (sum[0] ?? 0) * scale * (rows.scales[row] ?? 0) }];
+  });
 }
 
 /** Puts a query where the kernel reads it; what its numbers have to be multiplied by. */
@@ -149,58 +143,6 @@ function place(query: Float32Array, { memory, size }: Rows, dimensions: number):
   const asked = new Int16Array(memory.buffer, QUERY, size);
   asked.fill(0, dimensions);
   return quantize(query, 0, dimensions, asked, 0);
-}
-
-/** The best rows of a search, before they are anything but numbers. */
-interface BestRows {
-  /** What is not above it cannot win any more. */
-  bar: number;
-  add(row: number, cosine: number): void;
-  /** In order. */
-  rows(from: Rows): NearRow[];
-}
-
-function bestRows(limit: number): BestRows {
-  // Finding the bar now and then is cheaper than keeping order.
-  const room = 4 * limit;
-  const found = new Int32Array(room);
-  const cosines = new Float64Array(room);
-  let count = 0;
-  const best: BestRows = {
-    bar: 0,
-    add(row, cosine) {
-      if (count === room) drop();
-      if (cosine < best.bar) return;
-      found[count] = row;
-      cosines[count++] = cosine;
-    },
-    rows({ owners }) {
-      const all: NearRow[] = [];
-      for (let n = 0; n < count; n++) {
-        const row = found[n] ?? 0;
-        const owner = owners[row];
-        if (owner === undefined || (cosines[n] ?? 0) < best.bar) continue;
-        all.push({
-          chunk: owner.first + row - owner.row,
-          itemId: owner.id,
-          cosine: cosines[n] ?? 0,
-        });
-      }
-      return nearest(all, limit);
-    },
-  };
-  const drop = (): void => {
-    best.bar = cosines.slice().sort().at(-limit) ?? 0;
-    let kept = 0;
-    // Of equal ones all stay, as long as there is room: the order decides in the end.
-    for (let n = 0; n < room; n++) {
-      if ((cosines[n] ?? 0) < best.bar || kept >= 2 * limit) continue;
-      found[kept] = found[n] ?? 0;
-      cosines[kept++] = cosines[n] ?? 0;
-    }
-    count = kept;
-  };
-  return best;
 }
 
 /** Adds the rows of a slice that may win. */
@@ -299,10 +241,4 @@ function compact(rows: Rows): void {
   }
   rows.count = row;
   rows.gone = 0;
-}
-
-/** The nearest rows in order: by cosine, then by chunk. */
-export function nearest(rows: readonly NearRow[], limit: number): NearRow[] {
-  const all = rows.toSorted((a, b) => b.cosine - a.cosine || a.chunk - b.chunk);
-  return all.filter(({ cosine }, n) => n < limit && cosine > 0);
 }

@@ -2,9 +2,8 @@ import type { ActorContext } from "../../ports.ts";
 import { type LexicalModel, lexicalModel } from "../lexical/lexical-model.ts";
 import { type Calibration, readTrained, UNTRAINED } from "../lexical/trained-model.ts";
 import { dot } from "./dense.ts";
+import { nearestRows, type NearRow } from "./best-rows.ts";
 import {
-  nearest,
-  type NearRow,
   packedBytes,
   packedVectors,
   type PackedVectors,
@@ -176,7 +175,7 @@ export function streamedVectors(
         for (const { itemId, block } of blocks)
           if (block.dimensions === dimensions && (allowed === null || allowed.has(itemId)))
             slice.add(itemId, block);
-        best = nearest([...best, ...(await slice.nearest(query, null, limit, pause))], limit);
+        best = nearestRows([...best, ...(await slice.nearest(query, null, limit, pause))], limit);
       }
       return best;
     },
@@ -191,7 +190,7 @@ export function streamedVectors(
         const vector = vectors.get(one.chunk);
         return vector === undefined ? [] : [{ ...one, cosine: dot(query, vector, 0) }];
       });
-      return nearest(again, limit);
+      return nearestRows(again, limit);
     },
     vectors: (chunks) => storedVectors(context, tag, dimensions, chunks),
   };
