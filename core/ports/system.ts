@@ -64,6 +64,8 @@ export interface LongTask<
 > {
   /** Tells it to a thread, which has the same table of tasks (`adapters/shared/background/tasks.ts`). */
   readonly name: string;
+  /** It may take seconds: it waits for others of that kind only, and they do not hold up the rest. @default false */
+  readonly takesSeconds?: true;
   load(): Promise<(input: I) => S>;
 }
 

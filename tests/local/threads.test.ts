@@ -2,8 +2,9 @@ import { expect, it } from "vitest";
 import { threads } from "../../adapters/shared/background/threads.ts";
 import { localSystem } from "../../adapters/shared/system.ts";
 import { documentMarkdown } from "../../core/rendering/markdown.ts";
+import { learnModel } from "../../core/search/lexical/trained-model.ts";
 
-const page = { html: "<p>x", base: null, frontmatter: false };
+const markdownOf = { html: "<p>x", base: null, frontmatter: false };
 const never = new AbortController().signal;
 const IDLE_MS = 77;
 
@@ -28,9 +29,9 @@ it("a thread that is taken as its idle time ends is not ended", async () => {
   const { pool, timers, logged } = threadsUnderTest();
   // However many steps lie between the two.
   for (let steps = 0; steps < 12; steps++) {
-    expect(await pool.run(documentMarkdown, page, never)).toBe("x");
+    expect(await pool.run(documentMarkdown, markdownOf, never)).toBe("x");
     const idle = timers.findLast(({ ms }) => ms === IDLE_MS);
-    const made = pool.run(documentMarkdown, page, never);
+    const made = pool.run(documentMarkdown, markdownOf, never);
     for (let step = 0; step < steps; step++) await Promise.resolve();
     idle?.ring();
     expect(await made).toBe("x");
@@ -41,12 +42,28 @@ it("a thread that is taken as its idle time ends is not ended", async () => {
 
 it("a thread that does not start in time is not waited for, and the next task tries again", async () => {
   const { pool, timers, logged } = threadsUnderTest();
-  const made = pool.run(documentMarkdown, page, never);
+  const made = pool.run(documentMarkdown, markdownOf, never);
   for (let step = 0; step < 50 && timers.length === 0; step++) await Promise.resolve();
   timers.shift()?.ring();
   expect(await made).toBe("x");
   expect(logged).toHaveLength(1);
-  expect(await pool.run(documentMarkdown, page, never)).toBe("x");
+  expect(await pool.run(documentMarkdown, markdownOf, never)).toBe("x");
   expect(timers.map(({ ms }) => ms)).toContain(IDLE_MS);
+  await pool.close();
+});
+
+it("a task that takes seconds does not hold up the others", async () => {
+  const { pool } = threadsUnderTest();
+  const ended: string[] = [];
+  // Texts whose words differ: a second of learning.
+  const words = Array.from({ length: 60 }, (_, k) => k * k * 7);
+  const texts = Array.from({ length: 2000 }, (_, n) =>
+    words.map((word) => `w${(n * 31 + word) % 9973}`).join(" "),
+  );
+  const page = new TextEncoder().encode(JSON.stringify(texts));
+  const learned = pool.run(learnModel, [page], never).then(() => ended.push("model"));
+  const made = pool.run(documentMarkdown, markdownOf, never).then(() => ended.push("Markdown"));
+  await Promise.all([learned, made]);
+  expect(ended).toEqual(["Markdown", "model"]);
   await pool.close();
 });

@@ -12,6 +12,7 @@ import { staticMarkdown } from "../../../core/rendering/static/static-markdown.t
 import { fileReader } from "../../../core/search/files/mod.ts";
 import { readUpload } from "../../../core/rendering/upload/read-upload.ts";
 import { splitLongText } from "../../../core/search/items/chunks-of.ts";
+import { learnModel } from "../../../core/search/lexical/trained-model.ts";
 import { readText } from "../../../core/search/read/read-text.ts";
 import { staticPage } from "../../../core/rendering/static/static-page.ts";
 
@@ -25,6 +26,7 @@ export const tasks: ReadonlyMap<string, Named> = new Map(
     documentHead,
     documentMarkdown,
     fileReader,
+    learnModel,
     mainContent,
     pdfReader,
     readRobots,

@@ -13,7 +13,7 @@ import { buffersOf, type TaskOutcome } from "./messages.ts";
 export interface ThreadOptions {
   readonly system: System;
   readonly log: Log;
-  /** Threads at a time; further tasks wait. @default one less than the machine has cores, 1 to 4 */
+  /** Threads at a time, and one for tasks that take seconds; further tasks wait. @default one less than the machine has cores, 1 to 4 */
   readonly most?: number;
   /** How long an idle thread stays, in ms. @default 30000 */
   readonly idleMs?: number;
@@ -41,6 +41,7 @@ export function threads(options: ThreadOptions): Threads {
   const pool = threadPool(options);
   // Callers bound what waits.
   const turns = renderSlots({ running: most, waiting: Number.POSITIVE_INFINITY });
+  const slowTurns = renderSlots({ running: 1, waiting: Number.POSITIVE_INFINITY });
   return {
     async run<I extends Plain, O extends Plain>(
       task: LongTask<I, O>,
@@ -48,7 +49,7 @@ export function threads(options: ThreadOptions): Threads {
       signal: AbortSignal,
     ): Promise<O> {
       signal.throwIfAborted();
-      const free = await turns.take(signal);
+      const free = await (task.takesSeconds === true ? slowTurns : turns).take(signal);
       try {
         const thread = await pool.take(signal);
         if (thread === null) return await inSteps.run(task, input, signal);

@@ -70,12 +70,12 @@ async function start(
   const state = await openState(context, budget);
   const runQueue = queueRunner(state, (work) => performWork(state, work, deps), deps.platform.log);
   return {
-    methods: { ...settingsMethods(state), ...itemMethods(state), ...jobMethods(state) },
+    methods: { ...settingsMethods(state, deps), ...itemMethods(state), ...jobMethods(state) },
     onAlarm: () =>
       state.clock.onAlarm(async () => {
         await runQueue();
         if (state.exists() && !state.facts().settings.paused && needsTraining(state.facts()))
-          await trainInstance(state);
+          await trainInstance(state, deps.platform.background);
       }),
   };
 }
@@ -85,7 +85,10 @@ export type InstanceMethods = ReturnType<typeof settingsMethods> &
   ReturnType<typeof itemMethods> &
   ReturnType<typeof jobMethods>;
 
-function settingsMethods(state: InstanceState): {
+function settingsMethods(
+  state: InstanceState,
+  deps: SearchOptions,
+): {
   create(settings: InstanceSettings): Promise<void>;
   change(settings: InstanceSettings): Promise<void>;
   destroy(): Promise<InstanceSettings>;
@@ -111,7 +114,7 @@ function settingsMethods(state: InstanceState): {
       cachedAnswer(state, context, question, threshold),
     keepAnswer: (context, question, answer, ttl) =>
       keepAnswer(state, context, question, answer, ttl),
-    train: () => trainInstance(state),
+    train: () => trainInstance(state, deps.platform.background),
   };
 }
 

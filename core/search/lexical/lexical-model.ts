@@ -3,7 +3,7 @@ import { stem } from "../text/porter.ts";
 import { words } from "../text/segment.ts";
 import { isStopWord } from "../text/stop-words.ts";
 import { toBlock } from "../vectors/vector-block.ts";
-import { type Pause, rightSingularVectors, type SparseRow } from "./truncated-svd.ts";
+import { type Pausing, rightSingularVectors, type SparseRow } from "./truncated-svd.ts";
 
 /** The name under which the builtin vectors are reported: they count words, they do not understand them. */
 export const LEXICAL_MODEL: string = "builtin/lexical";
@@ -74,7 +74,7 @@ export function lexicalModel(trained: Trained | null): LexicalModel {
 }
 
 /** Learns a model from texts; the same texts in the same order give the same model on every runtime. */
-export async function trainLexical(texts: readonly string[], pause: Pause): Promise<Trained> {
+export function* trainLexical(texts: readonly string[]): Pausing<Trained> {
   const step = Math.max(1, texts.length / MAX_SAMPLE);
   const bags: Map<string, number>[] = [];
   const gramCounts = new Float32Array(GRAM_SLOTS);
@@ -90,25 +90,28 @@ export async function trainLexical(texts: readonly string[], pause: Pause): Prom
         gramCounts[slot] = (gramCounts[slot] ?? 0) + 1;
       });
     }
-    if (bags.length % 128 === 0) await pause();
+    if (bags.length % 8 === 0) yield;
   }
-  const { terms, termIdf } = vocabulary(bags);
+  const { terms, termIdf } = yield* vocabulary(bags);
   const index = new Map(terms.map((term, row) => [term, row]));
-  const rows = bags.map((bag) => weighted(bag, index, termIdf));
-  const latent = await rightSingularVectors(rows, terms.length, LATENT_DIMENSIONS, pause);
+  const rows: SparseRow[] = [];
+  for (const bag of bags) if (rows.push(weighted(bag, index, termIdf)) % 256 === 0) yield;
+  const latent = yield* rightSingularVectors(rows, terms.length, LATENT_DIMENSIONS);
   const gramIdf = gramCounts.map((count) => Math.log((bags.length + 1) / (count + 0.5)));
   const { bytes: values, scales } = toBlock(0, LATENT_DIMENSIONS, latent);
   return { terms, termIdf, latent: { values, scales }, gramIdf };
 }
 
 /** Terms of two chunks or more, the most frequent first when there are too many. */
-function vocabulary(bags: readonly ReadonlyMap<string, number>[]): {
+function* vocabulary(bags: readonly ReadonlyMap<string, number>[]): Pausing<{
   terms: string[];
   termIdf: Float32Array;
-} {
+}> {
   const counts = new Map<string, number>();
-  for (const bag of bags)
+  for (const [n, bag] of bags.entries()) {
     for (const term of bag.keys()) counts.set(term, (counts.get(term) ?? 0) + 1);
+    if (n % 256 === 255) yield;
+  }
   const kept = [...counts]
     .filter(([, count]) => count >= 2)
     .toSorted(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))

@@ -1,5 +1,7 @@
-import type { SqlRow } from "../../ports.ts";
+import { utf8 } from "../../crypto/encoding.ts";
+import type { Background, SqlRow } from "../../ports.ts";
 import { asSet, isOneOf } from "../../sql-text.ts";
+import { withinMs } from "../../within-ms.ts";
 import { type InstanceState, vectorTag } from "../instance/instance-state.ts";
 import { embeddedText } from "../items/commit-item.ts";
 import { toBlock, type VectorBlock } from "../vectors/vector-block.ts";
@@ -11,22 +13,29 @@ import {
   MAX_SAMPLE,
   TRAIN_FROM,
 } from "./lexical-model.ts";
-import { train, trainedStatements } from "./trained-model.ts";
+import { learnModel, type StoredModel, trainedModel, trainedStatements } from "./trained-model.ts";
 
 /** Chunks that are read at a time, and items whose vectors are written at a time: a few milliseconds each. */
-const READ = 1000;
+const READ = 500;
 const WRITTEN = 32;
+/** Milliseconds that learning may take, the wait for other instances with it: the largest sample takes some seconds. */
+const LEARN_MS = 3_600_000;
 
 /**
  * Learns the builtin vectors from a sample of the instance's chunks, makes the vectors of all items beside those that
  * serve, and swaps the two at once. Only the writing of a few items, and the swap, keep changes of the instance waiting. Does
  * nothing for an instance without builtin vectors.
  */
-export function trainInstance(state: InstanceState): Promise<void> {
-  return state.trainInTurn(() => trainNow(state));
+export async function trainInstance(state: InstanceState, background: Background): Promise<void> {
+  try {
+    await state.trainInTurn(() => trainNow(state, background));
+  } catch (error) {
+    // The next process begins anew.
+    if (state.context.system.closing?.aborted !== true) throw error;
+  }
 }
 
-async function trainNow(state: InstanceState): Promise<void> {
+async function trainNow(state: InstanceState, background: Background): Promise<void> {
   const before = state.facts();
   if (!hasBuiltinVectors(state)) return;
   const { actor, context } = state;
@@ -37,10 +46,8 @@ async function trainNow(state: InstanceState): Promise<void> {
   await sql.batch([
     { sql: "DELETE FROM search_vector_blocks WHERE actor = ? AND model = ?", params: [actor, tag] },
   ]);
-  const texts = await sampleOf(state);
-  const learned =
-    texts.length < TRAIN_FROM ? null : await train(texts.toSorted(), () => system.sleep(0));
-  const model = lexicalModel(learned?.trained ?? null);
+  const learned = await learn(state, background);
+  const model = lexicalModel(learned === null ? null : trainedModel(learned).trained);
   while ((await embedSome(state, model, tag)) > 0) {
     await system.sleep(0);
     if (system.closing?.aborted === true || !isSame(state, before.trainedVersion)) return;
@@ -73,18 +80,30 @@ function isSame(state: InstanceState, version: number): boolean {
   return state.exists() && hasBuiltinVectors(state) && state.facts().trainedVersion === version;
 }
 
-/** Texts of chunks, spread over the instance, in no order that counts. */
-async function sampleOf(state: InstanceState): Promise<string[]> {
+/** What the instance's own chunks teach; null when they are too few. */
+async function learn(state: InstanceState, background: Background): Promise<StoredModel | null> {
+  const { system } = state.context;
+  const { pages, count } = await sampleOf(state);
+  if (count < TRAIN_FROM) return null;
+  const work = (signal: AbortSignal): Promise<StoredModel> =>
+    background.run(learnModel, pages, signal);
+  return withinMs(LEARN_MS, system.closing, work, system);
+}
+
+/** Texts of chunks, spread over the instance, as {@link learnModel} reads them. */
+async function sampleOf(state: InstanceState): Promise<{ pages: Uint8Array[]; count: number }> {
   const { actor, context } = state;
   const step = Math.max(1, Math.floor(state.facts().chunks / MAX_SAMPLE));
-  const texts: string[] = [];
+  const pages: Uint8Array[] = [];
+  let count = 0;
   for (let after = -1; ;) {
     const rows = await context.sql.all(
       `SELECT id, heading, text FROM search_chunks WHERE actor = ? AND id > ? AND id % ? = 0 ORDER BY id LIMIT ${READ}`,
       [actor, after, step],
     );
-    for (const row of rows) texts.push(textOf(row));
-    if (rows.length < READ) return texts;
+    pages.push(utf8(JSON.stringify(rows.map(textOf))));
+    count += rows.length;
+    if (rows.length < READ) return { pages, count };
     after = Number(rows.at(-1)?.["id"] ?? 0);
     await context.system.sleep(0);
   }

@@ -1,5 +1,5 @@
 import { utf8 } from "../../crypto/encoding.ts";
-import type { ActorContext, Statement } from "../../ports.ts";
+import type { ActorContext, LongTask, Statement } from "../../ports.ts";
 import { insertParts, joinParts } from "../items/blob-parts.ts";
 import { dot, fromBytes, toBytes } from "../vectors/dense.ts";
 import {
@@ -9,7 +9,7 @@ import {
   type Trained,
   trainLexical,
 } from "./lexical-model.ts";
-import type { Pause } from "./truncated-svd.ts";
+import type { Pausing } from "./truncated-svd.ts";
 
 /**
  * Two points of the cosine scale of the builtin vectors, which is not that of a neural model: what unrelated
@@ -42,27 +42,52 @@ export interface TrainedModel {
   readonly calibration: Calibration;
 }
 
-/** Learns from texts and measures the scale. */
-export async function train(texts: readonly string[], pause: Pause): Promise<TrainedModel> {
-  const trained = await trainLexical(texts, pause);
-  return { trained, calibration: calibrate(lexicalModel(trained), texts) };
-}
+/** A training as it is stored: its parts, by name. */
+export type StoredModel = { readonly [part in (typeof PARTS)[number]]: Uint8Array };
+
+const PARTS = ["terms", "term-idf", "latent-scales", "latent-bytes", "gram-idf"] as const;
+
+/**
+ * Learns from pages of texts, each the UTF-8 of a JSON array of strings, in no order that counts. It takes seconds: on a
+ * thread of its own where the runtime has threads.
+ */
+export const learnModel: LongTask<readonly Uint8Array[], StoredModel> = {
+  name: "search/learn-model",
+  takesSeconds: true,
+  load: () =>
+    Promise.resolve(function* (pages) {
+      const texts: string[] = [];
+      for (const page of pages) {
+        for (const text of JSON.parse(new TextDecoder().decode(page)) as string[]) texts.push(text);
+        yield;
+      }
+      texts.sort();
+      yield;
+      const trained = yield* trainLexical(texts);
+      return stored({ trained, calibration: yield* calibrate(lexicalModel(trained), texts) });
+    }),
+};
 
 const SAMPLE = 120;
 /** Words of a pseudo-query: as long as a question. */
 const QUERY_WORDS = 12;
 
 /** Compares pieces as long as a question with unrelated chunks of the same corpus. */
-function calibrate(model: LexicalModel, texts: readonly string[]): Calibration {
+function* calibrate(model: LexicalModel, texts: readonly string[]): Pausing<Calibration> {
   const step = Math.max(1, Math.floor(texts.length / SAMPLE));
   const sample = texts.filter((_, at) => at % step === 0).slice(0, SAMPLE);
-  const chunks = sample.map((text) => model.embed(text));
+  const chunks: Float32Array[] = [];
+  for (const text of sample) {
+    chunks.push(model.embed(text));
+    yield;
+  }
   const cosines: number[] = [];
   for (const [i, text] of sample.entries()) {
     const all = text.split(/\s+/);
     const from = Math.floor(Math.max(0, all.length - QUERY_WORDS) / 2);
     const query = model.embed(all.slice(from, from + QUERY_WORDS).join(" "));
     for (const [j, chunk] of chunks.entries()) if (i !== j) cosines.push(dot(query, chunk, 0));
+    yield;
   }
   cosines.sort((a, b) => a - b);
   const at = (share: number): number => cosines[Math.floor(share * cosines.length)] ?? 0;
@@ -71,24 +96,35 @@ function calibrate(model: LexicalModel, texts: readonly string[]): Calibration {
   return { floor, related: Math.min(0.5, Math.max(floor + 0.02, at(0.95))) };
 }
 
+function stored({ trained, calibration }: TrainedModel): StoredModel {
+  const { terms, termIdf, latent, gramIdf } = trained;
+  return {
+    terms: utf8(JSON.stringify({ terms, calibration })),
+    "term-idf": toBytes(termIdf),
+    "latent-scales": latent.scales === null ? new Uint8Array() : toBytes(latent.scales),
+    "latent-bytes": new Uint8Array(latent.values.buffer),
+    "gram-idf": toBytes(gramIdf),
+  };
+}
+
+/** The training that its parts hold. */
+export function trainedModel(parts: StoredModel): TrainedModel {
+  const text = new TextDecoder().decode(parts.terms);
+  const { terms, calibration } = JSON.parse(text) as { terms: string[]; calibration: Calibration };
+  const latent: LatentRows = {
+    values: new Int8Array(new Uint8Array(parts["latent-bytes"]).buffer),
+    scales: fromBytes(parts["latent-scales"]),
+  };
+  const [termIdf, gramIdf] = [fromBytes(parts["term-idf"]), fromBytes(parts["gram-idf"])];
+  return { trained: { terms, termIdf, latent, gramIdf }, calibration };
+}
+
 /** Statements that store a training as the current one. */
-export function trainedStatements(
-  actor: string,
-  version: number,
-  { trained, calibration }: TrainedModel,
-): Statement[] {
+export function trainedStatements(actor: string, version: number, model: StoredModel): Statement[] {
   const sql = "INSERT INTO search_models (actor, name, part, data) VALUES (?, ?, ?, ?)";
-  const store = (name: string, bytes: Uint8Array): Statement[] =>
-    insertParts(sql, [actor, `${version}/${name}`], bytes);
   return [
     { sql: "DELETE FROM search_models WHERE actor = ?", params: [actor] },
-    ...store("terms", utf8(JSON.stringify({ terms: trained.terms, calibration }))),
-    ...store("term-idf", toBytes(trained.termIdf)),
-    ...(trained.latent.scales === null
-      ? []
-      : store("latent-scales", toBytes(trained.latent.scales))),
-    ...store("latent-bytes", new Uint8Array(trained.latent.values.buffer)),
-    ...store("gram-idf", toBytes(trained.gramIdf)),
+    ...PARTS.flatMap((part) => insertParts(sql, [actor, `${version}/${part}`], model[part])),
   ];
 }
 
@@ -104,21 +140,18 @@ export async function readTrained(
     );
     return joinParts(rows.map((row) => row["data"]).filter((data) => data instanceof Uint8Array));
   };
-  const text = new TextDecoder().decode(await read("terms"));
-  if (text === "") return null;
-  const { terms, calibration } = JSON.parse(text) as { terms: string[]; calibration: Calibration };
-  const trained = {
+  const terms = await read("terms");
+  if (terms.length === 0) return null;
+  const model = trainedModel({
     terms,
-    termIdf: fromBytes(await read("term-idf")),
-    latent: await readLatent(read),
-    gramIdf: fromBytes(await read("gram-idf")),
-  };
-  return { trained, calibration };
-}
-
-async function readLatent(read: (name: string) => Promise<Uint8Array>): Promise<LatentRows> {
-  const bytes = new Uint8Array(await read("latent-bytes"));
+    "term-idf": await read("term-idf"),
+    "latent-scales": await read("latent-scales"),
+    "latent-bytes": await read("latent-bytes"),
+    "gram-idf": await read("gram-idf"),
+  });
+  const { values } = model.trained.latent;
+  if (values.length > 0) return model;
   // Former versions stored four bytes a number.
-  if (bytes.length === 0) return { values: fromBytes(await read("latent")), scales: null };
-  return { values: new Int8Array(bytes.buffer), scales: fromBytes(await read("latent-scales")) };
+  const latent = { values: fromBytes(await read("latent")), scales: null };
+  return { ...model, trained: { ...model.trained, latent } };
 }

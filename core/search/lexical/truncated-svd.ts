@@ -4,37 +4,30 @@ export interface SparseRow {
   readonly values: Float32Array;
 }
 
-/** Lets other work run; awaited now and then during a long computation. */
-export type Pause = () => Promise<void>;
+/** A long computation; its `yield`s are the places where others may go on. */
+export type Pausing<T> = Generator<void, T, void>;
 
 /** Extra dimensions that make a randomised decomposition accurate (Halko, Martinsson, Tropp 2011, section 4). */
 const OVERSAMPLING = 16;
-/** Rows handled between two pauses. */
-const STRIDE = 256;
+/** Rows handled between two pauses: about a millisecond. */
+const STRIDE = 64;
 
 /**
  * The first `rank` right singular vectors of a sparse matrix, as a `width` x `rank` matrix in row order:
  * randomised range finder with one power iteration. Deterministic: its random numbers have a fixed seed.
  */
-export async function rightSingularVectors(
+export function* rightSingularVectors(
   rows: readonly SparseRow[],
   width: number,
   rank: number,
-  pause: Pause,
-): Promise<Float32Array> {
+): Pausing<Float32Array> {
   const size = Math.min(rank + OVERSAMPLING, rows.length, width);
-  const range = await times(rows, randomSigns(width, size), size, pause);
-  await orthonormalize(range, rows.length, size, pause);
-  const powered = await times(
-    rows,
-    await transposedTimes(rows, range, width, size, pause),
-    size,
-    pause,
-  );
-  await orthonormalize(powered, rows.length, size, pause);
-  const projected = await transposedTimes(rows, powered, width, size, pause);
-  const { vectors, values } = symmetricEigen(gram(projected, width, size), size);
-  await pause();
+  const range = yield* times(rows, randomSigns(width, size), size);
+  yield* orthonormalize(range, rows.length, size);
+  const powered = yield* times(rows, yield* transposedTimes(rows, range, width, size), size);
+  yield* orthonormalize(powered, rows.length, size);
+  const projected = yield* transposedTimes(rows, powered, width, size);
+  const { vectors, values } = yield* symmetricEigen(yield* gram(projected, width, size), size);
   const out = new Float32Array(width * rank);
   for (let k = 0; k < Math.min(rank, size); k++) {
     const scale = Math.sqrt(Math.max(values[k] ?? 0, 0));
@@ -45,7 +38,7 @@ export async function rightSingularVectors(
         sum += (projected[j * size + i] ?? 0) * (vectors[i * size + k] ?? 0);
       out[j * rank + k] = sum / scale;
     }
-    if (k % 16 === 15) await pause();
+    yield;
   }
   return out;
 }
@@ -63,12 +56,11 @@ function randomSigns(width: number, size: number): Float32Array {
 }
 
 /** rows x dense, where `dense` has `size` columns. */
-async function times(
+function* times(
   rows: readonly SparseRow[],
   dense: Float32Array,
   size: number,
-  pause: Pause,
-): Promise<Float32Array> {
+): Pausing<Float32Array> {
   const out = new Float32Array(rows.length * size);
   for (const [r, { columns, values }] of rows.entries()) {
     for (const [n, column] of columns.entries()) {
@@ -77,19 +69,18 @@ async function times(
         out[to] = (out[to] ?? 0) + value * (dense[from] ?? 0);
       }
     }
-    if (r % STRIDE === STRIDE - 1) await pause();
+    if (r % STRIDE === STRIDE - 1) yield;
   }
   return out;
 }
 
 /** transpose(rows) x dense. */
-async function transposedTimes(
+function* transposedTimes(
   rows: readonly SparseRow[],
   dense: Float32Array,
   width: number,
   size: number,
-  pause: Pause,
-): Promise<Float32Array> {
+): Pausing<Float32Array> {
   const out = new Float32Array(width * size);
   for (const [r, { columns, values }] of rows.entries()) {
     for (const [n, column] of columns.entries()) {
@@ -98,18 +89,13 @@ async function transposedTimes(
         out[to] = (out[to] ?? 0) + value * (dense[from] ?? 0);
       }
     }
-    if (r % STRIDE === STRIDE - 1) await pause();
+    if (r % STRIDE === STRIDE - 1) yield;
   }
   return out;
 }
 
 /** Makes the columns orthonormal by modified Gram-Schmidt, run over rows so that memory is read in order. */
-async function orthonormalize(
-  matrix: Float32Array,
-  height: number,
-  size: number,
-  pause: Pause,
-): Promise<void> {
+function* orthonormalize(matrix: Float32Array, height: number, size: number): Pausing<void> {
   const products = new Float64Array(size);
   for (let k = 0; k < size; k++) {
     products.fill(0);
@@ -124,7 +110,7 @@ async function orthonormalize(
       matrix[at] = pivot * scale;
       subtractScaled(matrix, r * size, k + 1, products, pivot * scale * scale);
     }
-    if (k % 8 === 7) await pause();
+    yield;
   }
 }
 
@@ -154,7 +140,7 @@ function subtractScaled(
     matrix[row + i] = (matrix[row + i] ?? 0) - factor * (sums[i] ?? 0);
 }
 
-function gram(matrix: Float32Array, height: number, size: number): Float64Array {
+function* gram(matrix: Float32Array, height: number, size: number): Pausing<Float64Array> {
   const out = new Float64Array(size * size);
   for (let r = 0; r < height; r++) {
     for (let i = 0; i < size; i++) {
@@ -163,6 +149,7 @@ function gram(matrix: Float32Array, height: number, size: number): Float64Array 
       for (let j = i; j < size; j++)
         out[i * size + j] = (out[i * size + j] ?? 0) + value * (matrix[r * size + j] ?? 0);
     }
+    if (r % STRIDE === STRIDE - 1) yield;
   }
   for (let i = 0; i < size; i++)
     for (let j = 0; j < i; j++) out[i * size + j] = out[j * size + i] ?? 0;
@@ -170,10 +157,10 @@ function gram(matrix: Float32Array, height: number, size: number): Float64Array 
 }
 
 /** Eigenvectors (columns) and eigenvalues of a symmetric matrix, largest first: cyclic Jacobi rotations. */
-function symmetricEigen(
+function* symmetricEigen(
   input: Float64Array,
   size: number,
-): { vectors: Float64Array; values: number[] } {
+): Pausing<{ vectors: Float64Array; values: number[] }> {
   const a = input.slice();
   const v = new Float64Array(size * size);
   for (let i = 0; i < size; i++) v[i * size + i] = 1;
@@ -181,6 +168,7 @@ function symmetricEigen(
     let rotated = false;
     for (let p = 0; p < size; p++) {
       for (let q = p + 1; q < size; q++) rotated = rotate(a, v, size, p, q) || rotated;
+      if (p % 8 === 7) yield;
     }
     if (!rotated) break;
   }

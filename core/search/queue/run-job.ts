@@ -77,7 +77,7 @@ async function goOn(state: InstanceState, jobId: string, deps: WorkOptions): Pro
   const end = await followSource(state, jobId, progress, deps);
   if (end.what === "wait") return { ms: end.ms, isIdle: end.isIdle && progress === begun };
   if (end.what === "cancelled") return over("cancelled");
-  await trainInstance(state);
+  await trainInstance(state, deps.platform.background);
   return over(reasonOf(end.progress));
 }
 

@@ -1,12 +1,17 @@
 import { describe, expect, it } from "vitest";
+import { runThrough } from "../../../core/background.ts";
 import { dot } from "../../../core/search/vectors/dense.ts";
-import { lexicalModel, trainLexical } from "../../../core/search/lexical/lexical-model.ts";
+import {
+  lexicalModel,
+  trainLexical,
+  type Trained,
+} from "../../../core/search/lexical/lexical-model.ts";
 import { stem } from "../../../core/search/text/porter.ts";
 import { calibrated } from "../../../core/search/lexical/trained-model.ts";
 import { rightSingularVectors } from "../../../core/search/lexical/truncated-svd.ts";
 import { topicTexts } from "../../fakes/search-corpus.ts";
 
-const pause = (): Promise<void> => Promise.resolve();
+const learned = (): Trained => runThrough(trainLexical(topicTexts));
 
 describe("stem()", () => {
   // Examples of M. F. Porter's paper of 1980.
@@ -45,13 +50,13 @@ describe("stem()", () => {
 });
 
 describe("rightSingularVectors()", () => {
-  it("finds the directions of a matrix of low rank", async () => {
+  it("finds the directions of a matrix of low rank", () => {
     // Rows lie in the plane of (1, 1, 0, 0) and (0, 0, 1, 1); the first direction is the stronger one.
     const rows = Array.from({ length: 40 }, (_, n) => ({
       columns: Uint32Array.from(n % 4 === 0 ? [2, 3] : [0, 1]),
       values: Float32Array.from([1, 1]),
     }));
-    const v = await rightSingularVectors(rows, 4, 2, pause);
+    const v = runThrough(rightSingularVectors(rows, 4, 2));
     const column = (k: number): number[] =>
       [0, 1, 2, 3].map((row) => Math.abs(v[row * 2 + k] ?? 0));
     for (const [k, expected] of [
@@ -64,9 +69,9 @@ describe("rightSingularVectors()", () => {
 });
 
 describe("lexicalModel()", () => {
-  it("gives unit vectors of 512 dimensions before a training and of 640 after one", async () => {
+  it("gives unit vectors of 512 dimensions before a training and of 640 after one", () => {
     const before = lexicalModel(null);
-    const after = lexicalModel(await trainLexical(topicTexts, pause));
+    const after = lexicalModel(learned());
     for (const [model, dimensions] of [
       [before, 512],
       [after, 640],
@@ -78,11 +83,8 @@ describe("lexicalModel()", () => {
     }
   });
 
-  it("learns the same model from the same texts, whatever the runtime", async () => {
-    const [one, two] = [
-      await trainLexical(topicTexts, pause),
-      await trainLexical(topicTexts, pause),
-    ];
+  it("learns the same model from the same texts, whatever the runtime", () => {
+    const [one, two] = [learned(), learned()];
     expect(two.latent).toEqual(one.latent);
     const model = lexicalModel(one);
     const cosine = dot(model.embed("choir melody"), model.embed("song of the choir"), 0);
@@ -90,8 +92,8 @@ describe("lexicalModel()", () => {
     expect(cosine).toBeCloseTo(0.601, 4);
   });
 
-  it("sees that words of one topic belong together", async () => {
-    const model = lexicalModel(await trainLexical(topicTexts, pause));
+  it("sees that words of one topic belong together", () => {
+    const model = lexicalModel(learned());
     const music = model.embed("melody");
     expect(dot(music, model.embed("choir"), 0)).toBeGreaterThan(
       dot(music, model.embed("anchor"), 0) + 0.1,

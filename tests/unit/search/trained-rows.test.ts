@@ -1,10 +1,13 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { openPlatform } from "#platform";
+import { runThrough } from "../../../core/background.ts";
 import type { Platform } from "../../../core/ports.ts";
 import { LATENT_DIMENSIONS, lexicalModel } from "../../../core/search/lexical/lexical-model.ts";
 import {
+  learnModel,
   readTrained,
-  train,
+  type StoredModel,
+  trainedModel,
   trainedStatements,
 } from "../../../core/search/lexical/trained-model.ts";
 import { toBytes } from "../../../core/search/vectors/dense.ts";
@@ -19,19 +22,27 @@ const texts = Array.from(
   { length: 240 },
   (_, n) => `harbour ship ${n % 7 === 0 ? "anchor" : "sail"} word${n % 31} word${n % 13}`,
 );
-const pause = (): Promise<void> => Promise.resolve();
+
+async function learnedOf(page: readonly string[]): Promise<StoredModel> {
+  const steps = await learnModel.load();
+  return runThrough(steps([new TextEncoder().encode(JSON.stringify(page))]));
+}
 
 describe("a training in rows", () => {
   it("makes the same vectors when it is read again, with about a byte a number", async () => {
     platform = await openPlatform();
     const { learned, read, stored } = await insideInstance(platform, async (context) => {
-      const model = await train(texts, pause);
+      const model = await learnedOf(texts);
       await context.sql.batch(trainedStatements(context.name, 3, model));
       const [row] = await context.sql.all(
         "SELECT SUM(LENGTH(data)) AS n FROM search_models WHERE actor = ? AND name LIKE '3/latent%'",
         [context.name],
       );
-      return { learned: model, read: await readTrained(context, 3), stored: Number(row?.["n"]) };
+      return {
+        learned: trainedModel(model),
+        read: await readTrained(context, 3),
+        stored: Number(row?.["n"]),
+      };
     });
     expect(read?.calibration).toEqual(learned.calibration);
     const text = "a ship with its anchor";
