@@ -3,7 +3,6 @@ import type { Job } from "../job.ts";
 import type { KeptPages } from "./kept-pages.ts";
 import { openPage, type Page } from "./page.ts";
 import type { PagesAhead } from "./pages-ahead.ts";
-import { isPlainJob } from "./plain-document.ts";
 import { answering, endSession, LostBrowser, openSession } from "./session.ts";
 import type { BrowserSession, BrowserSessionDeps } from "./session.ts";
 
@@ -27,13 +26,19 @@ export async function withPage<T>(
   use: (page: Page) => Promise<T>,
 ): Promise<T> {
   const { owner = null } = job;
-  const keeper = owner !== null && isPlainJob(job) ? owner : null;
+  const keeper = owner !== null && (await isPlain(job)) ? owner : null;
   const session = keeper === null ? undefined : deps.kept.take(keeper);
   if (keeper !== null && session !== undefined) {
     const done = await again(deps, { job, session, owner: keeper }, signal, use);
     if (done !== null) return done.result;
   }
   return inOwnPage(deps, job, keeper, signal, use);
+}
+
+/** Loads the parser of HTML with the first document, not with the program. */
+async function isPlain(job: Job): Promise<boolean> {
+  const { isPlainJob } = await import("./plain-document.ts");
+  return isPlainJob(job);
 }
 
 /** Shows a plain document in a page that has shown others; null where that does not do. */
