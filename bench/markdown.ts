@@ -1,4 +1,4 @@
-// HTML to Markdown without a browser: causey's converter beside turndown with its GFM plugin on linkedom's DOM, on
+// HTML to Markdown without a browser: causey's converter beside turndown with its GFM plugin on linkedom's DOM, and mdream, on
 // generated pages of the sizes and kinds of real ones (the same on every run), then on hostile input, where the time
 // of four times the input must stay below five times the time and 5 MB below 2 s. Building the converter is part of an operation.
 import { convertHtml } from "../core/rendering/markdown/convert.ts";
@@ -11,6 +11,7 @@ import { loadPeer } from "./harness/peers.ts";
 type Convert = (html: string) => string;
 
 const PEER = "turndown + linkedom";
+const STREAMING = "mdream";
 const OURS = "causey";
 
 const pages: readonly (readonly [kind: PageKind, kilobytes: number])[] = [
@@ -47,12 +48,13 @@ const hostile: Readonly<
 export async function* bench(options: Options): AsyncGenerator<Figure[]> {
   const { only = "" } = options;
   const peer = turndownOnLinkedom();
+  const streaming = mdream();
   const figures: Figure[] = [];
   for (const [n, [kind, kilobytes]] of pages.entries()) {
     const title = `markdown: page of ${kilobytes} KB, ${kind}`;
     if (!title.includes(only)) continue;
     const html = htmlPage(kind, kilobytes * 1000, n + 1);
-    const measured = await compareFunctions(title, pair(html, peer), options);
+    const measured = await compareFunctions(title, fieldOf(html, peer, streaming), options);
     figures.push(...measured);
     yield measured;
   }
@@ -67,13 +69,20 @@ export async function* bench(options: Options): AsyncGenerator<Figure[]> {
   }
 }
 
-function pair(html: string, peer: Convert | undefined): FunctionContestant[] {
-  const ours = {
-    name: OURS,
-    goals: [{ of: PEER, atMost: 1 / 5 }],
-    run: () => ourConvert(html),
-  };
-  return peer === undefined ? [ours] : [{ name: PEER, run: () => peer(html) }, ours];
+function fieldOf(
+  html: string,
+  peer: Convert | undefined,
+  streaming: Convert | undefined,
+): FunctionContestant[] {
+  const goals = [
+    { of: PEER, atMost: 1 / 6 },
+    { of: STREAMING, atMost: 1 / 2 },
+  ];
+  return [
+    ...(peer === undefined ? [] : [{ name: PEER, run: () => peer(html) }]),
+    ...(streaming === undefined ? [] : [{ name: STREAMING, run: () => streaming(html) }]),
+    { name: OURS, goals, run: () => ourConvert(html) },
+  ];
 }
 
 function growth(
@@ -124,6 +133,17 @@ type Turndown = new (options: object) => {
   readonly remove: (names: readonly string[]) => void;
   readonly turndown: (body: unknown) => string;
 };
+
+/** mdream as its users call it. */
+function mdream(): Convert | undefined {
+  const found = loadPeer("@mdream/js") as Mdream | undefined;
+  if (found === undefined) return undefined;
+  return (html) => found.htmlToMarkdown(html, { origin: "https://example.com" });
+}
+
+interface Mdream {
+  readonly htmlToMarkdown: (html: string, options: { readonly origin: string }) => string;
+}
 
 /** The peer as its users set it up. */
 function turndownOnLinkedom(): Convert | undefined {
