@@ -41,8 +41,10 @@ export async function keywordLeg(
   return lifted(all, await find("or"));
 }
 
-/** Items up to which their chunks are looked up, instead of looking at what the whole index finds. */
+/** Items up to which their chunks are looked up, instead of looking at what the whole index finds, */
 const FEW = 500;
+/** where the instance has more than this many times their chunks: items may have thousands. */
+const RARE = 8;
 /** How many more of the best are looked at than would be enough if hits were spread evenly, and then when it was not. */
 const MARGIN = 1.5;
 const WIDEN = 8;
@@ -61,12 +63,12 @@ async function matches(
       WHERE ${index} MATCH ? ${narrowed} ORDER BY score, rowid LIMIT ?`;
   const beside = besideOthers(state);
   if (allowed === null) return sql.all(best(""), [match, limit], beside);
-  if (allowed.ids.size <= FEW) {
+  const share = Math.max(1, state.facts().chunks) / Math.max(1, allowed.chunks);
+  if (allowed.ids.size <= FEW && share > RARE) {
     // The plus keeps FTS5 from running the whole query once per number (https://sqlite.org/optoverview.html, section 7).
     const chunks = `AND +rowid IN (SELECT id FROM search_chunks WHERE actor = ? AND ${isOneOf("item_id", "TEXT")})`;
     return sql.all(best(chunks), [match, actor, asSet([...allowed.ids]), limit], beside);
   }
-  const share = Math.max(1, state.facts().chunks) / Math.max(1, allowed.chunks);
   for (let window = Math.ceil(limit * share * MARGIN); ; window *= WIDEN) {
     const rows = await sql.all(best(""), [match, window], beside);
     const found = await ofItems(state, rows, allowed.ids);

@@ -46,6 +46,14 @@ it("a filter that most items pass finds the one hit behind those that it refuses
   expect(await keys("needle", english)).toEqual(["doc-799.md"]);
 });
 
+it("a filter that few items pass, which are a good part of all, finds theirs alone", async () => {
+  const german = { ...english, filters: { lang: "de" } };
+  const found = await keys("needle bread", german);
+  expect(found).toHaveLength(50);
+  expect(found.every((key) => Number(/\d+/u.exec(key)?.[0]) < GERMAN)).toBe(true);
+  expect(await keys("more", german)).toEqual([]);
+});
+
 it("a filter sees what was uploaded and deleted since it was used last", async () => {
   expect(await keys("thimble", english)).toEqual([]);
   const added = await api.upload("doc-new.md", "thimble", { metadata: { lang: "en" } });
