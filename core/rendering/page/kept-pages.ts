@@ -1,3 +1,4 @@
+import type { Job } from "../job.ts";
 import { unusedSince } from "./pages-ahead.ts";
 import { endSession, type BrowserSession, type BrowserSessionDeps } from "./session.ts";
 
@@ -6,6 +7,8 @@ import { endSession, type BrowserSession, type BrowserSessionDeps } from "./sess
  * which takes several times as long as showing a small document.
  */
 export interface KeptPages {
+  /** Whether a job shows a plain document (`plain-document.ts`). */
+  isFor(job: Job): Promise<boolean>;
   /** The page that has waited for the shortest time; undefined where there is none. */
   take(owner: string): BrowserSession | undefined;
   /** Takes over a page that has shown nothing but plain documents of its owner. */
@@ -14,8 +17,9 @@ export interface KeptPages {
 
 /** Each document has a page of its own. */
 export const noKeptPages: KeptPages = {
+  isFor: () => Promise.resolve(false),
   take: () => undefined,
-  // Never called: nothing was taken.
+  // Never called: no job is for it.
   put: () => undefined,
 };
 
@@ -34,6 +38,7 @@ export function keptPages(count: number, deps: BrowserSessionDeps): KeptPages {
   const resting = new Set<KeptPage>();
   const uses = new WeakMap<BrowserSession, number>();
   let asked = 0;
+  let plainDocument: typeof import("./plain-document.ts") | undefined;
   let isWatching = false;
   const throwAway = (session: BrowserSession): void =>
     void endSession(deps, { ...session, context: session.tab.context });
@@ -50,6 +55,11 @@ export function keptPages(count: number, deps: BrowserSessionDeps): KeptPages {
     unusedSince(system, () => asked).then(endAll, () => undefined);
   };
   return {
+    async isFor(job) {
+      // The parser of HTML is loaded with the first document, not with the program.
+      plainDocument ??= await import("./plain-document.ts");
+      return plainDocument.isPlainJob(job);
+    },
     take(owner) {
       asked = system.monotonic();
       for (const kept of [...resting].toReversed()) {

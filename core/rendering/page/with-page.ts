@@ -26,19 +26,13 @@ export async function withPage<T>(
   use: (page: Page) => Promise<T>,
 ): Promise<T> {
   const { owner = null } = job;
-  const keeper = owner !== null && (await isPlain(job)) ? owner : null;
+  const keeper = owner !== null && (await deps.kept.isFor(job)) ? owner : null;
   const session = keeper === null ? undefined : deps.kept.take(keeper);
   if (keeper !== null && session !== undefined) {
     const done = await again(deps, { job, session, owner: keeper }, signal, use);
     if (done !== null) return done.result;
   }
   return inOwnPage(deps, job, keeper, signal, use);
-}
-
-/** Loads the parser of HTML with the first document, not with the program. */
-async function isPlain(job: Job): Promise<boolean> {
-  const { isPlainJob } = await import("./plain-document.ts");
-  return isPlainJob(job);
 }
 
 /** Shows a plain document in a page that has shown others; null where that does not do. */
