@@ -9,6 +9,11 @@ export interface HtmlHandler {
   close(name: string): void;
   /** Decoded text; one run of text may come in several pieces. */
   text(text: string): void;
+  /**
+   * Something was left out: an element that is too deep, or what stands in CDATA outside of SVG and MathML, where browsers
+   * see a comment that ends at the first ">".
+   */
+  skipped?(): void;
 }
 
 /** Elements deeper than this are taken for their text only, as browsers do from 512 on. */
@@ -121,7 +126,10 @@ function openElements(handler: HtmlHandler): OpenElements {
       }
       if (closesParagraph.has(name) && countOf("p") > 0) closeWithin(paragraph);
       if (voidElements.has(name)) return handler.open(name, attributes);
-      if (stack.length >= DEPTH_LIMIT) return void tooDeep.set(name, (tooDeep.get(name) ?? 0) + 1);
+      if (stack.length >= DEPTH_LIMIT) {
+        tooDeep.set(name, (tooDeep.get(name) ?? 0) + 1);
+        return handler.skipped?.();
+      }
       stack.push(name);
       counts.set(name, countOf(name) + 1);
       handler.open(name, attributes);
@@ -188,6 +196,7 @@ function tokenCallbacks(
     ontextentity: (codepoint) => handler.text(String.fromCodePoint(codepoint)),
     oncdata(start, end, offset) {
       if (elements.foreign) handler.text(html.slice(start, end - offset));
+      else handler.skipped?.();
     },
     oncomment() {},
     ondeclaration() {},

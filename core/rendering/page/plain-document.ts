@@ -62,6 +62,9 @@ export function isPlainDocument(html: string): boolean {
     text(text) {
       if (style !== null) style += text;
     },
+    skipped() {
+      isPlain = false;
+    },
   });
   // Its pauses are for documents that are longer.
   for (const _ of reading) if (!isPlain) break;

@@ -258,6 +258,10 @@ describe("isPlainDocument()", () => {
   it.each([
     "<script>",
     "<SCRIPT src=x>",
+    // To a browser it is a comment that ends at once.
+    "<![CDATA[><script>f()</script>]]>",
+    // Deeper than the converter to Markdown looks.
+    `${"<div>".repeat(600)}<script>f()</script>`,
     "<body onload=f()>",
     "<p/onclick=f()>",
     '<p title=">" onclick=f()>',
