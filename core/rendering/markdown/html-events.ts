@@ -9,11 +9,8 @@ export interface HtmlHandler {
   close(name: string): void;
   /** Decoded text; one run of text may come in several pieces. */
   text(text: string): void;
-  /**
-   * Something was left out: an element that is too deep, or what stands in CDATA outside of SVG and MathML, where browsers
-   * see a comment that ends at the first ">".
-   */
-  skipped?(): void;
+  /** An element was left out because it is too deep. */
+  tooDeep?(): void;
 }
 
 /** Elements deeper than this are taken for their text only, as browsers do from 512 on. */
@@ -128,7 +125,7 @@ function openElements(handler: HtmlHandler): OpenElements {
       if (voidElements.has(name)) return handler.open(name, attributes);
       if (stack.length >= DEPTH_LIMIT) {
         tooDeep.set(name, (tooDeep.get(name) ?? 0) + 1);
-        return handler.skipped?.();
+        return handler.tooDeep?.();
       }
       stack.push(name);
       counts.set(name, countOf(name) + 1);
@@ -196,7 +193,6 @@ function tokenCallbacks(
     ontextentity: (codepoint) => handler.text(String.fromCodePoint(codepoint)),
     oncdata(start, end, offset) {
       if (elements.foreign) handler.text(html.slice(start, end - offset));
-      else handler.skipped?.();
     },
     oncomment() {},
     ondeclaration() {},

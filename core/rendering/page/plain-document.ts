@@ -44,9 +44,15 @@ export function isPlainJob({ body, page = null, upload, url }: Job): boolean {
   return Object.keys(body).every((name) => fields.has(name)) && isPlainDocument(html);
 }
 
+/**
+ * What browsers and our reader take for different things: declarations but for comments and the doctype (CDATA is a comment
+ * to a browser, which ends at its first ">"), instructions, and closing tags with attributes.
+ */
+const oddMarkup = /<(?:\?|!(?!--|doctype[\t\n\f\r ])|\/(?![a-z][a-z\d]*[\t\n\f\r ]*>))/iu;
+
 /** Whether a document can do nothing but be shown. */
 export function isPlainDocument(html: string): boolean {
-  if (html.length > LOOKED_AT) return false;
+  if (html.length > LOOKED_AT || oddMarkup.test(html)) return false;
   let isPlain = true;
   /** What the open element holds, if that is style: it may come in pieces. */
   let style: string | null = null;
@@ -62,7 +68,7 @@ export function isPlainDocument(html: string): boolean {
     text(text) {
       if (style !== null) style += text;
     },
-    skipped() {
+    tooDeep() {
       isPlain = false;
     },
   });

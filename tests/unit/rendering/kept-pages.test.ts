@@ -260,6 +260,9 @@ describe("isPlainDocument()", () => {
     "<SCRIPT src=x>",
     // To a browser it is a comment that ends at once.
     "<![CDATA[><script>f()</script>]]>",
+    "<![CDATA[<b><script>f()</script>",
+    "</style <p a='/><p a='<style><script>f()</script>",
+    "<?x ?><p>a",
     // Deeper than the converter to Markdown looks.
     `${"<div>".repeat(600)}<script>f()</script>`,
     "<body onload=f()>",
