@@ -47,8 +47,7 @@ export function tracedWork(
 function tracedCrawler(crawler: SiteCrawler, trace: string | null): SiteCrawler {
   return {
     check: (wish) => crawler.check(wish),
-    begin: (account, wish, signal) =>
-      crawler.begin(account, wish, signal, trace === null ? undefined : trace),
+    begin: (account, wish, signal) => crawler.begin(account, wish, signal, trace ?? undefined),
     read: (account, id, seq, limit) => crawler.read(account, id, seq, limit),
     markdown: (account, id, seq, most) => crawler.markdown(account, id, seq, most),
     cancel: (account, id) => crawler.cancel(account, id),

@@ -41,9 +41,9 @@ export async function keywordLeg(
   return lifted(all, await find("or"));
 }
 
-/** Items up to which their chunks are looked up, instead of looking at what the whole index finds, */
+/** The chunks of so many items are looked up at most; of more, what the whole index finds is looked at. */
 const FEW = 500;
-/** where the instance has more than this many times their chunks: items may have thousands. */
+/** So many times their chunks the instance must have for that: each of a few items may have thousands. */
 const RARE = 8;
 /** How many more of the best are looked at than would be enough if hits were spread evenly, and then when it was not. */
 const MARGIN = 1.5;

@@ -6,6 +6,7 @@ import type { OtlpSettings } from "./otlp-settings.ts";
 
 /** Series of metrics: as many as routes, methods and statuses can be, and some. */
 const SERIES = 2000;
+
 /** How long requests took, by route, method and status, since the process began. */
 export interface RequestDurations {
   add(row: RequestRow): void;
