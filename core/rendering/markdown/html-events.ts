@@ -19,6 +19,11 @@ const DEPTH_LIMIT = 500;
 /** Characters that are read between two yields: a few milliseconds of work. */
 const STEP = 16_384;
 
+/** What begins CDATA in SVG and MathML, and elsewhere a comment that the next ">" ends (HTML, "cdata-in-html-content"). */
+const CDATA = "<![CDATA[";
+/** The same for the tokenizer, which knows CDATA only: a declaration, which the next ">" ends. It is as long. */
+const NO_CDATA = "<!(CDATA[";
+
 const voidElements = new Set(
   "area base basefont br col embed frame hr img input link meta param source track wbr".split(" "),
 );
@@ -75,9 +80,17 @@ const paragraph = closing("p", "table td th caption button");
 export function* readHtml(html: string, handler: HtmlHandler): Generator<void, void, void> {
   const open = openElements(handler);
   const tokenizer = new Tokenizer({ decodeEntities: true }, tokenCallbacks(html, open, handler));
-  for (let at = 0; at < html.length; at += STEP) {
+  let cdata = html.indexOf(CDATA);
+  for (let at = 0; at < html.length;) {
     if (at > 0) yield;
-    tokenizer.write(html.slice(at, at + STEP));
+    const end = at + STEP;
+    for (; cdata >= 0 && cdata < end; cdata = html.indexOf(CDATA, at)) {
+      tokenizer.write(html.slice(at, cdata));
+      tokenizer.write(open.foreign ? CDATA : NO_CDATA);
+      at = cdata + CDATA.length;
+    }
+    tokenizer.write(html.slice(at, end));
+    at = Math.max(at, end);
   }
   tokenizer.end();
 }

@@ -42,6 +42,18 @@ describe("htmlToMarkdown()", () => {
     );
   });
 
+  it("takes CDATA outside of SVG and MathML for a comment that the next > ends, as browsers do", () => {
+    expect(convert("<p>a<![CDATA[ b <i>c</i> ]]>d<p>e")).toBe("ac \\]\\]>d\n\ne");
+    expect(convert("<p>a<![CDATA[ b<p>c<p>d")).toBe("ac\n\nd");
+    expect(convert("a<![CDATA[>".repeat(3))).toBe("aaa");
+    expect(convert("<math><mi><![CDATA[x > y]]></mi></math>")).toContain("x > y");
+    // Wherever it stands in what is read at once.
+    for (let before = 16_360; before < 16_400; before++) {
+      const text = "x".repeat(before);
+      expect(convert(`${text}<![CDATA[ b>c`)).toBe(`${text}c`);
+    }
+  });
+
   it("keeps every word of text between any elements", () => {
     const names = [
       "p",
