@@ -6,7 +6,7 @@ import { bannerLines } from "../adapters/cli/serve/banner.ts";
 import { failureReport } from "../adapters/cli/command-options.ts";
 import { consoleLink } from "../adapters/cli/console-link.ts";
 import { seedDemo } from "../adapters/cli/demo.ts";
-import { helpText } from "../adapters/cli/help.ts";
+import { helpText } from "../adapters/cli/run-command-line.ts";
 import { prepare } from "../adapters/cli/serve/prepare.ts";
 import { parseCommandLine } from "../adapters/cli/settings.ts";
 import { chromium } from "../adapters/shared/chromium/chromium.ts";

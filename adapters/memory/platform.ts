@@ -2,7 +2,7 @@ import { stepwise } from "../../core/background.ts";
 import { bodyBudget } from "../../core/body-budget.ts";
 import type { WebSockets } from "../../core/duplex.ts";
 import { ApiError } from "../../core/http/api-error.ts";
-import type { Browser, Capability, Log, Platform, Wire } from "../../core/ports.ts";
+import type { Browser, Capability, Log, Platform, Wire, Transport } from "../../core/ports.ts";
 import { localActors } from "../shared/actors/local-actors.ts";
 import { connectRemote } from "../shared/chromium/chromium-remote.ts";
 import { urlGuard } from "../shared/egress/url-guard.ts";
@@ -18,8 +18,8 @@ import {
   standardUpgrade,
 } from "./sockets.ts";
 import { loadSqlite, startSqlite } from "./sqlite-wasm.ts";
-import { standardTransport } from "./transport.ts";
 import { openWasmSqlite } from "./wasm-sqlite.ts";
+import { fetchTransport, type Send } from "../shared/http/fetch-transport.ts";
 
 const MEBI = 1024 * 1024;
 
@@ -178,4 +178,31 @@ function fairTurns(now: () => number): (work: () => void) => void {
       work();
     }, 0);
   };
+}
+
+/** What the Fetch standard has every implementation undo, and the one that came later. */
+const STANDARD = /^(?:x-)?gzip$|^deflate$|^br$|^zstd$/iu;
+
+/**
+ * What `fetch` undoes of an encoding, by the runtime's name in `navigator.userAgent`
+ * (https://min-common-api.proposal.wintertc.org): none of them says so on the answer itself.
+ */
+const BY_RUNTIME: readonly (readonly [runtime: RegExp, decodes: (encoding: string) => boolean])[] =
+  [
+    [/^Cloudflare-Workers/u, (encoding) => encoding === "gzip" || encoding === "br"],
+    [/^Deno\//u, (encoding) => /^(?:gzip|br)$/iu.test(encoding)],
+    [/^Bun\//u, (encoding) => STANDARD.test(encoding)],
+  ];
+
+/** What any other runtime undoes: lists of encodings too. */
+function asStandard(encoding: string): boolean {
+  return encoding.split(",").every((one) => STANDARD.test(one.trim()));
+}
+
+/** A transport over the runtime's `fetch`, or one that is handed in. */
+function standardTransport(send: Send = (request) => fetch(request)): Transport {
+  // Not every runtime has one.
+  const navigator: { readonly userAgent?: string } | undefined = globalThis.navigator;
+  const known = BY_RUNTIME.find(([runtime]) => runtime.test(navigator?.userAgent ?? ""));
+  return fetchTransport({ send, decodes: known?.[1] ?? asStandard });
 }

@@ -62,7 +62,7 @@ export interface LongTask<
   O extends Plain,
   S extends Steps<O> = Generator<void, O, void>,
 > {
-  /** Tells it to a thread, which has the same table of tasks (`adapters/shared/background/tasks.ts`). */
+  /** Tells it to a thread, which has the same table of tasks (`adapters/shared/background/thread.ts`). */
   readonly name: string;
   /** It may take seconds: it waits for others of that kind only, and they do not hold up the rest. @default false */
   readonly takesSeconds?: true;

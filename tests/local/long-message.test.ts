@@ -3,7 +3,7 @@ import { setImmediate as soon } from "node:timers";
 import { setImmediate } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { muxConnections } from "../../adapters/shared/chromium/chromium-mux.ts";
-import { messageWriter } from "../../adapters/shared/chromium/message-writer.ts";
+import { messageWriter } from "../../adapters/shared/chromium/chromium-process.ts";
 import { wholeMessage } from "../../core/rendering/page/long-text.ts";
 import { eventually } from "../cases/eventually.ts";
 

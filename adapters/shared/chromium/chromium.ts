@@ -11,7 +11,6 @@ import { reap } from "./chromium-reaper.ts";
 import { connectRemote } from "./chromium-remote.ts";
 import { superviseChromium } from "./chromium-supervisor.ts";
 import { findFonts } from "./fonts.ts";
-import { runRefusal } from "./run-permission.ts";
 import { startFailure } from "../../../core/rendering/page/start-failure.ts";
 import { egressTransport } from "../egress/egress-transport.ts";
 import { startEgressProxy, type EgressProxy } from "../egress/egress-proxy.ts";
@@ -170,4 +169,23 @@ function describeLocal(found: FoundChromium | null, noSandbox: boolean): string 
       ? found.path
       : `@sparticuz/chromium ${found.package.version} (headless shell)`;
   return `${what}, egress guarded${noSandbox ? ", browser sandbox off (superuser or rendering.noSandbox)" : ""}`;
+}
+
+/** What this asks of Deno, whose types the other runtimes lack. */
+interface DenoPermissions {
+  readonly permissions: {
+    querySync(asked: { name: "run"; command?: string }): { readonly state: string };
+  };
+}
+
+/** Why this process may not start a browser: Deno without the permission. Null where it may. */
+function runRefusal(found: FoundChromium): string | null {
+  if (!("Deno" in globalThis)) return null;
+  // `as`: the types of Node know no Deno.
+  const { permissions } = (globalThis as unknown as { readonly Deno: DenoPermissions }).Deno;
+  // Deno refuses a list of programs where one gets its libraries from us.
+  const isListed = found.kind === "installed";
+  const asked = { name: "run", ...(isListed && { command: found.path }) } as const;
+  if (permissions.querySync(asked).state === "granted") return null;
+  return `Deno may not start the browser: add --allow-run${isListed ? `=${found.path}` : ""}`;
 }

@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import { Agent, type Dispatcher, EnvHttpProxyAgent, errors } from "undici";
+import { Agent, type Dispatcher, EnvHttpProxyAgent, errors, buildConnector } from "undici";
 import { TransportError } from "../../../core/transport-error.ts";
 import type {
   HeaderPair,
@@ -10,7 +10,6 @@ import type {
 import { type BeginDeadlines, beginDeadlines, lateAnswer } from "../begin-deadline.ts";
 import { environmentProxy, isLoopback } from "../egress/environment-proxy.ts";
 import { ANSWER_SILENCE_MS, SilentAnswer, silenceLimit } from "./answer-silence.ts";
-import { endingSilence } from "./silence.ts";
 import { toTransportError } from "./to-transport-error.ts";
 import { endToEnd, REQUEST_FRAMING } from "./header-pairs.ts";
 import { type AtTurnsEnd, atTurnsEnd } from "./turn.ts";
@@ -282,4 +281,31 @@ function toPairs(headers: Readonly<Record<string, string | string[] | undefined>
     else for (const one of value) pairs.push([lower, one]);
   }
   return pairs;
+}
+
+/** Milliseconds for a connection to open. */
+const CONNECT_MS = 10_000;
+
+/**
+ * Connects as undici does, and ends a connection on which nothing moved for as many ms as `patience` says. undici's own timeouts make a timer for
+ * each request, which stays for half a second: under load that is most of what the old generation collects.
+ */
+function endingSilence(patience: () => number): buildConnector.connector {
+  const connect = buildConnector({ allowH2: false, timeout: CONNECT_MS });
+  return (options, callback) => {
+    connect(options, (...[error, socket]) => {
+      if (error !== null) {
+        callback(error, null);
+        return;
+      }
+      const ms = patience();
+      socket.setTimeout(ms, () => {
+        const more = patience() - ms;
+        // Somebody asked for more since the connection opened.
+        if (more > 0 && socket.timeout === ms) socket.setTimeout(more);
+        else socket.destroy(new SilentAnswer());
+      });
+      callback(null, socket);
+    });
+  };
 }

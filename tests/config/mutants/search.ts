@@ -11,7 +11,7 @@ export const searchMutants: readonly Mutant[] = [
   },
   {
     name: "a chunk that goes over pages tells the last one",
-    file: "core/search/text/chunk-pages.ts",
+    file: "core/search/items/chunks-of.ts",
     find: "while (startOf(pages, last + 1) < chunk.endByte) last++;",
     replace: "",
     tests: ["tests/unit/search/pages"],

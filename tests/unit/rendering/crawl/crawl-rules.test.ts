@@ -3,9 +3,12 @@ import { describe, expect, it } from "vitest";
 import { runThrough } from "../../../../core/background.ts";
 import { allowNone } from "../../../../core/net/allow-hosts.ts";
 import { allowsUse, mayRead, parseRobots } from "../../../../core/rendering/crawl/rules/robots.ts";
-import { compileScope, pageAddress } from "../../../../core/rendering/crawl/rules/scope.ts";
+import {
+  compileScope,
+  compileUrlPatterns,
+  pageAddress,
+} from "../../../../core/rendering/crawl/rules/scope.ts";
 import { parseSitemap } from "../../../../core/rendering/crawl/rules/parse-sitemap.ts";
-import { compileUrlPatterns } from "../../../../core/rendering/crawl/rules/url-pattern.ts";
 
 const robots = (text: string) => runThrough(parseRobots(text));
 const reads = (text: string, path: string): boolean =>
