@@ -68,6 +68,22 @@ describe("GET /agents/{class}/{name} as a WebSocket", () => {
     expect(await last).toBe(200);
     one.close();
   });
+
+  it("closes on a frame with too much in it to be parsed, and says what", async () => {
+    const ws = new WebSocket(
+      `${baseUrl.replace(/^http/, "ws")}/agents/webhook-agent/excess?token=${token}`,
+    );
+    const closed = new Promise<CloseEvent>((resolve) => {
+      ws.addEventListener("close", resolve);
+    });
+    await new Promise((resolve) => {
+      ws.addEventListener("open", resolve);
+    });
+    const args = [Array.from({ length: 200_000 }, () => [])];
+    ws.send(JSON.stringify({ type: "rpc", id: "1", method: "none", args }));
+    const { code, reason } = await closed;
+    expect([code, reason]).toEqual([1009, "A frame has more than 200000 values"]);
+  });
 });
 
 describe("GET /agents/{class}/{name}/events", () => {

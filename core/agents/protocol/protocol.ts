@@ -1,4 +1,4 @@
-import { parsedObject } from "../../http/json.ts";
+import { jsonExcess, parsedObject } from "../../http/json.ts";
 import type { Plain } from "../../ports.ts";
 import type { EventRecord } from "../../entity/event.ts";
 
@@ -11,13 +11,24 @@ export type ClientFrame =
       readonly args: readonly Plain[];
     }
   | { readonly type: "state"; readonly state: Plain }
-  | { readonly type: "subscribe"; readonly since: number };
+  | { readonly type: "subscribe"; readonly since: number }
+  /** One that is not read: `reason` says what it has too much of. */
+  | { readonly type: "refused"; readonly reason: string };
 
 /** Longest id of a call: it is sent back. */
 const ID_LIMIT = 256;
 
-/** Reads a frame; null for anything that is not of the protocol and so belongs to `onMessage`. */
+/** What a frame of the protocol has somewhere in it. */
+const MARK = /"(?:rpc|cf_agent_state|subscribe)"/u;
+
+/**
+ * Reads a frame; null for anything that is not of the protocol and so belongs to `onMessage`. What would hold up the process is
+ * not parsed.
+ */
 export function parseFrame(message: string): ClientFrame | null {
+  const excess = jsonExcess(message);
+  if (excess !== null)
+    return MARK.test(message) ? { type: "refused", reason: `A frame has ${excess}` } : null;
   const frame = parsedObject(message);
   if (frame === null) return null;
   const { type, state, since } = frame as Record<string, Plain>;

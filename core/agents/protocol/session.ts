@@ -171,6 +171,11 @@ async function onFrame(
   frame: Exclude<ClientFrame, { readonly type: "rpc" }>,
 ): Promise<void> {
   const { definition, live, state } = deps;
+  if (frame.type === "refused") {
+    // As for a message that is too long (RFC 6455 section 7.4.1).
+    connection.close(1009, frame.reason);
+    return;
+  }
   if (frame.type === "subscribe") {
     connection.attachment = { ...grantOf(connection), follows: true };
     live.subscribe(connection, frame.since);

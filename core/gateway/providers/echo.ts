@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { utf8 } from "../../crypto/encoding.ts";
+import { jsonExcess, parsedJson } from "../../http/json.ts";
 import { formatEvent } from "../../http/sse.ts";
 import type { InboundResponse, OutboundRequest, System, Transport } from "../../ports.ts";
 
@@ -56,13 +57,14 @@ function echo(request: OutboundRequest, system: System): InboundResponse {
 
 function readChat(body: OutboundRequest["body"]): ChatRequest | string {
   if (!(body instanceof Uint8Array)) return "The demo provider takes a JSON body of at most 10 MB";
-  try {
-    const result = v.safeParse(chatRequest, JSON.parse(new TextDecoder().decode(body)));
-    if (result.success) return result.output;
-    return `${v.getDotPath(result.issues[0]) ?? "body"}: ${result.issues[0].message}`;
-  } catch {
-    return "Request body is not valid JSON";
-  }
+  const text = new TextDecoder().decode(body);
+  const excess = jsonExcess(text);
+  if (excess !== null) return `Request body has ${excess}`;
+  const value = parsedJson(text);
+  if (value === undefined) return "Request body is not valid JSON";
+  const result = v.safeParse(chatRequest, value);
+  if (result.success) return result.output;
+  return `${v.getDotPath(result.issues[0]) ?? "body"}: ${result.issues[0].message}`;
 }
 
 function answerTo(chat: ChatRequest): string {

@@ -1,4 +1,5 @@
 import { type AddUsage, addUsage } from "../../providers/usage.ts";
+import { boundedJson } from "../../../http/json.ts";
 import { noUsage, type TokenUsage } from "../../chat/usage.ts";
 
 /** Members with plain values, and the end of the whole answer: what may follow its usage. */
@@ -48,12 +49,10 @@ function listUsage(text: string, add: AddUsage): TokenUsage {
   }
 }
 
+/** Only what stands at the end is found in a long list of numbers: all of it would take too long to parse. */
 function usageIn(json: string, usage: TokenUsage, add: AddUsage): TokenUsage {
-  try {
-    return add(usage, JSON.parse(json));
-  } catch {
-    return usage;
-  }
+  const value = boundedJson(json);
+  return value === undefined ? usage : add(usage, value);
 }
 
 /**

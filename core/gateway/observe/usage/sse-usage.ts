@@ -1,3 +1,4 @@
+import { boundedJson } from "../../../http/json.ts";
 import { type AddUsage, addUsage } from "../../providers/usage.ts";
 import { noUsage, type TokenUsage } from "../../chat/usage.ts";
 
@@ -111,11 +112,8 @@ function usageIn(event: string, usage: TokenUsage, add: AddUsage): TokenUsage {
     .split(/\r\n|\r|\n/)
     .map((line) => /^data(?:: ?|$)(.*)$/s.exec(line)?.[1])
     .filter((value) => value !== undefined);
-  try {
-    return add(usage, JSON.parse(data.join("\n")));
-  } catch {
-    return usage;
-  }
+  const value = boundedJson(data.join("\n"));
+  return value === undefined ? usage : add(usage, value);
 }
 
 const BACKSLASH = 92;

@@ -93,6 +93,14 @@ describe("jsonUsage()", () => {
     expect(jsonUsage(`{"usage":{"a":"${"{".repeat(10_000_000)}`)).toEqual(noUsage);
   });
 
+  it("does not parse a whole answer that would hold up the process", () => {
+    const report = '"usage":{"prompt_tokens":1,"completion_tokens":2}';
+    const more = `"more":[${"[],".repeat(200_000)}1]`;
+    expect(jsonUsage(`{${report},${more}}`)).toEqual(noUsage);
+    // At the end it is found for itself.
+    expect(jsonUsage(`{${more},${report}}`)).toMatchObject({ tokensIn: 1, tokensOut: 2 });
+  });
+
   it("finds what parsing the whole answer finds", () => {
     const key = fc.constantFrom("usage", "usageMetadata", "message", "id", 'a"b', "tokens");
     const leaf = fc.oneof(
