@@ -2,6 +2,7 @@ import { requirePrincipal } from "../auth/authorize.ts";
 import { ApiError } from "../http/api-error.ts";
 import { type ArrivingRoom, arrivingRoom } from "../http/arriving-body.ts";
 import { errorResponse } from "../http/envelope.ts";
+import { withoutNeedlessEscapes } from "../http/needless-escapes.ts";
 import { endsInResponse, modernResponse, responseCarries } from "./fields.ts";
 import { inspectResponse, withJson } from "./json-body.ts";
 import type { Deprecations } from "./options.ts";
@@ -26,7 +27,7 @@ export interface Host {
 /** What the table says about a request, before anyone answers it. */
 export interface Hits {
   readonly entries: readonly ScheduledEntry[];
-  /** The raw pathname below the API root. */
+  /** The pathname below the API root, without needless escapes. */
   readonly path: string;
   /** The request is declined for its framing. */
   readonly badFraming: boolean;
@@ -35,16 +36,31 @@ export interface Hits {
 /** What the table says about a request; null for nothing, which costs no allocation. */
 export function findHits(request: Request, known: Deprecations): Hits | null {
   const { url, method, headers } = request;
-  const { framing, place, match } = known;
+  const { framing } = known;
   if (framing !== null && hasTwoFramings(headers) && isEnforced(framing, known.now())) {
     return { entries: [framing], path: "", badFraming: true };
   }
+  if (method === "OPTIONS") return null;
   const start = pathStart(url);
   const end = pathEnd(url, start);
+  const escape = url.indexOf("%", start);
+  if (escape === -1 || escape > end) return hitsAt(url, start, end, method, known);
+  const path = withoutNeedlessEscapes(url.slice(start, end));
+  return hitsAt(path, 0, path.length, method, known);
+}
+
+/** The hits of the pathname `text[start, end)`. */
+function hitsAt(
+  text: string,
+  start: number,
+  end: number,
+  method: string,
+  { place, match }: Deprecations,
+): Hits | null {
   const below = start + place.basePath.length;
-  if (method === "OPTIONS" || below > end || !url.startsWith(place.basePath, start)) return null;
-  const entries = match(method, url, below, end);
-  return entries.length === 0 ? null : { entries, path: url.slice(below, end), badFraming: false };
+  if (below > end || !text.startsWith(place.basePath, start)) return null;
+  const entries = match(method, text, below, end);
+  return entries.length === 0 ? null : { entries, path: text.slice(below, end), badFraming: false };
 }
 
 /** RFC 9112 section 6.1 calls it an attack to be handled as an error; the platform declines it since 2023-07-01. */

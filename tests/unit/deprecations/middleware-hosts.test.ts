@@ -68,7 +68,9 @@ describe("a refusal changes nothing at the host", () => {
   it.each(["DELETE", "POST", "PUT", "PATCH", "GET"])(
     "%s of a route that isMounted denies never runs its handler",
     async (method) => {
-      const path = method === "POST" ? `${zone}/rate_limits` : `${zone}/rate_limits/1`;
+      // Routers undo the escape of a letter.
+      const name = "rate%5flim%69ts";
+      const path = method === "POST" ? `${zone}/${name}` : `${zone}/${name}/1`;
       const mount = (api: Hono, ran: () => void): void => {
         api.all("/zones/*", (c) => {
           ran();
