@@ -31,12 +31,18 @@ export function stepModel(step: ModelRequest, json: string | null): string {
  * the provider's row says so (`modelInPath`). Null for a body that is no JSON.
  * Most bodies need no parsing for it, and parsing a long conversation costs more than all the rest of its log row.
  */
-export function requestModel(body: string | null, path: string, slug: string): string {
+export function requestModel(body: string | null, given: string, slug: string): string {
+  const path = withSingleSlashes(given);
   const own = Object.hasOwn(providers, slug) ? providers[slug]?.modelInPath : undefined;
   const answersWith = own === undefined ? "" : pathModel(path, own);
   if (answersWith !== "") return answersWith;
   const named = (body === null ? null : namedFirst(body)) ?? modelName(boundedJson(body ?? ""), "");
   return named === "" ? modelName(null, path) : named;
+}
+
+/** Many servers take several slashes for one. */
+function withSingleSlashes(path: string): string {
+  return path.replace(/^\/+/, "").replaceAll(/\/{2,}/g, "/");
 }
 
 function pathModel(path: string, own: RegExp): string {

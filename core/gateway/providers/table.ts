@@ -13,7 +13,7 @@ function vertexHost(rest: string): string {
 }
 
 /** The model in a path, as most providers have it. */
-export const MODEL_SEGMENT: RegExp = /(?:^|\/)(?:models|model|deployments)\/([^/:?]+)/;
+export const MODEL_SEGMENT: RegExp = /(?:^|\/)(?:models|model|deployments)\/([^/:?]+)/i;
 
 /** The demo provider's path segment. */
 export const ECHO = "echo";
@@ -84,7 +84,7 @@ export const providers: Readonly<Record<string, Provider>> = {
     credentials: ["api-key", "authorization"],
     // The deployment; the gateway also takes paths without `openai/deployments/` in front of it.
     modelInPath:
-      /^(?!.*deployments\/)(?:.*?\/)??(?!v1\/|chat\/completions(?:\/|$))([^/:?]+)[^/]*\/(?:chat\/completions|completions|embeddings|images|audio)(?:\/|$)/,
+      /^(?!.*deployments\/)(?:.*?\/)??(?!v1\/|chat\/completions(?:\/|$))([^/:?]+)[^/]*\/(?:chat\/completions|completions|embeddings|images|audio)(?:\/|$)/i,
   },
   "aws-bedrock": {
     baseUrl: "https://bedrock-runtime.{region}.amazonaws.com",

@@ -1,3 +1,4 @@
+import { hasNeedlessEscapes } from "../../http/needless-escapes.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { CustomTarget } from "./stored-providers.ts";
 import type { Place, Provider } from "./provider.ts";
@@ -64,12 +65,7 @@ export function resolveTarget(
   const configured = own(options.providers, slug);
   const settings: ProviderOptions | undefined = configured ?? custom ?? undefined;
   const provider = providerOf(slug, settings, options.demo);
-  // A URL parser reads "%2e%2e" and "..\\" as "../": such a path could leave the configured base.
-  if (/(?:^|[\\/])(?:\.|%2e){1,2}(?:[\\/]|$)/i.test(rest)) {
-    throw new ApiError("invalid_request", {
-      message: "The provider path must not contain dot segments",
-    });
-  }
+  checkPath(rest, query);
   const base = settings?.baseUrl ?? provider.baseUrl;
   if (base === null) {
     throw new ApiError("provider_unknown", {
@@ -81,6 +77,21 @@ export function resolveTarget(
   const address = join(url, tail, provider) + query;
   const defined = configured === undefined ? (custom ?? undefined) : undefined;
   return { slug, provider, url: address, apiKey: configured?.apiKey, custom: defined };
+}
+
+/** What URL parsers leave out, or end a path at. */
+const CHANGED = /[\p{Cc}#]|^ | $/u;
+
+/** Refuses a path that could leave the configured base, or be another one to its provider than to the checks of a gateway. */
+function checkPath(rest: string, query: string): void {
+  const refusal = (what: string): ApiError =>
+    new ApiError("invalid_request", { message: `The provider path must not contain ${what}` });
+  // A URL parser reads "%2e%2e" as "..".
+  if (/(?:^|[\\/])(?:\.|%2e){1,2}(?:[\\/]|$)/i.test(rest)) throw refusal("dot segments");
+  if (CHANGED.test(rest + query)) throw refusal('"#", control characters, or a space at its ends');
+  // A URL parser takes it for a slash.
+  if (rest.includes("\\")) throw refusal('"\\"');
+  if (hasNeedlessEscapes(rest)) throw refusal('escapes of letters, digits, "-", "." or "_"');
 }
 
 /** Whether a path segment can be that of a custom provider. */

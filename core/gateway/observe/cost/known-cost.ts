@@ -22,9 +22,16 @@ export interface CostQuestion {
 /** Methods that ask a provider for no work. */
 const READS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "DELETE"]);
 
-/** Paths of the built-in providers that are free of charge: files, cancellations, counts of tokens, moderation. */
-const FREE =
-  /(?:^|\/)(?:files|uploads|moderations|cancel|count_tokens|input_tokens)(?:\/|$)|:countTokens$/;
+/** Where the built-in providers take files, cancel work, count tokens and moderate: free of charge. */
+const FREE = [
+  /^(?:upload\/)?(?:v\d\w*\/)?(?:files|uploads|(?:chat\/)?moderations)(?:\/|$)/,
+  /^(?:v\d\w*\/)?(?:batches|messages\/batches|responses|fine_tuning\/jobs|predictions|trainings)\/[^/]+\/cancel$/,
+  /^(?:v\d\w*\/)?(?:messages\/count_tokens|responses\/input_tokens)$/,
+];
+/** Google's only: elsewhere the last segment can be a name that a caller has chosen. */
+const COUNTED = /:countTokens$/;
+/** Providers whose paths begin with the name of anybody's model, which may be called "files". */
+const NAMED_BY_ANYBODY: ReadonlySet<string> = new Set(["fal", "huggingface"]);
 
 /** Work that goes on behind its answer, which tells no usage: lists of requests, and those that run on their own. */
 const LATER = /batch(?!EmbedContents)|async-invoke/i;
@@ -32,7 +39,11 @@ const LATER_MEMBERS = ["background", "deferred"] as const;
 
 /** Whether a request costs nothing, whatever its model. */
 export function isFree({ slug, method, rest }: Step): boolean {
-  return READS.has(method) || (Object.hasOwn(providers, slug) && FREE.test(rest));
+  if (READS.has(method)) return true;
+  if (!Object.hasOwn(providers, slug) || NAMED_BY_ANYBODY.has(slug)) return false;
+  if (slug.startsWith("google-") && COUNTED.test(rest)) return true;
+  const path = slug === "azure-openai" ? rest.replace(/^[^/]+\/openai\//, "") : rest;
+  return FREE.some((places) => places.test(path));
 }
 
 /** Why nobody can know what a request will have cost; null = that will be known. */

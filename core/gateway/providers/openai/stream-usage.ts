@@ -14,7 +14,7 @@ import { bodyText, plainBytes } from "../../wire/readable-body.ts";
 import { withoutUnaskedUsage } from "./unasked-usage.ts";
 
 /** Where OpenAI's format has streams that tell their usage only when they are asked. */
-const CHAT_PATH = /(?:^|\/)(?:chat\/)?completions$/;
+const CHAT_PATH = /(?:^|\/)completions\/*$/i;
 
 /** The first version of Azure's API that takes the question, and refuses requests with it no longer. */
 const AZURE_SINCE = "2024-09-01";

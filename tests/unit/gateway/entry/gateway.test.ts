@@ -126,8 +126,8 @@ describe("what the provider gets", () => {
   });
 
   it("is chosen by the decoded segment, of which nothing else is decoded", async () => {
-    await gate.send("open/%6fpenai/files/%6f", jsonInit(chat));
-    expect(gate.transport.requests[0]?.url).toBe("http://upstream.test/v1/files/%6f");
+    await gate.send("open/%6fpenai/files/%c3%b6", jsonInit(chat));
+    expect(gate.transport.requests[0]?.url).toBe("http://upstream.test/v1/files/%c3%b6");
     expect((await gate.send("open/%ff/x", jsonInit(chat))).status).toBe(400);
   });
 

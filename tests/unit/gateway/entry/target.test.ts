@@ -124,11 +124,27 @@ describe("resolveTarget()", () => {
     },
   );
 
+  it.each([
+    "a#b",
+    "a\\b",
+    "v1/%6Dodels/x",
+    "v1/%2e%2Ex",
+    "a\tb",
+    ".\t./x",
+    "a\nb",
+    "a\0",
+    " a",
+    "v1/.. ",
+  ])("refuses the path %j, which a parser would change", (rest) => {
+    expect(() => url("openai", rest)).toThrow(/path must not contain/);
+  });
+
   it.each(["evil.com#", "evil.com", "evil.com:80", "a@b", "", "a%2fb"])(
     "refuses the resource name %s in a host",
     (name) => {
-      expect(() => url("azure-openai", `${name}/dep/chat`)).toThrow(/starts with/);
-      expect(() => url("aws-bedrock", `bedrock-runtime/${name}/model`)).toThrow(/starts with/);
+      const refused = /starts with|must not contain "#"/;
+      expect(() => url("azure-openai", `${name}/dep/chat`)).toThrow(refused);
+      expect(() => url("aws-bedrock", `bedrock-runtime/${name}/model`)).toThrow(refused);
     },
   );
 

@@ -177,6 +177,46 @@ describe("a spend limit", () => {
     expect(gate.transport.requests).toHaveLength(0);
   });
 
+  it.each([
+    "huggingface/files/model",
+    "huggingface/owner/files",
+    "replicate/v1/models/owner/files/predictions",
+    "fal/owner/uploads",
+    "fal/files/app",
+    "openai/v1/chat/completions/files",
+    "aws-bedrock/bedrock-runtime/us-east-1/model/files/invoke",
+    "aws-bedrock/bedrock-runtime/us-east-1/model/x:countTokens",
+  ])("does not take %s for free work because of its name", async (path) => {
+    await limited([all]);
+    const answer = await send(path, { input: "x" });
+    expect([answer.status, (await errorOf(answer)).code]).toEqual([400, 10521]);
+    expect(gate.transport.requests).toHaveLength(0);
+  });
+
+  it.each(["chat/completions#/files", "chat/completions\t/files", "v1/.\t./files", "v1/.. "])(
+    "does not take the endpoint %j for another than the provider is asked",
+    async (endpoint) => {
+      await limited([all]);
+      const steps = [{ provider: "openai", endpoint, query: { ...chat, model: "new" } }];
+      const answer = await gate.send("own", jsonInit(steps));
+      expect(answer.status).toBe(400);
+      expect(gate.transport.requests).toHaveLength(0);
+    },
+  );
+
+  it.each(["chat/completions/", "Chat/Completions", "v1//chat//completions//"])(
+    "refuses a stream by the path %s whose usage nobody will tell",
+    async (path) => {
+      await gate.create("quiet", { spend_limits: { rules: [all] }, stream_usage: false });
+      const body = { ...chat, model: "gpt-4o", stream: true };
+      const answer = await gate.send(`quiet/openai/${path}`, jsonInit(body));
+      expect([answer.status, (await errorOf(answer)).message]).toEqual([
+        400,
+        expect.stringContaining("does not tell its usage"),
+      ]);
+    },
+  );
+
   it("goes by the path where the provider does, whatever the body names", async () => {
     await limited([gpt4o]);
     const body = { ...chat, model: "gpt-4o-mini" };
@@ -187,10 +227,34 @@ describe("a spend limit", () => {
   it("lets pass what is free, and what no rule is about", async () => {
     await limited([{ ...all, provider: { mode: "filter", values: ["OpenAI"] } }]);
     expect((await gate.send("own/openai/v1/models", { method: "GET" })).status).toBe(200);
-    expect((await send("openai/v1/files", {})).status).toBe(200);
+    for (const path of [
+      "openai/v1/files",
+      "openai/uploads/u/parts",
+      "openai/moderations",
+      "openai/v1/responses/r/cancel",
+      "openai/v1/responses/input_tokens",
+    ])
+      expect([path, (await send(path, {})).status]).toEqual([path, 200]);
     expect((await send("groq/chat/completions", { ...chat, model: "no-such" })).status).toBe(200);
     const unknown = await send("openai/chat/completions", { ...chat, model: "no-such" });
     expect(unknown.status).toBe(400);
+  });
+
+  it.each([
+    "anthropic/v1/messages/count_tokens",
+    "anthropic/v1/messages/batches/b/cancel",
+    "anthropic/v1/files",
+    "google-ai-studio/v1beta/models/gemini-2.5-flash:countTokens",
+    "google-ai-studio/upload/v1beta/files",
+    "google-vertex-ai/v1/projects/p/locations/global/publishers/google/models/m:countTokens",
+    "azure-openai/resource/openai/files",
+    "azure-openai/resource/openai/fine_tuning/jobs/j/cancel",
+    "replicate/predictions/p/cancel",
+    "mistral/v1/fine_tuning/jobs/j/cancel",
+    "mistral/v1/chat/moderations",
+  ])("lets the free request %s pass", async (path) => {
+    await limited([all]);
+    expect((await send(path, {})).status).toBe(200);
   });
 
   it("allows what it cannot count where the gateway says so", async () => {

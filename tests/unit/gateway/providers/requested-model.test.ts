@@ -35,6 +35,11 @@ describe("requestModel()", () => {
   it.each([
     ["azure-openai", "resource/gpt-4o/chat/completions", "gpt-4o"],
     ["azure-openai", "gpt-4o/completions", "gpt-4o"],
+    // Azure's paths have no letter case, and many servers take slashes together.
+    ["azure-openai", "resource/gpt-4o/Chat/Completions", "gpt-4o"],
+    ["azure-openai", "resource/openai/Deployments/gpt-4o/Chat/Completions", "gpt-4o"],
+    ["azure-openai", "resource//gpt-4o//chat//completions", "gpt-4o"],
+    ["replicate", "/v1//models/owner//name/predictions", "owner/name"],
     ["azure-openai", "openai/deployments/gpt-4o/embeddings", "gpt-4o"],
     ["azure-openai", "resource/whisper/audio/transcriptions", "whisper"],
     ["azure-openai", "openai/v1/chat/completions", ""],
