@@ -3,14 +3,19 @@ import type { Step } from "../call/call.ts";
 import { fitsPattern, modelSpellings } from "../prices/model-spellings.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import { bodyText, plainBytes } from "../wire/readable-body.ts";
-import { formModel, queryModel, requestModel } from "../providers/requested-model.ts";
+import {
+  fallbackModels,
+  formModels,
+  queryModels,
+  requestModel,
+} from "../providers/requested-model.ts";
 
 /**
  * Throws `forbidden` unless a step names a model, and every place from which a provider may read it names one of
  * `models`. A caller must not name one model for the gateway and another for the provider.
  */
 export function checkModel(step: Step, models: readonly string[], known?: string): void {
-  const named = known === undefined ? modelsOf(step) : [known];
+  const named = known === undefined ? modelsOf(step) : [known, ...queryModels(step.query)];
   const wrong = named.find((model) => !isAllowed(model, step.slug, models));
   if (named.length > 0 && wrong === undefined) return;
   throw new ApiError("forbidden", {
@@ -36,10 +41,14 @@ function modelsOf(step: Step): string[] {
   // What cannot be read might name another model than the path does.
   if (body !== null && bytes === null) return [];
   const type = headerValue(headers, "content-type") ?? "";
-  const text = bodyText(step) ?? "";
-  const inForm = bytes === null ? "" : formModel(bytes, type);
-  const named = [inForm, ...(inForm === "" ? bodyModels(text) : [])];
-  const all = [...named, requestModel(null, rest, slug), queryModel(query)];
+  const inForm = bytes === null ? [] : formModels(bytes, type);
+  if (inForm === null) return [];
+  const isForm = /^(?:multipart\/|application\/x-www-form-urlencoded)/i.test(type);
+  const text = isForm ? "" : (bodyText(step) ?? "");
+  const fallbacks = fallbackModels(step, text);
+  if (fallbacks === null) return [];
+  const inText = [...bodyModels(text), ...fallbacks];
+  const all = [...inForm, ...inText, requestModel(null, rest, slug), ...queryModels(query)];
   return [...new Set(all.filter((model) => model !== "").map(plain))];
 }
 

@@ -1,8 +1,7 @@
-import { boundedJson, parsedJson } from "../../http/json.ts";
+import { boundedJson, jsonExcess, jsonObject, jsonText, parsedJson } from "../../http/json.ts";
 import { partsOf } from "../wire/multipart.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import { plainBytes, type ReadableRequest } from "../wire/readable-body.ts";
-import { decodedValue } from "../wire/own-tokens.ts";
 import { MODEL_SEGMENT, providers } from "./table.ts";
 
 /** A body whose first member is the model, as the official clients write it. */
@@ -49,20 +48,40 @@ function pathModel(path: string, own: RegExp): string {
   return own.exec(path)?.[1]?.slice(0, 256) ?? modelName(null, path);
 }
 
-/** The model that a query names; empty when it names none. */
+/** The model that a query names, its first; empty when it names none. */
 export function queryModel(query: string): string {
-  const given = /[?&](?:model|model_id)=([^&]*)/.exec(query)?.[1];
-  return given === undefined ? "" : decodedValue(given).slice(0, 256);
+  return queryModels(query)[0] ?? "";
 }
 
-/** The model that a form names (uploads of sounds and pictures): empty when the body is no form, or names none. */
+/** Every model that a query names. */
+export function queryModels(query: string): string[] {
+  return query === "" ? [] : modelsIn(new URLSearchParams(query));
+}
+
+/** The model that a form names (uploads of sounds and pictures), its first: empty when the body is no form, or names none. */
 export function formModel(body: Uint8Array, contentType: string): string {
-  if (!/^multipart\/form-data\b/i.test(contentType)) return "";
-  const parts = partsOf(body, contentType) ?? [];
-  const field = parts.find(({ name, fileName }) => MODEL_FIELD.test(name) && fileName === null);
-  return field === undefined ? "" : new TextDecoder().decode(field.body.subarray(0, 256));
+  return formModels(body, contentType)?.[0] ?? "";
 }
 
+/** Every model that a form names; none when the body is no form, null for one that cannot be read. */
+export function formModels(body: Uint8Array, contentType: string): string[] | null {
+  const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
+  if (/^application\/x-www-form-urlencoded\b/i.test(contentType))
+    return modelsIn(new URLSearchParams(text(body)));
+  if (!/^multipart\/form-data\b/i.test(contentType)) return [];
+  const fields = partsOf(body, contentType)?.filter(
+    ({ name, fileName }) => MODEL_FIELD.test(name) && fileName === null,
+  );
+  return fields?.map((field) => text(field.body.subarray(0, NAME_LIMIT))) ?? null;
+}
+
+function modelsIn(parameters: URLSearchParams): string[] {
+  const found = [...parameters].filter(([name]) => MODEL_FIELD.test(name));
+  return found.map(([, value]) => value.slice(0, NAME_LIMIT));
+}
+
+/** Characters of a model's name that are looked at. */
+const NAME_LIMIT = 256;
 const MODEL_FIELD = /^model(?:_id)?$/;
 
 /** The model of a body that names it first and, spelled out or escaped, nowhere again: the last one would count. */
@@ -76,8 +95,33 @@ function namedFirst(body: string): string | null {
   return isNamedAgain ? null : (found[1] ?? null);
 }
 
+/**
+ * The models that a request asks for where its own is not to be had, as OpenRouter takes them
+ * (https://openrouter.ai/docs/features/model-routing); null for what has too much in it to be parsed.
+ */
+export function fallbackModels(
+  { slug }: Pick<ModelRequest, "slug">,
+  json: string,
+): string[] | null {
+  if (slug !== "openrouter") return [];
+  const body = boundedJson(json);
+  if (body === undefined) return jsonExcess(json) === null ? [] : null;
+  const { models } = jsonObject(body);
+  return Array.isArray(models) ? models.map((model) => jsonText(model)) : [];
+}
+
+/** Whether a request names more than one model in its query, its form or its JSON (`json`). */
+export function namesModelTwice(step: ModelRequest, json: string | null): boolean {
+  if (queryModels(step.query).length > 1) return true;
+  if (json !== null && fallbackModels(step, json)?.length !== 0) return true;
+  if (json !== null && hasModelTwice(json)) return true;
+  const type = headerValue(step.headers, "content-type") ?? "";
+  const bytes = /form/i.test(type) ? plainBytes(step) : null;
+  return bytes !== null && (formModels(bytes, type)?.length ?? 0) > 1;
+}
+
 /** Whether a JSON object has more than one member `model`. Few bodies have to be looked through for it. */
-export function namesModelTwice(body: string): boolean {
+function hasModelTwice(body: string): boolean {
   const first = body.indexOf('model"');
   const mayBe = first !== -1 && body.includes('model"', first + 1);
   return (mayBe || body.includes("\\u00")) && countMembers(body, "model") > 1;

@@ -35,7 +35,9 @@ export function partsOf(bytes: Uint8Array, contentType: string): Part[] | null {
   return at === null ? null : parts;
 }
 
+/** Null for none, and for several: parsers differ in which they take. */
 function boundaryOf(contentType: string): Uint8Array | null {
+  if ((contentType.match(/boundary\*?=/gi)?.length ?? 0) !== 1) return null;
   const found = /;\s*boundary=(?:"([^"\r\n]{1,200})"|([^\s;"]{1,200}))/i.exec(contentType);
   const boundary = found?.[1] ?? found?.[2];
   return boundary === undefined ? null : new TextEncoder().encode(`--${boundary}`);

@@ -54,8 +54,8 @@ export function unknownCost(question: CostQuestion): string | null {
     return `the model of this request to "${step.slug}" cannot be read: ${unread(step)}`;
   if (price === null)
     return `no price is known of the model "${model.slice(0, 128)}" at "${step.slug}"`;
-  if (json !== null && namesModelTwice(json))
-    return `this request to "${step.slug}" names its model twice, and parsers differ in which they read`;
+  if (namesModelTwice(step, json))
+    return `this request to "${step.slug}" names its model twice, and the provider may take either`;
   if (realtime) return null;
   const isLater = LATER.test(step.rest) || runsLater(json);
   if (isLater || modelType(step.rest) === null)

@@ -251,7 +251,8 @@ describe("a virtual key", () => {
 });
 
 describe("a virtual key for certain models", () => {
-  const restricted = () => make({ models: ["openai/gpt-4o-mini", "anthropic/claude-*"] });
+  const restricted = () =>
+    make({ models: ["openai/gpt-4o-mini", "anthropic/claude-*", "openrouter/openai/gpt-4o-mini"] });
   const mini = { ...chat, model: "gpt-4o-mini" };
 
   it("is for those", async () => {
@@ -268,6 +269,12 @@ describe("a virtual key for certain models", () => {
     body: text,
     headers: { "content-type": "application/json", ...headers },
   });
+  const form = (text: string, type = "multipart/form-data; boundary=b") =>
+    raw(text, { "content-type": type, "content-length": String(text.length) });
+  const parts = (...all: readonly string[]) =>
+    `${all.map((part) => `--b\r\n${part}\r\n`).join("")}--b--\r\n`;
+  const field = (model: string) => `Content-Disposition: form-data; name="model"\r\n\r\n${model}`;
+  const sound = "closed/openai/v1/audio/transcriptions";
   const gemini = "closed/google-ai-studio/v1beta/models/gemini-pro:generateContent";
   it.each([
     ["another one", "closed/openai/v1/chat/completions", raw('{"model":"gpt-4o"}')],
@@ -279,6 +286,34 @@ describe("a virtual key for certain models", () => {
     ["an escaped second", "closed/openai/x", raw('{"model":"gpt-4o-mini","mod\\u0065l":"gpt-4o"}')],
     ["one in path and body", gemini, raw('{"model":"gpt-4o-mini"}')],
     ["one in query and body", "closed/openai/x?model=gpt-4o", raw('{"model":"gpt-4o-mini"}')],
+    [
+      "one in path and body behind two slashes",
+      gemini.replace("/models/", "//Models//"),
+      raw('{"model":"gpt-4o-mini"}'),
+    ],
+    ["two in the query", "closed/openai/x?model=gpt-4o-mini&model=gpt-4o", raw("{}")],
+    ["an escaped one in the query", "closed/openai/x?model=gpt-4o-mini&mod%65l=gpt-4o", raw("{}")],
+    ["two in a form", sound, form(parts(field("gpt-4o-mini"), field("gpt-4o")))],
+    [
+      "a form with two boundaries",
+      sound,
+      form(parts(field("gpt-4o-mini")), "multipart/form-data; boundary=b; boundary=c"),
+    ],
+    [
+      "a form that cannot be read, with JSON in it",
+      sound,
+      form(`--b\r\n${field("gpt-4o")}\r\n--b\r\n\r\n{"model":"gpt-4o-mini"}`),
+    ],
+    [
+      "one in a form of names and values",
+      "closed/openai/x?model=gpt-4o-mini",
+      form("model=gpt-4o", "application/x-www-form-urlencoded"),
+    ],
+    [
+      "one to fall back on",
+      "closed/openrouter/v1/chat/completions",
+      raw('{"model":"openai/gpt-4o-mini","models":["openai/gpt-4o"]}'),
+    ],
     ["an encoded body", "closed/openai/x", raw("x", { "content-encoding": "gzip" })],
     ["plain text", "closed/openai/x", raw('{"model":"gpt-4o"}', { "content-type": "text/plain" })],
     ["compat", "closed/compat/chat/completions", raw('{"model":"openai/gpt-4o","messages":[]}')],
@@ -291,6 +326,19 @@ describe("a virtual key for certain models", () => {
     expect(response.status).toBe(403);
     expect(await messageOf(response)).toContain("virtual key");
     expect(gate.transport.requests).toEqual([]);
+  });
+
+  it("is for those in a form and in a query, too", async () => {
+    const { key } = await restricted();
+    const { body, headers } = form(parts(field("gpt-4o-mini")));
+    const authorization = `Bearer ${key}`;
+    const asked = await gate.send(sound, { body, headers: { ...headers, authorization } });
+    expect(asked.status).toBe(200);
+    const query = await gate.send("closed/openai/x?model=gpt-4o-mini", {
+      ...raw("{}"),
+      token: key,
+    });
+    expect(query.status).toBe(200);
   });
 
   it("goes on with an allowed step, and gets no other model's cached answer", async () => {

@@ -313,6 +313,35 @@ describe("a spend limit", () => {
     expect((await send("openai/chat/completions", own)).status).toBe(200);
   });
 
+  it("refuses a query, a form and a list that name two models", async () => {
+    await limited([all]);
+    const field = (model: string): string =>
+      `--b\r\nContent-Disposition: form-data; name="model"\r\n\r\n${model}\r\n`;
+    const two = new TextEncoder().encode(`${field("gpt-4o-mini")}${field("gpt-4o")}--b--\r\n`);
+    const form = {
+      "content-type": "multipart/form-data; boundary=b",
+      "content-length": String(two.length),
+    };
+    for (const ask of [
+      () => raw(two, form, "openai/v1/audio/transcriptions"),
+      () => send("openai/chat/completions?model=gpt-4o-mini&model=gpt-4o", {}),
+      () => send("openai/chat/completions?mod%65l=gpt-4o&model=gpt-4o-mini", {}),
+      () =>
+        send("openrouter/v1/chat/completions", {
+          ...chat,
+          model: "openai/gpt-4o-mini",
+          models: ["openai/gpt-4o"],
+        }),
+    ]) {
+      const answer = await ask();
+      expect([answer.status, await errorOf(answer)]).toEqual([
+        400,
+        { code: 10521, message: expect.stringContaining("twice") },
+      ]);
+    }
+    expect(gate.transport.requests).toHaveLength(0);
+  });
+
   it("counts a higher price that a caller names", async () => {
     await limited([{ ...all, limit: 0.2 }]);
     const dear = { "cf-aig-custom-cost": '{"total_cost":0.2}' };
