@@ -1,3 +1,4 @@
+import { chargedApart } from "./charged-apart.ts";
 import { ApiError } from "../../../http/api-error.ts";
 import type { Step } from "../../call/call.ts";
 import { modelType, namesModelTwice } from "../../providers/requested-model.ts";
@@ -60,6 +61,9 @@ export function unknownCost(question: CostQuestion): string | null {
   const isLater = LATER.test(step.rest) || runsLater(json);
   if (isLater || modelType(step.rest) === null)
     return `no answer of "${step.slug}" to "${step.rest.slice(0, 128)}" tells what this request costs`;
+  const apart = chargedApart(step.slug, json);
+  if (apart !== null)
+    return `"${step.slug}" charges for ${apart} apart from the tokens of this request`;
   return question.hidesUsage()
     ? `this stream of "${step.slug}" does not tell its usage: send "stream_options": {"include_usage": true}, or set "streamUsage" of the provider`
     : null;

@@ -313,6 +313,61 @@ describe("a spend limit", () => {
     expect((await send("openai/chat/completions", own)).status).toBe(200);
   });
 
+  it.each([
+    ["openai/v1/responses", { tools: [{ type: "function", name: "f" }, { type: "web_search" }] }],
+    ["openai/v1/responses", { tools: [{ type: "code_interpreter", container: {} }] }],
+    ["openai/chat/completions", { web_search_options: {} }],
+    ["openai/chat/completions", { service_tier: "priority" }],
+    ["openrouter/v1/chat/completions", { model: "openai/gpt-4o", plugins: [{ id: "web" }] }],
+    ["grok/chat/completions", { model: "grok-4", search_parameters: { mode: "auto" } }],
+    ["perplexity-ai/chat/completions", { model: "sonar" }],
+    ["anthropic/v1/messages", { model: "claude-opus-4-5", speed: "fast" }],
+    ["anthropic/v1/messages", { model: "claude-opus-4-5", inference_geo: "us" }],
+    [
+      "anthropic/v1/messages",
+      { model: "claude-opus-4-5", tools: [{ type: "web_search_20250305", name: "web_search" }] },
+    ],
+    [
+      "google-ai-studio/v1beta/models/gemini-2.5-flash:generateContent",
+      { tools: [{ functionDeclarations: [] }, { googleSearch: {} }] },
+    ],
+  ])("refuses what is charged apart from tokens: %s with %j", async (path, more) => {
+    await limited([all]);
+    const refused = await send(path, { ...chat, model: "gpt-4o", ...more });
+    expect([refused.status, (await errorOf(refused)).message]).toEqual([
+      400,
+      expect.stringMatching(/charges for .* apart.*"on_unknown": "allow"/),
+    ]);
+    expect(gate.transport.requests).toHaveLength(0);
+    await gate.create("loose", { spend_limits: { rules: [all], on_unknown: "allow" } });
+    const allowed = await gate.send(
+      `loose/${path}`,
+      jsonInit({ ...chat, model: "gpt-4o", ...more }),
+    );
+    expect(allowed.status).toBe(200);
+  });
+
+  it.each([
+    ["openai/v1/responses", { tools: [{ type: "function" }, { type: "custom" }, { type: "mcp" }] }],
+    ["openai/chat/completions", { service_tier: "flex", web_search_options: null, tools: null }],
+    ["grok/chat/completions", { model: "grok-4", search_parameters: { mode: "off" } }],
+    ["perplexity-ai/chat/completions", { model: "sonar", disable_search: true }],
+    [
+      "anthropic/v1/messages",
+      {
+        model: "claude-opus-4-5",
+        tools: [{ name: "mine", input_schema: {} }, { type: "bash_20250124" }],
+      },
+    ],
+    [
+      "google-ai-studio/v1beta/models/gemini-2.5-flash:generateContent",
+      { tools: [{ function_declarations: [] }, { codeExecution: {} }, { urlContext: {} }] },
+    ],
+  ])("takes what costs its tokens: %s with %j", async (path, more) => {
+    await limited([all]);
+    expect((await send(path, { ...chat, model: "gpt-4o", ...more })).status).toBe(200);
+  });
+
   it("refuses a query, a form and a list that name two models", async () => {
     await limited([all]);
     const field = (model: string): string =>

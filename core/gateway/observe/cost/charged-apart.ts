@@ -1,0 +1,64 @@
+import {
+  asObject,
+  boundedJson,
+  type Json,
+  jsonObject,
+  jsonObjects,
+  jsonText,
+} from "../../../http/json.ts";
+
+/** The members that are looked at; a name can be escaped. */
+const MENTIONED =
+  /"(?:tools|plugins|service_tier|speed|inference_geo|web_search_options|search_parameters)"|\\u00/;
+
+/** Tools that run at the caller, or cost what their tokens cost; Anthropic's have their date behind the name. */
+const TOKENS_ONLY =
+  /^(?:function|custom|mcp|computer|bash|text_editor|memory|web_fetch|tool_search|local_shell|apply_patch)(?:_|$)/;
+/** Gemini's of that kind, which are the members of an object. */
+const GEMINI_TOKENS_ONLY =
+  /^(?:function_?declarations|url_?context|code_?execution|computer_?use)$/i;
+/** Tariffs that cost the list price at the most. */
+const LIST_PRICE: ReadonlySet<string> = new Set(
+  "auto default standard standard_only flex on_demand batch".split(" "),
+);
+
+/**
+ * What a request asks for that is not charged by its model's tokens at the list price: a tool of the provider's, a dearer
+ * tariff. Null for nothing.
+ */
+export function chargedApart(slug: string, json: string | null): string | null {
+  const searches = slug === "perplexity-ai";
+  if (json === null || !(searches || MENTIONED.test(json))) return null;
+  const body = asObject(boundedJson(json));
+  if (body === null) return "what is in a body that cannot be parsed";
+  if (searches && body["disable_search"] !== true) return "searches";
+  return chargedTool(body) ?? dearerTariff(body);
+}
+
+function chargedTool(body: Json): string | null {
+  if (body["web_search_options"] != null) return "web_search_options";
+  const { search_parameters: search, plugins, tools } = body;
+  if (search != null && jsonObject(search)["mode"] !== "off") return "search_parameters";
+  if (Array.isArray(plugins) && plugins.length > 0) return "plugins";
+  for (const tool of jsonObjects(tools)) {
+    const found = toolType(tool);
+    if (found !== null) return `the tool "${found.slice(0, 64)}"`;
+  }
+  return null;
+}
+
+/** The type of a tool that is charged by the call; null for any other. */
+function toolType(tool: Json): string | null {
+  const type = jsonText(tool["type"]);
+  if (type !== "") return TOKENS_ONLY.test(type) ? null : type;
+  // Anthropic's clients name their own tools so.
+  if (typeof tool["name"] === "string") return null;
+  return Object.keys(tool).find((name) => !GEMINI_TOKENS_ONLY.test(name)) ?? null;
+}
+
+function dearerTariff({ service_tier: tier, speed, inference_geo: place }: Json): string | null {
+  if (tier != null && !LIST_PRICE.has(jsonText(tier))) return "service_tier";
+  // A number is that of speech.
+  if (typeof speed === "string" && speed !== "standard") return "speed";
+  return place != null && place !== "global" ? "inference_geo" : null;
+}
