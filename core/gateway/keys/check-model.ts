@@ -43,8 +43,7 @@ function modelsOf(step: Step): string[] {
   const type = headerValue(headers, "content-type") ?? "";
   const inForm = bytes === null ? [] : formModels(bytes, type);
   if (inForm === null) return [];
-  const isForm = /^(?:multipart\/|application\/x-www-form-urlencoded)/i.test(type);
-  const text = isForm ? "" : (bodyText(step) ?? "");
+  const text = /^multipart\//i.test(type) ? "" : (bodyText(step) ?? "");
   const fallbacks = fallbackModels(step, text);
   if (fallbacks === null) return [];
   const inText = [...bodyModels(text), ...fallbacks];

@@ -1,7 +1,7 @@
 import { boundedJson, jsonExcess, jsonObject, jsonText, parsedJson } from "../../http/json.ts";
 import { partsOf } from "../wire/multipart.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
-import { plainBytes, type ReadableRequest } from "../wire/readable-body.ts";
+import { beginsAsJson, plainBytes, type ReadableRequest } from "../wire/readable-body.ts";
 import { MODEL_SEGMENT, providers } from "./table.ts";
 
 /** A body whose first member is the model, as the official clients write it. */
@@ -66,8 +66,9 @@ export function formModel(body: Uint8Array, contentType: string): string {
 /** Every model that a form names; none when the body is no form, null for one that cannot be read. */
 export function formModels(body: Uint8Array, contentType: string): string[] | null {
   const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
+  // curl calls any body a form of this type, and many servers read JSON whatever its type.
   if (/^application\/x-www-form-urlencoded\b/i.test(contentType))
-    return modelsIn(new URLSearchParams(text(body)));
+    return beginsAsJson(body) ? [] : modelsIn(new URLSearchParams(text(body)));
   if (!/^multipart\/form-data\b/i.test(contentType)) return [];
   const fields = partsOf(body, contentType)?.filter(
     ({ name, fileName }) => MODEL_FIELD.test(name) && fileName === null,

@@ -77,7 +77,8 @@ export function isJson({ headers }: ReadableRequest, bytes: Uint8Array): boolean
 
 const SPACE: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf]);
 
-function beginsAsJson(bytes: Uint8Array): boolean {
+/** Whether bytes begin as a JSON object or list does. */
+export function beginsAsJson(bytes: Uint8Array): boolean {
   const first = bytes.find((byte) => !SPACE.has(byte));
   return first === 0x7b || first === 0x5b;
 }

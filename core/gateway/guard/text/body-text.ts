@@ -9,7 +9,7 @@ const nothing: BodyText = { text: null, duplicate: null, isJson: false };
 /**
  * The text of a body as a check sees it; null when it has none: sound, images and the like. What is UTF-8 is text,
  * whatever its declared type, so that nothing passes a check under a false name. A form is read part by part; one
- * that cannot be read is looked at as it stands.
+ * that cannot be read is looked at as it stands, or as JSON.
  */
 export function* readBodyText(
   bytes: Uint8Array,
@@ -21,7 +21,11 @@ export function* readBodyText(
   if (type.startsWith("multipart/")) {
     // The boundary's letter case counts.
     const parts = partsOf(bytes, contentType);
-    if (parts === null) return { ...nothing, text: new TextDecoder().decode(bytes) };
+    if (parts === null) {
+      const text = new TextDecoder().decode(bytes);
+      const found = yield* readJsonText(text, type, scope, counted);
+      return found.isJson ? found : { ...nothing, text };
+    }
     const found: BodyText[] = [];
     for (const part of parts) {
       const one = yield* partText(part, scope, counted);
@@ -31,9 +35,10 @@ export function* readBodyText(
   }
   if (!isText(type) && !isUtf8(bytes)) return nothing;
   const text = new TextDecoder().decode(bytes);
-  if (type.startsWith("application/x-www-form-urlencoded"))
-    return yield* formText(text, scope, counted);
-  return yield* readJsonText(text, type, scope, counted);
+  const found = yield* readJsonText(text, type, scope, counted);
+  // curl calls any body a form, and many servers read JSON whatever its type.
+  if (found.isJson || !type.startsWith("application/x-www-form-urlencoded")) return found;
+  return yield* formText(text, scope, counted);
 }
 
 function joined(found: readonly BodyText[]): BodyText {

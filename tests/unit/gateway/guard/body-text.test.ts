@@ -104,6 +104,15 @@ describe("bodyText()", () => {
     expect(bodyText(bytes(coded), "application/x-www-form-urlencoded", "all")).toContain(CARD);
   });
 
+  it.each([FORM, "application/x-www-form-urlencoded"])(
+    "reads JSON that is called %s as JSON: curl does, and servers take it",
+    (type) => {
+      const body = bytes('{"x":"\\u0034111 1111 1111 1111","a":1,"a":2}');
+      const { text, duplicate, isJson } = atOnce(readBody(body, type, "all"));
+      expect([text, duplicate, isJson]).toEqual([expect.stringContaining(CARD), "a", true]);
+    },
+  );
+
   it("looks at a form that cannot be read as it stands", () => {
     const cut = form([[disposition('name="a"'), CARD]]).subarray(0, -6);
     expect(bodyText(cut, FORM, "all")).toContain(CARD);

@@ -305,6 +305,11 @@ describe("a virtual key for certain models", () => {
       form(`--b\r\n${field("gpt-4o")}\r\n--b\r\n\r\n{"model":"gpt-4o-mini"}`),
     ],
     [
+      "one in JSON that is called a form",
+      "closed/openai/x",
+      form('{"model":"gpt-4o","x":"&model=gpt-4o-mini&"}', "application/x-www-form-urlencoded"),
+    ],
+    [
       "one in a form of names and values",
       "closed/openai/x?model=gpt-4o-mini",
       form("model=gpt-4o", "application/x-www-form-urlencoded"),
