@@ -48,6 +48,8 @@ export interface EndedAttempt {
   readonly row: LogRow;
   /** What the provider's answer used; null where none was seen, or it came from the cache. */
   readonly usage: TokenUsage | null;
+  /** The same for limits: of an answer that was left, what has passed of it at least. */
+  readonly counted: TokenUsage | null;
   /** What is charged in US dollars; null = not known. */
   readonly charge: number | null;
   /** Whether a provider was asked. */

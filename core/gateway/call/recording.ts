@@ -38,6 +38,8 @@ export interface AnswerWatch {
 export interface Observation {
   readonly usage: TokenUsage;
   readonly body: LoggedBody;
+  /** Tokens that have passed, as far as they can be seen. @default not counted */
+  readonly passed?: number;
   /** Whether the last event of a stream has passed: clients may leave then, as OpenAI's does. @default no */
   readonly isOver?: boolean;
 }

@@ -111,7 +111,7 @@ async function keyLeave(step: Step, keyed: KeyedCall, parts: LimitParts): Promis
 /** Adds an answer up by list prices: what the caller says that it costs is no matter to the key's owner. */
 function add(
   used: { cost: number | null; tokens: number | null },
-  { usage, row }: EndedAttempt,
+  { counted: usage, row }: EndedAttempt,
   { prices }: Call,
   { system }: LimitParts,
 ): void {

@@ -12,7 +12,7 @@ import {
   type Recorder,
 } from "../call/recording.ts";
 import { modelType, stepModel } from "../providers/requested-model.ts";
-import { noUsage } from "../chat/usage.ts";
+import { BYTES_PER_TOKEN, noUsage, type TokenUsage } from "../chat/usage.ts";
 import type { Price } from "../prices/price.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import { redactQuery } from "../wire/raw-path.ts";
@@ -58,7 +58,10 @@ export function recorder(parts: RecorderParts): Recorder {
         id,
         keep,
         traceparent: traced?.traceparent,
-        watch: (headers, sent) => (wantsUsage(call) ? watched(headers, sent, keep, parts) : null),
+        watch(headers, sent) {
+          const counts = isCharged(call) || isKeyCharged(call);
+          return wantsUsage(call) ? watched(headers, sent, keep, { ...parts, counts }) : null;
+        },
         finish(result) {
           over?.();
           if (!isFollowed) return null;
@@ -66,7 +69,8 @@ export function recorder(parts: RecorderParts): Recorder {
           const about = result.about === undefined ? request : { ...request, ...result.about };
           const paid = paidBy(call, result, about, createdAt);
           const { cost: amount, customCost } = costOf(paid);
-          const charge = chargeOf(paid, amount);
+          const counted = countedUsage(result, about.request.size);
+          const charge = chargeOf(paid, amount, counted);
           const duration = Math.max(0, Math.round(system.monotonic() - began));
           const facts: RowFacts = {
             id,
@@ -81,6 +85,7 @@ export function recorder(parts: RecorderParts): Recorder {
             isLogged: collectsLog(call),
             row: rowOf(about, facts, result),
             usage: result.cached === true ? null : (result.seen?.usage ?? null),
+            counted,
             charge,
             sent: isSent(result),
             left: result.left === true,
@@ -188,14 +193,32 @@ function isRefusal(status: number | null): boolean {
 }
 
 /**
- * What limits count: the cost of the row, but never less than the known price, whatever cost the caller names. Where
- * neither is known, the known part counts. Null for nothing.
+ * What limits count: the cost of the row, but never less than the known price of what has passed, whatever cost the caller
+ * names. Where neither is known, the known part counts. Null for nothing.
  */
-function chargeOf({ call, result: { seen }, price }: Paid, amount: number | null): number | null {
-  const isListed = amount !== null && call.controls.customCost === undefined;
-  if (isListed || seen === null || !isCharged(call)) return amount;
-  const listed = cost(seen.usage, price) ?? leastCost(seen.usage, price);
+function chargeOf(
+  { call, result: { seen }, price }: Paid,
+  amount: number | null,
+  counted: TokenUsage | null,
+): number | null {
+  const isWhole = counted === seen?.usage;
+  const isListed = isWhole && amount !== null && call.controls.customCost === undefined;
+  if (isListed || counted === null || !isCharged(call)) return amount;
+  const listed = cost(counted, price) ?? leastCost(counted, price);
   return amount === null || listed === null ? (amount ?? listed) : Math.max(amount, listed);
+}
+
+/**
+ * The usage that limits count; null for none. A provider tells it at the end: who leaves before it is charged for what has
+ * passed, and the input at four bytes per token.
+ */
+function countedUsage(result: RecordedResult, requestBytes: number): TokenUsage | null {
+  const { seen, complete, cached, status } = result;
+  if (seen === null || cached === true) return null;
+  const { usage, passed = 0 } = seen;
+  if (complete || isRefusal(status) || passed <= (usage.tokensOut ?? 0)) return usage;
+  const tokensIn = usage.tokensIn ?? Math.floor(requestBytes / BYTES_PER_TOKEN);
+  return { ...usage, tokensIn, tokensOut: passed };
 }
 
 type Description = Pick<

@@ -6,14 +6,18 @@ import type { ContentDecoding } from "../../wire/content-decoder.ts";
 import { jsonUsage } from "./json-usage.ts";
 import { isLastEvent, LAST_EVENT_LIMIT } from "../../wire/last-event.ts";
 import { loggedBody } from "../log/log-row.ts";
+import { passedTokens } from "./passed-tokens.ts";
 import { usageScanner } from "./sse-usage.ts";
+import { textBlocks } from "./text-blocks.ts";
 import { noUsage, type TokenUsage } from "../../chat/usage.ts";
-import type { AnswerWatch } from "../../call/recording.ts";
+import type { AnswerWatch, Observation } from "../../call/recording.ts";
 
 /** How encoded answers are read. */
 export interface Reading {
   readonly decoding: ContentDecoding;
   readonly unreadable: (encoding: string) => void;
+  /** Whether the tokens are counted that pass, for answers that are left. @default false */
+  readonly counts?: boolean;
 }
 
 /** Bytes of a JSON answer that are parsed for its usage. */
@@ -31,14 +35,33 @@ export function observer(
   add: AddUsage = addUsage,
 ): AnswerWatch {
   const encoding = contentEncoding.trim().toLowerCase();
-  if (encoding === "" || encoding === "identity") return plainObserver(contentType, keep, add);
+  const plain = plainObserver(contentType, keep, add);
+  const inner = reading.counts === true ? countingObserver(plain) : plain;
+  if (encoding === "" || encoding === "identity") return inner;
   const decoder = reading.decoding.decoder(encoding);
-  if (decoder !== null) return decodingObserver(decoder, contentType, keep, add);
+  if (decoder !== null) return decodingObserver(decoder, inner);
   reading.unreadable(encoding);
   return sizeObserver();
 }
 
-function plainObserver(contentType: string, keep: number, add: AddUsage): AnswerWatch {
+/** Counts beside what is watched. */
+function countingObserver(inner: PlainWatch): PlainWatch {
+  const passed = passedTokens();
+  return {
+    push(chunk) {
+      inner.push(chunk);
+      passed.push(chunk);
+    },
+    finish: () => ({ ...inner.finish(), passed: passed.end() }),
+  };
+}
+
+/** Watches bytes without an encoding. */
+interface PlainWatch extends AnswerWatch {
+  finish(): Observation;
+}
+
+function plainObserver(contentType: string, keep: number, add: AddUsage): PlainWatch {
   const type = contentType.toLowerCase();
   if (type.startsWith("text/event-stream")) return eventObserver(keep, add);
   if (type.startsWith("application/vnd.amazon.eventstream")) return awsEventObserver();
@@ -63,7 +86,7 @@ function plainObserver(contentType: string, keep: number, add: AddUsage): Answer
 }
 
 /** For server-sent events: their text is searched for usage block by block, and kept up to a limit. */
-function eventObserver(keep: number, add: AddUsage): AnswerWatch {
+function eventObserver(keep: number, add: AddUsage): PlainWatch {
   const scanner = usageScanner(add);
   let kept = "";
   let end = "";
@@ -88,7 +111,7 @@ function eventObserver(keep: number, add: AddUsage): AnswerWatch {
 }
 
 /** For the binary events of Amazon, of which nothing is kept. */
-function awsEventObserver(): AnswerWatch {
+function awsEventObserver(): PlainWatch {
   const events = awsEventUsage();
   const bytes = sizeObserver(() => events.usage());
   return {
@@ -108,7 +131,7 @@ function decode(bytes: Uint8Array, isWhole: boolean): string {
 }
 
 /** For what is no text, and encodings that cannot be undone here: counts, keeps nothing. */
-function sizeObserver(usage: () => TokenUsage = () => noUsage): AnswerWatch {
+function sizeObserver(usage: () => TokenUsage = () => noUsage): PlainWatch {
   let size = 0;
   return {
     push(chunk) {
@@ -124,13 +147,7 @@ const UNDECODED_LIMIT = 16 * 1024 * 1024;
 const DECODED_LIMIT = 256 * 1024 * 1024;
 
 /** Decodes beside the client's stream, so that neither waits for the other. */
-function decodingObserver(
-  { readable, writable }: ContentDecoder,
-  contentType: string,
-  keep: number,
-  add: AddUsage,
-): AnswerWatch {
-  const inner = plainObserver(contentType, keep, add);
+function decodingObserver({ readable, writable }: ContentDecoder, inner: PlainWatch): AnswerWatch {
   const writer = writable.getWriter();
   const reader = readable.getReader();
   let failed = false;
@@ -160,58 +177,8 @@ function decodingObserver(
     async finish() {
       writer.close().catch(() => undefined);
       await drained;
-      const seen = await inner.finish();
+      const seen = inner.finish();
       return failed ? { ...seen, body: { ...seen.body, complete: false } } : seen;
     },
-  };
-}
-
-/** Turns bytes that come in small chunks into large pieces of text. */
-export interface TextBlocks {
-  push(chunk: Uint8Array): void;
-  /** Hands over what is left, after the last chunk. */
-  end(): void;
-}
-
-/** Bytes of a piece. */
-const BLOCK = 64 * 1024;
-/** Bytes of the first room; most streams of a minute are shorter than a block. */
-const FIRST_ROOM = 4 * 1024;
-
-/**
- * Copies chunks into blocks and decodes each block as UTF-8, at once and not chunk by chunk: a call of the decoder costs
- * more than the text of an event. A chunk that was copied is free, whatever buffer of the network it was cut from.
- *
- * @param size Bytes of a block; its text is handed over when it is full
- */
-export function textBlocks(onText: (text: string) => void, size: number = BLOCK): TextBlocks {
-  const decoder = new TextDecoder();
-  let room = new Uint8Array(0);
-  let used = 0;
-  const flush = (isMore: boolean): void => {
-    const text = decoder.decode(room.subarray(0, used), { stream: isMore });
-    used = 0;
-    if (text !== "") onText(text);
-  };
-  const add = (piece: Uint8Array): void => {
-    if (used + piece.length > room.length) {
-      const wanted = Math.max(4 * room.length, used + piece.length, FIRST_ROOM);
-      const larger = new Uint8Array(Math.min(size, wanted));
-      larger.set(room.subarray(0, used));
-      room = larger;
-    }
-    room.set(piece, used);
-    used += piece.length;
-    if (used === size) flush(true);
-  };
-  return {
-    push(chunk) {
-      for (let at = 0; at < chunk.length;) {
-        const end = Math.min(chunk.length, at + size - used);
-        add(at === 0 && end === chunk.length ? chunk : chunk.subarray(at, end));
-        at = end;
-      }
-    },
-    end: () => flush(false),
   };
 }

@@ -127,6 +127,27 @@ describe("the limits of a virtual key", () => {
     expect((await show(id)).usage[0]?.used).toBeGreaterThan(5);
   });
 
+  it("count what has passed of a stream that its client leaves, and nothing twice", async () => {
+    const { key, id } = await make({
+      limits: [
+        { limitType: "cost", limit: 1 },
+        { limitType: "tokens", limit: 100_000 },
+      ],
+    });
+    const said = (text: string): string =>
+      `data: ${JSON.stringify({ choices: [{ delta: { content: text } }] })}\n\n`;
+    const again = `data: {"type":"response.output_text.done","text":"${"word".repeat(100)}"}\n\n`;
+    const events = [...Array.from({ length: 100 }, () => said("word")), again];
+    gate.transport.behave = () => streamReply(events, { ending: "hang" });
+    const streaming = await ask(key, { ...gpt, stream: true });
+    const reader = streaming.body!.getReader();
+    for (let length = 0; length < events.join("").length;)
+      length += (await reader.read()).value?.length ?? 0;
+    await reader.cancel();
+    const input = Math.floor(JSON.stringify({ ...gpt, stream: true }).length / 4);
+    await expect.poll(async () => (await show(id)).usage[1]?.used).toBe(100 + input);
+  });
+
   it("give back what was set aside for a provider that does not answer", async () => {
     const { key, id } = await make({
       limits: [

@@ -5,7 +5,7 @@ import {
   gatewayUnderTest,
   jsonInit,
 } from "../../../fakes/gateway-app.ts";
-import { jsonReply } from "../../../fakes/gateway-transport.ts";
+import { jsonReply, streamReply } from "../../../fakes/gateway-transport.ts";
 
 const usage = { prompt_tokens: 1_000_000, completion_tokens: 0 };
 const all = { id: "all", limit: 0.0001, limitType: "cost", window: 86_400 };
@@ -366,6 +366,38 @@ describe("a spend limit", () => {
   ])("takes what costs its tokens: %s with %j", async (path, more) => {
     await limited([all]);
     expect((await send(path, { ...chat, model: "gpt-4o", ...more })).status).toBe(200);
+  });
+
+  describe("counts what has passed of a stream that is left before it tells its usage", () => {
+    const pieces = (event: (text: string) => string): string[] =>
+      Array.from({ length: 500 }, () => event("words"));
+    const openai = (text: string): string =>
+      `data: ${JSON.stringify({ choices: [{ delta: { content: text } }] })}\n\n`;
+    const anthropic = (text: string): string =>
+      `event: x\ndata: ${JSON.stringify({ type: "content_block_delta", delta: { type: "text_delta", text } })}\n\n`;
+    const start = `event: message_start\ndata: ${JSON.stringify({ type: "message_start", message: { usage: { input_tokens: 8, output_tokens: 1 } } })}\n\n`;
+    const responses = (delta: string): string =>
+      `event: x\ndata: ${JSON.stringify({ type: "response.output_text.delta", delta })}\n\n`;
+    const again = `event: x\ndata: ${JSON.stringify({ type: "response.output_text.done", text: "words".repeat(500) })}\n\n`;
+    it.each([
+      ["openai/chat/completions", "gpt-4o", pieces(openai), 10],
+      ["anthropic/v1/messages", "claude-opus-4-5", [start, ...pieces(anthropic)], 25],
+      ["openai/v1/responses", "gpt-4o", [...pieces(responses), again], 10],
+    ])("%s", async (path, model, events, price) => {
+      await limited([{ ...all, limit: 0.001 }]);
+      gate.transport.behave = () => streamReply(events, { ending: "hang" });
+      const ask = () => send(path, { ...chat, model, stream: true, max_tokens: 9999 });
+      const answer = await ask();
+      const reader = answer.body!.getReader();
+      let length = 0;
+      const whole = events.join("").length;
+      while (length < whole) length += (await reader.read()).value?.length ?? 0;
+      await reader.cancel();
+      await gate.logs("own", 1);
+      // 500 pieces of 5 characters are 625 tokens, of which the limit takes far fewer.
+      expect((625 * price) / 1e6).toBeGreaterThan(0.001);
+      expect((await ask()).status).toBe(429);
+    });
   });
 
   it("refuses a query, a form and a list that name two models", async () => {
