@@ -39,10 +39,10 @@ export interface RecorderParts extends Reading {
 /** Follows attempts, and tells the call's observers, all others and its trace when one has ended. */
 export function recorder(parts: RecorderParts): Recorder {
   const { system, nextLogId, logBodyLimit, observers, followsAll } = parts;
+  const counting: Reading = { ...parts, counts: true };
   const keptBytes = (call: Call): number =>
     isReported(call) && (call.controls.collectLogPayload ?? true) ? logBodyLimit : 0;
-  const wantsUsage = (call: Call): boolean =>
-    isReported(call) || followsAll || isCharged(call) || isKeyCharged(call);
+  const wantsUsage = (call: Call): boolean => isReported(call) || followsAll || isLimited(call);
   return {
     keptBytes,
     wantsUsage,
@@ -54,14 +54,12 @@ export function recorder(parts: RecorderParts): Recorder {
       const isFollowed = isReported(call) || followsAll || isCharged(call);
       const traced = call.traced?.begin(step, call.trace);
       const over = system.begin?.();
+      const reading = isLimited(call) ? counting : parts;
       return {
         id,
         keep,
         traceparent: traced?.traceparent,
-        watch(headers, sent) {
-          const counts = isCharged(call) || isKeyCharged(call);
-          return wantsUsage(call) ? watched(headers, sent, keep, { ...parts, counts }) : null;
-        },
+        watch: (headers, sent) => (wantsUsage(call) ? watched(headers, sent, keep, reading) : null),
         finish(result) {
           over?.();
           if (!isFollowed) return null;
@@ -114,6 +112,11 @@ function watched(
     push: (chunk) => watch.push(chunk),
     finish: () => whenReady(watch.finish(), (seen) => withoutCredentials(seen, sent)),
   };
+}
+
+/** Whether a limit counts what a call uses. */
+function isLimited(call: Call): boolean {
+  return isCharged(call) || isKeyCharged(call);
 }
 
 /** Whether the caller's virtual key limits what is used. */

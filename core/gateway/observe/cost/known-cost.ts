@@ -23,6 +23,9 @@ export interface CostQuestion {
 /** Methods that ask a provider for no work. */
 const READS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "DELETE"]);
 
+/** Headers that make another method of a request's, where a provider takes them. */
+const OTHER_METHOD = /^x-(?:http-)?method(?:-override)?$/i;
+
 /** Where the built-in providers take files, cancel work, count tokens and moderate: free of charge. */
 const FREE = [
   /^(?:upload\/)?(?:v\d\w*\/)?(?:files|uploads|(?:chat\/)?moderations)(?:\/|$)/,
@@ -39,8 +42,8 @@ const LATER = /batch(?!EmbedContents)|async-invoke/i;
 const LATER_MEMBERS = ["background", "deferred"] as const;
 
 /** Whether a request costs nothing, whatever its model. */
-export function isFree({ slug, method, rest }: Step): boolean {
-  if (READS.has(method)) return true;
+export function isFree({ slug, method, rest, headers }: Step): boolean {
+  if (READS.has(method)) return !headers.some(([name]) => OTHER_METHOD.test(name));
   if (!Object.hasOwn(providers, slug) || NAMED_BY_ANYBODY.has(slug)) return false;
   if (slug.startsWith("google-") && COUNTED.test(rest)) return true;
   const path = slug === "azure-openai" ? rest.replace(/^[^/]+\/openai\//, "") : rest;
@@ -58,8 +61,8 @@ export function unknownCost(question: CostQuestion): string | null {
   if (namesModelTwice(step, json))
     return `this request to "${step.slug}" names its model twice, and the provider may take either`;
   if (realtime) return null;
-  const isLater = LATER.test(step.rest) || runsLater(json);
-  if (isLater || modelType(step.rest) === null)
+  const isUntold = LATER.test(step.rest) || runsLater(json) || leavesOutUsage(step);
+  if (isUntold || modelType(step.rest) === null)
     return `no answer of "${step.slug}" to "${step.rest.slice(0, 128)}" tells what this request costs`;
   const apart = chargedApart(step.slug, json);
   if (apart !== null)
@@ -73,6 +76,16 @@ function unread({ body, plain }: Step): string {
   if (body instanceof ReadableStream) return "its body is too long, or of no known length";
   if (plain === null) return "its content encoding cannot be undone";
   return "it names none";
+}
+
+/** Whether Google is asked for some members of its answer only, or for another format (https://cloud.google.com/apis/docs/system-parameters). */
+function leavesOutUsage({ slug, query, headers }: Step): boolean {
+  if (!slug.startsWith("google-")) return false;
+  const asked = new URLSearchParams(query);
+  const masks = asked.has("fields") || asked.has("$fields");
+  const formats = [...asked.getAll("alt"), ...asked.getAll("$alt")];
+  const isOther = formats.some((format) => format !== "json" && format !== "sse");
+  return masks || isOther || headers.some(([name]) => name === "x-goog-fieldmask");
 }
 
 /** Whether a body asks to be answered later. */

@@ -368,6 +368,29 @@ describe("a spend limit", () => {
     expect((await send(path, { ...chat, model: "gpt-4o", ...more })).status).toBe(200);
   });
 
+  it.each([
+    ["?fields=candidates", {}],
+    ["?alt=sse&%24fields=candidates", {}],
+    ["?alt=proto", {}],
+    ["", { "X-Goog-FieldMask": "candidates" }],
+  ])("refuses an answer of Google without its usage: %s %j", async (query, headers) => {
+    await limited([all]);
+    const path = `google-ai-studio/v1beta/models/gemini-2.5-flash:generateContent${query}`;
+    const answer = await send(path, chat, headers);
+    expect([answer.status, (await errorOf(answer)).message]).toEqual([
+      400,
+      expect.stringContaining("tells what this request costs"),
+    ]);
+    expect((await send(path.split("?")[0]!, chat)).status).toBe(200);
+  });
+
+  it("does not take a read that asks for another method for free", async () => {
+    await limited([all]);
+    const headers = { "x-http-method-override": "POST" };
+    const answer = await gate.send("own/openai/v1/models", { method: "GET", headers });
+    expect(answer.status).toBe(400);
+  });
+
   describe("counts what has passed of a stream that is left before it tells its usage", () => {
     const pieces = (event: (text: string) => string): string[] =>
       Array.from({ length: 500 }, () => event("words"));
