@@ -2,7 +2,7 @@ import { requirePrincipal } from "../auth/authorize.ts";
 import { ApiError } from "../http/api-error.ts";
 import { type ArrivingRoom, arrivingRoom } from "../http/arriving-body.ts";
 import { errorResponse } from "../http/envelope.ts";
-import { withoutNeedlessEscapes } from "../http/needless-escapes.ts";
+import { withoutNeedlessEscapes } from "../net/needless-escapes.ts";
 import { endsInResponse, modernResponse, responseCarries } from "./fields.ts";
 import { inspectResponse, withJson } from "./json-body.ts";
 import type { Deprecations } from "./options.ts";

@@ -1,4 +1,4 @@
-import { hasNeedlessEscapes } from "../../http/needless-escapes.ts";
+import { hasNeedlessEscapes } from "../../net/needless-escapes.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { CustomTarget } from "./stored-providers.ts";
 import type { Place, Provider } from "./provider.ts";

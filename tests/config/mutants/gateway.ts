@@ -110,8 +110,8 @@ export const gatewayMutants: readonly Mutant[] = [
   {
     name: "a body names its model once",
     file: "core/gateway/observe/cost/known-cost.ts",
-    find: "if (json !== null && namesModelTwice(json))",
-    replace: "if (json === null && namesModelTwice(step.rest))",
+    find: "if (namesModelTwice(step, json))",
+    replace: "if (namesModelTwice(step, null) && realtime)",
     tests: ["tests/unit/gateway/observe/spend-unknown"],
   },
   {
