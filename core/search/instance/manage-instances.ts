@@ -24,14 +24,26 @@ export async function createInstance(
   );
   await checkToken(account, settings, options);
   const directory = directoryAt(platform, account);
-  await directory.reserve(settings);
+  let isTaken = false;
+  try {
+    await directory.reserve(settings);
+  } catch (error) {
+    if (!isTakenId(error)) throw error;
+    isTaken = true;
+  }
   try {
     await instanceAt(platform, { account, namespace, id: settings.id }).create(settings);
   } catch (error) {
-    await directory.drop(namespace, settings.id);
+    if (!isTaken && !isTakenId(error)) await directory.drop(namespace, settings.id);
     throw error;
   }
+  // A process that was killed had taken the id, and made nothing of it.
+  if (isTaken) await directory.put(settings);
   return settings;
+}
+
+function isTakenId(error: unknown): boolean {
+  return error instanceof ApiError && error.kind === "name_exists";
 }
 
 /** Changes an instance; what the body leaves out stays. */

@@ -103,8 +103,8 @@ export const gatewayMutants: readonly Mutant[] = [
   {
     name: "a caller's price lowers no charge",
     file: "core/gateway/observe/recorder.ts",
-    find: "const isListed = amount !== null && call.controls.customCost === undefined;",
-    replace: "const isListed = amount !== null;",
+    find: "const isListed = isWhole && amount !== null && call.controls.customCost === undefined;",
+    replace: "const isListed = isWhole && amount !== null;",
     tests: ["tests/unit/gateway/observe/spend-unknown"],
   },
   {

@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { actorClient } from "../../../core/actors/actor-client.ts";
+import { type Directory, directoryKind } from "../../../core/search/instance/directory.ts";
+import type { InstanceSettings } from "../../../core/search/instance/instance-settings.ts";
 import {
   type SearchAnswer,
   searchUnderTest,
@@ -52,6 +55,27 @@ describe("instances", () => {
     });
     expect((await api.call("GET", "/instances/shop_1")).status).toBe(404);
     expect((await api.call("POST", "/instances", { id: "shop_1" })).status).toBe(200);
+  });
+
+  it("are made of an id that a process had taken when it was killed", async () => {
+    const { actors } = api.platform;
+    actors.define(directoryKind);
+    const directory = actorClient<Pick<Directory, "reserve" | "list">>(
+      actors.get(directoryKind.name, "acme"),
+    );
+    const some: unknown = (await api.call("GET", "/instances/main")).body.result;
+    await directory.reserve({ ...(some as InstanceSettings), id: "half" });
+    expect((await api.call("GET", "/instances/half")).status).toBe(404);
+    const both = await Promise.all(
+      [7, 8].map((n) => api.call("POST", "/instances", { id: "half", max_num_results: n })),
+    );
+    const [made, ...others] = both
+      .filter(({ status }) => status === 200)
+      .map(({ body }) => body.result);
+    expect([made, others]).toEqual([expect.objectContaining({ id: "half" }), []]);
+    expect((await api.call("GET", "/instances/half")).body.result).toEqual(made);
+    expect((await api.call("GET", "/instances?search=half")).body.result).toEqual([made]);
+    expect((await api.call("DELETE", "/instances/half")).status).toBe(200);
   });
 
   it.each([
