@@ -30,6 +30,7 @@ export default async function setup(project: Project): Promise<() => void> {
   process.env["NODE_COMPILE_CACHE"] = join(scratch, "compile-cache");
   return () => {
     child.kill();
-    rmSync(scratch, { recursive: true, force: true });
+    // A process that a test has ended may still be writing its last file.
+    rmSync(scratch, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   };
 }
