@@ -166,6 +166,32 @@ function summarize(outcomes: readonly Outcome[]): SuiteCounts {
   return total;
 }
 
+/** Test files in the list of those that take longest. */
+const SLOWEST = 15;
+
+/** Prints how long suites took on each runtime, and which files took longest: what a change of the suites is measured by. */
+function printTimes(outcomes: readonly Outcome[]): void {
+  const files = outcomes.flatMap(({ step, report }) =>
+    Object.entries(report?.times ?? {}).map(([path, ms]) => ({
+      path,
+      ms,
+      column: step.column ?? "",
+    })),
+  );
+  const rows = Map.groupBy(files, ({ path }) => path.split("/", 1)[0] ?? "");
+  const seconds = (of: typeof files): string =>
+    (of.reduce((sum, { ms }) => sum + ms, 0) / 1000).toFixed(0);
+  const cells = new Map(
+    [...rows].map(([suite, of]) => {
+      const columns = Map.groupBy(of, ({ column }) => column);
+      return [suite, new Map([...columns].map(([name, some]) => [name, seconds(some)]))];
+    }),
+  );
+  console.log(`\nSeconds of test files:\n${table(cells, [...runtimes, "repository"])}`);
+  for (const file of files.toSorted((a, b) => b.ms - a.ms).slice(0, SLOWEST))
+    console.log(`  ${seconds([file]).padStart(4)} s  ${file.path} on ${file.column}`);
+}
+
 function show({ passed, failed, skipped }: SuiteCounts): string {
   return `${passed}/${failed}/${skipped}`;
 }
@@ -213,6 +239,7 @@ const outcomes = await executeAll(chosen);
 rmSync(folder, { recursive: true, force: true });
 
 const total = summarize(outcomes);
+printTimes(outcomes);
 // A skip that nobody explains may hide anything.
 const unexplained = printSkips(outcomes);
 total.failed += unexplained;

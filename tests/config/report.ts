@@ -14,6 +14,8 @@ export interface Report {
   skips: { name: string; reason: string | undefined }[];
   /** One entry per failed test, or file that could not be loaded, with the first line of its error. */
   failures: { name: string; message: string }[];
+  /** Milliseconds of each test file, its imports included, by its path below tests/. */
+  times: Record<string, number>;
 }
 
 /**
@@ -28,8 +30,10 @@ export class SummaryReporter implements Reporter {
   }
 
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
-    const report: Report = { suites: {}, skips: [], failures: [] };
+    const report: Report = { suites: {}, skips: [], failures: [], times: {} };
     for (const module of modules) {
+      const { duration, collectDuration } = module.diagnostic();
+      report.times[pathOf(module.moduleId)] = Math.round(duration + collectDuration);
       const counts = countsOf(report, suiteOf(module.moduleId));
       for (const test of module.children.allTests()) record(test, counts, report);
       // A file that cannot be loaded has no tests, and must not look like a pass.
@@ -43,7 +47,12 @@ export class SummaryReporter implements Reporter {
 }
 
 function suiteOf(file: string): string {
-  return /\/tests\/([^/]+)\//u.exec(file.replaceAll("\\", "/"))?.[1] ?? "other";
+  return /^([^/]+)\//u.exec(pathOf(file))?.[1] ?? "other";
+}
+
+/** The path below tests/. */
+function pathOf(file: string): string {
+  return /\/tests\/(.+)$/u.exec(file.replaceAll("\\", "/"))?.[1] ?? file;
 }
 
 function countsOf(report: Report, suite: string): SuiteCounts {
