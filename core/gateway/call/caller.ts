@@ -13,8 +13,10 @@ export type GatewayCaller = {
 
 /** What a virtual key is good for, beside what its limit of requests says. */
 export type KeyGrant = {
-  /** Null = every model. */
+  /** In lower case; null = every model. */
   readonly models: readonly string[] | null;
+  /** Aliases of stored provider keys, `*` = any. Without one in the request the first counts that is stored. */
+  readonly aliases: readonly string[];
   readonly onUnknown: "refuse" | "allow";
   /** Whether any limit counts cost, and tokens. */
   readonly cost: boolean;

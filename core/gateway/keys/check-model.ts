@@ -12,7 +12,7 @@ import {
 
 /**
  * Throws `forbidden` unless a step names a model, and every place from which a provider may read it names one of
- * `models`. A caller must not name one model for the gateway and another for the provider.
+ * `models`, which are in lower case. A caller must not name one model for the gateway and another for the provider.
  */
 export function checkModel(step: Step, models: readonly string[], known?: string): void {
   const named = known === undefined ? modelsOf(step) : [known, ...queryModels(step.query)];
@@ -29,9 +29,7 @@ export function checkModel(step: Step, models: readonly string[], known?: string
 /** Whether a pattern fits a model, letter case ignored, or what the model is a version of at the same price. */
 function isAllowed(model: string, slug: string, patterns: readonly string[]): boolean {
   const names = [model, ...modelSpellings(model, slug).priced].map((name) => `${slug}/${name}`);
-  return patterns.some((pattern) =>
-    names.some((name) => fitsPattern(name.toLowerCase(), pattern.toLowerCase())),
-  );
+  return patterns.some((pattern) => names.some((name) => fitsPattern(name.toLowerCase(), pattern)));
 }
 
 /** Every model that a step names: in its body, its path and its query. */

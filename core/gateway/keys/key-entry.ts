@@ -1,11 +1,13 @@
 import { quickSha256Hex } from "../../crypto/digest.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { System } from "../../ports.ts";
-import type { GatewayCaller } from "../call/caller.ts";
+import type { GatewayCaller, KeyGrant } from "../call/caller.ts";
+import { DEFAULT_ALIAS } from "../settings/declared-gateways.ts";
 import type { GatewayName } from "../settings/gateway-name.ts";
 import { retryAfter } from "../wire/retry-after.ts";
 import type { KeyStore } from "./key-store.ts";
 import type { KeyEntrance, KeyReference } from "./keys-actor.ts";
+import type { KeySettings } from "./virtual-key.ts";
 
 /** Lets callers in by virtual keys. */
 export interface KeyEntry {
@@ -25,8 +27,12 @@ const reasons = {
   gateway: "the virtual key is not for this gateway",
 } as const;
 
+/** Keys whose callers are kept ready. */
+const REMEMBERED = 5000;
+
 /** Entry by the keys of a store. */
 export function keyEntry(keys: KeyStore, system: System): KeyEntry {
+  const callerOf = callers();
   const enter = async (
     keyReference: KeyReference,
     { account, gateway }: GatewayName,
@@ -40,7 +46,22 @@ export function keyEntry(keys: KeyStore, system: System): KeyEntry {
   };
 }
 
-function callerOf(entrance: KeyEntrance): GatewayCaller {
+/** Turns entrances into callers: each key is read once for each of its changes, not for each request. */
+function callers(): (entrance: KeyEntrance) => GatewayCaller {
+  const known = new Map<string, { readonly modifiedAt: number; readonly caller: GatewayCaller }>();
+  return (entrance) => {
+    const { id, settings, modifiedAt } = admittedKey(entrance);
+    const found = known.get(id);
+    if (found?.modifiedAt === modifiedAt) return found.caller;
+    const caller: GatewayCaller = { kind: "key", id, grant: grantOf(settings) };
+    if (known.size >= REMEMBERED) known.clear();
+    known.set(id, { modifiedAt, caller });
+    return caller;
+  };
+}
+
+/** The key that may enter; throws why it may not. */
+function admittedKey(entrance: KeyEntrance): Extract<KeyEntrance, { key: unknown }>["key"] {
   if ("reason" in entrance) {
     throw new ApiError("gateway_unauthorized", {
       message: `Unauthorized: ${reasons[entrance.reason]}`,
@@ -52,11 +73,18 @@ function callerOf(entrance: KeyEntrance): GatewayCaller {
       headers: refusalHeaders(entrance.wait),
     });
   }
-  const { id, settings } = entrance.key;
-  const { models, limits, on_unknown: onUnknown } = settings;
+  return entrance.key;
+}
+
+function grantOf({ models, aliases, limits, on_unknown: onUnknown }: KeySettings): KeyGrant {
   const counts = (type: string): boolean => limits.some(({ limitType }) => limitType === type);
-  const grant = { models, onUnknown, cost: counts("cost"), tokens: counts("tokens") };
-  return { kind: "key", id, grant };
+  return {
+    models: models?.map((model) => model.toLowerCase()) ?? null,
+    aliases: aliases ?? [DEFAULT_ALIAS],
+    onUnknown,
+    cost: counts("cost"),
+    tokens: counts("tokens"),
+  };
 }
 
 /** A limit that never frees anything is not worth trying again. */

@@ -9,7 +9,7 @@ import {
   keyLedger,
   usageSchema,
 } from "./key-ledger.ts";
-import type { KeySettings, LimitUsage, VirtualKey } from "./virtual-key.ts";
+import { type KeySettings, keySettings, type LimitUsage, type VirtualKey } from "./virtual-key.ts";
 
 /** Keys that one account can have. */
 const KEY_LIMIT = 100_000;
@@ -23,7 +23,7 @@ export type KeyReference = { readonly hash: string } | { readonly id: string };
 
 /** What a request finds that presents a key. */
 export type KeyEntrance =
-  | { readonly key: Pick<VirtualKey, "id" | "settings"> }
+  | { readonly key: Pick<VirtualKey, "id" | "settings" | "modifiedAt"> }
   | { readonly reason: "unknown" | "disabled" | "expired" | "gateway" }
   | { readonly refused: string; readonly wait: number | null };
 
@@ -106,7 +106,7 @@ function useMethods(context: ActorContext, rows: KeyRows, ledger: KeyLedger): Ke
         if ("refused" in decision) return decision;
       }
       if (now - (key.lastUsedAt ?? 0) >= USE_GRAIN) system.waitUntil(rows.noteUse(key, now));
-      return { key: { id, settings } };
+      return { key: { id, settings, modifiedAt: key.modifiedAt } };
     },
     async reserve(id, amounts) {
       const key = await rows.find({ id });
@@ -285,7 +285,7 @@ function fromRow(row: SqlRow): VirtualKey {
     formerHash: row["former_hash"] === null ? null : String(row["former_hash"]),
     formerUntil: number(row["former_until"]),
     ending: String(row["ending"]),
-    settings: JSON.parse(String(row["settings"])) as KeySettings,
+    settings: keySettings(JSON.parse(String(row["settings"])) as KeySettings),
     createdAt: Number(row["created_at"]),
     modifiedAt: Number(row["modified_at"]),
     lastUsedAt: number(row["last_used_at"]),

@@ -13,6 +13,8 @@ export type KeySettings = {
   readonly gateways: readonly string[] | null;
   /** `{provider}/{model}`, `*` standing for any text; null = every model. */
   readonly models: readonly string[] | null;
+  /** Aliases of the stored provider keys that it may use, `*` = any; null = the default one of each provider. */
+  readonly aliases: readonly string[] | null;
   readonly limits: readonly KeyLimit[];
   /** What becomes of a request whose cost cannot be known, where a limit counts cost. */
   readonly on_unknown: "refuse" | "allow";
@@ -57,12 +59,15 @@ const model = v.pipe(
   v.string(),
   v.regex(/^[^\s/]+\/\S{1,255}$/, 'expected "{provider}/{model}", "*" standing for any text'),
 );
-const list = <T extends v.GenericSchema<unknown, string>>(item: T, most: number) =>
-  v.pipe(
-    v.array(item),
-    v.minLength(1, "expected at least one, or null for all"),
-    v.maxLength(most),
-  );
+const alias = v.pipe(
+  v.string(),
+  v.regex(/^(?:[\w.-]{1,64}|\*)$/, 'expected the alias of a stored key, "default", or "*" for any'),
+);
+const list = <T extends v.GenericSchema<unknown, string>>(
+  item: T,
+  most: number,
+  expected: string = "expected at least one, or null for all",
+) => v.pipe(v.array(item), v.minLength(1, expected), v.maxLength(most));
 
 const entries = {
   owner: v.optional(v.nullable(text(120))),
@@ -70,6 +75,9 @@ const entries = {
   enabled: v.optional(v.boolean()),
   gateways: v.optional(v.nullable(list(gateway, 100))),
   models: v.optional(v.nullable(list(model, 100))),
+  aliases: v.optional(
+    v.nullable(list(alias, 100, "expected at least one, or null for the default one")),
+  ),
   limits: v.optional(keyLimits),
   on_unknown: v.optional(v.picklist(["refuse", "allow"])),
   expires_at: v.optional(v.nullable(instant)),
@@ -100,20 +108,22 @@ export const keyRotation: v.GenericSchema<unknown, { grace_seconds: number }> = 
   ),
 });
 
-/** What a key is where nothing else is said: every gateway, every model, no limit. */
+/** Every gateway, every model, no limit. */
+const unset: Omit<KeySettings, "name"> = {
+  owner: null,
+  tags: [],
+  enabled: true,
+  gateways: null,
+  models: null,
+  aliases: null,
+  limits: [],
+  on_unknown: "refuse",
+  expires_at: null,
+};
+
+/** What a key is where nothing else is said, also one from before there was something to say. */
 export function keySettings({ name, ...given }: KeyChange & { name: string }): KeySettings {
-  const unset: KeySettings = {
-    name,
-    owner: null,
-    tags: [],
-    enabled: true,
-    gateways: null,
-    models: null,
-    limits: [],
-    on_unknown: "refuse",
-    expires_at: null,
-  };
-  return changed(unset, given);
+  return changed({ name, ...unset }, given);
 }
 
 /** Settings after a change. */

@@ -4,6 +4,7 @@ import { HOW_TO_SEND } from "../call/gateway-token.ts";
 import type { Call } from "../call/call.ts";
 import { isSecretHeader } from "../wire/header-hygiene.ts";
 import { credentialValue } from "./provider.ts";
+import { DEFAULT_ALIAS } from "../settings/declared-gateways.ts";
 import { ECHO } from "./table.ts";
 import type { StoredProviders } from "./stored-providers.ts";
 import type { ProviderTarget } from "./target.ts";
@@ -40,7 +41,7 @@ export async function withCredential(
       throw tokenNeeded(slug, native);
     return [...headers];
   }
-  const stored = await keys.key(call.name, slug, alias);
+  const stored = await storedKey(slug, call, keys);
   if (stored !== null) return [...headers, [native, credentialValue(provider, stored)]];
   if (custom?.headers.some(([name]) => provider.credentials.includes(name)) === true)
     return [...headers];
@@ -51,6 +52,35 @@ export async function withCredential(
   }
   if (apiKey === undefined) return [...headers];
   return [...headers, [native, credentialValue(provider, apiKey)]];
+}
+
+/** The stored key of a call's alias; of a virtual key's aliases, the first that is stored. */
+async function storedKey(
+  slug: string,
+  call: Call,
+  keys: Pick<StoredProviders, "key" | "hasKey">,
+): Promise<string | null> {
+  const [first, ...others] = aliasesOf(call);
+  let alias = first;
+  for (const next of others) {
+    // The default one may also stand in the configuration.
+    if (alias === undefined || (await keys.hasKey(call.name, slug, alias))) break;
+    alias = next;
+  }
+  return keys.key(call.name, slug, alias);
+}
+
+/** The aliases by which a call's stored key is looked for; undefined = the default one. Throws `forbidden`. */
+function aliasesOf({ caller, controls: { byokAlias: asked } }: Call): (string | undefined)[] {
+  const own = caller?.grant?.aliases;
+  if (own === undefined) return [asked];
+  if (asked !== undefined && !own.includes(asked) && !own.includes("*")) {
+    throw new ApiError("forbidden", {
+      message: `The virtual key may not use the stored key "${asked}": its "aliases" are ${own.map((one) => `"${one}"`).join(", ")}. Leave out the header cf-aig-byok-alias, or add the alias to the key`,
+    });
+  }
+  const wanted = asked === undefined ? own : [asked];
+  return wanted.map((alias) => (alias === DEFAULT_ALIAS || alias === "*" ? undefined : alias));
 }
 
 /**

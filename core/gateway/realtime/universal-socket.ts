@@ -135,7 +135,9 @@ async function attachedCaller(
   { access }: SocketParts,
 ): Promise<GatewayCaller | null> {
   try {
-    return await access.callerOf(token, name, false);
+    const caller = await access.callerOf(token, name, false);
+    // What a virtual key is good for is read again for each message.
+    return caller === null ? null : { kind: caller.kind, id: caller.id };
   } catch {
     return null;
   }

@@ -98,6 +98,7 @@ const virtualKey = {
   enabled: v.boolean(),
   gateways: v.nullable(v.array(v.string())),
   models: v.nullable(v.array(v.string())),
+  aliases: v.nullable(v.array(v.string())),
   limits: v.array(
     v.object({
       limitType,

@@ -143,6 +143,20 @@ export const gatewayMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/keys/virtual-keys"],
   },
   {
+    name: "a virtual key uses the stored keys of its aliases only",
+    file: "core/gateway/providers/credential.ts",
+    find: "asked !== undefined && !own.includes(asked)",
+    replace: "asked === undefined && !own.includes(String(asked))",
+    tests: ["tests/unit/gateway/keys/virtual-key-aliases"],
+  },
+  {
+    name: "a change of a virtual key holds from the next request on",
+    file: "core/gateway/keys/key-entry.ts",
+    find: "found?.modifiedAt === modifiedAt",
+    replace: "found !== undefined && found.modifiedAt <= modifiedAt",
+    tests: ["tests/unit/gateway/keys/virtual-key-aliases"],
+  },
+  {
     name: "a virtual key in a query is a caller's",
     file: "core/gateway/entry/admission.ts",
     find: 'if (!query.includes("causey_")) return null;',
