@@ -104,7 +104,7 @@ function renderedForSearch(
   { crawler }: RenderingParts,
 ): Pick<SearchOptions, "crawler" | "htmlToMarkdown"> {
   const deps = { background, extract: rendering?.extract };
-  return { crawler, htmlToMarkdown: (html) => htmlToMarkdown(html, deps) };
+  return { crawler, htmlToMarkdown: (html, owner) => htmlToMarkdown(html, deps, owner) };
 }
 
 /** The routes of several parts, one app. */

@@ -26,7 +26,15 @@ export type { Browser, ProxyLogin, Wire } from "./ports/browser.ts";
 export type { ReceivedRequest, StreamChange, StreamEnd, StreamWatch } from "./ports/fast-paths.ts";
 export type { SiteCrawl, SiteCrawler, SitePage, SiteRead, SiteWish } from "./ports/site-crawler.ts";
 export type { AcceptOptions, Connection, Sockets } from "./ports/sockets.ts";
-export type { Background, ContentDecoder, Log, LongTask, Steps, System } from "./ports/system.ts";
+export type {
+  Background,
+  ContentDecoder,
+  Log,
+  LongTask,
+  Steps,
+  System,
+  TaskLane,
+} from "./ports/system.ts";
 export type {
   AnswerSilence,
   InboundResponse,

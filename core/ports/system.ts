@@ -64,10 +64,16 @@ export interface LongTask<
 > {
   /** Tells it to a thread, which has the same table of tasks (`adapters/shared/background/thread.ts`). */
   readonly name: string;
-  /** It may take seconds: it waits for others of that kind only, and they do not hold up the rest. @default false */
-  readonly takesSeconds?: true;
+  /** Tasks of a lane wait for each other only. @default "quick" */
+  readonly lane?: TaskLane;
   load(): Promise<(input: I) => S>;
 }
+
+/**
+ * Kinds of tasks by how long they hold a thread: conversions of what a caller has just sent, files of formats that somebody else
+ * made (a small one can be made to take very long), and training, which takes seconds by its nature.
+ */
+export type TaskLane = "quick" | "files" | "training";
 
 /** The steps of a task; asynchronous where a parser is. */
 export type Steps<O> = Generator<void, O, void> | AsyncGenerator<void, O, void>;
@@ -76,12 +82,16 @@ export type Steps<O> = Generator<void, O, void> | AsyncGenerator<void, O, void>;
 export interface Background {
   /**
    * `Uint8Array`s that are members of the input are handed over and may no longer be read. An `ApiError` crosses
-   * unchanged. Rejects with the signal's reason on abort, which ends the task.
+   * unchanged. Rejects with the signal's reason on abort, which ends the task, and with `rate_limited` when too many tasks
+   * wait. Threads and the queue in front of them are shared fairly between owners: whoever the work is done for, such as a token, a
+   * search instance or an account.
    */
   run<I extends Plain, O extends Plain>(
     task: LongTask<I, O, Steps<O>>,
     input: I,
     signal: AbortSignal,
+    /** @default one owner for all work that names none */
+    owner?: string,
   ): Promise<O>;
 }
 

@@ -17,13 +17,17 @@ const never = new AbortController().signal;
  * Markdown of an HTML text without a browser, for whoever indexes or stores it: no frontmatter, links as they are. Of main
  * content the title of the document comes first, which lies outside.
  */
-export async function htmlToMarkdown(html: string, deps: ConversionDeps): Promise<string> {
+export async function htmlToMarkdown(
+  html: string,
+  deps: ConversionDeps,
+  owner?: string,
+): Promise<string> {
   const { background, extract } = deps;
   const options = { base: null, frontmatter: false };
-  const main = extract === undefined ? null : await mainContent(html, extract, background);
-  if (main === null) return convertDocument({ ...options, html }, background, never);
-  const markdown = await convertDocument({ ...options, html: main }, background, never);
-  const { title } = await background.run(documentHead, { ...options, html: main }, never);
+  const main = extract === undefined ? null : await mainContent(html, extract, background, owner);
+  if (main === null) return convertDocument({ ...options, html }, background, never, owner);
+  const markdown = await convertDocument({ ...options, html: main }, background, never, owner);
+  const { title } = await background.run(documentHead, { ...options, html: main }, never, owner);
   const isThere = title === "" || markdown.slice(0, 2000).includes(title);
   return isThere ? markdown : `# ${title}\n\n${markdown}`;
 }
@@ -33,10 +37,11 @@ async function mainContent(
   html: string,
   extract: ContentExtractor,
   background: Background,
+  owner: string | undefined,
 ): Promise<string | null> {
   const page = { bytes: utf8(html), contentType: "text/html;charset=utf-8" };
   try {
-    return new TextDecoder().decode(await background.run(extract, page, never));
+    return new TextDecoder().decode(await background.run(extract, page, never, owner));
   } catch (error) {
     const kind = error instanceof ApiError ? error.kind : null;
     if (kind === "page_too_large" || kind === "missing_capability") return null;

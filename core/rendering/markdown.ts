@@ -41,9 +41,10 @@ export async function convertDocument(
   request: MarkdownRequest,
   background: Background,
   signal: AbortSignal,
+  owner?: string,
 ): Promise<string> {
   const { html, ...options } = request;
-  if (html.length > AT_ONCE) return background.run(documentMarkdown, request, signal);
+  if (html.length > AT_ONCE) return background.run(documentMarkdown, request, signal, owner);
   const { convertHtml } = await import("./markdown/convert.ts");
   return convertHtml(html, options).markdown;
 }

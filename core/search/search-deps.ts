@@ -118,4 +118,6 @@ export interface SearchOptions {
 export interface WorkOptions extends SearchOptions {
   /** The `traceparent` of what asks for it. @default nobody traces */
   readonly trace?: string | null;
+  /** Whom it is done for: threads are shared fairly between owners. @default one owner for all that name none */
+  readonly owner?: string;
 }

@@ -1,4 +1,5 @@
 import { agentsMutants } from "./mutants/agents.ts";
+import { filesMutants } from "./mutants/files.ts";
 import { gatewayMutants } from "./mutants/gateway.ts";
 import { httpMutants } from "./mutants/http.ts";
 import { renderingMutants } from "./mutants/rendering.ts";
@@ -11,6 +12,7 @@ export const mutants: readonly Mutant[] = [
   ...agentsMutants,
   ...httpMutants,
   ...searchMutants,
+  ...filesMutants,
   ...renderingMutants,
   {
     name: "a crawl holds redirects against robots.txt",

@@ -67,3 +67,33 @@ it("a task that takes seconds does not hold up the others", async () => {
   expect(ended).toEqual(["Markdown", "model"]);
   await pool.close();
 });
+
+it("threads are shared between owners: one that asks much keeps no other waiting", async () => {
+  const { pool } = threadsUnderTest();
+  const ended: string[] = [];
+  const large = { ...markdownOf, html: "<p>Some <b>bold</b> text.</p>\n".repeat(20_000) };
+  const made = ["a1", "a2", "a3", "a4", "b1"].map(async (name) => {
+    await pool.run(documentMarkdown, name === "b1" ? markdownOf : large, never, name.slice(0, 1));
+    ended.push(name);
+  });
+  await Promise.all(made);
+  expect(ended.indexOf("b1")).toBeLessThan(ended.indexOf("a3"));
+  await pool.close();
+});
+
+it("the queue of a lane is bounded, and full for the owner that fills it", async () => {
+  const { pool } = threadsUnderTest();
+  const stop = new AbortController();
+  const made = Array.from({ length: 1002 }, () =>
+    pool.run(documentMarkdown, markdownOf, stop.signal, "a"),
+  );
+  const outcomes = Promise.allSettled(made);
+  await expect(pool.run(documentMarkdown, markdownOf, never, "a")).rejects.toMatchObject({
+    kind: "rate_limited",
+    message: "Rate limit exceeded: too many files and pages wait to be read, retry later",
+  });
+  expect(await pool.run(documentMarkdown, markdownOf, never, "b")).toBe("x");
+  stop.abort(new Error("enough"));
+  await outcomes;
+  await pool.close();
+});

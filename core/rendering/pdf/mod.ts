@@ -24,6 +24,7 @@ export type { PdfReader, ReadPdf } from "./pdf-reader.ts";
  */
 export const pdfReader: PdfReader = {
   name: "rendering/read-pdf",
+  lane: "files",
   load: () =>
     Promise.resolve(async function* ({ bytes }) {
       const { pdfPages } = await import("../../pdf-pages.ts").catch((error: unknown) => {

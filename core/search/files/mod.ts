@@ -34,6 +34,7 @@ const PACKAGES: Readonly<Record<DocumentKind, string>> = {
  */
 export const fileReader: FileReader = {
   name: "search/read-file",
+  lane: "files",
   load: () =>
     Promise.resolve(async function* (file) {
       const kind = documentKind(file) ?? "pdf";

@@ -33,7 +33,7 @@ import { instanceTables } from "./tables.ts";
 import { failItem, removeItem } from "../items/remove-item.ts";
 import { trainInstance } from "../lexical/train-instance.ts";
 import { createVectorBudget, type VectorBudget } from "../vectors/vector-budget.ts";
-import type { SearchOptions } from "../search-deps.ts";
+import type { SearchOptions, WorkOptions } from "../search-deps.ts";
 
 /** The name of the kind of actor that is one search instance; each is named `account/namespace/id`. */
 export const INSTANCE_KIND: string = "search";
@@ -68,7 +68,8 @@ async function start(
   budget: VectorBudget,
 ): Promise<Actor> {
   const state = await openState(context, budget);
-  const runQueue = queueRunner(state, (work) => performWork(state, work, deps), deps.platform.log);
+  const own: WorkOptions = { ...deps, owner: state.actor };
+  const runQueue = queueRunner(state, (work) => performWork(state, work, own), deps.platform.log);
   return {
     methods: { ...settingsMethods(state, deps), ...itemMethods(state), ...jobMethods(state) },
     onAlarm: () =>

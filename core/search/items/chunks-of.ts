@@ -1,7 +1,7 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { InstanceSettings } from "../instance/instance-settings.ts";
 import type { LongTask } from "../../ports.ts";
-import type { SearchOptions } from "../search-deps.ts";
+import type { WorkOptions } from "../search-deps.ts";
 import { type SplitOptions, splitText, type TextChunk } from "../text/split.ts";
 import type { ExtractedText } from "./extract-text.ts";
 import type { FilePage } from "../read/file-reader.ts";
@@ -31,7 +31,7 @@ export const splitLongText: LongTask<
 export async function chunksOf(
   { text, format, pages = [] }: ExtractedText,
   settings: InstanceSettings,
-  { countTokens, platform: { background, system } }: SearchOptions,
+  { countTokens, owner, platform: { background, system } }: WorkOptions,
 ): Promise<readonly TextChunk[]> {
   const options = {
     size: settings.chunk ? settings.chunk_size : Number.MAX_SAFE_INTEGER,
@@ -42,7 +42,7 @@ export async function chunksOf(
   const isInline = countTokens !== undefined || text.length <= AT_ONCE;
   const chunks = isInline
     ? splitText(text, { ...options, ...(countTokens === undefined ? {} : { countTokens }) })
-    : await background.run(splitLongText, { text, ...options }, system.closing ?? never);
+    : await background.run(splitLongText, { text, ...options }, system.closing ?? never, owner);
   if (chunks.length > MAX_CHUNKS) {
     throw new ApiError("file_too_large", {
       message: `The file makes ${chunks.length} chunks, at most ${MAX_CHUNKS} are indexed: raise chunk_size`,

@@ -4,7 +4,7 @@ import type { LongTask, Plain, Steps } from "../../ports.ts";
 import { withinMs } from "../../within-ms.ts";
 import { documentKind, type FilePage, type ReadableFile, binaryKind } from "../read/file-reader.ts";
 import { readText } from "../read/read-text.ts";
-import type { SearchOptions } from "../search-deps.ts";
+import type { WorkOptions } from "../search-deps.ts";
 
 /** Bytes of one file (docs/compatibility.md). */
 export const FILE_LIMIT: number = 4 * 1024 * 1024;
@@ -25,7 +25,7 @@ const READ_MS = 60_000;
 /** Reads a file as text by its first bytes, its name and its media type. Throws 7060 for what cannot be read, with the reason. */
 export async function extractText(
   file: { readonly key: string; readonly contentType: string; readonly bytes: Uint8Array },
-  deps: SearchOptions,
+  deps: WorkOptions,
 ): Promise<ExtractedText> {
   // Its bytes are handed over, and the caller stores them.
   const copy = { key: file.key, contentType: file.contentType, bytes: new Uint8Array(file.bytes) };
@@ -44,17 +44,17 @@ export async function extractText(
   const atOnce = copy.bytes.length <= AT_ONCE;
   const { text, format } = await read(readText, { ...copy, keepHtml }, deps, atOnce);
   if (format !== "html") return { text, format };
-  return { text: (await deps.htmlToMarkdown?.(text)) ?? text, format: "markdown" };
+  return { text: (await deps.htmlToMarkdown?.(text, deps.owner)) ?? text, format: "markdown" };
 }
 
 async function read<I extends Plain, O extends Plain>(
   task: LongTask<I, O, Steps<O>>,
   input: I,
-  { platform: { background, system } }: SearchOptions,
+  { platform: { background, system }, owner }: WorkOptions,
   atOnce: boolean,
 ): Promise<O> {
   const work = (signal: AbortSignal): Promise<O> =>
-    atOnce ? runInSteps(task, input, signal, system) : background.run(task, input, signal);
+    atOnce ? runInSteps(task, input, signal, system) : background.run(task, input, signal, owner);
   return withinMs(READ_MS, system.closing, work, system, () => {
     const message = `unsupported_file_type: the file took more than ${READ_MS / 1000} s to read`;
     return new ApiError("unsupported_file", { message });

@@ -1,7 +1,7 @@
 import { Parser } from "htmlparser2";
 
-/** Turns an HTML document into Markdown or plain text. */
-export type HtmlToMarkdown = (html: string) => string | Promise<string>;
+/** Turns an HTML document into Markdown or plain text; `owner` is whom it does that for (`Background.run`). */
+export type HtmlToMarkdown = (html: string, owner?: string) => string | Promise<string>;
 
 const SKIPPED: ReadonlySet<string> = new Set([
   "script",

@@ -83,7 +83,7 @@ async function indexNow(
   attempt: Attempt,
   text: ExtractedText,
   wait: boolean,
-  deps: SearchOptions,
+  deps: WorkOptions,
 ): Promise<Item> {
   if (attempt.isOwn) await runAttempt(instance, attempt, text, deps);
   const waits = wait && attempt.settings.paused !== true;
@@ -110,7 +110,7 @@ async function runAttempt(
   instance: Instance,
   { itemId, revision, settings }: Attempt,
   text: ExtractedText,
-  deps: SearchOptions,
+  deps: WorkOptions,
 ): Promise<void> {
   const { system, log } = deps.platform;
   const started = system.monotonic();

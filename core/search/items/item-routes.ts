@@ -13,7 +13,14 @@ import { MAX_SOURCE_KEY } from "../source/source-reader.ts";
 import { FILE_LIMIT } from "./extract-text.ts";
 import { type FileUpload, syncItem, uploadItem } from "./index-item.ts";
 import type { Instance } from "../instance/instance-client.ts";
-import { instanceRoots, numberOf, pageInfo, pageOf, type RouteContext } from "../route-context.ts";
+import {
+  callerOf,
+  instanceRoots,
+  numberOf,
+  pageInfo,
+  pageOf,
+  type RouteContext,
+} from "../route-context.ts";
 
 /** Bytes of a form around its file. */
 const FORM_OVERHEAD = 128 * 1024;
@@ -56,7 +63,7 @@ export function itemRoutes(app: Hono, { options, may, instance }: RouteContext):
     app.get(root, may("AI Search Read"), (c) => listItems(c, instance(c)));
     app.post(root, may("AI Search Edit"), async (c) => {
       const upload = async ({ file, wait }: Upload): Promise<Response> =>
-        envelope(await uploadItem(instance(c), file, wait, traced(c, options)));
+        envelope(await uploadItem(instance(c), file, wait, worked(c, options)));
       return withForm(await wholeRequest(c.req), options.platform, upload);
     });
     app.put(root, may("AI Search Edit"), async (c) => {
@@ -74,7 +81,7 @@ export function itemRoutes(app: Hono, { options, may, instance }: RouteContext):
           message: `item_not_found: upload "${key}" first, it has no content yet`,
         });
       }
-      return envelope(await syncItem(instance(c), item.id, wait, traced(c, options)));
+      return envelope(await syncItem(instance(c), item.id, wait, worked(c, options)));
     });
     app.get(`${root}/:item_id`, may("AI Search Read"), async (c) =>
       envelope(await instance(c).item(itemId(c))),
@@ -83,7 +90,7 @@ export function itemRoutes(app: Hono, { options, may, instance }: RouteContext):
       const { wait_for_completion: wait } = await readJson(c, syncSchema, {
         platform: options.platform,
       });
-      return envelope(await syncItem(instance(c), itemId(c), wait, traced(c, options)));
+      return envelope(await syncItem(instance(c), itemId(c), wait, worked(c, options)));
     });
     app.delete(`${root}/:item_id`, may("AI Search Edit"), async (c) =>
       envelope(await instance(c).remove(itemId(c))),
@@ -221,7 +228,7 @@ function malformed(): never {
   });
 }
 
-/** The options with the trace that indexing belongs to. */
-function traced(c: Context, options: SearchOptions): WorkOptions {
-  return { ...options, trace: traceparentOf(c.req.raw) };
+/** The options for work that a request asks for. */
+function worked(c: Context, options: SearchOptions): WorkOptions {
+  return { ...options, trace: traceparentOf(c.req.raw), owner: callerOf(c) };
 }

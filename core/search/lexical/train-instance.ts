@@ -86,7 +86,7 @@ async function learn(state: InstanceState, background: Background): Promise<Stor
   const { pages, count } = await sampleOf(state);
   if (count < TRAIN_FROM) return null;
   const work = (signal: AbortSignal): Promise<StoredModel> =>
-    background.run(learnModel, pages, signal);
+    background.run(learnModel, pages, signal, state.actor);
   return withinMs(LEARN_MS, system.closing, work, system);
 }
 

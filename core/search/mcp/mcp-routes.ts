@@ -8,8 +8,8 @@ import { traceOf } from "../../trace-context.ts";
 import { searchInstance } from "../answer/ask.ts";
 import type { Instance } from "../instance/instance-client.ts";
 import { extractText } from "../items/extract-text.ts";
-import { instanceRoots, type RouteContext } from "../route-context.ts";
-import type { McpResult, McpTools, SearchOptions } from "../search-deps.ts";
+import { callerOf, instanceRoots, type RouteContext } from "../route-context.ts";
+import type { McpResult, McpTools, WorkOptions } from "../search-deps.ts";
 import { SEARCH_BODY_LIMIT, searchSchema } from "../search-schema.ts";
 import { withTracedModels } from "../traced-models.ts";
 
@@ -32,7 +32,8 @@ export function mcpRoutes(app: Hono, { options, may, instance }: RouteContext): 
       const { id } = await found.read();
       return withBytes(request, SEARCH_BODY_LIMIT, platform, (bytes) => {
         const traced = withTracedModels(options, traceOf(c.req.raw));
-        const tools = reported(toolsOf(id, found, traced, request), platform.log);
+        const own = { ...traced, owner: callerOf(c) };
+        const tools = reported(toolsOf(id, found, own, request), platform.log);
         return mcp(request, parseJson(bytes), tools, platform.system.closing);
       });
     });
@@ -51,12 +52,7 @@ function refuseOtherOrigin(request: Request): void {
   });
 }
 
-function toolsOf(
-  id: string,
-  instance: Instance,
-  options: SearchOptions,
-  request: Request,
-): McpTools {
+function toolsOf(id: string, instance: Instance, options: WorkOptions, request: Request): McpTools {
   const { signal } = request;
   const url = publicUrl(request);
   return {
