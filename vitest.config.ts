@@ -1,6 +1,7 @@
-import { defineConfig } from "vitest/config";
+import { configDefaults, defineConfig } from "vitest/config";
 import {
   aliases,
+  everyRuntimeTests,
   host,
   limits,
   localTests,
@@ -20,6 +21,7 @@ export default defineConfig({
   test: {
     ...limits,
     include: [...portableTests, ...localTests],
+    exclude: [...configDefaults.exclude, ...everyRuntimeTests],
     globalSetup: "tests/config/global-setup.ts",
     setupFiles: ["tests/config/fast-check.ts", "tests/config/record-sql.ts"],
     env: { CAUSEY_RUNTIME: host },

@@ -19,6 +19,10 @@ export const portableTests: string[] = ["tests/unit/**/*.test.ts", "tests/contra
 /** What Node, Deno and Bun share (adapters/shared, adapters/cli) has no place on Workers. */
 export const localTests: string[] = ["tests/local/**/*.test.ts"];
 
+/** Tests that start the same children on Node, Deno and Bun wherever they run themselves: once, on Node, is enough. */
+export const everyRuntimeTests: string[] =
+  host === "node" ? [] : ["tests/local/every-runtime/**/*.test.ts"];
+
 /** Tests may import the package by its public names; they get the sources, so no build is needed. */
 export function aliases(runtime: RuntimeName): { find: RegExp; replacement: string }[] {
   return [

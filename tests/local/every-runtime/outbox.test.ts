@@ -2,8 +2,8 @@ import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
-import { LONG, eventually } from "../cases/eventually.ts";
-import { exitOf, missing, runtimes, start } from "./runtimes.ts";
+import { LONG, eventually } from "../../cases/eventually.ts";
+import { exitOf, missing, runtimes, start } from "../runtimes.ts";
 
 interface Found {
   readonly sold: number;

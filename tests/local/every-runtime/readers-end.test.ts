@@ -1,9 +1,9 @@
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, inject } from "vitest";
-import { LONG } from "../cases/eventually.ts";
-import { itUnless } from "../config/it-unless.ts";
-import { exitOf, lineWith, missing, runtimes, start } from "./runtimes.ts";
+import { LONG } from "../../cases/eventually.ts";
+import { itUnless } from "../../config/it-unless.ts";
+import { exitOf, lineWith, missing, runtimes, start } from "../runtimes.ts";
 
 describe.each(runtimes)("a process on %s that asked a long query", (runtime) => {
   itUnless(missing(runtime) || undefined)(

@@ -2,8 +2,8 @@ import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
-import { LONG, eventually } from "../cases/eventually.ts";
-import { exitOf, missing, runtimes, start, type LocalRuntimeName } from "./runtimes.ts";
+import { LONG, eventually } from "../../cases/eventually.ts";
+import { exitOf, missing, runtimes, start, type LocalRuntimeName } from "../runtimes.ts";
 
 /** What the child stores: 150 events in each of three entities, of which every fifth is given up. */
 const EVENTS = 450;

@@ -2,9 +2,9 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { eventually, LONG } from "../cases/eventually.ts";
-import { childrenOf } from "./process-table.ts";
-import { exitOf, lineWith, runtimes, startCommand } from "./runtimes.ts";
+import { eventually, LONG } from "../../cases/eventually.ts";
+import { childrenOf } from "../process-table.ts";
+import { exitOf, lineWith, runtimes, startCommand } from "../runtimes.ts";
 
 const folders: string[] = [];
 afterEach(() => folders.splice(0).forEach((one) => rmSync(one, { recursive: true, force: true })));

@@ -1,9 +1,9 @@
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, inject, onTestFinished } from "vitest";
-import { LONG } from "../cases/eventually.ts";
-import { itUnless } from "../config/it-unless.ts";
-import { exitOf, lineWith, missing, runtimes, start } from "./runtimes.ts";
+import { LONG } from "../../cases/eventually.ts";
+import { itUnless } from "../../config/it-unless.ts";
+import { exitOf, lineWith, missing, runtimes, start } from "../runtimes.ts";
 
 const moments = [
   ["reads its pages", "crawl", "reads /,/a,/b,/c", "/c,/d,/e 6+0"],

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { itUnless } from "../config/it-unless.ts";
-import { root } from "../config/shared.ts";
-import { exitOf, lineWith, missing, runtimes, start } from "./runtimes.ts";
+import { itUnless } from "../../config/it-unless.ts";
+import { root } from "../../config/shared.ts";
+import { exitOf, lineWith, missing, runtimes, start } from "../runtimes.ts";
 
 interface Told {
   readonly pid: number;

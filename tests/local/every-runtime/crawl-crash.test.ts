@@ -2,9 +2,9 @@ import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, inject, onTestFinished } from "vitest";
-import { LONG } from "../cases/eventually.ts";
-import { itUnless } from "../config/it-unless.ts";
-import { exitOf, lineWith, missing, runtimes, start } from "./runtimes.ts";
+import { LONG } from "../../cases/eventually.ts";
+import { itUnless } from "../../config/it-unless.ts";
+import { exitOf, lineWith, missing, runtimes, start } from "../runtimes.ts";
 
 const secret = "Bearer model-key-0123456789";
 

@@ -1,9 +1,9 @@
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, inject, it } from "vitest";
-import { LONG } from "../cases/eventually.ts";
-import { crashRun } from "./crash-run.ts";
-import { missing, runtimes } from "./runtimes.ts";
+import { LONG } from "../../cases/eventually.ts";
+import { crashRun } from "../crash-run.ts";
+import { missing, runtimes } from "../runtimes.ts";
 
 describe("servers that are killed while webhooks arrive", () => {
   // The long version, hundreds of kills: npm run test:soak
