@@ -39,9 +39,7 @@ export function keptAnswers(parts: KeptAnswersParts): Answers {
   return (run, flow) => {
     const ttl = cacheTtl(run.call);
     if (ttl === 0) return flow.ask(run);
-    return whenReady(cacheKey(run.prepared, run.call, system), (key) =>
-      answer(run, flow, key, ttl),
-    );
+    return whenReady(cacheKey(run, system), (key) => answer(run, flow, key, ttl));
   };
 }
 
@@ -53,7 +51,7 @@ async function shared(
   ttl: number,
   parts: KeptAnswersParts,
 ): Promise<Forwarded> {
-  const { call, prepared, checks } = run;
+  const { call, checks } = run;
   const { cache, replies, semantic } = parts;
   const stored = cache.has(key) ? undefined : await replies?.find(call.name, key, call.signal);
   if (stored !== undefined && stored !== null) {
@@ -63,7 +61,7 @@ async function shared(
   }
   // A check that let one text pass may not let the other pass, nor may the embedder see it before.
   if (semantic !== undefined && checks === null && !cache.has(key)) {
-    const near = await semantic.find(prepared, key, ttl, call);
+    const near = await semantic.find(run, key, ttl);
     if (near !== null) {
       const { similarity } = near;
       return { ...(await flow.serve(run, replay(near.reply))), similarity };

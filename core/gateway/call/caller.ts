@@ -7,6 +7,8 @@ export type GatewayCaller = {
   readonly kind: "operator" | "host" | "gateway" | "token" | "jwt" | "key";
   /** Names the key, the token or the subject, never the secret; null where there is nothing to name. */
   readonly id: string | null;
+  /** SHA-256 of the secret that was shown, for kinds `key` and `gateway`: tells apart tokens that have no name. */
+  readonly tokenHash?: string;
   /** What a virtual key is good for. */
   readonly grant?: KeyGrant;
 };
@@ -28,9 +30,6 @@ export const OPERATOR: GatewayCaller = { kind: "operator", id: null };
 
 /** A caller for whom the host app answers. */
 export const HOST: GatewayCaller = { kind: "host", id: null };
-
-/** A caller with a gateway token of the configuration. */
-export const GATEWAY: GatewayCaller = { kind: "gateway", id: null };
 
 /** How rows name a caller; null for one without a name. */
 export function callerName(caller: GatewayCaller | null): string | null {

@@ -232,7 +232,8 @@ function restored(
 ): Promise<Forwarded> | Forwarded {
   const passed = (reply: InboundResponse): Forwarded => {
     const failed = reply.status >= 400;
-    return { reply, logId: record.id, step: index, cached, failed, dlp, call };
+    const { bringsKey } = prepared;
+    return { reply, logId: record.id, step: index, cached, failed, dlp, call, bringsKey };
   };
   return whenReady(prepared.restore(answer), passed, (error) => {
     throw error instanceof TransportError ? providerFailed(error, failureStatus) : error;

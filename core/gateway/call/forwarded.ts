@@ -21,6 +21,8 @@ export interface Forwarded {
   readonly dlp: DlpReport | null;
   /** The call with the step's own controls. */
   readonly call: Call;
+  /** Whether the caller brought the provider's credential. */
+  readonly bringsKey: boolean;
   /** The id by which the stream can be taken up again. */
   readonly runId?: string;
 }

@@ -16,6 +16,8 @@ export interface OutboundTarget {
 export interface Outbound {
   readonly target: OutboundTarget;
   readonly request: OutboundRequest;
+  /** Whether the caller brought the provider's credential, and the operator added none. */
+  readonly bringsKey: boolean;
   /** Sends it. */
   readonly via: Pick<Transport, "send">;
   /** Turns the provider's answer into what the client expects. */

@@ -1,14 +1,14 @@
-import { whenReady } from "../../now-or-later.ts";
+import { type NowOrLater, whenReady } from "../../now-or-later.ts";
 import type { Auth, Authenticate } from "../../auth/authorize.ts";
 import { allows, type Principal } from "../../auth/principal.ts";
 import { secretSearch } from "../../auth/secret-search.ts";
 import { hasTokenShape, isKeyShaped } from "../../auth/token-format.ts";
-import { sha256Hex } from "../../crypto/digest.ts";
+import { quickSha256Hex, sha256Hex } from "../../crypto/digest.ts";
 import { utf8 } from "../../crypto/encoding.ts";
 import { constantTimeEqual } from "../../crypto/equal.ts";
 import type { System } from "../../ports.ts";
 import { basicCredentials, credentialsIn } from "../wire/own-tokens.ts";
-import { type GatewayCaller, GATEWAY, HOST } from "../call/caller.ts";
+import { type GatewayCaller, HOST } from "../call/caller.ts";
 import { declaredGateway, type DeclaredGateways } from "../settings/declared-gateways.ts";
 import type { GatewayName } from "../settings/gateway-name.ts";
 import type { KeyEntry } from "../keys/key-entry.ts";
@@ -56,9 +56,9 @@ export function gatewayAccess(options: AccessOptions): GatewayAccess {
   const { auth, system, keys } = options;
   const declared = Object.values(options.gateways).map((gateway) => {
     const tokens = (gateway.tokens ?? []).filter(Boolean);
-    return { gateway, tokens, bytes: tokens.map(utf8) };
+    return { gateway, tokens, bytes: tokens.map(utf8), callers: callersBy(tokens, system) };
   });
-  const tokensOf = new Map(declared.map(({ gateway, bytes }) => [gateway, bytes]));
+  const tokensOf = new Map(declared.map(({ gateway, ...own }) => [gateway, own]));
   const searchTokens = secretSearch(
     declared.flatMap(({ tokens }) => tokens),
     (length) => system.random(length),
@@ -73,9 +73,10 @@ export function gatewayAccess(options: AccessOptions): GatewayAccess {
       const gateway = declaredGateway(name, options);
       const own = gateway === undefined ? undefined : tokensOf.get(gateway);
       // Left to the host app, unless the gateway has tokens of its own.
-      if (auth === "off" && (own === undefined || own.length === 0)) return HOST;
+      if (auth === "off" && (own === undefined || own.tokens.length === 0)) return HOST;
       if (token === null) return null;
-      if (own !== undefined && matchesAny(utf8(token), own)) return GATEWAY;
+      const at = own === undefined ? -1 : matching(utf8(token), own.bytes);
+      if (own !== undefined && at !== -1) return own.callers(at);
       if (auth === "off") return null;
       return whenReady(principalOf(auth, token), (principal) => runner(principal, name));
     },
@@ -102,11 +103,26 @@ function runner(
   return { kind: principal.kind, id: principal.id };
 }
 
-/** Compares with all of them, so that the time does not tell which one nearly matched. */
-function matchesAny(token: Uint8Array, known: readonly Uint8Array[]): boolean {
-  let found = false;
-  for (const one of known) found = constantTimeEqual(token, one) || found;
+/** The place of a token among others, or -1. Compares with all, so that the time does not tell which nearly matched. */
+function matching(token: Uint8Array, known: readonly Uint8Array[]): number {
+  let found = -1;
+  for (const [at, one] of known.entries()) if (constantTimeEqual(token, one)) found = at;
   return found;
+}
+
+/** The callers of a gateway's tokens by their places, each made once. */
+function callersBy(
+  tokens: readonly string[],
+  system: System,
+): (at: number) => NowOrLater<GatewayCaller> {
+  const known: GatewayCaller[] = [];
+  return (at) =>
+    known[at] ??
+    whenReady(quickSha256Hex(tokens[at] ?? "", system), (tokenHash) => {
+      const caller: GatewayCaller = { kind: "gateway", id: null, tokenHash };
+      known[at] = caller;
+      return caller;
+    });
 }
 
 function principalOf(

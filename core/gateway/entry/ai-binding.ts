@@ -74,7 +74,10 @@ export function aiBinding(name: GatewayName, parts: BindingParts): AiBinding {
         const asked = resumption(new URL(input instanceof Request ? input.url : input));
         if (asked === null || method !== "GET") throw new ApiError("no_route");
         const { gateway, runId, from } = asked;
-        return resumeRun({ name: { ...name, gateway }, runId, from, signal }, parts.resume);
+        return resumeRun(
+          { name: { ...name, gateway }, caller: OPERATOR, runId, from, signal },
+          parts.resume,
+        );
       }),
   };
 }

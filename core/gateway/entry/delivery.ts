@@ -1,6 +1,7 @@
 import { whenReady } from "../../now-or-later.ts";
 import { noteAnswer, passingOf } from "../../http/answer-note.ts";
 import type { InboundResponse, System } from "../../ports.ts";
+import { sharingScope } from "../call/sharing-scope.ts";
 import type { Forwarded } from "../call/forwarded.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import { keptAlive } from "../answer/silence.ts";
@@ -81,7 +82,8 @@ async function prepared(
   const { stream, isLf } = await peek(events, parts);
   if (!isLf) return ready(alive(stream));
   const contentType = headerValue(headers, "content-type") ?? "";
-  const { runId, body } = resume.hold(alive(stream), { name, abortLink, contentType });
+  const scope = sharingScope(forwarded.call, forwarded.bringsKey);
+  const { runId, body } = resume.hold(alive(stream), { name, scope, abortLink, contentType });
   return { ...ready(body), runId };
 }
 

@@ -40,8 +40,10 @@ export function keyEntry(keys: KeyStore, system: System): KeyEntry {
   ): Promise<GatewayCaller> =>
     callerOf(await keys.at(account).enter(keyReference, gateway, counts));
   return {
-    bySecret: async (secret, name, counts) =>
-      enter({ hash: await quickSha256Hex(secret, system) }, name, counts),
+    async bySecret(secret, name, counts) {
+      const hash = await quickSha256Hex(secret, system);
+      return { ...(await enter({ hash }, name, counts)), tokenHash: hash };
+    },
     byId: (id, name) => enter({ id }, name, true),
   };
 }

@@ -23,7 +23,11 @@ import { providerConfigs } from "./providers/provider-config.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { acceptedFormat, mediaTypes } from "../../http/metrics-format.ts";
 import { exposition } from "../observe/metrics/exposition.ts";
-import { authorize } from "../../auth/authorize.ts";
+import { checkAccountId } from "../../auth/accounts.ts";
+import { requirePermission } from "../../auth/authorize.ts";
+import { type GatewayCaller, HOST } from "../call/caller.ts";
+import { tokenOf } from "../call/gateway-token.ts";
+import type { GatewayName } from "../settings/gateway-name.ts";
 import { resumeRun } from "../answer/resume/resume-run.ts";
 
 /** Billing belongs to the hosted service: who asks for it is told so (`not_part`). */
@@ -57,22 +61,37 @@ const metricsRoutes: ManagementRoutes = (app, { auth, metrics, platform }) => {
   });
 };
 
-/** Registers the resumption of streams, for whoever may run the account's models. */
+/** Registers the resumption of streams, for callers of their gateway: tokens that may run models, and virtual keys. */
 const resumeRoutes: ManagementRoutes = (app, deps) => {
   const path = `${MANAGEMENT_ROOT}/gateways/:gateway_id/run/:run_id/resume`;
-  app.get(path, authorize(deps.auth, "AI Gateway Run"), (c) => {
+  app.get(path, async (c) => {
+    const name = gatewayNameOf(c);
+    const caller = await resumingCaller(c.req.raw, name, deps);
+    checkAccountId(name.account);
     // Hono answers HEAD as GET, without the body: it would take the run from its reader, and never read it.
     if (c.req.raw.method !== "GET") {
       throw new ApiError("method_not_allowed", { headers: { allow: "GET" } });
     }
     const runId = c.req.param("run_id");
     const from = c.req.query("from") ?? null;
-    return resumeRun(
-      { name: gatewayNameOf(c), runId, from, signal: c.req.raw.signal },
-      deps.resume,
-    );
+    return resumeRun({ name, caller, runId, from, signal: c.req.raw.signal }, deps.resume);
   });
 };
+
+/** Who takes a stream up again; throws 401 and 403. */
+async function resumingCaller(
+  request: Request,
+  name: GatewayName,
+  { access, auth }: GatewayManagementDeps,
+): Promise<GatewayCaller> {
+  const token = tokenOf(request.headers.get("authorization"));
+  const caller = token === null ? null : await access.callerOf(token, name, false);
+  if (caller !== null) return caller;
+  if (auth === "off") return HOST;
+  const { account, gateway } = name;
+  const { kind, id } = await requirePermission(auth, request, "AI Gateway Run", account, gateway);
+  return { kind, id };
+}
 
 /** In any order: no two of them have a path in common. */
 const resources: readonly ManagementRoutes[] = [

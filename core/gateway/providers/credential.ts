@@ -83,6 +83,11 @@ function aliasesOf({ caller, controls: { byokAlias: asked } }: Call): (string | 
   return wanted.map((alias) => (alias === DEFAULT_ALIAS || alias === "*" ? undefined : alias));
 }
 
+/** Whether a provider's own headers hold a secret of the operator's. */
+export function addsSecret({ custom }: ProviderTarget): boolean {
+  return custom?.headers.some(([name]) => isSecretHeader(name)) === true;
+}
+
 /**
  * The headers with those of a custom provider. A credential that the request brought stays. Throws
  * `gateway_unauthorized` where a stranger would get one of the operator's.

@@ -6,7 +6,7 @@ import { tokenOf } from "../call/gateway-token.ts";
 import type { Call, Step } from "../call/call.ts";
 import { readChatBody } from "../chat/chat-body.ts";
 import { headerValue, requestHygiene } from "../wire/header-hygiene.ts";
-import { withCredential, withProviderHeaders } from "./credential.ts";
+import { addsSecret, withCredential, withProviderHeaders } from "./credential.ts";
 import type { CustomTarget, StoredProviders } from "./stored-providers.ts";
 import { plainBody } from "../wire/reply-body.ts";
 import { credentialValue, type Provider } from "./provider.ts";
@@ -63,10 +63,20 @@ function addressed(
   const { provider } = target;
   const given = withoutBlanks(requestHygiene(step.headers, parts.decoding), provider);
   const inHeader = given.some(([name]) => provider.credentials.includes(name));
-  if (inHeader || inQuery(query, provider)) return sendable(step, target, given, call, parts);
+  const bringsKey = inHeader || inQuery(query, provider);
+  const addressedTo: Addressed = { step, target, bringsKey };
+  if (bringsKey) return sendable(addressedTo, given, call, parts);
   return withCredential(given, target, call, parts.stored).then((own) =>
-    sendable(step, target, own, call, parts),
+    sendable(addressedTo, own, call, parts),
   );
+}
+
+/** A step, and where it goes. */
+interface Addressed {
+  readonly step: Step;
+  readonly target: ProviderTarget;
+  /** Whether the caller brought the provider's credential. */
+  readonly bringsKey: boolean;
 }
 
 /** The headers without credentials that hold none. */
@@ -88,14 +98,13 @@ function isBlank(credential: string): boolean {
 }
 
 function sendable(
-  step: Step,
-  target: ProviderTarget,
+  addressedTo: Addressed,
   own: readonly HeaderPair[],
   call: Call,
   parts: OutboundParts,
 ): Outbound {
-  const asking = askingBody(step, call, parts);
-  const prepared = asIs(step, target, own, call, parts.platform);
+  const asking = askingBody(addressedTo.step, call, parts);
+  const prepared = asIs(addressedTo, own, call, parts.platform);
   if (asking === null) return prepared;
   const { request, restore } = prepared;
   const asked = { decoding: parts.decoding, transport: parts.platform.transport };
@@ -108,8 +117,7 @@ function sendable(
 }
 
 function asIs(
-  step: Step,
-  target: ProviderTarget,
+  { step, target, bringsKey }: Addressed,
   own: readonly HeaderPair[],
   call: Call,
   { transport, egress, system }: OutboundParts["platform"],
@@ -123,6 +131,7 @@ function asIs(
   const reach = target.custom === undefined ? transport : egress;
   return {
     target,
+    bringsKey: bringsKey && !addsSecret(target),
     request: {
       method: step.method,
       url: target.url,

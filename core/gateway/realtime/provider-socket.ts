@@ -190,7 +190,7 @@ function refuse(
 ): Response {
   if (reply.status >= 400 && reply.status <= 599) {
     const facts = { logId: record.id, step: 0, cached: false, failed: true, dlp: null };
-    const forwarded = { reply, call, ...facts };
+    const forwarded = { reply, call, bringsKey: false, ...facts };
     call.traced?.answer(forwarded);
     return respond(forwarded);
   }

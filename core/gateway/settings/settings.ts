@@ -73,6 +73,8 @@ export type GatewaySettings = KeptSettings &
     cache_ttl: number | null;
     /** Names of request headers that are no part of the cache key. */
     cache_ignore_headers?: string[] | null | undefined;
+    /** Whether callers whom the operator's provider keys serve share kept answers. Absent = not. */
+    share_answers?: boolean;
     collect_logs: boolean;
     rate_limiting_interval: number | null;
     rate_limiting_limit: number | null;
@@ -130,6 +132,7 @@ const writeEntries = {
   cache_invalidate_on_update: v.boolean(),
   cache_ttl: v.nullable(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(2_678_400))),
   cache_ignore_headers: v.nullish(ignoredHeaders),
+  share_answers: v.optional(v.boolean()),
   collect_logs: v.boolean(),
   rate_limiting_interval: v.nullable(
     v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(2_678_400)),

@@ -19,6 +19,7 @@ const gateway = v.object({
   cache_invalidate_on_update: v.boolean(),
   cache_ttl: number,
   cache_ignore_headers: optional(v.array(v.string())),
+  share_answers: v.exactOptional(v.boolean()),
   collect_logs: v.boolean(),
   rate_limiting_interval: number,
   rate_limiting_limit: number,

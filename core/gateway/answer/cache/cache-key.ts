@@ -3,7 +3,10 @@ import { quickSha256Hex } from "../../../crypto/digest.ts";
 import type { OutboundRequest, System } from "../../../ports.ts";
 import type { Call } from "../../call/call.ts";
 import { asksForStream, chatBodyIn } from "../../chat/chat-body.ts";
-import type { Outbound } from "../../call/outbound.ts";
+import type { StepRun } from "../../call/answers.ts";
+import { sharingScope } from "../../call/sharing-scope.ts";
+import { stepModel } from "../../providers/requested-model.ts";
+import { jsonOf } from "../../wire/readable-body.ts";
 import { actorName } from "../../settings/gateway-name.ts";
 import { varyingHeaders } from "./varying-headers.ts";
 
@@ -20,16 +23,21 @@ export function cacheTtl({ controls, settings }: Call): number {
   return usual === 0 && controls.cacheKey !== undefined ? CACHE_KEY_TTL : usual;
 }
 
+/** A request that may have a cache key. */
+export type CacheableRun = Pick<StepRun, "call" | "prepared" | "step">;
+
 /**
  * The cache key of a request, or null when it cannot have one. Everything that is sent and can change an answer is in it:
- * gateway, provider, address, headers (see `varying-headers.ts`) and body. A caller's own key replaces address and body
- * only (but not whether a stream is wanted), so that no tenant can read another's answers by guessing keys.
+ * gateway, provider, address, headers (see `varying-headers.ts`) and body; and the callers who share answers, because
+ * the provider credential in the headers may be the operator's, the same for all. A caller's own key replaces address
+ * and body only. Whether a stream is wanted stays in the key, and so does the model of a caller who may not use all.
  */
 export function cacheKey(
-  { target, request }: Outbound,
-  call: Call,
+  run: CacheableRun,
   system: System,
 ): Promise<string | null> | string | null {
+  const { call, prepared } = run;
+  const { target, request } = prepared;
   // Repeating a deletion or a change is no question that an earlier answer could settle.
   if (request.body instanceof ReadableStream || !CACHEABLE.has(request.method)) return null;
   const { controls } = call;
@@ -40,22 +48,29 @@ export function cacheKey(
       request.method,
       form,
       controls.cacheKey,
+      ...allowedModel(run),
       ...queryCredentials(target.url),
     ];
-    return keyOf(content, { target, request }, call, system);
+    return keyOf(content, run, system);
   }
   const asked = (digest: string): Promise<string> | string =>
-    keyOf([request.method, target.url, digest], { target, request }, call, system);
+    keyOf([request.method, target.url, digest], run, system);
   return whenReady(quickSha256Hex(request.body ?? "", system), asked);
+}
+
+/** The model, for a virtual key of certain models: an answer of another one must not be found by a key of the caller's. */
+function allowedModel({ call, step }: CacheableRun): string[] {
+  if (call.caller?.grant?.models == null) return [];
+  return ["model", stepModel(step, jsonOf(step))];
 }
 
 function keyOf(
   content: readonly string[],
-  { target, request }: Pick<Outbound, "target" | "request">,
-  call: Call,
+  { call, prepared }: CacheableRun,
   system: System,
 ): Promise<string> | string {
   const { settings } = call;
+  const { target, request, bringsKey } = prepared;
   const identity = varyingHeaders(request.headers, target, settings.cache_ignore_headers ?? []);
   // An update that empties the cache makes a new generation, and so does a new gateway in the place of a deleted one.
   const generation = settings.cache_since ?? settings.created_at;
@@ -64,6 +79,7 @@ function keyOf(
   const checks = [settings.dlp ?? null, settings.guardrails ?? null];
   const parts = [
     actorName(call.name),
+    sharingScope(call, bringsKey),
     generation,
     JSON.stringify(checks),
     target.slug,

@@ -1,11 +1,14 @@
 import { ApiError } from "../../../http/api-error.ts";
 import type { ResumableRuns } from "./runs.ts";
+import type { GatewayCaller } from "../../call/caller.ts";
+import { callerScope } from "../../call/sharing-scope.ts";
 import type { GatewayName } from "../../settings/gateway-name.ts";
 import { toHeadersInit } from "../../wire/header-hygiene.ts";
 
 /** What takes a run up again. */
 export interface ResumeRequest {
   readonly name: GatewayName;
+  readonly caller: GatewayCaller;
   readonly runId: string;
   /** Number of whole events that the client has, as text. */
   readonly from: string | null;
@@ -14,7 +17,7 @@ export interface ResumeRequest {
 
 /** The rest of a run. Throws `not_found` where there is none, `invalid_request` for a `from` that is no number of events. */
 export function resumeRun(
-  { name, runId, from, signal }: ResumeRequest,
+  { name, caller, runId, from, signal }: ResumeRequest,
   resume: ResumableRuns | undefined,
 ): Response {
   if (resume === undefined) {
@@ -29,6 +32,7 @@ export function resumeRun(
   }
   const { headers, body } = resume.resume({
     name,
+    scope: callerScope(caller),
     runId,
     from: Number(from),
     client: signal,

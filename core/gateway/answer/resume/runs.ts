@@ -20,6 +20,8 @@ export interface ResumeOptions {
 /** An answer that goes on after its client left. */
 export interface ResumableAnswer {
   readonly name: GatewayName;
+  /** The callers who may take it up again, see `sharingScope`; null = all of the gateway's. */
+  readonly scope: string | null;
   readonly abortLink: AbortLink;
   readonly contentType: string;
 }
@@ -44,6 +46,8 @@ export interface ResumableRuns {
 /** Who asks for the rest of which run. */
 export interface Resumption {
   readonly name: GatewayName;
+  /** The scope of the caller who asks. */
+  readonly scope: string | null;
   readonly runId: string;
   /** Number of whole events that the client has. */
   readonly from: number;
@@ -53,6 +57,7 @@ export interface Resumption {
 interface Entry {
   readonly run: ResumableRun;
   readonly owner: string;
+  readonly scope: string | null;
   readonly contentType: string;
 }
 
@@ -133,7 +138,7 @@ function hold(
   held: ResumableAnswer,
 ): ResumableReply {
   const { system, entries } = shelf;
-  const { name, abortLink, contentType } = held;
+  const { name, abortLink, contentType, scope } = held;
   sweep(shelf);
   const runId = toHex(system.random(16));
   abortLink.detach();
@@ -148,7 +153,7 @@ function hold(
     },
     end: (reason) => abortLink.abort(reason),
   });
-  entries.set(runId, { run, owner: actorName(name), contentType });
+  entries.set(runId, { run, owner: actorName(name), scope, contentType });
   weigh(shelf, RUN_OVERHEAD);
   system.waitUntil(watchOver(shelf, run));
   return { runId, body: untilGone(run.body, abortLink.client, system) };
@@ -160,6 +165,8 @@ function resume(shelf: Shelf, request: Resumption): InboundResponse {
   sweep(shelf);
   const found = entries.get(runId);
   if (found === undefined || found.owner !== actorName(name)) throw gone(shelf);
+  // Like a run that is not there: its id is not to be guessed by the answer.
+  if (found.scope !== null && found.scope !== request.scope) throw gone(shelf);
   const { run, contentType } = found;
   if (from > run.events) {
     throw new ApiError("invalid_request", {
@@ -188,7 +195,7 @@ function untilGone(
 
 function gone({ seconds }: Shelf): ApiError {
   return new ApiError("not_found", {
-    message: `There is no such run here: a stream can be resumed for ${seconds} s, in the process that began it`,
+    message: `There is no such run here: a stream can be resumed for ${seconds} s, in the process that began it, by the caller who began it`,
   });
 }
 

@@ -1,10 +1,8 @@
 import { ApiError } from "../../../http/api-error.ts";
 import type { Platform } from "../../../ports.ts";
 import type { ReplyCache } from "../cache/reply-cache.ts";
-import { cacheKey } from "../cache/cache-key.ts";
-import type { Call } from "../../call/call.ts";
+import { type CacheableRun, cacheKey } from "../cache/cache-key.ts";
 import type { CachedReply } from "../../wire/cached-reply.ts";
-import type { Outbound } from "../../call/outbound.ts";
 import { exactTerms } from "./exact-terms.ts";
 import { type NearestQuestion, knownQuestions } from "./known-questions.ts";
 import { questionOf } from "./question.ts";
@@ -36,7 +34,7 @@ export interface SemanticCache {
    * there is none; once this request's own answer is kept under `key` (for `ttl` seconds), it will be found. Never
    * rejects.
    */
-  find(prepared: Outbound, key: string, ttl: number, call: Call): Promise<SimilarAnswer | null>;
+  find(run: CacheableRun, key: string, ttl: number): Promise<SimilarAnswer | null>;
 }
 
 /** A semantic cache over the answers of an exact one. Throws `invalid_options` for options out of bounds. */
@@ -55,14 +53,15 @@ export function semanticCache(
   const vectorOf = questionVectors({ embed, timeoutMs, system, log });
   const known = knownQuestions(maxEntries, threshold, system);
   return {
-    async find(prepared, key, ttl, call) {
+    async find(run, key, ttl) {
+      const { prepared, call } = run;
       const { controls, signal } = call;
       // Whoever names a key has said which questions are the same.
       if (controls.semanticCache === false || controls.cacheKey !== undefined) return null;
       const question = questionOf(prepared.request, { maxTextLength, maxMessages });
       if (question === null) return null;
       const rest = { ...prepared, request: { ...prepared.request, body: question.rest } };
-      const scope = await cacheKey(rest, call, system);
+      const scope = await cacheKey({ ...run, prepared: rest }, system);
       const vector = await vectorOf(question.text, signal);
       if (scope === null || vector === null) return null;
       const terms = exactTerms(question.text);

@@ -21,13 +21,14 @@ function shelf(options: ResumeOptions = {}, more: Partial<System> = {}) {
     link.signal.addEventListener("abort", () => source.fail());
     const held = runs.hold(source.body, {
       name,
+      scope: null,
       abortLink: link,
       contentType: "text/event-stream",
     });
     return { ...held, client, reader: held.body.getReader(), call: link.signal };
   };
   const resume = (runId: string, from: number, client = never, owner = name) => {
-    const { body } = runs.resume({ name: owner, runId, from, client });
+    const { body } = runs.resume({ name: owner, scope: null, runId, from, client });
     return (body as ReadableStream<Uint8Array>).getReader();
   };
   return { clock, hold, resume };
