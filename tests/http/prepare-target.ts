@@ -25,6 +25,7 @@ export const webhookSecrets = {
   /** The public half of {@link discordPrivateKey}. */
   discord: "5de88d9b5fce57e101f5f9c2e2ad9cc5caa2b891672ee0ace801baa193e69bd2",
   mailgun: "mailgun-secret-0123456789",
+  twilio: "twilio-auth-token-0123456789",
   ownEntity: "the-secret-of-one-entity-0123456789",
 } as const;
 
@@ -83,6 +84,7 @@ export async function prepareTarget(): Promise<PreparedTarget> {
         zoom: { scheme: "zoom", secret: webhookSecrets.zoom },
         dropbox: { scheme: "dropbox", secret: webhookSecrets.dropbox },
         discord: { scheme: "discord", secret: webhookSecrets.discord },
+        twilio: { scheme: "twilio", secret: webhookSecrets.twilio },
         mailgun: { scheme: "mailgun", secret: webhookSecrets.mailgun },
         github: { scheme: "github", secret: webhookSecrets.github },
         stripe: { scheme: "stripe", secret: webhookSecrets.stripe, entity: { from: "path" } },

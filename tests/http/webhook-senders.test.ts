@@ -1,6 +1,8 @@
 import { execFile } from "node:child_process";
 import { createHmac, createPrivateKey, sign } from "node:crypto";
-import { Agent, request } from "node:http";
+import { once } from "node:events";
+import { Agent, type IncomingMessage, request } from "node:http";
+import { text as readText } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { describe, expect, inject, it } from "vitest";
 import { parseSend, sendWebhook } from "../../adapters/cli/webhook-send.ts";
@@ -66,6 +68,58 @@ describe("a provider that tests the receiver gets the answer that it expects", (
     expect(response.headers.get("content-type")).toMatch(/^text\/plain/);
     expect(response.headers.get("x-content-type-options")).toBe("nosniff");
     expect((await fetch(`${baseUrl}/webhooks/dropbox`)).status).toBe(405);
+  });
+});
+
+/** Posts with a target and headers as they are written here: `fetch` would change both. */
+async function postRaw(
+  target: string,
+  body: string,
+  headers: Record<string, string>,
+): Promise<{ status: number | undefined; text: string }> {
+  const { hostname, port } = new URL(baseUrl);
+  const outgoing = request({ hostname, port, path: target, method: "POST", headers });
+  outgoing.end(body);
+  const [response] = (await once(outgoing, "response")) as [IncomingMessage];
+  return { status: response.statusCode, text: await readText(response) };
+}
+
+describe("a signature that is none", () => {
+  const malformed = [
+    "00",
+    "00".repeat(63),
+    "00".repeat(65),
+    "zz".repeat(64),
+    "\u00e9",
+    "00".repeat(3000),
+  ];
+  const signatures = [...malformed, `${"00".repeat(64)}, ${"00".repeat(64)}`];
+
+  it("is a 401 that says why, whatever its length and characters", async () => {
+    for (const signature of signatures) {
+      const headers = { "x-signature-timestamp": seconds(), "x-signature-ed25519": signature };
+      const refused = await postRaw("/webhooks/discord", '{"type":1}', headers);
+      expect([refused.status, refused.text], signature.slice(0, 20)).toEqual([
+        401,
+        expect.stringMatching(/The signature (?:is malformed|does not match)/),
+      ]);
+    }
+  });
+});
+
+describe("Twilio signs the address as it calls it", () => {
+  it("with an apostrophe in the query", async () => {
+    const body = "AccountSid=AC1&MessageSid=SM1&SmsStatus=sent";
+    for (const target of ["/webhooks/twilio?name=O'Hara", "/webhooks/twilio?name=O%27Hara"]) {
+      const signed = `${baseUrl}${target}AccountSidAC1MessageSidSM1SmsStatussent`;
+      const signature = createHmac("sha1", webhookSecrets.twilio).update(signed).digest("base64");
+      const headers = {
+        "content-type": "application/x-www-form-urlencoded",
+        "x-twilio-signature": signature,
+      };
+      expect((await postRaw(target, body, headers)).status).toBe(200);
+      expect((await postRaw(`${target}'`, body, headers)).status).toBe(401);
+    }
   });
 });
 

@@ -3,6 +3,13 @@ import type { Mutant } from "./mutant.ts";
 /** Those of agents, and of webhooks and their entities. */
 export const agentsMutants: readonly Mutant[] = [
   {
+    name: "a signed address counts with its apostrophes too",
+    file: "core/webhooks/signing/verify.ts",
+    find: "if (does || unescaped === null) return does;",
+    replace: "return does;",
+    tests: ["tests/unit/webhooks/signing/malformed"],
+  },
+  {
     name: "an agent's message waits behind one that could not be handed over",
     file: "core/agents/queue/jobs.ts",
     find: "[holdSends(agent, job.id, due)]",
