@@ -201,7 +201,7 @@ async function reviseResponse(
   const ended = used.filter((entry) => endsInResponse(entry) && isEnforced(entry, now));
   if (ended.length + notes.length === 0) return { response: inspected.message, used };
   const body = ended.reduce((json, entry) => modernResponse(entry, json), inspected.json);
-  return { response: withJson(inspected.message, noted(body, notes)), used };
+  return { response: withJson(inspected, noted(body, notes)), used };
 }
 
 /** A rewrite that could mean something else is never silent: SDKs pass over `messages`, people see them. */

@@ -1,5 +1,6 @@
 import { type ArrivingRoom, readArriving } from "../http/arriving-body.ts";
 import { boundedJson } from "../http/json.ts";
+import { changedJson } from "../http/json/json-source.ts";
 
 /** Bytes of JSON that are looked into for a deprecated field. */
 export const INSPECT_LIMIT: number = 1024 * 1024;
@@ -9,6 +10,8 @@ export interface Inspected<Message> {
   readonly message: Message;
   /** Undefined when it is no JSON after all, or over {@link INSPECT_LIMIT}. */
   readonly json: unknown;
+  /** The text of `json`. */
+  readonly text: string;
 }
 
 /**
@@ -22,33 +25,36 @@ export async function inspectRequest(
   // A body that somebody has taken cannot be looked into, nor be given to anybody else.
   if (request.bodyUsed || request.body === null) return null;
   if (!isJson(request.headers) && !isCurlDefault(request.headers)) return null;
-  const { body, json } = await peek(request.body, room);
+  const { body, json, text } = await peek(request.body, room);
   // `duplex` is not in TypeScript's RequestInit; Node asks for it when the body is a stream.
   const init = { body, duplex: "half" } as RequestInit;
-  return { message: new Request(request, init), json };
+  return { message: new Request(request, init), json, text };
 }
 
 /** Reads a response's JSON once; the returned response carries the same bytes. Null leaves the response unread. */
 export async function inspectResponse(response: Response): Promise<Inspected<Response> | null> {
   if (response.body === null || !isJson(response.headers)) return null;
   const { status, statusText, headers } = response;
-  const { body, json } = await peek(response.body);
-  return { message: new Response(body, { status, statusText, headers }), json };
+  const { body, json, text } = await peek(response.body);
+  return { message: new Response(body, { status, statusText, headers }), json, text };
 }
 
-/** A response with another JSON body; what described the old bytes goes. */
-export function withJson(response: Response, body: unknown): Response {
-  const { status, statusText } = response;
-  return new Response(JSON.stringify(body), {
+/** A response whose JSON was changed to `body`: what is the same keeps its bytes. What described the old ones goes. */
+export function withJson({ json, message, text }: Inspected<Response>, body: unknown): Response {
+  const { status, statusText } = message;
+  return new Response(changedJson(text, json, body), {
     status,
     statusText,
-    headers: reshaped(response.headers),
+    headers: reshaped(message.headers),
   });
 }
 
-/** A request with another JSON body; what described the old bytes goes. */
-export function requestWithJson(request: Request, body: unknown): Request {
-  const bytes = new TextEncoder().encode(JSON.stringify(body));
+/** Does {@link withJson} with a request. */
+export function requestWithJson(
+  { json, message: request, text }: Inspected<Request>,
+  body: unknown,
+): Request {
+  const bytes = new TextEncoder().encode(changedJson(text, json, body));
   const { method } = request;
   return new Request(request, { method, headers: reshaped(request.headers), body: bytes });
 }
@@ -75,11 +81,13 @@ function isJson(headers: Headers): boolean {
 interface Peeked {
   readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
   readonly json: unknown;
+  readonly text: string;
 }
 
 /** Reads up to the limit; what is longer is handed on as a stream of what was read and the rest. */
 async function peek(stream: ReadableStream<Uint8Array>, room?: ArrivingRoom): Promise<Peeked> {
   const body = await readArriving(stream, INSPECT_LIMIT, room);
-  if (body instanceof ReadableStream) return { body, json: undefined };
-  return { body, json: boundedJson(new TextDecoder().decode(body)) };
+  if (body instanceof ReadableStream) return { body, json: undefined, text: "" };
+  const text = new TextDecoder().decode(body);
+  return { body, json: boundedJson(text), text };
 }

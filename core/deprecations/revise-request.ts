@@ -142,7 +142,7 @@ async function reviseBody(
   const domains = enforced.some((entry) => entry.fields.includes("self_hosted_domains"));
   const body = json as Readonly<Record<string, unknown>>;
   return {
-    request: domains ? requestWithJson(message, domainsToDestinations(body)) : message,
+    request: domains ? requestWithJson(inspected, domainsToDestinations(body)) : message,
     used,
     refusal: null,
   };

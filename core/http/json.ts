@@ -102,7 +102,7 @@ export function jsonExcess(text: string): string | null {
 }
 
 /** The place of the quote that ends the text which begins at `start`; the end of everything when none does. */
-function endOfText(text: string, start: number): number {
+export function endOfText(text: string, start: number): number {
   for (let at = start + 1; ; at++) {
     at = text.indexOf('"', at);
     if (at === -1) return text.length;

@@ -15,8 +15,13 @@ import type {
 /** A message for the account's webhook endpoints. */
 export interface OutboundWebhook {
   readonly type: string;
-  /** Becomes the body of the request as it is: JSON of at most 256 Ki characters. */
-  readonly payload: Plain;
+  /** Becomes the body of the request: at most 256 Ki characters of JSON. */
+  readonly payload?: Plain;
+  /**
+   * The body of the request as JSON text, byte for byte, instead of `payload`: e.g. {@link AgentEvent.text}, whose numbers may
+   * have more digits than a number of JavaScript.
+   */
+  readonly json?: string;
   /** Whose event it is, for endpoints that are `ordered`. @default the instance's name */
   readonly entity?: string;
   /** @default every endpoint that takes the type */
@@ -49,8 +54,10 @@ export interface AgentTransaction<State = Plain> {
 
 /** A stored event as a handler gets it: the payload is parsed. */
 export interface AgentEvent extends Omit<EventRecord, "payload"> {
-  /** Parsed JSON; null when the event had no body. */
+  /** Parsed JSON; null when the event had no body. Numbers of more than 15 digits may be rounded: `text` has them whole. */
   readonly payload: unknown;
+  /** The payload's JSON as it was sent, byte for byte. */
+  readonly text: string | null;
   /** Position among the entity's events: 1, 2, 3 … without gaps. */
   readonly seq: number;
   readonly provider: string;

@@ -244,9 +244,9 @@ async function loadEvent({ context, agent }: JobDeps, seq: number): Promise<Agen
     [agent, seq],
   );
   if (row === undefined) return null;
-  const payload =
-    typeof row["payload"] === "string" ? (JSON.parse(row["payload"]) as unknown) : null;
-  return { ...(row as Omit<AgentEvent, "payload" | "seq">), payload, seq };
+  const text = typeof row["payload"] === "string" ? row["payload"] : null;
+  const payload = text === null ? null : (JSON.parse(text) as unknown);
+  return { ...(row as Omit<AgentEvent, "payload" | "text" | "seq">), payload, text, seq };
 }
 
 async function bury(deps: JobDeps, job: Job, error: string): Promise<void> {

@@ -2,6 +2,7 @@ import type { OutboundWebhook } from "../define/agent.ts";
 import * as v from "valibot";
 import { sha256Hex } from "../../crypto/digest.ts";
 import { OUTBOUND_KIND, OUTBOUND_LIMIT, sendInput } from "../../entity/outbound.ts";
+import { parsedJson } from "../../http/json.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { ActorContext, Plain, Statement } from "../../ports.ts";
 import { NonRetryableError } from "../define/tasks.ts";
@@ -33,18 +34,23 @@ export async function queueWebhook(
         'agent.webhooks needs the option "sendsWebhooks" of agents(), beside webhooksManagement(); platformApi() has both',
     });
   }
-  const checked = v.safeParse(sendInput, message);
+  const { json, ...given } = message;
+  const checked = v.safeParse(sendInput, json === undefined ? given : { ...given, payload: null });
   if (!checked.success) throw malformed(checked.issues[0]);
-  const { idempotency_key: key, ...rest } = checked.output;
+  if (json !== undefined && (typeof json !== "string" || parsedJson(json) === undefined))
+    throw new ApiError("invalid_request", { message: "webhooks.send: json: Expected a JSON text" });
+  const { idempotency_key: key, payload, ...rest } = checked.output;
   // The key of the account's queue of messages, too: however often this job runs, there is one message of it.
   const id = key === undefined ? context.system.id() : await sha256Hex(`${agent}\0${key}`);
   const input = {
     entity: context.name,
     ...rest,
+    ...(json === undefined ? { payload } : { json }),
     idempotency_key: `agent:${id}`,
     ...(trace == null ? {} : { trace }),
   };
-  if ((JSON.stringify(message.payload)?.length ?? Infinity) > OUTBOUND_LIMIT) {
+  const body = json ?? JSON.stringify(message.payload);
+  if ((body?.length ?? Infinity) > OUTBOUND_LIMIT) {
     const text = `The payload must be JSON of at most ${OUTBOUND_LIMIT} characters`;
     throw new ApiError("too_large", { message: text });
   }

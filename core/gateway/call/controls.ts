@@ -1,3 +1,4 @@
+import { exactScalar, jsonSource } from "../../http/json/json-source.ts";
 import { type Json, parsedObject } from "../../http/json.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { HeaderPair } from "../../ports.ts";
@@ -195,7 +196,9 @@ function metadata(value: string, name: string): string {
     if (type !== "string" && type !== "number" && type !== "boolean") {
       throw misfit(name, value, `a string, number or boolean in "${key.slice(0, 64)}"`);
     }
-    entries.push(`${JSON.stringify(key)}:${JSON.stringify(entry)}`);
+    // A number as it is written: rows and spans would name another customer.
+    const written = type === "number" ? jsonSource(value, [key]) : JSON.stringify(entry);
+    entries.push(`${JSON.stringify(key)}:${written ?? "null"}`);
   }
   return `{${entries.join(",")}}`;
 }
@@ -215,11 +218,15 @@ function isPrice(value: unknown): value is number {
   return typeof value === "number" && Number.isFinite(value) && value >= 0;
 }
 
-/** A request's metadata by its keys. */
+/** A request's metadata by its keys; a number that has no exact form is text. */
 export type RequestMetadata = Readonly<Record<string, string | number | boolean>>;
 
 /** Reads the JSON text as which metadata travels (`Controls.metadata`); empty without one. */
 export function readMetadata(json: string | null | undefined): RequestMetadata {
   // `as`: whoever wrote the json has checked its entries.
-  return json == null ? {} : (JSON.parse(json) as RequestMetadata);
+  if (json == null) return {};
+  const entries = JSON.parse(json) as Record<string, string | number | boolean>;
+  for (const [key, entry] of Object.entries(entries))
+    if (typeof entry === "number") entries[key] = exactScalar(json, key, entry);
+  return entries;
 }

@@ -1,4 +1,5 @@
 import { boundedJson } from "../../http/json.ts";
+import { isExact } from "../../http/json/json-source.ts";
 import * as v from "valibot";
 import { ApiError } from "../../http/api-error.ts";
 import type { SqlRow } from "../../ports.ts";
@@ -20,6 +21,11 @@ export interface LogFeedback {
 /** Characters of a row's metadata, which every listing shows: as much as a header can bring. */
 const METADATA_LIMIT = 16 * 1024;
 
+const exactNumber = v.pipe(
+  v.number(),
+  v.check(isExact, "expected a number that is not rounded: write one of so many digits as text"),
+);
+
 /** The body of a log PATCH. */
 export const logPatch: v.GenericSchema<unknown, LogFeedback> = v.object({
   feedback: v.nullish(v.number()),
@@ -28,7 +34,7 @@ export const logPatch: v.GenericSchema<unknown, LogFeedback> = v.object({
     v.pipe(
       // A record takes lists as well.
       v.custom<object>((value) => !Array.isArray(value), "expected an object, got a list"),
-      v.record(v.string(), v.union([v.string(), v.number(), v.boolean()])),
+      v.record(v.string(), v.union([v.string(), exactNumber, v.boolean()])),
       v.check(
         (metadata) => JSON.stringify(metadata).length <= METADATA_LIMIT,
         `expected at most ${METADATA_LIMIT} characters as JSON`,

@@ -1,3 +1,4 @@
+import { exactScalar } from "../../http/json/json-source.ts";
 import { isObject, parsedJson } from "../../http/json.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { parseInstant } from "../../http/instant.ts";
@@ -35,7 +36,10 @@ const MAX_FIELDS = 64;
 const MAX_BYTES = 16 * 1024;
 const MAX_TEXT = 500;
 
-/** Reads the `metadata` field of an upload: a JSON object of scalars. Throws 7056. */
+/**
+ * Reads the `metadata` field of an upload: a JSON object of scalars, of which a number without an exact form becomes text.
+ * Throws 7056.
+ */
 export function parseMetadata(source: string | undefined): Metadata {
   if (source === undefined || source.trim() === "") return {};
   if (source.length > MAX_BYTES) throw invalid(`it is over ${MAX_BYTES} characters`);
@@ -50,7 +54,10 @@ export function parseMetadata(source: string | undefined): Metadata {
       throw invalid(`the value of "${field}" must be a string, a number or a boolean`);
   }
   return Object.fromEntries(
-    entries.map(([field, value]) => [field.toLowerCase(), value as Scalar]),
+    entries.map(([field, value]) => [
+      field.toLowerCase(),
+      typeof value === "number" ? exactScalar(source, field, value) : (value as Scalar),
+    ]),
   );
 }
 

@@ -2,7 +2,7 @@ import { type NowOrLater, whenReady } from "../../now-or-later.ts";
 import { checkName, guardedName, nameFromId } from "../../entity/name.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { Delivery } from "./delivery.ts";
-import { firstTextAt } from "../signing/pick.ts";
+import { firstTextAt, type Payload } from "../signing/pick.ts";
 import type { Secrets, WebhookSource } from "./source.ts";
 
 /** The entity of an event. */
@@ -28,7 +28,7 @@ export function ownerOf({ source, request, pathName }: Delivery): SecretOwner | 
 export function entityFor(
   delivery: Delivery,
   owner: SecretOwner | null,
-  payload: unknown,
+  payload: Payload,
 ): NowOrLater<Entity> {
   if (owner !== null) return owner;
   return whenReady(entityOf(delivery, payload), (entity) => withoutSecret(delivery, entity));
@@ -40,7 +40,7 @@ function withoutSecret({ source }: Delivery, entity: Entity): Entity {
   throw new ApiError("signature_invalid", { message, cause: "entity_secret" });
 }
 
-function entityOf({ source, request, pathName }: Delivery, payload: unknown): NowOrLater<Entity> {
+function entityOf({ source, request, pathName }: Delivery, payload: Payload): NowOrLater<Entity> {
   const { entity: from, fallbackEntity = null } = source;
   if (from.from === "payload") return entityInPayload(source, from.path, pathName, payload);
   const header = from.from === "header" ? request.headers.get(from.name) : null;
@@ -57,7 +57,7 @@ function entityInPayload(
   { fallbackEntity, scheme }: WebhookSource,
   paths: readonly string[],
   pathName: string | null,
-  payload: unknown,
+  payload: Payload,
 ): NowOrLater<Entity> {
   const canonical = firstTextAt(payload, paths) ?? scheme.entityDefault ?? "";
   if (canonical !== "") {

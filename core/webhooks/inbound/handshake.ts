@@ -1,7 +1,7 @@
 import { toHex } from "../../crypto/encoding.ts";
 import { hmacKey, hmacSign } from "../../crypto/hmac.ts";
 import { json } from "../../http/envelope.ts";
-import { textAt } from "../signing/pick.ts";
+import { type Payload, textAt } from "../signing/pick.ts";
 import type { WebhookSource } from "./source.ts";
 
 /** Longest challenge that is echoed. */
@@ -10,7 +10,7 @@ const CHALLENGE_LIMIT = 1024;
 /** The answer to a provider's test request, after its signature was verified; null for an event. */
 export async function answerHandshake(
   source: WebhookSource,
-  payload: unknown,
+  payload: Payload,
   secret: string,
 ): Promise<Response | null> {
   switch (source.scheme.handshake) {

@@ -2,6 +2,8 @@ import { EVENT_JOB } from "../../entity/event.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { envelope } from "../../http/envelope.ts";
 import type { Platform } from "../../ports.ts";
+import { jsonElements } from "../../http/json/json-source.ts";
+import type { Payload } from "../signing/pick.ts";
 import { entityFor, type Entity, type SecretOwner } from "./entity-of.ts";
 import type { Delivery } from "./delivery.ts";
 import { answerOne, outcomeOf, storeEvent, toEvent, type StoredEvent } from "./store-event.ts";
@@ -12,17 +14,18 @@ const BATCH_LIMIT = 5000;
 const AT_A_TIME = 50;
 
 /**
- * Takes a verified body that is a list of events. Each is stored on its own, in the order of the list. When a request
+ * Takes a verified body that is a list of events. Each is stored on its own, as it was written, in the order of the list. When a request
  * is refused or cut off later, its stored events are duplicates in the sender's next attempt. Nothing is stored of a
  * list in which one event names no entity. Throws 400, 413, and what storing one event throws.
  */
 export async function receiveBatch(
   delivery: Delivery & { readonly owner: SecretOwner | null },
-  list: readonly unknown[],
+  { value, text }: Payload,
   now: number,
   platform: Platform,
 ): Promise<Response> {
   const { owner, source } = delivery;
+  const list: readonly unknown[] = Array.isArray(value) ? value : [];
   if (list.length === 0)
     throw new ApiError("payload_invalid", { message: "The list of events is empty" });
   if (list.length > BATCH_LIMIT) {
@@ -30,16 +33,17 @@ export async function receiveBatch(
       message: `A request holds at most ${BATCH_LIMIT} events, this one ${list.length}`,
     });
   }
+  const texts = jsonElements(text);
+  const payloads = list.map((one, index): Payload => ({ value: one, text: texts[index] ?? "" }));
   const entities: Entity[] = [];
-  for (const [index, value] of list.entries()) {
-    const entity = Promise.resolve().then(() => entityFor(delivery, owner, value));
+  for (const [index, payload] of payloads.entries()) {
+    const entity = Promise.resolve().then(() => entityFor(delivery, owner, payload));
     entities.push(await entity.catch((error: unknown) => refuse(error, index)));
   }
   const stored: StoredEvent[] = [];
-  for (let start = 0; start < list.length; start += AT_A_TIME) {
-    const group = list.slice(start, start + AT_A_TIME).map(async (value, offset) => {
+  for (let start = 0; start < payloads.length; start += AT_A_TIME) {
+    const group = payloads.slice(start, start + AT_A_TIME).map(async (payload, offset) => {
       const entity = entities[start + offset] ?? { name: "", canonical: null };
-      const payload = { value, text: JSON.stringify(value) };
       const event = await toEvent(delivery, entity, payload, now, platform.system);
       return storeEvent(delivery, entity.name, event, platform);
     });

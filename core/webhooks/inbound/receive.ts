@@ -37,7 +37,7 @@ export async function receive(delivery: Delivery, platform: Platform): Promise<R
 
   const payload = parsePayload(body, request.headers);
   if (source.scheme.handshake !== undefined) {
-    const handshake = await answerHandshake(source, payload.value, secrets.first);
+    const handshake = await answerHandshake(source, payload, secrets.first);
     if (handshake !== null) {
       delivery.note("handshakes");
       return handshake;
@@ -45,8 +45,8 @@ export async function receive(delivery: Delivery, platform: Platform): Promise<R
   }
 
   if (source.scheme.batch === true && Array.isArray(payload.value))
-    return receiveBatch({ ...delivery, owner }, payload.value, now, platform);
-  const entity = await entityFor(delivery, owner, payload.value);
+    return receiveBatch({ ...delivery, owner }, payload, now, platform);
+  const entity = await entityFor(delivery, owner, payload);
   const event = await toEvent(delivery, entity, payload, now, platform.system);
   const stored = await storeEvent(delivery, entity.name, event, platform);
   return answerOne(source, stored, await outcomeOf(stored, source, platform));

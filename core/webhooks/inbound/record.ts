@@ -8,6 +8,7 @@ import {
   idReader,
   nameOf,
   type IdReader,
+  type Payload,
   type PickedId,
   type TextReader,
 } from "../signing/pick.ts";
@@ -19,12 +20,6 @@ const ID_LIMIT = 256;
 const TYPE_LIMIT = 256;
 const TITLE_LIMIT = 512;
 const TEXT_LIMIT = 4096;
-
-/** A body after verification: its value, and the text that is stored. */
-export interface Payload {
-  readonly value: unknown;
-  readonly text: string;
-}
 
 /** Parses a verified body as JSON, or as an HTML form (Slack commands, Twilio); anything else is 400. */
 export function parsePayload(body: Uint8Array, headers: Headers): Payload {
@@ -106,10 +101,10 @@ export function toRecord(
   fresh: { readonly id: () => string; readonly now: number },
 ): NowOrLater<EventRecord> {
   const field = (read: TextReader, limit: number): string | null => {
-    const text = read(headers, payload.value);
+    const text = read(headers, payload);
     return text === null ? null : text.slice(0, limit).toWellFormed();
   };
-  const picked = readId(headers, payload.value);
+  const picked = readId(headers, payload);
   const id = picked?.text ?? fresh.id();
   const type = field(fields.type, TYPE_LIMIT) ?? "event";
   const record: EventRecord = {

@@ -7,7 +7,8 @@ import { envelope } from "../../http/envelope.ts";
 import type { Platform, System } from "../../ports.ts";
 import type { Entity } from "./entity-of.ts";
 import type { Delivery } from "./delivery.ts";
-import { keptHeaders, toRecord, type Payload } from "./record.ts";
+import type { Payload } from "../signing/pick.ts";
+import { keptHeaders, toRecord } from "./record.ts";
 import type { WebhookSource } from "./source.ts";
 import { TIMER_OVER } from "../../timer-over.ts";
 

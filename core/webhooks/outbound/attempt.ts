@@ -59,7 +59,7 @@ export async function signedHeaders(
 
 /** The body for a chat service: one field, `text`. */
 export function chatBody(message: OutboundMessage): string {
-  const payload: unknown = JSON.parse(message.payload);
+  const payload = { value: JSON.parse(message.payload) as unknown, text: message.payload };
   return JSON.stringify({
     text: textAt(payload, "text") ?? `${message.type}: ${message.payload.slice(0, 2000)}`,
   });

@@ -9,7 +9,9 @@ const PRUNE_LIMIT = 20;
 /** What `send` takes. */
 export type SendInput = {
   readonly type: string;
-  readonly payload: Plain;
+  readonly payload?: Plain;
+  /** The payload as JSON text, which is sent as it is; it comes before `payload`. */
+  readonly json?: string | undefined;
   /** Whose event it is: `ordered` endpoints get those of one entity one after another. */
   readonly entity?: string | undefined;
   readonly endpoint_id?: string | undefined;
@@ -41,7 +43,7 @@ export async function prepareMessage(
   input: SendInput,
   isNotice: boolean = false,
 ): Promise<NewMessage> {
-  const payload = JSON.stringify(input.payload);
+  const payload = input.json ?? JSON.stringify(input.payload);
   if (payload === undefined || payload.length > OUTBOUND_LIMIT) {
     throw new ApiError("too_large", {
       message: `The payload must be JSON of at most ${OUTBOUND_LIMIT} characters`,

@@ -1,13 +1,16 @@
 import type { Context, Hono, MiddlewareHandler } from "hono";
 import * as v from "valibot";
-import { OUTBOUND_KIND, sendInput } from "../../entity/outbound.ts";
+import { OUTBOUND_KIND, type SendBody, sendInput } from "../../entity/outbound.ts";
 import { ApiError } from "../../http/api-error.ts";
-import { readJson } from "../../http/body.ts";
+import { JSON_BODY_LIMIT, readJson, readJsonBytes, withBytes } from "../../http/body.ts";
 import { envelope } from "../../http/envelope.ts";
 import { parseInstant } from "../../http/instant.ts";
+import { noteUnknownFields } from "../../http/fields/unknown-fields.ts";
+import { jsonSource } from "../../http/json/json-source.ts";
 import { readQuery } from "../../http/query.ts";
 import { type ActorClient, actorClient } from "../../actors/actor-client.ts";
-import type { Plain, Platform } from "../../ports.ts";
+import type { Platform } from "../../ports.ts";
+import { wholeRequest } from "../../http/whole-request.ts";
 import { traceparentOf } from "../../trace-context.ts";
 import type { DeliveryFilter } from "./deliveries.ts";
 import type { OutboundMethods } from "./outbound-kind.ts";
@@ -94,17 +97,16 @@ function deliveryRoutes(
 ): void {
   const outbound = (c: Context): ActorClient<OutboundMethods> => outboundOf(platform, c);
   app.post(`${base}/send`, edit, async (c) => {
-    const input = await readJson(c, sendInput, { platform });
+    const { json, payload: _, ...input } = await readSend(c, platform);
     const key = input.idempotency_key ?? c.req.header("idempotency-key");
     if (key !== undefined && (key === "" || key.length > KEY_LIMIT)) {
       throw new ApiError("invalid_request", {
         message: `An idempotency key has 1 to ${KEY_LIMIT} characters`,
       });
     }
-    // What came as JSON is plain data.
     const message = {
       ...input,
-      payload: input.payload as Plain,
+      json,
       idempotency_key: key,
       trace: traceparentOf(c.req.raw) ?? undefined,
     };
@@ -124,6 +126,16 @@ function deliveryRoutes(
   app.post(`${base}/deliveries/:id/replay`, edit, async (c) =>
     envelope(await outbound(c).replay(c.req.param("id")), { status: 202 }),
   );
+}
+
+/** Reads a message, and the text of its payload: what is sent are the caller's own bytes, whatever numbers they hold. */
+async function readSend(c: Context, platform: Platform): Promise<SendBody & { json: string }> {
+  const request = await wholeRequest(c.req);
+  return withBytes(request, JSON_BODY_LIMIT, platform, (bytes) => {
+    const { output, unknown } = readJsonBytes(bytes, sendInput);
+    noteUnknownFields(c, unknown);
+    return { ...output, json: jsonSource(new TextDecoder().decode(bytes), ["payload"]) ?? "null" };
+  });
 }
 
 /** The actor that sends for the account in the path. Throws 400 for an id that cannot be one. */

@@ -1,11 +1,18 @@
+import { jsonSource } from "../../http/json/json-source.ts";
 import { DIGEST, type IdSource, type Source } from "./scheme.ts";
 
-/** Reads one value of a request: made once per configured source, used for every request. */
-export type TextReader = (headers: Headers, payload: unknown) => string | null;
+/** A JSON text and its value. */
+export interface Payload {
+  readonly value: unknown;
+  readonly text: string;
+}
 
-/** The text at a dotted path of parsed JSON; numbers count as text, anything else (or nothing) is null. */
-export function textAt(value: unknown, path: string): string | null {
-  return textUnder(value, path.split("."));
+/** Reads one value of a request: made once per configured source, used for every request. */
+export type TextReader = (headers: Headers, payload: Payload) => string | null;
+
+/** The text at a dotted path of JSON; a number is the text that it was written as, anything else (or nothing) is null. */
+export function textAt(payload: Payload, path: string): string | null {
+  return textUnder(payload, path.split("."));
 }
 
 /** A reader of the first non-empty text among sources of a request's headers and parsed body. */
@@ -27,7 +34,7 @@ export interface PickedId {
 }
 
 /** Reads the id of an event; null when no source has one. */
-export type IdReader = (headers: Headers, payload: unknown) => PickedId | null;
+export type IdReader = (headers: Headers, payload: Payload) => PickedId | null;
 
 /** A reader of the first id among sources. */
 export function idReader(sources: readonly IdSource[] = []): IdReader {
@@ -48,7 +55,7 @@ function idRule(source: IdSource): { readers: readonly TextReader[]; digested: b
 }
 
 /** All parts of an id; null when one is missing. */
-function joined(readers: readonly TextReader[], headers: Headers, payload: unknown): string | null {
+function joined(readers: readonly TextReader[], headers: Headers, payload: Payload): string | null {
   let text = "";
   for (const [index, read] of readers.entries()) {
     const part = read(headers, payload);
@@ -59,9 +66,9 @@ function joined(readers: readonly TextReader[], headers: Headers, payload: unkno
 }
 
 /** The first non-empty text at one of several dotted paths. */
-export function firstTextAt(value: unknown, paths: readonly string[]): string | null {
+export function firstTextAt(payload: Payload, paths: readonly string[]): string | null {
   for (const path of paths) {
-    const text = textAt(value, path);
+    const text = textAt(payload, path);
     if (text !== null && text !== "") return text;
   }
   return null;
@@ -79,7 +86,7 @@ function readerOf(source: Source): TextReader {
   return (_, payload) => textUnder(payload, keys);
 }
 
-function textUnder(value: unknown, keys: readonly string[]): string | null {
+function textUnder({ value, text }: Payload, keys: readonly string[]): string | null {
   let at: unknown = value;
   for (const key of keys) {
     // Own members only: a path never walks a prototype.
@@ -87,5 +94,6 @@ function textUnder(value: unknown, keys: readonly string[]): string | null {
     at = (at as Record<string, unknown>)[key];
   }
   if (typeof at === "string") return at;
-  return typeof at === "number" && Number.isFinite(at) ? String(at) : null;
+  // Rounded, two ids of many digits would be one.
+  return typeof at === "number" ? (jsonSource(text, keys) ?? String(at)) : null;
 }

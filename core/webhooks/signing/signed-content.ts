@@ -2,7 +2,7 @@ import { joinBytes } from "../../http/stream.ts";
 import { boundedJson } from "../../http/json.ts";
 import { sha256Hex } from "../../crypto/digest.ts";
 import { utf8 } from "../../crypto/encoding.ts";
-import { textAt } from "./pick.ts";
+import { type Payload, textAt } from "./pick.ts";
 import type { Scheme, Source } from "./scheme.ts";
 
 /** A request as signers and verifiers see it. */
@@ -20,12 +20,11 @@ export type ReadSource = (source: Source) => string | null;
 
 /** A reader of a request's headers and JSON body; `pair:` sources are the signature parser's and null here. */
 export function sourceReader(request: SignedRequest): ReadSource {
-  let value: unknown;
-  let done = false;
-  const json = (): unknown => {
-    if (!done) value = boundedJson(new TextDecoder().decode(request.body));
-    done = true;
-    return value;
+  let payload: Payload | undefined;
+  const json = (): Payload => {
+    if (payload !== undefined) return payload;
+    const text = new TextDecoder().decode(request.body);
+    return (payload = { value: boundedJson(text), text });
   };
   return (source) => {
     const name = source.slice(source.indexOf(":") + 1);

@@ -3,6 +3,27 @@ import type { Mutant } from "./mutant.ts";
 /** Those of agents, and of webhooks and their entities. */
 export const agentsMutants: readonly Mutant[] = [
   {
+    name: "ids of many digits are not rounded",
+    file: "core/webhooks/signing/pick.ts",
+    find: "(jsonSource(text, keys) ?? String(at))",
+    replace: "String(at)",
+    tests: ["tests/unit/webhooks/inbound/exact-ids"],
+  },
+  {
+    name: "an event of a list is stored as it was written",
+    file: "core/webhooks/inbound/receive-batch.ts",
+    find: 'text: texts[index] ?? ""',
+    replace: 'text: texts[index] === "" ? "" : JSON.stringify(one)',
+    tests: ["tests/unit/webhooks/inbound/exact-ids"],
+  },
+  {
+    name: "an outbound payload is sent as it was given",
+    file: "core/webhooks/outbound/messages.ts",
+    find: "input.json ?? JSON.stringify(input.payload)",
+    replace: "JSON.stringify(input.payload ?? JSON.parse(input.json ?? 'null'))",
+    tests: ["tests/unit/webhooks/inbound/exact-ids"],
+  },
+  {
     name: "a signed address counts with its apostrophes too",
     file: "core/webhooks/signing/verify.ts",
     find: "if (does || unescaped === null) return does;",

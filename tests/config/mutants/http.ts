@@ -3,6 +3,20 @@ import type { Mutant } from "./mutant.ts";
 /** Those of requests and answers of every part. */
 export const httpMutants: readonly Mutant[] = [
   {
+    name: "a changed field leaves the others' bytes",
+    file: "core/http/json/json-source.ts",
+    find: "if (Object.is(before, after)) return text.slice(start, end);",
+    replace: "",
+    tests: ["tests/unit/deprecations/middleware-fields"],
+  },
+  {
+    name: "a number that would be rounded is kept as text",
+    file: "core/http/json/json-source.ts",
+    find: "isExact(value) ? value :",
+    replace: "value > 0 ? value :",
+    tests: ["tests/unit/search/filter"],
+  },
+  {
     name: "a field without effect is refused where nobody could be told",
     file: "core/http/body.ts",
     find: "  refuseUnknown(unknown);\n",

@@ -100,6 +100,11 @@ describe("metadata", () => {
     for (const source of ["[1]", "{", '{"a":null}', '{"a":{}}', "1"])
       expect(codeOf(() => parseMetadata(source))).toBe(7056);
     expect(parseMetadata('{"Team":"a","n":1,"ok":true}')).toEqual({ team: "a", n: 1, ok: true });
+    // Rounded, two customers would be one.
+    expect(parseMetadata('{"Customer":12345678901234567891,"n":1.5}')).toEqual({
+      customer: "12345678901234567891",
+      n: 1.5,
+    });
   });
 
   it("warns of values that do not fit the schema and of fields outside it", () => {

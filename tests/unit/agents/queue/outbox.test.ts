@@ -109,8 +109,12 @@ describe("agent.webhooks.send()", () => {
       "webhooks.send: entity:",
     );
     await expect(stub.send({ type: "x", payload: undefined })).rejects.toThrow();
+    for (const json of ["", "{", 1 as never])
+      await expect(stub.send({ type: "x", json })).rejects.toThrow("webhooks.send: json:");
     const long = "x".repeat(256 * 1024);
     await expect(stub.send({ type: "x", payload: long })).rejects.toMatchObject({ status: 413 });
+    const longJson = stub.send({ type: "x", json: JSON.stringify(long) });
+    await expect(longJson).rejects.toMatchObject({ status: 413 });
     await expect(getAgentByName(alone, mute, "a").send()).rejects.toThrow(
       'agent.webhooks needs the option "sendsWebhooks"',
     );

@@ -94,6 +94,21 @@ describe("a stored row", () => {
     expect(await response.text()).toBe('{"error":"nope"}');
   });
 
+  it("holds a number of the metadata as it was written", async () => {
+    const meta = { "cf-aig-metadata": '{"customer":12345678901234567890,"rate":1.0}' };
+    await gate.create("exact", { authentication: false });
+    const sent = await gate.send("exact/openai/chat/completions", jsonInit(chat, meta));
+    await sent.text();
+    const [row] = await gate.logs("exact", 1);
+    expect(row).toMatchObject({ metadata: meta["cf-aig-metadata"] });
+    const path = `/gateways/exact/logs/${String(row?.["id"])}`;
+    const body = '{"metadata":{"customer":12345678901234567890}}';
+    const headers = { "content-type": "application/json" };
+    const patched = await gate.manage(path, { method: "PATCH", headers, body });
+    expect(patched.status).toBe(400);
+    expect(JSON.stringify(patched.body)).toContain("expected a number that is not rounded");
+  });
+
   it("takes feedback, score and metadata", async () => {
     const [first] = await gate.logs("open", 3);
     const patch = {
