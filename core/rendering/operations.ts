@@ -3,18 +3,11 @@ import type * as v from "valibot";
 import { ApiError } from "../http/api-error.ts";
 import { sha256Hex } from "../crypto/digest.ts";
 import { withBytes, readJsonBytes } from "../http/body.ts";
-import { envelope } from "../http/envelope.ts";
 import type { Platform } from "../ports.ts";
 import type { TraceContext } from "../trace-context.ts";
-import {
-  bytesOf,
-  linksAction,
-  type Picture,
-  pictureAction,
-  printAction,
-  scrapeAction,
-} from "./actions/actions.ts";
-import type { DocumentBody, PdfBody, RenderBody, ScreenshotBody } from "./body.ts";
+import { linksAction, pictureAction, printAction, scrapeAction } from "./actions/actions.ts";
+import type { DocumentBody, PdfBody, RenderBody } from "./body.ts";
+import { answerPdf, answerPicture, inEnvelope } from "./actions/answers.ts";
 import { type OnMissingGlyphs, warnOfMissingGlyphs } from "./actions/missing-glyphs.ts";
 import { documentAction, markdownAction, snapshotAction, treeAction } from "./actions/documents.ts";
 import { type ContentExtractor, extractorFor } from "./extractor.ts";
@@ -34,7 +27,6 @@ import {
   snapshotSchema,
 } from "./schema.ts";
 import { sentParts } from "./sent-parts.ts";
-import { PDF } from "./pdf/pdf-reader.ts";
 import { readCacheTtl, renderCache } from "./render-cache.ts";
 import { renderSlots, type RenderSlots } from "./slots.ts";
 import { uploadedTo, withUploadedPage } from "./upload/read-upload.ts";
@@ -101,7 +93,7 @@ export function renderOperations(
     return { kind: "markdown", frontmatter, ...partsOf(body) };
   };
   return {
-    pdf: operation(pdfSchema, printing(onMissing), ({ result }) => binary(result, PDF), {
+    pdf: operation(pdfSchema, printing(onMissing), answerPdf, {
       withoutBrowser: passedPdf,
       takesUpload: true,
     }),
@@ -281,20 +273,4 @@ function passedPdf({ html }: PdfBody): StaticAction {
 
 function printing(onMissing: OnMissingGlyphs): (body: PdfBody) => Action<Uint8Array<ArrayBuffer>> {
   return ({ pdfOptions = {} }) => printAction(pdfOptions, onMissing);
-}
-
-function answerPicture({ result }: Rendered<Picture>, body: ScreenshotBody): Response {
-  if (body.screenshotOptions?.encoding !== "base64")
-    return binary(bytesOf(result.base64), result.type);
-  return new Response(result.base64, { headers: { "content-type": "text/plain; charset=utf-8" } });
-}
-
-function inEnvelope<T>({ result, meta }: Rendered<T>): Response {
-  return envelope(result, { meta: { ...meta } });
-}
-
-function binary(bytes: Uint8Array<ArrayBuffer>, type: string): Response {
-  return new Response(bytes, {
-    headers: { "content-type": type, "content-length": String(bytes.byteLength) },
-  });
 }

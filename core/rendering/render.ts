@@ -7,6 +7,7 @@ import { readFacts } from "./page/page-scripts.ts";
 import type { RefusedNavigation } from "./intercept/intercept.ts";
 import type { Hop } from "./page/main-document.ts";
 import type { Page } from "./page/page.ts";
+import type { FailedFile } from "./page/page-files.ts";
 import type { RenderSlots } from "./slots.ts";
 import { isUploaded } from "./upload/uploaded-files.ts";
 import { within } from "./timers.ts";
@@ -29,6 +30,8 @@ export interface PageMeta {
   readonly redirectChain?: readonly Hop[];
   /** Where the page wanted to go and could not: what had been loaded was rendered. */
   readonly refusedNavigations?: readonly RefusedNavigation[];
+  /** Files of the page that are missing in it, the first ten. */
+  readonly failedFiles?: readonly FailedFile[];
 }
 
 /** What a rendering gave. */
@@ -132,6 +135,7 @@ function webAddress(url: string): string | null {
 
 function metaOf(page: Page, { title, url }: DocumentFacts): PageMeta {
   const load = page.load();
+  const failedFiles = page.files.failed;
   const isOwn = load.response !== null && isUploaded(load.response.url);
   const { response, redirects } = isOwn ? { response: null, redirects: [] } : load;
   return {
@@ -141,5 +145,6 @@ function metaOf(page: Page, { title, url }: DocumentFacts): PageMeta {
     ...(response === null ? {} : { headers: response.headers }),
     ...(redirects.length === 0 ? {} : { redirectChain: redirects }),
     ...(page.refused.length === 0 ? {} : { refusedNavigations: page.refused }),
+    ...(failedFiles.length === 0 ? {} : { failedFiles }),
   };
 }

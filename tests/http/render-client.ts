@@ -20,6 +20,7 @@ export interface Answer {
       finalUrl?: string;
       headers?: Record<string, string>;
       redirectChain?: { url: string; status: number }[];
+      failedFiles?: { url: string; reason: string }[];
       refusedNavigations?: { url: string; reason: string }[];
     };
   };

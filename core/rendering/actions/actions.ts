@@ -20,6 +20,7 @@ import {
 import type { Page } from "../page/page.ts";
 import type { OnMissingGlyphs } from "./missing-glyphs.ts";
 import { printParameters } from "./pdf-options.ts";
+import { waitForFiles } from "./wait-for-files.ts";
 import type { Action } from "../render.ts";
 
 /** Prints the page; the bytes of a PDF. */
@@ -29,6 +30,12 @@ export function printAction(
 ): Action<Uint8Array<ArrayBuffer>> {
   const parameters = printParameters(options);
   return async (page, { drawable }, signal) => {
+    await waitForFiles(page, signal, true);
+    if (page.files.isWaiting && page.filesMs > 0) {
+      // Chromium would wait for them once more, for two seconds.
+      page.files.noteLate();
+      await page.call("Page.stopLoading");
+    }
     // Puppeteer's users rely on the wait for fonts. With scripts off its promise would never be settled.
     if (!drawable) await lookForGlyphs(page, page.hasScripts, onMissing, signal);
     if (options.omitBackground === true) await transparent(page);
@@ -40,6 +47,7 @@ export function printAction(
         cause: error,
       });
     });
+    page.files.noteLate();
     return bytesOf(answer["data"]);
   };
 }
@@ -87,6 +95,8 @@ export function pictureAction(
   }
   return async (page, { drawable }, signal) => {
     if (scrollPage === true) await scrollThrough(page, signal);
+    await waitForFiles(page, signal, options.fullPage === true);
+    page.files.noteLate();
     if (!drawable || scrollPage === true) await lookForGlyphs(page, false, onMissing, signal);
     if (options.omitBackground === true) await transparent(page);
     const clip = await clipOf(page, options, selector, signal);

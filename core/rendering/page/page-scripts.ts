@@ -111,6 +111,14 @@ export const readFacts: string = `function () {
   return { title: document.title, base: document.baseURI, url: document.URL, empty, drawable };
 }`;
 
+/** Makes the layout, and has lazy pictures load if \`all\` is set; the addresses of pictures that came and cannot be shown. */
+export const layOut: string = `function (all) {
+  document.documentElement?.getBoundingClientRect();
+  if (all) for (const picture of document.querySelectorAll("img[loading=lazy]")) picture.loading = "eager";
+  const isBroken = ({ complete, currentSrc, naturalWidth }) => complete && naturalWidth === 0 && /^https?:/i.test(currentSrc);
+  return Array.from(document.images).filter(isBroken).slice(0, 10).map(({ currentSrc }) => currentSrc);
+}`;
+
 /** Cancels every navigation to another document from now on. */
 export const stayOnPage: string = `function () {
   globalThis.navigation?.addEventListener("navigate", (event) => {

@@ -2,11 +2,11 @@ import { ApiError } from "../../http/api-error.ts";
 import type { System } from "../../ports.ts";
 import type { RefusedNavigation } from "../intercept/intercept.ts";
 import type { Job } from "../job.ts";
-import { mayRunScript } from "../may-run-script.ts";
 import type { CdpData } from "./cdp.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { Load, MainResponse } from "./main-document.ts";
 import type { NetworkActivity } from "./network-idle.ts";
+import type { PageFiles } from "./page-files.ts";
 import {
   defaultViewport,
   metrics,
@@ -32,6 +32,11 @@ export interface Page {
   readonly hasScripts: boolean;
   readonly lifecycle: Lifecycle;
   readonly network: NetworkActivity;
+  readonly files: PageFiles;
+  /** How long a capture waits for files, in ms; 0 where the caller says what the load waits for. */
+  readonly filesMs: number;
+  /** Whether it may ask for nothing: it has shown plain documents before, and this is one. */
+  readonly isPlain: boolean;
   readonly system: System;
   /** How the document that is shown came to be there. */
   load(): Load;
@@ -60,7 +65,7 @@ export async function openPage(tab: Tab, job: Job, isUsed = false): Promise<Page
   tab.look = lookOf(job);
   await Promise.all([
     ...(isFresh ? [] : [cdp.call("Browser.getVersion")]),
-    ...(isUsed ? [] : [setCookies(tab, job), logIn(tab, job)]),
+    ...(isUsed ? [] : [setCookies(tab, job)]),
     ...calls.map(([method, params]) => cdp.call(method, params, session)),
   ]);
   return {
@@ -75,6 +80,9 @@ export async function openPage(tab: Tab, job: Job, isUsed = false): Promise<Page
     hasScripts: job.body.setJavaScriptEnabled !== false && !isUsed,
     lifecycle: tab.lifecycle,
     network: tab.network,
+    files: tab.files,
+    filesMs: filesMs(job),
+    isPlain: isUsed,
     system: tab.system,
     load: () => tab.document.load(),
     lastResponse: () => tab.document.lastResponse(),
@@ -86,23 +94,12 @@ export async function openPage(tab: Tab, job: Job, isUsed = false): Promise<Page
   };
 }
 
-/**
- * Has the browser ask its proxy and be asked for the login, before a script can open a WebSocket or a worker: nobody sees
- * their requests here, but what a context knows it shows on every connection. The first request of any other page does
- * that by itself.
- */
-async function logIn({ cdp, login, main }: Tab, { body, page = null }: Job): Promise<void> {
-  const { html, setJavaScriptEnabled, addScriptTag = [], waitForFunction } = body;
-  if (login === null || html === undefined || setJavaScriptEnabled === false) return;
-  const brings = addScriptTag.length > 0 || waitForFunction !== undefined;
-  // To look for scripts in a long page would hold up others; asking the proxy for nothing does no harm.
-  if (!brings && page === null && !mayRunScript(html)) return;
-  const url = JSON.stringify(login.url);
-  const expression = `fetch(${url}, { mode: "no-cors", credentials: "include" }).then(() => performance.clearResourceTimings())`;
-  const params = { expression, awaitPromise: true };
-  const answer = await cdp.call("Runtime.evaluate", params, main?.session);
-  if (answer["exceptionDetails"] !== undefined)
-    throw new ApiError("no_browser", { message: "The browser does not reach its proxy" });
+/** Ms that a capture waits for files at most; the capture itself needs time, too. */
+const FILES_MS = 5000;
+
+function filesMs({ body, timers }: Job): number {
+  const isTold = (body.gotoOptions ?? body.goToOptions)?.waitUntil !== undefined;
+  return isTold ? 0 : Math.min(FILES_MS, timers.action / 2);
 }
 
 /** What differs from the window of a blank tab. */

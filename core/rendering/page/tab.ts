@@ -8,11 +8,13 @@ import {
   type RefusedNavigation,
   type RequestContext,
 } from "../intercept/intercept.ts";
+import { logIn } from "../intercept/log-in.ts";
 import type { Job } from "../job.ts";
 import type { Cdp, CdpData, CdpEvent } from "./cdp.ts";
 import { followLifecycle, type Lifecycle } from "./lifecycle.ts";
 import { followDocument, type MainDocument } from "./main-document.ts";
 import { followNetwork, type NetworkActivity } from "./network-idle.ts";
+import { followFiles, type PageFiles } from "./page-files.ts";
 import { crashFailure, followTargets, isCrash, type Target, type TargetHooks } from "./targets.ts";
 
 /** What a tab needs from its surroundings. */
@@ -33,6 +35,7 @@ export interface Tab {
   readonly system: System;
   readonly lifecycle: Lifecycle;
   readonly network: NetworkActivity;
+  readonly files: PageFiles;
   readonly document: MainDocument;
   readonly refused: RefusedNavigation[];
   readonly asked: Set<string>;
@@ -68,8 +71,8 @@ export type SetUpCall = readonly [method: string, params: CdpData];
 export const defaultViewport = { width: 1920, height: 1080 } as const;
 
 /**
- * Opens a blank tab in a browser context: requests are intercepted, downloads refused and its window has the usual
- * size. The calls do not wait for each other: the browser takes them in their order.
+ * Opens a blank tab in a browser context: requests are intercepted, downloads refused, its window has the usual
+ * size, and the proxy knows it. The calls do not wait for each other: the browser takes them in their order.
  */
 export async function openTab(cdp: Cdp, deps: TabDeps, context: string): Promise<Tab> {
   const tab: Tab = {
@@ -80,6 +83,11 @@ export async function openTab(cdp: Cdp, deps: TabDeps, context: string): Promise
     system: deps.system,
     lifecycle: followLifecycle(() => tab.main?.id ?? ""),
     network: followNetwork(deps.system),
+    files: followFiles({
+      system: deps.system,
+      mainFrame: () => tab.main?.id ?? "",
+      rules: () => tab.job?.rules ?? null,
+    }),
     asked: new Set(),
     job: null,
     hasActed: false,
@@ -117,6 +125,9 @@ export async function openTab(cdp: Cdp, deps: TabDeps, context: string): Promise
     }),
     opened,
   ]);
+  await logIn(cdp, tab.main?.session, tab.login);
+  // The login was ours.
+  tab.hasActed = false;
   return tab;
 }
 
@@ -194,6 +205,7 @@ function handle(tab: Tab, event: CdpEvent): void {
     if (event.method === "Page.frameNavigated") tab.world.context = null;
   }
   tab.network.see(event);
+  tab.files.see(event);
   if (isMain && isCrash(event)) return tab.cdp.fail(crashFailure());
   if (event.method === "Page.downloadWillBegin" && event.params["frameId"] === tab.main?.id)
     return noteRefused(tab, String(event.params["url"]), "download");

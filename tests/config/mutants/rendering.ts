@@ -17,6 +17,27 @@ export const renderingMutants: readonly Mutant[] = [
     tests: ["tests/unit/rendering/crawl/crawl-pages"],
   },
   {
+    name: "a page shows its proxy the login before anything is shown in it",
+    file: "core/rendering/page/tab.ts",
+    find: "await logIn(cdp, tab.main?.session, tab.login);",
+    replace: "",
+    tests: ["tests/unit/rendering/page.test"],
+  },
+  {
+    name: "a file that failed is named",
+    file: "core/rendering/page/page-files.ts",
+    find: "if (file !== undefined && failure !== null) failures.note(file, ...failure);",
+    replace: "",
+    tests: ["tests/unit/rendering/page-files"],
+  },
+  {
+    name: "files are waited for until they are there",
+    file: "core/rendering/page/page-files.ts",
+    find: "if (!isWaiting()) for (const changed",
+    replace: "for (const changed",
+    tests: ["tests/unit/rendering/page-files"],
+  },
+  {
     name: "a page is kept for one owner",
     file: "core/rendering/page/kept-pages.ts",
     find: "if (kept.owner !== owner) continue;",

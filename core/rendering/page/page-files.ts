@@ -1,0 +1,209 @@
+import type { System } from "../../ports.ts";
+import { proxyFailure } from "../errors.ts";
+import { decideRequest, type GateDecision, type RequestRules } from "../intercept/request-gate.ts";
+import type { CdpData, CdpEvent } from "./cdp.ts";
+
+/** A file that a document names and that is missing in what was rendered. */
+export interface FailedFile {
+  readonly url: string;
+  /** What it was for: `image`, `stylesheet`, `font`, `media`, `script`, or the `document` of a frame. */
+  readonly type: string;
+  /**
+   * `forbidden`: its address is not allowed; `unreachable`: its site did not answer; `status`: it answered with an error;
+   * `refused`: the browser may not use it (CORS, CSP); `unreadable`: it is not a picture; `late`: it had not come at the capture.
+   */
+  readonly reason: "forbidden" | "unreachable" | "status" | "refused" | "unreadable" | "late";
+  /** What the browser says, such as `net::ERR_NAME_NOT_RESOLVED` or the status. */
+  readonly detail: string;
+}
+
+/** The files that the documents of a page name, in all frames. */
+export interface PageFiles {
+  /** Feeds an event of any of the page's targets. */
+  see(event: CdpEvent): void;
+  /** Those that failed, the first ten. */
+  readonly failed: readonly FailedFile[];
+  /** Whether one is under way that the page does not look right without. */
+  readonly isWaiting: boolean;
+  /** Resolves when none of those is under way any more, or after `ms`. */
+  arrived(ms: number, signal: AbortSignal): Promise<void>;
+  /** Counts those that are still under way as failed. */
+  noteLate(): void;
+  /** Counts pictures that came and cannot be shown as failed. */
+  noteUnreadable(urls: readonly string[]): void;
+}
+
+/** Failed files that are told, and characters of an address: a page may name any number. */
+const FAILED_LIMIT = 10;
+const URL_LIMIT = 500;
+
+/** Types that count: scripts look after what they `fetch` by themselves. */
+const types = new Set(["image", "stylesheet", "font", "media", "script", "document"]);
+
+/** Types without which a page does not look right, and which come to an end. */
+const looks = new Set(["image", "stylesheet", "font"]);
+
+interface Asked {
+  readonly url: string;
+  readonly type: string;
+  readonly frame: string;
+  readonly document: string;
+}
+
+/** What {@link followFiles} has to know of the page. */
+export interface FilesOf {
+  readonly system: System;
+  /** The main frame: what loads the page itself is no file of it. */
+  readonly mainFrame: () => string;
+  /** Files that the caller's rules refuse are not missing. */
+  readonly rules: () => RequestRules | null;
+}
+
+/** Follows which files the documents of a page ask for, and which of them fail. */
+export function followFiles({ system, mainFrame, rules }: FilesOf): PageFiles {
+  const open = new Map<string, Asked>();
+  const failures = failureList(rules);
+  const watchers = new Set<() => void>();
+  const isWaiting = (): boolean => [...open.values()].some(({ type }) => looks.has(type));
+  const begin = (key: string, params: CdpData): void => {
+    const file = fileOf(params);
+    const isOwn = file.type === "document" && file.frame === mainFrame();
+    // A redirect comes with the same key: the address that the document names is told.
+    if (types.has(file.type) && !isOwn && !open.has(key)) open.set(key, file);
+  };
+  const forget = (isFormer: (file: PlaceOfFile) => boolean): void => {
+    for (const [key, file] of open) if (isFormer(file)) open.delete(key);
+    failures.forget(isFormer);
+  };
+  return {
+    see({ method, params }) {
+      const key = String(params["requestId"]);
+      const file = open.get(key);
+      if (method === "Network.requestWillBeSent") begin(key, params);
+      else if (method === "Network.responseReceived") {
+        const failure = answerFailure(params["response"]);
+        if (file !== undefined && failure !== null) failures.note(file, ...failure);
+      } else if (method === "Network.loadingFinished") open.delete(key);
+      else if (method === "Network.loadingFailed") {
+        open.delete(key);
+        if (file !== undefined && params["canceled"] !== true)
+          failures.note(file, ...failureOf(params));
+      } else if (method === "Page.frameDetached")
+        forget(({ frame }) => frame === String(params["frameId"]));
+      else if (method === "Page.frameNavigated") forget(isOfFormer(params["frame"]));
+      else return;
+      if (!isWaiting()) for (const changed of watchers) changed();
+    },
+    get failed() {
+      return failures.told();
+    },
+    get isWaiting() {
+      return isWaiting();
+    },
+    arrived: (ms, signal) => nextCall(watchers, ms, system, signal),
+    noteUnreadable(urls) {
+      const own = { type: "image", frame: mainFrame(), document: "" };
+      for (const url of urls) failures.note({ ...own, url }, "unreadable", "Not a picture");
+    },
+    noteLate() {
+      for (const file of open.values())
+        if (looks.has(file.type))
+          failures.note(file, "late", "It had not come when the page was captured");
+    },
+  };
+}
+
+type PlaceOfFile = Pick<Asked, "frame" | "document">;
+
+/** Whether a file is of the document that a frame had before the one that is told. */
+function isOfFormer(told: unknown): (file: PlaceOfFile) => boolean {
+  const { id, loaderId } = (told ?? {}) as { readonly id?: string; readonly loaderId?: string };
+  return ({ frame, document }) => frame === id && document !== loaderId;
+}
+
+interface FailureList {
+  note(file: Asked, reason: FailedFile["reason"], detail: string): void;
+  forget(isFormer: (file: PlaceOfFile) => boolean): void;
+  told(): readonly FailedFile[];
+}
+
+/** The first failures, each address once, without what the caller refuses. */
+function failureList(rules: () => RequestRules | null): FailureList {
+  let list: (FailedFile & PlaceOfFile)[] = [];
+  return {
+    note(file, reason, detail) {
+      const url = file.url.slice(0, URL_LIMIT);
+      if (list.length >= FAILED_LIMIT || list.some((other) => other.url === url)) return;
+      const decision = decide(file, rules());
+      if (decision === "forbidden")
+        list.push({ ...file, url, reason: decision, detail: "The address is not allowed" });
+      else if (decision === "continue")
+        list.push({ ...file, url, reason, detail: detail.slice(0, 100) });
+    },
+    forget(isFormer) {
+      list = list.filter((file) => !isFormer(file));
+    },
+    told: () => list.map(({ url, type, reason, detail }) => ({ url, type, reason, detail })),
+  };
+}
+
+/** Resolves with the next call of the functions in `watchers`, or after `ms`. */
+async function nextCall(
+  watchers: Set<() => void>,
+  ms: number,
+  system: System,
+  signal: AbortSignal,
+): Promise<void> {
+  const done = new AbortController();
+  const changed = (): void => done.abort();
+  watchers.add(changed);
+  try {
+    await system.sleep(ms, AbortSignal.any([signal, done.signal]));
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!done.signal.aborted) throw error;
+  } finally {
+    watchers.delete(changed);
+  }
+}
+
+function decide({ url, type }: Asked, rules: RequestRules | null): GateDecision {
+  return rules === null ? "continue" : decideRequest({ url, type, main: false }, rules);
+}
+
+function fileOf(params: CdpData): Asked {
+  const { url = "" } = (params["request"] ?? {}) as { readonly url?: string };
+  const isInline = /^(?:data|blob):/iu.test(url);
+  return {
+    url,
+    // Inline files are part of the document.
+    type: isInline ? "" : String(params["type"]).toLowerCase(),
+    frame: String(params["frameId"]),
+    document: String(params["loaderId"]),
+  };
+}
+
+/** The failure that an answer is; null for any that can be used. */
+function answerFailure(response: unknown): [FailedFile["reason"], string] | null {
+  const { status, headers = {} } = response as {
+    readonly status: number;
+    readonly headers?: Readonly<Record<string, string>>;
+  };
+  if (status < 400) return null;
+  const said = Object.entries(headers).find(([name]) => name.toLowerCase() === "proxy-status");
+  const failure = proxyFailure(said?.[1] ?? "");
+  if (failure === null) return ["status", String(status)];
+  return [failure.kind === "blocked_url" ? "forbidden" : "unreachable", failure.message];
+}
+
+function failureOf(params: CdpData): [FailedFile["reason"], string] {
+  const { errorText, blockedReason, corsErrorStatus } = params as {
+    readonly errorText?: string;
+    readonly blockedReason?: string;
+    readonly corsErrorStatus?: { readonly corsError?: string };
+  };
+  const refusal = corsErrorStatus?.corsError ?? blockedReason;
+  if (refusal !== undefined) return ["refused", refusal];
+  const text = errorText ?? "";
+  return [text.includes("ERR_BLOCKED_BY") ? "refused" : "unreachable", text];
+}
