@@ -1,4 +1,33 @@
+import { ApiError } from "./http/api-error.ts";
 import type { Background, LongTask, Plain, Steps, System } from "./ports.ts";
+import { withinMs } from "./within-ms.ts";
+
+/** How long a task may run, in ms; training excepted, whose callers know better. */
+const TASK_MS = 60_000;
+
+/** Runs a task for as long as one may; its wait for a turn does not count. */
+export function withinTask<T>(
+  task: Pick<LongTask<never, Plain>, "lane" | "overrun">,
+  signal: AbortSignal,
+  system: System,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  if (task.lane === "training") return work(signal);
+  return withinMs(TASK_MS, signal, work, system, () =>
+    overrunOf(task, `it takes more than ${TASK_MS / 1000} s`),
+  );
+}
+
+/** The error of a task that took more than it may. */
+export function overrunOf(
+  { overrun }: Pick<LongTask<never, Plain>, "overrun">,
+  why: string,
+): Error {
+  return (
+    overrun?.(why) ??
+    new ApiError("page_too_large", { message: `The page cannot be converted: ${why}` })
+  );
+}
 
 /**
  * Runs a task on the event loop, in steps between which others run: for a runtime without threads. Rejects with the
@@ -21,8 +50,11 @@ export async function runInSteps<I extends Plain, O extends Plain>(
 }
 
 /** The port where there are no threads. */
-export function stepwise(system: Pick<System, "sleep">): Background {
-  return { run: (task, input, signal) => runInSteps(task, input, signal, system) };
+export function stepwise(system: System): Background {
+  return {
+    run: (task, input, signal) =>
+      withinTask(task, signal, system, (inner) => runInSteps(task, input, inner, system)),
+  };
 }
 
 /** Runs a task to its end at once: what a thread of its own does. */

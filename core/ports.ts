@@ -54,13 +54,14 @@ export type {
 
 /**
  * The name of something a runtime may lack. `client-abort`: a client that leaves is noticed at once, not at the
- * next write. `raw-framing`: a request with two kinds of framing is seen as it was sent. The others are ports.
+ * next write. `file-limits`: a file that takes too much memory ends what reads it, and not the server. `raw-framing`: a request with two kinds of framing is seen as it was sent. The others are ports.
  */
 export type Capability =
   | "actors"
   | "browser"
   | "client-abort"
   | "egress-pinning"
+  | "file-limits"
   | "raw-framing"
   | "sockets"
   | "transport";

@@ -13,6 +13,7 @@ await build({
   entryPoints: [
     "adapters/cli/main.ts",
     "adapters/shared/background/thread.ts",
+    "adapters/shared/background/task-process.ts",
     "adapters/shared/sqlite/reader-thread.ts",
   ],
   outdir: "dist/cli",

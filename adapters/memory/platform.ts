@@ -136,6 +136,8 @@ function capabilities(options: MemoryPlatformOptions): Record<Capability, true |
     browser: browserEndpoint === "" ? NO_BROWSER : true,
     "client-abort": "Whether a client that leaves is noticed at once is up to the host's server",
     "egress-pinning": resolve === undefined ? MEMORY_UNPINNED : RESOLVED_APART,
+    "file-limits":
+      "The host's process is the only one: files are read in steps, and what they unpack to is counted",
     "raw-framing": "The host's server settles two kinds of framing before causey sees the request",
     sockets: acceptWebSocket === undefined ? NO_UPGRADE : true,
     transport: true,

@@ -2,6 +2,7 @@ import process from "node:process";
 import { bodyBudget } from "../../core/body-budget.ts";
 import type { Browser, Capability, Log, Platform, Transport, Vitals } from "../../core/ports.ts";
 import { chromium } from "./chromium/chromium.ts";
+import { processesAvailable } from "./background/process-isolate.ts";
 import { type Threads, threads } from "./background/threads.ts";
 import { openDataDir } from "./data-dir.ts";
 import { closeAtEnd } from "./http/drain.ts";
@@ -138,6 +139,7 @@ function capabilities(browser: true | string): Record<Capability, true | string>
     browser,
     "client-abort": true,
     "egress-pinning": true,
+    "file-limits": processesAvailable(),
     "raw-framing": true,
     sockets: true,
     transport: true,

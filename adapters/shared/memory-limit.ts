@@ -7,6 +7,15 @@ export function defaultBodyBytes(): number {
   return Math.floor(memoryLimit() / 4);
 }
 
+/** What the processes that read files may take by default, beside this one: a quarter of what there is, 256 MB to 1 GB. */
+export function defaultFileBytes(): number {
+  const group = process.constrainedMemory();
+  const there = Math.min(totalmem(), group > 0 ? group : Infinity);
+  return Math.min(1024 * MB, Math.max(256 * MB, Math.floor(there / 4)));
+}
+
+const MB = 1024 * 1024;
+
 /** Bytes that this process may use: of the machine, of its control group, and of its engine's heap the least. */
 function memoryLimit(): number {
   // Bun's heap has no limit of its own; what it tells grows with use.

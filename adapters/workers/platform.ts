@@ -43,6 +43,8 @@ export function workersPlatform(options: WorkersPlatformOptions): Platform {
       actors: true,
       browser: env.BROWSER === undefined ? NO_BROWSER : true,
       "client-abort": "workerd notices a client that closed its connection only at its next write",
+      "file-limits":
+        "An isolate has one heap: files are read in steps, and what they unpack to is counted",
       "raw-framing": "workerd settles two kinds of framing before a Worker sees the request",
       "egress-pinning": env.CAUSEY_EGRESS === undefined ? WORKERS_UNPINNED : true,
       sockets: true,

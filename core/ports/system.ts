@@ -66,6 +66,8 @@ export interface LongTask<
   readonly name: string;
   /** Tasks of a lane wait for each other only. @default "quick" */
   readonly lane?: TaskLane;
+  /** Makes the error for an input that takes too much, e.g. of "it takes more than 60 s". @default `page_too_large` */
+  readonly overrun?: (why: string) => Error;
   load(): Promise<(input: I) => S>;
 }
 

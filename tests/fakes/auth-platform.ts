@@ -37,6 +37,7 @@ export function fakePlatform(clock: ManualClock, transport?: Platform["transport
       browser: "fake",
       "client-abort": "fake",
       "egress-pinning": "fake",
+      "file-limits": "fake",
       "raw-framing": "fake",
       sockets: "fake",
       transport: true,

@@ -1,17 +1,25 @@
 import type { ApiErrorData } from "../../../core/http/api-error.ts";
 import type { Plain } from "../../../core/ports.ts";
 
-/** What a thread is told. */
+/** One task for an isolate. */
 export interface TaskMessage {
   readonly name: string;
-  readonly input: never;
+  readonly input: Plain;
 }
 
-/** What a thread answers. */
+/** How a task ended. */
 export type TaskOutcome =
   | { readonly output: Plain }
   | { readonly refused: ApiErrorData }
-  | { readonly failed: string };
+  | { readonly failed: string }
+  /** It took more than it may; the reason, e.g. "it takes more than 512 MB of memory". */
+  | { readonly overran: string };
+
+/** What a process answers. */
+export type ProcessAnswer = TaskOutcome & {
+  /** It ends now: it holds too much memory for a further task. */
+  readonly isLast?: boolean;
+};
 
 /** The buffers of bytes, or of a value's own members that are bytes: they change hands instead of being copied. */
 export function buffersOf(value: Plain): ArrayBuffer[] {

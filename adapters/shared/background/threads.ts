@@ -1,30 +1,60 @@
 import { availableParallelism } from "node:os";
-import { stepwise } from "../../../core/background.ts";
+import { overrunOf, runInSteps, withinTask } from "../../../core/background.ts";
 import { ApiError } from "../../../core/http/api-error.ts";
-import type { Background, TaskLane, LongTask, Plain, Steps } from "../../../core/ports.ts";
+import type {
+  Background,
+  Log,
+  LongTask,
+  Plain,
+  Steps,
+  System,
+  TaskLane,
+} from "../../../core/ports.ts";
 import { type FairSlots, fairSlots, inSlot } from "../../../core/work/fair-slots.ts";
-import { threadPool, type ThreadPoolOptions } from "./thread-pool.ts";
+import { defaultFileBytes } from "../memory-limit.ts";
+import { isolatePool } from "./isolate-pool.ts";
+import type { TaskOutcome } from "./messages.ts";
+import { startProcess } from "./process-isolate.ts";
+import { startThread } from "./thread-isolate.ts";
 
 /** What {@link threads} needs. */
-export interface ThreadOptions extends ThreadPoolOptions {
+export interface ThreadOptions {
+  readonly system: System;
+  readonly log: Log;
+  /** How long an idle thread or process stays, in ms. @default 30000 */
+  readonly idleMs?: number;
+  /** Bytes of memory of all processes together that read files. @default a quarter of what there is, 256 MB to 1 GB */
+  readonly fileBytes?: number;
   /** Threads at a time for quick tasks. @default one less than the machine has cores, 1 to 4 */
   readonly most?: number;
 }
 
-/** The port over threads, which start when they are needed and end when they are idle. */
+/** The port over threads and, for files, processes; they start when they are needed and end when they are idle. */
 export interface Threads extends Background {
   close(): Promise<void>;
 }
 
 /** Tasks that wait in one lane, of all owners together. */
 const WAITING = 1000;
+/** Processes that read files at a time, one of them for an owner whose files nobody reads yet. */
+const FILES = 2;
 /** The owner of work that names none. */
 const SHARED = "";
 
-/** Runs tasks on threads; on the event loop, in steps, where none can be started. */
+/** Runs tasks on threads, those of files in processes; on the event loop, in steps, where none can be started. */
 export function threads(options: ThreadOptions): Threads {
-  const inSteps = stepwise(options.system);
-  const pool = threadPool(options);
+  const { system } = options;
+  const pool = isolatePool({
+    ...options,
+    start: startThread,
+    absent: "Long tasks run on the event loop: no thread could be started",
+  });
+  const bytes = Math.floor((options.fileBytes ?? defaultFileBytes()) / FILES);
+  const processes = isolatePool({
+    ...options,
+    start: (signal) => startProcess(signal, { bytes }),
+    absent: "Files are read without a limit of memory: no process could be started",
+  });
   const lanes = laneSlots(options.most ?? Math.min(4, Math.max(1, availableParallelism() - 1)));
   return {
     run<I extends Plain, O extends Plain>(
@@ -33,24 +63,41 @@ export function threads(options: ThreadOptions): Threads {
       signal: AbortSignal,
       owner = SHARED,
     ): Promise<O> {
-      return inSlot(lanes[task.lane ?? "quick"], owner, signal, async () => {
-        const thread = await pool.take(signal);
-        if (thread === null) return inSteps.run(task, input, signal);
-        const outcome = await pool.run(thread, { name: task.name, input }, signal);
-        if ("refused" in outcome) throw ApiError.from(outcome.refused);
-        if ("failed" in outcome) throw new Error(`"${task.name}" failed: ${outcome.failed}`);
-        // The task of that name made it.
-        return outcome.output as O;
-      });
+      const { name, lane = "quick" } = task;
+      return inSlot(lanes[lane], owner, signal, () =>
+        withinTask(task, signal, system, async (inner) => {
+          const isFile = lane === "files";
+          const message = { name, input };
+          const outcome =
+            (isFile ? await processes.run(message, inner) : null) ??
+            (await pool.run(message, inner));
+          // The task of that name made it.
+          return outcome === null
+            ? runInSteps(task, input, inner, system)
+            : (outputOf(task, outcome) as O);
+        }),
+      );
     },
-    close: () => pool.close(),
+    async close() {
+      await Promise.all([pool.close(), processes.close()]);
+    },
   };
+}
+
+function outputOf(
+  task: Pick<LongTask<never, Plain>, "name" | "overrun">,
+  outcome: TaskOutcome,
+): Plain {
+  if ("output" in outcome) return outcome.output;
+  if ("refused" in outcome) throw ApiError.from(outcome.refused);
+  if ("overran" in outcome) throw overrunOf(task, outcome.overran);
+  throw new Error(`"${task.name}" failed: ${outcome.failed}`);
 }
 
 function laneSlots(most: number): Record<TaskLane, FairSlots> {
   const slots = (running: number, reserve: number): FairSlots =>
     fairSlots({ running, reserve, waiting: WAITING, refuse: tooMany });
-  return { quick: slots(most, 1), files: slots(1, 1), training: slots(1, 0) };
+  return { quick: slots(most, 1), files: slots(FILES - 1, 1), training: slots(1, 0) };
 }
 
 function tooMany(): ApiError {

@@ -25,6 +25,7 @@ export type { PdfReader, ReadPdf } from "./pdf-reader.ts";
 export const pdfReader: PdfReader = {
   name: "rendering/read-pdf",
   lane: "files",
+  overrun: unreadable,
   load: () =>
     Promise.resolve(async function* ({ bytes }) {
       const { pdfPages } = await import("../../pdf-pages.ts").catch((error: unknown) => {

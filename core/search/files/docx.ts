@@ -1,6 +1,6 @@
 import { markdownTable } from "../read/markdown-table.ts";
 import { openPackage, parseXml } from "./package-parts.ts";
-import { refused } from "./refused.ts";
+import { refused } from "../read/refused.ts";
 
 /** The text of a DOCX document: headings, paragraphs, lists and tables, in their order. */
 export function* docxText(bytes: Uint8Array): Generator<void, string, void> {

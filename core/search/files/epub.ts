@@ -1,6 +1,6 @@
 import { htmlSteps } from "../items/html-text.ts";
 import { openPackage, parseXml, resolved } from "./package-parts.ts";
-import { refused } from "./refused.ts";
+import { refused } from "../read/refused.ts";
 
 /** The text of an EPUB book, its chapters in the order of reading. */
 export function* epubText(bytes: Uint8Array): Generator<void, string, void> {

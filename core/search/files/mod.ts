@@ -7,6 +7,7 @@
 import { ApiError } from "../../http/api-error.ts";
 import { type DocumentKind, documentKind, type FileReader } from "../read/file-reader.ts";
 import type { PagedText } from "./paged-text.ts";
+import { refused } from "../read/refused.ts";
 
 export type { FilePage, FileReader, ReadableFile, ReadFileResult } from "../read/file-reader.ts";
 
@@ -35,6 +36,7 @@ const PACKAGES: Readonly<Record<DocumentKind, string>> = {
 export const fileReader: FileReader = {
   name: "search/read-file",
   lane: "files",
+  overrun: (why) => refused(`the file cannot be read: ${why}`),
   load: () =>
     Promise.resolve(async function* (file) {
       const kind = documentKind(file) ?? "pdf";

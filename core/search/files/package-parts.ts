@@ -1,6 +1,6 @@
 import { unzipSync } from "fflate";
 import { Parser } from "htmlparser2";
-import { refused } from "./refused.ts";
+import { refused } from "../read/refused.ts";
 
 /** Bytes that a package may unpack to: a small file can be made of very many. */
 const UNPACKED = 64 * 1024 * 1024;

@@ -1,6 +1,6 @@
 import { pdfPages } from "../../pdf-pages.ts";
 import { type PagedText, pagedText } from "./paged-text.ts";
-import { refused } from "./refused.ts";
+import { refused } from "../read/refused.ts";
 
 /** The text of a PDF document, each page below a heading with its number. */
 export async function* pdfText(bytes: Uint8Array): AsyncGenerator<void, PagedText, void> {

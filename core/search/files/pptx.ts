@@ -1,6 +1,6 @@
 import { openPackage, parseXml, relations } from "./package-parts.ts";
 import { type PagedText, pagedText } from "./paged-text.ts";
-import { refused } from "./refused.ts";
+import { refused } from "../read/refused.ts";
 
 /** The text of a PPTX presentation: each slide below a heading with its number and title. */
 export function* pptxText(bytes: Uint8Array): Generator<void, PagedText, void> {

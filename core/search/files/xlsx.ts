@@ -1,6 +1,6 @@
 import { markdownTable } from "../read/markdown-table.ts";
 import { openPackage, parseXml, relations } from "./package-parts.ts";
-import { refused } from "./refused.ts";
+import { refused } from "../read/refused.ts";
 import { cellStyles, type CellStyles, dateText } from "./xlsx-dates.ts";
 
 /** Columns of a sheet that are read. */

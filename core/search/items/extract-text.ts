@@ -1,7 +1,6 @@
 import { runInSteps } from "../../background.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { LongTask, Plain, Steps } from "../../ports.ts";
-import { withinMs } from "../../within-ms.ts";
 import { documentKind, type FilePage, type ReadableFile, binaryKind } from "../read/file-reader.ts";
 import { readText } from "../read/read-text.ts";
 import type { WorkOptions } from "../search-deps.ts";
@@ -19,8 +18,7 @@ export interface ExtractedText {
 
 /** Bytes of text that are read at once: a thread would take longer to be asked. */
 const AT_ONCE = 32_768;
-/** Milliseconds that reading one file may take: a document can be made to take for ever. */
-const READ_MS = 60_000;
+const never = new AbortController().signal;
 
 /** Reads a file as text by its first bytes, its name and its media type. Throws 7060 for what cannot be read, with the reason. */
 export async function extractText(
@@ -47,18 +45,16 @@ export async function extractText(
   return { text: (await deps.htmlToMarkdown?.(text, deps.owner)) ?? text, format: "markdown" };
 }
 
-async function read<I extends Plain, O extends Plain>(
+function read<I extends Plain, O extends Plain>(
   task: LongTask<I, O, Steps<O>>,
   input: I,
   { platform: { background, system }, owner }: WorkOptions,
   atOnce: boolean,
 ): Promise<O> {
-  const work = (signal: AbortSignal): Promise<O> =>
-    atOnce ? runInSteps(task, input, signal, system) : background.run(task, input, signal, owner);
-  return withinMs(READ_MS, system.closing, work, system, () => {
-    const message = `unsupported_file_type: the file took more than ${READ_MS / 1000} s to read`;
-    return new ApiError("unsupported_file", { message });
-  });
+  const { closing = never } = system;
+  return atOnce
+    ? runInSteps(task, input, closing, system)
+    : background.run(task, input, closing, owner);
 }
 
 function unsupported({ key }: ReadableFile, why: string): ApiError {

@@ -3,10 +3,12 @@ import { ApiError } from "../../http/api-error.ts";
 import type { LongTask } from "../../ports.ts";
 import { isCode } from "../text/code-blocks.ts";
 import type { ReadableFile, ReadFileResult } from "./file-reader.ts";
+import { refused } from "./refused.ts";
 
 /** Files of text: decodes them, and makes Markdown of HTML, CSV and JSON. `html` of the input: HTML stays as it is. */
 export const readText: LongTask<ReadableFile & { readonly keepHtml: boolean }, ReadFileResult> = {
   name: "search/read-text",
+  overrun: (why) => refused(`the file cannot be read: ${why}`),
   async load() {
     const [
       { htmlSteps },
