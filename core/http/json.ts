@@ -101,6 +101,17 @@ export function jsonExcess(text: string): string | null {
   return null;
 }
 
+/** How many members all objects of a JSON text have together, those named twice included. */
+export function memberCount(json: string): number {
+  let members = 0;
+  for (let at = 0; at < json.length; at++) {
+    const code = json.charCodeAt(at);
+    if (code === QUOTE) at = endOfText(json, at);
+    else if (code === COLON) members++;
+  }
+  return members;
+}
+
 /** The place of the quote that ends the text which begins at `start`; the end of everything when none does. */
 export function endOfText(text: string, start: number): number {
   for (let at = start + 1; ; at++) {

@@ -1,5 +1,6 @@
 import { agentsMutants } from "./mutants/agents.ts";
 import { filesMutants } from "./mutants/files.ts";
+import { gatewayKeyMutants } from "./mutants/gateway-keys.ts";
 import { gatewayMutants } from "./mutants/gateway.ts";
 import { httpMutants } from "./mutants/http.ts";
 import { renderingMutants } from "./mutants/rendering.ts";
@@ -9,6 +10,7 @@ import { searchMutants } from "./mutants/search.ts";
 /** Guards and limits whose loss nobody would see at first. `npm run test:mutants` takes each away in turn. */
 export const mutants: readonly Mutant[] = [
   ...gatewayMutants,
+  ...gatewayKeyMutants,
   ...agentsMutants,
   ...httpMutants,
   ...searchMutants,

@@ -62,6 +62,8 @@ export interface Step {
   readonly passed?: () => LoggedBody;
   /** Where the provider takes this request, when that is not below its base URL. A configured base URL outranks it. */
   readonly origin?: string;
+  /** Whether it opens a WebSocket. @default false */
+  readonly isSocket?: boolean;
   /** The format of the body, where it is not the provider's and has to be translated. @default as `rest` says */
   readonly format?: "responses" | "messages";
   /** Whether the request came to an endpoint for the models of all providers. @default false */

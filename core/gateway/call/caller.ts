@@ -19,10 +19,19 @@ export type KeyGrant = {
   readonly models: readonly string[] | null;
   /** Aliases of stored provider keys, `*` = any. Without one in the request the first counts that is stored. */
   readonly aliases: readonly string[];
+  /** Requests beside inferences that the operator's credentials serve. */
+  readonly paths: readonly GrantedPath[];
   readonly onUnknown: "refuse" | "allow";
   /** Whether any limit counts cost, and tokens. */
   readonly cost: boolean;
   readonly tokens: boolean;
+};
+
+/** Requests of a method, or of any (`*`). */
+export type GrantedPath = {
+  readonly method: string;
+  /** `{provider}/{path}` without the version in front of the path; `*` stands for any text. */
+  readonly path: string;
 };
 
 /** The operator's own code in this process. */

@@ -12,6 +12,14 @@ export interface OutboundTarget {
   readonly custom?: { readonly generation: string } | undefined;
 }
 
+/** What a connection with the operator's credential may not do for its caller. */
+export interface LentAccount {
+  /** Whether a subprotocol chooses an organisation or a project of the account. */
+  chooses(protocol: string): boolean;
+  /** Why a client's message may not pass; null for one that may. */
+  refused(message: string): string | null;
+}
+
 /** A step ready to be sent. */
 export interface Outbound {
   readonly target: OutboundTarget;
@@ -22,6 +30,8 @@ export interface Outbound {
   readonly via: Pick<Transport, "send">;
   /** Turns the provider's answer into what the client expects. */
   readonly restore: (answer: InboundResponse) => Promise<InboundResponse> | InboundResponse;
+  /** Of a WebSocket with the operator's credential. @default nothing of its messages is refused */
+  readonly account?: LentAccount;
   /** Whether `restore` would bring the client a whole answer of this kept one. @default it does */
   readonly isRestorable?: (reply: CachedReply) => boolean;
 }

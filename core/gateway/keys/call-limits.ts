@@ -12,6 +12,7 @@ import { hidesUsage } from "../providers/openai/stream-usage.ts";
 import { BYTES_PER_TOKEN } from "../chat/usage.ts";
 import { jsonOf, plainBytes } from "../wire/readable-body.ts";
 import { refusalHeaders } from "./key-entry.ts";
+import { providerPath } from "../providers/target.ts";
 import { checkModel } from "./check-model.ts";
 import type { KeyStore } from "./key-store.ts";
 
@@ -32,7 +33,9 @@ export function callLimits(parts: LimitParts): CallLimits {
   return {
     checkModel(step, { caller }, model) {
       const models = caller?.grant?.models;
-      if (models !== undefined && models !== null) checkModel(step, models, model);
+      if (models === undefined || models === null) return;
+      const path = providerPath(step, parts.targets);
+      checkModel(step, { models, path, known: model });
     },
     applyTo: ({ settings, caller }) =>
       caller?.grant !== undefined || limitsSpend(settings.spend_limits),

@@ -2,20 +2,33 @@ import { ApiError } from "../../http/api-error.ts";
 import type { Step } from "../call/call.ts";
 import { fitsPattern, modelSpellings } from "../prices/model-spellings.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
-import { bodyText, plainBytes } from "../wire/readable-body.ts";
 import {
-  fallbackModels,
-  formModels,
-  queryModels,
-  requestModel,
-} from "../providers/requested-model.ts";
+  beginsAsWideText,
+  bodyText,
+  inOtherCharset,
+  isJson,
+  plainBytes,
+} from "../wire/readable-body.ts";
+import { jsonModels } from "../providers/named-models.ts";
+import { isInference } from "../providers/reach/inferences.ts";
+import { formModels, queryModels, requestModel } from "../providers/requested-model.ts";
+
+/** What a step's models are checked by. */
+export interface ModelCheck {
+  /** In lower case. */
+  readonly models: readonly string[];
+  /** Of the step behind its provider's base URL, without a version in front; null where that is not known. */
+  readonly path: string | null;
+  /** The model that is known better than from the step. @default as the step says */
+  readonly known?: string | undefined;
+}
 
 /**
  * Throws `forbidden` unless a step names a model, and every place from which a provider may read it names one of
- * `models`, which are in lower case. A caller must not name one model for the gateway and another for the provider.
+ * `models`. A caller must not name one model for the gateway and another for the provider.
  */
-export function checkModel(step: Step, models: readonly string[], known?: string): void {
-  const named = known === undefined ? modelsOf(step) : [known, ...queryModels(step.query)];
+export function checkModel(step: Step, { models, path, known }: ModelCheck): void {
+  const named = known === undefined ? modelsOf(step, path) : [known, ...queryModels(step.query)];
   const wrong = named.find((model) => !isAllowed(model, step.slug, models));
   if (named.length > 0 && wrong === undefined) return;
   throw new ApiError("forbidden", {
@@ -32,21 +45,41 @@ function isAllowed(model: string, slug: string, patterns: readonly string[]): bo
   return patterns.some((pattern) => names.some((name) => fitsPattern(name.toLowerCase(), pattern)));
 }
 
-/** Every model that a step names: in its body, its path and its query. */
-function modelsOf(step: Step): string[] {
+/** Every model that a step names, in its body, its path and its query; none for a body that could name another. */
+function modelsOf(step: Step, path: string | null): string[] {
   const { body, headers, rest, query, slug } = step;
-  const bytes = plainBytes(step);
-  // What cannot be read might name another model than the path does.
-  if (body !== null && bytes === null) return [];
-  const type = headerValue(headers, "content-type") ?? "";
-  const inForm = bytes === null ? [] : formModels(bytes, type);
-  if (inForm === null) return [];
-  const text = /^multipart\//i.test(type) ? "" : (bodyText(step) ?? "");
-  const fallbacks = fallbackModels(step, text);
-  if (fallbacks === null) return [];
-  const inText = [...bodyModels(text), ...fallbacks];
-  const all = [...inForm, ...inText, requestModel(null, rest, slug), ...queryModels(query)];
+  const inBody = body === null ? [] : bodyModels(step, headers, path);
+  if (inBody === null) return [];
+  const all = [...inBody, requestModel(null, rest, slug), ...queryModels(query)];
   return [...new Set(all.filter((model) => model !== "").map(plain))];
+}
+
+/** Null for a body that cannot be read. */
+function bodyModels(
+  step: Step,
+  headers: Step["headers"],
+  path: string | null,
+): readonly string[] | null {
+  const bytes = plainBytes(step);
+  if (bytes === null) return null;
+  const type = headerValue(headers, "content-type") ?? "";
+  if (/^multipart\//i.test(type)) return formModels(bytes, type);
+  const text = bodyText(step) ?? "";
+  if (text === "") return [];
+  const inForm = formModels(bytes, type) ?? [];
+  const isText = isJson(step, bytes);
+  if (isText ? inOtherCharset(type) : beginsAsWideText(bytes)) return null;
+  const named = isText ? jsonModels(text, step.slug) : inForm;
+  return named === null || isKnownFormat(step, path) ? named : [...named, ...textModels(text)];
+}
+
+/** Whether a step is in a format whose places of models are known: it asks for an inference. */
+function isKnownFormat(
+  { slug, method, origin, format, unified }: Step,
+  path: string | null,
+): boolean {
+  if (format !== undefined || unified === true) return true;
+  return path !== null && isInference({ slug, method, origin, path });
 }
 
 /** As prices and other paths name it. */
@@ -54,8 +87,8 @@ function plain(model: string): string {
   return model.replace(/^models\//, "");
 }
 
-/** Every `model` that a JSON text names, at any depth, doubled members included. */
-function bodyModels(text: string): string[] {
+/** Every `model` that a text names at any depth, doubled members included: the rule where no format is known. */
+function textModels(text: string): string[] {
   const found: string[] = [];
   for (const [, name = ""] of text.matchAll(MODEL_MEMBER)) found.push(unescaped(name));
   return found;

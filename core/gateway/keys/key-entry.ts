@@ -1,7 +1,8 @@
 import { quickSha256Hex } from "../../crypto/digest.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { System } from "../../ports.ts";
-import type { GatewayCaller, KeyGrant } from "../call/caller.ts";
+import type { GatewayCaller, GrantedPath, KeyGrant } from "../call/caller.ts";
+import { plainPath } from "../providers/reach/inferences.ts";
 import { DEFAULT_ALIAS } from "../settings/declared-gateways.ts";
 import type { GatewayName } from "../settings/gateway-name.ts";
 import { retryAfter } from "../wire/retry-after.ts";
@@ -78,15 +79,25 @@ function admittedKey(entrance: KeyEntrance): Extract<KeyEntrance, { key: unknown
   return entrance.key;
 }
 
-function grantOf({ models, aliases, limits, on_unknown: onUnknown }: KeySettings): KeyGrant {
+function grantOf(settings: KeySettings): KeyGrant {
+  const { models, aliases, paths, limits, on_unknown: onUnknown } = settings;
   const counts = (type: string): boolean => limits.some(({ limitType }) => limitType === type);
   return {
     models: models?.map((model) => model.toLowerCase()) ?? null,
     aliases: aliases ?? [DEFAULT_ALIAS],
+    paths: paths.map(grantedPath),
     onUnknown,
     cost: counts("cost"),
     tokens: counts("tokens"),
   };
+}
+
+/** The schema has checked its form. */
+function grantedPath(text: string): GrantedPath {
+  const [method = "", address = ""] = text.split(" ");
+  const slash = address.indexOf("/");
+  const path = plainPath(address.slice(slash + 1));
+  return { method, path: `${address.slice(0, slash)}/${path}` };
 }
 
 /** A limit that never frees anything is not worth trying again. */

@@ -15,6 +15,8 @@ export type KeySettings = {
   readonly models: readonly string[] | null;
   /** Aliases of the stored provider keys that it may use, `*` = any; null = the default one of each provider. */
   readonly aliases: readonly string[] | null;
+  /** `{METHOD} {provider}/{path}`, `*` standing for any method and any text: what it may ask beside inferences. */
+  readonly paths: readonly string[];
   readonly limits: readonly KeyLimit[];
   /** What becomes of a request whose cost cannot be known, where a limit counts cost. */
   readonly on_unknown: "refuse" | "allow";
@@ -63,6 +65,13 @@ const alias = v.pipe(
   v.string(),
   v.regex(/^(?:[\w.-]{1,64}|\*)$/, 'expected the alias of a stored key, "default", or "*" for any'),
 );
+const path = v.pipe(
+  v.string(),
+  v.regex(
+    /^(?:[A-Z]{3,16}|\*) [^\s/]{1,80}\/\S{1,512}$/,
+    'expected "{METHOD} {provider}/{path}", such as "GET openai/v1/models", "*" standing for any method and any text',
+  ),
+);
 const list = <T extends v.GenericSchema<unknown, string>>(
   item: T,
   most: number,
@@ -78,6 +87,7 @@ const entries = {
   aliases: v.optional(
     v.nullable(list(alias, 100, "expected at least one, or null for the default one")),
   ),
+  paths: v.optional(v.pipe(v.array(path), v.maxLength(100))),
   limits: v.optional(keyLimits),
   on_unknown: v.optional(v.picklist(["refuse", "allow"])),
   expires_at: v.optional(v.nullable(instant)),
@@ -116,6 +126,7 @@ const unset: Omit<KeySettings, "name"> = {
   gateways: null,
   models: null,
   aliases: null,
+  paths: [],
   limits: [],
   on_unknown: "refuse",
   expires_at: null,

@@ -5,7 +5,9 @@ import { utf8 } from "../../crypto/encoding.ts";
 import { tokenOf } from "../call/gateway-token.ts";
 import type { Call, Step } from "../call/call.ts";
 import { readChatBody } from "../chat/chat-body.ts";
-import { headerValue, requestHygiene } from "../wire/header-hygiene.ts";
+import { choosesAccount, headerValue, requestHygiene } from "../wire/header-hygiene.ts";
+import { checkReach, refusedMessage } from "./reach/check-reach.ts";
+import { ECHO } from "./table.ts";
 import { addsSecret, withCredential, withProviderHeaders } from "./credential.ts";
 import type { CustomTarget, StoredProviders } from "./stored-providers.ts";
 import { plainBody } from "../wire/reply-body.ts";
@@ -16,7 +18,7 @@ import { askingBody, isEncoding, unasked, type UsageQuestion } from "./openai/st
 import { withInlineImages } from "../chat/images.ts";
 import { type TranslationRoute, translationRoute } from "./families.ts";
 import { translateReply } from "../chat/translate-reply.ts";
-import type { Outbound } from "../call/outbound.ts";
+import type { LentAccount, Outbound } from "../call/outbound.ts";
 
 import type { ContentDecoding } from "../wire/content-decoder.ts";
 import { echoTransport } from "./echo.ts";
@@ -65,10 +67,43 @@ function addressed(
   const inHeader = given.some(([name]) => provider.credentials.includes(name));
   const bringsKey = inHeader || inQuery(query, provider);
   const addressedTo: Addressed = { step, target, bringsKey };
-  if (bringsKey) return sendable(addressedTo, given, call, parts);
-  return withCredential(given, target, call, parts.stored).then((own) =>
-    sendable(addressedTo, own, call, parts),
-  );
+  const lent = isLent(addressedTo, call);
+  const kept = lent ? lentHeaders(addressedTo, given, call) : given;
+  const finish = (own: readonly HeaderPair[]): Outbound => {
+    const prepared = sendable(addressedTo, own, call, parts);
+    return lent && step.isSocket === true
+      ? { ...prepared, account: lentAccount(addressedTo, call) }
+      : prepared;
+  };
+  return bringsKey ? finish(kept) : withCredential(kept, target, call, parts.stored).then(finish);
+}
+
+/**
+ * Whether a credential of the operator's would serve somebody who must not choose in its account. Callers with another token than a virtual key are the operator's own programs.
+ */
+function isLent({ target, bringsKey }: Addressed, { caller }: Call): boolean {
+  const { slug, custom } = target;
+  if (slug === ECHO || (caller !== null && caller.grant === undefined)) return false;
+  // The headers of a custom provider go with every request.
+  return !bringsKey || (caller !== null && (custom?.headers.length ?? 0) > 0);
+}
+
+/** The headers that may go beside the operator's credential. Throws `forbidden` for what a virtual key may not ask with it. */
+function lentHeaders(
+  { step, target: { path } }: Addressed,
+  given: HeaderPair[],
+  { caller }: Call,
+): HeaderPair[] {
+  if (caller?.grant !== undefined) checkReach({ step, path, grant: caller.grant });
+  return given.filter(([name]) => !choosesAccount(name));
+}
+
+function lentAccount({ step, target: { path } }: Addressed, { caller }: Call): LentAccount {
+  const grant = caller?.grant;
+  return {
+    chooses: (protocol) => choosesAccount(protocol.split(".", 1)[0] ?? ""),
+    refused: (text) => (grant === undefined ? null : refusedMessage(text, { step, path, grant })),
+  };
 }
 
 /** A step, and where it goes. */

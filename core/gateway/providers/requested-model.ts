@@ -1,4 +1,4 @@
-import { boundedJson, jsonExcess, jsonObject, jsonText, parsedJson } from "../../http/json.ts";
+import { boundedJson, parsedJson } from "../../http/json.ts";
 import { partsOf } from "../wire/multipart.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import { beginsAsJson, plainBytes, type ReadableRequest } from "../wire/readable-body.ts";
@@ -35,7 +35,8 @@ export function requestModel(body: string | null, given: string, slug: string): 
   const own = Object.hasOwn(providers, slug) ? providers[slug]?.modelInPath : undefined;
   const answersWith = own === undefined ? "" : pathModel(path, own);
   if (answersWith !== "") return answersWith;
-  const named = (body === null ? null : namedFirst(body)) ?? modelName(boundedJson(body ?? ""), "");
+  const named =
+    (body === null ? null : namedOnce(body)?.name) ?? modelName(boundedJson(body ?? ""), "");
   return named === "" ? modelName(null, path) : named;
 }
 
@@ -85,36 +86,23 @@ function modelsIn(parameters: URLSearchParams): string[] {
 const NAME_LIMIT = 256;
 const MODEL_FIELD = /^model(?:_id)?$/;
 
-/** The model of a body that names it first and, spelled out or escaped, nowhere again: the last one would count. */
-function namedFirst(body: string): string | null {
+/**
+ * The model of a body that names it first and, spelled out or escaped, nowhere again: the last one would count. `end` is where
+ * the rest begins.
+ */
+export function namedOnce(body: string): { readonly name: string; readonly end: number } | null {
   const found = MODEL_FIRST.exec(body);
   if (found === null) return null;
   const end = found[0].length;
   // Engines stop at each first character of what they look for, and prose and code hold more quotes than letters "m".
   // Each letter of the name, if escaped, begins with \u006.
   const isNamedAgain = body.includes('model"', end) || body.includes("\\u006", end);
-  return isNamedAgain ? null : (found[1] ?? null);
+  return isNamedAgain ? null : { name: found[1] ?? "", end };
 }
 
-/**
- * The models that a request asks for where its own is not to be had, as OpenRouter takes them
- * (https://openrouter.ai/docs/features/model-routing); null for what has too much in it to be parsed.
- */
-export function fallbackModels(
-  { slug }: Pick<ModelRequest, "slug">,
-  json: string,
-): string[] | null {
-  if (slug !== "openrouter") return [];
-  const body = boundedJson(json);
-  if (body === undefined) return jsonExcess(json) === null ? [] : null;
-  const { models } = jsonObject(body);
-  return Array.isArray(models) ? models.map((model) => jsonText(model)) : [];
-}
-
-/** Whether a request names more than one model in its query, its form or its JSON (`json`). */
+/** Whether a request names more than one model in its query, its form or its JSON (`json`), as its own. */
 export function namesModelTwice(step: ModelRequest, json: string | null): boolean {
   if (queryModels(step.query).length > 1) return true;
-  if (json !== null && fallbackModels(step, json)?.length !== 0) return true;
   if (json !== null && hasModelTwice(json)) return true;
   const type = headerValue(step.headers, "content-type") ?? "";
   const bytes = /form/i.test(type) ? plainBytes(step) : null;

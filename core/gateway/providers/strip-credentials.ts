@@ -1,5 +1,5 @@
 import type { Step } from "../call/call.ts";
-import { isGatewayHeader, isSecretHeader } from "../wire/header-hygiene.ts";
+import { choosesAccount, isGatewayHeader, isSecretHeader } from "../wire/header-hygiene.ts";
 import { credentialHeaders } from "./table.ts";
 
 /**
@@ -20,5 +20,5 @@ export function holdsCredentials({ headers, query }: Step, token: string | null)
 function isCredential(name: string): boolean {
   if (isGatewayHeader(name)) return false;
   if (credentialHeaders.has(name)) return true;
-  return isSecretHeader(name) || /organization|project/.test(name);
+  return isSecretHeader(name) || choosesAccount(name);
 }

@@ -2,6 +2,7 @@ import { hasNeedlessEscapes } from "../../net/needless-escapes.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { CustomTarget } from "./stored-providers.ts";
 import type { Place, Provider } from "./provider.ts";
+import { plainPath } from "./reach/inferences.ts";
 import { ECHO, providers } from "./table.ts";
 import type { Step } from "../call/call.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
@@ -28,6 +29,8 @@ export interface ProviderTarget {
   readonly provider: Provider;
   /** Absolute URL of the request, query included. */
   readonly url: string;
+  /** What of the URL stands behind the provider's base URL. */
+  readonly path: string;
   readonly apiKey?: string | undefined;
   /** Set for a provider of the management API: its editor is a caller, so only public addresses are reached. */
   readonly custom?: CustomTarget | undefined;
@@ -74,9 +77,27 @@ export function resolveTarget(
   }
   const { url, tail } =
     settings?.baseUrl === undefined ? expand(provider, base, rest) : { url: base, tail: rest };
-  const address = join(url, tail, provider) + query;
+  const root = url.endsWith("/") ? url.slice(0, -1) : url;
+  const path = pathBehind(root, tail, provider);
   const defined = configured === undefined ? (custom ?? undefined) : undefined;
-  return { slug, provider, url: address, apiKey: configured?.apiKey, custom: defined };
+  const address = `${root}/${path}${query}`;
+  return { slug, provider, url: address, path, apiKey: configured?.apiKey, custom: defined };
+}
+
+/**
+ * The path of a request behind the base URL of its provider, without a version in front; null where it leads nowhere. One
+ * of a custom provider is as it stands.
+ */
+export function providerPath(
+  { slug, rest }: Pick<Step, "slug" | "rest">,
+  options: ConfiguredTargets,
+): string | null {
+  if (isCustomSegment(slug) && own(options.providers, slug) === undefined) return plainPath(rest);
+  try {
+    return plainPath(resolveTarget(slug, rest, "", options).path);
+  } catch {
+    return null;
+  }
 }
 
 /** What URL parsers leave out, or end a path at. */
@@ -152,17 +173,16 @@ function placeable(base: string, name: string): RegExp {
 }
 
 /**
- * Appends a path to a base URL so that `v1`, or another version, appears once: clients differ in whether their base
- * URL, their path or both carry it (docs/compatibility.md).
+ * The path behind a base URL in which `v1`, or another version, appears once: clients differ in whether their base URL,
+ * their path or both carry it (docs/compatibility.md).
  */
-function join(base: string, path: string, provider: Provider): string {
-  const url = base.endsWith("/") ? base.slice(0, -1) : base;
+function pathBehind(url: string, path: string, provider: Provider): string {
   const rest = withoutRepeated(url, path, provider);
   const last = url.slice(url.lastIndexOf("/") + 1);
   const isAgain = /^v\d\w*$/.test(last) && (rest === last || rest.startsWith(`${last}/`));
-  if (isAgain) return `${url}/${rest.slice(last.length + 1)}`;
+  if (isAgain) return rest.slice(last.length + 1);
   const isPlain = provider.versioned === true && last !== "v1" && !VERSION.test(rest);
-  return `${url}/${isPlain ? "v1/" : ""}${rest}`;
+  return isPlain ? `v1/${rest}` : rest;
 }
 
 /** How a path begins that names a version. */

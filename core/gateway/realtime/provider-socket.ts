@@ -10,7 +10,8 @@ import { headerPairs } from "../wire/header-hygiene.ts";
 import type { CallLimits } from "../keys/call-limits.ts";
 import { modelName, queryModel } from "../providers/requested-model.ts";
 import type { ConfiguredTargets } from "../providers/target.ts";
-import type { Outbound } from "../call/outbound.ts";
+import type { LentAccount, Outbound } from "../call/outbound.ts";
+import { withinAccount } from "./within-account.ts";
 import type { OwnTokens } from "../guard/tokens/own-token-guard.ts";
 import type { Safety } from "../guard/checkers/safety.ts";
 import type { GatewaySettings } from "../settings/settings.ts";
@@ -60,6 +61,7 @@ interface Admitted {
   readonly offer: Offer;
   readonly step: Step;
   readonly call: Call;
+  readonly account: LentAccount | undefined;
   readonly record: Recording;
   readonly settle: Settle;
   readonly parts: ProviderSocketParts;
@@ -104,22 +106,25 @@ async function opened(
     });
   }
   const path = realtimePath(asked.segment, asked.rest, asked.query);
-  const given: Step = { ...path, method: "GET", headers: offer.headers, body: null };
+  const { headers } = offer;
+  const given: Step = { ...path, method: "GET", headers, body: null, isSocket: true };
   const step = await parts.stripOwnTokens(given, call);
   const targets = realtimeTargets(parts.targets, path.slug, path.rest);
-  const { target, request: prepared } = await parts.prepare(step, call, targets);
+  const { target, request: prepared, account } = await parts.prepare(step, call, targets);
   if (!/^(?:http|ws)s?:/.test(target.url)) {
     throw new ApiError("invalid_request", {
       message: `The provider "${path.slug.slice(0, 64)}" has no WebSocket`,
     });
   }
-  const protocols = await foreignProtocols(offer.protocols, call, parts);
+  const foreign = await foreignProtocols(offer.protocols, call, parts);
+  const protocols = foreign.filter((one) => account?.chooses(one) !== true);
   parts.limits.checkModel(step, call, modelOf(step));
   const { settle, call: counted } = await parts.limits.leave(step, call, {
     model: modelOf(step),
   });
   const record = parts.recorder.start(step, 0, counted);
-  const admitted: Admitted = { request: asked.request, offer, step, call, record, settle, parts };
+  const { request } = asked;
+  const admitted: Admitted = { request, offer, step, call, account, record, settle, parts };
   try {
     const dialled = await parts.webSockets.dial({
       url: target.url,
@@ -162,7 +167,7 @@ function failed(answer: InboundResponse | null, { record, settle }: Admitted): v
 }
 
 function connect(dialled: Dialled, admitted: Admitted): Response {
-  const { request, offer, call, record, parts } = admitted;
+  const { request, offer, call, account, record, parts } = admitted;
   if ("refusal" in dialled) {
     failed(dialled.refusal, admitted);
     return refuse(dialled.refusal, call, record, parts);
@@ -171,7 +176,8 @@ function connect(dialled: Dialled, admitted: Admitted): Response {
   try {
     const protocol = offer.select(provider.protocol);
     const accepted = parts.webSockets.accept(request, protocol === null ? {} : { protocol });
-    run(guardedClient(accepted.duplex, call.token), provider, admitted);
+    const client = guardedClient(accepted.duplex, call.token);
+    run(account === undefined ? client : withinAccount(client, account), provider, admitted);
     call.traced?.answer({ logId: record.id, step: 0, reply: { status: 101 } });
     return accepted.response;
   } catch (error) {

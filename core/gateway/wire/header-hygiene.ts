@@ -102,3 +102,10 @@ export function toHeadersInit(pairs: readonly HeaderPair[]): [string, string][] 
 export function isSecretHeader(header: string): boolean {
   return /auth|key|token|secret|cookie|password|credential|session|signature/.test(header);
 }
+
+/** Whether a header chooses whose account, or what in it, a provider charges, by its name in lower case. */
+export function choosesAccount(header: string): boolean {
+  return /organi[sz]ation|project|workspace|tenant|bill-to|(?:^|-)(?:account|org|team)(?:-|$)/.test(
+    header,
+  );
+}

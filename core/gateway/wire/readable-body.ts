@@ -82,3 +82,14 @@ export function beginsAsJson(bytes: Uint8Array): boolean {
   const first = bytes.find((byte) => !SPACE.has(byte));
   return first === 0x7b || first === 0x5b;
 }
+
+/** Whether a body says that its text is not UTF-8: then its provider might read other names in it. */
+export function inOtherCharset(contentType: string): boolean {
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(contentType)?.[1];
+  return charset !== undefined && !/^(?:utf-?8|us-ascii)$/i.test(charset);
+}
+
+/** Whether bytes begin as JSON in UTF-16 or UTF-32 does, which some servers recognise. */
+export function beginsAsWideText([first]: Uint8Array): boolean {
+  return first === 0 || first === 0xfe || first === 0xff;
+}

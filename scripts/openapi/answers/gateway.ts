@@ -100,6 +100,7 @@ const virtualKey = {
   gateways: v.nullable(v.array(v.string())),
   models: v.nullable(v.array(v.string())),
   aliases: v.nullable(v.array(v.string())),
+  paths: v.array(v.string()),
   limits: v.array(
     v.object({
       limitType,

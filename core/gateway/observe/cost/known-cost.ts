@@ -1,6 +1,7 @@
 import { chargedApart } from "./charged-apart.ts";
 import { ApiError } from "../../../http/api-error.ts";
 import type { Step } from "../../call/call.ts";
+import { furtherModels } from "../../providers/named-models.ts";
 import { modelType, namesModelTwice } from "../../providers/requested-model.ts";
 import { providers } from "../../providers/table.ts";
 import { boundedJson, jsonObject } from "../../../http/json.ts";
@@ -52,15 +53,10 @@ export function isFree({ slug, method, rest, headers }: Step): boolean {
 
 /** Why nobody can know what a request will have cost; null = that will be known. */
 export function unknownCost(question: CostQuestion): string | null {
-  const { step, model, price, json, realtime = false } = question;
+  const { step, json, realtime = false } = question;
   if (!realtime && isFree(step)) return null;
-  if (model === "")
-    return `the model of this request to "${step.slug}" cannot be read: ${unread(step)}`;
-  if (price === null)
-    return `no price is known of the model "${model.slice(0, 128)}" at "${step.slug}"`;
-  if (namesModelTwice(step, json))
-    return `this request to "${step.slug}" names its model twice, and the provider may take either`;
-  if (realtime) return null;
+  const unpriced = unpricedModel(question);
+  if (unpriced !== null || realtime) return unpriced;
   const isUntold = LATER.test(step.rest) || runsLater(json) || leavesOutUsage(step);
   if (isUntold || modelType(step.rest) === null)
     return `no answer of "${step.slug}" to "${step.rest.slice(0, 128)}" tells what this request costs`;
@@ -70,6 +66,17 @@ export function unknownCost(question: CostQuestion): string | null {
   return question.hidesUsage()
     ? `this stream of "${step.slug}" does not tell its usage: send "stream_options": {"include_usage": true}, or set "streamUsage" of the provider`
     : null;
+}
+
+/** Why the price is not known of a model that may answer; null = it is. */
+function unpricedModel({ step, model, price, json }: CostQuestion): string | null {
+  if (model === "")
+    return `the model of this request to "${step.slug}" cannot be read: ${unread(step)}`;
+  if (price === null)
+    return `no price is known of the model "${model.slice(0, 128)}" at "${step.slug}"`;
+  if (furtherModels(json, step.slug, model)?.length !== 0 || namesModelTwice(step, json))
+    return `this request to "${step.slug}" names its model twice, and the provider may take either`;
+  return null;
 }
 
 function unread({ body, plain }: Step): string {

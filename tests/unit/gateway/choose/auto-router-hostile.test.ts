@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { GatewayOptions, ModelRouter } from "../../../../core/gateway/mod.ts";
 import {
+  API_TOKEN,
   GATEWAY_TOKEN,
   type GatewayUnderTest,
   gatewayUnderTest,
@@ -67,7 +68,9 @@ describe("what a caller sends along for one provider", () => {
     expect(await ask(headers, path)).toMatchObject({ status: 200, model: "openai/b" });
     expect(gate.transport.requests).toHaveLength(2);
     expect(sent()).not.toContain("of-the-caller");
-    const one = { ...headers, "cf-aig-allowed-providers": "openai" };
+    // With a token: strangers choose no project of the operator's.
+    const own = { "cf-aig-authorization": `Bearer ${API_TOKEN}` };
+    const one = { ...headers, ...own, "cf-aig-allowed-providers": "openai" };
     expect((await ask(one, path)).status).toBe(200);
     expect(sent()).toContain("of-the-caller");
   });

@@ -107,13 +107,13 @@ describe("a virtual key", () => {
   });
 
   it.each([
-    ["cf-aig-authorization", "openai/x", "authorization", (key: string) => `Bearer ${key}`],
-    ["gw-aig-authorization", "openai/x", "authorization", (key: string) => key],
-    ["authorization", "openai/x", "authorization", (key: string) => `Bearer ${key}`],
+    ["cf-aig-authorization", "openai/responses", "authorization", (key: string) => `Bearer ${key}`],
+    ["gw-aig-authorization", "openai/responses", "authorization", (key: string) => key],
+    ["authorization", "openai/responses", "authorization", (key: string) => `Bearer ${key}`],
     ["x-api-key", "anthropic/v1/messages", "x-api-key", (key: string) => key],
     [
       "x-goog-api-key",
-      "google-ai-studio/v1beta/models/g:f",
+      "google-ai-studio/v1beta/models/g:generateContent",
       "x-goog-api-key",
       (key: string) => key,
     ],
@@ -252,7 +252,10 @@ describe("a virtual key", () => {
 
 describe("a virtual key for certain models", () => {
   const restricted = () =>
-    make({ models: ["openai/gpt-4o-mini", "anthropic/claude-*", "openrouter/openai/gpt-4o-mini"] });
+    make({
+      models: ["openai/gpt-4o-mini", "anthropic/claude-*", "openrouter/openai/gpt-4o-mini"],
+      paths: ["POST openai/x"],
+    });
   const mini = { ...chat, model: "gpt-4o-mini" };
 
   it("is for those", async () => {

@@ -1,0 +1,193 @@
+import type { Json } from "../../../http/json.ts";
+import { jsonPlaces, unambiguousJson } from "../../wire/json-places.ts";
+
+/** Something that is kept at a provider, by the collection in which its API has it. */
+export interface StoredReference {
+  readonly collection: string;
+  readonly id: string;
+}
+
+/** A place where a format names something that is kept at the provider. */
+interface ReferencePlace {
+  /** Where the provider's API has it, and a key's `paths` can open it. */
+  readonly collection: string;
+  /** Values that name nothing that is kept. @default each does */
+  readonly unless?: RegExp;
+  /** Whether the object that holds the value refers to something at all. @default yes */
+  readonly holds?: (owner: Json) => boolean;
+}
+
+const of = (collection: string, more: Partial<ReferencePlace> = {}): ReferencePlace => ({
+  collection,
+  ...more,
+});
+
+const files = of("files");
+/** Addresses of Google's own storage, and names of its files, are read with the operator's credential. */
+const googleFile = of("files", {
+  unless:
+    /^https?:\/\/(?![^/?#]*(?:googleapis\.com|storage\.cloud\.google\.com)(?::\d*)?(?:[/?#]|$))/i,
+});
+/** An item that is looked up by its id: it has no content, or, as thoughts, none that anybody could read. */
+const item = of("responses", {
+  holds: ({ type, role, content, encrypted_content: sealed }) =>
+    type === "reasoning"
+      ? sealed == null
+      : type === "item_reference" || (type == null && role == null && content == null),
+});
+
+/** Where a message, or a part of it, can name a file, below any of these. */
+const MESSAGES = ["messages", "input", "system", "item", "response.input"];
+/** The roots of requests: bodies, and messages of WebSockets. */
+const ROOTS = ["", "session.", "response."];
+
+const places: readonly (readonly [string, ReferencePlace])[] = [
+  // OpenAI: responses, https://platform.openai.com/docs/api-reference/responses/create
+  ...ROOTS.flatMap((root) => [
+    [`${root}previous_response_id`, of("responses")] as const,
+    [`${root}prompt_cache_diagnostics.comparison_response_id`, of("responses")] as const,
+    [`${root}conversation`, of("conversations", { unless: /^(?:auto|none)$/ })] as const,
+    [`${root}conversation.id`, of("conversations")] as const,
+    [`${root}prompt.id`, of("prompts")] as const,
+    [`${root}tools.vector_store_ids`, of("vector_stores")] as const,
+    [`${root}tools.container`, of("containers")] as const,
+    [`${root}tools.container.file_ids`, files] as const,
+    [`${root}tools.environment.container_id`, of("containers")] as const,
+    [`${root}tools.environment.file_ids`, files] as const,
+    [`${root}tools.environment.skills.skill_id`, of("skills")] as const,
+    [`${root}tools.input_image_mask.file_id`, files] as const,
+    [`${root}tools.tunnel_id`, of("tunnels")] as const,
+    [`${root}tools.collection_ids`, of("collections")] as const,
+  ]),
+  ["input.id", item],
+  ...MESSAGES.flatMap((at) => [
+    [`${at}.content.file_id`, files] as const,
+    [`${at}.content.file.file_id`, files] as const,
+    [`${at}.content.source.file_id`, files] as const,
+    [`${at}.content.content.file_id`, files] as const,
+    [`${at}.content.content.source.file_id`, files] as const,
+    [`${at}.output.file_id`, files] as const,
+    [`${at}.audio.id`, of("audio")] as const,
+    [`${at}.content.*.source.s3_location.uri`, of("objects")] as const,
+    [`${at}.content.tool_result.content.*.source.s3_location.uri`, of("objects")] as const,
+  ]),
+  // Files, wherever a body or a form names them itself: https://platform.openai.com/docs/api-reference/images/createEdit
+  ...["file_id", "file_ids", "input_file_id", "training_file", "validation_file"].map(
+    (name) => [name, files] as const,
+  ),
+  ["images.file_id", files],
+  ["mask.file_id", files],
+  ["document.file_id", files],
+  ["vector_store_id", of("vector_stores")],
+  ["agent_id", of("agents")],
+  // The call of somebody, which a WebSocket can join.
+  ["call_id", of("calls")],
+  // Anthropic: https://docs.claude.com/en/api/beta/messages/create
+  ["container", of("containers")],
+  ["container.id", of("containers")],
+  ["container.skills.skill_id", of("skills", { unless: /^(?!skill_)/ })],
+  ["user_profile_id", of("user_profiles")],
+  ["diagnostics.previous_message_id", of("messages")],
+  // Google: https://ai.google.dev/api/generate-content and https://cloud.google.com/vertex-ai/generative-ai/docs
+  ...["", "generate_content_request.", "requests.", "setup.", "client_content."].flatMap((root) => [
+    [`${root}cached_content`, of("cachedContents")] as const,
+    ...["contents", "content", "system_instruction", "turns"].flatMap((at) => [
+      [`${root}${at}.parts.file_data.file_uri`, googleFile] as const,
+      [`${root}${at}.parts.function_response.parts.file_data.file_uri`, googleFile] as const,
+    ]),
+    [`${root}tools.file_search.file_search_store_names`, of("fileSearchStores")] as const,
+    [`${root}tools.retrieval.vertex_ai_search.datastore`, of("dataStores")] as const,
+    [`${root}tools.retrieval.vertex_ai_search.engine`, of("engines")] as const,
+    [
+      `${root}tools.retrieval.vertex_ai_search.data_store_specs.data_store`,
+      of("dataStores"),
+    ] as const,
+    [`${root}tools.retrieval.vertex_rag_store.rag_corpora`, of("ragCorpora")] as const,
+    [`${root}tools.retrieval.vertex_rag_store.rag_resources.rag_corpus`, of("ragCorpora")] as const,
+    [`${root}session_resumption.handle`, of("sessions")] as const,
+  ]),
+  ["extra_body.google.cached_content", of("cachedContents")],
+  ["instances.*.gcs_uri", of("objects")],
+  ["parameters.storage_uri", of("objects")],
+  // Azure's own data: https://learn.microsoft.com/en-us/azure/ai-services/openai/references/on-your-data
+  ["data_sources.type", of("data_sources")],
+  // Cohere: https://docs.cohere.com/v1/reference/chat
+  ["conversation_id", of("conversations")],
+  ["connectors.id", of("connectors", { unless: /^web-search$/ })],
+  // OpenRouter, Cohere: settings that are kept under a name
+  ["preset", of("presets")],
+  // ElevenLabs: https://elevenlabs.io/docs/api-reference/text-to-speech/convert
+  ["previous_request_ids", of("history")],
+  ["next_request_ids", of("history")],
+  [
+    "pronunciation_dictionary_locators.pronunciation_dictionary_id",
+    of("pronunciation-dictionaries"),
+  ],
+  // Cloudflare: https://developers.cloudflare.com/workers-ai/features/fine-tunes/loras
+  ["lora", of("finetunes", { unless: /^cf-public-/ })],
+  // Replicate: files of the account, by their addresses
+  ["input.*", of("files", { unless: /^(?![^?#]*api\.replicate\.com\/v1\/files\/)/i })],
+];
+
+const read = jsonPlaces(places);
+
+/** Names that say nothing by themselves: their owners' do. */
+const PLAIN_NAMES: ReadonlySet<string> = new Set(["id", "type", "uri"]);
+
+/** The name by which a text can be seen to have something at a place; null where another rule finds it. */
+function tellingName(place: string): string | null {
+  const names = place.split(".");
+  const last = names.at(-1) ?? "";
+  if (last === "*" || place === "input.id") return null;
+  return (PLAIN_NAMES.has(last) ? names.at(-2) : last)?.replaceAll("_", "_?") ?? null;
+}
+
+/** One of those names, or what could hide it: few texts have any, and only those are parsed. Names can be escaped. */
+const names = new Set(places.map(([place]) => tellingName(place)).filter((name) => name !== null));
+const MENTIONED = new RegExp(
+  `"(?:${[...names].join("|")})"\\s*:|api\\.replicate\\.com|\\\\u00[4-7]|\\0`,
+  "i",
+);
+/** Where OpenAI's responses are made. */
+const ITEM_PATH = /(?:^|\/)responses(?:\/|$)/;
+/** The same of items that are looked up by their ids. */
+const ITEMS = /"id"\s*:/i;
+
+/**
+ * What a text in JSON for a path refers to that is kept at the provider; null for one that parsers may read differently.
+ */
+export function storedReferences(text: string, path: string): StoredReference[] | null {
+  const mayHoldItems = ITEM_PATH.test(path) && ITEMS.test(text);
+  if (!mayHoldItems && !MENTIONED.test(text)) return [];
+  const root = unambiguousJson(text);
+  if (root === undefined) return null;
+  const found: StoredReference[] = [];
+  read(root, ({ collection, unless, holds }, value, owner) => {
+    if (typeof value !== "string" && typeof value !== "number") return;
+    const id = String(value);
+    if (holds !== undefined && !mayHoldItems) return;
+    if (id === "" || unless?.test(id) === true || holds?.(owner) === false) return;
+    found.push({ collection, id: idIn(id, collection) });
+  });
+  return found;
+}
+
+/** The id alone: some are named with their collection, or by an address. */
+function idIn(value: string, collection: string): string {
+  const at = value.lastIndexOf(`${collection}/`);
+  return at === -1 ? value : value.slice(at + collection.length + 1);
+}
+
+const fields: ReadonlyMap<string, string> = new Map(
+  places.flatMap(([place, { collection }]) => (place.includes(".") ? [] : [[place, collection]])),
+);
+
+/** What the fields of a form, or the parameters of a query, refer to that is kept at the provider. */
+export function storedFields(pairs: Iterable<readonly [string, string]>): StoredReference[] {
+  const found: StoredReference[] = [];
+  for (const [name, id] of pairs) {
+    const collection = fields.get(name.toLowerCase().replace(/\[\d*\]$/, ""));
+    if (collection !== undefined && id !== "") found.push({ collection, id });
+  }
+  return found;
+}
