@@ -1,4 +1,5 @@
 import type { TokenUsage } from "../chat/usage.ts";
+import type { Price } from "../prices/price.ts";
 import type { GatewayName } from "../settings/gateway-name.ts";
 
 /** One stored request: what `GET …/logs/{id}` is made of. Plain, because it crosses to the gateway's actor. */
@@ -50,6 +51,8 @@ export interface EndedAttempt {
   readonly usage: TokenUsage | null;
   /** The same for limits: of an answer that was left, what has passed of it at least. */
   readonly counted: TokenUsage | null;
+  /** The list price of the model that answered; null = not known, or there was no answer to pay for. */
+  readonly price: Price | null;
   /** What is charged in US dollars; null = not known. */
   readonly charge: number | null;
   /** Whether a provider was asked. */

@@ -76,6 +76,8 @@ export interface TokenUsage {
   readonly reasoningOut?: number;
   /** Those of all tokens that are no text, where the provider tells them apart. @default none */
   readonly kinds?: TokensByKind;
+  /** The models that the answer names, where it may be another one than was asked. @default not looked at */
+  readonly models?: readonly string[];
   /** Whether something else was used that these tokens do not tell the price of. @default no */
   readonly unpriced?: true;
 }

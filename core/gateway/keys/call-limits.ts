@@ -11,6 +11,7 @@ import { type RealtimeSpend, type SpendParts, spendOn } from "../observe/spend/s
 import { hidesUsage } from "../providers/openai/stream-usage.ts";
 import { BYTES_PER_TOKEN } from "../chat/usage.ts";
 import { jsonOf, plainBytes } from "../wire/readable-body.ts";
+import { requestPrice } from "../observe/cost/dearest-price.ts";
 import { refusalHeaders } from "./key-entry.ts";
 import { providerPath } from "../providers/target.ts";
 import { checkModel } from "./check-model.ts";
@@ -95,7 +96,7 @@ async function keyLeave(step: Step, keyed: KeyedCall, parts: LimitParts): Promis
   const used: { cost: number | null; tokens: number | null } = { cost: null, tokens: null };
   let isOpen = true;
   return {
-    call: { ...call, onEnded: (ended) => add(used, ended, call, parts) },
+    call: { ...call, onEnded: (ended) => add(used, ended) },
     settle(amount) {
       settle(amount);
       if (!isOpen) return;
@@ -114,15 +115,12 @@ async function keyLeave(step: Step, keyed: KeyedCall, parts: LimitParts): Promis
 /** Adds an answer up by list prices: what the caller says that it costs is no matter to the key's owner. */
 function add(
   used: { cost: number | null; tokens: number | null },
-  { counted: usage, row }: EndedAttempt,
-  { prices }: Call,
-  { system }: LimitParts,
+  { counted: usage, price }: EndedAttempt,
 ): void {
   if (usage === null) return;
   const { tokensIn, tokensOut } = usage;
   if (tokensIn !== null || tokensOut !== null)
     used.tokens = (used.tokens ?? 0) + (tokensIn ?? 0) + (tokensOut ?? 0);
-  const price = prices.find(row.model, row.provider, system.now())?.price ?? null;
   const amount = cost(usage, price) ?? leastCost(usage, price);
   if (amount !== null) used.cost = (used.cost ?? 0) + amount;
 }
@@ -135,8 +133,9 @@ function expected(
 ): { readonly cost: number; readonly tokens: number; readonly unknown: string | null } {
   const json = jsonOf(step);
   const model = realtime?.model ?? stepModel(step, json);
-  const price = call.prices.find(model, step.slug, parts.system.now())?.price ?? null;
-  const question = { step, model, price, json };
+  const asked = { slug: step.slug, model, json };
+  const priced = requestPrice(asked, call.prices, parts.system.now());
+  const question = { step, json, ...priced };
   const unknown = unknownCost({
     ...question,
     realtime: realtime !== undefined,
@@ -145,7 +144,7 @@ function expected(
   const isUnpaid = realtime === undefined && isFree(step);
   const bytes = isUnpaid ? 0 : Math.max(BYTES_PER_TOKEN, plainBytes(step)?.length ?? 0);
   const tokens = Math.floor(bytes / BYTES_PER_TOKEN);
-  return { cost: estimateOf(price, bytes, undefined), tokens, unknown };
+  return { cost: estimateOf(priced.price, bytes, undefined), tokens, unknown };
 }
 
 function uncountable(reason: string): ApiError {

@@ -11,6 +11,7 @@ import {
   type RecordedResult,
   type Recorder,
 } from "../call/recording.ts";
+import { furtherModelsOf, mayBeOfAnother, type NamedModels } from "../providers/named-models.ts";
 import { modelType, stepModel } from "../providers/requested-model.ts";
 import { BYTES_PER_TOKEN, noUsage, type TokenUsage } from "../chat/usage.ts";
 import type { Price } from "../prices/price.ts";
@@ -18,6 +19,7 @@ import { headerValue } from "../wire/header-hygiene.ts";
 import { redactQuery } from "../wire/raw-path.ts";
 import { bodyText, isJson, plainBytes } from "../wire/readable-body.ts";
 import { cost, leastCost } from "./cost/cost.ts";
+import { answerPrice } from "./cost/dearest-price.ts";
 import { isLoggedType, loggedBody } from "./log/log-row.ts";
 import { withoutCredentials } from "./log/log-row.ts";
 import { limitsSpend } from "./spend/spend.ts";
@@ -55,35 +57,32 @@ export function recorder(parts: RecorderParts): Recorder {
       const traced = call.traced?.begin(step, call.trace);
       const over = system.begin?.();
       const reading = isLimited(call) ? counting : parts;
+      const named = { slug: step.slug, further: isFollowed ? furtherModelsOf(step) : [] };
       return {
         id,
         keep,
         traceparent: traced?.traceparent,
-        watch: (headers, sent) => (wantsUsage(call) ? watched(headers, sent, keep, reading) : null),
+        watch: (headers, sent) =>
+          wantsUsage(call) ? watched(headers, sent, keep, withModels(reading, named)) : null,
         finish(result) {
           over?.();
           if (!isFollowed) return null;
           const request = describe(step, call, result.blocked === true ? 0 : keep);
           const about = result.about === undefined ? request : { ...request, ...result.about };
-          const paid = paidBy(call, result, about, createdAt);
-          const { cost: amount, customCost } = costOf(paid);
           const counted = countedUsage(result, about.request.size);
-          const charge = chargeOf(paid, amount, counted);
+          const answer = { ...named, model: about.model, usage: counted, at: createdAt };
+          const paid = { call, result, price: answerPrice(answer, call.prices) };
+          const costs = costOf(paid);
+          const charge = chargeOf(paid, costs.cost, counted);
           const duration = Math.max(0, Math.round(system.monotonic() - began));
-          const facts: RowFacts = {
-            id,
-            createdAt,
-            duration,
-            step: index,
-            cost: amount,
-            customCost,
-          };
+          const facts: RowFacts = { id, createdAt, duration, step: index, ...costs };
           const ended = {
             name: call.name,
             isLogged: collectsLog(call),
             row: rowOf(about, facts, result),
             usage: result.cached === true ? null : (result.seen?.usage ?? null),
             counted,
+            price: paid.price,
             charge,
             sent: isSent(result),
             left: result.left === true,
@@ -96,6 +95,11 @@ export function recorder(parts: RecorderParts): Recorder {
       };
     },
   };
+}
+
+/** Reads the models that an answer names, where it may come from another one than was asked. */
+function withModels(reading: Reading, named: NamedModels): Reading {
+  return mayBeOfAnother(named) ? { ...reading, namesModels: true } : reading;
 }
 
 /** What has passed of an answer, without the credentials of its request. */
@@ -171,12 +175,6 @@ interface Paid {
   readonly call: Call;
   readonly result: RecordedResult;
   readonly price: Price | null;
-}
-
-function paidBy(call: Call, result: RecordedResult, about: Description, at: number): Paid {
-  const isFree = result.cached === true || result.seen === null;
-  const found = isFree ? null : call.prices.find(about.model, about.provider, at);
-  return { call, result, price: found?.price ?? null };
 }
 
 /** Custom prices outrank known ones; an answer from the cache costs nothing. */

@@ -1,6 +1,7 @@
 import { isObject, type Json } from "../../http/json.ts";
 import { jsonPlaces, unambiguousJson } from "../wire/json-places.ts";
-import { namedOnce } from "./requested-model.ts";
+import { jsonOf } from "../wire/readable-body.ts";
+import { type ModelRequest, namedOnce, stepModel } from "./requested-model.ts";
 
 /** How a place names models. */
 interface ModelPlace {
@@ -80,13 +81,40 @@ function namesModel(entry: Json): boolean {
   return Object.keys(entry).some((name) => name.toLowerCase() === "model");
 }
 
-/** Providers that are not known to answer only with the model that a request's own member names. */
+/** Whether a provider may answer with another model than a request's own, where the request names several. */
 function mayFallBack(slug: string): boolean {
   return slug === "anthropic" || slug === "openrouter" || slug.startsWith("custom-");
 }
 
+const NONE: readonly string[] = [];
+/** The ends of the names of members with further models; few texts have one. */
+const FURTHER = /(?:models|fallbacks|"plugins)"|\\u00[4-7]/i;
+
 /** Models that a JSON body names beside its own (`model`), for when that cannot answer; null where that cannot be read. */
-export function furtherModels(json: string | null, slug: string, model: string): string[] | null {
-  if (json === null || !mayFallBack(slug)) return [];
+export function furtherModels(
+  json: string | null,
+  slug: string,
+  model: string,
+): readonly string[] | null {
+  if (json === null || !mayFallBack(slug) || !FURTHER.test(json)) return NONE;
   return jsonModels(json, slug)?.filter((name) => name !== model) ?? null;
+}
+
+/** The same of a step. */
+export function furtherModelsOf(step: ModelRequest): readonly string[] | null {
+  if (!mayFallBack(step.slug)) return NONE;
+  const json = jsonOf(step);
+  return furtherModels(json, step.slug, stepModel(step, json));
+}
+
+/** A request whose answer may come from another model than its own. */
+export interface NamedModels {
+  readonly slug: string;
+  /** Those that it names beside its own; null where they cannot be read. */
+  readonly further: readonly string[] | null;
+}
+
+/** Whether an answer has to be looked at for the model that it comes from: OpenRouter chooses one itself, too. */
+export function mayBeOfAnother({ slug, further }: NamedModels): boolean {
+  return slug === "openrouter" || further?.length !== 0;
 }

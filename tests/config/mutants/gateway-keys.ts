@@ -114,4 +114,18 @@ export const gatewayKeyMutants: readonly Mutant[] = [
     replace: "found !== undefined && found.modifiedAt <= modifiedAt",
     tests: ["tests/unit/gateway/keys/virtual-key-aliases"],
   },
+  {
+    name: "an answer is priced by the model that it names",
+    file: "core/gateway/observe/cost/dearest-price.ts",
+    find: "const others = usage.models ?? further ?? [];",
+    replace: "const others: readonly string[] = [];",
+    tests: ["tests/unit/gateway/observe/fallback-cost"],
+  },
+  {
+    name: "a model to fall back on without a price is refused by limits",
+    file: "core/gateway/observe/cost/dearest-price.ts",
+    find: "if (other === undefined) return { model: name, price: null };",
+    replace: "if (other === undefined) continue;",
+    tests: ["tests/unit/gateway/observe/fallback-cost"],
+  },
 ];

@@ -110,8 +110,8 @@ export const gatewayMutants: readonly Mutant[] = [
   {
     name: "a body names its model once",
     file: "core/gateway/observe/cost/known-cost.ts",
-    find: "if (namesModelTwice(step, json))",
-    replace: "if (namesModelTwice(step, null) && realtime)",
+    find: "=== null || namesModelTwice(step, json))",
+    replace: "=== null)",
     tests: ["tests/unit/gateway/observe/spend-unknown"],
   },
   {

@@ -10,8 +10,9 @@ import type { Price } from "../../prices/price.ts";
 /** What is asked of {@link unknownCost}. */
 export interface CostQuestion {
   readonly step: Step;
-  /** Empty = it cannot be read. */
+  /** Empty = it cannot be read. Where one of several has no price, that one. */
   readonly model: string;
+  /** Of the dearest model that the request names. */
   readonly price: Price | null;
   /** The body as text, where it is JSON. */
   readonly json: string | null;
@@ -74,7 +75,7 @@ function unpricedModel({ step, model, price, json }: CostQuestion): string | nul
     return `the model of this request to "${step.slug}" cannot be read: ${unread(step)}`;
   if (price === null)
     return `no price is known of the model "${model.slice(0, 128)}" at "${step.slug}"`;
-  if (furtherModels(json, step.slug, model)?.length !== 0 || namesModelTwice(step, json))
+  if (furtherModels(json, step.slug, model) === null || namesModelTwice(step, json))
     return `this request to "${step.slug}" names its model twice, and the provider may take either`;
   return null;
 }

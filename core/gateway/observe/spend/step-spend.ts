@@ -9,6 +9,7 @@ import { stepModel } from "../../providers/requested-model.ts";
 import { hidesUsage } from "../../providers/openai/stream-usage.ts";
 import type { CustomCost } from "../cost/cost.ts";
 import { type CostQuestion, isFree, spendUnknown, unknownCost } from "../cost/known-cost.ts";
+import { requestPrice } from "../cost/dearest-price.ts";
 import { mayLimit } from "./spend-rules.ts";
 import {
   estimateOf,
@@ -53,9 +54,10 @@ export async function spendOn(
   const model = realtime?.model ?? stepModel(step, json);
   const facts = { provider: step.slug, model, metadata: controls.metadata ?? null };
   if (!mayLimit(limits, facts)) return () => undefined;
-  const found = call.prices.find(model, step.slug, parts.system.now());
+  const asked = { slug: step.slug, model, json };
+  const priced = requestPrice(asked, call.prices, parts.system.now());
   const isRealtime = realtime !== undefined;
-  const paid = { step, model, price: found?.price ?? null };
+  const paid = { step, ...priced };
   const hides = (): boolean => hidesUsage(step, call, parts.targets);
   const reason = unknownCost({ ...paid, json, realtime: isRealtime, hidesUsage: hides });
   if (reason !== null && limits?.on_unknown !== "allow") {

@@ -9,12 +9,20 @@ const END_LIMIT = 1024;
 /** Characters of a usage report that are looked for its end; a longer one is read with the whole answer. */
 const USAGE_LIMIT = 16 * 1024;
 
-/** What a JSON answer says about usage, read by its family; nothing when it is not JSON. */
-export function jsonUsage(text: string, add: AddUsage = addUsage): TokenUsage {
+/**
+ * What a JSON answer says about usage, read by its family; nothing when it is not JSON. `isReadWhole` has it parsed as a
+ * whole, for what stands beside its usage.
+ */
+export function jsonUsage(
+  text: string,
+  add: AddUsage = addUsage,
+  isReadWhole: boolean = false,
+): TokenUsage {
   const at = text.lastIndexOf('"usage');
   if (at === -1) return usageElsewhere(text, add);
   if (/^\s*\[/.test(text)) return listUsage(text, add);
-  return usageIn(lastMember(text, at, '"usage') ?? text, noUsage, add);
+  const last = isReadWhole ? null : lastMember(text, at, '"usage');
+  return usageIn(last ?? text, noUsage, add);
 }
 
 /** Where Cohere's first API and its embeddings, and Replicate, tell what they used: the member and what is in it. */

@@ -1,5 +1,6 @@
 import { type AddUsage, addUsage } from "../../providers/usage.ts";
 import { awsEventUsage } from "../../providers/amazon/aws-events.ts";
+import { addingModels } from "./answer-models.ts";
 import { bytePieces } from "../../../http/stream.ts";
 import type { ContentDecoder } from "../../../ports.ts";
 import type { ContentDecoding } from "../../wire/content-decoder.ts";
@@ -18,6 +19,8 @@ export interface Reading {
   readonly unreadable: (encoding: string) => void;
   /** Whether the tokens are counted that pass, for answers that are left. @default false */
   readonly counts?: boolean;
+  /** Whether the models are read that an answer names. @default false */
+  readonly namesModels?: boolean;
 }
 
 /** Bytes of a JSON answer that are parsed for its usage. */
@@ -35,7 +38,8 @@ export function observer(
   add: AddUsage = addUsage,
 ): AnswerWatch {
   const encoding = contentEncoding.trim().toLowerCase();
-  const plain = plainObserver(contentType, keep, add);
+  const names = reading.namesModels === true;
+  const plain = plainObserver(contentType, keep, names ? addingModels(add) : add, names);
   const inner = reading.counts === true ? countingObserver(plain) : plain;
   if (encoding === "" || encoding === "identity") return inner;
   const decoder = reading.decoding.decoder(encoding);
@@ -61,7 +65,12 @@ interface PlainWatch extends AnswerWatch {
   finish(): Observation;
 }
 
-function plainObserver(contentType: string, keep: number, add: AddUsage): PlainWatch {
+function plainObserver(
+  contentType: string,
+  keep: number,
+  add: AddUsage,
+  isReadWhole: boolean,
+): PlainWatch {
   const type = contentType.toLowerCase();
   if (type.startsWith("text/event-stream")) return eventObserver(keep, add);
   if (type.startsWith("application/vnd.amazon.eventstream")) return awsEventObserver();
@@ -79,7 +88,7 @@ function plainObserver(contentType: string, keep: number, add: AddUsage): PlainW
     finish() {
       const isWhole = pieces.size === size;
       const text = decode(pieces.whole(), isWhole);
-      const usage = isJson && isWhole ? jsonUsage(text, add) : noUsage;
+      const usage = isJson && isWhole ? jsonUsage(text, add, isReadWhole) : noUsage;
       return { usage, body: loggedBody(isText && keep > 0 ? text : null, size, keep) };
     },
   };

@@ -313,7 +313,7 @@ describe("a spend limit", () => {
     expect((await send("openai/chat/completions", own)).status).toBe(200);
   });
 
-  it("refuses a query, a form and a list that name two models", async () => {
+  it("refuses a query and a form that name two models", async () => {
     await limited([all]);
     const field = (model: string): string =>
       `--b\r\nContent-Disposition: form-data; name="model"\r\n\r\n${model}\r\n`;
@@ -326,12 +326,6 @@ describe("a spend limit", () => {
       () => raw(two, form, "openai/v1/audio/transcriptions"),
       () => send("openai/chat/completions?model=gpt-4o-mini&model=gpt-4o", {}),
       () => send("openai/chat/completions?mod%65l=gpt-4o&model=gpt-4o-mini", {}),
-      () =>
-        send("openrouter/v1/chat/completions", {
-          ...chat,
-          model: "openai/gpt-4o-mini",
-          models: ["openai/gpt-4o"],
-        }),
     ]) {
       const answer = await ask();
       expect([answer.status, await errorOf(answer)]).toEqual([

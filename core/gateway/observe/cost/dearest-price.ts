@@ -1,0 +1,98 @@
+import type { TokenUsage } from "../../chat/usage.ts";
+import type { PriceBook } from "../../prices/price-book.ts";
+import type { Price, Tariff } from "../../prices/price.ts";
+import { furtherModels, type NamedModels } from "../../providers/named-models.ts";
+import { leastCost } from "./cost.ts";
+
+/** What is asked about the price of a request. */
+export interface PricedRequest {
+  readonly slug: string;
+  /** The model that the request names as its own. */
+  readonly model: string;
+  /** The body as text, where it is JSON. */
+  readonly json: string | null;
+}
+
+/** The price of a request, or the model of which none is known. */
+export interface RequestPrice {
+  readonly price: Price | null;
+  /** The request's own model; that without a price where one has none. */
+  readonly model: string;
+}
+
+/**
+ * What a request is charged by at most: the price of its model, and of each that it names to fall back on the dearer
+ * figures.
+ */
+export function requestPrice(
+  { slug, model, json }: PricedRequest,
+  prices: PriceBook,
+  now: number,
+): RequestPrice {
+  const own = prices.find(model, slug, now)?.price ?? null;
+  const further = own === null ? [] : (furtherModels(json, slug, model) ?? []);
+  if (own === null || further.length === 0) return { model, price: own };
+  let price = own;
+  for (const name of further) {
+    const other = prices.find(name, slug, now)?.price;
+    if (other === undefined) return { model: name, price: null };
+    price = dearer(price, other);
+  }
+  return { model, price };
+}
+
+/** What the price of an answer depends on. */
+export interface PricedAnswer extends NamedModels {
+  /** The model that was asked. */
+  readonly model: string;
+  /** Null for none. */
+  readonly usage: TokenUsage | null;
+  /** Unix ms. */
+  readonly at: number;
+}
+
+/**
+ * The price of an answer: of the models that it names and the one that was asked the dearest for this usage; where it names
+ * none, of all that the request names. Null where none is known.
+ */
+export function answerPrice(
+  { slug, model: asked, further, usage, at }: PricedAnswer,
+  prices: PriceBook,
+): Price | null {
+  if (usage === null) return null;
+  const others = usage.models ?? further ?? [];
+  let dearest = prices.find(asked, slug, at)?.price ?? null;
+  let most = others.length === 0 ? 0 : (leastCost(usage, dearest) ?? 0);
+  for (const model of others) {
+    const price = prices.find(model, slug, at)?.price ?? null;
+    const cost = leastCost(usage, price) ?? 0;
+    if (price !== null && (dearest === null || cost > most)) [dearest, most] = [price, cost];
+  }
+  return dearest;
+}
+
+/** A price with the higher of each figure; of long inputs and of other tokens than text, that of the dearer output. */
+function dearer(a: Price, b: Price): Price {
+  const [one, other] = [highest(a), highest(b)];
+  const write = Math.max(writing(one), writing(other));
+  return {
+    ...(other.output > one.output ? other : one),
+    input: Math.max(one.input, other.input),
+    output: Math.max(one.output, other.output),
+    cached: Math.max(one.cached ?? one.input, other.cached ?? other.input),
+    cacheWrite: write,
+    cacheWriteHour: Math.max(write, one.cacheWriteHour ?? 0, other.cacheWriteHour ?? 0),
+    reasoning: Math.max(one.reasoning ?? one.output, other.reasoning ?? other.output),
+  };
+}
+
+/** The price of inputs of any length: no request is dearer. */
+function highest({ long, ...price }: Price): Tariff {
+  if (long === undefined) return price;
+  const { tokens: _, ...dear } = long;
+  return dear.output >= price.output ? dear : price;
+}
+
+function writing({ cacheWrite, input }: Tariff): number {
+  return cacheWrite ?? input;
+}
