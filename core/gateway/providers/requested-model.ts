@@ -71,8 +71,9 @@ export function formModels(body: Uint8Array, contentType: string): string[] | nu
   if (/^application\/x-www-form-urlencoded\b/i.test(contentType))
     return beginsAsJson(body) ? [] : modelsIn(new URLSearchParams(text(body)));
   if (!/^multipart\/form-data\b/i.test(contentType)) return [];
+  // Some take a part with an empty file name for a field.
   const fields = partsOf(body, contentType)?.filter(
-    ({ name, fileName }) => MODEL_FIELD.test(name) && fileName === null,
+    ({ name, fileName }) => MODEL_FIELD.test(name) && (fileName ?? "") === "",
   );
   return fields?.map((field) => text(field.body.subarray(0, NAME_LIMIT))) ?? null;
 }
@@ -84,7 +85,7 @@ function modelsIn(parameters: URLSearchParams): string[] {
 
 /** Characters of a model's name that are looked at. */
 const NAME_LIMIT = 256;
-const MODEL_FIELD = /^model(?:_id)?$/;
+const MODEL_FIELD = /^model(?:_id)?(?:\[\d*\])?$/i;
 
 /**
  * The model of a body that names it first and, spelled out or escaped, nowhere again: the last one would count. `end` is where

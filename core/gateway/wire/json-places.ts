@@ -47,9 +47,9 @@ function visit<T>(value: unknown, node: PlaceNode<T>, onFound: OnFound<T>): void
   }
 }
 
-/** A member's name without letter case and underscores. */
+/** A member's name without letter case and underscores. Go's servers take "ſ" and "K", the sign of kelvins, for letters, too. */
 function plainMember(name: string): string {
-  return name.toLowerCase().replaceAll("_", "");
+  return name.toUpperCase().toLowerCase().replaceAll("_", "");
 }
 
 /**

@@ -12,7 +12,12 @@ import {
   plainBytes,
 } from "../../wire/readable-body.ts";
 import { isInference, plainPath, takesUpload } from "./inferences.ts";
-import { storedFields, type StoredReference, storedReferences } from "./stored-references.ts";
+import {
+  storedFields,
+  storedInPath,
+  type StoredReference,
+  storedReferences,
+} from "./stored-references.ts";
 
 /** A request of a virtual key that the operator's credential would serve. */
 export interface ReachRequest {
@@ -109,10 +114,10 @@ const FORM_REFERENCES: ReadonlySet<string> = new Set(["mistral"]);
  */
 function referencesOf(step: Step, path: string, isUpload: boolean): StoredReference[] | null {
   const { query, body } = step;
-  const inQuery = query === "" ? [] : storedFields(new URLSearchParams(query));
-  if (body === null) return inQuery;
-  const inBody = bodyReferences(step, path, isUpload);
-  return inBody === null ? null : inQuery.length === 0 ? inBody : [...inQuery, ...inBody];
+  const named = storedInPath(path);
+  if (query !== "") named.push(...storedFields(new URLSearchParams(query)));
+  const inBody = body === null ? [] : bodyReferences(step, path, isUpload);
+  return inBody === null || named.length === 0 ? inBody : [...named, ...inBody];
 }
 
 function bodyReferences(step: Step, path: string, isUpload: boolean): StoredReference[] | null {
@@ -139,10 +144,11 @@ const decoder = new TextDecoder();
 
 /** Null for a form that cannot be read. */
 function formReferences(bytes: Uint8Array, type: string): StoredReference[] | null {
-  const fields = partsOf(bytes, type)?.filter(({ fileName }) => fileName === null);
-  return fields === undefined
-    ? null
-    : storedFields(fields.map(({ name, body }) => [name, decoder.decode(body)]));
+  const fields = partsOf(bytes, type)?.map(({ name, body }): [string, string] => [
+    name,
+    decoder.decode(body.subarray(0, 256)),
+  ]);
+  return fields === undefined ? null : storedFields(fields);
 }
 
 function closed(method: string, slug: string, path: string): ApiError {

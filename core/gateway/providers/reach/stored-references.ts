@@ -80,6 +80,10 @@ const places: readonly (readonly [string, ReferencePlace])[] = [
   ["document.file_id", files],
   ["vector_store_id", of("vector_stores")],
   ["agent_id", of("agents")],
+  ["agent", of("agents")],
+  ...["voice.id", "session.audio.output.voice.id", "response.audio.output.voice.id"].map(
+    (at) => [at, of("voices", { unless: /^(?!voice_)/ })] as const,
+  ),
   // The call of somebody, which a WebSocket can join.
   ["call_id", of("calls")],
   // Anthropic: https://docs.claude.com/en/api/beta/messages/create
@@ -104,11 +108,17 @@ const places: readonly (readonly [string, ReferencePlace])[] = [
     ] as const,
     [`${root}tools.retrieval.vertex_rag_store.rag_corpora`, of("ragCorpora")] as const,
     [`${root}tools.retrieval.vertex_rag_store.rag_resources.rag_corpus`, of("ragCorpora")] as const,
+    // Secrets of the operator's, sent to an address of the caller's.
+    [`${root}tools.retrieval.external_api.endpoint`, of("externalApis")] as const,
+    [`${root}tools.*.auth_config.api_key_config.api_key_secret`, of("secrets")] as const,
     [`${root}session_resumption.handle`, of("sessions")] as const,
   ]),
   ["extra_body.google.cached_content", of("cachedContents")],
   ["instances.*.gcs_uri", of("objects")],
   ["parameters.storage_uri", of("objects")],
+  // Amazon's storage: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_S3Location.html
+  ["*.s3_location.uri", of("objects")],
+  ["*.*.s3_location.uri", of("objects")],
   // Azure's own data: https://learn.microsoft.com/en-us/azure/ai-services/openai/references/on-your-data
   ["data_sources.type", of("data_sources")],
   // Cohere: https://docs.cohere.com/v1/reference/chat
@@ -116,6 +126,7 @@ const places: readonly (readonly [string, ReferencePlace])[] = [
   ["connectors.id", of("connectors", { unless: /^web-search$/ })],
   // OpenRouter, Cohere: settings that are kept under a name
   ["preset", of("presets")],
+  ...["model", "models"].map((at) => [at, of("presets", { unless: /^(?!.*@preset\/)/i })] as const),
   // ElevenLabs: https://elevenlabs.io/docs/api-reference/text-to-speech/convert
   ["previous_request_ids", of("history")],
   ["next_request_ids", of("history")],
@@ -124,6 +135,8 @@ const places: readonly (readonly [string, ReferencePlace])[] = [
     of("pronunciation-dictionaries"),
   ],
   // Cloudflare: https://developers.cloudflare.com/workers-ai/features/fine-tunes/loras
+  // https://developers.cloudflare.com/workers-ai/features/batch-api: answers of before
+  ["request_id", of("requests")],
   ["lora", of("finetunes", { unless: /^cf-public-/ })],
   // Replicate: files of the account, by their addresses
   ["input.*", of("files", { unless: /^(?![^?#]*api\.replicate\.com\/v1\/files\/)/i })],
@@ -138,20 +151,31 @@ const PLAIN_NAMES: ReadonlySet<string> = new Set(["id", "type", "uri"]);
 function tellingName(place: string): string | null {
   const names = place.split(".");
   const last = names.at(-1) ?? "";
-  if (last === "*" || place === "input.id") return null;
+  if (last === "*" || place === "input.id" || /^models?$/.test(last)) return null;
   return (PLAIN_NAMES.has(last) ? names.at(-2) : last)?.replaceAll("_", "_?") ?? null;
 }
 
 /** One of those names, or what could hide it: few texts have any, and only those are parsed. Names can be escaped. */
 const names = new Set(places.map(([place]) => tellingName(place)).filter((name) => name !== null));
 const MENTIONED = new RegExp(
-  `"(?:${[...names].join("|")})"\\s*:|api\\.replicate\\.com|\\\\u00[4-7]|\\0`,
-  "i",
+  `"(?:${[...names].join("|")})"\\s*:|api\\.replicate\\.com|@preset|\\\\u00[4-7]|\\0`,
+  "iu",
 );
 /** Where OpenAI's responses are made. */
 const ITEM_PATH = /(?:^|\/)responses(?:\/|$)/;
 /** The same of items that are looked up by their ids. */
 const ITEMS = /"id"\s*:/i;
+
+/** Amazon's prompts that are kept are named as models: `arn:aws:bedrock:…:prompt/ID`. */
+const PROMPT_PATH = /:prompt(?:%2f|\/)([^/:]+)/i;
+
+/** What a path itself refers to. */
+export function storedInPath(path: string): StoredReference[] {
+  const prompt = path.includes("prompt")
+    ? PROMPT_PATH.exec(path.replaceAll(/%3a/gi, ":"))?.[1]
+    : undefined;
+  return prompt === undefined ? [] : [{ collection: "prompts", id: prompt }];
+}
 
 /**
  * What a text in JSON for a path refers to that is kept at the provider; null for one that parsers may read differently.
@@ -178,16 +202,17 @@ function idIn(value: string, collection: string): string {
   return at === -1 ? value : value.slice(at + collection.length + 1);
 }
 
-const fields: ReadonlyMap<string, string> = new Map(
-  places.flatMap(([place, { collection }]) => (place.includes(".") ? [] : [[place, collection]])),
+const fields: ReadonlyMap<string, ReferencePlace> = new Map(
+  places.flatMap(([place, about]) => (place.includes(".") ? [] : [[place, about]])),
 );
 
 /** What the fields of a form, or the parameters of a query, refer to that is kept at the provider. */
 export function storedFields(pairs: Iterable<readonly [string, string]>): StoredReference[] {
   const found: StoredReference[] = [];
   for (const [name, id] of pairs) {
-    const collection = fields.get(name.toLowerCase().replace(/\[\d*\]$/, ""));
-    if (collection !== undefined && id !== "") found.push({ collection, id });
+    const place = fields.get(name.toLowerCase().replace(/\[\d*\]$/, ""));
+    if (place === undefined || id === "" || place.unless?.test(id) === true) continue;
+    found.push({ collection: place.collection, id });
   }
   return found;
 }

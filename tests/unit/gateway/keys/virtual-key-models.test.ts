@@ -211,6 +211,17 @@ describe("the models of a virtual key", () => {
     expect(
       await send(completions, raw('{"model":"small"}', "application/json; charset=UTF-8")),
     ).toBe(200);
+    const part = (name: string): string =>
+      `--b\r\nContent-Disposition: form-data; name="${name}"; filename=""\r\n\r\nbig\r\n--b--\r\n`;
+    for (const name of ["model", "Model", "model[]", "model_id"]) {
+      const form = raw(part(name), "multipart/form-data; boundary=b");
+      expect([name, await send("openai/v1/audio/transcriptions?model=small", form)]).toEqual([
+        name,
+        403,
+      ]);
+    }
+    const long = { ...small, "fallback\u017f": [{ model: "big" }] };
+    expect(await send(messages, jsonInit(long))).toBe(403);
     expect(await send(`${completions}?model=big`, jsonInit(small))).toBe(403);
     expect(
       await send("openrouter/v1/chat/completions", jsonInit({ ...small, models: ["small-2"] })),

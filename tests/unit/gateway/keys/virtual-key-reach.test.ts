@@ -13,7 +13,12 @@ let gate: GatewayUnderTest;
 
 beforeEach(async () => {
   gate = await gatewayUnderTest({
-    providers: { "custom-acme": { baseUrl: "https://llm.acme.test", apiKey: "sk-acme" } },
+    providers: {
+      "custom-acme": { baseUrl: "https://llm.acme.test", apiKey: "sk-acme" },
+      "workers-ai": { baseUrl: "https://api.cloudflare.test/ai", apiKey: "sk-cf" },
+      "aws-bedrock": { apiKey: "sk-aws" },
+      openrouter: { apiKey: "sk-or" },
+    },
   });
   for (const slug of ["openai", "anthropic", "google-ai-studio", "mistral", "fal", "replicate"]) {
     const key = { alias: "default", default_config: true, provider_slug: slug };
@@ -303,6 +308,24 @@ describe("what is kept at a provider", () => {
     [gemini, { contents: { parts: { file_data: { file_uri: "files/a" } } } }],
     [gemini, { contents: [{ parts: [{ fileData: { fileUri: "gs://bucket/a" } }] }] }],
     [gemini, { tools: [{ fileSearch: { fileSearchStoreNames: ["fileSearchStores/a"] } }] }],
+    [gemini, { tools: [{ retrieval: { externalApi: { endpoint: "https://caller.test" } } }] }],
+    [gemini, { tools: [{ googleMaps: { authConfig: { apiKeyConfig: { apiKeySecret: "s" } } } }] }],
+    ["openai/v1/audio/speech", { input: "x", voice: { id: "voice_1" } }],
+    ["openrouter/v1/chat/completions", { ...chat, model: "openai/gpt-4o@preset/other" }],
+    ["openrouter/v1/chat/completions", { ...chat, preset: "other" }],
+    ["workers-ai/run/@cf/meta/llama", { request_id: "r" }],
+    [
+      "aws-bedrock/bedrock-runtime/us-east-1/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A1%3Aprompt%2FP/converse",
+      {},
+    ],
+    [
+      "aws-bedrock/bedrock-runtime/us-east-1/model/nova/converse",
+      part({ video: { source: { s3Location: { uri: "s3://b/a" } } } }),
+    ],
+    [
+      "aws-bedrock/bedrock-runtime/us-east-1/model/pegasus/invoke",
+      { mediaSource: { s3Location: { uri: "s3://b/a" } } },
+    ],
     ["mistral/v1/ocr", { document: { type: "file", file_id: "f" } }],
     [
       "replicate/v1/predictions",
@@ -391,6 +414,7 @@ describe("what is kept at a provider", () => {
       raw('{"model":"m","previous_response_id":"resp_1","previous_response_id":null}'),
       raw('{"model":"m","previous_response_id":null,"previous\\u005fresponse_id":"resp_1"}'),
       raw('{"model":"m","\\u0070revious_response_id":"resp_1"}'),
+      raw('{"model":"m","previou\u017f_response_id":"resp_1"}'),
       raw(' \n\ufeff{"model":"m","previous_response_id":"resp_1"}', "text/plain"),
       raw('{"model":"m","previous_response_id":"resp_1"}', "application/x-www-form-urlencoded"),
       raw('{"model":"m","previous_response_id":"resp_1"}', "audio/wav"),
