@@ -1,7 +1,7 @@
 import { openPlatform } from "#platform";
 import type { Hono } from "hono";
 import { type SearchParts, searchParts, type SearchPartsOptions } from "../../core/search/mod.ts";
-import type { ActorContext, ActorKind, Platform, System } from "../../core/ports.ts";
+import type { ActorContext, ActorKind, Platform, Sql, System } from "../../core/ports.ts";
 
 /** A chunk, as far as tests look at it. */
 export interface FoundChunk {
@@ -179,6 +179,8 @@ export async function searchUnderTest(
 /** How far the wall clock of actors is ahead; a test moves it on. */
 export interface ClockSkew {
   readonly ms: number;
+  /** Sees the statements of actors. @default nobody does */
+  readonly watched?: (sql: Sql) => Sql;
 }
 
 function withSkew(platform: Platform, skew: ClockSkew): Platform {
@@ -192,7 +194,8 @@ function withSkew(platform: Platform, skew: ClockSkew): Platform {
         const now = { value: (): number => real.now() + skew.ms };
         // What a runtime gives has members that a spread would lose.
         const system = { value: Object.create(real, { now }) as System };
-        return kind.start(Object.create(context, { system }) as ActorContext);
+        const sql = { value: skew.watched?.(context.sql) ?? context.sql };
+        return kind.start(Object.create(context, { system, sql }) as ActorContext);
       },
     };
     kinds.set(kind, moved);

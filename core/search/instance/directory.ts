@@ -25,7 +25,7 @@ import { type SearchTokenMethods, tokenMethods } from "../tokens/token-store.ts"
 export interface Directory extends SearchTokenMethods {
   reserve(settings: InstanceSettings): Promise<void>;
   put(settings: InstanceSettings): Promise<void>;
-  drop(namespace: string, id: string): Promise<void>;
+  drop(settings: InstanceSettings): Promise<void>;
   list(query: InstanceQuery): Promise<InstancePage>;
   createNamespace(name: string, changes: NamespaceChanges): Promise<Namespace>;
   changeNamespace(name: string, changes: NamespaceChanges): Promise<Namespace>;
@@ -46,7 +46,7 @@ function methodsOf(context: ActorContext): Directory {
   return {
     reserve: (settings) => reserveInstance(context, settings),
     put: (settings) => putInstance(context, settings),
-    drop: (namespace, id) => dropInstance(context, namespace, id),
+    drop: (settings) => dropInstance(context, settings),
     list: (query) => listInstances(context, query),
     createNamespace: (name, changes) => createNamespace(context, name, changes),
     changeNamespace: (name, changes) => changeNamespace(context, name, changes),

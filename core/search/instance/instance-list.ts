@@ -48,25 +48,33 @@ export async function reserveInstance(
   });
 }
 
-/** Notes changed settings of an instance. */
+/** Lists an instance that exists, with its settings. */
 export async function putInstance(
-  { name: actor, sql }: ActorContext,
+  { name: actor, sql, system }: ActorContext,
   settings: InstanceSettings,
 ): Promise<void> {
+  const { namespace, id } = settings;
   await sql.batch([
     {
-      sql: "UPDATE search_directory SET settings = ? WHERE actor = ? AND namespace = ? AND id = ?",
-      params: [JSON.stringify(settings), actor, settings.namespace, settings.id],
+      sql: `INSERT INTO search_directory (actor, namespace, id, settings, created_ms) VALUES (?, ?, ?, ?, ?)
+        ON CONFLICT (actor, namespace, id) DO UPDATE SET settings = excluded.settings`,
+      params: [actor, namespace, id, JSON.stringify(settings), system.now()],
     },
   ]);
 }
 
-/** Gives an id free. */
+/** Gives the id of a deleted instance free, unless another one has it by now. */
 export async function dropInstance(
   { name: actor, sql }: ActorContext,
-  namespace: string,
-  id: string,
+  { namespace, id, created_at: createdAt }: InstanceSettings,
 ): Promise<void> {
+  const [row] = await sql.all(
+    "SELECT settings FROM search_directory WHERE actor = ? AND namespace = ? AND id = ?",
+    [actor, namespace, id],
+  );
+  if (row === undefined) return;
+  const listed = JSON.parse(String(row["settings"])) as InstanceSettings;
+  if (listed.created_at !== createdAt) return;
   await sql.batch([
     {
       sql: "DELETE FROM search_directory WHERE actor = ? AND namespace = ? AND id = ?",

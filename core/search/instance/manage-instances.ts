@@ -1,6 +1,7 @@
 import { ApiError } from "../../http/api-error.ts";
 import { formatInstant } from "../../http/instant.ts";
-import { directoryAt } from "./directory.ts";
+import type { ActorClient } from "../../actors/actor-client.ts";
+import { type Directory, directoryAt } from "./directory.ts";
 import { type Instance, instanceAt } from "./instance-client.ts";
 import { changedSettings, type InstanceSettings, newSettings } from "./instance-settings.ts";
 import type { SettingsChanges } from "./instance-schema.ts";
@@ -31,19 +32,51 @@ export async function createInstance(
     if (!isTakenId(error)) throw error;
     isTaken = true;
   }
+  const instance = instanceAt(platform, { account, namespace, id: settings.id });
   try {
-    await instanceAt(platform, { account, namespace, id: settings.id }).create(settings);
+    await instance.create(settings);
   } catch (error) {
-    if (!isTaken && !isTakenId(error)) await directory.drop(namespace, settings.id);
+    if (!isTaken && !isTakenId(error)) await directory.drop(settings);
     throw error;
   }
-  // A process that was killed had taken the id, and made nothing of it.
-  if (isTaken) await directory.put(settings);
+  // A process that was killed had taken the id and made nothing of it, or its instance is just being deleted.
+  if (isTaken) await listAsItIs(directory, instance, settings);
   return settings;
 }
 
 function isTakenId(error: unknown): boolean {
   return error instanceof ApiError && error.kind === "name_exists";
+}
+
+/** Rounds of {@link listAsItIs}: each is another deletion or creation that came between. */
+const ROUNDS = 10;
+
+/**
+ * Lists an instance. The directory is another actor than the instance, so the instance may be deleted, and even another one
+ * made, before the directory hears of this: what is there after that is listed instead.
+ */
+async function listAsItIs(
+  directory: ActorClient<Directory>,
+  instance: Instance,
+  settings: InstanceSettings,
+): Promise<void> {
+  let wanted = settings;
+  for (let round = 0; round < ROUNDS; round++) {
+    await directory.put(wanted);
+    const there = await existing(instance);
+    if (there === null) return directory.drop(wanted);
+    if (JSON.stringify(there) === JSON.stringify(wanted)) return;
+    wanted = there;
+  }
+}
+
+async function existing(instance: Instance): Promise<InstanceSettings | null> {
+  try {
+    return await instance.read();
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return null;
+    throw error;
+  }
 }
 
 /** Changes an instance; what the body leaves out stays. */
@@ -63,7 +96,7 @@ export async function updateInstance(
   );
   await checkToken(account, settings, options);
   await instance.change(settings);
-  await directoryAt(platform, account).put(settings);
+  await listAsItIs(directoryAt(platform, account), instance, settings);
   return settings;
 }
 
@@ -74,7 +107,7 @@ export async function deleteInstance(
   { platform }: SearchOptions,
 ): Promise<InstanceSettings> {
   const settings = await instance.destroy();
-  await directoryAt(platform, account).drop(settings.namespace, settings.id);
+  await directoryAt(platform, account).drop(settings);
   return settings;
 }
 

@@ -30,4 +30,27 @@ export const filesMutants: readonly Mutant[] = [
     replace: "if (false) await end(isolate);",
     tests: ["tests/local/file-processes"],
   },
+  {
+    name: "full text is not run once per chunk when facets are counted",
+    file: "core/search/retrieve/collect.ts",
+    find: `\`WITH found AS MATERIALIZED (SELECT rowid AS id FROM \${index} WHERE \${index} MATCH ? AND rowid BETWEEN ? AND ?)
+        SELECT c.item_id AS item, COUNT(*) AS n FROM found JOIN search_chunks c ON c.actor = ? AND c.id = found.id GROUP BY c.item_id\``,
+    replace: `\`SELECT c.item_id AS item, COUNT(*) AS n FROM \${index} JOIN search_chunks c ON c.id = \${index}.rowid
+        WHERE \${index} MATCH ? AND \${index}.rowid BETWEEN ? AND ? AND c.actor = ? GROUP BY c.item_id\``,
+    tests: ["tests/unit/search/plans"],
+  },
+  {
+    name: "an instance that is deleted while it is made does not stay in the list",
+    file: "core/search/instance/manage-instances.ts",
+    find: "if (there === null) return directory.drop(wanted);",
+    replace: "if (there === null) return;",
+    tests: ["tests/unit/search/instances"],
+  },
+  {
+    name: "a deleted instance takes no other one out of the list",
+    file: "core/search/instance/instance-list.ts",
+    find: "if (listed.created_at !== createdAt) return;",
+    replace: "",
+    tests: ["tests/unit/search/instances"],
+  },
 ];

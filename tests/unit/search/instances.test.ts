@@ -20,6 +20,25 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 describe("instances", () => {
+  it("are listed as they are when one is deleted and made at the same moment", async () => {
+    const list = async () => {
+      const { body } = await api.call("GET", "/instances?search=again");
+      return body.result.map(({ id }) => id);
+    };
+    for (let round = 0; round < 15; round++) {
+      await api.call("POST", "/instances", { id: "again" });
+      await Promise.all([
+        api.call("DELETE", "/instances/again"),
+        api.call("POST", "/instances", { id: "again" }),
+        api.call("PUT", "/instances/again", { max_num_results: 3 }),
+      ]);
+      const { status } = await api.call("GET", "/instances/again");
+      expect(await list(), `round ${round}`).toEqual(status === 200 ? ["again"] : []);
+    }
+    await api.call("DELETE", "/instances/again");
+    expect(await list()).toEqual([]);
+  });
+
   it("are created with defaults, read, changed, listed and deleted, under both path forms", async () => {
     const created = await api.call("POST", "/namespaces/default/instances", { id: "shop_1" });
     expect(created.body.result).toMatchObject({
@@ -55,6 +74,17 @@ describe("instances", () => {
     });
     expect((await api.call("GET", "/instances/shop_1")).status).toBe(404);
     expect((await api.call("POST", "/instances", { id: "shop_1" })).status).toBe(200);
+  });
+
+  it("stay in the list when the deletion of a former one of the id comes late", async () => {
+    const { actors } = api.platform;
+    actors.define(directoryKind);
+    const directory = actorClient<Pick<Directory, "drop">>(actors.get(directoryKind.name, "acme"));
+    const some: unknown = (await api.call("POST", "/instances", { id: "late" })).body.result;
+    await directory.drop({ ...(some as InstanceSettings), created_at: "2020-01-01T00:00:00.000Z" });
+    expect((await api.call("GET", "/instances?search=late")).body.result).toEqual([some]);
+    expect((await api.call("DELETE", "/instances/late")).status).toBe(200);
+    expect((await api.call("GET", "/instances?search=late")).body.result).toEqual([]);
   });
 
   it("are made of an id that a process had taken when it was killed", async () => {
