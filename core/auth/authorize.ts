@@ -1,5 +1,5 @@
 import type { NowOrLater } from "../now-or-later.ts";
-import type { MiddlewareHandler } from "hono";
+import type { Context, MiddlewareHandler } from "hono";
 import { ApiError } from "../http/api-error.ts";
 import { tellUnknownFields } from "../http/fields/unknown-fields.ts";
 import { checkAccountId } from "./accounts.ts";
@@ -30,12 +30,26 @@ export function authorize(auth: Auth, permission: Permission, account?: string):
   return async (c, next) => {
     const named = account ?? c.req.param("account_id") ?? "";
     const gateway = c.req.param("gateway_id");
-    if (auth !== "off") await requirePermission(auth, c.req.raw, permission, named, gateway);
+    if (auth !== "off")
+      c.set(PRINCIPAL, await requirePermission(auth, c.req.raw, permission, named, gateway));
     if (account === undefined) checkAccountId(named);
     await next();
     const telling = tellUnknownFields(c);
     if (telling !== undefined) await telling;
   };
+}
+
+const PRINCIPAL = "principal";
+
+/**
+ * For whom a request of a route that {@link authorize} guards is done, as a text: the token or subject and its account. Null where the
+ * host app authenticates.
+ */
+export function requesterOf(c: Context): string | null {
+  // `as`: set above, and nowhere else.
+  const principal = c.get(PRINCIPAL) as Principal | undefined;
+  if (principal === undefined) return null;
+  return [c.req.param("account_id") ?? "", principal.kind, principal.id].join("\n");
 }
 
 /** Like {@link authorize}, outside a router: resolves to the principal or throws 401/403. */

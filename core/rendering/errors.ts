@@ -65,6 +65,14 @@ export function proxyFailure(status: string): ApiError | null {
   });
 }
 
+/** The failure of a rendering that finds no place in the queue, as its owner has too many there. */
+export function tooManyRenderings(): ApiError {
+  return new ApiError("render_rate_limited", {
+    message: "Rate limit exceeded: too many renderings are waiting, retry later",
+    headers: { "retry-after": "5" },
+  });
+}
+
 /** What a site may have got over a moment later. */
 const transient: ReadonlySet<ErrorName> = new Set([
   "address_unreachable",

@@ -14,8 +14,10 @@ export interface Job {
   readonly body: RenderBody;
   /** The `html` of a long request or an upload in UTF-8; {@link body} has a word in its place. @default that of the body */
   readonly page?: Uint8Array<ArrayBuffer> | null;
+  /** For whom it is done: places are shared fairly between owners. @default the server itself */
+  readonly owner?: string;
   /** Whose further documents may be shown in the same page, where they can do nothing else (`page/plain-document.ts`). @default nobody's */
-  readonly owner?: string | null;
+  readonly keeper?: string | null;
   /** The page to load, or the base of `html`; null when only `html` is given. */
   readonly url: URL | null;
   readonly rules: RequestRules;

@@ -4,7 +4,7 @@
  * @module
  */
 import { Hono, type Context, type Handler, type MiddlewareHandler } from "hono";
-import { authorize, type Auth } from "../auth/authorize.ts";
+import { authorize, type Auth, requesterOf } from "../auth/authorize.ts";
 import { storedTokens } from "../auth/mod.ts";
 import { ApiError } from "../http/api-error.ts";
 import { checkQuery } from "../http/query.ts";
@@ -86,7 +86,7 @@ export function renderingParts(options: RenderingSettings): RenderingParts {
         `${prefix}/${name}`,
         browserTime,
         authorize(auth, "Browser Rendering Edit"),
-        handle(name, operation, auth !== "off"),
+        handle(name, operation),
       );
     }
     for (const [path, message] of notHere) {
@@ -139,29 +139,21 @@ const browserTime: MiddlewareHandler<BrowserTime> = async (c, next) => {
   c.header("x-browser-ms-used", String(c.get("browserMs") ?? 0));
 };
 
-function handle(
-  name: string,
-  operation: RenderOperation,
-  knowsCallers: boolean,
-): Handler<BrowserTime> {
+function handle(name: string, operation: RenderOperation): Handler<BrowserTime> {
   return async (c: Context<BrowserTime>) => {
     checkQuery(c, ["cacheTTL"]);
+    const keeper = requesterOf(c);
     return operation({
       request: await wholeRequest(c.req),
       query: new URL(c.req.url).searchParams,
       caller: [c.req.param("account_id"), c.req.header("authorization"), name].join("\n"),
-      owner: knowsCallers ? ownerOf(c) : null,
+      owner: keeper ?? c.req.param("account_id") ?? "",
+      keeper,
       onBrowserMs: (ms) => c.set("browserMs", ms),
       onUnknown: (messages) => noteUnknownFields(c, messages),
       trace: traceOf(c.req.raw),
     });
   };
-}
-
-/** Who asks; null for those whom nothing tells apart. */
-function ownerOf(c: Context): string | null {
-  const token = c.req.header("authorization");
-  return token === undefined ? null : `${c.req.param("account_id")}\n${token}`;
 }
 
 type Operations = Readonly<Record<OperationName, RenderOperation>>;

@@ -3,7 +3,9 @@ import type * as v from "valibot";
 import { ApiError } from "../http/api-error.ts";
 import { sha256Hex } from "../crypto/digest.ts";
 import { withBytes, readJsonBytes } from "../http/body.ts";
-import type { Platform } from "../ports.ts";
+import type { Background, Platform } from "../ports.ts";
+import { type FairSlots, fairSlots } from "../work/fair-slots.ts";
+import { type OwnedWork, workFor } from "../work/owned-work.ts";
 import type { TraceContext } from "../trace-context.ts";
 import { linksAction, pictureAction, printAction, scrapeAction } from "./actions/actions.ts";
 import type { DocumentBody, PdfBody, RenderBody } from "./body.ts";
@@ -28,12 +30,11 @@ import {
 } from "./schema.ts";
 import { sentParts } from "./sent-parts.ts";
 import { readCacheTtl, renderCache } from "./render-cache.ts";
-import { renderSlots, type RenderSlots } from "./slots.ts";
 import { uploadedTo, withUploadedPage } from "./upload/read-upload.ts";
 import { staticShortcut, type Shortcut } from "./static/shortcut.ts";
 import { checkSelectors } from "./select/check-selectors.ts";
 import { renderPdf, renderStatic, staticDepsOf } from "./static/render-static.ts";
-import { isPdfFailure } from "./errors.ts";
+import { isPdfFailure, tooManyRenderings } from "./errors.ts";
 import { type StaticAction, staticLinks, staticScrape } from "./static/static-page.ts";
 
 /** One request to render, and what wants to hear of it. */
@@ -42,8 +43,10 @@ export interface RenderCall {
   readonly query: URLSearchParams;
   /** Who asks: answers are kept for one caller only. Null: for nobody. */
   readonly caller: string | null;
-  /** Whoever has proved to be the same one: pages may be kept for one owner. @default nobody */
-  readonly owner?: string | null;
+  /** For whom it is done: places and threads are shared fairly between owners. */
+  readonly owner: string;
+  /** Whoever has proved to be the same one: pages may be kept for them. @default nobody */
+  readonly keeper?: string | null;
   /** Is told how long a browser was busy. */
   readonly onBrowserMs: (ms: number) => void;
   /** Is told of fields of the body that have no effect. */
@@ -76,15 +79,15 @@ export function renderOperations(
   options: RenderingOptions,
   deps: RenderDeps,
 ): Readonly<Record<OperationName, RenderOperation>> {
-  const { background } = options.platform;
   const frontmatter = options.frontmatter !== false;
   const engine = options.markdownEngine;
-  const conversions = renderSlots({ running: CONVERSIONS, waiting: options.maxQueue ?? 20 });
+  const { maxQueue: waiting = 20 } = options;
+  const conversions = fairSlots({ running: CONVERSIONS, waiting, refuse: tooManyRenderings });
   const operation = operationOver(options, deps, conversions);
   const only = (asked: "main" | undefined): ContentExtractor | null =>
     extractorFor(asked, options.extract);
   const onMissing = warnOfMissingGlyphs(options.platform.log);
-  const asMarkdown = (body: DocumentBody): Action<string> =>
+  const asMarkdown = (body: DocumentBody, background: Background): Action<string> =>
     markdownAction(frontmatter, background, { extract: only(body.extract), body, engine });
   const partsOf = ({ extract, includeTags = [], excludeTags = [] }: DocumentBody) => {
     return { main: only(extract) !== null, includeTags, excludeTags };
@@ -98,8 +101,7 @@ export function renderOperations(
       takesUpload: true,
     }),
     markdown: operation(documentSchema, asMarkdown, inEnvelope, {
-      shortcut:
-        engine === undefined ? staticShortcut(options, background, deps, conversions) : passOn,
+      shortcut: engine === undefined ? staticShortcut(options, deps, conversions) : passOn,
       withoutBrowser,
       takesUpload: true,
     }),
@@ -109,7 +111,7 @@ export function renderOperations(
     }),
     content: operation(
       documentSchema,
-      (body) => documentAction(body, background, only(body.extract)),
+      (body, background) => documentAction(body, background, only(body.extract)),
       inEnvelope,
       { withoutBrowser: (body) => ({ kind: "content", ...partsOf(body) }), takesUpload: true },
     ),
@@ -124,7 +126,7 @@ export function renderOperations(
     accessibilityTree: operation(accessibilitySchema, treeAction, inEnvelope),
     snapshot: operation(
       snapshotSchema,
-      (body) => snapshotAction(body, { frontmatter, background, onMissing, engine }),
+      (body, background) => snapshotAction(body, { frontmatter, background, onMissing, engine }),
       inEnvelope,
       { takesUpload: true },
     ),
@@ -134,7 +136,7 @@ export function renderOperations(
 /** What makes operations: a schema, the action that a body asks for, how its result is answered, and what needs no browser. */
 type MakeOperation = <B extends RenderBody, T>(
   schema: v.GenericSchema<unknown, B>,
-  actionOf: (body: B) => Action<T>,
+  actionOf: (body: B, background: Background) => Action<T>,
   answer: (rendered: Rendered<T>, body: B) => Response,
   more?: {
     readonly shortcut?: Shortcut;
@@ -143,9 +145,14 @@ type MakeOperation = <B extends RenderBody, T>(
     /** Whether the page and its files may come as a form. @default false */
     readonly takesUpload?: boolean;
     /** What a schema cannot check, before anything is loaded. */
-    readonly before?: (body: B, signal: AbortSignal) => Promise<void>;
+    readonly before?: (body: B, work: OwnedWork, signal: AbortSignal) => Promise<void>;
     /** Makes the answer of that of the rendering, whose place another one may have by then. */
-    readonly after?: (rendered: Response, body: B, signal: AbortSignal) => Promise<Response>;
+    readonly after?: (
+      rendered: Response,
+      body: B,
+      work: OwnedWork,
+      signal: AbortSignal,
+    ) => Promise<Response>;
   },
 ) => RenderOperation;
 
@@ -153,12 +160,12 @@ type MakeOperation = <B extends RenderBody, T>(
 function operationOver(
   options: RenderingOptions,
   deps: RenderDeps,
-  conversions: RenderSlots,
+  conversions: FairSlots,
 ): MakeOperation {
   const { platform } = options;
   const policy = jobPolicy(options);
   const cache = renderCache(platform.system, platform.browser.lasting === true);
-  const staticDeps = staticDepsOf(options, deps, conversions);
+  const shared = staticDepsOf(options, deps, conversions);
   const reading = { platform, requestMs: deps.requestMs, reportable };
   return (
     schema,
@@ -167,19 +174,22 @@ function operationOver(
     { shortcut = passOn, withoutBrowser = refuseStatic, takesUpload = false, before, after } = {},
   ) =>
     async (call) => {
-      const { request, query, caller, owner = null, onBrowserMs, traceparent } = call;
+      const { request, query, caller, owner, keeper = null, onBrowserMs, traceparent } = call;
+      const work = workFor(owner, platform.background);
+      const staticDeps = { ...shared, ...work };
       const maxAgeMs = readCacheTtl(query);
       const limit = options.maxBodyBytes ?? BODY_LIMIT;
       return withBytes(request, limit, platform, async (sent) => {
-        const parts = await sentParts(sent, call, { takesUpload, shortcut, ...reading });
+        const parts = await sentParts(sent, call, { takesUpload, shortcut, work, ...reading });
         if (parts instanceof Response) return parts;
         const { upload, bytes, page } = parts;
         const { output, unknown } = readJsonBytes(bytes, schema);
         call.onUnknown(unknown);
         const body = upload === null ? output : withUploadedPage(output);
-        const prepared = { ...prepareJob(body, policy), page, owner };
+        const prepared = { ...prepareJob(body, policy), page, owner, keeper };
         const job = namedTo(traceparent, uploadedTo(upload, prepared));
-        const action = body.render === false ? withoutBrowser(body) : actionOf(body);
+        const action =
+          body.render === false ? withoutBrowser(body) : actionOf(body, work.background);
         await checkSelectors(body);
         const load = async (signal: AbortSignal): Promise<Response> => {
           if (typeof action !== "function") return renderStatic(staticDeps, job, action, signal);
@@ -192,9 +202,9 @@ function operationOver(
         };
         const run = async (signal: AbortSignal): Promise<Response> => {
           try {
-            await before?.(body, signal);
+            await before?.(body, work, signal);
             const rendered = await load(signal);
-            return after === undefined ? rendered : await after(rendered, body, signal);
+            return after === undefined ? rendered : await after(rendered, body, work, signal);
           } catch (error) {
             throw reportable(error, platform, signal);
           }
@@ -239,7 +249,12 @@ export function renderDeps(options: RenderingOptions): RenderDeps {
     ...deps,
     ahead: platform.browser.lasting === true ? pagesAhead(ahead, deps) : noPagesAhead,
     kept: platform.browser.lasting === true ? keptPages(kept, deps) : noKeptPages,
-    slots: renderSlots({ running: maxConcurrency, waiting: options.maxQueue ?? 20 }),
+    slots: fairSlots({
+      running: maxConcurrency,
+      waiting: options.maxQueue ?? 20,
+      reserve: 1,
+      refuse: tooManyRenderings,
+    }),
   };
 }
 

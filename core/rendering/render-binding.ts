@@ -74,6 +74,9 @@ const snapshot: v.GenericSchema<unknown, Snapshot> = v.object({
   accessibilityTree: v.optional(v.unknown()),
 });
 
+/** The owner of what code of the process has rendered. */
+const PROCESS = "process";
+
 /** Makes the binding over the operations that the routes have: both share the slots of the browser. */
 export function renderBinding(
   operations: Readonly<Record<OperationName, RenderOperation>>,
@@ -91,6 +94,7 @@ export function renderBinding(
       }),
       query: new URLSearchParams(),
       caller: null,
+      owner: PROCESS,
       onBrowserMs: () => undefined,
       onUnknown: refuseUnknown,
       trace: readTraceparent(traceparent ?? null),

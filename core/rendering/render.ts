@@ -5,17 +5,17 @@ import type { Job } from "./job.ts";
 import { loadPage } from "./page/load.ts";
 import { readFacts } from "./page/page-scripts.ts";
 import type { RefusedNavigation } from "./intercept/intercept.ts";
+import type { FairSlots } from "../work/fair-slots.ts";
 import type { Hop } from "./page/main-document.ts";
 import type { Page } from "./page/page.ts";
 import type { FailedFile } from "./page/page-files.ts";
-import type { RenderSlots } from "./slots.ts";
 import { isUploaded } from "./upload/uploaded-files.ts";
 import { within } from "./timers.ts";
 import { type PageDeps, withPage } from "./page/with-page.ts";
 
 /** What every rendering shares. */
 export interface RenderDeps extends PageDeps {
-  readonly slots: RenderSlots;
+  readonly slots: FairSlots;
 }
 
 /** Facts about a page that travel beside the result. */
@@ -51,6 +51,9 @@ export interface DocumentFacts {
   readonly drawable: boolean;
 }
 
+/** The owner of what the server renders for nobody in particular. */
+const OWN = "";
+
 /** What is done with a loaded page. */
 export type Action<T> = (page: Page, facts: DocumentFacts, signal: AbortSignal) => Promise<T>;
 
@@ -68,7 +71,7 @@ export async function render<T>(
   action: Action<T>,
 ): Promise<Rendered<T>> {
   return within(deps.requestMs, deps.system, signal, tooLate, async (inner) => {
-    const free = await deps.slots.take(inner);
+    const free = await deps.slots.take(job.owner ?? OWN, inner);
     const started = deps.system.monotonic();
     try {
       return await withPage(deps, job, inner, (page) => use(page, job, inner, action));

@@ -1,5 +1,6 @@
 import type { ApiError } from "../http/api-error.ts";
 import type { Platform } from "../ports.ts";
+import type { OwnedWork } from "../work/owned-work.ts";
 import { splitLong } from "./read-body.ts";
 import { tooLate } from "./render.ts";
 import type { Shortcut } from "./static/shortcut.ts";
@@ -24,6 +25,7 @@ interface SentOptions {
   readonly takesUpload: boolean;
   readonly shortcut: Shortcut;
   readonly platform: Platform;
+  readonly work: OwnedWork;
   readonly requestMs: number;
   /** What is told of a failure. */
   readonly reportable: (error: unknown, platform: Platform, signal: AbortSignal) => ApiError;
@@ -33,15 +35,16 @@ interface SentOptions {
 export async function sentParts(
   sent: Uint8Array<ArrayBuffer>,
   { request, onUnknown }: SentCall,
-  { takesUpload: isTaken, shortcut, platform, requestMs, reportable }: SentOptions,
+  { takesUpload: isTaken, shortcut, platform, work, requestMs, reportable }: SentOptions,
 ): Promise<SentParts | Response> {
-  const beside = <R>(work: (signal: AbortSignal) => Promise<R>): Promise<R> =>
-    within(requestMs, platform.system, request.signal, tooLate, work).catch((error: unknown) => {
+  const { background } = work;
+  const beside = <R>(read: (signal: AbortSignal) => Promise<R>): Promise<R> =>
+    within(requestMs, platform.system, request.signal, tooLate, read).catch((error: unknown) => {
       throw reportable(error, platform, request.signal);
     });
-  const upload = await beside((signal) => uploadOf(request, sent, { isTaken, platform, signal }));
-  const given = upload?.options ?? (await shortcut(sent, request.signal, onUnknown));
+  const upload = await beside((signal) => uploadOf(request, sent, { isTaken, background, signal }));
+  const given = upload?.options ?? (await shortcut(sent, work, request.signal, onUnknown));
   if (given instanceof Response) return given;
-  const { bytes, html } = await beside((signal) => splitLong(given, platform.background, signal));
+  const { bytes, html } = await beside((signal) => splitLong(given, background, signal));
   return { upload, bytes, page: upload?.html ?? html };
 }

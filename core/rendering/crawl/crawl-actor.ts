@@ -18,7 +18,12 @@ import { type CrawlSecrets, sealInput } from "./rows/sealed-input.ts";
 /** The methods of a crawl. */
 export interface CrawlMethods {
   /** Begins it. `body` is JSON. */
-  create(body: string, origin: string, robots: Robots | null, trace: string | null): Promise<void>;
+  create(
+    body: string,
+    origin: string,
+    robots: Robots | null,
+    asked: { readonly owner: string; readonly trace: string | null },
+  ): Promise<void>;
   /** Null when there is no such crawl. */
   read(query: CrawlPageQuery): Promise<CrawlRead | null>;
   contentPart(seq: number, format: CrawlFormat, part: number): Promise<Uint8Array | null>;
@@ -57,8 +62,8 @@ async function start(context: ActorContext, deps: CrawlDeps): Promise<Actor> {
   const state = await openCrawl(context, deps.secrets);
   const run = crawlRunner(state, deps);
   const methods: CrawlMethods = {
-    create: (body, origin, robots, trace) =>
-      state.inTurn(() => create(state, deps.secrets, { body, origin, robots, trace })),
+    create: (body, origin, robots, asked) =>
+      state.inTurn(() => create(state, deps.secrets, { body, origin, robots, ...asked })),
     read: (query) => readCrawl(state, query),
     contentPart: (seq, format, part) => readContentPart(state, seq, format, part),
     cancel: () =>
@@ -85,11 +90,13 @@ async function create(
     body,
     origin,
     robots,
+    owner,
     trace,
   }: {
     readonly body: string;
     readonly origin: string;
     readonly robots: Robots | null;
+    readonly owner: string;
     readonly trace: string | null;
   },
 ): Promise<void> {
@@ -98,11 +105,12 @@ async function create(
   const input = JSON.parse(body) as CrawlBody;
   const url = new URL(input.url);
   const now = context.steady();
-  const { stored, statements } = await sealInput(context, secrets, input);
+  const { stored, statements } = await sealInput(context, secrets, input, owner);
   const facts = {
     input,
     stored,
     isOpen: true,
+    owner,
     status: "running",
     homes: [url.host],
     nextSeq: 1,

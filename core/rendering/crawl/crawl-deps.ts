@@ -2,11 +2,13 @@ import type { Platform, Transport } from "../../ports.ts";
 import type { Tracer } from "../../trace-context.ts";
 import type { ContentExtractor } from "../extractor.ts";
 import type { JobPolicy } from "../job.ts";
-import type { JsonDeps } from "../json/ask-json.ts";
+import { type FairSlots, fairSlots } from "../../work/fair-slots.ts";
+import { workFor } from "../../work/owned-work.ts";
+import { tooManyRenderings } from "../errors.ts";
+import type { JsonDeps, JsonWork } from "../json/ask-json.ts";
 import type { PdfReader } from "../pdf/pdf-reader.ts";
 import type { RenderingOptions } from "../options.ts";
 import type { RenderDeps } from "../render.ts";
-import { type RenderSlots, renderSlots } from "../slots.ts";
 import type { CrawlSecrets } from "./rows/sealed-input.ts";
 
 /** What crawls work with. */
@@ -24,17 +26,35 @@ export interface CrawlDeps {
   /** Reads PDFs; null where the operator brings nothing that does. */
   readonly readPdf: PdfReader | null;
   /** Documents that are loaded and converted without a browser at a time, by all crawls. */
-  readonly loads: RenderSlots;
+  readonly loads: FairSlots;
   /** Pages in a browser at a time, by all crawls: others are to find it free. */
-  readonly pages: RenderSlots;
+  readonly pages: FairSlots;
   /** Sites that are mapped at a time. */
-  readonly maps: RenderSlots;
+  readonly maps: FairSlots;
   readonly limits: CrawlLimits;
   readonly secrets: CrawlSecrets;
   /** Whether the account's webhooks are told of the end of a crawl. */
   readonly sendsWebhooks: boolean;
   /** Takes a span of each page. @default nobody traces */
   readonly tracer: Tracer | undefined;
+}
+
+/** The same for the work of one owner: a token that asked for a crawl, or an account. */
+export interface CrawlWork extends CrawlDeps {
+  readonly owner: string;
+  readonly json: JsonWork;
+}
+
+/** What a crawl of an owner works with: places and threads are shared fairly between owners. */
+export function crawlWork(deps: CrawlDeps, owner: string): CrawlWork {
+  const work = workFor(owner, deps.platform.background);
+  const { background } = work;
+  return {
+    ...deps,
+    owner,
+    json: { ...deps.json, ...work },
+    platform: { ...deps.platform, background },
+  };
 }
 
 /** What crawls may take. */
@@ -71,8 +91,8 @@ export function crawlSlots({
 }: RenderingOptions): Pick<CrawlDeps, "loads" | "pages" | "maps"> {
   const running = Math.max(1, Math.floor(maxConcurrency / 2));
   return {
-    loads: renderSlots({ running: LOADS, waiting: WAITING }),
-    maps: renderSlots({ running: MAPS, waiting: maxQueue }),
-    pages: renderSlots({ running, waiting: WAITING }),
+    loads: fairSlots({ running: LOADS, waiting: WAITING, refuse: tooManyRenderings }),
+    maps: fairSlots({ running: MAPS, waiting: maxQueue, refuse: tooManyRenderings }),
+    pages: fairSlots({ running, waiting: WAITING, refuse: tooManyRenderings }),
   };
 }

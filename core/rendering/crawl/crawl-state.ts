@@ -22,6 +22,8 @@ export interface CrawlFacts {
   readonly stored: string;
   /** Whether the crawl knows what it was asked for. */
   readonly isOpen: boolean;
+  /** For whom it is: a token, or an account. */
+  readonly owner: string;
   readonly status: CrawlStatus;
   /** The hosts (with ports) of its start: where it was sent, and where that redirected to. */
   readonly homes: readonly string[];
@@ -177,7 +179,7 @@ function changes(actor: string, before: CrawlFacts | null, after: CrawlFacts): S
   return [{ sql, params: [...changed.map(([, valueOf]) => valueOf(after)), actor] }];
 }
 
-function toFacts(row: SqlRow): Omit<CrawlFacts, "input" | "isOpen"> {
+function toFacts(row: SqlRow): Omit<CrawlFacts, "input" | "isOpen" | "owner"> {
   return {
     stored: String(row["input"]),
     status: String(row["status"]) as CrawlStatus,

@@ -2,9 +2,9 @@ import * as v from "valibot";
 import { ApiError } from "../../http/api-error.ts";
 import { address } from "../schema.ts";
 import { tooLate } from "../render.ts";
-import { withSlot } from "../slots.ts";
+import { inSlot } from "../../work/fair-slots.ts";
 import { within } from "../timers.ts";
-import type { CrawlDeps } from "./crawl-deps.ts";
+import type { CrawlWork } from "./crawl-deps.ts";
 import type { FoundPage } from "./crawl-pages.ts";
 import { scopeFields, sourceField, wholeNumber } from "./crawl-schema.ts";
 import { loadSitemaps } from "./load-sitemaps.ts";
@@ -47,7 +47,7 @@ interface SiteMap {
  * @throws ApiError naming a field; of the rendering rows when neither can be read
  */
 export async function mapSite(
-  deps: CrawlDeps,
+  deps: CrawlWork,
   body: MapBody,
   signal: AbortSignal,
 ): Promise<{ readonly links: readonly string[] }> {
@@ -60,7 +60,7 @@ export async function mapSite(
     });
   const map: SiteMap = { links: new Set([url.href]), most: body.limit ?? USUAL };
   return within(render.requestMs, platform.system, signal, tooLate, (inner) =>
-    withSlot(deps.maps, inner, async () => {
+    inSlot(deps.maps, deps.owner, inner, async () => {
       const robots = (await fetchRobots(deps, url.origin, inner)) ?? noRobots;
       const start = await readStart(deps, body, url, robots, inner);
       if (body.source !== "links") await addSitemaps(deps, body, start.final, map, robots, inner);
@@ -84,7 +84,7 @@ interface ReadStart {
 
 /** The links of the start, unless the site forbids it. A start that fails may have sitemaps nevertheless. */
 async function readStart(
-  deps: CrawlDeps,
+  deps: CrawlWork,
   { options = {} }: MapBody,
   url: URL,
   robots: Robots,
@@ -119,12 +119,12 @@ async function readStart(
   }
 }
 
-function scopeOf({ allowHosts }: CrawlDeps, options: ScopeOptions, start: URL, final: URL) {
+function scopeOf({ allowHosts }: CrawlWork, options: ScopeOptions, start: URL, final: URL) {
   return { options, homes: [...new Set([start.host, final.host])], allowHosts };
 }
 
 async function addSitemaps(
-  deps: CrawlDeps,
+  deps: CrawlWork,
   { url, options = {} }: MapBody,
   final: URL,
   map: SiteMap,

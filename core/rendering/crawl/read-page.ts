@@ -7,12 +7,12 @@ import { askJson } from "../json/ask-json.ts";
 import { isPdfFailure } from "../errors.ts";
 import { isPdf, PDF, type SourceDocument } from "../pdf/pdf-reader.ts";
 import { render } from "../render.ts";
-import { withSlot } from "../slots.ts";
+import { inSlot } from "../../work/fair-slots.ts";
 import { fetchDocument } from "../static/fetch-document.ts";
 import { isHtml } from "../static/static-page.ts";
 import { within } from "../timers.ts";
 import { type ConvertedPage, convertPage } from "./convert-page.ts";
-import type { CrawlDeps } from "./crawl-deps.ts";
+import type { CrawlWork } from "./crawl-deps.ts";
 import type { PageOutcome } from "./crawl-pages.ts";
 import type { CrawlBody, CrawlFormat } from "./crawl-schema.ts";
 import { CRAWLER_AGENT } from "./fetch-file.ts";
@@ -66,7 +66,7 @@ export interface Later {
 
 /** Reads a page: loads it, and makes of it what the crawl asks for. */
 export async function readPage(
-  deps: CrawlDeps,
+  deps: CrawlWork,
   visit: PageVisit,
   signal: AbortSignal,
 ): Promise<PageOutcome | Later> {
@@ -94,7 +94,7 @@ function isOld({ headers }: Document, { modifiedSince }: CrawlBody): boolean {
   return Date.parse(headers["last-modified"] ?? "") < modifiedSince * 1000;
 }
 
-async function load(deps: CrawlDeps, visit: PageVisit, signal: AbortSignal): Promise<Document> {
+async function load(deps: CrawlWork, visit: PageVisit, signal: AbortSignal): Promise<Document> {
   const job = jobOf(visit, deps);
   if (visit.body.render === false) return loadStatic(deps, visit, job, signal);
   try {
@@ -106,7 +106,7 @@ async function load(deps: CrawlDeps, visit: PageVisit, signal: AbortSignal): Pro
 }
 
 async function loadStatic(
-  deps: CrawlDeps,
+  deps: CrawlWork,
   { follow }: PageVisit,
   job: Job & { readonly url: URL },
   signal: AbortSignal,
@@ -119,7 +119,7 @@ async function loadStatic(
       message: `Timeout of ${ms} ms exceeded: the page did not load`,
     });
   const takesPdf = readPdf !== null;
-  const { bytes, contentType, response } = await withSlot(deps.loads, signal, () =>
+  const { bytes, contentType, response } = await inSlot(deps.loads, deps.owner, signal, () =>
     within(ms, system, signal, late, (inner) =>
       fetchDocument(documents, job, { allow: policy.allow, signal: inner, takesPdf, follow }),
     ),
@@ -136,7 +136,7 @@ type PageFields = Pick<RenderBody, "url" | "userAgent"> & Omit<CrawlBody, "url">
 
 function jobOf(
   { url, body, isStart, traceparent }: PageVisit,
-  { policy }: CrawlDeps,
+  { policy, owner }: CrawlWork,
 ): Job & { readonly url: URL } {
   const { modifiedSince, render: inBrowser, ...rest } = body;
   const isHome = URL.parse(body.url)?.origin === url.origin;
@@ -154,18 +154,18 @@ function jobOf(
     url: url.href,
     userAgent: CRAWLER_AGENT,
   };
-  return { ...namedTo(traceparent ?? undefined, prepareJob(page, policy)), url };
+  return { ...namedTo(traceparent ?? undefined, prepareJob(page, policy)), url, owner };
 }
 
 async function loadInBrowser(
-  deps: CrawlDeps,
+  deps: CrawlWork,
   { body, follow, url }: PageVisit,
   job: Job,
   signal: AbortSignal,
 ): Promise<Document> {
   let browserMs = 0;
   const isSeen = (body.formats ?? []).some((format) => format !== "html");
-  const { result, meta } = await withSlot(deps.pages, signal, () =>
+  const { result, meta } = await inSlot(deps.pages, deps.owner, signal, () =>
     render(
       deps.render,
       job,
@@ -192,7 +192,7 @@ async function loadInBrowser(
 }
 
 async function convert(
-  deps: CrawlDeps,
+  deps: CrawlWork,
   visit: PageVisit,
   document: Document,
   signal: AbortSignal,
@@ -230,7 +230,7 @@ async function convert(
 
 /** Makes formats of a document; of one that is a failure, what the site said. */
 function convertParts(
-  { platform, frontmatter }: CrawlDeps,
+  { platform, frontmatter }: CrawlWork,
   { scopeAt }: PageVisit,
   { bytes, contentType, url }: Document,
   wanted: readonly CrawlFormat[] | "failure",
@@ -255,7 +255,7 @@ function convertParts(
 
 /** What of a document is kept, and what Markdown is made of: its main content where the crawl asks for that. */
 async function mainParts(
-  { extract, platform }: CrawlDeps,
+  { extract, platform }: CrawlWork,
   { extract: asked }: CrawlBody,
   { bytes, contentType, seen }: Document,
   formats: readonly CrawlFormat[],
@@ -285,7 +285,7 @@ function contentsOf({ html, markdown }: ConvertedPage): [CrawlFormat, Uint8Array
 }
 
 async function dataOf(
-  { json }: CrawlDeps,
+  { json }: CrawlWork,
   text: string,
   { jsonOptions = {} }: CrawlBody,
   signal: AbortSignal,

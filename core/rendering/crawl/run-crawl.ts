@@ -1,6 +1,6 @@
 import { OUTBOUND_KIND } from "../../entity/outbound.ts";
 import { ApiError } from "../../http/api-error.ts";
-import type { CrawlDeps } from "./crawl-deps.ts";
+import { type CrawlDeps, crawlWork } from "./crawl-deps.ts";
 import { crawlListAt } from "./crawl-list.ts";
 import { firstWaiting, type WaitingPage } from "./crawl-pages.ts";
 import {
@@ -43,7 +43,7 @@ export function crawlRunner(state: CrawlState, deps: CrawlDeps): () => Promise<v
     const { closing } = system;
     const signal =
       closing === undefined ? state.stop.signal : AbortSignal.any([state.stop.signal, closing]);
-    const done = visitPage(state, deps, page, signal)
+    const done = visitPage(state, crawlWork(deps, state.facts?.owner ?? ""), page, signal)
       .catch((error: unknown) => {
         if (signal.aborted) return;
         deps.platform.log("error", "A page of a crawl failed", { error: String(error) });

@@ -1,7 +1,7 @@
 import { ApiError } from "../../http/api-error.ts";
 import { isTransient } from "../errors.ts";
 import { type WorkOutcome, workSpan, type WorkSpan } from "../../traced-work.ts";
-import type { CrawlDeps } from "./crawl-deps.ts";
+import type { CrawlWork } from "./crawl-deps.ts";
 import {
   addPages,
   countAttempt,
@@ -36,7 +36,7 @@ const DEPTH = 100_000;
 /** Takes the turn of a page's host and reads the page; where it is not its turn yet, notes when it is. */
 export async function visitPage(
   state: CrawlState,
-  deps: CrawlDeps,
+  deps: CrawlWork,
   page: WaitingPage,
   signal: AbortSignal,
 ): Promise<void> {
@@ -65,7 +65,7 @@ export async function visitPage(
 /** The span of an attempt to read a page. */
 function visitSpan(
   { context }: CrawlState,
-  { tracer }: CrawlDeps,
+  { tracer }: CrawlWork,
   { trace }: CrawlFacts,
   { attempts, url }: WaitingPage,
 ): WorkSpan {
@@ -95,7 +95,7 @@ function outcomeOf(outcome: PageOutcome | Later): WorkOutcome {
   };
 }
 
-function delayOf(robots: Robots | null, { limits }: CrawlDeps): number {
+function delayOf(robots: Robots | null, { limits }: CrawlWork): number {
   return robots?.delay == null ? limits.delayMs : Math.ceil(robots.delay * 1000);
 }
 
@@ -104,7 +104,7 @@ const failed = (error: string): PageOutcome => ({ status: "errored", error });
 /** What becomes of a page, failures included. Rejects only with what is no fault of the page or its site. */
 async function readOrFail(
   state: CrawlState,
-  deps: CrawlDeps,
+  deps: CrawlWork,
   facts: CrawlFacts,
   page: WaitingPage,
   queue: HostQueue,
@@ -131,7 +131,7 @@ async function readOrFail(
 
 async function read(
   state: CrawlState,
-  deps: CrawlDeps,
+  deps: CrawlWork,
   facts: CrawlFacts,
   page: WaitingPage,
   isLast: boolean,
@@ -178,7 +178,7 @@ async function read(
 /** The rules of a page's site; null while it cannot say, and a closed site when it could not at last. */
 async function siteRules(
   state: CrawlState,
-  deps: CrawlDeps,
+  deps: CrawlWork,
   { origin }: URL,
   isLast: boolean,
   signal: AbortSignal,
@@ -195,7 +195,7 @@ function isAllowed(robots: Robots, url: URL, { input }: CrawlFacts): boolean {
 /** Why a crawl does not follow a redirect; null when it does. The start may lead to another host. */
 async function refusalOf(
   state: CrawlState,
-  deps: CrawlDeps,
+  deps: CrawlWork,
   facts: CrawlFacts,
   page: WaitingPage,
   url: URL,
@@ -209,7 +209,7 @@ async function refusalOf(
 
 function scopeOf(
   { input }: CrawlFacts,
-  { allowHosts }: CrawlDeps,
+  { allowHosts }: CrawlWork,
   homes: readonly string[],
 ): ScopeInput {
   return { options: input.options ?? {}, homes, allowHosts };
@@ -218,7 +218,7 @@ function scopeOf(
 /** Adds the pages of the start's sitemaps, before those that it links to. */
 async function addSitemaps(
   state: CrawlState,
-  deps: CrawlDeps,
+  deps: CrawlWork,
   facts: CrawlFacts,
   site: { readonly origin: string; readonly homes: readonly string[]; readonly robots: Robots },
   signal: AbortSignal,

@@ -2,8 +2,9 @@ import * as v from "valibot";
 import { ApiError } from "../../http/api-error.ts";
 import { parsedJson } from "../../http/json.ts";
 import { readUpTo } from "../../http/stream.ts";
-import type { Background, ChatModel, System } from "../../ports.ts";
-import type { RenderSlots } from "../slots.ts";
+import type { ChatModel, System } from "../../ports.ts";
+import { type FairSlots, inSlot } from "../../work/fair-slots.ts";
+import type { OwnedWork } from "../../work/owned-work.ts";
 import { within } from "../timers.ts";
 import { type CheckedJson, checkJson } from "./check-json.ts";
 import { type JsonOptions, type ModelChoice, wantedSchema } from "./json-body.ts";
@@ -19,15 +20,17 @@ export interface JsonModels {
   readonly modelOf: ((choice: ModelChoice) => RenderModel) | undefined;
 }
 
-/** What {@link askJson} works with. */
+/** What questions to models share. */
 export interface JsonDeps extends JsonModels {
-  readonly background: Background;
   readonly system: System;
   /** Milliseconds of one request to a model. */
   readonly modelMs: number;
   /** Requests to models at a time. */
-  readonly slots: RenderSlots;
+  readonly slots: FairSlots;
 }
+
+/** What {@link askJson} works with. */
+export type JsonWork = JsonDeps & OwnedWork;
 
 /** What a model found in a page. */
 export interface FoundJson {
@@ -60,7 +63,7 @@ interface Message {
  * @throws ApiError `json_unfit` when it does not fit then, `json_model_failed` when no model answers
  */
 export async function askJson(
-  deps: JsonDeps,
+  deps: JsonWork,
   page: string,
   options: JsonOptions,
   signal: AbortSignal,
@@ -69,18 +72,15 @@ export async function askJson(
   const schema = wantedSchema(options);
   const mark = deps.system.id().replaceAll("-", "");
   const messages = promptOf(page.slice(0, PAGE_LIMIT), options.prompt, schema, mark);
-  const free = await deps.slots.take(signal);
-  try {
-    const value = await firstOf(models, (model) => attempt(deps, model, messages, schema, signal));
-    return { value, isCut: page.length > PAGE_LIMIT };
-  } finally {
-    free();
-  }
+  const value = await inSlot(deps.slots, deps.owner, signal, () =>
+    firstOf(models, (model) => attempt(deps, model, messages, schema, signal)),
+  );
+  return { value, isCut: page.length > PAGE_LIMIT };
 }
 
 /** @throws ApiError when there is no model, or its caller may not ask it, or the schema is none */
 export async function checkJsonRequest(
-  deps: JsonDeps,
+  deps: JsonWork,
   options: JsonOptions,
   signal: AbortSignal,
 ): Promise<void> {
@@ -139,7 +139,7 @@ async function firstOf<T>(
 
 /** One model's answer, or its second after it was told what is wrong with the first. */
 async function attempt(
-  deps: JsonDeps,
+  deps: JsonWork,
   model: RenderModel,
   messages: readonly Message[],
   schema: string | null,
@@ -164,7 +164,7 @@ async function attempt(
 }
 
 function check(
-  { background }: JsonDeps,
+  { background }: JsonWork,
   text: string,
   schema: string | null,
   signal: AbortSignal,
@@ -200,7 +200,7 @@ function repairOf({ problems }: CheckedJson): Message {
 
 /** The text that a model answers. One that knows no `response_format` is asked without. */
 async function answerOf(
-  deps: JsonDeps,
+  deps: JsonWork,
   model: RenderModel,
   messages: readonly Message[],
   schema: string | null,

@@ -1,7 +1,9 @@
 import * as v from "valibot";
 import { envelope } from "../../http/envelope.ts";
 import type { RenderingOptions } from "../options.ts";
-import { renderSlots } from "../slots.ts";
+import { fairSlots } from "../../work/fair-slots.ts";
+import type { OwnedWork } from "../../work/owned-work.ts";
+import { tooManyRenderings } from "../errors.ts";
 import { askJson, checkJsonRequest, type JsonDeps } from "./ask-json.ts";
 import { checkWanted, type JsonBody } from "./json-body.ts";
 
@@ -15,18 +17,23 @@ const rendered = v.object({
 
 /** What `/json` does before a page is loaded, and what it makes of the page's Markdown. */
 export function jsonAnswerOf(options: RenderingOptions): {
-  readonly before: (body: JsonBody, signal: AbortSignal) => Promise<void>;
-  readonly after: (page: Response, body: JsonBody, signal: AbortSignal) => Promise<Response>;
+  readonly before: (body: JsonBody, work: OwnedWork, signal: AbortSignal) => Promise<void>;
+  readonly after: (
+    page: Response,
+    body: JsonBody,
+    work: OwnedWork,
+    signal: AbortSignal,
+  ) => Promise<Response>;
 } {
   const deps = jsonDeps(options);
   return {
-    before: (body, signal) => {
+    before: (body, work, signal) => {
       checkWanted(body);
-      return checkJsonRequest(deps, body, signal);
+      return checkJsonRequest({ ...deps, ...work }, body, signal);
     },
-    async after(page, body, signal) {
+    async after(page, body, work, signal) {
       const { result, meta } = v.parse(rendered, await page.json());
-      const { value, isCut } = await askJson(deps, result, body, signal);
+      const { value, isCut } = await askJson({ ...deps, ...work }, result, body, signal);
       return envelope(value, { meta: { ...meta, ...(isCut ? { truncated: true } : {}) } });
     },
   };
@@ -34,13 +41,16 @@ export function jsonAnswerOf(options: RenderingOptions): {
 
 /** What asking a model needs, of the operator's options. */
 export function jsonDeps(options: RenderingOptions): JsonDeps {
-  const { background, system } = options.platform;
+  const { system } = options.platform;
   return {
     model: options.chatModel,
     modelOf: options.customModel,
-    background,
     system,
     modelMs: options.chatTimeoutMs ?? 60_000,
-    slots: renderSlots({ running: ASKING, waiting: options.maxQueue ?? 20 }),
+    slots: fairSlots({
+      running: ASKING,
+      waiting: options.maxQueue ?? 20,
+      refuse: tooManyRenderings,
+    }),
   };
 }

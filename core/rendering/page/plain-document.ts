@@ -1,8 +1,8 @@
 import type { Job } from "../job.ts";
 import { readHtml } from "../markdown/html-events.ts";
 
-// A plain document can do nothing but be shown: it runs no script and asks for no file. So nothing of it can stay behind in
-// a page, and nothing there can be read by it. Whatever is not surely plain is not.
+// A plain document can do nothing but be shown: it runs no script, asks for no file, and sets nothing of the page that outlives its
+// elements. So nothing of it can stay behind, and nothing there can be read by it. Whatever is not surely plain is not.
 
 /** Characters that are looked at: a few milliseconds of work. */
 const LOOKED_AT = 131_072;
@@ -15,6 +15,13 @@ const elements = new Set(
     "tfoot tr td th label details summary"
   ).split(" "),
 );
+
+/** Names of `meta` that a browser does not act upon. Others, such as `color-scheme`, hold for the documents that follow in the same page, too. */
+const metaName =
+  /^(?:application-name|author|copyright|creator|date|description|format-detection|generator|keywords|language|publisher|robots|title|viewport|(?:dc|dcterms|og|twitter)[.:][\w.:-]+)$/iu;
+
+/** Attributes that set something of the page: the colours of links, and what has the focus. */
+const pageAttributes = new Set(["alink", "autofocus", "link", "text", "vlink"]);
 
 /** Fields of a body that change nothing outside of the document, or that are set anew for each. */
 const fields = new Set([
@@ -58,7 +65,10 @@ export function isPlainDocument(html: string): boolean {
   let style: string | null = null;
   const reading = readHtml(html, {
     open(name, attributes) {
-      isPlain &&= elements.has(name) && Object.entries(attributes).every(isPlainAttribute);
+      isPlain &&=
+        elements.has(name) &&
+        Object.entries(attributes).every(isPlainAttribute) &&
+        isPlainForPage(name, attributes);
       style = name === "style" ? "" : null;
     },
     close() {
@@ -77,8 +87,15 @@ export function isPlainDocument(html: string): boolean {
   return isPlain;
 }
 
+/** Style sheets with a title are sets, one of which the page prefers from then on. */
+function isPlainForPage(element: string, attributes: Readonly<Record<string, string>>): boolean {
+  if (element === "style") return !("title" in attributes);
+  return element !== "meta" || !("name" in attributes) || metaName.test(attributes["name"] ?? "");
+}
+
 function isPlainAttribute([name, value]: [name: string, value: string]): boolean {
   if (name === "style") return isPlainStyle(value);
+  if (pageAttributes.has(name)) return false;
   return !/^on|src|background|http-equiv|shadow/u.test(name);
 }
 

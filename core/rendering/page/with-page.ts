@@ -25,8 +25,8 @@ export async function withPage<T>(
   signal: AbortSignal,
   use: (page: Page) => Promise<T>,
 ): Promise<T> {
-  const { owner = null } = job;
-  const keeper = owner !== null && (await deps.kept.isFor(job)) ? owner : null;
+  const { keeper: known = null } = job;
+  const keeper = known !== null && (await deps.kept.isFor(job)) ? known : null;
   const session = keeper === null ? undefined : deps.kept.take(keeper);
   if (keeper !== null && session !== undefined) {
     const done = await again(deps, { job, session, owner: keeper }, signal, use);

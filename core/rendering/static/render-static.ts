@@ -1,14 +1,16 @@
 import { utf8 } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { type AllowHosts, parseAllowHosts } from "../../net/allow-hosts.ts";
-import type { Background, System, Transport } from "../../ports.ts";
+import type { System, Transport } from "../../ports.ts";
 import { envelopeBody } from "../../http/envelope.ts";
+import { type FairSlots, fairSlots, inSlot } from "../../work/fair-slots.ts";
+import type { OwnedWork } from "../../work/owned-work.ts";
 import type { RenderBody } from "../body.ts";
+import { tooManyRenderings } from "../errors.ts";
 import type { MarkdownEngine } from "../engine.ts";
 import type { ContentExtractor } from "../extractor.ts";
 import { type Job, pageBytes } from "../job.ts";
 import type { RenderingOptions } from "../options.ts";
-import { renderSlots, type RenderSlots, withSlot } from "../slots.ts";
 import { documentHead } from "../markdown.ts";
 import { decideRequest } from "../intercept/request-gate.ts";
 import { isPdf, PDF, type PdfReader, type SourceDocument } from "../pdf/pdf-reader.ts";
@@ -28,12 +30,11 @@ import {
 /** What renderings without a browser share. */
 export interface StaticDeps {
   readonly documents: Transport;
-  readonly background: Background;
   readonly system: System;
   readonly requestMs: number;
   /** Documents that are loaded, and that are converted, at a time. */
-  readonly loads: RenderSlots;
-  readonly conversions: RenderSlots;
+  readonly loads: FairSlots;
+  readonly conversions: FairSlots;
   /** Finds main content; null where the operator brings nothing that does. */
   readonly extract: ContentExtractor | null;
   /** Reads PDFs; null where the operator brings nothing that does. */
@@ -43,6 +44,9 @@ export interface StaticDeps {
   readonly allow: AllowHosts;
 }
 
+/** The same for one rendering. */
+export type StaticWork = StaticDeps & OwnedWork;
+
 /** Documents that are loaded without a browser at a time; each may be held in memory. */
 const LOADS = 16;
 
@@ -50,15 +54,18 @@ const LOADS = 16;
 export function staticDepsOf(
   options: RenderingOptions,
   { requestMs }: RenderDeps,
-  conversions: RenderSlots,
+  conversions: FairSlots,
 ): StaticDeps {
   const { platform } = options;
   return {
     documents: platform.browser.documents ?? platform.egress,
-    background: platform.background,
     system: platform.system,
     requestMs,
-    loads: renderSlots({ running: LOADS, waiting: options.maxQueue ?? 20 }),
+    loads: fairSlots({
+      running: LOADS,
+      waiting: options.maxQueue ?? 20,
+      refuse: tooManyRenderings,
+    }),
     conversions,
     extract: options.extract ?? null,
     readPdf: options.readPdf ?? null,
@@ -109,7 +116,7 @@ export function checkStatic(body: RenderBody): void {
 
 /** Answers a job without a browser: loads its document, unless the caller brings it, and converts it beside the event loop. */
 export async function renderStatic(
-  deps: StaticDeps,
+  deps: StaticWork,
   job: Job,
   action: StaticAction,
   signal: AbortSignal,
@@ -120,7 +127,7 @@ export async function renderStatic(
 
 /** Answers a job whose `url` a browser could not show, because it is a PDF: it is loaded once more, and read. */
 export async function renderPdf(
-  deps: StaticDeps,
+  deps: StaticWork,
   job: Job,
   action: StaticAction,
   signal: AbortSignal,
@@ -135,21 +142,21 @@ export async function renderPdf(
 }
 
 async function convertDocument(
-  deps: StaticDeps,
+  deps: StaticWork,
   job: Job,
   action: StaticAction,
   signal: AbortSignal,
   follow?: (url: URL) => Promise<void>,
 ): Promise<Response> {
-  const { background, system, requestMs } = deps;
+  const { background, owner, system, requestMs } = deps;
   return within(requestMs, system, signal, tooLate, async (inner) => {
     const takesPdf = deps.readPdf !== null || action.kind === "pdf";
-    const page = await withSlot(deps.loads, inner, () =>
+    const page = await inSlot(deps.loads, owner, inner, () =>
       documentOf(deps, job, { signal: inner, takesPdf, follow }),
     );
     if (action.kind === "pdf") return passPdf(page);
     const expired = (): ApiError => timeout(job.timers.action, "while the page was converted");
-    const body = await withSlot(deps.conversions, inner, () =>
+    const body = await inSlot(deps.conversions, owner, inner, () =>
       within(job.timers.action, system, inner, expired, async (last) => {
         const read = await readable(deps, page, last);
         const part = await mainPart(deps, read, action, last);
@@ -175,7 +182,7 @@ function passPdf({ bytes, contentType }: Pick<StaticPage, "bytes" | "contentType
 
 /** A document as HTML or text: what a PDF says in its place. */
 async function readable(
-  { background, readPdf }: Pick<StaticDeps, "background" | "readPdf">,
+  { background, readPdf }: Pick<StaticWork, "background" | "readPdf">,
   page: Omit<StaticPage, "action">,
   signal: AbortSignal,
 ): Promise<Omit<StaticPage, "action">> {
@@ -188,7 +195,7 @@ async function readable(
 
 /** What takes the place of the whole document when only parts of it, or its main content, are asked for. */
 async function mainPart(
-  { background, extract, engine }: StaticDeps,
+  { background, extract, engine }: StaticWork,
   page: Pick<StaticPage, "bytes" | "contentType">,
   action: DocumentAction,
   signal: AbortSignal,
@@ -214,7 +221,7 @@ async function mainPart(
 /** Answers with the Markdown of an operator's engine. */
 async function convertWith(
   engine: MarkdownEngine,
-  { background }: StaticDeps,
+  { background }: StaticWork,
   { bytes, url, meta, action }: StaticPage,
   signal: AbortSignal,
 ): Promise<Uint8Array<ArrayBuffer>> {
@@ -232,7 +239,7 @@ async function convertWith(
 const UTF8_HTML = "text/html;charset=utf-8";
 
 async function documentOf(
-  { documents, system, allow }: StaticDeps,
+  { documents, system, allow }: StaticWork,
   job: Job,
   { signal, ...how }: Pick<FetchOptions, "signal" | "takesPdf" | "follow">,
 ): Promise<Omit<StaticPage, "action">> {

@@ -1,5 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
-import type { LongTask, Platform, Steps } from "../../ports.ts";
+import type { Background, LongTask, Steps } from "../../ports.ts";
 import { checkUpload, INDEX } from "./upload-schema.ts";
 import { UPLOAD, type UploadedFile } from "./uploaded-files.ts";
 import type { RenderBody } from "../body.ts";
@@ -119,11 +119,11 @@ export async function uploadOf(
   bytes: Uint8Array<ArrayBuffer>,
   {
     isTaken,
-    platform: { background },
+    background,
     signal,
   }: {
     readonly isTaken: boolean;
-    readonly platform: Pick<Platform, "background">;
+    readonly background: Background;
     readonly signal: AbortSignal;
   },
 ): Promise<PageUpload | null> {

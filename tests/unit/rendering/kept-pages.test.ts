@@ -12,9 +12,9 @@ import { fakeClock, settled, type FakeClock } from "../../fakes/rendering-system
 import { fakeWire, openingBrowser, type FakeWire } from "../../fakes/rendering-wire.ts";
 
 const forever = new AbortController().signal;
-const jobOf = (body: RenderBody, owner: string | null): Job => ({
+const jobOf = (body: RenderBody, keeper: string | null): Job => ({
   ...prepareJob(body, { allow: allowNone, caps: {}, unsafeRegex: false }),
-  owner,
+  keeper,
 });
 
 interface Ask {
@@ -251,6 +251,7 @@ describe("isPlainDocument()", () => {
     "<!doctype html><html lang=en><head><meta charset=utf-8><title>Bill</title><style>@page { size: a4 } td { color: rgb(1, 2, 3) }</style>",
     '<h1 class="a">Bill</h1><p style="color: red">a <a href="https://example.com/">b</a></p><table><tr><td>c</table>',
     "<p title='onclick=x'>a < b",
+    "<meta name=viewport content='width=device-width'><meta name=DESCRIPTION content=x><meta property=og:title content=x>",
   ])("is true for %s", (html) => {
     expect(isPlainDocument(html)).toBe(true);
   });
@@ -274,6 +275,14 @@ describe("isPlainDocument()", () => {
     "<link rel=stylesheet href=x>",
     "<base href=x>",
     "<meta http-equiv=refresh content=0>",
+    "<meta name=color-scheme content=dark>",
+    "<META NAME=' color-scheme' CONTENT=dark>",
+    "<meta name=referrer content=unsafe-url>",
+    "<meta name=theme-color content=red>",
+    "<style title=a>p { color: red }</style>",
+    "<body link=red>",
+    "<body alink=red vlink=red text=red>",
+    "<p tabindex=0 autofocus>",
     "<iframe srcdoc=x>",
     "<object data=x>",
     "<noscript>a</noscript>",

@@ -1,6 +1,6 @@
 import { checkCrawl } from "./check-crawl.ts";
 import { crawlAt } from "../crawl-actor.ts";
-import type { CrawlDeps } from "../crawl-deps.ts";
+import type { CrawlWork } from "../crawl-deps.ts";
 import { crawlListAt } from "../crawl-list.ts";
 import type { CrawlBody } from "../crawl-schema.ts";
 
@@ -13,7 +13,7 @@ export interface BegunCrawl {
 
 /** Begins a crawl of an account. @throws ApiError naming the field, 429 while too many run */
 export async function beginCrawl(
-  deps: CrawlDeps,
+  deps: CrawlWork,
   account: string,
   body: CrawlBody,
   signal: AbortSignal,
@@ -28,6 +28,9 @@ export async function beginCrawl(
   for (const one of old) await crawlAt(actors, account, one).expire();
   if (old.length > 0) await list.forget(old);
   const { origin } = new URL(input.url);
-  await crawlAt(actors, account, id).create(JSON.stringify(input), origin, robots, trace);
+  await crawlAt(actors, account, id).create(JSON.stringify(input), origin, robots, {
+    owner: deps.owner,
+    trace,
+  });
   return { id, notes };
 }

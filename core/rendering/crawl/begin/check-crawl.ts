@@ -3,7 +3,7 @@ import { extractorFor } from "../../extractor.ts";
 import { prepareJob } from "../../job.ts";
 import { checkJsonRequest } from "../../json/ask-json.ts";
 import { checkWanted } from "../../json/json-body.ts";
-import type { CrawlDeps } from "../crawl-deps.ts";
+import type { CrawlDeps, CrawlWork } from "../crawl-deps.ts";
 import type { CrawlBody } from "../crawl-schema.ts";
 import { allowsUse, type Robots } from "../rules/robots.ts";
 import { compileScope, pageAddress } from "../rules/scope.ts";
@@ -39,7 +39,7 @@ const YEAR_MS = 366 * 86_400_000;
 
 /** Checks what the schema cannot, and asks the site. @throws ApiError naming the field, or that the site forbids it */
 export async function checkCrawl(
-  deps: CrawlDeps,
+  deps: CrawlWork,
   body: CrawlBody,
   signal: AbortSignal,
 ): Promise<CheckedCrawl> {
@@ -94,7 +94,7 @@ export function checkCrawlFields({ platform }: CrawlDeps, body: CrawlBody): void
 }
 
 async function checkJsonOptions(
-  { json }: CrawlDeps,
+  { json }: CrawlWork,
   { formats = [], jsonOptions }: CrawlBody,
   signal: AbortSignal,
 ): Promise<void> {

@@ -5,7 +5,7 @@ import { prepareJob } from "../../job.ts";
 import { beginCrawl } from "./begin-crawl.ts";
 import { checkCrawlFields } from "./check-crawl.ts";
 import { crawlAt } from "../crawl-actor.ts";
-import type { CrawlDeps } from "../crawl-deps.ts";
+import { type CrawlDeps, crawlWork } from "../crawl-deps.ts";
 import { CONTENT_PART } from "../crawl-pages.ts";
 import { jsonStringReader } from "../rows/json-string.ts";
 import type { CrawlRecord } from "../rows/crawl-records.ts";
@@ -28,7 +28,9 @@ export function siteCrawler(deps: CrawlDeps): SiteCrawler {
       // Without its packages, every page would fail instead of being read whole.
       const isMain = extract !== null && (await isInstalled(extract, platform.background, signal));
       const body = bodyOf(wish, isMain);
-      return (await beginCrawl(deps, account, body, signal, traceparent ?? null)).id;
+      return (
+        await beginCrawl(crawlWork(deps, account), account, body, signal, traceparent ?? null)
+      ).id;
     },
     async read(account, id, seq, limit) {
       const crawl = crawlAt(actors, account, id);

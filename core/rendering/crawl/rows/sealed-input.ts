@@ -14,6 +14,8 @@ export interface CrawlSecrets {
 /** A request as its row has it. */
 interface StoredInput {
   readonly url: string;
+  /** For whom the crawl is; absent in one that was begun before it was kept. */
+  readonly owner?: string;
   /** The whole request as JSON; absent when the crawl has ended. */
   readonly sealed?: string;
 }
@@ -26,13 +28,14 @@ export async function sealInput(
   { name, system }: ActorContext,
   { master }: CrawlSecrets,
   input: CrawlBody,
+  owner: string,
 ): Promise<{ readonly stored: string; readonly statements: readonly Statement[] }> {
   const own = master === null ? toBase64(system.random(32)) : null;
   const key = await sealingKey(master ?? own ?? "", PURPOSE);
   const sealed = await seal(key, JSON.stringify(input), name, system.random(12));
   const sql = "INSERT INTO rendering_crawl_keys (actor, master) VALUES (?, ?)";
   return {
-    stored: JSON.stringify({ url: input.url, sealed } satisfies StoredInput),
+    stored: JSON.stringify({ url: input.url, owner, sealed } satisfies StoredInput),
     statements: own === null ? [] : [{ sql, params: [name, own] }],
   };
 }
@@ -52,9 +55,9 @@ export async function openInput(
   { name, sql }: ActorContext,
   { master, former }: CrawlSecrets,
   stored: string,
-): Promise<{ readonly input: CrawlBody; readonly isOpen: boolean }> {
-  const { url, sealed } = JSON.parse(stored) as StoredInput;
-  if (sealed === undefined) return { input: { url }, isOpen: false };
+): Promise<{ readonly input: CrawlBody; readonly isOpen: boolean; readonly owner: string }> {
+  const { url, sealed, owner = "" } = JSON.parse(stored) as StoredInput;
+  if (sealed === undefined) return { input: { url }, isOpen: false, owner };
   const own = await sql.all("SELECT master FROM rendering_crawl_keys WHERE actor = ?", [name]);
   const secrets = [
     ...own.map((row) => String(row["master"])),
@@ -63,7 +66,7 @@ export async function openInput(
   ];
   for (const secret of secrets) {
     const text = await unseal(await sealingKey(secret, PURPOSE), sealed, name);
-    if (text !== null) return { input: JSON.parse(text) as CrawlBody, isOpen: true };
+    if (text !== null) return { input: JSON.parse(text) as CrawlBody, isOpen: true, owner };
   }
-  return { input: { url }, isOpen: false };
+  return { input: { url }, isOpen: false, owner };
 }

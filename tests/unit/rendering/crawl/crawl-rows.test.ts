@@ -52,6 +52,7 @@ describe("the row of a crawl", () => {
     input: { url: "https://example.com" },
     stored: "a long request",
     isOpen: true,
+    owner: "",
     status: "running",
     homes: ["example.com"],
     nextSeq: 1,

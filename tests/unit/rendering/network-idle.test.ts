@@ -1,62 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { followNetwork } from "../../../core/rendering/page/network-idle.ts";
-import { renderSlots } from "../../../core/rendering/slots.ts";
 import { within } from "../../../core/rendering/timers.ts";
 import { ApiError } from "../../../core/http/api-error.ts";
 import { fakeClock, settled } from "../../fakes/rendering-system.ts";
 
 const forever = new AbortController().signal;
-
-describe("renderSlots()", () => {
-  it("runs as many as it may, in the order in which they came", async () => {
-    const slots = renderSlots({ running: 1, waiting: 5 });
-    const order: number[] = [];
-    const first = await slots.take(forever);
-    const work = [1, 2, 3].map(async (n) => {
-      const free = await slots.take(forever);
-      order.push(n);
-      free();
-    });
-    await settled();
-    expect(order).toEqual([]);
-    first();
-    await Promise.all(work);
-    expect(order).toEqual([1, 2, 3]);
-  });
-
-  it("refuses with Retry-After when the queue is full", async () => {
-    const slots = renderSlots({ running: 1, waiting: 1 });
-    await slots.take(forever);
-    const waiting = slots.take(forever);
-    await expect(slots.take(forever)).rejects.toMatchObject({
-      code: 2001,
-      status: 429,
-      options: { headers: { "retry-after": "5" } },
-    });
-    expect(waiting).toBeInstanceOf(Promise);
-  });
-
-  it("gives up its place in the queue on abort", async () => {
-    const slots = renderSlots({ running: 1, waiting: 1 });
-    const free = await slots.take(forever);
-    const stop = new AbortController();
-    const left = slots.take(stop.signal);
-    stop.abort(new Error("left"));
-    await expect(left).rejects.toThrow("left");
-    const next = slots.take(forever);
-    free();
-    expect(await next).toBeTypeOf("function");
-  });
-
-  it("frees a slot once, however often it is told", async () => {
-    const slots = renderSlots({ running: 1, waiting: 0 });
-    const free = await slots.take(forever);
-    free();
-    free();
-    await slots.take(forever);
-    await expect(slots.take(forever)).rejects.toBeInstanceOf(ApiError);
-  });
-});
 
 describe("within()", () => {
   const expired = (): ApiError => new ApiError("render_timeout");

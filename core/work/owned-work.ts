@@ -1,0 +1,15 @@
+import type { Background } from "../ports.ts";
+
+/** For whom work is done: places and threads are shared fairly between owners, such as tokens and accounts. */
+export interface OwnedWork {
+  readonly owner: string;
+  /** Runs long tasks for that owner. */
+  readonly background: Background;
+}
+
+/** Work that is done for an owner. */
+export function workFor(owner: string, background: Background): OwnedWork {
+  const run: Background["run"] = (task, input, signal, given = owner) =>
+    background.run(task, input, signal, given);
+  return { owner, background: { run } };
+}
