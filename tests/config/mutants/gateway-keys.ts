@@ -128,4 +128,11 @@ export const gatewayKeyMutants: readonly Mutant[] = [
     replace: "if (other === undefined) continue;",
     tests: ["tests/unit/gateway/observe/fallback-cost"],
   },
+  {
+    name: "an item of another type than is known is looked up",
+    file: "core/gateway/providers/reach/stored-references.ts",
+    find: "return said === undefined || owner[said] == null;",
+    replace: "return said !== undefined && owner[said] == null;",
+    tests: ["tests/unit/gateway/keys/virtual-key-reach"],
+  },
 ];

@@ -28,12 +28,41 @@ const googleFile = of("files", {
   unless:
     /^https?:\/\/(?![^/?#]*(?:googleapis\.com|storage\.cloud\.google\.com)(?::\d*)?(?:[/?#]|$))/i,
 });
-/** An item that is looked up by its id: it has no content, or, as thoughts, none that anybody could read. */
+/**
+ * What an item of each type says itself; without it OpenAI looks the item up by its id. Of another type than these nothing
+ * is known (https://platform.openai.com/docs/api-reference/responses/create#responses-create-input).
+ */
+const saidBy: Readonly<Record<string, string>> = {
+  message: "content",
+  reasoning: "encrypted_content",
+  compaction: "encrypted_content",
+  function_call: "arguments",
+  function_call_output: "output",
+  custom_tool_call: "input",
+  custom_tool_call_output: "output",
+  image_generation_call: "result",
+  web_search_call: "action",
+  file_search_call: "queries",
+  code_interpreter_call: "code",
+  computer_call: "action",
+  computer_call_output: "output",
+  local_shell_call: "action",
+  local_shell_call_output: "output",
+  shell_call: "action",
+  shell_call_output: "output",
+  apply_patch_call: "operation",
+  apply_patch_call_output: "output",
+  mcp_call: "arguments",
+  mcp_list_tools: "tools",
+  mcp_approval_request: "arguments",
+  mcp_approval_response: "approval_request_id",
+};
 const item = of("responses", {
-  holds: ({ type, role, content, encrypted_content: sealed }) =>
-    type === "reasoning"
-      ? sealed == null
-      : type === "item_reference" || (type == null && role == null && content == null),
+  holds(owner) {
+    const type = owner["type"] ?? "message";
+    const said = typeof type === "string" && Object.hasOwn(saidBy, type) ? saidBy[type] : undefined;
+    return said === undefined || owner[said] == null;
+  },
 });
 
 /** Where a message, or a part of it, can name a file, below any of these. */
@@ -75,6 +104,7 @@ const places: readonly (readonly [string, ReferencePlace])[] = [
   ...["file_id", "file_ids", "input_file_id", "training_file", "validation_file"].map(
     (name) => [name, files] as const,
   ),
+  ["image.file_id", files],
   ["images.file_id", files],
   ["mask.file_id", files],
   ["document.file_id", files],

@@ -252,6 +252,10 @@ describe("a virtual key with the operator's credential", () => {
   });
 });
 
+async function packedBytes(text: string): Promise<Uint8Array<ArrayBuffer>> {
+  const packed = new Response(text).body?.pipeThrough(new CompressionStream("gzip"));
+  return new Uint8Array(await new Response(packed ?? null).arrayBuffer());
+}
 const part = (content: object): object => ({ messages: [{ role: "user", content: [content] }] });
 const item = (content: object): object => ({ input: [{ role: "user", content: [content] }] });
 
@@ -269,6 +273,9 @@ describe("what is kept at a provider", () => {
     [responses, { input: [{ type: "item_reference", id: "msg_1" }] }],
     [responses, { input: [{ id: "msg_1" }] }],
     [responses, { input: [{ type: "reasoning", id: "rs_1", summary: [] }] }],
+    [responses, { input: [{ type: "image_generation_call", id: "ig_1", content: "x" }] }],
+    [responses, { input: [{ type: "something_new", id: "x_1", content: "x" }] }],
+    [responses, { input: [{ type: ["message"], id: "msg_1", content: "x" }] }],
     [responses, item({ type: "input_file", file_id: "file-1" })],
     [responses, item({ type: "input_image", file_id: "file-1" })],
     [responses, { tools: [{ type: "file_search", vector_store_ids: ["vs_1"] }] }],
@@ -362,6 +369,8 @@ describe("what is kept at a provider", () => {
       },
     ],
     [responses, { tools: [{ type: "code_interpreter", container: { type: "auto" } }] }],
+    [responses, { input: [{ type: "image_generation_call", id: "ig_1", result: "aGk=" }] }],
+    [responses, { input: [{ id: "msg_1", role: "user", content: "hi" }] }],
     [completions, { ...chat, metadata: { file_id: "mine", previous_response_id: "x" } }],
     [
       completions,
@@ -429,6 +438,13 @@ describe("what is kept at a provider", () => {
         init.body,
         expect.stringMatching(/^40[03] held$/),
       ]);
+    const packed = await packedBytes('{"model":"m","previous_response_id":"resp_1"}');
+    const gzip = raw(packed, "application/json", { "content-encoding": "gzip" });
+    expect(await outcome(ask(key, responses, gzip))).toBe("403 held");
+    const harmless = raw(await packedBytes('{"model":"m"}'), "application/json", {
+      "content-encoding": "gzip",
+    });
+    expect(await outcome(ask(key, responses, harmless))).toBe("200 sent");
     const field = (name: string): string =>
       `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\nfile-1\r\n--b--\r\n`;
     const form = "multipart/form-data; boundary=b";
