@@ -48,6 +48,7 @@ const source = v.strictObject({
   entity: v.exactOptional(entity),
   fallbackEntity: v.exactOptional(v.string()),
   group: v.exactOptional(v.string()),
+  prefixed: v.exactOptional(v.boolean()),
   entities: v.exactOptional(strings),
   formerNames: v.exactOptional(strings),
   agent: v.exactOptional(v.string()),

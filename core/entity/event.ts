@@ -50,8 +50,11 @@ export type IncomingEvent = {
   readonly canonical: string | null;
   /** Sources whose entities the event may go to, its own first: that one owns the entity if nobody does. */
   readonly owners: readonly string[];
-  /** Whether the configuration gives the entity to the event's source: then it is its, whoever owned it before. */
-  readonly reserved: boolean;
+  /**
+   * `free`: the name is the event's if nobody has it; `reserved`: whoever had it before; `existing`: only if it is one of
+   * its `owners`' already.
+   */
+  readonly claim: "free" | "reserved" | "existing";
   /** `queued` leaves the handler to the queue; `processed` means that the caller will ask for it. */
   readonly respond: "processed" | "queued";
   readonly retention: Retention;
@@ -62,7 +65,7 @@ export type IncomingEvent = {
 /** What `ingest` did, after the commit. */
 export type IngestReceipt = {
   /**
-   * `collision`: the name belongs to another canonical identifier; `foreign`: the entity belongs to another source.
+   * `collision`: the name belongs to another canonical identifier; `foreign`: it belongs to another source.
    * In both cases nothing was stored.
    */
   readonly outcome: "stored" | "duplicate" | "collision" | "foreign";

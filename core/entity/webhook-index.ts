@@ -1,6 +1,7 @@
 import { ApiError } from "../http/api-error.ts";
 import { startClock } from "./clock.ts";
 import type { Retention } from "./event.ts";
+import { holderSchema, plainHolder } from "./plain-holder.ts";
 import { nextSweep, startSweep, sweepSchema } from "./retention-sweep.ts";
 import { nextReplay, replaySchema, type Replays, startReplays } from "./webhook-replays.ts";
 import { type ActorClient, actorClient } from "../actors/actor-client.ts";
@@ -56,6 +57,8 @@ export type IndexQuery = {
   readonly agent?: string | undefined;
   readonly entity?: string | undefined;
   readonly source?: string | undefined;
+  /** All sources that have their entities together with `source`. @default itself alone */
+  readonly owners?: readonly string[] | undefined;
   /** Where the page before ended. */
   readonly cursor?: string | undefined;
   readonly limit: number;
@@ -69,6 +72,8 @@ export interface IndexMethods {
   report(report: IndexReport): Promise<void>;
   entities(query: IndexQuery): Promise<IndexPage>;
   failures(state: Failure["state"], query: IndexQuery): Promise<IndexPage>;
+  /** The source that had an agent class to itself, the asking one from now on if it is alone; null when none had. */
+  plainHolder(agent: string, owners: readonly string[], isAlone: boolean): Promise<string | null>;
   createReplay: Replays["create"];
   listReplays: Replays["list"];
   getReplay: Replays["get"];
@@ -103,6 +108,7 @@ const schema: readonly string[] = [
     ON webhooks_index_failures (actor, state, source, failed_at, agent, entity, id)`,
   ...replaySchema,
   ...sweepSchema,
+  ...holderSchema,
 ];
 
 /**
@@ -113,9 +119,10 @@ export const webhookIndexKind: ActorKind = {
   name: INDEX_KIND,
   schema,
   // The alarm holds the mailbox while it waits for entities, which may be reporting: nobody waits for it.
-  interleaved: "report entities failures createReplay listReplays getReplay cancelReplay".split(
-    " ",
-  ),
+  interleaved:
+    "report entities failures plainHolder createReplay listReplays getReplay cancelReplay".split(
+      " ",
+    ),
   start: startIndex,
 };
 
@@ -133,6 +140,7 @@ async function startIndex(context: ActorContext): Promise<Actor> {
     },
     entities: (query) => page(context, ENTITIES, [], query),
     failures: (state, query) => page(context, FAILURES, [["state", state]], query),
+    plainHolder: (agent, owners, isAlone) => plainHolder(context, agent, owners, isAlone),
     createReplay: (filter, owners) => replays.create(filter, owners),
     listReplays: () => replays.list(),
     getReplay: (id) => replays.get(id),
@@ -203,14 +211,21 @@ async function page(
   { name: actor, sql }: ActorContext,
   { order, select }: List,
   fixed: readonly (readonly [string, string])[],
-  { agent, cursor, entity, limit, source }: IndexQuery,
+  { agent, cursor, entity, limit, owners, source }: IndexQuery,
 ): Promise<IndexPage> {
-  const asked = Object.entries({ agent, entity, source }).flatMap(
-    ([column, value]): [string, string][] => (value === undefined ? [] : [[column, value]]),
+  const asked = Object.entries({ agent, entity, source: owners ?? source }).flatMap(
+    ([column, value]): [string, readonly string[]][] =>
+      value === undefined ? [] : [[column, [value].flat()]],
   );
-  const equal: readonly (readonly [string, SqlValue])[] = [["actor", actor], ...fixed, ...asked];
-  const params = equal.map(([, value]) => value);
-  let where = equal.map(([column]) => `${column} = ?`).join(" AND ");
+  const equal: [string, readonly string[]][] = fixed.map(([column, value]) => [column, [value]]);
+  equal.unshift(["actor", [actor]]);
+  equal.push(...asked);
+  const params: SqlValue[] = equal.flatMap(([, values]) => values);
+  let where = equal
+    .map(([column, values]) =>
+      values.length === 1 ? `${column} = ?` : `${column} IN (${values.map(() => "?").join(", ")})`,
+    )
+    .join(" AND ");
   if (cursor !== undefined) {
     where += ` AND (${order.join(", ")}) < (${order.map(() => "?").join(", ")})`;
     params.push(...decodeCursor(cursor, order.length));

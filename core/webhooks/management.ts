@@ -11,6 +11,7 @@ import { envelope } from "../http/envelope.ts";
 import { readQuery } from "../http/query.ts";
 import type { ActorRef, Platform } from "../ports.ts";
 import type { WebhookSource } from "./inbound/source.ts";
+import { instanceOf } from "./inbound/store-event.ts";
 import { instantText, outboundOf, outboundRoutes } from "./outbound/outbound-routes.ts";
 
 const limit = v.optional(
@@ -65,25 +66,27 @@ function inboundRoutes(app: Hono, base: string, deps: ManagementDeps): void {
   });
   app.get(`${base}/entities/state`, deps.read, async (c) => {
     checkAccount(c, deps);
-    return envelope(await entityAgent(deps, readQuery(c, agentQuery)).call("inspect"));
+    const agent = await entityAgent(deps, readQuery(c, agentQuery));
+    return envelope(await agent.call("inspect"));
   });
   app.get(`${base}/events`, deps.read, async (c) => {
     checkAccount(c, deps);
     const query = readQuery(c, eventQuery);
-    const agent = entityAgent(deps, query);
+    const agent = await entityAgent(deps, query);
     const { before, limit: most, source, type } = query;
     return envelope(await agent.call("listEvents", { before, limit: most, source, type }));
   });
   app.post(`${base}/events/:id/replay`, deps.edit, async (c) => {
     checkAccount(c, deps);
     const query = readQuery(c, eventQuery);
-    const job = await entityAgent(deps, query).call("replayEvent", c.req.param("id"), query.source);
+    const agent = await entityAgent(deps, query);
+    const job = await agent.call("replayEvent", c.req.param("id"), query.source);
     if (job === null) throw new ApiError("not_found", { message: "No such event" });
     return envelope({ job }, { status: 202 });
   });
   app.post(`${base}/dead-letters/:id/replay`, deps.edit, async (c) => {
     checkAccount(c, deps);
-    const agent = entityAgent(deps, readQuery(c, eventQuery));
+    const agent = await entityAgent(deps, readQuery(c, eventQuery));
     const job = await agent.call("replay", c.req.param("id"));
     if (job === null) throw new ApiError("not_found", { message: "No such dead letter" });
     return envelope({ job }, { status: 202 });
@@ -98,52 +101,77 @@ function indexRoutes(app: Hono, base: string, deps: ManagementDeps): void {
   };
   app.get(`${base}/entities`, deps.read, async (c) => {
     checkAccount(c, deps);
-    return asPage(await index().entities(toIndexQuery(readQuery(c, entityQuery))));
+    const query = await toIndexQuery(deps, readQuery(c, entityQuery));
+    const owners = deps.sources.get(query.source ?? "")?.space.owners;
+    return asPage(await index().entities({ ...query, owners }));
   });
   app.get(`${base}/failures`, deps.read, async (c) => {
     checkAccount(c, deps);
-    return asPage(await index().failures("failing", toIndexQuery(readQuery(c, indexQuery))));
+    const query = await toIndexQuery(deps, readQuery(c, indexQuery));
+    return asPage(await index().failures("failing", query));
   });
   app.get(`${base}/dead-letters`, deps.read, async (c) => {
     checkAccount(c, deps);
     const query = readQuery(c, indexQuery);
     const { cursor, entity, limit: most } = query;
     if (entity === undefined || cursor !== undefined)
-      return asPage(await index().failures("dead", toIndexQuery(query)));
-    const agent = entityAgent(deps, { ...query, entity });
+      return asPage(await index().failures("dead", await toIndexQuery(deps, query)));
+    const agent = await entityAgent(deps, { ...query, entity });
     return envelope(await agent.call("deadLetters", clampLimit(most, 1000)));
   });
 }
 
 /** A class is named in either form, as everywhere. */
-function toIndexQuery(query: v.InferOutput<typeof indexQuery>): IndexQuery {
-  const { agent, limit: most } = query;
-  const limited = { ...query, limit: clampLimit(most, 100) };
-  return agent === undefined ? limited : { ...limited, agent: kebab(agent) };
+async function toIndexQuery(
+  deps: ManagementDeps,
+  query: v.InferOutput<typeof indexQuery>,
+): Promise<IndexQuery> {
+  const { limit: most } = query;
+  return { ...query, ...(await placeOf(deps, query)), limit: clampLimit(most, 100) };
 }
 
 function clampLimit(most: number | undefined, max: number): number {
   return Math.min(Math.max(most ?? 20, 1), max);
 }
 
-/** The agent that holds an entity's events: of the source, of the class, or the built-in one. */
-function entityAgent(
+/** How a caller names an entity. */
+interface NamedEntity {
+  readonly entity?: string | undefined;
+  readonly agent?: string | undefined;
+  readonly source?: string | undefined;
+}
+
+/**
+ * The instance that a caller means: with a class the one of that name, as lists show it; with a source alone the one that
+ * has that source's events of the entity.
+ */
+async function placeOf(
   { platform, sources }: ManagementDeps,
-  query: {
-    readonly entity: string;
-    readonly agent?: string | undefined;
-    readonly source?: string | undefined;
-  },
-): ActorRef {
+  { agent, entity, source }: NamedEntity,
+): Promise<{ readonly agent?: string; readonly entity?: string }> {
+  if (agent !== undefined)
+    return { agent: kebab(agent), ...(entity === undefined ? {} : { entity }) };
+  const found = sources.get(source ?? "");
+  if (entity === undefined) return {};
+  if (found === undefined) return { entity };
+  const name = await instanceOf(found, checkName(entity), platform);
+  return { agent: found.agentClass, entity: name };
+}
+
+/** The agent that holds an entity's events: of the source, of the class, or the built-in one. */
+async function entityAgent(
+  deps: ManagementDeps,
+  query: NamedEntity & { readonly entity: string },
+): Promise<ActorRef> {
+  const { platform, sources } = deps;
   const known = new Set([
     "webhook-agent",
     ...[...sources.values()].map(({ agentClass }) => agentClass),
   ]);
-  const named = query.agent === undefined ? undefined : kebab(query.agent);
-  const className = named ?? sources.get(query.source ?? "")?.agentClass ?? "webhook-agent";
+  const { agent: className = "webhook-agent", entity = query.entity } = await placeOf(deps, query);
   if (!known.has(className))
     throw new ApiError("not_found", { message: "No source feeds an agent of that class" });
-  return platform.actors.get(agentKindName(className), checkName(query.entity));
+  return platform.actors.get(agentKindName(className), checkName(entity));
 }
 
 const instant = v.optional(instantText);
@@ -171,11 +199,10 @@ function replayRoutes(app: Hono, base: string, deps: ManagementDeps): void {
   const index = (): ReturnType<typeof webhookIndex> => webhookIndex(platform.actors);
   app.post(`${base}/replays`, edit, async (c) => {
     checkAccount(c, deps);
-    const { agent, ...input } = await readJson(c, entityReplayInput, { platform });
-    const filter = agent === undefined ? input : { ...input, agent: kebab(agent) };
+    const input = await readJson(c, entityReplayInput, { platform });
+    const filter = { ...input, ...(await placeOf(deps, input)) };
     const { source } = filter;
-    const owners =
-      source === undefined ? null : (sources.get(source)?.ownership.owners ?? [source]);
+    const owners = source === undefined ? null : (sources.get(source)?.space.owners ?? [source]);
     return envelope(await index().createReplay(filter, owners), { status: 202 });
   });
   app.get(`${base}/replays`, read, async (c) => {

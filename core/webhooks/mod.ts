@@ -23,7 +23,7 @@ import { answerGet } from "./inbound/handshake.ts";
 import { receive } from "./inbound/receive.ts";
 import { managementRoutes } from "./management.ts";
 import { outboundKind } from "./outbound/outbound-kind.ts";
-import { ownerships } from "./inbound/ownership.ts";
+import { meetings, nameSpaces } from "./inbound/name-space.ts";
 import {
   prepareDeliveryRetention,
   prepareRetention,
@@ -82,8 +82,8 @@ export function webhooks(options: WebhooksOptions): Hono {
   const { platform, maxBodyBytes = 1024 * 1024 } = options;
   const mountPath = checkMountPath(options.mountPath);
   const sources = prepareSources(options);
-  warnOfHeaders(sources.values(), platform.log);
-  platform.actors.define(eventCountsKind);
+  tellSources(sources.values(), options.sources, platform.log);
+  for (const kind of [eventCountsKind, webhookIndexKind]) platform.actors.define(kind);
   const tally = eventTally(platform.actors, platform.system);
   const app = new Hono();
 
@@ -174,20 +174,28 @@ export function webhooksManagement(options: WebhooksOptions): Hono {
 function prepareSources(options: WebhooksOptions): ReadonlyMap<string, WebhookSource> {
   const retention = prepareRetention(options.retention);
   const sources = new Map<string, WebhookSource>();
-  const ownershipOf = ownerships(options.sources);
+  const spaceOf = nameSpaces(options.sources);
   for (const [name, source] of Object.entries(options.sources)) {
-    const ownership = ownershipOf(name, source);
-    sources.set(name, prepareSource(name, source, retention, ownership, options.platform.system));
+    const space = spaceOf(name, source);
+    sources.set(name, prepareSource(name, source, retention, space, options.platform));
   }
   return sources;
 }
 
-/** No signature covers a header: whoever holds the secret can write to any entity of the source. */
-function warnOfHeaders(sources: Iterable<WebhookSource>, log: Log): void {
+/** Tells whose entities a signature does not cover, and which sources feed one class: they have entities of one name. */
+function tellSources(
+  sources: Iterable<WebhookSource>,
+  configured: WebhooksOptions["sources"],
+  log: Log,
+): void {
   for (const { entity, name } of sources) {
     if (entity.from !== "header") continue;
     const message = "A webhook source takes its entity from an unsigned header";
     log("warn", message, { source: name, header: entity.name });
+  }
+  for (const [agent, spaces] of meetings(configured)) {
+    const message = "Webhook sources meet in an agent class: each has entities of its own";
+    log("info", message, { agent, sources: spaces.join(", ") });
   }
 }
 

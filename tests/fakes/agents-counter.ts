@@ -139,7 +139,7 @@ function incoming(id: string, now: number): IncomingEvent {
     bodyWindowMs: 0,
     canonical: null,
     owners: ["test"],
-    reserved: false,
+    claim: "free",
     respond: "processed",
     retention: { maxEvents: null, maxAgeMs: null },
   };

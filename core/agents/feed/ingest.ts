@@ -9,6 +9,7 @@ import {
 import type { Sql, SqlValue, Statement, StatementResult, ActorContext } from "../../ports.ts";
 import { SqlError } from "../../sql-error.ts";
 import type { Clock } from "../../entity/clock.ts";
+import { claimEntity, marks } from "./claim-entity.ts";
 import { LAST_SEQ } from "./events.ts";
 import { ITSELF, type Reports } from "./reports.ts";
 import { pruneByCount } from "./retention.ts";
@@ -137,36 +138,6 @@ function unavailable(error: unknown): unknown {
     return error;
   const message = "The event could not be stored: send it again later";
   return new ApiError("unavailable", { message, headers: { "retry-after": "5" }, cause: error });
-}
-
-/** Entities of the time before owners belong to the source of their oldest event. */
-const OWNER = `COALESCE(agents_entities.owner, (
-  SELECT v.provider FROM agents_events v WHERE v.agent = agents_entities.agent ORDER BY v.seq LIMIT 1), excluded.owner)`;
-
-/** The first identifier that claims a name owns it; the update also locks the row where rows are locked. */
-const CLAIM = `INSERT INTO agents_entities (agent, canonical, owner, last_seq, max_events, max_age_ms)
-  VALUES (?, ?, ?, 0, ?, ?) ON CONFLICT (agent) DO UPDATE SET
-    canonical = COALESCE(agents_entities.canonical, excluded.canonical),
-    max_events = excluded.max_events, max_age_ms = excluded.max_age_ms`;
-
-/** Changes nothing, and returns nothing, where the entity belongs to another source. */
-function claimEntity(event: IncomingEvent, agent: string): Statement {
-  const { owners, reserved, retention } = event;
-  const [first = null] = owners;
-  const claim = [agent, event.canonical, first, retention.maxEvents, retention.maxAgeMs];
-  const owned = `${OWNER} IN (${marks(owners)})`;
-  const returning = "RETURNING canonical, owner";
-  // What the configuration gives to this source, it takes from whoever else had it.
-  if (reserved) {
-    const owner = `CASE WHEN ${owned} THEN ${OWNER} ELSE excluded.owner END`;
-    return { sql: `${CLAIM}, owner = ${owner} ${returning}`, params: [...claim, ...owners] };
-  }
-  const sql = `${CLAIM}, owner = ${OWNER} WHERE ${owned} ${returning}`;
-  return { sql, params: [...claim, ...owners] };
-}
-
-function marks(values: readonly unknown[]): string {
-  return values.map(() => "?").join(", ");
 }
 
 /** Fails for an entity that another identifier owns. */

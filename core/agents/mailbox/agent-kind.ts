@@ -8,6 +8,7 @@ import { startClock } from "../../entity/clock.ts";
 import { handlerRunner, type AgentParts, type RunHandler } from "./agent-api.ts";
 import type { AnyAgent } from "../define/definition.ts";
 import { eventLister, eventReader, type EventFilter, type EventLister } from "../feed/events.ts";
+import { entityOwner } from "../feed/claim-entity.ts";
 import { startIntake } from "../feed/ingest.ts";
 import { nextJob, startJobs, type Jobs } from "../queue/jobs.ts";
 import { startLive, type Live } from "../feed/live.ts";
@@ -49,6 +50,7 @@ export function agentKind(definition: AnyAgent, services: AgentServices = {}): A
       "replaySlice",
       "followRetention",
       "admit",
+      "ownerOf",
     ],
     timeOfDay: true,
     start: (context) => startAgent(context, definition, services),
@@ -162,6 +164,7 @@ function actorOf(parts: Parts, begin: () => Promise<void>): Actor {
         const schedules = await parts.schedules.list();
         return { state: parts.state.current(), schedules: schedules.map((one) => ({ ...one })) };
       },
+      ownerOf: () => entityOwner(context.sql, agent),
       deadLetters: (limit: number) => queue.deadRows(limit),
       replay: (id: string) => queue.replay(id),
       followRetention: () => parts.shrink(),

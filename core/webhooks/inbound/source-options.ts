@@ -29,11 +29,16 @@ export interface SourceOptions {
   /** @default the scheme's field of the body, else the path */
   readonly entity?: EntitySource;
   /**
-   * Sources of one group share their entities. @default none: an entity belongs to the source that wrote to it first,
-   * and others are refused (409)
+   * Sources of one group share their entities. @default none: where several sources feed an agent class, the first that
+   * has events for an entity has the agent of that name, and another one's is named `source:entity`
    */
   readonly group?: string;
-  /** Entities that are this source's before it has written to them; those in `entitySecrets` are too. @default [] */
+  /**
+   * Has this source's new entities named `source:entity` (or `group:entity`) in any case, so that it never takes the plain
+   * name of one. For senders that may name any entity, beside others. @default false
+   */
+  readonly prefixed?: boolean;
+  /** Entities whose plain names are this source's, whoever comes first; those in `entitySecrets` are too. @default [] */
   readonly entities?: readonly string[];
   /** Names that this source had before: it goes on with the entities of that time. @default [] */
   readonly formerNames?: readonly string[];

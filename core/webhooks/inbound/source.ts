@@ -3,7 +3,10 @@ import { agentKindName, kebab } from "../../entity/kebab.ts";
 import type { Retention } from "../../entity/event.ts";
 import { checkName } from "../../entity/name.ts";
 import type { DeliveryRetention } from "../outbound/messages.ts";
-import type { Ownership } from "./ownership.ts";
+import type { NowOrLater } from "../../now-or-later.ts";
+import type { Actors } from "../../ports.ts";
+import type { NameSpace } from "./name-space.ts";
+import { plainNames } from "./plain-names.ts";
 import { prepareKey, type Key, type KeySystem, type Secret } from "../signing/keys.ts";
 import { prepareFields, type RecordReader } from "./record.ts";
 import { defineScheme, type Scheme } from "../signing/scheme.ts";
@@ -19,7 +22,11 @@ export interface WebhookSource {
   readonly reader: RecordReader;
   readonly entity: EntityRule;
   readonly fallbackEntity: string | undefined;
-  readonly ownership: Ownership;
+  readonly space: NameSpace;
+  /** Whether it may take plain names that nobody has, see {@link plainNames}. */
+  readonly takesPlainNames: () => NowOrLater<boolean>;
+  /** Entities whose plain name was found to be another space's: asking once is enough. */
+  readonly prefixedEntities: Set<string>;
   readonly agentKind: string;
   readonly agentClass: string;
   readonly respond: "processed" | "queued";
@@ -69,13 +76,19 @@ function checkBounds(bounds: Readonly<Record<string, number | null>>): void {
   }
 }
 
+/** What of a platform sources make use of. */
+interface SourceSystem {
+  readonly actors: Pick<Actors, "get">;
+  readonly system: KeySystem;
+}
+
 /** Checks one source at start: an empty, blank or short secret is refused here, not at the first request. */
 export function prepareSource(
   name: string,
   options: SourceOptions,
   retention: Retention,
-  ownership: Ownership,
-  system: KeySystem = {},
+  space: NameSpace,
+  { actors, system }: SourceSystem,
 ): WebhookSource {
   const where = `webhook source "${name}"`;
   const scheme = schemeOf(options, where);
@@ -98,7 +111,9 @@ export function prepareSource(
     ofEntity: new Map(own),
     reader: prepareFields(scheme),
     entity: entityRule(options.entity, scheme),
-    ownership,
+    space,
+    takesPlainNames: plainNames(actors, agentClass, space),
+    prefixedEntities: new Set(),
     fallbackEntity:
       options.fallbackEntity === undefined ? undefined : checkName(options.fallbackEntity),
     agentClass,

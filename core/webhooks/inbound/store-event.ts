@@ -9,6 +9,7 @@ import type { Entity } from "./entity-of.ts";
 import type { Delivery } from "./delivery.ts";
 import type { Payload } from "../signing/pick.ts";
 import { keptHeaders, toRecord } from "./record.ts";
+import { looksPrefixed, prefixedName } from "./name-space.ts";
 import type { WebhookSource } from "./source.ts";
 import { TIMER_OVER } from "../../timer-over.ts";
 
@@ -31,8 +32,8 @@ export function toEvent(
     bodyHash: null,
     bodyWindowMs: source.bodyWindowMs,
     canonical: entity.canonical,
-    owners: source.ownership.owners,
-    reserved: source.ownership.reservation(entity.name) === "own",
+    owners: source.space.owners,
+    claim: "free" as const,
     respond: source.respond,
     retention: source.retention,
     trace,
@@ -60,8 +61,8 @@ export interface StoredEvent {
 }
 
 /**
- * Stores an event with its entity; resolves after the commit. Throws 409 when the entity belongs to another source, or
- * both of its names to another identifier.
+ * Stores an event with its entity; resolves after the commit. The instance has the entity's name, behind the prefix of its
+ * space where the name is another's. Throws 409 when identifiers have one name in every form.
  */
 export async function storeEvent(
   { note, source }: Delivery,
@@ -69,33 +70,112 @@ export async function storeEvent(
   event: IncomingEvent,
   platform: Platform,
 ): Promise<StoredEvent> {
-  if (source.ownership.reservation(name) === "other") throw foreign(source, name, null, platform);
-  let entity = name;
-  let receipt = await ingest(platform, source, entity, event);
-  if (receipt.outcome === "collision" && event.canonical !== null) {
-    entity = await guardedName(event.canonical);
-    receipt = await ingest(platform, source, entity, event);
+  let place = await firstPlace(source, name);
+  for (;;) {
+    const { base, claim } = place;
+    const entity = claim === null ? prefixedName(source.space, base) : base;
+    const sent = claim === event.claim ? event : claimedAs(event, claim, name);
+    const { job, outcome } = await ingest(platform, source, entity, sent);
+    if (outcome === "stored" || outcome === "duplicate") {
+      note(outcome === "duplicate" ? "duplicates" : "stored");
+      return { id: event.record.id, entity, status: outcome, job };
+    }
+    if (claim === "existing" || (claim !== null && outcome === "foreign")) {
+      place = await behindForeign(source, { base, claim }, platform);
+      const isForeign = place.claim === null && base === name && outcome === "foreign";
+      if (isForeign) remember(source.prefixedEntities, name);
+    } else if (base === name) place = { base: await guardedName(event.canonical ?? name), claim };
+    else throw new ApiError("conflict", { message: "The entity name is taken" });
   }
-  const { outcome, job } = receipt;
-  if (outcome === "foreign") throw foreign(source, entity, receipt.owner, platform);
-  if (outcome === "collision")
-    throw new ApiError("conflict", { message: "The entity name is taken" });
-  note(outcome === "duplicate" ? "duplicates" : "stored");
-  return { id: event.record.id, entity, status: outcome, job };
 }
 
-/** The log names the owner; the sender, who may be anybody with a secret, learns only that it is not the one. */
-function foreign(
+/** Where an event is looked to be stored. */
+interface Place {
+  /** The entity's name, or its guarded form. */
+  readonly base: string;
+  /** Null for the instance that has the space's prefix in front. */
+  readonly claim: IncomingEvent["claim"] | null;
+}
+
+/**
+ * The event for an instance that is not simply called as its entity. It says which entity it is of, even if that came from
+ * a path: `a:b:c` may be the entity `b:c` of `a`, or one that is called so.
+ */
+function claimedAs(event: IncomingEvent, claim: Place["claim"], name: string): IncomingEvent {
+  if (claim === "reserved") return { ...event, claim };
+  return { ...event, claim: claim ?? "free", canonical: event.canonical ?? name };
+}
+
+function firstPlace(source: WebhookSource, name: string): NowOrLater<Place> {
+  if (source.prefixedEntities.has(name)) return { base: name, claim: null };
+  return whenReady(source.takesPlainNames(), (takes) => ({
+    base: name,
+    claim: plainClaim(source, name, takes),
+  }));
+}
+
+/** Where an event goes whose plain name is another source's. */
+async function behindForeign(
+  source: WebhookSource,
+  { base, claim }: Place,
+  platform: Platform,
+): Promise<Place> {
+  const isOwn = claim === "free" && (await isInherited(source, base, platform));
+  return { base, claim: isOwn ? "reserved" : null };
+}
+
+/**
+ * Whether a plain name of another source is this one's now: no other feeds the class any more, e.g. after a renaming, and
+ * this one's entity has no instance of its own yet.
+ */
+async function isInherited(
+  { agentKind, space }: WebhookSource,
+  name: string,
+  platform: Platform,
+): Promise<boolean> {
+  if (!space.isAlone) return false;
+  return (await platform.actors.get(agentKind, prefixedName(space, name)).call("ownerOf")) === null;
+}
+
+/** How an event may come to the instance that is called as its entity alone; null when it may not. */
+function plainClaim(
+  { space }: WebhookSource,
+  name: string,
+  takes: boolean,
+): IncomingEvent["claim"] | null {
+  const reservation = space.reservation(name);
+  if (reservation === "other") return null;
+  if (space.isPrefixed || looksPrefixed(space, name)) return "existing";
+  if (reservation === "own") return "reserved";
+  return takes ? "free" : "existing";
+}
+
+/** Names that a source remembers. One that is forgotten costs a look. */
+const REMEMBERED = 10_000;
+
+function remember(names: Set<string>, name: string): void {
+  if (names.size >= REMEMBERED) names.clear();
+  names.add(name);
+}
+
+/**
+ * The instance that has a source's events of an entity, or would get the next one. Other spaces' instances are called
+ * otherwise, whatever they hold.
+ */
+export async function instanceOf(
   source: WebhookSource,
   entity: string,
-  owner: string | null,
   platform: Platform,
-): ApiError {
-  const fields = { source: source.name, entity, owner: owner ?? "given by the configuration" };
-  platform.log("warn", "A webhook was refused: its entity belongs to another source", fields);
-  return new ApiError("conflict", {
-    message: `The entity "${entity}" belongs to another source: sources that share entities need the same "group"`,
-  });
+): Promise<string> {
+  const claim = plainClaim(source, entity, await source.takesPlainNames());
+  if (claim === "reserved") return entity;
+  if (claim !== null) {
+    const owner = await platform.actors.get(source.agentKind, entity).call("ownerOf");
+    const isOwn = typeof owner === "string" && source.space.owners.includes(owner);
+    if (isOwn || (owner === null && claim === "free")) return entity;
+    if (claim === "free" && (await isInherited(source, entity, platform))) return entity;
+  }
+  return prefixedName(source.space, entity);
 }
 
 async function ingest(

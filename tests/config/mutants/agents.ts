@@ -3,6 +3,62 @@ import type { Mutant } from "./mutant.ts";
 /** Those of agents, and of webhooks and their entities. */
 export const agentsMutants: readonly Mutant[] = [
   {
+    name: "an entity is not taken for another whose name it has with its prefix",
+    file: "core/webhooks/inbound/store-event.ts",
+    find: "canonical: event.canonical ?? name }",
+    replace: "canonical: event.canonical }",
+    tests: ["tests/unit/webhooks/inbound/name-spaces"],
+  },
+  {
+    name: "a database of before tells whose the plain names are",
+    file: "core/entity/plain-holder.ts",
+    find: "CASE WHEN COUNT(DISTINCT e.source) = 1 THEN",
+    replace: "CASE WHEN COUNT(DISTINCT e.source) = 3 THEN",
+    tests: ["tests/unit/webhooks/inbound/name-spaces"],
+  },
+  {
+    name: "an event that finds its entity's name taken is not lost",
+    file: "core/webhooks/inbound/store-event.ts",
+    find: '|| (claim !== null && outcome === "foreign")) {',
+    replace: '|| (claim === null && outcome === "foreign")) {',
+    tests: ["tests/unit/webhooks/inbound/name-spaces"],
+  },
+  {
+    name: "an entity's name cannot be made to look like another source's",
+    file: "core/webhooks/inbound/store-event.ts",
+    find: "if (space.isPrefixed || looksPrefixed(space, name))",
+    replace: "if (space.isPrefixed)",
+    tests: ["tests/unit/webhooks/inbound/name-spaces"],
+  },
+  {
+    name: "a source that is always prefixed takes no plain name",
+    file: "core/webhooks/inbound/store-event.ts",
+    find: "if (space.isPrefixed || looksPrefixed(space, name))",
+    replace: "if (looksPrefixed(space, name))",
+    tests: ["tests/unit/webhooks/inbound/name-spaces"],
+  },
+  {
+    name: "plain names stay with the source that had the class to itself",
+    file: "core/webhooks/inbound/store-event.ts",
+    find: 'return takes ? "free" : "existing";',
+    replace: 'return takes ? "free" : "free";',
+    tests: ["tests/unit/webhooks/inbound/name-spaces"],
+  },
+  {
+    name: "an instance keeps its name when its source is alone at last",
+    file: "core/webhooks/inbound/store-event.ts",
+    find: 'claim === "free" && (await isInherited(source, base, platform));',
+    replace: 'claim === "free" && source.space.isAlone;',
+    tests: ["tests/unit/webhooks/inbound/name-spaces"],
+  },
+  {
+    name: "a group is not called as a source outside of it",
+    file: "core/webhooks/inbound/name-space.ts",
+    find: "if (group !== undefined && options.group !== name) {",
+    replace: "if (group !== undefined && options.group === name) {",
+    tests: ["tests/unit/webhooks/inbound/name-spaces"],
+  },
+  {
     name: "ids of many digits are not rounded",
     file: "core/webhooks/signing/pick.ts",
     find: "(jsonSource(text, keys) ?? String(at))",

@@ -23,7 +23,7 @@ const event: IncomingEvent = {
   bodyWindowMs: 0,
   canonical: null,
   owners: ["test"],
-  reserved: false,
+  claim: "free",
   respond: "queued",
   retention: { maxEvents: null, maxAgeMs: null },
 };

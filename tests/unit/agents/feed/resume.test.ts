@@ -43,7 +43,7 @@ function incoming(id: string, extra: Partial<IncomingEvent> = {}): IncomingEvent
     bodyWindowMs: 0,
     canonical: null,
     owners: ["test"],
-    reserved: false,
+    claim: "free",
     respond: "queued",
     retention: { maxEvents: null, maxAgeMs: null },
     ...extra,

@@ -25,7 +25,7 @@ const incoming = (id: string, retention: IncomingEvent["retention"]): IncomingEv
   bodyWindowMs: 0,
   canonical: null,
   owners: ["test"],
-  reserved: false,
+  claim: "free",
   respond: "queued",
   retention,
 });

@@ -188,7 +188,7 @@ function ingest(ref: ActorRef, id: string, type = "push"): Promise<Plain> {
     bodyWindowMs: 0,
     canonical: null,
     owners: ["test"],
-    reserved: false,
+    claim: "free",
     respond: "queued",
     retention: { maxEvents: null, maxAgeMs: null },
   };

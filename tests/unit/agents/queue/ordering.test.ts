@@ -84,7 +84,7 @@ async function ingest(
     bodyWindowMs: 0,
     canonical: null,
     owners: ["test"],
-    reserved: false,
+    claim: "free",
     respond: "queued",
     retention: { maxEvents: null, maxAgeMs: null },
     ...extra,

@@ -1,0 +1,43 @@
+import type { ActorContext } from "../ports.ts";
+
+/** A row for each agent class: the source that has had it to itself, empty where several came together. */
+export const holderSchema: readonly string[] = [
+  `CREATE TABLE IF NOT EXISTS webhooks_index_holders (
+    actor TEXT NOT NULL, agent TEXT NOT NULL, source TEXT NOT NULL, PRIMARY KEY (actor, agent))`,
+];
+
+/**
+ * The source that had an agent class to itself and keeps its plain names; null when none had. One that is alone (`owners`
+ * are its names) takes the place of one that is gone.
+ */
+export async function plainHolder(
+  { name: actor, sql }: ActorContext,
+  agent: string,
+  owners: readonly string[],
+  isAlone: boolean,
+): Promise<string | null> {
+  const [source = ""] = owners;
+  const hold = "INSERT INTO webhooks_index_holders (actor, agent, source)";
+  const marks = owners.map(() => "?").join(", ");
+  const [, row] = await sql.batch([
+    isAlone
+      ? {
+          sql: `${hold} VALUES (?, ?, ?) ON CONFLICT (actor, agent) DO UPDATE SET source = excluded.source
+            WHERE webhooks_index_holders.source NOT IN (${marks})`,
+          params: [actor, agent, source, ...owners],
+        }
+      : // Entities of the time before this was kept tell who was alone.
+        {
+          sql: `${hold} SELECT CAST(? AS TEXT), CAST(? AS TEXT),
+              CASE WHEN COUNT(DISTINCT e.source) = 1 THEN MIN(e.source) ELSE '' END
+            FROM webhooks_index_entities e WHERE e.actor = ? AND e.agent = ?
+            ON CONFLICT (actor, agent) DO NOTHING`,
+          params: [actor, agent, actor, agent],
+        },
+    {
+      sql: "SELECT source FROM webhooks_index_holders WHERE actor = ? AND agent = ?",
+      params: [actor, agent],
+    },
+  ]);
+  return String(row?.rows[0]?.["source"] ?? "") || null;
+}

@@ -1,0 +1,159 @@
+import { kebab } from "../../entity/kebab.ts";
+import { checkName } from "../../entity/name.ts";
+import type { SourceOptions } from "./source-options.ts";
+
+/** Where the entities of a source live: a space of its own, or that of its group. */
+export interface NameSpace {
+  /** What names of this space begin with where the entity alone is not enough: the source's name, or its group's. */
+  readonly prefix: string;
+  /** Sources whose entities are also this one's: itself first, its former names, and those of its group. */
+  readonly owners: readonly string[];
+  /** The same of all other spaces that feed the agent class. */
+  readonly others: readonly string[];
+  /** Whether no other space feeds the agent class: then plain names of sources that are gone are this one's. */
+  readonly isAlone: boolean;
+  /** Whether its new entities have the prefix in any case. */
+  readonly isPrefixed: boolean;
+  /** Prefixes of all spaces that feed the class: an entity whose name begins with one is not taken for one of theirs. */
+  readonly prefixes: readonly string[];
+  /** Whom the configuration gives the plain name of an entity to: this space, another, or whoever comes first. */
+  reservation(entity: string): "own" | "other" | "none";
+}
+
+/** Between the prefix and the entity. Prefixes have none of their own, so that two pairs never make one name. */
+const SEPARATOR = ":";
+
+/** The name of an entity's instance behind the prefix of its space. */
+export function prefixedName({ prefix }: Pick<NameSpace, "prefix">, entity: string): string {
+  return checkName(prefix + SEPARATOR + entity);
+}
+
+/** Whether a plain name could be mistaken for that of another entity, with its prefix. */
+export function looksPrefixed({ prefixes }: Pick<NameSpace, "prefixes">, entity: string): boolean {
+  return (
+    entity.includes(SEPARATOR) && prefixes.some((prefix) => entity.startsWith(prefix + SEPARATOR))
+  );
+}
+
+/** What the spaces of a configuration know of each other. */
+interface Spaces {
+  readonly sources: readonly (readonly [name: string, options: SourceOptions])[];
+  /** Who is given a plain name, by class and entity; null where several are. */
+  readonly reserved: ReadonlyMap<string, string | null>;
+}
+
+/**
+ * The name spaces of sources. Throws `TypeError` when two that share nothing are given the same entity, or when a group
+ * is called as a source that is not in it: their names would meet.
+ */
+export function nameSpaces(
+  configured: Readonly<Record<string, SourceOptions>>,
+): (name: string, options: SourceOptions) => NameSpace {
+  const sources = Object.entries(configured);
+  for (const [name, options] of sources) {
+    const group = sources.find(([, other]) => other.group === name);
+    if (group !== undefined && options.group !== name) {
+      throw new TypeError(
+        `The group "${name}" has the name of a webhook source outside of it: name one of the two otherwise`,
+      );
+    }
+  }
+  const spaces = { sources, reserved: reservations(sources) };
+  return (name, options) => nameSpace(spaces, name, options);
+}
+
+function nameSpace({ reserved, sources }: Spaces, name: string, options: SourceOptions): NameSpace {
+  const space = spaceOf(name, options);
+  const members = sources.filter(([key, one]) => spaceOf(key, one) === space);
+  const others = members.filter(([key]) => key !== name);
+  const own: readonly [string, SourceOptions] = [name, options];
+  const feeding = sources.filter(([, one]) => classOf(one) === classOf(options));
+  const foreign = feeding.filter(([key, one]) => spaceOf(key, one) !== space);
+  const prefixes = new Set(feeding.map(([key, one]) => prefixOf(key, one)));
+  return {
+    prefix: prefixOf(name, options),
+    owners: namesOf([own, ...others]),
+    others: namesOf(foreign),
+    isAlone: prefixes.size <= 1,
+    isPrefixed: [own, ...others].some(([, { prefixed = false }]) => prefixed),
+    prefixes: [...prefixes],
+    reservation(entity) {
+      const found = reserved.size === 0 ? undefined : reserved.get(keyOf(options, entity));
+      return found == null ? "none" : found === space ? "own" : "other";
+    },
+  };
+}
+
+function namesOf(sources: Spaces["sources"]): string[] {
+  return [...new Set(sources.flatMap(([name, { formerNames = [] }]) => [name, ...formerNames]))];
+}
+
+/** Sources that feed one agent class without sharing their entities, by class: what a start tells. */
+export function meetings(
+  configured: Readonly<Record<string, SourceOptions>>,
+): ReadonlyMap<string, readonly string[]> {
+  const classes = new Map<string, Map<string, string[]>>();
+  for (const [name, options] of Object.entries(configured)) {
+    const prefixes = classes.get(classOf(options)) ?? new Map<string, string[]>();
+    const prefix = prefixOf(name, options);
+    prefixes.set(prefix, [...(prefixes.get(prefix) ?? []), name]);
+    classes.set(classOf(options), prefixes);
+  }
+  const met = [...classes].filter(([, prefixes]) => prefixes.size > 1);
+  return new Map(
+    met.map(([agent, prefixes]) => [
+      agent,
+      [...prefixes].map(([prefix, names]) =>
+        names.length === 1 && names[0] === prefix ? prefix : `${prefix} (${names.join(", ")})`,
+      ),
+    ]),
+  );
+}
+
+function reservations(sources: Spaces["sources"]): Map<string, string | null> {
+  const reserved = new Map<string, string | null>();
+  const namedBy = new Map<string, string>();
+  for (const [name, options] of sources) {
+    const space = spaceOf(name, options);
+    for (const entity of options.entities ?? []) {
+      const key = keyOf(options, checkName(entity));
+      const other = namedBy.get(key);
+      if (other !== undefined && reserved.get(key) !== space) {
+        throw new TypeError(
+          `The webhook sources "${other}" and "${name}" are both given the entity "${entity}": put them into one group`,
+        );
+      }
+      reserved.set(key, space);
+      namedBy.set(key, name);
+    }
+  }
+  for (const [name, options] of sources) {
+    const space = spaceOf(name, options);
+    for (const entity of Object.keys(options.entitySecrets ?? {})) {
+      const key = keyOf(options, checkName(entity));
+      // What is listed counts more, and of two secrets neither does.
+      if (namedBy.has(key)) continue;
+      const known = reserved.get(key);
+      reserved.set(key, known === undefined || known === space ? space : null);
+    }
+  }
+  return reserved;
+}
+
+/** Sources without a group are alone in one that no other can name. */
+function spaceOf(name: string, { group }: SourceOptions): string {
+  return group === undefined ? `source/${name}` : `group/${group}`;
+}
+
+function prefixOf(name: string, { group = name }: SourceOptions): string {
+  return group.replaceAll("%", "%25").replaceAll(SEPARATOR, "%3A");
+}
+
+/** Entities of one name are different ones in different agent classes. */
+function keyOf(options: SourceOptions, entity: string): string {
+  return `${classOf(options)}/${entity}`;
+}
+
+function classOf({ agent = "webhook-agent" }: SourceOptions): string {
+  return kebab(agent);
+}

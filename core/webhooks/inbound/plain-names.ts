@@ -1,0 +1,27 @@
+import type { NowOrLater } from "../../now-or-later.ts";
+import { webhookIndex } from "../../entity/webhook-index.ts";
+import type { Actors } from "../../ports.ts";
+import type { NameSpace } from "./name-space.ts";
+
+/**
+ * Whether a source may take plain names that nobody has. Where one had its agent class to itself, plain names stay its
+ * own when others come: else their senders could take the names of its next entities first.
+ */
+export function plainNames(
+  actors: Pick<Actors, "get">,
+  agentClass: string,
+  { isAlone, others, owners }: NameSpace,
+): () => NowOrLater<boolean> {
+  let known: Promise<boolean> | boolean | undefined;
+  const ask = async (): Promise<boolean> => {
+    try {
+      const holder = await webhookIndex(actors).plainHolder(agentClass, owners, isAlone);
+      return (known = holder === null || owners.includes(holder) || !others.includes(holder));
+    } catch {
+      // Asked again with the next event: this one must not be lost for it.
+      known = undefined;
+      return isAlone;
+    }
+  };
+  return () => (known ??= ask());
+}
