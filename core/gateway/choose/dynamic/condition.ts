@@ -1,4 +1,5 @@
 import { isObject } from "../../../http/json.ts";
+import { isExact } from "../../../http/json/json-source.ts";
 /** What a condition can look at: request metadata, the JSON body and the headers. */
 export interface RouteFacts {
   readonly metadata: Readonly<Record<string, unknown>>;
@@ -71,7 +72,7 @@ function logicalProblem(
 /** A member's condition: a bare value, or operators. */
 function operatorProblem(inner: unknown, depth: number, count: { terms: number }): string | null {
   if (Array.isArray(inner)) return 'A list of values needs "$in"';
-  if (!isObject(inner)) return null;
+  if (!isObject(inner)) return valueProblem(inner);
   const operators = Object.entries(inner);
   if (operators.length === 0) return "A member's condition is a value or operators";
   for (const [operator, wanted] of operators) {
@@ -86,8 +87,20 @@ function operatorProblem(inner: unknown, depth: number, count: { terms: number }
       !(Array.isArray(wanted) && wanted.length <= TERMS)
     )
       return `"${operator}" takes a list of at most ${TERMS} values`;
+    const rounded = [wanted]
+      .flat()
+      .map(valueProblem)
+      .find((one) => one !== null);
+    if (rounded !== undefined) return rounded;
   }
   return null;
+}
+
+/** Requests have such a number as text, so that two do not become one. */
+function valueProblem(value: unknown): string | null {
+  return typeof value !== "number" || isExact(value)
+    ? null
+    : `The number ${value} is rounded: write one of so many digits as text`;
 }
 
 /**

@@ -60,6 +60,8 @@ describe("a condition", () => {
     [{ a: [1] }, /needs "\$in"/],
     [{ a: { $in: 1 } }, /list of at most/],
     [{ a: {} }, /value or operators/],
+    [{ a: 2 ** 53 }, /number 9007199254740992 is rounded/],
+    [{ a: { $not: { $in: ["x", Infinity] } } }, /number Infinity is rounded/],
     [Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`k${i}`, 1])), /at most 100 terms/],
     [JSON.parse(`${'{"$not":'.repeat(10)}{}${"}".repeat(10)}`), /levels deep/],
     [JSON.parse(`{"a":${'{"$not":'.repeat(10)}1${"}".repeat(11)}`), /levels deep/],
