@@ -139,10 +139,8 @@ function bind(open: Open, statement: number, index: number, value: SqlValue): nu
 
 function column({ c, heap }: Open, statement: number, at: number): SqlValue {
   switch (c.sqlite3_column_type(statement, at)) {
-    case INTEGER: {
-      const value = c.sqlite3_column_int64(statement, at);
-      return Number.isSafeInteger(Number(value)) ? Number(value) : value;
-    }
+    case INTEGER:
+      return Number(c.sqlite3_column_int64(statement, at));
     case FLOAT:
       return c.sqlite3_column_double(statement, at);
     case TEXT: {

@@ -1,3 +1,4 @@
+import { LAST_INSTANT } from "../../core/bounded-number.ts";
 import type { System } from "../../core/ports.ts";
 import type { SqliteDatabase } from "./sqlite/sqlite.ts";
 
@@ -22,7 +23,10 @@ export function steadyClock(
   db: SqliteDatabase,
   system: Pick<System, "monotonic" | "now">,
 ): SteadyClock {
-  const [stored] = db.rows("SELECT steady, wall FROM causey_clock");
+  const [stored] = db.rows(
+    "SELECT steady, wall FROM causey_clock WHERE steady BETWEEN 0 AND ? AND wall BETWEEN 0 AND ?",
+    [LAST_INSTANT, LAST_INSTANT],
+  );
   const ahead = stored === undefined ? 0 : Number(stored["steady"]) - Number(stored["wall"]);
   const start = Math.max(system.now() + ahead, Number(stored?.["steady"] ?? 0));
   const origin = system.monotonic();

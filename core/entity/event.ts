@@ -1,3 +1,4 @@
+import { clamp, LAST_INSTANT } from "../bounded-number.ts";
 /** The stored event record: nine text fields, six of them nullable. */
 export type EventRecord = {
   readonly id: string;
@@ -80,7 +81,7 @@ export type IngestReceipt = {
 /** Name of the queued job of an inbound event. */
 export const EVENT_JOB = "processWebhook";
 
-/** Fixed-width UTC form of a time: text order equals time order. */
+/** Fixed-width UTC form of a time, from 1970 to 9999 at most: text order equals time order. */
 export function eventTime(ms: number): string {
-  return new Date(ms).toISOString();
+  return new Date(clamp(ms, 0, LAST_INSTANT)).toISOString();
 }

@@ -90,4 +90,6 @@ export interface ActorTime {
    * same transaction, so that a row and the alarm that will handle it cannot be parted by a crash.
    */
   alarm(at: number | null, together?: readonly Statement[]): Promise<StatementResult[]>;
+  /** Why the alarms of all actors do not go off at present; null while they do. @default the platform sees to that */
+  alarmFailure?(): string | null;
 }

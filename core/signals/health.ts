@@ -17,15 +17,19 @@ export type Health = Readonly<Record<string, PartHealth>>;
 
 const READY: PartHealth = { status: "ready" };
 
-/** Reads its own database, so that an answer proves that storage works; tells why writes fail, if they do. */
+/** Reads its own database, so that an answer proves that storage works; tells why writes fail or alarms do not go off, if so. */
 const healthKind: ActorKind = {
   name: "health",
   schema: [],
-  start: ({ sql }) => ({
+  start: (context) => ({
     methods: {
       async ping() {
+        const { sql } = context;
         await sql.all("SELECT 1 AS one");
-        return (await sql.failure?.()) ?? null;
+        const writes = (await sql.failure?.()) ?? null;
+        if (writes !== null) return `The database takes no writes: ${writes}`;
+        const alarms = context.alarmFailure?.() ?? null;
+        return alarms === null ? null : `The alarms cannot be read: ${alarms}`;
       },
     },
   }),
@@ -50,9 +54,8 @@ export function healthOf(platform: Platform, models: Watched): () => Promise<Hea
 
 async function databaseHealth(platform: Platform): Promise<PartHealth> {
   try {
-    const failure = await platform.actors.get("health", "ready").call("ping");
-    if (typeof failure !== "string") return READY;
-    return { status: "unavailable", reason: `The database takes no writes: ${failure}` };
+    const reason = await platform.actors.get("health", "ready").call("ping");
+    return typeof reason === "string" ? { status: "unavailable", reason } : READY;
   } catch (error) {
     platform.log("warn", "Not ready", { error: String(error) });
     return { status: "unavailable", reason: "The database does not answer" };

@@ -107,6 +107,32 @@ const kind: ActorKind = {
   start,
 };
 
+/** A kind whose alarms take until they are released. */
+function slowKind() {
+  const gate = { isOpen: false };
+  let running = 0;
+  let done = 0;
+  const slow: ActorKind = {
+    name: "actors-suite-slow",
+    schema: [],
+    start: (context) => ({
+      methods: { alarm: () => context.alarm(context.steady()).then(() => null) },
+      async onAlarm() {
+        running += 1;
+        // Not one promise for all: on Workers it would be of another object's event.
+        while (!gate.isOpen) await pause(200);
+        done += 1;
+      },
+    }),
+  };
+  return {
+    kind: slow,
+    running: () => running,
+    done: () => done,
+    release: () => (gate.isOpen = true),
+  };
+}
+
 function actor(platform: Platform, name: string): ActorRef {
   platform.actors.define(kind);
   return platform.actors.get(kind.name, name);
@@ -336,6 +362,39 @@ export const actorsSuite: Suite<ActorsSubject> = {
         expect(await ref.call("alarmWith", Date.now(), false)).toBe(1);
         await eventually(async () => (await fired(ref)) === "x", "the alarm fires");
         expect(await ref.call("facts")).toMatchObject({ with: "yes" });
+      },
+    },
+    {
+      name: "an alarm for a time that no date has keeps no other from going off",
+      async run({ platform }) {
+        for (const [n, at] of [1e16, 1e308, Infinity].entries())
+          await actor(platform, `never-${n}`).call("alarm", at);
+        const ref = actor(platform, "a");
+        await ref.call("alarm", Date.now());
+        await eventually(async () => (await fired(ref)) === "x", "the other alarm fires");
+        expect(await fired(actor(platform, "never-0"))).toBe("");
+        for (const at of [-1e308, Number.NaN]) {
+          const early = actor(platform, `early${at}`);
+          await early.call("alarm", at);
+          await eventually(async () => (await fired(early)) === "x", `an alarm at ${at} fires`);
+        }
+      },
+    },
+    {
+      name: "alarms of a kind that take their time keep those of another waiting for nothing",
+      async run({ platform }) {
+        const slow = slowKind();
+        platform.actors.define(slow.kind);
+        const names = Array.from({ length: 300 }, (_, n) => `slow-${n}`);
+        const asked = names.map((name) => platform.actors.get(slow.kind.name, name).call("alarm"));
+        await Promise.all(asked);
+        await eventually(() => slow.running() >= 256, "the slow ones run");
+        const ref = actor(platform, "a");
+        await ref.call("alarm", Date.now());
+        await eventually(async () => (await fired(ref)) === "x", "the other alarm fires");
+        expect(slow.done()).toBe(0);
+        slow.release();
+        await eventually(() => slow.done() === 300, "the slow ones end");
       },
     },
     {

@@ -71,6 +71,20 @@ const sqlSuite: Suite<Sql> = {
       },
     },
     {
+      name: "whole numbers beyond 2^53 read back rounded, and hide no other row",
+      async run(sql) {
+        const large = [1e16, 2 ** 62, -1e17];
+        await sql.batch(large.map((n, index) => insert(`large${index}`, n)));
+        await sql.batch([insert("small", 7)]);
+        const rows = await sql.all("SELECT n FROM t_items ORDER BY id");
+        expect(rows.map(({ n }) => n)).toEqual([...large, 7]);
+        const [updated] = await sql.batch([
+          { sql: "UPDATE t_items SET n = n + 0 WHERE n > 7 RETURNING n" },
+        ]);
+        expect(updated?.rows.map(({ n }) => n)).toEqual([1e16, 2 ** 62]);
+      },
+    },
+    {
       name: "contains() takes a text as it is, letter case ignored",
       async run(sql) {
         await sql.batch([insert("50% OFF"), insert("50 percent off")]);

@@ -6,6 +6,7 @@ import { httpMutants } from "./mutants/http.ts";
 import { renderingMutants } from "./mutants/rendering.ts";
 import type { Mutant } from "./mutants/mutant.ts";
 import { searchMutants } from "./mutants/search.ts";
+import { storageMutants } from "./mutants/storage.ts";
 
 /** Guards and limits whose loss nobody would see at first. `npm run test:mutants` takes each away in turn. */
 export const mutants: readonly Mutant[] = [
@@ -16,6 +17,7 @@ export const mutants: readonly Mutant[] = [
   ...searchMutants,
   ...filesMutants,
   ...renderingMutants,
+  ...storageMutants,
   {
     name: "a crawl holds redirects against robots.txt",
     file: "core/rendering/crawl/visit-page.ts",

@@ -1,15 +1,17 @@
+import { boundedInstant } from "../../../core/bounded-number.ts";
 import { SqlError } from "../../../core/sql-error.ts";
 import type { Log, Statement, StatementResult } from "../../../core/ports.ts";
 import {
   advance,
   clear,
-  earliest,
   isUnchanged,
   remove,
+  repair,
   retryAt,
   upsert,
   type AlarmRow,
 } from "../sqlite/alarm-rows.ts";
+import { alarmLanes } from "./alarm-lanes.ts";
 import type { SqliteDatabase } from "../sqlite/sqlite.ts";
 import type { SteadyClock } from "../steady-clock.ts";
 import { unref } from "../unref.ts";
@@ -24,6 +26,8 @@ export interface Alarms {
   ): Promise<StatementResult[]>;
   /** Looks for due alarms soon, e.g. because another kind was defined. */
   rescan(): void;
+  /** Why the alarms cannot be read at present; null while they can. */
+  failure(): string | null;
   stop(): void;
 }
 
@@ -48,8 +52,8 @@ export interface AlarmOptions {
 /** How often it is looked whether the clock was set. */
 const WATCH_MS = 5000;
 const MAX_BACKOFF_MS = 60_000;
-/** Alarms that run at one time. */
-const MAX_RINGING = 256;
+/** The pause after the table could not be read, in ms. */
+const UNREADABLE_PAUSE_MS = 1000;
 
 /**
  * Keeps alarms as rows: a crash between setting and ringing loses none. The row goes when `onAlarm` is done,
@@ -57,9 +61,11 @@ const MAX_RINGING = 256;
  */
 export function alarms(options: AlarmOptions): Alarms {
   const { clock, db, log, rescanMs = 60_000 } = options;
-  const ringing = new Set<string>();
+  const lanes = alarmLanes(db);
+  const health = readHealth(log);
   let timer: ReturnType<typeof setTimeout> | undefined;
   let wakeAt = Number.POSITIVE_INFINITY;
+  let rescanAt = 0;
   let isStopped = false;
 
   function wake(at: number): void {
@@ -72,50 +78,120 @@ export function alarms(options: AlarmOptions): Alarms {
 
   function scan(): void {
     wakeAt = Number.POSITIVE_INFINITY;
-    let next = clock.now() + rescanMs;
+    const now = clock.now();
+    if (now >= rescanAt) lanes.look(null, now);
+    if (now >= rescanAt) rescanAt = now + rescanMs;
     try {
-      for (const row of earliest(db, options.kinds(), MAX_RINGING + ringing.size)) {
-        const key = `${row.kind}\0${row.actor}`;
-        if (row.at > clock.now()) next = Math.min(next, row.at);
-        else if (!ringing.has(key) && ringing.size < MAX_RINGING) void ring(row, key);
-      }
+      const { rows, next } = lanes.take(options.kinds(), () => clock.now());
+      for (const row of rows) void ring(row);
+      health.read();
+      wake(Math.min(next, rescanAt));
     } catch (error) {
-      log("error", "Could not look for alarms", { error: String(error) });
-      next = clock.now() + 1000;
+      health.failed(String(error));
+      wake(now + UNREADABLE_PAUSE_MS);
     }
-    wake(next);
   }
 
-  async function ring(row: AlarmRow, key: string): Promise<void> {
-    ringing.add(key);
+  async function ring(row: AlarmRow): Promise<void> {
     await ringOnce(options, row, () => isStopped);
-    ringing.delete(key);
-    wake(clock.now());
+    lanes.free(row);
+    look(row.kind, clock.now());
   }
 
-  const look = (): void => {
-    if (lookAfterClock(options)) wake(clock.now());
-  };
-  const watch = setInterval(look, Math.min(rescanMs, WATCH_MS));
-  unref(watch);
+  function look(kind: string, at: number): void {
+    lanes.look(kind, at);
+    wake(at);
+  }
+
+  const watch = watchClock(options, look);
+  repairRows(options);
 
   return {
     async set(kind, actor, at, together) {
-      const own = at === null ? clear(kind, actor) : upsert(kind, actor, at);
-      const results = await db.batch([...together, own]);
-      if (at !== null) wake(at);
-      return results.slice(0, -1);
+      const due = at === null ? null : boundedInstant(at);
+      const results = await store(db, kind, actor, due, together);
+      if (due !== null) look(kind, due);
+      return results;
     },
     rescan: () => {
+      rescanAt = 0;
       wake(clock.now());
     },
+    failure: () => health.failure(),
     stop() {
       isStopped = true;
       clearTimeout(timer);
-      clearInterval(watch);
-      look();
+      watch.stop();
     },
   };
+}
+
+async function store(
+  db: SqliteDatabase,
+  kind: string,
+  actor: string,
+  due: number | null,
+  together: readonly Statement[],
+): Promise<StatementResult[]> {
+  const own = due === null ? clear(kind, actor) : upsert(kind, actor, due);
+  return (await db.batch([...together, own])).slice(0, -1);
+}
+
+/** Has alarms for times of day looked at when the clock was set. */
+function watchClock(
+  options: AlarmOptions,
+  look: (kind: string, at: number) => void,
+): { stop(): void } {
+  const watch = (): void => {
+    if (!lookAfterClock(options)) return;
+    for (const kind of options.timeOfDay()) look(kind, options.clock.now());
+  };
+  const timer = setInterval(watch, Math.min(options.rescanMs ?? WATCH_MS, WATCH_MS));
+  unref(timer);
+  return {
+    stop() {
+      clearInterval(timer);
+      watch();
+    },
+  };
+}
+
+interface ReadHealth {
+  read(): void;
+  failed(reason: string): void;
+  failure(): string | null;
+}
+
+/** Logs one line when the table of alarms cannot be read, and one when it can again. */
+function readHealth(log: Log): ReadHealth {
+  let failure: string | null = null;
+  return {
+    read() {
+      if (failure !== null) log("info", "The alarms can be read again");
+      failure = null;
+    },
+    failed(reason) {
+      if (failure === null)
+        log("error", "The alarms cannot be read: nothing that is due runs", { error: reason });
+      failure = reason;
+    },
+    failure: () => failure,
+  };
+}
+
+/** Tells of alarms that an earlier version has stored for a time that never comes, and has them go off now. */
+function repairRows({ clock, db, log }: AlarmOptions): void {
+  try {
+    const count = repair(db, clock.now());
+    if (count > 0)
+      log(
+        "warn",
+        "Alarms were stored for times that no date has: they go off now and are set anew",
+        { alarms: count },
+      );
+  } catch (error) {
+    log("warn", "Could not look after stored alarms", { error: String(error) });
+  }
 }
 
 /** Keeps the line of the clock, and has alarms for times of day go off when the clock was set; whether it was. */

@@ -64,6 +64,7 @@ export function localActors(options: LocalActorsOptions): LocalActors {
       actors: { get },
       steady: () => steady.now(),
       alarm: (at, together = []) => clock.set(kind, name, at, together),
+      alarmFailure: () => clock.failure(),
       system: holding(system, hold),
     }),
   });

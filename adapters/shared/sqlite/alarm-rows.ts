@@ -1,3 +1,4 @@
+import { LAST_INSTANT } from "../../../core/bounded-number.ts";
 import type { Statement } from "../../../core/ports.ts";
 import type { SqliteDatabase } from "./sqlite.ts";
 
@@ -15,12 +16,19 @@ export interface AlarmRow {
 const COLUMNS = "SELECT kind, actor, at, attempts, version FROM causey_alarms";
 const SAME = "WHERE kind = ? AND actor = ? AND version = ?";
 
-/** The earliest alarms of these kinds. */
-export function earliest(db: SqliteDatabase, kinds: readonly string[], limit: number): AlarmRow[] {
-  if (kinds.length === 0) return [];
-  const places = kinds.map(() => "?").join(", ");
-  const sql = `${COLUMNS} WHERE kind IN (${places}) ORDER BY at LIMIT ?`;
-  return db.rows(sql, [...kinds, limit]).map(toRow);
+/** The earliest alarms of a kind. */
+export function earliest(db: SqliteDatabase, kind: string, limit: number): AlarmRow[] {
+  return db.rows(`${COLUMNS} WHERE kind = ? ORDER BY at LIMIT ?`, [kind, limit]).map(toRow);
+}
+
+/**
+ * Has alarms whose time no version of today would store go off at `at`: their actors then set them anew. Returns how many there were.
+ */
+export function repair(db: SqliteDatabase, at: number): number {
+  return db.rows(
+    "UPDATE causey_alarms SET at = ? WHERE NOT (at BETWEEN 0 AND ?) OR typeof(at) = 'text' RETURNING kind",
+    [at, LAST_INSTANT],
+  ).length;
 }
 
 /** Has all alarms of these kinds go off at `at`, unless they do earlier. */
@@ -55,7 +63,7 @@ export function upsert(kind: string, actor: string, at: number): Statement {
   return {
     sql: `INSERT INTO causey_alarms (kind, actor, at, attempts, version) VALUES (?, ?, ?, 0, ?)
       ON CONFLICT (kind, actor) DO UPDATE SET at = excluded.at, attempts = 0, version = excluded.version`,
-    params: [kind, actor, Math.ceil(at), Math.floor(Math.random() * Number.MAX_SAFE_INTEGER)],
+    params: [kind, actor, at, Math.floor(Math.random() * Number.MAX_SAFE_INTEGER)],
   };
 }
 

@@ -11,7 +11,8 @@ export function createTables(db: SqliteDatabase): void {
       CREATE TABLE IF NOT EXISTS causey_alarms (
         kind TEXT NOT NULL, actor TEXT NOT NULL, at INTEGER NOT NULL, attempts INTEGER NOT NULL,
         version INTEGER NOT NULL, PRIMARY KEY (kind, actor));
-      CREATE INDEX IF NOT EXISTS causey_alarms_due ON causey_alarms (at);
+      DROP INDEX IF EXISTS causey_alarms_due;
+      CREATE INDEX IF NOT EXISTS causey_alarms_of_kind ON causey_alarms (kind, at);
       CREATE TABLE IF NOT EXISTS causey_clock (
         id INTEGER PRIMARY KEY, steady INTEGER NOT NULL, wall INTEGER NOT NULL);
     `);
@@ -44,6 +45,8 @@ function apply(db: SqliteDatabase, { name, steps }: SharedSchema): void {
     const message = `The database holds "${name}" at schema step ${applied} and this version knows ${steps.length}: start the version that wrote it`;
     throw new ApiError("internal", { message });
   }
+  // Writes nothing where nothing is to be done: a server also starts on a full disk.
+  if (applied === steps.length) return;
   for (const step of steps.slice(applied)) db.exec(step);
   db.rows(
     "INSERT INTO causey_schema (kind, steps) VALUES (?, ?) ON CONFLICT (kind) DO UPDATE SET steps = excluded.steps",

@@ -1,5 +1,5 @@
 import { SqlError } from "../../../core/sql-error.ts";
-import type { SqlValue, StatementResult } from "../../../core/ports.ts";
+import type { SqlRow, SqlValue, StatementResult } from "../../../core/ports.ts";
 import { toSqlError } from "./sqlite-error.ts";
 import type { PreparedStatement, SqliteConnection } from "./sqlite-library.ts";
 
@@ -51,7 +51,7 @@ export function statements(
         }
         for (const value of params) checkValue(value);
         if (!returnsRows) return { rows: [], changes: Number(statement.run(...params).changes) };
-        const rows = statement.all(...params);
+        const rows = readRows(statement, params, writes);
         return { rows, changes: writes ? rows.length : 0 };
       } catch (thrown) {
         const error = toSqlError(thrown, sql);
@@ -60,6 +60,42 @@ export function statements(
       }
     },
   };
+}
+
+/**
+ * The rows of a statement. `node:sqlite` throws at a whole number beyond 2^53, and would let one such row hide all others:
+ * they are read once more, and the number is rounded. A statement that writes runs once, so all of its numbers are read with care.
+ */
+function readRows(
+  statement: PreparedStatement,
+  params: readonly SqlValue[],
+  writes: boolean,
+): SqlRow[] {
+  if (writes) return readRounded(statement, params);
+  try {
+    return statement.all(...params);
+  } catch (error) {
+    if (!isOutOfRange(error)) throw error;
+    return readRounded(statement, params);
+  }
+}
+
+function isOutOfRange(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ERR_OUT_OF_RANGE";
+}
+
+function readRounded(statement: PreparedStatement, params: readonly SqlValue[]): SqlRow[] {
+  statement.setReadBigInts?.(true);
+  try {
+    return statement.all(...params).map(rounded);
+  } finally {
+    statement.setReadBigInts?.(false);
+  }
+}
+
+function rounded(row: SqlRow): SqlRow {
+  for (const name in row) if (typeof row[name] === "bigint") row[name] = Number(row[name]);
+  return row;
 }
 
 function prepare(db: SqliteConnection, sql: string): Prepared {

@@ -1,3 +1,4 @@
+import { clamp } from "../../../core/bounded-number.ts";
 import { ApiError } from "../../../core/http/api-error.ts";
 import type {
   Actor,
@@ -18,6 +19,9 @@ import { schemasOf } from "../../shared/sqlite/schema-lists.ts";
 
 /** Calls that may wait for one actor. */
 const MAILBOX_LIMIT = 10_000;
+
+/** workerd takes no alarm after 2189. One for a later time goes off then, and its actor sets it again. */
+const LAST_ALARM = Date.UTC(2189, 0, 1);
 
 /** Bytes of all WebSocket messages that wait for one actor. */
 const MAX_WAITING = 16 * 1024 * 1024;
@@ -136,7 +140,7 @@ function actorContext(
       // No await in between: workerd commits all writes of one turn together (write coalescing).
       await (at === null
         ? ctx.storage.deleteAlarm()
-        : ctx.storage.setAlarm(Math.max(1, clock.toWall(at))));
+        : ctx.storage.setAlarm(clamp(Math.ceil(clock.toWall(at)), 1, LAST_ALARM)));
       return results;
     },
     system: {

@@ -1,7 +1,10 @@
+import { isInRange, LONGEST_SECONDS, LONGEST_TIMER_MS } from "../../bounded-number.ts";
 import { kebab } from "../../entity/kebab.ts";
 import type { ActorKind, Plain } from "../../ports.ts";
 import { builtInCallables, SEND_JOB } from "./built-in.ts";
 import type { AgentDefinition, AnyAgent, Callables } from "./definition.ts";
+import { checkRetry } from "../queue/backoff.ts";
+import { nextCron } from "../schedule/next-cron.ts";
 import { agentKind } from "../mailbox/agent-kind.ts";
 import type { CallableClass } from "../rpc/agent-stub.ts";
 
@@ -35,6 +38,7 @@ export function defineAgent<State = Plain, Calls extends Callables<State> = Call
   }
   if (Object.hasOwn(definition.tasks ?? {}, SEND_JOB))
     throw new TypeError(`The task "${SEND_JOB}" of ${where} is the runtime's: rename yours`);
+  checkTimes(definition, where);
   for (const name of Object.keys(definition.schedules ?? {})) {
     if (!Object.hasOwn(definition.tasks ?? {}, name)) {
       throw new TypeError(`The schedule "${name}" of ${where} has no task of that name`);
@@ -59,9 +63,30 @@ function checkSettings<State>(definition: AgentDefinition<State>, where: string)
     ([name, one]) => [name, typeof one === "object" ? one.timeoutMs : undefined] as const,
   );
   for (const [name, ms] of [["", timeoutMs] as const, ...times]) {
-    if (ms === undefined || (Number.isFinite(ms) && ms > 0)) continue;
+    if (ms === undefined || (ms > 0 && isInRange(ms, { min: 0, max: LONGEST_TIMER_MS }))) continue;
     const whose = name === "" ? where : `"${name}" of ${where}`;
-    throw new TypeError(`The timeoutMs of ${whose} must be a positive number of ms, not ${ms}`);
+    throw new TypeError(
+      `The timeoutMs of ${whose} must be a positive number of ms up to ${LONGEST_TIMER_MS}, not ${ms}`,
+    );
+  }
+}
+
+/** Throws on a rule or on retry options of which no time can be made: else the first instance would. */
+function checkTimes<State>(definition: AgentDefinition<State>, where: string): void {
+  const { retry, schedules = {} } = definition;
+  for (const [name, rule] of Object.entries(schedules)) {
+    if (typeof rule === "string") nextCron(rule, 0);
+    else if (!isInRange(rule, { min: 0.0001, max: LONGEST_SECONDS }))
+      throw new TypeError(
+        `The schedule "${name}" of ${where} is a cron expression or 0.0001 to ${LONGEST_SECONDS} seconds, not ${String(rule)}`,
+      );
+  }
+  try {
+    if (retry !== undefined) checkRetry(retry);
+  } catch (error) {
+    throw new TypeError(`The retry of ${where}: ${error instanceof Error ? error.message : ""}`, {
+      cause: error,
+    });
   }
 }
 

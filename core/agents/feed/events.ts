@@ -1,3 +1,4 @@
+import { checkNumber } from "../../bounded-number.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { EVENT_COLUMNS, type EventRecord } from "../../entity/event.ts";
 import type { ActorContext, Sql, SqlRow } from "../../ports.ts";
@@ -93,7 +94,7 @@ export function eventLister({ sql, system }: ActorContext, agent: string): Event
       throw new ApiError("invalid_request", { message: "type must be a string" });
     }
     const count = clampLimit(limit);
-    const range = { since: Math.trunc(since), before };
+    const range = { since: position("since", since), before: position("before", before) };
     const all: readonly (readonly [string, string | undefined])[] = [
       ["type", type],
       ["provider", source],
@@ -105,6 +106,12 @@ export function eventLister({ sql, system }: ActorContext, agent: string): Event
       ? sql.all(`${select} ORDER BY seq DESC LIMIT ?`, [agent, range.since, before, count])
       : searches(() => search(wanted, range, count));
   };
+}
+
+/** A position that a caller gave, as the whole number that it is in the table. */
+function position(field: string, value: unknown): number {
+  const range = { min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER };
+  return Math.trunc(checkNumber(field, value, range));
 }
 
 /** A column and the value that it must have. */

@@ -1,29 +1,30 @@
-import { ApiError } from "../../http/api-error.ts";
+import { checkNumber, clamp, LONGEST_SECONDS } from "../../bounded-number.ts";
 import type { System } from "../../ports.ts";
 import { NonRetryableError, type RetryOptions } from "../define/tasks.ts";
 
 /** What `agent.retry()` does unless told otherwise: the defaults of the public SDK (docs/compatibility.md). */
 const inPlace = { maxAttempts: 3, baseMs: 100, maxMs: 3000 };
 
+/** What a retry may be told: a job that fails runs again within a hundred years. */
+const attemptsRange = { min: 1, max: 1_000_000, whole: true };
+const delayRange = { min: 0, max: LONGEST_SECONDS * 1000 };
+
 /** Exponential with full jitter, in ms, so that the retries of a burst do not come back as one. */
 export function backoff(system: System, retry: RetryOptions, attempt: number): number {
   const { baseMs = 1000, maxMs = 300_000 } = retry;
-  const longest = Math.min(maxMs, baseMs * 2 ** (attempt - 1));
+  // Stored options may be those of a version that took any number.
+  const longest = clamp(Math.min(maxMs, baseMs * 2 ** (attempt - 1)), 0, delayRange.max);
   const [byte = 255] = system.random(1);
   return Math.ceil((longest * (byte + 1)) / 256);
 }
 
-/** Throws 400 on retry options that would never run a job, or never again. */
+/** Throws 400 on retry options that would never run a job, or never again; names the field and its range. */
 export function checkRetry(retry: RetryOptions): RetryOptions {
   const { maxAttempts = 1, baseMs = 0, maxMs = 0 } = retry;
-  const isFine =
-    Number.isInteger(maxAttempts) &&
-    maxAttempts >= 1 &&
-    [baseMs, maxMs].every((ms) => Number.isFinite(ms) && ms >= 0);
-  if (isFine) return retry;
-  throw new ApiError("invalid_request", {
-    message: "Retry options need maxAttempts of 1 or more, and baseMs and maxMs of 0 or more",
-  });
+  checkNumber("maxAttempts", maxAttempts, attemptsRange);
+  checkNumber("baseMs", baseMs, delayRange);
+  checkNumber("maxMs", maxMs, delayRange);
+  return retry;
 }
 
 /** Runs work until it succeeds, is not retryable, or has failed often enough; then throws its last error. */

@@ -1,3 +1,4 @@
+import { boundedInstant, checkNumber, LONGEST_SECONDS } from "../../bounded-number.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { ActorContext, Plain, SqlRow, Statement } from "../../ports.ts";
 import type { Clock } from "../../entity/clock.ts";
@@ -151,12 +152,13 @@ async function add(
 ): Promise<string> {
   checkTask(definition, task);
   const { id = context.system.id(), delaySeconds = 0, retry } = options;
-  if (id === "" || id.length > ID_LIMIT || !(delaySeconds >= 0 && delaySeconds < Infinity)) {
+  if (typeof id !== "string" || id === "" || id.length > ID_LIMIT) {
     throw new ApiError("invalid_request", {
-      message: `A queued task has an id of 1 to ${ID_LIMIT} characters and a delay of 0 s or more`,
+      message: `id: Expected 1 to ${ID_LIMIT} characters`,
     });
   }
-  const due = context.steady() + delaySeconds * 1000;
+  const delay = checkNumber("delaySeconds", delaySeconds, { min: 0, max: LONGEST_SECONDS });
+  const due = context.steady() + Math.ceil(delay * 1000);
   const job = {
     id,
     task,
@@ -226,7 +228,7 @@ function toTask({ steady, system }: ActorContext, row: SqlRow): QueuedTask {
     task: String(row["task"]),
     payload: decoded(row["payload"]),
     attempt: Number(row["attempt"]),
-    due: Number(row["due"]) + system.now() - steady(),
+    due: boundedInstant(Number(row["due"]) + system.now() - steady()),
     error: row["error"] == null ? null : String(row["error"]),
   };
 }

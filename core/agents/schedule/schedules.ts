@@ -1,4 +1,11 @@
 import type { ActorContext, Plain, SqlRow, Statement } from "../../ports.ts";
+import {
+  boundedInstant,
+  checkNumber,
+  clamp,
+  LAST_INSTANT,
+  LONGEST_SECONDS,
+} from "../../bounded-number.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { sha256Hex } from "../../crypto/digest.ts";
 import type { Clock } from "../../entity/clock.ts";
@@ -64,7 +71,7 @@ export function startSchedules(deps: ScheduleDeps): Schedules {
       return put(deps, plan.kind === "once" ? { ...plan, trace } : plan, task, payload);
     },
     async addInterval(seconds, task, payload) {
-      const ms = positive(seconds) * 1000;
+      const ms = spanOf("seconds", seconds);
       // The id is the content, so that asking twice schedules once.
       const id = `every:${(await sha256Hex(JSON.stringify([task, ms, payload]))).slice(0, 32)}`;
       const plan: Plan = { id, kind: "interval", rule: String(ms), due: context.steady() + ms };
@@ -246,19 +253,26 @@ function planOf(when: When, { steady, system }: ActorContext): Plan {
     }
   }
   if (typeof when === "number") {
-    return { id, kind: "once", rule: DELAY, due: steady() + positive(when) * 1000 };
+    return { id, kind: "once", rule: DELAY, due: steady() + spanOf("when", when) };
   }
+  if (!(when instanceof Date)) throw noTime(when);
   const due = when.getTime();
-  if (Number.isNaN(due))
-    throw new ApiError("invalid_request", { message: "The date of the schedule is invalid" });
+  // Dates end at 275,760, and the text of one after 9999 sorts before all others.
+  if (!(due >= 0 && due <= LAST_INSTANT)) throw noTime(Number.isNaN(due) ? "an invalid date" : due);
   return { id, kind: "once", rule: "", due };
 }
 
-function positive(seconds: number): number {
-  if (Number.isFinite(seconds) && seconds > 0) return seconds;
-  throw new ApiError("invalid_request", {
-    message: `A schedule needs a positive number of seconds, got ${seconds}`,
-  });
+/** From a tenth of a millisecond to a hundred years, as whole ms. */
+function spanOf(field: string, seconds: unknown): number {
+  const checked = checkNumber(field, seconds, { min: 0.0001, max: LONGEST_SECONDS });
+  return Math.ceil(checked * 1000);
+}
+
+/** From JavaScript, or a client's arguments that were passed on, anything may come. */
+function noTime(when: unknown): ApiError {
+  const shown = typeof when === "number" ? `${when} ms` : String(when);
+  const message = `when: Expected seconds, a cron expression, or a date from 1970 to 9999, got ${shown}`;
+  return new ApiError("invalid_request", { message });
 }
 
 /** The next time counts from now: what was missed while nothing ran is run once, not many times. */
@@ -268,11 +282,16 @@ function moveOn({ agent, context: { steady, system } }: ScheduleDeps, row: SqlRo
     return { sql: "DELETE FROM agents_schedules WHERE agent = ? AND id = ?", params: [agent, id] };
   }
   const rule = String(row["rule"]);
-  const due = row["kind"] === "cron" ? nextCron(rule, system.now()) : steady() + Number(rule);
+  const due = row["kind"] === "cron" ? nextCron(rule, system.now()) : steady() + intervalOf(rule);
   return {
     sql: "UPDATE agents_schedules SET due = ?, fired = ? WHERE agent = ? AND id = ?",
     params: [due, steady(), agent, id],
   };
+}
+
+/** The ms of an interval's rule. One of a version that took any number is read as the longest. */
+function intervalOf(rule: string): number {
+  return clamp(Number(rule), 1, LONGEST_SECONDS * 1000);
 }
 
 /** `ahead`: what the steady clock is ahead of the wall clock. */
@@ -282,7 +301,7 @@ function toSchedule(row: SqlRow, ahead: number): Schedule {
     id: String(id),
     task: String(task),
     payload: typeof payload === "string" ? (JSON.parse(payload) as Plain) : undefined,
-    due: Number(due) - (kind === "interval" || rule === DELAY ? ahead : 0),
+    due: boundedInstant(Number(due) - (kind === "interval" || rule === DELAY ? ahead : 0)),
     kind: String(kind) as Schedule["kind"],
   };
 }
