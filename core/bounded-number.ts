@@ -6,8 +6,12 @@ import type { ErrorName } from "./http/codes.ts";
 export const LAST_INSTANT = 253_402_300_799_999;
 /** The longest time that may be waited for, in seconds: a hundred years, far from where dates and whole numbers end. */
 export const LONGEST_SECONDS = 3_162_240_000;
+/** The same in days, for rows that are kept so long. */
+export const LONGEST_DAYS = 36_600;
 /** The longest time that anything may take that somebody waits for, in ms: what a 32-bit timer holds, 24 days. */
 export const LONGEST_TIMER_MS = 2_147_483_647;
+/** US dollars that no price or amount exceeds: sums of any number of them stay finite. */
+export const MOST_USD = 1_000_000;
 /** The largest count of anything: tokens, rows, bytes. Sums of millions of them still are whole numbers. */
 export const LARGEST_COUNT = 1_000_000_000_000;
 

@@ -6,7 +6,20 @@ import { parseInstant } from "../http/instant.ts";
 import { isMountPath } from "../http/mount-path.ts";
 import type { CrawlOptions, RenderingOptions } from "../rendering/mod.ts";
 import type { BucketEndpoint, GatewayEmbeddings, OpenAiEndpoint } from "../search/mod.ts";
-import { positiveInteger, id, type Members, nonEmpty, roomy, strings, url } from "./fields.ts";
+import {
+  anyCount,
+  days,
+  id,
+  type Members,
+  milliseconds,
+  nonEmpty,
+  pauseMs,
+  positiveInteger,
+  roomy,
+  strings,
+  url,
+} from "./fields.ts";
+import { whole } from "../bounded-number.ts";
 import { type GatewayConfig, gatewayConfig } from "./gateway-config.ts";
 import { chatModel, embedder, type PlacedModelConfig, timedModel } from "./model-config.ts";
 import { type WebhooksConfig, webhooksConfig } from "./webhooks-config.ts";
@@ -78,18 +91,18 @@ const rendering = v.strictObject({
   endpoint: v.exactOptional(endpoint),
   allowHosts: v.exactOptional(strings),
   maxConcurrency: v.exactOptional(positiveInteger),
-  pagesAhead: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(0))),
-  pagesKept: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(0))),
+  pagesAhead: v.exactOptional(anyCount),
+  pagesKept: v.exactOptional(anyCount),
   noSandbox: v.exactOptional(v.boolean()),
-  maxQueue: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(0))),
+  maxQueue: v.exactOptional(anyCount),
   maxBodyBytes: v.exactOptional(positiveInteger),
-  requestTimeout: v.exactOptional(positiveInteger),
+  requestTimeout: v.exactOptional(milliseconds),
   timeouts: v.exactOptional(
     v.strictObject({
-      goto: v.exactOptional(positiveInteger),
-      selector: v.exactOptional(positiveInteger),
-      wait: v.exactOptional(positiveInteger),
-      action: v.exactOptional(positiveInteger),
+      goto: v.exactOptional(milliseconds),
+      selector: v.exactOptional(milliseconds),
+      wait: v.exactOptional(milliseconds),
+      action: v.exactOptional(milliseconds),
     }),
   ),
   unsafeRegex: v.exactOptional(v.boolean()),
@@ -99,8 +112,8 @@ const rendering = v.strictObject({
       maxRunning: v.exactOptional(positiveInteger),
       maxKept: v.exactOptional(positiveInteger),
       maxBytes: v.exactOptional(positiveInteger),
-      keepDays: v.exactOptional(positiveInteger),
-      delayMs: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(0))),
+      keepDays: v.exactOptional(days),
+      delayMs: v.exactOptional(pauseMs),
     } satisfies Members<CrawlOptions>),
   ),
   chatModel: v.exactOptional(chatModel),
@@ -173,7 +186,7 @@ const deprecations = v.strictObject({
 } satisfies Members<DeprecationsConfig>);
 
 const processes = v.union(
-  [v.literal("auto"), v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(64))],
+  [v.literal("auto"), whole(1, 64)],
   'Expected "auto" or an integer from 1 to 64',
 );
 
@@ -227,13 +240,13 @@ export const configSchema: v.GenericSchema<unknown, Config> = v.strictObject({
       v.check(isMountPath, 'Expected a path such as "/platform", without a slash at its end'),
     ),
   ),
-  port: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(65535))),
+  port: v.exactOptional(whole(0, 65_535)),
   host: v.exactOptional(nonEmpty),
   dataDir: v.exactOptional(nonEmpty),
   processes: v.exactOptional(processes),
   synchronous: v.exactOptional(v.picklist(["FULL", "NORMAL"])),
   bodyBytes: v.exactOptional(roomy),
-  graceMs: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(0))),
+  graceMs: v.exactOptional(pauseMs),
   demo: v.exactOptional(v.boolean()),
   log: v.exactOptional(v.picklist(["json", "pretty", "off"])),
   logLevel: v.exactOptional(v.picklist(["debug", "info", "warn", "error"])),

@@ -1,3 +1,10 @@
+import {
+  between,
+  LARGEST_COUNT,
+  LONGEST_DAYS,
+  LONGEST_TIMER_MS,
+  whole,
+} from "../bounded-number.ts";
 import * as v from "valibot";
 
 /**
@@ -18,18 +25,18 @@ export const id: v.GenericSchema<string> = v.pipe(
 );
 /** Texts that are not empty. */
 export const strings: v.GenericSchema<string[]> = v.array(v.pipe(v.string(), v.minLength(1)));
-/** A whole number from 1 on. */
-export const positiveInteger: v.GenericSchema<number> = v.pipe(
-  v.number(),
-  v.integer(),
-  v.minValue(1),
-);
+/** A count of at least one. */
+export const positiveInteger: v.GenericSchema<number> = whole(1, LARGEST_COUNT);
+/** A count. */
+export const anyCount: v.GenericSchema<number> = whole(0, LARGEST_COUNT);
+/** A time that somebody waits for, in ms. */
+export const milliseconds: v.GenericSchema<number> = whole(1, LONGEST_TIMER_MS);
+/** A pause in ms. */
+export const pauseMs: v.GenericSchema<number> = whole(0, LONGEST_TIMER_MS);
+/** How long rows are kept, in days. */
+export const days: v.GenericSchema<number> = whole(1, LONGEST_DAYS);
 /** A number of bytes that has room for an answer. */
-export const roomy: v.GenericSchema<number> = v.pipe(
-  v.number(),
-  v.integer(),
-  v.minValue(1024 * 1024, "Expected at least 1048576"),
-);
+export const roomy: v.GenericSchema<number> = whole(1024 * 1024, LARGEST_COUNT);
 /** An empty host would be every network, an empty folder the current one. */
 export const nonEmpty: v.GenericSchema<string> = v.pipe(
   v.string(),
@@ -41,8 +48,8 @@ export const secretText: v.GenericSchema<string> = v.pipe(
   v.minLength(1, "Expected a secret, got an empty string"),
 );
 
-/** A number above 0, such as one of seconds. */
+/** A number above 0, such as one of seconds or bytes. */
 export const positive: v.GenericSchema<number> = v.pipe(
-  v.number(),
+  between(0, LARGEST_COUNT),
   v.gtValue(0, "Expected a number above 0"),
 );

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { between, MOST_USD } from "../bounded-number.ts";
 import type { GatewayOptions, ModelRouter, SemanticCacheOptions } from "../gateway/mod.ts";
 import { elementList } from "../gateway/manage/dynamic-route.ts";
 import { priceRows } from "../gateway/prices/price-rows.ts";
@@ -52,7 +53,7 @@ const masterKey = v.pipe(
   v.minLength(16, "Expected a master key of at least 16 characters"),
 );
 
-const usd = v.pipe(v.number(), v.minValue(0));
+const usd = between(0, MOST_USD);
 
 const router = v.strictObject({
   candidates: v.pipe(

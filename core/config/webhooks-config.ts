@@ -1,7 +1,8 @@
 import * as v from "valibot";
 import { parseInstant } from "../http/instant.ts";
 import type { WebhooksOptions } from "../webhooks/mod.ts";
-import { positiveInteger, id, type Members, secretText, strings, url } from "./fields.ts";
+import { LONGEST_SECONDS, whole } from "../bounded-number.ts";
+import { days, positiveInteger, id, type Members, secretText, strings, url } from "./fields.ts";
 
 /** The options of webhooks but for what the platform gives; a sender's scheme is a built-in one. */
 export interface WebhooksConfig extends Partial<
@@ -33,7 +34,7 @@ const expiring = v.union([
   secretText,
   v.strictObject({ secret: secretText, expiresAt: v.exactOptional(instant) }),
 ]);
-const seconds = v.pipe(v.number(), v.integer(), v.minValue(0));
+const seconds = whole(0, LONGEST_SECONDS);
 
 const source = v.strictObject({
   scheme: v.string(),
@@ -60,9 +61,9 @@ export const webhooksConfig: v.GenericSchema<unknown, WebhooksConfig> = v.strict
   retention: v.exactOptional(
     v.strictObject({
       maxEvents: v.exactOptional(v.nullable(positiveInteger)),
-      maxAgeDays: v.exactOptional(v.nullable(positiveInteger)),
-      deliveryDays: v.exactOptional(v.nullable(positiveInteger)),
-      deadDeliveryDays: v.exactOptional(v.nullable(positiveInteger)),
+      maxAgeDays: v.exactOptional(v.nullable(days)),
+      deliveryDays: v.exactOptional(v.nullable(days)),
+      deadDeliveryDays: v.exactOptional(v.nullable(days)),
     }),
   ),
   allowHosts: v.exactOptional(strings),

@@ -1,3 +1,7 @@
+import { LAST_INSTANT } from "../bounded-number.ts";
+
+/** The beginning of year 0. */
+const FIRST_INSTANT = -62_167_219_200_000;
 const FORM =
   /^(\d{4})-(\d{2})-(\d{2})(?:[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d{2}):(\d{2})))?$/;
 
@@ -23,7 +27,9 @@ export function parseInstant(text: string): number | null {
   if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return null;
   const fraction = Math.trunc(Number(`0.${match[7] ?? "0"}`) * 1000);
   const offset = (match[8] === "-" ? -1 : 1) * (part(9) * 60 + part(10)) * 60_000;
-  return date.getTime() + ((hour * 60 + minute) * 60 + second) * 1000 + fraction - offset;
+  const ms = date.getTime() + ((hour * 60 + minute) * 60 + second) * 1000 + fraction - offset;
+  // A zone may move it out of the years that have four digits, whose text would not sort.
+  return ms >= FIRST_INSTANT && ms <= LAST_INSTANT ? ms : null;
 }
 
 /** RFC 3339 text in UTC, with milliseconds only when there are any. */

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { between, LAST_INSTANT, LONGEST_TIMER_MS, whole } from "../bounded-number.ts";
 import type {
   AccessibilityBody,
   DocumentBody,
@@ -43,10 +44,12 @@ export const address: v.GenericSchema<unknown, string> = v.pipe(
   v.nonEmpty("An empty string is not allowed"),
   v.maxLength(8192, "At most 8192 characters are allowed"),
 );
+/** Pixels from the corner of a page, however long it is. */
+const MOST_PIXELS = 10_000_000;
 const amount = v.pipe(
   v.number(),
-  v.finite("A finite number is needed"),
   v.minValue(0, "A negative number is not allowed"),
+  v.maxValue(LONGEST_TIMER_MS),
 );
 const pixels = v.pipe(
   v.number(),
@@ -84,14 +87,14 @@ const cookie = v.object({
   domain: v.optional(short),
   path: v.optional(short),
   url: v.optional(address),
-  expires: v.optional(v.number()),
+  expires: v.optional(between(-1, LAST_INSTANT / 1000)),
   httpOnly: v.optional(v.boolean()),
   secure: v.optional(v.boolean()),
   sameSite: v.optional(v.picklist(["Strict", "Lax", "None"])),
   priority: v.optional(v.picklist(["Low", "Medium", "High"])),
   partitionKey: v.optional(short),
   sameParty: v.optional(v.boolean()),
-  sourcePort: v.optional(v.number()),
+  sourcePort: v.optional(whole(-1, 65_535)),
   sourceScheme: v.optional(v.picklist(["Unset", "NonSecure", "Secure"])),
 });
 
@@ -118,7 +121,7 @@ const pdfOptions = v.object({
   pageRanges: v.optional(short),
   preferCSSPageSize: v.optional(v.boolean()),
   printBackground: v.optional(v.boolean()),
-  scale: v.optional(v.number()),
+  scale: v.optional(between(0, 100)),
   tagged: v.optional(v.boolean()),
   timeout: v.optional(amount),
 });
@@ -129,8 +132,8 @@ const screenshotOptions = v.object({
   fullPage: v.optional(v.boolean()),
   clip: v.optional(
     v.object({
-      x: v.number(),
-      y: v.number(),
+      x: between(-MOST_PIXELS, MOST_PIXELS),
+      y: between(-MOST_PIXELS, MOST_PIXELS),
       width: v.pipe(v.number(), v.minValue(1), v.maxValue(20_000)),
       height: v.pipe(v.number(), v.minValue(1), v.maxValue(20_000)),
       scale: v.optional(v.pipe(v.number(), v.minValue(0.1), v.maxValue(4))),

@@ -1,3 +1,4 @@
+import { isInRange, MOST_USD } from "../../bounded-number.ts";
 import { exactScalar, jsonSource } from "../../http/json/json-source.ts";
 import { type Json, parsedObject } from "../../http/json.ts";
 import { ApiError } from "../../http/api-error.ts";
@@ -215,7 +216,7 @@ function customCost(value: string, name: string): NonNullable<Controls["customCo
 }
 
 function isPrice(value: unknown): value is number {
-  return typeof value === "number" && Number.isFinite(value) && value >= 0;
+  return isInRange(value, { min: 0, max: MOST_USD });
 }
 
 /** A request's metadata by its keys; a number that has no exact form is text. */

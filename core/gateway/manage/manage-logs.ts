@@ -1,6 +1,7 @@
 import { boundedJson } from "../../http/json.ts";
 import { isExact } from "../../http/json/json-source.ts";
 import * as v from "valibot";
+import { between } from "../../bounded-number.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { SqlRow } from "../../ports.ts";
 import { DELETE_LIMIT } from "../observe/log/gateway-log.ts";
@@ -26,10 +27,13 @@ const exactNumber = v.pipe(
   v.check(isExact, "expected a number that is not rounded: write one of so many digits as text"),
 );
 
+/** Averages of scores stay finite. */
+const MOST_SCORE = 1_000_000_000;
+
 /** The body of a log PATCH. */
 export const logPatch: v.GenericSchema<unknown, LogFeedback> = v.object({
-  feedback: v.nullish(v.number()),
-  score: v.nullish(v.number()),
+  feedback: v.nullish(between(-MOST_SCORE, MOST_SCORE)),
+  score: v.nullish(between(-MOST_SCORE, MOST_SCORE)),
   metadata: v.nullish(
     v.pipe(
       // A record takes lists as well.

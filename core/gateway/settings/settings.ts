@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { LARGEST_COUNT, whole } from "../../bounded-number.ts";
 import { ignores } from "../../http/fields/schema-fields.ts";
 import { type Dlp, dlp, type Guardrails, guardrails } from "./safety-settings.ts";
 import { type SpendLimits, spendLimits } from "./spend-settings.ts";
@@ -31,7 +32,7 @@ const ignoredHeaders: v.GenericSchema<unknown, string[]> = v.pipe(
   v.maxLength(50, "at most 50 headers are allowed"),
 );
 
-const nullableCount = v.nullish(v.pipe(v.number(), v.integer(), v.minValue(0)));
+const nullableCount = v.nullish(whole(0, LARGEST_COUNT));
 
 /** Every request reads the settings: what has no effect must not weigh. */
 const shortText = v.pipe(v.string(), v.maxLength(4096));

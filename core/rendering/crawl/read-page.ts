@@ -1,3 +1,4 @@
+import { clamp } from "../../bounded-number.ts";
 import { utf8 } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { contentAction, visibleAction } from "../actions/actions.ts";
@@ -82,11 +83,14 @@ export async function readPage(
   });
 }
 
+/** What six digits of seconds can say. */
+const LONGEST_WAIT_MS = 999_999_000;
+
 function retryAfter(header: string | undefined, now: number): number | null {
   if (header === undefined) return null;
   if (/^\d{1,6}$/u.test(header.trim())) return Number(header) * 1000;
   const date = Date.parse(header);
-  return Number.isNaN(date) ? null : Math.max(0, date - now);
+  return Number.isNaN(date) ? null : clamp(date - now, 0, LONGEST_WAIT_MS);
 }
 
 function isOld({ headers }: Document, { modifiedSince }: CrawlBody): boolean {

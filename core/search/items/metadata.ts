@@ -118,7 +118,7 @@ export function indexedValue(type: FieldType, value: Scalar): Value | null {
 }
 
 function numeric(value: Scalar): number | null {
-  if (typeof value === "number") return value;
+  if (typeof value === "number") return Number.isFinite(value) ? value : null;
   if (typeof value === "boolean" || value.trim() === "") return null;
   const parsed = Number(value);
   return Number.isFinite(parsed) ? parsed : null;

@@ -1,3 +1,4 @@
+import { isInRange, LARGEST_COUNT, LONGEST_DAYS } from "../../bounded-number.ts";
 import type { EntitySource, SourceOptions, RetentionOptions } from "./source-options.ts";
 import { agentKindName, kebab } from "../../entity/kebab.ts";
 import type { Retention } from "../../entity/event.ts";
@@ -70,9 +71,11 @@ function daysMs(days: number | null): number | null {
 
 function checkBounds(bounds: Readonly<Record<string, number | null>>): void {
   for (const [name, value] of Object.entries(bounds)) {
-    if (value !== null && !(Number.isInteger(value) && value >= 1)) {
-      throw new TypeError(`retention.${name} must be a whole number of at least 1, or null`);
-    }
+    const max = name === "maxEvents" ? LARGEST_COUNT : LONGEST_DAYS;
+    if (value !== null && !isInRange(value, { min: 1, max, whole: true }))
+      throw new TypeError(
+        `retention.${name} must be a whole number from 1 to ${max}, or null, not ${String(value)}`,
+      );
   }
 }
 

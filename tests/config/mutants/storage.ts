@@ -65,4 +65,25 @@ export const storageMutants: readonly Mutant[] = [
     replace: "",
     tests: ["tests/unit/agents/schedule/numbers"],
   },
+  {
+    name: "a date has a year of four digits, whatever its zone",
+    file: "core/http/instant.ts",
+    find: "ms >= FIRST_INSTANT && ms <= LAST_INSTANT ? ms : null",
+    replace: "ms",
+    tests: ["tests/unit/http/bounded-number"],
+  },
+  {
+    name: "a whole number of a field has two ends",
+    file: "core/bounded-number.ts",
+    find: "v.minValue(min, says), v.maxValue(max, says));\n}\n\n/** A schema of numbers",
+    replace: "v.minValue(min, says));\n}\n\n/** A schema of numbers",
+    tests: ["tests/unit/http/bounded-number"],
+  },
+  {
+    name: "the text of a time has a fixed width",
+    file: "core/entity/event.ts",
+    find: "clamp(ms, 0, LAST_INSTANT)",
+    replace: "ms",
+    tests: ["tests/unit/http/bounded-number"],
+  },
 ];
