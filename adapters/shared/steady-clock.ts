@@ -1,4 +1,4 @@
-import { LAST_INSTANT } from "../../core/bounded-number.ts";
+import { LAST_INSTANT } from "../../core/http/fields/bounded-number.ts";
 import type { System } from "../../core/ports.ts";
 import type { SqliteDatabase } from "./sqlite/sqlite.ts";
 

@@ -19,7 +19,7 @@ import {
   strings,
   url,
 } from "./fields.ts";
-import { whole } from "../bounded-number.ts";
+import { whole } from "../http/fields/bounded-number.ts";
 import { type GatewayConfig, gatewayConfig } from "./gateway-config.ts";
 import { chatModel, embedder, type PlacedModelConfig, timedModel } from "./model-config.ts";
 import { type WebhooksConfig, webhooksConfig } from "./webhooks-config.ts";

@@ -4,7 +4,7 @@ import {
   LONGEST_DAYS,
   LONGEST_TIMER_MS,
   whole,
-} from "../bounded-number.ts";
+} from "../http/fields/bounded-number.ts";
 import * as v from "valibot";
 
 /**

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { between, MOST_USD } from "../bounded-number.ts";
+import { between, MOST_USD } from "../http/fields/bounded-number.ts";
 import type { GatewayOptions, ModelRouter, SemanticCacheOptions } from "../gateway/mod.ts";
 import { elementList } from "../gateway/manage/dynamic-route.ts";
 import { priceRows } from "../gateway/prices/price-rows.ts";

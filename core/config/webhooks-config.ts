@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { parseInstant } from "../http/instant.ts";
 import type { WebhooksOptions } from "../webhooks/mod.ts";
-import { LONGEST_SECONDS, whole } from "../bounded-number.ts";
+import { LONGEST_SECONDS, whole } from "../http/fields/bounded-number.ts";
 import { days, positiveInteger, id, type Members, secretText, strings, url } from "./fields.ts";
 
 /** The options of webhooks but for what the platform gives; a sender's scheme is a built-in one. */

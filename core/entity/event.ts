@@ -1,4 +1,4 @@
-import { clamp, LAST_INSTANT } from "../bounded-number.ts";
+import { clamp, LAST_INSTANT } from "../http/fields/bounded-number.ts";
 /** The stored event record: nine text fields, six of them nullable. */
 export type EventRecord = {
   readonly id: string;

@@ -1,4 +1,4 @@
-import { LAST_INSTANT } from "../bounded-number.ts";
+import { LAST_INSTANT } from "./fields/bounded-number.ts";
 
 /** The beginning of year 0. */
 const FIRST_INSTANT = -62_167_219_200_000;

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { between, LAST_INSTANT, LONGEST_TIMER_MS, whole } from "../bounded-number.ts";
+import { between, LAST_INSTANT, LONGEST_TIMER_MS, whole } from "../http/fields/bounded-number.ts";
 import type {
   AccessibilityBody,
   DocumentBody,

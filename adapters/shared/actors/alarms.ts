@@ -1,4 +1,4 @@
-import { boundedInstant } from "../../../core/bounded-number.ts";
+import { boundedInstant } from "../../../core/http/fields/bounded-number.ts";
 import { SqlError } from "../../../core/sql-error.ts";
 import type { Log, Statement, StatementResult } from "../../../core/ports.ts";
 import {

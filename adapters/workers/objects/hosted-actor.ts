@@ -1,4 +1,4 @@
-import { clamp } from "../../../core/bounded-number.ts";
+import { clamp } from "../../../core/http/fields/bounded-number.ts";
 import { ApiError } from "../../../core/http/api-error.ts";
 import type {
   Actor,

@@ -1,4 +1,4 @@
-import { isInRange, LONGEST_SECONDS, LONGEST_TIMER_MS } from "../../bounded-number.ts";
+import { isInRange, LONGEST_SECONDS, LONGEST_TIMER_MS } from "../../http/fields/bounded-number.ts";
 import { kebab } from "../../entity/kebab.ts";
 import type { ActorKind, Plain } from "../../ports.ts";
 import { builtInCallables, SEND_JOB } from "./built-in.ts";

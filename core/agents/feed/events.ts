@@ -1,4 +1,4 @@
-import { checkNumber } from "../../bounded-number.ts";
+import { checkNumber } from "../../http/fields/bounded-number.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { EVENT_COLUMNS, type EventRecord } from "../../entity/event.ts";
 import type { ActorContext, Sql, SqlRow } from "../../ports.ts";

@@ -1,4 +1,4 @@
-import { checkNumber, clamp, LONGEST_SECONDS } from "../../bounded-number.ts";
+import { checkNumber, clamp, LONGEST_SECONDS } from "../../http/fields/bounded-number.ts";
 import type { System } from "../../ports.ts";
 import { NonRetryableError, type RetryOptions } from "../define/tasks.ts";
 

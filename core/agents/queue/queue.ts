@@ -1,4 +1,4 @@
-import { boundedInstant, checkNumber, LONGEST_SECONDS } from "../../bounded-number.ts";
+import { boundedInstant, checkNumber, LONGEST_SECONDS } from "../../http/fields/bounded-number.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { ActorContext, Plain, SqlRow, Statement } from "../../ports.ts";
 import type { Clock } from "../../entity/clock.ts";

@@ -5,7 +5,7 @@ import {
   clamp,
   LAST_INSTANT,
   LONGEST_SECONDS,
-} from "../../bounded-number.ts";
+} from "../../http/fields/bounded-number.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { sha256Hex } from "../../crypto/digest.ts";
 import type { Clock } from "../../entity/clock.ts";

@@ -1,4 +1,4 @@
-import { isInRange, MOST_USD } from "../../bounded-number.ts";
+import { isInRange, MOST_USD } from "../../http/fields/bounded-number.ts";
 import { exactScalar, jsonSource } from "../../http/json/json-source.ts";
 import { type Json, parsedObject } from "../../http/json.ts";
 import { ApiError } from "../../http/api-error.ts";

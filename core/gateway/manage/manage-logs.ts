@@ -1,7 +1,7 @@
 import { boundedJson } from "../../http/json.ts";
 import { isExact } from "../../http/json/json-source.ts";
 import * as v from "valibot";
-import { between } from "../../bounded-number.ts";
+import { between } from "../../http/fields/bounded-number.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { SqlRow } from "../../ports.ts";
 import { DELETE_LIMIT } from "../observe/log/gateway-log.ts";

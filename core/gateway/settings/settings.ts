@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { LARGEST_COUNT, whole } from "../../bounded-number.ts";
+import { LARGEST_COUNT, whole } from "../../http/fields/bounded-number.ts";
 import { ignores } from "../../http/fields/schema-fields.ts";
 import { type Dlp, dlp, type Guardrails, guardrails } from "./safety-settings.ts";
 import { type SpendLimits, spendLimits } from "./spend-settings.ts";

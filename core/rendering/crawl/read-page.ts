@@ -1,4 +1,4 @@
-import { clamp } from "../../bounded-number.ts";
+import { clamp } from "../../http/fields/bounded-number.ts";
 import { utf8 } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { contentAction, visibleAction } from "../actions/actions.ts";

@@ -1,4 +1,4 @@
-import { isInRange, LARGEST_COUNT, LONGEST_DAYS } from "../../bounded-number.ts";
+import { isInRange, LARGEST_COUNT, LONGEST_DAYS } from "../../http/fields/bounded-number.ts";
 import type { EntitySource, SourceOptions, RetentionOptions } from "./source-options.ts";
 import { agentKindName, kebab } from "../../entity/kebab.ts";
 import type { Retention } from "../../entity/event.ts";

@@ -74,7 +74,7 @@ export const storageMutants: readonly Mutant[] = [
   },
   {
     name: "a whole number of a field has two ends",
-    file: "core/bounded-number.ts",
+    file: "core/http/fields/bounded-number.ts",
     find: "v.minValue(min, says), v.maxValue(max, says));\n}\n\n/** A schema of numbers",
     replace: "v.minValue(min, says));\n}\n\n/** A schema of numbers",
     tests: ["tests/unit/http/bounded-number"],

@@ -11,7 +11,7 @@ import {
   LONGEST_TIMER_MS,
   MOST_USD,
   whole,
-} from "../../../core/bounded-number.ts";
+} from "../../../core/http/fields/bounded-number.ts";
 import { parseConfig } from "../../../core/config/parse-config.ts";
 import { eventTime } from "../../../core/entity/event.ts";
 import { logPatch } from "../../../core/gateway/manage/manage-logs.ts";

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openPlatform } from "#platform";
 import { agents, defineAgent, type Agent } from "../../../../core/agents/mod.ts";
-import { LAST_INSTANT, LONGEST_SECONDS } from "../../../../core/bounded-number.ts";
+import { LAST_INSTANT, LONGEST_SECONDS } from "../../../../core/http/fields/bounded-number.ts";
 import type { Plain, Platform } from "../../../../core/ports.ts";
 import { eventually } from "../../../cases/eventually.ts";
 

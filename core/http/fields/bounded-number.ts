@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { ApiError } from "./http/api-error.ts";
-import type { ErrorName } from "./http/codes.ts";
+import { ApiError } from "../api-error.ts";
+import type { ErrorName } from "../codes.ts";
 
 /** The last moment that a row, an alarm or a date may name, in Unix ms: dates with five digits of the year sort wrongly as text. */
 export const LAST_INSTANT = 253_402_300_799_999;
