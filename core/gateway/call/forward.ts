@@ -15,7 +15,7 @@ import {
 import type { Call, Step } from "./call.ts";
 import type { Checks } from "./checks.ts";
 import type { DlpReport, Forwarded } from "./forwarded.ts";
-import type { Limits, Settle } from "./limits.ts";
+import type { Limits, Settle, SpendingPermit } from "./limits.ts";
 import type { Outbound } from "./outbound.ts";
 import { retryPolicy, type RetryPolicy } from "./policy.ts";
 import type { Recorder, Recording } from "./recording.ts";
@@ -101,17 +101,15 @@ function withStep(call: Call, { controls, headers }: Step): Call {
 
 /** Asks providers, as often as the policy says. */
 function providerFlow(parts: ForwardParts): Flow {
-  const { recorder, system, limits, failureStatus } = parts;
+  const { recorder, system, failureStatus } = parts;
   const policyOf = ({ settings, controls }: Call): RetryPolicy =>
     retryPolicy(settings, controls, parts.firstByteMs);
   const ask: Flow["ask"] = async (run, share = null, first = 1) => {
     const { step, index, checks } = run;
     const flagged = checks === null ? null : await checks.prompt(step, index, run.call);
-    const { call, settle } = limits.applyTo(run.call)
-      ? await limits.leave(step, run.call)
-      : { call: run.call, settle: unpaid };
-    const { answer, record } = await lastAttempt({ ...run, call }, policyOf(call), first, parts);
-    return await conclude(answer, record, share, { ...run, call, flagged, settle }, parts);
+    const policy = policyOf(run.call);
+    const { answer, record, permit } = await lastAttempt(run, policy, first, parts);
+    return await conclude(answer, record, share, { ...run, ...permit, flagged }, parts);
   };
   return {
     ask,
@@ -132,24 +130,41 @@ function providerFlow(parts: ForwardParts): Flow {
   };
 }
 
+/** The attempt whose answer is delivered, and the leave that it was made by. */
+interface LastAttempt {
+  readonly answer: AttemptOutcome;
+  readonly record: Recording;
+  readonly permit: SpendingPermit;
+}
+
 /** Asks the provider until an answer is good, or the last one; the earlier answers are dropped. */
 async function lastAttempt(
-  { step, index, isLast, call, prepared }: StepRun,
+  { step, index, isLast, call: outer, prepared }: StepRun,
   policy: RetryPolicy,
   first: number,
-  { recorder, system, silence }: ForwardParts,
-): Promise<{ readonly answer: AttemptOutcome; readonly record: Recording }> {
+  { limits, recorder, system, silence }: ForwardParts,
+): Promise<LastAttempt> {
+  const leave = (): Promise<SpendingPermit> | SpendingPermit =>
+    limits.applyTo(outer) ? limits.leave(step, outer) : { call: outer, settle: unpaid };
+  let permit = await leave();
   // A body that streams through can be sent only once.
   const attempts = step.body instanceof ReadableStream ? 1 : policy.attempts;
   for (let number = first; ; number++) {
+    const { call } = permit;
     const record = recorder.start(step, index, call);
     const { traceparent } = record;
     const terms = { beginMs: policy.timeout, silence, traceparent };
     const answer = await sendAttempt(prepared, terms, call);
     // Another step can take over at once from a provider that wants to be left alone.
     const givesWay = !isLast && hasLongRetryAfter(answer, system);
-    if (number >= attempts || givesWay || !isWorthRetrying(answer, call)) return { answer, record };
+    if (number >= attempts || givesWay || !isWorthRetrying(answer, call))
+      return { answer, record, permit };
     discard(answer, record, system);
+    // Its provider may have worked for it all the same: the next attempt has a leave of its own.
+    if (isLeft(answer)) {
+      permit.settle(null);
+      permit = await leave();
+    }
     // Cut short by a client that left; the next attempt then ends at once.
     await system
       .sleep(retryDelay(answer, number, policy, system), call.signal)
@@ -158,6 +173,10 @@ async function lastAttempt(
 }
 
 /** A client that leaves, or gives up, before the answer begins does not make it free. */
+function isLeft(answer: AttemptOutcome): boolean {
+  return answer instanceof TransportError && LEFT.has(answer.reason);
+}
+
 const LEFT: ReadonlySet<string> = new Set(["aborted", "late"]);
 
 const unpaid: Settle = () => undefined;
@@ -184,7 +203,7 @@ function conclude(
   const { checks, settle, flagged } = run;
   if (answer instanceof TransportError || answer.status < 200 || answer.status > 599) {
     discard(answer, record, parts.system);
-    settle(answer instanceof TransportError && LEFT.has(answer.reason) ? null : 0);
+    settle(isLeft(answer) ? null : 0);
     throw providerFailed(answer, parts.failureStatus);
   }
   const reply = withNullBodyStatus(answer, parts.system);

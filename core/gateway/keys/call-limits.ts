@@ -3,15 +3,15 @@ import type { Call, Step } from "../call/call.ts";
 import type { KeyGrant } from "../call/caller.ts";
 import type { SpendingPermit, Limits, Settle } from "../call/limits.ts";
 import type { EndedAttempt } from "../call/ended-attempt.ts";
-import { stepModel } from "../providers/requested-model.ts";
 import { cost, leastCost } from "../observe/cost/cost.ts";
-import { isFree, unknownCost } from "../observe/cost/known-cost.ts";
-import { estimateOf, limitsSpend } from "../observe/spend/spend.ts";
-import { type RealtimeSpend, type SpendParts, spendOn } from "../observe/spend/step-spend.ts";
-import { hidesUsage } from "../providers/openai/stream-usage.ts";
-import { BYTES_PER_TOKEN } from "../chat/usage.ts";
-import { jsonOf, plainBytes } from "../wire/readable-body.ts";
-import { requestPrice } from "../observe/cost/dearest-price.ts";
+import { unknownCost, unknownTokens } from "../observe/cost/known-cost.ts";
+import {
+  type ExpectedUse,
+  expectedUse,
+  type RealtimeSpend,
+} from "../observe/spend/expected-use.ts";
+import { limitsSpend } from "../observe/spend/spend.ts";
+import { type SpendParts, spendOn } from "../observe/spend/step-spend.ts";
 import { refusalHeaders } from "./key-entry.ts";
 import { providerPath } from "../providers/target.ts";
 import { checkModel } from "./check-model.ts";
@@ -54,13 +54,14 @@ async function leaveToAsk(
   parts: LimitParts,
   realtime?: RealtimeSpend,
 ): Promise<SpendingPermit> {
-  const settle = await spendOn(step, call, parts, realtime);
+  const expected = expectedUse(step, call, parts, realtime);
+  const settle = await spendOn(expected, call, parts);
   const { caller } = call;
   const grant = caller?.grant;
   if (caller?.id == null || grant === undefined || !(grant.cost || grant.tokens))
     return { settle, call };
   try {
-    return await keyLeave(step, { call, id: caller.id, grant, settle, realtime }, parts);
+    return await keyLeave({ expected, call, id: caller.id, grant, settle }, parts);
   } catch (error) {
     settle(0);
     throw error;
@@ -68,24 +69,27 @@ async function leaveToAsk(
 }
 
 interface KeyedCall {
+  readonly expected: ExpectedUse;
   readonly call: Call;
   readonly id: string;
   readonly grant: KeyGrant;
   readonly settle: Settle;
-  readonly realtime: RealtimeSpend | undefined;
 }
 
-async function keyLeave(step: Step, keyed: KeyedCall, parts: LimitParts): Promise<SpendingPermit> {
-  const { call, id, grant, settle } = keyed;
+async function keyLeave(keyed: KeyedCall, parts: LimitParts): Promise<SpendingPermit> {
+  const { expected, call, id, grant, settle } = keyed;
   const { account } = call.name;
-  const { cost: estimate, tokens, unknown } = expected(step, keyed, parts);
-  if (grant.cost && unknown !== null && grant.onUnknown === "refuse") {
+  const unknown = uncounted(expected, grant);
+  if (unknown !== null && grant.onUnknown === "refuse") {
     parts.refused?.(call.name, "spend_unknown");
-    throw uncountable(unknown);
+    throw unknown;
   }
-  const asked = { cost: grant.cost ? estimate : null, tokens: grant.tokens ? tokens : null };
+  const claims = {
+    cost: grant.cost ? expected.cost : null,
+    tokens: grant.tokens ? expected.tokens : null,
+  };
   const keys = parts.keys.at(account);
-  const decision = await keys.reserve(id, asked);
+  const decision = await keys.reserve(id, claims);
   if ("refused" in decision) {
     parts.refused?.(call.name, "spend_limit");
     throw new ApiError("gateway_spend_limit", {
@@ -101,15 +105,23 @@ async function keyLeave(step: Step, keyed: KeyedCall, parts: LimitParts): Promis
       settle(amount);
       if (!isOpen) return;
       isOpen = false;
-      // What is not known stays as it was estimated: leaving an answer early must not make it free.
+      // What is not known stays as it was set aside: leaving an answer early must not make it free.
       const amounts = amount === 0 ? { cost: used.cost ?? 0, tokens: used.tokens ?? 0 } : used;
       const { log, system } = parts;
-      const entered = keys.settle(id, decision.entries, amounts).catch((error: unknown) => {
+      const entered = keys.settle(decision.entries, amounts).catch((error: unknown) => {
         log("error", "The use of a virtual key could not be entered", { error: String(error) });
       });
       system.waitUntil(entered);
     },
   };
+}
+
+/** Why a key's limits could not count what a request uses; null = they can. */
+function uncounted({ question }: ExpectedUse, grant: KeyGrant): ApiError | null {
+  const unpriced = grant.cost ? unknownCost(question) : null;
+  if (unpriced !== null) return uncountable("cost", unpriced);
+  const tokens = grant.tokens ? unknownTokens(question) : null;
+  return tokens === null ? null : uncountable("tokens", tokens);
 }
 
 /** Adds an answer up by list prices: what the caller says that it costs is no matter to the key's owner. */
@@ -125,31 +137,13 @@ function add(
   if (amount !== null) used.cost = (used.cost ?? 0) + amount;
 }
 
-/** What a request uses at least, its input at four bytes per token, and why its cost cannot be known, if so. */
-function expected(
-  step: Step,
-  { call, realtime }: KeyedCall,
-  parts: LimitParts,
-): { readonly cost: number; readonly tokens: number; readonly unknown: string | null } {
-  const json = jsonOf(step);
-  const model = realtime?.model ?? stepModel(step, json);
-  const asked = { slug: step.slug, model, json };
-  const priced = requestPrice(asked, call.prices, parts.system.now());
-  const question = { step, json, ...priced };
-  const unknown = unknownCost({
-    ...question,
-    realtime: realtime !== undefined,
-    hidesUsage: () => hidesUsage(step, call, parts.targets),
-  });
-  const isUnpaid = realtime === undefined && isFree(step);
-  const bytes = isUnpaid ? 0 : Math.max(BYTES_PER_TOKEN, plainBytes(step)?.length ?? 0);
-  const tokens = Math.floor(bytes / BYTES_PER_TOKEN);
-  return { cost: estimateOf(priced.price, bytes, undefined), tokens, unknown };
-}
-
-function uncountable(reason: string): ApiError {
+function uncountable(counted: "cost" | "tokens", reason: string): ApiError {
+  const price =
+    counted === "cost"
+      ? "Give the model a price (gateway.prices in the configuration, or PUT …/ai-gateway/prices), or set"
+      : "Set";
   return new ApiError("gateway_spend_unknown", {
-    message: `The virtual key limits cost, but ${reason}. Give the model a price (gateway.prices in the configuration, or PUT …/ai-gateway/prices), or set "on_unknown": "allow" on the key`,
+    message: `The virtual key limits ${counted}, but ${reason}. ${price} "on_unknown": "allow" on the key`,
     headers: refusalHeaders(null),
   });
 }

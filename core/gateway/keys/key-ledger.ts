@@ -1,13 +1,8 @@
-import type { ActorContext, SqlRow, Statement } from "../../ports.ts";
-import { steadyNow } from "../../steady-now.ts";
-import {
-  describeLimit,
-  type KeyLimit,
-  type LimitSlice,
-  type LimitType,
-  sliceAt,
-  unitsOf,
-} from "./key-limit.ts";
+import type { ActorContext, Statement } from "../../ports.ts";
+import { formatUsd, fromParts } from "../observe/cost/usd.ts";
+import { type Claim, ledger, type LedgerClaim, type LedgerEntry } from "../observe/spend/ledger.ts";
+import { tooLittle } from "../observe/spend/spend-ledger.ts";
+import { describeLimit, type KeyLimit, type LimitType, sliceAt, unitsOf } from "./key-limit.ts";
 import type { LimitUsage } from "./virtual-key.ts";
 
 /** The table of what keys have used, in slices of time by limit. */
@@ -18,13 +13,13 @@ export const usageSchema: readonly string[] = [
   "CREATE INDEX gateway_key_usage_ends ON gateway_key_usage (actor, ends)",
 ];
 
-/** Something to be counted, and what is set aside for it now, in units. */
-export type KeyLedgerEntry = LimitSlice & {
-  readonly limitType: LimitType;
-  readonly reserved: number;
-};
+/** What is set aside of a limit, in units. */
+export type KeyLedgerEntry = LedgerEntry & { readonly limitType: LimitType };
 
-/** What a request is expected to use; what is null is not counted. */
+/** What a request may use; what is null is not counted. */
+export type KeyClaims = { readonly [Type in LimitType]?: Claim | null | undefined };
+
+/** What a request has used; what is null stays as it was set aside. */
 export type KeyAmounts = { readonly [Type in LimitType]?: number | null | undefined };
 
 /** Leave to go on, with what was set aside, or the limit that is used up. */
@@ -36,18 +31,12 @@ export type KeyDecision =
       readonly wait: number | null;
     };
 
-/** The largest sum that is read. */
-const LARGEST = 9e15;
-
 /** Counts what the keys of one account use. */
 export interface KeyLedger {
-  /**
-   * Sets amounts aside, unless a limit is used up. Entering and reading are one transaction, and who finds a limit used up
-   * takes its own entry back: requests that come together cannot all take the last of it.
-   */
-  reserve(id: string, limits: readonly KeyLimit[], amounts: KeyAmounts): Promise<KeyDecision>;
-  /** Enters what was really used in place of what was set aside; an amount of null leaves that as it is. */
-  settle(id: string, entries: readonly KeyLedgerEntry[], amounts: KeyAmounts): Promise<void>;
+  /** Sets aside what a request may use, unless a limit has too little left for it. */
+  reserve(id: string, limits: readonly KeyLimit[], claims: KeyClaims): Promise<KeyDecision>;
+  /** Enters what was really used in place of what was set aside. */
+  settle(entries: readonly KeyLedgerEntry[], amounts: KeyAmounts): Promise<void>;
   usage(id: string, limits: readonly KeyLimit[]): Promise<LimitUsage[]>;
   /** The statement that forgets all that a key has used. */
   forget(id: string): Statement;
@@ -55,113 +44,92 @@ export interface KeyLedger {
 
 /** The ledger of one account's keys. */
 export function keyLedger(context: ActorContext): KeyLedger {
-  const { name: actor, sql, system } = context;
-  const clock = steadyNow(system);
+  const accounts = ledger(context, { table: "gateway_key_usage", owner: "key_id" });
   return {
-    reserve: (id, limits, amounts) =>
-      reserve(context, id, countedAt(limits, amounts, clock()), clock),
-    async settle(id, entries, amounts) {
-      const changes = entries.flatMap((entry) => {
-        const amount = amounts[entry.limitType];
-        if (amount === undefined || amount === null) return [];
-        const difference = unitsOf(entry.limitType, Math.max(0, amount)) - entry.reserved;
-        return difference === 0 ? [] : [adding(actor, id, entry, difference)];
-      });
-      const late = {
-        sql: "DELETE FROM gateway_key_usage WHERE actor = ? AND ends <= ?",
-        params: [actor, clock()],
-      };
-      if (changes.length > 0) await sql.batch([...changes, late]);
+    async reserve(id, limits, claims) {
+      const counted = countedAt(id, limits, claims, accounts.now());
+      const decision = await accounts.reserve(counted.map(({ claim }) => claim));
+      if ("entries" in decision) {
+        const types = counted.map(({ limit }) => limit.limitType);
+        return {
+          entries: decision.entries.map((entry, at) => ({
+            ...entry,
+            limitType: types[at] ?? "requests",
+          })),
+        };
+      }
+      const { refused, left, wait } = decision;
+      const { limit, claim } = counted[refused] ?? {};
+      if (limit === undefined || claim === undefined) return { entries: [] };
+      const { limitType, window } = limit;
+      const text = describeLimit(limit);
+      const more =
+        left === 0
+          ? ""
+          : `; ${tooLittle(amountOf(limitType, left), amountOf(limitType, claim.needed))}`;
+      return { refused: text + more, wait: window === null ? null : wait };
     },
+    settle: (entries, amounts) =>
+      accounts.settle(
+        entries.map((entry) => {
+          const amount = amounts[entry.limitType] ?? null;
+          const used = amount === null ? null : unitsOf(entry.limitType, Math.max(0, amount));
+          return { entry, used };
+        }),
+      ),
     async usage(id, limits) {
-      if (limits.length === 0) return [];
-      const now = clock();
-      const sums = limits.map((limit) => sumOf(actor, id, sliceAt(limit, now)));
-      const results = await sql.batch(sums);
-      return limits.map((limit, index) => usageOf(limit, results[index]?.rows[0]));
+      const now = accounts.now();
+      const sums = await accounts.sums(
+        limits.map((limit) => ({ owner: id, ...sliceAt(limit, now) })),
+      );
+      return limits.map((limit, at) => usageOf(limit, sums[at] ?? { used: 0, last: null }));
     },
     forget: (id) => ({
       sql: "DELETE FROM gateway_key_usage WHERE actor = ? AND key_id = ?",
-      params: [actor, id],
+      params: [context.name, id],
     }),
   };
 }
 
-/** A limit that counts a request, and what is set aside in it. */
+/** A limit that counts a request, and what the request claims of it. */
 interface Counted {
   readonly limit: KeyLimit;
-  readonly entry: KeyLedgerEntry;
+  readonly claim: LedgerClaim;
 }
 
-function countedAt(limits: readonly KeyLimit[], amounts: KeyAmounts, now: number): Counted[] {
+function countedAt(
+  id: string,
+  limits: readonly KeyLimit[],
+  claims: KeyClaims,
+  now: number,
+): Counted[] {
   return limits.flatMap((limit) => {
     const { limitType } = limit;
-    const amount = amounts[limitType];
-    if (amount === undefined || amount === null) return [];
-    const reserved = unitsOf(limitType, Math.max(0, amount));
-    return [{ limit, entry: { ...sliceAt(limit, now), limitType, reserved } }];
-  });
-}
-
-async function reserve(
-  { name: actor, sql }: ActorContext,
-  id: string,
-  counted: readonly Counted[],
-  clock: () => number,
-): Promise<KeyDecision> {
-  const entries = counted.map(({ entry }) => entry);
-  if (entries.length === 0) return { entries };
-  const results = await sql.batch([
-    ...entries.map((entry) => adding(actor, id, entry, entry.reserved)),
-    ...entries.map((entry) => sumOf(actor, id, entry)),
-  ]);
-  const sums = results.slice(entries.length).map(({ rows: [row] }) => row);
-  const at = counted.findIndex(({ limit, entry }, index) => {
-    const before = Number(sums[index]?.["amount"] ?? 0) - entry.reserved;
-    return before >= unitsOf(limit.limitType, limit.limit);
-  });
-  const found = counted[at];
-  if (found === undefined) return { entries };
-  await sql.batch(entries.map((entry) => adding(actor, id, entry, -entry.reserved)));
-  const first = Number(sums[at]?.["first"] ?? found.entry.ends);
-  const wait = found.limit.window === null ? null : Math.max(1, first - clock());
-  return { refused: describeLimit(found.limit), wait };
-}
-
-/** A sum beyond what a number can hold says no more than that the limit is used up. */
-function sumOf(actor: string, id: string, { rule, since }: LimitSlice): Statement {
-  return {
-    sql: `SELECT CASE WHEN SUM(amount) > ? THEN ? ELSE SUM(amount) END AS amount,
-      MIN(ends) AS first, MAX(ends) AS last
-      FROM gateway_key_usage WHERE actor = ? AND key_id = ? AND rule = ? AND slice >= ? AND amount <> 0`,
-    params: [LARGEST, LARGEST, actor, id, rule, since],
-  };
-}
-
-function adding(
-  actor: string,
-  id: string,
-  { rule, slice, ends }: LimitSlice,
-  amount: number,
-): Statement {
-  // Taken back from what is there: a key that was deleted meanwhile leaves no credit behind.
-  if (amount < 0)
-    return {
-      sql: `UPDATE gateway_key_usage SET amount = amount + ?
-        WHERE actor = ? AND key_id = ? AND rule = ? AND slice = ?`,
-      params: [amount, actor, id, rule, slice],
+    const claim = claims[limitType];
+    if (claim === undefined || claim === null) return [];
+    const units = (amount: number): number => unitsOf(limitType, Math.max(0, amount));
+    const { needed, guessed } = claim;
+    const claimed = {
+      ...sliceAt(limit, now),
+      owner: id,
+      limit: units(limit.limit),
+      needed: units(needed),
+      guessed: units(guessed),
     };
-  return {
-    sql: `INSERT INTO gateway_key_usage (actor, key_id, rule, slice, ends, amount) VALUES (?, ?, ?, ?, ?, ?)
-      ON CONFLICT (actor, key_id, rule, slice)
-      DO UPDATE SET amount = gateway_key_usage.amount + excluded.amount`,
-    params: [actor, id, rule, slice, ends, amount],
-  };
+    return [{ limit, claim: claimed }];
+  });
 }
 
-function usageOf({ limitType, limit, window }: KeyLimit, row: SqlRow | undefined): LimitUsage {
-  const units = Number(row?.["amount"] ?? 0);
-  const used = limitType === "cost" ? units / unitsOf("cost", 1) : units;
-  const resetsAt = window === null || units === 0 ? null : Number(row?.["last"] ?? 0);
+/** An amount of units, for people. */
+function amountOf(limitType: LimitType, units: number): string {
+  return limitType === "cost" ? `${formatUsd(fromParts(units))} USD` : `${units} ${limitType}`;
+}
+
+function usageOf(
+  { limitType, limit, window }: KeyLimit,
+  { used: units, last }: { readonly used: number; readonly last: number | null },
+): LimitUsage {
+  const used = limitType === "cost" ? fromParts(units) : units;
+  const resetsAt = window === null ? null : last;
   return { limitType, window, limit, used, remaining: Math.max(0, limit - used), resetsAt };
 }

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { formatUsd, toParts } from "../observe/cost/usd.ts";
+import type { LedgerSlice } from "../observe/spend/ledger.ts";
 
 /** What a limit of a virtual key counts: USD, tokens in and out, or requests. */
 export type LimitType = "cost" | "tokens" | "requests";
@@ -11,14 +12,6 @@ export type KeyLimit = {
   /** Seconds; null = as long as the key lives. */
   readonly window: number | null;
   readonly technique: "fixed" | "sliding";
-};
-
-/** Where one limit counts at a moment: in which slice of time, and since when entries count. Unix ms. */
-export type LimitSlice = {
-  readonly rule: string;
-  readonly slice: number;
-  readonly since: number;
-  readonly ends: number;
 };
 
 const LONGEST_WINDOW = 366 * 24 * 3600;
@@ -66,7 +59,7 @@ export function unitsOf(limitType: LimitType, amount: number): number {
 }
 
 /** Where a limit counts at `now`, in Unix ms. */
-export function sliceAt(limit: KeyLimit, now: number): LimitSlice {
+export function sliceAt(limit: KeyLimit, now: number): Omit<LedgerSlice, "owner"> {
   const rule = ruleOf(limit);
   if (limit.window === null) return { rule, slice: 0, since: 0, ends: NEVER };
   const length = limit.window * 1000;

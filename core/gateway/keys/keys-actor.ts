@@ -3,6 +3,7 @@ import type { ActorContext, ActorKind, SqlRow, SqlValue, Statement } from "../..
 import { contains } from "../../sql-text.ts";
 import {
   type KeyAmounts,
+  type KeyClaims,
   type KeyDecision,
   type KeyLedgerEntry,
   type KeyLedger,
@@ -45,9 +46,9 @@ export type KeyQuery = {
 interface KeyUseMethods {
   /** Whom a key stands for at a gateway; counts one request, if `counts`. */
   enter(keyReference: KeyReference, gateway: string, counts: boolean): Promise<KeyEntrance>;
-  /** Sets aside what a request is expected to use, see `KeyLedger`. */
-  reserve(id: string, amounts: KeyAmounts): Promise<KeyDecision>;
-  settle(id: string, entries: readonly KeyLedgerEntry[], amounts: KeyAmounts): Promise<void>;
+  /** Sets aside what a request may use, see `KeyLedger`. */
+  reserve(id: string, claims: KeyClaims): Promise<KeyDecision>;
+  settle(entries: readonly KeyLedgerEntry[], amounts: KeyAmounts): Promise<void>;
 }
 
 /** What the management API asks of keys. */
@@ -102,19 +103,21 @@ function useMethods(context: ActorContext, rows: KeyRows, ledger: KeyLedger): Ke
       if (settings.expires_at !== null && now >= settings.expires_at) return { reason: "expired" };
       if (settings.gateways?.includes(gateway) === false) return { reason: "gateway" };
       if (counts) {
-        const decision = await ledger.reserve(id, settings.limits, { requests: 1 });
+        const decision = await ledger.reserve(id, settings.limits, ONE_REQUEST);
         if ("refused" in decision) return decision;
       }
       if (now - (key.lastUsedAt ?? 0) >= USE_GRAIN) system.waitUntil(rows.noteUse(key, now));
       return { key: { id, settings, modifiedAt: key.modifiedAt } };
     },
-    async reserve(id, amounts) {
+    async reserve(id, claims) {
       const key = await rows.find({ id });
-      return ledger.reserve(id, key?.settings.limits ?? [], amounts);
+      return ledger.reserve(id, key?.settings.limits ?? [], claims);
     },
-    settle: (id, entries, amounts) => ledger.settle(id, entries, amounts),
+    settle: (entries, amounts) => ledger.settle(entries, amounts),
   };
 }
+
+const ONE_REQUEST: KeyClaims = { requests: { needed: 1, guessed: 0 } };
 
 /** Whether a key was presented by a secret that it no longer has. */
 function isLate(key: VirtualKey, keyReference: KeyReference, now: number): boolean {

@@ -18,7 +18,7 @@ export type KeySettings = {
   /** `{METHOD} {provider}/{path}`, `*` standing for any method and any text: what it may ask beside inferences. */
   readonly paths: readonly string[];
   readonly limits: readonly KeyLimit[];
-  /** What becomes of a request whose cost cannot be known, where a limit counts cost. */
+  /** What becomes of a request whose cost cannot be known, where a limit counts cost, or its tokens, where one counts tokens. */
   readonly on_unknown: "refuse" | "allow";
   /** Unix ms. */
   readonly expires_at: number | null;

@@ -69,7 +69,7 @@ export function recorder(parts: RecorderParts): Recorder {
           if (!isFollowed) return null;
           const request = describe(step, call, result.blocked === true ? 0 : keep);
           const about = result.about === undefined ? request : { ...request, ...result.about };
-          const counted = countedUsage(result, about.request.size);
+          const counted = countedUsage(result, about);
           const answer = { ...named, model: about.model, usage: counted, at: createdAt };
           const paid = { call, result, price: answerPrice(answer, call.prices) };
           const costs = costOf(paid);
@@ -210,16 +210,24 @@ function chargeOf(
 }
 
 /**
- * The usage that limits count; null for none. A provider tells it at the end: who leaves before it is charged for what has
- * passed, and the input at four bytes per token.
+ * The usage that limits count; null for none. A provider tells it at the end. Where it did not, because its client left
+ * or because it never does, what has passed counts and the input at four bytes per token: reading an answer to its end
+ * is no cheaper than leaving it.
  */
-function countedUsage(result: RecordedResult, requestBytes: number): TokenUsage | null {
+function countedUsage(
+  result: RecordedResult,
+  { modelType: type, request }: Description,
+): TokenUsage | null {
   const { seen, complete, cached, status } = result;
   if (seen === null || cached === true) return null;
-  const { usage, passed = 0 } = seen;
-  if (complete || isRefusal(status) || passed <= (usage.tokensOut ?? 0)) return usage;
-  const tokensIn = usage.tokensIn ?? Math.floor(requestBytes / BYTES_PER_TOKEN);
-  return { ...usage, tokensIn, tokensOut: passed };
+  const { usage, passed } = seen;
+  if (isRefusal(status) || passed === undefined) return usage;
+  const isTold = complete && (usage.tokensOut !== null || type === "embeddings");
+  if ((isTold && usage.tokensIn !== null) || (usage.tokensOut ?? -1) >= passed) return usage;
+  const tokensIn = usage.tokensIn ?? Math.floor(request.size / BYTES_PER_TOKEN);
+  // Vectors are no tokens.
+  const output = type === "embeddings" ? 0 : passed;
+  return { ...usage, tokensIn, tokensOut: isTold ? usage.tokensOut : output };
 }
 
 type Description = Pick<

@@ -34,11 +34,6 @@ export function leastCost(usage: TokenUsage, price: Price | null): number | null
   return cost(text, price);
 }
 
-/** The least that a request can cost, known before it is sent: null without a price. */
-export function costOfInput(tokensIn: number, price: Price | null): number | null {
-  return cost({ tokensIn, tokensOut: 0, cachedIn: 0, cacheWriteIn: 0 }, price);
-}
-
 function priced(usage: TokenUsage, list: Price): number | null {
   const { tokensIn, tokensOut, cachedIn, kinds } = usage;
   const input = tokensIn ?? 0;

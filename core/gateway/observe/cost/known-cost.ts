@@ -58,13 +58,29 @@ export function unknownCost(question: CostQuestion): string | null {
   if (!realtime && isFree(step)) return null;
   const unpriced = unpricedModel(question);
   if (unpriced !== null || realtime) return unpriced;
-  const isUntold = LATER.test(step.rest) || runsLater(json) || leavesOutUsage(step);
-  if (isUntold || modelType(step.rest) === null)
-    return `no answer of "${step.slug}" to "${step.rest.slice(0, 128)}" tells what this request costs`;
+  const untold = noUsageOf(question);
+  if (untold !== null) return untold;
   const apart = chargedApart(step.slug, json);
   if (apart !== null)
     return `"${step.slug}" charges for ${apart} apart from the tokens of this request`;
-  return question.hidesUsage()
+  return hiddenUsage(question);
+}
+
+/** Why nobody can know how many tokens a request will have used; null = that will be known. */
+export function unknownTokens(question: CostQuestion): string | null {
+  if (question.realtime === true || isFree(question.step)) return null;
+  return noUsageOf(question) ?? hiddenUsage(question);
+}
+
+function noUsageOf({ step, json }: CostQuestion): string | null {
+  const isUntold = LATER.test(step.rest) || runsLater(json) || leavesOutUsage(step);
+  return isUntold || modelType(step.rest) === null
+    ? `no answer of "${step.slug}" to "${step.rest.slice(0, 128)}" tells what this request uses`
+    : null;
+}
+
+function hiddenUsage({ step, hidesUsage }: CostQuestion): string | null {
+  return hidesUsage()
     ? `this stream of "${step.slug}" does not tell its usage: send "stream_options": {"include_usage": true}, or set "streamUsage" of the provider`
     : null;
 }

@@ -12,6 +12,11 @@ export function toParts(usd: number): number {
   return Math.min(Math.round(usd * PARTS), MOST);
 }
 
+/** The amount of so many parts. */
+export function fromParts(parts: number): number {
+  return parts / PARTS;
+}
+
 /** An amount in USD for people, without an exponent. */
 export function formatUsd(usd: number): string {
   return usd.toFixed(10).replace(/\.?0+$/, "");

@@ -40,13 +40,18 @@ export function observer(
   const encoding = contentEncoding.trim().toLowerCase();
   const names = reading.namesModels === true;
   const plain = plainObserver(contentType, keep, names ? addingModels(add) : add, names);
-  const inner = reading.counts === true ? countingObserver(plain) : plain;
+  const isCounted = reading.counts === true && COUNTED.test(contentType);
+  const inner = isCounted ? countingObserver(plain) : plain;
   if (encoding === "" || encoding === "identity") return inner;
   const decoder = reading.decoding.decoder(encoding);
   if (decoder !== null) return decodingObserver(decoder, inner);
   reading.unreadable(encoding);
   return sizeObserver();
 }
+
+/** Types whose tokens can be seen passing: not sound and pictures. */
+const COUNTED =
+  /^(?:text\/|application\/(?:[\w.-]+\+)?json\b|application\/vnd\.amazon\.eventstream)/i;
 
 /** Counts beside what is watched. */
 function countingObserver(inner: PlainWatch): PlainWatch {

@@ -11,21 +11,26 @@ export interface PassedTokens {
 /** What models say and call, in the formats of all providers. */
 const SAID =
   /"(?:content|text|delta|arguments|partial_json|thinking|reasoning|reasoning_content)":\s*"((?:[^"\\]|\\.)*)"/g;
-/** Events that say once more what came in pieces (OpenAI's responses). */
-const REPEATED = /"type":\s*"[\w.]+\.(?:added|done|completed)"/;
+/** Events that say nothing, or once more what came in pieces (OpenAI's responses, Anthropic's messages). */
+const REPEATED =
+  /"type":\s*"(?:[\w.]+\.(?:created|in_progress|added|done|completed)|message_\w+|ping)"|^data: \[DONE\]/;
 const BLANK_LINE = /\r?\n\r?\n/;
 
 /**
- * Counts what an answer has said until its client left, for whom its provider tells no usage any more: a piece is a token
- * at least, and four characters are one.
+ * Counts what an answer has said whose provider does not tell its usage, or not any more because its client left: a piece
+ * is a token at least, and four characters are one. Of an answer in no format that is known all characters count.
  */
 export function passedTokens(): PassedTokens {
   let characters = 0;
   let pieces = 0;
+  let isKnown = false;
+  let others = 0;
   const blocks = textBlocks((text) => {
     for (const event of text.split(BLANK_LINE)) {
       if (REPEATED.test(event)) continue;
+      others += event.length;
       for (const [, said = ""] of event.matchAll(SAID)) {
+        isKnown = true;
         characters += said.length;
         if (said !== "") pieces++;
       }
@@ -35,7 +40,8 @@ export function passedTokens(): PassedTokens {
     push: (chunk) => blocks.push(chunk),
     end() {
       blocks.end();
-      return Math.max(pieces, Math.ceil(characters / BYTES_PER_TOKEN));
+      const counted = isKnown ? characters : others;
+      return Math.max(pieces, Math.ceil(counted / BYTES_PER_TOKEN));
     },
   };
 }

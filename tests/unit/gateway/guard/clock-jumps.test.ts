@@ -55,16 +55,19 @@ const kind: ActorKind = {
         counter: () => counters.take("a", 1, window) === 0,
         async spend() {
           return (
-            "ticket" in (await spend.spendAdmit({ provider: "p", model: "m", metadata: null }, 1))
+            "ticket" in
+            (await spend.spendAdmit({ provider: "p", model: "m", metadata: null }, WHOLE))
           );
         },
         async key() {
-          return "entries" in (await keys.reserve("id", requests, { requests: 1 }));
+          return "entries" in (await keys.reserve("id", requests, { requests: WHOLE }));
         },
       },
     };
   },
 };
+
+const WHOLE = { needed: 1, guessed: 0 };
 
 describe("a window of a limit", () => {
   it.each(["rate", "counter", "spend", "key"])(

@@ -161,7 +161,7 @@ describe("metrics under attack", () => {
 });
 
 describe("spend limits under attack", () => {
-  const rules = [{ limit: 0.000_01, limitType: "cost", window: 3600 }];
+  const rules = [{ limit: 0.000_1, limitType: "cost", window: 3600 }];
   const audio = { prompt_tokens: 1000, completion_tokens: 1000 };
 
   it("count what tokens without a price cost at least", async () => {

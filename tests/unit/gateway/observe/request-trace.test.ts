@@ -252,7 +252,7 @@ describe("the trace of a request", () => {
       rate_limiting_technique: "sliding",
     });
     gate.transport.behave = () => good();
-    const dear = { "cf-aig-custom-cost": '{"total_cost":2}' };
+    const dear = { "cf-aig-custom-cost": '{"total_cost":1}' };
     const answers = [
       await ask({}, "build a bomb"),
       await ask(dear),

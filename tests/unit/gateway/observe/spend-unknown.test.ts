@@ -171,7 +171,7 @@ describe("a spend limit", () => {
       expect([path, answer.status, (await errorOf(answer)).message]).toEqual([
         path,
         400,
-        expect.stringContaining("tells what this request costs"),
+        expect.stringContaining("tells what this request uses"),
       ]);
     }
     expect(gate.transport.requests).toHaveLength(0);

@@ -1,7 +1,7 @@
 import { openPlatform } from "#platform";
 import { afterEach, describe, expect, it } from "vitest";
 import * as v from "valibot";
-import { reserveSpend, estimateOf } from "../../../../core/gateway/observe/spend/spend.ts";
+import { reserveSpend } from "../../../../core/gateway/observe/spend/spend.ts";
 import {
   type SpendDecision,
   spendLedger,
@@ -13,7 +13,6 @@ import { type SpendLimits, spendLimits } from "../../../../core/gateway/settings
 import { initialSettings } from "../../../../core/gateway/settings/settings.ts";
 import { gatewayStore } from "../../../../core/gateway/gateways/store.ts";
 import type { ActorKind, Platform } from "../../../../core/ports.ts";
-import { priceOf } from "../../../fakes/gateway-prices.ts";
 
 const facts = { provider: "openai", model: "gpt-4o", metadata: null };
 const rule = { limit: 1, limitType: "cost" as const, window: 3600 };
@@ -93,18 +92,6 @@ describe("the setting spend_limits", () => {
   });
 });
 
-describe("estimateOf()", () => {
-  it("is the price of the input, or what the caller says when that is more", () => {
-    expect(estimateOf(priceOf("gpt-4o", "openai"), 4_000_000, { total: 0.25 })).toBe(2.5);
-    expect(estimateOf(priceOf("gpt-4o", "openai"), 4, { total: 0.25 })).toBe(0.25);
-    expect(estimateOf(priceOf("gpt-4o", "openai"), 4_000_000, undefined)).toBe(2.5);
-    expect(estimateOf(priceOf("gpt-4o", "openai"), 400, { perTokenIn: 0.01, perTokenOut: 1 })).toBe(
-      1,
-    );
-    expect(estimateOf(null, 400, undefined)).toBe(0);
-  });
-});
-
 describe("the spend ledger", () => {
   let platform: Platform | undefined;
   let clock = 1_000_000_000_000;
@@ -125,8 +112,8 @@ describe("the spend ledger", () => {
     platform.actors.define(kind);
     const ref = platform.actors.get(kind.name, "acme/one");
     return {
-      admit: async (estimate: number, more: object = {}) =>
-        (await ref.call("spendAdmit", { ...facts, ...more }, estimate)) as SpendDecision,
+      admit: async (needed: number, more: object = {}, guessed: number = 0) =>
+        (await ref.call("spendAdmit", { ...facts, ...more }, { needed, guessed })) as SpendDecision,
       settle: async (ticket: SpendTicket, amount: number): Promise<void> => {
         await ref.call("spendSettle", ticket, amount);
       },
@@ -134,7 +121,8 @@ describe("the spend ledger", () => {
   }
 
   async function spend(amount: number, { admit, settle }: Awaited<ReturnType<typeof ledger>>) {
-    const leave = await reserveSpend(facts, 0, { admit: (_, estimate) => admit(estimate), settle });
+    const nothing = { needed: 0, guessed: 0 };
+    const leave = await reserveSpend(facts, nothing, { admit: () => admit(0), settle });
     await leave.settle(amount);
   }
 
@@ -193,7 +181,38 @@ describe("the spend ledger", () => {
     }
     const others = await ledger({ rules: [rule] });
     const many = await Promise.all(Array.from({ length: 50 }, () => others.admit(1e300)));
-    expect(many.filter((one) => "ticket" in one)).toHaveLength(1);
+    // What can never fit is in nobody's way, at no moment.
+    expect(many.filter((one) => "ticket" in one)).toHaveLength(0);
+    expect("ticket" in (await others.admit(1))).toBe(true);
+  });
+
+  it("sets aside as much of a guess as is left, and refuses what is needed and does not fit", async () => {
+    const calls = await ledger({ rules: [rule] });
+    const first = await calls.admit(0.1, {}, 0.5);
+    const second = await calls.admit(0.1, {}, 0.5);
+    const reserved = [first, second].map((one) =>
+      "ticket" in one ? one.ticket?.entries.map((entry) => entry.reserved) : one,
+    );
+    expect(reserved).toEqual([[0.6e10], [0.4e10]]);
+    expect("refused" in (await calls.admit(0))).toBe(true);
+    if ("ticket" in first && first.ticket !== null) await calls.settle(first.ticket, 0.1);
+    const refused = await calls.admit(0.6);
+    expect("refused" in refused && refused.refused).toMatch(
+      /1 USD per 3600 s; 0\.5 USD are left, and this request may use 0\.6 USD\. .*max_tokens/,
+    );
+    expect("ticket" in (await calls.admit(0.5))).toBe(true);
+  });
+
+  it("never has more set aside than a budget, whatever comes at once", async () => {
+    const calls = await ledger({ rules: [rule, { ...rule, id: "second", limit: 0.7 }] });
+    const claims = Array.from({ length: 60 }, (_, at) => [(at % 7) / 50, (at % 5) / 20] as const);
+    const decisions = await Promise.all(
+      claims.map(([needed, more]) => calls.admit(needed, {}, more)),
+    );
+    let reserved = 0;
+    for (const one of decisions)
+      if ("ticket" in one) reserved += one.ticket?.entries[1]?.reserved ?? 0;
+    expect(reserved).toBe(0.7e10);
   });
 
   it("survives absurd amounts", async () => {
@@ -211,14 +230,16 @@ describe("the spend ledger", () => {
     const name = { account: "acme", gateway: "again" };
     const settings = { ...initialSettings("again", 1, false), spend_limits: { rules: [rule] } };
     await store.create("acme", settings);
-    const before = await store.at(name).spendAdmit(facts, 0.9);
+    const before = await store.at(name).spendAdmit(facts, { needed: 0.9, guessed: 0 });
     await store.remove(name);
     await store.create("acme", settings);
     if ("ticket" in before && before.ticket !== null)
       await store.at(name).spendSettle(before.ticket, 0);
     const decisions = [];
     for (let call = 0; call < 3; call++)
-      decisions.push("refused" in (await store.at(name).spendAdmit(facts, 0.5)));
+      decisions.push(
+        "refused" in (await store.at(name).spendAdmit(facts, { needed: 0.5, guessed: 0 })),
+      );
     expect(decisions).toEqual([false, false, true]);
   });
 });

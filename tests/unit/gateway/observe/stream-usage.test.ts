@@ -216,7 +216,7 @@ describe("a spend limit", () => {
 
   it("of a virtual key counts them too, where nobody else wants to know", async () => {
     await gate.create("own", { collect_logs: false });
-    const limits = [{ limitType: "tokens", limit: 1, window: 86_400 }];
+    const limits = [{ limitType: "tokens", limit: 100, window: 86_400 }];
     const made = await gate.manage("/virtual-keys", {
       method: "POST",
       ...jsonInit({ name: "team", limits }),

@@ -1,0 +1,123 @@
+import type { System } from "../../../ports.ts";
+import type { Call, Step } from "../../call/call.ts";
+import { BYTES_PER_TOKEN } from "../../chat/usage.ts";
+import type { Price } from "../../prices/price.ts";
+import { modelType, stepModel } from "../../providers/requested-model.ts";
+import { hidesUsage } from "../../providers/openai/stream-usage.ts";
+import type { ConfiguredTargets } from "../../providers/target.ts";
+import { jsonOf, plainBytes } from "../../wire/readable-body.ts";
+import { cost, type CustomCost } from "../cost/cost.ts";
+import { type CostQuestion, isFree } from "../cost/known-cost.ts";
+import { requestPrice } from "../cost/dearest-price.ts";
+import type { Claim } from "./ledger.ts";
+import { GUESSED_OUTPUT, type RequestedOutput, requestedOutput } from "./requested-output.ts";
+
+/** What is known of a connection better than from its step. */
+export interface RealtimeSpend {
+  readonly model: string;
+}
+
+/** What a request may use, known before it is sent. */
+export interface ExpectedUse {
+  /** The model that the request names as its own; empty = none. */
+  readonly model: string;
+  /** What decides whether its cost and its tokens will be known. */
+  readonly question: CostQuestion;
+  readonly tokens: Claim;
+  /** By list prices, USD. */
+  readonly cost: Claim;
+}
+
+/**
+ * What a request may use: its input at four bytes per token, and its output as it bounds it itself. Where it names no
+ * bound, a guess is set aside beside the input, as far as the limit has so much left.
+ */
+export function expectedUse(
+  step: Step,
+  call: Call,
+  { system, targets }: { readonly system: System; readonly targets: ConfiguredTargets },
+  realtime?: RealtimeSpend,
+): ExpectedUse {
+  const json = jsonOf(step);
+  const model = realtime?.model ?? stepModel(step, json);
+  const priced = requestPrice({ slug: step.slug, model, json }, call.prices, system.now());
+  const { price } = priced;
+  const question: CostQuestion = {
+    step,
+    ...priced,
+    json,
+    realtime: realtime !== undefined,
+    hidesUsage: () => hidesUsage(step, call, targets),
+  };
+  if (realtime === undefined && isFree(step))
+    return { model, question, tokens: NOTHING, cost: NOTHING };
+  const bytes = realtime === undefined ? (plainBytes(step)?.length ?? 0) : 0;
+  const input = Math.floor(bytes / BYTES_PER_TOKEN);
+  const output: RequestedOutput =
+    realtime === undefined
+      ? requestedOutput(step, json)
+      : { tokens: GUESSED_OUTPUT, isNamed: false };
+  const dearest = price === null ? null : dearestPrice(price, mayBeSound(question));
+  return {
+    model,
+    question,
+    tokens: claimed(Math.max(1, input), output, (tokensIn, tokensOut) => tokensIn + tokensOut),
+    cost: claimed(input, output, (tokensIn, tokensOut) => costOf(tokensIn, tokensOut, dearest)),
+  };
+}
+
+const NOTHING: Claim = { needed: 0, guessed: 0 };
+
+/** The claim of an input, and of an output beside it. */
+function claimed(
+  input: number,
+  { tokens, isNamed }: RequestedOutput,
+  amountOf: (tokensIn: number, tokensOut: number) => number,
+): Claim {
+  const whole = amountOf(input, tokens);
+  if (isNamed) return { needed: whole, guessed: 0 };
+  const needed = amountOf(input, 0);
+  return { needed, guessed: whole - needed };
+}
+
+function costOf(tokensIn: number, tokensOut: number, price: Price | null): number {
+  return cost({ tokensIn, tokensOut, cachedIn: 0, cacheWriteIn: 0 }, price) ?? 0;
+}
+
+/** A claim in USD where the caller names a cost: the higher one counts. */
+export function withCustomCost(
+  { cost: listed, tokens }: ExpectedUse,
+  custom: CustomCost | undefined,
+): Claim {
+  if (custom === undefined) return listed;
+  if ("total" in custom) return { ...listed, needed: Math.max(listed.needed, custom.total) };
+  const { perTokenIn, perTokenOut } = custom;
+  return {
+    needed: Math.max(listed.needed, Math.max(perTokenIn, perTokenOut) * tokens.needed),
+    guessed: Math.max(listed.guessed, perTokenOut * tokens.guessed),
+  };
+}
+
+/** Whether an answer may be something else than text. */
+function mayBeSound({ step, json, realtime }: CostQuestion): boolean {
+  if (realtime === true || modelType(step.rest) !== "text-generation") return true;
+  return json !== null && /"audio"|modalities|\\u00/i.test(json);
+}
+
+/** A price whose output costs what the dearest kind of it does. */
+function dearestPrice(price: Price, isSound: boolean): Price {
+  const dearest = (tariff: Omit<Price, "long">): number => {
+    const kinds = isSound ? Object.values(tariff.kinds ?? {}) : [];
+    return Math.max(
+      tariff.output,
+      tariff.reasoning ?? 0,
+      ...kinds.map(({ output }) => output ?? 0),
+    );
+  };
+  const { long } = price;
+  return {
+    ...price,
+    output: dearest(price),
+    ...(long === undefined ? {} : { long: { ...long, output: dearest(long) } }),
+  };
+}
