@@ -73,6 +73,7 @@ export function prepareJob(body: RenderBody & PdfBody, policy: JobPolicy): Job {
     throw new ApiError("invalid_request", { message: "One of url and html is needed" });
   }
   const url = body.url === undefined ? null : allowedUrl("url", body.url, policy.allow);
+  checkWindow(body);
   for (const tag of tagsOf(body))
     if (tag.url !== undefined) allowedUrl("addScriptTag/addStyleTag.url", tag.url, policy.allow);
   const { unsafeRegex } = policy;
@@ -95,6 +96,21 @@ export function prepareJob(body: RenderBody & PdfBody, policy: JobPolicy): Job {
       rejectTypes: body.rejectResourceTypes ?? [],
     },
   };
+}
+
+/** Pixels of a window and of a picture: each takes some 18 bytes of memory while it is drawn. */
+export const AREA_LIMIT = 40_000_000;
+
+function checkWindow({ viewport }: RenderBody): void {
+  if (viewport === undefined) return;
+  const density = viewport.deviceScaleFactor ?? 1;
+  const most = Math.floor(AREA_LIMIT / (viewport.width * density ** 2));
+  if (viewport.height <= most) return;
+  const sides = `${viewport.width} x ${viewport.height}`;
+  const scale = density === 1 ? "" : ` with deviceScaleFactor ${density}`;
+  throw new ApiError("invalid_request", {
+    message: `viewport: ${sides}${scale} is more than ${AREA_LIMIT} pixels: a height of at most ${most} fits`,
+  });
 }
 
 function tagsOf(body: RenderBody): readonly Tag[] {

@@ -118,7 +118,7 @@ export function renderOperations(
     screenshot: operation(
       screenshotSchema,
       (body) => pictureAction(body.screenshotOptions ?? {}, onMissing, body),
-      answerPicture,
+      (rendered, body, signal) => answerPicture(rendered, body, options.platform.system, signal),
       { takesUpload: true },
     ),
     links: operation(linksSchema, linksAction, inEnvelope, { withoutBrowser: staticLinks }),
@@ -137,7 +137,7 @@ export function renderOperations(
 type MakeOperation = <B extends RenderBody, T>(
   schema: v.GenericSchema<unknown, B>,
   actionOf: (body: B, background: Background) => Action<T>,
-  answer: (rendered: Rendered<T>, body: B) => Response,
+  answer: (rendered: Rendered<T>, body: B, signal: AbortSignal) => Response | Promise<Response>,
   more?: {
     readonly shortcut?: Shortcut;
     /** What a body with `render: false` asks for. @default refused */
@@ -194,7 +194,7 @@ function operationOver(
         const load = async (signal: AbortSignal): Promise<Response> => {
           if (typeof action !== "function") return renderStatic(staticDeps, job, action, signal);
           const inBrowser = async (): Promise<Response> =>
-            answer(await render(deps, job, signal, onBrowserMs, action), body);
+            answer(await render(deps, job, signal, onBrowserMs, action), body, signal);
           if (withoutBrowser === refuseStatic) return inBrowser();
           return orAsPdf(deps, inBrowser, (requestMs) =>
             renderPdf({ ...staticDeps, requestMs }, job, withoutBrowser(body), signal),

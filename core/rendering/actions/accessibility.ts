@@ -1,6 +1,8 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { AccessibilityBody } from "../body.ts";
 import { CdpError } from "../page/cdp.ts";
+import { evaluate } from "../page/evaluate.ts";
+import { countNodes } from "../page/page-scripts.ts";
 import type { Page } from "../page/page.ts";
 import type { Action } from "../render.ts";
 
@@ -63,30 +65,67 @@ export function accessibilityAction({
   interestingOnly = root === undefined,
 }: AccessibilityBody): Action<AccessibilityNode | null> {
   return async (page, _facts, signal) => {
+    const size = Number(await evaluate(page, countNodes, [NODES + 1], signal));
+    if (size > NODES)
+      throw new ApiError("page_too_large", {
+        message: `accessibilityTree: The page has more than ${NODES} elements and texts, and a tree may have ${NODES}: take scrape or content for parts of it`,
+      });
     const answer = await page.call("Accessibility.getFullAXTree");
-    const tree = treeOf(answer["nodes"] as readonly RawNode[]);
+    const nodes = answer["nodes"] as readonly RawNode[];
+    const tree = await inSlices(treeOf(nodes), page, signal);
     const top = root === undefined ? tree : await elementIn(page, tree, root);
     signal.throwIfAborted();
     if (top === null) return null;
-    const kept = interestingOnly ? interestingNodes(top) : null;
-    const [first] = written(top, kept);
+    const kept = interestingOnly ? await inSlices(interestingNodes(top), page, signal) : null;
+    const [first] = await inSlices(written(top, kept), page, signal);
     return first ?? null;
   };
 }
 
-function treeOf(nodes: readonly RawNode[]): TreeNode | null {
-  const all = new Map(nodes.map((raw) => [raw.nodeId, nodeOf(raw)]));
-  for (const { raw, children } of all.values()) {
+/** Elements and texts of a page whose tree is made: more would hold up others as it is read and written. */
+const NODES = 20_000;
+
+/** Nodes after which others go on: a few milliseconds of work. */
+const SLICE = 512;
+
+/** Does work on many nodes, with a turn of the event loop for others at each of its pauses. */
+async function inSlices<T>(
+  work: Generator<void, T, void>,
+  { system }: Page,
+  signal: AbortSignal,
+): Promise<T> {
+  for (;;) {
+    const step = work.next();
+    if (step.done === true) return step.value;
+    await system.sleep(0, signal);
+  }
+}
+
+/** The same values, with a pause after each slice of them. */
+function* sliced<V>(values: Iterable<V>, use: (value: V) => void): Generator<void, void, void> {
+  let count = 0;
+  for (const value of values) {
+    use(value);
+    count += 1;
+    if (count % SLICE === 0) yield;
+  }
+}
+
+function* treeOf(nodes: readonly RawNode[]): Generator<void, TreeNode | null, void> {
+  const all = new Map<string, TreeNode>();
+  yield* sliced(nodes, (raw) => all.set(raw.nodeId, nodeOf(raw)));
+  yield* sliced(all.values(), ({ raw, children }) => {
     for (const id of raw.childIds ?? []) {
       const child = all.get(id);
       if (child !== undefined) children.push(child);
     }
-  }
+  });
   const [first] = all.values();
   if (first === undefined) return null;
   // From the leaves up: a node comes after its parent here.
-  for (const node of [...everyNode(first)].toReversed())
+  yield* sliced([...everyNode(first)].toReversed(), (node) => {
     node.holdsFocusable = node.children.some((one) => one.holdsFocusable || isFocusable(one));
+  });
   return first;
 }
 
@@ -133,16 +172,19 @@ function* everyNode(top: TreeNode): Generator<TreeNode> {
   const left = [top];
   for (let node = left.pop(); node !== undefined; node = left.pop()) {
     yield node;
-    left.push(...node.children);
+    for (const child of node.children) left.push(child);
   }
 }
 
 /** The nodes that say something to a user, beside the top one. */
-function interestingNodes(top: TreeNode): Set<TreeNode> {
+function* interestingNodes(top: TreeNode): Generator<void, Set<TreeNode>, void> {
   const kept = new Set([top]);
   const left: (readonly [node: TreeNode, insideControl: boolean])[] = [[top, false]];
+  let count = 0;
   for (let next = left.pop(); next !== undefined; next = left.pop()) {
     const [node, insideControl] = next;
+    count += 1;
+    if (count % SLICE === 0) yield;
     if (isInteresting(node, insideControl)) kept.add(node);
     if (isLeaf(node)) continue;
     const inside = insideControl || controls.has(node.role);
@@ -185,9 +227,12 @@ function isFocusable({ properties }: TreeNode): boolean {
 const LEVELS = 500;
 
 /** A node as it is answered; one that is left out gives its children instead. Made from the leaves up, without recursion. */
-function written(top: TreeNode, kept: ReadonlySet<TreeNode> | null): AccessibilityNode[] {
+function* written(
+  top: TreeNode,
+  kept: ReadonlySet<TreeNode> | null,
+): Generator<void, AccessibilityNode[], void> {
   const made = new Map<TreeNode, { nodes: AccessibilityNode[]; levels: number }>();
-  for (const node of [...everyNode(top)].toReversed()) {
+  yield* sliced([...everyNode(top)].toReversed(), (node) => {
     const below = kept !== null && isLeaf(node) ? [] : node.children;
     const parts = below.map((child) => made.get(child) ?? { nodes: [], levels: 0 });
     const children = parts.flatMap(({ nodes }) => nodes);
@@ -201,7 +246,7 @@ function written(top: TreeNode, kept: ReadonlySet<TreeNode> | null): Accessibili
         ? children
         : [{ ...described(node), ...(children.length === 0 ? {} : { children }) }];
     made.set(node, { nodes, levels: nodes === children ? levels : levels + 1 });
-  }
+  });
   return made.get(top)?.nodes ?? [];
 }
 

@@ -18,6 +18,8 @@ import {
   scrollStep,
 } from "../page/page-scripts.ts";
 import type { Page } from "../page/page.ts";
+import { AREA_LIMIT } from "../job.ts";
+import type { System } from "../../ports.ts";
 import type { OnMissingGlyphs } from "./missing-glyphs.ts";
 import { printParameters } from "./pdf-options.ts";
 import { waitForFiles } from "./wait-for-files.ts";
@@ -48,7 +50,7 @@ export function printAction(
       });
     });
     page.files.noteLate();
-    return bytesOf(answer["data"]);
+    return bytesOf(String(answer["data"]), page.system, signal);
   };
 }
 
@@ -135,10 +137,16 @@ async function clipOf(
   if (clip === undefined) return undefined;
   const density = clip.scale * page.density;
   const [width, height] = [Math.ceil(clip.width * density), Math.ceil(clip.height * density)];
-  if (Math.max(width, height) <= PICTURE_LIMIT) return clip;
-  throw new ApiError("page_too_large", {
-    message: `The picture would have ${width} x ${height} pixels, and a side may have ${PICTURE_LIMIT}: take parts with screenshotOptions.clip`,
-  });
+  const size = `The picture would have ${width} x ${height} pixels`;
+  if (Math.max(width, height) > PICTURE_LIMIT)
+    throw new ApiError("page_too_large", {
+      message: `${size}, and a side may have ${PICTURE_LIMIT}: take parts with screenshotOptions.clip`,
+    });
+  if (width * height > AREA_LIMIT)
+    throw new ApiError("page_too_large", {
+      message: `${size}, and a picture may have ${AREA_LIMIT} in all, such as ${width} x ${Math.floor(AREA_LIMIT / width)}: take parts with screenshotOptions.clip`,
+    });
+  return clip;
 }
 
 async function wantedClip(
@@ -198,10 +206,22 @@ async function transparent(page: Page): Promise<void> {
   });
 }
 
-/** Decodes what Chromium sends, which is well-formed base64 of up to many megabytes. */
-export function bytesOf(base64: unknown): Uint8Array<ArrayBuffer> {
-  const binary = atob(String(base64));
-  const bytes = new Uint8Array(binary.length);
-  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+/** Characters that are decoded before others go on: a few milliseconds of work. A multiple of 4, so that each part is whole. */
+const DECODED = 1024 * 1024;
+
+/** Decodes what Chromium sends, which is well-formed base64 of up to many megabytes: a part at a time, so that others go on in between. */
+export async function bytesOf(
+  base64: string,
+  system: System,
+  signal: AbortSignal,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const padding = base64.endsWith("==") ? 2 : base64.endsWith("=") ? 1 : 0;
+  const bytes = new Uint8Array((base64.length / 4) * 3 - padding);
+  for (let at = 0; at < base64.length; at += DECODED) {
+    if (at > 0) await system.sleep(0, signal);
+    const part = atob(base64.slice(at, at + DECODED));
+    const start = (at / 4) * 3;
+    for (let i = 0; i < part.length; i++) bytes[start + i] = part.charCodeAt(i);
+  }
   return bytes;
 }

@@ -1,5 +1,6 @@
 import { envelope } from "../../http/envelope.ts";
 import { bytesOf, type Picture } from "./actions.ts";
+import type { System } from "../../ports.ts";
 import type { ScreenshotBody } from "../body.ts";
 import type { FailedFile } from "../page/page-files.ts";
 import { PDF } from "../pdf/pdf-reader.ts";
@@ -16,9 +17,14 @@ export function answerPdf({ result, meta }: Rendered<Uint8Array<ArrayBuffer>>): 
 }
 
 /** A picture, as the body wants it. */
-export function answerPicture({ result, meta }: Rendered<Picture>, body: ScreenshotBody): Response {
+export async function answerPicture(
+  { result, meta }: Rendered<Picture>,
+  body: ScreenshotBody,
+  system: System,
+  signal: AbortSignal,
+): Promise<Response> {
   if (body.screenshotOptions?.encoding !== "base64")
-    return binary(bytesOf(result.base64), result.type, meta);
+    return binary(await bytesOf(result.base64, system, signal), result.type, meta);
   return new Response(result.base64, {
     headers: { "content-type": "text/plain; charset=utf-8", ...failedFiles(meta) },
   });

@@ -111,6 +111,14 @@ export const readFacts: string = `function () {
   return { title: document.title, base: document.baseURI, url: document.URL, empty, drawable };
 }`;
 
+/** Counts elements and texts, up to \`most\`. */
+export const countNodes: string = `function (most) {
+  const nodes = document.createTreeWalker(document, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT);
+  let count = 0;
+  while (count < most && nodes.nextNode() !== null) count += 1;
+  return count;
+}`;
+
 /** Makes the layout, and has lazy pictures load if \`all\` is set; the addresses of pictures that came and cannot be shown. */
 export const layOut: string = `function (all) {
   document.documentElement?.getBoundingClientRect();

@@ -2,9 +2,26 @@ import { expect, it } from "vitest";
 import { accessibilityAction } from "../../../core/rendering/actions/accessibility.ts";
 import type { Page } from "../../../core/rendering/page/page.ts";
 
+/** Elements and texts of the page, and how often others had a turn while its tree was made. */
+const seen = { size: 1, turns: 0, asked: 0 };
+
 /** A page whose DevTools answer with these nodes. */
 const pageOf = (nodes: readonly object[]): Page =>
-  ({ call: () => Promise.resolve({ nodes }) }) as Partial<Page> as Page;
+  ({
+    world: { context: 1 },
+    system: {
+      sleep: () => {
+        seen.turns += 1;
+        return Promise.resolve();
+      },
+    },
+    call: (method: string) => {
+      if (method === "Runtime.callFunctionOn")
+        return Promise.resolve({ result: { value: seen.size } });
+      seen.asked += 1;
+      return Promise.resolve({ nodes });
+    },
+  }) as unknown as Page;
 
 const facts = { title: "", url: null, base: null, drawable: true };
 const treeOf = (nodes: readonly object[], interestingOnly = true): Promise<unknown> =>
@@ -44,6 +61,28 @@ it("tells each property in its own way, and nothing that does not hold", async (
     level: 2,
     haspopup: "menu",
   });
+});
+
+it("refuses a page of too many elements before its tree is made, and says how many are allowed", async () => {
+  Object.assign(seen, { size: 20_001, asked: 0 });
+  await expect(treeOf([node("1", "button", "a")])).rejects.toMatchObject({
+    kind: "page_too_large",
+    message: expect.stringContaining("20000"),
+  });
+  expect(seen.asked).toBe(0);
+  seen.size = 20_000;
+  expect(await treeOf([node("1", "button", "a")])).toMatchObject({ role: "button" });
+});
+
+it("lets others go on while it makes a large tree", async () => {
+  const ids = Array.from({ length: 60_000 }, (_, n) => `n${n}`);
+  seen.turns = 0;
+  await treeOf([
+    node("1", "RootWebArea", "", { childIds: ids }),
+    ...ids.map((id) => node(id, "StaticText", "a")),
+  ]);
+  // Five passes of 512 nodes a turn.
+  expect(seen.turns).toBeGreaterThanOrEqual((5 * 60_000) / 1024);
 });
 
 it("lifts the children of what says nothing, and leaves out what is hidden or ignored", async () => {
