@@ -72,6 +72,8 @@ export interface Vitals {
   readonly residentBytes: number;
   /** Unix ms. */
   readonly startedAt: number;
+  /** Lines of the log that could not be written. */
+  readonly droppedLines: number;
 }
 
 /** What the parts of the API work with inside. */

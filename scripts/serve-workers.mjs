@@ -11,7 +11,7 @@ import { prepare } from "../adapters/cli/serve/prepare.ts";
 import { parseCommandLine } from "../adapters/cli/settings.ts";
 import { chromium } from "../adapters/shared/chromium/chromium.ts";
 import { holdAlone, openDataDir } from "../adapters/shared/data-dir.ts";
-import { jsonLog } from "../adapters/shared/log.ts";
+import { jsonLog } from "../adapters/shared/log/standard-log.ts";
 import { localSystem } from "../adapters/shared/system.ts";
 import { ApiError } from "../core/http/api-error.ts";
 import { startWorkerd } from "./workerd.ts";

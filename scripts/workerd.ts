@@ -8,6 +8,7 @@ import { join, resolve as absolute } from "node:path";
 import type { Readable } from "node:stream";
 import { build } from "esbuild";
 import binary from "workerd";
+import { standardError } from "../adapters/shared/log/standard-log.ts";
 import type { Browser } from "../core/ports.ts";
 import { serveBrowserBinding } from "./browser-binding.ts";
 
@@ -15,6 +16,9 @@ import { serveBrowserBinding } from "./browser-binding.ts";
 const COMPATIBILITY_DATE = "2026-05-15";
 /** Makes `request.signal` tell that the client left; no date switches it on. */
 const COMPATIBILITY_FLAG = "enable_request_signal";
+
+/** Characters of a line that are waited for. */
+const LINE = 64 * 1024;
 
 /** What {@link startWorkerd} runs, and where. */
 export interface WorkerdOptions {
@@ -83,9 +87,9 @@ function spawnWorkerd(folder: string, { isUnsaid }: WorkerdOptions): ChildProces
     env: environment(),
   });
   endWithThisProcess(child, folder);
-  child.stdout?.on("data", (chunk: Buffer) => {
-    const lines = chunk.toString().split(/(?<=\n)/u);
-    process.stderr.write(lines.filter((line) => isUnsaid?.(line) !== true).join(""));
+  onLines(child.stdout, (lines) => {
+    const said = lines.split(/(?<=\n)/u).filter((line) => isUnsaid?.(line) !== true);
+    standardError.write(said.join(""));
   });
   return child;
 }
@@ -181,9 +185,9 @@ function listening(child: ChildProcess): Promise<number> {
   let reports = "";
   let complaint = "";
   let isUp = false;
-  child.stderr?.on("data", (chunk: Buffer) => {
-    if (isUp) process.stderr.write(chunk);
-    else complaint = (complaint + chunk.toString()).slice(-4000);
+  onLines(child.stderr, (lines) => {
+    if (isUp) standardError.write(lines);
+    else complaint = (complaint + lines).slice(-4000);
   });
   return new Promise((resolve, reject) => {
     control.setEncoding("utf8").on("data", (chunk: string) => {
@@ -191,7 +195,7 @@ function listening(child: ChildProcess): Promise<number> {
       const port = /"event":"listen","socket":"http","port":(\d+)/u.exec(reports)?.[1];
       if (isUp || port === undefined) return;
       isUp = true;
-      process.stderr.write(complaint);
+      standardError.write(complaint);
       resolve(Number(port));
     });
     child.once("error", reject);
@@ -199,6 +203,18 @@ function listening(child: ChildProcess): Promise<number> {
       reject(new Error(complaint.trim()));
     });
   });
+}
+
+/** Reads what a process says as fast as it comes, which would wait else; a long line, or the last one, in parts. */
+function onLines(stream: Readable | null, read: (lines: string) => void): void {
+  let begun = "";
+  stream?.setEncoding("utf8").on("data", (chunk: string) => {
+    const text = begun + chunk;
+    const end = text.lastIndexOf("\n") + 1 || (text.length > LINE ? text.length : 0);
+    begun = text.slice(end);
+    if (end > 0) read(text.slice(0, end));
+  });
+  stream?.once("end", () => read(begun));
 }
 
 /**

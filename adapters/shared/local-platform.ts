@@ -7,7 +7,7 @@ import { type Threads, threads } from "./background/threads.ts";
 import { openDataDir } from "./data-dir.ts";
 import { closeAtEnd } from "./http/drain.ts";
 import { egressTransport } from "./egress/egress-transport.ts";
-import { jsonLog } from "./log.ts";
+import { jsonLog, standardError } from "./log/standard-log.ts";
 import { defaultBodyBytes } from "./memory-limit.ts";
 import type { SharedActors } from "../processes/owned-actors.ts";
 import { protocolOf } from "../processes/link.ts";
@@ -130,6 +130,7 @@ function vitals(): Vitals {
     cpuSeconds: (user + system) / 1e6,
     residentBytes: process.memoryUsage().rss,
     startedAt: Math.round(Date.now() - process.uptime() * 1000),
+    droppedLines: standardError.dropped(),
   };
 }
 

@@ -90,10 +90,10 @@ function healthFamilies({ parts }: PlatformFigures): Family[] {
   ];
 }
 
-/** By the names that every Prometheus client library has for them. */
+/** By the names that every Prometheus client library has for them, but for the last. */
 function vitalFamilies({ vitals }: PlatformFigures): Family[] {
   if (vitals === undefined) return [];
-  const { cpuSeconds, residentBytes, startedAt } = vitals;
+  const { cpuSeconds, residentBytes, startedAt, droppedLines } = vitals;
   return [
     {
       name: "process_cpu_seconds",
@@ -103,6 +103,12 @@ function vitalFamilies({ vitals }: PlatformFigures): Family[] {
     },
     gauge("process_resident_memory_bytes", "Memory of that process", residentBytes),
     gauge("process_start_time_seconds", "When it started, in Unix time", startedAt / 1000),
+    {
+      name: "causey_log_lines_dropped",
+      type: "counter",
+      help: "Lines of the log that this process could not write",
+      samples: [["_total", {}, droppedLines]],
+    },
   ];
 }
 

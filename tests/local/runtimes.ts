@@ -1,4 +1,4 @@
-import { spawn, type ChildProcessByStdio } from "node:child_process";
+import { spawn, type ChildProcess, type ChildProcessByStdio } from "node:child_process";
 import { existsSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { root } from "../config/shared.ts";
@@ -34,9 +34,17 @@ export function start(
   args: readonly string[],
   env: NodeJS.ProcessEnv = process.env,
 ): Child {
-  const [command, ...before] = commands[runtime];
-  const parameters = [...before, `${root}tests/local/${file}`, ...args];
+  const [command = "", ...parameters] = fileCommand(runtime, file, args);
   return spawn(command, parameters, { cwd: root, env, stdio: ["ignore", "pipe", "inherit"] });
+}
+
+/** The command that runs a file of `tests/local` with its arguments. */
+export function fileCommand(
+  runtime: LocalRuntimeName,
+  file: string,
+  args: readonly string[],
+): string[] {
+  return [...commands[runtime], `${root}tests/local/${file}`, ...args];
 }
 
 /** The command `causey` with its arguments, as a runtime runs it. */
@@ -75,7 +83,7 @@ export function lineWith(child: Child | CommandChild, text: string): Promise<str
 }
 
 /** Resolves with the exit code, or the signal that ended the child. */
-export function exitOf(child: Child | CommandChild): Promise<number | string> {
+export function exitOf(child: ChildProcess): Promise<number | string> {
   if (child.exitCode !== null) return Promise.resolve(child.exitCode);
   return new Promise((resolve) => {
     child.once("exit", (code, signal) => {

@@ -2,7 +2,7 @@
 // with the Worker's resolve conditions. Its socket's path is the one argument; it ends with its input.
 import process from "node:process";
 import { chromium } from "../../adapters/shared/chromium/chromium.ts";
-import { jsonLog } from "../../adapters/shared/log.ts";
+import { jsonLog } from "../../adapters/shared/log/standard-log.ts";
 import { localSystem } from "../../adapters/shared/system.ts";
 import { serveBrowserBinding } from "../../scripts/browser-binding.ts";
 import { sharedBrowserDir as stateDir } from "./shared-browser.ts";

@@ -1,6 +1,7 @@
 import process from "node:process";
 import type { Config } from "../../../core/config/config.ts";
 import type { Log } from "../../../core/ports.ts";
+import { standardError } from "../../shared/log/standard-log.ts";
 
 type Level = Parameters<Log>[0];
 type Fields = NonNullable<Parameters<Log>[2]>;
@@ -62,11 +63,13 @@ export function configuredLog({ log, logLevel = "info" }: Config): Log {
     format: log ?? (stderr.isTTY ? "pretty" : "json"),
     level: logLevel,
     colours: stderr.isTTY && (env["NO_COLOR"] ?? "") === "",
-    write: (text) => stderr.write(text),
+    write: (text) => standardError.write(text),
     later: (work) => setTimeout(work, LATER_MS),
   });
+  standardError.tellDropped(sink.log);
   process.on("exit", () => {
     sink.flush();
+    standardError.flush();
   });
   return sink.log;
 }

@@ -2,6 +2,7 @@ import process from "node:process";
 import type { Log } from "../../../core/ports.ts";
 import type { Served } from "../../shared/http/drain.ts";
 import { configuredLog } from "./log-sink.ts";
+import { standardError } from "../../shared/log/standard-log.ts";
 import { openApp } from "./open-app.ts";
 import type { ParentProcess } from "./parent-process.ts";
 import { prepare } from "./prepare.ts";
@@ -55,7 +56,7 @@ function endWith(parent: ParentProcess, served: Served): void {
     (ending ??= served.close().then(
       () => process.exit(0),
       (error: unknown) => {
-        process.stderr.write(`Shutdown failed: ${String(error)}\n`);
+        standardError.write(`Shutdown failed: ${String(error)}\n`);
         process.exit(1);
       },
     ));

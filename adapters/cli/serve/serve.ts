@@ -1,6 +1,7 @@
 import process from "node:process";
 import type { Platform } from "../../../core/ports.ts";
 import { instanceAt } from "../../../core/search/instance/instance-client.ts";
+import { standardOutput } from "../../shared/log/standard-log.ts";
 import { closeAtEnd, type ServeOptions, type Served } from "../../shared/http/drain.ts";
 import { bannerLines, exposureWarning } from "./banner.ts";
 import { checkFonts } from "../doctor/font-check.ts";
@@ -53,7 +54,7 @@ export async function serveCommand(
     });
     const facts = { version, runtime: name, url, browser, consoleLink: link };
     const lines = bannerLines(prepared, facts);
-    process.stdout.write(`${lines.join("\n")}\n`);
+    standardOutput.write(`${lines.join("\n")}\n`);
     const warning = exposureWarning(prepared.host);
     if (warning !== null) platform.log("warn", warning, { host: prepared.host });
     // Unpacking the npm browser takes seconds, once: not at the expense of the first page. Nobody waits for

@@ -11,7 +11,7 @@ import type { Log } from "../../../core/ports.ts";
 import { protocolOf } from "../../processes/link.ts";
 import { visitingActors } from "../../processes/visiting-actors.ts";
 import { openDataDir } from "../../shared/data-dir.ts";
-import { jsonLog } from "../../shared/log.ts";
+import { jsonLog } from "../../shared/log/standard-log.ts";
 import { localSystem } from "../../shared/system.ts";
 import { commandFailure } from "../command-options.ts";
 import { reach } from "../console-link.ts";

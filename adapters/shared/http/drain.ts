@@ -1,5 +1,6 @@
 import { ApiError } from "../../../core/http/api-error.ts";
 import { errorResponse } from "../../../core/http/envelope.ts";
+import { standardError } from "../log/standard-log.ts";
 
 /** What {@link serve} of any runtime returns. */
 export interface Served {
@@ -89,7 +90,7 @@ export function onceDrained(ending: Ending, options: ServeOptions): () => Promis
     ended.then(
       () => process.exit(0),
       (error: unknown) => {
-        process.stderr.write(`Shutdown failed: ${String(error)}\n`);
+        standardError.write(`Shutdown failed: ${String(error)}\n`);
         process.exit(1);
       },
     );

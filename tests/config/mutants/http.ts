@@ -93,4 +93,25 @@ export const httpMutants: readonly Mutant[] = [
     replace: 'if (meant === "") {',
     tests: ["tests/unit/http/unknown-fields"],
   },
+  {
+    name: "the log holds back a bounded part",
+    file: "adapters/shared/log/log-writer.ts",
+    find: "heldBytes + rest.length <= HELD_BYTES",
+    replace: "heldBytes >= 0",
+    tests: ["tests/local/log-writer"],
+  },
+  {
+    name: "a line of the log that cannot be written ends nothing",
+    file: "adapters/shared/log/log-writer.ts",
+    find: "      fail(reasonOf(error));\n",
+    replace: "      throw error;\n",
+    tests: ["tests/local/log-writer"],
+  },
+  {
+    name: "no line of the log hides that some are missing before it",
+    file: "adapters/shared/log/log-writer.ts",
+    find: "if (isFirst || (untold === 0 && ",
+    replace: "if (isFirst || (",
+    tests: ["tests/local/log-writer"],
+  },
 ];
