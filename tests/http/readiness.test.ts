@@ -162,7 +162,7 @@ describe(`/readyz on ${target}`, () => {
           body = (await response.json()) as typeof body;
           return expect.objectContaining(told).asymmetricMatch(body.parts[part]);
         },
-        `"${reason}": ${JSON.stringify(body)}`,
+        () => `"${reason}": ${JSON.stringify(body)}`,
       );
       // What fails in one part is told of that part alone.
       const others = Object.entries(body.parts).filter(

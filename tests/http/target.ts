@@ -4,7 +4,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { PATIENCE_MS } from "../cases/eventually.ts";
+import { patience } from "../cases/eventually.ts";
+import { waitForChildren } from "../platform/children-work.ts";
 import { lendBrowser } from "../platform/shared-browser.ts";
 
 /** The runtimes that a server under test can run on. */
@@ -39,6 +40,8 @@ export interface Target {
   /** Ends it at once (SIGKILL), as a crash would. */
   kill(): Promise<void>;
 }
+
+waitForChildren();
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -87,9 +90,10 @@ export async function startTarget(options: TargetOptions = {}): Promise<Target> 
   const end = async (signal: NodeJS.Signals): Promise<number | null> => {
     child.kill(signal);
     // A server that never drains fails the test by its exit code; it must not hang the run.
-    const timer = setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS);
+    const goesOn = patience();
+    const timer = setInterval(() => goesOn() || child.kill("SIGKILL"), 1000);
     await exited;
-    clearTimeout(timer);
+    clearInterval(timer);
     return child.exitCode;
   };
   try {
@@ -129,8 +133,8 @@ function outerEnvironment(): Record<string, string | undefined> {
 
 /** The first address of this machine that the server prints; it may be inside a line of JSON. */
 async function address(child: ChildProcess, output: () => string): Promise<string> {
-  const deadline = Date.now() + PATIENCE_MS;
-  while (Date.now() < deadline) {
+  const goesOn = patience();
+  while (goesOn()) {
     const found = /https?:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):\d+(?=[^\d])/u.exec(output());
     if (found !== null) return found[0];
     if (child.exitCode !== null || child.signalCode !== null) break;

@@ -2,6 +2,9 @@ import { spawn, type ChildProcess, type ChildProcessByStdio } from "node:child_p
 import { existsSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { root } from "../config/shared.ts";
+import { waitForChildren } from "../platform/children-work.ts";
+
+waitForChildren();
 
 /** A child process whose output is read. */
 export type Child = ChildProcessByStdio<null, Readable, null>;

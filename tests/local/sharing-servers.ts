@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { PATIENCE_MS } from "../cases/eventually.ts";
+import { patience } from "../cases/eventually.ts";
 import { exitOf, lineWith, start, type Child, type LocalRuntimeName } from "./runtimes.ts";
 
 /** A server of `sharing-child.ts`. */
@@ -121,12 +121,11 @@ export async function webhook(
 
 /** Asks until the answer is as wanted; throws the last one when it never is. */
 export async function until<T>(ask: () => Promise<T>, wanted: (answer: T) => boolean): Promise<T> {
-  const late = Date.now() + PATIENCE_MS;
+  const goesOn = patience();
   for (;;) {
     const answer = await ask();
     if (wanted(answer)) return answer;
-    if (Date.now() > late)
-      throw new Error(`Still ${JSON.stringify(answer)} after ${PATIENCE_MS} ms`);
+    if (!goesOn()) throw new Error(`Still ${JSON.stringify(answer)}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

@@ -27,6 +27,11 @@ it("a browser that cannot start is started once for a request, and the reason is
       options: { headers: { "retry-after": "1" } },
     });
     expect(readFileSync(starts, "utf8")).toBe("x\n");
+    const told = browser.trouble?.().failure;
+    expect(told).toMatch(/browser/u);
+    // On a busy machine a server prepares the browser when a request has needed it already.
+    await browser.prepare?.();
+    expect(browser.trouble?.().failure).toBe(told);
   } finally {
     await browser.close();
     rmSync(folder, { recursive: true, force: true });

@@ -123,7 +123,7 @@ function localChromium(options: ChromiumOptions): Chromium {
     describe: async () =>
       describeLocal(await find(), noSandbox) ?? missingBrowserMessage(options.executablePath),
     prepare: async () => {
-      await start.watch(ready);
+      await start.watchPart(ready);
       await fonts.look();
     },
   };

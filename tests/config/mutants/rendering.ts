@@ -121,4 +121,11 @@ export const renderingMutants: readonly Mutant[] = [
     replace: "isPdf(contentType) ? Infinity : DOCUMENT_LIMIT",
     tests: ["tests/unit/rendering/pdf"],
   },
+  {
+    name: "a browser that was prepared is not taken for one that starts",
+    file: "adapters/shared/chromium/chromium.ts",
+    find: "await start.watchPart(ready);",
+    replace: "await start.watch(ready);",
+    tests: ["tests/local/unstartable-browser"],
+  },
 ];
