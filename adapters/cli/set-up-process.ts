@@ -27,6 +27,12 @@ const SLOW_GROWTH = "--heap-growing-percent=30";
 /** Gives `globalThis.gc`, for {@link collectGarbage}. */
 const COLLECTABLE = "--expose-gc";
 
+/**
+ * How many regions glibc allocates from (mallopt(3)). By itself it makes up to eight for each core, one thread after the other:
+ * what one has given back serves no other thread, and stays.
+ */
+const REGIONS = "MALLOC_ARENA_MAX";
+
 /** V8's flags for a server, and the part of a flag's name by which one of the same kind is known. */
 const flags = [
   [ALL_YOUNG, "allocation-site-pretenuring"],
@@ -57,9 +63,9 @@ function liftBunRequestLimit(): void {
 }
 
 /**
- * Sets up V8's heap for a server. Node becomes itself again with the flags that it lacks; id, arguments and standard
+ * Sets up V8's heap for a server, and glibc's. Node becomes itself again with the flags that it lacks; id, arguments and standard
  * streams stay. Where it cannot (Windows, a child with a channel to its parent), only what can be set at run time is.
- * Whoever sets a flag of the same kind (`NODE_OPTIONS=--max-semi-space-size=64`) gets that. Deno can neither start
+ * Whoever sets a flag of the same kind (`NODE_OPTIONS=--max-semi-space-size=64`) or the variable gets that. Deno can neither start
  * again nor set a flag at run time (its `setFlagsFromString` does nothing): its start line has all but the third.
  */
 function setUpV8Heap(): void {
@@ -68,9 +74,11 @@ function setUpV8Heap(): void {
   if (versions["bun"] !== undefined || versions["deno"] !== undefined) return;
   const given = [...execArgv, env["NODE_OPTIONS"] ?? ""].join(" ");
   const lacking = flags.filter(([, kind]) => !given.includes(kind)).map(([flag]) => flag);
-  if (lacking.length === 0) return;
+  const lacksRegions = process.platform === "linux" && env[REGIONS] === undefined;
+  if (lacking.length === 0 && !lacksRegions) return;
   if (mayRestart()) {
-    process.execve?.(execPath, [execPath, ...lacking, ...execArgv, ...argv.slice(1)], env);
+    const parameters = [execPath, ...lacking, ...execArgv, ...argv.slice(1)];
+    process.execve?.(execPath, parameters, { [REGIONS]: "1", ...env });
   }
   for (const flag of lacking) if (flag !== LIMIT && flag !== COLLECTABLE) setFlagsFromString(flag);
 }

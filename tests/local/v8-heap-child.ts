@@ -3,5 +3,7 @@ import process from "node:process";
 import { setUpProcess } from "../../adapters/cli/set-up-process.ts";
 
 setUpProcess();
-const { pid, execArgv, argv } = process;
-process.stdout.write(`${JSON.stringify({ pid, execArgv, args: argv.slice(2) })}\n`);
+const { pid, execArgv, argv, env } = process;
+process.stdout.write(
+  `${JSON.stringify({ pid, execArgv, args: argv.slice(2), regions: env["MALLOC_ARENA_MAX"] })}\n`,
+);

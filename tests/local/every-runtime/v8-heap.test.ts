@@ -1,13 +1,16 @@
+import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { itUnless } from "../../config/it-unless.ts";
 import { root } from "../../config/shared.ts";
-import { exitOf, lineWith, missing, runtimes, start } from "../runtimes.ts";
+import { exitOf, fileCommand, lineWith, missing, runtimes, start } from "../runtimes.ts";
 
 interface Told {
   readonly pid: number;
   readonly execArgv: readonly string[];
   readonly args: readonly string[];
+  /** Of glibc. */
+  readonly regions?: string;
 }
 
 const ALL_YOUNG = "--no-allocation-site-pretenuring";
@@ -41,6 +44,31 @@ describe.each(runtimes)("the heap of V8 on %s", (runtime) => {
     const { execArgv } = await told({ NODE_OPTIONS: "--max-semi-space-size=64" });
     const flags = execArgv.filter((flag) => KINDS.test(flag));
     expect(flags).toEqual(runtime === "node" ? [ALL_YOUNG, SLOW_GROWTH, COLLECTABLE] : []);
+  });
+});
+
+describe("the memory of glibc on Node", () => {
+  const it = itUnless(process.platform === "linux" ? undefined : "glibc is the library of Linux");
+  const regions = async (env: NodeJS.ProcessEnv): Promise<string | undefined> => {
+    const { MALLOC_ARENA_MAX: _, ...outer } = process.env;
+    const child = start("node", "v8-heap-child.ts", [], { ...outer, ...env });
+    return (JSON.parse(await lineWith(child, "pid")) as Told).regions;
+  };
+
+  it("is one region for all threads", async () => {
+    expect(await regions({})).toBe("1");
+  });
+
+  it("is one region although the flags of V8 are given", () => {
+    const [node = "", ...file] = fileCommand("node", "v8-heap-child.ts", []);
+    const { MALLOC_ARENA_MAX: _, ...env } = process.env;
+    const flags = [ALL_YOUNG, LIMIT, SLOW_GROWTH, COLLECTABLE];
+    const { stdout } = spawnSync(node, [...flags, ...file], { env, encoding: "utf8" });
+    expect((JSON.parse(stdout) as Told).regions).toBe("1");
+  });
+
+  it("is as whoever starts the server wants it", async () => {
+    expect(await regions({ MALLOC_ARENA_MAX: "4" })).toBe("4");
   });
 });
 
