@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { askResult, readDeprecated } from "./api.ts";
+import { askResult, type Facts, readDeprecated } from "./api.ts";
 import { count } from "./format.ts";
 import type { Live } from "./live.ts";
 import { Table, useLoaded, Waiting } from "./parts.tsx";
@@ -19,6 +19,8 @@ interface Entry {
 
 interface Use {
   readonly id: string;
+  readonly token: string;
+  readonly account?: string;
   readonly caller: string;
   readonly method: string;
   readonly count: number;
@@ -27,11 +29,15 @@ interface Use {
 }
 
 /** What is deprecated, and who still uses it. */
-export function DeprecationsPage({ live }: { readonly live: Live }) {
+export function DeprecationsPage({ live, facts }: { readonly live: Live; readonly facts: Facts }) {
   const [text, setText] = useState("");
   const table = useLoaded(() => askResult<readonly Entry[]>("/client/v4/deprecations"), []);
   const newest = live.rows.find(({ deprecation }) => deprecation !== undefined)?.id ?? "";
-  const uses = useLoaded(() => readDeprecated<readonly Use[]>(), [newest]);
+  const uses = useLoaded(
+    async () => ({ seen: await readDeprecated<readonly Use[] | null>() }),
+    [newest],
+  );
+  const isHidden = uses.value !== null && uses.value.seen === null;
   const byId = new Map((table.value ?? []).map((entry) => [entry.id, entry]));
   const found = (table.value ?? []).filter((entry) =>
     `${entry.id} ${what(entry)} ${replacementOf(entry)}`
@@ -45,11 +51,15 @@ export function DeprecationsPage({ live }: { readonly live: Live }) {
       <Table
         label="Uses of what is deprecated"
         head={["Entry", "Request", "Caller", "Uses", "Refused", "Last", "Instead"]}
-        none="Nobody has used anything deprecated since this database was made."
-        rows={(uses.value ?? []).map((use) => {
+        none={
+          isHidden
+            ? `Not shown: this token lacks the permission Account Read on account ${facts.account}.`
+            : "Nobody has used anything deprecated since this database was made."
+        }
+        rows={(uses.value?.seen ?? []).map((use) => {
           const entry = byId.get(use.id);
           return {
-            key: `${use.id} ${use.method} ${use.caller}`,
+            key: `${use.id} ${use.method} ${use.token} ${use.account ?? ""}`,
             cells: [
               <span class="nowrap">{use.id}</span>,
               <span class="wrap">{`${use.method} ${entry?.path ?? ""}`}</span>,

@@ -25,13 +25,16 @@ export interface PartHealth {
 /** Figures of the last hour. */
 export interface Overview {
   readonly now: number;
-  readonly history: readonly Minute[];
+  /** Null where the token may see none of it. */
+  readonly history: readonly Minute[] | null;
   readonly health: Readonly<Record<string, PartHealth>>;
   readonly usage: {
     readonly tokensIn: number;
     readonly tokensOut: number;
     readonly usd: number;
   } | null;
+  /** The permissions that the token lacks, by the parts that are not shown therefore. */
+  readonly hidden: Readonly<Record<string, string>>;
 }
 
 /** One answered request. */
@@ -110,7 +113,7 @@ export function useLive(onLoggedOut: () => void): Live {
 
 function added(before: Live, event: string, told: unknown, isStart: boolean): Live {
   if (event === "overview") return { ...before, isConnected: true, overview: told as Overview };
-  const rows = (told as RequestRow[]).toReversed();
+  const rows = ((told as RequestRow[] | null) ?? []).toReversed();
   return {
     ...before,
     isConnected: true,

@@ -1,6 +1,7 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Facts } from "./api.ts";
 import { clock, duration, size } from "./format.ts";
+import { HiddenParts } from "./hidden-parts.tsx";
 import { LogDetail } from "./log-detail.tsx";
 import type { Live, RequestRow } from "./live.ts";
 
@@ -22,6 +23,7 @@ export function LogsPage({ live, facts }: { readonly live: Live; readonly facts:
   const found = rows.filter((row) => fits(row, text, part, status));
   return (
     <>
+      <HiddenParts live={live} facts={facts} />
       <form
         class="filters"
         role="search"

@@ -113,12 +113,12 @@ function Console({
       </header>
       <main id="content" tabIndex={-1}>
         <h1>{page}</h1>
-        {page === "Overview" && <OverviewPage live={live} />}
+        {page === "Overview" && <OverviewPage live={live} facts={facts} />}
         {page === "Logs" && <LogsPage live={live} facts={facts} />}
         {page === "Gateways" && <GatewaysPage facts={facts} live={live} />}
         {page === "Search" && <SearchPage facts={facts} live={live} />}
         {page === "Webhooks" && <WebhooksPage facts={facts} live={live} />}
-        {page === "Deprecations" && <DeprecationsPage live={live} />}
+        {page === "Deprecations" && <DeprecationsPage live={live} facts={facts} />}
         {page === "Settings" && <SettingsPage facts={facts} live={live} />}
         {page === "Playground" && <PlaygroundPage facts={facts} />}
       </main>

@@ -1,6 +1,8 @@
 import { useMemo } from "preact/hooks";
+import type { Facts } from "./api.ts";
 import { Chart } from "./chart.tsx";
 import { count, duration, quantile } from "./format.ts";
+import { HiddenParts } from "./hidden-parts.tsx";
 import type { Live, Minute, Overview } from "./live.ts";
 
 const MINUTES = 60;
@@ -26,14 +28,38 @@ function sumOf(minutes: readonly Minute[]): Sums {
 }
 
 /** The last hour at a look: requests, errors, durations, tokens, and how every part is. */
-export function OverviewPage({ live }: { readonly live: Live }) {
+export function OverviewPage({ live, facts }: { readonly live: Live; readonly facts: Facts }) {
   const { overview } = live;
   if (overview === null) return <p class="muted">Waiting for the first figures …</p>;
-  return <Figures overview={overview} />;
+  const { health, history } = overview;
+  return (
+    <>
+      <HiddenParts live={live} facts={facts} />
+      {history !== null && <Figures overview={overview} history={history} />}
+      <section aria-labelledby="parts-title">
+        <h2 id="parts-title">Parts</h2>
+        <div class="parts">
+          {Object.entries(health).map(([part, { status, reason }]) => (
+            <div class="card part" key={part}>
+              <span class={`state ${status}`}>{status}</span>
+              <strong>{part}</strong>
+              {reason !== undefined && <p>{reason}</p>}
+            </div>
+          ))}
+        </div>
+      </section>
+      {history !== null && <ByPart history={history} />}
+    </>
+  );
 }
 
-function Figures({ overview }: { readonly overview: Overview }) {
-  const { history, now, usage, health } = overview;
+function Figures({
+  overview: { now, usage },
+  history,
+}: {
+  readonly overview: Overview;
+  readonly history: readonly Minute[];
+}) {
   const all = useMemo(() => sumOf(history), [history]);
   const series = useMemo(() => seriesOf(history, now), [history, now]);
   const p50 = duration(quantile(all.buckets, 0.5));
@@ -82,19 +108,6 @@ function Figures({ overview }: { readonly overview: Overview }) {
           lines={series.durations}
         />
       </div>
-      <section aria-labelledby="parts-title">
-        <h2 id="parts-title">Parts</h2>
-        <div class="parts">
-          {Object.entries(health).map(([part, { status, reason }]) => (
-            <div class="card part" key={part}>
-              <span class={`state ${status}`}>{status}</span>
-              <strong>{part}</strong>
-              {reason !== undefined && <p>{reason}</p>}
-            </div>
-          ))}
-        </div>
-      </section>
-      <ByPart history={history} />
     </>
   );
 }

@@ -2,6 +2,7 @@ import type { PlatformApiOptions } from "./config/platform-api-options.ts";
 import { Hono } from "hono";
 import { agents } from "./agents/mod.ts";
 import { auth, storedTokens } from "./auth/mod.ts";
+import { allows, type Viewer } from "./auth/principal.ts";
 import { deprecations, deprecationsMiddleware } from "./deprecations/mod.ts";
 import { type GatewayParts, gatewayParts } from "./gateway/mod.ts";
 import type { Handle } from "./console/forward.ts";
@@ -141,17 +142,20 @@ function mountConsole(
   },
 ): void {
   if (options.console !== true) return;
-  const usage = async (): Promise<AccountUsage | null> => {
-    const text = await parts.metricsOf(shared.accountId, "text");
+  const { accountId } = shared;
+  // What `/metrics` asks for.
+  const usage = async (viewer: Viewer): Promise<AccountUsage | null> => {
+    if (viewer !== "host" && !allows(viewer, "AI Gateway Read", accountId)) return null;
+    const text = await parts.metricsOf(accountId, "text");
     return text === null ? null : accountUsage(text);
   };
-  const { history, health, follow, deprecated } = seen;
+  const { hidden, history, health, follow, deprecated } = seen;
   app.route(
     "/",
     consoleRoutes({
       ...shared,
       mountPath: options.mountPath,
-      source: { history, health, follow, deprecated, usage },
+      source: { hidden, history, health, follow, deprecated, usage },
       handle: (request) => reach.handle(request),
     }),
   );

@@ -70,6 +70,13 @@ export async function requirePermission(
   return principal;
 }
 
+/** The principal of a token that came elsewhere than in `Authorization`; null when it is not valid. */
+export function principalOf(auth: Authenticate, token: string): NowOrLater<Principal | null> {
+  if (auth.byToken !== undefined) return auth.byToken(token);
+  const headers = { authorization: `Bearer ${token}` };
+  return auth(new Request("http://token.invalid/", { headers }));
+}
+
 /** Resolves to whoever makes the request, whatever it may do, or throws 401. */
 export async function requirePrincipal(auth: Authenticate, request: Request): Promise<Principal> {
   const principal = await auth(request);

@@ -18,6 +18,9 @@ export interface Principal {
   readonly denials?: readonly Grant[];
 }
 
+/** Who reads something; `"host"` where the host authenticates, which may see everything. */
+export type Viewer = Principal | "host";
+
 /**
  * Whether a principal holds a permission on an account, or on one gateway of it; `"*"` asks for all accounts, or
  * gateways, at once.

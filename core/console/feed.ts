@@ -1,3 +1,4 @@
+import type { Viewer } from "../auth/principal.ts";
 import type { ServerSentEvent } from "../http/sse.ts";
 import type { System } from "../ports.ts";
 
@@ -15,17 +16,23 @@ export interface MinuteFigures {
   };
 }
 
-/** Where the console reads. */
+/** Where the console reads. Each answer holds only what the viewer may see, and is null where that is nothing. */
 export interface FeedSource {
-  readonly deprecated: () => Promise<unknown>;
-  readonly history: (since: number) => Promise<readonly MinuteFigures[]>;
+  /** The permissions that the viewer lacks, by the parts that it does not see therefore. */
+  readonly hidden: (viewer: Viewer) => Readonly<Record<string, string>>;
+  readonly deprecated: (viewer: Viewer) => Promise<unknown>;
+  readonly history: (since: number, viewer: Viewer) => Promise<readonly MinuteFigures[] | null>;
+  /** As `/readyz` tells everybody. */
   readonly health: () => Promise<unknown>;
-  /** Tokens and cost, by the gateway's metrics; null where they are off. */
-  readonly usage: () => Promise<unknown>;
-  readonly follow: (
-    position: number,
-    waitMs: number,
-  ) => Promise<{ readonly rows: readonly unknown[]; readonly position: number }>;
+  /** Tokens and cost, by the gateway's metrics; null where they are off, too. */
+  readonly usage: (viewer: Viewer) => Promise<unknown>;
+  readonly follow: (position: number, waitMs: number) => Promise<FeedPage>;
+}
+
+/** Requests after a position. They are shown to the viewer that there is once they have come. */
+export interface FeedPage {
+  readonly position: number;
+  readonly seenBy: (viewer: Viewer) => readonly unknown[] | null;
 }
 
 /** Milliseconds of one wait for news; short, because a shutdown waits for it. */
@@ -34,9 +41,13 @@ const WAIT_MS = 5000;
 const OVERVIEW_MS = 2000;
 const SHOWN_MS = 3_600_000;
 
-/** Everything live on the console's pages, as one stream: `requests` as they come, `overview` while they do. */
+/**
+ * Everything live on the console's pages, as one stream: `requests` as they come, `overview` while they do. The viewer is
+ * looked up again for each part of it, so that a token that loses a permission loses sight at once; null ends the stream.
+ */
 export async function* feed(
   source: FeedSource,
+  findViewer: () => Promise<Viewer | null>,
   system: System,
   signal: AbortSignal,
 ): AsyncGenerator<ServerSentEvent> {
@@ -44,23 +55,30 @@ export async function* feed(
   let told = Number.NEGATIVE_INFINITY;
   const isOver = (): boolean => signal.aborted || system.closing?.aborted === true;
   while (!isOver()) {
+    const page = await source.follow(position, position < 0 ? 0 : WAIT_MS);
+    const viewer = await findViewer();
+    if (viewer === null) return;
     const now = system.now();
     if (now - told >= OVERVIEW_MS) {
       told = now;
-      const [history, health, usage] = await Promise.all([
-        source.history(now - SHOWN_MS),
-        source.health(),
-        source.usage(),
-      ]);
-      yield { event: "overview", data: JSON.stringify({ now, history, health, usage }) };
+      yield { event: "overview", data: JSON.stringify(await overview(source, viewer, now)) };
     }
-    const page = await source.follow(position, position < 0 ? 0 : WAIT_MS);
-    if (page.rows.length > 0 || position < 0) {
-      yield { event: "requests", data: JSON.stringify(page.rows), id: String(page.position) };
-    }
-    if (position >= 0 && page.rows.length > 0) await pause(OVERVIEW_MS / 4, system, signal);
+    const rows = page.seenBy(viewer);
+    if (position < 0 || (rows !== null && rows.length > 0))
+      yield { event: "requests", data: JSON.stringify(rows) };
+    // Also without news: the source lets only so many wait.
+    if (position >= 0) await pause(OVERVIEW_MS / 4, system, signal);
     position = page.position;
   }
+}
+
+async function overview(source: FeedSource, viewer: Viewer, now: number): Promise<object> {
+  const [history, health, usage] = await Promise.all([
+    source.history(now - SHOWN_MS, viewer),
+    source.health(),
+    source.usage(viewer),
+  ]);
+  return { now, history, health, usage, hidden: source.hidden(viewer) };
 }
 
 async function pause(ms: number, system: System, signal: AbortSignal): Promise<void> {

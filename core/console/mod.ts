@@ -1,7 +1,8 @@
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
-import type { Auth } from "../auth/authorize.ts";
+import { type Auth, principalOf } from "../auth/authorize.ts";
 import { bearerToken } from "../auth/bearer.ts";
+import type { Viewer } from "../auth/principal.ts";
 import { noteAnswer } from "../http/answer-note.ts";
 import { ApiError } from "../http/api-error.ts";
 import { readJson } from "../http/body.ts";
@@ -57,14 +58,17 @@ export function consoleRoutes(options: ConsoleOptions): Hono {
   sessionRoutes(app, options, { store, session, path });
   app.get("/console/events", async (c) => {
     await session(c);
-    return untold(sseResponse(feed(options.source, platform.system, c.req.raw.signal)));
+    // Only what tells that nobody is logged in ends the stream; a failure breaks it, and the page opens it again.
+    const viewer = (): Promise<Viewer | null> =>
+      session(c).then(({ viewer: found }) => found, strangerOrThrow);
+    return untold(sseResponse(feed(options.source, viewer, platform.system, c.req.raw.signal)));
   });
   app.get("/console/deprecated", async (c) => {
-    await session(c);
-    return untold(json(await options.source.deprecated()));
+    const { viewer } = await session(c);
+    return untold(json(await options.source.deprecated(viewer)));
   });
   app.all("/console/api/*", async (c) => {
-    const found = await session(c);
+    const { session: found } = await session(c);
     const { pathname } = new URL(c.req.url);
     return forwardToApi(c.req.raw, pathname.slice("/console/api".length), found, options.handle);
   });
@@ -72,16 +76,32 @@ export function consoleRoutes(options: ConsoleOptions): Hono {
   return app;
 }
 
-type FindSession = (c: Context) => Promise<ConsoleSession>;
+/** A session, and whom its token stands for now. */
+interface Seated {
+  readonly session: ConsoleSession;
+  readonly viewer: Viewer;
+}
+
+type FindSession = (c: Context) => Promise<Seated>;
+
+function strangerOrThrow(error: unknown): null {
+  if (error instanceof ApiError && error.kind === "unauthorized") return null;
+  throw error;
+}
 
 /** The session of a request; throws 403 for what is not the console's own page, 401 without a session. */
 function sessionOf({ auth }: ConsoleOptions, store: ConsoleSessions): FindSession {
   return async (c) => {
     checkOwn(c);
-    if (auth === "off") return { token: null, readOnly: false, expires: Number.MAX_SAFE_INTEGER };
+    if (auth === "off") {
+      const session = { token: null, readOnly: false, expires: Number.MAX_SAFE_INTEGER };
+      return { session, viewer: "host" };
+    }
     const found = await store.read(c.req.raw);
+    const token = found?.token?.reveal();
     // A revoked token ends its sessions.
-    if (found?.token != null && (await isKnown(found.token.reveal(), auth))) return found;
+    const viewer = token === undefined ? null : await principalOf(auth, token);
+    if (found !== null && viewer !== null) return { session: found, viewer };
     throw new ApiError("unauthorized", { message: "Log in to the console" });
   };
 }
@@ -108,18 +128,16 @@ function sessionRoutes(
   const { auth, platform } = options;
   // Not logged in is an answer here, no failure: the page asks before it knows.
   app.get("/console/session", async (c) => {
-    const found = await session(c).catch((error: unknown) => {
-      if (error instanceof ApiError && error.kind === "unauthorized") return null;
-      throw error;
-    });
-    return untold(json(found === null ? null : facts(found, options)));
+    const found = await session(c).catch(strangerOrThrow);
+    return untold(json(found === null ? null : facts(found.session, options)));
   });
   app.post("/console/session", async (c) => {
     checkOwn(c);
     if (auth === "off") return json({});
     const body = await readJson(c, login, { platform });
     const token = "code" in body ? (await store.takeCode(body.code))?.reveal() : body.token;
-    if (token === undefined || !(await isKnown(token, auth))) throw refusal("code" in body);
+    if (token === undefined || (await principalOf(auth, token)) === null)
+      throw refusal("code" in body);
     const cookie = await store.open(token, body.readOnly, c.req.raw);
     return json({}, 200, { "set-cookie": cookie, "cache-control": "no-store" });
   });
@@ -129,7 +147,7 @@ function sessionRoutes(
   });
   app.post("/console/links", async (c) => {
     const token = bearerToken(c.req.header("authorization") ?? null);
-    if (token === null || auth === "off" || !(await isKnown(token, auth)))
+    if (token === null || auth === "off" || (await principalOf(auth, token)) === null)
       throw new ApiError("unauthorized");
     const link = `${path}#login=${await store.newCode(token)}`;
     return json({ path: link }, 200, { "cache-control": "no-store" });
@@ -145,12 +163,6 @@ function refusal(isLink: boolean): ApiError {
 /** What the page reads while somebody looks at it is no news: it has no line, and is not counted. */
 function untold(response: Response): Response {
   return noteAnswer(response, { isTold: true });
-}
-
-async function isKnown(token: string, auth: Exclude<Auth, "off">): Promise<boolean> {
-  if (auth.byToken !== undefined) return (await auth.byToken(token)) !== null;
-  const headers = { authorization: `Bearer ${token}` };
-  return (await auth(new Request("http://console.invalid/", { headers }))) !== null;
 }
 
 function facts(

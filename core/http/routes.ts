@@ -1,4 +1,5 @@
 import type { Context, Hono } from "hono";
+import { routePath } from "hono/route";
 import { answerNote, noteAnswer } from "./answer-note.ts";
 import { ApiError } from "./api-error.ts";
 import { errorResponse, type ErrorShape } from "./envelope.ts";
@@ -64,7 +65,8 @@ export function onError(error: unknown, c: Context, shape: ErrorShape, deps: Rou
   deps.log("error", "Unhandled error", {
     request_id: id,
     method: c.req.method,
-    path: safePath(c.req.path),
+    // Not the path: callers put names there, and tokens.
+    route: routePath(c),
     error: text,
     stack: error instanceof Error ? error.stack : undefined,
   });

@@ -27,8 +27,12 @@ const ID = /^[\w.:-]{1,128}$/;
 /** Who watches an app. */
 export interface Observer {
   readonly platform: Platform;
+  /** The installation's account: requests that name no other one are its. */
+  readonly accountId: string;
   /** Whether a text holds a credential. */
   readonly isSecret: (text: string) => boolean;
+  /** The id of the token that a request is authenticated with; null for strangers. Asked about deprecated uses only. */
+  readonly identify: (request: Request) => NowOrLater<string | null>;
   /** Begins the span of a request. @default nobody traces */
   readonly begin?: ((traceparent: string | null) => OtlpSpanPlace | null) | undefined;
   /** Is told of each request, and of its span; the gateway tells its own. */
@@ -39,19 +43,21 @@ export interface Observer {
  * The app's `fetch`, telling `tell` of every request once its answer is complete. Nothing is read from an answer of the
  * gateway, which would cost it its fast way: its makers leave a note (`core/http/answer-note.ts`).
  */
-export function observedFetch(app: Hono, { platform, isSecret, begin, tell }: Observer): Fetch {
+export function observedFetch(app: Hono, observer: Observer): Fetch {
+  const { platform, isSecret, begin, tell } = observer;
   const { system } = platform;
   const { fetch } = app;
   const templateOf = routeTemplates(app);
-  const callerOf = callers(platform);
+  const hashOf = callers(platform);
   const seen = (request: Request, response: Response, began: Began): Response => {
-    const template = templateOf(request.method, app.getPath(request));
+    const path = app.getPath(request);
+    const template = templateOf(request.method, path);
     const note = answerNote(response);
     if (note?.isTold === true) return response;
     const reason = note?.error === undefined ? "" : shown(note.error.message, isSecret);
     const arrived = { request, response, template, note, reason, began };
-    const caller = callerOf(request);
-    const row = rowOf(arrived, requestId(arrived, platform), platform);
+    const row = rowOf(arrived, requestId(arrived, observer), path, observer);
+    const caller = callerOf(request, row, hashOf(request), observer);
     const trace = began.span;
     const body = note?.body;
     if (isPassing(body)) tellAtEnd({ row, caller, body, trace, began: began.at });
@@ -60,7 +66,7 @@ export function observedFetch(app: Hono, { platform, isSecret, begin, tell }: Ob
   };
   const tellOf = (
     row: RequestRow,
-    caller: NowOrLater<string | undefined>,
+    caller: NowOrLater<Caller | undefined>,
     trace: OtlpSpanPlace | null,
   ): void => {
     if (caller instanceof Promise)
@@ -106,7 +112,7 @@ interface Arrived {
 
 interface Streaming {
   readonly row: RequestRow;
-  readonly caller: NowOrLater<string | undefined>;
+  readonly caller: NowOrLater<Caller | undefined>;
   readonly body: PassingBytes;
   readonly trace: OtlpSpanPlace | null;
   readonly began: number;
@@ -117,9 +123,11 @@ function isPassing(body: AnswerNote["body"]): body is PassingBytes {
 }
 
 /** The row of an answer as it is when the server gets it. */
-function rowOf(arrived: Arrived, id: string, { system }: Platform): RequestRow {
+function rowOf(arrived: Arrived, id: string, path: string, observer: Observer): RequestRow {
   const { request, response, template, note, reason, began } = arrived;
+  const { system } = observer.platform;
   const bytes = bytesOf(arrived);
+  const account = otherAccount(path, observer);
   const error = note?.error;
   const deprecation = template === GATEWAY_ROUTE ? undefined : deprecationOf(response);
   return {
@@ -131,14 +139,43 @@ function rowOf(arrived: Arrived, id: string, { system }: Platform): RequestRow {
     status: response.status,
     ms: rounded(system.monotonic() - began.at),
     ...(bytes === undefined ? {} : { bytes }),
+    ...(account === undefined ? {} : { account }),
     ...(error === undefined ? {} : { error: error.kind, reason }),
     ...(deprecation === undefined ? {} : { deprecation }),
     ...(note?.made === undefined ? {} : { made: note.made }),
   };
 }
 
-function withCaller(row: RequestRow, caller: string | undefined): RequestRow {
-  return caller === undefined ? row : { ...row, caller };
+/** What is known of a caller: the digits of its credential, and the token's id where that was asked for. */
+type Caller = Pick<RequestRow, "caller" | "token">;
+
+function callerOf(
+  request: Request,
+  { deprecation }: RequestRow,
+  hash: NowOrLater<string | undefined>,
+  { identify }: Observer,
+): NowOrLater<Caller | undefined> {
+  if (deprecation === undefined)
+    return whenReady(hash, (caller) => (caller === undefined ? undefined : { caller }));
+  return Promise.all([hash, identify(request)]).then(([caller, token]) => ({
+    ...(caller === undefined ? {} : { caller }),
+    ...(token === null ? {} : { token }),
+  }));
+}
+
+function withCaller(row: RequestRow, caller: Caller | undefined): RequestRow {
+  return caller === undefined ? row : { ...row, ...caller };
+}
+
+const API_ACCOUNT = /\/client\/v4\/accounts\/([\w-]{1,64})(?:\/|$)/;
+const GATEWAY_ACCOUNT = /^\/v1\/([\w-]{1,64})(?:\/|$)/;
+
+/** The account that a path names, if it is not the installation's, and no token that a caller put in its place. */
+function otherAccount(path: string, { accountId, isSecret }: Observer): string | undefined {
+  const named = path.startsWith("/v1/") ? GATEWAY_ACCOUNT : API_ACCOUNT;
+  const account = named.exec(path)?.[1];
+  if (account === undefined || account === accountId) return undefined;
+  return hasTokenShape(account) || isSecret(account) ? undefined : account;
 }
 
 function rounded(ms: number): number {
@@ -164,14 +201,24 @@ function bytesOf({ request, response, template, note }: Arrived): number | undef
 }
 
 /** The caller's own id, else that of the answer, else a fresh one; answers of the gateway have theirs already. */
-function requestId({ request, response, note, template }: Arrived, { system }: Platform): string {
+function requestId({ request, response, note, template }: Arrived, observer: Observer): string {
+  const { system } = observer.platform;
   if (note?.requestId !== undefined) return note.requestId;
   if (template === GATEWAY_ROUTE) return system.id();
   const given = request.headers.get("x-request-id");
-  const id = given !== null && ID.test(given) ? given : system.id();
+  const id = given !== null && isRequestId(given, request, observer) ? given : system.id();
   // An upgrade's headers are the runtime's.
   if (response.status >= 200) setHeader(response, id);
   return id;
+}
+
+/** Whether a caller's id can be logged and answered: it holds none of our tokens, and nothing that came as a credential. */
+function isRequestId(text: string, { headers }: Request, { isSecret }: Observer): boolean {
+  if (!ID.test(text) || hasTokenShape(text) || isSecret(text)) return false;
+  return CREDENTIALS.every((name) => {
+    const value = headers.get(name)?.replace(/^bearer +/i, "") ?? "";
+    return value === "" || !text.includes(value);
+  });
 }
 
 function setHeader({ headers }: Response, id: string): void {

@@ -1,5 +1,8 @@
 import { Hono } from "hono";
-import { type Auth, authorize } from "../auth/authorize.ts";
+import { type Auth, authorize, principalOf } from "../auth/authorize.ts";
+import { bearerToken } from "../auth/bearer.ts";
+import type { Permission } from "../auth/permissions.ts";
+import type { Viewer } from "../auth/principal.ts";
 import { acceptedFormat, type ExpositionFormat, mediaTypes } from "../http/metrics-format.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { type ActorClient, actorClient } from "../actors/actor-client.ts";
@@ -13,7 +16,8 @@ import type { OtlpExport } from "./otlp/otlp-export.ts";
 import type { OtlpSpanPlace } from "./otlp/otlp-records.ts";
 import { isProbe, type RequestRow } from "./request-row.ts";
 import type { DeprecatedUse } from "./deprecated-uses.ts";
-import { type RecentPage, signalsKind, type SignalsMethods, type Slot } from "./signals-actor.ts";
+import { signalsKind, type SignalsMethods } from "./signals-actor.ts";
+import { type SeenMinute, visibilityOf } from "./visibility.ts";
 
 /** Options of {@link signals}. */
 export interface SignalsOptions {
@@ -40,12 +44,21 @@ export interface Signals {
   readonly health: () => Promise<Health>;
   /** The app's `fetch` with what is to be told of its requests; the app's own where nothing is. */
   readonly observed: (app: Hono) => Hono["fetch"];
-  /** The minutes since an instant in Unix ms, by part. */
-  readonly history: (since: number) => Promise<readonly Slot[]>;
-  /** Who uses what of the table of deprecations, the last use first. */
-  readonly deprecated: () => Promise<readonly DeprecatedUse[]>;
+  /** The permissions that a viewer lacks on the installation's account, by the parts that it does not see therefore. */
+  readonly hidden: (viewer: Viewer) => Readonly<Record<string, Permission>>;
+  /** The minutes since an instant in Unix ms, by part; null = none of them is for this viewer, whatever comes. */
+  readonly history: (since: number, viewer: Viewer) => Promise<readonly SeenMinute[] | null>;
+  /** Who uses what of the table of deprecations, the last use first; null as for `history`. */
+  readonly deprecated: (viewer: Viewer) => Promise<readonly DeprecatedUse[] | null>;
   /** Requests after a position (-1 = the newest there are); waits up to `waitMs` for some. */
-  readonly follow: (position: number, waitMs: number) => Promise<RecentPage>;
+  readonly follow: (position: number, waitMs: number) => Promise<FollowedPage>;
+}
+
+/** Requests after a position, and the position after them. */
+interface FollowedPage {
+  readonly position: number;
+  /** Those that a viewer may see; null as for {@link Signals.history}. */
+  readonly seenBy: (viewer: Viewer) => readonly RequestRow[] | null;
 }
 
 /** Makes the signals of one platform. */
@@ -57,7 +70,7 @@ export function signals(options: SignalsOptions): Signals {
   const models = { search: modelHealth(system), rendering: modelHealth(system) };
   const health = healthOf(platform, models);
   const counting = requestCounting(platform, (batch) => actor.add(batch));
-  const { auth } = options;
+  const { accountId, auth } = options;
   const isSecret = (text: string): boolean => auth !== "off" && auth.isIn?.(text) === true;
   const { telemetry } = options;
   const tell = (row: RequestRow, span: OtlpSpanPlace | null): void => {
@@ -74,14 +87,35 @@ export function signals(options: SignalsOptions): Signals {
     health,
     observed: (app) =>
       accessLog || isCounted || telemetry !== undefined
-        ? observedFetch(app, { platform, isSecret, tell, begin: beginOf(telemetry) })
+        ? observedFetch(app, {
+            platform,
+            accountId,
+            isSecret,
+            identify: identifier(auth),
+            tell,
+            begin: beginOf(telemetry),
+          })
         : app.fetch,
-    history: (since) => actor.history(since),
-    async deprecated() {
+    hidden: (viewer) => visibilityOf(viewer, accountId).hidden,
+    history: async (since, viewer) =>
+      visibilityOf(viewer, accountId).minutes(await actor.history(since)),
+    async deprecated(viewer) {
       await counting.flush();
-      return actor.deprecated();
+      return visibilityOf(viewer, accountId).uses(await actor.deprecated());
     },
-    follow: (position, waitMs) => actor.follow(position, waitMs),
+    async follow(from, waitMs) {
+      const { rows, position } = await actor.follow(from, waitMs);
+      return { position, seenBy: (viewer) => visibilityOf(viewer, accountId).requests(rows) };
+    },
+  };
+}
+
+/** Finds the id of a request's token; where the host authenticates, every request is one of its own. */
+function identifier(auth: Auth): (request: Request) => Promise<string | null> {
+  if (auth === "off") return () => Promise.resolve("host");
+  return async ({ headers }) => {
+    const token = bearerToken(headers.get("authorization"));
+    return token === null ? null : ((await principalOf(auth, token))?.id ?? null);
   };
 }
 

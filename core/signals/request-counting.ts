@@ -3,6 +3,7 @@ import { SqlError } from "../sql-error.ts";
 import { isProbe, type RequestRow } from "./request-row.ts";
 import { addUse, type DeprecatedUse, type DeprecatedUses, useOf } from "./deprecated-uses.ts";
 import {
+  accountKey,
   addRequest,
   noRequests,
   type RequestDelta,
@@ -35,6 +36,8 @@ const INTERVAL = 1000;
 const OVERDUE = 5000;
 /** Requests of a batch that are told one by one; the others are only counted. */
 const ROWS = 100;
+/** Accounts that are counted apart from the installation's own. */
+const ACCOUNTS = 100;
 
 /** Collects requests in memory and hands them on. */
 export function requestCounting(
@@ -42,6 +45,7 @@ export function requestCounting(
   store: (batch: RequestBatch) => Promise<void>,
 ): RequestCounting {
   const source = system.id();
+  const accounts = servedAccounts();
   let sequence = 0;
   let growing = new Map<string, RequestTotals>();
   let rows = newestRows();
@@ -81,17 +85,31 @@ export function requestCounting(
   };
   return {
     add(row) {
-      const key = seriesKey(row);
+      const key = accountKey(seriesKey(row), accounts.of(row));
       let totals = growing.get(key);
       if (totals === undefined) growing.set(key, (totals = noRequests()));
       addRequest(totals, row);
-      if (row.deprecation !== undefined) addUse(deprecated, useOf(row, row.deprecation));
+      const use = useOf(row);
+      if (use !== null) addUse(deprecated, use);
       if (!isProbe(row)) rows.add(row);
       if (row.time - plannedAt < OVERDUE) return;
       plannedAt = row.time;
       system.waitUntil(flushLater());
     },
     flush,
+  };
+}
+
+/** Tells accounts apart once one of their requests was served: strangers may invent as many as they like. */
+function servedAccounts(): { of(row: RequestRow): string } {
+  const served = new Set<string>();
+  return {
+    of({ account = "", status }) {
+      if (account === "" || served.has(account)) return account;
+      if (status >= 400 || served.size >= ACCOUNTS) return "";
+      served.add(account);
+      return account;
+    },
   };
 }
 

@@ -19,6 +19,10 @@ export type RequestRow = {
   readonly bytes?: number;
   /** The first digits of the SHA-256 of the credential. */
   readonly caller?: string;
+  /** The account that the path names, if it is another than the installation's. */
+  readonly account?: string;
+  /** The id of the token that the request was authenticated with; known where {@link RequestRow.deprecation} is. */
+  readonly token?: string;
   /** Name and message of the error. */
   readonly error?: string;
   readonly reason?: string;
@@ -27,6 +31,13 @@ export type RequestRow = {
   /** What the console offers to do again; no line of the log tells it, because callers choose these names. */
   readonly made?: RequestEffect;
 };
+
+const verbs = new Set(["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]);
+
+/** The method; those that callers make up are one. */
+export function verbOf(method: string): string {
+  return verbs.has(method) ? method : "other";
+}
 
 /** Whether it is a health check that found nothing wrong: no news, however often it comes. */
 export function isProbe({ route, status }: RequestRow): boolean {

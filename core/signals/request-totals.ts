@@ -1,4 +1,4 @@
-import type { RequestRow } from "./request-row.ts";
+import { type RequestRow, verbOf } from "./request-row.ts";
 
 /** What a series of requests adds up. Plain, because it crosses to an actor. */
 export type RequestTotals = {
@@ -10,7 +10,7 @@ export type RequestTotals = {
   readonly buckets: number[];
 };
 
-/** What a series grew by. */
+/** What a series of an account grew by; the key is that of {@link accountKey}. */
 export type RequestDelta = readonly [key: string, totals: RequestTotals];
 
 /** Upper bounds of durations in seconds: OpenTelemetry's for `http.server.request.duration`, and two below them. */
@@ -22,14 +22,21 @@ const msBounds = secondBounds.map((seconds) => seconds * 1000);
 
 /** The key of a request's series: as many as there are routes, methods and statuses. */
 export function seriesKey({ part, method, route, status }: RequestRow): string {
-  return `${part}\t${verb(method)}\t${route}\t${status}`;
+  return `${part}\t${verbOf(method)}\t${route}\t${status}`;
 }
 
-const verbs = new Set(["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]);
+/** What the key of a series is followed by where its requests named an account that is not the installation's. */
+export function accountKey(series: string, account: string): string {
+  return account === "" ? series : `${series}\t${account}`;
+}
 
-/** Callers choose methods: those that nobody uses are one. */
-function verb(method: string): string {
-  return verbs.has(method) ? method : "other";
+/** Reads a key of {@link accountKey}. */
+export function splitAccount(key: string): {
+  readonly series: string;
+  readonly account: string;
+} {
+  const [part = "", method = "", route = "", status = "", account = ""] = key.split("\t");
+  return { series: [part, method, route, status].join("\t"), account };
 }
 
 /** A series' labels. */

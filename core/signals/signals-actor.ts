@@ -1,8 +1,14 @@
 import type { ActorContext, ActorKind, Statement } from "../ports.ts";
-import { addUse, type DeprecatedUse, type DeprecatedUses } from "./deprecated-uses.ts";
+import { addUse, type DeprecatedUse, type DeprecatedUses, storedUses } from "./deprecated-uses.ts";
 import type { RequestBatch } from "./request-counting.ts";
 import type { RequestRow } from "./request-row.ts";
-import { addTotals, labelsOf, noRequests, type RequestTotals } from "./request-totals.ts";
+import {
+  addTotals,
+  labelsOf,
+  noRequests,
+  type RequestTotals,
+  splitAccount,
+} from "./request-totals.ts";
 
 /** Milliseconds of a slot of the history, and how long the history is kept. */
 const SLOT_MS = 60_000;
@@ -11,17 +17,21 @@ const HISTORY_MS = 24 * 3_600_000;
 const SOURCE_KEPT = 3_600_000;
 /** Series of one platform: as many as routes, methods and statuses can be, and some. */
 const SERIES = 2000;
+/** Minutes of parts and accounts; those above are the installation's. */
+const SLOTS = 20_000;
 /** Requests that are told one by one, and batches of them that outlive the instance. */
 const RECENT = 500;
 const BATCHES = 10;
 /** Clients that wait for news at the same time. */
 const FOLLOWERS = 100;
 
-/** A minute of one part. */
+/** A minute of one part of an account. */
 export type Slot = {
   /** Unix ms. */
   readonly at: number;
   readonly part: string;
+  /** @default the installation's */
+  readonly account?: string;
   /** Answers with a status from 500 on. */
   failed: number;
   /** Answers with a status from 400 to 499. */
@@ -95,13 +105,14 @@ async function add(batch: RequestBatch, state: State): Promise<void> {
   sources.set(batch.source, { sequence: batch.sequence, seen: now });
   const changed = new Set<string>();
   const touched = new Set<string>();
-  for (const [given, totals] of batch.deltas) {
+  for (const [delta, totals] of batch.deltas) {
+    const { series: given, account } = splitAccount(delta);
     const key = series.has(given) || series.size < SERIES ? given : "other\tother\tother\tother";
     const kept = series.get(key) ?? noRequests();
     addTotals(kept, totals);
     series.set(key, kept);
     changed.add(key);
-    touched.add(addToSlot(given, totals, now, state));
+    touched.add(addToSlot(given, account, totals, now, state));
   }
   const used = batch.deprecated.map((use) => addUse(state.deprecated, use));
   state.recent = [...state.recent, ...batch.rows].slice(-RECENT);
@@ -111,18 +122,33 @@ async function add(batch: RequestBatch, state: State): Promise<void> {
   await context.sql.batch(
     [
       ...statements(batch, changed, touched, now, state),
-      ...storedUses(used, state),
+      ...storedUses(used, state.deprecated, context.name),
       ...storedSource(batch, now, state),
     ],
     { lazy: true },
   );
 }
 
-function addToSlot(key: string, totals: RequestTotals, now: number, { slots }: State): string {
-  const { part, status } = labelsOf(key);
+function addToSlot(
+  series: string,
+  account: string,
+  totals: RequestTotals,
+  now: number,
+  { slots }: State,
+): string {
+  const { part, status } = labelsOf(series);
   const at = now - (now % SLOT_MS);
-  const slotKey = `${at}\t${part}`;
-  const slot = slots.get(slotKey) ?? { at, part, failed: 0, refused: 0, totals: noRequests() };
+  const named = `${at}\t${part}\t${account}`;
+  const isOther = account !== "" && (slots.has(named) || slots.size < SLOTS);
+  const slotKey = isOther ? named : `${at}\t${part}`;
+  const slot = slots.get(slotKey) ?? {
+    at,
+    part,
+    ...(isOther ? { account } : {}),
+    failed: 0,
+    refused: 0,
+    totals: noRequests(),
+  };
   addTotals(slot.totals, totals);
   if (Number(status) >= 500) slot.failed += totals.count;
   else if (Number(status) >= 400) slot.refused += totals.count;
@@ -148,7 +174,8 @@ function statements(
       return {
         sql: `INSERT INTO signals_slots (actor, at, part, slot) VALUES (?, ?, ?, ?)
           ON CONFLICT (actor, at, part) DO UPDATE SET slot = excluded.slot`,
-        params: [actor, slot?.at ?? now, slot?.part ?? "", JSON.stringify(slot)],
+        // The column names the account as well, where it is not the installation's.
+        params: [actor, slot?.at ?? now, key.slice(key.indexOf("\t") + 1), JSON.stringify(slot)],
       };
     }),
     {
@@ -166,16 +193,6 @@ function statements(
       params: [actor, actor],
     },
   ];
-}
-
-function storedUses(used: readonly (string | null)[], { context, deprecated }: State): Statement[] {
-  return used
-    .filter((name) => name !== null)
-    .map((name) => ({
-      sql: `INSERT INTO signals_deprecated (actor, name, uses) VALUES (?, ?, ?)
-        ON CONFLICT (actor, name) DO UPDATE SET uses = excluded.uses`,
-      params: [context.name, name, JSON.stringify(deprecated.get(name))],
-    }));
 }
 
 /** With what the batch counted, or not at all: whoever sends it again after an eviction must not count twice. */
@@ -250,7 +267,13 @@ async function stored(context: ActorContext): Promise<State> {
         { sequence: Number(sequence), seen: Number(seen) },
       ]),
     ),
-    deprecated: new Map(deprecated.map((row) => [String(row["name"]), parsed(row["uses"])])),
+    deprecated: new Map(
+      deprecated.map((row) => {
+        const use: Omit<DeprecatedUse, "token"> & { readonly token?: string } = parsed(row["uses"]);
+        // Rows of earlier versions name no token.
+        return [String(row["name"]), { ...use, token: use.token ?? "" }];
+      }),
+    ),
     recent: recent.flatMap((row): RequestRow[] => parsed(row["requests"])).slice(-RECENT),
     position: Number(recent.at(-1)?.["position"] ?? 0),
     waiters: new Set(),

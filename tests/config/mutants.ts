@@ -3,6 +3,7 @@ import { filesMutants } from "./mutants/files.ts";
 import { gatewayKeyMutants } from "./mutants/gateway-keys.ts";
 import { gatewayMutants } from "./mutants/gateway.ts";
 import { httpMutants } from "./mutants/http.ts";
+import { identityMutants } from "./mutants/identity.ts";
 import { renderingMutants } from "./mutants/rendering.ts";
 import type { Mutant } from "./mutants/mutant.ts";
 import { searchMutants } from "./mutants/search.ts";
@@ -14,6 +15,7 @@ export const mutants: readonly Mutant[] = [
   ...gatewayKeyMutants,
   ...agentsMutants,
   ...httpMutants,
+  ...identityMutants,
   ...searchMutants,
   ...filesMutants,
   ...renderingMutants,

@@ -58,19 +58,37 @@ async function rows(
     // Not `reach`: that has a deadline, which a stream has not.
     const response = await fetch(`${url}/console/events`, { headers });
     try {
+      let lacks: readonly string[] = [];
       for await (const { event, data } of eventsOf(response)) {
+        // The server's own figures and rows.
+        if (event === "overview") lacks = lackedIn(data);
         if (event !== "requests") continue;
-        // The server's own rows.
-        const some = JSON.parse(data) as RequestRow[];
+        const some = JSON.parse(data) as RequestRow[] | null;
+        if (some === null) throw new HiddenError(lacks);
         for (const row of some) print(row);
         if (!follow) return;
       }
     } catch (error) {
-      if (!follow) throw error;
+      if (!follow || error instanceof HiddenError) throw error;
     } finally {
       await response.body?.cancel().catch(() => undefined);
     }
   });
+}
+
+/** The token may read no requests, which does not change by asking again. */
+class HiddenError extends Error {
+  constructor(lacks: readonly string[]) {
+    super(
+      `The token of the data folder shows no requests: it lacks ${lacks.join(", ")} on the server's account`,
+    );
+  }
+}
+
+/** The permissions that the token lacks. */
+function lackedIn(overview: string): readonly string[] {
+  const { hidden } = JSON.parse(overview) as { readonly hidden: Readonly<Record<string, string>> };
+  return Object.values(hidden);
 }
 
 interface ReceivedEvent {

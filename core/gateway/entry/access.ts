@@ -1,5 +1,5 @@
 import { type NowOrLater, whenReady } from "../../now-or-later.ts";
-import type { Auth, Authenticate } from "../../auth/authorize.ts";
+import { type Auth, type Authenticate, principalOf } from "../../auth/authorize.ts";
 import { allows, type Principal } from "../../auth/principal.ts";
 import { secretSearch } from "../../auth/secret-search.ts";
 import { hasTokenShape, isKeyShaped } from "../../auth/token-format.ts";
@@ -123,15 +123,6 @@ function callersBy(
       known[at] = caller;
       return caller;
     });
-}
-
-function principalOf(
-  auth: Authenticate,
-  token: string,
-): Promise<Principal | null> | Principal | null {
-  if (auth.byToken !== undefined) return auth.byToken(token);
-  const headers = { authorization: `Bearer ${token}` };
-  return auth(new Request("http://gateway.invalid/", { headers }));
 }
 
 /** The tokens of a host's own authentication, which can only be asked about one text after the other. */

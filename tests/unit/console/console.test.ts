@@ -257,6 +257,163 @@ describe("what the console shows live", () => {
   });
 });
 
+/** What a session is shown of the stream, until its first requests have come. */
+async function shownTo(
+  api: PlatformApi,
+  token: string,
+): Promise<{ overview: Overview; rows: readonly { route: string }[] | null; text: string }> {
+  const { cookie } = await logIn(api, { token });
+  const response = await api.request("/console/events", { headers: { ...own, cookie } });
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  while (!/event: requests\ndata: .*\n\n/.test(text)) {
+    const { done, value } = (await reader?.read()) ?? { done: true, value: "" };
+    if (done) break;
+    text += value;
+  }
+  await reader?.cancel();
+  const dataOf = (event: string): unknown =>
+    JSON.parse(new RegExp(`event: ${event}\\ndata: (.*)`).exec(text)?.[1] ?? "");
+  return {
+    overview: dataOf("overview") as Overview,
+    rows: dataOf("requests") as { route: string }[] | null,
+    text,
+  };
+}
+
+interface Overview {
+  readonly history: readonly { part: string; totals: { count: number } }[] | null;
+  readonly usage: unknown;
+  readonly health: object;
+  readonly hidden: Readonly<Record<string, string>>;
+}
+
+describe("what the console shows of others", () => {
+  const MANY = [
+    { token: TOKEN, permissions: ["*"], accounts: ["*"] },
+    { token: READER, permissions: ["AI Search Read"], accounts: ["local"] },
+    { token: "token-of-another-account-01", permissions: ["Account Read"], accounts: ["other"] },
+    {
+      token: "token-for-all-of-another-01",
+      permissions: ["AI Gateway Read", "AI Search Read", "Account Read"],
+      accounts: ["other"],
+    },
+    {
+      token: "token-for-one-gateway-only-01",
+      permissions: ["AI Gateway Read"],
+      accounts: ["local"],
+      gateways: ["default"],
+    },
+  ];
+
+  /** Requests to two accounts and several parts. */
+  async function busy(): Promise<PlatformApi> {
+    const api = await setup({ tokens: MANY, gateway: { metrics: true } });
+    const headers = { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" };
+    const get = async (path: string): Promise<void> => {
+      await (await api.request(path, { headers })).text();
+    };
+    await get("/client/v4/accounts/local/ai-search/instances");
+    await get("/client/v4/accounts/local/ai-gateway/gateways/no-such-gateway");
+    await get("/client/v4/accounts/local/tokens");
+    await get("/client/v4/accounts/local/devices");
+    await get("/client/v4/accounts/other/ai-search/instances");
+    await get("/client/v4/accounts/other/devices");
+    // Hands on what was counted.
+    await get("/metrics");
+    return api;
+  }
+  const uses = async (api: PlatformApi, token: string): Promise<unknown> => {
+    const { cookie } = await logIn(api, { token });
+    const told = await api.request("/console/deprecated", { headers: { ...own, cookie } });
+    return (await told.json()) as unknown;
+  };
+
+  it("is all to a token that may read all of it", async () => {
+    const api = await busy();
+    const { overview, rows } = await shownTo(api, TOKEN);
+    expect(overview.hidden).toEqual({});
+    expect(overview.usage).toEqual({ tokensIn: 0, tokensOut: 0, usd: 0 });
+    expect(rows?.length).toBeGreaterThanOrEqual(6);
+    expect(await uses(api, TOKEN)).toHaveLength(2);
+  });
+
+  it("is nothing to a token without a permission on the account, and says so", async () => {
+    const api = await busy();
+    const { overview, rows, text } = await shownTo(api, MANY[4]?.token ?? "");
+    expect(overview).toMatchObject({ history: null, usage: null });
+    expect(overview.hidden).toEqual({
+      gateway: "AI Gateway Read",
+      rendering: "Browser Rendering Edit",
+      search: "AI Search Read",
+      webhooks: "Webhooks Read",
+      agents: "Agents Read",
+      platform: "Account Read",
+    });
+    expect(overview.health).toHaveProperty("database");
+    expect(rows).toBeNull();
+    expect(text).not.toMatch(/no-such-gateway|"caller"|"route"/);
+    expect(await uses(api, MANY[4]?.token ?? "")).toBeNull();
+  });
+
+  it("is the part that a token may read, of the account on which it may", async () => {
+    const api = await busy();
+    const { overview, rows } = await shownTo(api, READER);
+    expect(overview.usage).toBeNull();
+    expect(overview.history).toMatchObject([{ part: "search", totals: { count: 1 } }]);
+    expect(rows?.map(({ route }) => route)).toEqual([
+      "/client/v4/accounts/:account_id/ai-search/instances",
+    ]);
+    expect(overview.hidden).not.toHaveProperty("search");
+    expect(await uses(api, READER)).toBeNull();
+  });
+
+  it("is another account's own requests to a token of that account", async () => {
+    const api = await busy();
+    const { overview, rows } = await shownTo(api, MANY[3]?.token ?? "");
+    expect(overview.usage).toBeNull();
+    expect(overview.history?.map(({ part }) => part).toSorted()).toEqual(["platform", "search"]);
+    expect(rows).toHaveLength(2);
+    expect(rows).toMatchObject([{ account: "other" }, { account: "other" }]);
+    const { rows: few } = await shownTo(api, MANY[2]?.token ?? "");
+    expect(few).toMatchObject([{ account: "other", deprecation: "devices.01" }]);
+    expect(await uses(api, MANY[2]?.token ?? "")).toMatchObject([{ account: "other" }]);
+  });
+
+  it("ends with the token, also for a stream that is open", async () => {
+    const api = await setup();
+    const headers = { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" };
+    const { result } = (await (
+      await api.request(
+        "/client/v4/accounts/local/tokens",
+        post({ name: "brief", policies: [SEARCH_READ] }, headers),
+      )
+    ).json()) as { result: { id: string; value: string } };
+    const { cookie } = await logIn(api, { token: result.value });
+    const response = await api.request("/console/events", { headers: { ...own, cookie } });
+    const reader = response.body?.getReader();
+    await reader?.read();
+    await api.request(`/client/v4/accounts/local/tokens/${result.id}`, {
+      method: "DELETE",
+      headers,
+    });
+    for (;;) {
+      const { done } = (await reader?.read()) ?? { done: true };
+      if (done) break;
+    }
+    expect((await api.request("/console/events", { headers: { ...own, cookie } })).status).toBe(
+      401,
+    );
+  });
+});
+
+/** The policy of a token that may read searches. */
+const SEARCH_READ = {
+  effect: "allow",
+  permission_groups: [{ id: "4931e9fdba24ed3c3f0e112db0956e75" }],
+  resources: { "com.cloudflare.api.account.local": "*" },
+};
+
 it("usageOf() adds up what scrapers read", () => {
   const text = [
     'causey_gateway_tokens_total{gateway="a",type="input"} 3',

@@ -82,7 +82,7 @@ describe("closeRoutes()", () => {
     ]);
     expect(logged.at(-1)?.[1]).toMatchObject({
       request_id: id,
-      path: "/api/fail",
+      route: "/api/fail",
       error: "TypeError: secret detail",
     });
   });

@@ -97,6 +97,19 @@ describe("the access log", () => {
     await expect(sent('x" forged="1')).resolves.toMatch(/^[0-9a-f-]{36}$/);
   });
 
+  it("takes no request id that holds a token, nor the credential that came with it", async () => {
+    const { api, lines } = await setup();
+    const secret = newToken((length) => crypto.getRandomValues(new Uint8Array(length)));
+    const key = "key-of-a-provider";
+    for (const id of [TOKEN, `a:${secret}`, `b.${key}`]) {
+      const headers = { "x-request-id": id, authorization: `Bearer ${key}` };
+      const response = await api.request("/client/v4/accounts/local/tokens", { headers });
+      expect(response.headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
+    }
+    await eventually(() => lines.length >= 3, "three lines");
+    for (const text of [TOKEN, secret, key]) expect(JSON.stringify(lines)).not.toContain(text);
+  });
+
   it("says why it refused a stranger, a lack of permission and an unknown path", async () => {
     const weak = { token: "token-that-may-little", permissions: ["Account Read" as const] };
     const { api, line } = await setup({ tokens: [{ ...weak, accounts: ["*"] }] });

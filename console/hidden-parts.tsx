@@ -1,0 +1,28 @@
+import type { Facts } from "./api.ts";
+import type { Live } from "./live.ts";
+
+/** Says which requests this session does not show, and what its token lacks. */
+export function HiddenParts({ live, facts }: { readonly live: Live; readonly facts: Facts }) {
+  const hidden = Object.entries(live.overview?.hidden ?? {});
+  if (hidden.length === 0) return null;
+  return (
+    <aside class="notice" aria-label="Not shown">
+      <p>
+        Not shown, because this token lacks the permission on account <code>{facts.account}</code>:
+      </p>
+      <ul>
+        {hidden.map(([part, permission]) => (
+          <li key={part}>
+            {NAMES[part] ?? part}: <strong>{permission}</strong>
+          </li>
+        ))}
+      </ul>
+    </aside>
+  );
+}
+
+/** Parts that hold more than their requests. */
+const NAMES: Readonly<Record<string, string>> = {
+  gateway: "gateway, with its tokens and cost",
+  platform: "everything else, with the uses of what is deprecated",
+};

@@ -1,0 +1,74 @@
+import type { Permission } from "../auth/permissions.ts";
+import { allows, type Viewer } from "../auth/principal.ts";
+import type { DeprecatedUse } from "./deprecated-uses.ts";
+import type { RequestRow } from "./request-row.ts";
+import { addTotals, noRequests } from "./request-totals.ts";
+import type { Slot } from "./signals-actor.ts";
+
+/** A minute of one part, of all accounts that a viewer may see. */
+export type SeenMinute = Omit<Slot, "account">;
+
+/** The permission that shows the requests of a part: the one that reads what they are about. */
+const permissionOfPart: Readonly<Record<string, Permission>> = {
+  gateway: "AI Gateway Read",
+  rendering: "Browser Rendering Edit",
+  search: "AI Search Read",
+  webhooks: "Webhooks Read",
+  agents: "Agents Read",
+  /** All others belong to the account itself: tokens, unknown paths, what is deprecated. */
+  platform: "Account Read",
+};
+
+/** Shows a viewer what it may see of the requests of an installation, whose own account is `accountId`. */
+export interface Visibility {
+  /** The parts of the installation's account that it does not see, each with the permission that it lacks. */
+  readonly hidden: Readonly<Record<string, Permission>>;
+  /** What it may see of the minutes, its accounts added up; null = it may see none of the account. */
+  minutes(slots: readonly Slot[]): readonly SeenMinute[] | null;
+  /** What it may see of the requests; null as for `minutes`. */
+  requests(rows: readonly RequestRow[]): readonly RequestRow[] | null;
+  /** What it may see of the uses of what is deprecated; null without the permission for that. */
+  uses(uses: readonly DeprecatedUse[]): readonly DeprecatedUse[] | null;
+}
+
+/** What a viewer may see. */
+export function visibilityOf(viewer: Viewer, accountId: string): Visibility {
+  const sees = (part: string, account: string = accountId): boolean =>
+    viewer === "host" || allows(viewer, permissionFor(part), account);
+  const hidden = Object.keys(permissionOfPart).filter((part) => !sees(part));
+  const isBlind = hidden.length === Object.keys(permissionOfPart).length;
+  const orNull = <T>(seen: readonly T[], isHidden: boolean): readonly T[] | null =>
+    isHidden && seen.length === 0 ? null : seen;
+  return {
+    hidden: Object.fromEntries(hidden.map((part) => [part, permissionFor(part)])),
+    minutes: (slots) =>
+      orNull(addedUp(slots.filter(({ part, account }) => sees(part, account))), isBlind),
+    requests: (rows) =>
+      orNull(
+        rows.filter(({ part, account }) => sees(part, account)),
+        isBlind,
+      ),
+    uses: (uses) =>
+      orNull(
+        uses.filter(({ account }) => sees("platform", account)),
+        !sees("platform"),
+      ),
+  };
+}
+
+function permissionFor(part: string): Permission {
+  return permissionOfPart[part] ?? "Account Read";
+}
+
+function addedUp(slots: readonly Slot[]): SeenMinute[] {
+  const minutes = new Map<string, SeenMinute>();
+  for (const { at, part, failed, refused, totals } of slots) {
+    const key = `${at} ${part}`;
+    const minute = minutes.get(key) ?? { at, part, failed: 0, refused: 0, totals: noRequests() };
+    addTotals(minute.totals, totals);
+    minute.failed += failed;
+    minute.refused += refused;
+    minutes.set(key, minute);
+  }
+  return [...minutes.values()];
+}
