@@ -36,12 +36,12 @@ const API_ROOT = "/client/v4";
  * `/webhooks`, agents at `/agents`, and `/healthz`, `/readyz`; where they are on also `/metrics`, `/openapi.json`, `/docs` and `/console`.
  */
 export function platformApi(options: PlatformApiOptions): PlatformApi {
-  const { accountId = "local", mountPath } = options;
+  const { accountId = "local", mountPath, publicUrl } = options;
   const telemetry = options.telemetry ? otlpExport(options.platform, options.telemetry) : undefined;
   const tracer = telemetry?.tracer;
   const platform = withTelemetry(options.platform, telemetry);
   const authenticate = options.auth ?? storedTokens(platform, options);
-  const shared = { platform, accountId, auth: authenticate };
+  const shared = { platform, accountId, auth: authenticate, publicUrl };
   const { parts, seen } = watchedGateway(options, shared, telemetry);
   const pages = renderingParts({
     ...watchedRendering(options, seen, parts),
@@ -180,6 +180,7 @@ function watchedGateway(
     ...options.gateway,
     ...shared,
     mountPath: options.mountPath,
+    publicUrl: options.publicUrl,
     demo: options.demo ?? false,
     accessLog: accessLog || isCounted || telemetry !== undefined,
     spans: telemetry?.spans,

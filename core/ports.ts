@@ -103,6 +103,8 @@ export interface Platform extends PlatformCore, PlatformNetwork, Pick<FastPaths,
   readonly capabilities: Readonly<Record<Capability, true | string>>;
   /** What the bodies of all requests may take in memory, in this process. @default without a bound */
   readonly bodies?: BodyBudget;
+  /** The address that a request comes from, as the network tells it; null for one that no server received. @default not known */
+  clientAddress?(request: Request): string | null;
   /** What the process takes; for metrics. @default not known */
   vitals?(): Vitals;
   /** Flushes, closes sockets with 1001 and the database. */

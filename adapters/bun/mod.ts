@@ -6,7 +6,7 @@
 import type { Platform } from "../../core/ports.ts";
 import { localPlatform, type LocalPlatformOptions } from "../shared/local-platform.ts";
 import { bunTransport } from "./fetch-transport.ts";
-import { bunUpgrade } from "./sockets.ts";
+import { bunUpgrade, clientAddressOnBun } from "./sockets.ts";
 
 export type { FetchApp, Served, ServeOptions } from "../shared/http/drain.ts";
 export { acceptWebSockets, type BunHandlers, serve } from "./serve.ts";
@@ -16,5 +16,13 @@ export type BunPlatformOptions = LocalPlatformOptions;
 
 /** Opens everything that the capabilities need on Bun; close it, or let `serve()` do so. */
 export async function bunPlatform(options: BunPlatformOptions = {}): Promise<Platform> {
-  return localPlatform({ name: "bun", upgrade: bunUpgrade, transport: bunTransport() }, options);
+  return localPlatform(
+    {
+      name: "bun",
+      upgrade: bunUpgrade,
+      transport: bunTransport(),
+      clientAddress: clientAddressOnBun,
+    },
+    options,
+  );
 }

@@ -17,6 +17,11 @@ export function receivedBy(server: Server<SocketData>, request: Request): void {
   servers.set(request, server);
 }
 
+/** The address from which Bun received a request of `serve()` or `acceptWebSockets()`. */
+export function clientAddressOnBun(request: Request): string | null {
+  return servers.get(request)?.requestIP(request)?.address ?? null;
+}
+
 /** Whether the request is a WebSocket by now, so that Bun expects no response to it. */
 export function isUpgraded(request: Request): boolean {
   return upgraded.has(request);

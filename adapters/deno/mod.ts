@@ -6,6 +6,7 @@
 import type { Platform } from "../../core/ports.ts";
 import { undiciTransport } from "../shared/http/undici-transport.ts";
 import { localPlatform, type LocalPlatformOptions } from "../shared/local-platform.ts";
+import { clientAddressOnDeno } from "./client-address.ts";
 import { denoUpgrade } from "./sockets.ts";
 
 export type { FetchApp, Served, ServeOptions } from "../shared/http/drain.ts";
@@ -20,6 +21,7 @@ export async function denoPlatform(options: DenoPlatformOptions = {}): Promise<P
   const runtime = {
     name: "deno",
     upgrade: denoUpgrade,
+    clientAddress: clientAddressOnDeno,
     transport,
     close: () => transport.close(),
   } as const;

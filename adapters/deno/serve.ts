@@ -9,6 +9,7 @@ import {
   type ServeOptions,
   type Served,
 } from "../shared/http/drain.ts";
+import { rememberAddress } from "./client-address.ts";
 import { answerAtTurnsEnd } from "../shared/http/turn.ts";
 
 /**
@@ -32,6 +33,7 @@ export async function serve(app: FetchApp, options: ServeOptions = {}): Promise<
         };
         // Settles when the answer's last byte is sent, or the client has gone.
         info.completed.then(over, over);
+        rememberAddress(request, info.remoteAddr);
         return refuseAmbiguous(request) ?? atEnd(() => app.fetch(request, info));
       },
     );

@@ -6,7 +6,7 @@
 import type { Platform } from "../../core/ports.ts";
 import { undiciTransport } from "../shared/http/undici-transport.ts";
 import { localPlatform, type LocalPlatformOptions } from "../shared/local-platform.ts";
-import { receivedByNode } from "./received.ts";
+import { clientAddressOnNode, receivedByNode } from "./received.ts";
 import { nodeUpgrade } from "./sockets.ts";
 
 export type { FetchApp, Served, ServeOptions } from "../shared/http/drain.ts";
@@ -25,6 +25,7 @@ export async function nodePlatform(options: NodePlatformOptions = {}): Promise<P
       upgrade: nodeUpgrade,
       transport,
       received: receivedByNode,
+      clientAddress: clientAddressOnNode,
       close: () => transport.close(),
     },
     options,

@@ -4,6 +4,22 @@ import type { HeaderPair, ReceivedRequest } from "../../core/ports.ts";
 /** A property, because a `WeakMap` of all requests under way costs the collector more than all else here. */
 const incomingKey = Symbol("causey.incoming");
 
+/** Where the address of an upgrade request stands. */
+const addressKey = Symbol("causey.clientAddress");
+
+/** Remembers from where an upgrade request came. */
+export function rememberUpgrade(request: Request, { socket }: IncomingMessage): void {
+  Reflect.set(request, addressKey, socket.remoteAddress ?? null);
+}
+
+/** The address from which Node received a request; null for one of a server that is not `serve()`. */
+export function clientAddressOnNode(request: Request): string | null {
+  const incoming: unknown = Reflect.get(request, incomingKey);
+  if (incoming instanceof IncomingMessage) return incoming.socket.remoteAddress ?? null;
+  const address: unknown = Reflect.get(request, addressKey);
+  return typeof address === "string" ? address : null;
+}
+
 /** Where node-server keeps the `Headers` of a request once somebody has asked for them. */
 let headersKey: symbol | undefined;
 

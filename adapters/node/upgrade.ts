@@ -1,6 +1,7 @@
 import { STATUS_CODES, type IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { FetchApp } from "../shared/http/drain.ts";
+import { rememberUpgrade } from "./received.ts";
 import { offerUpgrade, type NodeUpgrade } from "./sockets.ts";
 import { headersOf, writeBody } from "./write-response.ts";
 
@@ -50,6 +51,7 @@ export async function handleUpgrade(
   }
   const offer: NodeUpgrade = { incoming, socket, head, release, upgraded: false };
   offerUpgrade(request, offer);
+  rememberUpgrade(request, incoming);
   const response = await answer(app, request, incoming);
   release();
   if (!offer.upgraded) await refuse(socket, response);

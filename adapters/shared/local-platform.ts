@@ -58,6 +58,7 @@ export interface LocalRuntime {
   readonly upgrade: Upgrade;
   readonly transport: Transport;
   readonly received?: NonNullable<Platform["received"]>;
+  readonly clientAddress: NonNullable<Platform["clientAddress"]>;
   close?(): Promise<void>;
 }
 
@@ -115,13 +116,21 @@ export async function localPlatform(
     log,
     vitals,
     bodies: bodyBudget(options.bodyBytes ?? defaultBodyBytes()),
-    ...(runtime.received === undefined ? {} : { received: runtime.received }),
+    ...requestsOf(runtime),
     close: () => (closing ??= closeParts(parts, closeGraceMs).finally(forget)),
   };
   const forget = closeAtEnd(platform, () => {
     system.end();
   });
   return platform;
+}
+
+/** What only the runtime's own server knows of a request. */
+function requestsOf({
+  received,
+  clientAddress,
+}: LocalRuntime): Pick<Platform, "received" | "clientAddress"> {
+  return received === undefined ? { clientAddress } : { received, clientAddress };
 }
 
 function vitals(): Vitals {

@@ -13,6 +13,13 @@ import { consoleLog, workerSystem } from "./worker-system.ts";
 /** Bytes of an isolate: https://developers.cloudflare.com/workers/platform/limits/ */
 const ISOLATE_BYTES = 128 * 1024 * 1024;
 
+/** In workerd on its own the server tells the peer; on the hosted platform its edge sets the header, whatever clients send. */
+function clientAddress(request: Request): string | null {
+  const { cf } = request as Request & { readonly cf?: { readonly clientIp?: unknown } };
+  if (typeof cf?.clientIp === "string") return cf.clientIp;
+  return request.headers.get("cf-connecting-ip");
+}
+
 /** Options of {@link workersPlatform}. */
 export interface WorkersPlatformOptions {
   /** The bindings of the Worker. */
@@ -59,6 +66,7 @@ export function workersPlatform(options: WorkersPlatformOptions): Platform {
     background: stepwise(system),
     log,
     bodies: bodyBudget(options.bodyBytes ?? ISOLATE_BYTES / 4),
+    clientAddress,
     async close() {
       // Durable Objects flush by themselves; this isolate knows which of them hold sockets.
       await closeAllSockets(env.CAUSEY, prefix, system);

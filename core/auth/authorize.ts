@@ -3,6 +3,7 @@ import type { Context, MiddlewareHandler } from "hono";
 import { ApiError } from "../http/api-error.ts";
 import { tellUnknownFields } from "../http/fields/unknown-fields.ts";
 import { checkAccountId } from "./accounts.ts";
+import type { LoginGuard } from "./login-guard.ts";
 import { allows, type Principal } from "./principal.ts";
 import type { Permission } from "./permissions.ts";
 
@@ -10,7 +11,9 @@ import type { Permission } from "./permissions.ts";
 export interface Authenticate {
   (request: Request): Promise<Principal | null>;
   /** The same for a token that came elsewhere than in `Authorization`. @default asked with a made-up request */
-  readonly byToken?: (token: string) => NowOrLater<Principal | null>;
+  readonly byToken?: (token: string, request?: Request) => NowOrLater<Principal | null>;
+  /** Limits failed logins. The function itself asks it; who uses `byToken` has to. @default failures are not limited */
+  readonly logins?: LoginGuard;
   /**
    * Whether a text contains one of these tokens, or what says of itself that it is one: the gateway sends such
    * a text to no provider. @default asked word for word like `byToken`, which costs more
@@ -70,11 +73,27 @@ export async function requirePermission(
   return principal;
 }
 
-/** The principal of a token that came elsewhere than in `Authorization`; null when it is not valid. */
-export function principalOf(auth: Authenticate, token: string): NowOrLater<Principal | null> {
-  if (auth.byToken !== undefined) return auth.byToken(token);
+/** The principal of a token that came elsewhere than in `Authorization`, with `request`; null when it is not valid. */
+export function principalOf(
+  auth: Authenticate,
+  token: string,
+  request?: Request,
+): NowOrLater<Principal | null> {
+  if (auth.byToken !== undefined) return auth.byToken(token, request);
   const headers = { authorization: `Bearer ${token}` };
   return auth(new Request("http://token.invalid/", { headers }));
+}
+
+/** Logs in by a token that a request presents elsewhere; null when it is not valid. Throws `too_many_logins`. */
+export async function logInByToken(
+  auth: Authenticate,
+  token: string,
+  request: Request,
+): Promise<Principal | null> {
+  auth.logins?.check(token, request);
+  const principal = await principalOf(auth, token, request);
+  if (principal === null) auth.logins?.failed(request);
+  return principal;
 }
 
 /** Resolves to whoever makes the request, whatever it may do, or throws 401. */

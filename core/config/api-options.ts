@@ -67,6 +67,8 @@ export function apiOptions(config: Config, platform: Platform): PlatformApiOptio
     platform,
     accountId: config.accountId ?? "local",
     ...(config.mountPath === undefined ? {} : { mountPath: config.mountPath }),
+    ...(config.publicUrl === undefined ? {} : { publicUrl: config.publicUrl }),
+    proxies: config.proxies,
     demo: config.demo ?? true,
     accessLog: config.log !== "off",
     metrics: config.metrics ?? true,

@@ -4,6 +4,7 @@ import type { JwtOptions } from "../auth/mod.ts";
 import type { DeprecationsOptions } from "../deprecations/mod.ts";
 import { parseInstant } from "../http/instant.ts";
 import { isMountPath } from "../http/mount-path.ts";
+import { isOrigin } from "../net/public-url.ts";
 import type { CrawlOptions, RenderingOptions } from "../rendering/mod.ts";
 import type { BucketEndpoint, GatewayEmbeddings, OpenAiEndpoint } from "../search/mod.ts";
 import {
@@ -196,6 +197,10 @@ export interface Config {
   readonly accountId?: string;
   /** What a proxy takes off the path of a request. @default "" */
   readonly mountPath?: string;
+  /** The origin under which clients reach the server. @default not known: addresses in answers are paths */
+  readonly publicUrl?: string;
+  /** How many proxies stand before the server and append to `X-Forwarded-For`. @default 0 */
+  readonly proxies?: number;
   readonly port?: number;
   readonly host?: string;
   readonly dataDir?: string;
@@ -240,6 +245,13 @@ export const configSchema: v.GenericSchema<unknown, Config> = v.strictObject({
       v.check(isMountPath, 'Expected a path such as "/platform", without a slash at its end'),
     ),
   ),
+  publicUrl: v.exactOptional(
+    v.pipe(
+      v.string(),
+      v.check(isOrigin, 'Expected an origin such as "https://ai.example.com", without a path'),
+    ),
+  ),
+  proxies: v.exactOptional(whole(0, 10)),
   port: v.exactOptional(whole(0, 65_535)),
   host: v.exactOptional(nonEmpty),
   dataDir: v.exactOptional(nonEmpty),

@@ -26,6 +26,7 @@ export interface GatewayConfig extends Omit<
   | "auth"
   | "accountId"
   | "mountPath"
+  | "publicUrl"
   | "demo"
   | "accessLog"
   | "logBodyLimit"

@@ -10,7 +10,10 @@ import type { OtlpSettings } from "../signals/otlp/otlp-settings.ts";
 import type { WebhooksOptions } from "../webhooks/mod.ts";
 
 /** What the platform gives every capability, so a user never repeats it. */
-export type Own<Options> = Omit<Options, "platform" | "auth" | "accountId" | "mountPath">;
+export type Own<Options> = Omit<
+  Options,
+  "platform" | "auth" | "accountId" | "mountPath" | "publicUrl"
+>;
 
 /** The gateway's options; its semantic cache asks the search part's embedder, if it has none of its own. */
 type GatewayPart = Omit<Own<GatewayOptions>, "semanticCache"> & {
@@ -39,6 +42,12 @@ export interface PlatformApiOptions extends StoredTokensOptions {
    * links and addresses lead there again. Below `app.route()` it is not needed. @default ""
    */
   readonly mountPath?: string;
+  /**
+   * The origin under which clients reach the server, such as `https://ai.example.com`: addresses in answers begin with it.
+   * `Host` is what a caller says, so without this option only requests to this machine itself (`localhost`) get whole
+   * addresses, and others paths. @default not known
+   */
+  readonly publicUrl?: string;
   /** Replaces API tokens by the host's own authentication. @default the stored and configured tokens */
   readonly auth?: Auth;
   /** Serves the deterministic demo provider `echo`. @default false */

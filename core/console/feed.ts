@@ -26,11 +26,11 @@ export interface FeedSource {
   readonly health: () => Promise<unknown>;
   /** Tokens and cost, by the gateway's metrics; null where they are off, too. */
   readonly usage: (viewer: Viewer) => Promise<unknown>;
-  readonly follow: (position: number, waitMs: number) => Promise<FeedPage>;
+  readonly follow: (position: number, waitMs: number) => Promise<TrafficPage>;
 }
 
 /** Requests after a position. They are shown to the viewer that there is once they have come. */
-export interface FeedPage {
+export interface TrafficPage {
   readonly position: number;
   readonly seenBy: (viewer: Viewer) => readonly unknown[] | null;
 }

@@ -1,6 +1,6 @@
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
-import { type Auth, principalOf } from "../auth/authorize.ts";
+import { type Auth, logInByToken, principalOf } from "../auth/authorize.ts";
 import { bearerToken } from "../auth/bearer.ts";
 import type { Viewer } from "../auth/principal.ts";
 import { noteAnswer } from "../http/answer-note.ts";
@@ -135,9 +135,11 @@ function sessionRoutes(
     checkOwn(c);
     if (auth === "off") return json({});
     const body = await readJson(c, login, { platform });
-    const token = "code" in body ? (await store.takeCode(body.code))?.reveal() : body.token;
-    if (token === undefined || (await principalOf(auth, token)) === null)
-      throw refusal("code" in body);
+    const isLink = "code" in body;
+    const token = isLink ? (await store.takeCode(body.code))?.reveal() : body.token;
+    if (token === undefined) auth.logins?.failed(c.req.raw);
+    if (token === undefined || (await logInByToken(auth, token, c.req.raw)) === null)
+      throw refusal(isLink);
     const cookie = await store.open(token, body.readOnly, c.req.raw);
     return json({}, 200, { "set-cookie": cookie, "cache-control": "no-store" });
   });
@@ -147,9 +149,10 @@ function sessionRoutes(
   });
   app.post("/console/links", async (c) => {
     const token = bearerToken(c.req.header("authorization") ?? null);
-    if (token === null || auth === "off" || (await principalOf(auth, token)) === null)
-      throw new ApiError("unauthorized");
-    const link = `${path}#login=${await store.newCode(token)}`;
+    const principal =
+      token === null || auth === "off" ? null : await logInByToken(auth, token, c.req.raw);
+    if (token === null || principal === null) throw new ApiError("unauthorized");
+    const link = `${path}#login=${await store.newCode(token, principal.id)}`;
     return json({ path: link }, 200, { "cache-control": "no-store" });
   });
 }

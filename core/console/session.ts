@@ -5,7 +5,7 @@ import { rawSealingKey, seal, type SealingKey, unseal } from "../crypto/seal.ts"
 import { type HiddenText, secret } from "../crypto/secret.ts";
 import { ApiError } from "../http/api-error.ts";
 import { publicUrl } from "../http/mount-path.ts";
-import type { ActorKind, Plain, Platform } from "../ports.ts";
+import type { ActorContext, ActorKind, Plain, Platform } from "../ports.ts";
 
 /** Milliseconds of a session, and of a link's code. */
 const SESSION_MS = 12 * 3_600_000;
@@ -33,8 +33,11 @@ export interface ConsoleSessions {
   read(request: Request): Promise<ConsoleSession | null>;
   /** The value of `Set-Cookie` that ends a session. */
   closing(request: Request): string;
-  /** A code that opens one session with this token, once, within an hour. */
-  newCode(token: string): Promise<string>;
+  /**
+   * A code that opens one session with this token, once, within an hour. The newest codes of a token (by its id) replace
+   * the older ones of the same token, never another's.
+   */
+  newCode(token: string, tokenId: string): Promise<string>;
   /** The token of a code; null when it was used, is old or was never made. */
   takeCode(code: string): Promise<HiddenText | null>;
 }
@@ -73,10 +76,20 @@ export function sessions({ actors, system }: Platform, path: string): ConsoleSes
       return { ...output, token: secret(output.token) };
     },
     closing: (request) => `${COOKIE}=; Max-Age=0${attributes(path, request)}`,
-    async newCode(token) {
+    async newCode(token, tokenId) {
       const code = toBase64(system.random(24)).replaceAll("+", "-").replaceAll("/", "_");
-      await call("addCode", await sha256Hex(code), await sealed(token), system.now() + CODE_MS);
-      return code;
+      const expires = system.now() + CODE_MS;
+      const isKept = await call(
+        "addCode",
+        await sha256Hex(code),
+        await sealed(token),
+        expires,
+        tokenId,
+      );
+      if (isKept === true) return code;
+      throw new ApiError("rate_limited", {
+        message: `${CODES} login links wait to be used: use them, wait an hour, or log in with the token`,
+      });
     },
     async takeCode(code) {
       const found = await call("takeCode", await sha256Hex(code));
@@ -102,8 +115,9 @@ function cookieOf({ headers }: Request): string | null {
   }
 }
 
-/** Codes that wait to be used; a start makes one. */
-const CODES = 100;
+/** Codes of one token that wait to be used, and of all; a start makes one. */
+const CODES_OF_TOKEN = 10;
+const CODES = 1000;
 
 /** What sessions of the console are sealed with, and the codes of links that log in once. */
 const consoleKind: ActorKind = {
@@ -113,8 +127,10 @@ const consoleKind: ActorKind = {
     `CREATE TABLE console_codes (
       actor TEXT NOT NULL, hash TEXT NOT NULL, sealed TEXT NOT NULL, expires INTEGER NOT NULL,
       PRIMARY KEY (actor, hash))`,
+    "ALTER TABLE console_codes ADD COLUMN token_id TEXT NOT NULL DEFAULT ''",
   ],
-  async start({ name: actor, sql, system }) {
+  async start(context) {
+    const { name: actor, sql, system } = context;
     const [row] = await sql.all("SELECT key FROM console_keys WHERE actor = ?", [actor]);
     let key = row === undefined ? null : String(row["key"]);
     if (key === null || fromBase64(key) === null) {
@@ -127,23 +143,8 @@ const consoleKind: ActorKind = {
     return {
       methods: {
         key: () => kept,
-        async addCode(hash: string, sealed: string, expires: number) {
-          await sql.batch([
-            {
-              sql: "DELETE FROM console_codes WHERE actor = ? AND expires < ?",
-              params: [actor, system.now()],
-            },
-            {
-              sql: `DELETE FROM console_codes WHERE actor = ? AND hash NOT IN
-                (SELECT hash FROM console_codes WHERE actor = ? ORDER BY expires DESC LIMIT ${CODES})`,
-              params: [actor, actor],
-            },
-            {
-              sql: "INSERT INTO console_codes (actor, hash, sealed, expires) VALUES (?, ?, ?, ?)",
-              params: [actor, hash, sealed, expires],
-            },
-          ]);
-        },
+        addCode: (hash: string, sealed: string, expires: number, tokenId: string) =>
+          addCode({ hash, sealed, expires, tokenId }, context),
         /** What a code stands for, once. */
         async takeCode(hash: string) {
           const where = "FROM console_codes WHERE actor = ? AND hash = ?";
@@ -156,3 +157,44 @@ const consoleKind: ActorKind = {
     };
   },
 };
+
+interface LoginCode {
+  readonly hash: string;
+  readonly sealed: string;
+  readonly expires: number;
+  readonly tokenId: string;
+}
+
+/** Keeps a code in place of the oldest of its token; false when there are too many of all tokens. */
+async function addCode(
+  { hash, sealed, expires, tokenId }: LoginCode,
+  { name: actor, sql, system }: ActorContext,
+): Promise<boolean> {
+  await sql.batch([
+    {
+      sql: "DELETE FROM console_codes WHERE actor = ? AND expires < ?",
+      params: [actor, system.now()],
+    },
+    {
+      sql: `DELETE FROM console_codes WHERE actor = ? AND token_id = ? AND hash NOT IN
+        (SELECT hash FROM console_codes WHERE actor = ? AND token_id = ?
+          ORDER BY expires DESC LIMIT ${CODES_OF_TOKEN - 1})`,
+      params: [actor, tokenId, actor, tokenId],
+    },
+  ]);
+  const [row] = await sql.all(
+    `SELECT COUNT(*) AS codes, MAX(CASE WHEN token_id = ? THEN expires ELSE 0 END) AS newest
+      FROM console_codes WHERE actor = ?`,
+    [tokenId, actor],
+  );
+  if (Number(row?.["codes"]) >= CODES) return false;
+  // Those of one millisecond have an order, too.
+  const later = Math.max(expires, Number(row?.["newest"] ?? 0) + 1);
+  await sql.batch([
+    {
+      sql: "INSERT INTO console_codes (actor, hash, sealed, expires, token_id) VALUES (?, ?, ?, ?, ?)",
+      params: [actor, hash, sealed, later, tokenId],
+    },
+  ]);
+  return true;
+}

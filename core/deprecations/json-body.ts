@@ -1,6 +1,7 @@
 import { type ArrivingRoom, readArriving } from "../http/arriving-body.ts";
 import { boundedJson } from "../http/json.ts";
 import { changedJson } from "../http/json/json-source.ts";
+import { copyOf } from "../net/client-address.ts";
 
 /** Bytes of JSON that are looked into for a deprecated field. */
 export const INSPECT_LIMIT: number = 1024 * 1024;
@@ -28,7 +29,7 @@ export async function inspectRequest(
   const { body, json, text } = await peek(request.body, room);
   // `duplex` is not in TypeScript's RequestInit; Node asks for it when the body is a stream.
   const init = { body, duplex: "half" } as RequestInit;
-  return { message: new Request(request, init), json, text };
+  return { message: copyOf(request, new Request(request, init)), json, text };
 }
 
 /** Reads a response's JSON once; the returned response carries the same bytes. Null leaves the response unread. */
@@ -56,7 +57,8 @@ export function requestWithJson(
 ): Request {
   const bytes = new TextEncoder().encode(changedJson(text, json, body));
   const { method } = request;
-  return new Request(request, { method, headers: reshaped(request.headers), body: bytes });
+  const init = { method, headers: reshaped(request.headers), body: bytes };
+  return copyOf(request, new Request(request, init));
 }
 
 function reshaped(old: Headers): Headers {

@@ -1,5 +1,6 @@
 import type { ApiError } from "../http/api-error.ts";
 import type { ArrivingRoom } from "../http/arriving-body.ts";
+import { copyOf } from "../net/client-address.ts";
 import { BULK_SETTINGS, requestCarries, settingIds } from "./fields.ts";
 import { inspectRequest, requestWithJson } from "./json-body.ts";
 import { rawQuery, withQuery } from "./pathname.ts";
@@ -75,7 +76,10 @@ function reviseQuery(
   }
   const revised = plan?.kind === "rewrite" ? plan.query : rest;
   return {
-    request: revised === query ? request : new Request(withQuery(request.url, revised), request),
+    request:
+      revised === query
+        ? request
+        : copyOf(request, new Request(withQuery(request.url, revised), request)),
     used,
     refusal: null,
   };

@@ -1,5 +1,6 @@
 import { bodyBudget } from "../body-budget.ts";
 import type { Auth } from "../auth/authorize.ts";
+import { loginGuard } from "../auth/login-guard.ts";
 import { storedTokens } from "../auth/mod.ts";
 import type { AnswerSilence, Platform } from "../ports.ts";
 import { gatewayAccess, type GatewayAccess } from "./entry/access.ts";
@@ -76,6 +77,8 @@ export function gatewayEngine(options: GatewayOptions): Engine {
   checkDeclared(gateways, options);
   const declared = { gateways, accountId };
   const keys = keyStore(platform);
+  // One budget with the API's tokens, where it has one.
+  const logins = (auth === "off" ? undefined : auth.logins) ?? loginGuard(platform);
   const records = recordStore(platform);
   const vault = gatewayVault(options);
   const shared = {
@@ -86,7 +89,7 @@ export function gatewayEngine(options: GatewayOptions): Engine {
     keys,
     records,
     vault,
-    access: gatewayAccess({ auth, ...declared, system, keys: keyEntry(keys, system) }),
+    access: gatewayAccess({ auth, ...declared, system, keys: keyEntry(keys, system), logins }),
     store: gatewayStore({ platform, ...declared }),
     prices: accountPrices(ownPrices(options), records, system),
     metrics: options.metrics === true ? gatewayMetrics(platform) : undefined,

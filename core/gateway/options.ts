@@ -76,6 +76,8 @@ export interface GatewayOptions extends SafetyOptions {
   readonly prices?: readonly PriceRowSetting[] | undefined;
   /** What a host or a proxy takes off the path before this app sees it: told addresses lead there again. @default "" */
   readonly mountPath?: string | undefined;
+  /** The origin that clients use, for addresses in answers. @default that of a request to this machine; else paths */
+  readonly publicUrl?: string | undefined;
   /** Counts what gateways do, for Prometheus, at `/accounts/:account_id/ai-gateway/metrics`. @default false */
   readonly metrics?: boolean | undefined;
   /** Has answers tell an access log around the app their size and their log row. @default false */

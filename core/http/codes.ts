@@ -22,6 +22,7 @@ export const errorKinds = {
   too_large: [413, 413, "Request entity too large"],
   upgrade_required: [426, 426, "This route speaks WebSocket"],
   rate_limited: [429, 2001, "Rate limit exceeded"],
+  too_many_logins: [429, 10429, "Too many failed logins"],
   internal: [500, 10500, "Internal error"],
   not_part: [501, 10501, "Not part of causey"],
   invalid_options: [500, 10502, "Invalid options"],

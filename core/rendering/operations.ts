@@ -101,7 +101,7 @@ export function renderOperations(
       takesUpload: true,
     }),
     markdown: operation(documentSchema, asMarkdown, inEnvelope, {
-      shortcut: engine === undefined ? staticShortcut(options, deps, conversions) : passOn,
+      shortcut: staticShortcut(options, deps, conversions),
       withoutBrowser,
       takesUpload: true,
     }),

@@ -64,12 +64,18 @@ const types = v.pipe(
 );
 const tags = v.pipe(
   v.array(
-    v.object({
-      id: v.optional(short),
-      type: v.optional(short),
-      content: v.optional(v.string()),
-      url: v.optional(address),
-    }),
+    v.pipe(
+      v.object({
+        id: v.optional(short),
+        type: v.optional(short),
+        content: v.optional(v.string()),
+        url: v.optional(address),
+      }),
+      v.check(
+        ({ content, url }) => (content === undefined) !== (url === undefined),
+        "Expected either content or url",
+      ),
+    ),
   ),
   v.maxLength(50, "At most 50 entries are allowed"),
 );

@@ -77,6 +77,8 @@ export interface SearchOptions {
   readonly platform: Platform;
   /** @default the stored tokens of the platform */
   readonly auth?: Auth;
+  /** The origin that clients use, for addresses in answers. @default that of a request to this machine; else paths */
+  readonly publicUrl?: string | undefined;
   /** Makes the vectors of new instances. @default the builtin lexical vectors, which need no network */
   readonly embedder?: Embedder;
   /** Writes the answers. @default the builtin extractive model, which quotes sentences */

@@ -13,6 +13,7 @@ const request = (body: unknown) => ({
   caps: {},
   unsafeRegex: false,
   frontmatter: false,
+  hasEngine: false,
 });
 
 /** What every `Background` shows. */

@@ -56,13 +56,6 @@ export const mutants: readonly Mutant[] = [
     tests: ["tests/contract/answer-silence"],
   },
   {
-    name: "callers who make credentials up cannot fill the list of deprecated uses",
-    file: "core/signals/deprecated-uses.ts",
-    find: "if (uses.size >= USES) return null;",
-    replace: "",
-    tests: ["tests/unit/signals/deprecated-uses"],
-  },
-  {
     name: "a health check that found nothing wrong is no news",
     file: "core/signals/request-row.ts",
     find: "status < 400 && (route",

@@ -19,6 +19,7 @@ const folder = mkdtempSync(join(inject("scratch"), "local-"));
 const runtime: LocalRuntime = {
   name: "node",
   upgrade: () => null,
+  clientAddress: () => null,
   transport: { send: () => Promise.reject(new Error("Not used")) },
 };
 

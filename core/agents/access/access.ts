@@ -2,6 +2,7 @@ import type { Auth } from "../../auth/authorize.ts";
 import { requirePermission } from "../../auth/authorize.ts";
 import type { WebSockets } from "../../duplex.ts";
 import { ApiError } from "../../http/api-error.ts";
+import { copyOf } from "../../net/client-address.ts";
 
 /** What a caller may do with an agent. */
 export interface Access {
@@ -37,7 +38,8 @@ function withToken(request: Request): Request {
   const token = new URL(request.url).searchParams.get("token");
   if (token === null || request.headers.has("authorization") || !/^[!-~]{1,4096}$/.test(token))
     return request;
-  return new Request(request.url, { headers: { authorization: `Bearer ${token}` } });
+  const headers = { authorization: `Bearer ${token}` };
+  return copyOf(request, new Request(request.url, { headers }));
 }
 
 /** Close codes of refusals by the status of the failed request, and what the client shows for them. */
@@ -46,6 +48,7 @@ const refusals: Readonly<Record<number, readonly [code: number, reason: string]>
   401: [4001, "Unauthorized"],
   403: [4003, "Forbidden"],
   404: [4004, "No such agent or transport"],
+  429: [4029, "Too many failed logins"],
 };
 
 /**

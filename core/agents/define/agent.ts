@@ -65,7 +65,7 @@ export interface AgentEvent extends Omit<EventRecord, "payload"> {
 
 /** Which events to read. */
 export interface EventQuery {
-  /** Clamped to 1…1000. @default 20 */
+  /** Clamped to 0…1000. @default 20 */
   readonly limit?: number;
   readonly type?: string;
   /** Only events after this `seq`. */
@@ -138,7 +138,7 @@ export interface Agent<State = Plain> extends AgentReach {
   getQueue(id: string): Promise<QueuedTask | null>;
   /** Next first, at most 1000, without events. */
   getQueues(task?: string): Promise<QueuedTask[]>;
-  /** Newest first. `limit` is clamped to 1…1000. @default 20 */
+  /** Newest first. `limit` is clamped to 0…1000. @default 20 */
   deadLetters(limit?: number): Promise<DeadLetter[]>;
   /** Queues a dead letter again; resolves to the job's id, null when there is none of that id. */
   replayDeadLetter(id: string): Promise<string | null>;

@@ -20,13 +20,13 @@ export const LAST_SEQ: string = `COALESCE((SELECT n.seq FROM agents_events n
 /** An event with its position. */
 export type NumberedEvent = { readonly seq: number; readonly event: EventRecord };
 
-/** A limit that came from a caller: 20 when left out, clamped to 1…1000, 400 when it is no number. */
+/** A limit that came from a caller: 20 when left out, clamped to 0…1000, 400 when it is no number. */
 export function clampLimit(limit: unknown): number {
   if (limit === undefined || limit === null) return LIMIT_DEFAULT;
   if (typeof limit !== "number" || Number.isNaN(limit)) {
     throw new ApiError("invalid_request", { message: "limit must be a number" });
   }
-  return Math.min(LIMIT_MAX, Math.max(1, Math.trunc(limit)));
+  return Math.min(LIMIT_MAX, Math.max(0, Math.trunc(limit)));
 }
 
 /** Which events a caller asks for; it may have sent anything. */

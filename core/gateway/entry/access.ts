@@ -1,9 +1,11 @@
 import { type NowOrLater, whenReady } from "../../now-or-later.ts";
 import { type Auth, type Authenticate, principalOf } from "../../auth/authorize.ts";
+import type { LoginGuard } from "../../auth/login-guard.ts";
 import { allows, type Principal } from "../../auth/principal.ts";
 import { secretSearch } from "../../auth/secret-search.ts";
 import { hasTokenShape, isKeyShaped } from "../../auth/token-format.ts";
 import { quickSha256Hex, sha256Hex } from "../../crypto/digest.ts";
+import { ApiError } from "../../http/api-error.ts";
 import { utf8 } from "../../crypto/encoding.ts";
 import { constantTimeEqual } from "../../crypto/equal.ts";
 import type { System } from "../../ports.ts";
@@ -19,13 +21,18 @@ import { GATEWAY_TOKEN_LIMIT } from "../call/gateway-token.ts";
 export interface GatewayAccess {
   /**
    * Who opens the gateway with a token; null when it does not open it. A virtual key that does not is an error of its own,
-   * and one that does counts a request, unless `counts` is false.
+   * and one that does counts a request, unless `counts` is false. With the request that presented it, a token is known
+   * from there if it is good, and refused by {@link LoginGuard.check} if it may be a guess; a wrong virtual key counts as
+   * a failed login, and the other tokens once they are {@link GatewayAccess.refused}.
    */
   callerOf(
     token: string | null,
     name: GatewayName,
     counts?: boolean,
+    client?: Request,
   ): Promise<GatewayCaller | null> | GatewayCaller | null;
+  /** Counts a failed login, where a token was needed; throws `too_many_logins` after too many. */
+  refused(client: Request): void;
   /** The same caller for another request of its connection. */
   again(
     caller: GatewayCaller | null,
@@ -49,11 +56,12 @@ export interface AccessOptions extends DeclaredGateways {
   readonly auth: Auth;
   readonly system: System;
   readonly keys: KeyEntry;
+  readonly logins: LoginGuard;
 }
 
 /** Access by the tokens of the configuration, else by API tokens with the permission "AI Gateway Run". */
 export function gatewayAccess(options: AccessOptions): GatewayAccess {
-  const { auth, system, keys } = options;
+  const { auth, system, keys, logins } = options;
   const declared = Object.values(options.gateways).map((gateway) => {
     const tokens = (gateway.tokens ?? []).filter(Boolean);
     return { gateway, tokens, bytes: tokens.map(utf8), callers: callersBy(tokens, system) };
@@ -68,17 +76,19 @@ export function gatewayAccess(options: AccessOptions): GatewayAccess {
   const host = auth === "off" || auth.isIn !== undefined ? null : hostTokens(auth, system);
   return {
     again: (caller, name) => (caller?.kind === "key" ? keys.byId(caller.id ?? "", name) : caller),
-    callerOf(token, name, counts = true) {
-      if (token !== null && isKeyShaped(token)) return keys.bySecret(token, name, counts);
+    refused: (client) => logins.failed(client),
+    callerOf(token, name, counts = true, client) {
+      if (token !== null && client !== undefined) logins.check(token, client);
+      if (token !== null && isKeyShaped(token))
+        return byKey(token, { name, counts, client }, options);
       const gateway = declaredGateway(name, options);
       const own = gateway === undefined ? undefined : tokensOf.get(gateway);
       // Left to the host app, unless the gateway has tokens of its own.
       if (auth === "off" && (own === undefined || own.tokens.length === 0)) return HOST;
       if (token === null) return null;
-      const at = own === undefined ? -1 : matching(utf8(token), own.bytes);
-      if (own !== undefined && at !== -1) return own.callers(at);
-      if (auth === "off") return null;
-      return whenReady(principalOf(auth, token), (principal) => runner(principal, name));
+      const found = byOwn(token, own, client, logins);
+      if (found !== null || auth === "off") return found;
+      return whenReady(principalOf(auth, token, client), (principal) => runner(principal, name));
     },
     recognises: (token) => isIn(token) || (host?.knows(token) ?? false),
     isOurs(value, presented, asked) {
@@ -92,6 +102,46 @@ export function gatewayAccess(options: AccessOptions): GatewayAccess {
     },
     asksHost: host !== null,
     ask: (values) => host?.among(values.flatMap(credentialsIn)),
+  };
+}
+
+/** The tokens that are declared for a gateway. */
+interface OwnTokens {
+  readonly bytes: readonly Uint8Array[];
+  readonly callers: (at: number) => NowOrLater<GatewayCaller>;
+}
+
+function byKey(
+  secret: string,
+  {
+    name,
+    counts,
+    client,
+  }: { readonly name: GatewayName; readonly counts: boolean; readonly client: Request | undefined },
+  { keys, logins }: AccessOptions,
+): Promise<GatewayCaller> {
+  const entering = keys.bySecret(secret, name, counts);
+  return client === undefined ? entering : entering.catch(countsRefusal(client, logins));
+}
+
+/** The caller of one of the gateway's own tokens, which is known from there; null for any other. */
+function byOwn(
+  token: string,
+  own: OwnTokens | undefined,
+  client: Request | undefined,
+  logins: LoginGuard,
+): NowOrLater<GatewayCaller> | null {
+  const at = own === undefined ? -1 : matching(utf8(token), own.bytes);
+  if (own === undefined || at === -1) return null;
+  if (client !== undefined) logins.passed(token, client);
+  return own.callers(at);
+}
+
+/** A virtual key that is not known is a failed login; one over a limit is not. */
+function countsRefusal(client: Request, logins: LoginGuard): (error: unknown) => never {
+  return (error) => {
+    if (error instanceof ApiError && error.kind === "gateway_unauthorized") logins.failed(client);
+    throw error;
   };
 }
 

@@ -2,7 +2,7 @@ import { whenReady } from "../../now-or-later.ts";
 import { isKeyShaped } from "../../auth/token-format.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { HeaderPair } from "../../ports.ts";
-import { HOW_TO_SEND, presentedToken, tokenOf } from "../call/gateway-token.ts";
+import { bearerOf, HOW_TO_SEND, presentedToken } from "../call/gateway-token.ts";
 import type { GatewayCaller } from "../call/caller.ts";
 import { callError } from "./call-error.ts";
 import type { Call } from "../call/call.ts";
@@ -27,17 +27,21 @@ export interface AdmitOptions {
   readonly entry: EntryRoute;
   /** On `compat` the documented client sends the gateway token in `Authorization` (docs/compatibility.md). */
   readonly tokenInAuthorization?: boolean;
+  /** Whether the token may stand there without `Bearer`, see {@link presentedToken}. @default false */
+  readonly takesBareToken?: boolean;
   /** The raw query, where the provider may take its key in one: a virtual key stands there, too. @default empty */
   readonly query?: string;
   /** Who calls, where that is known already, null = a stranger. @default as the token says */
   readonly caller?: GatewayCaller | null;
+  /** The request that presented the token: whose address failed logins count for. @default the program's own */
+  readonly client?: Request;
   /** Its signal is the program's own word, not a connection's. */
   readonly inProcess?: boolean;
 }
 
 /** What decides who comes in. */
 export interface AdmissionParts {
-  readonly access: Pick<GatewayAccess, "callerOf" | "again" | "recognises">;
+  readonly access: Pick<GatewayAccess, "callerOf" | "again" | "recognises" | "refused">;
   readonly store: Pick<GatewayStore, "enter" | "open" | "settings">;
   readonly prices: Pick<AccountPrices, "base" | "of">;
   readonly tracing: Pick<Tracing, "begin" | "isEverywhere">;
@@ -64,14 +68,14 @@ export interface GatewayAdmission {
    * Lets a connection in or throws as `admit` does; its messages are counted, not the connection. Each of them asks
    * anew: a gateway can be closed while a stranger is connected.
    */
-  connect(name: GatewayName, token: string | null): Promise<void>;
+  connect(name: GatewayName, token: string | null, client: Request): Promise<void>;
 }
 
 /** Makes the admission of one factory. */
 export function admission(parts: AdmissionParts): GatewayAdmission {
   return {
     admit: (name, headers, signal, options) => admit(name, headers, signal, parts, options),
-    connect: (name, token) => admitConnection(name, token, parts),
+    connect: (name, token, client) => admitConnection(name, { token, client }, parts),
   };
 }
 
@@ -85,7 +89,7 @@ async function admit(
   if (hasAmbiguousFraming(headers)) throw new ApiError("ambiguous_framing");
   const presented = findToken(headers, options);
   const { caller, refusal } = await verdictOn(presented, name, parts, options);
-  checkName(name, refusal);
+  checkName(name, refusal, parts);
   // An unauthorised caller learns that, and nothing about its headers.
   const read = refusal === null ? readAsked(headers) : null;
   const { settings: found, wait } = await parts.store.enter(name, refusal === null);
@@ -145,18 +149,18 @@ function rateLimited(wait: number, name: GatewayName, { metrics }: AdmissionPart
 
 async function admitConnection(
   name: GatewayName,
-  token: string | null,
+  { token, client }: { readonly token: string | null; readonly client: Request },
   parts: AdmissionParts,
 ): Promise<void> {
   const settings = isName(name) ? await parts.store.settings(name) : null;
   const isOpen =
     (settings?.authentication === false && (token === null || !isKeyShaped(token))) ||
-    (await parts.access.callerOf(token, name, false)) !== null;
+    (await parts.access.callerOf(token, name, false, client)) !== null;
   if (!isOpen) {
     if (settings !== null) parts.metrics?.refuse(name, "unauthorized");
-    throw unauthorized(token);
+    throw errorOf({ token, place: HEADER, client }, parts);
   }
-  checkName(name, null);
+  checkName(name, null, parts);
   if (settings === null && name.gateway !== DEFAULT_GATEWAY) throw unknownGateway(name.gateway);
   if (settings === null) await parts.store.open(name);
 }
@@ -177,10 +181,10 @@ interface PresentedToken {
 
 function findToken(headers: readonly HeaderPair[], options: AdmitOptions): PresentedToken {
   if (options.tokenInAuthorization === true && gatewayHeader(headers, AUTHORIZATION) === null) {
-    const token = tokenOf(headerValue(headers, "authorization"));
+    const token = bearerOf(headerValue(headers, "authorization"));
     if (token !== null) return { token, place: "Authorization" };
   }
-  const token = presentedToken(headers);
+  const token = presentedToken(headers, options.takesBareToken === true);
   if (token !== null) return { token, place: HEADER };
   return keyInPlaceOfCredential(headers) ?? keyInQuery(options.query) ?? { token, place: HEADER };
 }
@@ -208,6 +212,8 @@ function keyInPlaceOfCredential(headers: readonly HeaderPair[]): PresentedToken 
 
 /** A token that the gateway refuses. */
 interface TokenRefusal extends PresentedToken {
+  /** The request that presented it; undefined for the program's own. */
+  readonly client: Request | undefined;
   /** Set when that could not be found out. */
   readonly error?: unknown;
   /** Whether it counts on a gateway without authentication, too: a caller that presents a virtual key is held to it. */
@@ -226,18 +232,19 @@ function verdictOn(
   { access }: AdmissionParts,
   options: AdmitOptions,
 ): Promise<Verdict> | Verdict {
+  const { client } = options;
   const verdict = (caller: GatewayCaller | null): Verdict =>
-    caller === null ? { caller, refusal: presented } : { caller, refusal: null };
+    caller === null ? { caller, refusal: { ...presented, client } } : { caller, refusal: null };
   const isFinal =
     options.caller?.kind === "key" || (presented.token !== null && isKeyShaped(presented.token));
   const failed = (error: unknown): Verdict => ({
     caller: null,
-    refusal: { ...presented, error, isFinal },
+    refusal: { ...presented, client, error, isFinal },
   });
   try {
     const caller =
       options.caller === undefined
-        ? access.callerOf(presented.token, name)
+        ? access.callerOf(presented.token, name, true, client)
         : access.again(options.caller, name);
     return whenReady(caller, verdict, failed);
   } catch (error) {
@@ -245,8 +252,14 @@ function verdictOn(
   }
 }
 
-function errorOf({ token, place, error }: TokenRefusal): unknown {
-  return error ?? unauthorized(token, place);
+/** The error of a refusal that counts. A wrong token is a failed login. */
+function errorOf(
+  { token, place, client, error }: TokenRefusal,
+  { access }: Pick<AdmissionParts, "access">,
+): unknown {
+  if (error !== undefined) return error;
+  if (token !== null && client !== undefined) access.refused(client);
+  return unauthorized(token, place);
 }
 
 /** The settings of the gateway that a request may enter; null for the default one, which its first request makes. */
@@ -262,11 +275,16 @@ function entered(
   const isStranger = settings?.authentication === false && refusal?.isFinal !== true;
   if (refusal === null || isStranger) return settings;
   if (settings !== null && refusal.error === undefined) parts.metrics?.refuse(name, "unauthorized");
-  throw errorOf(refusal);
+  throw errorOf(refusal, parts);
 }
 
-function checkName(name: GatewayName, refusal: TokenRefusal | null): void {
-  if (!isName(name)) throw refusal === null ? unknownGateway(name.gateway) : errorOf(refusal);
+function checkName(
+  name: GatewayName,
+  refusal: TokenRefusal | null,
+  parts: Pick<AdmissionParts, "access">,
+): void {
+  if (!isName(name))
+    throw refusal === null ? unknownGateway(name.gateway) : errorOf(refusal, parts);
 }
 
 function isName({ account, gateway }: GatewayName): boolean {

@@ -13,7 +13,7 @@ const HIDDEN = "[token]";
  */
 export function withoutTokens(error: unknown, request: Request): unknown {
   const headers = headerPairs(request);
-  const given = [presentedToken(headers), tokenOf(headerValue(headers, "authorization"))];
+  const given = [presentedToken(headers, true), tokenOf(headerValue(headers, "authorization"))];
   const path = request.url.split("?", 1)[0] ?? "";
   const tokens = given.filter((token) => token !== null);
   for (const token of tokens) {

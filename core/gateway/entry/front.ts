@@ -140,7 +140,8 @@ async function universal({ raw, name }: Arrival, parts: FrontParts): Promise<Res
   if (raw.method === "GET") return parts.sockets.connect(raw, name);
   if (raw.method !== "POST")
     throw new ApiError("method_not_allowed", { headers: { allow: "GET, HEAD, POST" } });
-  const call = await parts.admission.admit(name, headerPairs(raw), raw.signal, UNIVERSAL);
+  const how = { ...UNIVERSAL, client: raw };
+  const call = await parts.admission.admit(name, headerPairs(raw), raw.signal, how);
   const held = parts.bodies.hold();
   try {
     const steps = await readSteps(raw, held, parts.system);
@@ -166,7 +167,7 @@ function unified(arrival: Arrival, parts: FrontParts): Promise<Response> | null 
       }
     });
   if (raw.method !== "GET" || !/^(?:v1\/)?models$/.test(tail.rest)) return null;
-  const how = { ...COMPAT, entry: { ...COMPAT.entry, method: "GET" } };
+  const how = { ...COMPAT, client: raw, entry: { ...COMPAT.entry, method: "GET" } };
   return parts.admission
     .admit(name, headerPairs(raw), raw.signal, how)
     .then(() => json(modelList(parts.targets.demo, parts.routes)));
@@ -179,8 +180,7 @@ async function accept(
 ): Promise<{ call: Call; step: Step }> {
   const received = parts.platform.received?.(raw) ?? null;
   const headers = received?.headers ?? headerPairs(raw);
-  // Few have one.
-  const asked = tail.query === "" ? how : { ...how, query: tail.query };
+  const asked = { ...how, client: raw, query: tail.query };
   const call = await parts.admission.admit(name, headers, raw.signal, asked);
   let held: BodyHold | undefined;
   const reading = { bytes: null, text: "" };

@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import { checkAccountId } from "../../auth/accounts.ts";
 import { isKeyShaped } from "../../auth/token-format.ts";
 import { wholeRequest } from "../../http/whole-request.ts";
-import { tokenOf } from "../call/gateway-token.ts";
+import { bearerOf, tokenOf } from "../call/gateway-token.ts";
 import type { Call } from "../call/call.ts";
 import { type GatewayCaller, HOST } from "../call/caller.ts";
 import { chatFormats } from "../chat/chat-body.ts";
@@ -87,8 +87,9 @@ async function callerOf(
   name: GatewayName,
   { auth, access }: InferenceParts,
 ): Promise<GatewayCaller> {
-  const token = tokenOf(request.headers.get("authorization"));
-  const key = token !== null && isKeyShaped(token) ? await access.callerOf(token, name) : null;
+  const token = bearerOf(request.headers.get("authorization"));
+  const key =
+    token !== null && isKeyShaped(token) ? await access.callerOf(token, name, true, request) : null;
   if (key !== null) return key;
   if (auth === "off") return HOST;
   const { kind, id } = await requirePermission(

@@ -45,6 +45,8 @@ export interface GatewayManagementDeps extends InferenceParts {
   readonly declared: DeclaredGateways;
   /** What clients write before the path of a request. */
   readonly mountPath: string;
+  /** The origin of addresses in answers. */
+  readonly publicUrl: string | undefined;
   /** What checks a gateway's settings can ask for. */
   readonly safety: SafetyOptions;
 }

@@ -1,6 +1,7 @@
 import { readJson } from "../../http/body.ts";
 import { envelope } from "../../http/envelope.ts";
-import { publicUrl, routedPath } from "../../http/mount-path.ts";
+import { routedPath } from "../../http/mount-path.ts";
+import { answerOrigin } from "../../net/public-url.ts";
 import { type DeclaredGateway, declaredGateway } from "../settings/declared-gateways.ts";
 import * as gateways from "./manage-gateways.ts";
 import {
@@ -97,11 +98,18 @@ export const gatewayUrlRoutes: ManagementRoutes = (app, deps) => {
     const provider = c.req.param("provider");
     // The default gateway is made by its first request, which needs this address.
     if (gateway !== DEFAULT_GATEWAY) await gateways.getGateway(name, deps.store);
-    const { origin } = new URL(publicUrl(c.req.raw));
+    const origin = answerOrigin(c.req.raw, deps.publicUrl);
+    const told = origin === "" ? { messages: [PATH_ONLY] } : {};
     const root = `${origin}${deps.mountPath}${routedPath(c, `${API_ROOT}${path}`)}`;
     const base = `${root}/v1/${encodeURIComponent(account)}/${encodeURIComponent(gateway)}`;
-    if (provider === "universal") return envelope(base);
+    if (provider === "universal") return envelope(base, told);
     if (provider !== "compat") await checkProvider(provider, account, deps);
-    return envelope(`${base}/${provider}`);
+    return envelope(`${base}/${provider}`, told);
   });
+};
+
+/** Our own number for a note, as those of the deprecations are. */
+const PATH_ONLY = {
+  code: 10415,
+  message: "This is a path: set publicUrl to the server's address to get a whole one",
 };

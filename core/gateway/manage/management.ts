@@ -1,5 +1,6 @@
 import { Hono } from "hono";
 import { checkMountPath } from "../../http/mount-path.ts";
+import { checkPublicUrl } from "../../net/public-url.ts";
 import { closeRoutes, onError } from "../../http/routes.ts";
 import type { GatewayOptions } from "../options.ts";
 import { withoutTokens } from "../entry/error-hygiene.ts";
@@ -115,7 +116,7 @@ const resources: readonly ManagementRoutes[] = [
 /** What the management API is given of an engine. */
 export type ManagementEngine = Omit<
   GatewayManagementDeps,
-  "configured" | "declared" | "mountPath" | "safety"
+  "configured" | "declared" | "mountPath" | "publicUrl" | "safety"
 >;
 
 /**
@@ -130,6 +131,7 @@ export function managementApp(options: GatewayOptions, engine: ManagementEngine)
     configured: providers,
     declared: { gateways, accountId },
     mountPath: checkMountPath(options.mountPath),
+    publicUrl: checkPublicUrl(options.publicUrl),
     safety: options,
   };
   for (const register of resources) register(app, deps);

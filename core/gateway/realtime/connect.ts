@@ -33,7 +33,7 @@ export function universalSockets(parts: ConnectParts): UniversalSockets {
       }
       const headers = headerPairs(request);
       checkHandshake(headers);
-      await parts.admission.connect(name, socketToken(headers));
+      await parts.admission.connect(name, socketToken(headers), request);
       return actors.get(kind, socketActorName(name, parts.system.random(1)[0] ?? 0)).fetch(request);
     },
   };

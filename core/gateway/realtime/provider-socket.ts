@@ -27,6 +27,7 @@ import { relay } from "./relay.ts";
 import { type ConnectionTally, tally } from "./tally.ts";
 
 const SOCKET: AdmitOptions = {
+  takesBareToken: true,
   entry: { method: "GET", route: "/v1/:account_id/:gateway_id/:provider/*" },
 };
 
@@ -81,6 +82,7 @@ export async function providerSocket(
   const offer = readOffer(headers, asked.segment);
   const call = await parts.admission.admit(name, offer.headers, request.signal, {
     ...SOCKET,
+    client: request,
     query: asked.query,
   });
   try {

@@ -7,7 +7,7 @@ import { headerValue } from "../wire/header-hygiene.ts";
  * headers with a WebSocket (docs/compatibility.md).
  */
 export function socketToken(headers: readonly HeaderPair[]): string | null {
-  const inHeader = presentedToken(headers);
+  const inHeader = presentedToken(headers, true);
   if (inHeader !== null) return inHeader;
   for (const offered of (headerValue(headers, "sec-websocket-protocol") ?? "").split(",")) {
     const token = /^(?:cf|gw)-aig-authorization\.(.+)$/.exec(offered.trim())?.[1];

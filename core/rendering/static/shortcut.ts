@@ -1,9 +1,14 @@
+import { utf8 } from "../../crypto/encoding.ts";
+import { envelopeBody } from "../../http/envelope.ts";
+import type { Background } from "../../ports.ts";
 import { type FairSlots, inSlot } from "../../work/fair-slots.ts";
 import type { OwnedWork } from "../../work/owned-work.ts";
+import type { MarkdownEngine } from "../engine.ts";
 import type { RenderingOptions } from "../options.ts";
 import { type RenderDeps, tooLate } from "../render.ts";
 import { within } from "../timers.ts";
-import { staticMarkdown } from "./static-markdown.ts";
+import { selectParts } from "../select/select-parts.ts";
+import { type StaticAnswer, staticMarkdown } from "./static-markdown.ts";
 
 /** What may answer a request before a browser is asked, else gives its bytes on. */
 export type Shortcut = (
@@ -24,6 +29,7 @@ export function staticShortcut(
     caps: { ...options.timeouts },
     unsafeRegex: options.unsafeRegex === true,
     frontmatter: options.frontmatter !== false,
+    hasEngine: options.markdownEngine !== undefined,
   };
   return (bytes, { owner, background }, signal, onUnknown) =>
     within(requestMs, system, signal, tooLate, (inner) =>
@@ -31,9 +37,24 @@ export function staticShortcut(
         const answer = await background.run(staticMarkdown, { ...policy, bytes }, inner);
         if (answer.kind === "browser") return answer.bytes;
         onUnknown(answer.unknown);
-        return jsonAnswer(answer.body);
+        if (answer.kind === "converted") return jsonAnswer(answer.body);
+        return jsonAnswer(await withEngine(answer, options.markdownEngine, background, inner));
       }),
     );
+}
+
+/** The body of an answer with the Markdown of an operator's engine, which gets a whole document as from a site. */
+async function withEngine(
+  { html, base, head, title }: Extract<StaticAnswer, { kind: "engine" }>,
+  engine: MarkdownEngine | undefined,
+  background: Background,
+  signal: AbortSignal,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const page = { bytes: utf8(html), contentType: "text/html;charset=utf-8" };
+  const parts = { includeTags: [], excludeTags: [] };
+  const bytes = await background.run(selectParts, { ...page, ...parts }, signal);
+  const markdown = await engine?.convert(new TextDecoder().decode(bytes), base);
+  return utf8(JSON.stringify(envelopeBody(head + (markdown ?? ""), { meta: { title } })));
 }
 
 /** The response for a body of JSON that was written beside the event loop. */

@@ -15,13 +15,24 @@ export type StaticRequest = {
   readonly caps: TimerCaps & { readonly [name: string]: number | undefined };
   readonly unsafeRegex: boolean;
   readonly frontmatter: boolean;
+  /** Whether an operator's engine converts, which cannot be taken to a thread. */
+  readonly hasEngine: boolean;
 };
 
-/** The body of the answer; or that a browser is needed, with the request's bytes; or why the request is refused. */
+/** The body of the answer, or what an engine needs for it; or that a browser is needed, with the request's bytes. */
 export type StaticAnswer =
   | {
       readonly kind: "converted";
       readonly body: Uint8Array<ArrayBuffer>;
+      readonly unknown: readonly string[];
+    }
+  | {
+      readonly kind: "engine";
+      readonly html: string;
+      readonly base: string | null;
+      /** The frontmatter, or nothing. */
+      readonly head: string;
+      readonly title: string;
       readonly unknown: readonly string[];
     }
   | { readonly kind: "browser"; readonly bytes: Uint8Array<ArrayBuffer> };
@@ -34,7 +45,7 @@ export const staticMarkdown: LongTask<StaticRequest, StaticAnswer> = {
   name: "rendering/static-markdown",
   async load() {
     const { conversion } = await import("../markdown/convert.ts");
-    return function* ({ bytes, allowHosts, caps, unsafeRegex, frontmatter }) {
+    return function* ({ bytes, allowHosts, caps, unsafeRegex, frontmatter, hasEngine }) {
       const { output, unknown } = readJsonBytes(bytes, documentSchema);
       const job = prepareJob(output, { allow: parseAllowHosts(allowHosts), caps, unsafeRegex });
       const { extract, includeTags, excludeTags } = output;
@@ -42,7 +53,9 @@ export const staticMarkdown: LongTask<StaticRequest, StaticAnswer> = {
       if (isPart || !isStatic(job)) return { kind: "browser", bytes };
       yield;
       const base = job.url?.href ?? null;
-      const { markdown, title } = yield* conversion(output.html ?? "", { base, frontmatter });
+      const { html = "" } = output;
+      const { head, markdown, title } = yield* conversion(html, { base, frontmatter });
+      if (hasEngine) return { kind: "engine", html, base, head, title, unknown };
       yield;
       const body = JSON.stringify(envelopeBody(markdown, { meta: { title } }));
       return { kind: "converted", body: utf8(body), unknown };

@@ -1,7 +1,7 @@
 import type { Hono } from "hono";
 import { ApiError } from "../../http/api-error.ts";
 import { checkedJson, parseJson, withBytes } from "../../http/body.ts";
-import { publicUrl } from "../../http/mount-path.ts";
+import { answerOrigin } from "../../net/public-url.ts";
 import { wholeRequest } from "../../http/whole-request.ts";
 import type { Log } from "../../ports.ts";
 import { traceOf } from "../../trace-context.ts";
@@ -9,7 +9,7 @@ import { searchInstance } from "../answer/ask.ts";
 import type { Instance } from "../instance/instance-client.ts";
 import { extractText } from "../items/extract-text.ts";
 import { callerOf, instanceRoots, type RouteContext } from "../route-context.ts";
-import type { McpResult, McpTools, WorkOptions } from "../search-deps.ts";
+import type { McpResult, McpTools, SearchOptions, WorkOptions } from "../search-deps.ts";
 import { SEARCH_BODY_LIMIT, searchSchema } from "../search-schema.ts";
 import { withTracedModels } from "../traced-models.ts";
 
@@ -27,7 +27,7 @@ export function mcpRoutes(app: Hono, { options, may, instance }: RouteContext): 
         throw new ApiError("missing_capability", { message });
       }
       const request = await wholeRequest(c.req);
-      refuseOtherOrigin(request);
+      refuseOtherOrigin(request, options);
       const found = instance(c);
       const { id } = await found.read();
       return withBytes(request, SEARCH_BODY_LIMIT, platform, (bytes) => {
@@ -44,17 +44,21 @@ export function mcpRoutes(app: Hono, { options, may, instance }: RouteContext): 
  * Refuses a page of another site: a name that its owner points at this machine would otherwise reach an endpoint that asks
  * for no token. Required by https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#security-warning.
  */
-function refuseOtherOrigin(request: Request): void {
+function refuseOtherOrigin(
+  request: Request,
+  { publicUrl }: Pick<SearchOptions, "publicUrl">,
+): void {
   const origin = request.headers.get("origin");
-  if (origin === null || origin === new URL(publicUrl(request)).origin) return;
+  if (origin === null || origin === answerOrigin(request, publicUrl)) return;
   throw new ApiError("forbidden", {
-    message: "Origin: this endpoint answers no page of another site",
+    message: `Origin: this endpoint answers no page of another site than the server's own, which is ${publicUrl ?? "this machine: set publicUrl to change that"}`,
   });
 }
 
 function toolsOf(id: string, instance: Instance, options: WorkOptions, request: Request): McpTools {
   const { signal } = request;
-  const url = publicUrl(request);
+  const { url } = request;
+  const origin = answerOrigin(request, options.publicUrl);
   return {
     name: id,
     async search(query, retrieval) {
@@ -64,7 +68,7 @@ function toolsOf(id: string, instance: Instance, options: WorkOptions, request: 
       return chunks.map(({ id: chunk, item, text, score, page_number: page }): McpResult => ({
         id: chunk,
         title: item.key,
-        url: downloadUrl(url, itemOf(chunk)),
+        url: downloadUrl(url, origin, itemOf(chunk)),
         text,
         score,
         ...(page !== undefined && { page_number: page }),
@@ -78,7 +82,7 @@ function toolsOf(id: string, instance: Instance, options: WorkOptions, request: 
         id: chunk,
         title: item.key,
         text: text.slice(0, DOCUMENT_LIMIT).toWellFormed(),
-        url: downloadUrl(url, itemId),
+        url: downloadUrl(url, origin, itemId),
         metadata: { ...item.metadata, ...(text.length > DOCUMENT_LIMIT && { truncated: true }) },
       };
     },
@@ -104,6 +108,6 @@ function itemOf(chunk: string): string {
   return chunk.split(":", 1)[0] ?? "";
 }
 
-function downloadUrl(url: string, itemId: string): string {
-  return new URL(`items/${encodeURIComponent(itemId)}/download`, url).href;
+function downloadUrl(url: string, origin: string, itemId: string): string {
+  return `${origin}${new URL(`items/${encodeURIComponent(itemId)}/download`, url).pathname}`;
 }

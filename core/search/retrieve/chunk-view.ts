@@ -21,7 +21,7 @@ export type Chunk = Highlighted &
       readonly metadata: Metadata;
     };
     readonly scoring_details: {
-      readonly vector_score?: number;
+      readonly vector_score: number;
       readonly keyword_score?: number;
       readonly vector_rank?: number;
       readonly keyword_rank?: number;
@@ -76,7 +76,7 @@ export function toChunk(
     ...(heading !== "" && { heading }),
     item: { key, timestamp: Number(row["modified_ms"]), metadata: itemMetadata(row, key) },
     scoring_details: {
-      ...(candidate.vectorScore === null ? {} : { vector_score: candidate.vectorScore }),
+      vector_score: candidate.vectorScore ?? 0,
       ...(candidate.bm25 === null ? {} : { keyword_score: candidate.bm25 }),
       ...(candidate.vectorRank === null ? {} : { vector_rank: candidate.vectorRank }),
       ...(candidate.keywordRank === null ? {} : { keyword_rank: candidate.keywordRank }),

@@ -198,7 +198,7 @@ const chunk: v.GenericSchema<Chunk> = v.object({
   ...pageNumbers,
   item: itemOf,
   scoring_details: v.object({
-    vector_score: v.exactOptional(v.number()),
+    vector_score: v.number(),
     keyword_score: v.exactOptional(v.number()),
     vector_rank: v.exactOptional(v.number()),
     keyword_rank: v.exactOptional(v.number()),

@@ -87,6 +87,13 @@ export const agentsMutants: readonly Mutant[] = [
     tests: ["tests/unit/webhooks/signing/malformed"],
   },
   {
+    name: "a limit of no events gives none",
+    file: "core/agents/feed/events.ts",
+    find: "Math.max(0, Math.trunc(limit))",
+    replace: "Math.max(1, Math.trunc(limit))",
+    tests: ["tests/unit/agents/webhook-agent"],
+  },
+  {
     name: "an agent's message waits behind one that could not be handed over",
     file: "core/agents/queue/jobs.ts",
     find: "[holdSends(agent, job.id, due)]",

@@ -3,6 +3,20 @@ import type { Mutant } from "./mutant.ts";
 /** Those of pages and crawls that came last. */
 export const renderingMutants: readonly Mutant[] = [
   {
+    name: "a tag that is added has either content or an address",
+    file: "core/rendering/schema.ts",
+    find: "(content === undefined) !== (url === undefined),",
+    replace: "content !== null || url !== null,",
+    tests: ["tests/unit/rendering/options"],
+  },
+  {
+    name: "an operator's engine converts html that needs no browser",
+    file: "core/rendering/static/static-markdown.ts",
+    find: "if (hasEngine) return",
+    replace: "if (false) return",
+    tests: ["tests/unit/rendering/turndown"],
+  },
+  {
     name: "the request of a running crawl lies sealed",
     file: "core/rendering/crawl/rows/sealed-input.ts",
     find: "const sealed = await seal(key, JSON.stringify(input), name, system.random(12));",

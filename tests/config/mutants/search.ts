@@ -3,6 +3,13 @@ import type { Mutant } from "./mutant.ts";
 /** Those of search. */
 export const searchMutants: readonly Mutant[] = [
   {
+    name: "a chunk that keywords found has a score of its vector",
+    file: "core/search/retrieve/chunk-view.ts",
+    find: "vector_score: candidate.vectorScore ?? 0,",
+    replace: "...(candidate.vectorScore === null ? {} : { vector_score: candidate.vectorScore }),",
+    tests: ["tests/unit/search/keyword"],
+  },
+  {
     name: "a search of several instances fails when all of them fail",
     file: "core/search/answer/find-across.ts",
     find: " || errors.length === ids.length",

@@ -29,7 +29,8 @@ describe("the webhook agent", () => {
       ((await call(socket, method, ...args))["result"] as { id: string }[]).map(({ id }) => id);
     expect((await list("getEvents")).length).toBe(20);
     expect(await list("getEvents", 2)).toEqual(["e25", "e24"]);
-    expect(await list("getEvents", -1)).toEqual(["e25"]);
+    expect(await list("getEvents", 0)).toEqual([]);
+    expect(await list("getEvents", -1)).toEqual([]);
     expect((await list("getEvents", 1e9)).length).toBe(25);
     expect(await list("getEventsByType", "push", 1)).toEqual(["e25"]);
     expect(await list("getEventsByType", "other")).toEqual([]);

@@ -45,8 +45,8 @@ async function logIn(
   return { status: response.status, cookie: header.split(";")[0] ?? "", header };
 }
 
-async function linkCode(api: PlatformApi): Promise<string> {
-  const headers = { authorization: `Bearer ${TOKEN}` };
+async function linkCode(api: PlatformApi, token: string = TOKEN): Promise<string> {
+  const headers = { authorization: `Bearer ${token}` };
   const response = await api.request("/console/links", { method: "POST", headers });
   const { path } = (await response.json()) as { path: string };
   return path.replace("/console#login=", "");
@@ -232,6 +232,18 @@ describe("a session of the console", () => {
       200, 401, 401, 401, 401,
     ]);
     expect((await logIn(api, { code: "made-up" })).status).toBe(401);
+  });
+});
+
+describe("the links of the console", () => {
+  it("of one token never replace another's, and its own newest ten stay", async () => {
+    const api = await setup();
+    const mine = await linkCode(api);
+    const codes: string[] = [];
+    for (let at = 0; at < 120; at++) codes.push(await linkCode(api, READER));
+    expect((await logIn(api, { code: mine })).status).toBe(200);
+    expect((await logIn(api, { code: codes[108] })).status).toBe(401);
+    for (const code of codes.slice(-10)) expect((await logIn(api, { code })).status).toBe(200);
   });
 });
 

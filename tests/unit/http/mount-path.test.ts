@@ -40,7 +40,7 @@ const hosts: readonly (readonly [string, string, () => Pick<Hono, "request">])[]
 ];
 
 describe.each(hosts)("an API below %s (%s)", (_, path, open) => {
-  const base = `http://host.test${path}`;
+  const base = `http://localhost${path}`;
 
   it("tells addresses of gateways that lead back to it", async () => {
     const app = open();

@@ -1,9 +1,24 @@
+import * as v from "valibot";
 import { describe, expect, it } from "vitest";
 import { allowNone } from "../../../core/net/allow-hosts.ts";
 import { networkFailure, proxyFailure } from "../../../core/rendering/errors.ts";
 import { prepareJob } from "../../../core/rendering/job.ts";
 import { printParameters } from "../../../core/rendering/actions/pdf-options.ts";
+import { documentSchema } from "../../../core/rendering/schema.ts";
 import { readTimers } from "../../../core/rendering/timers.ts";
+
+describe("addScriptTag and addStyleTag", () => {
+  const isTaken = (field: string, tag: object): boolean =>
+    v.safeParse(documentSchema, { html: "<p>", [field]: [tag] }).success;
+
+  it.each(["addScriptTag", "addStyleTag"])("%s takes either content or url", (field) => {
+    expect(isTaken(field, { content: "" })).toBe(true);
+    expect(isTaken(field, { url: "https://example.com/x" })).toBe(true);
+    expect(isTaken(field, {})).toBe(false);
+    expect(isTaken(field, { type: "module" })).toBe(false);
+    expect(isTaken(field, { content: "a", url: "https://example.com/x" })).toBe(false);
+  });
+});
 
 describe("printParameters()", () => {
   it("has Puppeteer's defaults", () => {

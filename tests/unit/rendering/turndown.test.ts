@@ -122,4 +122,14 @@ describe("markdownEngine", () => {
       result: "<html><head><title>T</title></head><body><p>é<mark>b</mark></p></body></html>",
     });
   });
+
+  it("makes that of html without scripts where there is no browser", async () => {
+    const html = "<title>T</title><p><mark>b</mark></p>";
+    expect(await ask("markdown", { url: undefined, render: undefined, html })).toMatchObject({
+      result: '---\ntitle: "T"\n---\n\n<p>==b==</p>',
+      meta: { title: "T" },
+    });
+    const scripted = { url: undefined, render: undefined, html: `${html}<script>x</script>` };
+    expect(await ask("markdown", scripted)).toMatchObject({ success: false });
+  });
 });

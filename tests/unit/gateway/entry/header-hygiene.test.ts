@@ -87,7 +87,14 @@ it("hasAmbiguousFraming() sees both framings in one request", () => {
 });
 
 describe("presentedToken()", () => {
-  const token = (value: string): string | null => presentedToken([["cf-aig-authorization", value]]);
+  const token = (value: string, takesBare = true): string | null =>
+    presentedToken([["cf-aig-authorization", value]], takesBare);
+
+  it("takes a token without the scheme only where it may", () => {
+    expect(token("abc", false)).toBeNull();
+    expect(token("Basic abc", false)).toBeNull();
+    expect(token("bearer abc", false)).toBe("abc");
+  });
 
   it("takes the token behind any spelling of the scheme, or bare", () => {
     expect(token("Bearer abc")).toBe("abc");

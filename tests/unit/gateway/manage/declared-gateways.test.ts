@@ -101,7 +101,10 @@ describe("a declared gateway", () => {
     await gate.create("team", { rate_limiting_limit: 1000, rate_limiting_interval: 60 });
     const { platform } = gate;
     const again = await gatewayUnderTest(options(), platform);
-    const init = { method: "POST", ...jsonInit(chat, { "cf-aig-authorization": token }) };
+    const init = {
+      method: "POST",
+      ...jsonInit(chat, { "cf-aig-authorization": `Bearer ${token}` }),
+    };
     const statuses = [];
     for (let i = 0; i < 3; i++) {
       const request = new Request("http://gateway.test/v1/acme/team/openai/x", init);

@@ -1,0 +1,49 @@
+import { parseAddress } from "./address.ts";
+import type { Platform } from "../ports.ts";
+
+const originals = new WeakMap<Request, Request>();
+
+/** Notes that a request is a copy of one that has arrived, so that its client is still known; returns the copy. */
+export function copyOf(original: Request, copy: Request): Request {
+  if (copy !== original) originals.set(copy, originals.get(original) ?? original);
+  return copy;
+}
+
+/**
+ * The address of a request's client as the network or the last of `proxies` proxies tells it; empty when it is not
+ * known. Each proxy appends the address that it sees to `X-Forwarded-For`: what stands further left is the client's word.
+ */
+export function clientAddress(
+  request: Request,
+  platform: Pick<Platform, "clientAddress" | "received">,
+  proxies: number,
+): string {
+  const arrived = originals.get(request) ?? request;
+  if (proxies > 0) {
+    const hops = forwardedFor(arrived, platform).split(",");
+    const hop = hops.at(-proxies)?.trim() ?? "";
+    if (hop !== "") return hop;
+  }
+  return platform.clientAddress?.(arrived) ?? "";
+}
+
+function forwardedFor(request: Request, platform: Pick<Platform, "received">): string {
+  // Looking at `Headers` makes them, which costs the gateway its fast way.
+  const pairs = platform.received?.(request)?.headers;
+  if (pairs === undefined) return request.headers.get("x-forwarded-for") ?? "";
+  return pairs.find(([name]) => name === "x-forwarded-for")?.[1] ?? "";
+}
+
+/** The network that one client can choose addresses from: an IPv4 address, or the first 64 bits of an IPv6 address. */
+export function clientNetwork(address: string): string {
+  // Some proxies tell the port, too.
+  const bare = /^\[(.*)\](?::\d+)?$/.exec(address)?.[1] ?? address.replace(/^([\d.]+):\d+$/, "$1");
+  const parsed = parseAddress(bare.split("%", 1)[0] ?? "");
+  if (parsed === null) return "";
+  const bytes = parsed.toByteArray();
+  if (bytes.length === 4) return parsed.toString();
+  return `${bytes
+    .slice(0, 8)
+    .map((byte) => byte.toString(16).padStart(2, "0"))
+    .join("")}/64`;
+}
