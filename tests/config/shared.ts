@@ -1,6 +1,5 @@
 import { fileURLToPath } from "node:url";
 import type { Reporter } from "vitest/node";
-import { PATIENCE_MS } from "../cases/eventually.ts";
 import { SummaryReporter } from "./report.ts";
 
 /** The repository's root; every vitest config sets it, because these files live two levels down. */
@@ -42,6 +41,8 @@ export function aliases(runtime: RuntimeName): { find: RegExp; replacement: stri
  * times slower keeps it. What has to be fast is a benchmark. A wait for a condition ends sooner, and says which.
  */
 const LONGEST_MS = 5 * 60_000;
+/** Below it, so that a poll tells what it saw last. */
+const POLL_MS = 4 * 60_000;
 
 /** What every test run has in common. */
 export const limits: {
@@ -54,7 +55,7 @@ export const limits: {
   testTimeout: LONGEST_MS,
   hookTimeout: LONGEST_MS,
   teardownTimeout: LONGEST_MS,
-  expect: { poll: { timeout: PATIENCE_MS } },
+  expect: { poll: { timeout: POLL_MS } },
   ...workersOf(process.env["CAUSEY_TEST_WORKERS"]),
 };
 

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { eventually, LONG, PATIENCE_MS } from "../cases/eventually.ts";
+import { eventually, LONG } from "../cases/eventually.ts";
 import { commandOf, noBrowser, startTarget, targetName } from "./target.ts";
 import { startUpstream, type Upstream } from "./upstream.ts";
 
@@ -32,7 +32,7 @@ function run(...args: string[]): { code: number | null; lines: string[] } {
   const [file = "", ...fixed] = commandOf(target);
   const { status, stdout, stderr } = spawnSync(file, [...fixed, ...args], {
     encoding: "utf8",
-    timeout: PATIENCE_MS,
+    timeout: LONG.timeout / 2,
   });
   return { code: status, lines: `${stdout}${stderr}`.split("\n").filter((line) => line !== "") };
 }
