@@ -145,7 +145,9 @@ async function lastAttempt(
   { limits, recorder, system, silence }: ForwardParts,
 ): Promise<LastAttempt> {
   const leave = (): Promise<SpendingPermit> | SpendingPermit =>
-    limits.applyTo(outer) ? limits.leave(step, outer) : { call: outer, settle: unpaid };
+    limits.applyTo(outer)
+      ? limits.leave(step, outer)
+      : { call: outer, settle: unpaid, count: () => undefined };
   let permit = await leave();
   // A body that streams through can be sent only once.
   const attempts = step.body instanceof ReadableStream ? 1 : policy.attempts;

@@ -1,3 +1,5 @@
+import type { TokenUsage } from "../chat/usage.ts";
+import type { Price } from "../prices/price.ts";
 import type { Call, Step } from "./call.ts";
 
 /** What limits a call may run into before its provider is asked. */
@@ -14,6 +16,8 @@ export interface Limits {
 export interface SpendingPermit {
   readonly settle: Settle;
   readonly call: Call;
+  /** Adds up for a virtual key what no row of the call tells. */
+  readonly count: (usage: TokenUsage, price: Price | null) => void;
 }
 
 /** Enters what a step has cost, in USD; null = not known. */

@@ -59,7 +59,7 @@ async function leaveToAsk(
   const { caller } = call;
   const grant = caller?.grant;
   if (caller?.id == null || grant === undefined || !(grant.cost || grant.tokens))
-    return { settle, call };
+    return { settle, call, count: () => undefined };
   try {
     return await keyLeave({ expected, call, id: caller.id, grant, settle }, parts);
   } catch (error) {
@@ -99,7 +99,9 @@ async function keyLeave(keyed: KeyedCall, parts: LimitParts): Promise<SpendingPe
   }
   const used: { cost: number | null; tokens: number | null } = { cost: null, tokens: null };
   let isOpen = true;
+  const count: SpendingPermit["count"] = (usage, price) => add(used, { counted: usage, price });
   return {
+    count,
     call: { ...call, onEnded: (ended) => add(used, ended) },
     settle(amount) {
       settle(amount);
@@ -127,7 +129,7 @@ function uncounted({ question }: ExpectedUse, grant: KeyGrant): ApiError | null 
 /** Adds an answer up by list prices: what the caller says that it costs is no matter to the key's owner. */
 function add(
   used: { cost: number | null; tokens: number | null },
-  { counted: usage, price }: EndedAttempt,
+  { counted: usage, price }: Pick<EndedAttempt, "counted" | "price">,
 ): void {
   if (usage === null) return;
   const { tokensIn, tokensOut } = usage;

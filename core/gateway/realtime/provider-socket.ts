@@ -3,9 +3,9 @@ import { ApiError } from "../../http/api-error.ts";
 import type { InboundResponse, Log, Platform, System } from "../../ports.ts";
 import { TransportError } from "../../transport-error.ts";
 import type { SocketRequest } from "../entry/front.ts";
+import type { GatewayAccess } from "../entry/access.ts";
 import type { GatewayAdmission, AdmitOptions } from "../entry/admission.ts";
 import type { Call, Step } from "../call/call.ts";
-import type { Settle } from "../call/limits.ts";
 import { headerPairs } from "../wire/header-hygiene.ts";
 import type { CallLimits } from "../keys/call-limits.ts";
 import { modelName, queryModel } from "../providers/requested-model.ts";
@@ -23,8 +23,10 @@ import { tracedError } from "../entry/call-error.ts";
 import { checkHandshake } from "../wire/websocket.ts";
 import { type Offer, readOffer } from "./offer.ts";
 import { realtimePath, realtimeTargets } from "./realtime-path.ts";
-import { relay } from "./relay.ts";
-import { type ConnectionTally, tally } from "./tally.ts";
+import { relay, type RelayOptions } from "./relay.ts";
+import { sessionGate } from "./session-gate.ts";
+import { namesModelLater, type SpendingSession, spendingSession } from "./spending-session.ts";
+import { tally } from "./tally.ts";
 
 const SOCKET: AdmitOptions = {
   takesBareToken: true,
@@ -40,7 +42,7 @@ export interface ProviderSocketParts {
   readonly log: Log;
   readonly webSockets: Platform["webSockets"];
   readonly admission: Pick<GatewayAdmission, "admit">;
-  readonly access: OwnTokens;
+  readonly access: OwnTokens & Pick<GatewayAccess, "callerOf">;
   readonly safetyOf: (settings: GatewaySettings) => Safety | null;
   /** Takes the tokens of ours out of a step. */
   readonly stripOwnTokens: (step: Step, call: Call) => Promise<Step> | Step;
@@ -64,7 +66,7 @@ interface Admitted {
   readonly call: Call;
   readonly account: LentAccount | undefined;
   readonly record: Recording;
-  readonly settle: Settle;
+  readonly session: SpendingSession;
   readonly parts: ProviderSocketParts;
 }
 
@@ -120,13 +122,14 @@ async function opened(
   }
   const foreign = await foreignProtocols(offer.protocols, call, parts);
   const protocols = foreign.filter((one) => account?.chooses(one) !== true);
-  parts.limits.checkModel(step, call, modelOf(step));
-  const { settle, call: counted } = await parts.limits.leave(step, call, {
-    model: modelOf(step),
-  });
-  const record = parts.recorder.start(step, 0, counted);
+  // Of a connection whose messages name its model, the address is no matter to the provider.
+  const model = namesModelLater(step) ? "" : modelOf(step);
+  if (!namesModelLater(step)) parts.limits.checkModel(step, call, model);
+  const again = (current: Call): Promise<Call> => callerAgain(current, parts);
+  const session = await spendingSession(step, call, model, { ...parts, again });
+  const record = parts.recorder.start(step, 0, call);
   const { request } = asked;
-  const admitted: Admitted = { request, offer, step, call, account, record, settle, parts };
+  const admitted: Admitted = { request, offer, step, call, account, record, session, parts };
   try {
     const dialled = await parts.webSockets.dial({
       url: target.url,
@@ -147,6 +150,17 @@ async function opened(
   }
 }
 
+/** The call of a connection with its caller as it is now; throws `gateway_unauthorized`. */
+async function callerAgain(call: Call, { access }: ProviderSocketParts): Promise<Call> {
+  const { caller, token, name } = call;
+  if (token === null || (caller?.kind !== "key" && caller?.kind !== "token")) return call;
+  const now = await access.callerOf(token, name, false);
+  if (now !== null) return { ...call, caller: now };
+  throw new ApiError("gateway_unauthorized", {
+    message: "Unauthorized: the token does not open this gateway any longer",
+  });
+}
+
 /** The subprotocols that hold no token of ours. */
 async function foreignProtocols(
   protocols: readonly string[],
@@ -157,7 +171,7 @@ async function foreignProtocols(
   return protocols.filter((one) => !access.isOurs(one, call.token, asked));
 }
 
-function failed(answer: InboundResponse | null, { record, settle }: Admitted): void {
+function failed(answer: InboundResponse | null, { record, session }: Admitted): void {
   record.finish({
     status: answer?.status ?? null,
     complete: answer !== null,
@@ -165,7 +179,7 @@ function failed(answer: InboundResponse | null, { record, settle }: Admitted): v
     seen: null,
     about: { modelType: "realtime", requestType: "websocket" },
   });
-  settle(0);
+  session.end();
 }
 
 function connect(dialled: Dialled, admitted: Admitted): Response {
@@ -212,19 +226,22 @@ function refuse(
 function run(
   client: Duplex,
   provider: Duplex,
-  { step, call, record, settle, parts }: Admitted,
+  { step, call, record, session, parts }: Admitted,
 ): void {
   const { system } = parts;
   // Of a conversation only what was asked for is kept: it may be hours of speech.
   const keep = call.controls.collectLogPayload === true ? record.keep : 0;
   const counted = tally({ model: modelOf(step), summary: record.keep > 0, keep });
-  const onMessage: ConnectionTally["add"] = (from, message) => {
+  const gate = sessionGate({ client, provider, session, ...parts });
+  const onMessage: RelayOptions["onMessage"] = (from, message) => {
     counted.add(from, message);
+    return gate.mayPass(from, message);
   };
   const passing = relay({ client, provider, onMessage, system }).then((end) => {
     const result = counted.finish(end);
     const complete = end.code === 1000 || end.code === 1001 || end.code === 1005;
-    settle(record.finish({ status: 101, complete, headers: [], ...result }));
+    gate.end();
+    record.finish({ status: 101, complete, headers: [], ...result });
   });
   const over = Promise.all([passing, client.closed, provider.closed]).then(() => undefined);
   // Not from the beginning: on Workers background work is bounded in time, connections are not.

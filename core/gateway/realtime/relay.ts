@@ -15,8 +15,8 @@ export interface RelayEnd extends DuplexEnd {
 export interface RelayOptions {
   readonly client: Duplex;
   readonly provider: Duplex;
-  /** Sees each message on its way; must not hold it up. */
-  readonly onMessage: (from: Side, message: string | Uint8Array) => void;
+  /** Sees each message on its way, and says whether it may go on; a promise holds up that direction. */
+  readonly onMessage: (from: Side, message: string | Uint8Array) => Promise<boolean> | boolean;
   readonly system: System;
 }
 
@@ -35,9 +35,7 @@ export async function relay({
 }: RelayOptions): Promise<RelayEnd> {
   const over = new AbortController();
   const oneWay = async (by: Side, from: Duplex, to: Duplex): Promise<RelayEnd> => {
-    const passed = pass(from, to, (message) => {
-      onMessage(by, message);
-    });
+    const passed = pass(from, to, (message) => onMessage(by, message));
     const end = await from.closed;
     // Nobody waits for the answers to a client that vanished.
     const patience = by === "client" && !isHandshake(end) ? 0 : DRAIN_MS;
@@ -59,10 +57,11 @@ export async function relay({
 async function pass(
   from: Duplex,
   to: Duplex,
-  onMessage: (message: string | Uint8Array) => void,
+  onMessage: (message: string | Uint8Array) => Promise<boolean> | boolean,
 ): Promise<void> {
   for (let next = await from.receive(); next !== null; next = await from.receive()) {
-    onMessage(next);
+    const mayPass = onMessage(next);
+    if (mayPass !== true && !(await mayPass)) return;
     if (!(await to.send(next))) return;
   }
 }

@@ -1,10 +1,10 @@
 import type { LoggedBody, LogRow } from "../call/ended-attempt.ts";
-import { isObject, jsonText, boundedJson } from "../../http/json.ts";
-import { modelName } from "../providers/requested-model.ts";
+import { isObject, jsonText } from "../../http/json.ts";
 import type { Observation } from "../call/recording.ts";
 import { addUsage } from "../providers/usage.ts";
 import { sumOfUsage, noUsage, type TokenUsage } from "../chat/usage.ts";
 import type { RelayEnd, Side } from "./relay.ts";
+import { messageObject, messageText, sessionModel } from "./session-messages.ts";
 
 /** Counts what passes on a connection, for its one log row. */
 export interface ConnectionTally {
@@ -26,9 +26,6 @@ export interface TallyOptions {
   readonly keep: number;
 }
 
-/** Characters of a message that is parsed: usage reports and session settings are short. */
-const PARSE_LIMIT = 256 * 1024;
-
 interface Direction {
   frames: number;
   bytes: number;
@@ -48,10 +45,12 @@ export function tally({ model, summary, keep }: TallyOptions): ConnectionTally {
       side.frames += 1;
       side.bytes += typeof message === "string" ? utf8Length(message) : message.byteLength;
       if (keep > 0) remember(side, message, keep);
-      if (typeof message !== "string" || message.length > PARSE_LIMIT) return;
+      const text = messageText(message);
+      if (text === null) return;
       if (from === "provider") {
-        if (message.includes('"usage')) usage = withReport(usage, boundedJson(message));
-      } else if (named === "" && message.includes('"model"')) named = modelIn(boundedJson(message));
+        if (text.includes('"usage')) usage = withReport(usage, messageObject(text));
+      } else if (named === "" && text.includes('"model"'))
+        named = sessionModel(messageObject(text) ?? {});
     },
     finish(end) {
       const body = (from: Side): LoggedBody => {
@@ -104,15 +103,4 @@ function withReport(total: TokenUsage, message: unknown): TokenUsage {
   return type.includes("input_audio_transcription")
     ? { ...total, unpriced: true }
     : addUsage(total, message);
-}
-
-/** The model that a client's first settings name: Gemini's `setup`, a session, or the message itself. */
-function modelIn(message: unknown): string {
-  if (!isObject(message)) return "";
-  for (const place of [message["setup"], message["session"], message]) {
-    const name = modelName(place, "");
-    // Gemini's names are paths, on Vertex AI those of a project's.
-    if (name !== "") return name.replace(/^(?:projects\/.*\/)?models\//, "");
-  }
-  return "";
 }

@@ -129,6 +129,27 @@ export const gatewayMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/choose/dynamic-routes"],
   },
   {
+    name: "a realtime answer is settled with its report",
+    file: "core/gateway/realtime/spending-session.ts",
+    find: "  settle(used, state);\n",
+    replace: "",
+    tests: ["tests/unit/gateway/realtime/spending-session"],
+  },
+  {
+    name: "a realtime connection asks again whether its caller may go on",
+    file: "core/gateway/realtime/spending-session.ts",
+    find: "      state.call = await parts.again(state.call);",
+    replace: "",
+    tests: ["tests/unit/gateway/realtime/spending-session"],
+  },
+  {
+    name: "the models that realtime messages name are checked",
+    file: "core/gateway/realtime/spending-session.ts",
+    find: "limits.checkModel(state.step, state.call, name);",
+    replace: "void name;",
+    tests: ["tests/unit/gateway/realtime/spending-session"],
+  },
+  {
     name: "what a request may write is set aside before it is sent",
     file: "core/gateway/observe/spend/requested-output.ts",
     find: "return { tokens: Math.min(MOST, Math.max(...named, ...written) * times), isNamed: true };",

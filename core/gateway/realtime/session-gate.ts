@@ -1,0 +1,77 @@
+import type { Duplex } from "../../duplex.ts";
+import { ApiError } from "../../http/api-error.ts";
+import type { Log, System } from "../../ports.ts";
+import { TIMER_OVER } from "../../timer-over.ts";
+import type { RelayOptions } from "./relay.ts";
+import type { SpendingSession } from "./spending-session.ts";
+
+/** What a {@link sessionGate} works with. */
+export interface SessionGateParts {
+  readonly client: Duplex;
+  readonly provider: Duplex;
+  readonly session: SpendingSession;
+  readonly system: System;
+  readonly log: Log;
+}
+
+/** Lets the messages of a connection pass while its session may go on. */
+export interface SessionGate {
+  readonly mayPass: RelayOptions["onMessage"];
+  /** The connection is over. */
+  end(): void;
+}
+
+/** Milliseconds after which a change of a caller's token reaches its connections, at the latest. */
+const REVIEW_MS = 10_000;
+
+/** Closes both ends with 1008 and the reason when a session refuses a message, or its caller. */
+export function sessionGate(parts: SessionGateParts): SessionGate {
+  const { client, provider, session, log } = parts;
+  const over = new AbortController();
+  const refuse = (error: unknown): false => {
+    const reason = refusalOf(error, log);
+    client.close(1008, reason);
+    provider.close(1008, reason);
+    return false;
+  };
+  void reviewed(parts, over.signal).catch(refuse);
+  return {
+    mayPass(from, message) {
+      try {
+        const seen = from === "client" ? session.onClient(message) : session.onProvider(message);
+        return seen === undefined ? true : seen.then(() => true, refuse);
+      } catch (error) {
+        return refuse(error);
+      }
+    },
+    end() {
+      over.abort(TIMER_OVER);
+      session.end();
+    },
+  };
+}
+
+/** Asks again and again whether the caller may still use the connection; throws what refuses it. */
+async function reviewed(
+  { session, system, log }: SessionGateParts,
+  signal: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    await system.sleep(REVIEW_MS, signal).catch(() => undefined);
+    if (signal.aborted) return;
+    await session.review().catch((error: unknown) => {
+      if (error instanceof ApiError && error.status < 500) throw error;
+      log("error", "A connection's token could not be checked", { error: String(error) });
+    });
+  }
+}
+
+/** The reason of a close frame, which has room for 123 bytes (RFC 6455, section 5.5). */
+function refusalOf(error: unknown, log: Log): string {
+  if (!(error instanceof ApiError)) {
+    log("error", "A realtime message could not be checked", { error: String(error) });
+    return "The limits of this connection could not be checked";
+  }
+  // One byte a character.
+  return error.message.replaceAll(/[^ -~]/g, "?").slice(0, 123);
+}
