@@ -7,7 +7,17 @@ const sources = readSources("core", "adapters");
 /** What is in there as texts runs in a browser. */
 const CONSOLE = "core/console/assets.ts";
 const core = sources.filter(({ path }) => path.startsWith("core/") && path !== CONSOLE);
-const foundations = new Set(["actors", "ports", "http", "auth", "crypto", "net", "entity", "work"]);
+const foundations = new Set([
+  "actors",
+  "ports",
+  "http",
+  "auth",
+  "crypto",
+  "net",
+  "entity",
+  "files",
+  "work",
+]);
 /** What puts the capabilities together; nothing else in the core imports it. */
 const assembly = /^core\/(?:api\.ts|mod\.ts|config\/.+)$/u;
 

@@ -5,7 +5,7 @@
  */
 import { utf8 } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
-import type { PdfPage } from "../../pdf-pages.ts";
+import type { PdfPage } from "../../files/pdf-pages.ts";
 import type { PdfReader } from "./pdf-reader.ts";
 
 export type { PdfReader, ReadPdf } from "./pdf-reader.ts";
@@ -28,7 +28,7 @@ export const pdfReader: PdfReader = {
   overrun: unreadable,
   load: () =>
     Promise.resolve(async function* ({ bytes }) {
-      const { pdfPages } = await import("../../pdf-pages.ts").catch((error: unknown) => {
+      const { pdfPages } = await import("../../files/pdf-pages.ts").catch((error: unknown) => {
         throw new ApiError("missing_capability", {
           message: "PDF: Install the package unpdf",
           cause: error,

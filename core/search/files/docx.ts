@@ -1,14 +1,15 @@
+import type { TextBudget } from "../../files/text-budget.ts";
 import { markdownTable } from "../read/markdown-table.ts";
 import { openPackage, parseXml } from "./package-parts.ts";
 import { refused } from "../read/refused.ts";
 
 /** The text of a DOCX document: headings, paragraphs, lists and tables, in their order. */
-export function* docxText(bytes: Uint8Array): Generator<void, string, void> {
+export function* docxText(bytes: Uint8Array, budget: TextBudget): Generator<void, string, void> {
   const parts = openPackage(bytes);
   const main = parts.names.find((name) => /^word\/document\d*\.xml$/.test(name)) ?? "";
   if (main === "") throw refused("the file holds no document");
   const levels = yield* headingLevels(parts.text("word/styles.xml"));
-  const reading = bodyReader(levels);
+  const reading = bodyReader(levels, budget);
   yield* parseXml(parts.text(main), reading);
   return reading.blocks.join("\n\n");
 }
@@ -35,7 +36,7 @@ interface BodyReader {
   close(name: string): void;
 }
 
-function bodyReader(levels: ReadonlyMap<string, number>): BodyReader {
+function bodyReader(levels: ReadonlyMap<string, number>, budget: TextBudget): BodyReader {
   const blocks: string[] = [];
   let paragraph = "";
   let level = 0;
@@ -84,12 +85,14 @@ function bodyReader(levels: ReadonlyMap<string, number>): BodyReader {
     blocks,
     open: (name, attributes) => opened[name]?.(attributes),
     text(text) {
-      if (isText) paragraph += text;
+      if (!isText) return;
+      budget.take(text.length);
+      paragraph += text;
     },
     close(name) {
       if (name === "w:t") isText = false;
       else if (name === "w:p") endParagraph();
-      else if (name === "w:tbl" && --depth === 0) blocks.push(markdownTable(rows));
+      else if (name === "w:tbl" && --depth === 0) blocks.push(markdownTable(rows, budget));
     },
   };
 }

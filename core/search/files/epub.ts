@@ -1,9 +1,10 @@
+import type { TextBudget } from "../../files/text-budget.ts";
 import { htmlSteps } from "../items/html-text.ts";
 import { openPackage, parseXml, resolved } from "./package-parts.ts";
 import { refused } from "../read/refused.ts";
 
 /** The text of an EPUB book, its chapters in the order of reading. */
-export function* epubText(bytes: Uint8Array): Generator<void, string, void> {
+export function* epubText(bytes: Uint8Array, budget: TextBudget): Generator<void, string, void> {
   const parts = openPackage(bytes);
   let root = "";
   yield* parseXml(parts.text("META-INF/container.xml"), {
@@ -22,10 +23,12 @@ export function* epubText(bytes: Uint8Array): Generator<void, string, void> {
     },
   });
   if (order.length === 0) throw refused("the file holds no chapters");
+  const chapters = order
+    .map((id) => decodeURIComponent(files.get(id) ?? ""))
+    .filter((path) => /\.x?html?$/i.test(path));
   const out: string[] = [];
-  for (const id of order) {
-    const path = decodeURIComponent(files.get(id) ?? "");
-    if (/\.x?html?$/i.test(path)) out.push(yield* htmlSteps(parts.text(path)));
+  for (const chapter of parts.texts(chapters)) {
+    out.push(yield* htmlSteps(chapter(), budget));
     yield;
   }
   return out.join("\n\n");

@@ -1,13 +1,15 @@
 import PostalMime, { type Address } from "postal-mime";
+import type { TextBudget } from "../../files/text-budget.ts";
 import { htmlSteps } from "../items/html-text.ts";
 
 /** The text of a mail (RFC 5322): its subject, who wrote it to whom and when, its text, and the names of what is attached. */
 export async function* mailText(
   bytes: Uint8Array<ArrayBuffer>,
+  budget: TextBudget,
 ): AsyncGenerator<void, string, void> {
   const mail = await PostalMime.parse(bytes);
   yield;
-  const body = mail.text ?? (mail.html === undefined ? "" : yield* htmlSteps(mail.html));
+  const body = mail.text ?? (mail.html === undefined ? "" : yield* htmlSteps(mail.html, budget));
   const attached = mail.attachments.flatMap(({ filename }) => filename ?? []);
   const lines = [
     ["From", names(mail.from === undefined ? [] : [mail.from])],

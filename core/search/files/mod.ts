@@ -7,6 +7,7 @@
 import { ApiError } from "../../http/api-error.ts";
 import { type DocumentKind, documentKind, type FileReader } from "../read/file-reader.ts";
 import type { PagedText } from "./paged-text.ts";
+import { type TextBudget, textBudget } from "../../files/text-budget.ts";
 import { refused } from "../read/refused.ts";
 
 export type { FilePage, FileReader, ReadableFile, ReadFileResult } from "../read/file-reader.ts";
@@ -45,7 +46,7 @@ export const fileReader: FileReader = {
         throw new ApiError("missing_capability", { message, cause: error });
       });
       try {
-        const found = yield* read(file.bytes);
+        const found = yield* read(file.bytes, textBudget(refused));
         const paged = typeof found === "string" ? { text: found } : found;
         return { ...paged, format: "markdown" as const };
       } catch (error) {
@@ -60,6 +61,7 @@ export const fileReader: FileReader = {
 
 type Reader = (
   bytes: Uint8Array<ArrayBuffer>,
+  budget: TextBudget,
 ) => Generator<void, string | PagedText, void> | AsyncGenerator<void, string | PagedText, void>;
 
 async function readerOf(kind: DocumentKind): Promise<Reader> {

@@ -1,9 +1,10 @@
+import type { TextBudget } from "../../files/text-budget.ts";
 import { openPackage, parseXml, relations } from "./package-parts.ts";
 import { type PagedText, pagedText } from "./paged-text.ts";
 import { refused } from "../read/refused.ts";
 
 /** The text of a PPTX presentation: each slide below a heading with its number and title. */
-export function* pptxText(bytes: Uint8Array): Generator<void, PagedText, void> {
+export function* pptxText(bytes: Uint8Array, budget: TextBudget): Generator<void, PagedText, void> {
   const parts = openPackage(bytes);
   const main = "ppt/presentation.xml";
   const targets = yield* relations(parts, main);
@@ -15,8 +16,8 @@ export function* pptxText(bytes: Uint8Array): Generator<void, PagedText, void> {
   });
   if (slides.length === 0) throw refused("the file holds no slides");
   const out: { readonly number: number; readonly text: string }[] = [];
-  for (const [n, slide] of slides.entries()) {
-    const { title, paragraphs } = yield* slideText(parts.text(slide));
+  for (const [n, slide] of parts.texts(slides).entries()) {
+    const { title, paragraphs } = yield* slideText(slide(), budget);
     const heading = `## Slide ${n + 1}${title === "" ? "" : `: ${title}`}`;
     out.push({ number: n + 1, text: [heading, ...paragraphs].join("\n\n") });
     yield;
@@ -26,6 +27,7 @@ export function* pptxText(bytes: Uint8Array): Generator<void, PagedText, void> {
 
 function* slideText(
   xml: string,
+  budget: TextBudget,
 ): Generator<void, { title: string; paragraphs: readonly string[] }, void> {
   const paragraphs: string[] = [];
   let title = "";
@@ -41,7 +43,9 @@ function* slideText(
       else if (name === "a:br") paragraph += " ";
     },
     text(text) {
-      if (isText) paragraph += text;
+      if (!isText) return;
+      budget.take(text.length);
+      paragraph += text;
     },
     close(name) {
       if (name === "a:t") isText = false;

@@ -1,3 +1,4 @@
+import type { TextBudget } from "../../files/text-budget.ts";
 import { markdownTable } from "../read/markdown-table.ts";
 import { openPackage, parseXml, relations } from "./package-parts.ts";
 import { refused } from "../read/refused.ts";
@@ -7,7 +8,7 @@ import { cellStyles, type CellStyles, dateText } from "./xlsx-dates.ts";
 const MAX_COLUMNS = 200;
 
 /** The cells of an XLSX workbook: each sheet a table below its name. Dates and times are ISO 8601; other values are as they were stored. */
-export function* xlsxText(bytes: Uint8Array): Generator<void, string, void> {
+export function* xlsxText(bytes: Uint8Array, budget: TextBudget): Generator<void, string, void> {
   const parts = openPackage(bytes);
   const main = "xl/workbook.xml";
   const targets = yield* relations(parts, main);
@@ -22,19 +23,20 @@ export function* xlsxText(bytes: Uint8Array): Generator<void, string, void> {
     },
   });
   if (sheets.length === 0) throw refused("the file holds no sheets");
-  const shared = yield* sharedStrings(parts.text("xl/sharedStrings.xml"));
+  const shared = yield* sharedStrings(parts.text("xl/sharedStrings.xml"), budget);
   const styles = yield* cellStyles(parts.text("xl/styles.xml"));
   const out: string[] = [];
-  for (const { name, path } of sheets) {
-    const rows = yield* sheetRows(parts.text(path), { shared, styles, is1904 });
-    const table = markdownTable(rows);
+  const texts = parts.texts(sheets.map(({ path }) => path));
+  for (const [n, { name }] of sheets.entries()) {
+    const rows = yield* sheetRows(texts[n]?.() ?? "", { shared, styles, is1904, budget });
+    const table = markdownTable(rows, budget);
     if (table !== "") out.push(`## ${name}\n\n${table}`);
     yield;
   }
   return out.join("\n\n");
 }
 
-function* sharedStrings(xml: string): Generator<void, string[], void> {
+function* sharedStrings(xml: string, budget: TextBudget): Generator<void, string[], void> {
   const out: string[] = [];
   let isText = false;
   yield* parseXml(xml, {
@@ -45,7 +47,9 @@ function* sharedStrings(xml: string): Generator<void, string[], void> {
       else if (name === "rPh") isText = false;
     },
     text(text) {
-      if (isText) out[out.length - 1] += text;
+      if (!isText) return;
+      budget.take(text.length);
+      out[out.length - 1] += text;
     },
     close(name) {
       if (name === "t") isText = false;
@@ -60,6 +64,7 @@ interface Workbook {
   readonly styles: CellStyles;
   /** Whether days are counted from 1904. */
   readonly is1904: boolean;
+  readonly budget: TextBudget;
 }
 
 function* sheetRows(xml: string, workbook: Workbook): Generator<void, string[][], void> {
@@ -84,6 +89,8 @@ function* sheetRows(xml: string, workbook: Workbook): Generator<void, string[][]
       if (name === "v" || name === "t") isValue = false;
       const row = rows.at(-1);
       if (name !== "c" || value === "" || column >= MAX_COLUMNS || row === undefined) return;
+      // One cell far to the right makes a row of many.
+      workbook.budget.take(Math.max(0, column - row.length));
       while (row.length < column) row.push("");
       row[column] = cellText(type, style, value, workbook);
     },

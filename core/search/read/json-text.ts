@@ -1,19 +1,26 @@
+import type { TextBudget } from "../../files/text-budget.ts";
 import { boundedJson, isObject } from "../../http/json.ts";
 
 /**
  * A JSON text as paragraphs, one for each member of its outer list or object, each value with its path: what it means can be
  * found without its signs. Null for what is no JSON, or more of it than is parsed.
  */
-export function* jsonParagraphs(source: string): Generator<void, string | null, void> {
+export function* jsonParagraphs(
+  source: string,
+  budget: TextBudget,
+): Generator<void, string | null, void> {
   const value = boundedJson(source);
   yield;
   if (value === undefined) return null;
   const parts = Array.isArray(value) ? value : [value];
-  return yield* paragraphs(parts);
+  return yield* paragraphs(parts, budget);
 }
 
 /** The same of one JSON value a line. */
-export function* jsonLinesParagraphs(source: string): Generator<void, string | null, void> {
+export function* jsonLinesParagraphs(
+  source: string,
+  budget: TextBudget,
+): Generator<void, string | null, void> {
   const values: unknown[] = [];
   for (const line of source.split("\n")) {
     if (line.trim() === "") continue;
@@ -22,32 +29,37 @@ export function* jsonLinesParagraphs(source: string): Generator<void, string | n
     values.push(value);
     if (values.length % 500 === 0) yield;
   }
-  return yield* paragraphs(values);
+  return yield* paragraphs(values, budget);
 }
 
-function* paragraphs(values: readonly unknown[]): Generator<void, string, void> {
+function* paragraphs(
+  values: readonly unknown[],
+  budget: TextBudget,
+): Generator<void, string, void> {
   const out: string[] = [];
   for (const value of values) {
-    out.push(linesOf(value, "").join("\n"));
+    out.push(linesOf(value, "", budget).join("\n"));
     if (out.length % 200 === 0) yield;
   }
   return out.join("\n\n");
 }
 
-function linesOf(value: unknown, path: string): string[] {
+function linesOf(value: unknown, path: string, budget: TextBudget): string[] {
   if (Array.isArray(value)) {
     const plain = value.every((one) => typeof one !== "object" || one === null);
-    if (plain) return [labelled(path, value.map(String).join(", "))];
-    return value.flatMap((one) => linesOf(one, path));
+    if (plain) return [labelled(path, value.map(String).join(", "), budget)];
+    return value.flatMap((one) => linesOf(one, path, budget));
   }
   if (isObject(value))
     return Object.entries(value).flatMap(([key, one]) =>
-      linesOf(one, path === "" ? key : `${path}.${key}`),
+      linesOf(one, path === "" ? key : `${path}.${key}`, budget),
     );
   const text = typeof value === "string" ? value : JSON.stringify(value);
-  return text === "" || text === "null" ? [] : [labelled(path, text)];
+  return text === "" || text === "null" ? [] : [labelled(path, text, budget)];
 }
 
-function labelled(path: string, text: string): string {
+function labelled(path: string, text: string, budget: TextBudget): string {
+  // Each value has its whole path before it.
+  budget.take(path.length + text.length);
   return path === "" ? text : `${path}: ${text}`;
 }

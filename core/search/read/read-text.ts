@@ -3,6 +3,7 @@ import { ApiError } from "../../http/api-error.ts";
 import type { LongTask } from "../../ports.ts";
 import { isCode } from "../text/code-blocks.ts";
 import type { ReadableFile, ReadFileResult } from "./file-reader.ts";
+import { textBudget } from "../../files/text-budget.ts";
 import { refused } from "./refused.ts";
 
 /** Files of text: decodes them, and makes Markdown of HTML, CSV and JSON. `html` of the input: HTML stays as it is. */
@@ -30,17 +31,20 @@ export const readText: LongTask<ReadableFile & { readonly keepHtml: boolean }, R
       checkText(text, key);
       yield;
       const kind = textKind(key, contentType);
+      const budget = textBudget(refused);
       if (kind === "markdown") return { text, format: "markdown" };
       if (kind === "html")
         return keepHtml
           ? { text, format: "html" }
-          : { text: yield* htmlSteps(text), format: "markdown" };
+          : { text: yield* htmlSteps(text, budget), format: "markdown" };
       if (kind === "csv") {
         const separator = /\.tsv$/i.test(key) ? "\t" : separatorOf(text);
-        return { text: markdownTable(yield* csvRows(text, separator)), format: "markdown" };
+        return { text: markdownTable(yield* csvRows(text, separator), budget), format: "markdown" };
       }
       if (kind === "json" || kind === "jsonl") {
-        const read = yield* kind === "json" ? jsonParagraphs(text) : jsonLinesParagraphs(text);
+        const read = yield* kind === "json"
+          ? jsonParagraphs(text, budget)
+          : jsonLinesParagraphs(text, budget);
         return { text: read ?? text, format: "text" };
       }
       return { text, format: kind === "code" ? "code" : "text" };

@@ -40,17 +40,31 @@ export const filesMutants: readonly Mutant[] = [
     tests: ["tests/unit/search/plans"],
   },
   {
-    name: "an instance that is deleted while it is made does not stay in the list",
-    file: "core/search/instance/manage-instances.ts",
-    find: "if (there === null) return directory.drop(wanted);",
-    replace: "if (there === null) return;",
-    tests: ["tests/unit/search/instances"],
-  },
-  {
     name: "a deleted instance takes no other one out of the list",
     file: "core/search/instance/instance-list.ts",
     find: "if (listed.created_at !== createdAt) return;",
     replace: "",
     tests: ["tests/unit/search/instances"],
+  },
+  {
+    name: "the text of every file is bounded",
+    file: "core/files/text-budget.ts",
+    find: "if (left < 0) throw",
+    replace: "if (left < -Infinity) throw",
+    tests: ["tests/unit/search/hostile-files"],
+  },
+  {
+    name: "what a PDF unpacks to is bounded, packed twice or not",
+    file: "core/files/pdf-streams.ts",
+    find: "if (isPackedAgain !== true) break;",
+    replace: "break;",
+    tests: ["tests/unit/search/hostile-files"],
+  },
+  {
+    name: "documents of very many parts are refused",
+    file: "core/search/files/package-parts.ts",
+    find: "if (names.length > MAX_PARTS)",
+    replace: "if (names.length > Infinity)",
+    tests: ["tests/unit/search/hostile-files"],
   },
 ];

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { runThrough } from "../../../core/background.ts";
+import { textBudget } from "../../../core/files/text-budget.ts";
 import { xlsxText } from "../../../core/search/files/xlsx.ts";
+import { refused } from "../../../core/search/read/refused.ts";
 import { packageOf } from "../../fakes/search-documents.ts";
 
 const formats = [
@@ -34,6 +36,7 @@ function cells(
         "xl/styles.xml": styles,
         "xl/worksheets/sheet1.xml": `<worksheet><sheetData><row>${row.map(([s, v]) => `<c s="${s}"><v>${v}</v></c>`).join("")}</row></sheetData></worksheet>`,
       }),
+      textBudget(refused),
     ),
   );
   const [, , first = ""] = text.split("\n");

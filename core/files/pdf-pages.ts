@@ -1,5 +1,8 @@
 import { getDocumentProxy } from "unpdf";
-import { ApiError } from "./http/api-error.ts";
+import type { PDFDocumentProxy } from "unpdf/pdfjs";
+import { ApiError } from "../http/api-error.ts";
+import { streamExcess } from "./pdf-streams.ts";
+import { type TextBudget, textBudget } from "./text-budget.ts";
 
 /** One page of a PDF. */
 export interface PdfPage {
@@ -18,8 +21,6 @@ export interface PdfContents {
 
 /** Pages that are read. */
 const MAX_PAGES = 5000;
-/** Characters that are read: a small file can unpack to any number. */
-const MAX_TEXT = 16 * 1024 * 1024;
 /** Links of one page. */
 const MAX_LINKS = 500;
 
@@ -28,11 +29,14 @@ const MAX_LINKS = 500;
  * `refuse` makes of the reason, e.g. "it is protected by a password".
  */
 export async function* pdfPages(
-  bytes: Uint8Array,
+  bytes: Uint8Array<ArrayBuffer>,
   refuse: (why: string) => ApiError,
+  budget: TextBudget = textBudget(refuse),
 ): AsyncGenerator<void, PdfContents, void> {
+  const excess = yield* streamExcess(bytes);
+  if (excess !== null) throw refuse(excess);
   try {
-    return yield* readPages(bytes, refuse);
+    return yield* readPages(bytes, refuse, budget);
   } catch (error) {
     if (error instanceof ApiError) throw error;
     throw refuse(reasonOf(error));
@@ -40,32 +44,54 @@ export async function* pdfPages(
 }
 
 async function* readPages(
-  bytes: Uint8Array,
+  bytes: Uint8Array<ArrayBuffer>,
   refuse: (why: string) => ApiError,
+  budget: TextBudget,
 ): AsyncGenerator<void, PdfContents, void> {
   const document = await getDocumentProxy(bytes, { verbosity: 0 });
+  let isWhole = false;
   try {
     if (document.numPages > MAX_PAGES) throw refuse(`it has more than ${MAX_PAGES} pages`);
     const { info } = await document.getMetadata();
     const pages: PdfPage[] = [];
-    let left = MAX_TEXT;
     for (let n = 1; n <= document.numPages; n++) {
       yield;
       const page = await document.getPage(n);
-      const { items } = await page.getTextContent();
-      const text = items
-        .map((item) => ("str" in item ? item.str + (item.hasEOL ? "\n" : "") : ""))
-        .join("");
-      left -= text.length;
-      if (left < 0) throw refuse(`it has more than ${MAX_TEXT} characters`);
+      const text = yield* textOf(page, budget);
       pages.push({ text, links: linksOf(await page.getAnnotations()) });
       page.cleanup();
     }
+    isWhole = true;
     return { title: titleOf(info), pages };
   } finally {
-    await document.loadingTask.destroy();
+    // A page that was left half read never comes to its end.
+    const ended = document.loadingTask.destroy().catch(() => undefined);
+    if (isWhole) await ended;
   }
 }
+
+/** The lines of a page, counted as they come: one page can have any number, from parts that stand in each other. */
+async function* textOf(page: Page, budget: TextBudget): AsyncGenerator<void, string, void> {
+  const reader = page.streamTextContent().getReader() as TextReader;
+  const lines: string[] = [];
+  // It is not cancelled: the parser would write to it nevertheless, and fail where nobody hears it.
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    for (const item of part.value.items) {
+      if (!("str" in item)) continue;
+      budget.take(item.str.length + 1);
+      lines.push(item.str + (item.hasEOL ? "\n" : ""));
+    }
+    yield;
+  }
+  return lines.join("");
+}
+
+type Page = Awaited<ReturnType<PDFDocumentProxy["getPage"]>>;
+
+/** The parser's types tell nothing of its stream. */
+type TextReader = ReadableStreamDefaultReader<
+  Pick<Awaited<ReturnType<Page["getTextContent"]>>, "items">
+>;
 
 /** An annotation, as far as it is read. */
 interface Annotation {
