@@ -108,6 +108,13 @@ export const renderingMutants: readonly Mutant[] = [
     tests: ["tests/unit/rendering/shares"],
   },
   {
+    name: "conversions of sent HTML of one token leave places for others",
+    file: "core/rendering/static/shortcut.ts",
+    find: "inSlot(slots, owner, inner,",
+    replace: 'inSlot(slots, "", inner,',
+    tests: ["tests/unit/rendering/shares"],
+  },
+  {
     name: "conversions of one token leave places for others",
     file: "core/rendering/static/render-static.ts",
     find: "inSlot(deps.conversions, owner, inner,",
