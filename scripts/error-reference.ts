@@ -32,7 +32,11 @@ export function errorReference(): string {
     });
     return `\n## ${title}\n${more}\n| Status | Code | Message | Name |\n| --- | --- | --- | --- |\n${rows.join("\n")}\n`;
   });
-  return `${HEAD}${pages.join("")}`;
+  const links = parts.map(({ title }) => {
+    const anchor = title.toLowerCase().replaceAll(/[^\p{L}\p{N} _-]/gu, "");
+    return `[${title}](#${anchor.replaceAll(" ", "-")})`;
+  });
+  return `${HEAD}\nContents: ${links.join(" · ")}\n${pages.join("")}`;
 }
 
 interface Section {

@@ -1,4 +1,5 @@
 import { setInterval, setTimeout } from "node:timers";
+import { join } from "node:path";
 import type { Log } from "../../core/ports.ts";
 import { guarded, type DataDir } from "../shared/data-dir.ts";
 import {
@@ -8,6 +9,7 @@ import {
 } from "../shared/actors/local-actors.ts";
 import { keepBeforeUpgrade } from "../shared/sqlite/keep-before-upgrade.ts";
 import { openSqlite, type SqliteOptions } from "../shared/sqlite/open-sqlite.ts";
+import { spaceReserve } from "../shared/sqlite/space-reserve.ts";
 import type { SqliteDatabase } from "../shared/sqlite/sqlite.ts";
 import { servePeers, type PeerServer } from "./serve-peers.ts";
 import type { RemoteUpgrades } from "./incoming-request.ts";
@@ -78,7 +80,8 @@ interface Opened {
 
 function openActors(options: SharedActorsOptions, upgrades: RemoteUpgrades): Opened {
   const { folder, log, synchronous, upgrade } = options;
-  const db = openSqlite(folder.database, { synchronous, log });
+  const reserve = folder.path === null ? undefined : spaceReserve(join(folder.path, "reserve"));
+  const db = openSqlite(folder.database, { synchronous, log, reserve });
   let isKept = false;
   try {
     const actors = localActors({

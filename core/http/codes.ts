@@ -27,6 +27,11 @@ export const errorKinds = {
   not_part: [501, 10501, "Not part of causey"],
   invalid_options: [500, 10502, "Invalid options"],
   unavailable: [503, 10503, "Temporarily unavailable"],
+  storage_full: [
+    503,
+    10506,
+    "The server stores nothing, most likely because its disk is full: free space there, or delete what is no longer needed. Reading and deleting go on",
+  ],
   missing_capability: [503, 10504, "This runtime lacks a capability that the request needs"],
   // Gateway: docs/gateway.md
   gateway_unknown: [400, 2001, "Please configure the gateway first: it does not exist"],

@@ -58,7 +58,8 @@ export function onError(error: unknown, c: Context, shape: ErrorShape, deps: Rou
   if (error instanceof SqlError && (error.reason === "busy" || error.reason === "full")) {
     const { reason, message, isReported } = error;
     if (!isReported) deps.log("error", "The database took no write", { reason, error: message });
-    return errorResponse(new ApiError("unavailable"), shape, { "retry-after": "1" });
+    const failure = new ApiError(reason === "full" ? "storage_full" : "unavailable");
+    return errorResponse(failure, shape, { "retry-after": "1" });
   }
   const id = deps.system.id();
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);

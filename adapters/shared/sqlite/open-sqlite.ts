@@ -1,7 +1,12 @@
 import { setImmediate, clearTimeout, setTimeout } from "node:timers";
 import { DatabaseSync } from "../database-sync.ts";
+import type { Log } from "../../../core/ports.ts";
+import { SqlError } from "../../../core/sql-error.ts";
 import { openReaders } from "./readers.ts";
 import { type JournalOptions, journal, type SqliteDatabase } from "./sqlite.ts";
+import { RESERVE_BYTES } from "./space-reserve.ts";
+import type { SpaceReserve } from "./write-state.ts";
+import { toSqlError } from "./sqlite-error.ts";
 import type { SqliteConnection } from "./sqlite-library.ts";
 
 /** Options of {@link openSqlite}. */
@@ -28,31 +33,98 @@ const CHECKPOINT_PAGES = 4000;
  * of one turn of the event loop share one fsync.
  */
 export function openSqlite(path: string, options: SqliteOptions = {}): SqliteDatabase {
-  const { busyMs = 5000, synchronous = "FULL", freeAfterMs = 10_000 } = options;
-  const db = new DatabaseSync(path);
-  db.exec(`PRAGMA busy_timeout = ${busyMs}`);
-  // Only a file without tables takes it, and before anything else.
-  db.exec("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL");
-  db.exec(`PRAGMA synchronous = ${synchronous}`);
-  db.exec(
-    "PRAGMA foreign_keys = ON; PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY",
-  );
-  db.exec(`PRAGMA cache_size = -${CACHE_KIB}; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+  const { synchronous = "FULL", freeAfterMs = 10_000, reserve } = options;
+  const { db, refused, isAlone } = openWithReserve(path, options);
   // `setImmediate` runs after the I/O of this turn: every request of the turn is in the group. A timer of 0 ms costs the
   // same CPU over HTTP on all three runtimes, and a lone caller a millisecond.
   const committing = { syncs: synchronous !== "NORMAL", nextTurn: setImmediate };
   const { log = () => undefined } = options;
   // Nobody else sees a database in memory.
-  const readers = path === ":memory:" ? undefined : openReaders(path, { log });
+  const readers = path === ":memory:" || isAlone ? undefined : openReaders(path, { log });
   const database = journal(db, committing, { ...options, readers: options.readers ?? readers });
   const freeing = returnFreePages(db, freeAfterMs);
+  if (refused !== null) database.refused(refused);
+  const keeping = reserve === undefined ? undefined : keepReserve(reserve, database, log);
   return {
     ...database,
     close() {
       freeing.stop();
+      clearTimeout(keeping);
       return database.close();
     },
   };
+}
+
+interface OpenConnection {
+  readonly db: DatabaseSync;
+  /** Why it could be opened only with the space that is kept for that, or without others; null as a rule. */
+  readonly refused: SqlError | null;
+  /** Whether no other connection can open it, not even a reader. */
+  readonly isAlone: boolean;
+}
+
+/**
+ * Opens a database on a full disk too. SQLite cannot even read where the files beside it (`-wal`, `-shm`) do not fit: then the space
+ * that is kept makes room for them. Where that is gone, the lock of a lone connection does without the second
+ * (https://sqlite.org/wal.html#use_of_wal_without_shared_memory).
+ */
+function openWithReserve(path: string, options: SqliteOptions): OpenConnection {
+  let refused: SqlError | null = null;
+  for (const isAlone of [false, false, true]) {
+    try {
+      return { db: openConnection(path, options, isAlone), refused, isAlone };
+    } catch (thrown) {
+      refused = toSqlError(thrown, "open");
+      if (refused.reason !== "full" || options.reserve === undefined || isAlone) throw thrown;
+      options.reserve.release();
+    }
+  }
+  throw refused ?? new SqlError("invalid", "Not opened");
+}
+
+function openConnection(
+  path: string,
+  { busyMs = 5000, synchronous = "FULL" }: SqliteOptions,
+  isAlone = false,
+): DatabaseSync {
+  const db = new DatabaseSync(path);
+  try {
+    db.exec(`PRAGMA busy_timeout = ${busyMs}`);
+    if (isAlone) db.exec("PRAGMA locking_mode = EXCLUSIVE");
+    // Only a file without tables takes it, and before anything else; in any other it would be a write.
+    const [size] = db.prepare("PRAGMA page_count").all();
+    if (size?.["page_count"] === 0) db.exec("PRAGMA auto_vacuum = INCREMENTAL");
+    db.exec("PRAGMA journal_mode = WAL");
+    db.exec(`PRAGMA synchronous = ${synchronous}`);
+    db.exec(
+      "PRAGMA foreign_keys = ON; PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY",
+    );
+    db.exec(`PRAGMA cache_size = -${CACHE_KIB}; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** How long a process runs before it takes space for a full disk, in ms: one that ends soon needs none. */
+const KEEP_AFTER_MS = 2000;
+
+function keepReserve(
+  reserve: SpaceReserve,
+  database: SqliteDatabase,
+  log: Log,
+): ReturnType<typeof setTimeout> {
+  const keep = async (): Promise<void> => {
+    // On a disk that is full already, the look for writes takes it when it can.
+    if ((await database.failure?.()) !== null || (await reserve.restore())) return;
+    log("warn", "The disk has no room for the space that is kept for deletions when it is full", {
+      bytes: RESERVE_BYTES,
+    });
+  };
+  const timer = setTimeout(() => void keep(), KEEP_AFTER_MS);
+  timer.unref();
+  return timer;
 }
 
 /** Pages that are free before any are returned, 512 KB, and the share of the file that they have to be. */

@@ -1,7 +1,8 @@
 import { SqlError } from "../../../core/sql-error.ts";
-import type { BatchOptions, Statement, StatementResult } from "../../../core/ports.ts";
+import type { BatchOptions, SqlValue, Statement, StatementResult } from "../../../core/ports.ts";
 import { toSqlError } from "./sqlite-error.ts";
 import type { SqliteConnection } from "./sqlite-library.ts";
+import type { WriteState } from "./write-state.ts";
 import type { Statements } from "./sqlite-statements.ts";
 
 /** Commits batches together. */
@@ -22,7 +23,12 @@ interface Waiting {
   readonly since: number;
   resolve(results: StatementResult[]): void;
   reject(error: SqlError): void;
+  /** Whether the space that is kept for a full disk was asked for already: once is enough. */
+  isAgain: boolean;
 }
+
+/** Tells the caller of a batch that it failed. */
+type Fail = (waiting: Waiting, error: SqlError) => void;
 
 /** Options of {@link groupCommit}. */
 export interface GroupOptions {
@@ -32,25 +38,30 @@ export interface GroupOptions {
   readonly syncs: boolean;
   /** Runs the work when what is under way has had its turn. */
   readonly nextTurn: (work: () => void) => void;
+  /** What is held back on a full disk. @default nothing */
+  readonly writes?: Pick<WriteState, "held" | "shrink">;
 }
 
 /** Has the batches of one turn of the event loop share one transaction, hence one fsync. */
 export function groupCommit(
   db: SqliteConnection,
   run: Statements,
-  { busyMs, syncs, nextTurn }: GroupOptions,
+  { busyMs, syncs, nextTurn, writes }: GroupOptions,
 ): Group {
   let queue: Waiting[] = [];
   let scheduled = false;
 
   function flush(): void {
     scheduled = false;
-    const group = queue.slice(0, GROUP_SIZE);
+    const held = writes?.held() ?? null;
+    const first = queue.slice(0, GROUP_SIZE);
     queue = queue.slice(GROUP_SIZE);
+    const group = held === null ? first : first.filter((one) => mayUseReserve(one, held));
     const lazy = syncs && group.every((waiting) => waiting.lazy);
     if (lazy) db.exec("PRAGMA synchronous = NORMAL");
-    const busy = commit(db, run, group);
+    const busy = commit(db, run, group, fail);
     if (lazy) db.exec("PRAGMA synchronous = FULL");
+    if (held !== null && group.length > 0) writes?.shrink();
     if (busy !== undefined) {
       const now = performance.now();
       for (const waiting of group) {
@@ -67,6 +78,15 @@ export function groupCommit(
     if (waitMs === 0) nextTurn(flush);
     else setTimeout(flush, waitMs);
   }
+  /** Has a deletion that finds the disk full run once more: the space that is kept for it is there only since it failed. */
+  function fail(waiting: Waiting, error: SqlError): void {
+    const hasRoom =
+      !waiting.isAgain && error.reason === "full" && (writes?.held() ?? null) !== null;
+    if (!hasRoom || !makesRoom(waiting.batch)) return waiting.reject(error);
+    waiting.isAgain = true;
+    queue.push(waiting);
+    schedule(0);
+  }
   return {
     add: (batch, { lazy = false } = {}) =>
       new Promise((resolve, reject) => {
@@ -74,7 +94,7 @@ export function groupCommit(
           reject(new SqlError("invalid", "The database is closed"));
           return;
         }
-        queue.push({ batch, lazy, since: performance.now(), resolve, reject });
+        queue.push({ batch, lazy, since: performance.now(), resolve, reject, isAgain: false });
         schedule(0);
       }),
     async drain() {
@@ -83,15 +103,42 @@ export function groupCommit(
   };
 }
 
+/** Whether work may go on while the disk is full; tells the others why not. */
+function mayUseReserve(waiting: Waiting, held: SqlError): boolean {
+  if (makesRoom(waiting.batch)) return true;
+  waiting.reject(held);
+  return false;
+}
+
+/** Characters of what a batch that deletes may change beside. */
+const BESIDE = 4096;
+
+/** Whether a batch deletes and stores nothing, but for small changes and the alarm that goes with them. */
+function makesRoom(batch: readonly Statement[]): boolean {
+  let beside = 0;
+  let deletes = false;
+  for (const { sql, params = [] } of batch) {
+    if (/^\s*DELETE\b/iu.test(sql)) deletes = true;
+    else if (!/^\s*(?:UPDATE|INSERT INTO causey_alarms|SELECT)\b/iu.test(sql)) return false;
+    else for (const value of params) beside += sizeOf(value);
+  }
+  return deletes && beside <= BESIDE;
+}
+
+function sizeOf(value: SqlValue): number {
+  return typeof value === "string" || value instanceof Uint8Array ? value.length : 8;
+}
+
 /** Commits the group and settles its promises, except when the database is locked: then it settles none. */
 function commit(
   db: SqliteConnection,
   run: Statements,
   group: readonly Waiting[],
+  fail: Fail,
 ): SqlError | undefined {
-  if (group.length === 1) return commitApart(db, run, group);
+  if (group.length === 1) return commitApart(db, run, group, fail);
   const done = commitAsOne(db, run, group);
-  return done === false ? commitApart(db, run, group) : done;
+  return done === false ? commitApart(db, run, group, fail) : done;
 }
 
 /**
@@ -124,13 +171,14 @@ function commitApart(
   db: SqliteConnection,
   run: Statements,
   group: readonly Waiting[],
+  fail: Fail,
 ): SqlError | undefined {
   const settle: (() => void)[] = [];
   let began = false;
   try {
     run.run("BEGIN IMMEDIATE", undefined);
     began = true;
-    for (const waiting of group) settle.push(runBatch(db, run, waiting, group.length > 1));
+    for (const waiting of group) settle.push(runBatch(db, run, waiting, group.length > 1, fail));
     if (db.isTransaction) run.run("COMMIT", undefined);
   } catch (thrown) {
     const error = toSqlError(thrown, "COMMIT");
@@ -138,16 +186,16 @@ function commitApart(
     if (db.isTransaction) db.exec("ROLLBACK");
     if (isBusy(error)) return error;
     // The batch that hit the full disk took the others with it: let each try alone.
-    if (began && group.length > 1) for (const waiting of group) commitAlone(db, run, waiting);
-    else for (const waiting of group) waiting.reject(error);
+    if (began && group.length > 1) for (const waiting of group) commitAlone(db, run, waiting, fail);
+    else for (const waiting of group) fail(waiting, error);
     return undefined;
   }
   for (const one of settle) one();
   return undefined;
 }
 
-function commitAlone(db: SqliteConnection, run: Statements, waiting: Waiting): void {
-  const busy = commitApart(db, run, [waiting]);
+function commitAlone(db: SqliteConnection, run: Statements, waiting: Waiting, fail: Fail): void {
+  const busy = commitApart(db, run, [waiting], fail);
   if (busy !== undefined) waiting.reject(busy);
 }
 
@@ -157,6 +205,7 @@ function runBatch(
   run: Statements,
   waiting: Waiting,
   shared: boolean,
+  fail: Fail,
 ): () => void {
   if (shared) run.run("SAVEPOINT batch", undefined);
   try {
@@ -169,7 +218,7 @@ function runBatch(
     if (!db.isTransaction) throw thrown;
     db.exec(shared ? "ROLLBACK TO batch; RELEASE batch" : "ROLLBACK");
     return () => {
-      waiting.reject(toSqlError(thrown, "batch"));
+      fail(waiting, toSqlError(thrown, "batch"));
     };
   }
 }

@@ -1,10 +1,11 @@
+import type { SqlError } from "../../../core/sql-error.ts";
 import { ApiError } from "../../../core/http/api-error.ts";
 import type { Log, Sql, SqlRow, SqlValue } from "../../../core/ports.ts";
 import { toSqlError } from "./sqlite-error.ts";
 import { groupCommit, isBusy, LOCK_WAIT_MS } from "./sqlite-group.ts";
 import type { SqliteConnection } from "./sqlite-library.ts";
 import { statements } from "./sqlite-statements.ts";
-import { writeState } from "./write-state.ts";
+import { type SpaceReserve, writeState } from "./write-state.ts";
 
 /** What the journal databases of all platforms have in common. */
 export interface JournalOptions {
@@ -14,6 +15,8 @@ export interface JournalOptions {
   readonly log?: Log | undefined;
   /** How often a write is tried while they fail, in ms. @default 1000 */
   readonly probeMs?: number | undefined;
+  /** Space for deletions on a full disk. @default none is kept, and every write is tried */
+  readonly reserve?: SpaceReserve | undefined;
   /** Where long queries run. @default on the calling thread */
   readonly readers?: Readers | undefined;
 }
@@ -41,6 +44,8 @@ export interface SqliteDatabase extends Sql {
   /** Runs several statements without parameters. */
   exec(sql: string): void;
   rows(sql: string, params?: readonly SqlValue[]): SqlRow[];
+  /** Notes that the disk refused a write elsewhere, e.g. when the database was opened. */
+  refused(error: SqlError): void;
 }
 
 /**
@@ -55,13 +60,17 @@ export function journal(
 ): SqliteDatabase {
   const busyMs = options.busyMs ?? 5000;
   db.exec(`PRAGMA busy_timeout = ${LOCK_WAIT_MS}`);
-  const writes = writeState(db, options.log ?? (() => undefined), options.probeMs);
+  const { log = () => undefined, probeMs, reserve } = options;
+  const writes = writeState(db, log, probeMs, reserve);
   const run = statements(db, writes.note);
-  const group = groupCommit(db, run, { busyMs, syncs, nextTurn });
+  const group = groupCommit(db, run, { busyMs, syncs, nextTurn, writes });
 
   return {
     dialect: "sqlite",
     failure: () => writes.failure(),
+    refused(error) {
+      writes.note(error);
+    },
     async all(sql, params, { long } = {}) {
       if (long !== undefined && options.readers !== undefined) {
         const rows = await options.readers.all(long, sql, params);

@@ -66,6 +66,27 @@ export const storageMutants: readonly Mutant[] = [
     tests: ["tests/unit/agents/schedule/numbers"],
   },
   {
+    name: "only deletions use the space that is kept for a full disk",
+    file: "adapters/shared/sqlite/sqlite-group.ts",
+    find: "held === null ? first : first.filter((one) => mayUseReserve(one, held))",
+    replace: "first",
+    tests: ["tests/local/full-disk-rows"],
+  },
+  {
+    name: "a deletion that finds the disk full runs again with the space that is kept",
+    file: "adapters/shared/sqlite/sqlite-group.ts",
+    find: "if (!hasRoom || !makesRoom(waiting.batch)) return waiting.reject(error);",
+    replace: "return waiting.reject(error);",
+    tests: ["tests/local/full-disk-rows"],
+  },
+  {
+    name: "a database is opened on a full disk",
+    file: "adapters/shared/sqlite/open-sqlite.ts",
+    find: 'if (isAlone) db.exec("PRAGMA locking_mode = EXCLUSIVE");',
+    replace: "",
+    tests: ["tests/local/full-disk-rows"],
+  },
+  {
     name: "a date has a year of four digits, whatever its zone",
     file: "core/http/instant.ts",
     find: "ms >= FIRST_INSTANT && ms <= LAST_INSTANT ? ms : null",
