@@ -84,17 +84,24 @@ function costOf(tokensIn: number, tokensOut: number, price: Price | null): numbe
   return cost({ tokensIn, tokensOut, cachedIn: 0, cacheWriteIn: 0 }, price) ?? 0;
 }
 
-/** A claim in USD where the caller names a cost: the higher one counts. */
+/** A claim in USD where the caller names a cost: the higher one counts, of the input and of the whole. */
 export function withCustomCost(
-  { cost: listed, tokens }: ExpectedUse,
+  { cost: listed, tokens }: Pick<ExpectedUse, "cost" | "tokens">,
   custom: CustomCost | undefined,
 ): Claim {
   if (custom === undefined) return listed;
-  if ("total" in custom) return { ...listed, needed: Math.max(listed.needed, custom.total) };
+  const named = customClaim(custom, tokens);
+  const needed = Math.max(listed.needed, named.needed);
+  const whole = Math.max(listed.needed + listed.guessed, named.needed + named.guessed);
+  return { needed, guessed: whole - needed };
+}
+
+function customClaim(custom: CustomCost, tokens: Claim): Claim {
+  if ("total" in custom) return { needed: custom.total, guessed: 0 };
   const { perTokenIn, perTokenOut } = custom;
   return {
-    needed: Math.max(listed.needed, Math.max(perTokenIn, perTokenOut) * tokens.needed),
-    guessed: Math.max(listed.guessed, perTokenOut * tokens.guessed),
+    needed: Math.max(perTokenIn, perTokenOut) * tokens.needed,
+    guessed: perTokenOut * tokens.guessed,
   };
 }
 
