@@ -99,16 +99,19 @@ const changes: readonly string[] = [
   "<style>@namespace x 'x'; * { counter-increment: x 9; font-family: monospace }</style>a",
   "<p popover>a</p><details name=x open><summary>a</summary>b</details>",
   "<div id=x style='height: 9000px; scroll-snap-type: y mandatory'>a</div><p id=x>b",
+  "<style>html { scroll-snap-type: y mandatory } p { scroll-snap-align: end }</style><div style='height: 9000px'>a</div><p>b",
+  "<style>p { scroll-initial-target: nearest }</style><div style='height: 9000px'>a</div><p>b",
   "<!doctype html><html class=no-quirks><table><td>a",
   "<frameset><frame></frameset>",
   "<p><table><b><tr><td></b><p>a<plaintext></p>",
   "<svg><style>p { color: red }</style></svg><math><mi>a",
 ];
 
-/** Shows links, colours of the system, sizes of the root and what is quirky. */
+/** Shows links, colours of the system, sizes of the root, what is quirky, and how far it is scrolled. */
 const last =
   "<title>Next</title><h1>Next</h1><p style='color: CanvasText'>a <a href='https://example.com/'>b</a>" +
-  "<p style='font-size: 2rem'>c<table><tr><td>d</table><ol><li>e</ol><details open><summary>f</summary>g</details><p tabindex=0>h";
+  "<p style='font-size: 2rem'>c<table><tr><td>d</table><ol><li>e</ol><details open><summary>f</summary>g</details><p tabindex=0>h" +
+  tall;
 
 describe("forty documents that change something", () => {
   const dates = (bytes: Uint8Array): string =>

@@ -99,7 +99,10 @@ function isPlainAttribute([name, value]: [name: string, value: string]): boolean
   return !/^on|src|background|http-equiv|shadow/u.test(name);
 }
 
-/** Style that names no file, and does not look whether scripts run. An escape could spell anything. */
+/**
+ * Style that names no file, does not look whether scripts run, and leaves the page where it is: how far one is scrolled outlives its
+ * document. An escape could spell anything.
+ */
 function isPlainStyle(css: string): boolean {
-  return !/\\|url|import|image|src|scripting|element/iu.test(css);
+  return !/\\|url|import|image|src|scripting|element|scroll-/iu.test(css);
 }

@@ -73,6 +73,13 @@ export const renderingMutants: readonly Mutant[] = [
     tests: ["tests/unit/rendering/kept-pages"],
   },
   {
+    name: "a plain document does not scroll its page",
+    file: "core/rendering/page/plain-document.ts",
+    find: "|element|scroll-/iu",
+    replace: "|element/iu",
+    tests: ["tests/unit/rendering/kept-pages"],
+  },
+  {
     name: "a picture has a bounded area",
     file: "core/rendering/actions/actions.ts",
     find: "if (width * height > AREA_LIMIT)",

@@ -251,6 +251,7 @@ describe("isPlainDocument()", () => {
     "<!doctype html><html lang=en><head><meta charset=utf-8><title>Bill</title><style>@page { size: a4 } td { color: rgb(1, 2, 3) }</style>",
     '<h1 class="a">Bill</h1><p style="color: red">a <a href="https://example.com/">b</a></p><table><tr><td>c</table>',
     "<p title='onclick=x'>a < b",
+    "<p style='overflow: scroll'>",
     "<meta name=viewport content='width=device-width'><meta name=DESCRIPTION content=x><meta property=og:title content=x>",
   ])("is true for %s", (html) => {
     expect(isPlainDocument(html)).toBe(true);
@@ -292,6 +293,8 @@ describe("isPlainDocument()", () => {
     "<style>@import 'x'</style>",
     String.raw`<style>p { background: u\72l(x) }</style>`,
     "<style>@media (scripting: none) { p { color: red } }</style>",
+    "<style>html { SCROLL-snap-type: y mandatory } p { scroll-snap-align: end }</style>",
+    "<p style='scroll-initial-target: nearest'>",
     `<style>${" ".repeat(16_380)}url(x)`,
     "a".repeat(200_000),
   ])("is false for %s", (html) => {
