@@ -1,7 +1,7 @@
 import type { BodyHold } from "../body-budget.ts";
 import type { Platform, System } from "../ports.ts";
 import { ApiError } from "./api-error.ts";
-import { joinInParts, withPrefix } from "./stream.ts";
+import { bytePieces, joinInParts, withPrefix } from "./stream.ts";
 import { TIMER_OVER } from "../timer-over.ts";
 
 /** Bodies up to this many bytes weigh as little as the rest of their request, and do not count. */
@@ -91,7 +91,8 @@ export async function readArriving(
   room: ArrivingRoom | undefined,
 ): Promise<Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>> {
   const reader = body.getReader();
-  const chunks: Uint8Array[] = [];
+  // A body may come a byte at a time, and a piece costs a hundred times that.
+  const pieces = bytePieces();
   let size = 0;
   let isFull = false;
   const clock = room === undefined ? undefined : arrivalClock(reader, () => size, room.system);
@@ -100,21 +101,21 @@ export async function readArriving(
       const { done, value } = await reader.read().catch(brokenOff);
       clock?.check();
       if (done && isFull) throw bodiesFull();
-      if (done) return await joinInParts(chunks, room);
+      if (done) return await joinInParts(pieces.list, room);
       size += value.length;
       // Taken all the same: a client that could not send the rest would not read the refusal.
       if (isFull) continue;
-      chunks.push(value);
+      pieces.add(value);
       if (size <= UNCOUNTED || room === undefined || room.take(value.length)) continue;
       if (room.mayPass?.() === true) break;
       isFull = true;
-      chunks.length = 0;
+      pieces.list.length = 0;
       room.clear();
     }
   } finally {
     clock?.stop();
   }
-  if (!isFull) return withPrefix(chunks, reader);
+  if (!isFull) return withPrefix(pieces.list, reader);
   await reader.cancel().catch(() => undefined);
   throw bodiesFull();
 }

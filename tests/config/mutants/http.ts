@@ -17,6 +17,13 @@ export const httpMutants: readonly Mutant[] = [
     tests: ["tests/unit/search/filter"],
   },
   {
+    name: "a body that arrives a byte at a time is in few pieces",
+    file: "core/http/arriving-body.ts",
+    find: "      pieces.add(value);",
+    replace: "      pieces.list.push(value);",
+    tests: ["tests/unit/http/bodies-in-memory"],
+  },
+  {
     name: "a field without effect is refused where nobody could be told",
     file: "core/http/body.ts",
     find: "  refuseUnknown(unknown);\n",

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import * as v from "valibot";
 import { type PlatformApi, platformApi } from "../../../core/api.ts";
 import { type BodyBudget, bodyBudget } from "../../../core/body-budget.ts";
+import { readArriving } from "../../../core/http/arriving-body.ts";
 import { readJson, withBytes } from "../../../core/http/body.ts";
 import type { Platform } from "../../../core/ports.ts";
 
@@ -138,5 +139,29 @@ describe("beyond the budget for bodies, 429 with Retry-After is the answer of", 
     expect([answer.status, answer.headers.get("retry-after")]).toEqual([429, "1"]);
     expect(await answer.json()).toMatchObject({ success: false, errors: [{ code: 429 }] });
     expect(bodies.used).toBe(0);
+  });
+});
+
+describe("readArriving()", () => {
+  it("holds a body that comes a byte at a time in few pieces", async () => {
+    const size = 40 * KIBI;
+    let at = 0;
+    const byByte = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        if (at === size) return controller.close();
+        controller.enqueue(new Uint8Array([at++ % 251]));
+      },
+    });
+    const room = { system: real.system, take: () => at < size, clear() {}, mayPass: () => true };
+    const passed = await readArriving(byByte, 64 * KIBI, room);
+    if (passed instanceof Uint8Array) throw new Error("It found room");
+    let pieces = 0;
+    const bytes: number[] = [];
+    for await (const piece of passed) {
+      pieces++;
+      bytes.push(...piece);
+    }
+    expect(pieces).toBeLessThan(2 * KIBI);
+    expect(bytes).toEqual(Array.from({ length: size }, (_, n) => n % 251));
   });
 });
