@@ -55,6 +55,14 @@ export function requesterOf(c: Context): string | null {
   return [c.req.param("account_id") ?? "", principal.kind, principal.id].join("\n");
 }
 
+/**
+ * The owner of a request's work, between whom places and queues are shared: the requester, or the account where the host app
+ * authenticates. Never a header as it was sent, of which one client can make up any number.
+ */
+export function workOwner(c: Context): string {
+  return requesterOf(c) ?? c.req.param("account_id") ?? "";
+}
+
 /** Like {@link authorize}, outside a router: resolves to the principal or throws 401/403. */
 export async function requirePermission(
   auth: Authenticate,

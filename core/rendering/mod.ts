@@ -4,7 +4,7 @@
  * @module
  */
 import { Hono, type Context, type Handler, type MiddlewareHandler } from "hono";
-import { authorize, type Auth, requesterOf } from "../auth/authorize.ts";
+import { authorize, type Auth, requesterOf, workOwner } from "../auth/authorize.ts";
 import { storedTokens } from "../auth/mod.ts";
 import { ApiError } from "../http/api-error.ts";
 import { checkQuery } from "../http/query.ts";
@@ -147,7 +147,7 @@ function handle(name: string, operation: RenderOperation): Handler<BrowserTime> 
       request: await wholeRequest(c.req),
       query: new URL(c.req.url).searchParams,
       caller: [c.req.param("account_id"), c.req.header("authorization"), name].join("\n"),
-      owner: keeper ?? c.req.param("account_id") ?? "",
+      owner: workOwner(c),
       keeper,
       onBrowserMs: (ms) => c.set("browserMs", ms),
       onUnknown: (messages) => noteUnknownFields(c, messages),

@@ -39,11 +39,6 @@ export function accountOf(c: Context): string {
   return c.req.param("account_id") ?? "";
 }
 
-/** Whoever makes a request: its token on its account. */
-export function callerOf(c: Context): string {
-  return `${accountOf(c)}\n${c.req.header("authorization") ?? ""}`;
-}
-
 /** The namespace of a path; throws 7063 for a name that none can have. */
 export function namespaceOf(c: Context): string {
   const name = c.req.param("name") ?? DEFAULT_NAMESPACE;

@@ -10,7 +10,7 @@ import { pulledStream } from "../../http/stream.ts";
 import { traceparentOf } from "../../trace-context.ts";
 import { beginCrawl } from "./begin/begin-crawl.ts";
 import { crawlAt, crawlKind } from "./crawl-actor.ts";
-import { requesterOf } from "../../auth/authorize.ts";
+import { workOwner } from "../../auth/authorize.ts";
 import { type CrawlDeps, crawlWork } from "./crawl-deps.ts";
 import { crawlListAt, crawlListKind, type ListedCrawl } from "./crawl-list.ts";
 import { CONTENT_PART } from "./crawl-pages.ts";
@@ -67,7 +67,7 @@ export function crawlRoutes(
     app.post(`${prefix}/map`, ...guard, async (c) => {
       checkQuery(c, []);
       const body = await readJson(c, mapSchema, { limit: BODY, platform: deps.platform });
-      return envelope(await mapSite(crawlWork(deps, ownerOf(c)), body, c.req.raw.signal));
+      return envelope(await mapSite(crawlWork(deps, workOwner(c)), body, c.req.raw.signal));
     });
   }
   for (const root of prefixes.map((prefix) => `${prefix}/crawl`)) {
@@ -112,7 +112,7 @@ async function createCrawl(c: Context, deps: CrawlDeps): Promise<string> {
   const { raw } = c.req;
   const trace = traceparentOf(raw);
   const { id, notes } = await beginCrawl(
-    crawlWork(deps, ownerOf(c)),
+    crawlWork(deps, workOwner(c)),
     accountOf(c),
     body,
     raw.signal,
@@ -145,11 +145,6 @@ function shownCrawl({ created, ended, ...crawl }: ListedCrawl): Record<string, u
 /** The account of a path, whose form `authorize` has checked. */
 function accountOf(c: Context): string {
   return c.req.param("account_id") ?? "";
-}
-
-/** For whom a crawl is. */
-function ownerOf(c: Context): string {
-  return requesterOf(c) ?? accountOf(c);
 }
 
 function jobId(c: Context): string {

@@ -1,6 +1,7 @@
 import { parsedJson } from "../../http/json.ts";
 import type { Context, Hono } from "hono";
 import * as v from "valibot";
+import { workOwner } from "../../auth/authorize.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { BodyPlatform } from "../../http/arriving-body.ts";
 import { parse, readJson, withBytes } from "../../http/body.ts";
@@ -13,14 +14,7 @@ import { MAX_SOURCE_KEY } from "../source/source-reader.ts";
 import { FILE_LIMIT } from "./extract-text.ts";
 import { type FileUpload, syncItem, uploadItem } from "./index-item.ts";
 import type { Instance } from "../instance/instance-client.ts";
-import {
-  callerOf,
-  instanceRoots,
-  numberOf,
-  pageInfo,
-  pageOf,
-  type RouteContext,
-} from "../route-context.ts";
+import { instanceRoots, numberOf, pageInfo, pageOf, type RouteContext } from "../route-context.ts";
 
 /** Bytes of a form around its file. */
 const FORM_OVERHEAD = 128 * 1024;
@@ -230,5 +224,5 @@ function malformed(): never {
 
 /** The options for work that a request asks for. */
 function worked(c: Context, options: SearchOptions): WorkOptions {
-  return { ...options, trace: traceparentOf(c.req.raw), owner: callerOf(c) };
+  return { ...options, trace: traceparentOf(c.req.raw), owner: workOwner(c) };
 }

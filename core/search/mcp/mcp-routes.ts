@@ -1,4 +1,5 @@
 import type { Hono } from "hono";
+import { workOwner } from "../../auth/authorize.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { checkedJson, parseJson, withBytes } from "../../http/body.ts";
 import { answerOrigin } from "../../net/public-url.ts";
@@ -8,7 +9,7 @@ import { traceOf } from "../../trace-context.ts";
 import { searchInstance } from "../answer/ask.ts";
 import type { Instance } from "../instance/instance-client.ts";
 import { extractText } from "../items/extract-text.ts";
-import { callerOf, instanceRoots, type RouteContext } from "../route-context.ts";
+import { instanceRoots, type RouteContext } from "../route-context.ts";
 import type { McpResult, McpTools, SearchOptions, WorkOptions } from "../search-deps.ts";
 import { SEARCH_BODY_LIMIT, searchSchema } from "../search-schema.ts";
 import { withTracedModels } from "../traced-models.ts";
@@ -32,7 +33,7 @@ export function mcpRoutes(app: Hono, { options, may, instance }: RouteContext): 
       const { id } = await found.read();
       return withBytes(request, SEARCH_BODY_LIMIT, platform, (bytes) => {
         const traced = withTracedModels(options, traceOf(c.req.raw));
-        const own = { ...traced, owner: callerOf(c) };
+        const own = { ...traced, owner: workOwner(c) };
         const tools = reported(toolsOf(id, found, own, request), platform.log);
         return mcp(request, parseJson(bytes), tools, platform.system.closing);
       });
