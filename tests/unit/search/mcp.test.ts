@@ -6,7 +6,7 @@ const PATH = "/instances/main/mcp";
 
 let api: SearchUnderTest;
 beforeEach(async () => {
-  api = await searchUnderTest({ mcp: serveMcp });
+  api = await searchUnderTest({ mcp: serveMcp, publicUrl: "https://search.example" });
   await api.upload("ferry.md", "# Ferry\n\nThe ferry leaves at noon.", { metadata: {} });
 });
 afterEach(() => api.close());
@@ -122,9 +122,9 @@ describe("the MCP endpoint of an instance", () => {
     const list = { jsonrpc: "2.0", id: 3, method: "tools/list" };
     expect((await send(list, { origin: "https://evil.example" })).status).toBe(403);
     expect((await send(list, { origin: "null" })).status).toBe(403);
-    expect((await send(list, { origin: "http://test" })).status).toBe(200);
-    const behindTls = { origin: "https://test", "x-forwarded-proto": "https" };
-    expect((await send(list, behindTls)).status).toBe(200);
+    expect((await send(list, { origin: "https://search.example" })).status).toBe(200);
+    // A name that its owner points here: page and Host agree, and prove nothing.
+    expect((await send(list, { origin: "http://test" })).status).toBe(403);
   });
 
   it("is there for instances that are there, and for POST", async () => {
