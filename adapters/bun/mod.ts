@@ -8,8 +8,8 @@ import { localPlatform, type LocalPlatformOptions } from "../shared/local-platfo
 import { bunTransport } from "./fetch-transport.ts";
 import { bunUpgrade, clientAddressOnBun } from "./sockets.ts";
 
-export type { FetchApp, Served, ServeOptions } from "../shared/http/drain.ts";
-export { acceptWebSockets, type BunHandlers, serve } from "./serve.ts";
+export type { CloseServerOptions, FetchApp, Served, ServeOptions } from "../shared/http/drain.ts";
+export { acceptWebSockets, type BunHandlers, closeServer, serve } from "./serve.ts";
 
 /** Options of {@link bunPlatform}. */
 export type BunPlatformOptions = LocalPlatformOptions;

@@ -1,6 +1,8 @@
 import type { Server, WebSocketHandler } from "bun";
 import {
   checkReusePort,
+  type CloseServerOptions,
+  endInOrder,
   listenError,
   onceDrained,
   refuseAmbiguous,
@@ -59,18 +61,28 @@ export interface BunHandlers {
  *
  * @example
  * ```ts
- * export default { port: 8787, ...acceptWebSockets(app) };
+ * const server = Bun.serve({ port: 8787, ...acceptWebSockets(app) });
  * ```
  */
 export function acceptWebSockets(app: FetchApp): BunHandlers {
-  return {
-    websocket,
-    async fetch(request, server) {
-      receivedBy(server, request);
-      const response = await app.fetch(request, server);
-      return isUpgraded(request) ? undefined : response;
-    },
-  };
+  const atEnd = answerAtTurnsEnd();
+  return { websocket, fetch: (request, server) => answer(app, atEnd, request, server) };
+}
+
+/**
+ * Ends a server of the host's own as `serve()` ends its own: it takes no new connections, event streams end, answers under
+ * way are written within the grace, and agents' sockets close with 1001.
+ *
+ * @example
+ * ```ts
+ * process.once("SIGTERM", () => void closeServer(server, { platform }));
+ * ```
+ */
+export function closeServer(
+  server: Server<SocketData>,
+  { platform, graceMs = 10_000 }: CloseServerOptions = {},
+): Promise<void> {
+  return endInOrder(ending(server, graceMs), platform === undefined ? [] : [platform]);
 }
 
 async function answer(

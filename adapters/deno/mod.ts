@@ -9,8 +9,8 @@ import { localPlatform, type LocalPlatformOptions } from "../shared/local-platfo
 import { clientAddressOnDeno } from "./client-address.ts";
 import { denoUpgrade } from "./sockets.ts";
 
-export type { FetchApp, Served, ServeOptions } from "../shared/http/drain.ts";
-export { serve } from "./serve.ts";
+export type { CloseServerOptions, FetchApp, Served, ServeOptions } from "../shared/http/drain.ts";
+export { closeServer, serve } from "./serve.ts";
 
 /** Options of {@link denoPlatform}. */
 export type DenoPlatformOptions = LocalPlatformOptions;

@@ -1,5 +1,7 @@
 import {
   checkReusePort,
+  type CloseServerOptions,
+  endInOrder,
   listenError,
   onceDrained,
   refuseAmbiguous,
@@ -55,6 +57,28 @@ function checkUnstableNet(): void {
   throw new Error(
     "On Deno, processes can share a port only with --unstable-net: start with `deno run -A --unstable-net …`",
   );
+}
+
+/**
+ * Ends a server of the host's own as `serve()` ends its own: it takes no new connections, event streams end, answers under
+ * way are written within the grace, and agents' sockets close.
+ *
+ * @example
+ * ```ts
+ * const server = Deno.serve({ port: 8787, hostname: "127.0.0.1" }, app.fetch);
+ * Deno.addSignalListener("SIGTERM", () => void closeServer(server, { platform }));
+ * ```
+ */
+export function closeServer(
+  server: Deno.HttpServer,
+  { platform, graceMs = 10_000 }: CloseServerOptions = {},
+): Promise<void> {
+  let isOpen = true;
+  void server.finished.then(() => {
+    isOpen = false;
+  });
+  const isBusy = (): boolean => isOpen;
+  return endInOrder(ending(server, isBusy, graceMs), platform === undefined ? [] : [platform]);
 }
 
 function ending(server: Deno.HttpServer, isBusy: () => boolean, graceMs: number): Ending {

@@ -9,8 +9,9 @@ import { localPlatform, type LocalPlatformOptions } from "../shared/local-platfo
 import { clientAddressOnNode, receivedByNode } from "./received.ts";
 import { nodeUpgrade } from "./sockets.ts";
 
-export type { FetchApp, Served, ServeOptions } from "../shared/http/drain.ts";
+export type { CloseServerOptions, FetchApp, Served, ServeOptions } from "../shared/http/drain.ts";
 export { serve } from "./serve.ts";
+export { closeServer } from "./close-server.ts";
 export { acceptWebSockets } from "./upgrade.ts";
 
 /** Options of {@link nodePlatform}. */

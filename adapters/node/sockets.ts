@@ -1,6 +1,8 @@
 import type { IncomingMessage } from "node:http";
+import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
+import { inFlight } from "../shared/http/in-flight.ts";
 import type { DuplexSocket } from "../shared/sockets/duplex.ts";
 import { MAX_MESSAGE_BYTES, type Upgrade } from "../shared/sockets/sockets.ts";
 import { wireSocket } from "../shared/sockets/wire-socket.ts";
@@ -13,6 +15,17 @@ export interface NodeUpgrade {
   /** Has whoever reads ahead stop. */
   release(): void;
   upgraded: boolean;
+}
+
+/** Connections that are WebSockets by now: `node:http` knows nothing of them any more. */
+const accepted = inFlight<Duplex>();
+
+/** How many WebSockets of a port are open. */
+export function openWebSockets(port: number | undefined): number {
+  let count = 0;
+  for (const socket of accepted)
+    if (socket instanceof Socket && socket.localPort === port) count += 1;
+  return count;
 }
 
 const pending = new WeakMap<Request, NodeUpgrade>();
@@ -49,6 +62,7 @@ export const nodeUpgrade: Upgrade = (request, protocol, events, maxMessage = MAX
   let raw: DuplexSocket | undefined;
   serverFor(maxMessage).handleUpgrade(offer.incoming, offer.socket, offer.head, (socket) => {
     raw = wireSocket(socket, events);
+    offer.socket.once("close", accepted.add(offer.socket));
   });
   // `ws` has answered a malformed handshake with 400 and called nobody.
   return raw === undefined ? null : { socket: raw, response: new Response(null) };

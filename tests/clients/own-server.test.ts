@@ -1,8 +1,22 @@
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { itUnless } from "../config/it-unless.ts";
-import { exitOf, lineWith, type LocalRuntimeName, missing, start } from "../local/runtimes.ts";
+import { eventually } from "../cases/eventually.ts";
+import { waitForChildren } from "../platform/children-work.ts";
+import {
+  type Child,
+  exitOf,
+  lineWith,
+  type LocalRuntimeName,
+  missing,
+  start,
+} from "../local/runtimes.ts";
+
+waitForChildren();
 
 /** Where the API is on the servers that have routes of their own. */
 const prefixes = new Map([
@@ -19,24 +33,102 @@ const servers: readonly (readonly [LocalRuntimeName, string])[] = [
   ["node", "kept"],
   ["bun", "default"],
   ["bun", "kept"],
+  ["deno", "default"],
+  ["deno", "kept"],
 ];
 
 async function withServer(
   runtime: LocalRuntimeName,
   kind: string,
-  use: (origin: string) => Promise<void>,
+  use: (origin: string, child: Child) => Promise<void>,
+  env: NodeJS.ProcessEnv = {},
 ): Promise<void> {
-  const child = start(runtime, "../clients/own-server-child.ts", [runtime, kind]);
+  const child = start(runtime, "../clients/own-server-child.ts", [runtime, kind], {
+    ...process.env,
+    ...env,
+  });
   try {
     const line = await lineWith(child, "listening ");
-    await use(`127.0.0.1:${line.trim().split(" ").at(-1) ?? ""}`);
+    await use(`127.0.0.1:${line.trim().split(" ").at(-1) ?? ""}`, child);
   } finally {
     child.kill("SIGKILL");
     await exitOf(child);
   }
 }
 
+/** A model server whose one answer ends when the test says so. */
+async function slowModel(): Promise<{ url: string; finish: () => void; close: () => void }> {
+  const answers: ServerResponse[] = [];
+  const part = (text: string): string =>
+    `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: text } }] })}\n\n`;
+  const server = createServer((incoming, outgoing) => {
+    incoming.resume();
+    outgoing.writeHead(200, { "content-type": "text/event-stream" });
+    outgoing.write(part("first"));
+    answers.push(outgoing);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    finish: () => {
+      for (const answer of answers) answer.end(`${part("last")}data: [DONE]\n\n`);
+    },
+    close: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+async function untilRefused(origin: string): Promise<void> {
+  const isRefused = (): Promise<boolean> =>
+    fetch(`http://${origin}/healthz`, { headers: { connection: "close" } }).then(
+      async (answer) => {
+        await answer.body?.cancel();
+        return false;
+      },
+      () => true,
+    );
+  await eventually(isRefused, "no new connection is accepted");
+}
+
 describe("a server of the host's own", () => {
+  for (const [runtime, kind] of servers) {
+    itUnless(missing(runtime) || undefined)(
+      `of ${runtime} (${kind}) ends by closeServer() with its answers whole`,
+      async () => {
+        const model = await slowModel();
+        const end = async (origin: string, child: Child): Promise<void> => {
+          const base = `${origin}${prefixes.get(kind) ?? ""}`;
+          const socket = new WebSocket(`ws://${base}/agents/webhook-agent/x`);
+          await once(socket, "message");
+          const closed = once(socket, "close");
+          const events = await fetch(`http://${base}/agents/webhook-agent/x/events`);
+          const streamed = await fetch(`http://${base}/v1/local/default/openai/chat/completions`, {
+            method: "POST",
+            headers: { "content-type": "application/json", authorization: "Bearer sk-any" },
+            body: '{"model":"gpt-4o","stream":true,"messages":[{"role":"user","content":"Hello"}]}',
+          });
+          // Unlike `child.kill()` on Deno, which then reports the signal as how the child ended.
+          process.kill(child.pid ?? 0, "SIGTERM");
+          await untilRefused(origin);
+          await events.text();
+          model.finish();
+          expect(await streamed.text()).toContain("last");
+          const [code] = (await closed) as [number];
+          expect(code).toBe(1001);
+          expect(await exitOf(child)).toBe(0);
+        };
+        try {
+          await withServer(runtime, kind, end, { UPSTREAM_URL: model.url });
+        } finally {
+          model.close();
+        }
+      },
+      60_000,
+    );
+  }
+
   for (const [runtime, kind] of servers) {
     itUnless(missing(runtime) || undefined)(
       `of ${runtime} (${kind}) lets agents accept WebSockets by acceptWebSockets()`,
@@ -101,10 +193,10 @@ describe("a server of the host's own", () => {
       "## WebSockets on a server",
     );
     const child = read("own-server-child.ts")
-      .replaceAll('0, "127.0.0.1"', "8787")
+      .replaceAll('listen(0, "127.0.0.1"', "listen(8787")
       .replaceAll("port: 0, host", "port: 8787, host");
     const blocks = [...(page.split("\n## ")[0] ?? "").matchAll(/^```ts\n([\s\S]*?)^```/gmu)];
-    expect(blocks).toHaveLength(2);
+    expect(blocks).toHaveLength(5);
     const missingLines = blocks
       .flatMap(([, block = ""]) => block.split("\n"))
       .filter((line) => !child.includes(line.trim()));

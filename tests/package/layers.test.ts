@@ -124,7 +124,7 @@ test("a folder holds 20 files at most", () => {
 
 test("a name is exported by one file, so that it means one thing", () => {
   // Each runtime's package has them, and they do the same there.
-  const perRuntime = new Set(["acceptWebSockets", "serve"]);
+  const perRuntime = new Set(["acceptWebSockets", "closeServer", "serve"]);
   const homes = new Map<string, string[]>();
   const declaration =
     /^export (?:default )?(?:declare )?(?:abstract )?(?:async )?(?:const|function\*?|class|interface|type) (\w+)/gmu;

@@ -71,6 +71,22 @@ export interface Ending {
   stop(): Promise<void>;
 }
 
+/** Options of `closeServer()` on Node, Deno and Bun. */
+export interface CloseServerOptions {
+  /** Closed once the answers under way are written. @default none */
+  readonly platform?: Closable;
+  /** How long requests and streams under way may go on, in ms. @default 10000 */
+  readonly graceMs?: number;
+}
+
+/** Runs the steps of an end in order: endless streams, answers under way, the platforms with their sockets, the rest. */
+export async function endInOrder(ending: Ending, platforms: readonly Closable[]): Promise<void> {
+  for (const platform of platforms) open.get(platform)?.();
+  await ending.finish();
+  for (const platform of platforms.toReversed()) await platform.close();
+  await ending.stop();
+}
+
 /**
  * Ends the server once, whoever asks first: `close()`, the signal, SIGTERM or SIGINT.
  * After a process signal the process ends with 0; a second one ends it at once.
@@ -78,15 +94,9 @@ export interface Ending {
 export function onceDrained(ending: Ending, options: ServeOptions): () => Promise<void> {
   const names = ["SIGTERM", "SIGINT"] as const;
   let ended: Promise<void> | undefined;
-  const end = async (platforms: readonly Closable[]): Promise<void> => {
-    for (const platform of platforms) open.get(platform)?.();
-    await ending.finish();
-    for (const platform of platforms.toReversed()) await platform.close();
-    await ending.stop();
-  };
   const onSignal = (name: "SIGTERM" | "SIGINT"): void => {
     if (ended !== undefined) process.exit(name === "SIGINT" ? 130 : 143);
-    ended = end([...open.keys()]);
+    ended = endInOrder(ending, [...open.keys()]);
     ended.then(
       () => process.exit(0),
       (error: unknown) => {
@@ -96,7 +106,8 @@ export function onceDrained(ending: Ending, options: ServeOptions): () => Promis
     );
   };
   const close = (): Promise<void> => {
-    ended ??= end(options.platform === undefined ? [] : [options.platform]).finally(() => {
+    const platforms = options.platform === undefined ? [] : [options.platform];
+    ended ??= endInOrder(ending, platforms).finally(() => {
       for (const name of names) process.off(name, onSignal);
     });
     return ended;
