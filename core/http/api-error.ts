@@ -1,3 +1,4 @@
+import { SqlError } from "../sql-error.ts";
 import { errorKind, type ErrorName } from "./codes.ts";
 
 /** What {@link ApiError} takes beside its name. */
@@ -48,4 +49,15 @@ export class ApiError extends Error {
     const { name, ...options } = data;
     return new ApiError(name, options);
   }
+}
+
+/**
+ * The failure that a caller is told of when the database took no write, which a later attempt may cure: the disk is full, or
+ * another process holds the lock. Null for any other error.
+ */
+export function storageFailure(error: unknown): ApiError | null {
+  if (!(error instanceof SqlError)) return null;
+  if (error.reason !== "full" && error.reason !== "busy") return null;
+  const kind = error.reason === "full" ? "storage_full" : "unavailable";
+  return new ApiError(kind, { headers: { "retry-after": "1" }, cause: error });
 }

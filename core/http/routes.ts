@@ -1,7 +1,7 @@
 import type { Context, Hono } from "hono";
 import { routePath } from "hono/route";
 import { answerNote, noteAnswer } from "./answer-note.ts";
-import { ApiError } from "./api-error.ts";
+import { ApiError, storageFailure } from "./api-error.ts";
 import { errorResponse, type ErrorShape } from "./envelope.ts";
 import type { Log, System } from "../ports.ts";
 import { SqlError } from "../sql-error.ts";
@@ -55,11 +55,11 @@ export function noRoute(c: Context): ApiError {
 /** Turns a throw into a response; what is not an `ApiError` is logged and answered 500 with the request id. */
 export function onError(error: unknown, c: Context, shape: ErrorShape, deps: RouteDeps): Response {
   if (error instanceof ApiError) return errorResponse(error, shape);
-  if (error instanceof SqlError && (error.reason === "busy" || error.reason === "full")) {
+  const refused = storageFailure(error);
+  if (refused !== null && error instanceof SqlError) {
     const { reason, message, isReported } = error;
     if (!isReported) deps.log("error", "The database took no write", { reason, error: message });
-    const failure = new ApiError(reason === "full" ? "storage_full" : "unavailable");
-    return errorResponse(failure, shape, { "retry-after": "1" });
+    return errorResponse(refused, shape);
   }
   const id = deps.system.id();
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);

@@ -4,6 +4,7 @@ import { connect, openPlatform } from "#platform";
 import { agents, defineAgent, type AgentClass } from "../../core/agents/mod.ts";
 import type { IncomingEvent, IngestReceipt } from "../../core/entity/event.ts";
 import type { ActorRef, Plain, Platform } from "../../core/ports.ts";
+import { SqlError, type SqlErrorReason } from "../../core/sql-error.ts";
 import type { TestSocket } from "../platform/open-platform.d.ts";
 
 /** An agent that does a little of everything, and tells a log of it. */
@@ -43,6 +44,9 @@ function counterAgent(log: string[]): AgentClass {
       },
       fail() {
         throw new Error("as asked");
+      },
+      notStored(_agent, reason: SqlErrorReason) {
+        throw new SqlError(reason, 'no room in "INSERT INTO hidden"');
       },
       vanish: (agent) => agent.destroy(),
       guarded: { edit: true, run: () => "secret" },

@@ -1,16 +1,11 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { describe, expect, inject } from "vitest";
 import { LONG } from "../cases/eventually.ts";
 import { itUnless } from "../config/it-unless.ts";
-import { commandLine, missing, runtimes } from "./runtimes.ts";
-
-const canMount =
-  process.platform === "linux" &&
-  spawnSync("unshare", ["-rm", "mount", "-t", "tmpfs", "tmpfs", tmpdir()]).status === 0;
+import { fileCommand, missing, runtimes } from "./runtimes.ts";
+import { canMount, onSmallDisk } from "./small-disk.ts";
 
 describe.each(runtimes)("a really full disk on %s", (runtime) => {
   const reason = canMount
@@ -22,14 +17,9 @@ describe.each(runtimes)("a really full disk on %s", (runtime) => {
     () => {
       const folder = join(inject("scratch"), `really-full-${crypto.randomUUID()}`);
       mkdirSync(folder);
-      const child = fileURLToPath(new URL("full-disk-child.ts", import.meta.url));
-      const mounted = `mount -t tmpfs -o size=64m tmpfs '${folder}' && exec "$@"`;
-      const command = [...commandLine(runtime, []).slice(0, -1), child, folder];
-      const { status, stdout, stderr } = spawnSync(
-        "unshare",
-        ["-rm", "sh", "-c", mounted, "sh", ...command],
-        { encoding: "utf8" },
-      );
+      const command = fileCommand(runtime, "full-disk-child.ts", [folder]);
+      const [file, ...args] = onSmallDisk(folder, command);
+      const { status, stdout, stderr } = spawnSync(file, args, { encoding: "utf8" });
       expect([status, stderr.replaceAll(/^.*Warning.*\n?/gmu, "")]).toEqual([0, ""]);
       const full = "SqlError: database or disk is full";
       expect(JSON.parse(stdout)).toEqual({

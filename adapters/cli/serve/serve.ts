@@ -6,8 +6,8 @@ import { closeAtEnd, type ServeOptions, type Served } from "../../shared/http/dr
 import { bannerLines, exposureWarning } from "./banner.ts";
 import { checkFonts } from "../doctor/font-check.ts";
 import { seedDemo } from "../demo.ts";
-import { consoleLink } from "../console-link.ts";
 import { configuredLog } from "./log-sink.ts";
+import { linkAtStart } from "./link-at-start.ts";
 import { firstStart, isForFirstStart, tellSeeded } from "./first-start.ts";
 import { openApp, type OpenApp } from "./open-app.ts";
 import { parentProcess } from "./parent-process.ts";
@@ -47,11 +47,8 @@ export async function serveCommand(
     const { url } = await listen(prepared, runtime, app, { command, count: processes });
     const browser = (await platform.browser.describe?.()) ?? String(platform.capabilities.browser);
     const name = processes === 1 ? runtime.name : `${runtime.name}, ${processes} processes`;
-    const link = await consoleLink({
-      fetch: (request) => app.api.quietFetch(request),
-      url,
-      token: prepared.token.value,
-    });
+    const fetch = (one: Request): Response | Promise<Response> => app.api.quietFetch(one);
+    const link = await linkAtStart({ fetch, url, token: prepared.token.value }, platform.log);
     const facts = { version, runtime: name, url, browser, consoleLink: link };
     const lines = bannerLines(prepared, facts);
     standardOutput.write(`${lines.join("\n")}\n`);

@@ -110,17 +110,20 @@ function mayUseReserve(waiting: Waiting, held: SqlError): boolean {
   return false;
 }
 
-/** Characters of what a batch that deletes may change beside. */
-const BESIDE = 4096;
+/** Characters of what a batch that deletes may change beside, such as the settings of an instance that has an item less. */
+const BESIDE = 16_384;
+const DELETES = /^\s*(?:WITH\b[^;]*\)\s*DELETE|DELETE|DROP)\b/iu;
+/** A change of a row that is there, as a rule: an alarm is set so, and a count. */
+const CHANGES = /^\s*(?:UPDATE|SELECT|INSERT\b[^;]*\bDO UPDATE)\b/iu;
 
-/** Whether a batch deletes and stores nothing, but for small changes and the alarm that goes with them. */
+/** Whether a batch deletes and stores nothing, but for small changes that go with it. */
 function makesRoom(batch: readonly Statement[]): boolean {
   let beside = 0;
   let deletes = false;
   for (const { sql, params = [] } of batch) {
-    if (/^\s*DELETE\b/iu.test(sql)) deletes = true;
-    else if (!/^\s*(?:UPDATE|INSERT INTO causey_alarms|SELECT)\b/iu.test(sql)) return false;
-    else for (const value of params) beside += sizeOf(value);
+    if (DELETES.test(sql)) deletes = true;
+    else if (CHANGES.test(sql)) for (const value of params) beside += sizeOf(value);
+    else return false;
   }
   return deletes && beside <= BESIDE;
 }

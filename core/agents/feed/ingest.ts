@@ -1,4 +1,4 @@
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, storageFailure } from "../../http/api-error.ts";
 import {
   EVENT_COLUMNS,
   EVENT_JOB,
@@ -7,7 +7,6 @@ import {
   type IngestReceipt,
 } from "../../entity/event.ts";
 import type { Sql, SqlValue, Statement, StatementResult, ActorContext } from "../../ports.ts";
-import { SqlError } from "../../sql-error.ts";
 import type { Clock } from "../../entity/clock.ts";
 import { claimEntity, marks } from "./claim-entity.ts";
 import { LAST_SEQ } from "./events.ts";
@@ -134,10 +133,12 @@ function dueOf(event: IncomingEvent, deps: IngestDeps, due: number): number | nu
 
 /** A full disk or a busy database is worth the sender's retry; anything else is a fault of ours. */
 function unavailable(error: unknown): unknown {
-  if (!(error instanceof SqlError) || (error.reason !== "busy" && error.reason !== "full"))
-    return error;
-  const message = "The event could not be stored: send it again later";
-  return new ApiError("unavailable", { message, headers: { "retry-after": "5" }, cause: error });
+  const failure = storageFailure(error);
+  if (failure === null) return error;
+  const { kind } = failure;
+  const reason = kind === "storage_full" ? ", most likely because the server's disk is full" : "";
+  const message = `The event could not be stored${reason}: send it again later`;
+  return new ApiError(kind, { message, headers: { "retry-after": "5" }, cause: error });
 }
 
 /** Fails for an entity that another identifier owns. */

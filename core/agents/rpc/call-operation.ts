@@ -1,4 +1,4 @@
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, storageFailure } from "../../http/api-error.ts";
 import type { ActorContext, Connection, Plain } from "../../ports.ts";
 import { SqlError } from "../../sql-error.ts";
 import { timeOf, type RunHandler } from "../mailbox/agent-api.ts";
@@ -206,6 +206,6 @@ function stream(
 
 /** What a client may read of an error: the message that the agent's author gave it, nothing of the database's. */
 function messageOf(error: unknown): string {
-  if (!(error instanceof Error) || error instanceof SqlError) return "Internal error";
-  return error.message;
+  if (error instanceof Error && !(error instanceof SqlError)) return error.message;
+  return storageFailure(error)?.message ?? "Internal error";
 }

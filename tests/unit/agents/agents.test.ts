@@ -30,6 +30,22 @@ describe("a connection", () => {
     socket.close();
   });
 
+  it("learns that the disk is full, and nothing else of the database's", async () => {
+    const { socket } = await greeted(refOf("not-stored"));
+    const errors: unknown[] = [];
+    for (const reason of ["full", "busy", "constraint"]) {
+      const frame = { type: "rpc", id: reason, method: "notStored", args: [reason] };
+      socket.send(JSON.stringify(frame));
+      errors.push((await next(socket))["error"]);
+    }
+    expect(errors).toEqual([
+      expect.stringMatching(/^The server stores nothing, most likely because its disk is full:/u),
+      "Temporarily unavailable",
+      "Internal error",
+    ]);
+    socket.close();
+  });
+
   it("gets streamed results in parts", async () => {
     const { socket } = await greeted(refOf("streams"));
     socket.send(JSON.stringify({ type: "rpc", id: "s", method: "numbers", args: [3] }));

@@ -48,9 +48,14 @@ describe("ingest()", () => {
     });
 
   it("is 503 with Retry-After when the store is full or busy, so that the sender comes back", async () => {
-    for (const reason of ["full", "busy"] as const) {
+    for (const [reason, code, message] of [
+      ["full", 10506, /server's disk is full: send it again later$/u],
+      ["busy", 10503, /^The event could not be stored: send it again later$/u],
+    ] as const) {
       await expect(failing(reason)).rejects.toMatchObject({
         status: 503,
+        code,
+        message: expect.stringMatching(message),
         options: { headers: { "retry-after": "5" } },
       });
     }
