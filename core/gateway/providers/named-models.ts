@@ -55,7 +55,7 @@ const places: readonly (readonly [string, ModelPlace])[] = [
 const read = jsonPlaces(places);
 
 /** The ends of the names of those members. Names can be escaped, and a zero stands in no JSON. */
-const MENTIONED = /(?:model(?:_?ids?|s)?|fallbacks|"version)"|\\u00[4-7]|\0/iu;
+const MENTIONED = /(?:model(?:_?ids?|s)?|fallbacks|"version)"|\\u(?:00[4-7]|017f)|\0/iu;
 
 /**
  * Every model that a JSON body names for a provider (`slug`); null for a body that parsers may read differently. Most
@@ -88,7 +88,7 @@ function mayFallBack(slug: string): boolean {
 
 const NONE: readonly string[] = [];
 /** The ends of the names of members with further models; few texts have one. */
-const FURTHER = /(?:models|fallbacks|"plugins)"|\\u00[4-7]/iu;
+const FURTHER = /(?:models|fallbacks|"plugins)"|\\u(?:00[4-7]|017f)/iu;
 
 /** Models that a JSON body names beside its own (`model`), for when that cannot answer; null where that cannot be read. */
 export function furtherModels(

@@ -38,13 +38,18 @@ function visit<T>(value: unknown, node: PlaceNode<T>, onFound: OnFound<T>): void
   }
   if (!isObject(value)) return;
   for (const [name, member] of Object.entries(value)) {
-    const next = node.next.get(plainMember(name)) ?? node.next.get("*");
-    if (next === undefined) continue;
-    for (const about of next.about) {
-      for (const one of Array.isArray(member) ? member : [member]) onFound(about, one, value);
-    }
-    if (next.next.size > 0 && typeof member === "object") visit(member, next, onFound);
+    // A name that a table has, too, is still any member.
+    const own = node.next.get(plainMember(name));
+    const any = node.next.get("*");
+    for (const next of [own, any]) if (next !== undefined) step(member, next, value, onFound);
   }
+}
+
+function step<T>(member: unknown, next: PlaceNode<T>, owner: Json, onFound: OnFound<T>): void {
+  for (const about of next.about) {
+    for (const one of Array.isArray(member) ? member : [member]) onFound(about, one, owner);
+  }
+  if (next.next.size > 0 && typeof member === "object") visit(member, next, onFound);
 }
 
 /** A member's name without letter case and underscores. Go's servers take "ſ" and "K", the sign of kelvins, for letters, too. */

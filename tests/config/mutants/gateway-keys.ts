@@ -135,4 +135,11 @@ export const gatewayKeyMutants: readonly Mutant[] = [
     replace: "return said !== undefined && owner[said] == null;",
     tests: ["tests/unit/gateway/keys/virtual-key-reach"],
   },
+  {
+    name: "any member is also one that has a name of its own",
+    file: "core/gateway/wire/json-places.ts",
+    find: "for (const next of [own, any])",
+    replace: "for (const next of [own ?? any])",
+    tests: ["tests/unit/gateway/keys/virtual-key-reach"],
+  },
 ];

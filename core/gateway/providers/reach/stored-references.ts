@@ -26,7 +26,7 @@ const files = of("files");
 /** Addresses of Google's own storage, and names of its files, are read with the operator's credential. */
 const googleFile = of("files", {
   unless:
-    /^https?:\/\/(?![^/?#]*(?:googleapis\.com|storage\.cloud\.google\.com)(?::\d*)?(?:[/?#]|$))/i,
+    /^https?:\/\/(?![^/?#]*(?:googleapis\.com|storage\.cloud\.google\.com)\.?(?::\d*)?(?:[/?#]|$))/i,
 });
 /**
  * What an item of each type says itself; without it OpenAI looks the item up by its id. Of another type than these nothing
@@ -95,6 +95,9 @@ const places: readonly (readonly [string, ReferencePlace])[] = [
     [`${at}.content.source.file_id`, files] as const,
     [`${at}.content.content.file_id`, files] as const,
     [`${at}.content.content.source.file_id`, files] as const,
+    // A document of Anthropic's may be made of pictures.
+    [`${at}.content.source.content.source.file_id`, files] as const,
+    [`${at}.content.content.source.content.source.file_id`, files] as const,
     [`${at}.output.file_id`, files] as const,
     [`${at}.audio.id`, of("audio")] as const,
     [`${at}.content.*.source.s3_location.uri`, of("objects")] as const,
@@ -145,10 +148,12 @@ const places: readonly (readonly [string, ReferencePlace])[] = [
   ]),
   ["extra_body.google.cached_content", of("cachedContents")],
   ["instances.*.gcs_uri", of("objects")],
+  ["instances.*.*.gcs_uri", of("objects")],
   ["parameters.storage_uri", of("objects")],
   // Amazon's storage: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_S3Location.html
   ["*.s3_location.uri", of("objects")],
   ["*.*.s3_location.uri", of("objects")],
+  ["*.*.*.s3_location.uri", of("objects")],
   // Azure's own data: https://learn.microsoft.com/en-us/azure/ai-services/openai/references/on-your-data
   ["data_sources.type", of("data_sources")],
   // Cohere: https://docs.cohere.com/v1/reference/chat
@@ -188,7 +193,7 @@ function tellingName(place: string): string | null {
 /** One of those names, or what could hide it: few texts have any, and only those are parsed. Names can be escaped. */
 const names = new Set(places.map(([place]) => tellingName(place)).filter((name) => name !== null));
 const MENTIONED = new RegExp(
-  `"(?:${[...names].join("|")})"\\s*:|api\\.replicate\\.com|@preset|\\\\u00[4-7]|\\0`,
+  `"(?:${[...names].join("|")})"\\s*:|api\\.replicate\\.com|@preset|\\\\u(?:00[4-7]|017f|212a)|\\0`,
   "iu",
 );
 /** Where OpenAI's responses are made. */

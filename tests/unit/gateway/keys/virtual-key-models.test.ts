@@ -222,6 +222,8 @@ describe("the models of a virtual key", () => {
     }
     const long = { ...small, "fallback\u017f": [{ model: "big" }] };
     expect(await send(messages, jsonInit(long))).toBe(403);
+    const escaped = '{"model":"small","fallback\\u017f":[{"model":"big"}]}';
+    expect(await send(messages, raw(escaped))).toBe(403);
     expect(await send(`${completions}?model=big`, jsonInit(small))).toBe(403);
     expect(
       await send("openrouter/v1/chat/completions", jsonInit({ ...small, models: ["small-2"] })),

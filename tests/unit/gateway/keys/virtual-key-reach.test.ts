@@ -18,6 +18,7 @@ beforeEach(async () => {
       "workers-ai": { baseUrl: "https://api.cloudflare.test/ai", apiKey: "sk-cf" },
       "aws-bedrock": { apiKey: "sk-aws" },
       openrouter: { apiKey: "sk-or" },
+      "google-vertex-ai": { apiKey: "ya29-vertex" },
     },
   });
   for (const slug of ["openai", "anthropic", "google-ai-studio", "mistral", "fal", "replicate"]) {
@@ -264,6 +265,10 @@ describe("what is kept at a provider", () => {
   const completions = "openai/v1/chat/completions";
   const messages = "anthropic/v1/messages";
   const gemini = "google-ai-studio/v1beta/models/g:generateContent";
+  const bedrock = "aws-bedrock/bedrock-runtime/us-east-1/model";
+  const stored = { s3Location: { uri: "s3://b/a" } };
+  const picture = { type: "image", source: { type: "file", file_id: "file_1" } };
+  const pictures = { type: "document", source: { type: "content", content: [picture] } };
   it.each<[string, object]>([
     [responses, { previous_response_id: "resp_1" }],
     [responses, { PREVIOUS_RESPONSE_ID: "resp_1" }],
@@ -295,6 +300,8 @@ describe("what is kept at a provider", () => {
       messages,
       part({ type: "tool_result", content: [{ type: "image", source: { file_id: "f" } }] }),
     ],
+    [messages, part(pictures)],
+    [messages, part({ type: "tool_result", content: [pictures] })],
     [messages, { container: "container_1" }],
     [messages, { container: { id: "container_1" } }],
     [messages, { container: { skills: [{ type: "custom", skill_id: "skill_1" }] } }],
@@ -309,6 +316,14 @@ describe("what is kept at a provider", () => {
               { fileData: { fileUri: "https://generativelanguage.googleapis.com/v1beta/files/a" } },
             ],
           },
+        ],
+      },
+    ],
+    [
+      gemini,
+      {
+        contents: [
+          { parts: [{ fileData: { fileUri: "https://storage.googleapis.com./bucket/a" } }] },
         ],
       },
     ],
@@ -332,6 +347,13 @@ describe("what is kept at a provider", () => {
     [
       "aws-bedrock/bedrock-runtime/us-east-1/model/pegasus/invoke",
       { mediaSource: { s3Location: { uri: "s3://b/a" } } },
+    ],
+    [`${bedrock}/nova-embeddings/invoke`, { singleEmbeddingParams: { image: { source: stored } } }],
+    [`${bedrock}/marengo/invoke`, { inputType: "image", image: { mediaSource: stored } }],
+    [`${bedrock}/other/invoke`, { input: stored }],
+    [
+      "google-vertex-ai/v1/projects/p/locations/l/publishers/google/models/imagen:predict",
+      { instances: [{ referenceImages: [{ referenceImage: { gcsUri: "gs://b/a" } }] }] },
     ],
     ["mistral/v1/ocr", { document: { type: "file", file_id: "f" } }],
     [
@@ -424,6 +446,7 @@ describe("what is kept at a provider", () => {
       raw('{"model":"m","previous_response_id":null,"previous\\u005fresponse_id":"resp_1"}'),
       raw('{"model":"m","\\u0070revious_response_id":"resp_1"}'),
       raw('{"model":"m","previou\u017f_response_id":"resp_1"}'),
+      raw('{"model":"m","previou\\u017f_response_id":"resp_1"}'),
       raw(' \n\ufeff{"model":"m","previous_response_id":"resp_1"}', "text/plain"),
       raw('{"model":"m","previous_response_id":"resp_1"}', "application/x-www-form-urlencoded"),
       raw('{"model":"m","previous_response_id":"resp_1"}', "audio/wav"),
