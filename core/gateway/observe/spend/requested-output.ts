@@ -15,6 +15,11 @@ export const GUESSED_OUTPUT = 4096;
 /** Tokens above which a bound says no more than that it is too much. */
 const MOST = 500_000_000;
 
+/** How many prompts there are: a list of numbers is one, in tokens. */
+function prompts(prompt: unknown): number {
+  return Array.isArray(prompt) && typeof prompt[0] !== "number" ? Math.max(1, prompt.length) : 1;
+}
+
 /** Where a format has the bound of its answers, and how many answers one request asks for. */
 interface OutputFormat {
   readonly path: RegExp;
@@ -48,8 +53,7 @@ const formats: readonly OutputFormat[] = [
     path: /(?:^|\/)(?:chat\/)?completions\/*$/i,
     within: itself,
     names: ["max_completion_tokens", "max_tokens"],
-    times: ({ n, best_of: best, prompt }) =>
-      Math.max(count(n), count(best)) * (Array.isArray(prompt) ? Math.max(1, prompt.length) : 1),
+    times: ({ n, best_of: best, prompt }) => Math.max(count(n), count(best)) * prompts(prompt),
   },
   {
     path: /:(?:stream)?generateContent$/i,
@@ -107,7 +111,7 @@ function count(value: unknown): number {
 
 /** Every number that a text gives to members of a name; inside of a string its quotes would be escaped. */
 function writtenBounds(json: string, name: string): number[] {
-  return [...json.matchAll(new RegExp(`"${name}"\\s{0,64}:\\s{0,64}(\\d{1,9})`, "g"))].map(
-    ([, digits]) => Number(digits),
-  );
+  return [
+    ...json.matchAll(new RegExp(`"${name}"\\s{0,64}:\\s{0,64}(\\d[\\d.eE+]{0,32})`, "g")),
+  ].map(([, digits]) => bound(Number(digits)) ?? 0);
 }

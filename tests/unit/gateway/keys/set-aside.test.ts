@@ -125,11 +125,24 @@ describe("a request", () => {
     expect((await first).status).toBe(200);
   });
 
-  it("that names its bound twice sets the higher one aside", async () => {
-    const { key } = await keys.make(tokens(4999));
-    const body = `{"model":"gpt-4o","max_tokens":5000,"messages":[],"max_tokens":1}`;
-    const init = { body, headers: { "content-type": "application/json" }, token: key };
-    expect((await gate.send(PATH, init)).status).toBe(429);
+  it.each(["5000", "5e3", "0.5E+4"])(
+    "that names its bound twice sets the higher one aside: %s",
+    async (first) => {
+      const { key } = await keys.make(tokens(4999));
+      const body = `{"model":"gpt-4o","max_tokens":${first},"messages":[],"max_tokens":1}`;
+      const init = { body, headers: { "content-type": "application/json" }, token: key };
+      expect((await gate.send(PATH, init)).status).toBe(429);
+    },
+  );
+
+  it("with a prompt in tokens asks for one answer, and with several prompts for one each", async () => {
+    const { key } = await keys.make(tokens(1000));
+    const path = "closed/openai/v1/completions";
+    const prompted = async (prompt: unknown): Promise<number> =>
+      (await ask(key, { model: "gpt-4o", prompt, max_tokens: 400 }, {}, path)).status;
+    gate.transport.behave = () => jsonReply(answer(1));
+    expect(await prompted([11, 12, 13, 14])).toBe(200);
+    expect(await prompted([[11, 12], [13], [14]])).toBe(429);
   });
 
   it("whose attempt is given up takes another leave for the next one", async () => {
