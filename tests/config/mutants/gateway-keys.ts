@@ -142,4 +142,11 @@ export const gatewayKeyMutants: readonly Mutant[] = [
     replace: "for (const next of [own ?? any])",
     tests: ["tests/unit/gateway/keys/virtual-key-reach"],
   },
+  {
+    name: "a file needs no more of a limit than is left",
+    file: "core/gateway/observe/spend/expected-use.ts",
+    find: "json === null ? bytes : attachedCharacters(json)",
+    replace: "json === null ? bytes : 0",
+    tests: ["tests/unit/gateway/keys/set-aside"],
+  },
 ];

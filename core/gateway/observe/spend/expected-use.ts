@@ -52,7 +52,11 @@ export function expectedUse(
   if (realtime === undefined && isFree(step))
     return { model, question, tokens: NOTHING, cost: NOTHING };
   const bytes = realtime === undefined ? (plainBytes(step)?.length ?? 0) : 0;
-  const input = Math.floor(bytes / BYTES_PER_TOKEN);
+  const attached = json === null ? bytes : attachedCharacters(json);
+  const input: ExpectedInput = {
+    text: Math.floor((bytes - attached) / BYTES_PER_TOKEN),
+    attached: Math.floor(attached / BYTES_PER_TOKEN),
+  };
   const output: RequestedOutput =
     realtime === undefined
       ? requestedOutput(step, json)
@@ -61,23 +65,47 @@ export function expectedUse(
   return {
     model,
     question,
-    tokens: claimed(Math.max(1, input), output, (tokensIn, tokensOut) => tokensIn + tokensOut),
+    tokens: claimed(input, output, (tokensIn, tokensOut) => Math.max(1, tokensIn) + tokensOut),
     cost: claimed(input, output, (tokensIn, tokensOut) => costOf(tokensIn, tokensOut, dearest)),
   };
 }
 
 const NOTHING: Claim = { needed: 0, guessed: 0 };
 
+/** Input tokens by the size of what is sent. */
+interface ExpectedInput {
+  readonly text: number;
+  /** Of pictures, sound and files: their sizes say little about their tokens, most have far fewer. */
+  readonly attached: number;
+}
+
 /** The claim of an input, and of an output beside it. */
 function claimed(
-  input: number,
+  { text, attached }: ExpectedInput,
   { tokens, isNamed }: RequestedOutput,
   amountOf: (tokensIn: number, tokensOut: number) => number,
 ): Claim {
-  const whole = amountOf(input, tokens);
-  if (isNamed) return { needed: whole, guessed: 0 };
-  const needed = amountOf(input, 0);
-  return { needed, guessed: whole - needed };
+  const needed = amountOf(text, isNamed ? tokens : 0);
+  return { needed, guessed: amountOf(text + attached, tokens) - needed };
+}
+
+/** Characters in base64 from which on they are a file. */
+const FILE_LENGTH = 4096;
+const BASE64 = /^(?:data:[^,]{0,256},)?[\w+/\\-]+$/;
+/** What stands beside or before a file in every format. */
+const HOLDS_FILES = /base64|"(?:data|bytes)"/i;
+
+/** How many characters of a JSON text are files in base64, by how these begin. */
+function attachedCharacters(json: string): number {
+  if (json.length < FILE_LENGTH || !HOLDS_FILES.test(json)) return 0;
+  let count = 0;
+  for (let at = json.indexOf('"'); at !== -1;) {
+    const end = json.indexOf('"', at + 1);
+    const isLong = end - at > FILE_LENGTH;
+    if (isLong && BASE64.test(json.slice(at + 1, at + FILE_LENGTH))) count += end - at - 1;
+    at = end;
+  }
+  return count;
 }
 
 function costOf(tokensIn: number, tokensOut: number, price: Price | null): number {

@@ -37,6 +37,13 @@ const used = async (id: string, wanted: readonly number[]): Promise<void> => {
   await expect.poll(() => keys.used(id), { timeout: 60_000 }).toEqual(wanted);
 };
 
+const FILE = "iVBORw0KGgo".repeat(4000);
+const sent = (part: object): object => ({
+  model: "gpt-4o",
+  max_tokens: 10,
+  messages: [{ role: "user", content: [part] }],
+});
+
 /** Holds every answer back until it is let go. */
 function held(reply: (index: number) => object) {
   const gone = Promise.withResolvers<void>();
@@ -134,6 +141,30 @@ describe("a request", () => {
       expect((await gate.send(PATH, init)).status).toBe(429);
     },
   );
+
+  it.each<[string, object]>([
+    [PATH, sent({ type: "image_url", image_url: { url: `data:image/png;base64,${FILE}` } })],
+    ["closed/anthropic/v1/messages", sent({ source: { type: "base64", data: FILE } })],
+    [
+      "closed/google-ai-studio/v1beta/models/gemini-2.5-flash:generateContent",
+      { contents: [{ parts: [{ inlineData: { mimeType: "image/png", data: FILE } }] }] },
+    ],
+  ])("with a file to %s needs no more than its text of a limit", async (path, body) => {
+    const { key } = await keys.make(tokens(1000));
+    const gone = held(() => answer(1));
+    const first = ask(key, body, {}, path);
+    await expect.poll(() => gate.transport.requests.length, { timeout: 60_000 }).toBe(1);
+    // Its size is set aside all the same, as far as it is left.
+    expect((await ask(key)).status).toBe(429);
+    gone.resolve();
+    expect((await first).status).toBe(200);
+  });
+
+  it("needs what a long text may use, which is no file", async () => {
+    const { key } = await keys.make(tokens(1000));
+    const long = sent({ type: "text", text: `base64 ${"word ".repeat(4000)}` });
+    expect((await ask(key, long)).status).toBe(429);
+  });
 
   it("with a prompt in tokens asks for one answer, and with several prompts for one each", async () => {
     const { key } = await keys.make(tokens(1000));
