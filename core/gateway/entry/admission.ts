@@ -262,6 +262,23 @@ function errorOf(
   return unauthorized(token, place);
 }
 
+/**
+ * Counts a wrong gateway token as a failed login where strangers are let in: a right one could be found there, too. It
+ * refuses none of them.
+ */
+function countGuess(
+  { token, place, client, error }: TokenRefusal,
+  { access }: Pick<AdmissionParts, "access">,
+): void {
+  // Elsewhere it may be the key of a provider, which is forwarded.
+  if (token === null || place !== HEADER || client === undefined || error !== undefined) return;
+  try {
+    access.refused(client);
+  } catch (tooMany) {
+    if (!(tooMany instanceof ApiError)) throw tooMany;
+  }
+}
+
 /** The settings of the gateway that a request may enter; null for the default one, which its first request makes. */
 function entered(
   settings: GatewaySettings | null,
@@ -273,7 +290,11 @@ function entered(
   const isUnknown = settings === null && name.gateway !== DEFAULT_GATEWAY;
   if (isUnknown && refusal === null) throw unknownGateway(name.gateway);
   const isStranger = settings?.authentication === false && refusal?.isFinal !== true;
-  if (refusal === null || isStranger) return settings;
+  if (refusal === null) return settings;
+  if (isStranger) {
+    countGuess(refusal, parts);
+    return settings;
+  }
   if (settings !== null && refusal.error === undefined) parts.metrics?.refuse(name, "unauthorized");
   throw errorOf(refusal, parts);
 }

@@ -151,4 +151,11 @@ export const identityMutants: readonly Mutant[] = [
     replace: "return tokenOf(value);",
     tests: ["tests/unit/auth/failed-logins"],
   },
+  {
+    name: "a wrong token at an open gateway is a failed login",
+    file: "core/gateway/entry/admission.ts",
+    find: "    countGuess(refusal, parts);\n",
+    replace: "",
+    tests: ["tests/unit/auth/failed-logins"],
+  },
 ];

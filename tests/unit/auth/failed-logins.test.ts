@@ -148,6 +148,34 @@ describe("failed logins", () => {
     expect(await status(run(key(), "192.0.2.1"))).toBe(429);
   });
 
+  it("are wrong tokens at an open gateway, too, which lets strangers in all the same", async () => {
+    const api = await setup({
+      gateway: {
+        gateways: { open: { authentication: false } },
+        providers: { openai: { apiKey: "sk-of-the-operator", baseUrl: "http://127.0.0.1:1" } },
+      },
+    });
+    const run = async (slug: string, token: string, peer = "192.0.2.1"): Promise<number> =>
+      status(
+        Promise.resolve(
+          api.request(`/v1/local/open/${slug}/chat/completions`, {
+            method: "POST",
+            headers: { ...json, "cf-aig-authorization": `Bearer ${token}`, "x-peer": peer },
+            body: chat,
+          }),
+        ),
+      );
+    // Whoever guesses right may use the operator's key.
+    for (let at = 0; at < 100; at++) expect(await run("openai", `guess-number-${at}`)).toBe(401);
+    expect(await run("openai", TOKEN)).toBe(401);
+    expect(await run("openai", TOKEN, "192.0.2.2")).not.toBe(401);
+    expect(await run("echo", "guess-number-100-of-many")).toBe(200);
+    const ask = ways["the API"]?.(api);
+    expect(await status(ask?.("one-more-guess-of-many", "192.0.2.1") ?? Promise.reject())).toBe(
+      429,
+    );
+  });
+
   it("are no requests of an open gateway, whatever key they forward", async () => {
     const api = await setup();
     const run = async (): Promise<number> =>
