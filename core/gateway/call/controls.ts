@@ -212,7 +212,11 @@ function customCost(value: string, name: string): NonNullable<Controls["customCo
   } = object(value, name);
   if (isPrice(total)) return { total };
   if (isPrice(perTokenIn) && isPrice(perTokenOut)) return { perTokenIn, perTokenOut };
-  throw misfit(name, value, '"total_cost", or "per_token_in" and "per_token_out", as numbers');
+  throw misfit(
+    name,
+    value,
+    `"total_cost", or "per_token_in" and "per_token_out", as numbers from 0 to ${MOST_USD}`,
+  );
 }
 
 function isPrice(value: unknown): value is number {

@@ -192,6 +192,13 @@ export const gatewayMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/keys/set-aside"],
   },
   {
+    name: "a price that a caller names is bounded",
+    file: "core/gateway/call/controls.ts",
+    find: "return isInRange(value, { min: 0, max: MOST_USD });",
+    replace: 'return typeof value === "number" && isInRange(0, { min: 0, max: MOST_USD });',
+    tests: ["tests/unit/gateway/observe/hostile-figures"],
+  },
+  {
     name: "callers whom the operator's provider key serves share no answers",
     file: "core/gateway/call/sharing-scope.ts",
     find: "caller === null || bringsKey ||",
