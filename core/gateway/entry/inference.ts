@@ -88,8 +88,9 @@ async function callerOf(
   { auth, access }: InferenceParts,
 ): Promise<GatewayCaller> {
   const token = bearerOf(request.headers.get("authorization"));
-  const key =
-    token !== null && isKeyShaped(token) ? await access.callerOf(token, name, true, request) : null;
+  const isKey = token !== null && isKeyShaped(token);
+  // The request counts where it is admitted.
+  const key = isKey ? await access.callerOf(token, name, false, request) : null;
   if (key !== null) return key;
   if (auth === "off") return HOST;
   const { kind, id } = await requirePermission(

@@ -199,6 +199,13 @@ export const gatewayMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/observe/hostile-figures"],
   },
   {
+    name: "REST inference counts a virtual key's request once",
+    file: "core/gateway/entry/inference.ts",
+    find: "await access.callerOf(token, name, false, request)",
+    replace: "await access.callerOf(token, name, true, request)",
+    tests: ["tests/unit/gateway/entry/inference"],
+  },
+  {
     name: "callers whom the operator's provider key serves share no answers",
     file: "core/gateway/call/sharing-scope.ts",
     find: "caller === null || bringsKey ||",

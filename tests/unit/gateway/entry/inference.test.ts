@@ -82,6 +82,18 @@ describe("REST inference", () => {
     expect(sent.model).toBe(model.startsWith("@cf/") ? undefined : model.split("/")[1]);
   });
 
+  it("counts a virtual key's request once", async () => {
+    const limits = [{ limitType: "requests", limit: 3, window: 3600 }];
+    const made = await manage("/virtual-keys", { name: "team", limits });
+    const { result } = (await made.json()) as { result: { id: string; key: string } };
+    const ask = async (): Promise<number> => {
+      const authorization = `Bearer ${result.key}`;
+      const model = "openai/gpt-test";
+      return (await send("v1/chat/completions", { ...chat, model }, { authorization })).status;
+    };
+    expect([await ask(), await ask(), await ask(), await ask()]).toEqual([200, 200, 200, 429]);
+  });
+
   it("gives the provider its stored key in place of the API token", async () => {
     await send("v1/messages", { ...chat, model: "anthropic/claude-test" });
     expect(sentHeaders(gate.transport.requests[0])["x-api-key"]).toBe("stored-anthropic");
