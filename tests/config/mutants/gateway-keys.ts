@@ -124,7 +124,7 @@ export const gatewayKeyMutants: readonly Mutant[] = [
   {
     name: "a model to fall back on without a price is refused by limits",
     file: "core/gateway/observe/cost/dearest-price.ts",
-    find: "if (other === undefined) return { model: name, price: null };",
+    find: "if (other === undefined) return { model: name, price: null, further };",
     replace: "if (other === undefined) continue;",
     tests: ["tests/unit/gateway/observe/fallback-cost"],
   },

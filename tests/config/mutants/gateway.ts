@@ -206,6 +206,20 @@ export const gatewayMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/entry/inference"],
   },
   {
+    name: "a spend rule for a model holds for requests that name it to fall back on",
+    file: "core/gateway/observe/spend/spend-rules.ts",
+    find: "(further ?? []).some((name) => isModel(rule.model, name, provider))",
+    replace: "(further ?? []).length < 0",
+    tests: ["tests/unit/gateway/observe/fallback-cost"],
+  },
+  {
+    name: "a spend rule for a model holds where the models to fall back on cannot be read",
+    file: "core/gateway/observe/spend/spend-rules.ts",
+    find: '(facts.model === "" || facts.further === null)',
+    replace: 'facts.model === ""',
+    tests: ["tests/unit/gateway/observe/fallback-cost"],
+  },
+  {
     name: "callers whom the operator's provider key serves share no answers",
     file: "core/gateway/call/sharing-scope.ts",
     find: "caller === null || bringsKey ||",

@@ -18,6 +18,8 @@ export interface RequestPrice {
   readonly price: Price | null;
   /** The request's own model; that without a price where one has none. */
   readonly model: string;
+  /** The models that the request names to fall back on; null where they cannot be read. */
+  readonly further: readonly string[] | null;
 }
 
 /**
@@ -30,15 +32,16 @@ export function requestPrice(
   now: number,
 ): RequestPrice {
   const own = prices.find(model, slug, now)?.price ?? null;
-  const further = own === null ? [] : (furtherModels(json, slug, model) ?? []);
-  if (own === null || further.length === 0) return { model, price: own };
+  const further = furtherModels(json, slug, model);
+  if (own === null || further === null || further.length === 0)
+    return { model, price: own, further };
   let price = own;
   for (const name of further) {
     const other = prices.find(name, slug, now)?.price;
-    if (other === undefined) return { model: name, price: null };
+    if (other === undefined) return { model: name, price: null, further };
     price = dearer(price, other);
   }
-  return { model, price };
+  return { model, price, further };
 }
 
 /** What the price of an answer depends on. */

@@ -1,7 +1,6 @@
 import { chargedApart } from "./charged-apart.ts";
 import { ApiError } from "../../../http/api-error.ts";
 import type { Step } from "../../call/call.ts";
-import { furtherModels } from "../../providers/named-models.ts";
 import { modelType, namesModelTwice } from "../../providers/requested-model.ts";
 import { providers } from "../../providers/table.ts";
 import { boundedJson, jsonObject } from "../../../http/json.ts";
@@ -14,6 +13,8 @@ export interface CostQuestion {
   readonly model: string;
   /** Of the dearest model that the request names. */
   readonly price: Price | null;
+  /** The models that the request names to fall back on; null where they cannot be read. */
+  readonly further: readonly string[] | null;
   /** The body as text, where it is JSON. */
   readonly json: string | null;
   /** Whether the request opens a connection, whose messages tell the usage. @default false */
@@ -86,12 +87,12 @@ function hiddenUsage({ step, hidesUsage }: CostQuestion): string | null {
 }
 
 /** Why the price is not known of a model that may answer; null = it is. */
-function unpricedModel({ step, model, price, json }: CostQuestion): string | null {
+function unpricedModel({ step, model, price, further, json }: CostQuestion): string | null {
   if (model === "")
     return `the model of this request to "${step.slug}" cannot be read: ${unread(step)}`;
   if (price === null)
     return `no price is known of the model "${model.slice(0, 128)}" at "${step.slug}"`;
-  if (furtherModels(json, step.slug, model) === null || namesModelTwice(step, json))
+  if (further === null || namesModelTwice(step, json))
     return `this request to "${step.slug}" names its model twice, and the provider may take either`;
   return null;
 }

@@ -8,6 +8,8 @@ import type { SpendFilter, SpendLimits, SpendRule } from "../../settings/spend-s
 export type SpendFacts = {
   readonly provider: string;
   readonly model: string;
+  /** Those that may answer in its place; null where they cannot be read. */
+  readonly further: readonly string[] | null;
   /** JSON text of the request's metadata, or null. */
   readonly metadata: string | null;
 };
@@ -56,7 +58,8 @@ export function mayLimit(limits: SpendLimits | null | undefined, facts: SpendFac
     (rule) =>
       rule.enabled !== false &&
       (applies(rule, facts, metadata) ||
-        (facts.model === "" && applies(rule, { ...facts, model: null }, metadata))),
+        ((facts.model === "" || facts.further === null) &&
+          applies(rule, { ...facts, model: null }, metadata))),
   );
 }
 
@@ -65,12 +68,14 @@ type SpendTarget = Omit<SpendFacts, "model"> & { readonly model: string | null }
 
 function applies(
   rule: SpendRule,
-  { provider, model }: SpendTarget,
+  { provider, model, further }: SpendTarget,
   metadata: RequestMetadata,
 ): boolean {
   return (
     isProvider(rule.provider, provider) &&
-    (model === null || isModel(rule.model, model, provider)) &&
+    (model === null ||
+      isModel(rule.model, model, provider) ||
+      (further ?? []).some((name) => isModel(rule.model, name, provider))) &&
     Object.entries(rule.metadata ?? {}).every(([key, condition]) =>
       condition.mode === "partition" ? true : passes(condition, own(metadata, key)),
     )

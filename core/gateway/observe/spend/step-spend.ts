@@ -35,9 +35,9 @@ export async function spendOn(
   const limits = settings.spend_limits;
   const {
     model,
-    question: { step },
+    question: { step, further },
   } = expected;
-  const facts = { provider: step.slug, model, metadata: controls.metadata ?? null };
+  const facts = { provider: step.slug, model, further, metadata: controls.metadata ?? null };
   if (!mayLimit(limits, facts)) return () => undefined;
   const reason = unknownCost(expected.question);
   if (reason !== null && limits?.on_unknown !== "allow") {

@@ -56,7 +56,10 @@ const kind: ActorKind = {
         async spend() {
           return (
             "ticket" in
-            (await spend.spendAdmit({ provider: "p", model: "m", metadata: null }, WHOLE))
+            (await spend.spendAdmit(
+              { provider: "p", model: "m", further: [], metadata: null },
+              WHOLE,
+            ))
           );
         },
         async key() {

@@ -124,4 +124,24 @@ describe("the cost of an answer by a model to fall back on", () => {
     expect((await gate.logs("limited", 1))[0]).toMatchObject({ cost: BIG });
     await expect.poll(ask, { timeout: 60_000 }).toBe(429);
   });
+
+  it("counts against a rule for that model, and is refused by it", async () => {
+    gate.transport.behave = () => jsonReply({ model: "big", content: [], usage });
+    const model = { mode: "filter", values: ["big"] };
+    const rule = { limit: 0.01, limitType: "cost", window: 3600, model };
+    await gate.create("ruled", { spend_limits: { rules: [rule] } });
+    const ask = async (body: string): Promise<number> => {
+      const headers = { "content-type": "application/json" };
+      const response = await gate.send(`ruled/${messages}`, { body, headers });
+      await response.text();
+      return response.status;
+    };
+    const withFallback = JSON.stringify({ ...small, fallbacks });
+    expect(await ask(withFallback)).toBe(200);
+    await expect.poll(() => ask(withFallback), { timeout: 60_000 }).toBe(429);
+    // Which models it names cannot be told: the rule might be for one of them.
+    const doubled = '{"model":"small","fallbacks":[{"model":"big"}],"fallbacks":[]}';
+    expect(await ask(doubled)).toBe(400);
+    expect(await ask(JSON.stringify(small))).toBe(200);
+  });
 });

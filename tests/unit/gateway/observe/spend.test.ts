@@ -14,7 +14,7 @@ import { initialSettings } from "../../../../core/gateway/settings/settings.ts";
 import { gatewayStore } from "../../../../core/gateway/gateways/store.ts";
 import type { ActorKind, Platform } from "../../../../core/ports.ts";
 
-const facts = { provider: "openai", model: "gpt-4o", metadata: null };
+const facts = { provider: "openai", model: "gpt-4o", further: [], metadata: null };
 const rule = { limit: 1, limitType: "cost" as const, window: 3600 };
 
 describe("spendBudgets()", () => {
