@@ -147,19 +147,31 @@ function rateLimited(wait: number, name: GatewayName, { metrics }: AdmissionPart
   return new ApiError("gateway_rate_limited", { headers: retryAfter(wait) });
 }
 
+/** Throws for a token that does not open the gateway; at an open one only for a guess of many. */
+async function checkConnection(
+  name: GatewayName,
+  {
+    token,
+    client,
+    isOpen,
+  }: { readonly token: string | null; readonly client: Request; readonly isOpen: boolean },
+  { access, metrics, store }: AdmissionParts,
+): Promise<void> {
+  if ((await access.callerOf(token, name, false, client)) !== null) return;
+  // What its messages may do would tell whether the token is right.
+  if (isOpen) return access.refused(client);
+  if (isName(name) && (await store.settings(name)) !== null) metrics?.refuse(name, "unauthorized");
+  throw errorOf({ token, place: HEADER, client }, { access });
+}
+
 async function admitConnection(
   name: GatewayName,
   { token, client }: { readonly token: string | null; readonly client: Request },
   parts: AdmissionParts,
 ): Promise<void> {
   const settings = isName(name) ? await parts.store.settings(name) : null;
-  const isOpen =
-    (settings?.authentication === false && (token === null || !isKeyShaped(token))) ||
-    (await parts.access.callerOf(token, name, false, client)) !== null;
-  if (!isOpen) {
-    if (settings !== null) parts.metrics?.refuse(name, "unauthorized");
-    throw errorOf({ token, place: HEADER, client }, parts);
-  }
+  const isOpen = settings?.authentication === false && (token === null || !isKeyShaped(token));
+  if (!isOpen || token !== null) await checkConnection(name, { token, client, isOpen }, parts);
   checkName(name, null, parts);
   if (settings === null && name.gateway !== DEFAULT_GATEWAY) throw unknownGateway(name.gateway);
   if (settings === null) await parts.store.open(name);

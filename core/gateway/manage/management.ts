@@ -86,7 +86,7 @@ async function resumingCaller(
   { access, auth }: GatewayManagementDeps,
 ): Promise<GatewayCaller> {
   const token = tokenOf(request.headers.get("authorization"));
-  const caller = token === null ? null : await access.callerOf(token, name, false);
+  const caller = token === null ? null : await access.callerOf(token, name, false, request);
   if (caller !== null) return caller;
   if (auth === "off") return HOST;
   const { account, gateway } = name;

@@ -158,4 +158,25 @@ export const identityMutants: readonly Mutant[] = [
     replace: "",
     tests: ["tests/unit/auth/failed-logins"],
   },
+  {
+    name: "a wrong token of a connection to an open gateway is a failed login",
+    file: "core/gateway/entry/admission.ts",
+    find: "if (isOpen) return access.refused(client);",
+    replace: "if (isOpen) return;",
+    tests: ["tests/unit/auth/failed-logins"],
+  },
+  {
+    name: "a gateway's token does not take a stream up again while its address guesses",
+    file: "core/gateway/manage/management.ts",
+    find: "await access.callerOf(token, name, false, request);",
+    replace: "await access.callerOf(token, name, false);",
+    tests: ["tests/unit/auth/failed-logins"],
+  },
+  {
+    name: "a gateway's token in a request's id is a secret",
+    file: "core/signals/mod.ts",
+    find: "searchSecrets(text) || ",
+    replace: "",
+    tests: ["tests/unit/signals/signals"],
+  },
 ];

@@ -72,6 +72,10 @@ const ways: Readonly<Record<string, (api: PlatformApi) => Ask>> = {
     }),
   "an agent's query": (api) => async (token, peer) =>
     api.request(`/agents/webhook-agent/one/events?token=${token}`, { headers: { "x-peer": peer } }),
+  "taking a stream up again": (api) => async (token, peer) =>
+    api.request("/client/v4/accounts/local/ai-gateway/gateways/shut/run/one/resume", {
+      headers: { authorization: `Bearer ${token}`, "x-peer": peer },
+    }),
   "REST inference": (api) => async (token, peer) =>
     api.request("/client/v4/accounts/local/ai/v1/chat/completions", {
       method: "POST",
@@ -174,6 +178,21 @@ describe("failed logins", () => {
     expect(await status(ask?.("one-more-guess-of-many", "192.0.2.1") ?? Promise.reject())).toBe(
       429,
     );
+  });
+
+  it("are wrong tokens of connections to an open gateway", async () => {
+    const api = await setup();
+    const connect = async (at: number): Promise<number> => {
+      const headers = {
+        connection: "Upgrade",
+        upgrade: "websocket",
+        "cf-aig-authorization": `guess-number-${at}-of-many`,
+        "x-peer": "192.0.2.1",
+      };
+      return status(Promise.resolve(api.request("/v1/local/open", { headers })));
+    };
+    for (let at = 0; at < 100; at++) expect([401, 429]).not.toContain(await connect(at));
+    expect(await connect(100)).toBe(429);
   });
 
   it("are no requests of an open gateway, whatever key they forward", async () => {
