@@ -195,6 +195,9 @@ function watchedGateway(
       isCounted,
       telemetry,
       gatewayMetrics: parts.metricsOf,
+      secrets: Object.values(options.gateway?.gateways ?? {}).flatMap(({ tokens = [] }) =>
+        tokens.filter(Boolean),
+      ),
     }),
   };
 }

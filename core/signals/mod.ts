@@ -3,6 +3,7 @@ import { type Auth, authorize, principalOf } from "../auth/authorize.ts";
 import { bearerToken } from "../auth/bearer.ts";
 import type { Permission } from "../auth/permissions.ts";
 import type { Viewer } from "../auth/principal.ts";
+import { secretSearch } from "../auth/secret-search.ts";
 import { acceptedFormat, type ExpositionFormat, mediaTypes } from "../http/metrics-format.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { type ActorClient, actorClient } from "../actors/actor-client.ts";
@@ -24,6 +25,8 @@ export interface SignalsOptions {
   readonly platform: Platform;
   readonly accountId: string;
   readonly auth: Auth;
+  /** Tokens of the configuration that `auth` does not know: those of gateways. @default none */
+  readonly secrets?: readonly string[];
   /** Writes a line of the log for each request. @default false */
   readonly accessLog?: boolean;
   /** Serves `/metrics`. @default false */
@@ -71,7 +74,9 @@ export function signals(options: SignalsOptions): Signals {
   const health = healthOf(platform, models);
   const counting = requestCounting(platform, (batch) => actor.add(batch));
   const { accountId, auth } = options;
-  const isSecret = (text: string): boolean => auth !== "off" && auth.isIn?.(text) === true;
+  const searchSecrets = secretSearch(options.secrets ?? [], (length) => system.random(length));
+  const isSecret = (text: string): boolean =>
+    searchSecrets(text) || (auth !== "off" && auth.isIn?.(text) === true);
   const { telemetry } = options;
   const tell = (row: RequestRow, span: OtlpSpanPlace | null): void => {
     telemetry?.request(row, span);
